@@ -13,12 +13,12 @@ import (
 // CauseRefused: the plugin is installed, and lock, trust or signature forbid its start.
 const CauseRefused client.Cause = "not admitted"
 
-// admission returns what decides about the plugins of a folder.
+// admission returns the rules that admit installed plugins of a folder.
 func (o *Options) admission(dir string) store.Admission {
 	return store.Admission{Dir: dir, LockFile: o.LockFile, TrustFile: o.TrustFile}
 }
 
-// idOf returns the build that lies at HOST/NAMESPACE/NAME/VERSION/OS_ARCH/FILE of a store.
+// idOf returns the ID of the build at path, which is HOST/NAMESPACE/NAME/VERSION/OS_ARCH/FILE in a store.
 func idOf(path string) store.ID {
 	var parts [5]string
 	for i := 4; i >= 0; i-- {
@@ -28,7 +28,7 @@ func idOf(path string) store.ID {
 	return store.ID{Address: store.Address{Host: parts[0], Namespace: parts[1], Name: parts[2]}, Version: parts[3], Platform: parts[4]}
 }
 
-// admit asks lock, trust file and signature about an installed plugin, and takes the manifest and files that they vouch for.
+// admit checks an installed plugin against lock, trust file and signature, and sets the manifest and files that they vouch for.
 func (p *Plugin) admit() *Failure {
 	if p.admission == nil || p.Development {
 		return nil
@@ -37,7 +37,7 @@ func (p *Plugin) admit() *Failure {
 	if err == nil {
 		if got != nil {
 			p.Manifest = got.Manifest
-			if p.files == nil { // else it lies in a folder that the user allowed, whose content is known already
+			if p.files == nil { // else it is in a folder that the user allowed, whose content is known already
 				p.files = got.Files
 			}
 		}
@@ -46,7 +46,7 @@ func (p *Plugin) admit() *Failure {
 	return refused(err)
 }
 
-// refused makes a failure of an error of package store.
+// refused converts an error of package store to a Failure.
 func refused(err error) *Failure {
 	f := &Failure{CauseRefused, err.Error(), "run `burn plugin verify` to see what is wrong", fmt.Errorf("%w: %w", core.ErrProtocol, err)}
 	var r *store.Refusal

@@ -12,7 +12,7 @@ import (
 // The values of Options.Containment.
 const (
 	ContainOn     = "on"     // as far as the system has the means; the same as ""
-	ContainStrict = "strict" // a plugin is not started when a rule cannot be put in force
+	ContainStrict = "strict" // a plugin is not started if a rule cannot be enforced
 	ContainOff    = "off"    // plugins run with all rights of the user
 )
 
@@ -35,7 +35,7 @@ func (p *Plugin) contained(c *client.Options, o *Options) *Failure {
 	return nil
 }
 
-// containment is the report about a process of the plugin.
+// containment records the containment report of a plugin process.
 func (s *Status) containment(b *client.Backend) {
 	s.Containment = b.Containment()
 	if !slices.ContainsFunc(s.Containment, func(m contain.Measure) bool { return m.Name == contain.Files }) {

@@ -12,26 +12,26 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// EnvPluginDir names, to a plugin, the folder with its files: those of a package are in a checked copy of it all.
+// EnvPluginDir tells a plugin the folder with its files. The files of a package are in a checked copy of the whole package.
 const EnvPluginDir = "BURN_PLUGIN_DIR"
 
-// content is what is executed or loaded. Dir is the folder with the copies of what belongs to it, empty when there are none: they
-// have to stay for as long as it is in use.
+// content is the file that is executed or loaded. Dir is the folder with the copies of the plugin's files, empty if there are
+// none. They have to stay for as long as the plugin is in use.
 type content interface {
 	Path() string
 	Dir() string
 	Close() error
 }
 
-// unchecked is a file without a hash, as it lies.
+// unchecked is the path of a file without a hash, used in place.
 type unchecked string
 
 func (u unchecked) Path() string { return string(u) }
 func (u unchecked) Dir() string  { return "" }
 func (u unchecked) Close() error { return nil }
 
-// seal returns the content of the plugin. Of one whose files are known (it was installed, or the user allowed the folder that it is in)
-// all are copied and hashed; of another, the program alone, if its manifest has a hash.
+// seal returns the content of the plugin. If its files are known (it was installed, or the user allowed its folder), all are copied and
+// hashed; otherwise only the program, if its manifest has a hash.
 func (p *Plugin) seal(how sealed.How) (content, *Failure) {
 	if p.Development {
 		return unchecked(p.Path), nil
@@ -66,8 +66,8 @@ func (p *Plugin) seal(how sealed.How) (content, *Failure) {
 	return f, nil
 }
 
-// items returns the files of the plugin as package sealed takes them, and the one that is executed. A manifest alone does not make
-// them more than one.
+// items returns the files of the plugin for package sealed, and the one that is executed. A manifest does not count as a further
+// file.
 func (p *Plugin) items() (items []sealed.Item, program *sealed.Item) {
 	stem, _ := plainName(filepath.Base(p.Path))
 	var manifest []sealed.Item
@@ -92,14 +92,14 @@ func (p *Plugin) items() (items []sealed.Item, program *sealed.Item) {
 // CauseForeign: other users of the machine can change the plugin.
 const CauseForeign client.Cause = "not safe from other users"
 
-// guarded requires, of a file whose content nobody vouches for, that other users cannot change it.
+// guarded requires that other users cannot change a file without a known hash.
 func (p *Plugin) guarded() *Failure {
 	if p.files != nil || p.Development {
 		return nil
 	}
 	err := owner.Check(p.Path)
 	if !errors.Is(err, owner.ErrForeign) {
-		return nil // what is not there or cannot be read has a failure of its own
+		return nil // a missing or unreadable file has a failure of its own
 	}
 	return &Failure{CauseForeign, err.Error(),
 		"make it and its folder yours alone (chown, chmod go-w), or install it with `burn plugin install`", fmt.Errorf("%w: %w", core.ErrProtocol, err)}

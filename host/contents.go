@@ -12,18 +12,18 @@ import (
 	"github.com/goburn/burn/host/store"
 )
 
-// Contents is what a plugin is made of.
+// Contents lists the files of a plugin.
 type Contents struct {
-	// ID and Archive are those of an installation: what it is, and the digest of the archive that it came in. Else they are zero.
+	// ID and Archive identify an installed plugin and the digest of its archive. Otherwise they are zero.
 	ID      store.ID
 	Archive string
-	// Files are those of the plugin, in order of path: of an installation and of an allowed folder all, of another script all in and
-	// below its folder but other plugins, and of another program that program.
+	// Files are the files of the plugin, in order of path: for an installation and an allowed folder all files; for another script
+	// all files in and below its folder except other plugins; for another program only the program.
 	Files []store.File
 }
 
-// Contents lists what the plugin is made of. Of an installation and of an allowed folder these are the files that are copied, checked
-// and started; of another plugin they are hashed as they lie now.
+// Contents lists the files of the plugin. For an installation and an allowed folder these are the files that are copied, checked and
+// started; files of another plugin are hashed as they are now.
 func (p *Plugin) Contents() (*Contents, error) {
 	c := &Contents{Files: p.files}
 	if p.admission != nil && !p.Development {
@@ -44,7 +44,7 @@ func (p *Plugin) Contents() (*Contents, error) {
 	return c, err
 }
 
-// ContentsOf is Contents of the plugin that is the file at path.
+// ContentsOf is Contents for the plugin in the file at path.
 func ContentsOf(path string) (*Contents, error) {
 	p := development(PluginName(path), path)
 	return p.Contents()

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// State is how a backend is.
+// State is the state of a backend.
 type State string
 
 // The states.
@@ -22,10 +22,10 @@ const (
 	Ready    State = "ready"
 	Failed   State = "failed"
 	Shadowed State = "shadowed" // another plugin of that name comes first
-	Found    State = "found"    // a shared object that nobody may open here: Options have no Carrier
+	Found    State = "found"    // a shared object that cannot be opened here: Options have no Carrier
 )
 
-// Status is what is known of one backend, built in or a plugin.
+// Status describes one backend, built in or a plugin.
 type Status struct {
 	Name      string    `json:"name"`
 	Transport string    `json:"transport"`
@@ -38,7 +38,7 @@ type Status struct {
 	Devices   []Device  `json:"devices,omitempty"`
 	Manifest  *Manifest `json:"manifest,omitempty"`
 	Failure   *Failure  `json:"failure,omitempty"` // of Failed and Shadowed
-	// Containment says which rules the process of a plugin ran under; nil for one that was not started.
+	// Containment lists the rules that the process of a plugin ran under; nil if it was not started.
 	Containment contain.Report `json:"containment,omitempty"`
 }
 
@@ -47,7 +47,7 @@ type Device struct {
 	core.DeviceInfo
 	// Emulated names the element types that the hardware has no arithmetic for.
 	Emulated []string `json:"emulated,omitempty"`
-	// Error is why the device cannot be opened, while others of the backend may.
+	// Error says why the device cannot be opened; other devices of the backend may work.
 	Error string `json:"error,omitempty"`
 }
 
@@ -72,9 +72,9 @@ func devicesOf(ctx context.Context, b core.Backend) []Device {
 // probeTimeout bounds one probe when Options do not.
 const probeTimeout = 10 * time.Second
 
-// Devices opens every backend there is and its devices, built in and plugins, each plugin in its own process, shared objects
-// too, all at once, describes them and closes them again. What fails is in the result, with its cause and remedy. The context bounds
-// the whole.
+// Devices opens every backend, built in or a plugin, and its devices, describes them and closes them again. It opens all at once,
+// and each plugin, also a shared object, in a process of its own. Failures are in the result, with cause and remedy. The context
+// bounds the whole call.
 func Devices(ctx context.Context, o Options) []Status {
 	if o.StartTimeout == 0 {
 		o.StartTimeout = probeTimeout
@@ -145,7 +145,7 @@ func (p *Plugin) probe(ctx context.Context, o Options) Status {
 	return s
 }
 
-// describe fills in what an opened plugin says of itself, and closes it.
+// describe fills in the description of an opened plugin, and closes it.
 func (s Status) describe(ctx context.Context, b *client.Backend, err error) Status {
 	if err != nil {
 		s.State, s.Failure = Failed, &Failure{client.CauseSystem, err.Error(), "see the error", err}
@@ -171,7 +171,7 @@ func (s Status) describe(ctx context.Context, b *client.Backend, err error) Stat
 	return s
 }
 
-// probeBuiltin opens a backend of this program. One that hangs is left behind when the time is up.
+// probeBuiltin opens a backend of this program. It abandons one that does not answer in time.
 func probeBuiltin(ctx context.Context, name string, o Options) Status {
 	ctx, cancel := context.WithTimeout(ctx, o.StartTimeout)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// CauseNotAllowed: the plugin lies in ./burn_plugins, which the user has not allowed.
+// CauseNotAllowed: the plugin is in ./burn_plugins, which the user has not allowed.
 const CauseNotAllowed client.Cause = "not allowed"
 
 const (
@@ -34,7 +34,7 @@ type LocalFolder struct {
 	tree string
 }
 
-// Local describes a folder of plugins as Options.Ask is given it. A folder that does not exist is an ErrNotFound.
+// Local describes a folder of plugins for Options.Ask. A folder that does not exist is an ErrNotFound.
 func Local(dir string) (*LocalFolder, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -67,11 +67,11 @@ func Local(dir string) (*LocalFolder, error) {
 	return l, nil
 }
 
-// Allow remembers, for this user, that the plugins in the folder may be used, for as long as its content is the one that was looked at.
+// Allow records, for this user, that the plugins in the folder may be used as long as its content stays as described.
 func (l *LocalFolder) Allow(ctx context.Context) error { return store.AllowFolder(ctx, l.Path, l.tree) }
 
-// judge decides about the plugins of the working folder's burn_plugins: those of a folder that the user allowed have the content that
-// he allowed, and others are refused.
+// judge decides about the plugins in ./burn_plugins: plugins of an allowed folder are admitted with the content that the user
+// allowed, others are refused.
 func judge(f Folder, ps []Plugin) {
 	if len(ps) == 0 {
 		return
@@ -92,12 +92,12 @@ func judge(f Folder, ps []Plugin) {
 			continue
 		}
 		if p.files = within(files, f.Path, p.Path); p.files == nil {
-			p.found = &Failure{CauseNotAllowed, what, "run the command again", core.ErrProtocol} // it came while the folder was read
+			p.found = &Failure{CauseNotAllowed, what, "run the command again", core.ErrProtocol} // it appeared while the folder was read
 		}
 	}
 }
 
-// within returns the files of a folder that belong to the plugin at path: those in and below its own folder, without other plugins.
+// within returns the files that belong to the plugin at path: the files in and below its folder, without other plugins.
 func within(files []store.File, dir, path string) []store.File {
 	prefix, err := filepath.Rel(dir, filepath.Dir(path))
 	if err != nil {
@@ -121,12 +121,11 @@ func within(files []store.File, dir, path string) []store.File {
 	return own
 }
 
-// mine reports whether the user named a folder himself.
+// mine reports whether the user named the folder explicitly.
 func (f Folder) mine() bool { return f.Origin == originOptions || f.Origin == EnvPath }
 
-// yield takes, of the plugins that nobody vouches for, those back whose name an installation or a lock has. They lie in ./burn_plugins,
-// or as files in a folder of installations that the user did not name. They come last, and say why. groups are in order of
-// folders.
+// yield moves unverified plugins whose name an installation or a lock has to the end, with a failure that says why. Such plugins are in
+// ./burn_plugins, or are files in a folder of installations that the user did not name. groups are in order of folders.
 func yield(folders []Folder, groups [][]Plugin, o *Options) [][]Plugin {
 	installed := map[string]string{}
 	for i, g := range groups {
@@ -172,7 +171,8 @@ func yield(folders []Folder, groups [][]Plugin, o *Options) [][]Plugin {
 	return append(groups, last)
 }
 
-// find is Find that asks the user about ./burn_plugins when want is of it, or, with an empty want, any plugin that would be used.
+// find is Find, but asks the user about ./burn_plugins if plugin want is in it, or, with an empty want, any plugin that would be
+// used.
 func find(ctx context.Context, o Options, want string) (winners, shadowed []Plugin) {
 	winners, shadowed = Find(o)
 	if o.Ask == nil {

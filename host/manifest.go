@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// Manifest is what burn-backend-NAME.toml says of a plugin. Empty fields say nothing.
+// Manifest is the content of burn-backend-NAME.toml, which describes a plugin. Empty fields are unset.
 type Manifest = manifest.Manifest
 
 // Protocol is the range of protocol versions that a plugin speaks.
@@ -37,7 +37,7 @@ func readManifest(exe string) (*Manifest, error) {
 	return m, nil
 }
 
-// Failure is why a backend is not to be had, and what to do about it.
+// Failure is the error of a backend that is not available, with a remedy.
 type Failure struct {
 	Cause  client.Cause `json:"cause"`
 	Detail string       `json:"detail"`
@@ -51,7 +51,7 @@ func (f *Failure) Error() string { return string(f.Cause) + ": " + f.Detail + ";
 // Unwrap returns the sentinel or cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// The causes that are found before a plugin is started, beside those of package client.
+// The causes that are found before a plugin is started, in addition to the causes of package client.
 const (
 	CauseManifest client.Cause = "manifest"
 	CauseChecksum client.Cause = "sha256 mismatch"
@@ -71,7 +71,7 @@ func (p *Plugin) Check() *Failure {
 	return f
 }
 
-// check asks whether an installed plugin may start, and compares the manifest with this program and with the name of the file.
+// check checks whether an installed plugin may start, and compares the manifest with this program and with the name of the file.
 func (p *Plugin) check() *Failure {
 	if p.found != nil {
 		return p.found

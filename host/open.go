@@ -19,59 +19,59 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// Options say how backends are found and opened. The zero Options are the usual.
+// Options configure how backends are found and opened. The zero Options are the defaults.
 type Options struct {
-	// Config is handed to the backend, and with it the options of BackendOptions under its name, which come before those of Config.
+	// Config is passed to the backend. The options of BackendOptions under its name are added and take precedence.
 	Config         core.Config
 	BackendOptions map[string]map[string]string
-	// Logger takes the log of plugins; nil: it is dropped.
+	// Logger receives the log of plugins; nil: it is dropped.
 	Logger hclog.Logger
 	// Dirs are searched for plugins before all others.
 	Dirs []string
-	// Development are plugins by name and path that come before all others, and that nothing is checked of: for authors
-	// who build a plugin again and again. Who sets it tells the user.
+	// Development are plugins by name and path that take precedence over all others and are not checked: for authors who rebuild
+	// a plugin frequently. A program that sets it has to tell the user.
 	Development map[string]string
-	// Limits bound what a plugin process may use; Threads is that of Config where it is 0.
+	// Limits bound the resources of a plugin process. If its Threads is 0, Config's applies.
 	Limits client.Limits
 	// Containment is ContainOn, ContainStrict or ContainOff: whether plugin processes are confined to their folder, the system's
-	// programs and libraries, and what their manifests declare. Uncontained are plugins by name that are not. What is in force is in
-	// Status.Containment.
+	// programs and libraries, and what their manifests declare. Uncontained lists plugins by name that are not confined.
+	// Status.Containment has the rules in force.
 	Containment string
 	Uncontained []string
-	// Restore starts a plugin process anew when it is lost, puts back what was on its streams and repeats the calls that
-	// were lost, as package host/restore says. It costs a copy in this process of everything that is written. Backends
-	// within this process, and those of BURN_REATTACH, are opened as without it.
+	// Restore restarts a plugin process that is lost, restores the tensors and programs of its streams and repeats the lost
+	// calls; see package host/restore. It costs a copy in this process of everything that is written. It does not apply to
+	// backends within this process and those of BURN_REATTACH.
 	Restore bool
 	// Attempts is how often a lost plugin is started in a row without a call that succeeds, and Backoff the pause before the second
 	// start, doubled before each further one; 0: 5 and 20 ms.
 	Attempts int
 	Backoff  time.Duration
-	// Heartbeat is how long a plugin process may take to answer when it is asked whether it is alive, before it is killed
-	// and taken for lost; 0: 10 seconds; less: it is not asked.
+	// Heartbeat is how long a plugin process may take to answer a health check before it is killed and counts as lost; 0: 10
+	// seconds; less: there are no health checks.
 	Heartbeat time.Duration
 	// StartTimeout bounds the start of one plugin; 0: 30 seconds for Open, 10 for Devices.
 	StartTimeout time.Duration
 	// OpenTimeout and DefineTimeout bound the opening of a device or stream of a plugin process and the definition of a program,
 	// as those of client.Options; 0: a minute and five minutes; less: no bound.
 	OpenTimeout, DefineTimeout time.Duration
-	// Version is that of the program, told to plugins.
+	// Version is the version of the program, sent to plugins.
 	Version string
 	// Carrier is a command line to which the path of a shared object is appended: a program that calls shared.Serve with it.
 	// Devices describes shared objects with its help, and process:NAME runs them so. Empty: neither is possible.
 	Carrier []string
 
-	// LockFile and TrustFile decide about installed plugins, as package store says; empty: ./burn.lock or that of the store, and
+	// LockFile and TrustFile decide about installed plugins; see package store. Empty: ./burn.lock or the lock of the store, and
 	// the trust file of the user.
 	LockFile, TrustFile string
 
-	// Ask is called when a plugin of ./burn_plugins is wanted and the user has not allowed that folder. It returns his answer; yes is
-	// remembered for this path and content. nil: the plugin is refused, with an error that names the command which allows it.
+	// Ask is called when a plugin of ./burn_plugins is wanted and the user has not allowed that folder. It returns the user's answer;
+	// yes is recorded for this path and content. nil: the plugin is refused, with an error that names the command that allows it.
 	Ask func(LocalFolder) bool
 
-	generation uint16 // of the process, when one is restored
+	generation uint16 // of the process that a restored backend uses
 }
 
-// config returns what the backend of a name is handed.
+// config returns the configuration of the backend with a name.
 func (o *Options) config(name string) core.Config {
 	c := o.Config
 	if own := o.BackendOptions[name]; len(own) > 0 {
@@ -99,7 +99,7 @@ func (o *Options) client(name string) client.Options {
 // prefix a backend of this program wins over a plugin of the same name, and a plugin that is a shared object is loaded into
 // this process, if it has a loader. Close of the Place ends the plugin.
 //
-// An unknown name or index is ErrNotFound; a plugin that does not start gives a *client.StartError or a *Failure.
+// An unknown name or index is ErrNotFound; for a plugin that does not start, the error is a *client.StartError or a *Failure.
 func Open(ctx context.Context, spec string, o Options) (*core.Place, error) {
 	s, err := ParseSpec(spec)
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 // envReplaced is how often each plugin of TestReplaced is started; empty: 100 times, and 20 with -short.
 const envReplaced = "BURN_REPLACED"
 
-// The sources of a plugin with a library beside it, as a program and as a shared object, and of what loads the object. Each
-// says on standard error which bytes run, and ends.
+// The sources of a plugin with a library beside it, as a program and as a shared object, and of a program that loads the object.
+// Each prints to standard error which bytes run, and ends.
 var replacedSources = map[string]string{
 	"lib.c":     `const char *version(void) { return TEXT; }`,
 	"program.c": `#include <stdio.h>` + "\n" + `const char *version(void); int main(void) { fprintf(stderr, "runs program %s, library %s\n", TEXT, version()); return 3; }`,

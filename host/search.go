@@ -25,13 +25,13 @@ const (
 	localDir   = "burn_plugins"
 )
 
-// Folder is a place where plugins are looked for.
+// Folder is a folder that is searched for plugins.
 type Folder struct {
 	Path   string
 	Origin string // why it is searched: "BURN_PLUGIN_PATH", "working folder", ...
 }
 
-// Folders lists where plugins are looked for, in order. Those need not exist.
+// Folders lists the folders that are searched for plugins, in order. They need not exist.
 func Folders(o Options) []Folder {
 	var fs []Folder
 	add := func(origin string, paths ...string) {
@@ -85,15 +85,15 @@ type Plugin struct {
 	Development bool
 
 	admission *store.Admission // of an installed plugin
-	files     []store.File     // all of its files with their hashes, when somebody vouches for them
+	files     []store.File     // all of its files with their hashes, if a signature, lock or the user vouches for them
 
-	found *Failure // what is wrong with the place or the manifest
+	found *Failure // an error in the place or the manifest
 }
 
-// Find searches the folders. winners has one plugin for each name, in order of name; shadowed are those that an earlier
-// one of the same name hides. In a folder, what is installed comes before a file that lies in the folder itself. Plugins of the working
-// folder come last when the user has not allowed them, and so does what has the name of an installed or locked plugin and is
-// neither, nor lies in a folder that the user named. Nothing is started, and nothing is hashed but ./burn_plugins if it is allowed.
+// Find searches the folders. winners has one plugin for each name, in order of name; shadowed are plugins hidden by an earlier one of
+// the same name. In a folder, installed plugins come before files in the folder itself. Plugins of the working folder come last unless
+// the user has allowed them, and so do plugins that are neither installed nor locked nor in a folder that the user named, but have the
+// name of an installed or locked one. Nothing is started, and nothing except an allowed ./burn_plugins is hashed.
 func Find(o Options) (winners, shadowed []Plugin) {
 	seen := map[string]string{}
 	var groups [][]Plugin
@@ -118,7 +118,7 @@ func Find(o Options) (winners, shadowed []Plugin) {
 				continue
 			}
 			if p.found != nil && (p.found.Cause == CauseRefused || p.found.Cause == CauseNotAllowed) {
-				shadowed = append(shadowed, p) // which says more
+				shadowed = append(shadowed, p) // which is more specific
 				continue
 			}
 			p.found = &Failure{CauseShadowed, fmt.Sprintf("%s comes first", first), "remove one of the two", core.ErrNotFound}
@@ -139,8 +139,8 @@ func PluginName(path string) string {
 	return name
 }
 
-// plainName takes the extension from the name of an executable or shared object of this system, and says which of the two
-// it is: "" for neither.
+// plainName removes the extension from the name of an executable or shared object of this system, and returns which of the two it
+// is: "" for neither.
 func plainName(file string) (stem, kind string) {
 	for _, ext := range sharedExts() {
 		if stem, ok := strings.CutSuffix(file, ext); ok {
@@ -156,7 +156,7 @@ func plainName(file string) (stem, kind string) {
 	return file, ""
 }
 
-// sharedExts returns what the names of shared objects end in.
+// sharedExts returns the extensions of shared objects.
 func sharedExts() []string {
 	switch runtime.GOOS {
 	case "windows":
@@ -178,8 +178,7 @@ func (f Folder) plugin(path string) Plugin {
 	return p
 }
 
-// development returns a plugin by decree: neither its name, its place nor its content are looked at. Of a manifest beside it, only what it
-// needs counts.
+// development returns a plugin without checking its name, place or content. Of a manifest beside it, only the needs count.
 func development(name, path string) Plugin {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -195,7 +194,7 @@ func development(name, path string) Plugin {
 	return p
 }
 
-// flat lists the executables that lie in the folder itself.
+// flat lists the executables in the folder itself.
 func flat(f Folder) []Plugin {
 	entries, err := os.ReadDir(f.Path)
 	if err != nil {
@@ -216,8 +215,9 @@ func regular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// stored lists what lies in HOST/NAMESPACE/NAME/VERSION/OS_ARCH: of each HOST/NAMESPACE/NAME the newest version for this
-// platform or, when there is none, the newest of any, as a failure. A version that the lock holds wins over newer ones.
+// stored lists the plugins in HOST/NAMESPACE/NAME/VERSION/OS_ARCH: for each HOST/NAMESPACE/NAME the newest version for this
+// platform or, if there is none, the newest of any platform, as a failure. A version that the lock holds takes precedence over
+// newer ones.
 func stored(f Folder, o *Options) []Plugin {
 	admission := o.admission(f.Path)
 	paths, err := filepath.Glob(filepath.Join(escape(f.Path), "*", "*", "*", "*", "*", filePrefix+"*"))
@@ -267,7 +267,7 @@ func stored(f Folder, o *Options) []Plugin {
 	return ps
 }
 
-// escape takes the special meaning from the characters of a path in a Glob pattern.
+// escape escapes the characters of a path in a Glob pattern.
 func escape(path string) string {
 	if runtime.GOOS == "windows" {
 		return path // there is no escape there, and the characters are rare

@@ -187,7 +187,7 @@ func TestCheckpointing(t *testing.T) {
 		var held int64
 		var out []float64
 		tensor.Scope(dev, func(d *tensor.Device) []*tensor.Tensor {
-			y := tensor.Scope(d, func(d *tensor.Device) []*tensor.Tensor { // handles of what is in between end here
+			y := tensor.Scope(d, func(d *tensor.Device) []*tensor.Tensor { // handles of intermediate tensors end here
 				y := x.In(d)
 				for range 12 {
 					y = y.MatMul(w).Sigmoid().Mul(y).Softmax(-1).Add(y)

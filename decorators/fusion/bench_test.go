@@ -109,8 +109,8 @@ func feed(b *testing.B, r *rig, distinct bool) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/length, "ns/node")
 }
 
-// The time that a node takes in the decorator: in windows that run as programs, and in windows that never repeat. The bench
-// without the decorator is what the bench itself takes.
+// The time that a node takes in the decorator: in windows that run as programs, and in windows that never repeat. The run without
+// the decorator is the cost of the benchmark itself.
 func BenchmarkNode(b *testing.B) {
 	b.Run("without", func(b *testing.B) { feed(b, bare(b, nothing{reference()}), false) })
 	b.Run("hit", func(b *testing.B) {

@@ -51,7 +51,7 @@ func caught(fused, plain *rig) (found bool) {
 	return false
 }
 
-// A plan is not taken for windows of other shapes, even where the hashes are those of the plan.
+// A plan is not used for windows of other shapes, even if their hashes equal the plan's.
 func TestStalePlan(t *testing.T) {
 	for name, mutant := range map[string]fusion.Option{"planted": fusion.ForgetTypes(), "sound": nil} {
 		t.Run(name, func(t *testing.T) {

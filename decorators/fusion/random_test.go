@@ -31,8 +31,8 @@ func windows(t testing.TB) (n int, first uint64) {
 	return n, first
 }
 
-// script runs a random loop, and returns what it read. The loop is the same for a seed, on every device: each round repeats
-// the nodes of the one before, but for one of them, which has one of a few variants.
+// script runs a random loop, and returns what it read. The loop is the same for a seed, on every device: each round repeats the
+// nodes of the previous one, except one node, which has one of a few variants.
 func script(r *rig, seed uint64) (read [][]float32) {
 	between := rand.New(rand.NewPCG(seed, 2))
 	state := make(ds, 3)

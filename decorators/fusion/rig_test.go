@@ -61,7 +61,7 @@ func reference() core.Backend { return ref.New() }
 // Close closes the device: both have the method.
 func (r *rig) Close() error { return r.Device.Close() }
 
-// stats are those of the device that was opened last.
+// stats returns the statistics of the device that was opened last.
 func (r *rig) stats() fusion.Stats {
 	all := r.report.Stats()
 	return all[len(all)-1]

@@ -184,8 +184,8 @@ func TestNothingWaits(t *testing.T) {
 	require.Error(t, core.Read(ctx, r.s, moved.ID, make([]byte, 8)))
 }
 
-// What a member refuses after the caller has gone on poisons the results, and is told by the next event, once, whatever
-// transfers and events there are in between.
+// A refusal by a member after the caller has gone on poisons the results, and the next event reports it, once, whatever transfers
+// and events there are in between.
 func TestLateRefusal(t *testing.T) {
 	b := slow{processor(t), make(chan struct{})}
 	r := over(t, []*core.Place{place("main", plant(t, "exp")), place("slow", b)}, router.Strict())

@@ -57,7 +57,7 @@ func TestHeldBytes(t *testing.T) {
 	<-done
 }
 
-// A recording of the router is that of all members, whose shares of the time are in the statistics.
+// A profile of the router includes all members, whose shares of the time are in the statistics.
 func TestProfile(t *testing.T) {
 	r := over(t, two(t))
 	p, ok := core.Extension[core.Profiling](r.Device)

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// When a member is lost its tensors are, copies elsewhere live, the loss is told once, and work goes on.
+// When a member is lost, its tensors are lost, copies on other members live, the loss is reported once, and work goes on.
 func TestLost(t *testing.T) {
 	for _, which := range []int{0, 1} {
 		members := []*planted{plant(t), plant(t)}

@@ -255,7 +255,7 @@ func TestMemoryLimits(t *testing.T) {
 	require.ErrorContains(t, err, "limits of memory")
 }
 
-// Costs are measured, kept, and used again; a file of something else is told of and replaced.
+// Costs are measured, kept, and used again; a file with other content is reported and replaced.
 func TestMeasured(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "deep", "costs.json")
 	p := chain(t)

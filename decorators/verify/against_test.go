@@ -138,7 +138,7 @@ func index(r *rig, s core.Stream, i int64) op.Desc {
 	return d
 }
 
-// Results of every type are told apart.
+// Different results are detected in every type.
 func TestAgainstTypes(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.F64, dtype.F32, dtype.F16, dtype.BF16, dtype.I32, dtype.U8} {
 		var c tally

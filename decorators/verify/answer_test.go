@@ -50,8 +50,8 @@ type broken struct {
 	read  error // of all reads
 	write error
 	view  int // bytes that View adds
-	calls int // of what View is given
-	// releases of what is adopted, and the error of Adopt
+	calls int // calls of the function passed to View
+	// releases of adopted memory, and the error of Adopt
 	releases int
 	adopt    error
 }

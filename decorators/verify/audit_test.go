@@ -70,7 +70,7 @@ func TestAuditOfNodes(t *testing.T) {
 	require.Equal(t, 3, c.compared)
 }
 
-// The share is what is compared; with none, nothing is.
+// The share is the fraction of nodes that is compared; with 0, none is.
 func TestAuditShare(t *testing.T) {
 	for share, bounds := range map[float64][2]int{0: {0, 0}, 0.1: {20, 200}, 1: {1000, 1000}} {
 		var c tally

@@ -51,7 +51,7 @@ func TestNotFinite(t *testing.T) {
 	r.do(s, op.Add, n0.Outputs[0], nan)
 	require.NoError(t, core.Sync(ctx, s))
 
-	// within one command, of which the operands are given up
+	// within one command, which drops its operands
 	w := r.write(s, 0)
 	a := r.node(op.Neg, w)
 	a.Drop = 1

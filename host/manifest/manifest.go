@@ -1,4 +1,4 @@
-// Package manifest is what stands beside a plugin about it, and the order of versions.
+// Package manifest reads the file beside a plugin that describes it, and orders versions.
 package manifest
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// Manifest is what burn-backend-NAME.toml says of a plugin. Empty fields say nothing.
+// Manifest is the content of burn-backend-NAME.toml, which describes a plugin. Empty fields are unset.
 type Manifest struct {
 	Name      string   `toml:"name" json:"name,omitempty"`
 	Namespace string   `toml:"namespace,omitempty" json:"namespace,omitempty"` // HOST/NAMESPACE of the maker
@@ -19,7 +19,7 @@ type Manifest struct {
 	SHA256    string   `toml:"sha256" json:"sha256,omitempty"` // of the executable, in hex
 	Signer    string   `toml:"signer" json:"signer,omitempty"`
 	Protocol  Protocol `toml:"protocol" json:"protocol,omitzero"`
-	// Needs are what its process does beyond computing: it is confined to them. Nil: nothing.
+	// Needs are the permissions of its process beyond computing: it is confined to them. Nil: none.
 	Needs *contain.Needs `toml:"needs,omitempty" json:"needs,omitempty"`
 }
 

@@ -1,15 +1,15 @@
-// Package restore keeps a backend in a plugin process usable over the death of that process: it restarts it, puts back what
-// was on its devices, and repeats the calls that were lost.
+// Package restore keeps a backend usable when its plugin process dies: it restarts the process, restores the state of its
+// devices, and repeats the lost calls.
 //
-// A journal holds a copy of everything that was written (memory that was lent by core.HostMemory is its own copy), the
-// programs that are defined, and the commands that made the tensors that are live, in an order that respects events. After a
-// loss, the next call that waits restarts the process once for all devices and streams, makes all of it anew, and goes on;
-// calls that come meanwhile wait for that. Tickets that are open are asked again, and events that are open count as reached.
-// So the user sees nothing but the delay.
+// A journal holds a copy of everything that was written (memory that was lent by core.HostMemory is its own copy), the programs
+// that are defined, and the commands that made the tensors that are live, in an order that respects events. After a loss, the
+// next call that waits restarts the process once for all devices and streams, replays the journal, and continues; calls that come
+// meanwhile wait for that. Open tickets are requested again, and open events count as reached. So the user notices only the
+// delay.
 //
-// What cannot be made again is core.ErrStale from then on: what a bounded journal has forgotten, what core.Collectives made,
-// and copies from devices that were closed. A command that loses the process whenever it is made again is left out: what it
-// makes fails with core.ErrBackendLost, and the rest goes on.
+// Tensors that cannot be recomputed are core.ErrStale from then on: those whose commands the bounded journal has dropped, results
+// of core.Collectives, and copies from closed devices. A command that loses the process each time it is repeated is left out: its
+// results fail with core.ErrBackendLost, and the rest continues.
 package restore
 
 import (
@@ -26,21 +26,21 @@ import (
 	"github.com/goburn/burn/internal/lost"
 )
 
-// Options say how a backend is started and how often. The zero values but that of Open are the usual.
+// Options configure how, and how often, a backend is started. Except for Open, zero values are the defaults.
 type Options struct {
 	// Open starts the backend for the first time and after each loss. Tensor ids on its devices are of generation 0
 	// however often that was; the number tells the starts apart, from 0.
 	Open func(ctx context.Context, generation uint16) (core.Backend, error)
-	// Attempts is how many starts may follow one another without a call that succeeds; 0: 5. Starts that fail twice in the same
-	// way are given up before, unless the error has a method Transient that reports true. The first start is tried again only after
-	// such an error.
+	// Attempts is how many starts may follow one another without a call that succeeds; 0: 5. After starts that fail twice in the
+	// same way it stops earlier, unless the error has a method Transient that returns true. The first start is tried again only
+	// after such an error.
 	Attempts int
 	// Backoff is the pause before the second start in a row, twice as long before each further one, up to 2 seconds; 0: 20 ms.
 	Backoff time.Duration
 	// Journal bounds the computing commands that are kept; 0: 65536. The oldest are forgotten, and their tensors are lost
 	// with the process.
 	Journal int
-	// Logger is told of losses; nil: nobody is.
+	// Logger logs losses; nil: they are not logged.
 	Logger hclog.Logger
 }
 
@@ -53,11 +53,11 @@ type Backend struct {
 	turn     chan struct{} // holds one token; its owner may restart
 	done     chan struct{} // closed by Close
 
-	// world is held for reading while a command is handed to the process and noted, for writing while everything is put on
+	// world is held for reading while a command is sent to the process and recorded, and for writing while everything is moved to
 	// another process. It guards the inner values of devices, streams and programs.
 	world sync.RWMutex
 
-	mu      sync.Mutex // guards what follows, and what devices and streams say that it guards
+	mu      sync.Mutex // guards the fields below, and fields of devices and streams that say so
 	inner   core.Backend
 	epoch   int   // starts before the one of inner
 	lost    error // why inner is gone; nil while it is not
@@ -66,7 +66,7 @@ type Backend struct {
 	closed  bool
 	devices []*device
 	journal journal
-	giving  int        // goroutines that give lent memory back
+	giving  int        // goroutines that return lent memory
 	given   *sync.Cond // that there are none
 }
 
@@ -155,8 +155,8 @@ func (b *Backend) Open(ctx context.Context, index int) (core.Device, error) {
 // repeats is how often a command may lose a process on which everything before it was put back.
 const repeats = 2
 
-// again makes a call that waits, and anew after each loss. ask runs while no process is replaced; the ticket that it may
-// return is waited for without that.
+// again makes a call that waits, and repeats it after each loss. ask runs while no process is replaced; a ticket that it returns
+// is waited for without that lock.
 func (b *Backend) again(ctx context.Context, what func() string, ask func() (core.Ticket, error)) error {
 	for losses := 0; ; {
 		b.world.RLock()
@@ -191,7 +191,7 @@ func (b *Backend) again(ctx context.Context, what func() string, ask func() (cor
 	}
 }
 
-// state tells the process that runs and whether it is known to be gone, or that the backend is closed.
+// state returns the epoch of the running process and whether it is known to be gone, or an error if the backend is closed.
 func (b *Backend) state() (epoch int, down bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -201,7 +201,7 @@ func (b *Backend) state() (epoch int, down bool, err error) {
 	return b.epoch, b.lost != nil, err
 }
 
-// isLost reports whether err says that the process of an epoch is gone: by itself, or closed because somebody noticed before.
+// isLost reports whether err says that the process of an epoch is gone: by itself, or closed because its loss was noticed before.
 func (b *Backend) isLost(epoch int, err error) bool {
 	var node *core.NodeError
 	switch {
@@ -217,7 +217,7 @@ func (b *Backend) isLost(epoch int, err error) bool {
 	return !b.closed && (b.lost != nil || b.epoch != epoch)
 }
 
-// lose notes that the process of an epoch is gone.
+// lose records that the process of an epoch is gone.
 func (b *Backend) lose(epoch int, why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -244,8 +244,8 @@ func (b *Backend) note(change func(j *journal)) {
 	b.giveBack()
 }
 
-// giveBack gives back what was lent and is not needed any more, apart from the caller, who may hold locks of its own. The
-// caller holds mu.
+// giveBack returns lent memory that is not needed any more, in another goroutine, because the caller may hold locks. The caller
+// holds mu.
 func (b *Backend) giveBack() {
 	over := b.journal.over
 	if len(over) == 0 {
@@ -264,7 +264,7 @@ func (b *Backend) giveBack() {
 	}()
 }
 
-// forget takes commands out of the journal for good, and waits until what they held of lent memory is given back.
+// forget removes commands from the journal for good, and waits until the lent memory that they held is returned.
 func (b *Backend) forget(useless func(*entry) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -293,7 +293,7 @@ func (b *Backend) Close() error {
 	inner, lost := b.inner, b.lost
 	b.mu.Unlock()
 	err := inner.Close()
-	b.world.Lock() // until calls that are on their way are noted
+	b.world.Lock() // until calls in progress are recorded
 	b.world.Unlock()
 	b.forget(func(*entry) bool { return true })
 	if lost != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// device is a core.Device over devices of one process after another: when a process is lost, the next one gets a new one.
+// device is a core.Device that outlives processes: when a process is lost, a device of the next process replaces the inner one.
 type device struct {
 	b     *Backend
 	index int
@@ -31,7 +31,7 @@ type device struct {
 
 var _ core.Device = (*device)(nil)
 
-// extensions are those of the inner device; nil is what it does not have.
+// extensions holds the extensions of the inner device; nil for each that it does not have.
 type extensions struct {
 	programs    core.Programs
 	memory      core.MemoryStats
@@ -59,7 +59,7 @@ func extensionsOf(d core.Device) (x extensions) {
 	return x
 }
 
-// Capabilities are those that the device had when it was opened.
+// Capabilities returns the capabilities that the device had when it was opened.
 func (d *device) Capabilities() *core.Capabilities { return d.caps }
 
 // NewIDs implements core.Device.
@@ -135,7 +135,7 @@ func (d *device) Extend(target any) bool {
 	return has
 }
 
-// Memory implements core.MemoryStats with what the process that runs says.
+// Memory implements core.MemoryStats with the answer of the running process.
 func (d *device) Memory() core.Memory {
 	d.b.world.RLock()
 	defer d.b.world.RUnlock()
@@ -193,7 +193,7 @@ func (d *device) stream(s core.Stream) (*stream, error) {
 // hostMemory is core.HostMemory of a device.
 type hostMemory struct{ d *device }
 
-// lent is memory that the journal and devices use. The last of them gives it back.
+// lent is memory that the journal and devices use. The last of them returns it.
 type lent struct {
 	users   atomic.Int32
 	release func()
@@ -205,8 +205,8 @@ func (l *lent) drop() {
 	}
 }
 
-// Adopt implements core.HostMemory: data is kept for the next process without a copy, until the tensor and what was made
-// with it need it no more. A memory-mapped file is its own copy so.
+// Adopt implements core.HostMemory: data is kept for the next process without a copy, until neither the tensor nor its dependents
+// need it. So a memory-mapped file is its own copy.
 func (x hostMemory) Adopt(cs core.Stream, desc op.Desc, data []byte, release func()) error {
 	s, err := x.d.stream(cs)
 	if err != nil {

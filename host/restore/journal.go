@@ -10,7 +10,7 @@ import (
 
 type tensorID = op.TensorID
 
-// kind is what a command is for the journal.
+// kind is the kind of a command in the journal.
 type kind uint8
 
 const (
@@ -30,14 +30,14 @@ type entry struct {
 	outs    []op.Desc
 	from    *device     // that has ins; nil: that of s
 	def     *definition // of a definition or a run
-	ticket  *ticket     // of a question
+	ticket  *ticket     // of a query
 	data    []byte      // that was written
 	lent    *lent       // nil: data is a copy
 	used    bool        // as prune found
 	strikes int         // processes in a row that were lost at it
-	err     error       // why it is not made again; that it is without play is reason enough
-	// play makes the command again on a stream of the process that runs. dies says which of ins nobody needs afterwards; those
-	// that the command gives up are taken out of it.
+	err     error       // why it is not repeated; a command without play never is
+	// play repeats the command on a stream of the running process. dies says which of ins are not needed afterwards; play clears
+	// the entries of inputs that the command itself drops.
 	play func(r *replay, on core.Stream, dies []bool) error
 }
 
@@ -50,17 +50,18 @@ func (e *entry) fault(err error) *core.NodeError {
 	return n
 }
 
-// journal is what made the tensors that are live, in order.
+// journal holds, in order, the commands that made the live tensors.
 type journal struct {
 	limit   int
 	entries []*entry
 	last    uint64 // number of the last command
 	bytes   int    // of data
 	live    map[tensorID]bool
-	gone    map[tensorID]error // live for the user, and lost: a *core.NodeError, or that the tensor is stale
-	over    []*lent            // to be given back
+	gone    map[tensorID]error // live for the user, but lost: a *core.NodeError, or an error that the tensor is stale
+	over    []*lent            // to be returned
 	lends   map[tensorID]bool  // live tensors of lent memory
-	// What prune left behind, to know when it is worth while again, or that it is because lent memory may be over.
+	// The size after the last prune, to decide when pruning is worthwhile again; or pruning is due because lent memory may be
+	// returned.
 	left, leftBytes int
 	due             bool
 }
@@ -69,7 +70,7 @@ func newJournal(limit int) journal {
 	return journal{limit: limit, live: map[tensorID]bool{}, gone: map[tensorID]error{}, lends: map[tensorID]bool{}}
 }
 
-// add notes a command that was accepted.
+// add records an accepted command.
 func (j *journal) add(e *entry) {
 	j.last++
 	e.number = j.last
@@ -83,7 +84,7 @@ func (j *journal) add(e *entry) {
 	}
 }
 
-// end notes that tensors were given up.
+// end records that tensors were freed.
 func (j *journal) end(ids []tensorID) {
 	for _, id := range ids {
 		delete(j.live, id)
@@ -99,14 +100,14 @@ const (
 	slackBytes = 64 << 20 // and bytes
 )
 
-// tidy prunes when there is much that nobody needs.
+// tidy prunes when much of the journal may be unneeded.
 func (j *journal) tidy() {
 	if j.due || len(j.entries) > 2*j.left+slack || j.bytes > 2*j.leftBytes+slackBytes {
 		j.prune()
 	}
 }
 
-// prune forgets the commands that nobody needs to make what is live, and of those that compute the oldest beyond the limit.
+// prune removes the commands that no live tensor depends on, and the oldest computing commands beyond the limit.
 func (j *journal) prune() {
 	need := make(map[tensorID]bool, len(j.live))
 	for id := range j.live {
@@ -139,7 +140,7 @@ func (j *journal) prune() {
 	j.left, j.leftBytes, j.due = len(j.entries), j.bytes, false
 }
 
-// clear forgets commands.
+// clear removes commands.
 func (j *journal) clear(useless func(*entry) bool) {
 	j.entries = slices.DeleteFunc(j.entries, func(e *entry) bool {
 		if !useless(e) {

@@ -10,17 +10,17 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// missing names what a backend had and lacks after it was started again.
+// missing is the error of a backend that lacks something after a restart that it had before.
 type missing string
 
 func (m missing) Error() string {
 	return "restore: the backend came back without " + string(m) + ": " + core.ErrBackendLost.Error()
 }
 
-// Unwrap makes it a loss.
+// Unwrap returns core.ErrBackendLost.
 func (missing) Unwrap() error { return core.ErrBackendLost }
 
-// less names what a device had before and has no more, or nothing.
+// less names a capability that a device had before and has no more, "" if there is none.
 func less(old, now *core.Capabilities, had, has extensions) string {
 	for _, x := range []struct {
 		name     string
@@ -59,7 +59,7 @@ func less(old, now *core.Capabilities, had, has extensions) string {
 	return ""
 }
 
-// lacks returns the types that some operand or result could have and can have no more.
+// lacks returns the types that some operand or result no longer supports.
 func lacks(old, now []dtype.Set, all dtype.Set) (gone dtype.Set) {
 	at := func(l []dtype.Set, i int) dtype.Set {
 		if len(l) == 0 {
@@ -73,7 +73,7 @@ func lacks(old, now []dtype.Set, all dtype.Set) (gone dtype.Set) {
 	return gone
 }
 
-// covers reports whether all that old allows is within now.
+// covers reports whether now allows everything that old allows.
 func covers(old, now core.Limits) bool {
 	return bound(old.Rank, now.Rank) && bound(old.Bytes, now.Bytes) && bound(old.Elements, now.Elements) && bound(old.Buffers, now.Buffers)
 }

@@ -25,7 +25,7 @@ func (d *device) StopProfile(ctx context.Context) (*core.Profile, error) {
 	return x.StopProfile(ctx)
 }
 
-// profiling is that of the process that runs, or why there is none.
+// profiling returns the profiling extension of the running process, or an error that says why there is none.
 func (d *device) profiling() (core.Profiling, error) {
 	if err := d.usable(); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 // definition is a program of a device.
 type definition struct {
 	p    *program.Program
-	id   core.ProgramID // on the process that runs; guarded by Backend.world
+	id   core.ProgramID // on the running process; guarded by Backend.world
 	open bool           // not yet undefined; guarded by Backend.mu
 	err  error          // it is lost; guarded by Backend.mu
 }
@@ -99,7 +99,7 @@ func (x programs) Run(cs core.Stream, r core.Run) error {
 	}
 	e.play = func(_ *replay, on core.Stream, dies []bool) error {
 		again := core.Run{Program: def.id, Inputs: e.ins, Outputs: outputs}
-		if len(ends) > 0 { // what was donated is there again, and nobody else needs it
+		if len(ends) > 0 { // donated inputs were restored, and nothing else needs them
 			again.Donated = slices.Clone(dies)
 			clear(dies)
 		}

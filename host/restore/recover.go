@@ -15,7 +15,7 @@ import (
 // maxBackoff is the longest pause between two starts of a process.
 const maxBackoff = 2 * time.Second
 
-// recover puts everything on a new process, unless somebody else has done it meanwhile.
+// recover restores everything on a new process, unless another goroutine has done so meanwhile.
 func (b *Backend) recover(ctx context.Context) error {
 	select {
 	case <-b.turn:
@@ -41,7 +41,7 @@ func (b *Backend) recover(ctx context.Context) error {
 			return fmt.Errorf("restore: %w: given up after %d starts: %w", core.ErrBackendLost, row, why)
 		}
 		b.o.Logger.Warn("backend lost, it is started again", "error", why, "start", row+1)
-		_ = inner.Close() // ends the calls that are on their way
+		_ = inner.Close() // ends the calls in progress
 		if row > 0 {
 			select {
 			case <-time.After(b.o.pause(row)):
@@ -86,31 +86,31 @@ func (b *Backend) recover(ctx context.Context) error {
 	}
 }
 
-// isGone is Backend.isLost while everything is put back.
+// isGone is Backend.isLost during a replay.
 func isGone(err error) bool {
 	var node *core.NodeError
 	return !errors.As(err, &node) && (errors.Is(err, core.ErrBackendLost) || errors.Is(err, core.ErrClosed))
 }
 
-// isFault reports whether a command was refused for what it is, not for the state of the process.
+// isFault reports whether a command was refused because it is invalid, not because of the state of the process.
 func isFault(err error) bool {
 	return slices.ContainsFunc([]error{core.ErrShape, core.ErrDType, core.ErrAttr, core.ErrUnsupported, core.ErrIndex, core.ErrUnknownTensor,
 		core.ErrKernel}, func(s error) bool { return errors.Is(err, s) })
 }
 
-// replay is the making anew of everything on a process.
+// replay repeats the journal on a new process.
 type replay struct {
 	b       *Backend
 	ctx     context.Context
-	at      map[*device]core.Stream // where the last command of a device went
+	at      map[*device]core.Stream // stream of the last command of a device
 	spare   map[*device]core.Stream // for commands whose failures the user knows of
 	there   map[tensorID]bool
-	last    map[tensorID]*entry // that needs it
-	why     map[tensorID]error  // it is not there
+	last    map[tensorID]*entry // the last command that needs it
+	why     map[tensorID]error  // why it is missing
 	defined map[*definition]*device
 }
 
-// fill puts everything on next.
+// fill restores everything on next.
 func (b *Backend) fill(ctx context.Context, next core.Backend) error {
 	b.world.Lock()
 	defer b.world.Unlock()
@@ -165,7 +165,7 @@ func (b *Backend) fill(ctx context.Context, next core.Backend) error {
 	return nil
 }
 
-// reopen opens a device and its streams anew.
+// reopen opens a device and its streams on next.
 func (d *device) reopen(r *replay, next core.Backend) error {
 	inner, err := next.Open(r.ctx, d.index)
 	if errors.Is(err, core.ErrNotFound) {
@@ -190,7 +190,7 @@ func (d *device) reopen(r *replay, next core.Backend) error {
 	return nil
 }
 
-// missing returns why a tensor is not there.
+// missing returns why a tensor is missing.
 func (r *replay) missing(id tensorID) error {
 	if err := r.why[id]; err != nil {
 		return err
@@ -198,7 +198,7 @@ func (r *replay) missing(id tensorID) error {
 	return stale(id)
 }
 
-// run makes a command again.
+// run repeats a command.
 func (r *replay) run(e *entry) error {
 	b, s, d := r.b, e.s, e.s.d
 	b.mu.Lock()
@@ -234,7 +234,7 @@ func (r *replay) run(e *entry) error {
 			for i := range e.outs {
 				r.there[e.outs[i].ID] = true
 			}
-		case r.ctx.Err() == nil && isFault(err): // what was noted while there was no process to say so
+		case r.ctx.Err() == nil && isFault(err): // failures recorded while there was no process
 			r.leave(e, e.fault(err))
 		case r.ctx.Err() == nil && isGone(err) && careful:
 			if e.strikes++; e.strikes >= repeats {
@@ -253,7 +253,7 @@ func (r *replay) run(e *entry) error {
 	return r.free(e, rest, d, dies)
 }
 
-// free releases what nobody needs after e.
+// free frees the tensors that no command after e needs.
 func (r *replay) free(e *entry, ins, outs *device, dies []bool) error {
 	var ids []tensorID
 	for i, id := range e.ins {
@@ -287,7 +287,7 @@ func (r *replay) leave(e *entry, n *core.NodeError) {
 	r.skip(e, n)
 }
 
-// skip leaves a command out. What it would make is not there; err is why, or nil where it is not known how it is made.
+// skip leaves a command out. Its results are missing because of err; nil: because it cannot be repeated.
 func (r *replay) skip(e *entry, err error) {
 	if n, ok := err.(*core.NodeError); ok {
 		for i := range e.outs {
@@ -304,7 +304,7 @@ func (r *replay) skip(e *entry, err error) {
 	}
 }
 
-// order makes on the stream that the next command of d goes to.
+// order makes on the stream of the next command of d.
 func (r *replay) order(d *device, on core.Stream) error {
 	before := r.at[d]
 	if before == on {
@@ -314,7 +314,7 @@ func (r *replay) order(d *device, on core.Stream) error {
 	return follow(on, before.Signal())
 }
 
-// survive waits until the last command of d is done. Failures stay where they are, or the user knows of them.
+// survive waits until the last command of d is done. It ignores failures: they stay in the tensors, or the user knows of them.
 func (r *replay) survive(d *device) error {
 	spare := r.spare[d]
 	if r.at[d] != spare {
@@ -328,7 +328,7 @@ func (r *replay) survive(d *device) error {
 	return nil
 }
 
-// finish puts the streams of a device behind everything, and waits for it.
+// finish orders the streams of a device after the whole replay, and waits for it.
 func (r *replay) finish(d *device) error {
 	r.b.mu.Lock()
 	last := r.b.journal.last

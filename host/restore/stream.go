@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// stream is a core.Stream that is made again on the next process when one is lost.
+// stream is a core.Stream that is reopened on the next process when one is lost.
 type stream struct {
 	d *device
 
@@ -17,15 +17,15 @@ type stream struct {
 	replayed core.Event // the end of the last replay; everything before it is done
 
 	// Guarded by Backend.mu.
-	reported uint64            // last command whose failure the user would know of
+	reported uint64            // last command whose failure would have been reported
 	proven   uint64            // last command that a process is known to have survived
-	failures []*core.NodeError // of commands that were not handed to a process, not reported yet
+	failures []*core.NodeError // of commands that were not sent to a process, not reported yet
 	closed   bool
 }
 
 var _ core.Stream = (*stream)(nil)
 
-// state is that of the backend, or that the stream is closed.
+// state returns the state of the backend, or an error if the stream is closed.
 func (s *stream) state() (epoch int, down bool, err error) {
 	b := s.d.b
 	b.mu.Lock()
@@ -39,8 +39,8 @@ func (s *stream) state() (epoch int, down bool, err error) {
 	return b.epoch, b.lost != nil, err
 }
 
-// send hands a one-way command to the process and notes it. A process that is gone gets it from the journal later. The
-// caller holds Backend.world.
+// send sends a one-way command to the process and records it. If the process is gone, the next one gets the command from the
+// journal. The caller holds Backend.world.
 func (s *stream) send(call func() error, note func(j *journal)) error {
 	b := s.d.b
 	epoch, down, err := s.state()
@@ -58,7 +58,7 @@ func (s *stream) send(call func() error, note func(j *journal)) error {
 	return nil
 }
 
-// one sends a command that gives up the tensors of ends.
+// one sends a command that ends the life of the tensors in ends.
 func (s *stream) one(e *entry, ends []tensorID, call func() error) error {
 	b := s.d.b
 	b.world.RLock()
@@ -76,7 +76,7 @@ func (s *stream) one(e *entry, ends []tensorID, call func() error) error {
 	})
 }
 
-// refuse reports whether a command has an input that is lost. What it would make is lost then. The caller holds Backend.mu.
+// refuse reports whether a command has a lost input; its outputs are then lost too. The caller holds Backend.mu.
 func (s *stream) refuse(e *entry) bool {
 	gone := s.d.b.journal.gone
 	if len(gone) == 0 && (e.def == nil || e.def.err == nil) {
@@ -115,7 +115,7 @@ func (s *stream) fail(n *core.NodeError) {
 	}
 }
 
-// known takes lost tensors that are given up out of ids.
+// known removes the lost tensors from ids, which are freed.
 func (j *journal) known(ids []tensorID) []tensorID {
 	if len(j.gone) == 0 {
 		return ids
@@ -134,7 +134,7 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 	defer b.world.RUnlock()
 	good := slices.Clone(nodes)
 	entries := make([]entry, 0, len(nodes))
-	var ends []tensorID // what nodes drop
+	var ends []tensorID // tensors that nodes drop
 	b.mu.Lock()
 	kept := good[:0]
 	for i := range nodes {
@@ -160,7 +160,7 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 	})
 }
 
-// dropped returns the inputs that a node gives up.
+// dropped returns the inputs that a node drops.
 func dropped(n *op.Node) (ids []tensorID) {
 	if n.Drop == 0 {
 		return nil
@@ -193,7 +193,7 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	return s.put(ctx, d, data, nil, func(ctx context.Context, on core.Stream) error { return on.Write(ctx, d, data) })
 }
 
-// put sends a command that makes a tensor of data; hand does it.
+// put records a command that makes a tensor from data; hand sends it.
 func (s *stream) put(ctx context.Context, d op.Desc, data []byte, l *lent, hand func(ctx context.Context, on core.Stream) error) error {
 	d.Shape = d.Shape.Clone()
 	e := &entry{s: s, kind: written, what: "write", outs: []op.Desc{d}, data: data, lent: l}

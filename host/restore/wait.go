@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// ticket is a read that is asked for again when the process is lost before it has answered.
+// ticket is a read that is requested again when the process is lost before it has answered.
 type ticket struct {
 	s  *stream
 	id op.TensorID
@@ -18,10 +18,10 @@ type ticket struct {
 	inner core.Ticket
 	epoch int // of inner; -1: there is none yet
 	entry *entry
-	open  bool // nobody has waited for it to the end
+	open  bool // no wait for it has completed
 }
 
-// ready says that a tensor is lost.
+// ready returns an error if a tensor is lost.
 func (s *stream) ready(id tensorID) error {
 	s.d.b.mu.Lock()
 	defer s.d.b.mu.Unlock()
@@ -48,12 +48,12 @@ func (s *stream) Read(id op.TensorID, dst []byte) core.Ticket {
 	}
 	b.mu.Lock()
 	if !b.journal.live[id] {
-		t.entry.ins = nil // nothing is to be made again for it
+		t.entry.ins = nil // it needs no replay
 	}
 	b.mu.Unlock()
 	err := s.send(func() error {
 		epoch, _, _ := b.state()
-		t.inner, t.epoch = s.inner.Read(id, dst), epoch // nobody else has t yet
+		t.inner, t.epoch = s.inner.Read(id, dst), epoch // t is not shared yet
 		return nil
 	}, func(j *journal) { j.add(t.entry) })
 	if err != nil {
@@ -72,7 +72,7 @@ func (t *ticket) Wait(ctx context.Context) error {
 		switch {
 		case !t.open:
 			return nil, fmt.Errorf("restore: read %v: waited for before: %w", t.id, core.ErrClosed)
-		case t.epoch != b.epoch: // the journal does not know it any more
+		case t.epoch != b.epoch: // the journal has dropped it
 			return nil, closedError("device")
 		}
 		waited = t.epoch
@@ -85,7 +85,7 @@ func (t *ticket) Wait(ctx context.Context) error {
 		t.s.proven = max(t.s.proven, t.entry.number)
 	}
 	b.mu.Unlock()
-	if left { // it was asked again and nobody waits any more
+	if left { // it was requested again and no goroutine waits any more
 		_ = inner.Wait(ended)
 	}
 	return err
@@ -98,7 +98,7 @@ var ended = func() context.Context {
 	return ctx
 }()
 
-// event is a place in a stream. After a replay it stands for the end of that.
+// event is a place in a stream. After a replay it represents the end of the replay.
 type event struct {
 	s      *stream
 	number uint64 // of the last command before it
@@ -125,7 +125,7 @@ func (s *stream) Signal() core.Event {
 	return e
 }
 
-// follow puts on behind an event of the same process. One that a lost process gave instead of an event says so.
+// follow orders on after an event of the same process. An event of a lost process returns its error.
 func follow(on core.Stream, e core.Event) error {
 	err := on.Wait(e)
 	if errors.Is(err, core.ErrAttr) {
@@ -159,7 +159,7 @@ func (e *event) Wait(ctx context.Context) error {
 	return err
 }
 
-// Wait implements core.Stream. A process that is gone needs no order: the journal has it.
+// Wait implements core.Stream. A process that is gone needs no ordering: the journal has the order.
 func (s *stream) Wait(ce core.Event) error {
 	e, ok := ce.(*event)
 	if !ok || e.s.d.b != s.d.b {
@@ -170,7 +170,7 @@ func (s *stream) Wait(ce core.Event) error {
 	defer b.world.RUnlock()
 	return s.send(func() error {
 		if epoch, _, _ := b.state(); e.epoch != epoch {
-			return nil // a replay is behind it
+			return nil // a replay came after it
 		}
 		return follow(s.inner, e.inner)
 	}, func(*journal) {})

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Bounds of what is copied along with a file that looks for libraries beside itself.
+// Bounds of the files that are copied with a program that searches libraries beside itself.
 const (
 	maxBeside      = 1024
 	maxBesideBytes = 8 << 30
 )
 
-// beside copies src with the regular files of its folder and of the folders below it that origins name. Of these files no hash is
-// known.
+// beside copies src with the regular files of its folder and of the folders below it that origins name. The hashes of these files
+// are not known.
 func beside(src *os.File, path, want string, origins []string) (*File, error) {
 	dir, base := filepath.Split(path)
 	items := []Item{{Path: base, SHA256: want, Size: -1, Executable: true}}

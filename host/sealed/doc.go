@@ -1,3 +1,3 @@
-// Package sealed makes the file that is executed the file that was hashed: what is checked cannot be exchanged or written
-// to between the check and the start.
+// Package sealed ensures that the file that is executed is the file that was hashed: it cannot be exchanged or written to between
+// the check and the start.
 package sealed

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// ErrMismatch is for content that is not the one asked for.
+// ErrMismatch is the error for content with another hash than requested.
 var ErrMismatch = errors.New("sha256 differs")
 
 // File is checked content, ready to be executed or loaded.
@@ -17,14 +17,14 @@ type File struct {
 	release func() error
 }
 
-// Path returns what to execute or load in place of the file. It holds until Close.
+// Path returns the path to execute or load instead of the file. It is valid until Close.
 func (f *File) Path() string { return f.path }
 
-// Dir returns the folder that the copies of what belongs to the file lie in, which must stay for as long as the content is in use. It
-// is empty for a file that was sealed alone: that one may be closed as soon as it was started or loaded.
+// Dir returns the folder with the copies of the files that belong to the file. It must stay for as long as the content is in use. It
+// is empty for a file that was sealed alone, which may be closed as soon as it was started or loaded.
 func (f *File) Dir() string { return f.dir }
 
-// Close releases what keeps the content. A process that was started before is not touched, but finds nothing in Dir any more.
+// Close removes the copies. A process that was started before keeps running, but finds nothing in Dir any more.
 func (f *File) Close() error {
 	if f.release == nil {
 		return nil
@@ -36,17 +36,17 @@ func newFile(path, dir string, release func() error) *File {
 	return &File{path, dir, sync.OnceValue(release)}
 }
 
-// How says what the content is for.
+// How is the way the content is used.
 type How int
 
 // The ways.
 const (
 	Execute How = iota
-	Load        // by a dynamic loader, which wants a path of its own for each object
+	Load        // by a dynamic loader, which needs a path of its own for each object
 )
 
-// Open reads the file at path once, and gives the content that was read if its sha256 is want (hex, any case); else the
-// error wraps ErrMismatch. What is executed is
+// Open reads the file at path once, and returns that content if its sha256 is want (hex, any case); else the error wraps
+// ErrMismatch. The executed file is
 //
 //   - on Linux a sealed copy in memory or, for scripts and for what a dynamic loader takes, a copy in a folder that is open to the
 //     user alone; a program or object that looks for libraries beside itself ($ORIGIN) is copied with the files there, of which
@@ -55,7 +55,7 @@ const (
 //   - elsewhere a copy in a folder that is open to the user alone.
 func Open(path, want string, how How) (*File, error) { return openFile(path, want, how, true) }
 
-// Alone is Open for a file that needs nothing beside it: what lies there is not taken along.
+// Alone is Open for a file that needs no files beside it: they are not copied.
 func Alone(path, want string, how How) (*File, error) { return openFile(path, want, how, false) }
 
 func openFile(path, want string, how How, beside bool) (*File, error) {
@@ -65,7 +65,7 @@ func openFile(path, want string, how How, beside bool) (*File, error) {
 		return nil, err
 	}
 	f, err := open(src, path, want, how, beside)
-	if err != nil || f.path != path { // a file that is used where it lies is held open
+	if err != nil || f.path != path { // a file that is used in place is held open
 		src.Close()
 	}
 	return f, err

@@ -16,12 +16,12 @@ const (
 	folderPrefix = "burn-exec-"
 	lockName     = "lock"
 	contentName  = "content"
-	// sweepAge keeps the sweep away from folders that another process is just making.
+	// sweepAge protects folders that another process is just making from the sweep.
 	sweepAge = 10 * time.Second
 )
 
-// folder is a place for checked copies that is open to this user alone. It is locked while it is in use: one whose lock can be
-// taken is of a process that is dead.
+// folder is a folder for checked copies that only this user may enter. It is locked while it is in use: a folder whose lock can
+// be taken belongs to a dead process.
 type folder struct {
 	dir  string
 	lock *os.File
@@ -78,7 +78,8 @@ func execBase() (string, error) {
 		strings.Join(tried, ", like "))
 }
 
-// sweep removes the folders of dead processes of this user. What others put into a shared folder is neither locked nor removed.
+// sweep removes the folders of dead processes of this user. Files of other users in a shared folder are neither locked nor
+// removed.
 func sweep(base string) {
 	dirs, err := os.ReadDir(base)
 	if err != nil {

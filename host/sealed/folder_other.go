@@ -4,5 +4,5 @@ package sealed
 
 import "os"
 
-// ours holds for all that lies in the temporary folder: each user of Windows has one of his own, and WebAssembly has no users.
+// ours returns true for every file in the temporary folder: on Windows each user has a private one, and WebAssembly has no users.
 func ours(os.FileInfo) bool { return true }

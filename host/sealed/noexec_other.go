@@ -2,5 +2,5 @@
 
 package sealed
 
-// noExec is not asked: the temporary folders of other systems take programs.
+// noExec always returns false: programs can be executed from the temporary folders of other systems.
 func noExec(string) bool { return false }

@@ -33,7 +33,8 @@ func open(src *os.File, path, want string, how How, takeBeside bool) (*File, err
 	return private(src, path, want) // a kernel that lends no memory for it
 }
 
-// inspect says whether f is a program or object, and in which folders it looks for libraries, from its own: "" is its own folder.
+// inspect reports whether f is a program or object, and returns the folders in which it searches libraries, relative to its own:
+// "" is its own folder.
 func inspect(f *os.File) (program bool, origins []string) {
 	e, err := elf.NewFile(f)
 	if err != nil {
@@ -59,7 +60,7 @@ func inspect(f *os.File) (program bool, origins []string) {
 
 const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
 
-// inMemory copies src into memory that nobody can write to any more, and hashes the copy's bytes as they pass.
+// inMemory copies src into sealed memory, to which no process can write, and hashes the bytes as they are copied.
 func inMemory(src *os.File, path, want string) (*File, error) {
 	const name = "burn-backend"
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)

@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// ErrOutside is for a program or object that looks for libraries outside of its folder.
+// ErrOutside is the error for a program or object that searches libraries outside of its folder.
 var ErrOutside = errors.New("it looks for libraries outside of its folder")
 
 // Item is one file of a tree.
@@ -24,9 +24,9 @@ type Item struct {
 	Executable bool
 }
 
-// Tree copies the items of dir into a folder that is open to this user alone, hashing the bytes as they are copied, and gives the
-// copy of program, one of the items. One with other content is an ErrMismatch. What lies in dir beside the items is not copied. The
-// copies stay until Close; those of a process that died are removed when the next tree or file is sealed.
+// Tree copies the items of dir into a folder that is open to this user alone, hashing the bytes as they are copied, and returns the
+// copy of program, one of the items. An item with other content is an ErrMismatch. Other files in dir are not copied. The copies
+// stay until Close; copies of a process that died are removed when the next tree or file is sealed.
 func Tree(dir, program string, items []Item) (*File, error) {
 	to, err := newFolder()
 	if err != nil {
@@ -67,7 +67,7 @@ func copyItem(to, from string, it Item) error {
 	return copyTo(to, src, from, it)
 }
 
-// copyTo copies src, the file at from, and requires of the bytes that it copies what it says.
+// copyTo copies src, the file at from, and requires that the copied bytes match it.
 func copyTo(to string, src *os.File, from string, it Item) error {
 	if _, err := src.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -124,7 +124,7 @@ func copyHashed(w io.Writer, h hash.Hash, r io.Reader) error {
 	}
 }
 
-// private copies src alone.
+// private copies src without other files.
 func private(src *os.File, path, want string) (*File, error) {
 	to, err := newFolder()
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"unsafe"
 )
 
-// abiVersion is BURN_ABI_VERSION of sdk/c/burn_backend.h, and what follows mirrors its structs, field by field. Addresses
-// are uintptr, as the structs lie in memory that the garbage collector does not look into.
+// abiVersion is BURN_ABI_VERSION of sdk/c/burn_backend.h, and what follows mirrors its structs, field by field. Addresses are
+// uintptr, as the structs are in memory that the garbage collector does not scan.
 const abiVersion = 2
 
 const (
@@ -141,7 +141,7 @@ func headOf[T any]() head {
 	return head{uint32(unsafe.Sizeof(t)), abiVersion}
 }
 
-// pointer makes a pointer of an address outside the Go heap, or inside an arena that is kept alive.
+// pointer converts an address outside the Go heap, or inside an arena that is kept alive, to a pointer.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
 // load copies a struct that the other side made: the fields that both sides know, the others zero.
@@ -154,7 +154,7 @@ func load[T any](address uintptr) (t T) {
 	return t
 }
 
-// maxList bounds the lists that a backend gives of itself.
+// maxList bounds the lists in a backend's description.
 const maxList = 1 << 16
 
 // list loads the structs that a list of addresses names.
@@ -175,7 +175,7 @@ func numbers[T uint32 | uintptr](address uintptr, n uint64) []T {
 	return unsafe.Slice((*T)(pointer(address)), n)
 }
 
-// maxString bounds the text that a backend gives of itself.
+// maxString bounds the strings in a backend's description.
 const maxString = 1 << 12
 
 // text copies a C string; NULL is "".

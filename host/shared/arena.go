@@ -10,7 +10,7 @@ type arena struct {
 
 const arenaBlock = 512 // words
 
-// reset releases the room of all structs to the arena.
+// reset makes the memory of all structs available again.
 func (a *arena) reset() {
 	for i := range a.blocks {
 		a.blocks[i] = a.blocks[i][:0]
@@ -33,17 +33,17 @@ func (a *arena) bytes(size int) unsafe.Pointer {
 	return unsafe.Pointer(&(*b)[from])
 }
 
-// place makes room for a T, which holds no Go pointers, and sets it to v.
+// place allocates a T, which holds no Go pointers, and sets it to v.
 func place[T any](a *arena, v T) *T {
 	p := (*T)(a.bytes(int(unsafe.Sizeof(v))))
 	*p = v
 	return p
 }
 
-// put is place for those who need the address alone.
+// put is place, but returns only the address.
 func put[T any](a *arena, v T) uintptr { return uintptr(unsafe.Pointer(place(a, v))) }
 
-// room makes a list of n zeros, and its address: 0 for an empty one.
+// room returns a list of n zeros and its address, 0 for an empty one.
 func room[T any](a *arena, n int) ([]T, uintptr) {
 	if n == 0 {
 		return nil, 0
@@ -66,5 +66,5 @@ func (a *arena) text(s string) uintptr {
 	return address
 }
 
-// addressOf returns where v lies, which is in an arena.
+// addressOf returns the address of v, which is in an arena.
 func addressOf[T any](v *T) uintptr { return uintptr(unsafe.Pointer(v)) }

@@ -37,7 +37,7 @@ func (v *device) numberOf(n *op.Node) (uint32, error) {
 	return number, nil
 }
 
-// dataOf returns where the elements of data lie. The caller keeps data alive.
+// dataOf returns the address of data's elements. The caller keeps data alive.
 func dataOf(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
 
 // Upload implements engine.Device.

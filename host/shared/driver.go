@@ -18,9 +18,9 @@ type driver struct {
 	info   core.Info
 }
 
-// Open loads the shared object at path and opens its backend. The object is code of this process from then on: when it
-// crashes, the process does. Errors: ErrNotFound when the file cannot be loaded, ErrProtocol when it is no backend or one
-// of another ABI, and what the backend answers.
+// Open loads the shared object at path and opens its backend. The object is code of this process from then on: when it crashes,
+// the process does. Errors: ErrNotFound if the file cannot be loaded, ErrProtocol if it is not a backend or has another ABI, and
+// the backend's own errors.
 func Open(path string, config core.Config) (core.Backend, error) {
 	l, err := open(path)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // entry is the symbol that a shared object exports.
 const entry = "burn_backend_main"
 
-// library is a loaded shared object. It stays loaded until the process ends: threads of the object may still be on their
-// way out when its backend is closed.
+// library is a loaded shared object. It stays loaded until the process ends: threads of the object may still be ending when its
+// backend is closed.
 type library struct {
 	path string
 	api  cAPI
@@ -52,8 +52,8 @@ func open(path string) (*library, error) {
 	return l, nil
 }
 
-// table asks a library for its functions. A library that goes with an older version alone is asked for that one, so that
-// the error can name it.
+// table gets the functions of a library. If the library supports only an older version, table queries that one, so that the error
+// can name it.
 func table(main uintptr) (cAPI, error) {
 	for version := uintptr(abiVersion); version > 0; version-- {
 		address := invoke(main, version)
@@ -78,7 +78,7 @@ func mismatch(version uint32) error {
 	return fmt.Errorf("%w: it speaks version %d of the C ABI, this program version %d: %s", core.ErrProtocol, version, abiVersion, remedy)
 }
 
-// check reports what is missing in the table of functions.
+// check returns an error if functions are missing in the table.
 func (a *cAPI) check() error {
 	if required := unsafe.Offsetof(a.supports); a.size < uint32(required) {
 		return fmt.Errorf("%w: the table of functions has %d bytes, want %d or more", core.ErrProtocol, a.size, required)
@@ -118,7 +118,7 @@ func newCaller() *caller {
 	return c
 }
 
-// borrow takes a caller for the calls of one function, and release gives it back.
+// borrow takes a caller from the pool for the calls of one function, and release returns it.
 func borrow() *caller { return callers.Get().(*caller) }
 
 func (c *caller) release() {
@@ -135,7 +135,7 @@ func (c *caller) call(f uintptr, args ...uintptr) error {
 	return c.err.failure(int32(r))
 }
 
-// get is call for a function that gives an object by its parameter before the error.
+// get is call for a function that returns an object by its parameter before the error.
 func (c *caller) get(what string, f uintptr, args ...uintptr) (uintptr, error) {
 	out := place[uintptr](&c.arena, 0)
 	if err := c.call(f, append(args, addressOf(out))...); err != nil {

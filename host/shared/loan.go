@@ -2,7 +2,7 @@ package shared
 
 import "sync"
 
-// loans are the memory that libraries have been lent and not given back, by number.
+// loans holds the memory that is lent to libraries and not returned yet, by number.
 var loans = struct {
 	sync.Mutex
 	last uintptr

@@ -22,7 +22,7 @@ type marked struct {
 	last    uint64  // mark that was recorded
 }
 
-// fetch is memory that the library writes to until a mark after the given one is reached.
+// fetch is memory that the library writes to until a mark after this one is reached.
 type fetch struct {
 	after uint64
 	dst   []byte
@@ -51,7 +51,7 @@ func (q *marked) Record() (engine.Mark, error) {
 	return &mark{q: q, at: *at}, nil
 }
 
-// Await implements engine.Asynchronous. A queue that is closed has nothing to be waited for.
+// Await implements engine.Asynchronous. There is nothing to wait for in a closed queue.
 func (q *marked) Await(em engine.Mark) error {
 	m, ok := em.(*mark)
 	if !ok {
@@ -104,7 +104,7 @@ func (q *marked) Fetch(dst []byte, d op.Desc, value uintptr) error {
 	return q.call(q.device.api.fetch, q.handle, q.desc(d), value, dataOf(dst), uintptr(len(dst)))
 }
 
-// Close implements engine.Queue. It waits for those who wait for marks.
+// Close implements engine.Queue. It waits until no goroutine waits for a mark.
 func (q *marked) Close() {
 	q.life.Lock()
 	defer q.life.Unlock()

@@ -53,7 +53,7 @@ func TestQueuesWithMarks(t *testing.T) {
 	require.NoError(t, other.Submit([]op.Node{both}, nil))
 	requireElements(t, other, both.Outputs[0].ID, 12, 24)
 
-	// What fails late poisons what it made, and is told once.
+	// A command that fails late poisons its outputs, and the failure is reported once.
 	require.NoError(t, core.Sync(ctx, s))
 	bad := node(t, d, op.Exp, []op.Desc{y})
 	require.NoError(t, s.Submit([]op.Node{bad}, nil))

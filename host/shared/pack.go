@@ -73,7 +73,7 @@ func (p *packer) attr(at op.Attr) uintptr {
 	return put(&p.arena, c)
 }
 
-// node packs n, with inputs in, under the number that the library gave its op.
+// node packs n, with inputs in, under the library's number of its op.
 func (p *packer) node(number uint32, n *op.Node, in []op.Desc) uintptr {
 	attrs, attrsAt := room[uintptr](&p.arena, len(n.Attrs))
 	for i, at := range n.Attrs {
@@ -111,7 +111,7 @@ func (e *cError) failure(code int32) error {
 	return err
 }
 
-// toInt64 returns what a float scalar is as an integer: truncated, brought into range, 0 for NaN.
+// toInt64 converts a float scalar to an integer: truncated, clamped to the range, 0 for NaN.
 func toInt64(f float64) int64 {
 	switch {
 	case math.IsNaN(f):

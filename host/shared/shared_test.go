@@ -66,7 +66,7 @@ func node(t testing.TB, d core.Device, c op.Code, in []op.Desc, attrs ...op.Attr
 	return n
 }
 
-// What the C side sees of a node is what the host said: the backend of the test fails with it.
+// The C side gets every node unchanged: the backend of the test fails with the node's description.
 func TestNodesArriveWhole(t *testing.T) {
 	ctx := context.Background()
 	b, d, s := opened(t, "echo.c", core.Config{Threads: 3, Options: map[string]string{"k": "v"}})
@@ -101,7 +101,7 @@ func TestNodesArriveWhole(t *testing.T) {
 	require.ErrorIs(t, core.Read(ctx, s, exp.Outputs[0].ID, make([]byte, 12)), core.ErrUnsupported)
 }
 
-// The document is what the kernels of echo.c claim, operand by operand.
+// The document has the claims of the kernels in echo.c, operand by operand.
 func TestDocument(t *testing.T) {
 	_, d, _ := opened(t, "echo.c", core.Config{})
 	caps, all := d.Capabilities(), dtype.SetOf(dtype.F32, dtype.I64)

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// LockFileOf returns the path of the lock that chooses versions from a store: ./burn.lock where there is one, else that of the store.
+// LockFileOf returns the path of the lock that chooses versions from a store: ./burn.lock if it exists, else the lock of the store.
 func LockFileOf(dir string) string {
 	if _, err := os.Stat(LockName); err == nil {
 		return LockName
@@ -20,7 +20,7 @@ func LockFileOf(dir string) string {
 	return ownLock(dir)
 }
 
-// Admission is what decides whether an installed plugin may be started. Empty paths are the usual.
+// Admission decides whether an installed plugin may be started. Empty paths stand for the defaults.
 type Admission struct {
 	Dir       string // of the store
 	LockFile  string
@@ -30,8 +30,8 @@ type Admission struct {
 
 // Admitted is an installed plugin that may be started.
 type Admitted struct {
-	Manifest *manifest.Manifest // its hash is that of the executable
-	Files    []File             // all of its files; their content is the caller's to check
+	Manifest *manifest.Manifest // its hash is the executable's
+	Files    []File             // all of its files; the caller has to check their content
 	Archive  string             // digest of the archive that they came in
 }
 
@@ -42,8 +42,8 @@ func (a Admission) lockFile() string {
 	return LockFileOf(a.Dir)
 }
 
-// Locked returns the version of a plugin that the lock in force holds, or else that of the store. It is empty when neither holds one or
-// they cannot be read.
+// Locked returns the version of a plugin in the lock in force, or else in the lock of the store. It is empty if neither has one or they
+// cannot be read.
 func (a Admission) Locked(plugin string) string {
 	address, err := ParseAddress(plugin)
 	if err != nil {
@@ -61,8 +61,8 @@ func (a Admission) Locked(plugin string) string {
 	return ""
 }
 
-// LockedName reports which lock holds a plugin of a name, whatever its maker: the lock in force or that of the store; "" for
-// none. A lock that cannot be read holds every name.
+// LockedName returns the lock that holds a plugin with a name, whatever its maker: the lock in force or the lock of the store; ""
+// for none. A lock that cannot be read counts as holding every name.
 func (a Admission) LockedName(name string) (lock, plugin string) {
 	for _, path := range []string{a.lockFile(), ownLock(a.Dir)} {
 		l, err := ReadLock(path)
@@ -84,8 +84,8 @@ func (a Admission) managed() bool {
 }
 
 // Admit checks a build before it is started, by its receipt: a lock holds it; its signature is of a key that is still trusted; and the
-// manifest is the one that was signed or locked. It gives nil for a build that no installation made, that no lock knows of, in a folder
-// that burn never installed into. A *Refusal says what to do.
+// manifest is the one that was signed or locked. It returns nil for a build that was not installed and is in no lock, in a folder that
+// burn never installed into. A *Refusal names the remedy.
 func (a Admission) Admit(id ID) (*Admitted, error) {
 	if err := id.check(); err != nil {
 		return nil, err
@@ -129,12 +129,12 @@ func (a Admission) Admit(id ID) (*Admitted, error) {
 	return &Admitted{m, r.Files, r.Archive}, decode(tomlfile.Manifest, text, m)
 }
 
-// locks are those that decide about a store.
+// locks holds the locks that decide about a store.
 type locks struct {
 	dir          string
 	inForce, own *Lock
 	known        []*Lock // of projects that installed something
-	use          bool    // the lock in force is one that something was installed with, or that the user named
+	use          bool    // something was installed with the lock in force, or the user named it
 	noted        bool    // the state knows the lock in force
 }
 
@@ -169,9 +169,9 @@ func (a Admission) locks() (*locks, error) {
 	return l, nil
 }
 
-// admit requires that no lock which decides here has another build of the plugin and, in a store, that a lock which something was
-// installed with holds this one. A lock of the working folder chooses the version; it vouches for nothing until
-// something was installed with it.
+// admit requires that no deciding lock has another build of the plugin and, in a store, that a lock with which something was
+// installed has this one. A lock of the working folder chooses the version; it vouches for nothing until something was installed
+// with it.
 func (l *locks) admit(b *Installed, managed bool, again string) error {
 	entry, chosen := l.inForce.Find(b.ID.Address), l.inForce
 	if entry == nil {
@@ -204,14 +204,14 @@ func (l *locks) admit(b *Installed, managed bool, again string) error {
 		"%s is in the store %s, and no lock that it was installed with holds it: %s is gone or was changed", b.ID, l.dir, l.own.File)
 }
 
-// note remembers a lock that chose a version, so that an installation elsewhere leaves that version where it is.
+// note records a lock that chose a version, so that an installation for another project does not remove that version.
 func (l *locks) note(id ID) {
 	if l.noted || l.inForce.Find(id.Address) == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), noted)
 	defer cancel()
-	_ = KnowLock(ctx, l.dir, l.inForce.File, false) // a store that cannot be written to loses nothing
+	_ = KnowLock(ctx, l.dir, l.inForce.File, false) // an unwritable store loses no versions either
 }
 
 // signed checks the signature of a receipt, if it has one.

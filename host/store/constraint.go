@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/host/manifest"
 )
 
-// Constraint says which versions will do.
+// Constraint is a set of acceptable versions.
 type Constraint struct {
 	text  string
 	terms []term
@@ -23,9 +23,9 @@ type term struct {
 
 var termForm = regexp.MustCompile(`^(=|!=|>=|<=|>|<|~|\^)?\s*v?(\d{1,9})(?:\.(\d{1,9})(?:\.(\d{1,9})(-[0-9A-Za-z.-]+)?)?)?$`)
 
-// ParseConstraint reads terms that are separated by commas and must all hold: 1.2.3 is that version, 1.2 any of 1.2.x; =, !=,
-// >, >=, < and <= compare; ~1.2.3 allows newer patches, ^1.2.3 newer minor versions too (of 0.x versions: patches). The empty text
-// and "latest" allow all. A pre-release is meant only by a term that names one of the same MAJOR.MINOR.PATCH.
+// ParseConstraint reads terms that are separated by commas and must all hold: 1.2.3 is that version, 1.2 any of 1.2.x; =, !=, >,
+// >=, < and <= compare; ~1.2.3 allows newer patches, ^1.2.3 newer minor versions too (of 0.x versions: patches). The empty text
+// and "latest" allow all. A pre-release is allowed only by a term that names a pre-release of the same MAJOR.MINOR.PATCH.
 func ParseConstraint(text string) (Constraint, error) {
 	c := Constraint{text: strings.TrimSpace(text)}
 	if c.text == "" || c.text == "latest" {
@@ -60,7 +60,7 @@ func (c Constraint) Exact() string {
 	return ""
 }
 
-// Allows reports whether a version will do.
+// Allows reports whether a version satisfies the constraint.
 func (c Constraint) Allows(version string) bool {
 	base, pre, _ := strings.Cut(version, "-")
 	if pre != "" && !slices.ContainsFunc(c.terms, func(t term) bool {
@@ -101,7 +101,7 @@ func (t term) within(v string) bool {
 	return same(v, t.version, t.parts)
 }
 
-// caret returns how many parts stay as they are: up to the first that is not zero.
+// caret returns how many parts must not change: up to the first that is not zero.
 func (t term) caret() int {
 	n := numbers(t.version)
 	for i := range t.parts {

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// What is refused, and why. Errors of this package wrap one of them, or an error of the system or the network.
+// The reasons of refusals. Errors of this package wrap one of them, or an error of the system or the network.
 var (
-	ErrArchive   = errors.New("archive refused")    // attacks, damage, what is no plugin
+	ErrArchive   = errors.New("archive refused")    // attacks, damage, archives without a plugin
 	ErrUnsigned  = errors.New("not signed")         // there is no signature
 	ErrUntrusted = errors.New("signer not trusted") // unknown, expired, revoked, or not for this namespace
-	ErrSignature = errors.New("signature is wrong") // it is of something else, or forged
+	ErrSignature = errors.New("signature is wrong") // it belongs to another archive, or is forged
 	ErrLocked    = errors.New("differs from the lock")
 	ErrNotFound  = errors.New("not found")
 	ErrPlatform  = errors.New("wrong platform")
@@ -23,7 +23,7 @@ var (
 	ErrExpired   = errors.New("expired")
 )
 
-// Refusal is an error that says what to do.
+// Refusal is an error with a remedy.
 type Refusal struct {
 	What   string
 	Remedy string

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// extract unpacks an archive of size bytes into dir, an empty folder. It makes regular files and folders and nothing
-// else, inside dir whatever the archive says, and tells which files are executable. What is refused is an ErrArchive.
+// extract unpacks an archive of size bytes into dir, an empty folder. It makes only regular files and folders, inside dir
+// whatever the archive says, and returns which files are executable. A refusal is an ErrArchive.
 func extract(f io.ReaderAt, size int64, dir string, l Limits) (map[string]bool, error) {
 	l = l.complete()
 	if size > l.Archive {
@@ -27,7 +27,7 @@ func extract(f io.ReaderAt, size int64, dir string, l Limits) (map[string]bool, 
 	defer root.Close()
 	x := &extraction{root: root, names: names{limits: l, seen: map[string]bool{}}, budget: l.budget(size), executable: map[string]bool{}}
 	var magic [4]byte
-	_, _ = f.ReadAt(magic[:], 0) // what is shorter is of no kind
+	_, _ = f.ReadAt(magic[:], 0) // a shorter file is of no known kind
 	switch {
 	case magic[0] == 0x1f && magic[1] == 0x8b:
 		err = x.tarGz(io.NewSectionReader(f, 0, size))
@@ -199,13 +199,13 @@ func (x *extraction) file(name string, mode fs.FileMode, size int64, r io.Reader
 	return nil
 }
 
-// syncFile makes the content of a file last. A fuzz test, which has no need of that, does without.
+// syncFile makes the content of a file durable. A fuzz test replaces it, for speed.
 var syncFile = (*os.File).Sync
 
-// disk is where files are written to. A test makes it full.
+// disk returns the writer of a file. A test replaces it by a full disk.
 var disk = func(f *os.File) io.Writer { return f }
 
-// damaged makes an ErrArchive of an error of the decoders; those of the system and our own stay as they are.
+// damaged turns an error of the decoders into an ErrArchive; errors of the system and of this package stay unchanged.
 func damaged(err error) error {
 	var r *Refusal
 	var sys *fs.PathError

@@ -184,7 +184,7 @@ func TestDamagedArchives(t *testing.T) {
 	}
 }
 
-// What stands in an archive must be one plugin that its manifest fits.
+// An archive must contain exactly one plugin, which matches its manifest.
 func TestPackages(t *testing.T) {
 	const sum = "982d9e3eb996f559e633f4d194def3761d909f5a3b647d1a851fead67c32c9d1" // of "text"
 	require.Equal(t, "sha256:"+sum, digestBytes([]byte("text")))

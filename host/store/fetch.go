@@ -19,9 +19,9 @@ import (
 type Fetcher struct {
 	Limits   Limits
 	Progress func(done, total int64) // of a download; total is -1 when the server does not say
-	Stall    time.Duration           // a download without a byte for so long is given up; 0: 60 seconds
+	Stall    time.Duration           // a download without a byte for so long fails; 0: 60 seconds
 	Rate     int64                   // bytes a second that a download has to bring in each stretch of Stall; 0: 1024
-	Deadline time.Duration           // for a whole download; 0: 6 hours, and 2 minutes for what is no archive
+	Deadline time.Duration           // for a whole download; 0: 6 hours, and 2 minutes for other files than archives
 	Index    *IndexPolicy            // of mirrors; nil: any index is taken
 	Client   *http.Client            // nil: one that follows few redirects and none from https to http
 }
@@ -66,7 +66,7 @@ func (f *Fetcher) File(path string) (*Archive, error) {
 	return &Archive{File: file, Source: path, Signature: sig}, nil
 }
 
-// URL downloads an archive, and its signature from the same address with .sig, into a file that is gone after Close.
+// URL downloads an archive, and its signature from the same address with .sig, into a file that Close removes.
 func (f *Fetcher) URL(ctx context.Context, address string) (*Archive, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
@@ -182,7 +182,7 @@ func (f *Fetcher) least(stretch time.Duration) int64 {
 	return max(1, int64(float64(rate)*stretch.Seconds()))
 }
 
-// foreign returns text of a server, short and safe to print.
+// foreign returns a text from a server, shortened and safe to print.
 func foreign(s string) string {
 	if s = plain.Text(s); len(s) > 200 {
 		s = s[:200] + "..."
@@ -190,7 +190,7 @@ func foreign(s string) string {
 	return s
 }
 
-// quoted is an error that may quote what a server said.
+// quoted is an error that may quote a server's text.
 type quoted struct {
 	error
 	what string

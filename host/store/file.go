@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// read reads a file of a kind. One that is too long or no regular file is an ErrFormat.
+// read reads a file of a kind. A file that is too long or not regular is an ErrFormat.
 func read(k tomlfile.Kind, path string) ([]byte, error) {
 	b, err := tomlfile.Read(path, k.Bytes)
 	if errors.Is(err, tomlfile.ErrRefused) {
@@ -30,7 +30,7 @@ func decode(k tomlfile.Kind, text []byte, to any) error {
 	return nil
 }
 
-// digest returns sha256:HEX of what r holds, and its size.
+// digest returns sha256:HEX of the content of r, and its size.
 func digest(r io.Reader) (string, int64, error) {
 	h := sha256.New()
 	n, err := io.Copy(h, r)
@@ -69,7 +69,7 @@ func writeFile(path string, content []byte, mode os.FileMode) (err error) {
 	return syncDir(filepath.Dir(path))
 }
 
-// syncDir makes renames in a folder last. Windows has no such call, and needs none.
+// syncDir makes renames in a folder durable. Windows has no such call, and needs none.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -85,7 +85,7 @@ func syncDir(dir string) error {
 // checkpoint is a place where a test may end the process.
 var checkpoint = func(string) {}
 
-// openRegular opens a file to read. What is no regular file is an ErrFormat, and is not waited for.
+// openRegular opens a file to read, without blocking. A file that is not regular is an ErrFormat.
 func openRegular(path string) (*os.File, error) {
 	f, err := tomlfile.Open(path)
 	if errors.Is(err, tomlfile.ErrRefused) {

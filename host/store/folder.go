@@ -10,13 +10,13 @@ import (
 	"slices"
 )
 
-// Bounds of a folder of plugins that is no store.
+// Bounds of a folder of plugins that is not a store.
 const (
 	maxFolderFiles = 4096
 	maxFolderBytes = 8 << 30
 )
 
-// HashFolder hashes the regular files in and below dir, links to files too. Whatever else lies there is left out. A folder that is too
+// HashFolder hashes the regular files in and below dir, including links to files. Other entries are left out. A folder that is too
 // large is an error.
 func HashFolder(dir string) ([]File, error) {
 	var files []File
@@ -59,8 +59,8 @@ func HashFile(path string) (File, error) {
 	return File{filepath.Base(path), n, sum, info.Mode()&0o100 != 0}, err
 }
 
-// AllowedFolder returns the files of a folder of plugins that the user allowed, nil when he did not. changed says that he did, and that its
-// content is another now.
+// AllowedFolder returns the files of a folder of plugins that the user allowed, nil if the user did not. changed says that the user did,
+// but its content has changed.
 func AllowedFolder(dir string) (files []File, changed bool, err error) {
 	st, err := ReadState(UserDir())
 	if err != nil {
@@ -83,8 +83,8 @@ func AllowedFolder(dir string) (files []File, changed bool, err error) {
 	return files, false, nil
 }
 
-// AllowFolder remembers that the user allows the plugins in a folder, with the content that tree stands for (see Tree). Folders that are
-// gone are forgotten.
+// AllowFolder records that the user allows the plugins in a folder, with the content whose digest is tree (see Tree). It drops the
+// records of folders that are gone.
 func AllowFolder(ctx context.Context, dir, tree string) error {
 	real, err := realPath(dir)
 	if err != nil {
@@ -99,7 +99,7 @@ func AllowFolder(ctx context.Context, dir, tree string) error {
 	})
 }
 
-// ForgetFolder takes back that a folder is allowed, and reports whether it was.
+// ForgetFolder revokes that a folder is allowed, and reports whether it was.
 func ForgetFolder(ctx context.Context, dir string) (was bool, err error) {
 	real, err := realPath(dir)
 	if errors.Is(err, os.ErrNotExist) {

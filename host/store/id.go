@@ -44,7 +44,7 @@ func (a Address) check() error {
 // String prints HOST/NAMESPACE/NAME.
 func (a Address) String() string { return a.Host + "/" + a.Namespace + "/" + a.Name }
 
-// Space is HOST/NAMESPACE: what a key is trusted for.
+// Space returns HOST/NAMESPACE, for which keys are trusted.
 func (a Address) Space() string { return a.Host + "/" + a.Namespace }
 
 // Matches reports whether text names a: NAME, NAMESPACE/NAME or all of it.

@@ -16,10 +16,10 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// IndexName is the file at the top of a mirror that lists what it has.
+// IndexName is the name of the file at the top of a mirror that lists its plugins.
 const IndexName = "index.toml"
 
-// ArchiveExt is what the names of archives in a mirror end in.
+// ArchiveExt is the file extension of archives in a mirror.
 const ArchiveExt = ".tar.gz"
 
 // Index lists the plugins of a mirror.
@@ -92,7 +92,7 @@ func (x *Index) Encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Find returns the plugin that name means.
+// Find returns the plugin that name matches.
 func (x *Index) Find(name string) (*IndexPlugin, error) {
 	var found []*IndexPlugin
 	var known []string
@@ -140,11 +140,11 @@ func (p *IndexPlugin) Choose(c Constraint, platform string) (ID, *IndexVersion, 
 	return ID{}, nil, refuse(ErrNotFound, "", "plugin %s: version %s, the mirror has %s for %s", p.Plugin, c, strings.Join(here, ", "), platform)
 }
 
-// MirrorPath returns where an archive lies in a mirror: HOST/NAMESPACE/NAME/VERSION/OS_ARCH.tar.gz, with slashes.
+// MirrorPath returns the path of an archive in a mirror: HOST/NAMESPACE/NAME/VERSION/OS_ARCH.tar.gz, with slashes.
 func (id ID) MirrorPath() string { return id.slashed() + ArchiveExt }
 
-// WriteIndex makes the index of the mirror in dir anew, from the archives that lie there. Each is opened and checked, and its place must
-// be the right one. Signatures are read, not checked: that is the user's part. With a key it is signed, in index.toml.sig.
+// WriteIndex rebuilds the index of the mirror in dir from the archives there. Each is opened and checked, and must be at its place.
+// Signatures are read but not checked, which is left to users of the mirror. With a key the index is signed, in index.toml.sig.
 func WriteIndex(dir string, o IndexOptions) (*Index, error) {
 	x := &Index{Format: indexFormat}
 	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {

@@ -19,7 +19,7 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// IndexSignature is a keeper's word for the index of a mirror: that it is the one of this counter, until a date. It is in the file
+// IndexSignature is the signature of a mirror's index by its keeper, with a counter and a date of expiry. It is in the file
 // index.toml.sig.
 type IndexSignature struct {
 	Key     string    `toml:"key"`     // PublicKey.ID
@@ -29,7 +29,7 @@ type IndexSignature struct {
 	Value   string    `toml:"signature"`
 }
 
-// statement returns what is signed.
+// statement returns the signed text.
 func (s *IndexSignature) statement() []byte {
 	return fmt.Appendf(nil, "burn index signature 1\nindex %s\ncounter %d\nexpires %s\n", s.Index, s.Counter, s.Expires.UTC().Format(time.RFC3339))
 }
@@ -59,20 +59,20 @@ func (s *IndexSignature) Encode() []byte {
 	return b.Bytes()
 }
 
-// IndexPolicy is what decides whether the index of a mirror is taken.
+// IndexPolicy decides whether the index of a mirror is accepted.
 type IndexPolicy struct {
 	Trust *Trust
-	Dir   string           // of the store, which remembers what each mirror has shown
-	Stale bool             // take an index that is expired, older than one seen before, or not signed any more: of an offline mirror
+	Dir   string           // of the store, which records the newest index of each mirror
+	Stale bool             // accept an index that is expired, older than one seen before, or no longer signed: for an offline mirror
 	Now   func() time.Time // nil: time.Now
 }
 
-// staleRemedy ends the refusals that Stale lifts.
+// staleRemedy is the remedy in refusals that Stale lifts.
 const staleRemedy = "; for a mirror that is meant to be old, such as an offline copy, say --allow-stale or set mirror_stale"
 
 // check requires that the index of a mirror is the newest that the mirror has shown, and that its signature holds. signature is nil for
-// an index without one, which is taken from a mirror that never had a signature. It is called before the index is
-// parsed; the function that it gives is called with what was parsed, and remembers it.
+// an index without one, which is accepted from a mirror that never had a signature. check is called before the index is parsed; the
+// function that it returns is called with the parsed index, and records it.
 func (p *IndexPolicy) check(base string, text, signature []byte) (accept func(context.Context, *Index) error, err error) {
 	st, err := ReadState(p.Dir)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *IndexSignature) verify(k *Key, text []byte) error {
 	return nil
 }
 
-// fresh requires that a signed index has not expired, and is none that was replaced.
+// fresh requires that a signed index has not expired, and is not older than a known one.
 func (p *IndexPolicy) fresh(sig *IndexSignature, known []KnownMirror, now time.Time) error {
 	for _, k := range known {
 		switch {
@@ -158,7 +158,7 @@ func (p *IndexPolicy) fresh(sig *IndexSignature, known []KnownMirror, now time.T
 	return nil
 }
 
-// remember keeps the counter of an index for the namespaces in it that its key vouches for.
+// remember records the counter of an index for the namespaces in it for which its key is trusted.
 func (p *IndexPolicy) remember(ctx context.Context, base string, x *Index, key *Key, sig *IndexSignature) error {
 	if p.Dir == "" {
 		return nil
@@ -179,7 +179,7 @@ func (p *IndexPolicy) remember(ctx context.Context, base string, x *Index, key *
 			}
 		}
 	})
-	if errors.Is(err, fs.ErrPermission) { // a store that this user may read alone
+	if errors.Is(err, fs.ErrPermission) { // a store that this user may only read
 		return nil
 	}
 	return err
@@ -191,7 +191,7 @@ func (k *Key) vouches(space string) bool {
 	return k.allows(Address{Host: host, Namespace: namespace})
 }
 
-// place names a mirror in the state: a folder by its path, whatever the working folder.
+// place returns the name of a mirror in the state: for a folder its absolute path.
 func (m *Mirror) place() string {
 	if IsURL(m.base) {
 		return m.base
@@ -202,7 +202,7 @@ func (m *Mirror) place() string {
 	return m.base
 }
 
-// IndexOptions say how an index is written.
+// IndexOptions configure how an index is written.
 type IndexOptions struct {
 	Limits  Limits
 	Key     *PrivateKey // signs it; nil: it is not signed
@@ -210,11 +210,11 @@ type IndexOptions struct {
 	Now     time.Time   // zero: now
 }
 
-// IndexLife is how long an index holds when its keeper does not say.
+// IndexLife is how long an index is valid by default.
 const IndexLife = 90 * 24 * time.Hour
 
-// stamp gives an index that replaces the one in dir its counter and date of expiry: one more than that of the old one, and at least the
-// time in seconds, so that a mirror which is made anew goes on counting.
+// stamp sets the counter and the date of expiry of an index that replaces the one in dir. The counter is one more than the old one, and
+// at least the time in seconds, so that it also increases for a mirror that is rebuilt.
 func (o IndexOptions) stamp(dir string, x *Index) error {
 	now := o.Now
 	if now.IsZero() {

@@ -12,13 +12,13 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// Archive is an archive to install. Who has it closes it.
+// Archive is an archive to install. Its owner has to close it.
 type Archive struct {
 	File      *os.File
-	Source    string     // where it is from, for the lock and messages
+	Source    string     // origin, for the lock and messages
 	Signature *Signature // nil: none
-	want      *ID        // what it must be; nil: anything
-	digest    string     // what it must have; empty: anything
+	want      *ID        // the required build; nil: any
+	digest    string     // the required digest; empty: any
 	temporary bool       // Close removes the file
 }
 
@@ -31,20 +31,20 @@ func (a *Archive) Close() error {
 	return err
 }
 
-// InstallOptions say what is allowed.
+// InstallOptions configure an installation.
 type InstallOptions struct {
 	Platform string               // to install for; empty: Native
-	Want     string               // NAME[@CONSTRAINT] that the archive must be; empty: anything
+	Want     string               // NAME[@CONSTRAINT] that the archive must match; empty: any
 	Unsigned bool                 // allow an archive without signature
 	Upgrade  bool                 // the lock may be changed
 	Older    bool                 // allow a version that is older than the one in use
-	Force    bool                 // replace what is installed under the same version
+	Force    bool                 // replace an installed build of the same version
 	Keep     bool                 // keep other versions of the plugin
 	Extra    map[string]Hashes    // of other platforms, to be locked too
 	Checked  func(*Package, *Key) // called before the store is changed; the key is nil for an unsigned archive
 }
 
-// Result is what an installation did.
+// Result is the result of an installation.
 type Result struct {
 	Package *Package
 	Key     *Key // nil: unsigned
@@ -54,8 +54,8 @@ type Result struct {
 	Kept    []Kept   // other versions, which locks hold
 }
 
-// Install checks an archive (its signature, the lock, what is in it) and puts the plugin into the store. When it fails,
-// the store is as it was.
+// Install checks an archive (its signature, the lock, its content) and puts the plugin into the store. If it fails, the store is
+// unchanged.
 func (s *Store) Install(ctx context.Context, a *Archive, o InstallOptions) (*Result, error) {
 	platform := orText(o.Platform, Native())
 	if err := checkPlatform(platform); err != nil {
@@ -107,7 +107,7 @@ func (s *Store) Install(ctx context.Context, a *Archive, o InstallOptions) (*Res
 		return nil, err
 	}
 	checkpoint("in place")
-	if err := KnowLock(ctx, s.Dir, s.LockFile, true); err != nil { // once more: another may have found the lock not yet there
+	if err := KnowLock(ctx, s.Dir, s.LockFile, true); err != nil { // once more: another process may have run before the lock existed
 		return r, err
 	}
 	if !o.Keep {
@@ -165,7 +165,7 @@ func (s *Store) check(ctx context.Context, a *Archive, dir, platform string, loc
 	return p, key, s.allowed(p, a, platform, lock, o)
 }
 
-// allowed requires that a package is what was asked for, signed and locked.
+// allowed requires that a package matches the request, the trusted signature and the lock.
 func (s *Store) allowed(p *Package, a *Archive, platform string, lock *Lock, o InstallOptions) error {
 	if p.ID.Platform != platform {
 		return refuse(ErrPlatform, "get the archive for "+platform+", or say --platform "+p.ID.Platform+" if it is for another machine", "%s: want %s", p.ID, platform)
@@ -209,8 +209,8 @@ func (s *Store) allowed(p *Package, a *Archive, platform string, lock *Lock, o I
 	return lock.Check(p, signer)
 }
 
-// newer requires that a version is not older than the one in use: that of the lock or, where the lock of the store holds none, the newest
-// that is installed.
+// newer requires that a version is not older than the one in use: the lock's version or, if the lock of the store has none, the newest
+// installed version.
 func (s *Store) newer(id ID, lock *Lock, upgrade bool) error {
 	used, where := "", lock.File
 	if e := lock.Find(id.Address); e != nil {
@@ -235,8 +235,8 @@ func (s *Store) newer(id ID, lock *Lock, upgrade bool) error {
 		"%s %s: version %s is in %s", id.Address, id.Version, used, where)
 }
 
-// place moves a checked folder to where it belongs, and writes the lock. What is there under the same version is taken away before the lock
-// is written, so that at no time the lock holds other hashes than those of what is installed. before is the old content of the lock.
+// place moves a checked folder to its place, and writes the lock. An installed build of the same version is removed before the lock is
+// written, so that the lock never has other hashes than the installed build. before is the old content of the lock.
 func (s *Store) place(dir string, a *Archive, p *Package, force bool, lock *Lock, before []byte) (already bool, err error) {
 	r := &Receipt{Source: a.Source, Archive: p.Archive, Tree: p.Tree, Installed: s.now().UTC().Truncate(1e9), Signature: a.Signature, Files: p.Files}
 	slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
@@ -256,7 +256,7 @@ func (s *Store) place(dir string, a *Archive, p *Package, force bool, lock *Lock
 			}
 		}
 		if old != "" {
-			_ = os.RemoveAll(old) // what is left of it is cleared away by the next who takes the store
+			_ = os.RemoveAll(old) // the next process that acquires the store removes the rest
 		}
 	}()
 	checkpoint("unpacked")
@@ -292,7 +292,7 @@ func (s *Store) place(dir string, a *Archive, p *Package, force bool, lock *Lock
 	}
 }
 
-// same reports whether what is installed at dir is whole, and what p is.
+// same reports whether the build at dir is complete and equals p.
 func (s *Store) same(dir string, p *Package, r *Receipt) bool {
 	if len(s.inspect(Installed{ID: p.ID, Dir: dir})) > 0 {
 		return false
@@ -301,7 +301,7 @@ func (s *Store) same(dir string, p *Package, r *Receipt) bool {
 	return err == nil && was.Tree == r.Tree && was.Archive == r.Archive && was.Signer() == r.Signer()
 }
 
-// syncTree makes the folders below dir last; the files are synced when they are written.
+// syncTree makes the folders below dir durable; files are synced when they are written.
 func syncTree(dir string) error {
 	return filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {

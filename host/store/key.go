@@ -32,7 +32,7 @@ func GenerateKey() (PrivateKey, error) {
 	return PrivateKey{k}, err
 }
 
-// Public returns the other half.
+// Public returns the public key.
 func (k PrivateKey) Public() PublicKey { return PublicKey{k.key.Public().(ed25519.PublicKey)} }
 
 // ID returns the short name of a key: the first 16 hex digits of the sha256 of its bytes.
@@ -46,7 +46,7 @@ func (k PublicKey) String() string {
 	return publicWord + " " + base64.StdEncoding.EncodeToString(k.key)
 }
 
-// ParsePublicKey reads what String prints, or the base64 alone.
+// ParsePublicKey parses the result of String, or only the base64.
 func ParsePublicKey(text string) (PublicKey, error) {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, privateWord) {

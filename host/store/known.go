@@ -19,8 +19,8 @@ func samePath(a, b string) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// KnowLock remembers that a lock is used with the store: the versions that it holds stay for as long as it exists. Locks that are
-// gone are forgotten. installed says that something was installed with it.
+// KnowLock records that a lock is used with the store: the versions that it holds stay for as long as it exists. It drops the
+// records of locks that are gone. installed says that something was installed with it.
 func KnowLock(ctx context.Context, dir, path string, installed bool) error {
 	path, err := filepath.Abs(path)
 	if err != nil || samePath(path, ownLock(dir)) {
@@ -40,9 +40,8 @@ func KnowLock(ctx context.Context, dir, path string, installed bool) error {
 	})
 }
 
-// holders returns which lock holds each version of a plugin: that of another project if there is one, else that of the store, else the lock
-// in force. A lock that does not exist or cannot be read holds nothing; that of the store and
-// the one in force have to be readable.
+// holders returns the lock that holds each version of a plugin: another project's lock if there is one, else the store's, else the lock in
+// force. A lock that does not exist or cannot be read holds nothing; the store's lock and the lock in force have to be readable.
 func (s *Store) holders(a Address) (map[string]string, error) {
 	st, err := ReadState(s.Dir)
 	if err != nil {
@@ -72,5 +71,5 @@ func (s *Store) holders(a Address) (map[string]string, error) {
 	return held, nil
 }
 
-// noted bounds the wait for the state where it may as well stay as it is.
+// noted bounds the wait for the state when an update is optional.
 const noted = time.Second

@@ -5,13 +5,13 @@ import (
 	"io"
 )
 
-// Limits bound what an archive may be. Zero fields are the usual bounds.
+// Limits bound the size of an archive. Zero fields are the defaults.
 type Limits struct {
 	Archive int64 // bytes of the archive: 2 GiB
 	Total   int64 // bytes unpacked: 8 GiB
 	Ratio   int64 // bytes unpacked for each byte of the archive, beyond 16 MiB: 200
 	Files   int   // files and folders: 4096
-	Depth   int   // folders in each other: 8
+	Depth   int   // nested folders: 8
 }
 
 func (l Limits) complete() Limits {
@@ -32,10 +32,10 @@ func (l Limits) complete() Limits {
 	return l
 }
 
-// ratioSlack is unpacked without a look at the ratio.
+// ratioSlack bytes are unpacked without checking the ratio.
 const ratioSlack = 16 << 20
 
-// budget counts what comes out of an archive.
+// budget counts the bytes that are unpacked from an archive.
 type budget struct {
 	left int64
 	why  string
@@ -55,7 +55,7 @@ func (b *budget) spend(n int) error {
 	return nil
 }
 
-// reader counts what is read from r.
+// reader returns a reader that counts the bytes read from r.
 func (b *budget) reader(r io.Reader) io.Reader { return &budgetReader{r, b} }
 
 type budgetReader struct {

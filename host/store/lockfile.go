@@ -18,13 +18,13 @@ import (
 // LockName is the name of lock files.
 const LockName = "burn.lock"
 
-// Hashes are those of one build.
+// Hashes are the hashes of one build.
 type Hashes struct {
 	Archive string `toml:"archive" json:"archive"`
 	Tree    string `toml:"tree" json:"tree"`
 }
 
-// Locked is a plugin as a lock file holds it.
+// Locked is the entry of a plugin in a lock file.
 type Locked struct {
 	Plugin    string            `toml:"plugin" json:"plugin"` // HOST/NAMESPACE/NAME
 	Version   string            `toml:"version" json:"version"`
@@ -95,7 +95,7 @@ func (l *Lock) Find(a Address) *Locked {
 	return nil
 }
 
-// Check requires that a package is the one that the lock holds, if it holds one of that plugin.
+// Check requires that a package equals the lock's entry for its plugin, if there is one.
 func (l *Lock) Check(p *Package, signer string) error {
 	e := l.Find(p.ID.Address)
 	if e == nil {
@@ -117,7 +117,7 @@ func (l *Lock) Check(p *Package, signer string) error {
 	return nil
 }
 
-// Put records a build. Those of the same version and signer on other platforms stay.
+// Put records a build. Builds of the same version and signer on other platforms stay.
 func (l *Lock) Put(id ID, source, signer string, h Hashes) {
 	e := l.Find(id.Address)
 	if e == nil {

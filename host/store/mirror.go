@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// Mirror opens a mirror: a folder, or an address that ends in one. With Index its index has to be the newest that the mirror has
-// shown, with a signature that holds, as IndexPolicy says.
+// Mirror opens a mirror: a folder, or an address that ends in one. If f.Index is set, the index has to be the newest known one of
+// the mirror, with a valid signature; see IndexPolicy.
 func (f *Fetcher) Mirror(ctx context.Context, base string) (*Mirror, error) {
 	m := &Mirror{base: strings.TrimSuffix(base, "/"), fetch: f}
 	text, err := m.small(ctx, tomlfile.Index, IndexName)
@@ -48,15 +48,15 @@ func IsMirror(path string) bool {
 	return err == nil && info.IsDir() && isMirror(path)
 }
 
-// Mirror is a folder of archives, on disk or behind a web server. Its index says what there is and is not trusted for more: archives
-// are as their signatures say.
+// Mirror is a folder of archives, on disk or behind a web server. Its index only lists the archives; their signatures vouch for
+// them.
 type Mirror struct {
 	Index *Index
 	base  string
 	fetch *Fetcher
 }
 
-// String returns where the mirror is.
+// String returns the path or address of the mirror.
 func (m *Mirror) String() string { return m.base }
 
 func (m *Mirror) path(slashed string) string {

@@ -12,14 +12,14 @@ var (
 	reserved = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
 )
 
-// names are the entries of an archive, which must not collide on any file system.
+// names checks the entries of an archive, which must not collide on any file system.
 type names struct {
 	limits Limits
 	seen   map[string]bool // by lower-case name: is it a folder
 	count  int
 }
 
-// add checks the name of an entry and gives it without a slash at its end.
+// add checks the name of an entry and returns it without a trailing slash.
 func (n *names) add(name string, dir bool) (string, error) {
 	clean := strings.TrimPrefix(name, "./")
 	if dir {
@@ -52,7 +52,7 @@ func (n *names) add(name string, dir bool) (string, error) {
 	return clean, n.enter(clean, dir)
 }
 
-// enter records a name. Folders may come up again and again.
+// enter records a name. Folders may occur repeatedly.
 func (n *names) enter(name string, dir bool) error {
 	key := strings.ToLower(name)
 	was, ok := n.seen[key]

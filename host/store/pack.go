@@ -19,17 +19,17 @@ import (
 	"github.com/goburn/burn/host/manifest"
 )
 
-// Content is what Pack puts into an archive.
+// Content describes the content of an archive for Pack.
 type Content struct {
 	Executable string            // path of the plugin
 	Manifest   manifest.Manifest // Pack fills in the hash
 	Extra      map[string]string // further files: path in the archive to path on disk
 }
 
-// packedTime is that of every entry: two archives of the same files are the same bytes.
+// packedTime is the time of every entry, so that two archives of the same files are equal.
 var packedTime = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Pack writes a .tar.gz of a plugin to path, which it replaces, and describes it. The same content gives the same bytes.
+// Pack writes a .tar.gz of a plugin to path, which it replaces, and describes it. It is deterministic.
 func Pack(path string, c Content) (*Package, error) {
 	m := c.Manifest
 	if m.Kind == "" {

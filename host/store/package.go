@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// Package is what an archive holds.
+// Package describes the content of an archive.
 type Package struct {
 	ID             ID
 	Manifest       manifest.Manifest
@@ -67,7 +67,7 @@ func unpack(f io.ReaderAt, size int64, dir string, l Limits) (*Package, error) {
 	return p, nil
 }
 
-// describe checks that a folder holds one plugin, with a manifest that fits it, and says which.
+// describe checks that a folder contains one plugin, with a matching manifest, and describes it.
 func describe(dir string, files []File) (*Package, error) {
 	var manifests, others []File
 	for _, f := range files {

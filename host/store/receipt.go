@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// Receipt is what the store keeps of an installation, beside the plugin.
+// Receipt is the store's record of an installation, beside the plugin.
 type Receipt struct {
 	Source    string     `toml:"source" json:"source"`
 	Archive   string     `toml:"archive" json:"archive"` // digest

@@ -47,7 +47,7 @@ func (s *Store) Remove(ctx context.Context, builds []Installed) error {
 	return lock.Write()
 }
 
-// removeDir takes a build away at once, then deletes it. The store must be held.
+// removeDir removes a build atomically by a rename, then deletes it. The caller holds the store.
 func (s *Store) removeDir(id ID) error {
 	stage, err := s.stage()
 	if err != nil {
@@ -73,7 +73,7 @@ type Kept struct {
 	Lock    string `json:"lock"` // path
 }
 
-// removeOthers removes the other versions of a plugin on its platform, but for those that a lock holds.
+// removeOthers removes the other versions of a plugin on its platform, except those that a lock holds.
 func (s *Store) removeOthers(id ID) (removed []string, kept []Kept, err error) {
 	all, err := s.List()
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Store) removeOthers(id ID) (removed []string, kept []Kept, err error) {
 	return removed, kept, nil
 }
 
-// HeldElsewhere gives, of some builds, those that the locks of other projects hold.
+// HeldElsewhere returns those of builds that the locks of other projects hold.
 func (s *Store) HeldElsewhere(builds []Installed) ([]Kept, error) {
 	var kept []Kept
 	for _, b := range builds {

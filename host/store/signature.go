@@ -13,8 +13,7 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// Signature is a maker's word for an archive: that its plugin, version, platform and content are these. It is in the file
-// ARCHIVE.sig.
+// Signature is a maker's signature of an archive's plugin, version, platform and content. It is in the file ARCHIVE.sig.
 type Signature struct {
 	Key      string `toml:"key" json:"key"` // PublicKey.ID
 	Plugin   string `toml:"plugin" json:"plugin"`
@@ -22,22 +21,22 @@ type Signature struct {
 	Platform string `toml:"platform" json:"platform"`
 	Archive  string `toml:"archive" json:"archive"`   // sha256:HEX of the archive's bytes
 	Manifest string `toml:"manifest" json:"manifest"` // of the manifest in it
-	Tree     string `toml:"tree" json:"tree"`         // of what it unpacks to: see Tree
+	Tree     string `toml:"tree" json:"tree"`         // of the unpacked files: see Tree
 	Value    string `toml:"signature" json:"signature"`
 }
 
-// SignatureExt is what the name of a signature has in addition to that of its archive.
+// SignatureExt is the file extension of detached signatures.
 const SignatureExt = ".sig"
 
 var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// statement returns what is signed. Each field is checked to hold no end of line.
+// statement returns the signed text. Fields were checked to contain no end of line.
 func (s *Signature) statement() []byte {
 	return fmt.Appendf(nil, "burn plugin signature 1\nplugin %s\nversion %s\nplatform %s\narchive %s\nmanifest %s\ntree %s\n",
 		s.Plugin, s.Version, s.Platform, s.Archive, s.Manifest, s.Tree)
 }
 
-// ID returns what the signature says the archive is.
+// ID returns the ID of the archive according to the signature.
 func (s *Signature) ID() (ID, error) {
 	a, err := ParseAddress(s.Plugin)
 	if err != nil {
@@ -59,7 +58,7 @@ func (s *Signature) check() error {
 	return nil
 }
 
-// Sign signs what p holds.
+// Sign signs the description of p.
 func (k PrivateKey) Sign(p *Package) *Signature {
 	s := &Signature{Key: k.Public().ID(), Plugin: p.ID.Address.String(), Version: p.ID.Version, Platform: p.ID.Platform,
 		Archive: p.Archive, Manifest: p.ManifestDigest, Tree: p.Tree}
@@ -77,7 +76,7 @@ func (k PublicKey) Verify(s *Signature) error {
 	return nil
 }
 
-// SignText returns the ed25519 signature of a text that is no archive's: its first line has to say what it is.
+// SignText returns the ed25519 signature of a text for another purpose than archives. Its first line has to name the purpose.
 func (k PrivateKey) SignText(text []byte) []byte { return ed25519.Sign(k.key, text) }
 
 // VerifyText reports whether a signature of SignText was made by k, with an ErrSignature if not.

@@ -15,8 +15,8 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// State is what burn remembers in a store, so that a later command can tell what was changed or taken back. Locks and Mirrors are of
-// the store; Trusts and Folders are the user's and are kept in UserDir.
+// State holds burn's records in a store, by which a later command detects changes and rollbacks. Locks and Mirrors belong to the
+// store; Trusts and Folders belong to the user and are kept in UserDir.
 type State struct {
 	Locks   []KnownLock   `toml:"lock"`
 	Mirrors []KnownMirror `toml:"mirror"`
@@ -27,7 +27,8 @@ type State struct {
 // KnownLock is a lock of a project that was used with the store.
 type KnownLock struct {
 	Path string `toml:"path"` // absolute
-	// Installed: something was installed with it. The lock then admits what it holds; else it only keeps versions from being removed.
+	// Installed: something was installed with it. Then the lock admits the builds that it holds; otherwise it only protects versions
+	// from removal.
 	Installed bool `toml:"installed,omitempty"`
 }
 
@@ -57,7 +58,7 @@ const (
 	stateLockName = ".state.lock"
 )
 
-// ReadState reads what is remembered in a store: nothing where nothing was written. A file that others can change is an error.
+// ReadState reads the state of a store, which is empty if there is no file. A file that others can change is an error.
 func ReadState(dir string) (*State, error) {
 	st := &State{}
 	if dir == "" {
@@ -89,7 +90,7 @@ func guarded(path string) error {
 	return err
 }
 
-// UpdateState changes what is remembered in a store. Updates at once wait for each other.
+// UpdateState changes the state of a store. Concurrent updates wait for each other.
 func UpdateState(ctx context.Context, dir string, change func(*State)) error {
 	if dir == "" {
 		return fmt.Errorf("state: the system names no folder for data of this user: %w", ErrNotFound)

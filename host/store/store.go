@@ -15,11 +15,11 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// Store is a folder of installed plugins. Methods may be called at once, from several processes too.
+// Store is a folder of installed plugins. Methods may be called concurrently, also from several processes.
 type Store struct {
 	Dir      string
 	Trust    *Trust
-	LockFile string           // path of the burn.lock that holds for it
+	LockFile string           // path of the burn.lock that applies to it
 	Limits   Limits           // of archives
 	Waiting  func()           // called once when another process has the store; nil: nothing
 	Now      func() time.Time // nil: time.Now
@@ -37,7 +37,7 @@ func (s *Store) now() time.Time {
 	return time.Now()
 }
 
-// acquire takes the store for this process, and clears away what one that was killed left.
+// acquire locks the store for this process, and removes files that a killed process left.
 func (s *Store) acquire(ctx context.Context) (release func(), err error) {
 	if s.Dir == "" {
 		return nil, fmt.Errorf("plugin store: no folder is known for it, name one: %w", ErrNotFound)
@@ -62,7 +62,7 @@ func (s *Store) acquire(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// stage makes an empty folder on the file system of the store. The store must be held.
+// stage makes an empty folder on the file system of the store. The caller holds the store.
 func (s *Store) stage() (string, error) {
 	parent := filepath.Join(s.Dir, stagingDir)
 	if err := os.MkdirAll(parent, 0o700); err != nil {
@@ -82,7 +82,7 @@ type Installed struct {
 	Version  string            `json:"version"`
 	Platform string            `json:"platform"`
 	Dir      string            `json:"dir"`
-	Active   bool              `json:"active"` // host uses it: the build for this platform of the version that the lock holds, or else the newest
+	Active   bool              `json:"active"` // package host uses it: the build for this platform of the locked version, or else the newest
 	Manifest manifest.Manifest `json:"manifest"`
 	Receipt  *Receipt          `json:"receipt,omitempty"`
 	Err      error             `json:"-"` // why manifest or receipt cannot be read

@@ -339,7 +339,7 @@ func TestWaiting(t *testing.T) {
 	release()
 }
 
-// installAndDie installs an archive and ends the process at the nth checkpoint, in the way of kill -9.
+// installAndDie installs an archive and ends the process at the nth checkpoint, as kill -9 does.
 func installAndDie(at string) {
 	n := 0
 	fmt.Sscan(at, &n)

@@ -31,8 +31,8 @@ func Tree(files []File) string {
 	return digestOf(h.Sum(nil))
 }
 
-// scan hashes the regular files below dir, but for the receipt. Anything else than files and folders is an error. executable
-// says which files are; nil: as their mode says.
+// scan hashes the regular files below dir, except the receipt. Anything else than files and folders is an error. executable says
+// which files are executable; nil: by their mode.
 func scan(dir string, executable map[string]bool) ([]File, error) {
 	var files []File
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {

@@ -41,8 +41,8 @@ func TrustFile() (string, error) {
 	return filepath.Join(dir, "burn", "trust.toml"), nil
 }
 
-// OpenTrust is ReadTrust for who decides by the file: one that other users can change is refused, and so is one that is not as
-// Write left it.
+// OpenTrust is ReadTrust for decisions about trust: it refuses a file that other users can change, or that has changed since
+// Write.
 func OpenTrust(path string) (*Trust, error) {
 	st, err := ReadState(UserDir())
 	if err != nil {
@@ -75,10 +75,10 @@ func OpenTrust(path string) (*Trust, error) {
 	return ReadTrust(path)
 }
 
-// noTrust stands for the digest of a trust file that does not exist.
+// noTrust replaces the digest of a trust file that does not exist.
 const noTrust = "none"
 
-// Accept remembers the trust file as it is: OpenTrust then takes it.
+// Accept records the present trust file: OpenTrust then accepts it.
 func (t *Trust) Accept() error {
 	path, err := filepath.Abs(t.File)
 	if err != nil {
@@ -92,7 +92,7 @@ func (t *Trust) Accept() error {
 		return err
 	}
 	dir := UserDir()
-	if dir == "" { // a system without folders for data remembers nothing
+	if dir == "" { // a system without folders for data has no records
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -157,7 +157,7 @@ func (k *Key) allows(a Address) bool {
 	})
 }
 
-// State says in one word how a key is: "trusted", "expired" or "revoked".
+// State returns the state of a key: "trusted", "expired" or "revoked".
 func (k *Key) State(now time.Time) string {
 	switch {
 	case k.Revoked != "":
@@ -191,7 +191,7 @@ func (t *Trust) Check(s *Signature, now time.Time) error {
 	return p.Verify(s)
 }
 
-// Key returns the public key of an id, which has to be trusted for the namespace of a. what names what it has signed, for the message.
+// Key returns the public key of an id, which has to be trusted for the namespace of a. what names the signed object, for the message.
 func (t *Trust) Key(key string, a Address, what string, now time.Time) (PublicKey, error) {
 	k := t.Find(key)
 	switch {
@@ -210,7 +210,7 @@ func (t *Trust) Key(key string, a Address, what string, now time.Time) (PublicKe
 	return ParsePublicKey(k.Public)
 }
 
-// Add takes a key in, or gives a known one more namespaces, another owner and date of expiry. A revoked key stays revoked.
+// Add adds a key, or adds namespaces to a known one and replaces its owner and date of expiry. A revoked key stays revoked.
 func (t *Trust) Add(k Key) error {
 	if err := k.check(); err != nil {
 		return err
@@ -232,7 +232,7 @@ func (t *Trust) Add(k Key) error {
 	return nil
 }
 
-// Write replaces the trust file, and remembers it as OpenTrust wants it.
+// Write replaces the trust file, and records it for OpenTrust.
 func (t *Trust) Write() error {
 	var b bytes.Buffer
 	b.WriteString("# Keys whose plugins may be installed. See: burn plugin trust --help\n\n")

@@ -8,7 +8,7 @@ import (
 
 // UserDir returns the store of this user. It is empty when the system names no folder for data.
 func UserDir() string {
-	if d := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(d) { // another would depend on the working folder
+	if d := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(d) { // a relative path would depend on the working folder
 		return filepath.Join(d, "burn", "plugins")
 	}
 	if runtime.GOOS == "windows" {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Problem is something wrong with an installed plugin.
+// Problem is a fault of an installed plugin.
 type Problem struct {
 	Plugin string `json:"plugin"` // ID, or the folder when that is no ID
 	What   string `json:"what"`
@@ -19,15 +19,15 @@ type Problem struct {
 	Err    error  `json:"-"`
 }
 
-// Report is what Verify found.
+// Report is the result of Verify.
 type Report struct {
 	Checked  []Installed `json:"checked"`
 	Problems []Problem   `json:"problems"`
-	Notes    []string    `json:"notes"` // what is no fault
+	Notes    []string    `json:"notes"` // remarks that are no faults
 }
 
-// Verify hashes every file of the store again and compares it with receipts, manifests, signatures, trust and lock. The error is of
-// the check itself; what is wrong with plugins is in the report.
+// Verify hashes every file of the store again and compares it with receipts, manifests, signatures, trust and lock. The error is an
+// error of the check itself; faults of plugins are in the report.
 func (s *Store) Verify(ctx context.Context) (*Report, error) {
 	r := &Report{}
 	if _, err := os.Stat(s.Dir); errors.Is(err, os.ErrNotExist) {
@@ -36,7 +36,7 @@ func (s *Store) Verify(ctx context.Context) (*Report, error) {
 		defer release()
 	} else if ctx.Err() != nil {
 		return nil, err
-	} // else it may be read and not written to: that is enough to check it
+	} // else the store is read-only, which is enough to check it
 	lock, err := ReadLock(s.LockFile)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (s *Store) Verify(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-// strays finds plugins that lie in the store itself, where no installation puts one.
+// strays finds plugins in the top folder of the store, where no installation puts one.
 func (r *Report) strays(dir string) {
 	paths, err := os.ReadDir(dir)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Store) inspect(b Installed) (found []error) {
 		executable[f.Path], want[f.Path] = f.Executable, f
 	}
 	if runtime.GOOS != "windows" {
-		executable = nil // the modes of the files say it
+		executable = nil // by the modes of the files
 	}
 	files, err := scan(b.Dir, executable)
 	if err != nil {

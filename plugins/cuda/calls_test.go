@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 )
 
-// TestCallErrors compares the errors of the set of calls that was built with those of package nv, which are what callers tell apart.
+// TestCallErrors compares the errors of the calls that were built with the errors of package nv, which callers distinguish.
 func TestCallErrors(t *testing.T) {
 	m := newMachine(t)
 	for _, c := range []calls{m.driver.cuda, m.driver.libs.Driver} {

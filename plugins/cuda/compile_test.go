@@ -22,7 +22,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// h200 is what a device says that most of the development is for.
+// h200 holds the facts of an H200, the main development target.
 var h200 = facts{capability: 90, units: 132, warp: 32, threads: 1024, resident: 2048, shared: 227 << 10, grid: [3]int{1<<31 - 1, 65535, 65535}}
 
 // compiling is the emulated driver with the properties of a real device, which compiles all kernels for that before the interpreter runs

@@ -7,9 +7,9 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// ahead reads small outputs of programs before they are asked for: with the first output of a run that is read, those are
-// requested that were read after the run before. So the outputs of a model cost one round trip together. Its user holds the
-// mutex of the stream.
+// ahead prefetches small outputs of programs: when the first output of a run is read, the outputs that were read after the
+// previous run are requested too. So all outputs of a model cost one round trip. The caller of its methods holds the mutex of the
+// stream.
 type ahead struct {
 	habits  map[uint64][]int // by program: the bytes of each output that was read last time, 0 for one that was not
 	program uint64           // of the last run
@@ -18,10 +18,10 @@ type ahead struct {
 	open    map[op.TensorID]*request
 }
 
-// mostAhead is how many requests may be open that nobody has asked for.
+// mostAhead bounds the open prefetches.
 const mostAhead = 64
 
-// run notes a run. What was requested of the run before and not read is not requested the next time.
+// run records a run. Outputs of the previous run that were prefetched and not read are not prefetched the next time.
 func (a *ahead) run(program uint64, outputs []op.TensorID) {
 	if len(a.open) > mostAhead { // of tensors that were freed on other streams
 		clear(a.open)
@@ -46,14 +46,14 @@ func (a *ahead) run(program uint64, outputs []op.TensorID) {
 	}
 }
 
-// unlearn notes that an output that was requested was not read.
+// unlearn records that a prefetched output was not read.
 func (a *ahead) unlearn(r *request) {
 	if habit := a.habits[r.program]; r.output < len(habit) {
 		habit[r.output] = 0
 	}
 }
 
-// take returns the request that is open for a tensor, if there is one of n bytes.
+// take returns the open prefetch of a tensor, if there is one of n bytes.
 func (a *ahead) take(id op.TensorID, n int) *request {
 	r := a.open[id]
 	if r == nil || r.size != n {
@@ -63,7 +63,7 @@ func (a *ahead) take(id op.TensorID, n int) *request {
 	return r
 }
 
-// givenUp notes that tensors are given up: requests that are open for them are dropped.
+// givenUp drops open prefetches of tensors that are freed.
 func (s *stream) givenUp(ids []op.TensorID) {
 	s.d.loans.freed(ids)
 	if len(s.ahead.open) == 0 {
@@ -78,7 +78,7 @@ func (s *stream) givenUp(ids []op.TensorID) {
 	}
 }
 
-// readAhead requests the outputs that are usually read when id is, of n bytes.
+// readAhead prefetches the outputs that are usually read together with id, which has n bytes.
 func (s *stream) readAhead(id op.TensorID, n int) {
 	a := &s.ahead
 	if a.program == 0 {

@@ -29,7 +29,7 @@ type Backend struct {
 	protocol   wire.Range
 	carrier    *wire.Carrier // of streams; nil: they run over gRPC
 	memfd      bool          // large tensors go through shared memory
-	looks      bool          // who waits may look for frames
+	looks      bool          // waiting goroutines may poll for frames
 
 	ctx    context.Context // of all streams
 	cancel context.CancelFunc
@@ -68,14 +68,14 @@ func newBackend(p *process, conn *grpc.ClientConn, c *wire.Caller, w *wire.Welco
 	return b
 }
 
-// Info describes the backend as it did when it was opened.
+// Info returns the description of the backend at the time it was opened.
 func (b *Backend) Info() core.Info { return b.info }
 
-// Generation is that of the tensor ids of all streams.
+// Generation returns the generation of the tensor ids of all streams.
 func (b *Backend) Generation() uint16 { return b.ids }
 
-// rebased gives the tensors that an error of the plugin names the generation that callers know them by. It changes err, which nobody
-// else has yet.
+// rebased changes the tensor ids in an error of the plugin to the generation that callers use. It modifies err, which is not shared
+// yet.
 func (b *Backend) rebased(err error) {
 	if b.generation == b.ids {
 		return
@@ -99,8 +99,8 @@ func (b *Backend) Protocol() (version uint32, plugin wire.Range) { return b.vers
 // PID returns the process id of the plugin, empty for an attached one.
 func (b *Backend) PID() string { return b.proc.ID() }
 
-// lose marks the connection as gone, because of err, and gives the error for all calls. It waits a moment for the process
-// to have ended, so that the error can say how.
+// lose marks the connection as lost because of err, and returns the error for all calls. It waits a moment for the process to
+// end, so that the error can say how it ended.
 func (b *Backend) lose(err error) error {
 	b.lostOnce.Do(func() {
 		if b.closed.Load() {
@@ -137,7 +137,7 @@ type lossError struct {
 
 func (e *lossError) Unwrap() error { return e.error }
 
-// Transient is StartError.Transient for a plugin that had started.
+// Transient reports the same as StartError.Transient, for a plugin that had started.
 func (e *lossError) Transient() bool { return e.outside }
 
 // Lost returns a channel that is closed when the connection is lost or closed.
@@ -169,7 +169,7 @@ func (b *Backend) callError(ctx context.Context, err error) error {
 	return b.lose(err)
 }
 
-// lateError is the cause of a context that ended because the plugin did not answer in time.
+// lateError is the cause of a context that was canceled because the plugin did not answer in time.
 type lateError struct {
 	limit   time.Duration
 	setting string // of Options, and of the configuration of burn
@@ -188,8 +188,8 @@ const (
 	defineSetting = "define_timeout in the configuration (DefineTimeout in Options)"
 )
 
-// bounded returns ctx with a time limit, if there is one. The plugin is not told of the limit, so that it cannot be the one who ends
-// the call.
+// bounded returns ctx with a time limit, if there is one. The limit is not sent to the plugin, so that the plugin cannot end the
+// call because of it.
 func bounded(ctx context.Context, limit time.Duration, setting string) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if limit < 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// confinement is what holds a process within bounds: rules that the kernel enforces, and ways to find all that it starts.
+// confinement confines a process: rules that the kernel enforces, and ways to find all processes that it starts.
 type confinement struct {
 	rules  *contain.Rules // nil: none
 	strict bool
@@ -32,7 +32,7 @@ func (c *confinement) spawn(cmd *exec.Cmd, dir string, l Limits) (err error) {
 		}
 	}()
 	why := errors.New("no controller is delegated to this program")
-	if !noGroups && (c.rules == nil || contain.Bounding()) { // with rules nothing leaves the process group, and only limits are gained
+	if !noGroups && (c.rules == nil || contain.Bounding()) { // with rules no process leaves the process group, so a control group only adds limits
 		c.group, why = contain.NewGroup(c.mark, l.Memory)
 	}
 	groupDir := ""
@@ -53,10 +53,10 @@ func (c *confinement) spawn(cmd *exec.Cmd, dir string, l Limits) (err error) {
 	return nil
 }
 
-// noGroups is set by tests.
+// noGroups disables control groups, for tests.
 var noGroups bool
 
-// check refuses rules that are not in force, if all have to be.
+// check returns an error if a rule is not in force although all have to be.
 func (c *confinement) check(r contain.Report) error {
 	if !c.strict {
 		return nil
@@ -71,7 +71,7 @@ func (c *confinement) check(r contain.Report) error {
 	return fmt.Errorf("strict containment is asked for and not in force: %s: %w", strings.Join(texts, "; "), core.ErrUnsupported)
 }
 
-// kept reports whether what the process starts cannot leave its process group.
+// kept reports whether processes that the plugin starts are kept from leaving its process group.
 func (c *confinement) kept() bool {
 	for _, m := range c.report {
 		if m.Name == contain.SystemCalls {
@@ -114,8 +114,8 @@ func (c *confinement) bounds(l Limits, why error) contain.Measure {
 	return contain.Measure{Name: contain.Bounds, Detail: text}
 }
 
-// reap waits for the end of the process and ends what is left of its group. The process is reaped last: until then its group is
-// nobody else's.
+// reap waits for the end of the process and ends the rest of its group. The process is reaped last: until then the number of its
+// group cannot be reused.
 func (c *confinement) reap(cmd *exec.Cmd) {
 	await(cmd)
 	killGroup(cmd.Process.Pid)
@@ -127,7 +127,7 @@ func (c *confinement) reap(cmd *exec.Cmd) {
 	close(c.gone)
 }
 
-// clear ends what else the process has started. It comes after reap.
+// clear ends other processes that the plugin has started. It is called after reap.
 func (c *confinement) clear() {
 	if c.group == nil && !c.kept() {
 		killMarked(c.mark)
@@ -145,10 +145,10 @@ func (c *confinement) remove() {
 // Containment returns which rules are in force for the plugin process. It is nil for an attached one.
 func (b *Backend) Containment() contain.Report { return b.proc.confined.report }
 
-// refusals are what programs print when a rule kept them from something.
+// refusals are texts that programs print when a rule denied them something.
 var refusals = []string{"permission denied", "operation not permitted", "permissionerror", "eacces", "eperm"}
 
-// explain adds to a failed start that the rules may be why.
+// explain adds to the error of a failed start that the rules may be the cause.
 func (c *confinement) explain(e *StartError) {
 	if c.rules == nil || e.Cause == CauseTimeout || e.Cause == CauseProtocol || e.Cause == CauseOpen {
 		return

@@ -22,7 +22,8 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// victim returns what an intruder is told of: a file, a unix socket and a TCP port that are not its own.
+// victim returns environment variables that name targets for an intruder: a file, a unix socket and a TCP port that are not its
+// own.
 func victim(t *testing.T) (env []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +40,7 @@ func victim(t *testing.T) (env []string) {
 		fake.EnvPort + "=" + port.Addr().String(), fake.EnvDevice + "=/dev/ptmx"}
 }
 
-// usual is what every plugin may do.
+// usual lists what every plugin must be allowed to do.
 var usual = []string{"read a library", "read the topology", "read its status", "write in its folder", "write to null",
 	"temporary file", "listen on a socket", "start a program", "a thread's priority"}
 

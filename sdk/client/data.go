@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// checkWrite reports what is wrong with a tensor to be made of data.
+// checkWrite returns an error if d and data do not make a valid tensor.
 func (s *stream) checkWrite(d op.Desc, data []byte) error {
 	name := s.d.b.proc.name
 	if err := d.Shape.Check(); err != nil {
@@ -29,8 +29,8 @@ func (s *stream) checkWrite(d op.Desc, data []byte) error {
 	return nil
 }
 
-// Write implements core.Stream. A small tensor travels with the commands, and what is wrong with it poisons it; for a large
-// one the plugin is waited for.
+// Write implements core.Stream. A small tensor is sent with the commands, and an error poisons it; for a large one Write waits
+// for the plugin.
 func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	if err := s.checkWrite(d, data); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	if s.shared != nil {
 		if r, err := s.writeShared(d, data, nil); r != nil || err != nil {
 			if err = s.written(ctx, d.ID, r, err); !errors.Is(err, core.ErrOutOfMemory) || s.shared.poor() {
-				return err // else there may be room for the tensor without the segment
+				return err // else the plugin may have memory for the tensor without the segment
 			}
 		}
 	}
@@ -52,7 +52,7 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	return s.written(ctx, d.ID, r, err)
 }
 
-// written waits until a tensor is made, and gives up what the plugin has of one that the caller is told is not there.
+// written waits until a tensor is made. If the caller gets an error, it frees what the plugin may have made.
 func (s *stream) written(ctx context.Context, id op.TensorID, r *request, err error) error {
 	if err == nil {
 		err = s.await(ctx, r)
@@ -73,7 +73,7 @@ func (s *stream) writeInline(d op.Desc, data []byte) error {
 	return s.added()
 }
 
-// writeChunks sends a tensor in chunks, which are copies. The answer to the request says whether it was made.
+// writeChunks sends a tensor in chunks, which are copies. The answer to the request says whether the tensor was made.
 func (s *stream) writeChunks(ctx context.Context, d op.Desc, data []byte, settle func(error, bool)) (*request, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (s *stream) writeChunks(ctx context.Context, d op.Desc, data []byte, settle
 	return r, nil
 }
 
-// chunk queues data of a tensor once there is room. When ctx ends first, it tells the plugin that no more comes.
+// chunk queues data of a tensor once there is space. When ctx ends first, it tells the plugin that no more data comes.
 func (s *stream) chunk(ctx context.Context, r *request, data []byte) error {
 	err := s.waitForSpace(ctx)
 	if err != nil {
@@ -106,8 +106,8 @@ func (s *stream) chunk(ctx context.Context, r *request, data []byte) error {
 	return err
 }
 
-// Adopt implements core.HostMemory: the data is copied to where it crosses the process boundary, and the plugin is not waited
-// for. What goes wrong there poisons the tensor.
+// Adopt implements core.HostMemory: it copies the data to the transport and does not wait for the plugin. An error poisons the
+// tensor.
 func (d *device) Adopt(cs core.Stream, desc op.Desc, data []byte, release func()) error {
 	s, err := d.stream(cs)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *stream) adopt(d op.Desc, data []byte) error {
 	return err
 }
 
-// View implements core.HostMemory: nothing of the plugin's lies in this process.
+// View implements core.HostMemory. It returns ErrUnsupported: tensors of the plugin are not in this process.
 func (d *device) View(context.Context, core.Stream, op.TensorID, func([]byte) error) error {
 	return fmt.Errorf("plugin %s: view: %w", d.b.proc.name, core.ErrUnsupported)
 }

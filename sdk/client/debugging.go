@@ -2,8 +2,8 @@ package client
 
 import "github.com/hashicorp/go-hclog"
 
-// debugging is the logger for go-plugin. What go-plugin reports of a process that ends is in the errors of this package too,
-// which say more of it, so that its own lines are for debugging alone.
+// debugging is the logger for go-plugin. The errors of this package say more about the end of a process than go-plugin's log, so
+// go-plugin's lines are logged at level debug.
 type debugging struct{ hclog.Logger }
 
 func (d debugging) Info(msg string, args ...any)  { d.Debug(msg, args...) }

@@ -69,7 +69,7 @@ func (d *device) Capabilities() *core.Capabilities { return d.caps }
 // NewIDs implements core.Device.
 func (d *device) NewIDs(n int) op.TensorID { return d.ids.New(n) }
 
-// Extend implements core.Device: what the plugin's device has, and HostMemory, which is this side's.
+// Extend implements core.Device: the extensions of the plugin's device, and HostMemory, which is implemented here.
 func (d *device) Extend(target any) bool {
 	has := false
 	switch t := target.(type) {
@@ -149,7 +149,7 @@ func (d *device) Close() error {
 // memoryWait bounds Memory, which has no context.
 const memoryWait = time.Second
 
-// Memory implements core.MemoryStats. When there is no answer in time, it gives the last one.
+// Memory implements core.MemoryStats. When there is no answer in time, it returns the last one.
 func (d *device) Memory() core.Memory {
 	ctx, cancel := context.WithTimeout(d.b.ctx, memoryWait)
 	defer cancel()
@@ -162,7 +162,7 @@ func (d *device) Memory() core.Memory {
 	return core.Memory{}
 }
 
-// Supports implements core.Selective. It asks the plugin once for each question.
+// Supports implements core.Selective. It sends each query to the plugin only once.
 func (d *device) Supports(n *op.Node, in []op.Desc) error {
 	if err := d.gone(); err != nil {
 		return err
@@ -188,7 +188,7 @@ func (d *device) callError(ctx context.Context, err error) error {
 	return d.b.callError(ctx, err)
 }
 
-// answers remembers what Supports was told.
+// answers caches the answers to Supports.
 type answers struct {
 	mu sync.Mutex
 	m  map[string]error

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// settleEvery is how many events a stream has at most before one of them is waited for, so that the plugin can forget them.
+// settleEvery bounds the events of a stream after which the client waits for one of them, so that the plugin can release them.
 const settleEvery = 1 << 10
 
 // event is a place in a stream: the n-th that it signals.
@@ -19,17 +19,17 @@ type event struct {
 	n uint64
 }
 
-// marks is what is known of the events of a stream.
+// marks tracks the events of a stream.
 type marks struct {
 	signaled uint64 // guarded by the stream
-	asked    uint64 // the last that was waited for; guarded by the stream
+	asked    uint64 // the last event with a wait; guarded by the stream
 
 	mu      sync.Mutex // guards what follows
-	settled uint64     // the last that is known to be reached
-	missed  error      // a failure that nobody was told of yet
+	settled uint64     // the last event known to be reached
+	missed  error      // a failure that is not reported yet
 }
 
-// reached notes the answer to a wait for event n.
+// reached records the answer to a wait for event n.
 func (m *marks) reached(n uint64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -38,7 +38,7 @@ func (m *marks) reached(n uint64, err error) {
 	}
 }
 
-// keep keeps a failure that nobody was told of for the next event that is waited for.
+// keep keeps an unreported failure for the next wait for an event.
 func (m *marks) keep(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,7 +47,7 @@ func (m *marks) keep(err error) {
 	}
 }
 
-// first returns the failure that came first, once: the kept one, or err.
+// first returns the earlier failure, the kept one or else err, and clears the kept one.
 func (m *marks) first(err error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +70,7 @@ func (m *marks) open() uint64 {
 	return m.signaled - m.settled
 }
 
-// Signal implements core.Stream. It waits while the plugin holds as many events as it takes.
+// Signal implements core.Stream. It waits while the plugin holds as many events as it may.
 func (s *stream) Signal() core.Event {
 	if err := s.begin(); err != nil {
 		return core.Failed(err)
@@ -86,7 +86,7 @@ func (s *stream) Signal() core.Event {
 	if r != nil {
 		s.flush()
 	}
-	s.mu.Unlock() // who waits for the event sends it: a timer for it would cost as much as the wait
+	s.mu.Unlock() // a wait for the event sends it: a timer would cost as much as the wait
 	if full {
 		s.fs.Sleep()
 		defer s.fs.Wake()
@@ -98,7 +98,7 @@ func (s *stream) Signal() core.Event {
 	return e
 }
 
-// ask requests an answer for the event. told says that somebody waits for it. The caller holds the stream.
+// ask requests an answer for the event. told says that a caller waits for it. The caller holds the stream.
 func (e *event) ask(told bool) *request {
 	s := e.s
 	r := s.requests.put(&request{settle: func(err error, dropped bool) {

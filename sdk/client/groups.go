@@ -61,7 +61,7 @@ func (d *device) Join(ctx context.Context, key string, rank, size int) (core.Gro
 	return g, nil
 }
 
-// begin locks the stream for a command of the group, behind those before it.
+// begin locks the stream for a command of the group, ordered after earlier ones.
 func (g *group) begin(cs core.Stream, in op.TensorID, out op.Desc) (*stream, error) {
 	s, err := g.d.stream(cs)
 	if err != nil {
@@ -122,7 +122,7 @@ func (g *group) Broadcast(cs core.Stream, root int, in op.TensorID, out op.Desc)
 	return s.added()
 }
 
-// Close implements core.Group. The plugin is told how many commands there were, as they may still be on their way.
+// Close implements core.Group. It tells the plugin how many commands there were, as they may not have arrived yet.
 func (g *group) Close() error {
 	if g.closed {
 		return nil

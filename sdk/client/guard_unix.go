@@ -10,14 +10,14 @@ import (
 	"syscall"
 )
 
-// guard is a small process that outlives this one for a moment: when this one is gone, however it ended, it ends what the
-// plugins have started. It is a shell, so that a program that uses this package need not be able to start itself again. Without
-// a shell there is none, and the sweep of the next host does its work.
+// guard is a small process that outlives this one for a moment: when this process is gone, however it ended, the guard ends the
+// processes that plugins have started. It is a shell, so that a program that uses this package need not be able to start itself
+// again. Without a shell there is no guard, and the sweep of the next host does its work.
 type guard struct {
 	pipe *os.File
 }
 
-// guardShell is what runs the guard.
+// guardShell is the program that runs the guard.
 const guardShell = "/bin/sh"
 
 // guardScript reads lines "+ PID MARK CGROUP" and "- PID" until its input ends, which is when the host has. It then ends the control
@@ -59,7 +59,7 @@ func startGuard() *guard {
 	defer r.Close()
 	cmd := exec.Command(guardShell, "-c", guardScript, "burn-guard")
 	cmd.Stdin, cmd.Dir, cmd.Env = r, "/", []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // so that what ends the host's session or group leaves it alone
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // so that the end of the host's session or group does not end it
 	if err := cmd.Start(); err != nil {
 		w.Close()
 		return nil
@@ -68,18 +68,18 @@ func startGuard() *guard {
 	return &guard{w}
 }
 
-// watch makes the guard end a process group, and what else carries the mark or is in the control group.
+// watch makes the guard end a process group, and other processes with the mark or in the control group.
 func (g *guard) watch(pid int, mark, group string) {
 	if g == nil {
 		return
 	}
-	if strings.ContainsAny(group, " \t\n\\*?[") { // would not pass the shell's words
+	if strings.ContainsAny(group, " \t\n\\*?[") { // would break the shell's word splitting
 		group = ""
 	}
 	_, _ = fmt.Fprintf(g.pipe, "+ %d %s %s\n", pid, mark, group)
 }
 
-// forget takes a process group from the guard's list. Its number may be another's from then on.
+// forget removes a process group from the guard's list. Its number may be reused from then on.
 func (g *guard) forget(pid int) {
 	if g != nil {
 		_, _ = fmt.Fprintf(g.pipe, "- %d\n", pid)

@@ -1,6 +1,6 @@
 package client
 
-// guard is a process that ends what plugins have started when this one is gone: there is none.
+// guard ends the processes that plugins have started when this process is gone. There is none on this system.
 type guard struct{}
 
 func startGuard() *guard                   { return nil }

@@ -11,8 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// listen asks the plugin again and again whether it is alive, and kills it when no answer comes within limit. Any answer
-// will do.
+// listen sends health checks to the plugin, and kills it when no answer comes within limit. Any answer counts.
 func (b *Backend) listen(conn *grpc.ClientConn, limit time.Duration) {
 	c := health.NewHealthClient(conn)
 	tick := time.NewTicker(max(limit/2, time.Millisecond))

@@ -9,19 +9,19 @@ import (
 
 // Limits bound what a plugin process may use.
 type Limits struct {
-	// Memory is the greatest number of bytes of private memory (on Linux; elsewhere it is not enforced): data, heap and
-	// anonymous mappings, not shared memory. A plugin that asks for more gets an error of its system, of which most die.
-	// GOMEMLIMIT is set to nine tenths of it.
-	// 0: no bound.
+	// Memory is the greatest number of bytes of private memory (on Linux; elsewhere it is not enforced): data, heap and anonymous
+	// mappings, not shared memory. A plugin that requests more gets an error of its system, which ends most programs. GOMEMLIMIT
+	// is set to nine tenths of it. 0: no bound.
 	Memory int64
-	// Threads is what GOMAXPROCS and OMP_NUM_THREADS are set to for the plugin; 0: they are left alone.
+	// Threads is the value of GOMAXPROCS and OMP_NUM_THREADS for the plugin; 0: they are not set.
 	Threads int
 	// Files is how many files it may have open (on Linux; elsewhere it is not enforced); 0: as many as the host.
 	Files int
 }
 
-// passed are the variables of the host that a plugin sees, and passedPrefixes those with these beginnings: what programs need to
-// find their files, libraries and devices, and the settings of burn. Beside them a plugin sees what it asks for, and nothing else.
+// passed are the variables of the host that a plugin sees, and passedPrefixes those with these beginnings: variables by which
+// programs find their files, libraries and devices, and the settings of burn. In addition a plugin sees the variables that it
+// requests, and nothing else.
 var (
 	passed = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP",
 		"LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX",
@@ -33,7 +33,8 @@ var (
 		"WGPU_", "METAL_", "MTL_", "OMP_", "MKL_", "KMP_", "OPENBLAS_", "TORCH_"}
 )
 
-// environment returns what a plugin sees of the host's; asked reports the variables that it asks for by name.
+// environment returns the part of the host's environment that a plugin sees. asked reports whether the plugin requests a
+// variable.
 func environment(host []string, l Limits, asked func(name string) bool) []string {
 	var env []string
 	for _, kv := range host {
@@ -47,7 +48,7 @@ func environment(host []string, l Limits, asked func(name string) bool) []string
 		n := strconv.Itoa(l.Threads)
 		env = append(env, "GOMAXPROCS="+n, "OMP_NUM_THREADS="+n)
 	}
-	if l.Memory > 0 { // of a Go plugin: to collect garbage before there is no more
+	if l.Memory > 0 { // of a Go plugin: collect garbage before memory runs out
 		env = append(env, "GOMEMLIMIT="+strconv.FormatInt(l.Memory/10*9, 10))
 	}
 	return env

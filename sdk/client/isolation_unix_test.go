@@ -129,7 +129,7 @@ func TestForks(t *testing.T) {
 	}
 }
 
-// TestMemoryLimit has a plugin take more than it may: it dies, and the error says of what.
+// TestMemoryLimit lets a plugin exceed its memory limit: it dies, and the error names the cause.
 func TestMemoryLimit(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("limits are set from outside a process on Linux alone")

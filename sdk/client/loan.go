@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// overdueBytes bounds the shared memory of a stream that the plugin keeps for tensors that were freed. A plugin keeps some of
-// it for a while, as work in progress reads it, or as other tensors lie in it. Beyond it tensors are copied.
+// overdueBytes bounds the shared memory of a stream that the plugin keeps for freed tensors. A plugin keeps some of it for a
+// while, because work in progress or other tensors use it. Beyond the bound tensors are copied.
 const overdueBytes = 512 << 20
 
 // loans are the segments of a device's streams that tensors were sent in, by tensor. A tensor is freed on any stream.
@@ -43,7 +43,7 @@ func (l *loans) take(id op.TensorID) (loan, bool) {
 	return lent, ok
 }
 
-// freed notes that tensors are given up: what the plugin keeps for them is overdue.
+// freed records that tensors are freed: segments that the plugin keeps for them are overdue.
 func (l *loans) freed(ids []op.TensorID) {
 	if l.open.Load() == 0 {
 		return
@@ -55,7 +55,7 @@ func (l *loans) freed(ids []op.TensorID) {
 	}
 }
 
-// lend notes that the tensor is sent in x.
+// lend records that the tensor is sent in x.
 func (g *segments) lend(x *segment, id op.TensorID) {
 	g.mu.Lock()
 	x.tensor = id
@@ -63,7 +63,7 @@ func (g *segments) lend(x *segment, id op.TensorID) {
 	g.s.d.loans.put(id, loan{g, x})
 }
 
-// freed notes that the tensor that x was sent with is given up.
+// freed records that the tensor that was sent in x is freed.
 func (g *segments) freed(x *segment, id op.TensorID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -76,7 +76,7 @@ func (g *segments) freed(x *segment, id op.TensorID) {
 	}
 }
 
-// back ends what was noted of x. The caller holds mu.
+// back clears the records of x. The caller holds mu.
 func (g *segments) back(x *segment) {
 	if x.kept && x.freed {
 		g.overdue -= len(x.data)

@@ -19,10 +19,10 @@ import (
 
 const (
 	maxLogLine = 16 << 10
-	// A plugin may log this many lines at once, and this many a second in the long run. What is more is counted.
+	// A plugin may log this many lines at once, and this many per second in the long run. Further lines are only counted.
 	logBurst = 1000
 	logRate  = 100
-	// floodPause slows a plugin down that logs much more than anyone can read.
+	// floodPause slows down a plugin that logs far too much.
 	floodPause = 5 * time.Millisecond
 )
 
@@ -86,15 +86,15 @@ func (b *bucket) report(l hclog.Logger) {
 	}
 }
 
-// traceFields are the names under which loggers keep a stack trace, which is of use to the plugin's author alone.
+// traceFields are the names of log fields with a stack trace, which is useful only to the plugin's author.
 var traceFields = []string{"stack", "stacktrace"}
 
-// trace is what a plugin is printing.
+// trace is the kind of trace that a plugin is printing.
 type trace int
 
 const (
 	noTrace  trace = iota
-	ofGo           // behind the first line of a panic, to the end
+	ofGo           // after the first line of a panic, to the end
 	ofPython       // the indented lines of a traceback, before the error
 )
 
@@ -102,8 +102,8 @@ const pythonTrace = "Traceback (most recent call last):"
 
 const reportIt = "report it to the plugin's author with the trace, which the log has at level debug"
 
-// logLine logs a line and says what trace the next may belong to. The line that says what is wrong is an error and the trace is for
-// debugging, as is one in a field of a log line.
+// logLine logs a line and returns the trace that the next line may belong to. The line with the error is logged as an error, and
+// the trace at level debug, like a trace in a field of a log line.
 func logLine(l hclog.Logger, line string, in trace) trace {
 	var m map[string]any
 	if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &m) == nil {
@@ -151,7 +151,7 @@ func logLine(l hclog.Logger, line string, in trace) trace {
 	return in
 }
 
-// startsPanic reports whether a line is the first that Go prints of a panic.
+// startsPanic reports whether a line is the first line of a Go panic.
 func startsPanic(line string) bool {
 	return slices.ContainsFunc([]string{"panic: ", "fatal error: ", "runtime: ", "SIGSEGV: "}, func(s string) bool { return strings.HasPrefix(line, s) })
 }
@@ -165,7 +165,7 @@ func field(v any) any {
 	return plain.Text(fmt.Sprint(v))
 }
 
-// stray counts what a plugin prints to standard output after its handshake, where nothing belongs.
+// stray counts the bytes that a plugin prints to standard output after its handshake, where it must print nothing.
 type stray struct {
 	l hclog.Logger
 	n int64

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// envRun is the variable by which what a plugin has started is known again: its value is of this one start alone.
+// envRun is the environment variable that identifies processes started by a plugin: its value is unique to one start.
 const envRun = "BURN_PLUGIN_RUN"
 
 func newMark() string {
@@ -20,16 +20,16 @@ func newMark() string {
 	return hex.EncodeToString(b[:])
 }
 
-// recordExt ends the names of the records of running plugins. They lie beside the folders of the plugins and not in them, where a
+// recordExt ends the names of the records of running plugins. They are beside the folders of the plugins and not in them, where a
 // plugin could change them.
 const recordExt = ".process"
 
-// record notes a start for the host that finds this one dead.
+// record writes a record of a start, for a later host that finds this one dead.
 func record(dir, mark, group string) error {
 	return os.WriteFile(dir+recordExt, fmt.Appendf(nil, "%s\n%s\n", mark, group), 0o600)
 }
 
-// sweepProcesses ends what the plugins of a dead host have left, by the records in the folder of the host.
+// sweepProcesses ends processes that the plugins of a dead host have left, by the records in the host's folder.
 func sweepProcesses(dir string) {
 	records, _ := filepath.Glob(filepath.Join(dir, "*"+recordExt))
 	var marks []string

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxEnviron bounds what is read of one environment: as much as the kernel lets a program start with.
+// maxEnviron bounds the size of an environment that is read: the most that the kernel lets a program start with.
 const maxEnviron = 8 << 20
 
 // killMarked ends all processes of this user whose environment has one of the marks, and those that they start meanwhile.
@@ -32,8 +32,8 @@ func killMarked(marks ...string) {
 	}
 }
 
-// killOne ends a process that has one of the marks. The process is held by a descriptor while it is looked at, so that none that
-// got the same number is met.
+// killOne ends a process that has one of the marks. A descriptor holds the process during the check, so that a process that
+// reused the number is not hit.
 func killOne(pid int, marks []string) bool {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {

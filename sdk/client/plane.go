@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// features returns what this host offers.
+// features returns the features that this host offers.
 func (o *Options) features() []string {
 	fs := []string{}
 	if o.DataPlane == "off" {
@@ -24,7 +24,7 @@ func (o *Options) features() []string {
 // dialWait bounds the connection to a socket on the same machine.
 const dialWait = 2 * time.Second
 
-// carrier connects to the plugin's socket, if both want that. It is nil where streams run over gRPC.
+// carrier connects to the plugin's socket, if both sides want that. It returns nil if streams run over gRPC.
 func carrier(w *wire.Welcome, p *process, o *Options) (c *wire.Carrier, memfd bool) {
 	offered := o.features()
 	both := func(f string) bool { return slices.Contains(offered, f) && slices.Contains(w.Features, f) }
@@ -44,7 +44,7 @@ func carrier(w *wire.Welcome, p *process, o *Options) (c *wire.Carrier, memfd bo
 	return c, both(wire.FeatureMemfd)
 }
 
-// transport opens what a stream runs over.
+// transport opens the transport of a stream.
 func (b *Backend) transport(ctx context.Context) (*wire.FrameStream, error) {
 	if b.carrier != nil {
 		if fs, err := b.carrier.Open(ctx); err == nil {

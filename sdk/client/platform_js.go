@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// There are no processes in WebAssembly. Start refuses before it makes anything; what is below it is never reached.
+// There are no processes in WebAssembly. Start fails first; the functions below are never called.
 const (
 	needsExecBit = false
 	hasLimits    = false

@@ -15,7 +15,7 @@ const needsExecBit = true
 
 func isExecFormat(err error) bool { return errors.Is(err, unix.ENOEXEC) }
 
-// killGroup ends a process and what it has started, apart from what has left its process group.
+// killGroup ends a process and the processes that it has started, except those that have left its process group.
 func killGroup(pid int) { _ = unix.Kill(-pid, unix.SIGKILL) }
 
 // killedBy names the signal that ended a process, "" when none did: "SIGKILL (killed)".
@@ -31,7 +31,7 @@ func killedBy(s *os.ProcessState) string {
 	return fmt.Sprintf("%s (%v)", name, w.Signal())
 }
 
-// lock takes the lock of an open file for as long as this process lives, if nobody holds it.
+// lock takes the lock of an open file for the lifetime of this process. It returns false if another process holds it.
 func lock(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
 
 // openOwn opens a file to read and write, not through a link, and does not wait for a named pipe.

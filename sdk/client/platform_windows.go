@@ -14,7 +14,7 @@ func isExecFormat(err error) bool { return errors.Is(err, windows.ERROR_BAD_EXE_
 // killGroup ends nothing: there are no process groups.
 func killGroup(int) {}
 
-// lock takes the lock of an open file for as long as this process lives, if nobody holds it.
+// lock takes the lock of an open file for the lifetime of this process. It returns false if another process holds it.
 func lock(f *os.File) bool {
 	return windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
 		0, 1, 0, new(windows.Overlapped)) == nil

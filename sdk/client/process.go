@@ -19,12 +19,12 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 )
 
-// process is a plugin process, as go-plugin's runner sees it. Its end is noticed by waiting for it, not by the pipes, which
-// a grandchild may hold open.
+// process is a plugin process and implements go-plugin's runner. Its end is detected by waiting for it, not by the pipes, which a
+// grandchild may hold open.
 type process struct {
 	name     string
 	path     string
-	attached bool // started by someone else: it is neither waited for nor ended
+	attached bool // started by another program: this one neither waits for it nor ends it
 	cmd      *exec.Cmd
 	plug     *goplugin.Client
 	tail     *tail
@@ -37,7 +37,7 @@ type process struct {
 	stdout *io.PipeReader
 
 	exited   chan struct{}
-	alone    chan struct{}    // closed when exited is and nothing that the process has started is left
+	alone    chan struct{}    // closed when exited is closed and no process that it has started is left
 	state    *os.ProcessState // once exited is closed
 	quiet    chan struct{}    // closed when standard error was read to its end
 	stopOnce sync.Once
@@ -109,7 +109,7 @@ func (p *process) start() (err error) {
 		close(p.exited)
 		p.confined.clear()
 		close(p.alone)
-		// What is left in the pipes is read; what a grandchild holds open is not waited for.
+		// The rest in the pipes is read, but a pipe that a grandchild holds open is not waited for.
 		deadline := time.Now().Add(200 * time.Millisecond)
 		_ = outR.SetReadDeadline(deadline)
 		_ = errR.SetReadDeadline(deadline)
@@ -121,7 +121,7 @@ func (p *process) start() (err error) {
 // maxLine bounds the handshake.
 const maxLine = 16 << 10
 
-// drain hands the first line to go-plugin and throws the rest away, so that the plugin never waits at a full pipe.
+// drain passes the first line to go-plugin and discards the rest, so that the plugin never blocks at a full pipe.
 func (p *process) drain(out *os.File, toPlug *io.PipeWriter) {
 	defer out.Close()
 	r := bufio.NewReaderSize(out, maxLine)
@@ -130,7 +130,7 @@ func (p *process) drain(out *os.File, toPlug *io.PipeWriter) {
 	p.mu.Lock()
 	p.line = text
 	p.mu.Unlock()
-	if text == "" || errors.Is(err, io.EOF) { // let the end of the process be known before the end of its output
+	if text == "" || errors.Is(err, io.EOF) { // report the end of the process before the end of its output
 		select {
 		case <-p.exited:
 		case <-time.After(200 * time.Millisecond):
@@ -158,7 +158,7 @@ func (p *process) Wait(context.Context) error {
 	return nil
 }
 
-// Kill ends the process at once, and keeps it from being started. One that has ended by itself was not ended by Kill.
+// Kill ends the process at once, or prevents its start. A process that has ended by itself does not count as killed.
 func (p *process) Kill(context.Context) error {
 	p.mu.Lock()
 	proc := p.proc
@@ -176,7 +176,7 @@ func (p *process) Kill(context.Context) error {
 // Stdout returns the handshake line and then ends.
 func (p *process) Stdout() io.ReadCloser { return p.stdout }
 
-// Stderr is empty for go-plugin: process.log takes the plugin's standard error.
+// Stderr returns an empty reader to go-plugin: process.log reads the plugin's standard error.
 func (p *process) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
 // Name returns the path.
@@ -195,7 +195,7 @@ func (p *process) ID() string {
 // Diagnose adds nothing: process.diagnose does it.
 func (p *process) Diagnose(context.Context) string { return "" }
 
-// PluginToHost changes nothing: both see the same files. It refuses what is not the plugin's own.
+// PluginToHost changes nothing: both see the same files. It refuses a socket that is not the plugin's own.
 func (p *process) PluginToHost(network, addr string) (string, string, error) {
 	switch network {
 	case "unix":
@@ -266,8 +266,7 @@ func (p *process) how() string {
 	return p.state.String()
 }
 
-// stop ends the process: it is asked to, and killed when it has not done so in the time given. It returns once the process
-// is reaped and its folder removed.
+// stop asks the process to end, and kills it after patience. It returns once the process is reaped and its folder removed.
 func (p *process) stop(patience time.Duration) {
 	if p.attached {
 		return

@@ -24,7 +24,7 @@ func (d *device) number() uint64 {
 	return d.last
 }
 
-// Define implements core.Programs. It sends the whole program and waits until the backend has taken it.
+// Define implements core.Programs. It sends the whole program and waits until the backend has accepted it.
 func (d *device) Define(ctx context.Context, cs core.Stream, p *program.Program, consts []op.TensorID) (core.ProgramID, error) {
 	s, err := d.stream(cs)
 	if err != nil {
@@ -43,7 +43,7 @@ func (d *device) Define(ctx context.Context, cs core.Stream, p *program.Program,
 		return 0, err
 	}
 	s.flush()
-	// A program that is defined although nobody waits any more is given up.
+	// A program that is defined after the caller has stopped waiting is undefined again.
 	r := s.requests.put(&request{settle: func(err error, dropped bool) {
 		if err == nil && dropped {
 			go d.end(number, 0)
@@ -65,7 +65,7 @@ func (d *device) Define(ctx context.Context, cs core.Stream, p *program.Program,
 	return core.ProgramID(number), nil
 }
 
-// check reports a run that is not accepted.
+// check returns an error for an invalid run.
 func (p *defined) check(r core.Run) error {
 	if len(r.Inputs) != p.inputs || len(r.Outputs) != p.outputs || r.Donated != nil && len(r.Donated) != p.inputs {
 		return fmt.Errorf("run: %d inputs, %d donations and %d outputs, want %d inputs and %d outputs: %w",
@@ -132,7 +132,7 @@ func (d *device) Run(cs core.Stream, r core.Run) error {
 	return s.added()
 }
 
-// Undefine implements core.Programs. The plugin is told how many runs were accepted, as they may still be on their way.
+// Undefine implements core.Programs. It tells the plugin how many runs were accepted, as they may not have arrived yet.
 func (d *device) Undefine(id core.ProgramID) error {
 	d.mu.Lock()
 	p := d.programs[id]

@@ -14,28 +14,28 @@ import (
 type request struct {
 	id   uint64
 	done chan error
-	// settle is called with the answer before anyone is told of it; dropped says that nobody waits any more. It does not wait,
-	// and does not lock the stream.
+	// settle is called with the answer before the waiting goroutine gets it; dropped says that none waits any more. It must not
+	// wait or lock the stream.
 	settle  func(err error, dropped bool)
 	dropped bool
 
-	// Of a read; the data goes to dst while somebody waits for it, else to held.
+	// For a read: the data goes to dst while a goroutine waits for it, else to held.
 	read      bool
 	size      int
-	there     int // bytes that have come
+	there     int // bytes received so far
 	dst, held []byte
 
-	// Of a tensor that goes through shared memory.
+	// For a tensor in shared memory.
 	write bool
 	kept  bool          // the segment stays with the plugin
-	parts chan struct{} // there has grown
+	parts chan struct{} // closed when there has grown
 
-	// Of a read that nobody has asked for yet.
+	// For a prefetch that no read has used yet.
 	program uint64
 	output  int
 }
 
-// requests are those that wait.
+// requests holds the waiting requests.
 type requests struct {
 	mu   sync.Mutex
 	last uint64
@@ -43,7 +43,7 @@ type requests struct {
 	err  error // of a stream that is over
 }
 
-// put numbers a request. On a stream that is over it is answered at once.
+// put numbers and adds a request. On a stream that is over the request is answered at once.
 func (q *requests) put(r *request) *request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -59,7 +59,7 @@ func (q *requests) put(r *request) *request {
 	return r
 }
 
-// crowded reports that no more should be asked for until answers have come.
+// crowded reports whether further requests should wait for answers.
 func (q *requests) crowded() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -75,15 +75,15 @@ func (q *requests) finish(r *request, err error) {
 	r.done <- err
 }
 
-// remove takes a request back that was not sent.
+// remove removes a request that was not sent.
 func (q *requests) remove(r *request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.open, r.id)
 }
 
-// drop reports whether nobody waits for a request, so that nothing touches the caller's memory any more. It is false for one that
-// has been answered.
+// drop stops waiting for a request, so that nothing accesses the caller's memory any more. It returns false if the request was
+// already answered.
 func (q *requests) drop(r *request) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -92,7 +92,7 @@ func (q *requests) drop(r *request) bool {
 	return waiting
 }
 
-// attach has the data of a read go to dst from now on.
+// attach redirects the data of a read to dst from now on.
 func (q *requests) attach(r *request, dst []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -136,7 +136,7 @@ func (q *requests) answer(p *wire.Reply) error {
 	return nil
 }
 
-// part notes how much of a tensor is in its segment.
+// part records how much of a tensor is in its segment.
 func (q *requests) part(p *wire.Reply) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -165,7 +165,7 @@ func (q *requests) sofar(r *request) int {
 	return r.there
 }
 
-// data puts the data in f where a read wants it. It is copied under the lock, as a canceled read takes its memory back.
+// data copies the data in f to the memory of a read. It copies under the lock, as a canceled read takes its memory back.
 func (q *requests) data(p *wire.Reply, f *wire.Frame) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -193,7 +193,7 @@ func (q *requests) data(p *wire.Reply, f *wire.Frame) error {
 	return nil
 }
 
-// receive takes replies until the stream ends.
+// receive receives replies until the stream ends.
 func (s *stream) receive() {
 	defer close(s.finished)
 	for {
@@ -204,12 +204,12 @@ func (s *stream) receive() {
 	}
 }
 
-// fault is what is wrong with a reply.
+// fault is the error of an invalid reply.
 type fault struct{ error }
 
 func (f fault) Unwrap() error { return f.error }
 
-// handle takes a reply. It never waits. Replies are handled one at a time.
+// handle handles a reply. It never waits. Replies are handled one at a time.
 func (s *stream) handle(f *wire.Frame) error {
 	p := &s.reply
 	err := p.Parse(f)

@@ -13,14 +13,14 @@ import (
 const (
 	dirPrefix = "burn-host-"
 	lockName  = "lock"
-	// sweepAge keeps the sweep away from folders that another host is just making.
+	// sweepAge protects folders that another host is just making from the sweep.
 	sweepAge = 10 * time.Second
-	// longestBase leaves room for a socket's path, of which systems take about a hundred bytes.
+	// longestBase leaves room for a socket's path, which systems limit to about a hundred bytes.
 	longestBase = 48
 )
 
-// host is the folder that this process keeps the sockets of its plugins in, private to the user. It is there while any
-// plugin runs, and locked: a folder whose lock can be taken is of a host that is dead.
+// host is the folder that this process keeps the sockets of its plugins in, private to the user. It exists while any plugin runs,
+// and is locked: a folder whose lock can be taken belongs to a dead host.
 var host struct {
 	sync.Mutex
 	dir   string
@@ -88,7 +88,8 @@ func openHostDir() error {
 	return nil
 }
 
-// sweep removes the folders of dead hosts of this user, and ends what their plugins have started and left. What others put into a shared folder is neither locked nor removed.
+// sweep removes the folders of dead hosts of this user, and ends processes that their plugins have left. Files of other users in a shared
+// folder are neither locked nor removed.
 func sweep(base string) {
 	dirs, err := os.ReadDir(base)
 	if err != nil {
@@ -115,7 +116,7 @@ func sweep(base string) {
 	}
 }
 
-// watched has the guard look after what a plugin starts, and unwatched ends that.
+// watched makes the guard watch the processes that a plugin starts, and unwatched ends that.
 func watched(pid int, mark, group string) {
 	host.Lock()
 	defer host.Unlock()

@@ -15,7 +15,7 @@ const (
 	// idleBytes bounds the shared memory that is kept for the next tensors, and idleTime how long.
 	idleBytes = 512 << 20
 	idleTime  = 10 * time.Second
-	// maxSegments is far below what plugins take.
+	// maxSegments is far below the limit of the protocol.
 	maxSegments = wire.MaxSegments / 2
 )
 
@@ -23,29 +23,29 @@ const (
 type segment struct {
 	number uint64
 	data   []byte
-	kept   bool        // a tensor of the plugin lies in it
-	tensor op.TensorID // that it was sent with; 0: none, or it was given up
-	freed  bool        // the tensor was given up
+	kept   bool        // a tensor of the plugin uses it
+	tensor op.TensorID // the tensor that it was sent with; 0: none, or it was freed
+	freed  bool        // the tensor was freed
 	idle   bool
 	since  time.Time
 }
 
-// segments are the shared memory of a stream: those in use, and those that wait to be used again.
+// segments holds the shared memory of a stream: segments in use, and idle ones for reuse.
 type segments struct {
 	s *stream
 
 	mu      sync.Mutex
 	all     map[uint64]*segment
 	free    map[int][]*segment // by size
-	idle    int                // bytes of those
-	overdue int                // bytes that the plugin keeps for tensors that were given up
+	idle    int                // bytes of the idle ones
+	overdue int                // bytes that the plugin keeps for freed tensors
 	last    uint64
 	broken  bool // no more are made: the system refused one
 	closed  bool
 	timer   *time.Timer
 }
 
-// take returns a segment with room for n bytes, nil when there is none to be had.
+// take returns a segment with room for n bytes, nil if none is available.
 func (g *segments) take(n int) *segment {
 	room := wire.SegmentRoom(n)
 	g.mu.Lock()
@@ -95,7 +95,7 @@ func (g *segments) introduce(file *os.File, data []byte) *segment {
 	g.all[x.number] = x
 	g.mu.Unlock()
 	s.mu.Unlock()
-	// The numbers go upwards on the wire as the caller of take is the only one that makes segments.
+	// Numbers increase on the wire, because only the caller of take makes segments.
 	if err := s.fs.SendFile(wire.SegmentFrame(x.number, len(data)), file); err != nil {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -105,7 +105,7 @@ func (g *segments) introduce(file *os.File, data []byte) *segment {
 	return x
 }
 
-// give takes a segment back that nobody uses any more.
+// give returns an unused segment for reuse.
 func (g *segments) give(x *segment) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -122,7 +122,7 @@ func (g *segments) give(x *segment) {
 	}
 }
 
-// trim retires what has been idle for long, and what is too much.
+// trim retires segments that have been idle for long, and those beyond the bound.
 func (g *segments) trim() {
 	g.mu.Lock()
 	g.timer = nil
@@ -149,7 +149,7 @@ func (g *segments) trim() {
 	}
 }
 
-// crowded releases the oldest idle segments while there is too much.
+// crowded retires the oldest idle segments while they exceed the bound.
 func (g *segments) crowded() {
 	for {
 		g.mu.Lock()
@@ -192,7 +192,7 @@ func (g *segments) unmap(x *segment) {
 	delete(g.all, x.number)
 }
 
-// keep leaves a segment with the plugin.
+// keep records that the plugin keeps a segment.
 func (g *segments) keep(x *segment) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -205,7 +205,7 @@ func (g *segments) keep(x *segment) {
 	}
 }
 
-// close unmaps everything but what callers still copy from or to.
+// close unmaps all segments except those that callers still copy from or to.
 func (g *segments) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -221,7 +221,7 @@ func (g *segments) close() {
 	g.free, g.idle = nil, 0
 }
 
-// released takes a segment back that the plugin kept.
+// released handles the release of a segment that the plugin kept.
 func (s *stream) released(number uint64) error {
 	if s.shared == nil {
 		return fmt.Errorf("release of segment %d: %w", number, core.ErrProtocol)

@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// writeShared sends a tensor through shared memory. The answer to the request says whether it was made; it is nil when there
-// is no segment to be had.
+// writeShared sends a tensor through shared memory. The answer to the request says whether the tensor was made. The request is
+// nil if no segment is available.
 func (s *stream) writeShared(d op.Desc, data []byte, settle func(error, bool)) (*request, error) {
 	x := s.shared.take(len(data))
 	if x == nil {
@@ -25,7 +25,7 @@ func (s *stream) writeShared(d op.Desc, data []byte, settle func(error, bool)) (
 	}
 	s.shared.lend(x, d.ID)
 	r := &request{write: true}
-	// The receiver deals with the segment before anyone else hears of the answer.
+	// The receiver handles the segment before the waiting goroutine gets the answer.
 	r.settle = func(err error, dropped bool) {
 		switch {
 		case r.kept:
@@ -46,7 +46,7 @@ func (s *stream) writeShared(d op.Desc, data []byte, settle func(error, bool)) (
 	return r, nil
 }
 
-// poor makes no more segments. It is false the first time.
+// poor stops making segments. It returns false the first time.
 func (g *segments) poor() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -55,7 +55,7 @@ func (g *segments) poor() bool {
 	return before
 }
 
-// readShared reads a tensor through shared memory. The ticket is nil when there is no segment to be had.
+// readShared reads a tensor through shared memory. The ticket is nil if no segment is available.
 func (s *stream) readShared(id op.TensorID, dst []byte) (*ticket, error) {
 	x := s.shared.take(len(dst))
 	if x == nil {
@@ -76,7 +76,7 @@ func (s *stream) readShared(id op.TensorID, dst []byte) (*ticket, error) {
 	return &ticket{s: s, r: r, dst: dst, shared: x}, nil
 }
 
-// copyShared copies what is there while the plugin puts more.
+// copyShared copies the bytes in the segment while the plugin adds more.
 func (t *ticket) copyShared(ctx context.Context) error {
 	s, r, x := t.s, t.r, t.shared
 	defer s.shared.crowded()

@@ -8,8 +8,8 @@ import (
 )
 
 // ownSocket requires that path, which a plugin names, is a socket that a plugin of this user made for its host: it belongs to the
-// user and lies in a folder that the user alone may enter, within dir unless that is empty. Another socket would get the bytes
-// of the host, and the descriptors with them.
+// user and is in a folder that only the user may enter, within dir unless that is empty. Another socket would get the bytes of
+// the host, and the descriptors with them.
 func ownSocket(dir, path string) error {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {

@@ -21,10 +21,10 @@ func spawn(cmd *exec.Cmd, c *confinement) (report contain.Report, err error) {
 	return report, cmd.Start()
 }
 
-// hasLimits: limit does something here.
+// hasLimits reports whether limit has an effect.
 const hasLimits = false
 
-// limit does nothing: limits are set from outside a process on Linux alone.
+// limit does nothing: only Linux sets limits from outside a process.
 func limit(int, Limits) error { return nil }
 
 // await waits for the end of a process and reaps it.

@@ -21,40 +21,41 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// Options say how a plugin is started and talked to.
+// Options configure the start of a plugin and the connection to it.
 type Options struct {
 	// Name of the plugin, for messages; empty: from the file name.
 	Name string
-	// Config is handed to the backend.
+	// Config is passed to the backend.
 	Config core.Config
-	// Logger takes the plugin's log and standard error; nil: they are dropped.
+	// Logger receives the plugin's log and standard error; nil: they are dropped.
 	Logger hclog.Logger
 	// StartTimeout bounds the start up to the answer of Hello, beside the context; 0: 30 seconds.
 	StartTimeout time.Duration
-	// Generation is that of all tensor ids on the connection: it is raised by who restarts a plugin.
+	// Generation is the generation of all tensor ids on the connection. A program that restarts a plugin increases it.
 	Generation uint16
-	// Rebase: callers use ids of generation 0 whatever Generation is, and errors name tensors by them.
+	// Rebase: callers use ids of generation 0, whatever Generation is, and errors name tensors by these ids.
 	Rebase bool
-	// Heartbeat is how long the plugin may take to answer when it is asked whether it is alive; one that does not is killed.
-	// 0: 10 seconds; less: it is not asked.
+	// Heartbeat is how long the plugin may take to answer a health check; otherwise it is killed. 0: 10 seconds; less: there are
+	// no health checks.
 	Heartbeat time.Duration
 	// OpenTimeout bounds the opening of a device or a stream, and DefineTimeout the definition of a program, beside the
 	// context: a plugin that does not answer in time broke the protocol. 0: a minute and five minutes; less: no bound. Reads
 	// and events are bounded by their contexts alone, as they wait for work of any length.
 	OpenTimeout, DefineTimeout time.Duration
-	// HostName and HostVersion are told to the plugin.
+	// HostName and HostVersion are sent to the plugin.
 	HostName, HostVersion string
 	// Image is executed in place of the path, which stays the name of the plugin: the same program, checked and kept from
 	// being exchanged. It must hold until Start returns. Empty: the path.
 	Image string
-	// Ended is called when the process has ended, or was not started after all: what Image and Args name may go then. nil: nothing.
+	// Ended is called when the process has ended, or was not started after all: the files that Image and Args name may then be
+	// removed. nil: nothing is called.
 	Ended func()
-	// Args are given to the process.
+	// Args are the arguments of the process.
 	Args []string
-	// Limits bound what the process may use.
+	// Limits bound the resources of the process.
 	Limits Limits
-	// Contain are rules for the process, with what it needs beyond the default ones; nil: there are none. Strict refuses to start
-	// it when a rule cannot be put in force here.
+	// Contain confines the process, with its needs beyond the default rules; nil: it is not confined. Strict refuses to start it
+	// if a rule cannot be enforced here.
 	Contain *contain.Needs
 	Strict  bool
 	// Sees reports which variables of this process's environment the plugin sees beyond the usual ones; nil: none.
@@ -63,8 +64,8 @@ type Options struct {
 	Env []string
 	// Protocol narrows the versions spoken; the zero Range is wire.Speaks().
 	Protocol wire.Range
-	// DataPlane bounds what is used beyond gRPC: "off", "socket" (streams over a unix socket, without shared memory), or
-	// "on". Empty: what the variable BURN_DATAPLANE says, else "on".
+	// DataPlane limits the transports beyond gRPC: "off", "socket" (streams over a unix socket, without shared memory), or "on".
+	// Empty: the value of BURN_DATAPLANE, else "on".
 	DataPlane string
 }
 
@@ -129,7 +130,7 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 		return nil, p.startError(CauseSystem, err)
 	}
 	p.cmd = exec.Command(path, o.Args...)
-	p.cmd.Args[0] = filepath.Base(path) // where it is installed says who runs it
+	p.cmd.Args[0] = filepath.Base(path) // its folder names the user that runs it
 	if p.cmd.Dir, err = workDir(dir); err != nil {
 		release()
 		return nil, p.startError(CauseSystem, err)
@@ -139,11 +140,11 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 		p.cmd.Path, p.cmd.Err = o.Image, nil
 	}
 	env := environment(os.Environ(), o.Limits, o.Sees)
-	if l := o.Logger.GetLevel(); l == hclog.Debug || l == hclog.Trace { // else what it logs by itself is enough
+	if l := o.Logger.GetLevel(); l == hclog.Debug || l == hclog.Trace { // else its own log is enough
 		env = append(env, wire.EnvLog+"="+l.String())
 	}
 	env = append(env, o.Env...)
-	if o.Contain != nil { // the folder for temporary files that all share is not its own
+	if o.Contain != nil { // it must not use the shared folder for temporary files
 		for _, name := range []string{"TMPDIR", "TEMP", "TMP"} {
 			env = append(env, name+"="+p.cmd.Dir)
 		}
@@ -207,7 +208,7 @@ func Attach(ctx context.Context, at wire.Attach, o Options) (*Backend, error) {
 	return b, nil
 }
 
-// connector gives the connection out of go-plugin.
+// connector gets the connection from go-plugin.
 type connector struct {
 	goplugin.NetRPCUnsupportedPlugin
 }
@@ -220,7 +221,7 @@ func (connector) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grp
 	return conn, nil
 }
 
-// connect starts the process, shakes hands and says Hello, within ctx.
+// connect starts the process, and does the handshake and Hello, within ctx.
 func (p *process) connect(ctx context.Context, o *Options) (*Backend, error) {
 	type result struct {
 		conn *grpc.ClientConn
@@ -258,7 +259,7 @@ func (p *process) connect(ctx context.Context, o *Options) (*Backend, error) {
 	return b, nil
 }
 
-// hello agrees with the plugin and makes the Backend.
+// hello negotiates with the plugin and makes the Backend.
 func hello(ctx context.Context, conn *grpc.ClientConn, p *process, o *Options) (*Backend, error) {
 	if p == nil {
 		p = newProcess(o.Name, "")

@@ -65,11 +65,11 @@ func (e *StartError) Error() string {
 // Unwrap returns the sentinel or cause.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Transient reports whether another start may well succeed, since the process did not end by itself: it was killed by a signal that
-// users and systems send, as one that is short of memory does.
+// Transient reports whether another start may succeed, because the process did not end by itself: a signal killed it that users and
+// systems send, for example when memory is short.
 func (e *StartError) Transient() bool { return e.outside }
 
-// Remedy returns what to do.
+// Remedy returns what the user can do about it.
 func (e *StartError) Remedy() string {
 	if e.remedy != "" {
 		return e.remedy
@@ -95,7 +95,7 @@ func (e *StartError) Remedy() string {
 	return "see the error"
 }
 
-// debug returns how what a plugin does is seen. A shared object is no program that could be run by itself.
+// debug returns how to observe the plugin. A shared object is not a program that can be run by itself.
 func (e *StartError) debug() string {
 	if e.carried || e.Path == "" {
 		return "the log at level debug"
@@ -103,7 +103,7 @@ func (e *StartError) debug() string {
 	return "`" + e.Path + " --debug` or the log at level debug"
 }
 
-// notExecutable returns what to do about a path that is no program that this user may run.
+// notExecutable returns the remedy for a path that is not a program that this user may run.
 func notExecutable(path string) string {
 	info, err := os.Stat(path)
 	switch {
@@ -154,14 +154,14 @@ func (p *process) startError(c Cause, err error) *StartError {
 
 var missingLibrary = regexp.MustCompile(`error while loading shared libraries: .*|Library not loaded: .*|.*: cannot open shared object file.*`)
 
-// tlsFailure is what Go's TLS says of a handshake that failed, or that the other side refused.
+// tlsFailure matches the message of Go's TLS for a handshake that failed, or that the other side refused.
 var tlsFailure = regexp.MustCompile(`(remote error: tls: |tls: |x509: ).*`)
 
-// hungUp is how gRPC says that the other side closed the connection behind its TLS handshake. A server that refuses the certificate of a
-// client does so in TLS 1.3, and its alert is lost where the client writes before it reads.
+// hungUp matches gRPC's message that the other side closed the connection after its TLS handshake. In TLS 1.3 a server that refuses the
+// client's certificate does so, and its alert is lost if the client writes before it reads.
 var hungUp = regexp.MustCompile(`failed to write client preface|: (read|write): (broken pipe|connection reset by peer)`)
 
-// outside reports whether the process ended by a signal that users and systems send, and not by this program.
+// outside reports whether a signal that users and systems send, and not this program, ended the process.
 func (p *process) outside() bool {
 	if !p.ended() || p.state == nil || p.byUs() {
 		return false
@@ -170,7 +170,7 @@ func (p *process) outside() bool {
 	return slices.Contains([]string{"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"}, name)
 }
 
-// diagnose finds out why the start failed with err.
+// diagnose determines why the start failed with err.
 func (p *process) diagnose(ctx context.Context, err error) *StartError {
 	e := p.cause(ctx, err)
 	p.confined.explain(e)
@@ -184,7 +184,7 @@ func (p *process) cause(ctx context.Context, err error) *StartError {
 	if spawnErr != nil {
 		return p.diagnoseSpawn(spawnErr)
 	}
-	if ctx.Err() == nil { // a crash and a strange answer look alike until the process has ended
+	if ctx.Err() == nil { // until the process has ended, a crash cannot be distinguished from a strange answer
 		p.await(200 * time.Millisecond)
 	}
 	line, text := p.handshake(), p.tail.last(20)
@@ -254,7 +254,7 @@ func (p *process) diagnoseSpawn(err error) *StartError {
 	return p.startError(CauseSystem, err)
 }
 
-// executable reports a missing file, a folder, or a file without the right to be executed.
+// executable returns an error for a missing file, a folder, or a file that is not executable.
 func executable(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -270,7 +270,7 @@ func executable(path string) error {
 	return nil
 }
 
-// NameOf returns the name of a plugin by its file: burn-backend-cpu.exe is cpu.
+// NameOf returns the name of a plugin from its file: cpu for burn-backend-cpu.exe.
 func NameOf(path string) string {
 	base := strings.TrimSuffix(filepath.Base(path), ".exe")
 	return strings.TrimPrefix(base, "burn-backend-")

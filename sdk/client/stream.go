@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// flushSize is how many bytes of commands are sent on without waiting for more.
+	// flushSize is the size of collected commands, in bytes, from which on they are sent at once.
 	flushSize = 32 << 10
 	// flushDelay is how long the first command waits for others.
 	flushDelay = 100 * time.Microsecond
-	// patientDelay is flushDelay where waiters have sent all commands of late: setting a timer for soon wakes a thread.
+	// patientDelay replaces flushDelay if waiters have sent all recent commands: setting a short timer wakes a thread.
 	patientDelay = time.Millisecond
-	// patience is how many commands in a row waiters have to send for that.
+	// patience is how many commands in a row waiters have to send for patientDelay.
 	patience = 16
 	// maxQueued is how many bytes may wait for the transport before commands wait too.
 	maxQueued = 8 << 20
@@ -27,8 +27,8 @@ const (
 	closeWait = 2 * time.Second
 )
 
-// stream is one command queue. Frames are put into out in order, and one goroutine sends them, so that no call of the
-// contract waits for the transport where it could not be canceled.
+// stream is one command queue. Frames are put into out in order, and one goroutine sends them, so that no call waits for the
+// transport without being cancelable.
 type stream struct {
 	d      *device
 	number uint64
@@ -45,8 +45,8 @@ type stream struct {
 	armed   bool // the flush timer runs
 	prompt  int  // commands in a row that a waiter sent before the timer did, up to patience
 	timer   *time.Timer
-	work    chan struct{} // the sender is told that out is not empty
-	space   chan struct{} // closed when out has become shorter; nil: nobody waits
+	work    chan struct{} // signals the sender that out is not empty
+	space   chan struct{} // closed when out has become shorter; nil: no goroutine waits
 
 	shared *segments // nil: none
 
@@ -54,7 +54,7 @@ type stream struct {
 	requests requests
 	reply    wire.Reply // of handle
 	pace     wire.Pace  // of the answers
-	watches  bool       // looks for answers instead of sleeping
+	watches  bool       // polls for answers instead of sleeping
 	marks    marks
 	over     chan struct{} // closed with err: the stream takes no more
 	overOnce sync.Once
@@ -140,7 +140,7 @@ func (d *device) OpenStream(ctx context.Context) (core.Stream, error) {
 	return s, nil
 }
 
-// fail ends the stream: every call from now on, and every one in flight, gets err.
+// fail ends the stream: every later call, and every call in flight, returns err.
 func (s *stream) fail(err error) {
 	s.overOnce.Do(func() {
 		s.err = err
@@ -163,7 +163,7 @@ func (s *stream) refused() error {
 	}
 }
 
-// send hands frames to the transport until the stream ends.
+// send passes frames to the transport until the stream ends.
 func (s *stream) send() {
 	for {
 		s.mu.Lock()
@@ -222,7 +222,7 @@ func (s *stream) push(f *wire.Frame) {
 	s.wake()
 }
 
-// wake tells the sender that there is work.
+// wake signals the sender that there are frames.
 func (s *stream) wake() {
 	select {
 	case s.work <- struct{}{}:
@@ -251,7 +251,7 @@ func (s *stream) idleFlush() {
 	}
 }
 
-// added sees to it that commands just collected are sent in time, and unlocks mu. It waits when too much is queued.
+// added ensures that the commands just collected are sent in time, and unlocks mu. It waits when too much is queued.
 func (s *stream) added() error {
 	switch n := s.enc.Len(); {
 	case n >= flushSize:
@@ -308,7 +308,7 @@ func (s *stream) begin() error {
 	return nil
 }
 
-// current reports ids of another generation.
+// current returns an error for ids of another generation.
 func (s *stream) current(ids []op.TensorID) error {
 	for _, id := range ids {
 		if g := id.Generation(); g != s.d.b.ids {
@@ -323,7 +323,7 @@ func (s *stream) stale(id op.TensorID) error {
 		id, id.Generation(), s.d.b.proc.name, s.d.b.ids, core.ErrStale)
 }
 
-// Submit implements core.Stream. None of the nodes is accepted when one cannot be.
+// Submit implements core.Stream. If one node cannot be accepted, none is.
 func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 	for i := range nodes {
 		n := &nodes[i]
@@ -369,7 +369,7 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 	return s.added()
 }
 
-// await waits for the answer to a request. When ctx ends first, the plugin is told, and a late answer is dropped.
+// await waits for the answer to a request. When ctx ends first, it tells the plugin, and a late answer is dropped.
 func (s *stream) await(ctx context.Context, r *request) error {
 	start := time.Now()
 	s.watch(ctx, r)
@@ -394,8 +394,8 @@ func (s *stream) await(ctx context.Context, r *request) error {
 	return canceled(s.d.b.proc.name, ctx)
 }
 
-// watch waits for the answer to a request for a short time, where answers came soon of late, and receives itself: being
-// woken costs more than a short answer does.
+// watch polls for the answer to a request for a short time, if recent answers came soon: being woken costs more than a short
+// wait.
 func (s *stream) watch(ctx context.Context, r *request) {
 	if !s.watches {
 		return
@@ -406,7 +406,7 @@ func (s *stream) watch(ctx context.Context, r *request) {
 	}
 }
 
-// giveUp drops a request and tells the plugin. It is false when the answer came at the same moment.
+// giveUp drops a request and tells the plugin. It returns false if the answer came at the same moment.
 func (s *stream) giveUp(r *request) bool {
 	if !s.requests.drop(r) {
 		return false
@@ -419,7 +419,7 @@ func (s *stream) giveUp(r *request) bool {
 	return true
 }
 
-// Close ends the stream. It waits for the plugin to finish running work, but not for one that hangs.
+// Close ends the stream. It waits for the plugin to finish its work, but not longer than closeWait.
 func (s *stream) Close() error {
 	s.mu.Lock()
 	if s.ended {

@@ -8,11 +8,11 @@ import (
 	"github.com/goburn/burn/internal/plain"
 )
 
-// tail keeps the end of what a plugin writes.
+// tail keeps the end of a plugin's output.
 type tail struct {
 	mu sync.Mutex
 	b  []byte
-	// The first line of a panic, whose trace may be longer than all that is kept.
+	// The first line of a panic, whose trace may exceed the kept lines.
 	panic string
 }
 
@@ -33,8 +33,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last returns up to n lines from the end, without those of the log that are only for debugging, joined by " | ". The first lines
-// of a panic are worth more than the end of its trace, which is left out, as is that of an error in Python.
+// last returns up to n lines from the end, without those of the log that are only for debugging, joined by " | ". It returns the
+// first lines of a panic instead of its trace, and leaves out the trace of a Python error.
 func (t *tail) last(n int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -142,7 +142,7 @@ func TestWriteAfterOutOfMemory(t *testing.T) {
 	r.closed()
 }
 
-// A panic of the author is a failure of what was asked for, and nothing else.
+// A panic of the author fails the call in which it happens, and nothing else.
 func TestPanics(t *testing.T) {
 	r := open(t, new(driver))
 	x := r.put(1)

@@ -400,8 +400,8 @@ func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 	}
 }
 
-// alias marks that the kernel of a step writes a buffer that it also reads. For a kernel with one result this says that the part of the
-// buffer that a thread reads is part of what it writes.
+// alias marks that the kernel of a step writes a buffer that it also reads. For a kernel with one result, each element that it reads of
+// the buffer lies where it writes.
 func (b *builder) alias(at, buffer int) {
 	k := *b.kernels[at]
 	results, read := 0, map[string]bool{}

@@ -14,8 +14,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/interp"
 )
 
-// TestInPlace runs the ops that have kernels of several results, of which some take the memory of operands, in the worst order in which
-// a compiler may read these.
+// TestInPlace runs the ops whose kernels have several results, some of which reuse the memory of operands, with operands read in the
+// worst order that a compiler may choose.
 func TestInPlace(t *testing.T) {
 	open := func() (core.Backend, error) {
 		return gpu.New(emulated.New(emulated.Options{Late: true}), gpu.Options{NoCache: true}), nil
@@ -56,8 +56,8 @@ func TestLinear(t *testing.T) {
 }
 
 // TestConformance compares every claim of a backend over emulated hardware with the reference backend: on a sample of the cases, and
-// with BURN_LONG=1 on all of them and on other hardware too, or on every BURN_GPU_SAMPLE-th of these. With -short, as under the race detector, it runs the cases of what happens
-// at the same time.
+// with BURN_LONG=1 on all of them and on other hardware too, or on every BURN_GPU_SAMPLE-th of these. With -short, as under the race detector, it runs the cases with concurrency
+// only.
 func TestConformance(t *testing.T) {
 	run := func(t *testing.T, c conformance.Options, o emulated.Options) {
 		open := func() (core.Backend, error) {

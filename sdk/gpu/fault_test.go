@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// TestAFaultEndsTheDevice: what depends on the work is lost, all that comes later fails, and the owner is told once.
+// TestAFaultEndsTheDevice: results that depend on the work are lost, later calls fail, and Lost is called once.
 func TestAFaultEndsTheDevice(t *testing.T) {
 	var lost atomic.Int64
 	r := newRig(t, Options{Lost: func(device int, err error) {

@@ -86,7 +86,8 @@ func (s *session) close() {
 	s.plan.Close()
 }
 
-// TestCallsThatRefuseToChange runs a program with calls on ever new memory: first without a graph, then with copies of what changes.
+// TestCallsThatRefuseToChange runs a program with calls on ever new memory: first without a graph, then with copies of the operands
+// that change.
 func TestCallsThatRefuseToChange(t *testing.T) {
 	run := func(refuse bool) ([][]float32, Stats) {
 		l := &convolutions{}

@@ -32,7 +32,7 @@ import (
 )
 
 // TestTextsOnTheHost runs the CUDA C++ of the kernels that the suite launches on the host, compiled by g++, and compares all memory with
-// what the interpreter makes of the same launch: bit for bit, but for what functions of the C library and the order of sums leave open.
+// the interpreter's after the same launch: bit for bit, except where functions of the C library or the order of sums leave room.
 // BURN_HOST_RUN chooses cases by their names, and BURN_HOST_KEEP names a folder for kernels that differ.
 func TestTextsOnTheHost(t *testing.T) {
 	if _, err := exec.LookPath("g++"); err != nil {

@@ -91,7 +91,7 @@ func (c *fakeProduct) Call(q Queue, args []Ref, workspace Ref) error {
 	})
 }
 
-// compute is what a library does with the operands of a call.
+// compute computes a product on the operands of a call, as a library does.
 func (p *Product) compute(m [][]float32) {
 	at := func(x Matrix, b, i, j int) int { return b*x.Batch + i*x.Row + j*x.Col }
 	rest := m[3:]

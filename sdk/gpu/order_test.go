@@ -38,8 +38,8 @@ func drawn(t *testing.T, seed uint64) *maker {
 	return m
 }
 
-// TestStepsInAnyOrder runs programs as graphs whose steps come in any order that their dependencies allow, and gives inputs up: the
-// results are those of plain runs.
+// TestStepsInAnyOrder runs programs as graphs whose steps run in any order that their dependencies allow, with donated inputs: the
+// results equal those of plain runs.
 func TestStepsInAnyOrder(t *testing.T) {
 	loose := 0
 	for seed := range uint64(25) {

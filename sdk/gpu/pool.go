@@ -22,7 +22,7 @@ type pool struct {
 	waiting  []batch
 	stats    PoolStats
 	numbers  int      // of segments
-	fallback []*block // for reuse of the struct
+	structs  []*block // unused block structs
 }
 
 // tenant is a queue as the pool sees it.
@@ -126,9 +126,9 @@ func (p *pool) cut(from *tenant, b *block, size int64) {
 }
 
 func (p *pool) fresh() *block {
-	if n := len(p.fallback) - 1; n >= 0 {
-		b := p.fallback[n]
-		p.fallback = p.fallback[:n]
+	if n := len(p.structs) - 1; n >= 0 {
+		b := p.structs[n]
+		p.structs = p.structs[:n]
 		return b
 	}
 	return new(block)
@@ -176,8 +176,8 @@ func (p *pool) join(a, b *block) {
 		b.after.before = a
 	}
 	b.segment, b.owner, b.before, b.after, b.others = nil, nil, nil, nil, nil
-	if len(p.fallback) < 1024 {
-		p.fallback = append(p.fallback, b)
+	if len(p.structs) < 1024 {
+		p.structs = append(p.structs, b)
 	}
 }
 

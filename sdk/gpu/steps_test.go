@@ -134,7 +134,7 @@ func (r *trained) read(l *tensors.Tensor) {
 	l.Release()
 }
 
-// counters are those of the device and of fusion.
+// counters holds the counters of the device and of fusion.
 type counters struct {
 	Stats
 	fused fusion.Stats

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// alive reports whether there is a process pid.
+// alive reports whether process pid exists.
 func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

@@ -7,17 +7,17 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// connections counts the connections to the server and says when the last is gone. Each is a connection of its own.
+// connections tracks the connections to the server and calls back when the last one is gone.
 type connections struct {
 	mu    sync.Mutex
 	open  int
-	empty func() // called, once a connection was there, whenever none is left
-	some  func() // called whenever the first comes
+	empty func() // called whenever the last connection ends
+	some  func() // called whenever the first connection comes
 }
 
 var _ stats.Handler = (*connections)(nil)
 
-// connection is what one host has opened. It ends with the gRPC connection of that host.
+// connection holds the devices and streams that one host has opened. It ends with the gRPC connection of that host.
 type connection struct {
 	mu      sync.Mutex
 	devices map[uint64]*device

@@ -14,20 +14,20 @@ type upload struct {
 	request uint64
 	desc    op.Desc
 	data    []byte
-	err     error // why it is refused; the chunks are taken all the same
+	err     error // why it is refused; the chunks are still received
 	got     int
 }
 
 const (
-	// trusted is how much memory a host's word about a coming tensor is worth; more is taken as the data arrives.
+	// trusted bounds the memory that is allocated because a host announced a tensor; more is allocated as the data arrives.
 	trusted = 64 << 20
 	// kept is how large a staging buffer is kept for the next tensor.
 	kept = 64 << 20
-	// plenty is from which size on it is asked whether there is room for a buffer.
+	// plenty is the size from which on the system is asked whether it has memory for a buffer.
 	plenty = 1 << 30
 )
 
-// write makes a small tensor. A failure poisons it, as nobody waits.
+// write makes a small tensor. A failure poisons it, because no request waits for an answer.
 func (t *session) write(d op.Desc, data []byte) {
 	err := t.fresh(d)
 	if err == nil {
@@ -38,7 +38,7 @@ func (t *session) write(d op.Desc, data []byte) {
 	}
 }
 
-// fresh returns why d cannot be made.
+// fresh returns an error if d cannot be made.
 func (t *session) fresh(d op.Desc) error {
 	t.dev.mu.Lock()
 	defer t.dev.mu.Unlock()
@@ -51,7 +51,7 @@ func (t *session) fresh(d op.Desc) error {
 	return nil
 }
 
-// written notes a tensor that was written, or why it was not, and returns the error that poisons it.
+// written records a tensor that was written, or the error why it was not, and returns the error that poisons it.
 func (t *session) written(d op.Desc, err error) error {
 	if err != nil {
 		err = &core.NodeError{Op: "write", Outputs: []op.Desc{d}, Err: err}
@@ -75,7 +75,7 @@ func (t *session) beginWrite(c *wire.Command) error {
 	return nil
 }
 
-// chunk takes the next data of the upload. The last one hands the tensor to the backend.
+// chunk receives the next data of the upload. The last chunk passes the tensor to the backend.
 func (t *session) chunk(f *wire.Frame, request uint64, size int) error {
 	u := t.upload
 	if u == nil || u.request != request {
@@ -102,7 +102,7 @@ func (t *session) chunk(f *wire.Frame, request uint64, size int) error {
 	return t.endWrite(u.err)
 }
 
-// grow makes room for size bytes more: all at once while the host is trusted, by doubling from then on.
+// grow allocates memory for size bytes more: all at once up to trusted, by doubling beyond.
 func (u *upload) grow(size, total int) {
 	need := u.got + size
 	if need > cap(u.data) {
@@ -130,11 +130,11 @@ func (t *session) done(request uint64, d op.Desc, err error) error {
 	return t.fs.Send(wire.DoneFrame(request, err))
 }
 
-// read asks the backend for a tensor.
+// read requests a tensor from the backend.
 func (t *session) read(c *wire.Command) error {
 	a := answer{request: c.Request, size: c.Size}
 	err := t.dev.wanted(c.Desc.ID, c.Size)
-	if err == nil { // a tensor that the backend could not make is known by its type all the same
+	if err == nil { // the type is known even of a tensor that the backend could not make
 		err = room(c.Size)
 	}
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 
 type tensorID = op.TensorID
 
-// tensor is what is known of a live tensor: its type, and the error of one that was never made.
+// tensor describes a live tensor: its type, and the error if it was never made.
 type tensor struct {
 	op.Desc
 	err    error
 	absent bool // the backend does not know it
 }
 
-// device is a device that a host has opened, with what the host has defined on it. Its streams share it.
+// device is a device that a host has opened, with its tensors, programs and groups. Its streams share it.
 type device struct {
 	*server
 	conn       *connection
@@ -151,7 +151,7 @@ func (d *device) close() error {
 	return nil
 }
 
-// Supports checks a node and asks the backend.
+// Supports checks a node and then queries the backend.
 func (s *server) Supports(_ context.Context, handle uint64, n *op.Node, in []op.Desc) error {
 	d, err := s.find(handle)
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *server) Memory(_ context.Context, handle uint64) (m core.Memory, err er
 	return m, err
 }
 
-// lookup finds a live tensor. The error says what else the id is. The caller holds mu.
+// lookup finds a live tensor. The error says why there is none. The caller holds mu.
 func (d *device) lookup(id tensorID) (tensor, error) {
 	if x, ok := d.tensors[id]; ok {
 		return x, nil
@@ -192,7 +192,7 @@ func (d *device) lookup(id tensorID) (tensor, error) {
 	return tensor{}, fmt.Errorf("%v: %w", id, core.ErrUnknownTensor)
 }
 
-// wanted finds a tensor with that many bytes, or why it cannot be read.
+// wanted finds a tensor with that many bytes, or returns an error that says why it cannot be read.
 func (d *device) wanted(id tensorID, size int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -208,7 +208,7 @@ func (d *device) wanted(id tensorID, size int) error {
 	return nil
 }
 
-// fresh returns why outs cannot be made. The caller holds mu.
+// fresh returns an error if outs cannot be made. The caller holds mu.
 func (d *device) fresh(outs ...op.Desc) error {
 	for i, o := range outs {
 		switch {
@@ -229,7 +229,7 @@ func (d *device) fresh(outs ...op.Desc) error {
 	return nil
 }
 
-// make notes tensors that were made, or with an error those that were not. The caller holds mu.
+// make records tensors that were made, or, with an error, tensors that were not. The caller holds mu.
 func (d *device) make(outs []op.Desc, err error) {
 	for _, o := range outs {
 		if err == nil || d.fresh(o) == nil {
@@ -245,8 +245,8 @@ func (d *device) made(outs []op.Desc, err error) {
 	d.make(outs, err)
 }
 
-// remove forgets tensors and returns those that the backend knows, in the memory of ids. unknown is told of the others. The
-// caller holds mu.
+// remove removes tensors and returns those that the backend knows, in the memory of ids. It calls unknown with an error for each
+// of the others. The caller holds mu.
 func (d *device) remove(ids []tensorID, unknown func(error)) []tensorID {
 	there := ids[:0]
 	for _, id := range ids {

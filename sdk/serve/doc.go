@@ -1,7 +1,7 @@
-// Package serve makes a plugin process of a core.Backend: the handshake, the gRPC server, the checks of all that comes from
-// the host, and the end of the process when its host ends. The main function of a plugin is one call of Main.
+// Package serve turns a core.Backend into a plugin process: the handshake, the gRPC server, the checks of everything that the
+// host sends, and the end of the process when its host ends. The main function of a plugin is one call of Main.
 //
-// Commands are checked before the backend sees them: a node that op.Check or the capabilities refuse, an unknown or stale
-// tensor, an op of another version poison the outputs with an error, as a failing kernel does. A panic of the backend is an
-// ErrKernel of the node, not the end of the process.
+// Commands are checked before the backend sees them: a node that op.Check or the capabilities reject, an unknown or stale tensor,
+// or an op of another version poisons the outputs with an error, as a failing kernel does. A panic of the backend is an ErrKernel
+// of the node, not the end of the process.
 package serve

@@ -11,18 +11,18 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// events are the marks of a stream, numbered from 1, and the failures between them that the backend does not know of.
+// events holds the events of a stream, numbered from 1, and the failures between them that the backend does not know of.
 type events struct {
 	mu       sync.Mutex
-	signaled uint64 // the last that was decoded
-	settled  uint64 // the last that the host knows to be reached
+	signaled uint64 // the last event that was decoded
+	settled  uint64 // the last event that the host knows to be reached
 	open     map[uint64]core.Event
 	ended    bool
-	news     chan struct{} // closed when one is signaled or the stream ends; nil: nobody waits
+	news     chan struct{} // closed when one is signaled or the stream ends; nil: no goroutine waits
 	failures []failure
 }
 
-// failure is one behind an event.
+// failure is a failure after an event.
 type failure struct {
 	behind uint64
 	err    error
@@ -31,7 +31,7 @@ type failure struct {
 // mostFailures bounds the failures that are kept for reports.
 const mostFailures = 16
 
-// note keeps a failure for the next event.
+// note records a failure for the next event.
 func (v *events) note(err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -40,7 +40,7 @@ func (v *events) note(err error) {
 	}
 }
 
-// report returns the first failure before event n, and forgets all up to there.
+// report returns the first failure before event n, and clears all failures before it.
 func (v *events) report(n uint64) (first error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -56,7 +56,7 @@ func (v *events) report(n uint64) (first error) {
 	return first
 }
 
-// add keeps the next event.
+// add adds the next event.
 func (v *events) add(e core.Event) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -79,7 +79,7 @@ func (v *events) tell() {
 	}
 }
 
-// end says that no more come. Who waits for one goes on.
+// end says that no more events come. Waiting goroutines return.
 func (v *events) end() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -118,7 +118,7 @@ func (v *events) get(ctx context.Context, n uint64) (core.Event, error) {
 	}
 }
 
-// settle forgets the events up to n.
+// settle removes the events up to n.
 func (v *events) settle(n uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -137,7 +137,7 @@ func (t *session) signal() error {
 	return t.events.add(e)
 }
 
-// wait puts what follows behind an event of another stream, once that is signaled.
+// wait orders later commands after an event of another stream, once that is signaled.
 func (t *session) wait(c *wire.Command) error {
 	from := t.dev.conn.stream(c.Stream)
 	switch from {
@@ -169,7 +169,7 @@ func (t *session) await(c *wire.Command) error {
 	return t.answerLater(answer{request: c.Request, ticket: e, event: c.Event})
 }
 
-// reached waits for an event and reports the first failure, of the backend or of what never reached it.
+// reached waits for an event and reports the first failure, of the backend or of a command that never reached it.
 func (t *session) reached(ctx context.Context, a *answer) error {
 	err := t.guard("await", func() error { return a.ticket.Wait(ctx) })
 	if !errors.Is(err, core.ErrCanceled) {
@@ -179,7 +179,7 @@ func (t *session) reached(ctx context.Context, a *answer) error {
 	return t.fs.Send(wire.DoneFrame(a.request, err))
 }
 
-// earlier picks the failure of the node that came first.
+// earlier returns the failure of the earlier node.
 func earlier(backend, own error) error {
 	switch {
 	case backend == nil:

@@ -63,7 +63,7 @@ func (s *server) Leave(_ context.Context, handle, number, uses uint64) error {
 	return d.leave(number, g)
 }
 
-// leave ends a membership whose end has come.
+// leave ends a membership whose last command has come.
 func (d *device) leave(number uint64, g *group) error {
 	d.mu.Lock()
 	mine := g.over() && d.groups[number] == g
@@ -77,8 +77,8 @@ func (d *device) leave(number uint64, g *group) error {
 	return d.guard("leave", g.Close)
 }
 
-// collective appends a command of a group. The backend is told of it also when the tensor that this rank gives is not there,
-// as the other ranks wait.
+// collective appends a command of a group. It calls the backend even if the tensor of this rank is missing, because the other
+// ranks wait.
 func (t *session) collective(c *wire.Command) {
 	d, outs := t.dev, []op.Desc{c.Desc}
 	d.mu.Lock()
@@ -130,7 +130,7 @@ func (t *session) give(g *group, c *wire.Command) error {
 	return g.Broadcast(t.be, int(min(c.Argument, math.MaxInt32)), c.Source, c.Desc)
 }
 
-// copy makes a tensor of one of another device of the host.
+// copy makes a tensor from a tensor of another device of the host.
 func (t *session) copy(c *wire.Command) {
 	d, outs := t.dev, []op.Desc{c.Desc}
 	from, err, poisoned := t.source(c)
@@ -149,7 +149,7 @@ func (t *session) copy(c *wire.Command) {
 	d.made(outs, err)
 }
 
-// source finds what is copied.
+// source finds the tensor to copy.
 func (t *session) source(c *wire.Command) (from *device, err, poisoned error) {
 	if t.dev.peers == nil {
 		return nil, core.ErrUnsupported, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// defined is a program that the backend has taken.
+// defined is a program that the backend has accepted.
 type defined struct {
 	id      core.ProgramID
 	program *program.Program
@@ -19,14 +19,14 @@ type defined struct {
 	uses
 }
 
-// uses counts the commands that use a program or a group. Its end may come before them, as they travel in streams; it says
-// how many there are.
+// uses counts the commands that use a program or a group. The command that ends it may overtake them, as they arrive in streams,
+// and says how many there are.
 type uses struct {
 	count, limit uint64
 	ending       bool
 }
 
-// over reports whether the end has come.
+// over reports whether it was ended and all its commands have come.
 func (u *uses) over() bool { return u.ending && u.count >= u.limit }
 
 func (t *session) define(c *wire.Command) error {
@@ -38,7 +38,7 @@ func (t *session) define(c *wire.Command) error {
 	return t.fs.Send(wire.DoneFrame(c.Request, err))
 }
 
-// accept checks a program and hands it to the backend.
+// accept checks a program and passes it to the backend.
 func (t *session) accept(c *wire.Command) error {
 	p, d := c.Program, t.dev
 	switch {
@@ -94,7 +94,7 @@ func (t *session) constants(c *wire.Command) error {
 	return nil
 }
 
-// run executes a program. What is wrong with it poisons the outputs.
+// run executes a program. An error poisons the outputs.
 func (t *session) run(c *wire.Command) {
 	d := t.dev
 	d.mu.Lock()
@@ -102,7 +102,7 @@ func (t *session) run(c *wire.Command) {
 	if x == nil {
 		d.mu.Unlock()
 		t.events.note(fmt.Errorf("run: program %d: %w", c.Number, core.ErrNotFound))
-		t.donate(c) // the outputs stay unknown: their types are
+		t.donate(c) // the outputs stay unknown, because their types are
 		return
 	}
 	outs := make([]op.Desc, min(len(x.outputs), len(c.Outputs)))
@@ -152,7 +152,7 @@ func (t *session) bind(x *defined, run core.Run, outs []op.Desc) (err, poisoned 
 	return t.dev.fresh(outs...), poisoned
 }
 
-// donated calls do, which may change the device, with the inputs that the host has given up.
+// donated calls do, which may change the device, with the donated inputs.
 func (t *session) donated(c *wire.Command, do func(id tensorID)) {
 	t.dev.mu.Lock()
 	defer t.dev.mu.Unlock()
@@ -163,7 +163,7 @@ func (t *session) donated(c *wire.Command, do func(id tensorID)) {
 	}
 }
 
-// donate frees what the host has given up to a run that does not take place.
+// donate frees the inputs that were donated to a run that does not take place.
 func (t *session) donate(c *wire.Command) {
 	var ids []tensorID
 	t.donated(c, func(id tensorID) { ids = append(ids, t.dev.remove([]tensorID{id}, func(error) {})...) })
@@ -204,7 +204,7 @@ func (s *server) Undefine(_ context.Context, handle, number, runs uint64) error 
 	return nil
 }
 
-// undefine releases a program unless somebody else does.
+// undefine releases a program unless another goroutine does.
 func (d *device) undefine(number uint64, x *defined) error {
 	d.mu.Lock()
 	mine := d.defined[number] == x

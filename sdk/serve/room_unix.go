@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// room reports an ErrOutOfMemory when the system has no address space for so many bytes: Go ends the process for that. Small
-// sizes are not asked about.
+// room returns an ErrOutOfMemory if the system has no address space for so many bytes, for which Go would end the process. It
+// does not test small sizes.
 func room(size int) error {
 	if size < plenty {
 		return nil

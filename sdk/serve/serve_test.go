@@ -54,7 +54,7 @@ func (void) Close()                                  {}
 
 func openNothing(core.Config) (core.Backend, error) { return engine.New(nothing{}), nil }
 
-// handle is that of the device that raw opens.
+// handle is the handle of the device that raw opens.
 const handle = 7
 
 // raw connects to a server of nothing, without the client.

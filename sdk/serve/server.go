@@ -23,7 +23,7 @@ type server struct {
 	Options
 	log      hclog.Logger
 	conns    *connections
-	ownFiles func() // gives the process its standard error back, which go-plugin takes
+	ownFiles func() // restores the standard error of the process, which go-plugin replaces
 
 	opening sync.Mutex // held while the backend opens, which may hang
 	mu      sync.Mutex
@@ -88,7 +88,7 @@ func (s *server) open(c core.Config) (core.Backend, error) {
 	return b, nil
 }
 
-// opened returns the backend, once a host has said Hello.
+// opened returns the backend, or an error before the first Hello.
 func (s *server) opened() (core.Backend, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *server) opened() (core.Backend, error) {
 	return s.backend, nil
 }
 
-// close closes the backend and waits for that at most for the given time.
+// close closes the backend and waits for that at most until limit.
 func (s *server) close(limit time.Duration) error {
 	s.mu.Lock()
 	b := s.backend
@@ -121,10 +121,10 @@ func (s *server) close(limit time.Duration) error {
 	}
 }
 
-// guard calls the backend and makes an ErrKernel of its panic. The log has the panic as one line, and its stack at level debug.
+// guard calls the backend and turns a panic into an ErrKernel. It logs the panic as one line, and the stack at level debug.
 func (s *server) guard(what string, call func() error) error { return s.guardOps(what, nil, call) }
 
-// guardOps is guard of a call that computes nodes.
+// guardOps is guard for a call that computes nodes.
 func (s *server) guardOps(what string, nodes []op.Node, call func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -141,7 +141,7 @@ func (s *server) guardOps(what string, nodes []op.Node, call func() error) (err 
 	return call()
 }
 
-// maxNamed is how many ops of a batch a message names.
+// maxNamed bounds the ops of a batch that a message names.
 const maxNamed = 8
 
 // opNames names the ops of nodes in order, each once.

@@ -21,7 +21,7 @@ type session struct {
 	cancel     context.CancelFunc
 	holder     holder    // be, if it is one
 	pace       wire.Pace // of the host
-	watches    bool      // looks for frames instead of sleeping
+	watches    bool      // polls for frames instead of sleeping
 
 	turns
 	helpers  sync.WaitGroup
@@ -29,7 +29,7 @@ type session struct {
 	events   events
 	segments segments
 
-	// What follows is of the one who decodes.
+	// The fields below belong to the decoding goroutine.
 	decoder *wire.Decoder
 	upload  *upload
 	staging []byte
@@ -37,8 +37,8 @@ type session struct {
 	in      []op.Desc
 }
 
-// holder is an optional interface of a backend's stream, which those of sdk/engine have: between Hold and Unhold commands need
-// not begin before somebody waits for them.
+// holder is an optional interface of a backend's stream, which streams of sdk/engine implement: between Hold and Unhold commands
+// need not begin before a caller waits for them.
 type holder interface {
 	Hold()
 	Unhold()
@@ -115,7 +115,7 @@ func (t *session) command(c *wire.Command) error {
 	return nil
 }
 
-// node checks a node and puts it into the batch. One that cannot run poisons its outputs.
+// node checks a node and adds it to the batch. A node that cannot run poisons its outputs.
 func (t *session) node(c *wire.Command) {
 	if there := t.admit(c); len(there) > 0 {
 		t.flush()
@@ -123,7 +123,8 @@ func (t *session) node(c *wire.Command) {
 	}
 }
 
-// admit is node; it returns what the backend is to free of a node that cannot run.
+// admit checks a node and adds it to the batch. For a node that cannot run it returns the dropped operands, which the backend
+// must free.
 func (t *session) admit(c *wire.Command) (there []tensorID) {
 	n, d := &c.Node, t.dev
 	d.mu.Lock()
@@ -165,7 +166,7 @@ func (t *session) admit(c *wire.Command) (there []tensorID) {
 	return there
 }
 
-// check reports why a node cannot be given to the backend.
+// check returns an error if a node must not be passed to the backend.
 func (t *session) check(c *wire.Command, in []op.Desc) error {
 	n := &c.Node
 	if n.Op == op.NoOp {
@@ -182,7 +183,7 @@ func (t *session) check(c *wire.Command, in []op.Desc) error {
 	})
 }
 
-// flush gives the batch to the backend. What it refuses, or panics on, poisons the outputs.
+// flush passes the batch to the backend. If the backend refuses it or panics, the outputs are poisoned.
 func (t *session) flush() {
 	if len(t.batch) == 0 {
 		return
@@ -206,7 +207,7 @@ func (t *session) flush() {
 	t.batch = t.batch[:0]
 }
 
-// dropped lists what a batch gives up of the tensors that were there before it.
+// dropped lists the tensors from before a batch that the batch drops.
 func dropped(batch []op.Node) []tensorID {
 	made := map[tensorID]bool{}
 	var ids []tensorID
@@ -231,7 +232,7 @@ func (t *session) free(ids []tensorID) {
 	t.release(there)
 }
 
-// release has the backend free tensors.
+// release frees tensors of the backend.
 func (t *session) release(ids []tensorID) {
 	if len(ids) == 0 {
 		return

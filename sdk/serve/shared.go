@@ -18,11 +18,11 @@ type segment struct {
 	data    []byte
 	err     error // why it could not be mapped
 	busy    bool  // a command uses it
-	kept    bool  // a tensor lies in it
-	retired bool  // the host has given it up
+	kept    bool  // a tensor uses it
+	retired bool  // the host has retired it
 }
 
-// segments are those of a stream.
+// segments holds the segments of a stream.
 type segments struct {
 	mu     sync.Mutex
 	m      map[uint64]*segment
@@ -68,7 +68,7 @@ func (g *segments) get(number uint64, n int) (*segment, error) {
 	return x, nil
 }
 
-// done ends what get began.
+// done ends the use that get began.
 func (g *segments) done(x *segment) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -81,7 +81,7 @@ func (g *segments) keep(x *segment, kept bool) {
 	x.kept = kept
 }
 
-// release ends the time that a tensor lies in x. It reports whether the host is to be told.
+// release ends the use of x by a tensor. It reports whether the host has to be notified.
 func (g *segments) release(x *segment) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -116,14 +116,14 @@ func (g *segments) drop(x *segment) {
 	delete(g.m, x.number)
 }
 
-// finish says that the host need not be told any more of what the backend gives up.
+// finish ends notifications of the host about released segments.
 func (g *segments) finish() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = true
 }
 
-// close unmaps all that no tensor lies in; the rest goes as the backend gives it up.
+// close unmaps all segments that no tensor uses. The others are unmapped when the backend releases their tensors.
 func (g *segments) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -135,7 +135,7 @@ func (g *segments) close() {
 	}
 }
 
-// segment maps what the host has sent. A lack of memory is told when the segment is used.
+// segment maps a segment that the host has sent. A lack of memory is reported when the segment is used.
 func (t *session) segment(number uint64, size int) error {
 	fd, ok := t.fs.File()
 	if !ok {
@@ -148,7 +148,7 @@ func (t *session) segment(number uint64, size int) error {
 	return t.segments.add(&segment{number: number, data: data, err: err})
 }
 
-// writeShared makes a tensor of what lies in a segment: in place if the backend can, else of a copy.
+// writeShared makes a tensor from a segment: in place if the backend can, else by a copy.
 func (t *session) writeShared(c *wire.Command) error {
 	if err := t.requests.begin(c.Request); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (t *session) writeShared(c *wire.Command) error {
 			err = fault
 		}
 	}
-	t.segments.done(x) // before the host hears of it
+	t.segments.done(x) // before the host is notified
 	if !kept {
 		return t.done(c.Request, d, err)
 	}
@@ -185,8 +185,8 @@ func (t *session) writeShared(c *wire.Command) error {
 	return err
 }
 
-// adopt hands the segment to a backend that takes it. Then the caller calls told when the host has been told so: a backend
-// that copies may need the segment no more before that, and the host must not hear of it first.
+// adopt passes the segment to the backend, if that adopts it. The caller must call told after answering the host: a backend that
+// copies may release the segment earlier, and the host must not be notified of the release before the answer.
 func (t *session) adopt(d op.Desc, x *segment, n int) (told func(), err error) {
 	host := t.dev.host
 	if host == nil {
@@ -206,7 +206,7 @@ func (t *session) adopt(d op.Desc, x *segment, n int) (told func(), err error) {
 	case err == nil:
 		return part, nil
 	case errors.Is(err, core.ErrKernel):
-		return nil, err // who knows what it holds: the memory stays where it is, and the host retires the segment
+		return nil, err // the backend may still use it: the memory stays mapped, and the host retires the segment
 	}
 	t.segments.keep(x, false)
 	if errors.Is(err, core.ErrUnsupported) {
@@ -215,11 +215,11 @@ func (t *session) adopt(d op.Desc, x *segment, n int) (told func(), err error) {
 	return nil, err
 }
 
-// partSize is how much of a tensor is copied to a segment before the host, which copies it on, is told.
+// partSize is how much of a tensor is copied to a segment before the host, which copies it on, is notified.
 const partSize = 4 << 20
 
-// readShared asks the backend to put a tensor into a segment. One that is large is copied from where it lies, if the backend
-// shows it: as the host copies at the same time, that is worth holding the stream up.
+// readShared requests a copy of a tensor into a segment. A large tensor is copied directly from the backend's memory, if the
+// backend exposes it: the host copies at the same time, which is worth blocking the stream.
 func (t *session) readShared(c *wire.Command) error {
 	x, err := t.segments.get(c.Segment, c.Size)
 	if err != nil {
@@ -248,7 +248,7 @@ func (t *session) readShared(c *wire.Command) error {
 	return t.answerLater(a)
 }
 
-// view copies a tensor to a segment and tells the host how far it is. lost is a failure of the transport.
+// view copies a tensor to a segment and notifies the host of the progress. lost is a failure of the transport.
 func (t *session) view(c *wire.Command, x *segment) (lost, err error) {
 	dst := x.data[:c.Size]
 	err = t.guard("view", func() error {
@@ -262,7 +262,7 @@ func (t *session) view(c *wire.Command, x *segment) (lost, err error) {
 					return err
 				}
 				if hi == len(dst) {
-					return nil // told with the answer
+					return nil // reported with the answer
 				}
 				if lost = t.fs.Send(wire.PartFrame(c.Request, hi)); lost != nil {
 					return lost
@@ -274,7 +274,7 @@ func (t *session) view(c *wire.Command, x *segment) (lost, err error) {
 	return lost, err
 }
 
-// filled waits until a tensor is in its segment, and says so.
+// filled waits until a tensor is in its segment, and answers the request.
 func (t *session) filled(ctx context.Context, a *answer) (err error) {
 	fault := wire.Touch(func() {
 		err = t.guard("read", func() error { return a.ticket.Wait(ctx) })

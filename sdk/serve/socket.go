@@ -26,7 +26,7 @@ const (
 	tokenWait = time.Second
 )
 
-// sockets are the ways by which hosts open streams without gRPC.
+// sockets are the sockets by which hosts open streams without gRPC.
 type sockets struct {
 	s      *server
 	ctx    context.Context
@@ -40,7 +40,7 @@ func newSockets(s *server) *sockets {
 	return k
 }
 
-// invite makes a socket for the host that says Hello, if it wants one, and puts it into the answer.
+// invite makes a socket for the host that sent Hello, if it wants one, and names it in the answer.
 func (k *sockets) invite(h *wire.Hello, w *wire.Welcome) {
 	if !slices.Contains(h.Features, wire.FeatureSocket) || runtime.GOOS == "windows" || os.Getenv(wire.EnvDataPlane) == "off" || k.ctx.Err() != nil {
 		return
@@ -69,7 +69,7 @@ func (k *sockets) invite(h *wire.Hello, w *wire.Welcome) {
 	})
 }
 
-// listen makes a socket in a folder that is the user's alone.
+// listen makes a socket in a folder that only the user may enter.
 func listen() (l *net.UnixListener, path string, remove func(), err error) {
 	base := os.Getenv(goplugin.EnvUnixSocketDir)
 	dir, err := os.MkdirTemp(base, "s-")
@@ -84,7 +84,7 @@ func listen() (l *net.UnixListener, path string, remove func(), err error) {
 	return l, path, func() { os.RemoveAll(dir) }, nil
 }
 
-// greet waits for a caller who shows the token. It gives nil when there is none in time.
+// greet waits for a connection that presents the token. It returns nil if there is none in time.
 func (k *sockets) greet(l *net.UnixListener, token []byte) *net.UnixConn {
 	_ = l.SetDeadline(time.Now().Add(greetWait))
 	for {

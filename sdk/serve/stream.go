@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// Stream serves one stream. Another goroutine receives its frames, so that the host is heard while the backend works.
+// Stream serves one stream. Another goroutine receives its frames, so that frames are received while the backend works.
 func (s *server) Stream(fs *wire.FrameStream) {
 	t, err := s.openSession(fs)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *server) Stream(fs *wire.FrameStream) {
 			s.log.Warn("stream", "error", err)
 			_ = fs.Send(wire.FailFrame(err))
 		}
-		fs.Close() // nobody waits for a transport that is gone
+		fs.Close() // do not wait for a transport that is gone
 	}
 	t.segments.finish()
 	t.leave()
@@ -35,7 +35,7 @@ func (s *server) Stream(fs *wire.FrameStream) {
 	t.end()
 }
 
-// openSession takes the first frame and opens the backend's stream.
+// openSession receives the first frame and opens the backend's stream.
 func (s *server) openSession(fs *wire.FrameStream) (*session, error) {
 	f, err := fs.Receive()
 	if err != nil {
@@ -104,7 +104,7 @@ func (t *session) end() {
 	t.events.end()
 }
 
-// receive takes frames until the host ends the stream or the stream breaks.
+// receive receives frames until the host ends the stream or the stream breaks.
 func (t *session) receive() {
 	defer t.fs.ReleaseFiles()
 	for {
@@ -120,13 +120,13 @@ func (t *session) receive() {
 		t.rouse()
 		t.mu.Unlock()
 		t.drained()
-		t.closeInner() // who waits for an answer learns of the end
+		t.closeInner() // goroutines that wait for an answer get the error
 		return
 	}
 }
 
-// arrived takes a frame. One that does not wait for its turn is dealt with at once. patient says that the caller waits while
-// the queue is full.
+// arrived handles a received frame: a command that overtakes at once, any other through the queue. patient says that the caller
+// waits while the queue is full.
 func (t *session) arrived(f *wire.Frame, patient bool) error {
 	if f.Len() > wire.MaxFrame {
 		err := fmt.Errorf("stream: %w: frame of %d bytes, at most %d", core.ErrProtocol, f.Len(), wire.MaxFrame)

@@ -10,12 +10,12 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// queued is how many frames of a stream are held before the transport stops taking more.
+// queued bounds the frames of a stream that are held before the transport stops receiving.
 const queued = 16
 
-// turns is the work of a stream: frames to be decoded, and answers to be waited for, each one after another and by one
-// goroutine at a time. The first worker does both: it answers itself when there is nothing to decode, as a backend does the
-// work of an idle queue on the goroutine that waits. While it does the one, a second takes over the other if there is some.
+// turns schedules the work of a stream: frames to decode, and answers to wait for, each kind in order and by one goroutine at a
+// time. The first worker does both: it waits for answers itself when there is nothing to decode, because a backend does the work
+// of an idle queue on the waiting goroutine. While it does one kind, a second worker takes over the other if there is any.
 type turns struct {
 	mu        sync.Mutex // guards what follows
 	changed   *sync.Cond // a frame was decoded, or the stream is over
@@ -27,12 +27,12 @@ type turns struct {
 	helping   bool // there is a second worker
 	parked    bool // the first worker waits for wake
 	wake      chan struct{}
-	held      bool  // the backend's stream, until its commands are waited for
-	ended     bool  // no more frames come
+	held      bool  // the backend's stream, until a caller waits for its commands
+	ended     bool  // no more frames arrive
 	err       error // the stream is over
 }
 
-// answer is what a request waits for.
+// answer is a request that waits for an event or a read.
 type answer struct {
 	request uint64
 	ticket  core.Ticket
@@ -91,8 +91,8 @@ func (t *session) work(first bool) {
 	}
 }
 
-// hold has the backend wait with what a frame queues: where an answer is asked for in the same frame, whoever waits for that
-// does the work.
+// hold lets the backend delay the commands of a frame: if the same frame requests an answer, the goroutine that waits for it does
+// the work.
 func (t *session) hold() {
 	if t.holder == nil {
 		return
@@ -121,7 +121,7 @@ func (t *session) help() {
 	}
 }
 
-// rouse sees to it that somebody looks at what there is to do. The caller holds mu.
+// rouse ensures that a worker sees the new work. The caller holds mu.
 func (t *session) rouse() {
 	switch {
 	case t.parked:
@@ -132,8 +132,8 @@ func (t *session) rouse() {
 	}
 }
 
-// park waits until there is something to do. Where the host's frames follow each other closely, it looks for the next itself,
-// as being woken takes longer. The caller holds mu.
+// park waits until there is work. If the host's frames follow each other closely, it polls for the next one itself, as being
+// woken takes longer. The caller holds mu.
 func (t *session) park() {
 	t.parked = true
 	t.mu.Unlock()
@@ -152,7 +152,7 @@ func (t *session) park() {
 	t.mu.Lock()
 }
 
-// over ends the stream if err is one. The caller holds mu.
+// over ends the stream if err is not nil. The caller holds mu.
 func (t *session) over(err error) {
 	if err == nil || t.err != nil {
 		return
@@ -163,14 +163,14 @@ func (t *session) over(err error) {
 	t.rouse()
 }
 
-// broken returns why the stream is over, nil for one that ended as it should.
+// broken returns the error that ended the stream, nil for an orderly end.
 func (t *session) broken() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.err
 }
 
-// fail is over without mu.
+// fail is over for a caller that does not hold mu.
 func (t *session) fail(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,7 +188,7 @@ func (t *session) enqueue(f *wire.Frame, patient bool) {
 	t.rouse()
 }
 
-// drained waits until all frames are decoded, or the stream is over and nobody decodes.
+// drained waits until all frames are decoded, or the stream is over and no goroutine decodes.
 func (t *session) drained() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -197,7 +197,7 @@ func (t *session) drained() {
 	}
 }
 
-// answerLater begins a request that is answered apart from the frames.
+// answerLater begins a request that is answered asynchronously.
 func (t *session) answerLater(a answer) error {
 	if err := t.requests.begin(a.request); err != nil {
 		return err
@@ -208,8 +208,8 @@ func (t *session) answerLater(a answer) error {
 	return nil
 }
 
-// answer waits for what a request waits for, and answers. Nothing but the end of the stream interrupts that once it has
-// begun: then the backend may do the work here.
+// answer waits for the event or read of a request, and answers it. Once begun, only the end of the stream interrupts it, because
+// the backend may do its work on this goroutine.
 func (t *session) answer(a *answer) error {
 	ctx := context.Background()
 	if t.requests.canceled(a.request) {
@@ -237,14 +237,14 @@ func (t *session) reply(ctx context.Context, a *answer) error {
 	return t.elements(ctx, a)
 }
 
-// leave ends the work once the stream is over or has ended: nobody waits any more.
+// leave ends the work once the stream is over or has ended: no goroutine waits any more.
 func (t *session) leave() {
 	t.cancel()
 	t.drained()
 	t.closeInner()
 	t.helpers.Wait()
 	for i := range t.due {
-		_ = t.guard("leave", func() error { return t.due[i].ticket.Wait(ended) }) // lets go of the tensor
+		_ = t.guard("leave", func() error { return t.due[i].ticket.Wait(ended) }) // releases the tensor
 		if b := t.due[i].buffer; b != nil {
 			b.Free()
 		}
@@ -254,14 +254,14 @@ func (t *session) leave() {
 	}
 }
 
-// requests are those that are not answered, and those canceled before they came.
+// requests holds the requests that are not answered, and those canceled before they came.
 type requests struct {
 	mu     sync.Mutex
 	latest uint64          // they are numbered upwards
 	open   map[uint64]bool // whether it is canceled
 }
 
-// begin notes a request.
+// begin records a request.
 func (q *requests) begin(request uint64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -276,7 +276,7 @@ func (q *requests) begin(request uint64) error {
 	return nil
 }
 
-// end forgets a request that is answered.
+// end removes a request that is answered.
 func (q *requests) end(request uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -289,7 +289,7 @@ func (q *requests) canceled(request uint64) bool {
 	return q.open[request]
 }
 
-// cancel notes that the host does not wait any more.
+// cancel records that the host does not wait for a request any more.
 func (q *requests) cancel(request uint64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -14,13 +14,13 @@ const (
 	parentPoll = 200 * time.Millisecond
 	// reconnectGrace is how long a plugin without a connection waits for another one.
 	reconnectGrace = 500 * time.Millisecond
-	// exitLimit is how long the end may take once the host is gone.
+	// exitLimit bounds the time that the process takes to end once the host is gone.
 	exitLimit = 400 * time.Millisecond
 )
 
-// endWithHost ends the process when its host is gone: when the pipe at standard input ends, when the parent is another
-// process, or when the connection stays away. A host on Linux has asked the kernel to kill the plugin as well. The result
-// ends the watch.
+// endWithHost ends the process when its host is gone: when the pipe at standard input ends, when the parent is another process,
+// or when the connection stays away. A host on Linux has asked the kernel to kill the plugin as well. The returned function ends
+// the watch.
 func (s *server) endWithHost() (stop func()) {
 	done := make(chan struct{})
 	gone := sync.OnceFunc(func() {

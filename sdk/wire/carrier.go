@@ -14,14 +14,14 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Carrier is a connection over which the host hands the sockets of streams to the plugin, one a message. It is safe for
+// Carrier is a connection over which the host passes the sockets of streams to the plugin, one per message. It is safe for
 // concurrent use.
 type Carrier struct {
 	conn *net.UnixConn
 	mu   sync.Mutex
 }
 
-// Dial connects to the socket of a plugin and shows the token.
+// Dial connects to the socket of a plugin and presents the token.
 func Dial(ctx context.Context, path string, token []byte) (*Carrier, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", path)
@@ -38,7 +38,7 @@ func Dial(ctx context.Context, path string, token []byte) (*Carrier, error) {
 // Close ends the carrier, not the streams that it carried.
 func (c *Carrier) Close() error { return c.conn.Close() }
 
-// Open makes a stream, which ends with ctx, and hands its other end to the plugin.
+// Open makes a stream, which ends with ctx, and passes its other end to the plugin.
 func (c *Carrier) Open(ctx context.Context) (*FrameStream, error) {
 	ours, theirs, err := pair()
 	if err != nil {
@@ -73,7 +73,7 @@ func pair() (a, b *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "stream"), os.NewFile(uintptr(fds[1]), "stream"), nil
 }
 
-// fileConn makes a connection of a socket, which stays the caller's.
+// fileConn returns a connection on a duplicate of a socket. The caller still has to close f.
 func fileConn(f *os.File) (*net.UnixConn, error) {
 	c, err := net.FileConn(f)
 	if err != nil {
@@ -87,7 +87,7 @@ func fileConn(f *os.File) (*net.UnixConn, error) {
 	return u, nil
 }
 
-// NextSocket waits for the next socket that a host hands over; io.EOF says that no more come. What is no socket is an
+// NextSocket waits for the next socket that a host passes; io.EOF says that no more come. A message without a socket is an
 // ErrProtocol.
 func NextSocket(carrier *net.UnixConn) (*net.UnixConn, error) {
 	var b [1]byte

@@ -2,5 +2,5 @@ package wire
 
 import "syscall"
 
-// closeOnExec has received descriptors closed in programs that this process starts.
+// closeOnExec makes received descriptors close in programs that this process starts.
 const closeOnExec = syscall.MSG_CMSG_CLOEXEC

@@ -2,5 +2,5 @@
 
 package wire
 
-// closeOnExec is not there; only Linux passes descriptors with frames.
+// closeOnExec is 0: only Linux passes descriptors with frames.
 const closeOnExec = 0

@@ -43,7 +43,7 @@ const (
 	TagFail   Tag = 0x84 // error; the stream is over
 
 	TagKept    Tag = 0x85 // request; the segment stays with the plugin
-	TagPart    Tag = 0x86 // request, bytes that are there
+	TagPart    Tag = 0x86 // request, bytes so far
 	TagRelease Tag = 0x87 // segment
 )
 
@@ -59,7 +59,7 @@ type Command struct {
 	IDs      []op.TensorID    // Free, Define (constants), Run (inputs)
 	Outputs  []op.TensorID    // Run
 	Donated  []bool           // Run; nil: none
-	Desc     op.Desc          // what is made: Write, BeginWrite, WriteShared, Copy, of groups; of a read only the ID
+	Desc     op.Desc          // the tensor made by Write, BeginWrite, WriteShared, Copy or a group; of a read only the ID
 	Source   op.TensorID      // Copy, of groups
 	Size     int              // Read, ReadShared: the bytes expected; Segment
 	Data     []byte           // Write; valid until the frame is freed
@@ -71,7 +71,7 @@ type Command struct {
 	Argument uint64           // AllReduce: a core.Reduction; Broadcast: the root
 }
 
-// ids codes tensor ids as differences: each to the one before it in the frame, the first to the base.
+// ids encodes tensor ids as differences: each from the previous one in the frame, the first from the base.
 type ids struct{ last op.TensorID }
 
 func (d *ids) append(b []byte, id op.TensorID) []byte {

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// slab cuts small slices out of larger blocks. What was cut is never reused.
+// slab allocates small slices from larger blocks. Their memory is never reused.
 type slab[T any] struct{ free []T }
 
 func (s *slab[T]) alloc(n int) []T {
@@ -25,7 +25,7 @@ func (s *slab[T]) alloc(n int) []T {
 	return l
 }
 
-// opName is what a number stands for on the receiving side.
+// opName is the op for a number on the receiving side.
 type opName struct {
 	name    string
 	code    op.Code // op.NoOp when this build has no such op

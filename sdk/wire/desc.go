@@ -25,7 +25,7 @@ func (r *reader) dtype() dtype.DType {
 	return d
 }
 
-// shape reads rank and dimensions into what alloc gives, and refuses shapes that are not legal. A scalar's is nil.
+// shape reads rank and dimensions into a slice from alloc, and refuses illegal shapes. The shape of a scalar is nil.
 func (r *reader) shape(alloc func(int) shape.Shape) shape.Shape {
 	rank := int(r.byte())
 	if rank > shape.MaxRank {

@@ -2,6 +2,6 @@
 // encoding of commands, data and errors on a stream. PROTOCOL.md says the same for authors in other languages and is
 // normative. Applications do not need this package: sdk/serve and sdk/client are its two ends.
 //
-// Protobuf and gRPC message types do not appear here; conversions stand one concept a file. Every decoder takes hostile
-// input: it gives ErrProtocol, and allocates no more than a small multiple of what it was given.
+// Protobuf and gRPC message types do not appear here; each concept has a file with its conversions. Every decoder must withstand
+// hostile input: it returns ErrProtocol, and allocates at most a small multiple of the size of its input.
 package wire

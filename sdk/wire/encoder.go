@@ -12,17 +12,17 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// opKey is what an interned op stands for.
+// opKey identifies an interned op.
 type opKey struct {
 	code    op.Code
 	version uint16
 }
 
-// names is the numbers that ops and attribute names have been given, by the sender.
+// names holds the numbers that the sender has assigned to ops and attribute names.
 type names struct {
 	ops   map[opKey]uint64
 	attrs map[string]uint64
-	// the same op tends to come again
+	// consecutive nodes often have the same op
 	lastOp    opKey
 	lastOpNum uint64
 }
@@ -103,7 +103,7 @@ func (e *Encoder) reset() {
 // Len returns the number of bytes since the last Take.
 func (e *Encoder) Len() int { return len(e.b) }
 
-// Take returns what was written since the last Take as a frame, nil if nothing was.
+// Take returns the bytes written since the last Take as a frame, nil if there are none.
 func (e *Encoder) Take() *Frame {
 	if len(e.b) == 0 {
 		return nil
@@ -185,21 +185,21 @@ func (e *Encoder) BeginWrite(request uint64, d op.Desc) {
 	e.desc(d)
 }
 
-// Read asks for tensor id, which has size bytes.
+// Read requests tensor id, which has size bytes.
 func (e *Encoder) Read(request uint64, id op.TensorID, size int) {
 	e.head(TagRead, request)
 	e.b = e.ids.append(e.b, id)
 	e.b = binary.AppendUvarint(e.b, uint64(size))
 }
 
-// WriteShared makes tensor d of the beginning of a segment.
+// WriteShared makes tensor d from the beginning of a segment.
 func (e *Encoder) WriteShared(request uint64, d op.Desc, segment uint64) {
 	e.head(TagWriteShared, request)
 	e.desc(d)
 	e.b = binary.AppendUvarint(e.b, segment)
 }
 
-// ReadShared asks for tensor id, which has size bytes, at the beginning of a segment.
+// ReadShared requests tensor id, which has size bytes, at the beginning of a segment.
 func (e *Encoder) ReadShared(request uint64, id op.TensorID, size int, segment uint64) {
 	e.head(TagReadShared, request)
 	e.b = e.ids.append(e.b, id)
@@ -210,13 +210,13 @@ func (e *Encoder) ReadShared(request uint64, id op.TensorID, size int, segment u
 // Signal makes the next event of the stream.
 func (e *Encoder) Signal() { e.b = append(e.b, byte(TagSignal)) }
 
-// Wait puts what follows behind an event of another stream.
+// Wait orders later commands after an event of another stream.
 func (e *Encoder) Wait(stream, event uint64) {
 	e.head(TagWait, stream)
 	e.b = binary.AppendUvarint(e.b, event)
 }
 
-// Await asks to be told when an event of this stream is reached.
+// Await requests an answer when an event of this stream is reached.
 func (e *Encoder) Await(request, event uint64) {
 	e.head(TagAwait, request)
 	e.b = binary.AppendUvarint(e.b, event)
@@ -257,7 +257,7 @@ func (e *Encoder) Run(number uint64, inputs, outputs []op.TensorID, donated []bo
 	}
 }
 
-// Copy makes tensor d of tensor id of the device that handle names.
+// Copy makes tensor d from tensor id of the device with that handle.
 func (e *Encoder) Copy(d op.Desc, handle uint64, id op.TensorID) {
 	e.b = append(e.b, byte(TagCopy))
 	e.desc(d)
@@ -265,7 +265,7 @@ func (e *Encoder) Copy(d op.Desc, handle uint64, id op.TensorID) {
 	e.b = e.ids.append(e.b, id)
 }
 
-// AllReduce makes out of tensor in of all ranks of a group.
+// AllReduce makes tensor out from tensor in of all ranks of a group.
 func (e *Encoder) AllReduce(group uint64, by core.Reduction, in op.TensorID, out op.Desc) {
 	e.head(TagAllReduce, group)
 	e.b = binary.AppendUvarint(e.b, uint64(by))
@@ -273,14 +273,14 @@ func (e *Encoder) AllReduce(group uint64, by core.Reduction, in op.TensorID, out
 	e.desc(out)
 }
 
-// AllGather makes out of the tensors of all ranks of a group.
+// AllGather makes tensor out from the tensors of all ranks of a group.
 func (e *Encoder) AllGather(group uint64, in op.TensorID, out op.Desc) {
 	e.head(TagAllGather, group)
 	e.b = e.ids.append(e.b, in)
 	e.desc(out)
 }
 
-// Broadcast makes out of the tensor of one rank.
+// Broadcast makes tensor out from the tensor of one rank.
 func (e *Encoder) Broadcast(group uint64, root int, in op.TensorID, out op.Desc) {
 	e.head(TagBroadcast, group)
 	e.b = binary.AppendUvarint(e.b, uint64(root))

@@ -23,14 +23,14 @@ type Remote struct {
 	Cause error
 }
 
-// Error returns the text as the other side had it.
+// Error returns the text of the error on the other side.
 func (e *Remote) Error() string { return e.Text }
 
 // Unwrap returns the sentinel or cause.
 func (e *Remote) Unwrap() error { return e.Cause }
 
-// AppendError writes err. Nil writes nothing: an error stands at the end of what carries it, and none is empty. An error
-// that wraps no sentinel counts as ErrKernel.
+// AppendError writes err. Nil writes nothing: an error is the last field of a message, and no error is encoded as no bytes. An
+// error that wraps no sentinel counts as ErrKernel.
 func AppendError(b []byte, err error) []byte {
 	if err == nil {
 		return b
@@ -89,8 +89,8 @@ func sentinelCode(err error) uint64 {
 	return uint64(kernel + 1)
 }
 
-// DecodeError is the inverse of AppendError; an empty b is nil. errors.Is with the sentinels and errors.As with
-// *core.NodeError and *op.Error hold for the result as they did for the original. What cannot be read is an ErrProtocol.
+// DecodeError is the inverse of AppendError; an empty b is nil. errors.Is with the sentinels and errors.As with *core.NodeError
+// and *op.Error hold for the result as they did for the original. An unreadable b becomes an ErrProtocol.
 func DecodeError(b []byte) error {
 	r := &reader{b: b}
 	err := r.lastError()

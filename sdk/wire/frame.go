@@ -94,7 +94,7 @@ func (p *pool) Get(n int) *[]byte {
 	return b
 }
 
-// Put takes a buffer back, if it is of one of the two sizes.
+// Put returns a buffer to the pool, if it has one of the two sizes.
 func (p *pool) Put(b *[]byte) {
 	switch cap(*b) {
 	case batchCapacity:
@@ -104,8 +104,8 @@ func (p *pool) Put(b *[]byte) {
 	}
 }
 
-// Buffer is memory for tensor data that is sent from where it lies, without a copy: Chunk frames refer to it, and it goes
-// back to its pool when the last of them was sent and Free was called.
+// Buffer is memory for tensor data that is sent in place, without a copy: Chunk frames refer to it, and it returns to its pool
+// when the last of them was sent and Free was called.
 type Buffer struct {
 	data []byte
 	root mem.Buffer
@@ -117,7 +117,7 @@ func NewBuffer(n int) *Buffer {
 	return &Buffer{data: *b, root: mem.NewBuffer(b, bulkPool)}
 }
 
-// Data returns the memory. It must not be written to after the first frame was made of it.
+// Data returns the memory. It must not be written to after the first frame refers to it.
 func (b *Buffer) Data() []byte { return b.data }
 
 // Free releases the Buffer.

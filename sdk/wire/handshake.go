@@ -6,13 +6,13 @@ import "time"
 const (
 	CookieKey   = "BURN_PLUGIN"
 	CookieValue = "c7a9f5d0-burn-backend"
-	// HandshakeVersion stands in go-plugin's handshake line. It never changes: versions are agreed on in Hello.
+	// HandshakeVersion is the version in go-plugin's handshake line. It never changes: versions are negotiated in Hello.
 	HandshakeVersion = 1
 	// PluginName is the name of the one service in go-plugin's plugin set.
 	PluginName = "backend"
 )
 
-// The environment that a host gives a plugin, beside that of go-plugin.
+// The environment variables that a host sets for a plugin, in addition to go-plugin's.
 const (
 	// EnvHostPID is the process id of the host: a plugin whose parent is another process ends.
 	EnvHostPID = "BURN_HOST_PID"
@@ -22,7 +22,7 @@ const (
 	EnvLog = "BURN_PLUGIN_LOG"
 	// EnvReattach holds the plugins that run already, for a debugger: JSON of name to Attach.
 	EnvReattach = "BURN_REATTACH"
-	// EnvDataPlane bounds what a host uses beyond gRPC: "off", "socket", or "on", which is also the meaning of nothing.
+	// EnvDataPlane limits the transports that a host uses beyond gRPC: "off", "socket", or "on", the default.
 	EnvDataPlane = "BURN_DATAPLANE"
 )
 
@@ -53,7 +53,7 @@ const (
 	MaxErrorDepth = 8
 	// MaxBlamed bounds the tensors that an error names.
 	MaxBlamed = 64
-	// MaxEvents bounds the events of a stream behind the last one that an answered await has passed.
+	// MaxEvents bounds the events of a stream after the last one for which an await was answered.
 	MaxEvents = 1 << 16
 	// MaxRequests bounds the requests of a stream that are not answered.
 	MaxRequests = 1 << 16
@@ -65,7 +65,7 @@ const (
 	TokenSize   = 32
 )
 
-// Attach is how to reach a plugin that runs already, without TLS, as BURN_REATTACH gives it.
+// Attach is the address of a plugin that runs already, without TLS, in the format of BURN_REATTACH.
 type Attach struct {
 	PID      int    `json:"pid"`
 	Network  string `json:"network"` // "unix" or "tcp"

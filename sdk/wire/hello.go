@@ -11,7 +11,7 @@ import (
 // Hello is the first message of a host.
 type Hello struct {
 	Protocol    Range
-	Features    []string // what the host understands
+	Features    []string // features that the host supports
 	HostName    string
 	HostVersion string
 	Config      core.Config
@@ -25,7 +25,8 @@ type Welcome struct {
 	Info     core.Info
 	Err      error // why the backend could not be opened
 
-	// With FeatureSocket: where streams may be opened directly, and what the host shows there.
+	// With FeatureSocket: the path of the socket on which streams may be opened directly, and the token that the host presents
+	// there.
 	Socket string
 	Token  []byte
 }

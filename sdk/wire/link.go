@@ -14,7 +14,7 @@ import (
 
 const (
 	linkBuffer = 128 << 10 // of the reader
-	socketRoom = 1 << 20   // asked of the system for each direction
+	socketRoom = 1 << 20   // requested from the system for each direction
 	directSize = 64 << 10  // frames up to this length are sent with one copy and one call
 )
 
@@ -67,7 +67,7 @@ func newLink(ctx context.Context, conn *net.UnixConn, host, takes bool) (*FrameS
 	return &FrameStream{link: l}, nil
 }
 
-// shut closes the socket. What was sent still arrives.
+// shut closes the socket. Data that was sent still arrives.
 func (l *link) shut() {
 	l.listener.mu.Lock()
 	first := !l.shutDown
@@ -76,7 +76,7 @@ func (l *link) shut() {
 	if !first {
 		return
 	}
-	_ = l.raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) }) // wakes whoever waits
+	_ = l.raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) }) // wakes waiting goroutines
 	l.file.Close()
 	l.deafen()
 }
@@ -156,7 +156,7 @@ func (l *link) writeOnce(b []byte) (n int, err error) {
 	return max(n, 0), err
 }
 
-// sent remembers a failure: part of a frame may have gone out.
+// sent keeps a failure, because part of a frame may have been sent.
 func (l *link) sent(err error) error {
 	if err != nil {
 		l.broken = err
@@ -164,7 +164,7 @@ func (l *link) sent(err error) error {
 	return err
 }
 
-// flush sends what TrySend has left.
+// flush sends the rest of a frame that TrySend could not send.
 func (l *link) flush() error {
 	if l.broken != nil || len(l.rest) == 0 {
 		return l.broken
@@ -174,8 +174,8 @@ func (l *link) flush() error {
 	return l.sent(err)
 }
 
-// TrySend sends a small frame without waiting. It reports whether the frame was taken, and then whether Flush is needed to
-// send the rest of it. A frame that was not taken is still the caller's.
+// TrySend sends a small frame without waiting. It reports whether the frame was taken, and then whether Flush is needed to send
+// the rest of it. The caller still owns a frame that was not taken.
 func (s *FrameStream) TrySend(f *Frame) (taken, more bool) {
 	l := s.link
 	if l == nil || f.Len() > directSize || !l.mu.TryLock() {
@@ -189,14 +189,14 @@ func (s *FrameStream) TrySend(f *Frame) (taken, more bool) {
 	b := l.pack(f)
 	n, err := l.writeOnce(b)
 	if err != nil || n == 0 {
-		return false, false // Send learns why
+		return false, false // Send returns the reason
 	}
 	l.rest = append(l.rest[:0], b[n:]...)
 	f.Free()
 	return true, len(l.rest) > 0
 }
 
-// Flush sends what TrySend has left.
+// Flush sends the rest of a frame that TrySend could not send.
 func (s *FrameStream) Flush() error {
 	if s.link == nil {
 		return nil
@@ -209,8 +209,8 @@ func (s *FrameStream) Flush() error {
 // errBusy says that a frame could not be sent without waiting.
 var errBusy = errors.New("wire: the socket is full")
 
-// SendFile sends a small frame and a descriptor, which stays the caller's, without waiting: it fails where that is not
-// possible, and nothing was sent then.
+// SendFile sends a small frame and a descriptor, without waiting. If that is not possible, it fails and nothing was sent. The
+// caller still owns file.
 func (s *FrameStream) SendFile(f *Frame, file *os.File) error {
 	l := s.link
 	defer f.Free()
@@ -240,7 +240,7 @@ func (s *FrameStream) SendFile(f *Frame, file *os.File) error {
 	return l.sent(err)
 }
 
-// closeSend tells the plugin that the host has no more to say.
+// closeSend tells the plugin that the host sends no more frames.
 func (l *link) closeSend() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

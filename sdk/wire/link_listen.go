@@ -12,18 +12,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quietFor is how long after a look nobody listens, as the next look probably comes before that.
+// quietFor is how long Next does not listen after a poll, as the next poll probably comes earlier.
 const quietFor = 2 * time.Millisecond
 
-// listener decides how frames are waited for. A socket in the runtime's poller wakes a thread for each frame that comes, also
-// where another goroutine looks for it with Poll already: on a machine with few processors that thread takes the place of the
-// one that looks, or of the peer. So the socket itself is not in the poller. While somebody looks, and shortly afterwards,
-// Next listens to nothing; else it waits on a duplicate of the socket that is.
+// listener decides how to wait for frames. A socket in the runtime's poller wakes a thread for each frame that arrives, even if
+// another goroutine already polls for it: on a machine with few processors that thread displaces the polling goroutine, or the
+// peer. So the socket itself is not in the poller. While a goroutine polls, and shortly afterwards, Next does not listen;
+// otherwise it waits on a duplicate of the socket that is in the poller.
 type listener struct {
 	looking atomic.Int32  // goroutines in Watch
 	asleep  atomic.Int32  // goroutines between Sleep and Wake
-	looked  atomic.Int64  // when the last look ended, in nanoseconds since epoch
-	stirred chan struct{} // has an entry when Next should decide anew
+	looked  atomic.Int64  // when the last poll ended, in nanoseconds since epoch
+	stirred chan struct{} // has an entry when Next should decide again
 
 	mu       sync.Mutex // guards what follows
 	ear      *os.File   // the duplicate, nil for none
@@ -34,8 +34,8 @@ var epoch = time.Now()
 
 func sinceEpoch() int64 { return int64(time.Since(epoch)) }
 
-// Watch looks for frames and calls handle with them until done, or for as long as p says that it is worth while. An error of
-// handle ends it.
+// Watch polls for frames and calls handle with them until done, or for as long as p considers it worthwhile. An error of handle
+// ends it.
 func (s *FrameStream) Watch(p *Pace, done func() bool, handle func(*Frame) error) error {
 	l := s.link
 	if l == nil || p.limit() == 0 || done() {
@@ -55,7 +55,7 @@ func (l *link) endLook() {
 	}
 }
 
-// Sleep says that the caller waits for a frame without looking for it, until it calls Wake.
+// Sleep says that the caller waits for a frame without polling, until it calls Wake.
 func (s *FrameStream) Sleep() {
 	if l := s.link; l != nil {
 		l.asleep.Add(1)
@@ -63,14 +63,14 @@ func (s *FrameStream) Sleep() {
 	}
 }
 
-// Wake ends what Sleep began.
+// Wake ends Sleep.
 func (s *FrameStream) Wake() {
 	if l := s.link; l != nil {
 		l.asleep.Add(-1)
 	}
 }
 
-// stir has Next decide anew.
+// stir makes Next decide again.
 func (l *listener) stir() {
 	select {
 	case l.stirred <- struct{}{}:
@@ -78,7 +78,7 @@ func (l *listener) stir() {
 	}
 }
 
-// quiet returns how long Next shall not listen.
+// quiet returns how long Next must not listen.
 func (l *listener) quiet() time.Duration {
 	switch {
 	case l.looking.Load() > 0:
@@ -89,7 +89,7 @@ func (l *listener) quiet() time.Duration {
 	return quietFor - time.Duration(sinceEpoch()-l.looked.Load())
 }
 
-// listen waits until there is something to receive, somebody looks for it, or it should not listen any more.
+// listen waits until there is data to receive, another goroutine polls for it, or it should not listen any more.
 func (l *link) listen() error {
 	if d := l.quiet(); d > 0 {
 		t := time.NewTimer(d)
@@ -118,7 +118,7 @@ func (l *link) listen() error {
 	l.listener.mu.Unlock()
 	raw, err := ear.SyscallConn()
 	if err == nil {
-		_ = raw.Read(func(fd uintptr) bool { return ready(fd, unix.POLLIN) }) // an error says that the ear was closed
+		_ = raw.Read(func(fd uintptr) bool { return ready(fd, unix.POLLIN) }) // an error says that the duplicate was closed
 	}
 	return err
 }
@@ -134,7 +134,7 @@ func (l *listener) deafen() {
 	}
 }
 
-// room waits until something can be sent.
+// room waits until the socket can send.
 func (l *link) room() error {
 	f, err := l.duplicate()
 	if err != nil {
@@ -148,7 +148,7 @@ func (l *link) room() error {
 	return raw.Write(func(fd uintptr) bool { return ready(fd, unix.POLLOUT) })
 }
 
-// ready reports whether the events, an error or the end are there.
+// ready reports whether the socket has the events, an error or its end.
 func ready(fd uintptr, events int16) bool {
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: events}}, 0)
 	return n > 0 || err != nil && err != unix.EINTR

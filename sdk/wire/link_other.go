@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// link is not there: streams run over gRPC.
+// link is a stub: on this system streams run over gRPC.
 type link struct{ ctx context.Context }
 
 var errNoLink = errors.ErrUnsupported
@@ -18,10 +18,10 @@ func (l *link) send(*Frame) error        { return errNoLink }
 func (l *link) receive() (*Frame, error) { return nil, errNoLink }
 func (l *link) closeSend() error         { return errNoLink }
 
-// HostLink is not there.
+// HostLink fails on this system.
 func HostLink(context.Context, *net.UnixConn) (*FrameStream, error) { return nil, errNoLink }
 
-// PluginLink is not there.
+// PluginLink fails on this system.
 func PluginLink(context.Context, *net.UnixConn, bool) (*FrameStream, error) { return nil, errNoLink }
 
 // Close does nothing: streams over gRPC end with their call.
@@ -57,7 +57,7 @@ func (s *FrameStream) Flush() error { return nil }
 // SendFile fails.
 func (s *FrameStream) SendFile(*Frame, *os.File) error { return errNoLink }
 
-// Carrier is not there.
+// Carrier is a stub on this system.
 type Carrier struct{}
 
 // Dial fails.

@@ -17,19 +17,19 @@ import (
 
 const (
 	maxFiles = 16       // descriptors that may wait for their frames
-	directTo = 64 << 10 // what is missing of a frame, from which on it is received where it belongs
+	directTo = 64 << 10 // missing bytes of a frame, from which on they are received into the frame directly
 )
 
-// errCut is a socket that ended without a word.
+// errCut is the error of a socket that ended without an orderly end.
 var errCut = errors.New("wire: the socket has ended")
 
-// receiver takes frames apart. Whoever holds the mutex receives: one goroutine that waits for frames in Next, and any others
-// that look for them with Poll. The system wakes the first when there is something in the socket, so what the others leave
-// there is never lost; they leave no whole frame in the buffer, and wake it themselves when nothing more can be received.
+// receiver splits received bytes into frames. The holder of the mutex receives: one goroutine that waits for frames in Next, and
+// any others that call Poll. The system wakes the first when there is data in the socket, so data that the others leave there is
+// never lost. The others leave no complete frame in the buffer, and wake the first when nothing more can be received.
 type receiver struct {
 	receiving sync.Mutex // guards what follows, and the order in which frames are handled
 
-	host   bool   // whose end it is
+	host   bool   // the stream
 	buf    []byte // received; lo to hi is not yet consumed
 	lo, hi int
 	part   *Frame // begun; its first got bytes are in to
@@ -40,7 +40,7 @@ type receiver struct {
 	over   error // nothing more can be received
 }
 
-// ReleaseFiles closes the descriptors that no frame has claimed. It is for the receiver.
+// ReleaseFiles closes the descriptors that no frame has claimed. Only the receiver may call it.
 func (s *FrameStream) ReleaseFiles() {
 	if s.link != nil {
 		s.link.receiving.Lock()
@@ -52,7 +52,7 @@ func (s *FrameStream) ReleaseFiles() {
 	}
 }
 
-// File returns the oldest descriptor that was received and not yet given. It is for the receiver.
+// File returns the oldest received descriptor that was not yet returned. Only the receiver may call it.
 func (s *FrameStream) File() (fd int, ok bool) {
 	if s.link == nil || len(s.link.files) == 0 {
 		return -1, false
@@ -62,7 +62,7 @@ func (s *FrameStream) File() (fd int, ok bool) {
 	return fd, true
 }
 
-// recv fills b with what is there, without waiting.
+// recv reads available bytes into b, without waiting.
 func (r *receiver) recv(fd int, b []byte) (int, error) {
 	for {
 		n, err := r.recvOnce(fd, b)
@@ -111,8 +111,8 @@ func (r *receiver) collect(oob []byte) error {
 	return nil
 }
 
-// take returns the next frame if it is there, after at most reads calls of the system, nil if it is not. An error comes again
-// at the next call.
+// take returns the next frame, after at most reads system calls, or nil if it is not complete. An error is returned again at the
+// next call.
 func (r *receiver) take(fd, reads int) (*Frame, error) {
 	for {
 		if r.over != nil {
@@ -168,7 +168,7 @@ func (r *receiver) start(n int) {
 	}
 }
 
-// more receives once: to the frame that is begun if much of it is missing, else to the buffer.
+// more receives once: into the present frame if much of it is missing, else into the buffer.
 func (r *receiver) more(fd int) error {
 	if len(r.to)-r.got >= directTo { // the buffer is empty
 		n, err := r.recv(fd, r.to[r.got:])
@@ -182,9 +182,9 @@ func (r *receiver) more(fd int) error {
 	return err
 }
 
-// Next waits for a frame and calls handle with it, before anyone handles the next. It is for one goroutine at a time. io.EOF
-// says that the other side ended the stream as it should; a frame above the limit is an ErrProtocol. The error of handle is
-// given as it is.
+// Next waits for a frame and calls handle with it, before any later frame is handled. It is for one goroutine at a time. io.EOF
+// says that the other side ended the stream in order; a frame above the limit is an ErrProtocol. The error of handle is returned
+// unchanged.
 func (s *FrameStream) Next(handle func(*Frame) error) error {
 	l := s.link
 	if l == nil {
@@ -200,7 +200,7 @@ func (s *FrameStream) Next(handle func(*Frame) error) error {
 	}
 }
 
-// nextNow calls handle with the next frame if it is there, and reports whether it was.
+// nextNow calls handle with the next frame if it has arrived, and reports whether it had.
 func (l *link) nextNow(handle func(*Frame) error) (some bool, err error) {
 	l.receiving.Lock()
 	defer l.receiving.Unlock()
@@ -220,9 +220,9 @@ func (l *link) nextNow(handle func(*Frame) error) (some bool, err error) {
 	return true, handle(f)
 }
 
-// Poll calls handle with the frames that are there, in order, and waits for none. It reports whether there was one; the error
-// is that of handle. Frames are left to Next where that is at work, where the transport is not a socket, and when there is
-// something wrong with them.
+// Poll calls handle with the frames that have arrived, in order, and waits for none. It reports whether there was one, and
+// returns the error of handle. It leaves frames to Next while Next is at work, if the transport is not a socket, and if a frame
+// is invalid.
 func (s *FrameStream) Poll(handle func(*Frame) error) (some bool, err error) {
 	l := s.link
 	if l == nil || !l.receiving.TryLock() {
@@ -235,7 +235,7 @@ func (s *FrameStream) Poll(handle func(*Frame) error) (some bool, err error) {
 		var failed error
 		e := l.raw.Control(func(fd uintptr) { f, failed = l.take(int(fd), reads) })
 		if failed != nil {
-			l.deafen() // Next tells
+			l.deafen() // Next returns the error
 			l.stir()
 		}
 		if e != nil || f == nil {
@@ -253,7 +253,7 @@ func (l *link) receive() (f *Frame, err error) {
 	return f, err
 }
 
-// ended returns why nothing more comes: a socket that ends without a word belongs to a peer that is gone.
+// ended returns why no more frames come: the peer of a socket that ends without an orderly end is gone.
 func (l *link) ended(err error) error {
 	switch {
 	case errors.Is(err, core.ErrProtocol), err == io.EOF:

@@ -108,7 +108,7 @@ func TestPollOrder(t *testing.T) {
 	require.Positive(t, <-polled)
 }
 
-// TestPollFault leaves a frame that cannot be to the one who waits.
+// TestPollFault: Poll leaves an invalid frame to the goroutine that waits.
 func TestPollFault(t *testing.T) {
 	host, plugin := links(t)
 	require.NoError(t, host.link.writeAll([]byte{0xff, 0xff, 0xff, 0xff}))

@@ -7,25 +7,26 @@ import (
 )
 
 const (
-	// paceSoon is how soon frames have to come, on average, for it to be worth while to look for the next: being woken by the
-	// system takes some tens of microseconds on both sides.
+	// paceSoon is the average time between frames up to which polling for the next one is worthwhile: being woken by the system
+	// takes some tens of microseconds on both sides.
 	paceSoon = 150 * time.Microsecond
-	// paceCap bounds what one long wait counts for, so that the wait for a model's first answer is forgotten after a few more.
+	// paceCap bounds the weight of one long wait in the average, so that the wait for a model's first answer no longer matters
+	// after a few more.
 	paceCap = 2 * paceSoon
-	// goschedEvery is how many looks other goroutines wait for at most; yielding to them each time would wake idle threads.
+	// goschedEvery is the number of polls after which other goroutines may run; yielding at each poll would wake idle threads.
 	goschedEvery = 16
 )
 
-// Spare reports whether one side of a stream may look for frames without taking the place of the other, which makes them: there
-// is a second processor. A backend that computes on all of them is in the way of who looks for the short time that Pace
-// allows, and should run programs that are as short on fewer.
+// Spare reports whether one side of a stream may poll for frames without displacing the other side, which makes them: there has
+// to be a second processor. A backend that computes on all processors competes with the polling side for the short time that Pace
+// allows, and should run equally short programs on fewer processors.
 func Spare() bool { return runtime.NumCPU() > 1 }
 
-// Pace is how soon frames came of late. It decides whether the one who waits for the next keeps looking for it, and for how
-// long, instead of sleeping until it is woken. The zero Pace is that of slow ones. It is safe for concurrent use.
+// Pace tracks how soon frames arrived lately. It decides whether a goroutine that waits for the next frame polls for it, and for
+// how long, instead of sleeping until it is woken. The zero Pace stands for slow frames. It is safe for concurrent use.
 type Pace struct{ known, average atomic.Int64 }
 
-// limit returns how long it is worth while to look; 0: not at all.
+// limit returns how long polling is worthwhile; 0: not at all.
 func (p *Pace) limit() time.Duration {
 	average := time.Duration(p.average.Load())
 	if p.known.Load() == 0 || average > paceSoon {
@@ -34,14 +35,14 @@ func (p *Pace) limit() time.Duration {
 	return 2*average + 20*time.Microsecond
 }
 
-// Note counts a wait.
+// Note records the length of a wait.
 func (p *Pace) Note(wait time.Duration) {
 	p.known.Store(1)
 	average := p.average.Load()
 	p.average.Store(average + (min(int64(wait), int64(paceCap))-average)/4)
 }
 
-// watch calls look until done, or for as long as that is worth while. An error of look ends it.
+// watch calls look until done, or for as long as that is worthwhile. An error of look ends it.
 func (p *Pace) watch(done func() bool, look func() (bool, error)) error {
 	limit := p.limit()
 	if limit == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// reader decodes primitives from b and remembers the first error.
+// reader decodes primitives from b and keeps the first error.
 type reader struct {
 	b   []byte
 	err error
@@ -109,7 +109,7 @@ func appendFloat(b []byte, f float64) []byte {
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
 }
 
-// clip shortens text that is for people to at most n bytes.
+// clip shortens a text for people to at most n bytes.
 func clip(s string, n int) string {
 	if len(s) > n {
 		return s[:n-3] + "..."

@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/sdk/wire/internal/pb"
 )
 
-// The parts in which a profile is sent, and what a host takes of one.
+// Limits of a profile: the size of the parts in which it is sent, and of the whole that a host accepts.
 const (
 	stepsOfPart   = 64
 	recordsOfPart = 1 << 14
@@ -82,7 +82,7 @@ func (c *Caller) StartProfile(ctx context.Context, handle uint64) (answer, err e
 	return answered(c.c.StartProfile(ctx, &pb.DeviceRequest{Handle: handle}))
 }
 
-// StopProfile ends the recording of a device and returns it. A profile that makes no sense is ErrProtocol, as err.
+// StopProfile ends the recording of a device and returns it. An invalid profile is an ErrProtocol, returned as err.
 func (c *Caller) StopProfile(ctx context.Context, handle uint64) (p *core.Profile, answer, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -169,7 +169,7 @@ func typesFromProto(ts []*pb.Type) ([]op.Desc, error) {
 	return l, nil
 }
 
-// checkProfile refuses records of no step, and times that no clock gives.
+// checkProfile refuses records without a step, and impossible times.
 func checkProfile(p *core.Profile) error {
 	for i, r := range p.Records {
 		if r.Step >= len(p.Steps) || r.Start < 0 || r.Duration < 0 || r.Start+r.Duration < 0 {

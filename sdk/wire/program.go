@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// appendProgram writes p. Its names are numbered anew, and its ids start from zero, whatever the stream's are.
+// appendProgram writes p. It has a numbering of names of its own, and its ids start from zero, independent of the stream's.
 func appendProgram(b []byte, p *program.Program) []byte {
 	var n names
 	var ids ids

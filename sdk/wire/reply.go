@@ -11,11 +11,11 @@ type Reply struct {
 	Tag     Tag
 	Request uint64 // Data, Done, Kept, Part
 	Segment uint64 // Release
-	End     uint64 // Part: bytes that are there
+	End     uint64 // Part: bytes so far
 	Last    bool   // Data
 	Err     error  // Done (nil: success), Fail
 
-	header int // length of what precedes the data
+	header int // length of the bytes before the data
 	size   int
 }
 
@@ -32,7 +32,7 @@ func FailFrame(err error) *Frame {
 	return NewFrame(AppendError([]byte{byte(TagFail)}, err))
 }
 
-// KeptFrame answers WriteShared when the tensor lies in the segment from now on.
+// KeptFrame answers WriteShared if the tensor keeps using the segment.
 func KeptFrame(request uint64) *Frame {
 	return NewFrame(binary.AppendUvarint([]byte{byte(TagKept)}, request))
 }
@@ -105,11 +105,11 @@ func (p *Reply) Parse(f *Frame) error {
 // Size returns the number of bytes of data in a TagData reply.
 func (p *Reply) Size() int { return p.size }
 
-// Copy copies the data of a TagData reply that was parsed from f to dst, which is at least Size long.
+// Copy copies the data of a TagData reply, which was parsed from f, to dst, which is at least Size long.
 func (p *Reply) Copy(f *Frame, dst []byte) { f.copyFrom(p.header, dst) }
 
-// Overtakes reports whether f is a command that is dealt with at once instead of in order, and which, with its request or,
-// for Retire, its segment.
+// Overtakes reports whether f is a command that is handled at once instead of in order. It returns the tag and the request or,
+// for Retire, the segment.
 func Overtakes(f *Frame) (t Tag, request uint64, ok bool) {
 	var head [16]byte
 	r := reader{b: f.peek(head[:])}
@@ -117,7 +117,7 @@ func Overtakes(f *Frame) (t Tag, request uint64, ok bool) {
 	return t, request, r.err == nil && (t == TagCancel || t == TagRetire) && len(r.b) == 0 && f.Len() < len(head)
 }
 
-// Chunk reports whether f is a chunk, of which request, and the length of its data.
+// Chunk reports whether f is a chunk, and returns its request and the length of its data.
 func Chunk(f *Frame) (request uint64, size int, ok bool) {
 	var head [16]byte
 	b := f.peek(head[:])

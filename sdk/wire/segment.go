@@ -11,14 +11,14 @@ import (
 // SharedAt is the size in bytes from which tensors go through segments.
 const SharedAt = MaxInline + 1
 
-// SegmentRoom returns the size of the segment for n bytes: eight sizes to a power of two, so that segments are used again.
+// SegmentRoom returns the size of the segment for n bytes: one of eight sizes per power of two, so that segments can be reused.
 func SegmentRoom(n int) int {
 	const page = 4096
 	step := max(page, 1<<max(0, bits.Len(uint(n-1))-4))
 	return (n + step - 1) / step * step
 }
 
-// Touch runs f, which reads or writes shared memory, and makes an ErrProtocol of a fault there.
+// Touch runs f, which reads or writes shared memory, and turns a memory fault into an ErrProtocol.
 func Touch(f func()) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

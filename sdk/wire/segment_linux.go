@@ -9,14 +9,14 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// seals are those of every segment: its size is fixed for good, so that no access within it can fault.
+// seals are the seals of every segment: they fix its size, so that no access within it can fault.
 const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 
 // HasSegments reports whether memory can be shared here.
 func HasSegments() bool { return true }
 
-// NewSegment makes shared memory of size bytes, a multiple of the page size. All of it is there: using it neither fails nor
-// waits for the system. The descriptor is for the peer; the memory outlives it and is given back by Unmap.
+// NewSegment makes shared memory of size bytes, a multiple of the page size. All pages are allocated: using them neither fails
+// nor waits for the system. The descriptor is for the peer; the memory outlives it until Unmap.
 func NewSegment(size int) (*os.File, []byte, error) {
 	fd, err := unix.MemfdCreate("burn", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
@@ -44,7 +44,7 @@ func prepare(fd, size int) ([]byte, error) {
 	return mmap(fd, size)
 }
 
-// allocate makes sure that all pages are there.
+// allocate allocates all pages.
 func allocate(fd, size int) error {
 	for {
 		if err := unix.Fallocate(fd, 0, 0, int64(size)); err != unix.EINTR {
@@ -57,8 +57,8 @@ func mmap(fd, size int) ([]byte, error) {
 	return unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
 }
 
-// MapSegment maps what a peer has sent and closes the descriptor. Anything but sealed memory of exactly that size is an
-// ErrProtocol; a lack of memory is an ErrOutOfMemory.
+// MapSegment maps a segment that a peer has sent and closes the descriptor. Anything except sealed memory of exactly that size is
+// an ErrProtocol; a lack of memory is an ErrOutOfMemory.
 func MapSegment(fd, size int) ([]byte, error) {
 	defer unix.Close(fd)
 	var st unix.Stat_t

@@ -11,10 +11,10 @@ import (
 // HasSegments reports whether memory can be shared here.
 func HasSegments() bool { return false }
 
-// NewSegment is ErrUnsupported.
+// NewSegment returns ErrUnsupported.
 func NewSegment(int) (*os.File, []byte, error) { return nil, nil, core.ErrUnsupported }
 
-// MapSegment is ErrUnsupported.
+// MapSegment returns ErrUnsupported.
 func MapSegment(int, int) ([]byte, error) { return nil, core.ErrUnsupported }
 
 // Unmap does nothing.

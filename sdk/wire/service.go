@@ -23,7 +23,7 @@ const (
 	slackSize = 64 << 10  // messages may exceed MaxFrame by headers
 )
 
-// ServerOptions returns what a server of this protocol needs: codec, limits, windows.
+// ServerOptions returns the options of a server of this protocol: codec, limits, windows.
 func ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.ForceServerCodecV2(newCodec()),
@@ -51,10 +51,10 @@ type Handler interface {
 	// Open opens a device, which lives until Close or until the connection ends.
 	Open(ctx context.Context, o *Open) *Opened
 	Close(ctx context.Context, handle uint64) error
-	// Supports is given a node that was decoded and not checked.
+	// Supports gets a node that was decoded but not checked.
 	Supports(ctx context.Context, handle uint64, n *op.Node, in []op.Desc) error
 	Memory(ctx context.Context, handle uint64) (core.Memory, error)
-	// Undefine ends a program once so many runs of it have come, and Leave a membership.
+	// Undefine ends a program, and Leave a membership, once so many runs or commands of it have come.
 	Undefine(ctx context.Context, handle, program, runs uint64) error
 	Join(ctx context.Context, j *Join) error
 	Leave(ctx context.Context, handle, group, uses uint64) error
@@ -64,7 +64,7 @@ type Handler interface {
 	Stream(s *FrameStream)
 }
 
-// Join asks that a device becomes a rank of a group.
+// Join requests that a device becomes a rank of a group.
 type Join struct {
 	Handle, Group uint64
 	Key           string
@@ -104,7 +104,7 @@ func (s *FrameStream) Context() context.Context {
 	return s.stream.Context()
 }
 
-// Send hands a frame to the transport and waits while its buffers are full.
+// Send passes a frame to the transport and waits while its buffers are full.
 func (s *FrameStream) Send(f *Frame) error {
 	if s.link != nil {
 		return s.link.send(f)
@@ -114,8 +114,8 @@ func (s *FrameStream) Send(f *Frame) error {
 	return s.stream.SendMsg(f)
 }
 
-// Receive waits for the next frame. io.EOF says that the other side ended the stream as it should; a frame above the
-// limit is an ErrProtocol.
+// Receive waits for the next frame. io.EOF says that the other side ended the stream in order; a frame above the limit is an
+// ErrProtocol.
 func (s *FrameStream) Receive() (*Frame, error) {
 	if s.link != nil {
 		return s.link.receive()
@@ -206,7 +206,7 @@ type Caller struct{ c pb.BackendClient }
 // NewCaller makes a Caller.
 func NewCaller(conn grpc.ClientConnInterface) *Caller { return &Caller{pb.NewBackendClient(conn)} }
 
-// Hello introduces the host. Errors are those of gRPC, or ErrProtocol for a peer without the service.
+// Hello introduces the host. It returns errors of gRPC, or ErrProtocol for a peer without the service.
 func (c *Caller) Hello(ctx context.Context, h *Hello) (*Welcome, error) {
 	m, err := c.c.Hello(ctx, h.toProto())
 	if err != nil {
@@ -222,7 +222,7 @@ func (c *Caller) Hello(ctx context.Context, h *Hello) (*Welcome, error) {
 	return w, nil
 }
 
-// Open opens a device. Errors are those of gRPC, or ErrProtocol for an answer that makes no sense.
+// Open opens a device. It returns errors of gRPC, or ErrProtocol for an invalid answer.
 func (c *Caller) Open(ctx context.Context, o *Open) (*Opened, error) {
 	m, err := c.c.Open(ctx, o.toProto())
 	if err != nil {
@@ -231,7 +231,7 @@ func (c *Caller) Open(ctx context.Context, o *Open) (*Opened, error) {
 	return openedFromProto(m)
 }
 
-// Of the following, answer is the plugin's, and err that of the call.
+// The methods below return the plugin's error as answer, and the error of the call as err.
 
 // Close ends a device.
 func (c *Caller) Close(ctx context.Context, handle uint64) (answer, err error) {

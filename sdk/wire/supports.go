@@ -28,8 +28,8 @@ func AppendQuery(b []byte, n *op.Node, in []op.Desc) []byte {
 	return appendNode(b, &anon, &names, &ids)
 }
 
-// DecodeQuery is the inverse of AppendQuery. A node of an op that this build does not have is an ErrUnsupported, all else
-// that is wrong with b an ErrProtocol.
+// DecodeQuery is the inverse of AppendQuery. A node of an op that this build does not have is an ErrUnsupported; any other error
+// in b is an ErrProtocol.
 func DecodeQuery(b []byte) (*op.Node, []op.Desc, error) {
 	d := &Decoder{r: reader{b: b}}
 	n := int(d.r.byte())

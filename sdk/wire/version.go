@@ -35,13 +35,13 @@ func (r Range) Newest(o Range) (uint32, bool) {
 	return hi, r.Valid() && o.Valid() && lo <= hi
 }
 
-// Mismatch returns the ErrProtocol for a plugin whose range does not meet that of the host. It names both, and what to do.
+// Mismatch returns the ErrProtocol for a plugin whose range does not overlap the host's. It names both ranges and the remedy.
 func Mismatch(name string, plugin, host Range) error {
 	return fmt.Errorf("plugin %s: %w: it speaks version %v, this program %v; %s",
 		name, core.ErrProtocol, plugin, host, MismatchRemedy(name, plugin, host))
 }
 
-// MismatchRemedy returns the command that brings two ranges together.
+// MismatchRemedy returns the command that makes two ranges overlap.
 func MismatchRemedy(name string, plugin, host Range) string {
 	if plugin.Valid() && plugin.Min > host.Max {
 		return "the program is older: upgrade burn, or install an older plugin with `burn plugin install " + name + "@VERSION`"
@@ -49,7 +49,7 @@ func MismatchRemedy(name string, plugin, host Range) string {
 	return "the plugin is older: run `burn plugin upgrade " + name + "` if a mirror has a newer one, or `burn plugin install FILE.tar.gz` with one from its maker"
 }
 
-// InstallRemedy returns how a plugin comes onto a machine. Whether a mirror has it is known by who asks the mirror.
+// InstallRemedy returns the command that installs a plugin. Only the mirror knows whether it has the plugin.
 func InstallRemedy(name string) string {
 	return "run `burn plugin install FILE.tar.gz` with an archive from its maker, or `burn plugin install " + name + "` if the mirror of your configuration or of --mirror has it"
 }

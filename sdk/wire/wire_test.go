@@ -37,7 +37,7 @@ func code(t testing.TB, name string) op.Code {
 
 func tid(gen uint16, n uint64) op.TensorID { return op.NewTensorID(gen, n) }
 
-// content returns the bytes of what e has.
+// content returns the bytes of the frame that e has encoded.
 func content(t testing.TB, e *Encoder) []byte {
 	f := e.Take()
 	require.NotNil(t, f)

@@ -2,5 +2,5 @@ package wire
 
 import "syscall"
 
-// yield lets another thread run that waits for this processor: often the peer.
+// yield lets another thread that waits for this processor run: often the peer's.
 func yield() { _, _, _ = syscall.RawSyscall(syscall.SYS_SCHED_YIELD, 0, 0, 0) }

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// ErrNotRegular is for links, named pipes and whatever else lies in the place of a lock file.
+// ErrNotRegular is the error for links, named pipes and other files in the place of a lock file.
 var ErrNotRegular = errors.New("want a regular file")
 
 // Take opens or makes the lock file at path and takes its lock, waiting for another holder until ctx ends. waiting, if not nil, is
-// called once before the wait. Close of the file gives the lock back.
+// called once before the wait. Closing the file releases the lock.
 func Take(ctx context.Context, path string, waiting func()) (*os.File, error) {
 	f, err := Open(path)
 	if err != nil {

@@ -30,7 +30,7 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Try takes the lock of an open file if nobody holds it.
+// Try takes the lock of an open file. It returns false if another holds it.
 func Try(f *os.File) (bool, error) {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {

@@ -1,7 +1,7 @@
-// Package owner finds out whether other users of the machine can change a file.
+// Package owner determines whether other users of the machine can change a file.
 package owner
 
 import "errors"
 
-// ErrForeign is for files that other users can change.
+// ErrForeign is the error for files that other users can change.
 var ErrForeign = errors.New("other users can change it")

@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// Check requires that nobody but this user and the administrator can change the file at path, or put another into its place: both the
-// file and its folder are owned by one of the two, and others cannot write to them. A group may write to what the administrator
-// owns, and the group that has this user alone to what is this user's. Where path is a link, what it leads to is looked at too. The
-// error is an ErrForeign that says what to do, or of the system.
+// Check requires that only this user and the administrator can change the file at path, or replace it: both the file and its folder
+// are owned by one of the two, and others cannot write to them. A group may write to files of the administrator, and a group with
+// this user as its only member to files of this user. If path is a link, its target is checked too. The error is an ErrForeign that
+// names the remedy, or an error of the system.
 func Check(path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -41,7 +41,7 @@ func check(path string, info os.FileInfo) error {
 		return nil
 	}
 	uid, gid, mode := int(s.Uid), int(s.Gid), info.Mode()
-	if mode.IsDir() && mode&os.ModeSticky != 0 && uid == 0 { // the shared folder for temporary files: each removes his own alone
+	if mode.IsDir() && mode&os.ModeSticky != 0 && uid == 0 { // the shared folder for temporary files: users can remove only their own files
 		return nil
 	}
 	switch {

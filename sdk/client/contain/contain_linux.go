@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Apply puts the rules in force for the calling thread and for what it starts from then on. Neither can be taken back: the thread
-// has to be one of OnThread.
+// Apply enforces the rules for the calling thread and for processes that it starts from then on. This cannot be undone: the
+// thread has to be one of OnThread.
 func Apply(r Rules) Report {
 	files := prepareLandlock(&r) // while everything can still be opened
 	report := Report{privileges()}
@@ -17,8 +17,8 @@ func Apply(r Rules) Report {
 	return append(report, filter(&r, files)...)
 }
 
-// OnThread calls f on a thread that runs nothing else, and ends the thread when done is closed; it returns when f has. A process
-// that f starts may ask the kernel for a signal at the end of its parent, by which the kernel means this thread.
+// OnThread calls f on a thread that runs nothing else, and ends the thread when done is closed; it returns when f returns. A
+// process that f starts may ask the kernel for a signal at the end of its parent, by which the kernel means this thread.
 func OnThread(f func(), done <-chan struct{}) {
 	returned := make(chan struct{})
 	go runOnThread(f, returned, done)
@@ -27,7 +27,7 @@ func OnThread(f func(), done <-chan struct{}) {
 
 func runOnThread(f func(), returned chan<- struct{}, done <-chan struct{}) {
 	runtime.LockOSThread()
-	if unix.Gettid() == unix.Getpid() { // the first thread stands for the process and never ends: another one is taken
+	if unix.Gettid() == unix.Getpid() { // the first thread represents the process and must not end: use another one
 		started := make(chan struct{})
 		go func() {
 			runtime.LockOSThread()

@@ -2,11 +2,11 @@
 
 package contain
 
-// Apply puts no rule in force on this system.
+// Apply enforces no rule on this system.
 func Apply(Rules) Report { return unsupported() }
 
 // OnThread calls f on a thread of its own and keeps the thread until done is closed.
 func OnThread(f func(), _ <-chan struct{}) { f() }
 
-// Probe returns what would be in force for a plugin on this system.
+// Probe returns the report that a plugin would get on this system.
 func Probe() Report { return unsupported() }

@@ -1,5 +1,5 @@
 // Package contain confines a plugin process: what it may read and write, which devices and networks it reaches, which system
-// calls it may make. It stands between package client, which starts processes, and the kernel. The rules are enforced by the
-// kernel and hold for everything that the process starts; on a kernel that lacks a mechanism the Report says so, and the rest is
-// in force. It must not decide what a plugin needs: that is said by manifests and settings.
+// calls it may make. Package client, which starts processes, calls it. The kernel enforces the rules for everything that the
+// process starts. On a kernel that lacks a mechanism the Report says so, and the other rules are in force. The package must not
+// decide what a plugin needs: manifests and settings do.
 package contain

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Group is a control group (cgroup v2) for one process and what it starts.
+// Group is a control group (cgroup v2) for one process and the processes that it starts.
 type Group struct {
 	dir string
 	// Bounds are the limits that the group enforces, in words; empty: none, as no controller is delegated.
@@ -23,7 +23,7 @@ type Group struct {
 // groupPrefix begins the names of all groups, so that a sweep removes no other.
 const groupPrefix = "burn-plugin-"
 
-// maxTasks bounds the processes and threads of a plugin where the group can.
+// maxTasks bounds the processes and threads of a plugin, if the group can enforce it.
 const maxTasks = 8192
 
 // ownGroup returns the folder of the group of this process.
@@ -56,8 +56,8 @@ func ownGroup() (dir, path string, err error) {
 	return "", "", errors.New("cgroup v2 is not mounted")
 }
 
-// delegated reports whether groups may be made in dir: it belongs to this user or, for root, is the top of what this process
-// sees or marked so by the service manager.
+// delegated reports whether groups may be made in dir: it belongs to this user or, for root, is the top of the visible tree or
+// marked as delegated by the service manager.
 func delegated(dir, path string) bool {
 	if unix.Access(dir, unix.W_OK) != nil || unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK) != nil {
 		return false
@@ -82,8 +82,8 @@ func delegated(dir, path string) bool {
 	return ok && int(s.Uid) == os.Geteuid()
 }
 
-// NewGroup makes a group below that of this process; name is unique among those of this user. The error says why there is none.
-// memory bounds all memory of the group where that is possible; 0: no bound.
+// NewGroup makes a group below the group of this process; name is unique among the groups of this user. The error says why there
+// is none. memory bounds all memory of the group where that is possible; 0: no bound.
 func NewGroup(name string, memory int64) (*Group, error) {
 	parent, path, err := ownGroup()
 	if err != nil {
@@ -138,7 +138,7 @@ func Bounding() bool {
 // Open returns the folder for processes to be started in the group.
 func (g *Group) Open() (*os.File, error) { return os.Open(g.dir) }
 
-// Add puts a process into the group that runs already. What it has started before stays outside.
+// Add puts a running process into the group. Processes that it started before stay outside.
 func (g *Group) Add(pid int) error { return g.set("cgroup.procs", strconv.Itoa(pid)) }
 
 // Kill ends all processes of the group.
@@ -156,7 +156,7 @@ func (g *Group) Remove() error {
 	return err
 }
 
-// Sweep ends and removes a group that a program which is dead has left. dir that is none of NewGroup is left alone.
+// Sweep ends and removes a group that a dead program has left. It ignores a dir that NewGroup did not make.
 func Sweep(dir string) {
 	var fs unix.Statfs_t
 	if !strings.HasPrefix(filepath.Base(dir), groupPrefix) || unix.Statfs(dir, &fs) != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC {

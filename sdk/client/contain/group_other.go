@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// Group is a control group for one process and what it starts: there are none on this system.
+// Group is a control group for one process and the processes that it starts. There are none on this system.
 type Group struct{ Bounds string }
 
 // NewGroup returns an error on this system.
@@ -16,10 +16,10 @@ func NewGroup(string, int64) (*Group, error) {
 	return nil, errors.New("there are no control groups on " + runtime.GOOS)
 }
 
-// Dir is empty on this system.
+// Dir returns an empty path on this system.
 func (g *Group) Dir() string { return "" }
 
-// Bounding is false on this system.
+// Bounding returns false on this system.
 func Bounding() bool { return false }
 
 // Open returns an error on this system.

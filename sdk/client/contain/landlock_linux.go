@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The rights of Landlock, by what is asked.
+// The rights of Landlock for each kind of need.
 const (
 	readFile = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE
 	readDir  = readFile | unix.LANDLOCK_ACCESS_FS_READ_DIR
@@ -23,8 +23,8 @@ const (
 	firstRights = unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1 // of the first ABI
 )
 
-// errataSignals is the correction by which threads of one process may signal each other: without it a confined thread would keep
-// Go's scheduler from interrupting the others.
+// errataSignals is the erratum with which threads of one process may signal each other. Without it a confined thread could not
+// take part in the preemption of Go's scheduler.
 const errataSignals = 1 << 1
 
 // landlock is a prepared set of rules.
@@ -109,7 +109,7 @@ func prepareLandlock(r *Rules) *landlock {
 	return l
 }
 
-// allow adds a rule for a file or folder. What does not exist, or cannot be reached, needs none.
+// allow adds a rule for a file or folder. A path that does not exist, or cannot be reached, needs none.
 func (l *landlock) allow(path string, file, dir uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -126,7 +126,7 @@ func (l *landlock) allow(path string, file, dir uint64) error {
 	}
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights & handled(l.abi), Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(l.fd), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
-	if errno != 0 && errno != unix.EBADFD { // EBADFD: a pipe or socket, which rules are not for
+	if errno != 0 && errno != unix.EBADFD { // EBADFD: a pipe or socket, to which rules do not apply
 		return fmt.Errorf("landlock_add_rule %s: %w", path, errno)
 	}
 	return nil
@@ -139,7 +139,7 @@ func (l *landlock) close() {
 	}
 }
 
-// restrict puts the rules in force.
+// restrict enforces the rules.
 func (l *landlock) restrict(r *Rules) Report {
 	defer l.close()
 	if l.err == nil {

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Needs are what a plugin asks for beyond the default rules, as the section [needs] of its manifest has them.
+// Needs are the permissions that a plugin requests beyond the default rules: the section [needs] of its manifest.
 type Needs struct {
-	// Network: it may open and accept connections of all kinds, those to sockets of other programs of this user too.
+	// Network: it may open and accept connections of all kinds, also to sockets of other programs of this user.
 	Network bool `toml:"network,omitempty" json:"network,omitempty"`
 	// Devices are device files that it may use, as patterns of path.Match below /dev: "/dev/nvidia*".
 	Devices []string `toml:"devices,omitempty" json:"devices,omitempty"`
-	// Read are files and folders that it may read and execute, and Write those that it may read, change and create, with all
-	// below them. Each is absolute or begins with "~/", the user's folder. A folder of Write whose name ends in "/" is made where it is
-	// missing.
+	// Read are files and folders that it may read and execute, and Write files and folders that it may read, change and create, with
+	// everything below them. Each is absolute or begins with "~/", the user's folder. A folder of Write whose name ends in "/" is made
+	// where it is missing.
 	Read  []string `toml:"read,omitempty" json:"read,omitempty"`
 	Write []string `toml:"write,omitempty" json:"write,omitempty"`
 	// Env are variables of the host's environment that it sees beyond the usual ones, by name, or by the beginning of their names
@@ -88,7 +88,7 @@ func checkPath(what, p string) error {
 	return nil
 }
 
-// Lines say in words what is asked for, one need each. They are empty when nothing is.
+// Lines returns the needs in words, one need per line. It is empty if there are none.
 func (n *Needs) Lines() []string {
 	if n == nil {
 		return nil

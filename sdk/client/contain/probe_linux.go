@@ -1,6 +1,6 @@
 package contain
 
-// Probe returns what would be in force for a plugin without needs on this system. It starts nothing.
+// Probe returns the report that a plugin without needs would get on this system. It starts nothing.
 func Probe() (report Report) {
 	done := make(chan struct{})
 	defer close(done)

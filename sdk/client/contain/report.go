@@ -18,15 +18,15 @@ const (
 type Measure struct {
 	Name    string `json:"name"`
 	InForce bool   `json:"in_force"`
-	// Detail says what the rule is, or why there is none.
+	// Detail describes the rule, or says why there is none.
 	Detail string `json:"detail"`
 }
 
-// Report says what is in force for one process.
+// Report lists the measures for one process.
 type Report []Measure
 
-// Missing returns the measures that are not in force, of those that keep a plugin from what is not its own: privileges, files,
-// devices, network and system calls.
+// Missing returns the measures that are not in force, among those that protect resources of others: privileges, files, devices,
+// network and system calls.
 func (r Report) Missing() []Measure {
 	var missing []Measure
 	for _, m := range r {

@@ -10,30 +10,30 @@ import (
 	"strings"
 )
 
-// Rules are what a process may do. The zero Rules let it read and write no file, and open no socket but those of its system's
-// local kind, to which nobody else is connected.
+// Rules are the permissions of a process. The zero Rules let it read and write no file, and open only local sockets that are not
+// connected to other processes.
 type Rules struct {
-	// Read may be read and executed, Write read, changed and created, Devices used; folders with all below them. What does
-	// not exist is left out.
+	// Read may be read and executed, Write read, changed and created, Devices used; folders include everything below them. Paths
+	// that do not exist are left out.
 	Read, Write, Devices []string
 	Network              bool
-	// AskedRead, AskedDevices are those that were asked for beyond the usual ones, for the Report.
+	// AskedRead and AskedDevices are the paths that were requested beyond the usual ones, for the Report.
 	AskedRead, AskedDevices []string
-	// GroupKey is what who starts the process knows and the process does not: setpgid is refused unless the upper half of its
-	// second argument, at which the kernel does not look, is this. 0: it is refused.
+	// GroupKey is a secret that only the starting process knows: setpgid is refused unless the upper half of its second argument,
+	// which the kernel ignores, equals it. 0: setpgid is always refused.
 	GroupKey uint32
 }
 
-// Program is what rules are made for.
+// Program describes the program for which rules are made.
 type Program struct {
 	Path  string   // of the plugin
 	Image string   // executed in place of Path; empty: Path
-	Args  []string // of which those that are paths of files are read
+	Args  []string // arguments; those that are paths of files may be read
 	Dir   string   // for its sockets and temporary files
 	Env   []string // the environment it starts with
 }
 
-// The files of a system that any program may read: programs, libraries and what libraries are configured by.
+// The files of a system that any program may read: programs, libraries and their configuration.
 var (
 	systemRead = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store", "/snap",
 		"/run/current-system", "/run/opengl-driver", "/proc", "/sys",
@@ -54,7 +54,7 @@ var (
 	interpreters = []string{"python3", "python"}
 )
 
-// For makes the default rules of a plugin, with what it needs beyond them.
+// For returns the default rules of a plugin, extended by its needs.
 func For(p Program, n *Needs) Rules {
 	if n == nil {
 		n = &Needs{}
@@ -89,7 +89,7 @@ func For(p Program, n *Needs) Rules {
 			r.installation(filepath.Join(dir, "bin"), home)
 		}
 	}
-	if dir := env["BURN_PLUGIN_DIR"]; filepath.IsAbs(dir) && !above(dir, home) { // where a shared object or a checked copy comes from
+	if dir := env["BURN_PLUGIN_DIR"]; filepath.IsAbs(dir) && !above(dir, home) { // the origin of a shared object or a checked copy
 		r.Read = append(r.Read, dir)
 	}
 	if python := env["BURN_PYTHON"]; filepath.IsAbs(python) {
@@ -102,7 +102,7 @@ func For(p Program, n *Needs) Rules {
 	for _, w := range n.Write {
 		if strings.HasSuffix(w, "/") {
 			for _, dir := range expand([]string{w}) {
-				_ = os.MkdirAll(dir, 0o700) // what cannot be made is left out, as is what does not exist
+				_ = os.MkdirAll(dir, 0o700) // a folder that cannot be made is left out, like one that does not exist
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func newKey() uint32 {
 	return binary.LittleEndian.Uint32(b[:])&^(1<<31) | 1
 }
 
-// program lets a file be read, with the folder it lies in unless that holds all files of the user.
+// program allows reading a file, and the folder that contains it unless that contains all files of the user.
 func (r *Rules) program(path, home string) {
 	r.Read = append(r.Read, path)
 	dirs := []string{filepath.Dir(path)}
@@ -135,8 +135,8 @@ func (r *Rules) program(path, home string) {
 	}
 }
 
-// installation lets the libraries be read that belong to a folder of programs: PREFIX/lib of PREFIX/bin. An interpreter in it
-// that is a link brings those of the installation that it leads to.
+// installation allows reading the libraries that belong to a folder of programs: PREFIX/lib for PREFIX/bin. For an interpreter in
+// it that is a link, it also allows the libraries of the installation that the link leads to.
 func (r *Rules) installation(bin, home string) {
 	bins := []string{bin}
 	for _, name := range interpreters {
@@ -155,7 +155,7 @@ func (r *Rules) installation(bin, home string) {
 	}
 }
 
-// above reports whether dir is the user's folder or holds it: a rule for it would be one for everything.
+// above reports whether dir is the user's folder or contains it: a rule for it would allow everything.
 func above(dir, home string) bool {
 	dir = filepath.Clean(dir)
 	if dir == string(filepath.Separator) || dir == filepath.Clean(os.TempDir()) {

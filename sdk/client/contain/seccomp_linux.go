@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused are system calls that no backend needs and that change the machine, look into other processes or give an attack on the
-// kernel a wide front. setsid and setpgid are among them so that what a plugin starts stays in its process group and is ended with
-// it.
+// refused are system calls that no backend needs and that change the machine, inspect other processes or have a large attack
+// surface. setsid and setpgid are among them, so that processes that a plugin starts stay in its process group and end with it.
 var refused = []uint32{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE,
 	unix.SYS_SETSID,
@@ -24,17 +23,17 @@ var refused = []uint32{
 	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
 }
 
-// unknown are system calls that the process is told the kernel lacks, so that libraries take the older ones, which the filter can
-// look into.
+// unknown are system calls that fail as if the kernel lacked them, so that libraries use the older ones, whose arguments the
+// filter can inspect.
 var unknown = []uint32{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 
 const (
 	newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
-	tiocsti       = 0x5412 // puts characters into a terminal
+	tiocsti       = 0x5412 // injects characters into a terminal
 	tioclinux     = 0x541c
 )
 
-// The layout of what a filter sees: number, architecture, instruction pointer, six arguments of eight bytes.
+// The layout of a filter's input: number, architecture, instruction pointer, six arguments of eight bytes.
 const (
 	atNumber = 0
 	atArch   = 4
@@ -54,7 +53,7 @@ func (a *assembler) emit(code uint16, k uint32, jt, jf uint8) {
 func (a *assembler) load(at uint32) { a.emit(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, at, 0, 0) }
 func (a *assembler) ret(v uint32)   { a.emit(unix.BPF_RET|unix.BPF_K, v, 0, 0) }
 
-// onCall gives the rule for one system call. body leaves the filter or runs to its end.
+// onCall adds the rule for one system call. body leaves the filter or runs to its end.
 func (a *assembler) onCall(nr uint32, body func(*assembler)) {
 	var b assembler
 	body(&b)
@@ -120,7 +119,7 @@ func program(r *Rules) []unix.SockFilter {
 	})
 	if !r.Network {
 		for _, nr := range []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
-			a.onCall(nr, func(b *assembler) { // of the local kinds that can send to nobody whom they are not connected to
+			a.onCall(nr, func(b *assembler) { // local kinds that can only send to a connected peer
 				b.load(atArg(0))
 				b.unlessEqual(eacces, unix.AF_UNIX)
 				b.load(atArg(1))
@@ -128,7 +127,7 @@ func program(r *Rules) []unix.SockFilter {
 				b.unlessEqual(eacces, unix.SOCK_STREAM, unix.SOCK_SEQPACKET)
 			})
 		}
-		// A program that looks for a server of its system's and finds none goes on; refused permission, libcuda gives up.
+		// A program that finds no server of the system continues, whereas libcuda fails if permission is denied.
 		a.onCall(unix.SYS_CONNECT, func(b *assembler) { b.ret(refusedConnection) })
 	}
 	for _, nr := range append(append([]uint32{}, refused...), refusedHere...) {
@@ -141,7 +140,7 @@ func program(r *Rules) []unix.SockFilter {
 	return a
 }
 
-// filter puts the list of system calls in force, which has to come last.
+// filter enforces the list of system calls, which has to come last.
 func filter(r *Rules, l *landlock) Report {
 	code := program(r)
 	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}

@@ -4,7 +4,7 @@ package contain
 
 import "runtime"
 
-// filter puts no filter in force: there is no list of system calls for this architecture.
+// filter enforces nothing: there is no list of system calls for this architecture.
 func filter(r *Rules, l *landlock) Report {
 	why := "there is no list of system calls for " + runtime.GOARCH
 	network := Measure{Network, r.Network || l.network, "over TCP"}

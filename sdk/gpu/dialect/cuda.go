@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// every is the key of the form for all types that have none of their own.
+// every is the key of the form for all types without one of their own.
 const every = dtype.Invalid
 
 // CUDA is CUDA C++ for NVRTC, without any header, for compute capability 8.0 and later. Floats of 16 bits are kept as their bits.
@@ -32,7 +32,7 @@ var CUDA = &Dialect{
 	pairs:   true,
 }
 
-// cTypes are names of types, defined in the header of each language like C.
+// cTypes are the names of types in the C-like languages, each of which defines them in its header.
 var cTypes = map[dtype.DType]string{
 	dtype.F64: "f64", dtype.F32: "f32", dtype.F16: "u16", dtype.BF16: "u16",
 	dtype.I64: "i64", dtype.I32: "i32", dtype.I16: "i16", dtype.I8: "i8",
@@ -49,7 +49,7 @@ var cSyntax = syntax{
 	local:  "%s %s[%d];",
 }
 
-// cOps are operations that are spelled alike in all languages like C. Signed integers wrap around, which C leaves undefined.
+// cOps are operations with the same spelling in all C-like languages. Signed integers wrap around, which C leaves undefined.
 var cOps = map[ir.Op]forms{
 	ir.Add: {every: "$a + $b", dtype.I32: "i32(u32($a) + u32($b))", dtype.I64: "i64(u64($a) + u64($b))"},
 	ir.Sub: {every: "$a - $b", dtype.I32: "i32(u32($a) - u32($b))", dtype.I64: "i64(u64($a) - u64($b))"},
@@ -70,7 +70,7 @@ var cOps = map[ir.Op]forms{
 	ir.Select: {every: "$a ? $b : $c"},
 }
 
-// functions returns forms of functions of f32 and f64, which the languages like C name alike, with an f behind for f32.
+// functions returns forms of functions of f32 and f64. The C-like languages use the same names, with the suffix f for f32.
 func functions(names map[ir.Op]string) map[ir.Op]forms {
 	m := map[ir.Op]forms{}
 	for o, n := range names {
@@ -94,7 +94,7 @@ var cMath = map[ir.Op]string{
 	ir.Atan2: "atan2", ir.Rem: "fmod", ir.Min: "fmin", ir.Max: "fmax", ir.FMA: "fma", ir.Abs: "fabs",
 }
 
-// join merges tables; of an operation in several, forms of the later ones count.
+// join merges tables. For an operation in several tables, the last one counts.
 func join(tables ...map[ir.Op]forms) map[ir.Op]forms {
 	m := map[ir.Op]forms{}
 	for _, t := range tables {
@@ -108,7 +108,7 @@ func join(tables ...map[ir.Op]forms) map[ir.Op]forms {
 	return m
 }
 
-// gpuOps are the operations that CUDA and HIP spell alike.
+// gpuOps are the operations with the same spelling in CUDA and HIP.
 var gpuOps = join(cOps, functions(cMath), map[ir.Op]forms{
 	ir.Thread: {every: "i32(threadIdx.x)"},
 	ir.Rem:    {every: "$a % $b"},
@@ -170,7 +170,7 @@ var cudaOps = join(gpuOps, map[ir.Op]forms{
 	ir.AsyncWait:       {every: "copy_wait<$n>()"},
 })
 
-// shuffles returns the forms of an exchange that has instructions for 32 and 64 bits; smaller types travel as 32.
+// shuffles returns the forms of an exchange with instructions for 32 and 64 bits; smaller types are exchanged as 32.
 func shuffles(form string) forms {
 	return forms{
 		every:      "$T(" + strings.ReplaceAll(form, "$v", "u32($a)") + ")",
@@ -197,7 +197,7 @@ var cudaPointers = pointers{
 	async:   true,
 }
 
-// gpuMemory prints what CUDA and HIP have in common.
+// gpuMemory returns the printer of memory operations for CUDA and HIP.
 func gpuMemory(m pointers) func(p *printer, in *ir.Inst) bool {
 	return func(p *printer, in *ir.Inst) bool {
 		batched := p.k.Members > 0 && in.Imm == 0

@@ -9,8 +9,8 @@ typedef float f32; typedef double f64;
 
 // cudaHelpers are in CUDA C++ and PTX of compute capability 8.0.
 var cudaHelpers = []helper{
-	// Each is the arguments of the members of a batched kernel. Parameters that are CONSTANT are read where they are: otherwise an index
-	// that is not constant has each thread copy all of them.
+	// Each holds the arguments of the members of a batched kernel. CONSTANT makes threads read parameters in place: otherwise an index
+	// that is not constant makes each thread copy all of them.
 	{"Each<", `
 template <class T, int N> struct Each { T of[N]; };
 `},

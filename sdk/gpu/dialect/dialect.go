@@ -9,17 +9,18 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Dialect is a language. It is not changed once made, and may be used by several goroutines.
+// Dialect is a GPU language. It is immutable and may be used by several goroutines.
 type Dialect struct {
 	Name string
-	// Options are the compiler's options that the results depend on: they are part of the language.
+	// Options are the compiler options that results depend on; they are part of the language.
 	Options []string
 	// Threads is the most threads of a block that the language allows.
 	Threads int
-	// Static is the most bytes of shared arrays that a kernel may declare; arrays of more lie in one array whose size the launch says.
+	// Static is the most bytes of shared arrays that a kernel may declare. Larger ones are parts of one array whose size the launch
+	// sets.
 	Static int
 
-	types  map[dtype.DType]string // of values; the language lacks the types that are not there
+	types  map[dtype.DType]string // of values; the language lacks types without a name
 	ops    map[ir.Op]forms
 	casts  map[[2]dtype.DType]string // from, to
 	syntax syntax
@@ -29,9 +30,9 @@ type Dialect struct {
 	declare func(p *printer, symbol string)
 	// memory prints loads and stores of buffers and shared arrays, and everything that depends on how they are declared.
 	memory func(p *printer, in *ir.Inst) (handled bool)
-	// isNaN, where it is set, spells the comparisons of a value with itself.
+	// isNaN, if set, spells the comparison of a value with itself.
 	isNaN string
-	// header stands before everything else.
+	// header is printed first.
 	header  string
 	helpers []helper
 	// shapes are the M, N and K of matrix instructions.
@@ -40,19 +41,19 @@ type Dialect struct {
 	pairs bool
 }
 
-// forms is how an operation is spelled for each type of its operands; Invalid stands for all types that are not there. In a form,
-// $a, $b and $c are the operands, $T is the type of the result, $n the immediate number, $p the buffer and $s the shared array.
+// forms holds the spelling of an operation for each type of its operands; Invalid stands for all other types. In a form, $a, $b
+// and $c are the operands, $T is the type of the result, $n the immediate number, $p the buffer and $s the shared array.
 type forms map[dtype.DType]string
 
-// helper is a function of the language that forms call. It is printed where the text has its name.
+// helper is a function in the language that forms call. It is printed if the text contains its name.
 type helper struct{ name, text string }
 
-// syntax is the form of statements, in fields that fmt fills.
+// syntax holds the formats of statements, for package fmt.
 type syntax struct {
 	define string // type, name, expression
 	loop   string // type, variable, from, to, step
 	unroll string // before a loop
-	always string // head of a loop without end
+	always string // head of an endless loop
 	local  string // type, name, length
 
 }
@@ -60,8 +61,8 @@ type syntax struct {
 // Symbol returns the name in the text of the kernel that is number i of those given to Print.
 func Symbol(i int, k *ir.Kernel) string { return fmt.Sprintf("k%d_%s", i, identifier(k.Name)) }
 
-// Print makes one text of kernels, whose names in it are given by Symbol. The text depends on the kernels alone. The error
-// joins, for each kernel that cannot be printed, the first reason.
+// Print returns one text with all kernels, under the names that Symbol returns. The text depends only on the kernels. The error
+// joins the first reason for each kernel that cannot be printed.
 func (d *Dialect) Print(kernels []*ir.Kernel) (string, error) {
 	var body strings.Builder
 	var errs []error
@@ -100,7 +101,7 @@ func (d *Dialect) prelude(text string) string {
 	return w.String()
 }
 
-// Dynamic returns the bytes of shared memory that a launch of k has to ask for, beyond what the text declares.
+// Dynamic returns the bytes of shared memory that a launch of k has to request, beyond the arrays that the text declares.
 func (d *Dialect) Dynamic(k *ir.Kernel) int {
 	if n := k.SharedBytes(); n > d.Static {
 		return n
@@ -108,7 +109,7 @@ func (d *Dialect) Dynamic(k *ir.Kernel) int {
 	return 0
 }
 
-// identifier makes a name of letters, digits and underscores of s.
+// identifier converts s to a name of letters, digits and underscores.
 func identifier(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {

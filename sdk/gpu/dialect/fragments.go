@@ -7,12 +7,12 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// fragmentType names the type of a fragment: frag_a_16_8_16. A language defines it among its helpers.
+// fragmentType returns the name of a fragment's type, as in frag_a_16_8_16. A language defines the type among its helpers.
 func fragmentType(f ir.Fragments) string {
 	return fmt.Sprintf("frag_%c_%d_%d_%d", 'a'+rune(f.Role), f.MMA.M, f.MMA.N, f.MMA.K)
 }
 
-// fragments prints what is done with fragments as calls of helpers, whose arguments are elements of fragment arrays.
+// fragments prints instructions on fragments as calls of helpers, whose arguments are elements of fragment arrays.
 func fragments(p *printer, in *ir.Inst) bool {
 	at := func(f int32, i int) string { return fmt.Sprintf("%s[%s]", p.frag(f), p.arg(in, i)) }
 	switch in.Op {

@@ -22,7 +22,7 @@ var all = []struct {
 	{CUDA, "cuda"}, {HIP, "hip"}, {Metal, "metal"}, {WGSL, "wgsl"},
 }
 
-// Every text stands in testdata and is read when it changes.
+// Every text is compared with testdata, so that a change is seen in review.
 func TestGolden(t *testing.T) {
 	for _, d := range all {
 		for _, s := range samples() {

@@ -5,9 +5,9 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// HIP is HIP C++ for hiprtc, for the CDNA (gfx9, subgroups of 64) and RDNA (gfx10 and later, subgroups of 32) architectures. The text is that
-// of CUDA C++ but for macros and helpers, so that NVRTC compiles it too, as a test without AMD's compiler. Its matrix fragments are
-// 16×16×16, by MFMA, WMMA, or mma.sync with NVRTC.
+// HIP is HIP C++ for hiprtc, for the CDNA (gfx9, subgroups of 64) and RDNA (gfx10 and later, subgroups of 32) architectures. Except for
+// macros and helpers, the text is the same as in CUDA C++, so that NVRTC compiles it too: a test that needs no AMD compiler. Its matrix
+// fragments are 16×16×16, by MFMA, WMMA, or mma.sync with NVRTC.
 var HIP = &Dialect{
 	Name:    "HIP",
 	Options: []string{"-std=c++17", "-ffp-contract=off"},
@@ -62,7 +62,7 @@ const hipHeader = `#ifdef __CUDACC_RTC__
 #endif
 `
 
-// hipHelpers are those of CUDA that have no PTX, and others.
+// hipHelpers are the helpers of CUDA that have no PTX, and HIP's own.
 var hipHelpers = append(pick(cudaHelpers, "Each<", "member_of", "bits_f32", "bits_f64", "u32_bits", "u64_bits", "bf16_f32", "max_f64", "min_f64", "atomic_f32", "atomic_f64", "atomic_part"), append([]helper{
 	{"CONSTANT", `
 #ifdef __CUDACC_RTC__
@@ -98,8 +98,8 @@ DEVICE f32 f64_odd(f64 x) {
 `},
 }, append(oddHelpers, hipFragments...)...)...)
 
-// hipFragments are fragments of 16×16×16. Of each architecture, macros say which element of a matrix lane l holds as its i-th: the rest
-// follows from them.
+// hipFragments are fragments of 16×16×16. For each architecture, macros say which element of a matrix lane l holds as its i-th; the
+// rest follows from them.
 var hipFragments = []helper{
 	{"frag_a_16_16_16", hipFragmentTypes},
 	{"frag_b_16_16_16", "\n"},
@@ -177,7 +177,7 @@ struct frag_b_16_16_16 { u16 x[B_LEN]; };
 struct frag_c_16_16_16 { f32 x[C_LEN]; };
 `
 
-// hipPack makes a factor of a result: each element comes from the lane that holds it.
+// hipPack returns a helper that turns a result into a factor: each element comes from the lane that holds it.
 func hipPack(t string) string {
 	return `
 DEVICE void frag_pack_` + t + `(frag_a_16_16_16& a, const frag_c_16_16_16* c) {

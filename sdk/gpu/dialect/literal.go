@@ -18,7 +18,7 @@ func decimal(f float64, bits int, suffix string) string {
 	return bracket(s + suffix)
 }
 
-// bracket puts brackets around what begins with a minus sign.
+// bracket puts brackets around a text that begins with a minus sign.
 func bracket(s string) string {
 	if s[0] == '-' {
 		return "(" + s + ")"
@@ -29,7 +29,8 @@ func bracket(s string) string {
 // finite reports whether f is neither infinite nor NaN.
 func finite(f float64) bool { return f-f == 0 }
 
-// cLiteral spells constants of languages like C; of floats that have no decimal number, by their bits in a form each.
+// cLiteral returns the spelling of constants in C-like languages. Floats without a decimal number are spelled by their bits, in
+// the given forms.
 func cLiteral(bits32, bits64, long string) func(t dtype.DType, bits uint64) string {
 	return func(t dtype.DType, bits uint64) string {
 		switch t {

@@ -39,7 +39,7 @@ var metalTypes = func() map[dtype.DType]string {
 	return t
 }()
 
-// metalMath are the functions of f32, the precise ones whatever the compiler's options are.
+// metalMath are the functions of f32: the precise ones, whatever the compiler's options.
 var metalMath = func() map[ir.Op]forms {
 	m := map[ir.Op]forms{}
 	for o, n := range cMath {
@@ -56,7 +56,7 @@ var metalMath = func() map[ir.Op]forms {
 	return m
 }()
 
-// exchange returns a form of values that subgroup functions take, and of those that travel as u32.
+// exchange returns forms for values that subgroup functions accept, and for values that are exchanged as u32.
 func exchange(form string) forms {
 	f := forms{dtype.F32: strings.ReplaceAll(form, "$v", "$a"), dtype.Bool: strings.ReplaceAll(form, "$v", "u32($a)") + " != 0u"}
 	for _, t := range []dtype.DType{dtype.I32, dtype.U32} {
@@ -139,7 +139,7 @@ DEVICE f32 bf16_f32(u16 x) { return as_type<f32>(u32(x) << 16); }
 `},
 }, append(oddHelpers, metalAtomics...)...)
 
-// oddHelpers round integers of 64 bits to odd, in any language like C.
+// oddHelpers round integers of 64 bits to odd, in any C-like language.
 var oddHelpers = []helper{
 	{"i64_odd", `
 DEVICE f32 u64_odd(u64 x);

@@ -38,7 +38,7 @@ func onProcessor(t *testing.T, name, text string) string {
 	return program
 }
 
-// The texts in Metal's language are C++ but for Metal's library: names, types and brackets are right.
+// The texts in Metal's language compile as C++ with a substitute for Metal's library: names, types and brackets are right.
 func TestMetalIsCPlusPlus(t *testing.T) {
 	kernels := largest(t, true)
 	for _, s := range samples() {
@@ -102,7 +102,7 @@ int main() {
 	}
 }
 
-// Quotients and roots that are wrong by two units are right once they are corrected, but for one in 100,000.
+// Quotients and roots that are wrong by two units are right once they are corrected, except one in 100,000.
 func TestCorrected(t *testing.T) {
 	for _, f := range []struct{ name, call, from, to, want string }{
 		{"quotient_f32", "quotient_f32(1.2345678f, x)", "max(x / y", "max(off(x / y)", "1.2345678f / x"},

@@ -13,17 +13,17 @@ import (
 type pointers struct {
 	// buffer and shared qualify the pointed-to type of a vector access: "" or an address space.
 	buffer, shared string
-	// vectors names the types of vectors of each type, without the length; smaller types are moved in words of u32.
+	// vectors holds the names of vector types by element type, without the length; smaller types are moved in words of u32.
 	vectors map[dtype.DType]string
-	// vector makes a vector: name, elements.
+	// vector is the format of a vector expression: name, elements.
 	vector string
-	// async: the language has asynchronous copies. Otherwise they are made at once.
+	// async: the language has asynchronous copies. Otherwise copies are synchronous.
 	async bool
 }
 
 var components = [4]string{"x", "y", "z", "w"}
 
-// element returns how an element of memory becomes a value.
+// element returns the expression that converts an element of memory to a value.
 func element(t dtype.DType, x string) string {
 	if t == dtype.Bool {
 		return x + " != 0"

@@ -6,7 +6,7 @@ import (
 )
 
 // portable are functions that WGSL lacks, in WGSL. Metal's language lacks some of them too: metal rewrites them. The errors that they
-// state are those of the formulas in f32 arithmetic that rounds correctly.
+// state hold for the formulas in correctly rounded f32 arithmetic.
 var portable = append(portableMath[:len(portableMath):len(portableMath)], []helper{
 	{"is_nan_f32", `
 fn is_nan_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
@@ -126,7 +126,7 @@ fn erf_f32(x: f32) -> f32 {
 }
 `},
 	// Below 1/2 from erf, beyond t·exp(-x²+p(t)) with t = 1/(1+x/2) (Press et al., Numerical Recipes, 6.2): a relative error of
-	// 1.2e-7 and what exp adds.
+	// 1.2e-7 plus the error of exp.
 	{"erfc_f32", `
 fn erfc_f32(x: f32) -> f32 {
 	if ((bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u) { return x; }
@@ -212,7 +212,7 @@ fn sinh_f32(x: f32) -> f32 {
 
 var signature = regexp.MustCompile(`fn (\w+)\(([^)]*)\) -> (\w+) \{`)
 
-// metal writes portable helpers in Metal's language, for the names given.
+// metal returns the portable helpers with these names in Metal's language.
 func metal(names ...string) []helper {
 	var out []helper
 	for _, h := range portable {

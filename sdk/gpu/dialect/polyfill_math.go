@@ -1,8 +1,8 @@
 package dialect
 
-// portableMath are the functions of f32 whose errors WGSL leaves large or open, in WGSL, made of sums, products, quotients, roots and fma. The
-// errors that they state are in units in the last place, in arithmetic that rounds correctly. Compilers may join products with the same
-// factor, and take apart what is to cancel; a maximum with what is never reached keeps them from it. Polynomials were fitted at
+// portableMath are the functions of f32 for which WGSL allows large or unspecified errors, written in WGSL with sums, products, quotients,
+// roots and fma. The errors that they state are in units in the last place, in correctly rounded arithmetic. Compilers may factor products
+// and reassociate terms that have to cancel; a maximum with a value that is never reached prevents that. Polynomials were fitted at
 // Chebyshev's nodes.
 var portableMath = []helper{
 	{"f32_bits", `

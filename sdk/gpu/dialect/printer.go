@@ -18,9 +18,9 @@ type printer struct {
 	depth int
 	// spelled is the text of each value: a name or a constant.
 	spelled []string
-	// plain says of each value whether it is made of positions and sizes alone, which do not overflow.
+	// plain says, by value, whether it is computed only from positions and sizes, which do not overflow.
 	plain []bool
-	// prefix begins the names of what is declared outside of the kernel's body.
+	// prefix begins the names of declarations outside of the kernel's body.
 	prefix string
 	// atomicBuffers and atomicShared are arrays that a dialect declares to be of atomics.
 	atomicBuffers, atomicShared map[int32]bool
@@ -39,7 +39,7 @@ func (p *printer) line(format string, args ...any) {
 	p.w.WriteByte('\n')
 }
 
-// typ spells a type; one that the language lacks is an error.
+// typ returns the name of a type; one that the language lacks is an error.
 func (p *printer) typ(t dtype.DType) string {
 	s, ok := p.d.types[t]
 	if !ok {
@@ -48,7 +48,7 @@ func (p *printer) typ(t dtype.DType) string {
 	return s
 }
 
-// Names of what a kernel declares.
+// Names of a kernel's declarations.
 func (p *printer) param(i int32) string { return p.prefix + p.field(i) }
 
 func (p *printer) field(i int32) string {
@@ -222,7 +222,7 @@ func (p *printer) expand(in *ir.Inst, form string) string {
 	return w.String()
 }
 
-// mark sets plain of an instruction's results: positions and sizes, and arithmetic of them.
+// mark sets plain for the results of an instruction: positions, sizes, and arithmetic on them.
 func (p *printer) mark(in *ir.Inst) {
 	if len(in.Out) != 1 || !in.Type.IsInt() {
 		return

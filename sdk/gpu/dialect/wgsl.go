@@ -11,14 +11,14 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// WGSL is WebGPU's language. It has no types of 64 bits. Elements of less than 32 bits lie in memory as elsewhere, several in a word; their
-// values are i32 or u32, floats of 16 bits as their bits. Buffers are bound to group 0 in their order, all for reading and writing, as a buffer that
-// is bound in both ways would be refused, and buffers of package gpu are parts of few; the scalars follow as one uniform of
-// words, one each, where a bool is a u32. Subgroup operations need the extension of that name.
+// WGSL is WebGPU's language. It has no types of 64 bits. Elements of less than 32 bits are packed in memory, several to a word, as in other
+// languages; their values are i32 or u32, and floats of 16 bits are kept as their bits. Buffers are bound to group 0 in order, all for
+// reading and writing: WebGPU refuses a buffer that is bound in both ways, and buffers of package gpu are parts of a few large ones. The
+// scalars follow as one uniform with one word each; a bool is a u32. Subgroup operations need the extension of that name.
 //
-// The language's own exp, log, sin and so on may have large errors: they are made of sums, products and quotients here (polyfill_math.go).
-// What else it leaves open stays open: quotients and roots may be wrong by a few units in the last place, fma may round twice, and
-// subnormal numbers may be flushed. NaN is seen by its bits, as comparisons may be folded.
+// The language's own exp, log, sin and so on may have large errors: here they are computed with sums, products and quotients
+// (polyfill_math.go). Other freedoms of the language remain: quotients and roots may be wrong by a few units in the last place, fma may
+// round twice, and subnormal numbers may be flushed. NaN is recognized by its bits, as comparisons may be folded.
 var WGSL = &Dialect{
 	Name:    "WGSL",
 	Threads: 256,
@@ -93,7 +93,7 @@ var wgslMath = map[ir.Op]string{
 	ir.Atan2: "atan2_f32", ir.Rem: "fmod_f32", ir.FMA: "fma",
 }
 
-// wgslFunctions returns their forms.
+// wgslFunctions returns the forms of the functions in wgslMath and others.
 func wgslFunctions() map[ir.Op]forms {
 	m := functions(wgslMath)
 	for o, f := range m {

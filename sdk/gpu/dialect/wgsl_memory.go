@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// wgslArrays returns which arrays of a kernel have to be of atomics: those that atomics change, and buffers that are written in
-// pieces of words.
+// wgslArrays returns the arrays of a kernel that have to be declared as atomics: arrays that atomics change, and buffers that are
+// written in parts of words.
 func wgslArrays(k *ir.Kernel) (buffers, shared map[int32]bool) {
 	buffers, shared = map[int32]bool{}, map[int32]bool{}
 	var walk func(list []ir.Inst)
@@ -103,7 +103,7 @@ func usesSubgroups(list []ir.Inst) bool {
 	return false
 }
 
-// wgslMemory prints what depends on how arrays are declared.
+// wgslMemory prints the instructions that depend on the declarations of arrays.
 func wgslMemory(p *printer, in *ir.Inst) bool {
 	if p.err != nil {
 		return true // a type that the language lacks

@@ -13,8 +13,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// TestWords: the samples as they are rewritten for memory of words stand in testdata in WGSL. What cannot be rewritten has f64, atomics of
-// 64 bits or the matrices and copies of other hardware.
+// TestWords compares the samples, rewritten for memory of words and printed in WGSL, with testdata. Samples that cannot be rewritten use
+// f64, atomics of 64 bits, or matrices and copies of other hardware.
 func TestWords(t *testing.T) {
 	target := template.Target{Words: true, Wide: 16, Align: 256}
 	refused := map[string]bool{}

@@ -14,16 +14,16 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// Options say what a driver is like. The zero value is one device like the "cuda" of Targets.
+// Options are the properties of a driver. The zero value is one device like the "cuda" of Targets.
 type Options struct {
 	Devices int             // 0 is one
 	Target  template.Target // the zero value is Targets()["cuda"]
 	Memory  int64           // bytes of a device; 0 is 1 GiB
 	Largest int64           // bytes of the largest buffer; 0 does not limit
 	Buffers int             // of a kernel; 0 does not limit
-	// Background makes queues work on goroutines of their own. Otherwise all is done when a call returns.
+	// Background makes queues work on goroutines of their own. Otherwise work is done when a call returns.
 	Background bool
-	// Lazy makes queues of Background do nothing until somebody waits for it or asks whether it is done.
+	// Lazy makes queues of Background do nothing until a caller waits for the work or asks whether it is done.
 	Lazy bool
 	// Races turns on the interpreter's detector of races.
 	Races bool
@@ -31,11 +31,11 @@ type Options struct {
 	Order   interp.Order
 	Seed    uint64
 	Workers int
-	// Late runs kernels as ir.Kernel.Late has them.
+	// Late runs kernels as rewritten by ir.Kernel.Late.
 	Late bool
-	// Run, if set, runs launches in the place of interp.Run.
+	// Run, if set, runs launches instead of interp.Run.
 	Run func(l ir.Launch, slots [][]byte, o interp.Options) error
-	// Launched, if set, is called before each launch; its error is that of the launch. Tests count or plant faults with it.
+	// Launched, if set, is called before each launch; an error fails the launch. Tests use it to count launches or plant faults.
 	Launched func(l ir.Launch) error
 }
 
@@ -114,7 +114,7 @@ type memory struct {
 
 func (m *memory) Bytes() int64 { return m.bytes }
 
-// poison is what memory begins with: as f32 a large negative number, as an index out of every range.
+// poison is the initial byte of memory: as f32 a large negative number, as an index out of every range.
 const poison = 0xfe
 
 func (d *device) Alloc(bytes int64) (gpu.Memory, error) {

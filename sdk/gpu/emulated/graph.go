@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/interp"
 )
 
-// graph replays steps, in the order that the driver's options ask for as far as dependencies allow.
+// graph replays steps in the order of the driver's options, as far as dependencies allow.
 type graph struct {
 	device *device
 	steps  []gpu.Step
@@ -72,7 +72,7 @@ func clone(s gpu.Step) gpu.Step {
 	return s
 }
 
-// schedule puts steps in order: each behind those that it is after, and of several that are ready the first, the last or any.
+// schedule orders steps: each after its dependencies, and of several that are ready the first, the last or a random one.
 func (d *device) schedule(steps []gpu.Step) []int {
 	random := rand.New(rand.NewPCG(d.o.Seed, 1))
 	var order []int
@@ -120,7 +120,7 @@ func (g *graph) Update(i int, s gpu.Step) error {
 	return nil
 }
 
-// same reports whether two calls have the same operands: what a library wrote of a call does not take others.
+// same reports whether two calls have the same operands: a graph cannot change the operands of a library call.
 func same(a, b *gpu.Call) bool {
 	return a.Candidate == b.Candidate && slices.Equal(a.Args, b.Args) && a.Workspace == b.Workspace
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// queue does what it is given in order, at once or on a goroutine. The first fault ends it: later work is not done, and events behind
-// the fault report it.
+// queue executes its work in order, at once or on a goroutine. The first fault ends it: later work is not done, and later events
+// report the fault.
 type queue struct {
 	device *device
 	mu     sync.Mutex
 	todo   []func() error
 	more   sync.Cond
 	closed bool
-	wanted bool // somebody waits for what is to be done
+	wanted bool // a caller waits for the work
 	err    error
 }
 
@@ -54,7 +54,7 @@ func (q *queue) work() {
 	}
 }
 
-// want has a lazy queue do what it was given so far.
+// want makes a lazy queue do its work so far.
 func (q *queue) want() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -69,7 +69,7 @@ func (q *queue) broken(err error) {
 	}
 }
 
-// do carries f out unless there was a fault, which it returns.
+// do runs f in order. After a fault it only returns the fault.
 func (q *queue) do(f func() error) error {
 	return q.always(func() error {
 		if q.fault() != nil {
@@ -85,7 +85,7 @@ func (q *queue) fault() error {
 	return q.err
 }
 
-// always carries f out after what came before.
+// always runs f in order, even after a fault.
 func (q *queue) always(f func() error) error {
 	if q.device.o.Background {
 		q.mu.Lock()
@@ -160,8 +160,8 @@ func (q *queue) Launch(l *gpu.Launch) error {
 	})
 }
 
-// apart returns an error if hardware that does not take it is given memory twice which the kernel writes. Where buffers end is not known:
-// only those that begin at the same place are found.
+// apart returns an error if a launch passes memory that the kernel writes by two parameters, on hardware that does not allow it. The ends
+// of buffers are not known: only buffers that begin at the same place are found.
 func apart(t template.Target, l ir.Launch, params []ir.Param) error {
 	if !t.Apart {
 		return nil
@@ -234,7 +234,7 @@ type event struct {
 
 func (q *queue) Record(timed bool) (gpu.Event, error) {
 	e := &event{q: q, done: make(chan struct{}), timed: timed}
-	_ = q.always(func() error { // a fault is the event's to report
+	_ = q.always(func() error { // the event reports a fault
 		err := q.fault()
 		e.mu.Lock()
 		e.at, e.err = time.Now(), err

@@ -27,7 +27,7 @@ func Targets() map[string]template.Target {
 	return map[string]template.Target{"cuda": cuda, "rocm": rocm, "metal": metal, "webgpu": web}
 }
 
-// limits returns what a target allows a kernel.
+// limits returns the limits of a target for kernels.
 func limits(t template.Target, o *Options) ir.Limits {
 	l := ir.Limits{Threads: t.Threads, Shared: t.Shared, Subgroup: t.Subgroup, Grid: t.Grid, Wide: t.Wide, Types: t.Types, Math: t.Math,
 		Atomics: t.Atomics, MMA: t.MMA, Bytes: o.Largest, Buffers: o.Buffers, Params: t.Params, Words: t.Words, Align: int64(t.Align)}

@@ -15,7 +15,7 @@ type floating interface {
 	float32 | float64
 }
 
-// arithmetic makes an elementwise operation ready. Threads that do not take part compute too, which nobody sees.
+// arithmetic compiles an elementwise operation. Inactive threads compute too; their results are not used.
 func (m *machine) arithmetic(in *ir.Inst) step {
 	switch m.k.Types[in.Args[0]] {
 	case dtype.I32:
@@ -109,7 +109,7 @@ func each2[T, R any](out []R, x, y []T, f func(x, y T) R) step {
 	}
 }
 
-// common returns the operations that integers and floats share. Those of most kernels have loops of their own.
+// common returns the operations that integers and floats share. The most frequent ones have loops of their own.
 func common[T integer | floating](m *machine, in *ir.Inst, x, y []T) step {
 	if in.Op >= ir.Eq && in.Op <= ir.Le {
 		return compare(m, in, x, y)
@@ -208,7 +208,7 @@ func (m *machine) booleans(in *ir.Inst) step {
 	return nil
 }
 
-// at calls f for the places where the instruction computes something that threads of a see: 0 for what is the same in all.
+// at calls f for each active thread, or, for an instruction whose result is the same in all threads, once with 0.
 func (m *machine) at(in *ir.Inst, f func(i int32)) step {
 	if m.uniform[in.Out[0]] {
 		return func(*active) { f(0) }

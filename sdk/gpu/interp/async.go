@@ -4,7 +4,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// async is the copies that are under way. They are carried out when their thread waits for them, the last moment that ir allows.
+// async holds the pending copies. They are executed when their thread waits for them, the last moment that ir allows.
 type async struct {
 	pending []pending
 	groups  []int // by thread: groups that it made
@@ -64,7 +64,7 @@ func (m *machine) begin(p pending) {
 	}
 }
 
-// touch tells the detector of races about element k of a copy: it reads and writes from its start to its end.
+// touch records element k of a copy in the race detector: a copy reads and writes from its start to its end.
 func (m *machine) touch(p pending, k int) {
 	if m.races != nil {
 		m.races.ofBuffer(p.in.Ref2).read(p.in, m.races.of(p.lane), int(p.from)+k)
@@ -72,7 +72,7 @@ func (m *machine) touch(p pending, k int) {
 	}
 }
 
-// wait carries out the copies of all groups of each thread but the newest n.
+// wait executes the copies of all groups of each thread except the newest n.
 func (m *machine) wait(a *active, n int) {
 	s := &m.async
 	waits := func(p pending) bool { return p.group < s.groups[p.lane]-n }

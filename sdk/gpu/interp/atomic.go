@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// numeric is the types that Go computes with.
+// numeric are the types that Go computes with.
 type numeric interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
@@ -44,7 +44,7 @@ func atomics[I integer](m *machine, in *ir.Inst) step {
 	return nil
 }
 
-// combine returns what an atomic leaves where x was.
+// combine returns the value with which an atomic replaces x.
 func combine[T numeric](o ir.Op, x, y T) T {
 	switch o {
 	case ir.AtomicMin:
@@ -55,7 +55,7 @@ func combine[T numeric](o ir.Op, x, y T) T {
 	return x + y
 }
 
-// exchange makes an atomic operation ready: threads in order, and blocks one at a time.
+// exchange compiles an atomic operation. Threads execute it in order, and blocks one at a time.
 func exchange[I integer, T comparable](m *machine, in *ir.Inst, f func(o ir.Op, x, y T) T) step {
 	idx, p, out, v := vector[I](m, in.Args[0]), placeOf[T](m, in), vector[T](m, in.Out[0]), vector[T](m, in.Args[1])
 	var swap []T

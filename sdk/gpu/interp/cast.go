@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// cast makes a conversion ready. It goes through the widest type of the operand's class, from which every type is reached with
-// one rounding: int64, uint64 or float64.
+// cast compiles a conversion. It goes through the widest type of the operand's class (int64, uint64 or float64), from which every
+// type is reached with one rounding.
 func (m *machine) cast(in *ir.Inst) step {
 	v := in.Args[0]
 	n := m.width(in.Out[0])
@@ -109,7 +109,7 @@ func fromFloat[S any](m *machine, in *ir.Inst, x []S, wide func(S) float64) step
 	return nil
 }
 
-// toInt truncates. What is out of range [lo, hi) gives a value that no hardware gives.
+// toInt truncates. A value out of range [lo, hi) becomes one that no hardware returns.
 func toInt[S any, R anyInt](m *machine, in *ir.Inst, x []S, wide func(S) float64, lo, hi float64) step {
 	odd := uint64(0x5a5a_5a5a_5a5a_5a5a)
 	return each(result[R](m, in), x, func(x S) R {

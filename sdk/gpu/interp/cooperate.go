@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// cooperate makes an instruction ready in which threads exchange values or wait for each other.
+// cooperate compiles an instruction in which threads exchange values or wait for each other.
 func (m *machine) cooperate(in *ir.Inst) step {
 	switch in.Op {
 	case ir.Barrier:

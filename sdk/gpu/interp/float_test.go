@@ -119,7 +119,7 @@ func TestFMA(t *testing.T) {
 			z[i] = float32(math.Ldexp(float64(p), 24+r.IntN(3)))
 		case 2:
 			z[i] = -p
-		case 3: // a tie but for the product's last digits
+		case 3: // a tie except for the product's last digits
 			x[i], y[i], z[i] = 1+float32(math.Ldexp(1, -12)), float32(math.Ldexp(1+math.Ldexp(1, -12), -24)), 1
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// fragments is an array of fragments of all subgroups of a block: whole matrices, row by row.
+// fragments holds an array of fragments for all subgroups of a block: whole matrices, row by row.
 type fragments struct {
 	ir.Fragments
 	rows, cols int
@@ -29,7 +29,7 @@ func (m *machine) clearFragments() {
 	}
 }
 
-// fragment makes an instruction on fragments ready. It runs once for each subgroup, which takes part as a whole.
+// fragment compiles an instruction on fragments. It runs once for each subgroup, all of whose threads are active.
 func (m *machine) fragment(in *ir.Inst) step {
 	var f func(lanes []int32)
 	switch in.Op {
@@ -61,7 +61,7 @@ func (m *machine) fragment(in *ir.Inst) step {
 	}
 }
 
-// same fails unless operand i is the same in all threads of a subgroup; it returns it if it is an integer.
+// same fails unless operand i is the same in all threads of a subgroup. It returns the operand if that is an integer.
 func (m *machine) same(in *ir.Inst, lanes []int32, i int) int64 {
 	var get func(int32) int64
 	if m.k.Types[in.Args[i]] == dtype.F32 {
@@ -175,7 +175,7 @@ func (m *machine) multiply(in *ir.Inst, lane int32) {
 	}
 }
 
-// pack rounds neighbouring Cs into the columns of an A.
+// pack rounds neighbouring C fragments into the columns of an A fragment.
 func (m *machine) pack(in *ir.Inst, lanes []int32) {
 	m.same(in, lanes, 0)
 	first := m.same(in, lanes, 1)
@@ -209,7 +209,7 @@ func rounded(t dtype.DType, v float32) float32 {
 	return math.Float32frombits(math.Float32bits(v) &^ 0x1fff)
 }
 
-// element makes access to one element of each thread's part of an accumulator ready.
+// element compiles an access to one element of each thread's part of an accumulator.
 func (m *machine) element(in *ir.Inst) func(lanes []int32) {
 	f := &m.frags[in.Ref]
 	var v []float32

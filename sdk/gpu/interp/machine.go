@@ -8,16 +8,16 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// active is the threads that take part in an instruction: those of lanes, in order; full says that it is all of the block.
+// active is the set of threads that execute an instruction: lanes, in order; full says that they are all threads of the block.
 type active struct {
 	full  bool
 	lanes []int32
 }
 
-// step is an instruction made ready. It panics with a *Fault.
+// step is a compiled instruction. It panics with a *Fault.
 type step func(a *active)
 
-// machine is a kernel made ready for one launch, with the state of one block. One goroutine uses it.
+// machine is a kernel compiled for one launch, with the state of one block. One goroutine uses it.
 type machine struct {
 	k    *ir.Kernel
 	l    ir.Launch
@@ -27,7 +27,7 @@ type machine struct {
 	lock *sync.Mutex
 
 	uniform []bool // by value: the same in all threads
-	spread  []bool // of those that are: some instruction wants it for each thread
+	spread  []bool // by uniform value: some instruction needs it for each thread
 	memory  []unsafe.Pointer
 	slots   [][]byte
 	buffers [][]byte // by parameter
@@ -49,13 +49,13 @@ type array struct {
 	len   int
 }
 
-// state is what became of an element.
+// state says whether and how an element was written.
 type state uint8
 
 const (
 	unwritten state = iota
 	written
-	copying // by an asynchronous copy that nobody waited for
+	copying // by an asynchronous copy without a wait
 )
 
 func newMachine(l ir.Launch, slots [][]byte, o Options, lock *sync.Mutex) (m *machine, err error) {
@@ -148,7 +148,7 @@ func (m *machine) fail(in *ir.Inst, lane int32, format string, args ...any) {
 	panic(&Fault{Kernel: m.k.Name, Block: m.index, Thread: int(lane), Inst: m.k.Line(in), Text: fmt.Sprintf(format, args...)})
 }
 
-// allocate finds which values are the same in all threads, and allocates memory for all.
+// allocate finds the values that are the same in all threads, and allocates memory for all values.
 func (m *machine) allocate() {
 	m.uniform = make([]bool, len(m.k.Types))
 	m.spread = make([]bool, len(m.k.Types))
@@ -203,7 +203,8 @@ func (m *machine) mark(body []ir.Inst) {
 	}
 }
 
-// vector returns the values of v: one for each thread, or one where it is the same in all and nobody wants it for each.
+// vector returns the values of v: one for each thread, or a single one if it is the same in all and no instruction needs it for
+// each.
 func vector[T any](m *machine, v ir.Value) []T {
 	n := m.n
 	if m.uniform[v] && !m.spread[v] {
@@ -230,7 +231,7 @@ func (m *machine) width(v ir.Value) int {
 	return m.n
 }
 
-// spreading copies the one element that f computes to all threads, where somebody wants it.
+// spreading returns f, followed by copying its one element to all threads if an instruction needs that.
 func (m *machine) spreading(v ir.Value, f step) step {
 	if f == nil || !m.uniform[v] || !m.spread[v] {
 		return f
@@ -260,7 +261,7 @@ func fill[T any](s []T) func() {
 	}
 }
 
-// put sets a value in all threads to bits, once and for all.
+// put sets a value that never changes to bits, in all threads.
 func (m *machine) put(v ir.Value, bits uint64) {
 	switch m.k.Types[v].Size() {
 	case 1:
@@ -275,7 +276,7 @@ func (m *machine) put(v ir.Value, bits uint64) {
 	m.filler(v)()
 }
 
-// compile makes a body ready.
+// compile compiles a body.
 func (m *machine) compile(body []ir.Inst) []step {
 	var code []step
 	for i := range body {
@@ -286,7 +287,7 @@ func (m *machine) compile(body []ir.Inst) []step {
 	return code
 }
 
-// inst makes an instruction ready; nil if it has nothing to do for a block.
+// inst compiles an instruction; nil if it has nothing to do for a block.
 func (m *machine) inst(in *ir.Inst) step {
 	switch op := in.Op; {
 	case op == ir.Const:
@@ -338,7 +339,7 @@ func (m *machine) inst(in *ir.Inst) step {
 	return m.need(in, nil)
 }
 
-// need returns s, which must be there.
+// need returns s, and fails if it is nil.
 func (m *machine) need(in *ir.Inst, s step) step {
 	if s == nil {
 		m.fail(in, -1, "there is no such operation on %v", in.Type)

@@ -9,7 +9,7 @@ type word interface {
 	uint8 | uint16 | uint32 | uint64
 }
 
-// access makes an instruction on memory ready: first by the type of its index, then by the size of its elements.
+// access compiles a memory instruction, by the type of its index and the size of its elements.
 func (m *machine) access(in *ir.Inst) step {
 	if in.Op == ir.LocalLoad || in.Op == ir.LocalStore {
 		return m.local(in)
@@ -44,16 +44,16 @@ func accessBy[I integer](m *machine, in *ir.Inst) step {
 	return nil
 }
 
-// place is where an instruction finds its elements.
+// place is the memory that an instruction accesses.
 type place[T any] struct {
 	data   []T
 	state  []state // by element, of shared arrays
 	shadow *cells
-	// skew is by how many elements data begins behind a multiple of 16 bytes.
+	// skew is the distance in elements from a multiple of 16 bytes to the beginning of data.
 	skew int64
 }
 
-// placeOf returns the memory that Ref of an instruction means.
+// placeOf returns the memory that Ref of an instruction names.
 func placeOf[T any](m *machine, in *ir.Inst) place[T] {
 	if in.Op == ir.SharedLoad || in.Op == ir.SharedStore || in.Op == ir.SharedAdd {
 		s := m.shared[in.Ref]
@@ -62,7 +62,7 @@ func placeOf[T any](m *machine, in *ir.Inst) place[T] {
 	return place[T]{data: elements[T](m.buffers[in.Ref]), shadow: m.races.ofBuffer(in.Ref), skew: m.l.Args[in.Ref].Offset / int64(in.Type.Size())}
 }
 
-// check fails for an index at which the instruction must not be carried out.
+// check fails for an index at which the instruction must not be executed.
 func check[I integer, T any](m *machine, in *ir.Inst, p *place[T], lane int32, i I, w int) {
 	at := int64(i)
 	if at < 0 || at > int64(len(p.data)-w) {
@@ -73,7 +73,7 @@ func check[I integer, T any](m *machine, in *ir.Inst, p *place[T], lane int32, i
 	}
 }
 
-// checkAll checks the indices of all threads that take part.
+// checkAll checks the indices of all active threads.
 func checkAll[I integer, T any](m *machine, in *ir.Inst, p *place[T], a *active, idx []I, w int) {
 	most, low, skew := int64(len(p.data)-w), int64(w-1), p.skew
 	if a.full {
@@ -166,7 +166,7 @@ func store[I integer, T word](m *machine, in *ir.Inst, p place[T], idx []I, v []
 	}
 }
 
-// elementwise calls f for each element of an access of all threads that take part.
+// elementwise calls f for each element that an active thread accesses.
 func elementwise[I integer](a *active, idx []I, w int, f func(lane int32, at int)) {
 	for _, i := range a.lanes {
 		x := int(idx[i])
@@ -176,7 +176,7 @@ func elementwise[I integer](a *active, idx []I, w int, f func(lane int32, at int
 	}
 }
 
-// local makes an access to a local array ready.
+// local compiles an access to a local array.
 func (m *machine) local(in *ir.Inst) step {
 	index := m.indices(in.Args[0])
 	switch in.Type.Size() {
@@ -284,7 +284,7 @@ func (m *machine) readable(in *ir.Inst, lane int32, s []state, at int) {
 	}
 }
 
-// writable marks an element of a shared array as written. It fails where a copy to it is under way.
+// writable marks an element of a shared array as written. It fails if a copy to it is pending.
 func (m *machine) writable(in *ir.Inst, lane int32, s []state, at int) {
 	if s[at] == copying {
 		m.fail(in, lane, "element %d is written before the copy to it was waited for", at)

@@ -59,7 +59,7 @@ func TestFragPack(t *testing.T) {
 	}
 }
 
-// Exp2Fast is Exp2 but for results that are no normal numbers.
+// Exp2Fast is Exp2, except for results that are not normal numbers.
 func TestExp2Fast(t *testing.T) {
 	b := ir.New("exp2", 4)
 	x, y := b.Buffer("x", dtype.F32, ir.Read), b.Buffer("y", dtype.F32, ir.Write)

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// races finds accesses of different threads to one element, not both reads nor both atomics, that no barrier puts in order.
+// races detects accesses of different threads to one element, not both reads nor both atomics, that no barrier orders.
 type races struct {
 	m          *machine
 	block      int32 // number of the block, from 1
@@ -18,11 +18,12 @@ type races struct {
 	collective int32
 }
 
-// event is an access. Threads from Kernel.Threads on stand for all threads of a subgroup that carry out an instruction together.
+// event is an access. Thread numbers from Kernel.Threads on stand for all threads of a subgroup that execute an instruction
+// together.
 type event struct{ block, thread, group, epoch, sub int32 }
 
-// cell is what is known of some bytes: the last write, and of the reads and atomics that are not over for everybody as many
-// as it takes to be in conflict with each access that is in conflict with one of them.
+// cell holds the accesses to some bytes: the last write, and a subset of the reads and atomics that some thread may still race
+// with. Any access that conflicts with one of all of them conflicts with one of the subset.
 type cell struct {
 	write         event
 	reads, atomic [2]event
@@ -99,7 +100,7 @@ func (r *races) of(thread int32) event {
 	return event{r.block, thread, group, r.epoch, r.sub[group]}
 }
 
-// together returns an access by all threads of a subgroup as one, which is in order with none of theirs.
+// together returns an access by all threads of a subgroup as one event, which is not ordered with any of their own.
 func (r *races) together(group int32) event {
 	r.collective++
 	return event{r.block, int32(r.m.n) + r.collective, group, r.epoch, r.sub[group]}
@@ -113,8 +114,8 @@ func (e event) before(now event) bool {
 	return e.block == now.block && (e.thread == now.thread || e.epoch != now.epoch || e.group == now.group && e.sub != now.sub)
 }
 
-// add keeps now in a set of events. Of three that are not in order, it keeps two of different blocks, else of different
-// subgroups: whatever is in conflict with the third one is in conflict with one of those.
+// add adds now to a set of events. Of three unordered events it keeps two of different blocks, else of different subgroups: any
+// access that conflicts with the third conflicts with one of those.
 func add(set *[2]event, now event) {
 	switch a, b := &set[0], &set[1]; {
 	case a.before(now):
@@ -174,7 +175,7 @@ func (c *cells) conflict(in *ir.Inst, at int, now event, other *event, what stri
 	}
 }
 
-// thread returns the thread of an event, -1 if it is not of one alone.
+// thread returns the thread of an event, -1 if it is of several.
 func (m *machine) thread(e event) int32 {
 	if int(e.thread) >= m.n {
 		return -1

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Order is the order in which blocks run. A correct kernel gives the same results in all of them, up to the order of atomics.
+// Order is the order in which blocks run. A correct kernel computes the same results in all of them, up to the order of atomics.
 type Order uint8
 
 // The orders of blocks.
@@ -20,18 +20,18 @@ const (
 	Shuffled // by Options.Seed
 )
 
-// Options say how a launch is run. The zero value is one goroutine, blocks forwards, no detector of races.
+// Options are settings of a run. The zero value is one goroutine, blocks forwards, no race detector.
 type Options struct {
 	Order Order
 	Seed  uint64
 	// Workers is the number of goroutines that run blocks; 0 is one. With more than one, atomics of different blocks come in any order.
 	Workers int
-	// Races reports accesses of different threads to the same element, one of them a write, that neither barrier nor atomic puts in
-	// order. It takes about a hundred bytes for each element of the slots and runs blocks one after the other.
+	// Races reports accesses of different threads to the same element, one of them a write, that neither barrier nor atomic orders.
+	// It takes about a hundred bytes for each element of the slots and runs blocks one after the other.
 	Races bool
 	// Subgroup is the size of subgroups for kernels that do not say it; 0 is 32.
 	Subgroup int
-	// Iterations is how often the body of a While may run at one time before it counts as endless; 0 is a million.
+	// Iterations is how often the body of a While may run before the loop counts as endless; 0 is a million.
 	Iterations int
 }
 
@@ -52,8 +52,8 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("kernel %s: block %v%s: %s: %s", f.Kernel, f.Block, who, f.Inst, f.Text)
 }
 
-// Run runs a launch on the memory of slots, which are as long as their buffers. A mistake of the kernel is a *Fault, after which the
-// contents of slots are not defined.
+// Run runs a launch on the memory of slots, which are as long as their buffers. An error of the kernel is a *Fault, after which the
+// contents of slots are undefined.
 func Run(l ir.Launch, slots [][]byte, o Options) error {
 	if o.Subgroup == 0 {
 		o.Subgroup = 32
@@ -105,7 +105,7 @@ func Run(l ir.Launch, slots [][]byte, o Options) error {
 	return parallel(l, slots, o, blocks, pick)
 }
 
-// members runs the launches that a batched one stands for, one after the other, in the order that is asked for.
+// members runs the launches that a batched one stands for, one after the other, in the order of o.
 func members(l ir.Launch, slots [][]byte, o Options) error {
 	if err := l.Kernel.Verify(); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 )
 
 // Batch returns one launch that stands for launches of the same kernel, which run in any order or at the same time. Arguments that are the
-// same in all of them stay one. Slots have one numbering. It returns false where the launches are not of one kernel, or have a grid
-// of more than one row.
+// same in all of them become one. All launches share one numbering of slots. It returns false where the launches are not of one kernel, or
+// have a grid of more than one row.
 func Batch(ls []Launch) (Launch, bool) {
 	if len(ls) == 0 || ls[0].Kernel.Members > 0 {
 		return Launch{}, false

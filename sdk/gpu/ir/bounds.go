@@ -56,7 +56,7 @@ func (c *checker) counts(in *Inst) {
 	}
 }
 
-// indices checks what an instruction needs to be inside of.
+// indices checks the indices of an instruction.
 func (c *checker) indices(in *Inst) {
 	switch in.Op {
 	case Load, Store, AtomicAdd, AtomicMin, AtomicMax, AtomicSwap:
@@ -136,7 +136,7 @@ func (c *checker) fixed(in *Inst, index Value) {
 	}
 }
 
-// static reports that v is made of constants and variables of unrolled loops.
+// static reports whether v is computed only from constants and variables of unrolled loops.
 func (c *checker) static(v Value) bool {
 	if c.statics[v] == 0 {
 		c.statics[v] = 2

@@ -6,18 +6,19 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// Builder makes a kernel. Its methods append instructions to the body that is open; a mistake in types or operands panics
-// with a *BuildError, as it is one of the template and not of its user. A Builder is used by one goroutine.
+// Builder makes a kernel. Its methods append instructions to the body that is open; an error in types or operands panics with a
+// *BuildError, because it is a bug of the template. A Builder is used by one goroutine.
 type Builder struct {
 	// Index is the type of indices: i32, or i64 for launches of more than 2^31-1 elements.
 	Index dtype.DType
 
 	k    *Kernel
 	body *[]Inst
-	// scopes is the open bodies, the outermost first: the values that may be used, and which of them pure instructions gave.
+	// scopes holds the open bodies, the outermost first: the values that may be used, and the pure instructions that defined
+	// them.
 	scopes []scope
-	defs   []Inst  // by value: what defined it
-	depth  []int32 // by value: the scope that it is of, as a serial number
+	defs   []Inst  // by value: its definition
+	depth  []int32 // by value: its scope, as a serial number
 	serial int32
 	done   bool
 }
@@ -27,7 +28,7 @@ type scope struct {
 	pure   map[key]Value
 }
 
-// BuildError is a mistake of a template.
+// BuildError is a bug of a template.
 type BuildError struct{ Kernel, Text string }
 
 func (e *BuildError) Error() string { return "kernel " + e.Kernel + ": " + e.Text }
@@ -48,7 +49,7 @@ func New(name string, threads int) *Builder {
 	return b
 }
 
-// Kernel ends the building and returns the kernel, without instructions that have no effect.
+// Kernel finishes the kernel and returns it, without instructions that have no effect.
 func (b *Builder) Kernel() *Kernel {
 	if !b.done {
 		b.k.tidy()
@@ -87,7 +88,7 @@ func (b *Builder) Fragments(name string, m MMA, r Role, n int) Frag {
 	return Frag(len(b.k.Frags) - 1)
 }
 
-// SetSubgroup says which size of subgroups the kernel is built for.
+// SetSubgroup sets the size of subgroups that the kernel is built for.
 func (b *Builder) SetSubgroup(n int) { b.k.Subgroup = n }
 
 // SetBlocks hints at how many blocks should fit on a multiprocessor.
@@ -132,7 +133,7 @@ func (b *Builder) visible(v Value) {
 	b.fail("value %%%d (%v) is used outside the body that defines it", v, b.defs[v].Op)
 }
 
-// emit appends an instruction with one result, unless a value that is there already is that result.
+// emit appends an instruction with one result, unless an equal value exists.
 func (b *Builder) emit(i Inst) Value {
 	for _, v := range i.Args {
 		b.visible(v)
@@ -159,7 +160,7 @@ func (b *Builder) emit(i Inst) Value {
 	return i.Out[0]
 }
 
-// forget takes the last value back.
+// forget removes the last value.
 func (b *Builder) forget() {
 	n := len(b.k.Types) - 1
 	b.k.Types, b.defs, b.depth = b.k.Types[:n], b.defs[:n], b.depth[:n]

@@ -2,7 +2,7 @@ package ir
 
 import "github.com/goburn/burn/core/dtype"
 
-// inside makes a body of what f builds. before is run first, in its scope.
+// inside returns the body that f builds. before runs first, in the body's scope.
 func (b *Builder) inside(before, f func()) []Inst {
 	var body []Inst
 	outer := b.body
@@ -73,7 +73,7 @@ func (b *Builder) IfElse(cond Value, then, otherwise func()) {
 	b.do(Inst{Op: If, Args: []Value{cond}, Body: b.inside(nothing, then), Else: b.inside(nothing, otherwise)})
 }
 
-// While runs body as long as cond returns a true value. What cond builds cannot be used in body.
+// While runs body as long as cond returns a true value. Values that cond builds cannot be used in body.
 func (b *Builder) While(cond func() Value, body func()) {
 	var c Value
 	head := b.inside(nothing, func() {
@@ -122,13 +122,13 @@ func (b *Builder) FragFill(f Frag, i, v Value) {
 	b.do(Inst{Op: FragFill, Ref: int32(f), Args: []Value{i, v}})
 }
 
-// FragLoad loads fragment i from a shared array: the matrix begins at offset, and its rows are stride elements apart; of a
-// matrix that lies there transposed, its columns are.
+// FragLoad loads fragment i from a shared array: the matrix begins at offset, and its rows are stride elements apart; of a matrix
+// that is stored transposed, its columns are.
 func (b *Builder) FragLoad(f Frag, i Value, m Mem, offset, stride Value, transposed bool) {
 	b.FragLoadWide(f, i, 1, m, offset, stride, transposed)
 }
 
-// FragLoadWide loads n neighbouring fragments from i on, 1 or 2, that lie side by side in the array as their columns do.
+// FragLoadWide loads n neighbouring fragments from i on, 1 or 2, which are side by side in the array along their columns.
 func (b *Builder) FragLoadWide(f Frag, i Value, n int, m Mem, offset, stride Value, transposed bool) {
 	in := Inst{Op: FragLoad, Ref: int32(f), Ref2: int32(m), Width: int32(n), Args: []Value{i, offset, stride}}
 	if transposed {

@@ -10,7 +10,7 @@ func (b *Builder) LoadWide(p Buf, i Value, n int) []Value {
 	return b.wide(Inst{Op: Load, Type: b.k.Params[p].Type, Ref: int32(p), Width: int32(n), Args: []Value{i}})
 }
 
-// Store puts values into neighbouring elements of a buffer from i on, which is a multiple of their number.
+// Store stores values in neighbouring elements of a buffer from i on, which is a multiple of their number.
 func (b *Builder) Store(p Buf, i Value, v ...Value) {
 	b.put(Store, int32(p), b.k.Params[p].Type, i, v)
 }
@@ -23,7 +23,7 @@ func (b *Builder) SharedLoadWide(m Mem, i Value, n int) []Value {
 	return b.wide(Inst{Op: SharedLoad, Type: b.k.Shared[m].Type, Ref: int32(m), Width: int32(n), Args: []Value{i}})
 }
 
-// SharedStore puts values into neighbouring elements of a shared array from i on, which is a multiple of their number.
+// SharedStore stores values in neighbouring elements of a shared array from i on, which is a multiple of their number.
 func (b *Builder) SharedStore(m Mem, i Value, v ...Value) {
 	b.put(SharedStore, int32(m), b.k.Shared[m].Type, i, v)
 }
@@ -57,17 +57,17 @@ func (b *Builder) At(l Var) Value { return b.Get(l, b.Int(0)) }
 // Put puts v into element 0 of a local array.
 func (b *Builder) Put(l Var, v Value) { b.Set(l, b.Int(0), v) }
 
-// Atomic is AtomicAdd, AtomicMin or AtomicMax of v with element i of a buffer; the result is what was there.
+// Atomic applies AtomicAdd, AtomicMin or AtomicMax of v to element i of a buffer and returns the element's old value.
 func (b *Builder) Atomic(o Op, p Buf, i, v Value) Value {
 	return b.emit(Inst{Op: o, Type: b.k.Params[p].Type, Ref: int32(p), Args: []Value{i, v}})
 }
 
-// AtomicSwap puts v into element i of a buffer if expected is there; the result is what was there.
+// AtomicSwap stores v in element i of a buffer if the element equals expected, and returns its old value.
 func (b *Builder) AtomicSwap(p Buf, i, expected, v Value) Value {
 	return b.emit(Inst{Op: AtomicSwap, Type: b.k.Params[p].Type, Ref: int32(p), Args: []Value{i, expected, v}})
 }
 
-// SharedAdd adds v to element i of a shared array, atomically; the result is what was there.
+// SharedAdd atomically adds v to element i of a shared array, and returns its old value.
 func (b *Builder) SharedAdd(m Mem, i, v Value) Value {
 	return b.emit(Inst{Op: SharedAdd, Type: b.k.Shared[m].Type, Ref: int32(m), Args: []Value{i, v}})
 }
@@ -80,5 +80,5 @@ func (b *Builder) AsyncCopy(m Mem, to Value, p Buf, from Value, n int) {
 // AsyncCommit makes a group of the copies since the last one.
 func (b *Builder) AsyncCommit() { b.do(Inst{Op: AsyncCommit}) }
 
-// AsyncWait waits until at most n groups of this thread are under way.
+// AsyncWait waits until at most n groups of this thread are pending.
 func (b *Builder) AsyncWait(n int) { b.do(Inst{Op: AsyncWait, Imm: uint64(n)}) }

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// Limits is what hardware allows. What is zero does not limit.
+// Limits are the limits of hardware. A limit of zero does not apply.
 type Limits struct {
 	Threads  int // of a block
 	Shared   int // bytes of shared memory of a block
@@ -16,15 +16,16 @@ type Limits struct {
 	Params   int   // bytes of the parameters of a kernel
 	Bytes    int64 // of a buffer
 	Wide     int   // bytes of an access
-	// Types is what may be loaded and stored, Math what may be computed with besides bool, Atomics what atomics may change.
+	// Types may be loaded and stored, Math may be computed with besides bool, and atomics may change Atomics.
 	Types, Math, Atomics dtype.Set
 	MMA                  []MMA // if any is listed
-	// Words says that memory, shared memory too, is words of 32 bits, and Align of how many bytes offsets of buffers are multiples.
+	// Words says that memory, including shared memory, consists of words of 32 bits. Align is the alignment of offsets of buffers
+	// in bytes.
 	Words bool
 	Align int64
 }
 
-// CheckError is a mistake in a kernel, or something that Check could not prove.
+// CheckError is an error in a kernel, or a property that Check could not prove.
 type CheckError struct {
 	Kernel string
 	Inst   string // the instruction as Kernel.Line prints it; "" if it is none
@@ -38,19 +39,19 @@ func (e *CheckError) Error() string {
 	return "kernel " + e.Kernel + ": " + e.Inst + ": " + e.Text
 }
 
-// Check proves that a launch is in order, with buffers the bytes of each slot: values are defined once and before they are used, types
-// fit, indices are inside their arrays and wide accesses are aligned, no index comes from signed arithmetic that may
-// overflow, barriers and waits are in control flow that is the same for the block, and subgroup operations in flow that is the same
-// for the subgroup, and the launch keeps to the limits. What it cannot prove is a *CheckError, as are mistakes.
+// Check proves that a launch is valid, with buffers the bytes of each slot: values are defined once and before they are used, types
+// fit, indices are inside their arrays and wide accesses are aligned, no index comes from signed arithmetic that may overflow,
+// barriers and waits are in control flow that is the same for the block, and subgroup operations in flow that is the same for the
+// subgroup, and the launch keeps to the limits. A property that it cannot prove is a *CheckError, as are errors.
 //
 // Indices are proved by intervals and residues, with the arguments of this launch: conditions narrow them (If and Select; Lt, Le, Eq, Ne
-// and And, Or, Not of them), also backwards through sums, products and quotients with constants. Nothing is known of values that come
-// from memory, so that indices made of them have to be clamped or guarded.
+// and And, Or, Not of them), also backwards through sums, products and quotients with constants. Nothing is known of values from memory,
+// so indices computed from them have to be clamped or guarded.
 //
-// Results of divisions by zero, shifts too far and casts out of range are left to interpretation.
+// Check does not cover divisions by zero, shifts too far and casts out of range; the interpreter reports them.
 //
-// A batched launch is in order if each of the launches that it stands for is. That these do not touch what others of them write is left
-// to whoever made it.
+// A batched launch is valid if each of the launches that it stands for is. The caller has to ensure that none of these accesses memory
+// that another one writes.
 func Check(l Launch, buffers []int64, limits Limits) (err error) {
 	if l.Kernel.Members > 0 {
 		return checkBatch(l, buffers, limits)
@@ -90,8 +91,8 @@ func (c *checker) fail(in *Inst, format string, args ...any) {
 
 func above[T int | int64](n, limit T) bool { return limit > 0 && n > limit }
 
-// Verify reports what is wrong with a kernel as such: its declarations, types, and that values are defined once and before they are
-// used. It is a *CheckError. Package interp runs what passes.
+// Verify checks a kernel by itself: its declarations, types, and that values are defined once and before they are used. Errors are
+// *CheckError. Package interp runs kernels that pass.
 func (k *Kernel) Verify() (err error) {
 	c := &checker{k: k}
 	defer caught(&err)
@@ -110,7 +111,7 @@ func caught(err *error) {
 	}
 }
 
-// declarations checks what a kernel says before its instructions.
+// declarations checks the declarations of a kernel.
 func (c *checker) declarations() {
 	k := c.k
 	if k.Threads < 1 || k.Threads > 1<<16 || k.Subgroup < 0 || k.Subgroup&(k.Subgroup-1) != 0 {
@@ -161,7 +162,7 @@ func (c *checker) launch() {
 	}
 }
 
-// words demands that all that lies in memory is words.
+// words demands that memory is accessed in words.
 func (c *checker) words() {
 	for _, p := range c.k.Params {
 		if p.IsBuffer() && p.Type.Size() != 4 {
@@ -193,7 +194,7 @@ func (c *checker) fragments(f Fragments) {
 	}
 }
 
-// arguments checks the arguments of the launch and where they are.
+// arguments checks the arguments of the launch and their places.
 func (c *checker) arguments() {
 	k, lim := c.k, c.limits
 	if len(c.l.Args) != len(k.Params) {
@@ -225,7 +226,7 @@ func (c *checker) arguments() {
 	c.aliases()
 }
 
-// aliases checks that what begins where a written buffer does is Aliased, as it has to be where several are written.
+// aliases checks that a buffer that begins at the place of a written buffer is Aliased, as is required if several are written.
 func (c *checker) aliases() {
 	var written []int
 	for i, p := range c.k.Params {
@@ -342,7 +343,7 @@ func defines(body []Inst, d *Inst) bool {
 	return false
 }
 
-// proper checks the types of an instruction whose values are known to be there.
+// proper checks the types of an instruction whose values are known to exist.
 func (c *checker) proper(in *Inst) {
 	if text := c.k.wrong(in); text != "" {
 		c.fail(in, "%s", text)

@@ -345,7 +345,7 @@ func TestCheckFragments(t *testing.T) {
 	type kit struct {
 		*bench
 		a, b, c ir.Frag
-		m       ir.Mem // 32 rows of 24, of which 16 are used
+		m       ir.Mem // 32 rows of 24, 16 of them used
 	}
 	for _, c := range []struct {
 		name  string

@@ -21,8 +21,8 @@ func canonical(t dtype.DType, bits uint64) uint64 {
 	}
 }
 
-// calculate returns op of constants x and y (y of unary operations is not looked at), which have type t. ok is false where the
-// result is not exact in integers, or not the same on all hardware.
+// calculate applies op to constants x and y of type t; unary operations ignore y. ok is false where the result is not exact in
+// integers, or not the same on all hardware.
 func calculate(op Op, t dtype.DType, x, y uint64) (r uint64, ok bool) {
 	switch t.Class() {
 	case dtype.Signed:
@@ -192,8 +192,8 @@ func calculateBool(op Op, x, y uint64) (uint64, bool) {
 	return 0, false
 }
 
-// calculateFloat is for f32 and f64: one operation in float64, rounded to float32 by the caller, is correctly rounded
-// (Figueroa, "When is double rounding innocuous?", 1995). A comparison gives 0 or 1 and compared.
+// calculateFloat is for f32 and f64: one operation in float64, rounded to float32 by the caller, is correctly rounded (Figueroa,
+// "When is double rounding innocuous?", 1995). A comparison returns 0 or 1, and true for compared.
 func calculateFloat(op Op, x, y float64) (r float64, compared, ok bool) {
 	switch op {
 	case Add:

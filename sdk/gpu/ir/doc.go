@@ -1,9 +1,9 @@
 // Package ir is the language in which GPU kernels are written once for all GPUs: some 60 typed scalar operations with
 // structured control flow, memory shared by a block, subgroup operations, matrix fragments and asynchronous copies.
 //
-// It stands between the templates, which build kernels from rows of the op table, and the dialects, which print them as
-// CUDA C++, HIP, MSL or WGSL. A kernel is checked (Check) before any text is made of it, and package interp runs it
-// without a GPU. The package knows no op of the table, no hardware and no text but its own String.
+// Templates build kernels, and dialects print them as CUDA C++, HIP, MSL or WGSL. A kernel is checked (Check) before it is
+// printed, and package interp runs it without a GPU. The package must not know any op of the table, any hardware, or any text
+// except its own String.
 //
 // # Execution
 //
@@ -13,9 +13,9 @@
 //
 // # Values
 //
-// A value is defined once and used in the instructions behind it in the same body or in bodies inside it. What changes
-// is kept in local arrays, of which each thread has its own; they become registers, so their indices must be known when
-// the kernel is compiled: constants and variables of unrolled loops.
+// A value is defined once and used in later instructions of the same body or of bodies inside it. Variables are kept in local
+// arrays. Each thread has its own; they become registers, so their indices must be known when the kernel is compiled: constants
+// and variables of unrolled loops.
 //
 // # Types
 //

@@ -1,6 +1,6 @@
 package ir
 
-// vary says among which threads a value may differ.
+// vary is the set of threads among which a value may differ.
 type vary uint8
 
 const (
@@ -9,7 +9,7 @@ const (
 	each
 )
 
-// flowing checks that what threads do together is reached by them together.
+// flowing checks that threads reach collective operations together.
 type flowing struct {
 	*checker
 	vary []vary
@@ -20,7 +20,7 @@ type flowing struct {
 	grown  bool   // an entry of locals rose
 }
 
-// flow finds what differs among threads, until nothing changes, and then checks.
+// flow finds the values that differ among threads, until nothing changes, and then checks.
 func (c *checker) flow() {
 	n := len(c.k.Types)
 	f := &flowing{checker: c, vary: make([]vary, n), lanes: make([]bool, n), u: make([]span, n), locals: make([]vary, len(c.k.Locals))}
@@ -32,7 +32,7 @@ func (c *checker) flow() {
 	f.body(c.k.Body, same, true)
 }
 
-// body goes through a body that is reached by threads as control says.
+// body analyses a body; control says which threads reach it together.
 func (f *flowing) body(body []Inst, control vary, final bool) {
 	if len(body) > 0 && f.dead[&body[0]] {
 		return
@@ -71,7 +71,7 @@ func (f *flowing) raise(local int32, v vary) {
 	}
 }
 
-// while repeats the analysis of Head and Body until their locals are stable, as what Body stores is loaded by Head.
+// while repeats the analysis of Head and Body until their locals are stable, as Head loads values that Body stores.
 func (f *flowing) while(in *Inst, control vary, final bool) {
 	f.body(in.Head, control, false)
 	inner := max(control, f.vary[in.Args[0]])
@@ -106,7 +106,7 @@ func (f *flowing) collective(in *Inst, control vary) {
 	}
 }
 
-// result sets what the results of an instruction without bodies differ among.
+// result sets vary of the results of an instruction without bodies.
 func (f *flowing) result(in *Inst) {
 	v := same
 	for _, a := range in.Args {
@@ -146,7 +146,7 @@ func (f *flowing) result(in *Inst) {
 	}
 }
 
-// readOnly reports that no parameter that is written shares the memory of a buffer.
+// readOnly reports whether no written parameter shares the memory of a buffer.
 func (f *flowing) readOnly(ref int32) bool {
 	for i, p := range f.k.Params {
 		if p.IsBuffer() && p.Access&(Write|Atomic) != 0 && f.l.Args[i].Slot == f.l.Args[ref].Slot {
@@ -208,7 +208,7 @@ func (f *flowing) arithmetic(in *Inst) vary {
 	return each
 }
 
-// offset notes that the result is x plus or minus y, which is the same in the subgroup.
+// offset records that the result is x plus or minus y, which is the same in the subgroup.
 func (f *flowing) offset(in *Inst, x, y Value) {
 	s, ok := addSpans(f.u[x], f.ranges.of(y))
 	if in.Op == Sub {
@@ -217,7 +217,7 @@ func (f *flowing) offset(in *Inst, x, y Value) {
 	f.lanes[in.Out[0]], f.u[in.Out[0]] = ok, s
 }
 
-// counter sets what the variable of a loop differs among.
+// counter sets vary of a loop variable.
 func (f *flowing) counter(in *Inst) {
 	v, lo := in.Out[0], in.Args[0]
 	f.vary[v] = f.vary[lo]
@@ -230,7 +230,7 @@ func (f *flowing) counter(in *Inst) {
 	}
 }
 
-// trips says among which threads the number of turns of a loop differs.
+// trips returns vary of the number of iterations of a loop.
 func (f *flowing) trips(in *Inst) vary {
 	x, y, by := in.Args[0], in.Args[1], int64(in.Imm)
 	v := max(f.vary[x], f.vary[y])

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// key is what two pure instructions have in common that compute the same.
+// key identifies a pure instruction: two with equal keys compute the same value.
 type key struct {
 	op   Op
 	t    dtype.DType
@@ -21,7 +21,7 @@ func keyOf(in *Inst) key {
 	return k
 }
 
-// pure reports whether the result of an operation depends on its operands alone.
+// pure reports whether the result of an operation depends only on its operands.
 func pure(o Op) bool {
 	return o >= Const && o <= Blocks || o >= Add && o <= Exp2Fast || o == Lane || o == PopCount
 }
@@ -32,7 +32,7 @@ func (b *Builder) constant(v Value) (uint64, bool) {
 	return d.Imm, d.Op == Const
 }
 
-// is reports whether v is the constant of an integer type, or of bool, that is n.
+// is reports whether v is the constant n of an integer type or bool.
 func (b *Builder) is(v Value, n uint64) bool {
 	c, ok := b.constant(v)
 	return ok && !b.TypeOf(v).IsFloat() && c == canonical(b.TypeOf(v), n)
@@ -44,7 +44,7 @@ func (b *Builder) isFloat(v Value, f float64) bool {
 	return ok && b.TypeOf(v).IsFloat() && c == bitsOf(b.TypeOf(v), f)
 }
 
-// fold returns a value that is what in would compute, if that needs no new operation but a constant.
+// fold returns a value equal to the result of in, if that needs no new operation except a constant.
 func (b *Builder) fold(in *Inst) (Value, bool) {
 	if len(in.Args) == 0 {
 		return 0, false

@@ -2,15 +2,15 @@ package ir
 
 import "github.com/goburn/burn/core/dtype"
 
-// Value names a value of a kernel. 0 is none.
+// Value is the number of a value in a kernel. 0 is none.
 type Value int32
 
-// Kernel is a function that runs on every thread of a grid. It is not changed once built, and may be used by several goroutines.
+// Kernel is a function that runs on every thread of a grid. It is immutable once built, and may be used by several goroutines.
 type Kernel struct {
 	Name    string
 	Threads int // of a block
-	// Members is how many launches a launch of the kernel stands for, which differ in the arguments of parameters with Each set; 0 is
-	// one. Block and Blocks count within the member that the block belongs to. See Batch.
+	// Members is how many launches one launch of the kernel stands for. They differ in the arguments of parameters with Each set; 0
+	// is one. Block and Blocks count within the member that the block belongs to. See Batch.
 	Members int
 	// Blocks is how many blocks should fit on one multiprocessor at a time, a hint to the compiler; 0 gives none.
 	Blocks int
@@ -25,14 +25,14 @@ type Kernel struct {
 	Types []dtype.DType
 }
 
-// Access is what a kernel does with a buffer.
+// Access says how a kernel accesses a buffer.
 type Access uint8
 
 // Kinds of access.
 const (
 	Read Access = 1 << iota
 	Write
-	Atomic // by atomics; what is read and written otherwise has Read and Write too
+	Atomic // by atomics; a buffer that is also accessed otherwise has Read and Write too
 )
 
 // Param is a parameter: a buffer of elements, or a scalar where Access is 0.
@@ -42,9 +42,9 @@ type Param struct {
 	Access Access
 	// Each says that each member of a batched kernel has an argument of its own.
 	Each bool
-	// Aliased says that a launch may give a buffer that is only read the memory of one that is written. Nothing else may be given
-	// memory that the kernel writes by another parameter, except that a kernel which writes one buffer alone may read each element of it
-	// by another parameter too, in the thread that writes it, for the value that is written there.
+	// Aliased says that a launch may pass the memory of a written buffer for this buffer, which is only read. No other parameter may get
+	// memory that the kernel writes by another parameter, with one exception: a kernel that writes only one buffer may read each of its
+	// elements by another parameter too, in the thread that writes the element, to compute the value that is written there.
 	Aliased bool
 }
 
@@ -100,14 +100,14 @@ func (f Fragments) Elements(subgroup int) int {
 }
 
 // Accumulator returns the place in C of element e of a thread's part, as FragGet and FragSet number them. For subgroups of 32 and
-// m16n8 it is that of PTX: row lane/4 + 8·(e/2), column 2·(lane%4) + e%2. Further rows and then columns of 8 follow.
+// m16n8 it is the layout of PTX: row lane/4 + 8·(e/2), column 2·(lane%4) + e%2. Further rows and then columns of 8 follow.
 func (m MMA) Accumulator(subgroup, lane, e int) (row, col int) {
 	high := subgroup / 4
 	times := max(m.M/high, 1)
 	return lane/4 + high*(e/2%times), lane%4*2 + e%2 + 8*(e/2/times)
 }
 
-// Inst is an instruction; which fields mean something is said at its Op.
+// Inst is an instruction. Its Op says which fields it uses.
 type Inst struct {
 	Op     Op
 	Type   dtype.DType
@@ -134,19 +134,19 @@ type Launch struct {
 
 // Arg is the argument of a parameter.
 type Arg struct {
-	// Slot and Offset, for a buffer: which memory, in the numbering of whoever made the launch, and the first byte.
+	// Slot and Offset, for a buffer: the memory, in the numbering of the launch's maker, and the first byte.
 	Slot   int
 	Offset int64
 	// Bits of a scalar, in the type of the parameter, sign or zero extended; floats as their IEEE bits.
 	Bits uint64
 }
 
-// Work is launches in order that compute one thing together. Its slots are the operands, the results, and then temporaries.
+// Work is a sequence of launches that together compute one result. Its slots are the operands, the results, and then temporaries.
 type Work struct {
 	Launches []Launch
-	// Temps is the bytes of each temporary.
+	// Temps holds the size of each temporary in bytes.
 	Temps []int64
 	// Fault says that the first temporary is one u32, which is 0 before: a launch sets it to 1 where it reads an index that lies
-	// outside its dimension, which is core.ErrIndex. No memory is accessed by such an index; the results mean nothing then.
+	// outside its dimension, which is core.ErrIndex. No memory is accessed by such an index; the results are then meaningless.
 	Fault bool
 }

@@ -1,8 +1,8 @@
 package ir
 
-// Late returns the kernel with every load of a buffer that is only read, and everything that is computed of loads, moved down to where it is
-// needed first. A compiler may do so: nothing else writes such a buffer while the kernel runs, unless the parameter is Aliased. A kernel
-// that runs otherwise when it is late was given memory that it also writes.
+// Late returns the kernel with every load of a read-only buffer, and everything computed from loads, moved down to its first use. A
+// compiler may do so: nothing else writes such a buffer while the kernel runs, unless the parameter is Aliased. A kernel that
+// computes something else when it is late got memory that it also writes.
 func (k *Kernel) Late() *Kernel {
 	late := *k
 	late.Body = (&delay{k: k}).body(k.Body, nil)
@@ -21,7 +21,7 @@ func (d *delay) moves(in *Inst) bool {
 	return pure(in.Op)
 }
 
-// body moves the instructions of one body; behind it the values of after are needed.
+// body moves the instructions of one body. The values of after are needed after it.
 func (d *delay) body(list []Inst, after []Value) []Inst {
 	from := map[Value]int{} // where a value is defined that was not needed yet
 	for i := range list {

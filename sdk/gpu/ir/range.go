@@ -6,22 +6,22 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// ranges finds spans of values in one launch. A value has one definition, so its span follows from those of the operands; what
-// the conditions around an instruction say narrows spans further, backwards through the operations that made them.
+// ranges finds spans of values in one launch. A value has one definition, so its span follows from those of the operands; the
+// conditions around an instruction narrow spans further, backwards through the operations that defined the values.
 type ranges struct {
 	k      *Kernel
 	l      Launch
 	sub    int
 	defs   []*Inst
-	facts  []span // by value: what conditions say, valid where known
+	facts  []span // by value: facts from conditions, valid where known
 	known  []bool
 	undo   []saved
 	memo   []span
 	stamp  []int // by value: the level at which memo was made
 	level  int
 	levels int // made so far
-	inside int // selects that are being looked into
-	looks  int // how many looks into selects and facts are left for this question
+	inside int // selects under analysis
+	looks  int // how many steps into selects and facts are left for this query
 }
 
 type saved struct {
@@ -40,19 +40,19 @@ func newRanges(k *Kernel, l Launch, defs []*Inst) *ranges {
 	return r
 }
 
-// fresh forgets spans that were computed.
+// fresh clears the computed spans.
 func (r *ranges) fresh() {
 	r.levels++
 	r.level = r.levels
 }
 
-// under runs f with what it says when cond is truth, and reports whether that is possible at all.
+// under runs f with the facts that follow from cond being truth, and reports whether that is possible at all.
 func (r *ranges) under(cond Value, truth bool, f func()) bool {
 	if r.inside == 0 {
 		r.looks = 1 << 12
 	}
 	mark, level := len(r.undo), r.level
-	possible := r.assume(cond, truth, 0) && r.assume(cond, truth, 0) // what the second half says helps the first
+	possible := r.assume(cond, truth, 0) && r.assume(cond, truth, 0) // facts of the second half help the first
 	if possible {
 		f()
 	}
@@ -64,20 +64,20 @@ func (r *ranges) under(cond Value, truth bool, f func()) bool {
 	return possible
 }
 
-// look reports whether there is time for another look; kernels that take more lose precision, not soundness.
+// look reports whether another step of analysis is within the budget; kernels that need more lose precision, not soundness.
 func (r *ranges) look() bool {
 	r.looks--
 	return r.looks > 0
 }
 
-// set keeps a fact about v.
+// set stores a fact about v.
 func (r *ranges) set(v Value, s span) {
 	r.undo = append(r.undo, saved{v, r.facts[v], r.known[v]})
 	r.facts[v], r.known[v] = s, true
 	r.fresh()
 }
 
-// assume narrows what follows from cond being truth; false if it cannot be.
+// assume narrows spans by cond being truth. It returns false if that is impossible.
 func (r *ranges) assume(cond Value, truth bool, depth int) bool {
 	if s := r.of(cond); s.constant() && (s.lo != 0) != truth {
 		return false
@@ -164,7 +164,8 @@ func (r *ranges) differs(v Value, c span) bool {
 	return true
 }
 
-// bound narrows v to [lo, hi], where the greatest and the least int64 stand for no bound, and what made v along with it.
+// bound narrows v to [lo, hi], where the greatest and the least int64 stand for no bound, and the operands of v's definition
+// along with it.
 func (r *ranges) bound(v Value, lo, hi int64, depth int) bool {
 	old := r.of(v)
 	s := old.meet(lo, hi)
@@ -235,7 +236,7 @@ func (r *ranges) keeps(a span, from, to dtype.DType, s span) bool {
 	if full := fullSpan(to); a.lo >= full.lo && (full.open || a.hi <= full.hi && !a.open) {
 		return true
 	}
-	// A negative number becomes a great unsigned one, which s does not have.
+	// A negative number becomes a large unsigned one, which is not in s.
 	return from.Class() == dtype.Signed && to.Class() == dtype.Unsigned && to.Size() >= from.Size() && s.hi <= int64(greatestOf(from))
 }
 

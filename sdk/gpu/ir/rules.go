@@ -14,8 +14,8 @@ var (
 	wholeBits = integers | dtype.Bools
 )
 
-// wrong returns what is wrong with the parts of an instruction and their types; "" if nothing. Its operands are values of the
-// kernel. What depends on a launch, and on the instructions around it, is not looked at.
+// wrong returns the error in the parts of an instruction and their types, "" if there is none. Its operands are values of the
+// kernel. It does not check what depends on a launch or on other instructions.
 func (k *Kernel) wrong(in *Inst) string {
 	r := rule{k: k, in: in}
 	r.check()

@@ -1,9 +1,9 @@
 package ir
 
-// sharedAlign is the alignment of shared arrays, in bytes: that of the widest access.
+// sharedAlign is the alignment of shared arrays in bytes, the same as of the widest access.
 const sharedAlign = 16
 
-// SharedOffset returns where shared array m begins when all of them lie in one block of memory, in bytes.
+// SharedOffset returns the offset of shared array m in bytes, when all shared arrays are in one block of memory.
 func (k *Kernel) SharedOffset(m Mem) int {
 	n := 0
 	for _, a := range k.Shared[:m] {

@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// span is what is known of an integer: it lies in [lo, hi] and is r modulo m, or just r if m is 0. Values of u64 above the
-// greatest int64 are possible where open is set; hi is the greatest int64 then.
+// span is the set of possible values of an integer: it lies in [lo, hi] and is r modulo m, or exactly r if m is 0. Values of u64
+// above the greatest int64 are possible where open is set; hi is the greatest int64 then.
 type span struct {
 	lo, hi int64
 	m, r   int64
@@ -20,7 +20,7 @@ func exactly(x int64) span { return span{lo: x, hi: x, r: x} }
 
 func between(lo, hi int64) span { return span{lo: lo, hi: hi, m: 1}.tight() }
 
-// fullSpan returns all values of a type; everything is possible of floats, whose spans nobody uses.
+// fullSpan returns the span of all values of a type. Spans of floats are not used.
 func fullSpan(t dtype.DType) span {
 	switch size := t.Size() * 8; {
 	case t == dtype.Bool:
@@ -44,7 +44,7 @@ func greatestOf(t dtype.DType) uint64 {
 
 func (s span) constant() bool { return s.lo == s.hi && !s.open }
 
-// empty reports that no number is possible.
+// empty reports whether no number is possible.
 func (s span) empty() bool { return s.lo > s.hi }
 
 // tight moves the ends inwards to numbers that are r modulo m.
@@ -81,7 +81,7 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// residue sets what is known modulo m; m may be 0.
+// residue returns s with the knowledge that it is r modulo m; m may be 0.
 func (s span) residue(m, r int64) span {
 	switch {
 	case m < 0:
@@ -96,10 +96,10 @@ func (s span) residue(m, r int64) span {
 	return s.tight()
 }
 
-// divisible reports that the number is a multiple of n.
+// divisible reports whether the number is known to be a multiple of n.
 func (s span) divisible(n int64) bool { return s.m%n == 0 && s.r%n == 0 }
 
-// meet returns what both say.
+// meet returns the intersection of s and [lo, hi].
 func (s span) meet(lo, hi int64) span {
 	s.lo = max(s.lo, lo)
 	if hi < s.hi || hi < math.MaxInt64 {
@@ -108,7 +108,7 @@ func (s span) meet(lo, hi int64) span {
 	return s.tight()
 }
 
-// join returns what at least one says.
+// join returns the smallest span that contains both.
 func (s span) join(o span) span {
 	if s.empty() {
 		return o
@@ -127,7 +127,7 @@ func (s span) join(o span) span {
 	return r.residue(gcd(gcd(s.m, o.m), d), s.r)
 }
 
-// String is for messages.
+// String returns the span as text for messages.
 func (s span) String() string {
 	switch {
 	case s.open:
@@ -140,7 +140,7 @@ func (s span) String() string {
 	return fmt.Sprintf("%d to %d", s.lo, s.hi)
 }
 
-// within returns s if type t can hold it. Otherwise value v wraps around, and what is left is the residue of a power of two.
+// within returns s if type t can hold it. Otherwise value v wraps around, and only the residue modulo a power of two remains.
 func (s span) within(t dtype.DType, v Value, ok bool) span {
 	full := fullSpan(t)
 	if ok && s.lo >= full.lo && (full.open || s.hi <= full.hi && !s.open) {

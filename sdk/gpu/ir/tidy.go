@@ -2,7 +2,7 @@ package ir
 
 import "github.com/goburn/burn/core/dtype"
 
-// tidy drops instructions without effect whose results nobody uses, and numbers the values that are left in order.
+// tidy drops instructions without effect whose results are not used, and renumbers the remaining values in order.
 func (k *Kernel) tidy() {
 	used := make([]bool, len(k.Types))
 	k.Body = sweep(k.Body, used)
@@ -31,7 +31,7 @@ func (k *Kernel) tidy() {
 	k.Types = types
 }
 
-// sweep walks a body from its end and marks what is used.
+// sweep walks a body from its end and marks the values that are used.
 func sweep(body []Inst, used []bool) []Inst {
 	kept := make([]Inst, 0, len(body))
 	for i := len(body) - 1; i >= 0; i-- {

@@ -33,7 +33,7 @@ func (r *ranges) of(v Value) span {
 	return s
 }
 
-// transfer returns the span of v, which d defines, from those of d's operands.
+// transfer computes the span of v, which d defines, from the spans of d's operands.
 func (r *ranges) transfer(d *Inst, v Value) span {
 	t := r.k.Types[v]
 	switch d.Op {
@@ -60,7 +60,7 @@ func (r *ranges) transfer(d *Inst, v Value) span {
 	case Cast:
 		return r.converted(d)
 	case ShuffleXor, ShuffleUp, ShuffleFrom:
-		return fullSpan(t) // the facts here are of other threads there
+		return fullSpan(t) // facts that hold here do not hold in other threads
 	}
 	if d.Op < Add || d.Op > Le || t == dtype.Invalid || t.IsFloat() {
 		return fullSpan(t)
@@ -86,7 +86,7 @@ func number(t dtype.DType, bits uint64) span {
 	return exactly(int64(bits))
 }
 
-// counter returns the variable of a loop.
+// counter returns the span of a loop variable.
 func (r *ranges) counter(d *Inst) span {
 	lo, hi := r.of(d.Args[0]), r.of(d.Args[1])
 	s := span{lo: lo.lo, hi: hi.hi, open: hi.open, m: 1, over: lo.over}
@@ -102,7 +102,7 @@ func (r *ranges) counter(d *Inst) span {
 	return s.tight()
 }
 
-// selected looks at each side with what the condition says, up to some depth.
+// selected analyses each side under the facts of the condition, up to some depth.
 func (r *ranges) selected(d *Inst) span {
 	if r.inside == 0 {
 		r.looks = 1 << 12

@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// Capabilities returns what a device of target t can be asked for: all ops that are Native to it, and the composites that it runs as
-// small programs of those.
+// Capabilities returns the capability document of a device of target t: all ops that are Native to it, and the composites that it
+// runs as small programs of those.
 func Capabilities(t template.Target) *core.Capabilities {
 	c := &core.Capabilities{
 		Types:         t.Types | dtype.Smalls,
@@ -50,14 +50,15 @@ func able(t template.Target, traits op.Traits) dtype.Set {
 	return set
 }
 
-// Native reports whether Group lowers nodes of op c as they are. Other ops that the device claims have to be decomposed.
+// Native reports whether Group lowers nodes of op c without decomposition. Other ops that the device claims have to be
+// decomposed.
 func Native(c op.Code) bool {
 	n := op.Node{Op: c}
 	return elementwise(&n) || reducers[c] != nil || rules[c] != nil
 }
 
-// Supports returns nil for a node that Group can lower, and otherwise an error that wraps core.ErrUnsupported: what
-// program.Target asks.
+// Supports returns nil for a node that Group can lower, and otherwise an error that wraps core.ErrUnsupported. It is for
+// program.Target.
 func Supports(t template.Target, n *op.Node, in []op.Desc) error {
 	row := op.Lookup(n.Op)
 	if !Native(n.Op) {
@@ -77,7 +78,7 @@ func Supports(t template.Target, n *op.Node, in []op.Desc) error {
 	return nil
 }
 
-// leftToHost is the composites that are not claimed, with the reason.
+// leftToHost lists the composites that are not claimed, with the reason.
 var leftToHost = map[op.Code]string{
 	op.Eigh:  iterates,
 	op.SVD:   iterates,

@@ -99,7 +99,7 @@ func example(code op.Code, d dtype.DType) (*sketch, []op.Desc) {
 	return b, b.All(code, in, attrs...)
 }
 
-// TestClaims checks that what is claimed is native, or is made of what is.
+// TestClaims checks that every claimed op is native or decomposes into native ops.
 func TestClaims(t *testing.T) {
 	c := Capabilities(tiny)
 	for _, code := range op.All() {

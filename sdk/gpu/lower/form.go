@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// form is a group while it is lowered.
+// form is a group being lowered.
 type form struct {
 	t       template.Target
 	g       *group.Graph
@@ -72,7 +72,7 @@ func (f *form) over(i int, space shape.Shape) template.Operand {
 	return d
 }
 
-// values is the elements of tensors that are known at a place of a kernel.
+// values holds the elements of tensors that are known at a place of a kernel.
 type values map[op.TensorID]ir.Value
 
 // compute adds the results of elementwise nodes.
@@ -98,8 +98,8 @@ func (f *form) compute(b *ir.Builder, v values, nodes []int, index func(axis int
 // failure is a panic of compute that Group returns as its error.
 type failure struct{ error }
 
-// elementwise returns the work of nodes in one space. Numbers that nodes fill tensors with are parameters of the kernel, as
-// immediate inputs are.
+// elementwise returns the work of nodes in one space. Numbers that nodes fill tensors with become parameters of the kernel, like
+// immediate inputs.
 func (f *form) elementwise() (ir.Work, error) {
 	space := f.x.Outputs[0].Shape
 	var in []template.Operand

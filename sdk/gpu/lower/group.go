@@ -11,12 +11,12 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// Rule makes the work of a single node. in and out are its operands and results; slots are the operands, the results and
-// then temporaries.
+// Rule returns the work of a single node. in and out are its operands and results; slots are the operands, the results and then
+// temporaries.
 type Rule func(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error)
 
-// Group makes the work of group x of g. in is x.Inputs as they lie in memory, and out x.Outputs; views have the shapes of the
-// tensors and may have gaps where Strided says so. Slots are the inputs, the outputs and then temporaries. An input that is
+// Group returns the work of group x of g. in are the places of x.Inputs, and out of x.Outputs; views have the shapes of the
+// tensors and may have gaps where Strided allows it. Slots are the inputs, the outputs and then temporaries. An input that is
 // Immediate is not read. An op that has no lowering is an error that wraps core.ErrUnsupported.
 func Group(t template.Target, g *group.Graph, x *group.Group, in, out []template.Operand) (w ir.Work, err error) {
 	defer func() {
@@ -89,7 +89,7 @@ func Strided(g *group.Graph, x *group.Group, input int) bool {
 	return false
 }
 
-// InRows reports whether the input of x with that number may be a view whose last dimension alone is without gaps.
+// InRows reports whether the input of x with that number may be a view in which only the last dimension is contiguous.
 func InRows(g *group.Graph, x *group.Group, input int) bool {
 	if x.Kind != group.Single {
 		return false
@@ -104,7 +104,7 @@ func InRows(g *group.Graph, x *group.Group, input int) bool {
 	return rows > 0 && !slices.Contains(n.Inputs[rows:], x.Inputs[input]) // a mask
 }
 
-// rules is how single nodes are lowered that are neither elementwise nor reductions.
+// rules lower single nodes that are neither elementwise nor reductions.
 var rules = map[op.Code]Rule{}
 
 func init() {

@@ -63,7 +63,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestSameText gives kernels that differ in lengths or numbers alone one text, and others two.
+// TestSameText checks that kernels that differ only in lengths or numbers have the same text, and others do not.
 func TestSameText(t *testing.T) {
 	kernel := func(target template.Target, build func(b *sketch) op.Desc) string {
 		b := newSketch()

@@ -96,7 +96,7 @@ func intBits(i int64, d dtype.DType) uint64 {
 // oddFloat32 returns i in f32, rounded so that a further rounding to fewer digits is right: truncated, and odd where inexact.
 func oddFloat32(i int64) float32 {
 	f := float32(i)
-	whole := math.MaxInt64 // what f says, of magnitude above that of i where f was rounded up beyond all integers
+	whole := math.MaxInt64 // the value of f, whose magnitude exceeds i's if f was rounded up beyond all integers
 	if float64(f) < 1<<63 {
 		whole = int(f)
 	} else if i == math.MaxInt64 {

@@ -9,14 +9,14 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// Most tensors and nodes of a kernel of several nodes.
+// Limits of tensors and nodes of a kernel of several nodes.
 const (
 	mostInputs  = 16
 	mostOutputs = 8
 	mostNodes   = 64
 )
 
-// reach is the nodes between two nodes of a group at most: those of a layer.
+// reach is the greatest number of nodes between two nodes of a group: about a layer.
 const reach = 64
 
 // Policy returns which groups Group can lower. Products and convolutions are grouped too.
@@ -35,16 +35,16 @@ func Policy(t template.Target) group.Policy {
 	}
 }
 
-// elementwise reports whether a node has a value for each element by itself: by the trait of its row, or as it repeats.
+// elementwise reports whether a node computes each element by itself: by the trait of its row, or because it repeats elements.
 func elementwise(n *op.Node) bool {
 	return n.Op == op.Expand || n.Op == op.Full || n.Op == op.Iota || op.Lookup(n.Op).Traits.Has(op.Elementwise) && op.Lookup(n.Op).Class != op.Custom
 }
 
-// mostTurned is the rank from which on groups may be computed with channels last, where each operand has to have all axes or none.
+// mostTurned is the rank from which on groups may be computed with channels last. There each operand has to have all axes or none.
 const mostTurned = 3
 
-// repeats reports whether a node is so cheap that computing it for each element of a space costs less than a launch: the weights of a
-// norm in another type.
+// repeats reports whether a node is so cheap that computing it for each element of a space costs less than a launch, such as the cast
+// of a norm's weights.
 func repeats(g *group.Graph, k int, space shape.Shape) bool {
 	switch g.Nodes[k].Op {
 	case op.Cast, op.Add, op.Sub, op.Mul, op.Neg, op.Expand:
@@ -53,7 +53,7 @@ func repeats(g *group.Graph, k int, space shape.Shape) bool {
 	return false
 }
 
-// accept refuses groups that several kernels are better for.
+// accept rejects groups for which several kernels are faster.
 func accept(t template.Target, g *group.Graph, x *group.Group) bool {
 	switch x.Kind {
 	case group.Norm:
@@ -68,7 +68,7 @@ func accept(t template.Target, g *group.Graph, x *group.Group) bool {
 	return true
 }
 
-// lastAxis reports whether the innermost axis of more than one element is among axes: rows lie along memory.
+// lastAxis reports whether the innermost axis of more than one element is among axes, so that rows are contiguous.
 func lastAxis(s shape.Shape, axes []int) bool {
 	for a := len(s) - 1; a >= 0; a-- {
 		if s[a] != 1 {
@@ -78,7 +78,8 @@ func lastAxis(s shape.Shape, axes []int) bool {
 	return true
 }
 
-// countsInFull reports whether what a group with reductions makes of indices is made for elements, and not for rows.
+// countsInFull reports whether every node of a group with reductions that computes with indices has one result per element, not
+// per row.
 func countsInFull(g *group.Graph, x *group.Group, full shape.Shape) bool {
 	return !slices.ContainsFunc(x.Nodes(), func(k int) bool {
 		return g.Nodes[k].Op == op.Iota && !g.Nodes[k].Outputs[0].Shape.Equal(full)

@@ -11,10 +11,10 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// mostPlaces is the most dimensions of places that a convolution has a kernel for.
+// mostPlaces is the most spatial dimensions of a convolution with a kernel.
 const mostPlaces = 3
 
-// contractions is the ops whose kernels compute what follows them too.
+// contractions are the ops whose kernels have an epilogue.
 var contractions = map[op.Code]func(f *form, n *op.Node, e epilogue) (ir.Work, error){
 	op.MatMul: matmul,
 	op.Linear: linear,
@@ -33,16 +33,16 @@ func init() {
 	}
 }
 
-// epilogue is what the kernel of a product or convolution computes besides it.
+// epilogue is the computation that the kernel of a product or convolution appends to it.
 type epilogue struct {
-	a, b  int // which inputs of the group are the factors
+	a, b  int // the inputs of the group that are the factors
 	extra []template.Operand
 	body  template.Body
 	// order is, for each slot of the template, the slot of the group.
 	order []int
 }
 
-// productGroup returns the work of a product or convolution with what follows it.
+// productGroup returns the work of a product or convolution with its epilogue.
 func productGroup(t template.Target, g *group.Graph, x *group.Group, in, out []template.Operand) (ir.Work, error) {
 	f := newForm(t, g, x, in, out)
 	n := &g.Nodes[x.Anchor]
@@ -95,8 +95,8 @@ func productGroup(t template.Target, g *group.Graph, x *group.Group, in, out []t
 	return w, nil
 }
 
-// renumber gives the arguments of launches the slots of the group: order[i] for slot i of the template, and the temporaries
-// behind all of the group's.
+// renumber maps the slots in the arguments of launches to slots of the group: order[i] for slot i of the template, and
+// temporaries after all of the group's slots.
 func renumber(w *ir.Work, order []int, slots int) {
 	for l := range w.Launches {
 		for a := range w.Launches[l].Args {
@@ -138,7 +138,7 @@ func matmul(f *form, n *op.Node, e epilogue) (ir.Work, error) {
 // biased reports whether node n is a linear layer with a bias, which is the first of the further operands of its kernel.
 func biased(n *op.Node) bool { return n.Op == op.Linear && len(n.Inputs) > 2 }
 
-// sumOf returns the element of the result of node n: y[0], the sum of products, with the bias y[1] if there is one, rounded to the type of
+// sumOf returns an element of the result of node n: y[0], the sum of products, plus the bias y[1] if there is one, rounded to the type of
 // the result.
 func sumOf(b *ir.Builder, n *op.Node, y []ir.Value) ir.Value {
 	d := n.Outputs[0].DType
@@ -193,7 +193,7 @@ func bodyOf(e epilogue, n *op.Node) template.Body {
 	}
 }
 
-// acceptProduct reports whether productGroup takes x: all that follows is in the space of the product.
+// acceptProduct reports whether productGroup can lower x: all nodes after the product must be in its space.
 func acceptProduct(t template.Target, g *group.Graph, x *group.Group) bool {
 	n := &g.Nodes[x.Anchor]
 	if contractions[n.Op] == nil || len(x.Prologue) > 0 || Supports(t, n, g.In(n)) != nil || len(n.Outputs[0].Shape) > mostPlaces+2 && n.Op == op.Conv {

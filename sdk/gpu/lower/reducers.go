@@ -8,18 +8,18 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// reducer is how an op joins elements of type d to one. A state is one or several values in the types that are computed with.
+// reducer defines how an op reduces elements of type d to one. A state is one or several values in the types of the computation.
 type reducer struct {
 	state func(d dtype.DType) []dtype.DType
 	zero  func(b *ir.Builder, d dtype.DType) []ir.Value
-	// lift is the state of one element, in the type that is computed with; index is its place along the row.
+	// lift returns the state of one element, in the type of the computation; index returns its place along the row.
 	lift func(b *ir.Builder, d dtype.DType, x ir.Value, index func() ir.Value) []ir.Value
 	join func(b *ir.Builder, d dtype.DType, x, y []ir.Value) []ir.Value
-	// done is the result, in the type that is computed with, of count elements.
+	// done returns the result of count elements, in the type of the computation.
 	done func(b *ir.Builder, d dtype.DType, count int, s []ir.Value) ir.Value
 }
 
-// reducers is the reductions that have templates.
+// reducers are the reductions with templates.
 var reducers = map[op.Code]*reducer{
 	op.Sum:       folding(ir.Add, 0),
 	op.Prod:      folding(ir.Mul, 1),
@@ -38,7 +38,7 @@ func lifted(_ *ir.Builder, _ dtype.DType, x ir.Value, _ func() ir.Value) []ir.Va
 	return []ir.Value{x}
 }
 
-// folding joins by an operation with a neutral number.
+// folding returns a reducer that joins by an operation with a neutral number.
 func folding(o ir.Op, neutral int64) *reducer {
 	return &reducer{state: alone, lift: lifted, done: first,
 		zero: func(b *ir.Builder, d dtype.DType) []ir.Value {
@@ -50,7 +50,7 @@ func folding(o ir.Op, neutral int64) *reducer {
 	}
 }
 
-// mean returns a sum over the number of elements.
+// mean returns the reducer of the mean.
 func mean() *reducer {
 	r := *folding(ir.Add, 0)
 	r.done = func(b *ir.Builder, d dtype.DType, count int, s []ir.Value) ir.Value {
@@ -59,7 +59,7 @@ func mean() *reducer {
 	return &r
 }
 
-// extremum returns the greatest or least element.
+// extremum returns the reducer of the greatest or least element.
 func extremum(join func(b *ir.Builder, float bool, x, y ir.Value) ir.Value, neutral func(dtype.DType) op.Attr) *reducer {
 	return &reducer{state: alone, lift: lifted, done: first,
 		zero: func(b *ir.Builder, d dtype.DType) []ir.Value {
@@ -71,7 +71,7 @@ func extremum(join func(b *ir.Builder, float bool, x, y ir.Value) ir.Value, neut
 	}
 }
 
-// bound returns the neutral number of a type, in the bits of the type that is computed with.
+// bound returns the neutral number of a type, in the bits of the type of the computation.
 func bound(d dtype.DType, neutral func(dtype.DType) op.Attr) uint64 {
 	v := neutral(d).Value
 	if d.IsFloat() {
@@ -80,7 +80,8 @@ func bound(d dtype.DType, neutral func(dtype.DType) op.Attr) uint64 {
 	return intBits(v.Int(), compute(d))
 }
 
-// position returns the index of the first element that no other beats; NaN beats all. The state is the element and its index.
+// position returns the reducer of the index of the first element that no other beats; NaN beats all. The state is the element and
+// its index.
 func position(beats func(b *ir.Builder, x, y ir.Value) ir.Value, neutral func(dtype.DType) op.Attr) *reducer {
 	return &reducer{
 		state: func(d dtype.DType) []dtype.DType { return []dtype.DType{compute(d), dtype.I32} },

@@ -11,11 +11,12 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// row is one row in a kernel: the values that all of its elements share.
+// row implements template.Row: it holds the values that all elements of a row share.
 type row struct {
 	*rows
 	v []ir.Value // by number
-	// over is, by step that divides elements by what they share, that divisor's scale and the reciprocal of the scaled divisor.
+	// over holds, for each step that divides elements by a shared divisor, the divisor's scale and the reciprocal of the scaled
+	// divisor.
 	over map[*rowStep][2]ir.Value
 }
 
@@ -28,7 +29,7 @@ func (s *rows) begin(_ *ir.Builder, side []ir.Value) template.Row {
 	return r
 }
 
-// Before implements template.Row: it computes what the pass can use and all elements share.
+// Before implements template.Row: it computes the values that all elements share and the pass can use.
 func (r *row) Before(b *ir.Builder, pass int) {
 	for i := range r.steps {
 		if st := &r.steps[i]; st.red == nil && r.uniform[st.out] && r.stage[st.out] == pass {
@@ -42,8 +43,8 @@ func (r *row) Before(b *ir.Builder, pass int) {
 	}
 }
 
-// divides reports whether a step divides elements by a number that they share, in f32. Quotients of numbers that are exact
-// are rounded once.
+// divides reports whether a step divides elements by a number that they share, in f32. Exact numbers are excluded, because their
+// quotients must be rounded once.
 func (r *row) divides(st *rowStep) bool {
 	return st.n.Op == op.Div && compute(st.types[0]) == dtype.F32 && !r.uniform[st.args[0]] && r.uniform[st.args[1]] && r.inexact[st.args[1]]
 }
@@ -79,7 +80,7 @@ func (r *row) value(b *ir.Builder, st *rowStep, v []ir.Value, index func(axis in
 	return y
 }
 
-// elements returns the values of one element: those of the row, of operands, and what was kept.
+// elements returns the values of one element: values of the row, of operands, and kept ones.
 func (r *row) elements(e template.Element) []ir.Value {
 	v := slices.Clone(r.v)
 	for i, x := range e.In {
@@ -93,7 +94,7 @@ func (r *row) elements(e template.Element) []ir.Value {
 	return v
 }
 
-// find computes value k of an element, and what it takes.
+// find computes value k of an element, and the values that it depends on.
 func (r *row) find(b *ir.Builder, k int, v []ir.Value, index func(axis int) ir.Value) ir.Value {
 	if v[k] != 0 {
 		return v[k]

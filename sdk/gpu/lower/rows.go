@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// rows is a group with reductions while it is lowered: its nodes with operands found, in stages. A value is known by number:
-// an operand of the template, or the result of a node.
+// rows is a group with reductions being lowered: its nodes, with their operands, in stages. Values are numbered: operands of the
+// template and results of nodes.
 type rows struct {
 	f          *form
 	full       shape.Shape
@@ -25,8 +25,8 @@ type rows struct {
 	made       map[op.TensorID]int
 	types      []dtype.DType // by number
 	uniform    []bool        // by number: the same for all elements of a row
-	stage      []int         // by number: how many passes come before
-	inexact    map[int]bool  // numbers of what is rounded otherwise than the reference rounds it
+	stage      []int         // by number: the pass before which it is computed
+	inexact    map[int]bool  // numbers of values that are rounded differently from the reference
 	coarse     bool          // all results have 16 bits
 	steps      []rowStep
 	maker      map[int]int // by number: the step that computes it
@@ -86,7 +86,7 @@ func (s *rows) number(d dtype.DType, uniform bool, stage int) int {
 	return len(s.types) - 1
 }
 
-// add finds the operands of a node.
+// add finds the operands of a node and numbers its result.
 func (s *rows) add(n *op.Node) error {
 	step := rowStep{n: n, red: reducers[n.Op]}
 	space, stage, uniform := n.Outputs[0].Shape, 0, n.Op != op.Iota
@@ -176,7 +176,7 @@ func (s *rows) spread(v shape.View) (shape.View, error) {
 	return wide, nil
 }
 
-// results finds where the results of the group go.
+// results finds the places of the results of the group.
 func (s *rows) results() error {
 	s.coarse = !slices.ContainsFunc(s.f.x.Outputs, func(o op.Desc) bool { return o.DType != dtype.F16 && o.DType != dtype.BF16 })
 	for i, o := range s.f.x.Outputs {
@@ -198,7 +198,7 @@ func (s *rows) results() error {
 	return nil
 }
 
-// schedule finds what each pass reads and what is kept for it: what an earlier pass computes anyway.
+// schedule finds the operands that each pass reads, and the values to keep for it, which an earlier pass computes anyway.
 func (s *rows) schedule() {
 	computed := map[int]int{} // the pass that a value of elements is computed in first
 	var reads, all map[int]bool
@@ -266,7 +266,7 @@ func (s *rows) schedule() {
 	s.r.Reads, s.r.All = lists(s.each, len(s.passes))
 }
 
-// pass returns reductions at once, their states one after the other.
+// pass returns the pass of several reductions, with their states one after the other.
 func (s *rows) pass(reductions []int) template.Pass {
 	var p template.Pass
 	var widths []int

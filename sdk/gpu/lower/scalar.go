@@ -9,19 +9,19 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// scalar is an elementwise node while its value for one element is built.
+// scalar builds the value of an elementwise node for one element.
 type scalar struct {
 	*ir.Builder
 	n   *op.Node
 	d   dtype.DType // of the first operand
 	out dtype.DType
-	x   []ir.Value // operands, in the types that are computed with
+	x   []ir.Value // operands, in the types of the computation
 }
 
-// scalarRule builds the result of an elementwise op of its operands, in the type that is computed with.
+// scalarRule builds the result of an elementwise op from its operands, in the type of the computation.
 type scalarRule func(s *scalar) ir.Value
 
-// scalarRules is how elementwise ops are computed. What is not here is computed by its decomposition.
+// scalarRules are the rules of elementwise ops. Ops without one are computed by their decomposition.
 var scalarRules = map[op.Code]scalarRule{}
 
 func init() {
@@ -56,8 +56,8 @@ func stored(d dtype.DType) dtype.DType {
 // bits returns the width of elements of type d.
 func bits(d dtype.DType) int { return 8 * d.Size() }
 
-// evaluate builds the result of elementwise node n for one element: x is elements of the operands, of the types in, as they are
-// stored. Each result is rounded to its type, so that it does not matter which nodes share a kernel.
+// evaluate builds the result of elementwise node n for one element. x are the elements of the operands, of types in, as stored.
+// Each result is rounded to its type, so that results do not depend on which nodes share a kernel.
 func evaluate(b *ir.Builder, n *op.Node, in []dtype.DType, x []ir.Value) (ir.Value, error) {
 	out := n.Outputs[0].DType
 	switch n.Op {
@@ -86,8 +86,8 @@ func evaluate(b *ir.Builder, n *op.Node, in []dtype.DType, x []ir.Value) (ir.Val
 	return b.Cast(out, rule(s)), nil
 }
 
-// decompose builds the result of a composite elementwise node by its decomposition, taken for single numbers: an elementwise
-// op is the same function of the elements everywhere.
+// decompose builds the result of a composite elementwise node by its decomposition, applied to single elements: an elementwise op
+// is the same function for every element.
 func decompose(b *ir.Builder, n *op.Node, in []dtype.DType, x []ir.Value) (ir.Value, error) {
 	last := op.TensorID(0)
 	next := func() op.TensorID { last++; return last }
@@ -127,7 +127,7 @@ func decompose(b *ir.Builder, n *op.Node, in []dtype.DType, x []ir.Value) (ir.Va
 // float returns a constant of the type that the first operand is computed in.
 func (s *scalar) float(f float64) ir.Value { return s.Float(compute(s.d), f) }
 
-// int is likewise a constant of an integer type.
+// int returns a constant of the integer type that the first operand is computed in.
 func (s *scalar) int(i int64) ir.Value { return s.Const(compute(s.d), uint64(i)) }
 
 // attr returns a float attribute in the element type.

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// activationRules is composites that have a shorter formula than their decomposition.
+// activationRules are the rules of composites with a shorter formula than their decomposition.
 var activationRules = map[op.Code]scalarRule{
 	op.Sign: func(s *scalar) ir.Value {
 		x, zero := s.x[0], s.zero()
@@ -18,7 +18,7 @@ var activationRules = map[op.Code]scalarRule{
 		return y
 	},
 	op.LeakyRelu: func(s *scalar) ir.Value {
-		// The product is rounded to the element type by what comes behind, as the row's formula is.
+		// The caller rounds the product to the element type, as in the row's formula.
 		return s.Select(s.Lt(s.x[0], s.zero()), s.Mul(s.x[0], s.float(s.attr("alpha"))), s.x[0])
 	},
 	op.Softplus: func(s *scalar) ir.Value {
@@ -39,7 +39,8 @@ var activationRules = map[op.Code]scalarRule{
 	op.IsFinite: func(s *scalar) ir.Value { return s.Lt(s.Unary(ir.Abs, s.x[0]), s.float(inf)) },
 }
 
-// shortRules is composites that have a formula with the digits of f16 and bf16 alone. Nil: not with these attributes.
+// shortRules are the rules of composites with a formula that is exact enough only for f16 and bf16. Nil: not with these
+// attributes.
 var shortRules = map[op.Code]func(n *op.Node) scalarRule{
 	op.Gelu: func(n *op.Node) scalarRule {
 		if n.Attrs.Str("approximate") == "tanh" {
@@ -49,12 +50,12 @@ var shortRules = map[op.Code]func(n *op.Node) scalarRule{
 	},
 }
 
-// normalTail is a polynomial for the logarithm, to base 2, of the part of the normal distribution below -z, 0 ≤ z. Its error is 0.0004 up to
-// 5.5; beyond, where what it stands for is below 2^-25, it falls without bound.
+// normalTail is a polynomial for the logarithm, to base 2, of the part of the normal distribution below -z, 0 ≤ z. Its error is 0.0004 up
+// to 5.5; beyond that, where the true value is below 2^-25, it falls without bound.
 var normalTail = []float64{-1.00035906, -1.14626074, -0.469681114, -0.0445990041, 0.00486977305, -0.000233251296}
 
-// shortGelu returns max(x, 0) - |x|·Φ(-|x|), where Φ is the normal distribution. NaN stays; of +Inf, for which that is not defined, only
-// the first part does.
+// shortGelu returns max(x, 0) - |x|·Φ(-|x|), where Φ is the normal distribution. NaN stays; for +Inf, where the formula is undefined,
+// the result is the first part.
 func shortGelu(s *scalar) ir.Value {
 	x := s.x[0]
 	z := s.Unary(ir.Abs, s.Min(x, s.float(13)))

@@ -9,7 +9,8 @@ func pairwise(o ir.Op) scalarRule {
 	return func(s *scalar) ir.Value { return s.Binary(o, s.x[0], s.x[1]) }
 }
 
-// arithmeticRules is ops of numbers of any type. Integers of 8 and 16 bits are computed in 32 and cut afterwards.
+// arithmeticRules are the rules of ops on numbers of any type. Integers of 8 and 16 bits are computed in 32 bits and truncated
+// afterwards.
 var arithmeticRules = map[op.Code]scalarRule{
 	op.Neg: function(ir.Neg),
 	op.Abs: func(s *scalar) ir.Value {
@@ -76,7 +77,8 @@ func (s *scalar) power(x, y ir.Value) ir.Value {
 	s.Put(result, s.int(1))
 	s.Put(base, x)
 	if s.isSigned() {
-		// Below zero the result is 0, but for bases of magnitude 1: those take part with the parity of the exponent alone.
+		// For a negative exponent the result is 0, except for bases of magnitude 1, for which only the parity of the exponent
+		// counts.
 		unit := s.Or(s.Eq(x, s.int(1)), s.Eq(x, s.int(-1)))
 		below := s.Lt(y, s.int(0))
 		s.Put(rest, s.Select(below, s.Select(unit, s.And(y, s.int(1)), s.int(1)), y))
@@ -108,7 +110,7 @@ func lesser(b *ir.Builder, float bool, x, y ir.Value) ir.Value {
 	return b.Select(b.Lt(y, x), y, x)
 }
 
-// atLeast returns x brought to at least bound, given in the bits of type d; NaN stays.
+// atLeast returns the maximum of x and bound, which is in the bits of type d; NaN stays.
 func (s *scalar) atLeast(x ir.Value, bound uint64) ir.Value {
 	lo := s.Cast(compute(s.d), s.Const(s.d, bound))
 	if !s.isFloat() {
@@ -124,7 +126,7 @@ func (s *scalar) atLeast(x ir.Value, bound uint64) ir.Value {
 	}
 }
 
-// atMost returns x brought to at most bound; NaN stays.
+// atMost returns the minimum of x and bound; NaN stays.
 func (s *scalar) atMost(x ir.Value, bound uint64) ir.Value {
 	hi := s.Cast(compute(s.d), s.Const(s.d, bound))
 	if !s.isFloat() {

@@ -43,7 +43,7 @@ func narrow(b *ir.Builder, to dtype.DType, x ir.Value) ir.Value {
 	return b.Cast(to, x)
 }
 
-// toInt returns a float of 32 or 64 bits as integer type to, in the type that is computed with: truncated and saturated; NaN is 0.
+// toInt returns a float of 32 or 64 bits as integer type to, in the type of the computation: truncated and saturated; NaN is 0.
 func toInt(b *ir.Builder, to dtype.DType, x ir.Value) ir.Value {
 	f, i := b.TypeOf(x), compute(to)
 	low, high := bounds(to)
@@ -59,7 +59,7 @@ func toInt(b *ir.Builder, to dtype.DType, x ir.Value) ir.Value {
 }
 
 // oddFloat returns an integer as f32, truncated and with the last digit set where that is inexact, so that rounding it to fewer
-// digits gives what rounding the integer gives.
+// digits equals rounding the integer.
 func oddFloat(b *ir.Builder, x ir.Value) ir.Value {
 	d := b.TypeOf(x)
 	word := dtype.U32

@@ -7,7 +7,7 @@ import (
 
 func function(o ir.Op) scalarRule { return func(s *scalar) ir.Value { return s.Unary(o, s.x[0]) } }
 
-// floatRules is ops of floats alone.
+// floatRules are the rules of ops on floats only.
 var floatRules = map[op.Code]scalarRule{
 	op.Exp: function(ir.Exp), op.Log: function(ir.Log), op.Log1p: function(ir.Log1p), op.Expm1: function(ir.Expm1),
 	op.Sqrt: function(ir.Sqrt), op.Sin: function(ir.Sin), op.Cos: function(ir.Cos), op.Tan: function(ir.Tan),

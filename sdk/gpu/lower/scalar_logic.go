@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// logicRules is comparisons, and ops of bool and of the bits of integers.
+// logicRules are the rules of comparisons, and of ops on bool and on the bits of integers.
 var logicRules = map[op.Code]scalarRule{
 	op.Equal: pairwise(ir.Eq), op.NotEqual: pairwise(ir.Ne), op.Less: pairwise(ir.Lt), op.LessEqual: pairwise(ir.Le),
 	op.Greater:      func(s *scalar) ir.Value { return s.Lt(s.x[1], s.x[0]) },
@@ -25,7 +25,7 @@ var logicRules = map[op.Code]scalarRule{
 	},
 }
 
-// count returns how far a shift goes, 0 where it is by the width or more, and whether it is by less.
+// count returns the count of a shift, 0 if it is the width or more, and whether it is less.
 func (s *scalar) count() (count, inside ir.Value) {
 	width := int64(bits(s.d))
 	// Taken as unsigned, a count is below the width, a power of two, if it has none of the bits above.

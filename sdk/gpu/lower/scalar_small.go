@@ -10,13 +10,13 @@ import (
 // small is the layout of a float of 8 or 4 bits: value = (-1)^s · 2^(e-bias) · 1.m, with denormals at e = 0.
 type small struct {
 	exponent, mantissa, bias int
-	greatest, over, nan      uint64 // codes: the greatest finite value, what is beyond it, NaN
+	greatest, over, nan      uint64 // codes: the greatest finite value, the value beyond it, NaN
 	infinite                 bool   // over is an infinity, and the codes above it are NaN
 	unsignedZero             bool   // there is no -0, and NaN has no sign
 	noNaN                    bool
 }
 
-// smalls is the formats but for f8e8m0, which is an exponent alone.
+// smalls are the formats except f8e8m0, which is only an exponent.
 var smalls = map[dtype.DType]small{
 	dtype.F8E4M3FN:   {exponent: 4, mantissa: 3, bias: 7, greatest: 0x7e, over: 0x7f, nan: 0x7f},
 	dtype.F8E5M2:     {exponent: 5, mantissa: 2, bias: 15, greatest: 0x7b, over: 0x7c, nan: 0x7e, infinite: true},

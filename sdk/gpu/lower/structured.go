@@ -6,7 +6,7 @@ import (
 )
 
 // structured are the ops that move elements by indices, run along lines or slide over windows, and attention. Operands and results
-// are contiguous, but for operands of which InRows says otherwise.
+// are contiguous, except operands for which InRows is true.
 var structured = map[op.Code]Rule{
 	op.Gather:         gather,
 	op.Scatter:        scatter,

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// backward returns the gradient of an attention, of which the result is that of the reference.
+// backward returns a trial of the gradient of an attention whose result comes from the reference.
 func (c attentionCase) backward(t *testing.T, d dtype.DType) trial {
 	forward := c.trial(t, d)
 	descs := make([]op.Desc, len(forward.in))

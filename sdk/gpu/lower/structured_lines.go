@@ -31,7 +31,7 @@ func scanLogSum(t template.Target, n *op.Node, in, out []template.Operand) (ir.W
 	return template.ScanLogSum(t, linesOf(n, in[0].View.Shape), in[0], out[0]), nil
 }
 
-// orderOf returns a sort along the axis, of which the first keep elements are wanted.
+// orderOf returns a sort along the axis that keeps the first keep elements.
 func orderOf(n *op.Node, x shape.Shape, keep int, descending string) template.Order {
 	l := linesOf(n, x)
 	return template.Order{Outer: l.Outer, N: l.N, Inner: l.Inner, Keep: keep, Descending: n.Attrs.Bool(descending)}
@@ -81,7 +81,7 @@ func attentionOf(n *op.Node, in, mask []template.Operand) template.Attention {
 	if a.Scale == 0 {
 		a.Scale = 1 / math.Sqrt(float64(max(1, a.Width)))
 	}
-	// Places beyond all queries and keys are as good as any: numbers stay small.
+	// Positions beyond all queries and keys are equivalent, so numbers can stay small.
 	limit := a.Queries + a.Keys + 1
 	a.Past = min(max(a.Past, -limit), limit)
 	if a.Window > 0 {

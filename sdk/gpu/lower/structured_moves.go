@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// indexing returns the shape of a gather or scatter along axis of x by indices, whose first batch dimensions go together.
+// indexing returns the shape of a gather or scatter along axis of x by indices. x and indices share the first batch dimensions.
 func indexing(x, indices shape.Shape, axis, batch int) template.Indexing {
 	return template.Indexing{Batch: x[:batch].Size(), Outer: x[batch:axis].Size(), Axis: x[axis], Inner: x[axis+1:].Size(), Count: indices[batch:].Size()}
 }
@@ -44,7 +44,7 @@ func scatter(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work
 	return template.Scatter(t, g, joins[mode], in[0], in[1], in[2], out[0]), nil
 }
 
-// places returns an error unless places on an axis of so many elements fit into the 32 bits that kernels keep them in.
+// places returns an error unless positions on an axis of so many elements fit into the 32 bits that kernels use for them.
 func places(n *op.Node, elements int) error {
 	if elements > math.MaxInt32 {
 		return fmt.Errorf("%v along %d elements: %w", n.Op, elements, core.ErrUnsupported)
@@ -52,7 +52,7 @@ func places(n *op.Node, elements int) error {
 	return nil
 }
 
-// joins are the ways of combining by the names that attributes give them.
+// joins maps the names in attributes to ways of combining.
 var joins = map[string]template.Join{"add": template.JoinAdd, "sum": template.JoinAdd, "mul": template.JoinMul, "max": template.JoinMax, "min": template.JoinMin}
 
 func cacheWrite(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {

@@ -11,7 +11,7 @@ func (r *rewriter) body(body []ir.Inst) {
 	}
 }
 
-// arg returns what stands for operand i.
+// arg returns the pair that represents operand i.
 func (r *rewriter) arg(in *ir.Inst, i int) pair { return r.values[in.Args[i]] }
 
 // typeOf returns the type of operand i in the old kernel.
@@ -62,7 +62,7 @@ func (r *rewriter) inst(in *ir.Inst) {
 	}
 }
 
-// value returns the result of an instruction with one.
+// value rewrites an instruction with one result and returns it.
 func (r *rewriter) value(in *ir.Inst) pair {
 	switch in.Op {
 	case ir.Const:
@@ -124,7 +124,7 @@ func (r *rewriter) constant(d dtype.DType, bits uint64) pair {
 	return pair{lo: r.Const(d, bits)}
 }
 
-// exchanged returns a value of another thread of the subgroup.
+// exchanged rewrites a shuffle and returns its result.
 func (r *rewriter) exchanged(in *ir.Inst) pair {
 	word := func(v ir.Value) ir.Value {
 		switch in.Op {
@@ -142,7 +142,7 @@ func (r *rewriter) exchanged(in *ir.Inst) pair {
 	return pair{word(x.lo), word(x.hi)}
 }
 
-// loop is a For. That of a variable of 64 bits keeps it in local arrays, or counts in 32 bits where it is to be unrolled.
+// loop rewrites a For. A loop variable of 64 bits is kept in local arrays, or counts in 32 bits if the loop is to be unrolled.
 func (r *rewriter) loop(in *ir.Inst) {
 	v := in.Out[0]
 	lo, hi := r.arg(in, 0), r.arg(in, 1)

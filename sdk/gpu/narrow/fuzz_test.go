@@ -17,7 +17,7 @@ type author struct {
 	out    []ir.Buf // of an element, or wide neighbouring ones, for each thread
 	width  []int
 	shared []ir.Mem      // of an element for each thread of a block
-	kept   []dtype.DType // likewise
+	kept   []dtype.DType // types of shared
 	locals []ir.Var      // of two elements
 	types  []dtype.DType // of out
 	id     ir.Value

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// index returns operand i as an index: of 64 bits the low word, for an index that is inside its array has no other.
+// index returns operand i as an index. Of 64 bits it is the low word: the high word of an index within its array is 0.
 func (r *rewriter) index(in *ir.Inst, i int) ir.Value { return r.arg(in, i).lo }
 
 // place returns operand 0 as an index of a buffer.
@@ -22,7 +22,7 @@ func (r *rewriter) place(in *ir.Inst) ir.Value {
 // number returns a constant of the type of v.
 func (r *rewriter) number(v ir.Value, n int) ir.Value { return r.Const(r.TypeOf(v), uint64(n)) }
 
-// plus returns an index n further.
+// plus returns i + n.
 func (r *rewriter) plus(i ir.Value, n int) ir.Value {
 	if n == 0 {
 		return i
@@ -30,7 +30,7 @@ func (r *rewriter) plus(i ir.Value, n int) ir.Value {
 	return r.Add(i, r.number(i, n))
 }
 
-// words calls f for each access to n neighbouring words, which are as wide as the hardware has them.
+// words calls f for each access to n neighbouring words, with the widest accesses that the hardware has.
 func (r *rewriter) words(n int, f func(k, width int)) {
 	w := min(n, max(r.t.Wide/4, 1))
 	for k := 0; k < n; k += w {
@@ -38,7 +38,7 @@ func (r *rewriter) words(n int, f func(k, width int)) {
 	}
 }
 
-// load is a Load.
+// load rewrites a Load.
 func (r *rewriter) load(in *ir.Inst) {
 	p, at, n := r.buffers[in.Ref], r.place(in), int(in.Width)
 	read := func(at ir.Value, n int) (w []ir.Value) {
@@ -67,7 +67,7 @@ func (r *rewriter) load(in *ir.Inst) {
 	}
 }
 
-// part returns a word of which a part is wanted, read atomically where other threads may change other parts at the same time.
+// part loads a word to extract a part of it; atomically, if other threads may change other parts at the same time.
 func (r *rewriter) part(p ir.Buf, changing bool, w ir.Value) ir.Value {
 	if changing {
 		return r.Atomic(ir.AtomicAdd, p, w, r.Const(dtype.U32, 0))
@@ -75,14 +75,14 @@ func (r *rewriter) part(p ir.Buf, changing bool, w ir.Value) ir.Value {
 	return r.Load(p, w)
 }
 
-// joined makes the results of an instruction of pairs of words.
+// joined sets the results of an instruction to pairs of the words w.
 func (r *rewriter) joined(in *ir.Inst, w []ir.Value) {
 	for k, out := range in.Out {
 		r.values[out] = pair{w[2*k], r.Bitcast(high(in.Type), w[2*k+1])}
 	}
 }
 
-// apart returns the words of the stored values of an instruction, which are pairs.
+// apart returns the words of the values, which are pairs, that an instruction stores.
 func (r *rewriter) apart(in *ir.Inst) (w []ir.Value) {
 	for _, v := range in.Args[1:] {
 		w = append(w, r.values[v].lo, r.Bitcast(dtype.U32, r.values[v].hi))
@@ -90,10 +90,10 @@ func (r *rewriter) apart(in *ir.Inst) (w []ir.Value) {
 	return w
 }
 
-// double returns twice an index.
+// double returns 2·i.
 func (r *rewriter) double(i ir.Value) ir.Value { return r.Mul(i, r.number(i, 2)) }
 
-// word returns the word that the element at an index is in, and shift the number of its lowest bit there.
+// word returns the index of the word that has element i, and shift the number of the element's lowest bit in it.
 func (r *rewriter) word(i ir.Value, size int) ir.Value {
 	return r.Binary(ir.Shr, i, r.number(i, bits.TrailingZeros(uint(4/size))))
 }
@@ -125,7 +125,7 @@ func (r *rewriter) pack(d dtype.DType, v ir.Value) ir.Value {
 	return r.Cast(dtype.U32, v)
 }
 
-// packed returns elements side by side in a word.
+// packed returns a word with the elements vs packed into it.
 func (r *rewriter) packed(d dtype.DType, vs []ir.Value) ir.Value {
 	w := r.Const(dtype.U32, 0)
 	for k, v := range vs {
@@ -134,7 +134,7 @@ func (r *rewriter) packed(d dtype.DType, vs []ir.Value) ir.Value {
 	return w
 }
 
-// store is a Store.
+// store rewrites a Store.
 func (r *rewriter) store(in *ir.Inst) {
 	p, at, vs := r.buffers[in.Ref], r.place(in), in.Args[1:]
 	write := func(at ir.Value, w []ir.Value) {
@@ -161,8 +161,8 @@ func (r *rewriter) store(in *ir.Inst) {
 	}
 }
 
-// change stores to a part of a word. No other thread changes the bits of that part, so that the difference between what is there
-// and what is to be there stays the same until it is added, whatever happens to the other parts.
+// change stores to a part of a word. No other thread changes the bits of that part, so the difference between its old and new
+// value stays the same until it is added, whatever happens to the other parts.
 func (r *rewriter) change(in *ir.Inst, at ir.Value, size int) {
 	p, vs := r.buffers[in.Ref], in.Args[1:]
 	w, shift := r.word(at, size), r.shift(at, size)
@@ -172,7 +172,7 @@ func (r *rewriter) change(in *ir.Inst, at ir.Value, size int) {
 	r.Atomic(ir.AtomicAdd, p, w, r.Binary(ir.Shl, difference, shift))
 }
 
-// sharedLoad is a SharedLoad.
+// sharedLoad rewrites a SharedLoad.
 func (r *rewriter) sharedLoad(in *ir.Inst) {
 	m, at, n := r.shared[in.Ref], r.index(in, 0), int(in.Width)
 	if wide.Has(in.Type) {
@@ -194,7 +194,7 @@ func (r *rewriter) sharedLoad(in *ir.Inst) {
 	}
 }
 
-// sharedStore is a SharedStore.
+// sharedStore rewrites a SharedStore.
 func (r *rewriter) sharedStore(in *ir.Inst) {
 	m, at := r.shared[in.Ref], r.index(in, 0)
 	var w []ir.Value
@@ -213,7 +213,7 @@ func (r *rewriter) sharedStore(in *ir.Inst) {
 	r.words(len(w), func(k, width int) { r.SharedStore(m, r.plus(at, k), w[k:k+width]...) })
 }
 
-// atomic returns an atomic on elements of a word.
+// atomic rewrites an atomic on elements of one word and returns its result.
 func (r *rewriter) atomic(in *ir.Inst) ir.Value {
 	if in.Type.Size() != 4 {
 		refuse("%s", r.old.Line(in))

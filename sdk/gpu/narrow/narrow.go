@@ -9,11 +9,11 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// wide is the types that two words stand for.
+// wide are the types that two words represent.
 var wide = dtype.SetOf(dtype.I64, dtype.U64)
 
-// Widen returns the target that templates build kernels for on hardware t: t, where its memory is words with the integers of 64 bits that
-// Launch makes of two words.
+// Widen returns the target that templates build kernels for on hardware t. If t's memory consists of words, it has the integers of 64
+// bits that Launch emulates with two words.
 func Widen(t template.Target) template.Target {
 	if t.Words {
 		t.Types, t.Math, t.Atomics = t.Types|wide, t.Math|wide, t.Atomics&^wide
@@ -21,7 +21,7 @@ func Widen(t template.Target) template.Target {
 	return t
 }
 
-// Emulated returns the types of which hardware t has no elements or no arithmetic, and which it has all the same by way of words.
+// Emulated returns the types for which hardware t has no elements or no arithmetic and which words emulate.
 func Emulated(t template.Target) dtype.Set {
 	if !t.Words {
 		return 0
@@ -29,8 +29,8 @@ func Emulated(t template.Target) dtype.Set {
 	return (Widen(t).Types & (dtype.Ints | wide)) &^ dtype.SetOf(dtype.I32, dtype.U32)
 }
 
-// Launch returns what hardware t runs for launch l, which was built for Widen(t). Slots are the same; the offsets of arguments
-// count from memory that is aligned to t.Align. It is an error that wraps core.ErrUnsupported where the kernel does what words cannot do.
+// Launch rewrites launch l, which was built for Widen(t), for hardware t. Slots are the same; the offsets of arguments count from memory
+// that is aligned to t.Align. The error wraps core.ErrUnsupported if the kernel does something that words cannot emulate.
 func Launch(t template.Target, l ir.Launch) (out ir.Launch, err error) {
 	if !t.Words {
 		return l, nil
@@ -49,16 +49,16 @@ func Launch(t template.Target, l ir.Launch) (out ir.Launch, err error) {
 	return rewrite(t, l), nil
 }
 
-// refusal is a panic with what cannot be rewritten.
+// refusal is the value of a panic: the part of a kernel that cannot be rewritten.
 type refusal string
 
 func refuse(format string, args ...any) { panic(refusal(fmt.Sprintf(format, args...))) }
 
-// pair is what stands for a value: the value itself in lo, or for integers of 64 bits their low word, a u32, and the high word, an
-// i32 of signed ones and a u32 of others.
+// pair represents a value: the value itself in lo, or, for integers of 64 bits, the low word, a u32, in lo and the high word, an
+// i32 for signed and a u32 for unsigned ones, in hi.
 type pair struct{ lo, hi ir.Value }
 
-// rewriter builds the kernel that stands for another one.
+// rewriter builds the rewritten kernel.
 type rewriter struct {
 	*ir.Builder
 	t       template.Target
@@ -67,7 +67,7 @@ type rewriter struct {
 	values  []pair // by value of the old kernel
 	defs    map[ir.Value]*ir.Inst
 	buffers []ir.Buf
-	bases   []ir.Value     // by parameter: what is added to indices, 0 if nothing
+	bases   []ir.Value     // by parameter: the offset added to indices, 0 if none
 	parts   map[int32]bool // by parameter: a buffer that is stored to in parts of words
 	scalars []pair
 	shared  []ir.Mem
@@ -101,7 +101,7 @@ func rewrite(t template.Target, l ir.Launch) ir.Launch {
 	return ir.Launch{Kernel: n, Grid: l.Grid, Args: r.args}
 }
 
-// parameters declares the parameters and gives them their arguments.
+// parameters declares the parameters and sets their arguments.
 func (r *rewriter) parameters(args []ir.Arg) {
 	n := len(r.old.Params)
 	r.buffers, r.scalars, r.bases = make([]ir.Buf, n), make([]pair, n), make([]ir.Value, n)
@@ -142,7 +142,7 @@ func (r *rewriter) parameters(args []ir.Arg) {
 	}
 }
 
-// partial notes the buffers that are stored to in parts of words.
+// partial records the buffers that are stored to in parts of words.
 func partial(body []ir.Inst, parts map[int32]bool) {
 	for i := range body {
 		in := &body[i]

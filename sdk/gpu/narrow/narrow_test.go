@@ -22,7 +22,7 @@ var words = template.Target{
 	Math:  dtype.SetOf(dtype.F32, dtype.I32, dtype.U32, dtype.Bool), Atomics: dtype.SetOf(dtype.I32, dtype.U32),
 }
 
-// limits is what that hardware allows.
+// limits are the limits of that hardware.
 var limits = ir.Limits{Threads: words.Threads, Shared: words.Shared, Subgroup: words.Subgroup, Grid: words.Grid, Wide: words.Wide, Words: true, Align: 256,
 	Buffers: words.Buffers, Types: words.Types, Math: words.Math, Atomics: words.Atomics}
 

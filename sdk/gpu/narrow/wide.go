@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// wide returns the result of an operation on integers of 64 bits.
+// wide rewrites an operation on integers of 64 bits and returns its result.
 func (r *rewriter) wide(in *ir.Inst) pair {
 	d := r.typeOf(in, 0)
 	if in.Op == ir.Select {
@@ -98,7 +98,7 @@ func (r *rewriter) atMost(d dtype.DType, x, y pair) ir.Value {
 // negativeSign reports whether an i64 is below 0.
 func (r *rewriter) negativeSign(x pair) ir.Value { return r.Lt(x.hi, r.Const(dtype.I32, 0)) }
 
-// word is a truth as 0 or 1 of the type of v.
+// truth returns c as 0 or 1 of the type of v.
 func (r *rewriter) truth(v, c ir.Value) ir.Value { return r.Cast(r.TypeOf(v), c) }
 
 func (r *rewriter) add(x, y pair) pair {
@@ -144,7 +144,7 @@ func (r *rewriter) mulHi(d dtype.DType, x, y pair) pair {
 func (r *rewriter) shl(x pair, n ir.Value) pair {
 	s, far := r.And(n, r.u32(31)), r.Ne(r.And(n, r.u32(32)), r.u32(0))
 	lo := r.Binary(ir.Shl, x.lo, s)
-	// The bits that leave the low word, of which there are none where s is 0.
+	// The bits that leave the low word: none if s is 0.
 	out := r.Binary(ir.Shr, r.Binary(ir.Shr, x.lo, r.u32(1)), r.Sub(r.u32(31), s))
 	hi := r.Or(r.Binary(ir.Shl, r.Bitcast(dtype.U32, x.hi), s), out)
 	return pair{r.Select(far, r.u32(0), lo), r.Bitcast(r.TypeOf(x.hi), r.Select(far, lo, hi))}
@@ -179,8 +179,8 @@ func (r *rewriter) divide(o ir.Op, d dtype.DType, x, y pair) pair {
 	return r.choose(below, r.negative(q), q)
 }
 
-// divideBits divides numbers without signs: as words where both are, otherwise bit by bit. The quotient grows in the low bits of what
-// is left of x.
+// divideBits divides unsigned numbers: as words if both fit, otherwise bit by bit. The quotient grows in the low bits of the
+// remaining x.
 func (r *rewriter) divideBits(o ir.Op, x, y pair) pair {
 	var q, rest [2]ir.Var
 	for i, half := range []string{"lo", "hi"} {
@@ -249,8 +249,8 @@ func (r *rewriter) shorten(to, from dtype.DType, x pair) ir.Value {
 	return r.Cast(to, r.Select(below, r.Unary(ir.Neg, f), f))
 }
 
-// float returns a u64 as f32, rounded once: the high word is filled up with bits of the low one until it has more than f32 keeps, and
-// its last bit stands for all that are left.
+// float returns a u64 as f32, rounded once: bits of the low word fill the high word until it has more bits than f32 keeps, and its
+// last bit is set if any remaining bit is (a sticky bit).
 func (r *rewriter) float(x pair) ir.Value {
 	one := r.Float(dtype.F32, 1<<32)
 	scale := one

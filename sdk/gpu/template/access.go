@@ -41,8 +41,8 @@ func accessOf(t Target, d Operand, o, width int, nests ...*nest) access {
 	return a
 }
 
-// neighbours returns how many neighbouring elements a thread takes at a time where all operands lie side by side: so many that
-// the narrowest of them fills the widest access, and the others at most two.
+// neighbours returns how many neighbouring elements a thread takes at a time if all operands are contiguous: so many that the
+// narrowest of them fills the widest access, and the others at most two.
 func neighbours(t Target, ds []Operand) int {
 	narrow, wide := math.MaxInt, 1
 	for _, d := range ds {
@@ -57,7 +57,7 @@ func neighbours(t Target, ds []Operand) int {
 	return max(1, min(t.Wide/narrow, 2*t.Wide/wide))
 }
 
-// load reads the elements of operand o at offset at(o) and the places behind it.
+// load reads the elements of operand o at offset at(o) and after it.
 func (a *access) load(w *walk, o int, at func(o int) ir.Value) []ir.Value {
 	switch {
 	case a.fixed != 0:

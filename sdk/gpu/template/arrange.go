@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// joinedAtOnce is how many operands one launch of Concat copies.
+// joinedAtOnce bounds the operands that one launch of Concat copies.
 const joinedAtOnce = 16
 
 // Concat returns the work that writes to the last slot, outer times, a run of each operand: runs[k] elements of operand k, one
@@ -72,8 +72,8 @@ func Concat(t Target, outer int, runs []int, in []Operand, y Operand) ir.Work {
 	return s.work
 }
 
-// Pad returns the work that computes slot 1: slot 0 of shape dims with lo elements of value, given by its bits, before and hi after it along each axis.
-// Negative numbers take elements away.
+// Pad returns the work that computes slot 1: slot 0 of shape dims with lo elements of value, given by its bits, before and hi after it
+// along each axis. Negative numbers remove elements.
 func Pad(t Target, dims, lo, hi []int, value uint64, x, y Operand) ir.Work {
 	s := newSequence(t, 2, false)
 	in, before, out := folded(dims, lo, hi)
@@ -129,7 +129,7 @@ func folded(dims, lo, hi []int) (in, before, out []int) {
 	return in, before, out
 }
 
-// filled returns a unit of elements with those bits, of size bytes each.
+// filled returns a unit of elements with these bits, of size bytes each.
 func (p *step) filled(u unit, bits uint64, size int) []ir.Value {
 	for n := size; n < 8; n *= 2 {
 		bits = bits&(1<<(8*n)-1) | bits<<(8*n)
@@ -146,8 +146,8 @@ func (p *step) filled(u unit, bits uint64, size int) []ir.Value {
 	return v
 }
 
-// CacheWrite returns the work that computes slot 3: slot 0 with slot 2 written along the axis from the position in slot 1 on, of each batch or of all. Indexing
-// gives the shapes: those of an assignment of Count neighbouring slices.
+// CacheWrite returns the work that computes slot 3: slot 0 with slot 2 written along the axis from the position in slot 1 on, of each batch
+// or of all. g has the shapes of an assignment of Count neighbouring slices.
 func CacheWrite(t Target, g Indexing, cache, position, update, y Operand) ir.Work {
 	s := newSequence(t, 4, true)
 	pc, pu, py := placeOf(0, cache), placeOf(2, update), placeOf(3, y)

@@ -9,15 +9,17 @@ import (
 )
 
 // Attention is softmax(score(q·kᵀ))·v of q [Batch, Heads, Queries, Width], k [Batch, KeyHeads, Keys, Width] and v [Batch, KeyHeads, Keys,
-// ValueWidth]. A score is scaled, capped by Softcap·tanh(score/Softcap) unless that is 0, and gets a bias added. A key is seen that a
-// mask of bools has, that is not behind the query's place with Causal, nor Window or more places away from it; query i has place i + Past.
+// ValueWidth]. A score is scaled, capped by Softcap·tanh(score/Softcap) unless that is 0, and gets a bias added. Query i has position i +
+// Past. It sees a key if a mask of bools allows it, if, with Causal, the key is not after the query, and if the key is less than Window
+// positions away.
 type Attention struct {
 	Batch, Heads, KeyHeads, Queries, Keys, Width, ValueWidth int
 
 	Scale, Softcap float64
 	Causal         bool
 	Past, Window   int
-	// Mask is the type of slot 3, bool or that of a bias, Invalid where there is none, and its strides, 0 where it is broadcast.
+	// Mask is the type of slot 3: bool, the type of a bias, or Invalid if there is none. MaskStrides are its strides, 0 where it
+	// is broadcast.
 	Mask        dtype.DType
 	MaskStrides [4]int
 	MaskSize    int
@@ -50,25 +52,26 @@ func Attend(t Target, a Attention, in []Operand, y Operand) ir.Work {
 	return s.work
 }
 
-// flash is attention by a block for some queries of one head, which goes through the keys tile by tile and keeps, for each query, the
-// greatest score so far, the sum of exponentials relative to it and the weighted sum of values. Exponentials are powers of 2.
+// flash is attention in which a block computes some queries of one head. It goes through the keys tile by tile and keeps, for each
+// query, the greatest score so far, the sum of exponentials relative to it and the weighted sum of values. Exponentials are powers of
+// 2.
 type flash struct {
 	Attention
 	d   dtype.DType
 	in  []place
 	y   place
-	lie [5]shape.View // of q, k and v, and backward of y and dy: their rows lie without gaps
+	lie [5]shape.View // of q, k and v, and backward of y and dy; their rows are contiguous
 }
 
 // compute returns the type of scores and sums.
 func (f flash) compute() dtype.DType { return accumulator(f.d) }
 
-// plain reports whether the order of scores is that of products, which are then scaled when the exponential is taken.
+// plain reports whether scores are in the order of the products. Then products are scaled only when the exponential is taken.
 func (f flash) plain() bool {
 	return f.Softcap == 0 && f.Scale > 0 && (f.Mask == dtype.Invalid || f.Mask == dtype.Bool)
 }
 
-// factor returns what scores are multiplied by in exponents of 2.
+// factor returns the factor of scores in exponents of 2.
 func (f flash) factor() float64 {
 	if f.plain() {
 		return f.Scale * math.Log2E
@@ -76,7 +79,7 @@ func (f flash) factor() float64 {
 	return math.Log2E
 }
 
-// reach returns the greatest number that indices compute with.
+// reach returns the greatest number in index arithmetic.
 func (f flash) reach() int {
 	n := max(f.Batch*f.Heads*f.Queries*max(f.Width, f.ValueWidth), f.Batch*f.KeyHeads*f.Keys*max(f.Width, f.ValueWidth), f.MaskSize)
 	for _, v := range f.lie {
@@ -96,12 +99,12 @@ type flashKernel struct {
 	past               ir.Value
 	batch, head, first ir.Value    // of the block: its head and first query
 	qRow, kRow         ir.Value    // rows of queries, and of keys, before those of the head
-	base               [5]ir.Value // of what lies in memory: where the rows of the head begin
+	base               [5]ir.Value // offsets at which the rows of the head begin, by operand
 	lo, hi             ir.Value    // tiles of keys begin at lo, lo+tile, ... below hi
 	rows, tile         int
 }
 
-// attend begins a kernel with a block for so many queries of a head. Blocks with the most keys come first.
+// attend begins a kernel with a block for rows queries of a head. Blocks with the most keys come first.
 func (s *sequence) attend(f flash, name string, threads, rows, tile, extra int) *flashKernel {
 	tiles := (f.Queries + rows - 1) / rows
 	heads := f.Batch * f.Heads
@@ -142,7 +145,7 @@ func (n *flashKernel) place(i ir.Value) {
 	}
 }
 
-// bases finds where the rows of the head, and of the head of keys that it uses, begin.
+// bases computes the offsets of the rows of the head, and of the key head that it uses.
 func (n *flashKernel) bases(keyHead ir.Value) {
 	for k, v := range n.lie {
 		if v.Shape == nil {
@@ -156,7 +159,7 @@ func (n *flashKernel) bases(keyHead ir.Value) {
 	}
 }
 
-// matrixRows are rows of a matrix from first on, of which limit may be read.
+// matrixRows are rows of a matrix from first on. limit bounds the rows that may be read.
 type matrixRows struct {
 	from         ir.Buf
 	base         ir.Value // of its first element
@@ -164,7 +167,7 @@ type matrixRows struct {
 	first, limit ir.Value
 }
 
-// rowsOf returns the rows of the head, from first on, of what lies in memory as number k.
+// rowsOf returns the rows of the head, from first on, of operand k.
 func (n *flashKernel) rowsOf(k int, from ir.Buf, first ir.Value) matrixRows {
 	limit := n.queries
 	if k == 1 || k == 2 {
@@ -173,10 +176,11 @@ func (n *flashKernel) rowsOf(k int, from ir.Buf, first ir.Value) matrixRows {
 	return matrixRows{from, n.base[k], n.lie[k].Strides[2], first, limit}
 }
 
-// score returns the score of query i and key j of this head, -Inf where that is not seen or beyond the keys, made of a product.
+// score returns the score of query i and key j of this head, computed from their product dot. It is -Inf if the query does not
+// see the key or j is beyond the keys.
 func (n *flashKernel) score(dot, i, j ir.Value) ir.Value { return n.masked(n.scaled(dot), i, j) }
 
-// scaled returns a product as score, without a bias. With plain it is the product.
+// scaled returns the score of a product, without a bias. If plain, it is the product itself.
 func (n *flashKernel) scaled(dot ir.Value) ir.Value {
 	p, d := n.step, n.compute()
 	if !n.plain() {
@@ -189,7 +193,7 @@ func (n *flashKernel) scaled(dot ir.Value) ir.Value {
 	return dot
 }
 
-// masked is score of what scaled gives.
+// masked is score for a product that scaled has converted.
 func (n *flashKernel) masked(dot, i, j ir.Value) ir.Value {
 	p, d := n.step, n.compute()
 	seen := p.Lt(j, n.keys)
@@ -218,7 +222,7 @@ func (n *flashKernel) masked(dot, i, j ir.Value) ir.Value {
 	return p.Select(seen, dot, p.Float(d, math.Inf(-1)))
 }
 
-// finite returns v, or 0 where that is -Inf: what scores are taken relative to.
+// finite returns v, or 0 if v is -Inf: the reference that is subtracted from scores.
 func (n *flashKernel) finite(v ir.Value) ir.Value {
 	d := n.TypeOf(v)
 	return n.Select(n.Eq(v, n.Float(d, math.Inf(-1))), n.Float(d, 0), v)
@@ -230,7 +234,7 @@ func (n *flashKernel) power(v, top ir.Value) ir.Value {
 	return n.Unary(ir.Exp2, n.Mul(n.Sub(v, top), n.Float(d, n.factor())))
 }
 
-// inverse returns 1/all, 0 where all is 0.
+// inverse returns 1/all, 0 if all is 0.
 func (n *flashKernel) inverse(all ir.Value) ir.Value {
 	d := n.TypeOf(all)
 	return n.Select(n.Eq(all, n.Float(d, 0)), n.Float(d, 0), n.Div(n.Float(d, 1), all))

@@ -44,24 +44,24 @@ func AttendBackward(t Target, a Attention, in, out []Operand) ir.Work {
 	return s.work
 }
 
-// flashBack is the backward pass of a flash, whose result y is an operand here.
+// flashBack is the backward pass of a flash. The result y is an operand here.
 type flashBack struct {
 	flash
 	dy    place
 	grads [3]place // of q, k and v
-	// Of each query: the logarithm to base 2 of the sum of its exponentials, +Inf where it sees no key, and the sum of dy·y.
+	// By query: the logarithm to base 2 of the sum of its exponentials, +Inf if it sees no key, and the sum of dy·y.
 	total, mean place
 }
 
-// backKernel is a kernel of a backward pass: its blocks have rows of one of the matrices and go through tiles of the other one, queries
-// through keys or keys through the queries of all heads that use them.
+// backKernel is a kernel of a backward pass. A block holds rows of queries and goes through tiles of keys, or holds rows of keys and
+// goes through tiles of the queries of all heads that use them.
 type backKernel struct {
 	*flashKernel
 	dy, total, mean ir.Buf
 	keyHead         ir.Value // of a block with rows of keys
 }
 
-// back begins a kernel for so many rows of queries, or of keys.
+// back begins a kernel whose blocks hold rows rows of queries, or of keys.
 func (s *sequence) back(f flashBack, name string, threads, rows, tile, extra int, keys bool) *backKernel {
 	count, heads := f.Queries, f.Heads
 	if keys {
@@ -78,12 +78,13 @@ func (s *sequence) back(f flashBack, name string, threads, rows, tile, extra int
 	return n
 }
 
-// statistics are the two numbers of queries that a kernel makes, or that it reads.
+// statistics adds the buffers of the two statistics of queries, which a kernel writes or reads.
 func (n *backKernel) statistics(f flashBack, access ir.Access) {
 	n.total, n.mean = n.buffer("total", n.compute(), access, f.total), n.buffer("mean", n.compute(), access, f.mean)
 }
 
-// placeKeys is place for blocks with rows of keys. Blocks with the most queries come first.
+// placeKeys finds the head and the first key of block i, for blocks that hold rows of keys. Blocks with the most queries come
+// first.
 func (n *backKernel) placeKeys(i ir.Value) {
 	heads := n.Batch * n.KeyHeads
 	head := n.Rem(i, n.Int(heads))
@@ -94,7 +95,7 @@ func (n *backKernel) placeKeys(i ir.Value) {
 	n.head = n.Mul(n.keyHead, n.Int(n.Heads/n.KeyHeads))
 	n.bases(n.keyHead)
 	n.lo, n.hi = n.Int(0), n.queries
-	at := n.Sub(n.first, n.past) // the query whose place is that of the first key
+	at := n.Sub(n.first, n.past) // the query with the position of the first key
 	begin := at
 	if n.Window > 0 {
 		n.hi = n.Min(n.hi, n.Max(n.Add(at, n.Int(n.rows-1+n.Window)), n.Int(0)))
@@ -118,19 +119,19 @@ func (n *backKernel) heads(body func()) {
 	})
 }
 
-// weight returns what a value has in the result of a query with this total, of a score; exp is ir.Exp2 or ir.Exp2Fast.
+// weight returns the weight of a value with that score in the result of a query with that total; exp is ir.Exp2 or ir.Exp2Fast.
 func (n *backKernel) weight(exp ir.Op, score, total ir.Value) ir.Value {
 	return n.Unary(exp, n.FMA(score, n.Float(n.TypeOf(score), n.factor()), n.Unary(ir.Neg, total)))
 }
 
-// slope returns the derivative of a scaled product, before the softcap, given that behind it.
+// slope returns the derivative of the softcap at a scaled product, given the capped score.
 func (n *backKernel) slope(scaled ir.Value) ir.Value {
 	d := n.TypeOf(scaled)
 	u := n.Div(scaled, n.Float(d, n.Softcap))
 	return n.Sub(n.Float(d, 1), n.Mul(u, u))
 }
 
-// elementOf returns the place of an element of what lies in memory as number k.
+// elementOf returns the offset of an element of operand k.
 func (n *backKernel) elementOf(k int, row, column ir.Value) ir.Value {
 	return n.Add(n.base[k], n.Add(n.Mul(row, n.Int(n.lie[k].Strides[2])), column))
 }

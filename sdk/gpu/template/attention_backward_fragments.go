@@ -10,17 +10,17 @@ import (
 
 const (
 	fragBackRows      = fragGroups * fragRows // of a block
-	fragBackRegisters = 176                   // of a thread that fragments may take
+	fragBackRegisters = 176                   // of a thread, for fragments
 )
 
-// fragBack is how a kernel of the backward pass uses memory: its block goes through tiles of so many rows, and its own rows stay in
-// registers where they are resident. Tiles come with statistics where they are of queries.
+// fragBack is the memory layout of a kernel of the backward pass: the rows of a block and of a tile, and whether the block's own
+// rows stay in registers (resident). Tiles of queries come with statistics.
 type fragBack struct {
 	tile             int
 	resident, ofKeys bool
 }
 
-// registers returns how many of a thread fragments take.
+// registers returns how many registers of a thread fragments take.
 func (f flashBack) registers(x fragBack) int {
 	sums, packs := f.Width, 1
 	if x.ofKeys {
@@ -42,7 +42,7 @@ func (x fragBack) shared(f flashBack) int {
 	return n
 }
 
-// fragBacks chooses among the ways that fit.
+// fragBacks chooses a layout that fits the target; false if none does.
 func (f flashBack) fragBacks(t Target, keys bool) (fragBack, bool) {
 	for _, x := range []fragBack{{64, true, keys}, {32, true, keys}, {64, false, keys}, {32, false, keys}, {16, true, keys}, {16, false, keys}} {
 		if f.registers(x) <= fragBackRegisters && x.shared(f) <= t.Shared {
@@ -52,7 +52,7 @@ func (f flashBack) fragBacks(t Target, keys bool) (fragBack, bool) {
 	return fragBack{}, false
 }
 
-// fragments reports whether matrix instructions do for f.
+// fragments reports whether the target's matrix instructions can compute f.
 func (f flashBack) fragments(t Target) bool {
 	_, queries := f.fragBacks(t, false)
 	_, keys := f.fragBacks(t, true)
@@ -69,8 +69,9 @@ func (f flashBack) fragments(t Target) bool {
 		f.Width > 0 && f.Width%16 == 0 && f.ValueWidth > 0 && f.ValueWidth%16 == 0 && f.Width <= 128 && f.ValueWidth <= 128
 }
 
-// backFragments is the backward pass by matrix instructions, in two launches: one with blocks of queries, which makes the statistics and
-// the gradient of q, and one with blocks of keys, which makes those of k and v. The next tile arrives while one is multiplied.
+// backFragments makes the backward pass with matrix instructions, in two launches: one with blocks of queries, which computes the
+// statistics and the gradient of q, and one with blocks of keys, which computes the gradients of k and v. The next tile is loaded while
+// one is multiplied.
 func (s *sequence) backFragments(f flashBack) {
 	for _, keys := range []bool{false, true} {
 		x, _ := f.fragBacks(s.t, keys)
@@ -98,26 +99,26 @@ func (s *sequence) backFragments(f flashBack) {
 	}
 }
 
-// fragBackKernel has pairs of matrices: with rows of its own, of q and dy or of k and v, and in tiles those of the other two. The products
-// of the first of each are scores, those of the second gradients of weights.
+// fragBackKernel works on pairs of matrices: its block's own rows are of q and dy, or of k and v, and the tiles are of the other pair. The
+// products of the first of each pair are scores, the products of the second are gradients of weights.
 type fragBackKernel struct {
 	*backKernel
 	fragBack
 	used         ir.Value
 	lane, row    ir.Value  // row is the subgroup's first in the block
-	mine, theirs [2]ir.Mem // there are two tiles, one behind the other
+	mine, theirs [2]ir.Mem // two tiles, one after the other
 	stats        ir.Mem    // totals and means of the queries of both tiles
 	own, dots    [2]ir.Frag
 	packs, sums  [2]ir.Frag
 	left, factor ir.Frag  // loaded when they are needed
-	half         ir.Value // of theirs: which tile
+	half         ir.Value // of the tiles: which one
 }
 
 func (k *fragBackKernel) widths() [2]int    { return [2]int{k.Width, k.ValueWidth} }
 func (k *fragBackKernel) stride(of int) int { return k.widths()[of] + fragSkew }
 func (k *fragBackKernel) columns() int      { return k.tile / 8 }
 
-// begin brings the rows of the block.
+// begin loads the rows of the block.
 func (k *fragBackKernel) begin(rows [2]matrixRows) {
 	m := k.fragMMA()
 	for of, name := range []string{"first", "second"} {
@@ -138,7 +139,7 @@ func (k *fragBackKernel) begin(rows [2]matrixRows) {
 	}
 }
 
-// sum begins sums of rows of the tiles' matrix of that number.
+// sum declares and clears the sums of rows of the tiles' matrix number of.
 func (k *fragBackKernel) sum(of int, name string) {
 	m := k.fragMMA()
 	k.packs[of] = k.Fragments("pack_"+name, m, ir.A, k.tile/16)
@@ -154,7 +155,7 @@ func (k *fragBackKernel) loadOwn(to ir.Frag, i, of, column int) {
 	k.FragLoad(to, k.Int(i), k.mine[of], at, k.Int(k.stride(of)), false)
 }
 
-// tiles calls body for each tile, being there, of so many of the matrices. more stages what else there is of a tile.
+// tiles calls body for each tile of n of the matrices, once it is loaded. more stages further data of a tile.
 func (k *fragBackKernel) tiles(rows func(of int, first ir.Value) matrixRows, n int, more func(j, half ir.Value), body func(j ir.Value)) {
 	bring := func(j, half ir.Value) {
 		for of := range n {
@@ -179,7 +180,7 @@ func (k *fragBackKernel) at(of, row, column int) ir.Value {
 	return k.Add(k.Mul(k.half, k.Int(k.tile*k.stride(of))), k.Int(row*k.stride(of)+column))
 }
 
-// multiply makes the products of own rows and those of the tile.
+// multiply computes the products of own rows and rows of the tile.
 func (k *fragBackKernel) multiply(of int) {
 	for c := range k.columns() {
 		k.FragFill(k.dots[of], k.Int(c), k.Float(dtype.F32, 0))
@@ -197,7 +198,7 @@ func (k *fragBackKernel) multiply(of int) {
 	}
 }
 
-// collect adds rows of the tile by the weights in dots of another number.
+// collect adds rows of the tile, weighted by the dots number weights.
 func (k *fragBackKernel) collect(of, weights int) {
 	for c := range k.tile / 16 {
 		k.FragPack(k.packs[of], k.Int(c), k.dots[weights], k.Int(2*c))
@@ -210,7 +211,8 @@ func (k *fragBackKernel) collect(of, weights int) {
 	}
 }
 
-// ownRow returns the number of the thread's row in half h of its fragments, theirRow that of element e of fragment c in the tile from j on.
+// ownRow returns the number of the thread's row in half h of its fragments. theirRow returns the row of element e of fragment c in the tile
+// from j on.
 func (k *fragBackKernel) ownRow(h int) ir.Value {
 	return k.Add(k.first, k.Add(k.row, k.Add(k.Div(k.lane, k.Int(4)), k.Int(8*h))))
 }
@@ -219,7 +221,7 @@ func (k *fragBackKernel) theirRow(j ir.Value, c, e int) ir.Value {
 	return k.Add(j, k.Add(k.Mul(k.Rem(k.lane, k.Int(4)), k.Int(2)), k.Int(8*c+e)))
 }
 
-// score makes scores of the products of the tile from j on.
+// score replaces the products of the tile from j on by scores.
 func (k *fragBackKernel) score(j ir.Value) {
 	adjust := func() {
 		for c := range k.columns() {
@@ -236,7 +238,8 @@ func (k *fragBackKernel) score(j ir.Value) {
 		adjust()
 		return
 	}
-	// Most tiles are seen as a whole. What own rows beyond the last make is not stored, and queries of tiles beyond the last have no weight.
+	// Most tiles are seen completely and need no mask. Results of own rows beyond the last are not stored, and tile queries beyond the last
+	// have weight 0.
 	end := k.Add(j, k.Int(k.tile))
 	switch at := k.Add(k.first, k.past); {
 	case !k.ofKeys && k.Causal:
@@ -275,7 +278,7 @@ func (k *fragBackKernel) results(of int, to ir.Buf, before, limit ir.Value, fact
 	})
 }
 
-// buildKeys makes the gradients of k and v.
+// buildKeys builds the kernel of the gradients of k and v.
 func (k *fragBackKernel) buildKeys(f flashBack) {
 	dk, dv := k.buffer("dk", k.d, ir.Write, f.grads[1]), k.buffer("dv", k.d, ir.Write, f.grads[2])
 	k.begin([2]matrixRows{k.rowsOf(1, k.k, k.first), k.rowsOf(2, k.v, k.first)})
@@ -298,7 +301,7 @@ func (k *fragBackKernel) buildKeys(f flashBack) {
 	k.results(1, dv, k.kRow, k.keys, 1)
 }
 
-// bringStatistics stores those of the queries from j on; queries beyond the last see nothing.
+// bringStatistics loads the statistics of the queries from j on; queries beyond the last see no key.
 func (k *fragBackKernel) bringStatistics(j, half ir.Value) {
 	k.For(k.Thread(), k.Int(k.tile), 32*fragGroups, func(e ir.Value) {
 		i := k.Add(j, e)
@@ -309,7 +312,7 @@ func (k *fragBackKernel) bringStatistics(j, half ir.Value) {
 	})
 }
 
-// weigh makes weights of scores, and gradients of scores of those of weights.
+// weigh replaces scores by weights, and gradients of weights by gradients of scores.
 func (k *fragBackKernel) weigh() {
 	base := k.Mul(k.half, k.Int(2*k.tile))
 	for c := range k.columns() {

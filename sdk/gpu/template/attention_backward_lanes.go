@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// backPart is what one launch of backLanes makes.
+// backPart is the result of one launch of backLanes.
 type backPart int
 
 const (
@@ -19,7 +19,7 @@ const (
 
 var backNames = [...]string{"statistics", "queries", "keys", "values"}
 
-// backLanes is the backward pass without matrix instructions, of any type and any width of heads.
+// backLanes makes the backward pass without matrix instructions, for any type and any width of heads.
 func (s *sequence) backLanes(f flashBack) {
 	for part := backStatistics; part <= backValues; part++ {
 		width := f.Width
@@ -32,7 +32,7 @@ func (s *sequence) backLanes(f flashBack) {
 	}
 }
 
-// backLane is one launch, whose results have that width. Wide ones are shared out to blocks.
+// backLane makes one launch, whose results have that width. Wide results are divided among blocks.
 func (s *sequence) backLane(f flashBack, part backPart, width int) {
 	own := part >= backKeys
 	l := &laneKernel{flashKernel: &flashKernel{flash: f.flash}}
@@ -85,7 +85,7 @@ func (b *backLaneKernel) rowsOfQueries(first ir.Value) matrixRows { return b.row
 
 func (b *backLaneKernel) gradRows(first ir.Value) matrixRows { return b.rowsOf(4, b.n.dy, first) }
 
-// buildStatistics makes the statistics of queries.
+// buildStatistics builds the kernel of the statistics of queries.
 func (b *backLaneKernel) buildStatistics(f flashBack) {
 	d := b.compute()
 	y := b.n.buffer("y", b.d, ir.Read, f.y)
@@ -118,7 +118,7 @@ func (b *backLaneKernel) buildStatistics(f flashBack) {
 	}
 }
 
-// build makes the gradient of q, k or v.
+// build builds the kernel of the gradient of q, k or v.
 func (b *backLaneKernel) build(f flashBack, width int) {
 	b.n.statistics(f, ir.Read)
 	to := b.n.buffer("d", b.d, ir.Write, f.grads[b.part-backQueries])
@@ -156,7 +156,8 @@ func (b *backLaneKernel) build(f flashBack, width int) {
 	b.results(to, before, limit, width, factors)
 }
 
-// weights are those of values in results, or, given the products of values and gradients, the gradients of scores, of a tile from j on.
+// weights returns the weights of values in results, or, given the products of values and gradients, the gradients of scores, for a tile
+// from j on.
 func (b *backLaneKernel) weights(j ir.Value, dots, grads []ir.Value) []ir.Value {
 	d := b.compute()
 	out := make([]ir.Value, len(dots))

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// buildQueries makes the statistics and the gradient of q.
+// buildQueries builds the kernel of the statistics and the gradient of q.
 func (k *fragBackKernel) buildQueries(f flashBack) {
 	y, dq := k.buffer("y", k.d, ir.Read, f.y), k.buffer("dq", k.d, ir.Write, f.grads[0])
 	k.begin([2]matrixRows{k.rowsOf(0, k.q, k.first), k.rowsOf(4, k.dy, k.first)})

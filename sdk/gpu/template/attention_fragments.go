@@ -11,13 +11,13 @@ import (
 const (
 	fragGroups = 4 // subgroups of a block, each with queries of its own
 	fragRows   = 16
-	fragSkew   = 8 // elements that rows of shared arrays are longer, so that columns are not all in one bank
+	fragSkew   = 8 // padding of rows of shared arrays, in elements, so that columns are not all in one bank
 )
 
-// fragMMA returns the matrix instruction that attendFragments is made of.
+// fragMMA returns the matrix instruction that attendFragments uses.
 func (f flash) fragMMA() ir.MMA { return ir.MMA{M: 16, N: 8, K: 16, Type: f.d} }
 
-// fragSizes returns how many rows of 16 queries a subgroup has, and how many keys a tile.
+// fragSizes returns how many groups of 16 queries a subgroup has, and how many keys a tile has.
 func (f flash) fragSizes(t Target) (times, tile int, ok bool) {
 	times, tile = 1, 64
 	if max(f.Width, f.ValueWidth) <= 64 && f.Queries > fragGroups*fragRows {
@@ -32,7 +32,7 @@ func (f flash) fragSizes(t Target) (times, tile int, ok bool) {
 	return 0, 0, false
 }
 
-// fragments reports whether matrix instructions do for f.
+// fragments reports whether the target's matrix instructions can compute f.
 func (f flash) fragments(t Target) bool {
 	_, _, fits := f.fragSizes(t)
 	for _, p := range append(f.in[:3:3], f.y) {
@@ -47,8 +47,8 @@ func (f flash) fragments(t Target) bool {
 		f.Width > 0 && f.Width%16 == 0 && f.ValueWidth%16 == 0 && f.Width <= 128 && f.ValueWidth <= 128
 }
 
-// attendFragments is attention by matrix instructions. Scores and weights stay in registers: as results of one product and factors
-// of the next. While the keys and values of a tile are multiplied those of the next arrive.
+// attendFragments makes attention with matrix instructions. Scores and weights stay in registers: as results of one product and
+// factors of the next. While the keys and values of a tile are multiplied, the next tile is loaded.
 func (s *sequence) attendFragments(f flash) {
 	times, tile, _ := f.fragSizes(s.t)
 	n := s.attend(f, "attention_mma", 32*fragGroups, fragGroups*fragRows*times, tile, 1)
@@ -68,7 +68,7 @@ type fragKernel struct {
 	used       ir.Value
 	lane, row  ir.Value // row is the subgroup's first query in the block
 	qs, ks, vs ir.Mem
-	// The query, score and weight fragments of a subgroup, its sums, and two factors that are loaded when they are needed.
+	// The query, score and weight fragments of a subgroup, its sums, and two factors that are loaded on demand.
 	query, weight, score, sum, factor ir.Frag
 	top, all                          ir.Var // for the two queries of a thread in each row of fragments
 }
@@ -124,14 +124,14 @@ func (k *fragKernel) half(j ir.Value) ir.Value {
 	return k.Rem(k.Div(j, k.Int(k.tile)), k.Int(2))
 }
 
-// fetch starts to bring the tile of keys and values from key j on.
+// fetch starts to load the tile of keys and values from key j on.
 func (k *fragKernel) fetch(j ir.Value) {
 	half := k.half(j)
 	k.stage(k.ks, k.Mul(half, k.Int(k.tile*k.kStride())), k.kStride(), k.rowsOf(1, k.flashKernel.k, j), k.tile, k.Width)
 	k.stage(k.vs, k.Mul(half, k.Int(k.tile*k.vStride())), k.vStride(), k.rowsOf(2, k.v, j), k.tile, k.ValueWidth)
 }
 
-// multiply makes the products of queries and the keys of a tile.
+// multiply computes the products of queries and the keys of a tile.
 func (k *fragKernel) multiply(j ir.Value) {
 	from := k.Mul(k.half(j), k.Int(k.tile*k.kStride()))
 	for i := range k.times * k.columns() {
@@ -149,7 +149,8 @@ func (k *fragKernel) multiply(j ir.Value) {
 	}
 }
 
-// query is the number of the thread's query in half h of row r of its fragments, and key that of element e of fragment c.
+// queryOf returns the number of the thread's query in half h of row r of its fragments, and keyOf the key of element e of
+// fragment c.
 func (k *fragKernel) queryOf(r, h int) ir.Value {
 	return k.Add(k.first, k.Add(k.row, k.Add(k.Div(k.lane, k.Int(4)), k.Int(fragRows*r+8*h))))
 }
@@ -158,7 +159,7 @@ func (k *fragKernel) keyOf(j ir.Value, c, e int) ir.Value {
 	return k.Add(j, k.Add(k.Mul(k.Rem(k.lane, k.Int(4)), k.Int(2)), k.Int(8*c+e)))
 }
 
-// weigh makes exponentials of the scores of the tile from key j on and brings the sums so far to the new greatest score.
+// weigh replaces the scores of the tile from key j on by exponentials, and rescales the sums so far to the new greatest score.
 func (k *fragKernel) weigh(j ir.Value) {
 	adjust := func() {
 		for r := range k.times {
@@ -173,7 +174,7 @@ func (k *fragKernel) weigh(j ir.Value) {
 	if !k.plain() || k.Mask != dtype.Invalid || k.Window > 0 {
 		adjust()
 	} else {
-		// Most tiles are seen as a whole.
+		// Most tiles are seen completely and need no mask.
 		end := k.Add(j, k.Int(k.tile))
 		part := k.Lt(k.keys, end)
 		if k.Causal {
@@ -192,11 +193,11 @@ func (k *fragKernel) weigh(j ir.Value) {
 	}
 }
 
-// mostPower is how far the power of 2 of a score may be above that of the score that exponentials are taken relative to.
+// mostPower is how far the exponent (of 2) of a score may exceed the reference that exponentials are taken relative to.
 const mostPower = 8
 
-// raise finds the greatest score of each query in the tile and, where one is far above the score that exponentials are taken relative to so
-// far, takes the greatest ones for that and brings the sums to them. Four threads share a query.
+// raise finds the greatest score of each query in the tile. If one is far above the present reference of exponentials, the greatest scores
+// become the new reference, and the sums are rescaled to it. Four threads share a query.
 func (k *fragKernel) raise() {
 	factor := k.Float(dtype.F32, k.flash.factor())
 	n := 2 * k.times
@@ -238,7 +239,7 @@ func (k *fragKernel) raise() {
 	})
 }
 
-// weighRow makes exponentials of the scores of one query of each thread, and adds them up.
+// weighRow replaces the scores of one query of each thread by exponentials, and sums them.
 func (k *fragKernel) weighRow(r, h int) {
 	at := k.Int(2*r + h)
 	factor := k.Float(dtype.F32, k.flash.factor())
@@ -255,7 +256,7 @@ func (k *fragKernel) weighRow(r, h int) {
 	k.Set(k.all, at, sum)
 }
 
-// collect adds the values of a tile by their weights.
+// collect adds the values of a tile, weighted.
 func (k *fragKernel) collect(j ir.Value) {
 	from := k.Mul(k.half(j), k.Int(k.tile*k.vStride()))
 	for d := range k.tile / 16 {

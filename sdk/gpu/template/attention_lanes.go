@@ -10,12 +10,12 @@ import (
 // The threads of a block of attendLanes form a square; each has some rows and columns of a tile of scores, and of the results.
 const (
 	laneSide   = 16
-	laneChunk  = 16 // columns of q and k, and keys of v, that are in shared memory at a time
+	laneChunk  = 16 // columns of q and k, and keys of v, in shared memory at a time
 	laneValues = 128
 )
 
-// attendLanes is attention without matrix instructions, of any type and any width of heads. Wide values are shared out to blocks,
-// which compute the scores again.
+// attendLanes makes attention without matrix instructions, for any type and any width of heads. Wide values are divided among
+// blocks, each of which computes the scores.
 func (s *sequence) attendLanes(f flash) {
 	r, c, resident := f.laneSizes(s.t)
 	extra := (f.ValueWidth + laneValues - 1) / laneValues
@@ -35,7 +35,8 @@ func (f flash) laneGroups() int {
 	return (min(f.ValueWidth, laneValues) + 4*laneSide - 1) / (4 * laneSide)
 }
 
-// laneSizes returns the rows and columns of scores of a thread, the most for which shared memory is enough, and whether all columns of q stay there.
+// laneSizes returns the rows and columns of scores of a thread, the most that shared memory allows, and whether all columns of q stay
+// there.
 func (f flash) laneSizes(t Target) (r, c int, resident bool) {
 	limit := min(t.Shared, 48<<10)
 	for _, side := range []int{4, 2, 1} {
@@ -66,7 +67,7 @@ type laneKernel struct {
 	sum, top, all  ir.Var // of results, greatest scores, sums of exponentials
 }
 
-// Rows of shared arrays are a little longer than needed, so that columns are not all in one bank.
+// qStride returns the stride of shared arrays, padded so that columns are not all in one bank.
 func (l *laneKernel) qStride() int { return l.rows + 4 }
 func (l *laneKernel) kStride() int { return l.tile + 4 }
 func (l *laneKernel) vStride() int { return 4 * laneSide * l.groups }
@@ -102,14 +103,14 @@ func (l *laneKernel) build() {
 	l.finish()
 }
 
-// squares are what products take: the thread's place, and room for both factors.
+// squares declares the thread's place in the square and the shared memory of both factors, which products need.
 func (l *laneKernel) squares() {
 	thread := l.Thread()
 	l.x, l.y = l.Rem(thread, l.Int(laneSide)), l.Div(thread, l.Int(laneSide))
 	l.qs, l.ks = l.Shared("qs", l.compute(), l.qColumns()*l.qStride()), l.Shared("ks", l.compute(), laneChunk*l.kStride())
 }
 
-// sums are what collect takes, and the sums it adds to, which begin with 0.
+// sums declares the memory that collect needs, and clears the sums that it adds to.
 func (l *laneKernel) sums() {
 	d := l.compute()
 	l.vs, l.ps = l.Shared("vs", d, laneChunk*l.vStride()), l.Shared("ps", d, l.tile*l.qStride())
@@ -119,7 +120,7 @@ func (l *laneKernel) sums() {
 	}
 }
 
-// tops are the greatest scores and sums of exponentials before the first.
+// tops initializes the greatest scores and the sums of exponentials.
 func (l *laneKernel) tops() {
 	d := l.compute()
 	l.top, l.all = l.Local("top", d, l.r), l.Local("all", d, l.r)
@@ -131,7 +132,7 @@ func (l *laneKernel) tops() {
 
 func (l *laneKernel) queryRows() matrixRows { return l.rowsOf(0, l.q, l.first) }
 
-// stageRows puts columns of rows of a matrix into shared memory, a column after the other, and 0 beyond the last column.
+// stageRows stores columns of rows of a matrix in shared memory, one column after the other, and 0 beyond the last column.
 func (l *laneKernel) stageRows(m ir.Mem, stride int, from matrixRows, rows, width int, column ir.Value, columns int) {
 	l.For(l.Thread(), l.Int(rows*columns), laneSide*laneSide, func(e ir.Value) {
 		row, c := l.Div(e, l.Int(columns)), l.Rem(e, l.Int(columns))
@@ -155,7 +156,7 @@ func (l *laneKernel) dots(name string, a, b matrixRows, width int) []ir.Value {
 		l.Set(dots, l.Int(k), l.Float(d, 0))
 	}
 	if width == 0 {
-		l.Barrier() // what follows writes to shared memory that others may be reading
+		l.Barrier() // the code after this writes to shared memory that other threads may be reading
 	}
 	l.For(l.Int(0), l.Int(width), laneChunk, func(column ir.Value) {
 		l.Barrier()
@@ -190,7 +191,7 @@ func (l *laneKernel) dots(name string, a, b matrixRows, width int) []ir.Value {
 	return out
 }
 
-// rowOf and columnOf are the numbers of the thread's row a and column b of a tile from j on.
+// rowOf and columnOf return the numbers of the thread's row a and column b of a tile from j on.
 func (l *laneKernel) rowOf(a int) ir.Value {
 	return l.Add(l.first, l.Add(l.Mul(l.y, l.Int(l.r)), l.Int(a)))
 }
@@ -210,7 +211,7 @@ func (l *laneKernel) scores(j ir.Value) []ir.Value {
 	return out
 }
 
-// weigh makes exponentials of scores, which go to shared memory, key by key, and brings the sums so far to the new greatest score.
+// weigh stores exponentials of scores in shared memory, key by key, and rescales the sums so far to the new greatest score.
 func (l *laneKernel) weigh(scores []ir.Value) {
 	weights := l.add(scores, func(a int, scale ir.Value) {
 		for k := range 4 * l.groups {
@@ -221,8 +222,8 @@ func (l *laneKernel) weigh(scores []ir.Value) {
 	l.share(weights)
 }
 
-// add makes exponentials of scores, relative to the greatest so far, and adds them to the sums of the rows. adjust is told, for each
-// row, by what exponentials so far were too great.
+// add returns exponentials of scores, relative to the greatest so far, and adds them to the sums of the rows. It calls adjust for
+// each row with the factor that corrects earlier exponentials.
 func (l *laneKernel) add(scores []ir.Value, adjust func(a int, scale ir.Value)) []ir.Value {
 	tops := l.rowTops(scores)
 	weights := make([]ir.Value, len(scores))
@@ -245,7 +246,7 @@ func (l *laneKernel) add(scores []ir.Value, adjust func(a int, scale ir.Value)) 
 	return weights
 }
 
-// share puts the thread's part of a tile into shared memory, column by column.
+// share stores the thread's part of a tile in shared memory, column by column.
 func (l *laneKernel) share(weights []ir.Value) {
 	for b := range l.c {
 		row := make([]ir.Value, l.r)
@@ -299,7 +300,7 @@ func (l *laneKernel) across(rows []ir.Value, name string, join func(a, b ir.Valu
 	return out
 }
 
-// collect adds the rows of a tile by the weights that are in shared memory.
+// collect adds the rows of a tile, weighted by the weights in shared memory.
 func (l *laneKernel) collect(from matrixRows, rowWidth int) {
 	d, width := l.compute(), l.vStride()
 	l.For(l.Int(0), l.Int(l.tile), laneChunk, func(chunk ir.Value) {

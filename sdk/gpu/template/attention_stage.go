@@ -2,8 +2,8 @@ package template
 
 import "github.com/goburn/burn/sdk/gpu/ir"
 
-// stage starts to bring rows of a matrix into shared memory from base on, with a stride there; rows beyond the last are the last again.
-// All threads of the 32·fragGroups take part.
+// stage starts to copy rows of a matrix into shared memory from base on, with that stride; rows beyond the last repeat the last. All
+// threads of the 32·fragGroups take part.
 func (n *flashKernel) stage(m ir.Mem, base ir.Value, stride int, from matrixRows, rows, width int) {
 	const wide, threads = 8, 32 * fragGroups
 	n.For(n.Thread(), n.Int(rows*width/wide), threads, func(e ir.Value) {
@@ -22,7 +22,7 @@ func (n *flashKernel) stage(m ir.Mem, base ir.Value, stride int, from matrixRows
 	}
 }
 
-// staged waits for everything that was staged, and for all threads.
+// staged waits for all staged copies, and for all threads.
 func (n *flashKernel) staged() {
 	if n.t.Async {
 		n.AsyncWait(0)

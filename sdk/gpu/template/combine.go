@@ -10,7 +10,7 @@ import (
 // Join is an associative way to combine two elements.
 type Join uint8
 
-// The ways to combine. Max and Min give NaN where one operand is NaN, and hold +0 greater than -0.
+// The ways to combine. Max and Min return NaN if one operand is NaN, and order +0 above -0.
 const (
 	JoinAdd Join = iota
 	JoinMul
@@ -96,7 +96,7 @@ func (j joiner) join(p *ir.Builder, a, b ir.Value) ir.Value {
 	return p.Add(a, b)
 }
 
-// identity returns the state that changes no other.
+// identity returns the neutral state.
 func (j joiner) identity(p *ir.Builder) ir.Value {
 	d := j.state()
 	switch {
@@ -112,7 +112,7 @@ func (j joiner) identity(p *ir.Builder) ir.Value {
 
 func (j joiner) bits(p *ir.Builder, v int64) ir.Value { return p.Const(j.state(), uint64(v)) }
 
-// nan returns the state of NaN, beyond that of every number.
+// nan returns the state of NaN, which is beyond the states of all numbers.
 func (j joiner) nan() int64 {
 	switch {
 	case j.state() == dtype.I32 && j.how == JoinMax:
@@ -125,7 +125,7 @@ func (j joiner) nan() int64 {
 	return math.MinInt64
 }
 
-// bound returns the extreme over no elements, as a state: an infinity or the last integer of the type.
+// bound returns the extreme of no elements, as a state: an infinity or the last integer of the type.
 func (j joiner) bound() int64 {
 	greatest := j.how == JoinMin
 	bits := uint(8 * j.d.Size())
@@ -150,7 +150,7 @@ func (j joiner) bound() int64 {
 	return 0
 }
 
-// ordered maps the bits of floats, as a signed integer, to integers in the order of the floats, and these back.
+// ordered maps the bits of floats, as signed integers, to integers in the order of the floats. It is its own inverse.
 func ordered(p *ir.Builder, s ir.Value) ir.Value {
 	d := p.TypeOf(s)
 	sign := p.Binary(ir.Shr, s, p.Const(d, uint64(8*d.Size()-1)))

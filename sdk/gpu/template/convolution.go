@@ -10,31 +10,31 @@ import (
 )
 
 // Convolution is the cross-correlation of an image X of shape (batch, channels, places...) with filters W of shape (results, channels
-// of a group, places...), over one to three dimensions of places, and what is computed of it element by element. The image is dilated,
-// then padded with zeros or cropped. Slots are X, W, Extra, Out, then temporaries. Memory begins at multiples of 16 bytes.
+// of a group, places...), over one to three spatial dimensions (places), with an elementwise epilogue. The image is dilated, then
+// padded with zeros or cropped. Slots are X, W, Extra, Out, then temporaries. Memory begins at multiples of 16 bytes.
 type Convolution struct {
 	X, W Operand
 	// Stride, Pad (before each dimension, may be negative), Dilation of the filter and InputDilation have an entry for each dimension
-	// of places; how far the image is padded behind follows from the shape of the results.
+	// of places; the padding after each dimension follows from the shape of the results.
 	Stride, Pad, Dilation, InputDilation []int
 	Groups                               int
 	// Compute is the type of products and sums, as for Product.
 	Compute dtype.DType
 	// Extra and Out have the shape (batch, results, places...), which is also the iteration space of Body.
 	Extra, Out []Operand
-	// Body computes the results as that of Product does.
+	// Body computes the results, as in Product.
 	Body Body
 	// Exact forbids matrix instructions.
 	Exact bool
 }
 
-// convolution is what kernels of a product know of the convolution that it is. Rows, or else columns, of the product are pixels: all
-// places of all images of the batch; the other ones are the results of a group, and groups are its batch. Its depth goes through the places of the
-// filter, and for each of them through the channels of a group, up to a multiple of the depth of tiles.
+// convolution describes a convolution as a product (implicit GEMM). Rows, or else columns, of the product are pixels: all places of all
+// images of the batch. The other dimension is the results of a group, and groups are the batch of the product. Its depth goes through the
+// places of the filter, and for each of them through the channels of a group, padded to a multiple of the depth of tiles.
 type convolution struct {
 	*product
 	columns bool // pixels are columns
-	// places is the dimensions of pixels as outputs need them, as few as can be, and outPlaces all of them: batch, places.
+	// places are the dimensions of pixels, joined as far as outputs allow, and outPlaces all of them: batch, places.
 	places, outPlaces []int
 	pixels            int
 	results, channels int // of a group
@@ -68,7 +68,7 @@ func (v Convolution) Build(t Target) (ir.Work, error) {
 	return ir.Work{Launches: l, Temps: c.temps}, err
 }
 
-// normal checks a convolution and makes the product of it.
+// normal checks a convolution and returns it as a product.
 func (v Convolution) normal(t Target) (*convolution, error) {
 	x, w := v.X.View, v.W.View
 	r := len(x.Shape) - 2
@@ -130,7 +130,7 @@ func (v Convolution) normal(t Target) (*convolution, error) {
 // taps returns the number of places of the filter.
 func (c *convolution) taps() int { return shape.Of(c.window...).Size() }
 
-// orient makes columns of what lies side by side in the first result, pixels or results of filters.
+// orient chooses as columns the dimension that is contiguous in the first result: pixels or results of filters.
 func (c *convolution) orient(v Convolution, outputs []Operand, group func(int) []int) {
 	var views []shape.View
 	for _, o := range outputs {

@@ -25,8 +25,8 @@ func (c *convolution) tiledConvolution() ([]ir.Launch, error) {
 	return c.split(parts, func(slot int) ir.Launch { return c.tileKernel(best, parts, slot) }), nil
 }
 
-// fragmentedConvolution makes it with matrix instructions, of an image and filters whose channels lie side by side; those that do
-// not are brought into that order before.
+// fragmentedConvolution makes the convolution with matrix instructions, from an image and filters with contiguous channels.
+// Others are first copied into that layout.
 func (c *convolution) fragmentedConvolution(m ir.MMA) ([]ir.Launch, error) {
 	var fitting []tile
 	for _, x := range fragmentTiles {
@@ -54,8 +54,8 @@ func (c *convolution) fragmentedConvolution(m ir.MMA) ([]ir.Launch, error) {
 	return l, nil
 }
 
-// arrange copies an image or filters into a temporary in which the channels of a group lie side by side, filled up with zeros to a
-// multiple of 8: groups, then images (or filters of a group), then places, then channels. m and strides become those of the copy.
+// arrange copies an image or filters into a temporary in which the channels of a group are contiguous, padded with zeros to a
+// multiple of 8: groups, then images (or filters of a group), then places, then channels. It sets m and strides to the copy's.
 func (c *convolution) arrange(m *matrix, images int, places []int, strides *[]int, name string) ir.Launch {
 	const threads, width = 256, 8
 	k := c.kernel(fmt.Sprintf("convolution_%s_%v", name, m.typ), threads)
@@ -75,7 +75,7 @@ func (c *convolution) arrange(m *matrix, images int, places []int, strides *[]in
 	lines := images * pixels * c.batches()
 	to.slot = c.temporary(lines * deep * width * m.typ.Size())
 
-	// Neighbouring threads take neighbouring places, as they lie side by side in memory where channels do not.
+	// Neighbouring threads take neighbouring places, which are contiguous in memory where channels are not.
 	id := k.Add(k.Mul(k.Block(0), k.Int(threads)), k.Thread())
 	count := k.size("lines", lines)
 	channels := k.size("channels", c.channels)
@@ -125,7 +125,7 @@ func (c *convolution) arrange(m *matrix, images int, places []int, strides *[]in
 	return l
 }
 
-// direct makes the convolution an element a thread: for few channels of a group, where tiles would be mostly empty.
+// direct makes the convolution with one thread per element: for few channels of a group, where tiles would be mostly empty.
 func (c *convolution) direct() []ir.Launch {
 	const threads = 128
 	c.k = 0

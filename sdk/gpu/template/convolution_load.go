@@ -6,13 +6,13 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// imagePlaces is the dimensions of places of an image in a kernel.
+// imagePlaces holds the spatial dimensions of an image in a kernel.
 type imagePlaces struct {
 	k    *productKernel
 	c    *convolution
 	size []ir.Value // of results
 	in   []ir.Value // of the dilated image
-	// stride is of memory, step that of the filter's places.
+	// stride is the stride in memory, step the stride of the filter.
 	stride, step, pad, dilation []ir.Value
 }
 
@@ -29,7 +29,7 @@ func (k *productKernel) imagePlaces(c *convolution) *imagePlaces {
 	return p
 }
 
-// start returns the image of a pixel of the results, and where the filter begins for it in the dilated image.
+// start returns the image of a pixel of the results, and the place in the dilated image at which the filter begins for it.
 func (p *imagePlaces) start(pixel ir.Value) (image ir.Value, starts []ir.Value) {
 	k := p.k
 	starts = make([]ir.Value, len(p.size))
@@ -40,7 +40,8 @@ func (p *imagePlaces) start(pixel ir.Value) (image ir.Value, starts []ir.Value) 
 	return pixel, starts
 }
 
-// under returns whether an element of the image is under a place of the filter, and, where it is, its offset from the image's first.
+// under reports whether an element of the image is under a place of the filter, and returns its offset from the image's first
+// element.
 func (p *imagePlaces) under(starts, tap []ir.Value) (inside ir.Value, offset func() ir.Value) {
 	k := p.k
 	at := make([]ir.Value, len(starts))
@@ -87,11 +88,11 @@ func (c *convolution) factors(k *productKernel, x tile, g productGrid, fragments
 	return li, lf
 }
 
-// tapAt is the place of the filter and the first channel that a tile begins at.
+// tapAt is the place of the filter and the first channel at which a tile begins.
 type tapAt struct {
 	k       *productKernel
 	c       *convolution
-	depth   ir.Value // channels with what fills them up
+	depth   ir.Value // channels, with padding
 	all     int
 	channel ir.Value
 	places  []ir.Value
@@ -101,7 +102,7 @@ func (k *productKernel) tap(c *convolution, depth int) *tapAt {
 	return &tapAt{k: k, c: c, depth: k.size("channels filled up", depth), all: depth}
 }
 
-// begin is told the depth at which a tile begins.
+// begin sets the depth at which a tile begins.
 func (t *tapAt) begin(from, _ ir.Value) {
 	k := t.k
 	number := k.Div(from, t.depth)
@@ -117,7 +118,8 @@ func (t *tapAt) begin(from, _ ir.Value) {
 	}
 }
 
-// load returns a load of tiles in the form that the kernel needs. wide is the elements of 16 bytes side by side along channels, or 1.
+// load returns a load of tiles in the form that the kernel needs. wide is the number of elements in 16 contiguous bytes along
+// channels, or 1.
 func (c *convolution) load(k *productKernel, x tile, m matrix, span, wide int, fragments bool) *tileLoad {
 	l := &tileLoad{k: k, typ: c.compute, span: span, depth: x.depth, threads: x.threads(), byDepth: true, pitch: span + linePad}
 	l.size = l.depth * l.pitch
@@ -205,7 +207,8 @@ func (c *convolution) filterLoad(k *productKernel, x tile, span int, first ir.Va
 	return l
 }
 
-// wideImage returns how many channels of the image lie side by side in 16 bytes, aligned, wherever a window stands; wideFilter likewise.
+// wideImage returns how many channels of the image are contiguous and aligned in 16 bytes at every position of the window. wideFilter
+// returns the same for the filter.
 func (c *convolution) wideImage() int { return c.wide(c.image, c.imageStrides) }
 
 func (c *convolution) wideFilter() int { return c.wide(c.filter, c.filterStrides) }

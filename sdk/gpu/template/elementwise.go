@@ -20,7 +20,7 @@ func Elementwise(t Target, name string, space shape.Shape, in, out []Operand, bo
 	return ir.Work{Launches: []ir.Launch{e.launch()}}
 }
 
-// elementwise is the kernel while it is built.
+// elementwise is the kernel under construction.
 type elementwise struct {
 	m       *maker
 	space   shape.Shape
@@ -30,13 +30,13 @@ type elementwise struct {
 	width   int
 	in, out []access
 	body    Body
-	// flat: neighbours are taken across the ends of the innermost dimension, which is no multiple of them.
+	// flat: groups of neighbours run across the ends of the innermost dimension, which is no multiple of their number.
 	flat  bool
 	outer ir.Value // then the outermost dimension
 }
 
 func newElementwise(t Target, name string, space shape.Shape, in, out []Operand, body Body) *elementwise {
-	all := append(append([]Operand(nil), out...), in...) // results come first: they give the order
+	all := append(append([]Operand(nil), out...), in...) // results come first: they determine the order
 	views := make([]shape.View, len(all))
 	most := space.Size()
 	for i, d := range all {
@@ -69,7 +69,7 @@ func newElementwise(t Target, name string, space shape.Shape, in, out []Operand,
 	return e
 }
 
-// choose finds how many neighbours a thread takes.
+// choose determines how many neighbours a thread takes.
 func (e *elementwise) choose(t Target, all []Operand, outs int) {
 	most := neighbours(t, all)
 	e.width = min(most, floorPower(e.n.last()))
@@ -112,7 +112,7 @@ func (e *elementwise) at(i ir.Value) *spot {
 	return e.w.at(i)
 }
 
-// lane returns the place k elements behind p, fewer than the innermost dimension has, where e is flat.
+// lane returns the place k elements after p, for a flat e. k is less than the innermost dimension.
 func (e *elementwise) lane(p *spot, k int) *spot {
 	if k == 0 {
 		return p
@@ -161,7 +161,7 @@ func (e *elementwise) store(i int, p *spot, v []ir.Value) {
 	}
 }
 
-// underWay returns how many times width elements a thread has under way, so that enough reads are.
+// underWay returns how many groups of width elements a thread reads ahead, so that enough reads are in flight.
 func (e *elementwise) underWay(items int) int {
 	bytes := 0
 	for i, a := range e.in {
@@ -169,7 +169,7 @@ func (e *elementwise) underWay(items int) int {
 			bytes += a.width * a.bytes
 		}
 	}
-	many := e.m.t.Units * e.m.t.Blocks * threads // threads that run at a time
+	many := e.m.t.Units * e.m.t.Blocks * threads // concurrent threads
 	n := 1
 	for n < 4 && bytes*n < 32 && items >= 4*many*n {
 		n *= 2
@@ -243,7 +243,7 @@ func (e *elementwise) visit(spots ...*spot) {
 	}
 }
 
-// single computes one element, where places are of several.
+// single computes one element of a walk whose spots have several.
 func (e *elementwise) single(i ir.Value) {
 	one := *e.w
 	one.width = 1

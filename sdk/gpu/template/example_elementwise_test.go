@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// A kernel is built of what it computes for one element; operands may be views.
+// A kernel is built from its computation for one element; operands may be views.
 func ExampleElementwise() {
 	target := template.Target{Subgroup: 32, Threads: 1024, Units: 4, Blocks: 8, Grid: [3]int{1<<31 - 1, 65535, 65535}, Wide: 16}
 	space := shape.Of(2, 3)

@@ -16,8 +16,8 @@ type Indexing struct {
 func (g Indexing) whole() int  { return g.Batch * g.Outer * g.Axis * g.Inner }
 func (g Indexing) slices() int { return g.Batch * g.Outer * g.Count * g.Inner }
 
-// Gather returns the work that computes slot 2, the elements of slot 0 along the axis that the indices in slot 1 name. An index equal to padding, unless that
-// is negative, gives zeros.
+// Gather returns the work that writes to slot 2 the elements of slot 0 along the axis that the indices in slot 1 name. An index equal to
+// padding, unless that is negative, yields zeros.
 func Gather(t Target, g Indexing, padding int, x, indices, y Operand) ir.Work {
 	s := newSequence(t, 3, true)
 	if g.slices() == 0 {

@@ -15,10 +15,10 @@ type maker struct {
 	args []ir.Arg
 }
 
-// slack is how far beyond the elements of a launch the numbers of its threads may go.
+// slack bounds how far the thread numbers of a launch may exceed its number of elements.
 const slack = 1 << 22
 
-// newMaker begins a kernel whose indices and numbers of threads stay below elements.
+// newMaker begins a kernel whose indices and thread numbers stay below elements.
 func newMaker(t Target, name string, threads, elements int) *maker {
 	m := &maker{Builder: ir.New(name, threads), t: t}
 	if elements > math.MaxInt32-slack {
@@ -39,7 +39,7 @@ func (m *maker) number(name string, d Operand) ir.Value {
 	return m.Scalar(name, d.Type)
 }
 
-// size adds a scalar parameter of the type of indices: sizes that are parameters do not make kernels of their own.
+// size adds a scalar parameter of the type of indices. A size that is a parameter does not need a kernel of its own.
 func (m *maker) size(name string, n int) ir.Value {
 	m.args = append(m.args, ir.Arg{Bits: uint64(int64(n))})
 	return m.Scalar(name, m.Index)

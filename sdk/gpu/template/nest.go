@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// nest is axes of an iteration space as loops, outermost first: axes of length 1 are left out, and neighbours are joined
-// where every operand walks them without a gap.
+// nest is an iteration space as nested loops, outermost first: axes of length 1 are left out, and neighbouring axes are joined
+// where all operands are contiguous across them.
 type nest struct {
 	dims    []int
 	strides [][]int // by operand and dimension
@@ -32,7 +32,7 @@ func newNest(views []shape.View, axes []int) nest {
 	return n
 }
 
-// lowest returns where the element of v with the lowest address lies.
+// lowest returns the offset of the element of v with the lowest address.
 func lowest(v shape.View) int {
 	first := v.Offset
 	for d, s := range v.Strides {
@@ -41,7 +41,7 @@ func lowest(v shape.View) int {
 	return first
 }
 
-// reach returns how far the elements of v are apart in memory, in elements.
+// reach returns the distance between the first and the last element of v in memory, in elements.
 func reach(v shape.View) int {
 	far := 0
 	for d, s := range v.Strides {
@@ -50,7 +50,7 @@ func reach(v shape.View) int {
 	return far
 }
 
-// memoryOrder returns the given axes by falling stride of v. Axes along which v has one element keep their places.
+// memoryOrder returns the given axes sorted by falling stride of v. Axes along which v has one element keep their places.
 func memoryOrder(v shape.View, axes []int) []int {
 	var places, sorted []int
 	for i, a := range axes {
@@ -96,7 +96,7 @@ func (n *nest) step(o int) int {
 	return n.strides[o][len(n.dims)-1]
 }
 
-// rowMajor reports whether operand o has its elements side by side in the order of the nest.
+// rowMajor reports whether operand o is contiguous in the order of the nest.
 func (n *nest) rowMajor(o int) bool {
 	size := 1
 	for d := len(n.dims) - 1; d >= 0; d-- {
@@ -113,7 +113,7 @@ func (n *nest) fixed(o int) bool {
 	return !slices.ContainsFunc(n.strides[o], func(s int) bool { return s != 0 })
 }
 
-// aligned reports whether the strides of operand o are multiples of w elements, that of the innermost dimension aside.
+// aligned reports whether all strides of operand o, except the innermost, are multiples of w elements.
 func (n *nest) aligned(o, w int) bool {
 	for d := range len(n.dims) - 1 {
 		if n.strides[o][d]%w != 0 {
@@ -131,7 +131,7 @@ type walk struct {
 	width   int
 	like    []int        // by operand: the first one with the same strides
 	sizes   []ir.Value   // by dimension, in elements, none for the outermost unless it is needed
-	rows    ir.Value     // how often width neighbours go into the innermost dimension
+	rows    ir.Value     // innermost dimension divided by width
 	strides [][]ir.Value // by operand and dimension: magnitudes; none for 0 and 1
 }
 
@@ -181,7 +181,7 @@ type spot struct {
 // at returns the i-th place of the walk.
 func (w *walk) at(i ir.Value) *spot { return &spot{w: w, i: i, where: map[int]ir.Value{}} }
 
-// settled computes where all operands lie at this place of the kernel, so that what is nested in it can use that.
+// settled computes the offsets of all operands at this point of the kernel, so that nested blocks can use them.
 func (p *spot) settled() *spot {
 	for o := range p.w.nest.strides {
 		p.offset(o)
@@ -221,7 +221,8 @@ func (p *spot) coordinates() []ir.Value {
 	return p.c
 }
 
-// offset returns where operand o's element at the spot lies, counted from its lowest one, 0 where it is there for the whole nest.
+// offset returns the offset of operand o's element at the spot, counted from its lowest one; 0 if it has one element for the
+// whole nest.
 func (p *spot) offset(o int) ir.Value {
 	w, m := p.w, p.w.m
 	o = w.like[o]

@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Product is a product of matrices, C = A·B for each element of a batch, and what is computed of it element by element before
-// anything is written. Slots are A, B, Extra, Out, then temporaries. Memory of operands begins at multiples of 16 bytes.
+// Product is a product of matrices, C = A·B for each element of a batch, with an elementwise epilogue that computes the results
+// before anything is written. Slots are A, B, Extra, Out, then temporaries. Memory of operands begins at multiples of 16 bytes.
 type Product struct {
 	Batch   []int
 	M, N, K int
@@ -20,7 +20,8 @@ type Product struct {
 	Compute dtype.DType
 	// Extra and Out have the shape Batch, M, N.
 	Extra, Out []Operand
-	// Body computes the results from the element of C, of type Compute, and those of Extra. Nil casts it to the type of Out[0].
+	// Body computes the results from the element of C, of type Compute, and the elements of Extra. A nil Body casts C to the type
+	// of Out[0].
 	Body Body
 	// Exact forbids matrix instructions, which may flush subnormal numbers and add up in an order of their own.
 	Exact bool
@@ -33,9 +34,10 @@ type matrix struct {
 	off      int
 	batch    []int
 	row, col int
-	// outer, of a matrix whose rows or columns are the pixels of an image, is the strides of all dimensions of pixels but the last.
+	// outer, of a matrix whose rows or columns are the pixels of an image, holds the strides of all dimensions of pixels except the
+	// last.
 	outer []int
-	// packed: products lie side by side, with zeros behind to a multiple of 8 of them.
+	// packed: the depth is contiguous, padded with zeros to a multiple of 8.
 	packed bool
 }
 
@@ -44,8 +46,8 @@ func (m matrix) transposed() matrix {
 	return m
 }
 
-// product is a product in the form that its kernels are made of: the batch as few dimensions as can be, and rows and columns
-// exchanged where that makes it a better case.
+// product is a product in the form that its kernels are made from: the batch with as few dimensions as possible, and rows and
+// columns exchanged where that is faster.
 type product struct {
 	t       Target
 	index   dtype.DType
@@ -60,7 +62,7 @@ type product struct {
 	shape   []int
 	swapped bool
 	temps   []int64
-	// conv is set where the product is that of a convolution.
+	// conv is set if the product is a convolution.
 	conv *convolution
 }
 
@@ -85,7 +87,7 @@ func (p Product) Build(t Target) (ir.Work, error) {
 	return ir.Work{Launches: l, Temps: c.temps}, err
 }
 
-// normal checks a product and brings it into its best form.
+// normal checks a product and converts it to its best form.
 func (p Product) normal(t Target) (*product, error) {
 	c := &product{t: t, compute: p.Compute, m: p.M, n: p.N, k: p.K, body: p.Body, shape: append(slices.Clone(p.Batch), p.M, p.N)}
 	if p.M < 0 || p.N < 0 || p.K < 0 {
@@ -136,7 +138,7 @@ func (p Product) normal(t Target) (*product, error) {
 	return c, nil
 }
 
-// indexLimit is how far indices of 32 bits go, with room for tiles that stand over the edge.
+// indexLimit bounds indices of 32 bits, with room for tiles that extend beyond the edge.
 const indexLimit = 1<<31 - 1<<20
 
 // reach returns the greatest index of an element of a matrix, and at least the number of elements.
@@ -149,7 +151,7 @@ func (m matrix) reach(batch []int, rows, cols int) int {
 	return max(n, size)
 }
 
-// swap makes the product of the transposes: Cᵀ = Bᵀ·Aᵀ.
+// swap turns c into the product of the transposes: Cᵀ = Bᵀ·Aᵀ.
 func (c *product) swap() {
 	c.m, c.n, c.a, c.b, c.swapped = c.n, c.m, c.b.transposed(), c.a.transposed(), !c.swapped
 	for i := range c.extra {
@@ -160,7 +162,8 @@ func (c *product) swap() {
 	}
 }
 
-// fold makes rows of the innermost dimension of the batch where B is the same for all of it and the rest goes on as rows do.
+// fold joins the innermost dimension of the batch to the rows, if B does not depend on it and the other operands have strides
+// that allow it.
 func (c *product) fold() {
 	for last := len(c.batch) - 1; last >= 0; last-- {
 		rest := append([]*matrix{&c.a}, pointersTo(c.extra)...)

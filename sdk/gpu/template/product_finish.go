@@ -14,11 +14,11 @@ type epilogue struct {
 	wide       []int // elements of an access, for each of extra and out
 	m, n       ir.Value
 	body       Body
-	// valid, where it is not 0, says that the block or thread has elements at all.
+	// valid, if not 0, says whether the block or thread has any elements.
 	valid ir.Value
 	// at is the offset of an element of a matrix.
 	at func(x strided, row, col ir.Value) ir.Value
-	// every: columns come in groups that are whole within the matrix.
+	// every: every group of columns is either complete or outside of the matrix.
 	every bool
 }
 
@@ -123,7 +123,7 @@ func (e *epilogue) axis(row, col ir.Value, j int) func(int) ir.Value {
 		if axis == last {
 			return k.plus(col, j)
 		}
-		// The row, with what was folded into it, is a number in the batch and the other axis.
+		// The row, into which a batch dimension was folded, is a position in that dimension and the other axis.
 		dims := append(slices.Clone(c.shape[:r-2]), c.shape[before])
 		number := k.Add(k.Mul(e.number, k.Int(c.m)), row)
 		if axis == before {

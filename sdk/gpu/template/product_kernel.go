@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// productKernel is a kernel of a product while it is built.
+// productKernel is a kernel of a product under construction.
 type productKernel struct {
 	*maker
 	c *product
@@ -94,7 +94,7 @@ func (k *productKernel) position(number ir.Value, dims []int, name string) []ir.
 }
 
 // aligned returns how many neighbouring elements along rows (or else columns) one access takes, at most limit bytes, where the
-// dimension has extent elements: a power of two, and 1 where elements do not lie side by side.
+// dimension has extent elements: a power of two, 1 if elements are not contiguous.
 func (m matrix) aligned(rows bool, extent, limit int, dims []int) int {
 	along, other := m.col, m.row
 	if rows {

@@ -5,19 +5,20 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// tileLoad brings tiles of a factor, span lines by depth products, into shared memory. A line is a row of A or a column of B.
+// tileLoad loads tiles of a factor, of span lines by depth, into shared memory. A line is a row of A or a column of B.
 type tileLoad struct {
 	k   *productKernel
 	buf ir.Buf
-	// element is where the element of a line of the tile at a depth of the tile is in memory, for access j of the thread. inside,
-	// where it is not 0, says whether it is there at all; otherwise it is zero. at is valid where inside is true.
+	// element returns the place in memory of the element at a line and depth of the tile, for access j of the thread. inside, if
+	// not 0, says whether the element exists; one that does not is zero. at is valid where inside is true.
 	element func(j int, line, depth ir.Value) (inside ir.Value, at func() ir.Value)
-	// begin, where it is set, is told the depth at which a tile begins, and the end of the depth, before element is asked.
+	// begin, if set, is called before element, with the depth at which a tile begins and the end of the depth.
 	begin       func(from, end ir.Value)
 	to          ir.Mem
 	typ         dtype.DType
 	span, depth int
-	// byDepth: the tile lies as [depth][span], else as [span][depth]; pitch is the distance of its rows, and size that of stages.
+	// byDepth: the layout of the tile is [depth][span], else [span][depth]. pitch is the distance between its rows, and size the
+	// distance between stages.
 	byDepth     bool
 	pitch, size int
 	// alongDepth: neighbouring threads and the width elements of one access go along the depth.
@@ -25,11 +26,11 @@ type tileLoad struct {
 	width      int
 	async      bool
 	threads    int
-	held       ir.Var // elements on their way, where copies are not asynchronous
+	held       ir.Var // elements being loaded, if copies are not asynchronous
 }
 
-// stored is the element function of a factor that lies in memory as a matrix; rows: it is A. first is the line of the tile, and
-// limit the number of lines. edge: tiles may stand over the last line, tail: over the end of the depth.
+// stored sets the element function for a factor that is a matrix in memory; rows: it is A. first is the first line of the tile,
+// and limit the number of lines. edge: tiles may extend beyond the last line; tail: beyond the end of the depth.
 func (l *tileLoad) stored(p strided, rows bool, first, limit ir.Value, edge, tail bool) {
 	k := l.k
 	l.buf = p.buf
@@ -61,7 +62,7 @@ func (l *tileLoad) stored(p strided, rows bool, first, limit ir.Value, edge, tai
 // count returns how many accesses a thread makes for a tile.
 func (l *tileLoad) count() int { return ceil(l.span*l.depth, l.width*l.threads) }
 
-// hold makes room for elements on their way.
+// hold declares registers for elements that are being loaded.
 func (l *tileLoad) hold(name string) {
 	if !l.async {
 		l.held = l.k.Local(name, l.typ, l.count()*l.width)
@@ -91,7 +92,7 @@ func (l *tileLoad) lines(f func(j int, line ir.Value)) {
 // each runs f for each access of this thread: its number, line and depth in the tile.
 func (l *tileLoad) each(f func(j int, line, depth ir.Value)) { l.some(0, l.count(), f) }
 
-// some does so for accesses number first to last-1, those that there are.
+// some does the same for accesses first to last-1, as far as they exist.
 func (l *tileLoad) some(first, last int, f func(j int, line, depth ir.Value)) {
 	k := l.k
 	for j := max(first, 0); j < min(last, l.count()); j++ {
@@ -114,14 +115,14 @@ func (l *tileLoad) target(stage, line, depth ir.Value) ir.Value {
 	return k.Add(stage, k.Add(k.Mul(line, k.Int(l.pitch)), depth))
 }
 
-// issue starts to bring the tile that begins at depth from to the stage that begins at to. Without asynchronous copies, settle
+// issue starts to load the tile that begins at depth from into the stage that begins at to. Without asynchronous copies, settle
 // has to follow.
 func (l *tileLoad) issue(to, from, end ir.Value) {
 	l.begin(from, end)
 	l.issueSome(to, 0, l.count())
 }
 
-// issueSome starts accesses number first to last-1, those that there are, of the tile that begin was told of.
+// issueSome starts accesses first to last-1, as far as they exist, of the tile for which begin was called.
 func (l *tileLoad) issueSome(to ir.Value, first, last int) {
 	k := l.k
 	l.some(first, last, func(j int, line, depth ir.Value) {
@@ -153,7 +154,7 @@ func (l *tileLoad) zeros() []ir.Value {
 	return v
 }
 
-// settle puts what issue has loaded into the stage that begins at to.
+// settle stores the elements that issue has loaded in the stage that begins at to.
 func (l *tileLoad) settle(to ir.Value) {
 	k := l.k
 	l.each(func(j int, line, depth ir.Value) {

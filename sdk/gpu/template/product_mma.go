@@ -25,7 +25,7 @@ var fragmentTiles = []fragmentTile{
 // fragmentPad keeps rows of tiles in shared memory apart, so that eight of them begin in different banks.
 const fragmentPad = 8
 
-// stagePad is that of the part of C that a subgroup brings into order in shared memory.
+// stagePad pads the rows of the part of C that a subgroup rearranges in shared memory.
 const stagePad = 8
 
 func (x fragmentTile) bytes(size int) int {
@@ -46,7 +46,7 @@ func (c *product) mma() (ir.MMA, bool) {
 	return ir.MMA{}, false
 }
 
-// fragmented makes the product with matrix instructions. Factors that cannot be copied 16 bytes at a time are packed before.
+// fragmented makes the product with matrix instructions. Factors that cannot be copied 16 bytes at a time are packed first.
 func (c *product) fragmented(m ir.MMA) ([]ir.Launch, error) {
 	var fitting []tile
 	for _, x := range fragmentTiles {
@@ -73,7 +73,7 @@ func (c *product) fragmented(m ir.MMA) ([]ir.Launch, error) {
 	return l, nil
 }
 
-// copied reports whether 16 bytes of a factor lie side by side in memory, aligned, along one of its dimensions. rows: it is A.
+// copied reports whether a factor has aligned groups of 16 contiguous bytes along one of its dimensions. rows: it is A.
 func (c *product) copied(m matrix, rows bool, extent int) bool {
 	const n = 8
 	return m.aligned(rows, extent, 16, c.batch) == n || m.aligned(!rows, c.k, 16, c.batch) == n
@@ -93,7 +93,7 @@ func (k *productKernel) fragmentFactors(x fragmentTile, g productGrid) (la, lb *
 	return la, lb
 }
 
-// fragmentFactor returns how tiles of a factor are loaded for matrix instructions: as they lie in memory.
+// fragmentFactor returns the load of tiles of a factor for matrix instructions, in the layout of memory.
 func (k *productKernel) fragmentFactor(x fragmentTile, p strided, a bool, span int) *tileLoad {
 	c := k.c
 	l := &tileLoad{k: k, typ: p.typ, span: span, depth: x.depth, width: 8, async: true, threads: x.threads()}
@@ -173,9 +173,9 @@ func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir
 	return k.launch(g.size[0], g.size[1], g.size[2])
 }
 
-// overlapped computes with each tile of the depth between from and end, in steps, an even number of them: load brings the fragments
-// of a step from the stage that begins at the offset given for each load, and multiply computes with them. The fragments of
-// a step are loaded while those of the one before are multiplied, across the ends of tiles, and copies of later tiles are spread over the steps.
+// overlapped computes with each tile of the depth between from and end, in an even number of steps: load loads the fragments of a step from
+// the stage at the offset given for each load, and multiply computes with them. The fragments of a step are loaded while those of the
+// previous step are multiplied, across the ends of tiles, and copies of later tiles are spread over the steps.
 func (k *productKernel) overlapped(stages, depth, steps int, from, end ir.Value, loads []*tileLoad, load func(stage []ir.Value, step int), multiply func(step int)) {
 	ahead := stages - 1
 	offsets := func(at ir.Value) []ir.Value {
@@ -191,7 +191,7 @@ func (k *productKernel) overlapped(stages, depth, steps int, from, end ir.Value,
 			l.begin(at, end)
 		}
 	}
-	// issue starts part number part, of so many, of the copies of the tile at at, which begin was called for.
+	// issue starts part number part of parts of the copies of the tile at at, for which begin was called.
 	issue := func(at ir.Value, part, parts int) {
 		k.If(k.Lt(at, end), func() {
 			total := 0
@@ -235,8 +235,8 @@ func (k *productKernel) overlapped(stages, depth, steps int, from, end ir.Value,
 	})
 }
 
-// fragmentLoad loads count neighbouring fragments from i on: line lines beyond at, at that depth of the tile. transposed: products
-// lie in rows in memory where the fragment has them in columns, or the other way round.
+// fragmentLoad loads count neighbouring fragments from i on: line lines beyond at, at that depth of the tile. transposed: the
+// depth runs along rows in memory where it runs along columns in the fragment, or the other way round.
 func (k *productKernel) fragmentLoad(f ir.Frag, i, count int, l *tileLoad, stage, at ir.Value, line, depth int, transposed bool) {
 	o := k.plus(at, line)
 	if l.byDepth {

@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// pack copies a factor into a temporary in which products lie side by side, to a multiple of 8 of them, with zeros behind; the factor becomes
-// that. Of dimensions of the batch along which the factor is the same, there is one element. rows: it is A.
+// pack copies a factor into a temporary in which the depth is contiguous, padded with zeros to a multiple of 8, and replaces the factor by
+// it. Batch dimensions along which the factor is broadcast have one element in the copy. rows: it is A.
 func (c *product) pack(m *matrix, rows bool, extent int) ir.Launch {
 	const threads, width = 256, 8
 	k := c.kernel(fmt.Sprintf("product_pack_%v", m.typ), threads)

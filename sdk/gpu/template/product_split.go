@@ -6,19 +6,19 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// productGrid is what a block of a product computes.
+// productGrid is the part of a product that a block computes.
 type productGrid struct {
 	size      [3]int
 	block     ir.Value   // of the batch's element and the part
 	number    ir.Value   // of the batch's element
 	batch     []ir.Value // its position
 	m, n      ir.Value
-	valid     ir.Value // 0, or whether the block has work
+	valid     ir.Value // whether the block has work; 0: all have
 	row, col  ir.Value // the first of the tile
 	from, end ir.Value // of the depth
 }
 
-// swizzle is how many rows of tiles blocks walk down before they go on to the next column, so that blocks that run together
+// swizzle is how many rows of tiles consecutive blocks walk down before they go on to the next column, so that concurrent blocks
 // share factors in the cache.
 const swizzle = 8
 
@@ -66,7 +66,7 @@ func (k *productKernel) grid(rows, cols, depth, parts int) productGrid {
 func (c *product) chunk(depth, parts int) int { return ceil(ceil(c.k, parts), depth) * depth }
 
 // choose picks a tile, and the number of parts that the depth is cut into, so that the estimated time is least: rounds of blocks
-// over the multiprocessors, and memory that partial sums take. It depends on shapes and target alone.
+// over the multiprocessors, and memory that partial sums take. It depends only on shapes and target.
 func (c *product) choose(list []tile) (best tile, parts int) {
 	least := -1.0
 	for _, x := range list {
@@ -95,8 +95,8 @@ func (c *product) choose(list []tile) (best tile, parts int) {
 	return best, parts
 }
 
-// split makes the product of launches of kernel, which is given the slot for partial sums. Of several parts, a second launch adds
-// them up and writes the results.
+// split makes the product from launches of kernel, which gets the slot for partial sums. If there are several parts, a second
+// launch adds them up and writes the results.
 func (c *product) split(parts int, kernel func(slot int) ir.Launch) []ir.Launch {
 	if parts == 1 {
 		return []ir.Launch{kernel(0)}
@@ -105,7 +105,7 @@ func (c *product) split(parts int, kernel func(slot int) ir.Launch) []ir.Launch 
 	return []ir.Launch{kernel(slot), c.sum(parts, slot)}
 }
 
-// results returns the epilogue of a block: partial sums into slot, or, where that is 0, the results.
+// results returns the epilogue of a block: it writes partial sums to slot, or, if slot is 0, the results.
 func (k *productKernel) results(g productGrid, slot, width int) *epilogue {
 	if slot == 0 {
 		e := k.epilogue(g.number, g.batch, g.m, g.n, width)
@@ -122,7 +122,7 @@ func (k *productKernel) results(g productGrid, slot, width int) *epilogue {
 	return e
 }
 
-// sum adds up partial sums in order and writes the results: some neighbouring elements of a row each thread.
+// sum adds up partial sums in order and writes the results. Each thread computes some neighbouring elements of a row.
 func (c *product) sum(parts, slot int) ir.Launch {
 	const threads = 256
 	k := c.kernel(fmt.Sprintf("product_sum_%v", c.compute), threads)

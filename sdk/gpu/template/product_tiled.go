@@ -7,10 +7,10 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// tile is a way to cut a product into blocks that compute with scalar instructions: each thread holds tm×tn elements of C, and
-// 4×8 threads that lie together hold a part of 4·tm × 8·tn.
+// tile is a way to divide a product into blocks that compute with scalar instructions: each thread holds tm×tn elements of C, and
+// 4×8 neighbouring threads hold a part of 4·tm × 8·tn.
 type tile struct {
-	rows, cols, depth int // of C, and of what is in shared memory at a time
+	rows, cols, depth int // of C, and the depth that is in shared memory at a time
 	tm, tn            int
 	blocks            int // that should fit on a multiprocessor
 	speed             float64
@@ -18,13 +18,13 @@ type tile struct {
 
 func (x tile) threads() int { return x.rows / x.tm * x.cols / x.tn }
 
-// tiles are the choices for sums of 4 and of 8 bytes. speed is the part of the best that a large product reaches.
+// tiles are the choices for sums of 4 and of 8 bytes. speed is the fraction of the fastest choice's speed on a large product.
 var tiles = map[int][]tile{
 	4: {{128, 128, 16, 8, 8, 2, 1}, {64, 64, 16, 8, 4, 4, 0.7}, {32, 64, 16, 4, 4, 4, 0.5}},
 	8: {{128, 64, 8, 8, 4, 1, 1}, {64, 64, 8, 4, 4, 2, 0.8}, {32, 64, 8, 4, 4, 2, 0.7}},
 }
 
-// stages returns how many tiles of the depth are in shared memory.
+// stages returns how many tiles of the depth are in shared memory at a time.
 func (c *product) stages(async bool) int {
 	if async {
 		return 3
@@ -72,7 +72,7 @@ func (k *productKernel) factors(x tile, g productGrid) (la, lb *tileLoad) {
 	return la, lb
 }
 
-// factor returns how tiles of a factor are loaded for scalar instructions. rows: it is A.
+// factor returns the load of tiles of a factor for scalar instructions. a: it is A.
 func (k *productKernel) factor(x tile, p strided, a bool, span, extent int, dims []int) *tileLoad {
 	c := k.c
 	l := &tileLoad{k: k, typ: c.compute, span: span, depth: x.depth, byDepth: true, pitch: span + linePad, threads: x.threads()}
@@ -98,7 +98,7 @@ func (k *productKernel) factor(x tile, p strided, a bool, span, extent int, dims
 	return l
 }
 
-// along reports whether the elements of a matrix lie side by side along rows, or else columns.
+// along reports whether a matrix is contiguous along rows, or else columns.
 func (m matrix) along(rows bool) bool { return rows && m.row == 1 || !rows && m.col == 1 }
 
 // tileKernel makes the product, or parts of it, with one shape of tiles.
@@ -159,7 +159,7 @@ func (c *product) tileKernel(x tile, parts, slot int) ir.Launch {
 	return k.launch(g.size[0], g.size[1], g.size[2])
 }
 
-// fragment brings the elements of a thread at one depth into registers: n of them in groups of v, apart groups.
+// fragment loads the elements of a thread at one depth into registers: n of them in groups of v, apart groups apart.
 func (k *productKernel) fragment(to ir.Var, l *tileLoad, stage, depth, at ir.Value, n, v, apart int) {
 	base := k.Add(k.Add(stage, k.Mul(depth, k.Int(l.pitch))), at)
 	for g := 0; g < n/v; g++ {
@@ -169,7 +169,7 @@ func (k *productKernel) fragment(to ir.Var, l *tileLoad, stage, depth, at ir.Val
 	}
 }
 
-// multiply returns x·y + sum, rounded once where it is rounded at all.
+// multiply returns x·y + sum, for floats with one rounding.
 func (k *productKernel) multiply(x, y, sum ir.Value) ir.Value {
 	if k.TypeOf(x).Class() == dtype.Float {
 		return k.FMA(x, y, sum)
@@ -177,12 +177,12 @@ func (k *productKernel) multiply(x, y, sum ir.Value) ir.Value {
 	return k.Add(k.Mul(x, y), sum)
 }
 
-// pipeline runs compute for each tile of the depth between from and end, with the tile in the stage that begins at the offset
-// given for each load, while later tiles are on their way.
+// pipeline runs compute for each tile of the depth between from and end, with the tile in the stage at the offset given for each
+// load, while later tiles are loaded.
 func (k *productKernel) pipeline(stages, depth int, from, end ir.Value, loads []*tileLoad, compute func(stage []ir.Value)) {
 	async := loads[0].async
 	ahead := stages - 1
-	// offsets is where the stages of the tile at depth at begin.
+	// offsets returns the offsets of the stages of the tile at depth at.
 	offsets := func(at ir.Value) []ir.Value {
 		stage := k.Rem(k.Div(at, k.Int(depth)), k.Int(stages))
 		var o []ir.Value

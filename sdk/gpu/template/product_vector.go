@@ -6,7 +6,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// fewRows is the most rows of a product that is made by reading B once, at the speed of memory, by subgroups of at least leastLanes.
+// fewRows is the most rows of a product for which B is read once, at the speed of memory, by subgroups of at least leastLanes
+// threads.
 const (
 	fewRows    = 4
 	leastLanes = 8
@@ -17,8 +18,8 @@ const (
 	inFlight      = 4 // accesses to B that a thread makes before it needs the first of them
 )
 
-// vector makes a product of a few rows. Where products lie side by side in B, a subgroup makes a column, otherwise
-// neighbouring threads make neighbouring columns, and groups of threads take turns along the depth.
+// vector makes a product of a few rows. If B is contiguous along the depth, a subgroup computes a column. Otherwise neighbouring
+// threads compute neighbouring columns, and groups of threads alternate along the depth.
 func (c *product) vector() []ir.Launch {
 	width := c.b.aligned(false, c.n, c.t.Wide, c.batch)
 	deep := c.b.along(true) && width == 1
@@ -47,7 +48,7 @@ type vectorFactors struct {
 	g     productGrid
 	a, b  strided
 	width int
-	wideA bool // elements of a row of A are read like those of B
+	wideA bool // elements of a row of A are read like elements of B
 	tail  bool
 	sums  ir.Var
 	held  ir.Var // elements of B
@@ -165,7 +166,7 @@ func (c *product) columnsKernel(width, cols, step, parts, slot int) ir.Launch {
 			}, func() {})
 		}
 	})
-	// The groups' sums meet in shared memory, row by row.
+	// The sums of the groups are combined in shared memory, row by row.
 	partial := k.Shared("partial", c.compute, groups*cols)
 	for r := range c.m {
 		k.Barrier()

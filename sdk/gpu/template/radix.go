@@ -10,7 +10,7 @@ import (
 type radix struct {
 	sorting
 	digitBits, threads, items, tiles int
-	ballot                           bool // ranks come from ballots of subgroups, otherwise from counters of each thread
+	ballot                           bool // ranks are computed by ballots of subgroups, otherwise by counters of each thread
 }
 
 func (r radix) digits() int { return 1 << r.digitBits }
@@ -32,7 +32,7 @@ func (s *sequence) sortRadix(k sorting, x, values, indices place) {
 	}
 	r.tiles = (k.n + r.tile() - 1) / r.tile()
 	passes := max((k.bits+r.digitBits-1)/r.digitBits, 1)
-	// Two pairs of buffers take turns; none is needed for a single pass.
+	// Passes alternate between two pairs of buffers; a single pass needs none.
 	var keys, order [2]place
 	for i := range min(passes-1, 2) {
 		keys[i], order[i] = s.temp(k.rows*k.n*k.d.Size()), s.temp(4*k.rows*k.n)
@@ -73,7 +73,7 @@ type radixPass struct {
 	starts                       place
 }
 
-// from returns where element i of a line is read.
+// from returns the offset at which element i of a line is read.
 func (m radixPass) from(p *step, row, i ir.Value) ir.Value {
 	if m.first {
 		return m.at(p, row, i, m.n)
@@ -151,7 +151,7 @@ func (s *sequence) radixMove(m radixPass) {
 			}
 			return p.Load(order, at(i))
 		},
-		digit: func(i, raw ir.Value) ir.Value { // what is beyond the end comes last
+		digit: func(i, raw ir.Value) ir.Value { // elements beyond the end come last
 			return p.Select(p.Lt(i, p.Int(m.n)), m.digit(p, raw), p.Int(m.digits()-1))
 		},
 	}
@@ -188,14 +188,15 @@ func (s *sequence) radixMove(m radixPass) {
 	s.end(p)
 }
 
-// radixRead is how elements of a line are read: element i, its place before the sort, and its digit.
+// radixRead reads element i of a line: its value, its place before the sort, and its digit.
 type radixRead struct {
 	raw, place func(i ir.Value) ir.Value
 	digit      func(i, raw ir.Value) ir.Value
 }
 
-// rankByBallot puts the elements of a tile in the order of their digits into shared memory, and returns how far those of a digit, which start
-// at start in the results, are from there, modulo 2^32. Each subgroup has neighbouring elements and counters of its own; lanes with equal digits find each other by ballots.
+// rankByBallot stores the elements of a tile in shared memory in the order of their digits. It returns, for each digit, the distance,
+// modulo 2^32, from there to its elements in the results, which start at start. Each subgroup has neighbouring elements and counters of its
+// own; lanes with equal digits find each other by ballots.
 func (m radixPass) rankByBallot(p *step, base ir.Value, read radixRead, start func(ir.Value) ir.Value, keys, places ir.Mem) func(ir.Value) ir.Value {
 	size := p.t.Subgroup
 	p.SetSubgroup(size)

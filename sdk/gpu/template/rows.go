@@ -8,21 +8,22 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Rows is a computation on the rows of a space: reductions along Axes one after the other, of which each may use the results of
-// those before, and results for each element and for each row. A row is the elements that differ in their place along Axes
-// alone, however they lie in memory.
+// Rows is a computation on the rows of a space: reductions along Axes one after the other, each of which may use the results of
+// earlier ones, and results for each element and for each row. A row consists of the elements that differ only in their place
+// along Axes, whatever their layout.
 type Rows struct {
 	Name  string
 	Space shape.Shape
 	Axes  []int
-	// In is operands with views of the space. Side is operands with one element for each row: their views of the space have
-	// stride 0 along Axes.
+	// In are the operands with views of the space. Side are the operands with one element for each row: their views have stride 0
+	// along Axes.
 	In, Side []Operand
 	Passes   []Pass
-	// Keep is the types of values of elements that a pass computes and later ones read, and From the pass of each.
+	// Keep are the types of the per-element values that a pass computes and later passes read, and From the pass of each.
 	Keep []dtype.DType
 	From []int
-	// Out is results with an element for each of the space, Once those with one for each row, as Side.
+	// Out are the results with an element for each element of the space, Once the results with one for each row, with views like
+	// Side.
 	Out, Once []Operand
 	// Reads and All are the operands of In that results of Out need, as in Pass.
 	Reads, All []int
@@ -32,21 +33,21 @@ type Rows struct {
 
 // Pass is one reduction, or several at once.
 type Pass struct {
-	Reads []int         // the operands of In that it needs, given what earlier passes keep
-	All   []int         // the operands of In that it needs without that
+	Reads []int         // the operands of In that it needs, with the kept values of earlier passes
+	All   []int         // the operands of In that it needs without them
 	State []dtype.DType // the types of the values that are joined
-	// Zero is the state of no elements. Join joins two states; it is associative and commutative but for rounding.
+	// Zero returns the state of no elements. Join joins two states; except for rounding, it is associative and commutative.
 	Zero func(b *ir.Builder) []ir.Value
 	Join func(b *ir.Builder, x, y []ir.Value) []ir.Value
 }
 
-// Row builds what is computed for one row. What it computes outside of Lift and Final is seen by all that comes later.
+// Row builds the computation for one row. Values that it computes outside of Lift and Final are visible to all later calls.
 type Row interface {
-	// Before is called ahead of a pass, number len(Passes) being that of Final.
+	// Before is called before a pass; number len(Passes) stands for Final.
 	Before(b *ir.Builder, pass int)
 	// Lift returns the state of one element, and the values to keep that come from this pass.
 	Lift(b *ir.Builder, pass int, e Element) (state, keep []ir.Value)
-	// Done takes the joined state of a pass.
+	// Done receives the joined state of a pass.
 	Done(b *ir.Builder, pass int, state []ir.Value)
 	// Final returns the elements of Out.
 	Final(b *ir.Builder, e Element) []ir.Value
@@ -54,8 +55,8 @@ type Row interface {
 	Finish(b *ir.Builder) []ir.Value
 }
 
-// Element is what is known of one element: the values of operands that the pass reads, values that were kept by earlier
-// passes (nil where they have to be computed again), and its index along an axis of the space.
+// Element describes one element: the values of operands that the pass reads, values that earlier passes kept (nil if they have to
+// be computed again), and its index along an axis of the space.
 type Element struct {
 	In, Kept []ir.Value
 	Index    func(axis int) ir.Value
@@ -67,7 +68,7 @@ const (
 	keptThread = 16
 )
 
-// Reduce makes the work of r.
+// Reduce returns the work of r.
 func Reduce(t Target, r *Rows) ir.Work {
 	l := newLayout(t, r)
 	switch {
@@ -83,8 +84,8 @@ func Reduce(t Target, r *Rows) ir.Work {
 	return l.row()
 }
 
-// Fits reports whether Reduce is good for a computation on such rows with results for each element: they have to lie along
-// memory in the first operand, and there have to be enough of them for the device.
+// Fits reports whether Reduce is fast for a computation on such rows with results for each element: rows have to be contiguous in
+// the first operand, and there have to be enough of them for the device.
 func Fits(t Target, space shape.Shape, axes []int) bool {
 	rows, cols := 1, 1
 	for a, n := range space {
@@ -97,16 +98,16 @@ func Fits(t Target, space shape.Shape, axes []int) bool {
 	return cols > 0 && rows > 0 && (cols <= keptRow || rows >= 2*t.Units)
 }
 
-// layout is the rows of a computation as nests: over the rows, and over the elements of one.
+// layout holds the loop nests of a computation: over the rows, and over the elements of one.
 type layout struct {
 	*Rows
 	t          Target
 	all        []Operand // Out, Once, In, Side, with views of the space
 	kept       []int     // axes of the space over the rows, in the order of the nest
-	reduced    []int     // axes along a row, likewise
+	reduced    []int     // axes along a row, in the order of the nest
 	rows, cols nest
 	across     bool // neighbours in memory belong to different rows
-	most       int  // elements that indices have to reach
+	most       int  // number of elements that indices have to reach
 }
 
 func newLayout(t Target, r *Rows) *layout {
@@ -141,7 +142,7 @@ func newLayout(t Target, r *Rows) *layout {
 	return l
 }
 
-// main returns the view that decides in which order memory is walked: of the operand with most elements.
+// main returns the view that determines the order in which memory is walked: the view of the operand with most elements.
 func (l *layout) main() shape.View {
 	best, most := l.all[0].View, -1
 	for _, d := range slices.Concat(l.In, l.Out) {
@@ -158,7 +159,7 @@ func (l *layout) main() shape.View {
 	return best
 }
 
-// Numbers of operands in all.
+// The numbers of operands among all.
 func (l *layout) out(i int) int  { return i }
 func (l *layout) once(i int) int { return len(l.Out) + i }
 func (l *layout) in(i int) int   { return len(l.Out) + len(l.Once) + i }
@@ -174,7 +175,7 @@ func (l *layout) width(inner *nest, nests ...*nest) int {
 	return w
 }
 
-// wideEnough reports whether the operands that are not repeated can be accessed in more than single elements.
+// wideEnough reports whether the operands that are not broadcast can be accessed with more than one element at a time.
 func (l *layout) wideEnough(w int, nests []*nest) bool {
 	inner := nests[len(nests)-1]
 	for i, d := range l.all {
@@ -237,7 +238,7 @@ func coordinate(m *maker, s shape.Shape, axes []int, axis int, i func() ir.Value
 	return v
 }
 
-// empty computes what has one element for each row, of rows without elements.
+// empty returns the work for rows without elements, which computes only the results with one element for each row.
 func (l *layout) empty() ir.Work {
 	kept := make(shape.Shape, len(l.Space))
 	for a, n := range l.Space {

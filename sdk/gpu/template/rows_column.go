@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// column is a kernel for rows whose neighbours lie side by side in memory: a block has a tile of threads, along the rows and
+// column is a kernel for rows that are neighbours in memory element by element: a block has a tile of threads, along the rows and
 // along their elements, and a thread takes width rows.
 type column struct {
 	*layout
@@ -17,7 +17,7 @@ type column struct {
 	wr, wc   *walk
 	p        *Pass
 	mems     []ir.Mem
-	count    ir.Value // rows, in widths
+	count    ir.Value // rows, in units of width
 	tile     ir.Value // blocks along the rows
 	lo, hi   ir.Value // elements of a row
 	tiles    int
@@ -61,7 +61,7 @@ func (l *layout) column() ir.Work {
 	return l.joinParts(w, temps, parts, 1, l.rows.size())
 }
 
-// columnTile returns a tile of threads for n elements of so many rows, at most wide of them at a time where n allows that.
+// columnTile returns a tile of threads for n elements of so many rows, at most wide rows at a time if n allows that.
 func columnTile(rows, n, wide int) (tx, ty int) {
 	tx = min(wide, ceilPower(rows))
 	ty = min(threads/tx, ceilPower(n))
@@ -82,7 +82,7 @@ func newColumn(l *layout, name string, width, tx, ty, tiles, parts, size int) *c
 	return c
 }
 
-// launch writes the results or, where they are given, the states of parts to temps.
+// launch writes the results or, if temps are given, the states of parts to them.
 func (c *column) launch(temps []Operand) ir.Launch {
 	m := c.m
 	bufs := make([]ir.Buf, len(temps))
@@ -209,14 +209,14 @@ func (c *column) lift(lanes []Row, s *sums, row *spot, cols []*spot) {
 	}
 }
 
-// join brings the states of all threads with the same x to the first of them.
+// join combines the states of all threads with the same x in the first of them.
 func (c *column) join(s *sums, x, y ir.Value) {
 	m := c.m
 	cell := func(y ir.Value, n int) ir.Value {
 		return m.plus(m.Add(m.times(y, c.tx), x), n*c.tx*c.ty)
 	}
 	for half := c.ty / 2; half > 0; half /= 2 {
-		// The upper half leaves its states for the lower one.
+		// The upper half stores its states for the lower one.
 		if half < c.ty/2 {
 			m.Barrier()
 		}

@@ -4,7 +4,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// sums is the states of a pass in the local arrays of a thread: lanes of them, joined in the end.
+// sums holds the states of a pass in local arrays of a thread: one state per lane, joined in the end.
 type sums struct {
 	m     *maker
 	p     *Pass
@@ -33,7 +33,7 @@ func (s *sums) get(lane int) []ir.Value {
 	return v
 }
 
-// add joins a state to that of a lane.
+// add joins a state to the state of a lane.
 func (s *sums) add(lane int, state []ir.Value) {
 	for i, v := range s.p.Join(s.m.Builder, s.get(lane), state) {
 		s.m.Set(s.vars[i], s.m.Int(lane), v)
@@ -68,7 +68,7 @@ func acrossLanes(m *maker, p *Pass, state []ir.Value, lanes int) []ir.Value {
 	return state
 }
 
-// board is where the subgroups of a block leave their states for each other.
+// board is the shared memory through which the subgroups of a block exchange their states.
 type board struct {
 	m    *maker
 	p    *Pass
@@ -104,7 +104,7 @@ func (b *board) join(state []ir.Value) []ir.Value {
 	return acrossLanes(m, b.p, b.get(m.Rem(lane, m.Int(b.n))), b.n)
 }
 
-// put leaves a state at a place, and get is what lies there.
+// put stores a state at a place, and get loads it.
 func (b *board) put(at ir.Value, state []ir.Value) {
 	for i, v := range state {
 		b.m.SharedStore(b.mems[i], at, v)
@@ -119,8 +119,8 @@ func (b *board) get(at ir.Value) []ir.Value {
 	return all
 }
 
-// halves joins the states on the board, which are more than a subgroup has threads: half of those that are left take in the other half,
-// until one is left.
+// halves joins the states on the board, which are more than a subgroup has threads: in each step one half of the remaining states
+// absorbs the other half, until one is left.
 func (b *board) halves() []ir.Value {
 	m := b.m
 	for half := b.n / 2; half > 0; half /= 2 {

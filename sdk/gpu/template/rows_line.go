@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// line is a kernel that gives each row to neighbouring threads: lanes of a subgroup, or a block.
+// line is a kernel that assigns each row to neighbouring threads: lanes of a subgroup, or a block.
 type line struct {
 	*layout
 	m       *maker
@@ -34,10 +34,10 @@ func newLine(l *layout, name string, width, lanes int) *line {
 	return k
 }
 
-// leastBlock is the threads of a block that a row is given at the least, as hardware runs no fewer together.
+// leastBlock is the least number of threads for a row that gets a block, as hardware runs no fewer together.
 const leastBlock = 32
 
-// rowLanes returns how many threads a row of so many vectors is given, by which a row is read with few steps of a loop.
+// rowLanes returns the number of threads for a row of so many vectors, such that a row takes few steps of a loop.
 func rowLanes(t Target, vectors, each int) int {
 	if n := ceilPower(vectors); n <= t.Subgroup {
 		return n
@@ -57,11 +57,11 @@ func ceilPower(n int) int {
 	return p
 }
 
-// rowShare is the part that a thread takes in a row.
+// rowShare is a thread's share of a row.
 type rowShare struct {
 	row   *spot
 	lane  ir.Value
-	valid ir.Value // none where each thread has a row
+	valid ir.Value // none if each thread has a row
 }
 
 // each runs body for the rows that this thread takes part in.
@@ -87,7 +87,7 @@ func (k *line) each(body func(p rowShare)) int {
 	})
 }
 
-// between keeps the blocks of a loop apart, which use the same shared memory.
+// between separates the blocks of a loop by a barrier, as they use the same shared memory.
 func (k *line) between(blocks int) {
 	if most := k.t.Grid[0]; most > 0 && blocks > most {
 		k.m.Barrier()
@@ -112,7 +112,7 @@ func (k *line) load(i int, row, col *spot) []ir.Value {
 	return k.hand[o].load(k.wc, o, k.at(row, col))
 }
 
-// at returns where operands have an element.
+// at returns a function that returns the offset of an element in operand o.
 func (k *line) at(row, col *spot) func(o int) ir.Value {
 	return func(o int) ir.Value {
 		switch {
@@ -125,7 +125,7 @@ func (k *line) at(row, col *spot) func(o int) ir.Value {
 	}
 }
 
-// element returns what is known of neighbour n at a place: x is values by operand of In, kept those of earlier passes.
+// element returns neighbour n at a place as an Element. x holds values by operand of In, kept the values of earlier passes.
 func (k *line) element(row, col *spot, x map[int][]ir.Value, kept []ir.Value, n int) Element {
 	e := Element{In: make([]ir.Value, len(k.In)), Kept: kept}
 	for i, v := range x {
@@ -198,7 +198,7 @@ func (k *line) joined(b *board, p *Pass, s *sums) []ir.Value {
 	return b.join(s.total())
 }
 
-// board returns the shared memory for a pass, none where a row has one subgroup.
+// board returns the shared memory for a pass, nil if a row has one subgroup.
 func (k *line) board(p *Pass) *board {
 	if k.lanes <= k.t.Subgroup {
 		return nil
@@ -258,10 +258,10 @@ func (k *line) lift(r Row, s *sums, p *Pass, row *spot, cols []*spot) {
 	}
 }
 
-// waves is how many blocks there are for each that runs at a time, where that can be chosen.
+// waves is the ratio of blocks to concurrent blocks, where it can be chosen.
 const waves = 4
 
-// splitRow returns the work where rows are so few that parts of each are joined first.
+// splitRow returns the work for so few rows that parts of each are joined first.
 func (l *layout) splitRow(width int) ir.Work {
 	rows, vectors := l.rows.size(), l.cols.size()/width
 	lanes := min(threads, l.t.Threads)

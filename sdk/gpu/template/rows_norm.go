@@ -7,11 +7,11 @@ import (
 )
 
 // lines is a kernel of several passes over each row, or with results for each element. A row that is not too long is kept in
-// registers; of others each pass reads and computes anew what it needs.
+// registers; for a longer one each pass reads its operands and computes the values again.
 type lines struct {
 	*line
-	steps int // how many vectors a thread takes of each row; 0: it visits them in loops
-	// Local arrays of what is kept: operands that several passes read, and values.
+	steps int // vectors of each row that a thread takes; 0: it visits them in loops
+	// Local arrays of kept elements: operands that several passes read, and values.
 	operand map[int]ir.Var
 	loaded  map[int]bool
 	kept    []ir.Var
@@ -25,7 +25,7 @@ func newLines(l *layout) *lines {
 		each *= 2
 	}
 	lanes := rowLanes(l.t, vectors, each)
-	// Fewer threads with more each where many would have nothing in the last step.
+	// Use fewer threads with more vectors each where many threads would idle in the last step.
 	for idle := func(n int) int { return ceil(vectors, n)*n - vectors }; lanes > 2*l.t.Subgroup && 8*idle(lanes) > vectors &&
 		idle(lanes/2) < idle(lanes) && ceil(vectors, lanes/2)*width <= 2*keptThread; {
 		lanes /= 2
@@ -132,8 +132,7 @@ func (n *lines) valid(at rowShare, body func()) {
 	n.m.If(at.valid, body)
 }
 
-// visit gives the vectors of a row to body, with the number of the step and the operands that are in reads, or in all where
-// nothing is kept.
+// visit calls body for the vectors of a row, with the number of the step and the operands in reads, or in all if nothing is kept.
 func (n *lines) visit(at rowShare, reads, all []int, body func(col *spot, x map[int][]ir.Value, step int)) {
 	if n.steps == 0 {
 		n.sweep(at.lane, 0, n.end, n.vectors, func(cols ...*spot) {
@@ -144,8 +143,8 @@ func (n *lines) visit(at rowShare, reads, all []int, body func(col *spot, x map[
 		})
 		return
 	}
-	now := map[int][][]ir.Value{} // by operand and step, what no other pass reads
-	var fresh []int               // what several rows share is near already
+	now := map[int][][]ir.Value{} // by operand and step: operands that no other pass reads
+	var fresh []int               // operands that several rows share are in the cache already
 	for _, i := range reads {
 		if _, several := n.operand[i]; !n.loaded[i] && (several || !n.rows.fixed(n.in(i))) {
 			fresh = append(fresh, i)
@@ -213,7 +212,7 @@ func (n *lines) get(l ir.Var, step int) []ir.Value {
 	return v
 }
 
-// keptAt returns the values of neighbour k that passes before p kept, nil where nothing is.
+// keptAt returns the values of neighbour k that passes before p kept, nil if nothing is kept.
 func (n *lines) keptAt(p, step, k int) []ir.Value {
 	if n.steps == 0 {
 		return nil

@@ -25,8 +25,8 @@ func (l *layout) temporaries(n int, p *Pass) []Operand {
 	return out
 }
 
-// joinParts adds the launch that joins states of the parts of rows, which the launches of w put into temps: states of
-// neighbouring rows are ofRow apart, and those of the parts of a row ofPart.
+// joinParts adds the launch that joins states of the parts of rows, which the launches of w write to temps: states of
+// neighbouring rows are ofRow apart, and states of the parts of a row ofPart.
 func (l *layout) joinParts(w ir.Work, temps []Operand, parts, ofRow, ofPart int) ir.Work {
 	space := make(shape.Shape, len(l.Space), len(l.Space)+1)
 	strides := make([]int, len(l.Space), len(l.Space)+1)
@@ -59,12 +59,12 @@ func (l *layout) joinParts(w ir.Work, temps []Operand, parts, ofRow, ofPart int)
 	r.Passes = []Pass{p}
 	begin := l.Begin
 	r.Begin = func(b *ir.Builder, side []ir.Value) Row { return joining{begin(b, side)} }
-	for _, d := range r.Side { // reduced axes have one element now
+	for _, d := range r.Side { // reduced axes have one element here
 		for _, a := range l.Axes {
 			d.View.Strides[a] = 0
 		}
 	}
-	join := Reduce(l.t, &r) // which may be in parts again
+	join := Reduce(l.t, &r) // which may be split into parts again
 	w.Launches, w.Temps = append(w.Launches, join.Launches...), append(w.Temps, join.Temps...)
 	return w
 }

@@ -7,17 +7,18 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// running says what a scan carries along a line: a state of one or more values, made of elements and combined in their order.
+// running defines a scan: the state of one or more values that it carries along a line, made from elements and combined in their
+// order.
 type running interface {
-	// in and out are the types of elements and results, states those of the parts of a state.
+	// in and out return the types of elements and results, states the types of the values of a state.
 	in() dtype.DType
 	out() dtype.DType
 	states() []dtype.DType
-	// lift is the state of element v, which stands at that place of its line.
+	// lift returns the state of element v at place at of its line.
 	lift(p *ir.Builder, v, at ir.Value) []ir.Value
 	// join combines the state of neighbouring parts of a line, the first part first.
 	join(p *ir.Builder, a, b []ir.Value) []ir.Value
-	// commutes says that parts may be combined in any order.
+	// commutes reports whether parts may be combined in any order.
 	commutes() bool
 	identity(p *ir.Builder) []ir.Value
 	lower(p *ir.Builder, s []ir.Value) ir.Value
@@ -39,8 +40,8 @@ func (r runningJoin) commutes() bool                             { return true }
 func (r runningJoin) identity(p *ir.Builder) []ir.Value          { return []ir.Value{r.j.identity(p)} }
 func (r runningJoin) lower(p *ir.Builder, s []ir.Value) ir.Value { return r.j.lower(p, s[0]) }
 
-// runningIndex is the place of a running extreme, of the first of equals. Its state is the extreme, with both zeros equal, and
-// the place, which is above all places where there is no element.
+// runningIndex is the place of a running extreme, the first one of equals. Its state is the extreme, with both zeros equal, and
+// the place, which is greater than all places if there is no element.
 type runningIndex struct{ j joiner }
 
 func (r runningIndex) in() dtype.DType       { return r.j.d }
@@ -88,8 +89,8 @@ func (r runningLogSum) lift(p *ir.Builder, v, _ ir.Value) []ir.Value {
 }
 func (r runningLogSum) join(p *ir.Builder, a, b []ir.Value) []ir.Value {
 	d := accumulator(r.d)
-	top := p.Select(p.Binary(ir.Or, p.Ne(a[0], a[0]), p.Lt(b[0], a[0])), a[0], b[0]) // NaN where one is
-	// The distance of equal ones is 0, of infinite ones too.
+	top := p.Select(p.Binary(ir.Or, p.Ne(a[0], a[0]), p.Lt(b[0], a[0])), a[0], b[0]) // NaN if one is NaN
+	// The distance of equal values is 0, of equal infinities too.
 	part := func(s []ir.Value) ir.Value {
 		away := p.Select(p.Eq(s[0], top), p.Float(d, 0), p.Sub(s[0], top))
 		return p.Mul(s[1], p.Unary(ir.Exp, away))

@@ -36,19 +36,19 @@ func scan(t Target, l Lines, r running, x, y Operand) ir.Work {
 	return s.work
 }
 
-// The sizes of scans depend on shapes alone, as sums of floats depend on where lines are cut.
+// The sizes of scans depend only on shapes, because sums of floats depend on where lines are cut.
 const (
 	scanThreads = 256
 	scanItems   = 16    // that a thread takes at once
 	scanSerial  = 64    // up to this length a thread has a line for itself
 	scanTile    = 4096  // a multiple of the elements that a block takes at once
 	scanRows    = 256   // so many lines are enough work without being cut
-	scanColumns = 16384 // likewise, where a thread has a line
+	scanColumns = 16384 // the same where a thread has a line
 )
 
-// scan runs along lines: with a thread for each line or part of it where neighbouring threads then have neighbouring elements
-// or lines are short, with a block otherwise. Long lines of which there are few are cut: a first launch combines each part, the parts
-// are scanned, and a last launch scans within the parts from there on.
+// scan runs along lines: with a thread for each line or part of it where neighbouring threads then have neighbouring elements or
+// lines are short, with a block otherwise. A few long lines are cut: a first launch combines each part, a second one scans the parts,
+// and a last launch scans within the parts from there on.
 func (s *sequence) scan(l Lines, r running, x, y place) {
 	if l.size() == 0 {
 		return
@@ -79,8 +79,8 @@ func (s *sequence) scan(l Lines, r running, x, y place) {
 	build(scanPart{Lines: l, r: r, cut: cut, x: x, y: y, before: before})
 }
 
-// scanPart is a launch of a scan: lines in parts of cut elements. It stores results in y or, where it only combines, the states
-// of the parts in sums. before is the states of what is before each part.
+// scanPart is a launch of a scan: lines in parts of cut elements. It stores results in y or, if it only combines, the states of
+// the parts in sums. before holds the combined states before each part.
 type scanPart struct {
 	Lines
 	r            running
@@ -144,11 +144,11 @@ func (s *sequence) scanBlocks(c scanPart) {
 	b := c.buffers(p)
 	acc := p.newState("acc", c.r)
 	hold := p.newBlockScan(c.r)
-	// Blocks beyond the last do the work of the last again, but for its results, as barriers are for all threads.
+	// Blocks beyond the last repeat the work of the last without storing results, because all threads must reach barriers.
 	used := p.Lt(p.block, p.number("parts", c.Outer*parts))
 	mine := p.Min(p.block, p.Int(c.Outer*parts-1))
 	if c.before != nil {
-		// The launch before this one has read what it needs in the order of blocks: the end of that is in the cache.
+		// The previous launch has read its input in the order of blocks: the end of it is in the cache.
 		mine = p.Sub(p.Int(c.Outer*parts-1), mine)
 	}
 	q := p.split(mine, c.Outer, parts)
@@ -223,7 +223,7 @@ func (s *sequence) scanBlocks(c scanPart) {
 	s.end(p)
 }
 
-// turned returns neighbouring values in the order of the scan, and these as they lie.
+// turned converts neighbouring values from the order of memory to the order of the scan, and back.
 func (c scanPart) turned(v []ir.Value) []ir.Value {
 	v = slices.Clone(v)
 	if c.Reverse {
@@ -232,7 +232,7 @@ func (c scanPart) turned(v []ir.Value) []ir.Value {
 	return v
 }
 
-// scanStates is the exclusive scan of states of the parts of lines, with a block for each line.
+// scanStates makes the exclusive scan of the states of the parts of lines, with a block for each line.
 func (s *sequence) scanStates(l Lines, r running, sums, before []place) {
 	const items = 4
 	p := s.begin("scan_parts", scanThreads, l.Outer*l.Inner, l.size()+scanThreads*items)
@@ -320,7 +320,7 @@ func (p *step) joinStates(r running, v [][]ir.Value) []ir.Value {
 	return all
 }
 
-// stateVar is a state that a thread changes, at first the identity.
+// stateVar is a state in a variable of a thread, initially the identity.
 type stateVar struct {
 	p    *step
 	vars []ir.Var
@@ -379,7 +379,7 @@ func (b blockScan) total(v []ir.Value) []ir.Value {
 	return all
 }
 
-// place returns the number of a thread in its subgroup, and of that.
+// place returns the number of a thread in its subgroup, and the number of the subgroup.
 func (b blockScan) place() (lane, group ir.Value) {
 	p := b.p
 	if b.size > 1 {
@@ -388,7 +388,7 @@ func (b blockScan) place() (lane, group ir.Value) {
 	return p.Int(0), p.Thread()
 }
 
-// begin returns the first of n runs of a thread, where a subgroup has neighbouring ones, and each thread every size-th of these.
+// begin returns the first of n runs of a thread. A subgroup has neighbouring runs, and each of its threads every size-th of them.
 func (b blockScan) begin(n int) ir.Value {
 	lane, group := b.place()
 	return b.p.Add(b.p.Mul(group, b.p.Int(n*b.size)), lane)
@@ -403,7 +403,7 @@ func (b blockScan) inclusive(v []ir.Value) []ir.Value {
 	return v
 }
 
-// earlier returns the states of the threads of a subgroup before each, of those up to each.
+// earlier returns the combined states of the threads of a subgroup before each, given the states up to each.
 func (b blockScan) earlier(upTo []ir.Value) []ir.Value {
 	none := b.r.identity(b.p.Builder)
 	if b.size == 1 {
@@ -413,8 +413,8 @@ func (b blockScan) earlier(upTo []ir.Value) []ir.Value {
 	return b.p.selectState(b.p.Eq(lane, b.p.Int(0)), none, b.shifted(upTo, 1))
 }
 
-// runs scans runs of which each thread has every size-th, as begin says: before is what comes before each of them in the subgroup, and all
-// what the subgroup has.
+// runs scans runs that are assigned to threads as begin says. before is the combined state before each run in the subgroup, and all the
+// state of the whole subgroup.
 func (b blockScan) runs(totals [][]ir.Value) (before [][]ir.Value, all []ir.Value) {
 	p := b.p
 	for k, v := range totals {
@@ -443,7 +443,8 @@ func (b blockScan) run(v []ir.Value, scan bool) (before, all []ir.Value) {
 	return before, all
 }
 
-// across combines what the last threads of subgroups have: before each subgroup, where scan is true, and all of it.
+// across combines the states of the last threads of subgroups. If scan is true, before is the state before each subgroup; all is
+// the state of the block.
 func (b blockScan) across(v []ir.Value, scan bool) (before, all []ir.Value) {
 	p, groups := b.p, b.p.threads/b.size
 	lane, group := b.place()

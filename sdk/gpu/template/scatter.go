@@ -7,10 +7,11 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// fewUpdates is up to how many updates of one batch every element looks at them all.
+// fewUpdates is the greatest number of updates of one batch for which every element tests all of them.
 const fewUpdates = 16
 
-// Assign returns the work that computes slot 3: slot 0 with the updates in slot 2 in place of what was at the indices in slot 1. Of equal indices the last counts.
+// Assign returns the work that computes slot 3: slot 0 with the elements at the indices in slot 1 replaced by the updates in slot 2. Of
+// equal indices the last counts.
 func Assign(t Target, g Indexing, x, indices, updates, y Operand) ir.Work {
 	s := newSequence(t, 4, true)
 	px, pu, py := placeOf(0, x), placeOf(2, updates), placeOf(3, y)
@@ -47,8 +48,8 @@ func Assign(t Target, g Indexing, x, indices, updates, y Operand) ir.Work {
 	return s.work
 }
 
-// winners returns a temporary that holds, for each position of each batch, the number of the last index that names it, or -1. Which
-// of equal indices is greatest does not depend on the order in which threads come.
+// winners returns a temporary that holds, for each position of each batch, the number of the last index that names it, or -1. The
+// result does not depend on the order of threads.
 func (s *sequence) winners(g Indexing, indices Operand) place {
 	n := g.Batch * g.Axis
 	last := s.temp(4 * n)
@@ -100,7 +101,7 @@ func Scatter(t Target, g Indexing, how Join, x, indices, updates, y Operand) ir.
 	return s.work
 }
 
-// scatterFew has each element look at all indices of its batch.
+// scatterFew lets each element test all indices of its batch.
 func (s *sequence) scatterFew(g Indexing, j joiner, x, indices, updates, y Operand) {
 	s.each("scatter_few", g.whole(), max(g.whole(), g.slices()), func(p *step) func(ir.Value) {
 		to, from := p.buffer("y", x.Type, ir.Write, placeOf(3, y)), p.buffer("x", x.Type, ir.Read, placeOf(0, x))
@@ -145,8 +146,8 @@ func (s *sequence) scatterAtomic(g Indexing, how Join, x, indices, updates, y Op
 	})
 }
 
-// scatterSorted sorts the indices of each batch, stable, so that the updates of one position follow each other in their
-// order, finds where those of each position begin, and has each element combine its own.
+// scatterSorted sorts the indices of each batch, stable, so that the updates of one position are adjacent and in order, finds
+// where the updates of each position begin, and lets each element combine its own.
 func (s *sequence) scatterSorted(g Indexing, j joiner, x, indices, updates, y Operand) {
 	n := g.Batch * g.Count
 	keys := s.temp(4 * n)
@@ -173,7 +174,7 @@ func (s *sequence) starts(g Indexing, sorted place) place {
 		to, keys := p.buffer("starts", dtype.I32, ir.Write, starts), p.buffer("keys", dtype.U32, ir.Read, sorted)
 		return func(i ir.Value) {
 			c := p.split(i, g.Batch, g.Axis+1)
-			// The number is built from its highest bit down: as many steps for every thread.
+			// The number is built from its highest bit down, with the same number of steps for every thread.
 			below := p.Local("below", p.Index, 1)
 			p.Put(below, p.Int(0))
 			for step := 1 << (bits.Len(uint(g.Count)) - 1); step > 0; step /= 2 {
@@ -188,7 +189,7 @@ func (s *sequence) starts(g Indexing, sorted place) place {
 	return starts
 }
 
-// combineSorted has each element combine its updates.
+// combineSorted lets each element combine its updates.
 func (s *sequence) combineSorted(g Indexing, j joiner, starts, order place, x, updates, y Operand) {
 	s.each("scatter_segments", g.whole(), max(g.whole(), g.slices()), func(p *step) func(ir.Value) {
 		to, from := p.buffer("y", x.Type, ir.Write, placeOf(3, y)), p.buffer("x", x.Type, ir.Read, placeOf(0, x))

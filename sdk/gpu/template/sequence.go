@@ -20,7 +20,7 @@ type place struct {
 	offset int64
 }
 
-// newSequence begins a Work with so many operands and results. faulty ones can meet an index out of range.
+// newSequence begins a Work with so many operands and results. faulty says that it may find an index out of range.
 func newSequence(t Target, slots int, faulty bool) *sequence {
 	s := &sequence{t: t, slots: slots}
 	if faulty {
@@ -55,8 +55,8 @@ type step struct {
 	shared  []dtype.DType // types of shared arrays
 }
 
-// begin starts a kernel that runs on so many blocks of so many threads. Indices are 64 bits wide where there are more threads, or
-// numbers to compute with, than 32 bits hold.
+// begin starts a kernel that runs on so many blocks of so many threads. Indices are 64 bits wide if the threads, or numbers in
+// index arithmetic, exceed 32 bits.
 func (s *sequence) begin(name string, threads, blocks, numbers int) *step {
 	p := &step{Builder: ir.New(name, threads), t: s.t, threads: threads, grid: spread(s.t, blocks)}
 	if p.grid[0]*p.grid[1]*p.grid[2] > math.MaxInt32/threads || numbers > math.MaxInt32 {
@@ -91,7 +91,7 @@ func (p *step) buffer(name string, d dtype.DType, a ir.Access, at place) ir.Buf 
 	return p.Buffer(name, d, a)
 }
 
-// number adds a scalar parameter of the type of indices, for sizes that should not make a kernel of their own.
+// number adds a scalar parameter of the type of indices, so that different sizes share a kernel.
 func (p *step) number(name string, v int) ir.Value {
 	p.args = append(p.args, ir.Arg{Bits: uint64(int64(v))})
 	return p.Scalar(name, p.Index)
@@ -102,7 +102,7 @@ func (p *step) item() ir.Value {
 	return p.Add(p.Mul(p.block, p.Int(p.threads)), p.Thread())
 }
 
-// split takes numbers i into coordinates, the last changing fastest. The first has no bound of its own.
+// split converts number i to coordinates, the last changing fastest. The first has no bound.
 func (p *step) split(i ir.Value, dims ...int) []ir.Value {
 	out := make([]ir.Value, len(dims))
 	for k := len(dims) - 1; k >= 0; k-- {
@@ -134,7 +134,7 @@ func (p *step) clamp(v ir.Value, lo, hi int) ir.Value {
 	return p.Min(p.Max(v, p.Const(d, uint64(int64(lo)))), p.Const(d, uint64(int64(hi))))
 }
 
-// guarded returns index v as a position in [0, n), n being 1 or more; where it lies outside, the fault is set.
+// guarded returns index v as a position in [0, n), for n of 1 or more. If v is out of range, it sets the fault.
 func (p *step) guarded(v ir.Value, n int, fault ir.Buf) ir.Value {
 	inside := p.clamp(v, 0, n-1)
 	p.If(p.Ne(inside, v), func() { p.raise(fault) })
@@ -157,7 +157,7 @@ func (s *sequence) each(name string, n, elements int, build func(p *step) func(i
 	s.end(p)
 }
 
-// unit is how bytes are moved that nothing is computed with: width elements of a type at a time.
+// unit is the unit in which data is moved without computation: width elements of a type at a time.
 type unit struct {
 	d     dtype.DType
 	width int
@@ -189,7 +189,7 @@ func (p *step) zeros(d dtype.DType, n int) []ir.Value {
 	return v
 }
 
-// sharedRun returns n neighbouring elements of a shared array from at on, a multiple of n, in accesses as wide as they may be.
+// sharedRun returns n neighbouring elements of a shared array from at on, a multiple of n, with accesses as wide as possible.
 func (p *step) sharedRun(m ir.Mem, at ir.Value, n int) []ir.Value {
 	var out []ir.Value
 	for w := p.widest(m, n); len(out) < n; {

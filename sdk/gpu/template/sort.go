@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Order is what a sort does: lines [Outer, N, Inner] along N, of which the first Keep elements in the order are the result.
+// Order describes a sort of lines [Outer, N, Inner] along N. The result is the first Keep elements in order.
 type Order struct {
 	Outer, N, Inner, Keep int
 	Descending            bool
@@ -21,7 +21,7 @@ func Sort(t Target, o Order, x, values, indices Operand) ir.Work {
 	return s.work
 }
 
-// ArgSort returns the work that computes slot 1: the second result of Sort alone.
+// ArgSort returns the work that computes slot 1: only the second result of Sort.
 func ArgSort(t Target, o Order, x, indices Operand) ir.Work {
 	s := newSequence(t, 2, false)
 	k := o.sorting(x.Type)
@@ -38,13 +38,13 @@ func (o Order) sorting(d dtype.DType) sorting {
 type sorting struct {
 	rows, n, inner, keep int
 	d                    dtype.DType
-	bits                 int         // of a key, from the lowest on, that differ at all
+	bits                 int         // bits of a key, from the lowest on, that can differ
 	index                dtype.DType // i64 or u32
 	descending           bool
-	places               bool // only the places are wanted
+	places               bool // only the places are stored
 }
 
-// carrier returns the unsigned type that elements are moved in, and word the one that their keys are computed in.
+// carrier returns the unsigned type that elements are moved in, and word the type that their keys are computed in.
 func (k sorting) carrier() dtype.DType {
 	return map[int]dtype.DType{1: dtype.U8, 2: dtype.U16, 4: dtype.U32, 8: dtype.U64}[k.d.Size()]
 }
@@ -56,13 +56,13 @@ func (k sorting) word() dtype.DType {
 	return dtype.U32
 }
 
-// at returns where element i of a line is, the lines having so many elements.
+// at returns the offset of element i of a line, where lines have length elements.
 func (k sorting) at(p *step, row ir.Value, i ir.Value, length int) ir.Value {
 	c := p.split(row, k.rows/k.inner, k.inner)
 	return p.join([]int{k.rows / k.inner, length, k.inner}, c[0], i, c[1])
 }
 
-// key returns an unsigned word whose order is that of the sort, for a loaded element.
+// key returns the sort key of a loaded element: unsigned words in the order of the sort.
 func (k sorting) key(p *step, raw ir.Value) ir.Value {
 	w := k.word()
 	v := p.Cast(w, raw)

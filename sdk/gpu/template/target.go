@@ -1,6 +1,7 @@
-// Package template builds kernels: each template is a schedule, such as "one row per block", that takes what is computed per
-// element as a function. It stands between package lower, which knows the rows of the op table, and package ir. Sizes of blocks and
-// grids follow from shapes and the Target alone, so that equal shapes give equal bits. A template knows no op and no hardware.
+// Package template builds kernels: each template is a schedule, such as "one row per block", that takes the computation per element
+// as a function. Package lower, which knows the rows of the op table, calls it, and it builds kernels with package ir. Sizes of
+// blocks and grids depend only on shapes and the Target, so that equal shapes compute equal bits. A template must not know any op
+// or hardware.
 package template
 
 import (
@@ -9,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Target is what templates know of the hardware.
+// Target describes the hardware to templates.
 type Target struct {
 	Subgroup int // threads in a subgroup, a power of two; 1 where threads have none
 	Threads  int // most threads in a block
@@ -19,34 +20,34 @@ type Target struct {
 	Grid     [3]int
 	Wide     int // bytes of the widest access to memory
 	Params   int // most bytes of the parameters of a kernel; 0: there are no batched kernels
-	// Types is the types that kernels may load and store, and Math those that they may compute with.
+	// Types are the types that kernels may load and store, and Math the types that they may compute with.
 	Types, Math dtype.Set
 	MMA         []ir.MMA
 	Async       bool // asynchronous copies to shared memory are worth it
 	Atomics     dtype.Set
 
-	// Words says that memory is words of 32 bits: kernels are rewritten by package narrow, which provides integers of 64 bits. Types
-	// is the types of values then.
+	// Words says that memory consists of words of 32 bits: package narrow rewrites kernels and provides integers of 64 bits. Types
+	// are then the types of values.
 	Words   bool
-	Align   int   // bytes of which offsets of buffers are multiples; 0: of the element
+	Align   int   // alignment of offsets of buffers in bytes; 0: of the element
 	Buffers int   // most buffers of a kernel; 0 does not limit
 	Bytes   int64 // most bytes of a tensor; 0 does not limit
 	// Apart says that memory which a kernel writes may not be given to another parameter of it.
 	Apart bool
 }
 
-// Operand is where the elements of an operand or result are: its view has the shape of the iteration space, with strides of 0
+// Operand is the place of the elements of an operand or result: a view with the shape of the iteration space, with strides of 0
 // where it is broadcast, and an offset, all in elements.
 type Operand struct {
 	Type dtype.DType
 	View shape.View
-	// Slot is its number in the launch, for templates that take lists of operands.
+	// Slot is the operand's number in the launch, for templates that take lists of operands.
 	Slot int
-	// Number, where it is set, is an operand that has no memory: the same number everywhere, in the bits of ir.Arg.
+	// Number, if set, makes the operand a scalar without memory: the same number for all elements, in the bits of ir.Arg.
 	Number *uint64
 }
 
-// Body computes, for one element, the values of results from those of operands. index returns the index of the element along
+// Body computes, for one element, the values of results from the values of operands. index returns the index of the element along
 // an axis of the iteration space.
 type Body func(b *ir.Builder, in []ir.Value, index func(axis int) ir.Value) []ir.Value
 

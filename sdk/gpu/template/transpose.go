@@ -5,9 +5,9 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// transposition is an elementwise kernel where operands lie across the results: neighbours of a result are far apart in them,
-// and neighbours in them are far apart in the result. A block reads a square tile of each such operand in the order of its
-// memory and turns it in shared memory.
+// transposition is an elementwise kernel with transposed operands: neighbours in a result are far apart in them, and neighbours
+// in them are far apart in the result. A block reads a square tile of each such operand in the order of its memory and transposes
+// it in shared memory.
 type transposition struct {
 	m       *maker
 	space   shape.Shape
@@ -15,7 +15,7 @@ type transposition struct {
 	n       nest
 	w       *walk
 	edge    int // of the tile
-	a, b    int // dimensions: along which results, and along which the operands have neighbours
+	a, b    int // the dimensions along which results, and transposed operands, are contiguous
 	in, out []access
 	across  []bool // by operand
 	tiles   []ir.Mem
@@ -27,7 +27,7 @@ type transposition struct {
 // least is the shortest dimension that is worth a tile.
 const least = 16
 
-// transposed returns the launch of an elementwise computation with operands that lie across; false where none does.
+// transposed returns the launch of an elementwise computation with transposed operands; false if none is.
 func transposed(t Target, name string, space shape.Shape, in, out []Operand, body Body) (ir.Launch, bool) {
 	all := append(append([]Operand(nil), out...), in...)
 	views := make([]shape.View, len(all))
@@ -134,7 +134,8 @@ func (k *transposition) launch() ir.Launch {
 	return m.launch(grid)
 }
 
-// turnSingle computes the tile that begins at a0 and b0, an element at a time. c is the coordinates along other dimensions.
+// turnSingle computes the tile that begins at a0 and b0, an element at a time. c holds the coordinates along the other
+// dimensions.
 func (k *transposition) turnSingle(c []ir.Value, a0, b0, na, nb ir.Value) {
 	m := k.m
 	tall := threads / k.edge // rows of the tile that the block handles at a time
@@ -163,7 +164,7 @@ func (k *transposition) turnSingle(c []ir.Value, a0, b0, na, nb ir.Value) {
 	visit(a0, b0, na, nb, func(i, j, row ir.Value) { k.compute(k.spot(c, i, j), m.Add(m.times(x, k.edge+1), row)) })
 }
 
-// others gives the coordinates along the dimensions that are not the tile's.
+// others computes the coordinates along the dimensions that are not the tile's.
 func (k *transposition) others(c []ir.Value, i ir.Value) {
 	outermost := 0
 	for outermost == k.b {
@@ -181,7 +182,7 @@ func (k *transposition) others(c []ir.Value, i ir.Value) {
 	}
 }
 
-// spot returns the place with coordinates c, but a and b along the dimensions of the tile.
+// spot returns the place with coordinates a and b along the dimensions of the tile, and c along the others.
 func (k *transposition) spot(c []ir.Value, a, b ir.Value) *spot {
 	p := &spot{w: k.w, c: append([]ir.Value(nil), c...), where: map[int]ir.Value{}}
 	p.c[k.a], p.c[k.b] = a, b
@@ -195,7 +196,7 @@ func (k *transposition) spot(c []ir.Value, a, b ir.Value) *spot {
 	return p
 }
 
-// compute computes one element; the operands that lie across have theirs at cell in their tiles.
+// compute computes one element. Transposed operands have theirs at cell in their tiles.
 func (k *transposition) compute(p *spot, cell ir.Value) {
 	m := k.m
 	x := make([]ir.Value, len(k.in))

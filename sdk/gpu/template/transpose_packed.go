@@ -7,8 +7,8 @@ import (
 // packWidth is how many elements of 16 bits one access moves.
 const packWidth = 8
 
-// packs reports whether the elements can be moved 8 at a time: they are of 16 bits where operands lie across, and both results and these
-// operands have aligned groups of 8.
+// packs reports whether the elements can be moved 8 at a time: transposed operands have elements of 16 bits, and they and the results
+// have aligned groups of 8.
 func (k *transposition) packs(t Target, all []Operand, outs int) bool {
 	if k.edge != 64 || t.Wide < 2*packWidth || k.n.dims[k.a]%packWidth != 0 || k.n.dims[k.b]%packWidth != 0 || k.edge/2*k.edge/packWidth != threads {
 		return false
@@ -33,9 +33,9 @@ func (k *transposition) packs(t Target, all []Operand, outs int) bool {
 	return true
 }
 
-// turn computes the tile that begins at a0 and b0. A thread reads 8 neighbours of each of two rows, stores what lies side by side in
-// results as pairs, and computes 8 neighbours of two rows of results. Groups of 8 in a row of the tile are exchanged by the number of
-// the 8 rows, so that neither side has conflicts of banks.
+// turn computes the tile that begins at a0 and b0. A thread reads 8 neighbours of each of two rows, stores elements that are
+// neighbours in the results as pairs, and computes 8 neighbours of two rows of results. Groups of 8 in a row of the tile are
+// exchanged by the number of the 8 rows, so that neither side has conflicts of banks.
 func (k *transposition) turn(c []ir.Value, a0, b0, na, nb ir.Value) {
 	m := k.m
 	groups := k.edge / packWidth
@@ -69,7 +69,7 @@ func (k *transposition) turn(c []ir.Value, a0, b0, na, nb ir.Value) {
 	}
 }
 
-// computeGroup computes 8 neighbours of results; the operands that lie across have theirs from cell on in their tiles.
+// computeGroup computes 8 neighbours of the results. Transposed operands have theirs from cell on in their tiles.
 func (k *transposition) computeGroup(p *spot, cell ir.Value) {
 	m := k.m
 	x := make([][]ir.Value, len(k.in))

@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Windows is windows that slide over the trailing dimensions of a tensor. Element k of a window at o along such a dimension is at
-// o·Stride + k·Dilation - Before, and takes no part where that lies outside.
+// Windows are windows that slide over the trailing dimensions of a tensor. Element k of window o along such a dimension is at
+// o·Stride + k·Dilation - Before; elements outside of the tensor are ignored.
 type Windows struct {
 	In, Out                        []int // shapes; leading dimensions are equal
 	Size, Stride, Dilation, Before []int // one for each trailing dimension
@@ -36,10 +36,10 @@ func WindowReduce(t Target, w Windows, how Join, indices bool, x, y, at Operand)
 	return s.work
 }
 
-// windowStates is what is found in a window: a value, and a place.
+// windowStates are the states that are computed for a window: a value, and a place.
 type windowStates []running
 
-// reach returns the greatest number that the indices of w compute with.
+// reach returns the greatest number in the index arithmetic of w.
 func (w Windows) reach() int {
 	n := max(volume(w.In), volume(w.Out))
 	for d, size := range w.Size {
@@ -48,7 +48,7 @@ func (w Windows) reach() int {
 	return n
 }
 
-// windowThreads has a thread for each window.
+// windowThreads computes each window with one thread.
 func (s *sequence) windowThreads(w Windows, states windowStates, x place, to []place) {
 	s.each("window", volume(w.Out), w.reach(), func(p *step) func(ir.Value) {
 		b := states.buffers(p, x, to)
@@ -74,7 +74,7 @@ func (s *sequence) windowThreads(w Windows, states windowStates, x place, to []p
 	})
 }
 
-// windowBlocks has a block for each window, whose threads have neighbouring parts of it.
+// windowBlocks computes each window with a block, whose threads have neighbouring parts of it.
 func (s *sequence) windowBlocks(w Windows, states windowStates, x place, to []place) {
 	const threads = 128
 	n, size := volume(w.Out), volume(w.Size)
@@ -126,7 +126,7 @@ func (s windowStates) buffers(p *step, x place, to []place) windowBuffers {
 	return b
 }
 
-// windowFound is what a thread has found so far.
+// windowFound holds the states of a thread so far.
 type windowFound struct {
 	p      *step
 	states windowStates
@@ -141,7 +141,7 @@ func (s windowStates) begin(p *step) windowFound {
 	return f
 }
 
-// add takes the element at coords in.
+// add joins the element at coords to the states.
 func (f windowFound) add(w Windows, b windowBuffers, coords []ir.Value) {
 	p, first := f.p, len(w.In)-len(w.Size)
 	v := p.Load(b.x, p.join(w.In, coords...))
@@ -151,7 +151,7 @@ func (f windowFound) add(w Windows, b windowBuffers, coords []ir.Value) {
 	}
 }
 
-// store stores what was found as element i.
+// store stores the results as element i.
 func (f windowFound) store(b windowBuffers, i ir.Value) {
 	for k, r := range f.states {
 		v := r.lower(f.p.Builder, f.vars[k].get())

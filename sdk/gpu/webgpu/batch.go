@@ -20,12 +20,12 @@ const (
 	spins         = 50        // looks before a wait sleeps
 )
 
-// batch is the commands that are put together, and the work that was submitted before. The device's lock guards it.
+// batch holds the recorded commands, and the work that was submitted before. The device's lock guards it.
 type batch struct {
 	calls    Device
 	limits   Limits
 	lastID   uint32
-	encoder  Encoder // nil: nothing was put together yet
+	encoder  Encoder // nil: no command was recorded yet
 	commands int
 	uniforms Buffer
 	scalars  []byte // of the launches so far, for uniforms
@@ -33,17 +33,17 @@ type batch struct {
 	mail     []byte             // of uploads so far, for inbox
 	spare    map[int64][]Buffer // for downloads, by size
 	doubles  doubles
-	work     *work     // of what is put together, nil where that is nothing
+	work     *work     // of the recorded commands, nil if there are none
 	flight   []*work   // submitted, in order
-	progress time.Time // when a work ended last, or was submitted behind none
+	progress time.Time // when a work last ended, or was submitted to an idle queue
 	err      error     // the first fault, which ends the device
 }
 
-// fetch is a download under way.
+// fetch is a pending download.
 type fetch struct {
 	buffer Buffer
 	size   int64  // of the buffer
-	dst    []byte // where the bytes go
+	dst    []byte // destination
 	skip   int64  // bytes of the buffer before them
 }
 
@@ -54,11 +54,11 @@ type work struct {
 	fetches []*fetch
 
 	mu      sync.Mutex // guards what follows
-	left    int        // calls that have not come
+	left    int        // callbacks that have not come
 	arrived error
 }
 
-// arrive notes that a call has come.
+// arrive records that a callback has come.
 func (w *work) arrive(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,7 +81,7 @@ func (w *work) finished() bool {
 	}
 }
 
-// fault returns the fault that ended the device. The caller holds the device's lock, as of all methods of batch.
+// fault returns the fault that ended the device. As for all methods of batch, the caller holds the device's lock.
 func (b *batch) fault() error {
 	if b.err == nil {
 		if err := b.calls.Lost(); err != nil {
@@ -91,7 +91,7 @@ func (b *batch) fault() error {
 	return b.err
 }
 
-// broken keeps the first fault of what was put together or submitted. What came after it cannot be trusted: it ends the device.
+// broken keeps the first fault of recorded or submitted work. Later results cannot be trusted, so it ends the device.
 func (b *batch) broken(err error) error {
 	if err != nil && b.err == nil {
 		if b.err = err; !errors.Is(err, core.ErrBackendLost) {
@@ -101,7 +101,7 @@ func (b *batch) broken(err error) error {
 	return b.err
 }
 
-// room makes sure that there is an encoder, and room for scalars and mail of that many bytes.
+// room ensures that there is an encoder, and space for scalars and mail of that many bytes.
 func (b *batch) room(scalars, mail int64) error {
 	if err := b.fault(); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (b *batch) room(scalars, mail int64) error {
 	return nil
 }
 
-// uniform puts scalars among those of the batch, which has room for them, and returns their place.
+// uniform adds scalars to the batch, which has space for them, and returns their offset.
 func (b *batch) uniform(words []uint32) uint32 {
 	at := len(b.scalars)
 	for _, w := range words {
@@ -136,7 +136,7 @@ func (b *batch) uniform(words []uint32) uint32 {
 	return uint32(at)
 }
 
-// flush submits what was put together.
+// flush submits the recorded commands.
 func (b *batch) flush() error {
 	w := b.work
 	if w == nil {
@@ -170,7 +170,7 @@ func (b *batch) flush() error {
 	return err
 }
 
-// settle ends works in order: those that are executed, and after a fault all.
+// settle completes works in order: those that have executed, or, after a fault, all.
 func (b *batch) settle() {
 	if b.fault() != nil && b.work != nil {
 		if b.encoder != nil {
@@ -199,7 +199,7 @@ func (b *batch) settle() {
 	}
 }
 
-// last returns the newest work, nil where all is done.
+// last returns the newest work, nil if all is done.
 func (b *batch) last() *work {
 	if b.work != nil {
 		return b.work
@@ -221,7 +221,7 @@ func (b *batch) readback(n int64) (Buffer, int64, error) {
 	return buffer, size, err
 }
 
-// close releases all buffers. Nothing is under way.
+// close releases all buffers. No work is pending.
 func (b *batch) close() {
 	for _, free := range b.spare {
 		for _, x := range free {
@@ -235,7 +235,7 @@ func (b *batch) close() {
 	}
 }
 
-// pause returns how long a wait sleeps between looks, from the first on.
+// pause returns how long a wait sleeps before its nth poll.
 func pause(n int) time.Duration {
 	if n < spins {
 		return 0
@@ -243,11 +243,11 @@ func pause(n int) time.Duration {
 	return min(time.Duration(n-spins+1)*10*time.Microsecond, time.Millisecond)
 }
 
-// await waits for a work. Where nothing ends for as long as patience says, the device is given up.
+// await waits for a work. If no work ends for as long as patience says, the device counts as lost.
 func (d *device) await(w *work) error {
 	d.mu.Lock()
 	if w == d.work {
-		_ = d.flush() // its fault is that of the work
+		_ = d.flush() // w.err has the fault
 	}
 	d.mu.Unlock()
 	for n := 0; !w.finished(); n++ {

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// device implements gpu.Device. An adapter has one queue: what all queues of package gpu are given is put together in one batch of
+// device implements gpu.Device. An adapter has one queue: the work of all queues of package gpu is recorded in one batch of
 // commands, under one lock.
 type device struct {
 	driver  *driver
@@ -21,7 +21,7 @@ type device struct {
 	target  template.Target
 	dialect *dialect.Dialect
 
-	mu sync.Mutex // guards what follows, and the calls
+	mu sync.Mutex // guards the fields below, and the calls
 	batch
 	moves  *moves
 	inUse  int64
@@ -58,7 +58,7 @@ func newDevice(d *driver, f Facts, calls Device) (*device, error) {
 	return x, nil
 }
 
-// targetOf returns what templates are told.
+// targetOf returns the target that templates build for.
 func targetOf(f Facts, found features) template.Target {
 	l := f.Limits
 	axis := min(l.WorkgroupsPerAxis, 65535)
@@ -88,7 +88,7 @@ func (d *device) Dialect() *dialect.Dialect { return d.dialect }
 // Compiler implements gpu.Device.
 func (d *device) Compiler() string { return d.facts.Version + ", " + d.driver.info.Version }
 
-// Compile implements gpu.Device: the text is what is loaded, as implementations keep compiled kernels themselves.
+// Compile implements gpu.Device: it returns the text itself, as implementations cache compiled kernels.
 func (d *device) Compile(_ context.Context, text string) ([]byte, error) { return []byte(text), nil }
 
 // function is a kernel that was loaded.
@@ -112,7 +112,7 @@ func (f *function) Unload() {
 	}
 }
 
-// Load implements gpu.Device. Each kernel becomes a module of its own: pipelines are made of whole modules.
+// Load implements gpu.Device. Each kernel becomes a module of its own, because pipelines are made from whole modules.
 func (d *device) Load(_ []byte, kernels []*ir.Kernel) ([]gpu.Function, error) {
 	fs := make([]gpu.Function, len(kernels))
 	for i, k := range kernels {
@@ -201,13 +201,13 @@ func (d *device) Free(m gpu.Memory) {
 		return
 	}
 	d.dropGroups()
-	_ = d.flush() // commands that name the buffer; their fault is that of the next call
+	_ = d.flush() // submits commands that use the buffer; the next call reports their fault
 	x := m.(*memory)
 	d.inUse, x.freed = d.inUse-x.bytes, true
 	x.buffer.Destroy()
 }
 
-// dropGroups releases bindings that are kept. The caller holds mu.
+// dropGroups releases the cached bindings. The caller holds mu.
 func (d *device) dropGroups() {
 	for k, g := range d.groups {
 		g.Release()
@@ -215,7 +215,8 @@ func (d *device) dropGroups() {
 	}
 }
 
-// MemoryInfo implements gpu.Device. Nobody says how much there is: that is what is in use, and what adapters say of themselves.
+// MemoryInfo implements gpu.Device. WebGPU does not report memory: the result is computed from the memory in use and the size
+// that the adapter reports.
 func (d *device) MemoryInfo() (free, total int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -236,7 +237,7 @@ func (d *device) HostFree([]byte) {}
 // Libraries implements gpu.Device.
 func (d *device) Libraries() []gpu.Library { return nil }
 
-// Close implements gpu.Device. What somebody still asks for afterwards is ErrClosed.
+// Close implements gpu.Device. Later calls return ErrClosed.
 func (d *device) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

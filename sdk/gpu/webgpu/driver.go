@@ -17,11 +17,11 @@ type Options struct {
 	Name, Version string // of the backend
 	// Cache is the folder in which results of probes are kept; empty for none.
 	Cache string
-	// Patience is how long work may take without an end before the device is given up; 0 is two minutes.
+	// Patience is how long the device may make no progress before it counts as lost; 0 is two minutes.
 	Patience time.Duration
 }
 
-// New makes a driver of the adapters of an API: hardware first, software last.
+// New returns a driver with the adapters of an API as devices: hardware first, software last.
 func New(ctx context.Context, api API, o Options) (gpu.Driver, error) {
 	adapters, err := api.Adapters(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func New(ctx context.Context, api API, o Options) (gpu.Driver, error) {
 	return d, nil
 }
 
-// rank returns the place of an adapter among others.
+// rank returns the sort key of an adapter.
 func rank(f Facts) int {
 	switch {
 	case f.Software:
@@ -103,7 +103,7 @@ func (d *driver) Open(ctx context.Context, index int) (gpu.Device, error) {
 	return x, nil
 }
 
-// sentinel makes sure that an error wraps one of those of package core.
+// sentinel ensures that an error wraps a sentinel of package core.
 func sentinel(err error) error {
 	for _, s := range core.Sentinels() {
 		if errors.Is(err, s) {

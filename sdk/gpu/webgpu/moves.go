@@ -6,13 +6,13 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// moves are the kernels that copy and fill bytes anywhere: the copies of WebGPU are of words, between different buffers.
+// moves are the kernels that copy and fill bytes at any place: WebGPU itself only copies words between different buffers.
 type moves struct{ copy, fill Pipeline }
 
-// mostMoved is the bytes that one launch moves: places in them fit i32.
+// mostMoved bounds the bytes that one launch moves, so that offsets fit i32.
 const mostMoved = 1 << 28
 
-// The threads of a grid take the words of the destination in turns. Bytes of the first and last word that are not meant stay.
+// The threads of a grid take the words of the destination in turns. Other bytes of the first and last word stay unchanged.
 const (
 	movesHead = `
 struct Scalars { first: u32, source: u32, bytes: u32, pattern: u32 }
@@ -64,13 +64,13 @@ func (m *moves) release() {
 	m.fill.Release()
 }
 
-// window returns what is bound of a buffer for bytes from offset on, and where they begin in it.
+// window returns the part of a buffer to bind for n bytes from offset on, and the offset at which they begin in it.
 func (d *device) window(b Buffer, bytes, offset, n int64) (Binding, uint32) {
 	start := offset &^ (d.limits.StorageAlignment - 1)
 	return Binding{b, start, min(roundUp(offset+n, 4), bytes) - start}, uint32(offset - start)
 }
 
-// place is bytes of a buffer.
+// place is a range of bytes of a buffer.
 type place struct {
 	buffer Buffer
 	id     uint32 // 0 for buffers of the driver
@@ -104,7 +104,7 @@ func (d *device) move(dst place, src *place, n int64, pattern uint32) error {
 	return nil
 }
 
-// placeOf returns n bytes of a buffer that was checked to have them.
+// placeOf returns the place at offset, which was checked to be within the memory.
 func (m *memory) placeOf(offset int64) place { return place{m.buffer, m.id, m.bytes, offset} }
 
 var errOtherMemory = fmt.Errorf("memory of another device: %w", core.ErrKernel)

@@ -15,19 +15,19 @@ import (
 	"github.com/goburn/burn/sdk/gpu"
 )
 
-// features are what kernels with known results showed. No list of an implementation's is believed.
+// features are the features that kernels with known results demonstrated. The implementation's own list is not trusted.
 type features struct {
-	// Subgroup is the size of subgroups, 0 where there are none that kernels can be made for.
+	// Subgroup is the size of subgroups, 0 if there are none that kernels can use.
 	Subgroup int
-	// F16 says that conversions of f16 to f32 are right.
+	// F16 says that conversions of f16 to f32 are correct.
 	F16 bool
 	// Rounded says that quotients and roots of f32 are correctly rounded.
 	Rounded bool
-	// Binding is the bytes of the largest binding whose end was written and read.
+	// Binding is the size in bytes of the largest binding whose end was written and read.
 	Binding int64
 }
 
-// features runs the probes, or reads what an earlier process found with this adapter, driver, library and version.
+// features runs the probes, or reads the findings of an earlier process with this adapter, driver, library and version.
 func (d *device) features() (features, error) {
 	file := ""
 	if folder := d.driver.options.Cache; folder != "" {
@@ -62,7 +62,7 @@ func keep(file string, found features) error {
 
 func (d *device) probes() (found features, err error) {
 	for _, probe := range []func(*features) error{d.probeHalves, d.probeRounding, d.probeSubgroups, d.probeBinding} {
-		// What the compiler refuses is not there; a device that is lost is of no use.
+		// A feature that the compiler rejects is missing; a lost device ends the probes.
 		if e := probe(&found); errors.Is(e, core.ErrBackendLost) || errors.Is(e, core.ErrClosed) {
 			return found, e
 		}
@@ -98,7 +98,7 @@ func (d *device) run(text string, n, groups int) ([]uint32, error) {
 	return words, q.Synchronize()
 }
 
-// runOn puts the kernel probe of a text together with the batch.
+// runOn adds the kernel probe of a text to the batch.
 func (d *device) runOn(text string, m *memory, groups int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -129,7 +129,7 @@ func probeText(threads int, builtins, body string) string {
 	return fmt.Sprintf(probeHead, threads, builtins, threads) + body + "\n}\n"
 }
 
-// probeHalves converts all numbers of f16.
+// probeHalves checks the conversion of all numbers of f16.
 func (d *device) probeHalves(found *features) error {
 	const n = 1 << 16
 	words, err := d.run(probeText(64, "", "words[i] = bitcast<u32>(unpack2x16float(i).x);"), n, n/64)
@@ -146,7 +146,7 @@ func (d *device) probeHalves(found *features) error {
 	return nil
 }
 
-// probeRounding divides numbers and takes their roots.
+// probeRounding checks the rounding of quotients and roots.
 func (d *device) probeRounding(found *features) error {
 	const n = 1 << 15
 	words, err := d.run(probeText(64, "", `let x = bitcast<f32>((words[2u * i] >> 4u) | 0x38000000u);
@@ -167,7 +167,7 @@ func (d *device) probeRounding(found *features) error {
 	return nil
 }
 
-// probeSubgroups exchanges values in subgroups, if there is one size of them.
+// probeSubgroups checks exchanges in subgroups, if they have one size.
 func (d *device) probeSubgroups(found *features) error {
 	least, most := d.facts.Subgroups[0], d.facts.Subgroups[1]
 	if least != most || least < 8 || least&(least-1) != 0 {
@@ -210,7 +210,7 @@ func (d *device) probeSubgroups(found *features) error {
 	return nil
 }
 
-// probeBinding writes the last word of ever smaller bindings.
+// probeBinding writes the last word of ever smaller bindings, until one works.
 func (d *device) probeBinding(found *features) error {
 	const last = "if (i == 0u) { let n = arrayLength(&words); words[n - 1u] = n; }"
 	most := min(d.limits.StorageBinding, d.limits.BufferSize, 1<<31) &^ 255

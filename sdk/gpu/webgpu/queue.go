@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu"
 )
 
-// queue implements gpu.Queue: what it is given joins the batch of the device, in which all is in order.
+// queue implements gpu.Queue: its work joins the batch of the device, which executes in order.
 type queue struct {
 	d        *device
 	bindings []Binding
@@ -21,10 +21,10 @@ type queue struct {
 // OpenQueue implements gpu.Device.
 func (d *device) OpenQueue() (gpu.Queue, error) { return &queue{d: d}, nil }
 
-// mostGroups is how many bindings of launches are kept.
+// mostGroups bounds the cached bindings of launches.
 const mostGroups = 8192
 
-// group returns bindings for launches, which are kept until a buffer of the device is freed. The caller holds the lock.
+// group returns bindings for launches, which are cached until a buffer of the device is freed. The caller holds the lock.
 func (d *device) group(p Pipeline, bindings []Binding, ids []uint32, uniform int) (Group, error) {
 	key := binary.LittleEndian.AppendUint32(make([]byte, 0, 128), uint32(uniform))
 	for i, b := range bindings {
@@ -49,7 +49,7 @@ func (d *device) group(p Pipeline, bindings []Binding, ids []uint32, uniform int
 	return g, nil
 }
 
-// at returns memory that has n bytes from r on. The caller holds the lock.
+// at returns the memory of r, or an error if it does not have n bytes from r on. The caller holds the lock.
 func at(r gpu.Ref, n int64) (*memory, error) {
 	m, ok := r.Memory.(*memory)
 	if !ok {
@@ -105,7 +105,7 @@ func (q *queue) launch(f *function, l *gpu.Launch) error {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
 		size := m.bytes - a.Ref.Offset
-		if !d.facts.Alias { // what the kernel may use, and no byte of its neighbours
+		if !d.facts.Alias { // only the bytes that the kernel may use
 			size = min(size, max(roundUp(a.Bytes, 4), 4))
 		}
 		q.bindings = append(q.bindings, Binding{m.buffer, a.Ref.Offset, min(size, d.limits.StorageBinding&^3)})
@@ -189,7 +189,7 @@ func (q *queue) Upload(dst gpu.Ref, src []byte) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	if n > inboxBytes && dst.Offset%4 == 0 { // too large to wait with the batch: behind what was put together, and the rest with the next
+	if n > inboxBytes && dst.Offset%4 == 0 { // too large for the batch: written after the recorded commands are submitted, the rest with the next batch
 		whole := n &^ 3
 		if err := d.flush(); err != nil {
 			return err
@@ -197,7 +197,7 @@ func (q *queue) Upload(dst gpu.Ref, src []byte) error {
 		if err := d.calls.Write(m.buffer, dst.Offset, src[:whole]); err != nil {
 			return d.broken(err)
 		}
-		if err := d.room(0, 0); err != nil { // what was written is carried out with a submission
+		if err := d.room(0, 0); err != nil { // writes take effect with a submission
 			return err
 		}
 		dst.Offset, src = dst.Offset+whole, src[whole:]
@@ -245,7 +245,8 @@ func (q *queue) Download(dst []byte, src gpu.Ref) error {
 	return nil
 }
 
-// event implements gpu.Event: it is reached when the batch is done that was put together, or submitted last, when it was recorded.
+// event implements gpu.Event: it is reached when the batch that was being recorded, or was submitted last, at the time of Record
+// is done.
 type event struct {
 	d     *device
 	work  *work // nil: all was done
@@ -253,7 +254,7 @@ type event struct {
 	at    time.Time // of timed events
 }
 
-// Record implements gpu.Queue. Timed events wait: the time that they measure is that of the host, submission included.
+// Record implements gpu.Queue. Timed events wait: they measure time on the host, including submission.
 func (q *queue) Record(timed bool) (gpu.Event, error) {
 	d := q.d
 	d.mu.Lock()
@@ -270,7 +271,7 @@ func (q *queue) Record(timed bool) (gpu.Event, error) {
 	return e, nil
 }
 
-// Await implements gpu.Queue: on this device, what is put together later is executed later. Events of other devices are waited for.
+// Await implements gpu.Queue: commands of this device execute in order anyway; for an event of another device it waits.
 func (q *queue) Await(x gpu.Event) error {
 	e, ok := x.(*event)
 	if !ok {
@@ -302,7 +303,7 @@ func (e *event) Done() (bool, error) {
 	d := e.d
 	d.mu.Lock()
 	if e.work == d.work {
-		_ = d.flush() // its fault is that of the work
+		_ = d.flush() // the work's fault is the event's
 	}
 	d.mu.Unlock()
 	d.calls.Poll()

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// doubles are copies of operands. They are used in the order of the queue, so that the next launch may overwrite them.
+// doubles are buffers for copies of operands. The queue executes in order, so the next launch may overwrite them.
 type doubles struct {
 	buffer []Buffer // by number of the copy in a launch
 	bytes  []int64

@@ -131,7 +131,7 @@ func TestCandidates(t *testing.T) {
 	require.Equal(t, []string{data}, s.candidates(&library{sonames: names}))
 }
 
-// The newest cuDNN comes first, but for what the user named and what the loader was set up for.
+// The newest cuDNN comes first, except for one that the user named or the loader is configured for.
 func TestCandidatesByVersion(t *testing.T) {
 	root, home := t.TempDir(), t.TempDir()
 	file := func(path ...string) string {

@@ -22,7 +22,7 @@ type stub struct {
 	open                   proc
 }
 
-// build compiles testdata/SOURCE to FOLDER/SONAME. Functions of procs that the source does not define return 0, but for those in
+// build compiles testdata/SOURCE to FOLDER/SONAME. Functions of procs that the source does not define return 0, except those in
 // without, which are left out.
 func build(t *testing.T, folder, soname, source string, procs any, without ...string) *stub {
 	t.Helper()
