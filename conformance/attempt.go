@@ -141,6 +141,7 @@ func (s *session) attemptOnce(ctx context.Context, c testCase) error {
 		broke bool
 	}
 	ended := make(chan outcome, 1)
+	q := s.queue() // here, as a goroutine that is left behind must not read the session
 	go func() {
 		var o outcome
 		defer func() {
@@ -149,7 +150,7 @@ func (s *session) attemptOnce(ctx context.Context, c testCase) error {
 			}
 			ended <- o
 		}()
-		o.err = s.onStream(cctx, c)
+		o.err = q.onStream(cctx, c)
 	}()
 	var o outcome
 	select {
@@ -182,9 +183,9 @@ func (s *session) attemptOnce(ctx context.Context, c testCase) error {
 	return o.err
 }
 
-// onStream runs the case.
-func (s *session) onStream(ctx context.Context, c testCase) error {
-	q, err := s.queue(ctx)
+// onStream opens a stream like q and runs the case on it.
+func (q *queue) onStream(ctx context.Context, c testCase) error {
+	q, err := q.another(ctx)
 	if err != nil {
 		return unopened{err}
 	}

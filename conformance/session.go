@@ -145,10 +145,9 @@ type queue struct {
 	made     *atomic.Int64
 }
 
-// queue opens a stream for a case.
-func (s *session) queue(ctx context.Context) (*queue, error) {
-	q := &queue{dev: s.device, backend: s.backend, options: &s.options, open: s.open, seed: s.seed, accuracy: &s.accuracy, made: &s.made}
-	return q.another(ctx)
+// queue returns a queue for a case that has no stream yet: another opens one.
+func (s *session) queue() *queue {
+	return &queue{dev: s.device, backend: s.backend, options: &s.options, open: s.open, seed: s.seed, accuracy: &s.accuracy, made: &s.made}
 }
 
 // another opens a further stream of the device.

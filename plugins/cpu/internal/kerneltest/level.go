@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/goburn/burn/plugins/cpu/internal/cpuid"
@@ -12,9 +13,10 @@ import (
 // again is set in the processes that AtEveryLevel starts.
 const again = "KERNELTEST_AGAIN"
 
-// AtEveryLevel runs the tests of the package again in processes whose kernels use fewer instruction sets than this one's.
-// It does so on amd64 alone: elsewhere tests may run in an emulator, which cannot start their binary.
-func AtEveryLevel(t *testing.T) {
+// AtEveryLevel runs the tests of the package again in processes whose kernels use fewer instruction sets than this one's,
+// with -short and without the tests that slow names. It does so on amd64 alone: elsewhere tests may run in an emulator, which
+// cannot start their binary.
+func AtEveryLevel(t *testing.T, slow ...string) {
 	if os.Getenv(again) != "" {
 		return
 	}
@@ -31,7 +33,7 @@ func AtEveryLevel(t *testing.T) {
 		}
 		t.Run(level, func(t *testing.T) {
 			t.Parallel()
-			c := exec.Command(os.Args[0], "-test.timeout=5m")
+			c := exec.Command(os.Args[0], "-test.short", "-test.timeout=5m", "-test.skip=^("+strings.Join(slow, "|")+")$")
 			c.Env = append(os.Environ(), cpuid.Env+"="+level, again+"=1")
 			if out, err := c.CombinedOutput(); err != nil {
 				t.Errorf("level %s: %v\n%s", level, err, out)
