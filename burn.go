@@ -35,35 +35,35 @@ type config struct {
 	wrap []func(*core.Place) *core.Place
 }
 
-// WithGradients makes the device record what tracked tensors go through, so that Backward works on it. Given twice, the
-// gradients of the outer level can be differentiated in turn, which gives second derivatives.
+// WithGradients makes the device record operations on tracked tensors, so that Backward works on it. If given twice, the outer
+// gradients can be differentiated again, for second derivatives.
 func WithGradients(options ...autodiff.Option) Option {
 	return WithDecorator(func(p *core.Place) *core.Place { return autodiff.Device(p, options...) })
 }
 
-// WithFusion makes programs of what the streams of the device repeat: a training loop that is written op by op runs as a few
-// programs a step. It is nearest to the backend, below gradients, wherever it stands among the options.
+// WithFusion compiles op sequences that the streams of the device repeat into programs: a training loop written op by op runs as
+// a few programs per step. It is applied closest to the backend, below gradients, regardless of its position among the options.
 func WithFusion(options ...fusion.Option) Option {
 	return func(c *config) {
 		c.wrap = append([]func(*core.Place) *core.Place{func(p *core.Place) *core.Place { return fusion.Device(p, options...) }}, c.wrap...)
 	}
 }
 
-// WithDecorator puts a decorator over the backend. Of several, the first is nearest to the backend. The backend that the
-// decorator returns closes the one below when it is closed, as all of package decorators do.
+// WithDecorator wraps the backend in a decorator. The first of several is closest to the backend. Closing the backend that the
+// decorator returns must close the wrapped one, as all of package decorators do.
 func WithDecorator(wrap func(*core.Place) *core.Place) Option {
 	return func(c *config) { c.wrap = append(c.wrap, wrap) }
 }
 
-// WithHost sets where plugins are searched, how they are started and what they may use. Without it, and after the last of
-// several, the rest is as host.Options says of its zero value.
+// WithHost sets where plugins are searched, how they are started and which resources they may use. The last of several applies.
+// Without it, the host has the defaults of host.Options.
 func WithHost(o host.Options) Option { return func(c *config) { c.host = o } }
 
-// Open opens a device by its name, NAME[:INDEX] with an optional transport in front: "cpu", "cuda:0", "process:cpu". Close
-// of the device ends all that Open started: streams, tensors, the backend, and the process of a plugin. Nothing is left
+// Open opens a device by its name, NAME[:INDEX] with an optional transport before it: "cpu", "cuda:0", "process:cpu". Close of
+// the device ends everything that Open started: streams, tensors, the backend, and the process of a plugin. Nothing is left
 // running when Open fails.
 //
-// ctx bounds the opening alone. The errors are those of host.Open: an unknown name or index is core.ErrNotFound.
+// ctx limits only the opening. Errors are the same as of host.Open: for an unknown name or index it is core.ErrNotFound.
 func Open(ctx context.Context, spec string, options ...Option) (*tensor.Device, error) {
 	var c config
 	for _, o := range options {
@@ -79,8 +79,8 @@ func Open(ctx context.Context, spec string, options ...Option) (*tensor.Device, 
 	return tensor.Own(ctx, p)
 }
 
-// Gradients opens a device that records gradients over the backend of dev, which is open already. The two have memory of
-// their own: a tensor of one goes to the other with To. Close of the result leaves dev open; dev is closed after it.
+// Gradients opens a device that records gradients over the backend of dev, which is already open. The two devices have separate
+// memory: To copies a tensor from one to the other. Close of the result leaves dev open; close dev after it.
 func Gradients(ctx context.Context, dev *tensor.Device, options ...autodiff.Option) (*tensor.Device, error) {
 	if dev == nil {
 		return nil, errors.New("burn: gradients of a nil device, want one that is open")

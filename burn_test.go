@@ -23,7 +23,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// asPlugin makes the cpu plugin of this test binary.
+// asPlugin is the variable that makes this test binary the cpu plugin.
 const asPlugin = "BURN_TEST_CPU_PLUGIN"
 
 func TestMain(m *testing.M) {
@@ -41,7 +41,7 @@ func self() string {
 	return path
 }
 
-// plugins returns the folder of a cpu plugin, and nothing else is found.
+// plugins returns the folder of a cpu plugin, as the only place that is searched.
 func plugins(t *testing.T) burn.Option {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -59,7 +59,7 @@ func plugins(t *testing.T) burn.Option {
 // line is y = w·x.
 type line struct{ W *nn.Param }
 
-// step trains one step of plain gradient descent and returns the weight after it.
+// step runs one step of plain gradient descent and returns the new weight.
 //
 // The loss is the mean of (w·x-y)² over x = 1, 2 and y = 2, 4. At w = 0.5 its derivative is the mean of 2x(w·x-y), that is
 // (2·1·(-1.5) + 2·2·(-3)) / 2 = -7.5, and a step at rate 0.1 gives 0.5 + 0.75 = 1.25.
@@ -76,7 +76,8 @@ func step(t *testing.T, dev *tensor.Device) float32 {
 	return w[0]
 }
 
-// children returns the processes that this one started and that have not been waited for, without the guard of plugins, which is a shell.
+// children returns the child processes of this process that have not been waited for, except the guard of plugins, which is a
+// shell.
 func children(t *testing.T) []int {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -99,7 +100,7 @@ func children(t *testing.T) []int {
 	return pids
 }
 
-// noMore waits until there are at most n goroutines, which end shortly after what they worked for.
+// noMore waits until there are at most n goroutines; some end shortly after Close returns.
 func noMore(t *testing.T, n int) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > n; time.Sleep(5 * time.Millisecond) {
@@ -110,7 +111,7 @@ func noMore(t *testing.T, n int) {
 	}
 }
 
-// One call opens a device that trains, and one Close ends everything: goroutines, the process of a plugin, device memory.
+// One call opens a device for training, and one Close ends everything: goroutines, the process of a plugin, device memory.
 func TestOneOpenOneClose(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
@@ -119,7 +120,7 @@ func TestOneOpenOneClose(t *testing.T) {
 	}{{"builtin:cpu", 0}, {"process:cpu", 1}} {
 		t.Run(c.spec, func(t *testing.T) {
 			where := plugins(t)
-			first, err := burn.Open(ctx, c.spec, where) // the first plugin of a program starts a goroutine that starts all of them
+			first, err := burn.Open(ctx, c.spec, where) // the first plugin of a program starts a goroutine that serves all plugins
 			require.NoError(t, err)
 			require.NoError(t, first.Close())
 			goroutines := runtime.NumGoroutine()
@@ -150,7 +151,7 @@ func TestOneOpenOneClose(t *testing.T) {
 	}
 }
 
-// What fails leaves nothing behind either.
+// A failed Open leaves nothing behind either.
 func TestOpenFails(t *testing.T) {
 	ctx, where := context.Background(), plugins(t)
 	goroutines := runtime.NumGoroutine()
@@ -178,7 +179,7 @@ type unopened struct{ core.Backend }
 
 func (unopened) Open(context.Context, int) (core.Device, error) { return nil, core.ErrUnsupported }
 
-// Without the option nothing is recorded, and the error names the call that asks for it.
+// Without the option nothing is recorded, and the error names the option that enables recording.
 func TestWithoutGradients(t *testing.T) {
 	dev, err := burn.Open(context.Background(), "cpu")
 	require.NoError(t, err)
@@ -189,7 +190,7 @@ func TestWithoutGradients(t *testing.T) {
 	require.ErrorContains(t, err, "burn.Open(ctx, name, burn.WithGradients())")
 }
 
-// The derivative of x³ is 3x², and that of its sum in turn 6x: 12 and 12 at 2.
+// The derivative of x³ is 3x², and the derivative of its sum is 6x: 12 and 12 at 2.
 func TestSecondDerivatives(t *testing.T) {
 	ctx := context.Background()
 	dev, err := burn.Open(ctx, "cpu", burn.WithGradients(), burn.WithGradients(autodiff.WithCheckpointing(autodiff.Balanced)))
@@ -208,7 +209,7 @@ func TestSecondDerivatives(t *testing.T) {
 	require.Equal(t, []float32{12}, values)
 }
 
-// A device that is open gets one beside it that records, and stays open when that is closed.
+// Gradients opens a recording device beside one that is open, which stays open when the recording one is closed.
 func TestGradients(t *testing.T) {
 	ctx := context.Background()
 	dev, err := burn.Open(ctx, "cpu")

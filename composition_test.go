@@ -29,7 +29,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// orders are those of docs/COMPOSITION.md, each from the top to the bottom.
+// orders returns the orders in docs/COMPOSITION.md, each from the outermost to the innermost decorator.
 func orders(t *testing.T) (all [][]string) {
 	doc, err := os.ReadFile("docs/COMPOSITION.md")
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func orders(t *testing.T) (all [][]string) {
 	return all
 }
 
-// composed returns a backend of an order over the processor. faults takes what verify finds.
+// composed returns a backend with the decorators of order over the cpu backend. faults receives the faults that verify finds.
 func composed(order []string, faults *verify.Log) (core.Backend, error) {
 	if len(order) == 0 {
 		return cpu.New(core.Config{Threads: 1})
@@ -80,7 +80,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// each calls f with every order.
+// each runs f as a subtest for every order.
 func each(t *testing.T, f func(t *testing.T, order []string)) {
 	for _, o := range orders(t) {
 		name := strings.Join(o, " over ")
@@ -91,8 +91,8 @@ func each(t *testing.T, f func(t *testing.T, order []string)) {
 	}
 }
 
-// refusals returns the cases in which the suite does wrong on purpose, and a decorator says so at the call, where the contract has the next
-// event.
+// refusals returns the cases that provoke errors and in which a decorator reports the error at the call, where the contract
+// expects it at the next event.
 func refusals(order []string) (ids []string) {
 	if slices.Contains(order, "autodiff") || slices.Contains(order, "verify") {
 		ids = append(ids, "lifecycle/double-free")
@@ -128,7 +128,7 @@ func TestCompositionConforms(t *testing.T) {
 	})
 }
 
-// gradients puts autodiff on top of an order that has none, as the models are trained.
+// gradients adds autodiff on top of an order that has none, to train the models.
 func gradients(order []string) []string {
 	if len(order) > 0 && order[0] == "autodiff" {
 		return order
@@ -136,7 +136,7 @@ func gradients(order []string) []string {
 	return append([]string{"autodiff"}, order...)
 }
 
-// The losses of ten steps are those of the processor alone, in every order, and verify finds no fault.
+// In every order, the losses of ten steps equal the losses on the cpu backend alone, and verify finds no fault.
 func TestCompositionTrains(t *testing.T) {
 	ctx := context.Background()
 	train := func(t *testing.T, order []string, make func(d *tensor.Device) (model any, loss func(d *tensor.Device) *tensor.Tensor)) (losses []float64) {
@@ -195,7 +195,8 @@ func TestCompositionTrains(t *testing.T) {
 	}
 }
 
-// A model of images gives what the processor alone gives, time after time, as programs and, where the top denies these, node by node.
+// In every order, an image model computes the same as on the cpu backend alone, repeatedly, as programs and, if the outermost
+// decorator refuses programs, node by node.
 func TestCompositionInfers(t *testing.T) {
 	ctx := context.Background()
 	const path = "examples/digits/digits.onnx"
@@ -261,7 +262,7 @@ func (d nodesDevice) Extend(target any) bool {
 	return !ok && d.Device.Extend(target)
 }
 
-// What is over a tape hides it: the orders that the table leaves out for that.
+// A decorator above a tape hides the tape: these are the orders that the table omits for this reason.
 func TestCompositionHidesGradients(t *testing.T) {
 	for _, top := range []string{"fusion", "router", "verify"} {
 		b, err := composed([]string{top, "autodiff"}, &verify.Log{})

@@ -39,7 +39,7 @@ func (m *small) loss(x, y *tensor.Tensor) *tensor.Tensor {
 	return m.Linear2.Forward(x).CrossEntropyLoss(y, tensor.ClassOptions{})
 }
 
-// trainee is a model in training, with a batch.
+// trainee is a model being trained, with a batch.
 type trainee struct {
 	dev    *tensor.Device
 	model  *small
@@ -61,7 +61,7 @@ func newTrainee(t testing.TB, batch int, dropout float64, fused bool) *trainee {
 	return r.on(t, dev, batch, dropout)
 }
 
-// on begins the training on a device, which it closes.
+// on starts the training on a device, which it closes at the end of the test.
 func (r *trainee) on(t testing.TB, dev *tensor.Device, batch int, dropout float64) *trainee {
 	r.dev = dev
 	t.Cleanup(func() { require.NoError(t, r.dev.Close()) })
@@ -72,7 +72,7 @@ func (r *trainee) on(t testing.TB, dev *tensor.Device, batch int, dropout float6
 	return r
 }
 
-// step trains one step, op by op, and returns the loss.
+// step runs one training step, op by op, and returns the loss.
 func (r *trainee) step(t testing.TB) float64 {
 	var grads *tensor.Gradients
 	var mean *tensor.Tensor
@@ -95,7 +95,7 @@ func (r *trainee) step(t testing.TB) float64 {
 	return loss
 }
 
-// A model learns over fusion what it learns without, and most of its nodes run in programs.
+// A model trains with fusion as it does without, and most of its nodes run in programs.
 func TestFusionTrains(t *testing.T) {
 	for _, dropout := range []float64{0, 0.5} {
 		plain, fused := newTrainee(t, 4, dropout, false), newTrainee(t, 4, dropout, true)
@@ -111,7 +111,7 @@ func TestFusionTrains(t *testing.T) {
 	}
 }
 
-// What fusion gives to the device below keeps the contract: verify, between the two, finds no fault.
+// The calls that fusion makes to the device below keep the contract: verify, between the two, finds no fault.
 func TestFusionOverVerify(t *testing.T) {
 	p, err := core.OpenPlace("cpu", core.Config{Threads: 1})
 	require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestFusionOverVerify(t *testing.T) {
 	require.Empty(t, faults)
 }
 
-// A training step that is written op by op, with and without fusion.
+// BenchmarkFusion measures a training step written op by op, with and without fusion.
 func BenchmarkFusion(b *testing.B) {
 	for name, dropout := range map[string]float64{"cnn": 0, "dropout": 0.5} {
 		for mode, fused := range map[string]bool{"eager": false, "fused": true} {
@@ -145,7 +145,7 @@ func BenchmarkFusion(b *testing.B) {
 	}
 }
 
-// Ten elementwise ops over 4 Mi elements, with and without fusion.
+// BenchmarkFusionChain measures ten elementwise ops over 4 Mi elements, with and without fusion.
 func BenchmarkFusionChain(b *testing.B) {
 	for mode, options := range map[string][]burn.Option{"eager": nil, "fused": {burn.WithFusion()}} {
 		b.Run(mode, func(b *testing.B) {

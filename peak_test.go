@@ -28,10 +28,10 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// work opens something on a device and gives one round of it, after which the device has done all.
+// work prepares a workload on a device and returns a function that runs one round of it, and waits until the device is done.
 type work func(t testing.TB, dev *tensor.Device) (round func() error, err error)
 
-// inference runs a model, node by node.
+// inference runs a model node by node.
 func inference(path string) work {
 	return func(t testing.TB, dev *tensor.Device) (func() error, error) {
 		ctx := context.Background()
@@ -66,7 +66,7 @@ func inference(path string) work {
 	}
 }
 
-// training trains a model, node by node.
+// training trains a model node by node.
 func training(make func(d *tensor.Device) (model any, loss func(d *tensor.Device) *tensor.Tensor)) work {
 	return func(t testing.TB, dev *tensor.Device) (round func() error, err error) {
 		ctx := context.Background()
@@ -112,7 +112,7 @@ func training(make func(d *tensor.Device) (model any, loss func(d *tensor.Device
 	}
 }
 
-// rounds does work over a processor with so much memory, and reports how often fusion ran a program.
+// rounds runs n rounds of work on the cpu backend with a memory limit, and returns how often fusion ran a program.
 func rounds(t testing.TB, w work, n int, limit int64, fused bool) (hits int64, err error) {
 	b, err := cpu.New(core.Config{Threads: 1, Options: map[string]string{"memory_limit": strconv.FormatInt(limit, 10)}})
 	require.NoError(t, err)
@@ -135,8 +135,8 @@ func rounds(t testing.TB, w work, n int, limit int64, fused bool) (hits int64, e
 	return hits, err
 }
 
-// With fusion, models need no more memory at any time than without, but for what a pool rounds up. The least memory that a model
-// runs in without is found by halving.
+// With fusion, the peak memory of models is no greater than without, except for the rounding of a pool. The least memory in which
+// a model runs without fusion is found by bisection.
 func TestPeakOfModels(t *testing.T) {
 	all := map[string]work{"digits": inference("examples/digits/digits.onnx")}
 	for _, dropout := range []float64{0, 0.5} {
@@ -161,7 +161,7 @@ func TestPeakOfModels(t *testing.T) {
 		for _, p := range paths {
 			name := filepath.Base(filepath.Dir(p))
 			if name == "unsupported_custom_ops" || strings.HasPrefix(name, "light_") {
-				continue // the weights of the light ones are fills: node by node they live for a node each, and a program that is prepared holds them
+				continue // node by node, the weights of the light models are fills that live for one node each; a prepared program keeps them
 			}
 			all[name] = inference(p)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// digit is an example of the size of MNIST's.
+// digit is an example of the size of an MNIST image.
 type digit struct {
 	pixels []byte
 	label  uint8

@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// Compose returns the items of all datasets, one dataset after the other.
+// Compose returns the concatenation of the datasets.
 func Compose[T any](sets ...Dataset[T]) Dataset[T] {
 	c := composed[T]{sets: sets, ends: make([]int, len(sets))}
 	end := 0
@@ -18,7 +18,7 @@ func Compose[T any](sets ...Dataset[T]) Dataset[T] {
 
 type composed[T any] struct {
 	sets []Dataset[T]
-	ends []int // of each set, in items of the composition
+	ends []int // end index of each set in the composition
 }
 
 func (c composed[T]) Len() int {
@@ -47,8 +47,8 @@ func (c composed[T]) Get(i int) (item T, e error) {
 	return c.sets[k].Get(i)
 }
 
-// Windows returns the runs of size items that follow each other; run k starts at item k*step. A rest that is too short for a
-// run is left out.
+// Windows returns the windows of size consecutive items; window k starts at item k*step. A rest that is shorter than a window is
+// left out.
 func Windows[T any](ds Dataset[T], size, step int) (Dataset[[]T], error) {
 	if size < 1 || step < 1 {
 		return nil, fmt.Errorf("windows: size %d and step %d, want 1 or more", size, step)

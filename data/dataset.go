@@ -6,20 +6,20 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Dataset is a list of examples with random access. Get is called by several goroutines at once and must give the same
-// item for the same index, with 0 <= i < Len(). An index outside is an error that wraps core.ErrIndex.
+// Dataset is a list of examples with random access. Several goroutines may call Get concurrently. For an index with 0 <= i <
+// Len() it must always return the same item. For an index outside it returns an error that wraps core.ErrIndex.
 type Dataset[T any] interface {
 	Len() int
 	Get(i int) (T, error)
 }
 
-// Epochs is implemented by datasets whose items differ from epoch to epoch, such as those with random augmentation. A
-// Loader asks for the dataset of each epoch; a Dataset without it is the same in every epoch.
+// Epochs is implemented by datasets whose items differ from epoch to epoch, such as those with random augmentation. A Loader
+// requests the dataset of each epoch; a Dataset without this method is the same in every epoch.
 type Epochs[T any] interface {
 	Epoch(epoch int) Dataset[T]
 }
 
-// At returns ds in the given epoch: what its Epoch says, or ds itself.
+// At returns ds in the given epoch: the result of its method Epoch, or ds itself.
 func At[T any](ds Dataset[T], epoch int) Dataset[T] {
 	if e, ok := ds.(Epochs[T]); ok {
 		return e.Epoch(epoch)
@@ -27,7 +27,7 @@ func At[T any](ds Dataset[T], epoch int) Dataset[T] {
 	return ds
 }
 
-// Memory is a dataset of items that are held in memory. Items are given as they are, not copied.
+// Memory is a dataset of items held in memory. Get does not copy items.
 type Memory[T any] []T
 
 // Len returns the number of items.
@@ -42,7 +42,7 @@ func (m Memory[T]) Get(i int) (T, error) {
 	return m[i], nil
 }
 
-// Func returns a dataset of n items that are computed by get.
+// Func returns a dataset of n items that get computes.
 func Func[T any](n int, get func(i int) (T, error)) Dataset[T] { return computed[T]{n, get} }
 
 type computed[T any] struct {
@@ -73,7 +73,7 @@ func Collect[T any](ds Dataset[T]) (Memory[T], error) {
 	return out, nil
 }
 
-// Check returns the error of an index outside [0, n), for implementations of Get.
+// Check returns the error for an index outside [0, n), for implementations of Get.
 func Check(i, n int) error {
 	if i < 0 || i >= n {
 		return fmt.Errorf("data: item %d of a dataset of %d: %w", i, n, core.ErrIndex)

@@ -2,7 +2,7 @@ package data
 
 import "fmt"
 
-// ItemError is a failure of Get. Index is the item's number in the dataset that was read.
+// ItemError is an error of Get. Index is the item's number in the dataset that was read.
 type ItemError struct {
 	Index int
 	Err   error
@@ -14,8 +14,8 @@ func (e *ItemError) Error() string { return fmt.Sprintf("data: item %d: %v", e.I
 // Unwrap returns the cause.
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// BatchError says in which batch of a Loader a failure happened. It wraps an *ItemError when an item was the cause, and
-// otherwise what the batcher returned.
+// BatchError tells in which batch of a Loader an error occurred. It wraps an *ItemError if an item was the cause, and otherwise
+// the error of the batcher.
 type BatchError struct {
 	Epoch, Batch int
 	Err          error
@@ -29,7 +29,7 @@ func (e *BatchError) Error() string {
 // Unwrap returns the cause.
 func (e *BatchError) Unwrap() error { return e.Err }
 
-// PanicError is a panic of Get or of a batcher, contained by the Loader. Stack is where it happened.
+// PanicError is a panic of Get or of a batcher that the Loader has recovered. Stack is the stack of the panic.
 type PanicError struct {
 	Value any
 	Stack string
@@ -38,7 +38,7 @@ type PanicError struct {
 // Error returns the value of the panic and its stack.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
 
-// Unwrap gives the value of the panic if it is an error, such as *tensor.Error.
+// Unwrap returns the value of the panic if it is an error, such as *tensor.Error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err

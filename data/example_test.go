@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Two epochs over a small dataset, each in an order of its own, and a position that another run goes on from.
+// The example reads two epochs of a small dataset, each in its own order, and saves a position from which another run continues.
 func ExampleLoader() {
 	squares := data.Func(7, func(i int) (float32, error) { return float32(i * i), nil })
 	large := data.Map(squares, func(v float32) (float32, error) { return 10 * v, nil })

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a program links of other modules by importing a package: data and the readers of plain files link none.
+// Importing data or the readers of plain files links no third-party modules into a program.
 func TestLinked(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("the go command is not in PATH: this test builds a program with it")

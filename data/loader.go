@@ -10,17 +10,17 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Loader gives the batches of a dataset, epoch after epoch. The batches and their order depend on dataset, Batch, Shuffle,
-// Seed, DropLast and epoch, and on neither workers nor prefetch.
+// Loader yields the batches of a dataset, epoch after epoch. The batches and their order depend on dataset, Batch, Shuffle, Seed,
+// DropLast and epoch, but not on workers or prefetch.
 //
-// One loop runs at a time; the other methods may be called at any time by any goroutine.
+// Only one loop may run at a time; other methods may be called concurrently.
 type Loader[T, B any] struct {
 	ds      Dataset[T]
 	batcher Batcher[T, B]
 	dev     *tensor.Device
 	o       Options
-	n       int // items of an epoch, of all shards
-	shard   int // this loader gives the batches shard, shard+shards, ... of an epoch
+	n       int // items of an epoch, over all shards
+	shard   int // this loader yields the batches shard, shard+shards, ... of an epoch
 	shards  int
 
 	mu      sync.Mutex
@@ -28,11 +28,11 @@ type Loader[T, B any] struct {
 	running bool
 }
 
-// ErrBusy is given by a loop that starts, or a Seek, while another loop over the same Loader runs.
+// ErrBusy is returned by Seek, and by a loop that starts, while another loop over the same Loader runs.
 var ErrBusy = errors.New("data: the loader is in use by another loop")
 
-// NewLoader makes a loader of ds whose batches are made by batcher on dev, which is handed to batcher as it is and may be
-// nil if batcher does not use it.
+// NewLoader returns a loader of ds. batcher makes its batches on dev; dev is only passed to batcher, and may be nil if batcher
+// does not use it.
 func NewLoader[T, B any](ds Dataset[T], batcher Batcher[T, B], dev *tensor.Device, o Options) (*Loader[T, B], error) {
 	o, err := o.check()
 	if err != nil {
@@ -42,19 +42,19 @@ func NewLoader[T, B any](ds Dataset[T], batcher Batcher[T, B], dev *tensor.Devic
 		return nil, fmt.Errorf("data: loader without dataset or batcher, want both")
 	}
 	n := ds.Len()
-	o.Batch = min(o.Batch, n+1) // more makes no other batches, and would take memory
+	o.Batch = min(o.Batch, n+1) // more would make no other batches, and would use memory
 	return &Loader[T, B]{ds: ds, batcher: batcher, dev: dev, o: o, n: n, shards: 1}, nil
 }
 
-// Device is what batches are made on.
+// Device returns the device that batches are made on.
 func (l *Loader[T, B]) Device() *tensor.Device {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.dev
 }
 
-// MakeOn has the batches of later loops made on dev: on another stream of the loader's device, so that they are copied while the
-// device computes. While a loop runs it returns ErrBusy.
+// MakeOn sets dev as the device on which the batches of later loops are made. It should be another stream of the loader's device,
+// so that batches are copied while the device computes. While a loop runs it returns ErrBusy.
 func (l *Loader[T, B]) MakeOn(dev *tensor.Device) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,9 +65,9 @@ func (l *Loader[T, B]) MakeOn(dev *tensor.Device) error {
 	return nil
 }
 
-// Shards returns one loader per device, which together return every batch of the epoch once: loader i makes batches i, i+n,
-// i+2n, ... on device i, all in the order of l. With DropLast all loaders have equally many batches, as training in step
-// needs; without, the first ones may have one more. The loaders start at epoch 0 and are independent of l.
+// Shards returns one loader per device, which together yield every batch of the epoch once: loader i makes batches i, i+n, i+2n,
+// ... on device i, all in the order of l. With DropLast all loaders have equally many batches, as synchronous training needs;
+// without, the first ones may have one more. The loaders start at epoch 0 and are independent of l.
 func (l *Loader[T, B]) Shards(devs ...*tensor.Device) ([]*Loader[T, B], error) {
 	if l.shards != 1 || len(devs) == 0 {
 		return nil, fmt.Errorf("data: %d shards of a loader that is shard %d of %d, want at least 1 of a whole loader", len(devs), l.shard, l.shards)
@@ -88,21 +88,21 @@ func (l *Loader[T, B]) Len() int {
 	return (all - l.shard + l.shards - 1) / l.shards
 }
 
-// bounds is which items of the epoch's order batch b is made of.
+// bounds returns the range of items in the epoch's order that batch b consists of.
 func (l *Loader[T, B]) bounds(b int) (lo, hi int) {
 	lo = (b*l.shards + l.shard) * l.o.Batch
 	return lo, min(lo+l.o.Batch, l.n)
 }
 
-// Position is where the next loop begins. Inside a loop, the batch in hand counts as given: a position that is saved after
-// a training step resumes with the next batch.
+// Position returns the position at which the next loop begins. Inside a loop, the current batch counts as done: a position saved
+// after a training step resumes with the next batch.
 func (l *Loader[T, B]) Position() Position {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.at
 }
 
-// Seek sets where the next loop begins. A position at the end of an epoch gives one loop without batches.
+// Seek sets the position at which the next loop begins. From a position at the end of an epoch, one loop yields no batches.
 func (l *Loader[T, B]) Seek(p Position) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +116,7 @@ func (l *Loader[T, B]) Seek(p Position) error {
 	return nil
 }
 
-// Progress returns how far the epoch is.
+// Progress returns the progress within the epoch.
 func (l *Loader[T, B]) Progress() Progress {
 	l.mu.Lock()
 	b := l.at.Batch
@@ -125,7 +125,7 @@ func (l *Loader[T, B]) Progress() Progress {
 	return Progress{l.items(b), l.items(n)}
 }
 
-// items counts what is in the first b batches.
+// items returns the number of items in the first b batches.
 func (l *Loader[T, B]) items(b int) int {
 	if b == 0 {
 		return 0
@@ -134,11 +134,12 @@ func (l *Loader[T, B]) items(b int) int {
 	return (b-1)*l.o.Batch + hi - lo
 }
 
-// Batches returns the rest of the epoch at Position. After the last batch the position is the start of the next epoch, so
-// that one loop over Batches is one epoch. A failure ends the loop with a *BatchError, or with ctx's error, as its last
-// element; the position then stays at the batch that was not given. The loop that breaks off goes on with its next batch.
+// Batches returns the rest of the epoch at Position. After the last batch the position is the start of the next epoch, so that
+// one loop over Batches is one epoch. An error ends the loop with a *BatchError, or with ctx's error, as its last element; the
+// position then stays at the batch that failed. After a loop that was left by break, the next loop continues with the following
+// batch.
 //
-// When the loop ends, in any way, no Get and no batcher runs any more.
+// When the loop has ended, in any way, no call of Get or of the batcher is running.
 func (l *Loader[T, B]) Batches(ctx context.Context) iter.Seq2[B, error] {
 	return func(yield func(B, error) bool) {
 		var none B

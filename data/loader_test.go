@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// batched makes batches that are the items themselves.
+// batched returns batches that are the items themselves.
 func batched(items []int, _ *tensor.Device) ([]int, error) { return slices.Clone(items), nil }
 
 func loader(t testing.TB, ds data.Dataset[int], o data.Options) *data.Loader[int, []int] {
@@ -43,7 +43,7 @@ func TestLoaderOrder(t *testing.T) {
 	require.Equal(t, [][]int{{0, 1, 2}, {3, 4, 5}}, epoch(t, l))
 	require.Equal(t, 2, l.Len())
 	require.Empty(t, epoch(t, loader(t, upTo(0), data.Options{})))
-	for _, batch := range []int{8, 999999999, math.MaxInt} { // memory is taken for items that there are
+	for _, batch := range []int{8, 999999999, math.MaxInt} { // memory is allocated only for items that exist
 		require.Equal(t, [][]int{{0, 1, 2, 3, 4, 5, 6}}, epoch(t, loader(t, upTo(7), data.Options{Batch: batch, Prefetch: math.MaxInt})))
 		require.Empty(t, epoch(t, loader(t, upTo(7), data.Options{Batch: batch, DropLast: true})))
 	}
@@ -53,7 +53,7 @@ func TestLoaderOrder(t *testing.T) {
 	}
 }
 
-// Order and contents depend on the seed and the epoch, and not on the workers.
+// Order and contents depend on the seed and the epoch, but not on the workers.
 func TestLoaderIsDeterministic(t *testing.T) {
 	slow := data.Func(101, func(i int) (int, error) {
 		if i%13 == 0 {
@@ -199,7 +199,7 @@ func TestLoaderFailures(t *testing.T) {
 	require.Contains(t, contained.Stack, "loader_test.go")
 }
 
-// After a loop ends, by break, cancel or error, nothing runs any more and nothing that was made ahead stays.
+// After a loop ends, by break, cancel or error, no goroutine is running and no prefetched batch remains.
 func TestLoaderStops(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for name, stop := range map[string]func(cancel func()) bool{
@@ -243,7 +243,7 @@ type held struct{ live *atomic.Int32 }
 
 func (h *held) Release() { h.live.Add(-1) }
 
-// The pipeline runs ahead by its prefetch and no further.
+// The pipeline runs ahead by at most its prefetch.
 func TestLoaderIsBounded(t *testing.T) {
 	var made atomic.Int32
 	l, err := data.NewLoader(upTo(100), func([]int, *tensor.Device) (int, error) { return int(made.Add(1)), nil }, nil, data.Options{Workers: 2, Prefetch: 3})

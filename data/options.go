@@ -7,16 +7,16 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Batcher makes a batch on dev of the items of a few indices, in the order of the epoch. It is called by several
-// goroutines at once, ahead of the loop that consumes the batches, and may keep items but not the slice. If B has a
-// method Release(), it is called for batches that were made and not consumed.
+// Batcher makes a batch on dev from the items of a few indices, in the order of the epoch. Several goroutines call it
+// concurrently, ahead of the loop that consumes the batches. It may keep items but not the slice. If B has a method Release(),
+// the loader calls it for batches that were made but not consumed.
 type Batcher[T, B any] func(items []T, dev *tensor.Device) (B, error)
 
-// Options are the settings of a Loader.
+// Options configures a Loader.
 type Options struct {
-	Batch    int    // items in a batch; 0 means 1
-	Shuffle  bool   // another order in each epoch, by Seed; false is the dataset's own order
-	Seed     uint64 // of the order
+	Batch    int    // items per batch; 0 means 1
+	Shuffle  bool   // a different order in each epoch, by Seed; false keeps the order of the dataset
+	Seed     uint64 // seed of the order
 	DropLast bool   // leave out the last batch of an epoch if it is short
 	Workers  int    // goroutines that read and batch; 0 means one per CPU, at most 8
 	Prefetch int    // batches that are made ahead; 0 means 2 per worker

@@ -20,7 +20,7 @@ func (p partial[T]) Get(i int) (item T, e error) {
 	return p.in.Get(p.lo + i)
 }
 
-// Partial returns items lo to hi, hi excluded.
+// Partial returns the items in [lo, hi).
 func Partial[T any](ds Dataset[T], lo, hi int) (Dataset[T], error) {
 	if n := ds.Len(); lo < 0 || hi < lo || hi > n {
 		return nil, fmt.Errorf("partial: range [%d, %d), want 0 <= lo <= hi <= %d", lo, hi, n)
@@ -28,7 +28,7 @@ func Partial[T any](ds Dataset[T], lo, hi int) (Dataset[T], error) {
 	return partial[T]{ds, lo, hi}, nil
 }
 
-// Split cuts ds into n ranges that follow each other; their lengths differ by at most one, the longer ones first.
+// Split cuts ds into n consecutive ranges. Their lengths differ by at most one, the longer ones first.
 func Split[T any](ds Dataset[T], n int) ([]Dataset[T], error) {
 	if n < 1 {
 		return nil, fmt.Errorf("split: %d parts, want 1 or more", n)
@@ -46,9 +46,9 @@ func Split[T any](ds Dataset[T], n int) ([]Dataset[T], error) {
 	return out, nil
 }
 
-// RandomSplit cuts ds, in an order that depends on seed alone, into parts of the given shares, as 0.9 and 0.1 for training
-// and validation. Shares are positive and are together at most 1; each part ends at the share of the length so far,
-// rounded, so that shares that are together 1 use every item once.
+// RandomSplit divides ds, in an order that depends only on seed, into parts of the given shares, such as 0.9 and 0.1 for training
+// and validation. Shares are positive and their sum is at most 1. Each part ends at the cumulative share of the length, rounded,
+// so that shares with sum 1 use every item once.
 func RandomSplit[T any](ds Dataset[T], seed uint64, shares ...float64) ([]Dataset[T], error) {
 	sum := 0.0
 	for _, s := range shares {

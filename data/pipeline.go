@@ -6,18 +6,18 @@ import (
 	"sync"
 )
 
-// run is one loop's pipeline: a dispatcher numbers the batches, workers make them, and the consumer takes them in order.
-// Each batch has a slot, a channel of one result; the queue of slots bounds how far the workers are ahead.
+// run is the pipeline of one loop: a dispatcher numbers the batches, workers make them, and the consumer takes them in order.
+// Each batch has a slot, a channel of one result; the queue of slots limits how far ahead the workers are.
 type run[T, B any] struct {
 	l      *Loader[T, B]
-	ds     Dataset[T] // of this epoch
-	order  []int      // of the items, nil for the dataset's own
+	ds     Dataset[T] // dataset of this epoch
+	order  []int      // order of the items; nil for the order of the dataset
 	epoch  int
 	ctx    context.Context
 	cancel context.CancelFunc
 	slots  chan chan result[B]
 	jobs   chan job[B]
-	left   chan result[B] // of the batch that next gave up waiting for
+	left   chan result[B] // receives the batch that next stopped waiting for
 	wait   sync.WaitGroup
 }
 
@@ -45,7 +45,7 @@ func (l *Loader[T, B]) start(ctx context.Context, at Position) *run[T, B] {
 	return r
 }
 
-// dispatch hands out batches from first to n. The dataset of the epoch is asked for here: it may take time.
+// dispatch hands out batches from first to n. It also requests the dataset of the epoch, as that may take time.
 func (r *run[T, B]) dispatch(first, n int) {
 	defer close(r.slots)
 	defer close(r.jobs)
@@ -82,7 +82,7 @@ func (r *run[T, B]) work() {
 	}
 }
 
-// make reads the items of batch b into items and hands them to the batcher.
+// make reads the items of batch b into items and passes them to the batcher.
 func (r *run[T, B]) make(b int, items []T) (batch B, err error) {
 	lo, hi := r.l.bounds(b)
 	items = items[:hi-lo]
@@ -103,7 +103,7 @@ func (r *run[T, B]) make(b int, items []T) (batch B, err error) {
 	return batch, err
 }
 
-// contain turns a panic of f into an error.
+// contain converts a panic of f to an error.
 func contain(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -113,7 +113,7 @@ func contain(f func() error) (err error) {
 	return f()
 }
 
-// next waits for the batch that follows. With the context done it gives that error, early.
+// next waits for the following batch. If the context is done it returns that error without waiting.
 func (r *run[T, B]) next() result[B] {
 	select {
 	case slot, more := <-r.slots:
@@ -131,7 +131,7 @@ func (r *run[T, B]) next() result[B] {
 	return result[B]{err: r.ctx.Err()}
 }
 
-// stop ends the pipeline, waits for its goroutines and returns up the batches that were made ahead.
+// stop ends the pipeline, waits for its goroutines and releases the prefetched batches.
 func (r *run[T, B]) stop() {
 	r.cancel()
 	r.wait.Wait()
@@ -141,7 +141,7 @@ func (r *run[T, B]) stop() {
 	}
 }
 
-// drop releases the batch in slot, if there is one. Nobody writes to slot any more.
+// drop releases the batch in slot, if there is one. No goroutine may write to slot any more.
 func drop[B any](slot chan result[B]) {
 	select {
 	case res := <-slot:

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// Random returns a generator that depends on the seed and the numbers of what it is for, such as epoch and item, alone.
-// Different numbers give unrelated streams.
+// Random returns a generator that depends only on the seed and on numbers that identify its purpose, such as epoch and item.
+// Different numbers produce unrelated streams.
 func Random(seed uint64, numbers ...int) *rand.Rand { return rand.New(generator(seed, numbers...)) }
 
 func generator(seed uint64, numbers ...int) *rand.PCG {
@@ -17,7 +17,7 @@ func generator(seed uint64, numbers ...int) *rand.PCG {
 	return rand.NewPCG(hi, lo)
 }
 
-// mix returns the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+// mix is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
 func mix(z uint64) uint64 {
 	z += 0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -25,8 +25,8 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// below draws a number in [0, n) without bias (Lemire 2019). It is written out, so that a saved position means the same
-// order in every Go version.
+// below draws a number in [0, n) without bias (Lemire 2019). It does not use package math/rand, so that a saved position means
+// the same order in every Go version.
 func below(g *rand.PCG, n int) int {
 	bound := uint64(n)
 	hi, lo := bits.Mul64(g.Uint64(), bound)
@@ -38,8 +38,8 @@ func below(g *rand.PCG, n int) int {
 	return int(hi)
 }
 
-// Permutation returns the numbers 0 to n-1 in an order that depends on seed and epoch alone (Fisher and Yates). It is equal in
-// all versions of Go and on all platforms.
+// Permutation returns the numbers 0 to n-1 in an order that depends only on seed and epoch (Fisher and Yates). It is equal in all
+// versions of Go and on all platforms.
 func Permutation(n int, seed uint64, epoch int) []int {
 	order := make([]int, n)
 	g := generator(seed, epoch)

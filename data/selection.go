@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// selection reads in by a list of indices.
+// selection is a dataset of selected indices of in.
 type selection[T any] struct {
 	in      Dataset[T]
 	indices []int
@@ -20,7 +20,7 @@ func (s selection[T]) Get(i int) (item T, e error) {
 	return s.in.Get(s.indices[i])
 }
 
-// Select returns the items at indices, in their order; an index may stand more than once. indices is copied.
+// Select returns the items at indices, in that order; an index may occur more than once. indices is copied.
 func Select[T any](ds Dataset[T], indices []int) (Dataset[T], error) {
 	n := ds.Len()
 	for k, i := range indices {
@@ -31,14 +31,14 @@ func Select[T any](ds Dataset[T], indices []int) (Dataset[T], error) {
 	return selection[T]{ds, slices.Clone(indices)}, nil
 }
 
-// Shuffle returns all items in an order that depends on seed alone. A Loader shuffles by itself, in another order each epoch;
-// Shuffle is for one fixed order, as before Partial.
+// Shuffle returns all items in an order that depends only on seed. A Loader shuffles by itself, in a different order each epoch;
+// Shuffle is for one fixed order, for example before Partial.
 func Shuffle[T any](ds Dataset[T], seed uint64) Dataset[T] {
 	return selection[T]{ds, Permutation(ds.Len(), seed, 0)}
 }
 
-// Sample returns size items drawn at random, with or without replacement. The draw depends on the seed, and is another one
-// in each epoch of a Loader.
+// Sample returns size items drawn at random, with or without replacement. The draw depends on the seed, and differs between
+// epochs of a Loader.
 func Sample[T any](ds Dataset[T], size int, replacement bool, seed uint64) (Dataset[T], error) {
 	n := ds.Len()
 	switch {
@@ -52,7 +52,7 @@ func Sample[T any](ds Dataset[T], size int, replacement bool, seed uint64) (Data
 	return drawn[T]{ds, size, replacement, seed}.Epoch(0), nil
 }
 
-// drawn is how a sample is drawn; sample is one draw.
+// drawn holds the parameters of a sample; sample is one draw.
 type drawn[T any] struct {
 	in          Dataset[T]
 	size        int

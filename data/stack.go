@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Stack makes one tensor [len(items), dims...] of the elements that elements gives for each item, in row-major order. The
-// whole tensor is written at once. Without dims the items are vectors of one length.
+// Stack returns one tensor [len(items), dims...] of the elements that elements returns for each item, in row-major order. It is
+// written in one transfer. Without dims the items are vectors of equal length.
 func Stack[T any, E dtype.Native](dev *tensor.Device, items []T, elements func(T) []E, dims ...int) (*tensor.Tensor, error) {
 	flat, size, err := gather(items, elements, dims, func(dst, src []E) { copy(dst, src) })
 	if err != nil {
@@ -18,10 +18,10 @@ func Stack[T any, E dtype.Native](dev *tensor.Device, items []T, elements func(T
 	return made(dev, flat, shaped(len(items), size, dims))
 }
 
-// StackBytes is Stack of bytes as float32: element·scale + shift of the element's channel, where an item has
-// len(scale) channels of equal size, one after the other, and len(shift) is the same. One scale is for all elements.
-// Pixels in [0, 1] are scale 1/255 and shift 0; pixels p/255 that are then normalised by mean and std have scale
-// 1/(255·std) and shift -mean/std.
+// StackBytes is like Stack for bytes, which it converts to float32: element·scale + shift of the element's channel, where an item
+// has len(scale) channels of equal size, one after another, and len(shift) is the same. One scale applies to all elements. Pixels
+// in [0, 1] need scale 1/255 and shift 0; pixels p/255 that are then normalised by mean and std need scale 1/(255·std) and shift
+// -mean/std.
 func StackBytes[T any](dev *tensor.Device, items []T, elements func(T) []byte, scale, shift []float32, dims ...int) (*tensor.Tensor, error) {
 	channels := len(scale)
 	if channels == 0 || len(shift) != channels {
@@ -51,7 +51,7 @@ func StackBytes[T any](dev *tensor.Device, items []T, elements func(T) []byte, s
 	return made(dev, flat, shaped(len(items), size, dims))
 }
 
-// Scalars makes a vector of one number per item, such as labels.
+// Scalars returns a vector of one number per item, such as labels.
 func Scalars[T any, E dtype.Native](dev *tensor.Device, items []T, number func(T) E) (*tensor.Tensor, error) {
 	flat := make([]E, len(items))
 	for i, item := range items {
@@ -67,7 +67,7 @@ func shaped(n, size int, dims []int) []int {
 	return append([]int{n}, dims...)
 }
 
-// gather puts the elements of all items into one slice; put converts those of one.
+// gather concatenates the elements of all items; put converts those of one item.
 func gather[T, S, D any](items []T, elements func(T) []S, dims []int, put func([]D, []S)) (flat []D, size int, err error) {
 	size = 1
 	for _, d := range dims {
@@ -92,7 +92,7 @@ func gather[T, S, D any](items []T, elements func(T) []S, dims []int, put func([
 	return flat, size, nil
 }
 
-// made is tensor.From with the error of a shape that does not fit.
+// made is tensor.From, with an error instead of a panic for a shape that does not fit.
 func made[E dtype.Native](dev *tensor.Device, flat []E, dims []int) (t *tensor.Tensor, err error) {
 	err = tensor.Try(func() { t = tensor.From(dev, flat, dims...) })
 	return t, err

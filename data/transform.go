@@ -2,7 +2,7 @@ package data
 
 import "math/rand/v2"
 
-// Map applies f to each item when it is read. f is called by several goroutines at once.
+// Map applies f to each item when it is read. Several goroutines may call f concurrently.
 func Map[A, B any](ds Dataset[A], f func(A) (B, error)) Dataset[B] { return mapped[A, B]{ds, f} }
 
 type mapped[A, B any] struct {
@@ -20,8 +20,8 @@ func (m mapped[A, B]) Get(i int) (out B, e error) {
 	return m.f(item)
 }
 
-// Augment applies f with a generator that depends on seed, epoch and index alone: the same item in each run and with any
-// number of workers, another one in each epoch of a Loader. f is called by several goroutines at once.
+// Augment applies f with a generator that depends only on seed, epoch and index: the item is the same in each run and with any
+// number of workers, but differs between epochs of a Loader. Several goroutines may call f concurrently.
 func Augment[A, B any](ds Dataset[A], seed uint64, f func(*rand.Rand, A) (B, error)) Dataset[B] {
 	return augmented[A, B]{ds, seed, 0, f}
 }

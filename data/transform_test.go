@@ -126,13 +126,14 @@ func TestShuffle(t *testing.T) {
 	require.Equal(t, a, all(t, data.Shuffle(upTo(100), 1)))
 	require.NotEqual(t, a, all(t, data.Shuffle(upTo(100), 2)))
 	require.ElementsMatch(t, upTo(100), a)
-	// Saved positions rely on this order: it must never change. The values are of a program of the definitions in Python.
+	// Saved positions depend on this order: it must never change. The values come from an implementation of the definitions in
+	// Python.
 	require.Equal(t, []int{8, 0, 1, 3, 9, 5, 2, 6, 7, 4}, data.Permutation(10, 42, 0))
 	require.Equal(t, []int{3, 4, 1, 0, 9, 8, 7, 6, 2, 5}, data.Permutation(10, 42, 3))
 }
 
-// Every place must be reached by every item equally often: chi-square over the 64 cells of 8 items has 49 degrees of
-// freedom, and is above 94.6 once in ten thousand (tables).
+// Every item must reach every position equally often: chi-square over the 64 cells of 8 items has 49 degrees of freedom, and
+// exceeds 94.6 once in ten thousand (tables).
 func TestPermutationIsUniform(t *testing.T) {
 	const n, rounds = 8, 8000
 	var count [n][n]float64

@@ -2,7 +2,7 @@ package nn
 
 import "github.com/goburn/burn/tensor"
 
-// Activations as modules. Their fields are settings; constructors give PyTorch's.
+// This file has activations as modules. Their fields are settings; constructors set PyTorch's defaults.
 
 // Relu is max(x, 0).
 type Relu struct{}
@@ -10,7 +10,7 @@ type Relu struct{}
 // Forward computes the activation.
 func (*Relu) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Relu() }
 
-// Relu6 is x brought into [0, 6].
+// Relu6 is x clamped to [0, 6].
 type Relu6 struct{}
 
 // Forward computes the activation.
@@ -19,7 +19,7 @@ func (*Relu6) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Relu6() }
 // LeakyRelu is x, or Slope·x below zero.
 type LeakyRelu struct{ Slope float64 }
 
-// NewLeakyRelu has PyTorch's slope.
+// NewLeakyRelu returns the activation with PyTorch's slope.
 func NewLeakyRelu() *LeakyRelu { return &LeakyRelu{0.01} }
 
 // Forward computes the activation.
@@ -28,7 +28,7 @@ func (l *LeakyRelu) Forward(x *tensor.Tensor) *tensor.Tensor { return x.LeakyRel
 // Elu is x, or Alpha·(exp(x)-1) below zero.
 type Elu struct{ Alpha float64 }
 
-// NewElu has alpha 1.
+// NewElu returns the activation with alpha 1.
 func NewElu() *Elu { return &Elu{1} }
 
 // Forward computes the activation.
@@ -37,7 +37,7 @@ func (l *Elu) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Elu(l.Alpha) }
 // Celu is x, or Alpha·(exp(x/Alpha)-1) below zero.
 type Celu struct{ Alpha float64 }
 
-// NewCelu has alpha 1.
+// NewCelu returns the activation with alpha 1.
 func NewCelu() *Celu { return &Celu{1} }
 
 // Forward computes the activation.
@@ -84,10 +84,10 @@ type LogSigmoid struct{}
 // Forward computes the activation.
 func (*LogSigmoid) Forward(x *tensor.Tensor) *tensor.Tensor { return x.LogSigmoid() }
 
-// HardSigmoid is Alpha·x+Beta brought into [0, 1].
+// HardSigmoid is Alpha·x+Beta clamped to [0, 1].
 type HardSigmoid struct{ Alpha, Beta float64 }
 
-// NewHardSigmoid has PyTorch's 1/6 and 1/2.
+// NewHardSigmoid returns the activation with PyTorch's 1/6 and 1/2.
 func NewHardSigmoid() *HardSigmoid { return &HardSigmoid{1.0 / 6, 0.5} }
 
 // Forward computes the activation.
@@ -105,10 +105,10 @@ type Tanh struct{}
 // Forward computes the activation.
 func (*Tanh) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Tanh() }
 
-// HardTanh is x brought into [Min, Max].
+// HardTanh is x clamped to [Min, Max].
 type HardTanh struct{ Min, Max float64 }
 
-// NewHardTanh is between -1 and 1.
+// NewHardTanh returns the activation with the limits -1 and 1.
 func NewHardTanh() *HardTanh { return &HardTanh{-1, 1} }
 
 // Forward computes the activation.
@@ -123,7 +123,7 @@ func (*TanhShrink) Forward(x *tensor.Tensor) *tensor.Tensor { return x.TanhShrin
 // Softplus is log(1+exp(Beta·x))/Beta.
 type Softplus struct{ Beta float64 }
 
-// NewSoftplus has beta 1.
+// NewSoftplus returns the activation with beta 1.
 func NewSoftplus() *Softplus { return &Softplus{1} }
 
 // Forward computes the activation.
@@ -138,16 +138,16 @@ func (*Softsign) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Softsign() 
 // HardShrink is 0 in [-Lambda, Lambda], else x.
 type HardShrink struct{ Lambda float64 }
 
-// NewHardShrink has lambda 0.5.
+// NewHardShrink returns the activation with lambda 0.5.
 func NewHardShrink() *HardShrink { return &HardShrink{0.5} }
 
 // Forward computes the activation.
 func (l *HardShrink) Forward(x *tensor.Tensor) *tensor.Tensor { return x.HardShrink(l.Lambda) }
 
-// SoftShrink is x brought towards 0 by Lambda.
+// SoftShrink is x moved towards 0 by Lambda.
 type SoftShrink struct{ Lambda float64 }
 
-// NewSoftShrink has lambda 0.5.
+// NewSoftShrink returns the activation with lambda 0.5.
 func NewSoftShrink() *SoftShrink { return &SoftShrink{0.5} }
 
 // Forward computes the activation.
@@ -156,7 +156,7 @@ func (l *SoftShrink) Forward(x *tensor.Tensor) *tensor.Tensor { return x.SoftShr
 // Shrink is 0 in [-Lambda, Lambda], x-Bias above and x+Bias below.
 type Shrink struct{ Lambda, Bias float64 }
 
-// NewShrink has ONNX's lambda 0.5 and bias 0.
+// NewShrink returns the activation with ONNX's lambda 0.5 and bias 0.
 func NewShrink() *Shrink { return &Shrink{Lambda: 0.5} }
 
 // Forward computes the activation.
@@ -171,13 +171,13 @@ func (l *Threshold) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Threshol
 // ThresholdedRelu is x above Alpha, else 0.
 type ThresholdedRelu struct{ Alpha float64 }
 
-// NewThresholdedRelu has ONNX's alpha 1.
+// NewThresholdedRelu returns the activation with ONNX's alpha 1.
 func NewThresholdedRelu() *ThresholdedRelu { return &ThresholdedRelu{1} }
 
 // Forward computes the activation.
 func (l *ThresholdedRelu) Forward(x *tensor.Tensor) *tensor.Tensor { return x.ThresholdedRelu(l.Alpha) }
 
-// Softmax is exp(x) over its sum along Axis.
+// Softmax is exp(x) divided by its sum along Axis.
 type Softmax struct{ Axis int }
 
 // Forward computes the activation.
@@ -192,7 +192,7 @@ func (l *LogSoftmax) Forward(x *tensor.Tensor) *tensor.Tensor { return x.LogSoft
 // GLU is a·sigmoid(b) of the halves a and b of x along Axis.
 type GLU struct{ Axis int }
 
-// NewGLU halves the last axis.
+// NewGLU returns the activation that halves the last axis.
 func NewGLU() *GLU { return &GLU{-1} }
 
 // Forward computes the activation.

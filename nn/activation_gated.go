@@ -7,10 +7,10 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// PRelu is x, or slope·x below zero, with a trained slope: one, or one for each channel, which is axis 1.
+// PRelu is x, or slope·x below zero. The slope is trained: one for all elements, or one for each channel (axis 1).
 type PRelu struct{ Weight *Param }
 
-// NewPRelu makes slopes of 0.25.
+// NewPRelu returns the activation with slopes of 0.25.
 func NewPRelu(d *tensor.Device, channels int) *PRelu {
 	positive("prelu", channels)
 	return &PRelu{NewParam(Constant(0.25).New(d, 0, 0, channels))}
@@ -19,14 +19,14 @@ func NewPRelu(d *tensor.Device, channels int) *PRelu {
 // Forward computes the activation.
 func (l *PRelu) Forward(x *tensor.Tensor) *tensor.Tensor { return x.PRelu(l.Weight.Value()) }
 
-// RRelu is x, or slope·x below zero, with a slope that is drawn for each element from [Low, High) in training and their mean in
-// inference.
+// RRelu is x, or slope·x below zero. In training the slope of each element is drawn from [Low, High); in inference it is their
+// mean.
 type RRelu struct {
 	mode
 	Low, High float64
 }
 
-// NewRRelu has PyTorch's bounds, 1/8 and 1/3.
+// NewRRelu returns the activation with PyTorch's bounds, 1/8 and 1/3.
 func NewRRelu() *RRelu { return &RRelu{Low: 1.0 / 8, High: 1.0 / 3} }
 
 // Forward computes the activation.
@@ -42,7 +42,7 @@ func (l *RRelu) Forward(x *tensor.Tensor) *tensor.Tensor {
 // SwiGLU is silu(Inner(x))·Outer(x) (Shazeer 2020), with two linear layers.
 type SwiGLU struct{ Inner, Outer *Linear }
 
-// NewSwiGLU makes an activation of in to out features; Burn's has no biases.
+// NewSwiGLU returns the activation from in to out features; the one in Burn has no biases.
 func NewSwiGLU(d *tensor.Device, in, out int, c LinearConfig) *SwiGLU {
 	return &SwiGLU{NewLinear(d, in, out, c), NewLinear(d, in, out, c)}
 }
@@ -53,10 +53,10 @@ func (l *SwiGLU) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return m.done(m.of(m.of(l.Inner.Forward(x)).Silu()).Mul(m.of(l.Outer.Forward(x))))
 }
 
-// Activation is the name of an activation without parameters, as a configuration file has it.
+// Activation is the name of an activation without parameters, for configuration files.
 type Activation string
 
-// activations makes each with PyTorch's settings.
+// activations maps names to constructors with PyTorch's settings.
 var activations = map[Activation]func() Module{
 	"relu": func() Module { return &Relu{} }, "relu6": func() Module { return &Relu6{} },
 	"leaky_relu": func() Module { return NewLeakyRelu() }, "rrelu": func() Module { return NewRRelu() },
@@ -72,7 +72,7 @@ var activations = map[Activation]func() Module{
 	"thresholded_relu": func() Module { return NewThresholdedRelu() }, "glu": func() Module { return NewGLU() },
 }
 
-// Activations lists the names that Activation may have.
+// Activations returns the legal values of Activation.
 func Activations() []Activation {
 	var names []Activation
 	for a := range activations {
@@ -82,7 +82,7 @@ func Activations() []Activation {
 	return names
 }
 
-// New makes the activation's module. It panics with *tensor.Error on a name that is not in Activations.
+// New returns the module of the activation. It panics with *tensor.Error for a name that is not in Activations.
 func (a Activation) New() Module {
 	f, ok := activations[a]
 	if !ok {

@@ -9,25 +9,25 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// AttentionConfig is the settings of attention layers.
+// AttentionConfig holds the settings of attention layers.
 type AttentionConfig struct {
-	Dropout  float64 // of the weights, in training
+	Dropout  float64 // of the attention weights, in training
 	NoBias   bool
 	Quiet    bool // quiet softmax: a query may attend to nothing
-	Init     Init // of the projections, by default uniform after Glorot
-	KVHeads  int  // of CrossAttention: heads of keys and values, which groups of query heads share; 0 for as many
+	Init     Init // of the projections; by default XavierUniform
+	KVHeads  int  // of CrossAttention: number of heads of keys and values, which groups of query heads share; 0 means all
 	HeadSize int  // of CrossAttention; 0 for size/heads
 }
 
-// AttendOptions change one call of an attention layer. The zero value lets every query see every key.
+// AttendOptions configures one call of an attention layer. With the zero value every query sees every key.
 type AttendOptions struct {
-	Mask    *tensor.Tensor // broadcasts to [B, heads, S, T]: bools say which keys are seen, floats are added to scores; or nil
-	KeyMask *tensor.Tensor // bools [B, T] that say which keys are real, not padding; or nil
-	Causal  bool           // later keys are not seen
-	Cache   *KVCache       // of earlier positions, which come before those given and are extended by them; or nil
+	Mask    *tensor.Tensor // broadcasts to [B, heads, S, T]: bools select the keys that are seen, floats are added to scores; may be nil
+	KeyMask *tensor.Tensor // bools [B, T], true for real keys and false for padding; may be nil
+	Causal  bool           // later keys are masked
+	Cache   *KVCache       // keys and values of earlier positions, which the new ones extend; may be nil
 }
 
-// mask joins Mask and KeyMask. Given masks are not remembered by m.
+// mask combines Mask and KeyMask. m does not record masks that the caller passed.
 func (o AttendOptions) mask(m *temps) *tensor.Tensor {
 	if o.KeyMask == nil {
 		return o.Mask
@@ -55,13 +55,13 @@ type scores struct {
 	Quiet   bool
 }
 
-// attend weighs v[B, H, T, E] by the scores of q[B, Hq, S, D] and k[B, H, T, D]; past keys come before the first query. It gives
-// [B, S, Hq·E].
+// attend returns the weighted values v[B, H, T, E] for the scores of q[B, Hq, S, D] and k[B, H, T, D]; past keys precede the
+// first query. The result is [B, S, Hq·E].
 func (a *scores) attend(m *temps, q, k, v *tensor.Tensor, o AttendOptions, past int) *tensor.Tensor {
 	var y *tensor.Tensor
 	mask, drop := o.mask(m), a.Dropout > 0 && !a.inference
 	added := mask != nil && mask.DType().IsFloat()
-	// In training, on a device that does not compute the gradient of attention, that of softmax is the cheaper one.
+	// In training, on a device without the gradient of attention, the gradient of softmax costs less.
 	if a.Quiet || drop || !a.inference && !added && !q.Device().Claims(op.AttentionGradient, q.DType()) {
 		y = a.explicit(m, q, k, v, mask, o.Causal, past)
 	} else {
@@ -71,7 +71,7 @@ func (a *scores) attend(m *temps, q, k, v *tensor.Tensor, o AttendOptions, past 
 	return m.of(m.of(y.Permute(0, 2, 1, 3)).Reshape(s[0], s[2], s[1]*s[3]))
 }
 
-// explicit returns attention whose weights are at hand. As in the op, a query that sees no key gives 0.
+// explicit computes attention with explicit weights. As in the op, a query that sees no key gets 0.
 func (a *scores) explicit(m *temps, q, k, v, mask *tensor.Tensor, causal bool, past int) *tensor.Tensor {
 	w, seen := a.weights(m, q, k, mask, causal, past)
 	if a.Dropout > 0 && !a.inference {
@@ -84,15 +84,16 @@ func (a *scores) explicit(m *temps, q, k, v, mask *tensor.Tensor, causal bool, p
 	return y
 }
 
-// shared repeats the heads of k for those of q that share them.
+// shared repeats the heads of k for the heads of q that share them.
 func shared(k, q *tensor.Tensor) *tensor.Tensor {
 	if n := q.Shape()[1] / max(1, k.Shape()[1]); n > 1 {
 		return k.RepeatInterleave(1, n)
 	}
-	return k.Reshape(k.Shape()...) // a handle of our own
+	return k.Reshape(k.Shape()...) // a separate handle
 }
 
-// weights returns how much each query [B, Hq, S, D] attends to each key, [B, Hq, S, T], and which keys it sees, nil for all.
+// weights returns how much each query [B, Hq, S, D] attends to each key, [B, Hq, S, T], and the mask of the keys that it sees,
+// nil for all.
 func (a *scores) weights(m *temps, q, k, mask *tensor.Tensor, causal bool, past int) (w, seen *tensor.Tensor) {
 	w = m.of(m.of(q.MulScalar(1/math.Sqrt(float64(q.Shape()[3])))).MatMulT(m.of(shared(k, q)), false, true))
 	if mask != nil {
@@ -117,7 +118,7 @@ func (a *scores) weights(m *temps, q, k, mask *tensor.Tensor, causal bool, past 
 	return m.of(w.Softmax(-1)), seen
 }
 
-// lowest returns the score of a key that is not seen: finite, so that a query that sees none has weights.
+// lowest returns the score of masked keys: finite, so that the weights of a query that sees no key are finite.
 func lowest(w *tensor.Tensor) float64 {
 	if w.DType() == dtype.F16 {
 		return -65504
@@ -125,14 +126,14 @@ func lowest(w *tensor.Tensor) float64 {
 	return -3e38
 }
 
-// heads brings x[B, S, n·D] to [B, n, S, D].
+// heads reshapes x[B, S, n·D] to [B, n, S, D].
 func heads(m *temps, x *tensor.Tensor, n int) *tensor.Tensor {
 	s := x.Shape()
 	return m.of(m.of(x.Reshape(s[0], s[1], n, s[2]/n)).Permute(0, 2, 1, 3))
 }
 
-// MultiHeadAttention is attention in Heads parts of the features, with projections before and after. The projections of
-// queries, keys and values are one weight [3·size, size], as in PyTorch's layer, so that attention of x to itself is one product.
+// MultiHeadAttention splits the features into Heads parts, with projections before and after attention. The projections of
+// queries, keys and values are one weight [3·size, size], as in PyTorch's layer, so that self-attention needs one product.
 type MultiHeadAttention struct {
 	scores
 	InWeight *Param `nn:"in_proj_weight"`
@@ -141,7 +142,7 @@ type MultiHeadAttention struct {
 	Heads    int
 }
 
-// NewMultiHeadAttention makes attention over size features; heads divides size.
+// NewMultiHeadAttention returns attention over size features; heads must divide size.
 func NewMultiHeadAttention(d *tensor.Device, size, heads int, c AttentionConfig) *MultiHeadAttention {
 	positive("attention", size, heads)
 	if size%heads != 0 {
@@ -157,12 +158,12 @@ func NewMultiHeadAttention(d *tensor.Device, size, heads int, c AttentionConfig)
 	return l
 }
 
-// Forward returns attention of x[B, S, size] to itself.
+// Forward returns the self-attention of x[B, S, size].
 func (l *MultiHeadAttention) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return l.Attend(x, x, x, AttendOptions{})
 }
 
-// Attend returns attention of queries q[B, S, size] to k and v[B, T, size], giving [B, S, size].
+// Attend returns the attention of queries q[B, S, size] to k and v[B, T, size] as [B, S, size].
 func (l *MultiHeadAttention) Attend(q, k, v *tensor.Tensor, o AttendOptions) *tensor.Tensor {
 	m := keeping(q, k, v, o.Mask, o.KeyMask)
 	qh, kh, vh := l.project(m, q, k, v)
@@ -173,7 +174,7 @@ func (l *MultiHeadAttention) Attend(q, k, v *tensor.Tensor, o AttendOptions) *te
 	return m.done(l.OutProj.Forward(l.attend(m, qh, kh, vh, o, past)))
 }
 
-// Weights returns how much each query attends to each key, without dropout: [B, Heads, S, T].
+// Weights returns how much each query attends to each key, without dropout, as [B, Heads, S, T].
 func (l *MultiHeadAttention) Weights(q, k *tensor.Tensor, o AttendOptions) *tensor.Tensor {
 	m := keeping(q, k, o.Mask, o.KeyMask)
 	qh, kh, _ := l.project(m, q, k, k)
@@ -194,7 +195,7 @@ func (l *MultiHeadAttention) project(m *temps, q, k, v *tensor.Tensor) (qh, kh, 
 	return l.parts(m, q, 0, 1)[0], l.parts(m, k, 1, 1)[0], l.parts(m, v, 2, 1)[0]
 }
 
-// parts returns the heads of x by n of the three projections, from first on, as one product.
+// parts returns the heads of the projections first to first+n-1 of x, computed as one product.
 func (l *MultiHeadAttention) parts(m *temps, x *tensor.Tensor, first, n int) []*tensor.Tensor {
 	w, b, size := l.InWeight.Value(), l.InBias.get(), l.InWeight.Shape()[1]
 	if x.Rank() != 3 {
@@ -219,7 +220,7 @@ func (l *MultiHeadAttention) parts(m *temps, x *tensor.Tensor, first, n int) []*
 	return out
 }
 
-// toMemory is Attend to a memory whose keys and values the cache holds once it was called.
+// toMemory is Attend to a memory, whose keys and values are computed once and kept in the cache.
 func (l *MultiHeadAttention) toMemory(x, memory *tensor.Tensor, o AttendOptions) *tensor.Tensor {
 	m := keeping(x, memory, o.Mask, o.KeyMask)
 	var k, v *tensor.Tensor
@@ -234,14 +235,14 @@ func (l *MultiHeadAttention) toMemory(x, memory *tensor.Tensor, o AttendOptions)
 	return m.done(l.OutProj.Forward(l.attend(m, l.parts(m, x, 0, 1)[0], k, v, o, 0)))
 }
 
-// CrossAttention is attention of x[B, S, size] to a context[B, T, contextSize], with grouped keys and values if wanted.
+// CrossAttention is attention of x[B, S, size] to a context[B, T, contextSize], optionally with grouped keys and values.
 type CrossAttention struct {
 	scores
 	Query, Key, Value, Output *Linear
 	Heads, KVHeads            int
 }
 
-// NewCrossAttention makes attention of size features to a context of contextSize.
+// NewCrossAttention returns attention of size features to a context of contextSize.
 func NewCrossAttention(d *tensor.Device, size, contextSize, heads int, c AttentionConfig) *CrossAttention {
 	positive("cross_attention", size, contextSize, heads)
 	kv, each := or(c.KVHeads, heads), or(c.HeadSize, size/heads)
@@ -255,7 +256,7 @@ func NewCrossAttention(d *tensor.Device, size, contextSize, heads int, c Attenti
 	return l
 }
 
-// Attend computes the layer. A cache holds the keys and values of the context, which is then not read again.
+// Attend computes the layer. A cache holds the keys and values of the context, so that later calls do not read the context.
 func (l *CrossAttention) Attend(x, context *tensor.Tensor, o AttendOptions) *tensor.Tensor {
 	m := keeping(x, context, o.Mask, o.KeyMask)
 	var k, v *tensor.Tensor

@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Attention trains alike on a device that computes the gradient of attention, and on one where the parts are differentiated.
+// Attention trains in the same way on a device with the gradient of attention, and on one where its parts are differentiated.
 func TestAttentionGradient(t *testing.T) {
 	var got [2][][]float64
 	for i, b := range []core.Backend{ref.New(), nil} {
@@ -57,7 +57,7 @@ func TestAttentionGradient(t *testing.T) {
 	}
 }
 
-// noted remembers the attentions that reach a device, and the types that they compute in.
+// noted records the attention nodes that reach a device, and the types that they compute in.
 type noted struct {
 	core.Backend
 	nodes *[]string
@@ -94,8 +94,8 @@ func (s notedStream) Submit(nodes []op.Node, free []op.TensorID) error {
 	return s.Stream.Submit(nodes, free)
 }
 
-// In mixed precision attention computes in the narrow type in both directions, where a device computes its gradient. Dropout takes the
-// weights, and so does an added mask that needs a gradient.
+// In mixed precision, attention computes in the narrow type in both directions if the device has its gradient. Dropout, and an
+// added mask with a gradient, need explicit weights.
 func TestAttentionNodes(t *testing.T) {
 	for name, c := range map[string]struct {
 		narrow  dtype.DType

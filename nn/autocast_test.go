@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Every kind of layer trains in bf16: its gradients are f32 and point where those of f32 do.
+// Every kind of layer trains in bf16: its gradients are f32 and have the direction of the f32 ones.
 func TestAutocast(t *testing.T) {
 	dev := open(t)
 	dev.Seed(8)
@@ -59,7 +59,7 @@ func TestAutocast(t *testing.T) {
 			require.Greater(t, a, 0.0)
 			require.InDelta(t, 1, dot/math.Sqrt(a*b), 0.01)
 			require.InDelta(t, 1, math.Sqrt(b/a), 0.05)
-			if name == "convolutional" || name == "transformer" { // the others have no product, or a gradient of their own
+			if name == "convolutional" || name == "transformer" { // the others have no product, or a custom gradient
 				require.False(t, slices.Equal(full, half))
 			}
 		})

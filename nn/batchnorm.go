@@ -7,23 +7,23 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// BatchNormConfig is the settings of BatchNorm.
+// BatchNormConfig holds the settings of BatchNorm.
 type BatchNormConfig struct {
-	Epsilon  float64 // 0 stands for 1e-5
-	Momentum float64 // the share of a batch in the running statistics; 0 stands for 0.1
+	Epsilon  float64 // 0 means 1e-5
+	Momentum float64 // weight of a batch in the running statistics; 0 means 0.1
 	Plain    bool    // neither weight nor bias
 }
 
-// BatchNorm normalises each channel of x[N, C] or x[N, C, spatial...]: in training by the mean and variance of the batch, from which it
-// updates its running statistics, and in inference by those.
+// BatchNorm normalises each channel of x[N, C] or x[N, C, spatial...]. In training it uses the mean and variance of the batch,
+// and updates its running statistics; in inference it uses the running statistics.
 type BatchNorm struct {
 	mode
 	Weight, Bias            *Param // [C], or nil
-	RunningMean, RunningVar *Param // [C], buffers; the variance is the unbiased one
+	RunningMean, RunningVar *Param // [C], buffers; the variance is unbiased
 	Epsilon, Momentum       float64
 }
 
-// NewBatchNorm makes a layer for channels, in any number of spatial dimensions.
+// NewBatchNorm returns a layer for channels, in any number of spatial dimensions.
 func NewBatchNorm(d *tensor.Device, channels int, c BatchNormConfig) *BatchNorm {
 	positive("batch_norm", channels)
 	l := &BatchNorm{Epsilon: or(c.Epsilon, 1e-5), Momentum: or(c.Momentum, 0.1)}
@@ -33,7 +33,7 @@ func NewBatchNorm(d *tensor.Device, channels int, c BatchNormConfig) *BatchNorm 
 	return l
 }
 
-// Forward computes the layer. In training a batch has more than one element per channel.
+// Forward computes the layer. In training a batch must have more than one element per channel.
 func (l *BatchNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	if l.inference {
 		return x.BatchNorm(l.Weight.get(), l.Bias.get(), l.RunningMean.Value(), l.RunningVar.Value(), l.Epsilon)
@@ -61,8 +61,8 @@ func (l *BatchNorm) blend(p *Param, batch *tensor.Tensor, factor float64) {
 	p.Set(next[0])
 }
 
-// batchNorm is Tensor.BatchNormTrain with its gradient as one: that of the normalised x goes through the statistics too, and is
-// gain·(dy - mean(dy) - hat·mean(dy·hat)) by channel (Ioffe and Szegedy 2015).
+// batchNorm is Tensor.BatchNormTrain with a fused gradient. It includes the path through the statistics: gain·(dy - mean(dy) -
+// hat·mean(dy·hat)) by channel, where hat is the normalised x (Ioffe and Szegedy 2015).
 func batchNorm(x, weight, bias *tensor.Tensor, epsilon float64) (y, mean, variance *tensor.Tensor) {
 	axes := []int{0}
 	for i := 2; i < x.Rank(); i++ {
@@ -89,8 +89,8 @@ func batchNorm(x, weight, bias *tensor.Tensor, epsilon float64) (y, mean, varian
 	return out[0], out[1], out[2]
 }
 
-// batchNormGrad returns the gradients of x, and of weight and bias if there are, from those of y, and those of mean and variance, which
-// second derivatives have.
+// batchNormGrad returns the gradients of x, and of weight and bias if present, from those of y, and of mean and variance, which
+// occur in second derivatives.
 func batchNormGrad(saved, grads []*tensor.Tensor, axes []int, epsilon float64) []*tensor.Tensor {
 	x, mean, variance := saved[0], saved[len(saved)-2], saved[len(saved)-1]
 	n := float64(x.Size() / x.Shape()[1])

@@ -35,7 +35,7 @@ func openTwo(b *testing.B) *tensor.Device {
 	return dev
 }
 
-// BenchmarkDigits is the digit classifier of Burn's book, 64 pictures.
+// BenchmarkDigits trains the digit classifier of the Burn Book on 64 pictures.
 func BenchmarkDigits(b *testing.B) {
 	dev := openTwo(b)
 	m := nn.Sequential{nn.NewConv2d(dev, 1, 8, [2]int{3, 3}, nn.ConvConfig{}), nn.NewConv2d(dev, 8, 16, [2]int{3, 3}, nn.ConvConfig{}), &nn.Relu{},
@@ -44,7 +44,7 @@ func BenchmarkDigits(b *testing.B) {
 	benchStep(b, m, dev, dev.Normal(dtype.F32, 0, 1, 64, 1, 28, 28), dev.RandomInt(dtype.I64, 0, 10, 64))
 }
 
-// BenchmarkNormed is a small network with batch norm, 32 pictures.
+// BenchmarkNormed trains a small network with batch norm on 32 pictures.
 func BenchmarkNormed(b *testing.B) {
 	dev := openTwo(b)
 	var m nn.Sequential
@@ -56,7 +56,7 @@ func BenchmarkNormed(b *testing.B) {
 	benchStep(b, m, dev, dev.Normal(dtype.F32, 0, 1, 32, 3, 32, 32), dev.RandomInt(dtype.I64, 0, 10, 32))
 }
 
-// BenchmarkTransformer is 6 layers of 256 features, 16 sequences of 128, with dropout.
+// BenchmarkTransformer trains 6 layers of 256 features on 16 sequences of 128, with dropout.
 func BenchmarkTransformer(b *testing.B) {
 	for name, dropout := range map[string]float64{"plain": 0, "dropout": 0.1} {
 		b.Run(name, func(b *testing.B) {
@@ -68,7 +68,7 @@ func BenchmarkTransformer(b *testing.B) {
 	}
 }
 
-// BenchmarkLstm is two layers of 128 features over 64 steps of 16 sequences.
+// BenchmarkLstm trains two layers of 128 features over 64 steps of 16 sequences.
 func BenchmarkLstm(b *testing.B) {
 	dev := openTwo(b)
 	l, head := nn.NewLstm(dev, 64, 128, nn.RecurrentConfig{Layers: 2}), nn.NewLinear(dev, 128, 10, nn.LinearConfig{})

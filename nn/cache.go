@@ -5,9 +5,10 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// KVCache is the keys and values that an attention layer has seen, so that each step of decoding computes those of new positions
-// alone. They are written in place into memory that doubles when it is full, so that a step costs the new positions and not
-// all of them. It belongs to one sequence or batch of sequences, and is used by one goroutine at a time. The zero value is empty.
+// KVCache holds the keys and values of earlier positions of an attention layer, so that each decoding step computes only those of
+// new positions. They are written in place into memory that doubles when it is full, so that the cost of a step does not grow
+// with the number of positions. It belongs to one sequence or batch of sequences, and only one goroutine may use it at a time.
+// The zero value is empty.
 type KVCache struct {
 	k, v *tensor.Tensor // [B, H, capacity, D]; the first n positions are filled
 	n    int
@@ -30,8 +31,8 @@ func (c *KVCache) Reset() {
 	*c = KVCache{}
 }
 
-// extend appends k and v [B, H, T, D], which it takes over, and returns all as get does. Those given first are kept as they
-// are: a cache that never grows takes no more memory than they do.
+// extend takes ownership of k and v [B, H, T, D], appends them and returns all positions like get. The first tensors are
+// kept as they are, so that a cache that never grows uses no additional memory.
 func (c *KVCache) extend(m *temps, k, v *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor) {
 	if c.k == nil {
 		c.k, c.v, c.n = k.Keep(), v.Keep(), k.Shape()[2]
@@ -45,7 +46,7 @@ func (c *KVCache) extend(m *temps, k, v *tensor.Tensor) (*tensor.Tensor, *tensor
 	return c.get(m)
 }
 
-// append writes x behind the positions of all, and releases x.
+// append writes x after the first positions of all, and releases x.
 func (c *KVCache) append(all, x, at *tensor.Tensor) *tensor.Tensor {
 	if capacity, need := all.Shape()[2], c.n+x.Shape()[2]; need > capacity {
 		grown := all.Pad(2, 0, max(2*capacity, need)-capacity, 0)
@@ -57,7 +58,7 @@ func (c *KVCache) append(all, x, at *tensor.Tensor) *tensor.Tensor {
 	return all
 }
 
-// get returns all keys and values. m releases those that are not the cache's.
+// get returns all keys and values. m releases those that the cache does not own.
 func (c *KVCache) get(m *temps) (k, v *tensor.Tensor) { return c.filled(m, c.k), c.filled(m, c.v) }
 
 func (c *KVCache) filled(m *temps, x *tensor.Tensor) *tensor.Tensor {

@@ -8,18 +8,18 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// ConvConfig is the settings of convolutions. Lists have one entry for each spatial dimension; one entry alone stands for all.
-// Missing ones are stride 1, no padding and dilation 1.
+// ConvConfig holds the settings of convolutions. Lists have one entry for each spatial dimension, or one entry for all. Defaults
+// are stride 1, no padding and dilation 1.
 type ConvConfig struct {
 	Stride, Padding, Dilation []int
-	PadLo, PadHi              []int // zeros before and after, where they differ; both or none
-	Same                      bool  // padding such that a stride of 1 keeps the size, with one more after than before where it is odd
+	PadLo, PadHi              []int // zeros before and after, if they differ; set both or none
+	Same                      bool  // padding with which a stride of 1 keeps the size; an odd total has one more after than before
 	Groups                    int   // of channels; 0 is 1
 	NoBias                    bool
 	Init, BiasInit            Init // by default uniform within ±1/√(operands per result), as PyTorch does
 }
 
-// spread brings a setting to n entries.
+// spread expands a setting to n entries.
 func spread(name string, v []int, n, missing int) []int {
 	switch len(v) {
 	case 0:
@@ -33,11 +33,11 @@ func spread(name string, v []int, n, missing int) []int {
 	return nil
 }
 
-// Conv is the convolution of x[N, in, spatial...] with Weight[out, in/Groups, kernel...] plus Bias[out], in as many spatial dimensions
-// as the kernel has. PadLo and PadHi are the zeros before and after.
+// Conv is the convolution of x[N, in, spatial...] with Weight[out, in/Groups, kernel...] plus Bias[out], with as many spatial
+// dimensions as the kernel. PadLo and PadHi are the zeros before and after.
 type Conv struct {
 	Weight                         *Param
-	Bias                           *Param // or nil
+	Bias                           *Param // may be nil
 	Stride, PadLo, PadHi, Dilation []int
 	Groups                         int
 }
@@ -69,7 +69,7 @@ func newConv(name string, d *tensor.Device, in, out int, kernel []int, c ConvCon
 	return l
 }
 
-// convParams are weight and bias of a convolution; PyTorch takes the fan in from the weight's second dimension.
+// convParams returns the weight and bias of a convolution; PyTorch takes the fan in from the weight's second dimension.
 func convParams(d *tensor.Device, init, biasInit Init, noBias bool, f fan, out int, dims []int) (w, b *Param) {
 	def := fanIn(shape.Shape(dims[1:]).Size())
 	w = NewParam(init.or(def).New(d, f.in, f.out, dims...))
@@ -85,26 +85,26 @@ func (l *Conv) Forward(x *tensor.Tensor) *tensor.Tensor {
 		Groups: l.Groups, Bias: l.Bias.get()})
 }
 
-// Conv1d is Conv over x[N, in, L].
+// Conv1d is a Conv over x[N, in, L].
 type Conv1d struct{ Conv }
 
-// Conv2d is Conv over x[N, in, H, W].
+// Conv2d is a Conv over x[N, in, H, W].
 type Conv2d struct{ Conv }
 
-// Conv3d is Conv over x[N, in, D, H, W].
+// Conv3d is a Conv over x[N, in, D, H, W].
 type Conv3d struct{ Conv }
 
-// NewConv1d makes a convolution of in to out channels.
+// NewConv1d returns a convolution of in to out channels.
 func NewConv1d(d *tensor.Device, in, out, kernel int, c ConvConfig) *Conv1d {
 	return &Conv1d{newConv("conv1d", d, in, out, []int{kernel}, c)}
 }
 
-// NewConv2d makes a convolution of in to out channels with a kernel of the given height and width.
+// NewConv2d returns a convolution of in to out channels with a kernel of the given height and width.
 func NewConv2d(d *tensor.Device, in, out int, kernel [2]int, c ConvConfig) *Conv2d {
 	return &Conv2d{newConv("conv2d", d, in, out, kernel[:], c)}
 }
 
-// NewConv3d makes a convolution of in to out channels with a kernel of the given depth, height and width.
+// NewConv3d returns a convolution of in to out channels with a kernel of the given depth, height and width.
 func NewConv3d(d *tensor.Device, in, out int, kernel [3]int, c ConvConfig) *Conv3d {
 	return &Conv3d{newConv("conv3d", d, in, out, kernel[:], c)}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// ConvTransposeConfig is the settings of transposed convolutions, as ConvConfig has them; OutputPadding is added after.
+// ConvTransposeConfig holds the settings of transposed convolutions, like ConvConfig; OutputPadding is added after.
 type ConvTransposeConfig struct {
 	Stride, Padding, OutputPadding, Dilation []int
 	Groups                                   int
@@ -14,11 +14,11 @@ type ConvTransposeConfig struct {
 	Init, BiasInit                           Init
 }
 
-// ConvTranspose is the transposed convolution of x[N, in, spatial...] with Weight[in, out/Groups, kernel...] plus Bias[out]. A spatial
-// dimension becomes (n-1)·stride - 2·padding + dilation·(kernel-1) + output padding + 1.
+// ConvTranspose is the transposed convolution of x[N, in, spatial...] with Weight[in, out/Groups, kernel...] plus Bias[out]. A
+// spatial dimension becomes (n-1)·stride - 2·padding + dilation·(kernel-1) + output padding + 1.
 type ConvTranspose struct {
 	Weight                                   *Param
-	Bias                                     *Param // or nil
+	Bias                                     *Param // may be nil
 	Stride, Padding, OutputPadding, Dilation []int
 	Groups                                   int
 }
@@ -43,48 +43,48 @@ func (l *ConvTranspose) Forward(x *tensor.Tensor) *tensor.Tensor {
 		Dilation: l.Dilation, Groups: l.Groups, Bias: l.Bias.get()})
 }
 
-// ConvTranspose1d is ConvTranspose over x[N, in, L].
+// ConvTranspose1d is a ConvTranspose over x[N, in, L].
 type ConvTranspose1d struct{ ConvTranspose }
 
-// ConvTranspose2d is ConvTranspose over x[N, in, H, W].
+// ConvTranspose2d is a ConvTranspose over x[N, in, H, W].
 type ConvTranspose2d struct{ ConvTranspose }
 
-// ConvTranspose3d is ConvTranspose over x[N, in, D, H, W].
+// ConvTranspose3d is a ConvTranspose over x[N, in, D, H, W].
 type ConvTranspose3d struct{ ConvTranspose }
 
-// NewConvTranspose1d makes a transposed convolution of in to out channels.
+// NewConvTranspose1d returns a transposed convolution of in to out channels.
 func NewConvTranspose1d(d *tensor.Device, in, out, kernel int, c ConvTransposeConfig) *ConvTranspose1d {
 	return &ConvTranspose1d{newConvTranspose("conv_transpose1d", d, in, out, []int{kernel}, c)}
 }
 
-// NewConvTranspose2d makes a transposed convolution with a kernel of the given height and width.
+// NewConvTranspose2d returns a transposed convolution with a kernel of the given height and width.
 func NewConvTranspose2d(d *tensor.Device, in, out int, kernel [2]int, c ConvTransposeConfig) *ConvTranspose2d {
 	return &ConvTranspose2d{newConvTranspose("conv_transpose2d", d, in, out, kernel[:], c)}
 }
 
-// NewConvTranspose3d makes a transposed convolution with a kernel of the given depth, height and width.
+// NewConvTranspose3d returns a transposed convolution with a kernel of the given depth, height and width.
 func NewConvTranspose3d(d *tensor.Device, in, out int, kernel [3]int, c ConvTransposeConfig) *ConvTranspose3d {
 	return &ConvTranspose3d{newConvTranspose("conv_transpose3d", d, in, out, kernel[:], c)}
 }
 
-// DeformConvConfig is the settings of DeformConv2d, as ConvConfig has them.
+// DeformConvConfig holds the settings of DeformConv2d, like ConvConfig.
 type DeformConvConfig struct {
 	Stride, Padding, Dilation []int
 	Groups                    int // of channels
-	OffsetGroups              int // of channels that share offsets
+	OffsetGroups              int // number of groups of channels that share offsets
 	NoBias                    bool
 	Init, BiasInit            Init
 }
 
-// DeformConv2d is a convolution whose kernel reads its operands at places moved by given offsets.
+// DeformConv2d is a convolution whose kernel reads its operands at positions shifted by given offsets.
 type DeformConv2d struct {
 	Weight                    *Param // [out, in/Groups, kh, kw]
-	Bias                      *Param // [out], or nil
+	Bias                      *Param // [out]; may be nil
 	Stride, Padding, Dilation []int
 	Groups, OffsetGroups      int
 }
 
-// NewDeformConv2d makes a deformable convolution of in to out channels.
+// NewDeformConv2d returns a deformable convolution of in to out channels.
 func NewDeformConv2d(d *tensor.Device, in, out int, kernel [2]int, c DeformConvConfig) *DeformConv2d {
 	base := newConv("deform_conv2d", d, in, out, kernel[:], ConvConfig{Stride: c.Stride, Padding: c.Padding, Dilation: c.Dilation,
 		Groups: c.Groups, NoBias: c.NoBias, Init: c.Init, BiasInit: c.BiasInit})
@@ -92,7 +92,7 @@ func NewDeformConv2d(d *tensor.Device, in, out int, kernel [2]int, c DeformConvC
 		Groups: base.Groups, OffsetGroups: max(1, c.OffsetGroups)}
 }
 
-// Forward computes the layer on x[N, in, H, W] with offset[N, OffsetGroups·kh·kw·2, outH, outW], down and then across, and
+// Forward computes the layer on x[N, in, H, W] with offset[N, OffsetGroups·kh·kw·2, outH, outW], vertical before horizontal, and
 // mask[N, OffsetGroups·kh·kw, outH, outW], which may be nil.
 func (l *DeformConv2d) Forward(x, offset, mask *tensor.Tensor) *tensor.Tensor {
 	return x.DeformConv2d(l.Weight.Value(), offset, tensor.DeformConvOptions{Strides: l.Stride, Padding: l.Padding, Dilation: l.Dilation,

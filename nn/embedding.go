@@ -6,19 +6,19 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// EmbeddingConfig is the settings of Embedding.
+// EmbeddingConfig holds the settings of Embedding.
 type EmbeddingConfig struct {
-	Padding *int // an index that gives zeros and has no gradient
-	Init    Init // by default normal with deviation 1
+	Padding *int // an index whose embedding is zero and has no gradient
+	Init    Init // by default normal with standard deviation 1
 }
 
-// Embedding is a table of Weight[count, size], read by integer indices [...], giving [..., size].
+// Embedding is a table of Weight[count, size], indexed by integers [...]; the result is [..., size].
 type Embedding struct {
 	Weight  *Param
 	Padding *int
 }
 
-// NewEmbedding makes a table of count vectors of the given size. The row of the padding index is zero.
+// NewEmbedding returns a table of count vectors of the given size. The row of the padding index is zero.
 func NewEmbedding(d *tensor.Device, count, size int, c EmbeddingConfig) *Embedding {
 	positive("embedding", count, size)
 	e := &Embedding{Padding: c.Padding}

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// A line is fitted by plain gradient descent.
+// The example fits a line by plain gradient descent.
 func Example() {
 	ctx := context.Background()
 	d, err := core.OpenPlace("cpu", core.Config{})

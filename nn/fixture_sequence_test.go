@@ -126,7 +126,7 @@ var activationLayers = map[string]layer{
 	"SwiGLU":         of(func(d dev) *nn.SwiGLU { return nn.NewSwiGLU(d, 3, 5, nn.LinearConfig{NoBias: true}) }),
 }
 
-// reductions names a loss by each reduction.
+// reductions returns a case of a loss for each reduction.
 func reductions(name string, f func(r tensor.Reduction, x []tt) tt) map[string]layer {
 	out := map[string]layer{}
 	for end, r := range map[string]tensor.Reduction{"": "", "/sum": tensor.SumLoss, "/none": tensor.EachLoss} {

@@ -57,10 +57,10 @@ func (v value) tensor(t *testing.T, d *tensor.Device) tt {
 	return tensor.From(d, v.floats(t), append([]int{}, v.Shape...)...).Cast(dt)
 }
 
-// layer makes the module of a case, which may be nil, and the function that is compared.
+// layer returns the module of a case, which may be nil, and the function to compare.
 type layer func(d *tensor.Device) (m any, f func(x []tt) []tt)
 
-// of returns a layer of one input and one result.
+// of returns a case of a layer with one input and one result.
 func of[M nn.Module](f func(d *tensor.Device) M) layer {
 	return func(d *tensor.Device) (any, func(x []tt) []tt) {
 		m := f(d)
@@ -68,10 +68,10 @@ func of[M nn.Module](f func(d *tensor.Device) M) layer {
 	}
 }
 
-// plain returns a layer without parameters.
+// plain returns a case of a layer without parameters.
 func plain(m nn.Module) layer { return of(func(*tensor.Device) nn.Module { return m }) }
 
-// loss returns a function without parameters.
+// loss returns a case of a function without parameters.
 func loss(f func(x []tt) tt) layer {
 	return func(*tensor.Device) (any, func(x []tt) []tt) { return nil, func(x []tt) []tt { return []tt{f(x)} } }
 }
@@ -108,7 +108,7 @@ func TestFixtures(t *testing.T) {
 			require.True(t, ok, "no layer of this name")
 			_, sequence := sequenceLayers[c.Name]
 			for _, inference := range []bool{false, true} {
-				if inference && !sequence { // other layers that compute differently have cases of their own
+				if inference && !sequence { // other layers that compute differently have separate cases
 					break
 				}
 				tensor.Scope(dev, func(d *tensor.Device) []tt {
@@ -173,7 +173,7 @@ func (c fixture) check(t *testing.T, d *tensor.Device, l layer, inference bool, 
 	}
 }
 
-// near compares with 1e-7 of the number and of 1: fixtures have 11 digits.
+// near compares with a tolerance of 1e-7, relative and absolute: fixtures have 11 digits.
 func near(t *testing.T, want value, got tt, what string) {
 	t.Helper()
 	require.NotNil(t, got, what)

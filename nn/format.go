@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Format shows a module as a tree: its fields, the shapes of its parameters, its settings, and the number of trained elements. A
-// module without modules in it takes one line.
+// Format formats a module as a tree: its fields, the shapes of its parameters, its settings, and the number of trained elements.
+// A module without submodules takes one line.
 func Format(m any) string {
 	var b strings.Builder
 	show(&b, reflect.ValueOf(m), 0)
@@ -57,13 +57,13 @@ func show(b *strings.Builder, v reflect.Value, level int) {
 	b.WriteString("}")
 }
 
-// part is a field as it is shown: as text, or as a module.
+// part is a field in printed form: as text, or as a module.
 type part struct {
 	name, text string
 	module     reflect.Value
 }
 
-// describe lists what is in a module; nested says whether there are modules.
+// describe lists the fields of a module; nested reports whether there are submodules.
 func describe(v reflect.Value) (parts []part, nested bool) {
 	add := func(name string, f reflect.Value) {
 		for f.Kind() == reflect.Interface && !f.IsNil() {
@@ -111,7 +111,7 @@ func describe(v reflect.Value) (parts []part, nested bool) {
 	return parts, nested
 }
 
-// isModule is true for structs that are modules, and for lists of them.
+// isModule reports whether v is a struct that is a module, or a list of them.
 func isModule(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -131,7 +131,7 @@ func isModule(v reflect.Value) bool {
 	return false
 }
 
-// setting returns a field that is no module, as text; "" for what is not shown: zero values and functions.
+// setting returns a field that is no module as text, or "" for fields that are not printed: zero values and functions.
 func setting(v reflect.Value) string {
 	if v.IsZero() {
 		return ""

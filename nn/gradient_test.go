@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Layers with gradients of their own have second derivatives on a device that is wrapped twice: those of the sum of squares of
-// the gradient of Σy³, against differences.
+// Layers with custom gradients have second derivatives on a device that is wrapped twice: the derivatives of the squared norm of
+// the gradient of Σy³ are compared with differences.
 func TestSecondDerivatives(t *testing.T) {
 	d, err := core.OpenPlace("cpu", core.Config{Threads: 1})
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestSecondDerivatives(t *testing.T) {
 	}
 }
 
-// In NoGrad nothing is recorded, in layers with gradients of their own too, and running statistics are updated.
+// In NoGrad nothing is recorded, even in layers with custom gradients, and running statistics are updated.
 func TestNoGrad(t *testing.T) {
 	dev := open(t)
 	norm, gru := nn.NewBatchNorm(dev, 3, nn.BatchNormConfig{}), nn.NewGru(dev, 3, 2, nn.RecurrentConfig{Layers: 2, Dropout: 0.5})
@@ -82,7 +82,7 @@ func TestNoGrad(t *testing.T) {
 	require.False(t, norm.RunningMean.Value().Tracked() || norm.RunningVar.Value().Tracked())
 }
 
-// Training outside scopes frees what it makes: after the first steps no memory is added.
+// Training outside scopes frees its tensors: after the first steps the memory does not grow.
 func TestStepsFreeMemory(t *testing.T) {
 	dev := open(t)
 	m := nn.Sequential{nn.NewConv2d(dev, 1, 2, [2]int{3, 3}, nn.ConvConfig{}), nn.NewBatchNorm(dev, 2, nn.BatchNormConfig{}), &nn.Relu{}, nn.NewFlatten(),
@@ -108,8 +108,8 @@ func TestStepsFreeMemory(t *testing.T) {
 	require.Equal(t, used[2:4], used[6:8])
 }
 
-// What is kept for the way back and what is computed again does not change gradients, with dropout and layers with gradients of
-// their own between.
+// Checkpointing, which recomputes values instead of keeping them, does not change gradients, with dropout and layers with custom
+// gradients.
 func TestCheckpointing(t *testing.T) {
 	var want [][]float32
 	for _, c := range []autodiff.Checkpointing{autodiff.KeepAll, autodiff.Balanced, autodiff.Budget(2000)} {

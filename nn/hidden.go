@@ -8,10 +8,10 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Hidden returns the paths of the fields of m that hold trained parameters which Params does not list, and which training would leave as
-// they are: unexported fields, embedded structs of an unexported type among them, maps whose keys are no strings, and pointers to what is
-// no struct. Paths are of the names of fields in Go, "Encoder.proj". A parameter that is listed on another path is not hidden, and a
-// field with the tag `nn:"-"` is left out.
+// Hidden returns the paths of the fields of m that hold trained parameters which Params does not list, so that training would not
+// change them: unexported fields, including embedded structs of an unexported type, maps with keys that are not strings, and
+// pointers to types other than structs. Paths consist of the Go names of fields, "Encoder.proj". A parameter that Params lists
+// under another path is not hidden, and a field with the tag `nn:"-"` is skipped.
 func Hidden(m any) []string {
 	h := &hidden{listed: map[uintptr]bool{}, seen: map[visit]bool{}, types: map[reflect.Type]reach{}}
 	v := reflect.ValueOf(m)
@@ -22,7 +22,7 @@ func Hidden(m any) []string {
 	return h.found
 }
 
-// hidden is a search for parameters in fields that walk passes over.
+// hidden searches for parameters in fields that walk skips.
 type hidden struct {
 	listed map[uintptr]bool
 	seen   map[visit]bool
@@ -33,7 +33,7 @@ type hidden struct {
 type visit struct {
 	at uintptr
 	t  reflect.Type
-	in bool // of a hidden field
+	in bool // in a hidden field
 }
 
 var (
@@ -42,7 +42,7 @@ var (
 	deviceType = reflect.TypeFor[*tensor.Device]()
 )
 
-// value searches v at path; root is the hidden field that it is in, empty for none.
+// value searches v at path; root is the enclosing hidden field, empty for none.
 func (h *hidden) value(v reflect.Value, path, root string, level int) {
 	if level > depth || !v.IsValid() || h.reach(v.Type()) == nowhere {
 		return
@@ -101,7 +101,7 @@ func (h *hidden) value(v reflect.Value, path, root string, level int) {
 	}
 }
 
-// inside reports whether a type is one of this module, whose values hold no modules of users but where reach says so.
+// inside reports whether a type belongs to this module. Its values hold modules of users only if reach says so.
 func inside(t reflect.Type) bool {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -109,12 +109,12 @@ func inside(t reflect.Type) bool {
 	return strings.HasPrefix(t.PkgPath(), "github.com/goburn/burn/")
 }
 
-// reach is whether a parameter can be in values of a type.
+// reach tells whether values of a type can hold a parameter.
 type reach int
 
 const (
 	nowhere reach = iota
-	perhaps       // behind an interface
+	perhaps       // in an interface
 	certain       // by the types of its fields
 )
 
@@ -127,7 +127,7 @@ func (h *hidden) reach(t reflect.Type) reach {
 	return r
 }
 
-// reachOf returns the reach of t without what is reached only through the types in seen.
+// reachOf returns the reach of t, ignoring the types in seen.
 func reachOf(t reflect.Type, seen map[reflect.Type]bool) reach {
 	if seen[t] {
 		return nowhere

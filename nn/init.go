@@ -9,18 +9,18 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Init draws the first values of a parameter. Its zero value stands for the default of the layer. Draws come from the device's
-// generator: after Device.Seed a model has the same parameters on every backend.
+// Init draws the initial values of a parameter. Its zero value means the default of the layer. Draws use the device's generator:
+// after Device.Seed a model has the same parameters on every backend.
 type Init struct {
 	name string
 	draw func(d *tensor.Device, f fan, dims []int) *tensor.Tensor
 }
 
-// fan is how many elements a result is computed from, and how many results an element takes part in.
+// fan holds the number of operands per result, and the number of results per operand.
 type fan struct{ in, out int }
 
-// New makes a tensor of f32 of the given dimensions for a layer with fanIn operands per result and fanOut results per operand.
-// The zero Init makes zeros.
+// New returns an f32 tensor of the given dimensions for a layer with fanIn operands per result and fanOut results per operand.
+// The zero Init returns zeros.
 func (i Init) New(d *tensor.Device, fanIn, fanOut int, dims ...int) *tensor.Tensor {
 	if i.draw == nil {
 		i = Zeros()
@@ -40,18 +40,18 @@ func (i Init) or(def Init) Init {
 	return i
 }
 
-// Constant makes every element v.
+// Constant sets every element to v.
 func Constant(v float64) Init {
 	return Init{"constant", func(d *tensor.Device, _ fan, dims []int) *tensor.Tensor { return d.Full(dtype.F32, v, dims...) }}
 }
 
-// Zeros makes zeros.
+// Zeros sets every element to 0.
 func Zeros() Init { return Constant(0) }
 
-// Ones makes ones.
+// Ones sets every element to 1.
 func Ones() Init { return Constant(1) }
 
-// Uniform draws evenly from [low, high).
+// Uniform draws from the uniform distribution over [low, high).
 func Uniform(low, high float64) Init {
 	return Init{"uniform", func(d *tensor.Device, _ fan, dims []int) *tensor.Tensor {
 		return d.Uniform(dtype.F32, low, high, dims...)
@@ -65,7 +65,7 @@ func Normal(mean, std float64) Init {
 	}}
 }
 
-// TruncatedNormal draws from the normal distribution, cut off outside [low, high], by the inverse of its distribution function.
+// TruncatedNormal draws from the normal distribution restricted to [low, high], by the inverse of its distribution function.
 func TruncatedNormal(mean, std, low, high float64) Init {
 	if !(std > 0 && low < high) {
 		fail("truncated normal: deviation %v in [%v, %v], want one above 0 and a range that is not empty: %w", std, low, high, core.ErrAttr)
@@ -97,43 +97,43 @@ func horner(x *tensor.Tensor, c ...float64) *tensor.Tensor {
 	return y
 }
 
-// KaimingUniform draws evenly within ±gain·√(3/fanIn) (He and others 2015). The gain of relu is √2.
+// KaimingUniform draws uniformly from ±gain·√(3/fanIn) (He and others 2015). The gain for relu is √2.
 func KaimingUniform(gain float64) Init {
 	return Init{"kaiming uniform", func(d *tensor.Device, f fan, dims []int) *tensor.Tensor {
 		return symmetric(d, gain*math.Sqrt(3/float64(max(1, f.in))), dims)
 	}}
 }
 
-// KaimingNormal draws from the normal distribution of deviation gain/√fanIn.
+// KaimingNormal draws from the normal distribution with standard deviation gain/√fanIn.
 func KaimingNormal(gain float64) Init {
 	return Init{"kaiming normal", func(d *tensor.Device, f fan, dims []int) *tensor.Tensor {
 		return d.Normal(dtype.F32, 0, gain/math.Sqrt(float64(max(1, f.in))), dims...)
 	}}
 }
 
-// FanOut returns i with the results per operand in the place of the operands per result.
+// FanOut returns i with fan in replaced by fan out.
 func (i Init) FanOut() Init {
 	return Init{i.name + " of fan out", func(d *tensor.Device, f fan, dims []int) *tensor.Tensor {
 		return i.or(Zeros()).draw(d, fan{f.out, f.in}, dims)
 	}}
 }
 
-// XavierUniform draws evenly within ±gain·√(6/(fanIn+fanOut)) (Glorot and Bengio 2010).
+// XavierUniform draws uniformly from ±gain·√(6/(fanIn+fanOut)) (Glorot and Bengio 2010).
 func XavierUniform(gain float64) Init {
 	return Init{"xavier uniform", func(d *tensor.Device, f fan, dims []int) *tensor.Tensor {
 		return symmetric(d, gain*math.Sqrt(6/float64(max(1, f.in+f.out))), dims)
 	}}
 }
 
-// XavierNormal draws from the normal distribution of deviation gain·√(2/(fanIn+fanOut)).
+// XavierNormal draws from the normal distribution with standard deviation gain·√(2/(fanIn+fanOut)).
 func XavierNormal(gain float64) Init {
 	return Init{"xavier normal", func(d *tensor.Device, f fan, dims []int) *tensor.Tensor {
 		return d.Normal(dtype.F32, 0, gain*math.Sqrt(2/float64(max(1, f.in+f.out))), dims...)
 	}}
 }
 
-// Orthogonal draws a matrix of orthonormal rows or columns, times gain, evenly among all such (Saxe and others 2013). Dimensions
-// after the first count as one; there are two or more.
+// Orthogonal draws a matrix with orthonormal rows or columns, times gain, uniformly among all such matrices (Saxe and others
+// 2013). Dimensions after the first are merged; there must be two or more.
 func Orthogonal(gain float64) Init {
 	return Init{"orthogonal", func(d *tensor.Device, _ fan, dims []int) *tensor.Tensor {
 		if len(dims) < 2 {
@@ -152,7 +152,7 @@ func symmetric(d *tensor.Device, bound float64, dims []int) *tensor.Tensor {
 	return d.Uniform(dtype.F32, -bound, bound, dims...)
 }
 
-// fanIn is PyTorch's default of linear and convolution layers: uniform within ±1/√n.
+// fanIn returns PyTorch's default for linear and convolution layers: uniform within ±1/√n.
 func fanIn(n int) Init {
 	bound := 1 / math.Sqrt(float64(max(1, n)))
 	return Uniform(-bound, bound)

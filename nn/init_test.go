@@ -19,7 +19,7 @@ func floats(t *testing.T, x tt) []float32 {
 	return v
 }
 
-// moments returns mean and standard deviation, and the least and the greatest element.
+// moments returns the mean, the standard deviation, and the least and the greatest element.
 func moments(v []float32) (mean, std, lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, x := range v {
@@ -32,8 +32,8 @@ func moments(v []float32) (mean, std, lo, hi float64) {
 	return mean, math.Sqrt(std), lo, hi
 }
 
-// Moments of a uniform distribution within ±b are 0 and b/√3. The truncated normal of deviation 1 in [-1, 2] has mean
-// (φ(-1)-φ(2))/(Φ(2)-Φ(-1)) = 0.22964 and deviation 0.72104.
+// A uniform distribution within ±b has mean 0 and standard deviation b/√3. The normal distribution with standard deviation 1
+// truncated to [-1, 2] has mean (φ(-1)-φ(2))/(Φ(2)-Φ(-1)) = 0.22964 and standard deviation 0.72104.
 func TestInitialisers(t *testing.T) {
 	dev := open(t)
 	dev.Seed(7)
@@ -83,7 +83,7 @@ func TestOrthogonal(t *testing.T) {
 	require.Error(t, tensor.Try(func() { nn.Orthogonal(1).New(dev, 0, 0, 4) }))
 }
 
-// TestSeed: after Seed a model has equal parameters, on other backends too.
+// TestSeed checks that a model has equal parameters after Seed, on other backends too.
 func TestSeed(t *testing.T) {
 	slow, err := tensor.On(t.Context(), &core.Place{Backend: ref.New(), Spec: "ref"})
 	require.NoError(t, err)

@@ -71,8 +71,8 @@ func TestAttentionDropout(t *testing.T) {
 	require.InDeltaSlice(t, floats(t, l.Forward(one)), noisy, 0.03)
 }
 
-// A query that sees no key gives nothing but the bias of the projection, in training too, and its gradient is finite. With padding on
-// the left and causal attention such queries are common.
+// For a query that sees no key, the result is only the bias of the projection, also in training, and its gradient is finite. Such
+// queries are common with left padding and causal attention.
 func TestBlindQueries(t *testing.T) {
 	dev := open(t)
 	dev.Seed(8)
@@ -92,7 +92,7 @@ func TestBlindQueries(t *testing.T) {
 	require.InDeltaSlice(t, v, floats(t, l.Attend(x, x, x, o)), 1e-6)
 }
 
-// Quiet softmax gives weights that sum to less than one: exp(s)/(1+Σexp(s)).
+// The weights of quiet softmax sum to less than one: exp(s)/(1+Σexp(s)).
 func TestQuietAttention(t *testing.T) {
 	dev := open(t)
 	l := nn.NewMultiHeadAttention(dev, 2, 1, nn.AttentionConfig{Quiet: true, Init: nn.Zeros()})
@@ -100,7 +100,7 @@ func TestQuietAttention(t *testing.T) {
 	require.InDeltaSlice(t, []float32{0.25, 0.25, 0.25}, w, 1e-6, "all scores are 0")
 }
 
-// Decoding step by step with a cache gives what one causal pass gives.
+// Decoding step by step with a cache computes the same as one causal pass.
 func TestCaches(t *testing.T) {
 	t.Run("training", func(t *testing.T) { testCaches(t, nn.Train) })
 	t.Run("inference", func(t *testing.T) { testCaches(t, nn.Eval) })
@@ -147,7 +147,8 @@ func testCaches(t *testing.T, mode func(m any)) {
 	}
 }
 
-// A cache gives what joining all keys and values gives, however often it grows, and what one pass over all gives.
+// A cache returns the concatenation of all keys and values, however often it grows, and decoding with it computes the same as one
+// pass.
 func TestCacheGrows(t *testing.T) {
 	dev := open(t)
 	dev.Seed(5)
@@ -171,7 +172,7 @@ func TestCacheGrows(t *testing.T) {
 	require.InDeltaSlice(t, whole, floats(t, tensor.Concat(1, parts...)), 1e-5)
 }
 
-// Positions as the paper has them, and rotation as a product of complex numbers.
+// Positions are encoded as in the paper, and rotation equals a product of complex numbers.
 func TestPositions(t *testing.T) {
 	dev := open(t)
 	const size = 6

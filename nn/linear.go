@@ -2,21 +2,21 @@ package nn
 
 import "github.com/goburn/burn/tensor"
 
-// LinearConfig is the settings of Linear.
+// LinearConfig holds the settings of Linear.
 type LinearConfig struct {
 	NoBias   bool
 	Init     Init // of the weight; by default uniform within ±1/√in, as PyTorch does
-	BiasInit Init // by default as that of the weight
+	BiasInit Init // by default the same as of the weight
 }
 
-// Linear is x·Wᵀ + b over the last dimension of x[..., in], giving [..., out]. Weight is [out, in], as PyTorch stores it: both
-// the product and its gradients read it as it lies.
+// Linear is x·Wᵀ + b over the last dimension of x[..., in]; the result is [..., out]. Weight is [out, in], as PyTorch stores it:
+// the product and its gradients read it without a copy.
 type Linear struct {
 	Weight *Param
-	Bias   *Param // [out], or nil
+	Bias   *Param // [out]; may be nil
 }
 
-// NewLinear makes a linear layer of in to out features.
+// NewLinear returns a linear layer of in to out features.
 func NewLinear(d *tensor.Device, in, out int, c LinearConfig) *Linear {
 	positive("linear", in, out)
 	def := fanIn(in)

@@ -12,11 +12,11 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Source is named tensors to load a module from: a file, or Tensors.
+// Source provides named tensors to load a module from: a file, or Tensors.
 type Source interface {
-	// Names lists all tensors.
+	// Names returns the names of all tensors.
 	Names() []string
-	// Tensor reads one onto d. The caller owns the result.
+	// Tensor reads a tensor onto d. The caller owns the result.
 	Tensor(ctx context.Context, d *tensor.Device, name string) (*tensor.Tensor, error)
 }
 
@@ -32,7 +32,7 @@ func Entries(list []Entry) Tensors {
 	return t
 }
 
-// Names lists the names in order.
+// Names returns the names in order.
 func (t Tensors) Names() []string {
 	var names []string
 	for n := range t {
@@ -42,7 +42,7 @@ func (t Tensors) Names() []string {
 	return names
 }
 
-// Tensor returns a handle of its own on the named tensor, copied to d if it is on another device.
+// Tensor returns a new handle on the named tensor, copied to d if it is on another device.
 func (t Tensors) Tensor(ctx context.Context, d *tensor.Device, name string) (*tensor.Tensor, error) {
 	v, ok := t[name]
 	if !ok {
@@ -55,23 +55,23 @@ func (t Tensors) Tensor(ctx context.Context, d *tensor.Device, name string) (*te
 	return v.Detach(), nil
 }
 
-// LoadOptions change LoadStateDict.
+// LoadOptions configures LoadStateDict.
 type LoadOptions struct {
-	Rename  func(name string) string // the name in the source of a parameter of the module; nil for the same
-	Partial bool                     // parameters that the source lacks stay as they are
-	Ignore  []string                 // patterns, as Freeze has them, of names that the module need not have: "*.num_batches_tracked" of PyTorch's norms
+	Rename  func(name string) string // maps a parameter of the module to its name in the source; nil keeps the name
+	Partial bool                     // parameters that are not in the source keep their values
+	Ignore  []string                 // patterns, as for Freeze, of names that the module need not have: "*.num_batches_tracked" in PyTorch's norms
 	Extra   bool                     // the source may have names that are not in the module
 }
 
-// LoadReport says what became of each name.
+// LoadReport lists the outcome for each name.
 type LoadReport struct {
 	Loaded     []string // parameters with new values
-	Missing    []string // parameters that the source lacks
-	Unexpected []string // names in the source that no parameter has
-	Mismatched []string // parameters of another shape, with both shapes
+	Missing    []string // parameters that are not in the source
+	Unexpected []string // names in the source without a parameter
+	Mismatched []string // parameters whose shapes differ, with both shapes
 }
 
-// String returns a line for each kind that is not empty.
+// String returns one line for each list that is not empty.
 func (r *LoadReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d loaded", len(r.Loaded))
@@ -87,8 +87,8 @@ func (r *LoadReport) String() string {
 }
 
 // LoadStateDict replaces the parameters and buffers of m by the tensors of the same names in src, cast to the parameters' types.
-// All are read before one is replaced: with an error m is as it was. The report is never nil. A parameter that the source lacks,
-// a name that m lacks, and a different shape are errors, unless o says otherwise.
+// All are read before the first is replaced: after an error m is unchanged. The report is never nil. A parameter that is not in
+// the source, a name that is not in m, and a different shape are errors, unless o allows them.
 func LoadStateDict(ctx context.Context, m any, src Source, o LoadOptions) (*LoadReport, error) {
 	r := &LoadReport{}
 	left := map[string]bool{}
@@ -151,7 +151,7 @@ func LoadStateDict(ctx context.Context, m any, src Source, o LoadOptions) (*Load
 	return r, nil
 }
 
-// tied is a parameter and all paths to it.
+// tied is a parameter with all paths to it.
 type tied struct {
 	Named
 	names []string
@@ -172,8 +172,8 @@ func paths(m any) []tied {
 	return list
 }
 
-// pick returns the first of a parameter's names that the source has, "" for none. All of them leave left: tied parameters are often
-// stored under each of their names.
+// pick returns the first of a parameter's names that is in the source, "" for none. It removes all of them from left: tied
+// parameters are often stored under each of their names.
 func pick(names []string, left map[string]bool, rename func(string) string) (found string) {
 	for _, n := range names {
 		if rename != nil {
@@ -187,7 +187,7 @@ func pick(names []string, left map[string]bool, rename func(string) string) (fou
 	return found
 }
 
-// matches reports whether name fits one of the patterns.
+// matches reports whether name matches one of the patterns.
 func matches(patterns []string, name string) (bool, error) {
 	for _, p := range patterns {
 		ok, err := path.Match(p, name)

@@ -6,19 +6,19 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Losses compare what a model gave with a target. They are plain structs of settings whose zero values are PyTorch's defaults;
-// Reduction says what becomes of the losses of the elements, their mean by default.
+// Losses compare the output of a model with a target. They are plain structs of settings whose zero values are PyTorch's
+// defaults. Reduction selects how the losses of the elements are combined; the default is their mean.
 
 // CrossEntropyLoss is the negative log likelihood of classes under the softmax of logits x[N, C, ...].
 type CrossEntropyLoss struct {
 	Weight         *tensor.Tensor // [C], of each class, or nil
 	Ignore         *int           // a label that does not count; nil for -100
-	LabelSmoothing float64        // the share of the target that goes to all classes
-	Probabilities  bool           // x is probabilities, not logits
+	LabelSmoothing float64        // share of the target that is spread over all classes
+	Probabilities  bool           // x holds probabilities instead of logits
 	Reduction      tensor.Reduction
 }
 
-// Forward takes labels [N, ...] of an integer type, or probabilities of the classes [N, C, ...] in x's type.
+// Forward takes labels [N, ...] of an integer type, or probabilities of the classes [N, C, ...] of x's type.
 func (l CrossEntropyLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 	m := keeping(x, target)
 	if target.DType().IsFloat() {
@@ -31,10 +31,10 @@ func (l CrossEntropyLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 	if l.LabelSmoothing == 0 {
 		return m.done(m.of(x.Log()).NLLLoss(target, o))
 	}
-	return m.done(m.of(x.Log()).CrossEntropyLoss(target, o)) // the softmax of logarithms of probabilities is the probabilities
+	return m.done(m.of(x.Log()).CrossEntropyLoss(target, o)) // the softmax of log probabilities is the probabilities
 }
 
-// soft returns the loss of probabilities of the classes; the mean is over the positions.
+// soft returns the loss for a target of class probabilities; the mean is over the positions.
 func (l CrossEntropyLoss) soft(m *temps, x, target *tensor.Tensor) *tensor.Tensor {
 	if x.Rank() < 2 || !x.Shape().Equal(target.Shape()) {
 		fail("cross_entropy: logits %v and probabilities %v, want one shape [N, C, ...]: %w", x.Desc(), target.Desc(), core.ErrShape)
@@ -60,7 +60,7 @@ func (l CrossEntropyLoss) soft(m *temps, x, target *tensor.Tensor) *tensor.Tenso
 	return m.done(reduced(m, m.of(m.of(y.Sum(1)).Neg()), l.Reduction))
 }
 
-// reduced joins the losses of elements.
+// reduced combines the losses of elements.
 func reduced(m *temps, y *tensor.Tensor, r tensor.Reduction) *tensor.Tensor {
 	switch r {
 	case tensor.EachLoss:
@@ -89,8 +89,8 @@ func (l NLLLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 // BCELoss is the binary cross entropy of probabilities or, with Logits, of scores before the sigmoid.
 type BCELoss struct {
 	Logits         bool
-	Weight         *tensor.Tensor // of each element, broadcasts; or nil
-	PosWeight      *tensor.Tensor // of positive targets, with Logits; or nil
+	Weight         *tensor.Tensor // weight of each element, broadcasts; may be nil
+	PosWeight      *tensor.Tensor // weight of positive targets, with Logits; may be nil
 	LabelSmoothing float64        // targets become t·(1-s) + s/2
 	Reduction      tensor.Reduction
 }
@@ -119,10 +119,11 @@ func (l BCELoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 	return m.done(reduced(m, m.of(m.of(loss(tensor.EachLoss)).Mul(l.Weight)), l.Reduction))
 }
 
-// MultiMarginLoss is the sum over the wrong classes of max(0, Margin - x[label] + x[class])^P, over their number, for scores x[N, C].
+// MultiMarginLoss is the sum over the wrong classes of max(0, Margin - x[label] + x[class])^P, divided by the number of classes,
+// for scores x[N, C].
 type MultiMarginLoss struct {
 	Margin    *float64       // nil for 1
-	P         int            // 1 or 2; 0 stands for 1
+	P         int            // 1 or 2; 0 means 1
 	Weight    *tensor.Tensor // [C], of each class, or nil
 	Reduction tensor.Reduction
 }
@@ -150,7 +151,7 @@ func (l MultiMarginLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 	return m.done(reduced(m, y, l.Reduction))
 }
 
-// value returns *p, or def where p is nil.
+// value returns *p, or def if p is nil.
 func value(p *float64, def float64) float64 {
 	if p == nil {
 		return def

@@ -45,7 +45,7 @@ func (l LpLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 
 // HuberLoss is d²/2 for d = |x-target| up to Delta, else Delta·(d-Delta/2).
 type HuberLoss struct {
-	Delta     float64 // 0 stands for 1
+	Delta     float64 // 0 means 1
 	Reduction tensor.Reduction
 }
 
@@ -56,7 +56,7 @@ func (l HuberLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 
 // SmoothL1Loss is d²/(2·Beta) for d = |x-target| below Beta, else d-Beta/2.
 type SmoothL1Loss struct {
-	Beta      float64 // 0 stands for 1
+	Beta      float64 // 0 means 1
 	Reduction tensor.Reduction
 }
 
@@ -65,12 +65,12 @@ func (l SmoothL1Loss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 	return x.SmoothL1Loss(target, or(l.Beta, 1), l.Reduction)
 }
 
-// BatchMean is the sum of losses over the first dimension of x; KLDivLoss has it, for which it is the mathematical mean.
+// BatchMean is the sum of losses divided by the first dimension of x. It is for KLDivLoss, whose mathematical mean it is.
 const BatchMean tensor.Reduction = "batchmean"
 
-// KLDivLoss is target·(log(target)-x) of log probabilities x.
+// KLDivLoss is target·(log(target)-x) for log probabilities x.
 type KLDivLoss struct {
-	LogTarget bool             // the target is logarithms too
+	LogTarget bool             // the target holds logarithms too
 	Reduction tensor.Reduction // or BatchMean
 }
 
@@ -86,11 +86,11 @@ func (l KLDivLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 	return m.done(m.of(x.KLDivLoss(target, l.LogTarget, tensor.SumLoss)).DivScalar(float64(x.Shape()[0])))
 }
 
-// PoissonNLLLoss is exp(x)-target·x of logarithms x of rates.
+// PoissonNLLLoss is exp(x)-target·x for logarithms x of rates.
 type PoissonNLLLoss struct {
-	Rates     bool    // x is rates, not logarithms
+	Rates     bool    // x holds rates instead of logarithms
 	Full      bool    // add Stirling's approximation
-	Epsilon   float64 // added to rates before the logarithm; 0 stands for 1e-8
+	Epsilon   float64 // added to rates before the logarithm; 0 means 1e-8
 	Reduction tensor.Reduction
 }
 
@@ -102,7 +102,7 @@ func (l PoissonNLLLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 // GaussianNLLLoss is (log(v) + (x-target)²/v)/2 for variances v.
 type GaussianNLLLoss struct {
 	Full      bool    // add log(2π)/2
-	Epsilon   float64 // the least variance; 0 stands for 1e-6
+	Epsilon   float64 // the least variance; 0 means 1e-6
 	Reduction tensor.Reduction
 }
 

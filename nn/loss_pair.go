@@ -29,9 +29,9 @@ func (l MarginRankingLoss) Forward(a, b, y *tensor.Tensor) *tensor.Tensor {
 
 // TripletMarginLoss is max(0, d(anchor, positive) - d(anchor, negative) + Margin) by the P-norm along the last axis.
 type TripletMarginLoss struct {
-	Margin    float64 // 0 stands for 1
-	P         float64 // 0 stands for 2
-	Swap      bool    // the nearer of anchor and positive counts
+	Margin    float64 // 0 means 1
+	P         float64 // 0 means 2
+	Swap      bool    // use the smaller of the distances of negative to anchor and to positive
 	Reduction tensor.Reduction
 }
 
@@ -40,13 +40,13 @@ func (l TripletMarginLoss) Forward(anchor, positive, negative *tensor.Tensor) *t
 	return anchor.TripletMarginLoss(positive, negative, tensor.TripletOptions{Margin: l.Margin, P: l.P, Swap: l.Swap, Reduction: l.Reduction})
 }
 
-// GramMatrixLoss compares the style of pictures (Gatys and others 2016): the sum over layers of the mean squared difference of their
-// features' Gram matrices, each over the number of features.
+// GramMatrixLoss compares the style of pictures (Gatys and others 2016): the sum over layers of the mean squared difference of
+// their features' Gram matrices, each divided by the number of features.
 type GramMatrixLoss struct {
 	Weights []float64 // of each layer; nil for ones
 }
 
-// Forward takes the features [N, C, H, W] of each layer, those of the picture and those of the style.
+// Forward takes the features [N, C, H, W] of each layer, for the picture and for the style.
 func (l GramMatrixLoss) Forward(x, style []*tensor.Tensor) *tensor.Tensor {
 	if len(x) == 0 || len(x) != len(style) || l.Weights != nil && len(l.Weights) != len(x) {
 		fail("gram_matrix: %d layers, %d of style and %d weights, want as many and at least one: %w", len(x), len(style), len(l.Weights), core.ErrShape)
@@ -67,7 +67,7 @@ func (l GramMatrixLoss) Forward(x, style []*tensor.Tensor) *tensor.Tensor {
 	return m.done(sum)
 }
 
-// gram returns the products of the channels of x[N, C, H, W] over the number of features: [N, C, C].
+// gram returns the products of the channels of x[N, C, H, W] divided by the number of features: [N, C, C].
 func gram(m *temps, x *tensor.Tensor) *tensor.Tensor {
 	if x.Rank() != 4 {
 		fail("gram_matrix: %v, want [N, C, H, W]: %w", x.Desc(), core.ErrShape)

@@ -7,12 +7,12 @@ import (
 
 // CTCLoss is connectionist temporal classification (Graves and others 2006).
 type CTCLoss struct {
-	Blank        int  // class of no label
+	Blank        int  // index of the blank class
 	ZeroInfinity bool // infinite losses count as 0
 	Reduction    tensor.Reduction
 }
 
-// Forward takes log probabilities x[T, B, C] and labels [B, S]. The first inputLengths[B] steps of x and the first
+// Forward takes log probabilities x[T, B, C] and labels [B, S]. Only the first inputLengths[B] steps of x and the first
 // targetLengths[B] labels count. The mean divides each loss by its number of labels.
 func (l CTCLoss) Forward(x, targets, inputLengths, targetLengths *tensor.Tensor) *tensor.Tensor {
 	return x.CTCLoss(targets, inputLengths, targetLengths, tensor.CTCOptions{Blank: l.Blank, ZeroInfinity: l.ZeroInfinity, Reduction: l.Reduction})
@@ -20,12 +20,12 @@ func (l CTCLoss) Forward(x, targets, inputLengths, targetLengths *tensor.Tensor)
 
 // RNNTLoss is the loss of recurrent transducers (Graves 2012).
 type RNNTLoss struct {
-	Blank     int // class of no label
+	Blank     int // index of the blank class
 	Reduction tensor.Reduction
 }
 
-// Forward takes logits x[B, T, U+1, C] of the joint network, labels [B, U] of an integer type, and how many steps inputLengths[B], at
-// least 1, and labels targetLengths[B] count. Labels that do not count are any class.
+// Forward takes logits x[B, T, U+1, C] of the joint network, labels [B, U] of an integer type, and the number of steps
+// inputLengths[B], at least 1, and of labels targetLengths[B] that count. Labels that do not count may be any class.
 func (l RNNTLoss) Forward(x, targets, inputLengths, targetLengths *tensor.Tensor) *tensor.Tensor {
 	if x.Rank() != 4 || targets.Rank() != 2 || targets.Shape()[1]+1 != x.Shape()[2] || x.Shape()[1] == 0 {
 		fail("rnnt: logits %v and labels %v, want [B, T, U+1, C] and [B, U]: %w", x.Desc(), targets.Desc(), core.ErrShape)
@@ -34,12 +34,12 @@ func (l RNNTLoss) Forward(x, targets, inputLengths, targetLengths *tensor.Tensor
 	b, steps, labels := x.Shape()[0], x.Shape()[1], targets.Shape()[1]
 	logp := m.of(x.LogSoftmax(3))
 	blank := m.of(logp.Select(3, l.Blank)) // [B, T, U+1]
-	var before *tensor.Tensor              // log probability of the labels before each, [B, T, U+1]
+	var before *tensor.Tensor              // cumulative log probability of the labels before each, [B, T, U+1]
 	at := m.of(m.of(targets.Reshape(b, 1, labels, 1)).Expand(b, steps, labels, 1))
 	emit := m.of(m.of(m.of(logp.Narrow(2, 0, labels)).Gather(3, at)).Squeeze(3))
 	before = m.of(m.of(emit.CumSum(2)).Pad(2, 1, 0, 0))
-	// Within a step the forward variables follow from those of the step before by a running sum: that of u is the sum over k <= u of
-	// that of k before, times blank, times the labels from k to u.
+	// Within a step the forward variables are a running sum over those of the previous step: the one of u is the sum over k <= u
+	// of the previous one of k, times blank, times the labels from k to u.
 	row := func(v *tensor.Tensor, t int) *tensor.Tensor { return m.of(v.Select(1, t)) }
 	alpha := row(before, 0)
 	alphas := []*tensor.Tensor{alpha}

@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Map replaces each parameter and buffer of m by what f makes of it, which may be the same tensor. f must not release it. Nothing is
-// recorded for gradients.
+// Map replaces each parameter and buffer of m by the result of f, which may be the same tensor. f must not release its argument.
+// Nothing is recorded for gradients.
 func Map(m any, f func(name string, t *tensor.Tensor) *tensor.Tensor) {
 	for _, p := range Params(m) {
 		next := tensor.NoGrad(p.Value().Device(), func(d *tensor.Device) []*tensor.Tensor {
@@ -36,7 +36,7 @@ func Cast(m any, dt dtype.DType) {
 	})
 }
 
-// To moves m to another device in place. Frozen parameters stay frozen. With an error some are moved and some are not.
+// To moves m to another device in place. Frozen parameters stay frozen. After an error some tensors are moved and some are not.
 func To(ctx context.Context, m any, d *tensor.Device) error {
 	for _, p := range Params(m) {
 		t, err := p.Value().To(ctx, d)
@@ -48,14 +48,14 @@ func To(ctx context.Context, m any, d *tensor.Device) error {
 	return nil
 }
 
-// Clone returns a deep copy of m: the modules, their settings and parameters, tied ones tied. Fields with the tag nn:"-" and unexported
-// pointers are shared. Memory is shared until one of both is changed.
+// Clone returns a deep copy of m: the modules, their settings and parameters; tied parameters stay tied. Fields with the tag
+// nn:"-" and unexported pointers are shared. Memory is shared until one of the two is changed.
 func Clone[M any](m M) M {
-	c, _ := fork(m, func(t *tensor.Tensor) (*tensor.Tensor, error) { return t.Detach(), nil }) // nothing to fail
+	c, _ := fork(m, func(t *tensor.Tensor) (*tensor.Tensor, error) { return t.Detach(), nil }) // cannot fail
 	return c
 }
 
-// Fork is Clone on another device.
+// Fork returns a Clone on another device.
 func Fork[M any](ctx context.Context, m M, d *tensor.Device) (M, error) {
 	return fork(m, func(t *tensor.Tensor) (*tensor.Tensor, error) {
 		c, err := t.To(ctx, d)
@@ -66,7 +66,7 @@ func Fork[M any](ctx context.Context, m M, d *tensor.Device) (M, error) {
 	})
 }
 
-// Inference returns a clone of m to infer with: in inference mode, with every parameter a constant, so that nothing is recorded.
+// Inference returns a clone of m in inference mode whose parameters are all constants, so that nothing is recorded.
 func Inference[M any](m M) M {
 	c := Clone(m)
 	Eval(c)
@@ -106,7 +106,7 @@ func (c *copier) param(p *Param) *Param {
 	return q
 }
 
-// deepen replaces what v, a settable copy, shares with the original.
+// deepen replaces everything that v, a settable copy, shares with the original.
 func (c *copier) deepen(v reflect.Value) {
 	if c.err != nil {
 		return

@@ -5,17 +5,17 @@ import "github.com/goburn/burn/tensor"
 // mode is embedded in layers that compute differently in training. Its zero value is training mode.
 type mode struct{ inference bool }
 
-// SetTraining chooses training or inference.
+// SetTraining selects training or inference.
 func (m *mode) SetTraining(on bool) { m.inference = !on }
 
-// Dropout sets elements to zero with probability P in training, and scales the others by 1/(1-P). Every call draws anew from
-// the device's generator, so that a seeded device gives the same masks on every backend.
+// Dropout zeroes elements with probability P in training, and scales the others by 1/(1-P). Every call draws from the device's
+// generator, so that a seeded device produces the same masks on every backend.
 type Dropout struct {
 	mode
 	P float64
 }
 
-// NewDropout makes a dropout layer; p is in [0, 1).
+// NewDropout returns a dropout layer; p is in [0, 1).
 func NewDropout(p float64) *Dropout { return &Dropout{P: fraction("dropout", p)} }
 
 // Forward returns x itself in inference.
@@ -26,13 +26,13 @@ func (l *Dropout) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.Dropout(l.P)
 }
 
-// GaussianNoise adds normal noise of deviation Std to each element in training.
+// GaussianNoise adds normal noise with standard deviation Std to each element in training.
 type GaussianNoise struct {
 	mode
 	Std float64
 }
 
-// NewGaussianNoise makes a layer of noise of the deviation std.
+// NewGaussianNoise returns a layer of noise with standard deviation std.
 func NewGaussianNoise(std float64) *GaussianNoise { return &GaussianNoise{Std: std} }
 
 // Forward returns x itself in inference.

@@ -5,14 +5,14 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// NormConfig is the settings of normalising layers.
+// NormConfig holds the settings of normalising layers.
 type NormConfig struct {
-	Epsilon float64 // 0 stands for 1e-5
+	Epsilon float64 // 0 means 1e-5
 	NoBias  bool    // no bias beside the weight
 	Plain   bool    // neither weight nor bias
 }
 
-// affine are weight and bias of the given dimensions, ones and zeros.
+// affine returns weight and bias of the given dimensions, filled with ones and zeros.
 func (c NormConfig) affine(d *tensor.Device, dims ...int) (w, b *Param) {
 	if !c.Plain {
 		w = NewParam(Ones().New(d, 0, 0, dims...))
@@ -23,14 +23,15 @@ func (c NormConfig) affine(d *tensor.Device, dims ...int) (w, b *Param) {
 	return w, b
 }
 
-// LayerNorm normalises the last dimensions of x, as many as Weight has, to mean 0 and variance 1, and scales and shifts them.
+// LayerNorm normalises the last dimensions of x, as many as Weight has, to mean 0 and variance 1, and then scales and shifts
+// them.
 type LayerNorm struct {
-	Weight, Bias *Param // or nil
+	Weight, Bias *Param // may be nil
 	Epsilon      float64
 	Axes         int // number of dimensions
 }
 
-// NewLayerNorm makes a layer for last dimensions of the given sizes.
+// NewLayerNorm returns a layer for last dimensions of the given sizes.
 func NewLayerNorm(d *tensor.Device, size []int, c NormConfig) *LayerNorm {
 	positive("layer_norm", append([]int{len(size)}, size...)...)
 	l := &LayerNorm{Epsilon: or(c.Epsilon, 1e-5), Axes: len(size)}
@@ -43,13 +44,13 @@ func (l *LayerNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.LayerNorm(-l.Axes, l.Weight.get(), l.Bias.get(), l.Epsilon)
 }
 
-// RMSNorm divides x by the root of the mean square over its last dimension, and scales it.
+// RMSNorm divides x by the root mean square over its last dimension, and scales it.
 type RMSNorm struct {
 	Weight  *Param
 	Epsilon float64
 }
 
-// NewRMSNorm makes a layer for a last dimension of the given size. Epsilon 0 stands for 1e-5.
+// NewRMSNorm returns a layer for a last dimension of the given size. Epsilon 0 means 1e-5.
 func NewRMSNorm(d *tensor.Device, size int, epsilon float64) *RMSNorm {
 	positive("rms_norm", size)
 	return &RMSNorm{Weight: NewParam(Ones().New(d, 0, 0, size)), Epsilon: or(epsilon, 1e-5)}
@@ -67,7 +68,7 @@ type GroupNorm struct {
 	Epsilon      float64
 }
 
-// NewGroupNorm makes a layer for channels in groups.
+// NewGroupNorm returns a layer for channels in groups.
 func NewGroupNorm(d *tensor.Device, groups, channels int, c NormConfig) *GroupNorm {
 	positive("group_norm", groups, channels)
 	if channels%groups != 0 {
@@ -83,14 +84,14 @@ func (l *GroupNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.GroupNorm(l.Groups, l.Weight.get(), l.Bias.get(), l.Epsilon)
 }
 
-// InstanceNorm normalises each channel of each element of x[N, C, ...] over all spatial positions. PyTorch's has neither weight
-// nor bias by default: that is NormConfig's Plain.
+// InstanceNorm normalises each channel of each element of x[N, C, ...] over all spatial positions. PyTorch's layer has neither
+// weight nor bias by default: set NormConfig.Plain.
 type InstanceNorm struct {
 	Weight, Bias *Param // [C], or nil
 	Epsilon      float64
 }
 
-// NewInstanceNorm makes a layer for channels.
+// NewInstanceNorm returns a layer for channels.
 func NewInstanceNorm(d *tensor.Device, channels int, c NormConfig) *InstanceNorm {
 	positive("instance_norm", channels)
 	l := &InstanceNorm{Epsilon: or(c.Epsilon, 1e-5)}
@@ -109,7 +110,7 @@ type LocalResponseNorm struct {
 	Alpha, Beta, K float64
 }
 
-// NewLocalResponseNorm makes a layer with PyTorch's settings: alpha 1e-4, beta 0.75 and k 1.
+// NewLocalResponseNorm returns a layer with PyTorch's settings: alpha 1e-4, beta 0.75 and k 1.
 func NewLocalResponseNorm(size int) *LocalResponseNorm {
 	positive("local_response_norm", size)
 	return &LocalResponseNorm{Size: size, Alpha: 1e-4, Beta: 0.75, K: 1}

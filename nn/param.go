@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Param is a tensor that a module owns: trained, or, as a buffer, only kept with it, as running statistics are. On a device
-// with autodiff a trained parameter is tracked.
+// Param is a tensor that a module owns. It is trained, or it is a buffer, which is only stored with the module, such as running
+// statistics. On a device with autodiff a trained parameter is tracked.
 type Param struct {
 	value   *tensor.Tensor
 	buffer  bool
@@ -15,22 +15,22 @@ type Param struct {
 	frozen  bool
 }
 
-// NewParam makes a trained parameter of t, which it takes over.
+// NewParam returns a trained parameter with the value t. It takes ownership of t.
 func NewParam(t *tensor.Tensor) *Param {
 	p := &Param{}
 	p.Set(t)
 	return p
 }
 
-// NewBuffer makes a buffer of t, which it takes over.
+// NewBuffer returns a buffer with the value t. It takes ownership of t.
 func NewBuffer(t *tensor.Tensor) *Param {
 	p := &Param{buffer: true}
 	p.Set(t)
 	return p
 }
 
-// NewDerived makes a buffer of t that follows from the settings of its module, as a table of positions does: it moves with the module
-// and is no part of the state dict.
+// NewDerived returns a buffer whose value t follows from the settings of its module, such as a table of positions: it moves with
+// the module but is not part of the state dict.
 func NewDerived(t *tensor.Tensor) *Param {
 	p := NewBuffer(t)
 	p.derived = true
@@ -40,7 +40,7 @@ func NewDerived(t *tensor.Tensor) *Param {
 // Derived reports whether p was made by NewDerived.
 func (p *Param) Derived() bool { return p.derived }
 
-// get returns the value, nil of a parameter that a layer lacks.
+// get returns the value, or nil if p is nil.
 func (p *Param) get() *tensor.Tensor {
 	if p == nil {
 		return nil
@@ -48,11 +48,12 @@ func (p *Param) get() *tensor.Tensor {
 	return p.value
 }
 
-// Value returns the current tensor, to compute with. It is the parameter's: it must not be released, and is valid until the next Set.
+// Value returns the current tensor, for computations. The parameter owns it: the caller must not release it, and it is valid
+// until the next Set.
 func (p *Param) Value() *tensor.Tensor { return p.value }
 
-// Set replaces the value by t, cut off from what t was computed from, and releases the old one. t is taken over: it
-// outlives the scope it was made in. Tensors and gradients that were computed from the old value are not touched.
+// Set replaces the value by t, detached from its history, and releases the old value. The parameter becomes the owner of t, which
+// outlives the scope that it was made in. Tensors and gradients computed from the old value stay valid.
 func (p *Param) Set(t *tensor.Tensor) {
 	if t == p.value {
 		return
@@ -72,13 +73,13 @@ func (p *Param) Set(t *tensor.Tensor) {
 	p.value = t
 }
 
-// Trainable is false for buffers and frozen parameters.
+// Trainable reports whether p is trained; buffers and frozen parameters are not.
 func (p *Param) Trainable() bool { return !p.buffer && !p.frozen }
 
 // Buffer reports whether p is a buffer.
 func (p *Param) Buffer() bool { return p.buffer }
 
-// SetTrainable freezes p or sets it free. It does nothing to a buffer.
+// SetTrainable freezes or unfreezes p. It has no effect on a buffer.
 func (p *Param) SetTrainable(on bool) {
 	if p.buffer || p.frozen == !on {
 		return

@@ -2,13 +2,13 @@ package nn
 
 import "github.com/goburn/burn/tensor"
 
-// PoolConfig is the settings of pooling. Lists have one entry for each spatial dimension; one entry alone stands for all.
+// PoolConfig holds the settings of pooling. Lists have one entry for each spatial dimension, or one entry for all.
 type PoolConfig struct {
-	Stride     []int // the window's size when missing
+	Stride     []int // by default the size of the window
 	Padding    []int // at both ends
 	Dilation   []int // of MaxPool
-	Ceil       bool  // keep a last window that hangs over the end
-	ExcludePad bool  // of AvgPool: padding does not count in the mean
+	Ceil       bool  // keep a last window that extends beyond the end
+	ExcludePad bool  // of AvgPool: padding is not counted in the mean
 }
 
 // pool holds the settings that the pooling layers share.

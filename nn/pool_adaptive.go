@@ -5,14 +5,13 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// AdaptiveAvgPool is the mean of windows that share the last dimensions of x out among Size results. An entry 0 keeps the
-// dimension.
+// AdaptiveAvgPool is the mean of windows that divide the last dimensions of x into Size results. An entry 0 keeps the dimension.
 type AdaptiveAvgPool struct{ Size []int }
 
 // AdaptiveMaxPool is the maximum of the windows of AdaptiveAvgPool.
 type AdaptiveMaxPool struct{ Size []int }
 
-// target returns the size of the results, and the size of the windows if they divide x evenly, else nil.
+// target returns the size of the result, and the size of the windows if they divide x evenly, else nil.
 func target(name string, x *tensor.Tensor, want []int) (size, window []int) {
 	first := x.Rank() - len(want)
 	if first < 0 {
@@ -33,7 +32,7 @@ func target(name string, x *tensor.Tensor, want []int) (size, window []int) {
 	return size, window
 }
 
-// Forward computes the layer. Where the results divide x evenly it is a pooling of fixed windows, and a mean where there is one.
+// Forward computes the layer. If the windows divide x evenly it uses a pooling of fixed windows, or a mean if there is only one.
 func (l *AdaptiveAvgPool) Forward(x *tensor.Tensor) *tensor.Tensor {
 	size, window := target("adaptive_avg_pool", x, l.Size)
 	if window == nil {

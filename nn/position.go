@@ -7,11 +7,11 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// PositionConfig is the settings of positional encodings.
+// PositionConfig holds the settings of positional encodings.
 type PositionConfig struct {
-	MaxLength   int                             // positions; 0 stands for 5000
-	Base        float64                         // of the geometric row of wavelengths; 0 stands for 10000
-	Interleaved bool                            // of RotaryEncoding: pairs are neighbours, not elements half the size apart
+	MaxLength   int                             // number of positions; 0 means 5000
+	Base        float64                         // base of the geometric sequence of wavelengths; 0 means 10000
+	Interleaved bool                            // of RotaryEncoding: pairs are neighbours instead of elements half the size apart
 	Scale       func(frequency float64) float64 // of RotaryEncoding: changes each frequency, in radians per position; nil for none
 }
 
@@ -19,7 +19,7 @@ type PositionConfig struct {
 // cosine of the same (Vaswani and others 2017).
 type PositionalEncoding struct{ Table *Param }
 
-// NewPositionalEncoding makes a table for size features, which are even in number.
+// NewPositionalEncoding returns a table for size features; size must be even.
 func NewPositionalEncoding(d *tensor.Device, size int, c PositionConfig) *PositionalEncoding {
 	n := or(c.MaxLength, 5000)
 	angles := c.angles("positional_encoding", size, n)
@@ -31,7 +31,7 @@ func NewPositionalEncoding(d *tensor.Device, size int, c PositionConfig) *Positi
 	return &PositionalEncoding{NewDerived(tensor.From(d, table, n, size))}
 }
 
-// angles are position times frequency, [n, size/2] in row-major order.
+// angles returns position times frequency, [n, size/2] in row-major order.
 func (c PositionConfig) angles(name string, size, n int) []float64 {
 	if positive(name, n, size); size%2 != 0 {
 		fail("%s: %d features, want an even number: %w", name, size, core.ErrShape)
@@ -59,7 +59,7 @@ func (l *PositionalEncoding) From(x *tensor.Tensor, first int) *tensor.Tensor {
 	return m.done(x.Add(m.of(rows(m, "positional_encoding", l.Table, x, first))))
 }
 
-// rows returns the rows of a table for x[..., S, D] from first on, in x's type.
+// rows returns the rows of a table for x[..., S, D] starting at first, in x's type.
 func rows(m *temps, name string, table *Param, x *tensor.Tensor, first int) *tensor.Tensor {
 	have := table.Shape()[0]
 	if x.Rank() < 2 {
@@ -72,14 +72,14 @@ func rows(m *temps, name string, table *Param, x *tensor.Tensor, first int) *ten
 	return m.of(m.of(table.Value().Narrow(0, first, n)).Cast(x.DType()))
 }
 
-// RotaryEncoding turns pairs of features of queries and keys [..., S, size] by angles in proportion to the position (Su and others
-// 2021).
+// RotaryEncoding rotates pairs of features of queries and keys [..., S, size] by angles proportional to the position (Su and
+// others 2021).
 type RotaryEncoding struct {
 	Cos, Sin    *Param // [positions, size/2]
 	Interleaved bool
 }
 
-// NewRotaryEncoding makes angles for size features of a head, which are even in number.
+// NewRotaryEncoding returns angles for size features of a head; size must be even.
 func NewRotaryEncoding(d *tensor.Device, size int, c PositionConfig) *RotaryEncoding {
 	n := or(c.MaxLength, 5000)
 	angles := c.angles("rotary_encoding", size, n)
@@ -91,10 +91,10 @@ func NewRotaryEncoding(d *tensor.Device, size int, c PositionConfig) *RotaryEnco
 	return &RotaryEncoding{NewDerived(tensor.From(d, cos, n, size/2)), NewDerived(tensor.From(d, sin, n, size/2)), c.Interleaved}
 }
 
-// Forward turns x by positions 0, 1, ...
+// Forward rotates x by positions 0, 1, ...
 func (l *RotaryEncoding) Forward(x *tensor.Tensor) *tensor.Tensor { return l.From(x, 0) }
 
-// From turns x by positions first, first+1, ...
+// From rotates x by positions first, first+1, ...
 func (l *RotaryEncoding) From(x *tensor.Tensor, first int) *tensor.Tensor {
 	m := keeping(x, l.Cos.Value(), l.Sin.Value())
 	return m.done(x.RotaryEmbedding(rows(m, "rotary_encoding", l.Cos, x, first), rows(m, "rotary_encoding", l.Sin, x, first), l.Interleaved))

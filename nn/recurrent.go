@@ -7,20 +7,20 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// RecurrentConfig is the settings of Rnn, Gru and Lstm.
+// RecurrentConfig holds the settings of Rnn, Gru and Lstm.
 type RecurrentConfig struct {
-	Layers        int // one on top of the other; 0 stands for 1
+	Layers        int // stacked layers; 0 means 1
 	Bidirectional bool
 	Dropout       float64 // between layers, in training
-	TimeFirst     bool    // x is [T, B, in], not [B, T, in]
+	TimeFirst     bool    // x is [T, B, in] instead of [B, T, in]
 	NoBias        bool
 	Relu          bool // of Rnn: relu instead of tanh
 	Init          Init // by default uniform within ±1/√hidden
 }
 
 // RecurrentWeights are the parameters of a recurrent layer with PyTorch's names and layouts: weight_ih_l0[gates·hidden, in],
-// weight_hh_l0[gates·hidden, hidden], bias_ih_l0 and bias_hh_l0, then _l1 and so on, with _reverse for the way back. The gates
-// are i, f, g, o of Lstm and r, z, n of Gru.
+// weight_hh_l0[gates·hidden, hidden], bias_ih_l0 and bias_hh_l0, then _l1 and so on, with _reverse for the reverse direction. The
+// gates are i, f, g, o in Lstm and r, z, n in Gru.
 type RecurrentWeights map[string]*Param
 
 // Recurrent holds the settings and parameters that the recurrent layers share.
@@ -69,7 +69,8 @@ func (r *Recurrent) directions() int {
 	return 1
 }
 
-// gathered returns a layer's parameter of both ways as one tensor [ways, ...], its gates in the given order; nil without one.
+// gathered returns a layer's parameter of both directions as one tensor [ways, ...], with its gates in the given order; nil if
+// the layer has none.
 func (r *Recurrent) gathered(m *temps, name string, layer int, gates []int) *tensor.Tensor {
 	var ways []*tensor.Tensor
 	for way := range r.directions() {
@@ -101,10 +102,10 @@ func (r *Recurrent) biases(m *temps, like *tensor.Tensor, layer int, gates []int
 	return ih, r.gathered(m, "bias_hh", layer, gates)
 }
 
-// cell computes a layer on x[T, B, in] from its states [ways, B, hidden], giving [T, ways, B, hidden] and the last states.
+// cell computes a layer on x[T, B, in] from its states [ways, B, hidden] and returns [T, ways, B, hidden] and the last states.
 type cell func(m *temps, layer int, x *tensor.Tensor, states []*tensor.Tensor) (y *tensor.Tensor, last []*tensor.Tensor)
 
-// run computes the layers on x. initial holds the states [layers·ways, B, hidden], or nil for zeros; it gives as many last states.
+// run computes the layers on x. initial holds the states [layers·ways, B, hidden], or nil for zeros; last has the same shapes.
 func (r *Recurrent) run(name string, x *tensor.Tensor, initial []*tensor.Tensor, f cell) (y *tensor.Tensor, last []*tensor.Tensor) {
 	if x.Rank() != 3 || x.Shape()[2] != r.In {
 		fail("%s: %v, want three dimensions, the last of %d: %w", name, x.Desc(), r.In, core.ErrShape)
@@ -160,19 +161,19 @@ func (r *Recurrent) options() tensor.RecurrentOptions {
 	return tensor.RecurrentOptions{}
 }
 
-// Rnn is the plain recurrent layer, h = tanh(W·x + U·h + b).
+// Rnn is the simple recurrent layer, h = tanh(W·x + U·h + b).
 type Rnn struct {
 	Recurrent
 	Relu bool
 }
 
-// NewRnn makes a layer of in features to hidden.
+// NewRnn returns a layer from in features to hidden.
 func NewRnn(d *tensor.Device, in, hidden int, c RecurrentConfig) *Rnn {
 	return &Rnn{newRecurrent("rnn", d, 1, in, hidden, c), c.Relu}
 }
 
-// Forward returns the states of the last layer [B, T, ways·hidden], and the last state of each layer and way [layers·ways, B, hidden]. h0 is
-// the first, or nil for zeros.
+// Forward returns the states of the last layer [B, T, ways·hidden], and the last state of each layer and direction [layers·ways,
+// B, hidden]. h0 is the initial state, or nil for zeros.
 func (l *Rnn) Forward(x, h0 *tensor.Tensor) (y, h *tensor.Tensor) {
 	y, last := l.run("rnn", x, []*tensor.Tensor{h0}, func(m *temps, layer int, x *tensor.Tensor, s []*tensor.Tensor) (*tensor.Tensor, []*tensor.Tensor) {
 		o := l.options()
@@ -188,18 +189,18 @@ func (l *Rnn) Forward(x, h0 *tensor.Tensor) (y, h *tensor.Tensor) {
 	return y, last[0]
 }
 
-// Gru is the layer of gated recurrent units (Cho and others 2014), with the reset gate after the product, as PyTorch has it.
+// Gru is the layer of gated recurrent units (Cho and others 2014), with the reset gate after the product, as in PyTorch.
 type Gru struct{ Recurrent }
 
-// NewGru makes a layer of in features to hidden.
+// NewGru returns a layer from in features to hidden.
 func NewGru(d *tensor.Device, in, hidden int, c RecurrentConfig) *Gru {
 	return &Gru{newRecurrent("gru", d, 3, in, hidden, c)}
 }
 
-// gruGates is the order of the contract's gates, z, r and h, in PyTorch's r, z, n.
+// gruGates maps the contract's gates z, r and h to PyTorch's r, z, n.
 var gruGates = []int{1, 0, 2}
 
-// Forward computes the layer as Rnn.Forward does.
+// Forward is like Rnn.Forward.
 func (l *Gru) Forward(x, h0 *tensor.Tensor) (y, h *tensor.Tensor) {
 	y, last := l.run("gru", x, []*tensor.Tensor{h0}, func(m *temps, layer int, x *tensor.Tensor, s []*tensor.Tensor) (*tensor.Tensor, []*tensor.Tensor) {
 		o := l.options()
@@ -218,18 +219,18 @@ func (l *Gru) Forward(x, h0 *tensor.Tensor) (y, h *tensor.Tensor) {
 // Lstm is the layer of long short-term memory (Hochreiter and Schmidhuber 1997).
 type Lstm struct{ Recurrent }
 
-// LstmState is hidden state and cell, each [layers·ways, B, hidden], or nil for zeros.
+// LstmState is the hidden state and the cell state, each [layers·ways, B, hidden], or nil for zeros.
 type LstmState struct{ H, C *tensor.Tensor }
 
-// NewLstm makes a layer of in features to hidden.
+// NewLstm returns a layer from in features to hidden.
 func NewLstm(d *tensor.Device, in, hidden int, c RecurrentConfig) *Lstm {
 	return &Lstm{newRecurrent("lstm", d, 4, in, hidden, c)}
 }
 
-// lstmGates is the order of the contract's gates, i, o, f and c, in PyTorch's i, f, g, o.
+// lstmGates maps the contract's gates i, o, f and c to PyTorch's i, f, g, o.
 var lstmGates = []int{0, 3, 1, 2}
 
-// Forward computes the layer as Rnn.Forward does, with a cell beside the hidden state.
+// Forward is like Rnn.Forward, with a cell state in addition to the hidden state.
 func (l *Lstm) Forward(x *tensor.Tensor, first LstmState) (y *tensor.Tensor, last LstmState) {
 	y, ends := l.run("lstm", x, []*tensor.Tensor{first.H, first.C}, func(m *temps, layer int, x *tensor.Tensor, s []*tensor.Tensor) (*tensor.Tensor, []*tensor.Tensor) {
 		bi, bh := l.biases(m, x, layer, lstmGates)

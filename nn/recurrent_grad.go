@@ -2,20 +2,19 @@ package nn
 
 import "github.com/goburn/burn/tensor"
 
-// In training the recurrent layers are functions with gradients of their own: backends run the layer as one op, and the way back
-// computes the gates of all steps at once from the hidden states, which are at hand, so that a few products and sums are left
-// for each step.
+// In training the recurrent layers are functions with custom gradients: backends run the layer as one op. The backward pass
+// recomputes the gates of all steps at once from the saved hidden states, so that each step needs only a few products and sums.
 
-// way is the backward pass of one direction, seen in the order of its steps: h is [T, B, H], or [B, H] where it is a state.
+// way is the backward pass of one direction, in the order of its steps: h is [T, B, H], or [B, H] for a single state.
 type way struct {
 	x, w, r, bias, biasR   *tensor.Tensor // of the direction
-	before                 *tensor.Tensor // h of the step before each
-	y, dy                  *tensor.Tensor // dy is nil where nothing came back
-	dh                     *tensor.Tensor // of the last state, then of each before
+	before                 *tensor.Tensor // h of the previous step of each step
+	y, dy                  *tensor.Tensor // dy is nil if y has no gradient
+	dh                     *tensor.Tensor // gradient of the last state, then of each earlier one
 	steps, batch, in, size int
 }
 
-// part is gate k of v[..., gates·H].
+// part returns gate k of v[..., gates·H].
 func (w *way) part(v *tensor.Tensor, k int) *tensor.Tensor { return v.Narrow(-1, k*w.size, w.size) }
 
 // enter adds the gradient of step t's result.
@@ -34,8 +33,9 @@ func slope(s *tensor.Tensor) *tensor.Tensor { return s.Sub(s.Square()) }
 // rest returns 1-t², the derivative of the tanh t.
 func rest(t *tensor.Tensor) *tensor.Tensor { return t.Square().Neg().AddScalar(1) }
 
-// trained runs forward on in = x, w, r, the biases and h0, and c0 if there are two states, recorded with back as the gradient of each way.
-// back gives the gradients of the products of x, and of those of h, both [T, B, gates·H], and those of the first states.
+// trained runs forward on in = x, w, r, the biases and h0, and c0 if there are two states, and records back as the gradient of
+// each direction. back returns the gradients of the products of x, and of those of h, both [T, B, gates·H], and those of the
+// initial states.
 func (r *Recurrent) trained(name string, in []*tensor.Tensor, states int, forward func(in []*tensor.Tensor) []*tensor.Tensor,
 	back func(w *way, first, dlast []*tensor.Tensor) (da, du *tensor.Tensor, dfirst []*tensor.Tensor)) []*tensor.Tensor {
 	if r.inference || in[0].Shape()[0] == 0 {
@@ -90,7 +90,7 @@ func (r *Recurrent) trained(name string, in []*tensor.Tensor, states int, forwar
 		}}.Apply(in...)
 }
 
-// newWay picks direction d from saved, which is x, the n-1 parameters, the states, and all h [T, D, B, H].
+// newWay selects direction d from saved, which holds x, the n-1 parameters, the states, and all h [T, D, B, H].
 func newWay(saved []*tensor.Tensor, dy *tensor.Tensor, n, d int) *way {
 	y := saved[len(saved)-1]
 	s := y.Shape()

@@ -7,19 +7,20 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// InterpolateConfig is the settings of Interpolate layers: either Size or Scale, with one entry for each dimension, or one for all.
+// InterpolateConfig holds the settings of Interpolate layers: either Size or Scale, with one entry for each dimension, or one for
+// all.
 type InterpolateConfig struct {
 	Size         []int
 	Scale        []float64
 	Mode         string // "nearest" (also ""), "nearest-exact", "linear", "cubic" or "lanczos"
-	AlignCorners bool   // the centres of the outermost elements stay where they are
+	AlignCorners bool   // keeps the positions of the centres of the outermost elements
 	Antialias    bool
 }
 
-// Interpolate1d samples x[N, C, L] anew.
+// Interpolate1d resamples x[N, C, L].
 type Interpolate1d struct{ interpolate }
 
-// Interpolate2d samples x[N, C, H, W] anew.
+// Interpolate2d resamples x[N, C, H, W].
 type Interpolate2d struct{ interpolate }
 
 type interpolate struct {
@@ -27,12 +28,12 @@ type interpolate struct {
 	dims int
 }
 
-// NewInterpolate1d makes a layer over one dimension.
+// NewInterpolate1d returns a layer over one dimension.
 func NewInterpolate1d(c InterpolateConfig) *Interpolate1d {
 	return &Interpolate1d{newInterpolate("interpolate1d", 1, c)}
 }
 
-// NewInterpolate2d makes a layer over height and width.
+// NewInterpolate2d returns a layer over height and width.
 func NewInterpolate2d(c InterpolateConfig) *Interpolate2d {
 	return &Interpolate2d{newInterpolate("interpolate2d", 2, c)}
 }
@@ -69,7 +70,7 @@ func (l *interpolate) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.Interpolate(tensor.InterpolateOptions{Mode: l.Mode, AlignCorners: l.AlignCorners, Antialias: l.Antialias, Scales: l.Scale}, size...)
 }
 
-// PixelShuffle spreads channels over blocks: x[N, C·r², H, W] becomes [N, C, H·r, W·r].
+// PixelShuffle moves channels into blocks: x[N, C·r², H, W] becomes [N, C, H·r, W·r].
 type PixelShuffle struct{ Factor int }
 
 // Forward computes the layer.
@@ -81,7 +82,7 @@ type PixelUnshuffle struct{ Factor int }
 // Forward computes the layer.
 func (l *PixelUnshuffle) Forward(x *tensor.Tensor) *tensor.Tensor { return x.PixelUnshuffle(l.Factor) }
 
-// UnfoldConfig places the windows of Unfold4d and Fold4d; one entry stands for both dimensions.
+// UnfoldConfig holds the geometry of the windows of Unfold4d and Fold4d; one entry applies to both dimensions.
 type UnfoldConfig struct{ Stride, Padding, Dilation []int }
 
 func (c UnfoldConfig) options(name string) tensor.WindowOptions {
@@ -89,13 +90,13 @@ func (c UnfoldConfig) options(name string) tensor.WindowOptions {
 		Dilation: spread(name+": dilation", c.Dilation, 2, 1)}
 }
 
-// Unfold4d lays the windows that slide over x[N, C, H, W] out as columns [N, C·kh·kw, places].
+// Unfold4d returns the windows that slide over x[N, C, H, W] as columns [N, C·kh·kw, positions].
 type Unfold4d struct {
 	Window [2]int
 	UnfoldConfig
 }
 
-// NewUnfold4d makes a layer for windows of the given height and width.
+// NewUnfold4d returns a layer for windows of the given height and width.
 func NewUnfold4d(window [2]int, c UnfoldConfig) *Unfold4d { return &Unfold4d{window, c} }
 
 // Forward computes the layer.
@@ -103,13 +104,13 @@ func (l *Unfold4d) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x.Im2Col(l.Window[:], l.options("unfold4d"))
 }
 
-// Fold4d adds the columns that Unfold4d gives of [N, C, Size...] up where they came from.
+// Fold4d adds the columns of Unfold4d to a result [N, C, Size...] at their original positions.
 type Fold4d struct {
 	Size, Window [2]int
 	UnfoldConfig
 }
 
-// NewFold4d makes a layer for results of the given height and width.
+// NewFold4d returns a layer for results of the given height and width.
 func NewFold4d(size, window [2]int, c UnfoldConfig) *Fold4d { return &Fold4d{size, window, c} }
 
 // Forward computes the layer.

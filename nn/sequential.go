@@ -2,7 +2,7 @@ package nn
 
 import "github.com/goburn/burn/tensor"
 
-// Sequential is modules one after the other. Its parameters are named by index: "0.weight".
+// Sequential applies modules one after another. Its parameters are named by index: "0.weight".
 type Sequential []Module
 
 // Forward computes the modules in order.
@@ -13,16 +13,16 @@ func (s Sequential) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return x
 }
 
-// Func is a function as a module without parameters.
+// Func adapts a function to a module without parameters.
 type Func func(x *tensor.Tensor) *tensor.Tensor
 
 // Forward calls f.
 func (f Func) Forward(x *tensor.Tensor) *tensor.Tensor { return f(x) }
 
-// Flatten joins the dimensions of x from First on into one: [N, C, H, W] into [N, C·H·W] by default, that is with First 1.
+// Flatten merges the dimensions of x from First on into one. The default, 1, makes [N, C·H·W] of [N, C, H, W].
 type Flatten struct{ First int }
 
-// NewFlatten keeps the first dimension.
+// NewFlatten returns a layer that keeps the first dimension.
 func NewFlatten() *Flatten { return &Flatten{1} }
 
 // Forward reshapes x.

@@ -15,8 +15,9 @@ type Entry struct {
 	Tensor *tensor.Tensor
 }
 
-// StateDict lists the parameters and buffers of m in the order of Params, without those that follow from settings. The tensors are
-// the parameters' values: they must not be released, and are gone when a parameter is set. What is to last is taken from a Clone.
+// StateDict lists the parameters and buffers of m in the order of Params, without those that follow from settings. The tensors
+// are the values of the parameters: the caller must not release them, and they are released when a parameter is set. Clone the
+// module first to keep them.
 func StateDict(m any) []Entry {
 	var list []Entry
 	for _, p := range Params(m) {
@@ -27,12 +28,12 @@ func StateDict(m any) []Entry {
 	return list
 }
 
-// Freeze stops the training of the parameters whose names fit a pattern, all of them without patterns: they are constants until
-// Unfreeze. In a pattern * stands for any characters, dots too, ? for one, and [a-c] for a range. It returns the number of parameters
-// that fit; a pattern that fits none is an error.
+// Freeze makes constants of the parameters whose names match a pattern, or of all parameters if there are no patterns, until
+// Unfreeze. In a pattern, * matches any characters including dots, ? matches one, and [a-c] a range. It returns the number of
+// parameters that match; a pattern without a match is an error.
 func Freeze(m any, patterns ...string) (int, error) { return trainable(m, false, patterns) }
 
-// Unfreeze returns the opposite of Freeze.
+// Unfreeze undoes Freeze.
 func Unfreeze(m any, patterns ...string) (int, error) { return trainable(m, true, patterns) }
 
 func trainable(m any, on bool, patterns []string) (int, error) {

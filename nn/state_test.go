@@ -86,7 +86,7 @@ func TestStateDict(t *testing.T) {
 	require.Equal(t, want, floats(t, a.Forward(x)), "a keeps its own")
 	require.True(t, b.Head.Weight == b.Embed.Weight && b.Head.Weight.Value().Tracked())
 
-	// A tied parameter is stored under each of its names, or under the second alone.
+	// A tied parameter is stored under each of its names, or only under the second.
 	both := nn.Entries(state)
 	both["head.weight"] = both["embed.weight"]
 	_, err = nn.LoadStateDict(t.Context(), newNet(dev), both, nn.LoadOptions{})
@@ -96,7 +96,7 @@ func TestStateDict(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, floats(t, b.Forward(x)))
 
-	// Onto another device and from another type.
+	// The state is loaded onto another device and from another type.
 	plain, err := tensor.Open(t.Context(), "cpu")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, plain.Close()) }()
@@ -195,7 +195,7 @@ func TestClone(t *testing.T) {
 	require.NotSame(t, n.Head, s[0])
 }
 
-// Every kind of layer can be copied: its settings and parameters are its own.
+// Every kind of layer can be cloned: the copy has its own settings and parameters.
 func TestCloneLayers(t *testing.T) {
 	dev := open(t)
 	for _, m := range []any{nn.NewMaxPool2d([2]int{2, 3}, nn.PoolConfig{}), nn.NewAvgPool1d(2, nn.PoolConfig{}), nn.NewAdaptiveAvgPool1d(3),
@@ -219,7 +219,7 @@ func TestCloneLayers(t *testing.T) {
 	require.Equal(t, ints(2, 3), p.Window)
 }
 
-// Forward passes of one module at once, as with several data loaders or servers.
+// Concurrent forward passes of one module, as with several data loaders or servers.
 func TestConcurrentForward(t *testing.T) {
 	dev := open(t)
 	n := nn.Inference(newNet(dev))

@@ -8,17 +8,17 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// temps are the tensors that a layer makes on the way to its result. They are released as soon as the result is queued: the
-// garbage collector sees small handles only, however much memory they stand for.
+// temps holds the intermediate tensors of a layer. They are released as soon as the result is queued. The garbage collector would
+// free them late, because it sees only their small handles.
 type temps struct {
-	kept []*tensor.Tensor // somebody else's, never released
+	kept []*tensor.Tensor // owned by others, never released
 	made []*tensor.Tensor
 }
 
-// keeping returns temps that leave ts alone, should a step give one of them back unchanged.
+// keeping returns temps that do not release ts, even if a step returns one of them unchanged.
 func keeping(ts ...*tensor.Tensor) *temps { return &temps{kept: ts} }
 
-// of remembers t as made by the layer.
+// of records t as made by the layer, and returns it.
 func (m *temps) of(t *tensor.Tensor) *tensor.Tensor {
 	if t != nil && !slices.Contains(m.kept, t) {
 		m.made = append(m.made, t)
@@ -26,7 +26,7 @@ func (m *temps) of(t *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// own excludes t from what done releases.
+// own excludes t from the tensors that done releases.
 func (m *temps) own(t *tensor.Tensor) *tensor.Tensor {
 	m.kept = append(m.kept, t)
 	m.made = slices.DeleteFunc(m.made, func(x *tensor.Tensor) bool { return x == t })
@@ -63,7 +63,7 @@ func fraction(name string, p float64) float64 {
 	return p
 }
 
-// or returns v, or def where v is zero.
+// or returns v, or def if v is zero.
 func or[T comparable](v, def T) T {
 	var zero T
 	if v == zero {

@@ -2,19 +2,19 @@ package nn
 
 import "github.com/goburn/burn/tensor"
 
-// TransformerConfig is the settings of transformer layers.
+// TransformerConfig holds the settings of transformer layers.
 type TransformerConfig struct {
-	FeedForward int        // features between the two linear layers; 0 stands for 2048
+	FeedForward int        // features between the two linear layers; 0 means 2048
 	Dropout     float64    // in training; PyTorch's and Burn's default is 0.1
 	Activation  Activation // "" stands for "relu"; Burn's default is "gelu"
-	NormFirst   bool       // normalise before each part, not after
+	NormFirst   bool       // normalise before each part instead of after
 	Quiet       bool       // quiet softmax
-	Epsilon     float64    // of the norms; 0 stands for 1e-5
+	Epsilon     float64    // of the norms; 0 means 1e-5
 	FinalNorm   bool       // of TransformerEncoder and TransformerDecoder: one more norm at the end
 	Init        Init       // of all weights, by default uniform after Glorot in attention and within ±1/√in else
 }
 
-// FeedForward is the part of transformer layers after attention, and the norms and dropouts around their parts.
+// FeedForward is the part of transformer layers after attention, together with the norms and dropouts around their parts.
 type FeedForward struct {
 	Linear1, Linear2 *Linear
 	Activation       Module
@@ -48,7 +48,7 @@ type TransformerEncoderLayer struct {
 	Norm1, Norm2 *LayerNorm
 }
 
-// NewTransformerEncoderLayer makes a layer of size features and heads.
+// NewTransformerEncoderLayer returns a layer of size features and heads.
 func NewTransformerEncoderLayer(d *tensor.Device, size, heads int, c TransformerConfig) *TransformerEncoderLayer {
 	norm := NormConfig{Epsilon: c.Epsilon}
 	return &TransformerEncoderLayer{
@@ -68,13 +68,13 @@ func (l *TransformerEncoderLayer) Attend(x *tensor.Tensor, o AttendOptions) *ten
 	return m.done(l.residual(m, y, l.Norm2, func(x *tensor.Tensor) *tensor.Tensor { return l.forward(m, x) }))
 }
 
-// TransformerEncoder is layers one after the other.
+// TransformerEncoder is a stack of layers.
 type TransformerEncoder struct {
 	Layers []*TransformerEncoderLayer
-	Norm   *LayerNorm // or nil
+	Norm   *LayerNorm // may be nil
 }
 
-// NewTransformerEncoder makes n layers of size features and heads.
+// NewTransformerEncoder returns n layers of size features and heads.
 func NewTransformerEncoder(d *tensor.Device, n, size, heads int, c TransformerConfig) *TransformerEncoder {
 	e := &TransformerEncoder{}
 	for range n {
@@ -86,7 +86,7 @@ func NewTransformerEncoder(d *tensor.Device, n, size, heads int, c TransformerCo
 	return e
 }
 
-// EncoderCache is the caches of an encoder's layers, for step by step generation. The zero value is empty.
+// EncoderCache holds the caches of an encoder's layers, for step-by-step generation. The zero value is empty.
 type EncoderCache struct{ layers []KVCache }
 
 // Len returns the number of positions.
@@ -109,8 +109,8 @@ func (e *TransformerEncoder) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return e.Encode(x, AttendOptions{}, nil)
 }
 
-// Encode is Forward with masks. With a cache, x is the positions after those of the calls before, and o is causal in effect: they
-// see what came before. o.Cache is not used.
+// Encode is Forward with masks. With a cache, x holds the positions after those of earlier calls, and each position sees all
+// earlier ones, as with Causal. o.Cache is not used.
 func (e *TransformerEncoder) Encode(x *tensor.Tensor, o AttendOptions, c *EncoderCache) *tensor.Tensor {
 	m := keeping(x)
 	if c != nil && c.layers == nil {

@@ -11,7 +11,7 @@ type TransformerDecoderLayer struct {
 	Norm1, Norm2, Norm3 *LayerNorm
 }
 
-// NewTransformerDecoderLayer makes a layer of size features and heads.
+// NewTransformerDecoderLayer returns a layer of size features and heads.
 func NewTransformerDecoderLayer(d *tensor.Device, size, heads int, c TransformerConfig) *TransformerDecoderLayer {
 	norm := func() *LayerNorm { return NewLayerNorm(d, []int{size}, NormConfig{Epsilon: c.Epsilon}) }
 	a := AttentionConfig{Dropout: c.Dropout, Quiet: c.Quiet, Init: c.Init}
@@ -19,19 +19,19 @@ func NewTransformerDecoderLayer(d *tensor.Device, size, heads int, c Transformer
 		FeedForward: newFeedForward(d, size, c), Norm1: norm(), Norm2: norm(), Norm3: norm()}
 }
 
-// DecodeOptions change one call of a decoder. The zero value lets every position see every other; decoders are mostly called with
+// DecodeOptions configures one call of a decoder. With the zero value every position sees every other; most calls set
 // Target.Causal.
 type DecodeOptions struct {
 	Target AttendOptions // among the positions of x; its Cache is not used
 	Memory AttendOptions // to the memory; its Cache is not used
-	Cache  *DecoderCache // of earlier positions, or nil
+	Cache  *DecoderCache // caches of earlier positions; may be nil
 }
 
-// DecoderCache is the caches of a decoder's layers: of decoded positions, and of the memory, which is read at the first step only.
-// The zero value is empty.
+// DecoderCache holds the caches of a decoder's layers: of decoded positions, and of the memory, which is read in the first step
+// only. The zero value is empty.
 type DecoderCache struct{ self, memory []KVCache }
 
-// Len returns the number of positions decoded.
+// Len returns the number of decoded positions.
 func (c *DecoderCache) Len() int {
 	if len(c.self) == 0 {
 		return 0
@@ -60,13 +60,13 @@ func (l *TransformerDecoderLayer) decode(x, memory *tensor.Tensor, o DecodeOptio
 	return m.done(l.residual(m, y, l.Norm3, func(x *tensor.Tensor) *tensor.Tensor { return l.forward(m, x) }))
 }
 
-// TransformerDecoder is layers one after the other.
+// TransformerDecoder is a stack of layers.
 type TransformerDecoder struct {
 	Layers []*TransformerDecoderLayer
-	Norm   *LayerNorm // or nil
+	Norm   *LayerNorm // may be nil
 }
 
-// NewTransformerDecoder makes n layers of size features and heads.
+// NewTransformerDecoder returns n layers of size features and heads.
 func NewTransformerDecoder(d *tensor.Device, n, size, heads int, c TransformerConfig) *TransformerDecoder {
 	e := &TransformerDecoder{}
 	for range n {
@@ -78,8 +78,8 @@ func NewTransformerDecoder(d *tensor.Device, n, size, heads int, c TransformerCo
 	return e
 }
 
-// Forward computes the layers on x[B, S, size] with memory[B, T, size]. With a cache, x is the positions after those of the calls
-// before and sees what came before, and memory is the same at each.
+// Forward computes the layers on x[B, S, size] with memory[B, T, size]. With a cache, x holds the positions after those of
+// earlier calls and sees them; memory must be the same in each call.
 func (e *TransformerDecoder) Forward(x, memory *tensor.Tensor, o DecodeOptions) *tensor.Tensor {
 	m := keeping(x, memory)
 	if c := o.Cache; c != nil && c.self == nil {

@@ -15,9 +15,9 @@ type Named struct {
 	*Param
 }
 
-// Params lists the parameters and buffers of a module in the order of its fields, those of maps by key. One that is reached on two
-// paths, as tied weights are, is listed once. m is a module or a pointer to one; it panics on a nil module and on modules that
-// contain themselves.
+// Params lists the parameters and buffers of a module in the order of its fields, those in maps by key. A parameter with several
+// paths, such as a tied weight, is listed once. m is a module or a pointer to one. Params panics for a nil module and for modules
+// that contain themselves.
 func Params(m any) []Named { return params(reflect.ValueOf(m)) }
 
 func params(v reflect.Value) []Named {
@@ -68,9 +68,9 @@ func count(v reflect.Value) (trained, all int) {
 	return trained, all
 }
 
-// Moded is a layer that computes differently in training.
+// Moded is implemented by layers that compute differently in training.
 type Moded interface {
-	// SetTraining chooses; layers start in training mode.
+	// SetTraining selects training or inference; layers start in training mode.
 	SetTraining(on bool)
 }
 
@@ -89,10 +89,11 @@ func setMode(m any, on bool) {
 	})
 }
 
-// depth bounds nesting; only modules that contain themselves reach it.
+// depth limits nesting; only modules that contain themselves reach it.
 const depth = 64
 
-// walk calls f for every pointer to a struct on the way through v, parents first, with its path; f says whether to go on into it.
+// walk calls f for every pointer to a struct that is reachable from v, parents first, with its path; f reports whether to descend
+// into it.
 func walk(v reflect.Value, path string, f func(path string, v reflect.Value) bool) {
 	step(v, path, 0, f)
 }
@@ -158,7 +159,7 @@ func fields(v reflect.Value, path string, level int, f func(string, reflect.Valu
 	}
 }
 
-// fieldName returns a field's part of the names of parameters.
+// fieldName returns the part of parameter names for a field.
 func fieldName(f reflect.StructField) string {
 	if name := f.Tag.Get("nn"); name != "" {
 		return name
@@ -166,7 +167,7 @@ func fieldName(f reflect.StructField) string {
 	return snake(f.Name)
 }
 
-// holds is false for types that no parameter can be in.
+// holds reports whether a type can contain a parameter.
 func holds(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array, reflect.Map:
@@ -188,7 +189,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// snake turns the name of a field into that of a parameter: InProj to in_proj, Conv1 to conv1, QKV to qkv.
+// snake converts the name of a field to that of a parameter: InProj to in_proj, Conv1 to conv1, QKV to qkv.
 func snake(s string) string {
 	var b strings.Builder
 	runes := []rune(s)

@@ -76,7 +76,7 @@ func TestParamIsTracked(t *testing.T) {
 	assert.True(t, p.Value().Tracked())
 	assert.False(t, b.Value().Tracked())
 	tensor.Scope(dev, func(d *tensor.Device) []*tensor.Tensor {
-		p.Set(p.Value().In(d).MulScalar(3)) // computed from the old value, cut off, and kept
+		p.Set(p.Value().In(d).MulScalar(3)) // computed from the old value, detached, and kept
 		return nil
 	})
 	v, err := tensor.Data[float32](context.Background(), p.Value())

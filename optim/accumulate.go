@@ -8,17 +8,17 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Accumulator adds the gradients of several backward passes, so that batches that memory does not hold at once make one
-// step. The parameters must not change in between. The zero value is empty. It is used by one goroutine at a time.
+// Accumulator adds the gradients of several backward passes, so that batches that do not fit in memory together make one step.
+// The parameters must not change in between. The zero value is empty. Only one goroutine may use it at a time.
 type Accumulator struct {
 	sum   *tensor.Gradients
 	count int
 }
 
-// Len returns how many passes were added.
+// Len returns the number of passes that were added.
 func (a *Accumulator) Len() int { return a.count }
 
-// Add adds the gradients of params, and takes g over.
+// Add adds the gradients of params. It takes ownership of g.
 func (a *Accumulator) Add(params []nn.Named, g *tensor.Gradients) error {
 	if g == nil {
 		return fmt.Errorf("optim: accumulate: gradients are nil, want those of Backward: %w", core.ErrAttr)
@@ -73,7 +73,7 @@ func (a *Accumulator) Add(params []nn.Named, g *tensor.Gradients) error {
 	return nil
 }
 
-// Take returns the gradients of params, the mean of the passes or else their sum, and leaves the accumulator empty.
+// Take returns the gradients of params, the mean or the sum of the passes, and empties the accumulator.
 func (a *Accumulator) Take(params []nn.Named, mean bool) (*tensor.Gradients, error) {
 	if a.count == 0 {
 		return nil, fmt.Errorf("optim: accumulate: nothing was added: %w", core.ErrNotFound)

@@ -8,21 +8,21 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// AdafactorConfig is the settings of Adafactor.
+// AdafactorConfig holds the settings of Adafactor.
 type AdafactorConfig struct {
-	Decay       float64 // exponent of the step in the share of new squares; 0 stands for -0.8
-	Epsilon1    float64 // root of the least square; 0 stands for the distance of 1 to the next number of the type
-	Epsilon2    float64 // least scale of a parameter; 0 stands for 1e-3
-	Clip        float64 // greatest root mean square of a step; 0 stands for 1
+	Decay       float64 // exponent of the step in the share of new squares; 0 means -0.8
+	Epsilon1    float64 // root of the least square; 0 means the machine epsilon of the type
+	Epsilon2    float64 // least scale of a parameter; 0 means 1e-3
+	Clip        float64 // greatest root mean square of a step; 0 means 1
 	WeightDecay float64 // decoupled: parameters shrink by lr·WeightDecay
 }
 
-// Adafactor is after Shazeer and Stern, Adafactor: adaptive learning rates with sublinear memory cost, 2018, in PyTorch's form: without
-// momentum, with a step relative to the scale of the parameter, and with the squares of matrices kept as rows and columns. The
-// learning rate is a bound: 0.01 is usual.
+// Adafactor implements Shazeer and Stern, Adafactor: adaptive learning rates with sublinear memory cost, 2018, in PyTorch's form:
+// without momentum, with a step relative to the scale of the parameter, and with the squares of matrices factored into rows and
+// columns. The learning rate is an upper bound: 0.01 is usual.
 type Adafactor struct{ engine }
 
-// NewAdafactor makes the optimiser.
+// NewAdafactor returns the optimiser.
 func NewAdafactor(c AdafactorConfig) *Adafactor {
 	c.Decay, c.Epsilon2, c.Clip = or(c.Decay, -0.8), or(c.Epsilon2, 1e-3), or(c.Clip, 1)
 	return &Adafactor{newEngine("adafactor", adafactor{AdafactorConfig: c})}
@@ -33,7 +33,7 @@ type adafactor struct {
 	AdafactorConfig
 }
 
-// Vectors have a slot of columns that is not used, so that every parameter keeps the same names.
+// Vectors have an unused slot for columns, so that the slots of every parameter have the same names.
 func (r adafactor) slots(p op.Desc) []slot {
 	k := len(p.Shape)
 	if k < 2 {

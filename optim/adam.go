@@ -6,28 +6,28 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// AdamConfig is the settings of Adam.
+// AdamConfig holds the settings of Adam.
 type AdamConfig struct {
-	Beta1       float64 // of the mean; 0 stands for 0.9
-	Beta2       float64 // of the squares; 0 stands for 0.999
-	Epsilon     float64 // 0 stands for 1e-8
+	Beta1       float64 // of the mean; 0 means 0.9
+	Beta2       float64 // of the mean of squares; 0 means 0.999
+	Epsilon     float64 // 0 means 1e-8
 	WeightDecay float64 // added to the gradient, times the parameter
-	AMSGrad     bool    // divide by the greatest squares so far (Reddi et al., 2018)
+	AMSGrad     bool    // divide by the greatest mean of squares so far (Reddi et al., 2018)
 }
 
-// AdamWConfig is the settings of AdamW. Its weight decay is decoupled: parameters shrink by lr·WeightDecay. PyTorch's is 0.01.
+// AdamWConfig holds the settings of AdamW. Its weight decay is decoupled: parameters shrink by lr·WeightDecay. PyTorch's is 0.01.
 type AdamWConfig AdamConfig
 
-// Adam is after Kingma and Ba, Adam: a method for stochastic optimization, 2015.
+// Adam implements Kingma and Ba, Adam: a method for stochastic optimization, 2015.
 type Adam struct{ engine }
 
-// NewAdam makes the optimiser.
+// NewAdam returns the optimiser.
 func NewAdam(c AdamConfig) *Adam { return &Adam{newEngine("adam", newAdam(c, false))} }
 
-// AdamW is after Loshchilov and Hutter, Decoupled weight decay regularization, 2019.
+// AdamW implements Loshchilov and Hutter, Decoupled weight decay regularization, 2019.
 type AdamW struct{ engine }
 
-// NewAdamW makes the optimiser.
+// NewAdamW returns the optimiser.
 func NewAdamW(c AdamWConfig) *AdamW {
 	return &AdamW{newEngine("adamw", newAdam(AdamConfig(c), true))}
 }

@@ -6,21 +6,21 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// AdanConfig is the settings of Adan.
+// AdanConfig holds the settings of Adan.
 type AdanConfig struct {
-	Beta1       float64 // of the mean; 0 stands for 0.98
-	Beta2       float64 // of the differences; 0 stands for 0.92
-	Beta3       float64 // of the squares; 0 stands for 0.99
-	Epsilon     float64 // 0 stands for 1e-8
+	Beta1       float64 // of the mean; 0 means 0.98
+	Beta2       float64 // of the differences; 0 means 0.92
+	Beta3       float64 // of the squares; 0 means 0.99
+	Epsilon     float64 // 0 means 1e-8
 	WeightDecay float64 // proximal: parameters are divided by 1 + lr·WeightDecay
-	Decoupled   bool    // they are multiplied by 1 - lr·WeightDecay before the step, not divided after it
+	Decoupled   bool    // they are multiplied by 1 - lr·WeightDecay before the step instead of divided after it
 }
 
-// Adan is after Xie et al., Adan: adaptive Nesterov momentum algorithm for faster optimizing deep models, 2022, with the bias
-// corrections of the authors' code. Betas are the share that stays, as in Adam.
+// Adan implements Xie et al., Adan: adaptive Nesterov momentum algorithm for faster optimizing deep models, 2022, with the bias
+// corrections of the authors' code. As in Adam, betas are the weights of the old averages.
 type Adan struct{ engine }
 
-// NewAdan makes the optimiser.
+// NewAdan returns the optimiser.
 func NewAdan(c AdanConfig) *Adan {
 	c.Beta1, c.Beta2, c.Beta3, c.Epsilon = or(c.Beta1, 0.98), or(c.Beta2, 0.92), or(c.Beta3, 0.99), or(c.Epsilon, 1e-8)
 	return &Adan{newEngine("adan", adan{AdanConfig: c})}
@@ -35,7 +35,7 @@ func (r adan) slots(p op.Desc) []slot {
 	return []slot{{"mean", p.Shape, 0}, {"difference", p.Shape, 0}, {"square", p.Shape, 0}, {"gradient", p.Shape, 0}}
 }
 
-// There is no difference at the first step.
+// The first step has no difference of gradients.
 func (r adan) numbers(lr float64, step int) []float64 {
 	t, differs := float64(step), 1.0
 	if step == 1 {

@@ -2,18 +2,18 @@ package optim
 
 import "github.com/goburn/burn/core/op"
 
-// AdaGradConfig is the settings of AdaGrad.
+// AdaGradConfig holds the settings of AdaGrad.
 type AdaGradConfig struct {
 	RateDecay   float64 // the learning rate is divided by 1 + steps·RateDecay
 	WeightDecay float64 // added to the gradient, times the parameter
-	Start       float64 // of the sum of squares
-	Epsilon     float64 // 0 stands for 1e-10
+	Start       float64 // initial sum of squares
+	Epsilon     float64 // 0 means 1e-10
 }
 
-// AdaGrad is after Duchi, Hazan and Singer, Adaptive subgradient methods, 2011.
+// AdaGrad implements Duchi, Hazan and Singer, Adaptive subgradient methods, 2011.
 type AdaGrad struct{ engine }
 
-// NewAdaGrad makes the optimiser.
+// NewAdaGrad returns the optimiser.
 func NewAdaGrad(c AdaGradConfig) *AdaGrad {
 	c.Epsilon = or(c.Epsilon, 1e-10)
 	return &AdaGrad{newEngine("adagrad", adagrad{AdaGradConfig: c})}
@@ -38,20 +38,20 @@ func (r adagrad) update(b *body, p, g op.Desc, kept, n []op.Desc) (op.Desc, []op
 	return b.sub(p, b.div(b.mul(g, n[0]), b.plus(b.sqrt(s), r.Epsilon))), []op.Desc{s}
 }
 
-// RMSPropConfig is the settings of RMSProp.
+// RMSPropConfig holds the settings of RMSProp.
 type RMSPropConfig struct {
-	Alpha       float64 // of the squares; 0 stands for 0.99
-	Epsilon     float64 // 0 stands for 1e-8
+	Alpha       float64 // of the squares; 0 means 0.99
+	Epsilon     float64 // 0 means 1e-8
 	Momentum    float64
 	WeightDecay float64 // added to the gradient, times the parameter
-	Centered    bool    // divide by an estimate of the deviation, not of the square
+	Centered    bool    // divide by an estimate of the standard deviation instead of the root mean square
 }
 
-// RMSProp is after Hinton, Neural networks for machine learning, lecture 6, 2012, and Graves, Generating sequences with recurrent
-// neural networks, 2013.
+// RMSProp implements Hinton, Neural networks for machine learning, lecture 6, 2012, and Graves, Generating sequences with
+// recurrent neural networks, 2013.
 type RMSProp struct{ engine }
 
-// NewRMSProp makes the optimiser.
+// NewRMSProp returns the optimiser.
 func NewRMSProp(c RMSPropConfig) *RMSProp {
 	c.Alpha, c.Epsilon = or(c.Alpha, 0.99), or(c.Epsilon, 1e-8)
 	return &RMSProp{newEngine("rmsprop", rmsprop{RMSPropConfig: c})}

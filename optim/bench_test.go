@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// BenchmarkStep is a step for the parameters of a transformer of 6 layers of 256 features: 4.9 M numbers in 78 parameters.
+// BenchmarkStep measures a step for the parameters of a transformer of 6 layers of 256 features: 4.9 M numbers in 78 parameters.
 func BenchmarkStep(b *testing.B) {
 	dev := open(b)
 	var params []nn.Named

@@ -13,17 +13,17 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Clip bounds gradients before a step. It is used by one goroutine at a time.
+// Clip limits gradients before a step. Only one goroutine may use it at a time.
 type Clip struct {
-	Value float64 // every element is brought into [-Value, Value]; 0 for no bound
-	Norm  float64 // all gradients together are scaled down to this 2-norm; 0 for no bound; after Value
+	Value float64 // every element is clamped to [-Value, Value]; 0 for no limit
+	Norm  float64 // all gradients together are scaled down to this 2-norm; 0 for no limit; after Value
 
 	progs programs
 }
 
-// Apply replaces the gradients of params by clipped ones, and returns the 2-norm of all of them together before they were
-// scaled, f32 or f64 of rank 0, which is the caller's. Parameters without a gradient do not count; with none at all the norm is nil.
-// All is one program on the one device that they are on, and nothing is waited for.
+// Apply replaces the gradients of params by clipped ones. It returns the 2-norm of all gradients together before scaling, an f32
+// or f64 tensor of rank 0 that the caller owns. Parameters without a gradient are ignored; if there are none with one, the norm
+// is nil. The gradients must be on one device. Apply queues one program and does not wait.
 func (c *Clip) Apply(params []nn.Named, grads *tensor.Gradients) (norm *tensor.Tensor, err error) {
 	if !(c.Value >= 0) || !(c.Norm >= 0) {
 		return nil, fmt.Errorf("optim: clip: bounds %v and %v, want at least 0: %w", c.Value, c.Norm, core.ErrAttr)

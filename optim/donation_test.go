@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// address is where the elements of x lie.
+// address returns the address of the elements of x.
 func address(t *testing.T, x *tensor.Tensor) (at uintptr) {
 	d := x.Device()
 	require.NoError(t, d.Sync(ctx))
@@ -29,7 +29,7 @@ func address(t *testing.T, x *tensor.Tensor) (at uintptr) {
 	return at
 }
 
-// squares returns the gradient of the sum of squares of p, and nothing else.
+// squares returns the gradient of the sum of squares of p, without keeping anything else.
 func squares(p *nn.Param) (g *tensor.Gradients, err error) {
 	tensor.Scope(p.Value().Device(), func(d *tensor.Device) []*tensor.Tensor {
 		if g, err = p.Value().In(d).Square().Sum().Backward(); err != nil {
@@ -40,7 +40,7 @@ func squares(p *nn.Param) (g *tensor.Gradients, err error) {
 	return g, err
 }
 
-// elsewhere are optimisers whose last op on a parameter has another operand to write to.
+// elsewhere lists optimisers whose last op on a parameter writes to the memory of another operand.
 var elsewhere = map[string]bool{"adan_decoupled": true, "adafactor": true, "muon": true, "muon_match": true}
 
 // A step donates the values and the optimiser's state: the new ones are in the same memory.
@@ -80,14 +80,14 @@ func TestStepsReuseMemory(t *testing.T) {
 	}
 }
 
-// What others hold of a parameter is not touched: a second tensor that shares its memory, and what its gradient needs.
+// Other references to the memory of a parameter stay valid: a second tensor that shares it, and values that its gradient needs.
 func TestStepsLeaveOthersAlone(t *testing.T) {
 	dev := open(t)
 	p := nn.NewParam(tensor.From(dev, []float64{1, 2, 3}))
 	params := []nn.Named{{Name: "p", Param: p}}
 	opt := optim.NewAdamW(optim.AdamWConfig{})
 	shared := p.Value().Detach()
-	loss := p.Value().Square().Sum() // whose tape holds p
+	loss := p.Value().Square().Sum() // its tape refers to p
 	g, err := loss.Backward()
 	require.NoError(t, err)
 	grad := g.Of(p.Value())

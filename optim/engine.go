@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// engine is the part that optimisers share: it remembers slots and steps by name, and runs a rule over all parameters as one
+// engine is the part that optimisers share: it keeps slots and step counts by name, and runs a rule over all parameters as one
 // program.
 type engine struct {
 	name   string
@@ -36,7 +36,7 @@ type item struct {
 	nn.Named
 	grad *tensor.Tensor
 	mem  *memory
-	row  int // of the tallies
+	row  int // index into the tallies
 }
 
 // Step implements Optimizer.
@@ -52,7 +52,7 @@ func (e *engine) StepUnless(lr float64, params []nn.Named, grads *tensor.Gradien
 	return e.step(lr, params, grads, &g)
 }
 
-// step returns a step of all parameters, guarded if guard is not nil.
+// step runs a step of all parameters, guarded if guard is not nil.
 func (e *engine) step(lr float64, params []nn.Named, grads *tensor.Gradients, guard *Guard) error {
 	if math.IsNaN(lr) || math.IsInf(lr, 0) || lr < 0 {
 		return fmt.Errorf("optim: %s: learning rate %v, want a finite number of at least 0: %w", e.name, lr, core.ErrAttr)
@@ -95,7 +95,7 @@ func (e *engine) step(lr float64, params []nn.Named, grads *tensor.Gradients, gu
 	return err
 }
 
-// collect finds the parameters that have gradients, and checks them.
+// collect returns the parameters that have gradients, and checks them.
 func collect(name string, params []nn.Named, grads *tensor.Gradients) ([]item, error) {
 	if grads == nil {
 		return nil, fmt.Errorf("optim: %s: gradients are nil, want those of Backward: %w", name, core.ErrAttr)
@@ -133,7 +133,7 @@ func anyTrained(params []nn.Named) bool {
 	return slices.ContainsFunc(params, func(p nn.Named) bool { return p.Param != nil && p.Trainable() })
 }
 
-// noParams returns the error of a step that has nothing to update.
+// noParams returns the error of a step without parameters to update.
 func noParams(name string, params []nn.Named) error {
 	if len(params) > 0 {
 		return fmt.Errorf("optim: %s: none of %d parameters is trained, want at least one that is neither frozen nor a buffer: %w", name, len(params), core.ErrAttr)
@@ -146,16 +146,16 @@ type run struct {
 	device  *tensor.Device
 	exec    *tensor.Executable
 	items   []item
-	guard   *Guard        // or nil
-	tallies []*tally      // that differ, of the items
-	types   []dtype.DType // of the arithmetic
-	width   int           // numbers of a step
+	guard   *Guard        // may be nil
+	tallies []*tally      // the distinct tallies of the items
+	types   []dtype.DType // types of the arithmetic
+	width   int           // count of numbers per step
 	inputs  []*tensor.Tensor
-	give    []bool           // inputs that nobody needs afterwards
-	temps   []*tensor.Tensor // made for the run
+	give    []bool           // inputs with no later use
+	temps   []*tensor.Tensor // temporary tensors of the run
 }
 
-// drop releases what is left of the run; nil has nothing.
+// drop releases the remaining resources of the run, which may be nil.
 func (r *run) drop() {
 	if r != nil {
 		release(r.temps)
@@ -169,7 +169,7 @@ func (r *run) add(give bool, ts ...*tensor.Tensor) {
 	}
 }
 
-// prepare makes the step of the parameters on d ready. The run is to be dropped, also after an error.
+// prepare prepares the step of the parameters on d. The caller must drop the run, also after an error.
 func (e *engine) prepare(d *tensor.Device, lr float64, all []item, given bool, guard *Guard) (*run, error) {
 	r := &run{device: d, guard: guard}
 	key := []byte{guard.mode()}
@@ -216,8 +216,8 @@ func (e *engine) prepare(d *tensor.Device, lr float64, all []item, given bool, g
 		if it.mem.slots == nil {
 			r.temps = append(r.temps, kept...)
 		}
-		// The gradient comes last: backends give the memory of donated inputs to results of the same type in their order, so that the
-		// value and what is kept of it stay where they are, and the gradient's memory is free for the next one.
+		// The gradient comes last: backends reuse the memory of donated inputs for results of the same type in order, so that the
+		// value and its state keep their addresses, and the gradient's memory is free for the next gradient.
 		r.add(true, it.Value())
 		r.add(true, kept...)
 		r.add(given, it.grad)
@@ -236,7 +236,7 @@ func (e *engine) prepare(d *tensor.Device, lr float64, all []item, given bool, g
 	return r, err
 }
 
-// run queues a step and puts its results in their places. Values and slots are donated, so that both are there once.
+// run queues a step and stores its results. Values and slots are donated, so that the step needs only one copy of both.
 func (e *engine) run(r *run) error {
 	outs, err := apply(r.device, r.exec, r.inputs, r.give)
 	if err != nil {
@@ -256,7 +256,7 @@ func (e *engine) run(r *run) error {
 	return nil
 }
 
-// slots returns the tensors kept for a parameter, made when it is new.
+// slots returns the state tensors of a parameter, and creates them for a new one.
 func (e *engine) slots(d *tensor.Device, it *item) ([]*tensor.Tensor, error) {
 	want := e.rule.slots(it.Value().Desc())
 	dt := arithmetic(it.DType())
@@ -277,7 +277,7 @@ func (e *engine) slots(d *tensor.Device, it *item) ([]*tensor.Tensor, error) {
 	return it.mem.slots, nil
 }
 
-// build records the step of the items of r.
+// build records the step for the items of r.
 func (e *engine) build(b *body, in []op.Desc, r *run) []op.Desc {
 	vectors := map[dtype.DType]op.Desc{}
 	for i, dt := range r.types {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// slotNames returns the names of the rule's slots, whatever the parameter.
+// slotNames returns the names of the rule's slots, which are equal for all parameters.
 func (e *engine) slotNames() []string {
 	var names []string
 	for _, s := range e.rule.slots(op.Desc{Shape: shape.Of(1, 1)}) {
@@ -17,8 +17,8 @@ func (e *engine) slotNames() []string {
 	return names
 }
 
-// State implements Optimizer. It waits for steps that may have been skipped; where that fails, so will reading the tensors.
-// Parameters of which every step was skipped have no state.
+// State implements Optimizer. It waits for steps that may have been skipped; if that fails, reading the tensors fails too.
+// Parameters whose steps were all skipped have no state.
 func (e *engine) State() State {
 	_ = e.Settle(context.Background())
 	s := NewState()

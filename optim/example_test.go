@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// The least of (p - 3)² is found, by steps that become shorter.
+// The example minimises (p - 3)² with decreasing steps.
 func Example() {
 	ctx := context.Background()
 	place, err := core.OpenPlace("cpu", core.Config{})
@@ -46,7 +46,8 @@ func Example() {
 	// Output: 3.00 <nil>
 }
 
-// A factor that is too large overflows in the gradient: these steps are skipped, and the factor is halved until one fits.
+// A factor that is too large overflows in the gradient: these steps are skipped, and the factor is halved until the gradient is
+// finite.
 func ExampleScaler() {
 	ctx := context.Background()
 	place, err := core.OpenPlace("cpu", core.Config{})

@@ -11,22 +11,22 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Group is the parameters that one optimiser updates.
+// Group is a set of parameters with its own optimiser.
 type Group struct {
-	// Match chooses parameters, by name and otherwise; nil takes all that no group before took.
+	// Match selects parameters, by name or otherwise; nil selects all that no earlier group has selected.
 	Match     func(p nn.Named) bool
 	Optimizer Optimizer
-	Scale     float64        // of the learning rate that Step is given; 0 stands for 1
-	Rate      func() float64 // the learning rate of its own, in place of Step's; or nil
+	Scale     float64        // factor of the learning rate passed to Step; 0 means 1
+	Rate      func() float64 // returns the group's own learning rate, which replaces Step's; may be nil
 }
 
-// Matching chooses parameters whose names a regular expression matches; it panics on one that does not compile.
+// Matching selects parameters whose names match a regular expression; it panics if that does not compile.
 func Matching(pattern string) func(nn.Named) bool {
 	re := regexp.MustCompile(pattern)
 	return func(p nn.Named) bool { return re.MatchString(p.Name) }
 }
 
-// Matrices chooses parameters of rank 2, which Muon is for, whose names no pattern matches.
+// Matrices selects parameters of rank 2, which Muon is for, whose names match none of the patterns.
 func Matrices(except ...string) func(nn.Named) bool {
 	res := make([]*regexp.Regexp, len(except))
 	for i, e := range except {
@@ -42,11 +42,11 @@ func Matrices(except ...string) func(nn.Named) bool {
 	}
 }
 
-// Groups are several optimisers as one: each parameter belongs to the first group that it matches. One that matches none is not
-// updated.
+// Groups combines several optimisers: each parameter belongs to the first group that it matches. A parameter that matches none is
+// not updated.
 type Groups []Group
 
-// Step implements Optimizer. After an error of a later group, earlier ones have been updated.
+// Step implements Optimizer. If a group returns an error, the groups before it have been updated.
 func (gs Groups) Step(lr float64, params []nn.Named, grads *tensor.Gradients) error {
 	return gs.each(lr, params, func(o Optimizer, rate float64, of []nn.Named) error { return o.Step(rate, of, grads) })
 }
@@ -68,7 +68,7 @@ func (gs Groups) Settle(ctx context.Context) error {
 	return nil
 }
 
-// each calls step with the parameters and the learning rate of each group that has some.
+// each calls step with the parameters and the learning rate of each group that has parameters.
 func (gs Groups) each(lr float64, params []nn.Named, step func(o Optimizer, rate float64, of []nn.Named) error) error {
 	of := make([][]nn.Named, len(gs))
 	if !anyTrained(params) {
@@ -100,7 +100,7 @@ func (gs Groups) each(lr float64, params []nn.Named, step func(o Optimizer, rate
 	return nil
 }
 
-// State implements Optimizer: the states of the groups, with their numbers before the names.
+// State implements Optimizer: the states of the groups, with the group numbers as prefixes of the names.
 func (gs Groups) State() State {
 	s := NewState()
 	for i, g := range gs {

@@ -12,27 +12,28 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Guard is on what a step depends that the device knows and the host does not. Its tensors stay the caller's, on the device
-// of the parameters.
+// Guard holds conditions of a step that are known only on the device. The caller owns its tensors, which are on the device of the
+// parameters.
 type Guard struct {
 	Skip    *tensor.Tensor // bool of rank 0: true leaves parameters and state as they are
-	Unscale *tensor.Tensor // f32 of rank 0: gradients are multiplied by it first; nil stands for 1
+	Unscale *tensor.Tensor // f32 of rank 0: gradients are multiplied by it first; nil means 1
 }
 
-// Guarded is implemented by optimisers whose step the device can skip, so that the host does not wait to decide it. All
-// optimisers of this package but LBFGS do.
+// Guarded is implemented by optimisers whose step the device can skip, so that the host need not wait for the condition. All
+// optimisers of this package except LBFGS implement it.
 type Guarded interface {
 	Optimizer
-	// StepUnless is Step, unless g.Skip holds.
+	// StepUnless is Step, skipped if g.Skip is true.
 	StepUnless(lr float64, params []nn.Named, grads *tensor.Gradients, g Guard) error
-	// Settle waits for the steps so far, to know which of them were skipped. StepUnless does so by itself after many steps without it.
+	// Settle waits for the steps so far, to learn which of them were skipped. StepUnless does this by itself after many unsettled
+	// steps.
 	Settle(ctx context.Context) error
 }
 
-// window is how many steps may be unsettled, less one.
+// window is the greatest number of unsettled steps, minus one.
 const window = 32
 
-// outcomes returns how many steps may be the next one, as the host knows. A nil Guard never skips.
+// outcomes returns how many different step counts are possible next, as far as the host knows. A nil Guard never skips.
 func (g *Guard) outcomes() int {
 	if g == nil {
 		return 1
@@ -40,7 +41,7 @@ func (g *Guard) outcomes() int {
 	return window
 }
 
-// mode returns the settings that the program of a step depends on.
+// mode encodes the settings that the program of a step depends on.
 func (g *Guard) mode() byte {
 	switch {
 	case g == nil:
@@ -61,7 +62,7 @@ func (g *Guard) check(name string) error {
 	return nil
 }
 
-// stepUnless returns a step of any optimiser. It waits for the condition if o does not implement Guarded.
+// stepUnless runs a step of any optimiser. If o does not implement Guarded, it waits for the condition.
 func stepUnless(o Optimizer, lr float64, params []nn.Named, grads *tensor.Gradients, g Guard) error {
 	if o, ok := o.(Guarded); ok {
 		return o.StepUnless(lr, params, grads, g)
@@ -85,11 +86,11 @@ func stepUnless(o Optimizer, lr float64, params []nn.Named, grads *tensor.Gradie
 	return o.Step(lr, params, grads)
 }
 
-// tally is how many steps of a parameter were done. After steps that may have been skipped it is from low to high, and done has it.
-// It is shared by parameters that took part in the same steps, and not changed but by Settle.
+// tally counts the steps of a parameter. After steps that may have been skipped the count is between low and high, and done holds
+// it on the device. Parameters that took part in the same steps share a tally, which only Settle changes.
 type tally struct {
 	low, high int
-	done      *tensor.Tensor // i32 of rank 0; nil where low is high
+	done      *tensor.Tensor // i32 of rank 0; nil if low equals high
 }
 
 // same reports whether the counts are known to be equal.
@@ -97,7 +98,7 @@ func (c *tally) same(o *tally) bool {
 	return c == o || c.done == nil && o.done == nil && c.low == o.low
 }
 
-// bound settles the tallies of items where the next step has to know them.
+// bound settles the tallies of items if the next step needs to know them.
 func (e *engine) bound(items []item, guard *Guard) error {
 	for _, it := range items {
 		if m := e.memory[it.Name]; m != nil && m.count.high-m.count.low >= guard.outcomes() {
@@ -130,8 +131,7 @@ func (e *engine) Settle(ctx context.Context) error {
 	return nil
 }
 
-// guarded adds the inputs of a guarded step: the flag, the factor, and for each tally how many steps were done at least, and
-// were done.
+// guarded adds the inputs of a guarded step: the flag, the factor, and for each tally the least and the actual number of steps.
 func (r *run) guarded() {
 	r.add(false, r.guard.Skip)
 	if r.guard.Unscale != nil {
@@ -149,7 +149,7 @@ func (r *run) guarded() {
 	}
 }
 
-// advance counts the step for all items. more is the new counts of a guarded step.
+// advance counts the step for all items. more holds the new counts of a guarded step.
 func (e *engine) advance(r *run, more []*tensor.Tensor) {
 	next := make([]*tally, len(r.tallies))
 	for i, c := range r.tallies {
@@ -172,13 +172,13 @@ func (e *engine) advance(r *run, more []*tensor.Tensor) {
 	}
 }
 
-// lock is a guard while a step is recorded; a nil lock is none.
+// lock is the guard while a step is recorded; a nil lock means none.
 type lock struct {
-	skip, factor op.Desc // without an id: no factor
+	skip, factor op.Desc // factor has no id if there is none
 	low, done    []op.Desc
 }
 
-// newLock takes the inputs that guarded added off in.
+// newLock removes the inputs that guarded added from in.
 func newLock(in []op.Desc, r *run) (*lock, []op.Desc) {
 	l := &lock{skip: in[0]}
 	in = in[1:]
@@ -205,7 +205,7 @@ func (l *lock) choose(b *body, old, next op.Desc) op.Desc {
 	return b.Do(op.Where, l.skip, old, next)
 }
 
-// count returns the tallies after the step.
+// count records the tallies after the step.
 func (l *lock) count(b *body) (outs []op.Desc) {
 	if l == nil {
 		return nil
@@ -217,8 +217,8 @@ func (l *lock) count(b *body) (outs []op.Desc) {
 	return outs
 }
 
-// numbersOf returns the numbers of the rule for a type and a tally. vectors have a row for each tally, or in a guarded step one for
-// each outcome of each tally, of which the count on the device chooses.
+// numbersOf returns a function that returns the numbers of the rule for a type and a tally. vectors have a row for each tally. In
+// a guarded step they have a row for each possible count of each tally, and the count on the device selects one.
 func (r *run) numbersOf(b *body, vectors map[dtype.DType]op.Desc, l *lock) func(dt dtype.DType, row int) []op.Desc {
 	if r.width == 0 {
 		return func(dtype.DType, int) []op.Desc { return nil }

@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// gpt2 is parameters of the shapes of GPT-2 small, each dimension a sixteenth, and a gradient for each.
+// gpt2 returns parameters with the shapes of GPT-2 small, each dimension divided by 16, and a gradient for each.
 func gpt2(d *tensor.Device) ([]nn.Named, []*tensor.Tensor) {
 	var params []nn.Named
 	var grads []*tensor.Tensor
@@ -42,7 +42,7 @@ func gpt2(d *tensor.Device) ([]nn.Named, []*tensor.Tensor) {
 	return params, grads
 }
 
-// gradientsOf returns grads as those of params.
+// gradientsOf returns grads as the gradients of params.
 func gradientsOf(params []nn.Named, grads []*tensor.Tensor) *tensor.Gradients {
 	g := &tensor.Gradients{}
 	for i, p := range params {
@@ -51,8 +51,8 @@ func gradientsOf(params []nn.Named, grads []*tensor.Tensor) *tensor.Gradients {
 	return g
 }
 
-// launches counts what runs of a program when a backend has kernels for groups of all kinds, with batches and without. Reshapes,
-// numbers and the parts of a vector of a few numbers are views or arguments and no launches.
+// launches counts the kernel launches of a program on a backend that has kernels for all kinds of groups, with and without
+// batching. Reshapes, numbers and parts of short vectors are views or arguments, not launches.
 func launches(p *program.Program) (nodes, groups, batches int) {
 	g := group.NewGraph(p)
 	kinds := group.Of(group.Elementwise, group.Reduction, group.Norm, group.Product, group.Convolution)
@@ -80,7 +80,7 @@ func launches(p *program.Program) (nodes, groups, batches int) {
 	return len(p.Nodes), groups, batches
 }
 
-// A step of all parameters is a few launches on a backend that batches groups.
+// A step of all parameters needs few launches on a backend that batches groups.
 func TestLaunches(t *testing.T) {
 	core1, err := core.OpenPlace("cpu", core.Config{Threads: 1})
 	require.NoError(t, err)
@@ -111,12 +111,12 @@ func TestLaunches(t *testing.T) {
 			require.NoError(t, c.opt.Restore(NewState()))
 			require.NoError(t, s.Step(c.opt, 1e-3, params, gradientsOf(params, grads)))
 			count(t, &s.progs, len(params), 8)
-			count(t, programsOf(t, c.opt), len(params), c.most+4) // the numbers of the step are chosen
+			count(t, programsOf(t, c.opt), len(params), c.most+4) // launches that select the numbers of the step
 		})
 	}
 }
 
-// programsOf returns the programs of o, of one device.
+// programsOf returns the programs of o, which are for one device.
 func programsOf(t *testing.T, o Optimizer) *programs {
 	var e *engine
 	switch o := o.(type) {

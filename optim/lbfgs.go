@@ -9,19 +9,20 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// LBFGSConfig is the settings of LBFGS.
+// LBFGSConfig holds the settings of LBFGS.
 type LBFGSConfig struct {
-	Iterations      int     // of one step; 0 stands for 20
-	Evaluations     int     // of one step; 0 stands for 5/4 of Iterations
-	GradTolerance   float64 // greatest element of a gradient that counts as zero; 0 stands for 1e-7
-	ChangeTolerance float64 // least change of loss and parameters to go on for; 0 stands for 1e-9
-	History         int     // how many steps the curvature is estimated from; 0 stands for 100
-	Fixed           bool    // steps of the learning rate, without a line search
+	Iterations      int     // of one step; 0 means 20
+	Evaluations     int     // of one step; 0 means 5/4 of Iterations
+	GradTolerance   float64 // greatest element of a gradient that counts as zero; 0 means 1e-7
+	ChangeTolerance float64 // stop if loss and parameters change by less; 0 means 1e-9
+	History         int     // number of steps that the curvature is estimated from; 0 means 100
+	Fixed           bool    // use steps of the learning rate, without a line search
 }
 
-// LBFGS is the limited-memory method of Liu and Nocedal, On the limited memory BFGS method for large scale optimization, 1989, with
-// a line search for the strong Wolfe conditions. It evaluates the loss several times in a step and waits for each: it is for small
-// problems that are not drawn anew in each batch. All parameters are on one device and of one type, f32 or f64.
+// LBFGS implements the limited-memory method of Liu and Nocedal, On the limited memory BFGS method for large scale optimization,
+// 1989, with a line search for the strong Wolfe conditions. It evaluates the loss several times in a step and waits for each
+// evaluation: it is for small problems whose data does not change between steps. All parameters must be on one device and of one
+// type, f32 or f64.
 type LBFGS struct {
 	LBFGSConfig
 	iterations int // of all steps
@@ -34,7 +35,7 @@ type LBFGS struct {
 	moves      []*tensor.Tensor // of the parameters
 }
 
-// NewLBFGS makes the optimiser.
+// NewLBFGS returns the optimiser.
 func NewLBFGS(c LBFGSConfig) *LBFGS {
 	whole := func(v *int, def int) {
 		if *v == 0 {
@@ -48,11 +49,11 @@ func NewLBFGS(c LBFGSConfig) *LBFGS {
 	return &LBFGS{LBFGSConfig: c}
 }
 
-// Closure evaluates the loss, of one element, and its gradients at the current values of the parameters. Both become the
-// optimiser's.
+// Closure evaluates the loss, of one element, and its gradients at the current values of the parameters. The optimiser takes
+// ownership of both.
 type Closure func() (loss *tensor.Tensor, grads *tensor.Gradients, err error)
 
-// Step moves params, and returns the loss before. An error of the closure ends it where it is.
+// Step updates params, and returns the loss before. If the closure returns an error, the step ends at the current point.
 func (o *LBFGS) Step(ctx context.Context, lr float64, params []nn.Named, f Closure) (loss float64, err error) {
 	p, err := newProblem(ctx, params, f)
 	if err != nil {
@@ -135,7 +136,7 @@ func (o *LBFGS) step(p *problem, lr float64) (float64, error) {
 	return first.loss, nil
 }
 
-// aim takes the last move into the estimate of the curvature, and sets the direction to go from where the gradient is g.
+// aim adds the last step to the estimate of the curvature, and computes the search direction for the gradient g.
 func (o *LBFGS) aim(p *problem, g *tensor.Tensor) error {
 	defer p.free()
 	if o.iterations == 1 {
@@ -160,7 +161,7 @@ func (o *LBFGS) aim(p *problem, g *tensor.Tensor) error {
 		o.changes, o.moves = append(o.changes, replace(nil, change)), append(o.moves, replace(nil, moved))
 		o.diagonal = along / square
 	}
-	// Two loops over the history (Nocedal, 1980): the direction is the inverse Hessian's estimate times the gradient.
+	// The two-loop recursion (Nocedal, 1980): the direction is the estimate of the inverse Hessian times the gradient.
 	n := len(o.changes)
 	alpha, rho := make([]float64, n), make([]float64, n)
 	q := p.of(g.Neg())
@@ -191,7 +192,7 @@ func (o *LBFGS) aim(p *problem, g *tensor.Tensor) error {
 
 func abs(v float64) float64 { return max(v, -v) }
 
-// replace returns t, kept, after old was released.
+// replace releases old and returns t, kept.
 func replace(old, t *tensor.Tensor) *tensor.Tensor {
 	t = t.Detach().Keep()
 	if old != nil {
@@ -200,7 +201,7 @@ func replace(old, t *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// State returns the state that the next step depends on, besides the parameters: flat vectors over all of them.
+// State returns the state that the next step depends on, in addition to the parameters: flat vectors over all of them.
 func (o *LBFGS) State() State {
 	s := NewState()
 	if o.iterations == 0 {
@@ -216,7 +217,7 @@ func (o *LBFGS) State() State {
 	return s
 }
 
-// Restore replaces what the optimiser remembers by s, which stays the caller's.
+// Restore replaces the state by s, which the caller still owns.
 func (o *LBFGS) Restore(s State) error {
 	n := 0
 	for s.Tensors["change/"+strconv.Itoa(n)] != nil {

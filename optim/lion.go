@@ -2,18 +2,18 @@ package optim
 
 import "github.com/goburn/burn/core/op"
 
-// LionConfig is the settings of Lion.
+// LionConfig holds the settings of Lion.
 type LionConfig struct {
-	Beta1       float64 // of the step; 0 stands for 0.9
-	Beta2       float64 // of the momentum; 0 stands for 0.99
+	Beta1       float64 // of the step; 0 means 0.9
+	Beta2       float64 // of the momentum; 0 means 0.99
 	WeightDecay float64 // decoupled: parameters shrink by lr·WeightDecay
 }
 
-// Lion is after Chen et al., Symbolic discovery of optimization algorithms, 2023: steps have the size of the learning rate, which
-// wants to be a third to a tenth of Adam's.
+// Lion implements Chen et al., Symbolic discovery of optimization algorithms, 2023: steps have the size of the learning rate,
+// which should be a third to a tenth of Adam's.
 type Lion struct{ engine }
 
-// NewLion makes the optimiser.
+// NewLion returns the optimiser.
 func NewLion(c LionConfig) *Lion {
 	c.Beta1, c.Beta2 = or(c.Beta1, 0.9), or(c.Beta2, 0.99)
 	return &Lion{newEngine("lion", lion{LionConfig: c})}

@@ -8,33 +8,33 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Adjust says how Muon's learning rate depends on the rows a and columns b of a parameter.
+// Adjust selects how Muon's learning rate depends on the rows a and columns b of a parameter.
 type Adjust int
 
 // The adjustments.
 const (
 	Original    Adjust = iota // √max(1, a/b)
-	MatchAdamW                // 0.2·√max(a, b), so that the learning rate of AdamW fits
+	MatchAdamW                // 0.2·√max(a, b), for the learning rates of AdamW
 	NoAdjusting               // 1
 )
 
-// MuonConfig is the settings of Muon.
+// MuonConfig holds the settings of Muon.
 type MuonConfig struct {
-	Momentum     float64    // 0 stands for 0.95
+	Momentum     float64    // 0 means 0.95
 	Plain        bool       // no Nesterov momentum
 	WeightDecay  float64    // decoupled: parameters shrink by lr·WeightDecay. PyTorch's is 0.1
-	Coefficients [3]float64 // of the Newton-Schulz iteration; zeros stand for 3.4445, -4.7750 and 2.0315
-	Iterations   int        // 0 stands for 5
-	Epsilon      float64    // least norm to divide by; 0 stands for 1e-7
+	Coefficients [3]float64 // of the Newton-Schulz iteration; zeros mean 3.4445, -4.7750 and 2.0315
+	Iterations   int        // 0 means 5
+	Epsilon      float64    // least norm to divide by; 0 means 1e-7
 	Adjust       Adjust
 }
 
-// Muon is momentum made orthogonal by Newton-Schulz iterations, after Jordan et al., Muon: an optimizer for hidden layers in neural
-// networks, 2024. It is for matrices alone: biases, norms, embeddings and heads belong in a group of another optimiser. The
-// iterations are in the type of the parameter, where PyTorch's are in bf16.
+// Muon orthogonalises the momentum by Newton-Schulz iterations, after Jordan et al., Muon: an optimizer for hidden layers in
+// neural networks, 2024. It is only for matrices: put biases, norms, embeddings and heads in a group with another optimiser. The
+// iterations use the type of the parameter, while PyTorch's use bf16.
 type Muon struct{ engine }
 
-// NewMuon makes the optimiser.
+// NewMuon returns the optimiser.
 func NewMuon(c MuonConfig) *Muon {
 	c.Momentum, c.Epsilon = or(c.Momentum, 0.95), or(c.Epsilon, 1e-7)
 	if c.Coefficients == [3]float64{} {
@@ -80,7 +80,7 @@ func (r muon) update(b *body, p, g op.Desc, kept, n []op.Desc) (op.Desc, []op.De
 	return b.sub(p, b.mul(step, n[0])), []op.Desc{m}
 }
 
-// orthogonal brings the singular values of x near 1. A matrix of more rows than columns is iterated from the other side.
+// orthogonal moves the singular values of x close to 1. A matrix with more rows than columns is iterated as its transpose.
 func (r muon) orthogonal(b *body, x op.Desc) op.Desc {
 	tall := x.Shape[0] > x.Shape[1]
 	x = b.div(x, b.max(b.sqrt(b.dot(x, x)), b.c(x, r.Epsilon)))

@@ -62,7 +62,7 @@ func make1(d *tensor.Device, dt dtype.DType, v []float64, shape ...int) *tensor.
 	return t.Cast(dt)
 }
 
-// params returns the parameters of the fixture that have a part in a trajectory.
+// params returns the parameters of the fixture that occur in a trajectory.
 func (f *fixture) params(d *tensor.Device, dt dtype.DType, of map[string][]float64) []nn.Named {
 	var list []nn.Named
 	for _, name := range []string{"matrix", "wide", "vector"} {
@@ -156,7 +156,7 @@ func TestTrajectories(t *testing.T) {
 	}
 }
 
-// TestResume continues a run from the state of another, halfway, and compares bits.
+// TestResume continues a run halfway from the state of another, and compares bits.
 func TestResume(t *testing.T) {
 	f := load(t)
 	dev := open(t)
@@ -184,7 +184,7 @@ func TestResume(t *testing.T) {
 				require.Equal(t, values(t, p.Value()), values(t, resumed[i].Value()))
 			}
 			require.Error(t, second.Restore(optim.State{Numbers: map[string]float64{"matrix/step": 0.5}}))
-			if name == "sgd" { // which keeps nothing but steps
+			if name == "sgd" { // which keeps only step counts
 				return
 			}
 			require.Error(t, second.Restore(optim.State{Numbers: map[string]float64{"matrix/step": 1}}), "no tensors")
@@ -223,7 +223,7 @@ func TestLBFGS(t *testing.T) {
 			}
 			opt := optim.NewLBFGS(c.cfg)
 			for i, want := range f.LBFGS[name] {
-				if i == 2 { // a new optimiser goes on with the state
+				if i == 2 { // a new optimiser continues with the state
 					next := optim.NewLBFGS(c.cfg)
 					require.NoError(t, next.Restore(opt.State()))
 					opt = next

@@ -11,21 +11,22 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Optimizer updates parameters by their gradients. It is used by one goroutine at a time.
+// Optimizer updates parameters by their gradients. Only one goroutine may use it at a time.
 type Optimizer interface {
-	// Step replaces the value of every trained parameter that has a gradient. The old value is given up, and its memory
-	// may become that of the new one: handles on it are dead, what was computed from it is not touched. The gradients stay
-	// the caller's, unless it gave them up (tensor.Gradients.GiveUp). An error means that no parameter has changed, on the
-	// device that refused its part; params without one that is trained are an error, and faults that only running can show arrive when a parameter is read.
+	// Step replaces the value of every trained parameter that has a gradient. The old value is released, and its memory may be
+	// reused for the new one: handles on it become invalid, but tensors computed from it stay valid. The caller still owns the
+	// gradients, unless it gave them up (tensor.Gradients.GiveUp). After an error no parameter on the device that returned it has
+	// changed. It is an error if params has no trained parameter. Errors at run time on the device are returned when a parameter
+	// is read.
 	Step(lr float64, params []nn.Named, grads *tensor.Gradients) error
-	// State returns the state that the next step depends on, besides parameters and gradients.
+	// State returns the state that the next step depends on, in addition to parameters and gradients.
 	State() State
-	// Restore replaces what the optimiser remembers by s, which stays the caller's.
+	// Restore replaces the state by s, which the caller still owns.
 	Restore(s State) error
 }
 
-// State is the state of an optimiser: tensors and numbers by name, "layer.weight/momentum". The tensors are handles of
-// the receiver's own and never change.
+// State is the state of an optimiser: tensors and numbers by name, "layer.weight/momentum". The receiver owns the tensors, which
+// never change.
 type State struct {
 	Tensors map[string]*tensor.Tensor
 	Numbers map[string]float64
@@ -43,7 +44,7 @@ func (s State) Release() {
 	}
 }
 
-// Names lists the names of the tensors, sorted.
+// Names returns the names of the tensors, sorted.
 func (s State) Names() []string { return slices.Sorted(maps.Keys(s.Tensors)) }
 
 // join adds the entries of t under prefix.
@@ -56,7 +57,7 @@ func (s State) join(prefix string, t State) {
 	}
 }
 
-// part returns the entries whose names begin with prefix, without it.
+// part returns the entries whose names begin with prefix, with the prefix removed.
 func (s State) part(prefix string) State {
 	p := NewState()
 	for k, v := range s.Tensors {
@@ -72,7 +73,7 @@ func (s State) part(prefix string) State {
 	return p
 }
 
-// cutLast splits the name of an entry into that of the parameter and that of the slot.
+// cutLast splits the name of an entry into the names of the parameter and the slot.
 func cutLast(name string) (param, slot string, ok bool) {
 	i := strings.LastIndexByte(name, '/')
 	if i < 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// pair makes two parameters and a loss whose gradients are the given numbers.
+// pair returns two parameters and a loss whose gradients are the given numbers.
 func pair(t *testing.T, d *tensor.Device, a, b []float32) ([]nn.Named, *tensor.Gradients) {
 	params := []nn.Named{{Name: "a", Param: nn.NewParam(d.Ones(dtype.F32, len(a)))}, {Name: "b", Param: nn.NewParam(d.Ones(dtype.F32, len(b)))}}
 	return params, gradsOf(t, params, a, b)
@@ -64,7 +64,7 @@ func TestClip(t *testing.T) {
 	require.Nil(t, norm)
 }
 
-// One Clip serves a device, and after it another: a run goes on after its backend was lost.
+// A Clip serves one device, and then another: a run continues after its backend was lost.
 func TestClipMovesOn(t *testing.T) {
 	clip := optim.Clip{Norm: 1.3}
 	for range 2 {
@@ -148,19 +148,19 @@ func TestFaults(t *testing.T) {
 	g.Set(params[0].Value(), tensor.From(dev, []float32{1, 2}))
 	require.ErrorIs(t, opt.Step(1, params, g), core.ErrShape)
 	require.Equal(t, before, values(t, params[0].Value()))
-	// The state of another model.
+	// The state of another model is refused.
 	params, g = pair(t, dev, []float32{1}, []float32{1})
 	require.NoError(t, opt.Step(1, params, g))
 	other, g2 := pair(t, dev, []float32{1, 2}, []float32{1})
 	require.ErrorContains(t, opt.Step(1, other, g2), "does not fit")
-	// Frozen parameters and those without a gradient stay.
+	// Frozen parameters and those without a gradient do not change.
 	params[0].SetTrainable(false)
 	v := params[0].Value()
 	require.NoError(t, optim.NewSGD(optim.SGDConfig{}).Step(1, params, gradsOf(t, params[1:], []float32{1})))
 	require.Same(t, v, params[0].Value())
 }
 
-// TestHalf has a parameter whose steps are less than its type can add at once: the slots hold them in f32.
+// TestHalf has a parameter whose steps are too small to be added in its type: the slots accumulate them in f32.
 func TestHalf(t *testing.T) {
 	dev := open(t)
 	p := nn.NewParam(dev.Ones(dtype.BF16, 4))
@@ -177,7 +177,7 @@ func TestHalf(t *testing.T) {
 	require.InDelta(t, 0.625, values(t, p.Value())[0], 0.01) // three steps of the learning rate
 }
 
-// TestMemory says that steps leave nothing behind.
+// TestMemory checks that steps leave no tensors behind.
 func TestMemory(t *testing.T) {
 	dev := open(t)
 	p := nn.NewParam(dev.Ones(dtype.F32, 64, 64))
@@ -206,7 +206,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestStateFile saves a state and goes on from the file.
+// TestStateFile saves a state and continues from the file.
 func TestStateFile(t *testing.T) {
 	f := load(t)
 	dev := open(t)
@@ -234,7 +234,7 @@ func TestStateFile(t *testing.T) {
 	}
 }
 
-// A step without parameters, or with parts that are nil, is an error and not a step that does nothing.
+// A step without parameters, or with nil arguments, is an error.
 func TestNothingToTrain(t *testing.T) {
 	ctx := context.Background()
 	dev := open(t)
@@ -252,7 +252,7 @@ func TestNothingToTrain(t *testing.T) {
 		require.ErrorIs(t, opt.Step(1, []nn.Named{{Name: "a"}}, g), core.ErrAttr, name)
 		require.ErrorIs(t, opt.Step(1, append([]nn.Named{{Name: "x"}}, params...), g), core.ErrAttr, name)
 	}
-	// A group that matches nothing is none.
+	// A group that matches nothing does not count.
 	require.NoError(t, optim.Groups{{Match: optim.Matching("^none$"), Optimizer: optim.NewSGD(optim.SGDConfig{})}, {Optimizer: optim.NewSGD(optim.SGDConfig{})}}.Step(1, params, g))
 	empty := optim.Groups{{}}
 	require.ErrorIs(t, empty.Step(1, params, g), core.ErrAttr)
@@ -267,7 +267,7 @@ func TestNothingToTrain(t *testing.T) {
 	f := func() (*tensor.Tensor, *tensor.Gradients, error) { return nil, nil, nil }
 	_, err = l.Step(ctx, 1, params, nil)
 	require.ErrorIs(t, err, core.ErrAttr)
-	_, err = l.Step(nil, 1, params, f) //nolint:staticcheck // what a caller may pass
+	_, err = l.Step(nil, 1, params, f) //nolint:staticcheck // as a caller may do
 	require.ErrorIs(t, err, core.ErrAttr)
 	_, err = l.Step(ctx, 1, params, f)
 	require.ErrorIs(t, err, core.ErrAttr)

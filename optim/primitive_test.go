@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// TestReference runs a few steps on the reference kernels: rules use nothing that only the cpu backend has.
+// TestReference runs a few steps on the reference kernels: rules use only ops that every backend has.
 func TestReference(t *testing.T) {
 	f := load(t)
 	b := ref.New()

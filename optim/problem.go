@@ -15,11 +15,11 @@ type problem struct {
 	ctx    context.Context
 	params []nn.Named
 	f      Closure
-	made   []*tensor.Tensor // on the way to a result
+	made   []*tensor.Tensor // intermediate tensors
 	points []*tensor.Tensor // gradients of the points of a step
 }
 
-// of remembers t to be released by free.
+// of records t to be released by free.
 func (p *problem) of(t *tensor.Tensor) *tensor.Tensor {
 	p.made = append(p.made, t)
 	return t
@@ -30,7 +30,7 @@ func (p *problem) free() {
 	p.made = nil
 }
 
-// point is the loss and its gradient somewhere.
+// point holds the loss and its gradient at some point.
 type point struct {
 	loss float64
 	grad *tensor.Tensor
@@ -62,7 +62,7 @@ func newProblem(ctx context.Context, params []nn.Named, f Closure) (*problem, er
 	return p, nil
 }
 
-// evaluate returns loss and gradient at the current values. Parameters that take no part have a gradient of zero.
+// evaluate returns the loss and gradient at the current values. Parameters that do not take part have a gradient of zero.
 func (p *problem) evaluate() (point, error) {
 	loss, grads, err := p.f()
 	if err != nil {

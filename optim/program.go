@@ -14,17 +14,18 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// programs are compiled steps by what they were compiled for. They are few: another set of parameters is another program. They are of
-// one device, and are given up when another comes, as after a backend was lost.
+// programs caches compiled steps. They are few: each set of parameters has one program. All are for one device, and are dropped
+// when another device is used, for example after a backend was lost.
 type programs struct {
 	on   core.Device
 	made map[string]*tensor.Executable
 }
 
-// mostPrograms is how many are kept; with more, all are given up.
+// mostPrograms is the greatest number of cached programs; beyond it, all are dropped.
 const mostPrograms = 16
 
-// get returns the program of key on d, which build writes when it is not there. build records from the inputs to the outputs.
+// get returns the program for key on d. If there is none, it is compiled from the nodes that build records between inputs and
+// outputs.
 func (ps *programs) get(d *tensor.Device, name string, key []byte, inputs []op.Desc, build func(b *body, in []op.Desc) ([]op.Desc, error)) (*tensor.Executable, error) {
 	if ps.on != d.Core() {
 		for _, e := range ps.made {
@@ -73,8 +74,8 @@ func (ps *programs) get(d *tensor.Device, name string, key []byte, inputs []op.D
 	return e, nil
 }
 
-// apply runs e, unrecorded, on the queue of d. Inputs that give names are dead afterwards: they are
-// donated, or, where they stand more than once, released.
+// apply runs e, unrecorded, on the queue of d. Inputs selected by give become invalid: they are donated or, if they occur more
+// than once, released.
 func apply(d *tensor.Device, e *tensor.Executable, inputs []*tensor.Tensor, give []bool) (outs []*tensor.Tensor, err error) {
 	count := make(map[op.TensorID]int, len(inputs))
 	for _, t := range inputs {
@@ -99,7 +100,7 @@ func apply(d *tensor.Device, e *tensor.Executable, inputs []*tensor.Tensor, give
 	return outs, nil
 }
 
-// appendKey adds what a program depends on of a tensor.
+// appendKey appends the properties of a tensor that a program depends on.
 func appendKey(key []byte, d dtype.DType, s shape.Shape, more int) []byte {
 	key = append(key, byte(d), byte(len(s)))
 	for _, n := range s {
@@ -108,7 +109,7 @@ func appendKey(key []byte, d dtype.DType, s shape.Shape, more int) []byte {
 	return binary.AppendUvarint(key, uint64(more))
 }
 
-// numbers writes a vector of type dt.
+// numbers uploads a vector of type dt.
 func numbers(d *tensor.Device, dt dtype.DType, v []float64) *tensor.Tensor {
 	if dt == dtype.F64 {
 		return tensor.From(d, v)
@@ -120,7 +121,7 @@ func numbers(d *tensor.Device, dt dtype.DType, v []float64) *tensor.Tensor {
 	return tensor.From(d, w)
 }
 
-// release releases all of ts but those that are in kept.
+// release releases all of ts except those in kept.
 func release(ts []*tensor.Tensor, kept ...*tensor.Tensor) {
 	for _, t := range ts {
 		if t != nil && !slices.Contains(kept, t) {

@@ -6,15 +6,15 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// rule is how an optimiser updates one parameter, written in ops of the contract.
+// rule is the update of one parameter by an optimiser, written in ops of the contract.
 type rule interface {
-	// check refuses parameters that the rule is not for.
+	// check refuses parameters that the rule does not support.
 	check(p op.Desc) error
-	// slots returns the tensors of the state of a parameter p, which has the type of the arithmetic.
+	// slots returns the state tensors of a parameter p, which has the type of the arithmetic.
 	slots(p op.Desc) []slot
-	// numbers returns the scalars of step number step, from 1 on; always as many.
+	// numbers returns the scalars of step number step, counted from 1; their count is constant.
 	numbers(lr float64, step int) []float64
-	// update records the new value and slots, given parameter, gradient, slots and numbers in the type of the arithmetic.
+	// update records the new value and slots for parameter, gradient, slots and numbers in the type of the arithmetic.
 	update(b *body, p, g op.Desc, kept, n []op.Desc) (next op.Desc, newKept []op.Desc)
 }
 
@@ -25,12 +25,12 @@ type slot struct {
 	start float64
 }
 
-// anyShape is embedded by rules for all parameters.
+// anyShape is embedded by rules that support all parameters.
 type anyShape struct{}
 
 func (anyShape) check(op.Desc) error { return nil }
 
-// arithmetic returns the type that a parameter of type d is updated in.
+// arithmetic returns the type in which a parameter of type d is updated.
 func arithmetic(d dtype.DType) dtype.DType {
 	if d == dtype.F64 {
 		return d
@@ -38,7 +38,7 @@ func arithmetic(d dtype.DType) dtype.DType {
 	return dtype.F32
 }
 
-// body is the program of a step while it is written. Equal constants are recorded once.
+// body is the program of a step while it is recorded. Equal constants are recorded once.
 type body struct {
 	*op.Builder
 	constants map[constant]op.Desc

@@ -14,27 +14,27 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// ScalerConfig is the settings of a Scaler: those of PyTorch's GradScaler.
+// ScalerConfig holds the settings of a Scaler; they are the same as in PyTorch's GradScaler.
 type ScalerConfig struct {
-	Initial  float64 // factor at the start; 0 stands for 65536
-	Growth   float64 // what the factor is multiplied by after Interval steps without a skipped one; 0 stands for 2
-	Backoff  float64 // and by after a step that was skipped; 0 stands for 0.5
-	Interval int     // 0 stands for 2000
+	Initial  float64 // initial factor; 0 means 65536
+	Growth   float64 // multiplies the factor after Interval steps without a skipped one; 0 means 2
+	Backoff  float64 // multiplies the factor after a skipped step; 0 means 0.5
+	Interval int     // 0 means 2000
 }
 
-// Scaling is where a Scaler stands.
+// Scaling is the state of a Scaler.
 type Scaling struct {
-	Factor  float64 `json:"factor"`  // of the loss
+	Factor  float64 `json:"factor"`  // factor of the loss
 	Good    int     `json:"good"`    // steps since it changed
-	Skipped int     `json:"skipped"` // steps in all
+	Skipped int     `json:"skipped"` // total number of skipped steps
 }
 
 // Scaler keeps gradients in the range of f16: the loss is multiplied by a factor, gradients are divided by it before they are
-// used, and a step whose gradients hold an infinity or NaN is skipped and makes the factor smaller, as in Micikevicius et al., Mixed
-// precision training, ICLR 2018, and step for step as PyTorch's GradScaler. All of it happens on the device, and nothing is
-// waited for: whether a step was skipped is known when Scaling is read. Compute the gradients of Scale's result. Call Unscale before
-// they are clipped or read, and Step instead of the optimiser's. Loss, parameters and gradients are on the scaler's device. A Scaler is
-// used by one goroutine at a time.
+// used, and a step whose gradients hold an infinity or NaN is skipped and reduces the factor, as in Micikevicius et al., Mixed
+// precision training, ICLR 2018, and with the same steps as PyTorch's GradScaler. All of it happens on the device, without
+// waiting: whether a step was skipped is known when Scaling is read. Compute the gradients of Scale's result. Call Unscale before
+// clipping or reading gradients, and Step instead of the optimiser's Step. Loss, parameters and gradients must be on the scaler's
+// device. Only one goroutine may use a Scaler at a time.
 type Scaler struct {
 	config                ScalerConfig
 	device                *tensor.Device
@@ -43,7 +43,7 @@ type Scaler struct {
 	progs                 programs
 }
 
-// NewScaler makes a scaler of training on d.
+// NewScaler returns a scaler for training on d.
 func NewScaler(d *tensor.Device, c ScalerConfig) (*Scaler, error) {
 	if c.Interval == 0 {
 		c.Interval = 2000
@@ -57,7 +57,7 @@ func NewScaler(d *tensor.Device, c ScalerConfig) (*Scaler, error) {
 	return s, nil
 }
 
-// Restore puts the scaler where it stood.
+// Restore restores a state of the scaler.
 func (s *Scaler) Restore(at Scaling) {
 	release([]*tensor.Tensor{s.factor, s.good, s.skipped, s.found})
 	s.found = nil
@@ -66,7 +66,7 @@ func (s *Scaler) Restore(at Scaling) {
 	s.skipped = tensor.From(s.device, []int32{int32(at.Skipped)}, []int{}...).Keep()
 }
 
-// Scaling waits for the steps so far, and says where the scaler stands.
+// Scaling waits for the steps so far, and returns the state of the scaler.
 func (s *Scaler) Scaling(ctx context.Context) (Scaling, error) {
 	var tx tensor.Transaction
 	var factor []float32
@@ -80,18 +80,18 @@ func (s *Scaler) Scaling(ctx context.Context) (Scaling, error) {
 	return Scaling{float64(factor[0]), int(good[0]), int(skipped[0])}, nil
 }
 
-// Factor and Skipped return the fields of Scaling as tensors of rank 0, f32 and i32, for callers that read them later with other
-// tensors. They belong to the scaler and live until the next step.
+// Factor and Skipped return fields of Scaling as tensors of rank 0, f32 and i32, for callers that read them later with other
+// tensors. The scaler owns them, and they are valid until the next step.
 func (s *Scaler) Factor() *tensor.Tensor { return s.factor }
 
-// Skipped is as Factor has it.
+// Skipped returns the number of skipped steps, like Factor.
 func (s *Scaler) Skipped() *tensor.Tensor { return s.skipped }
 
 // Scale returns the loss times the factor, in f32.
 func (s *Scaler) Scale(loss *tensor.Tensor) *tensor.Tensor { return loss.Cast(dtype.F32).Mul(s.factor) }
 
-// Unscale divides the gradients of params by the factor, once before a step: where they are clipped, or looked at. Those that it
-// replaces are released.
+// Unscale divides the gradients of params by the factor. Call it at most once before a step, to clip or inspect gradients. The
+// replaced gradients are released.
 func (s *Scaler) Unscale(params []nn.Named, grads *tensor.Gradients) error {
 	if s.found != nil {
 		return fmt.Errorf("optim: scaler: unscaled twice before a step: %w", core.ErrAttr)
@@ -103,8 +103,9 @@ func (s *Scaler) Unscale(params []nn.Named, grads *tensor.Gradients) error {
 	return err
 }
 
-// Step is opt.Step with gradients of the scaled loss, divided by the factor unless Unscale did so. It is skipped where the
-// gradients are not all finite, and the factor adapted. An optimiser that does not implement Guarded is waited for.
+// Step runs opt.Step with gradients of the scaled loss, divided by the factor unless Unscale did so, and adapts the factor. The
+// step is skipped if the gradients are not all finite. If the optimiser does not implement Guarded, Step waits for that
+// condition.
 func (s *Scaler) Step(opt Optimizer, lr float64, params []nn.Named, grads *tensor.Gradients) error {
 	guard := Guard{Skip: s.found}
 	if s.found == nil {
@@ -121,7 +122,7 @@ func (s *Scaler) Step(opt Optimizer, lr float64, params []nn.Named, grads *tenso
 	return s.adapt(guard.Skip)
 }
 
-// inspect queues the check of all gradients, and with change their division by the factor.
+// inspect queues the check of all gradients, and if change is set their division by the factor.
 func (s *Scaler) inspect(params []nn.Named, grads *tensor.Gradients, change bool) (found, inverse *tensor.Tensor, err error) {
 	items, err := collect("scaler", params, grads)
 	if err != nil {
@@ -169,8 +170,8 @@ func (s *Scaler) inspect(params []nn.Named, grads *tensor.Gradients, change bool
 	return outs[0].Keep(), outs[1], nil
 }
 
-// finite reports whether all elements of xs are finite. The greatest magnitude of each shows its infinities and NaN, and is one pass
-// over it.
+// finite records whether all elements of xs are finite. The greatest magnitude of a tensor shows its infinities and NaN in one
+// pass over it.
 func (b *body) finite(xs []op.Desc) op.Desc {
 	wide := dtype.F32
 	var most []op.Desc

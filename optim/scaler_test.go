@@ -31,7 +31,7 @@ type scalerFixture struct {
 	}
 }
 
-// wave returns the sines of scaler.py.
+// wave returns the sines in scaler.py.
 func wave(d *tensor.Device, a, b, times float64, shape ...int) *tensor.Tensor {
 	n := 1
 	for _, s := range shape {
@@ -44,7 +44,7 @@ func wave(d *tensor.Device, a, b, times float64, shape ...int) *tensor.Tensor {
 	return tensor.From(d, v, shape...)
 }
 
-// network returns the network of scaler.py.
+// network returns the network in scaler.py.
 func network(d *tensor.Device) []nn.Named {
 	var params []nn.Named
 	for i, p := range []struct {
@@ -56,7 +56,7 @@ func network(d *tensor.Device) []nn.Named {
 	return params
 }
 
-// trainStep is one step on batch t, scaled.
+// trainStep runs one step on batch t, scaled.
 func (f *scalerFixture) trainStep(t *testing.T, s *optim.Scaler, params []nn.Named, precision string, clip float64, opt optim.Optimizer, step int, planted bool) {
 	times := 1.0
 	if planted {
@@ -89,7 +89,7 @@ func (f *scalerFixture) trainStep(t *testing.T, s *optim.Scaler, params []nn.Nam
 // blocking hides that an optimiser is Guarded.
 type blocking struct{ optim.Optimizer }
 
-// The same steps are skipped, the factor is the same after each, and so are the parameters, as far as rounding allows.
+// The same steps are skipped as in PyTorch, the factor is the same after each, and the parameters are equal up to rounding.
 func TestScalerAsPyTorch(t *testing.T) {
 	b, err := os.ReadFile("testdata/scaler.json")
 	require.NoError(t, err)
@@ -133,8 +133,8 @@ func TestScalerAsPyTorch(t *testing.T) {
 	}
 }
 
-// Skipped steps do not change the state: it equals, to the bit, the state after the other steps alone, whether or not the host waits
-// in between, and a run can continue from it.
+// Skipped steps do not change the state: it is bitwise equal to the state after the other steps alone, whether or not the host
+// waits in between, and a run can continue from it.
 func TestScalerState(t *testing.T) {
 	dev := open(t)
 	f := &scalerFixture{}
@@ -198,7 +198,7 @@ func TestScalerState(t *testing.T) {
 	}
 }
 
-// A parameter that takes part in some steps only has its own count of them.
+// A parameter that takes part in some of the steps has its own count.
 func TestScalerCountsByParameter(t *testing.T) {
 	dev := open(t)
 	run := func(guarded bool) []float64 {
@@ -250,7 +250,7 @@ func TestScalerRefuses(t *testing.T) {
 	require.ErrorIs(t, opt.StepUnless(0.1, params, g, optim.Guard{Skip: tensor.From(dev, []bool{true})}), core.ErrAttr)
 }
 
-// The factor ends where f32 does.
+// The factor stops growing at the limit of f32.
 func TestScalerGrowsToTheEnd(t *testing.T) {
 	dev := open(t)
 	s, err := optim.NewScaler(dev, optim.ScalerConfig{Initial: 0x1p126, Interval: 1})

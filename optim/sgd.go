@@ -2,19 +2,19 @@ package optim
 
 import "github.com/goburn/burn/core/op"
 
-// SGDConfig is the settings of SGD. The zero value is plain descent.
+// SGDConfig holds the settings of SGD. The zero value is plain descent.
 type SGDConfig struct {
 	Momentum    float64
-	Dampening   float64 // reduces the gradient's share in the momentum
+	Dampening   float64 // reduces the weight of the gradient in the momentum
 	Nesterov    bool    // look ahead along the momentum
 	WeightDecay float64 // added to the gradient, times the parameter
 }
 
-// SGD is stochastic gradient descent (Sutskever et al., On the importance of initialization and momentum in deep learning, 2013), in
-// PyTorch's form: the learning rate is no part of the momentum.
+// SGD is stochastic gradient descent (Sutskever et al., On the importance of initialization and momentum in deep learning, 2013),
+// in PyTorch's form: the momentum does not include the learning rate.
 type SGD struct{ engine }
 
-// NewSGD makes the optimiser.
+// NewSGD returns the optimiser.
 func NewSGD(c SGDConfig) *SGD { return &SGD{newEngine("sgd", sgd{SGDConfig: c})} }
 
 type sgd struct {
@@ -29,7 +29,7 @@ func (r sgd) slots(p op.Desc) []slot {
 	return []slot{{"momentum", p.Shape, 0}}
 }
 
-// The first gradient becomes the momentum undampened.
+// The first gradient becomes the momentum without dampening.
 func (r sgd) numbers(lr float64, step int) []float64 {
 	if step == 1 {
 		return []float64{lr, 1}

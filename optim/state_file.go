@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Entries lists the tensors in the order of their names, and Metadata has the numbers, as text that reads back equal: what
-// record.Save takes.
+// Entries returns the tensors in the order of their names. Together with Metadata, the numbers as text that reads back equal,
+// they are the arguments for record.Save.
 func (s State) Entries() []nn.Entry {
 	var list []nn.Entry
 	for _, n := range s.Names() {
@@ -29,7 +29,7 @@ func (s State) Metadata() map[string]string {
 	return m
 }
 
-// ReadState returns the state that Entries and Metadata were saved of, with tensors on d.
+// ReadState returns the state that Entries and Metadata were saved from, with tensors on d.
 func ReadState(ctx context.Context, d *tensor.Device, src nn.Source, metadata map[string]string) (State, error) {
 	s := NewState()
 	for k, text := range metadata {

@@ -4,15 +4,15 @@ import (
 	"math"
 )
 
-// place is a point on the line that is searched.
+// place is a point on the search line.
 type place struct {
 	point
 	t     float64 // distance along the direction
 	slope float64
 }
 
-// search looks along o.direction for a point that satisfies the strong Wolfe conditions (Nocedal and Wright, Numerical Optimization, 2006,
-// algorithms 3.5 and 3.6), with cubic interpolation as in PyTorch: its steps are the same. The parameters are back where they were
+// search searches along o.direction for a point that satisfies the strong Wolfe conditions (Nocedal and Wright, Numerical
+// Optimization, 2006, algorithms 3.5 and 3.6), with cubic interpolation; its steps equal PyTorch's. It restores the parameters
 // afterwards.
 func (p *problem) search(o *LBFGS, from point, slope float64, most int) (point, float64, int, error) {
 	const c1, c2 = 1e-4, 0.9
@@ -110,7 +110,7 @@ func (p *problem) search(o *LBFGS, from point, slope float64, most int) (point, 
 	return bracket[low].point, bracket[low].t, used, nil
 }
 
-// cubic returns the least point of the cubic through two places with their slopes, within [lo, hi].
+// cubic returns the minimum within [lo, hi] of the cubic through two places with their slopes.
 func cubic(a, b place, lo, hi float64) float64 {
 	d1 := a.slope + b.slope - 3*(a.loss-b.loss)/(a.t-b.t)
 	square := d1*d1 - a.slope*b.slope

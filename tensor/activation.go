@@ -5,7 +5,7 @@ import "github.com/goburn/burn/core/op"
 // Relu returns max(t, 0).
 func (t *Tensor) Relu() *Tensor { return t.un(op.Relu) }
 
-// Relu6 returns t brought into [0, 6].
+// Relu6 returns t clamped to [0, 6].
 func (t *Tensor) Relu6() *Tensor { return t.un(op.Relu6) }
 
 // LeakyRelu returns t, or slope·t below zero. PyTorch's slope is 0.01.
@@ -39,7 +39,7 @@ func (t *Tensor) Sigmoid() *Tensor { return t.un(op.Sigmoid) }
 // LogSigmoid returns the logarithm of Sigmoid without overflow.
 func (t *Tensor) LogSigmoid() *Tensor { return t.un(op.LogSigmoid) }
 
-// HardSigmoid returns alpha·t+beta brought into [0, 1]. PyTorch has 1/6 and 0.5, ONNX 0.2 and 0.5.
+// HardSigmoid returns alpha·t+beta clamped to [0, 1]. PyTorch has 1/6 and 0.5, ONNX 0.2 and 0.5.
 func (t *Tensor) HardSigmoid(alpha, beta float64) *Tensor {
 	return t.un(op.HardSigmoid, op.Float("alpha", alpha), op.Float("beta", beta))
 }
@@ -47,7 +47,7 @@ func (t *Tensor) HardSigmoid(alpha, beta float64) *Tensor {
 // HardSwish returns t·HardSigmoid(1/6, 0.5).
 func (t *Tensor) HardSwish() *Tensor { return t.un(op.HardSwish) }
 
-// HardTanh returns t brought into [lo, hi]. PyTorch has -1 and 1.
+// HardTanh returns t clamped to [lo, hi]. PyTorch has -1 and 1.
 func (t *Tensor) HardTanh(lo, hi float64) *Tensor {
 	return t.un(op.HardTanh, op.Float("min", lo), op.Float("max", hi))
 }
@@ -55,7 +55,7 @@ func (t *Tensor) HardTanh(lo, hi float64) *Tensor {
 // Gelu returns the Gaussian error linear unit by the error function.
 func (t *Tensor) Gelu() *Tensor { return t.un(op.Gelu) }
 
-// GeluTanh is Gelu by its approximation with tanh.
+// GeluTanh returns Gelu by its tanh approximation.
 func (t *Tensor) GeluTanh() *Tensor { return t.un(op.Gelu, op.Str("approximate", "tanh")) }
 
 // QuickGelu returns t·sigmoid(1.702·t).
@@ -67,7 +67,7 @@ func (t *Tensor) Silu() *Tensor { return t.un(op.Silu) }
 // Mish returns t·tanh(softplus(t)).
 func (t *Tensor) Mish() *Tensor { return t.un(op.Mish) }
 
-// Softplus is log(1+exp(beta·t))/beta without overflow. PyTorch's beta is 1.
+// Softplus returns log(1+exp(beta·t))/beta without overflow. PyTorch's beta is 1.
 func (t *Tensor) Softplus(beta float64) *Tensor {
 	if beta == 1 {
 		return t.un(op.Softplus)
@@ -84,12 +84,12 @@ func (t *Tensor) HardShrink(lambda float64) *Tensor {
 	return t.un(op.HardShrink, op.Float("lambda", lambda))
 }
 
-// SoftShrink returns t brought towards 0 by lambda. PyTorch's lambda is 0.5.
+// SoftShrink returns t moved towards 0 by lambda. PyTorch's lambda is 0.5.
 func (t *Tensor) SoftShrink(lambda float64) *Tensor {
 	return t.un(op.SoftShrink, op.Float("lambda", lambda))
 }
 
-// Shrink returns 0 in [-lambda, lambda], t-bias above and t+bias below, as ONNX has it; NaN gives 0.
+// Shrink returns 0 in [-lambda, lambda], t-bias above and t+bias below, as defined by ONNX; 0 for NaN.
 func (t *Tensor) Shrink(lambda, bias float64) *Tensor {
 	m := temps{from: t}
 	up, down := m.of(t.GreaterScalar(lambda)), m.of(t.LessScalar(-lambda))
@@ -115,16 +115,16 @@ func (t *Tensor) along(c op.Code, axis int, attrs ...op.Attr) *Tensor {
 	return t.un(c, append(attrs, op.Int("axis", t.axis(c.String(), axis, t.Rank())))...)
 }
 
-// Softmax is exp(t) over its sum along axis.
+// Softmax returns exp(t) divided by its sum along axis.
 func (t *Tensor) Softmax(axis int) *Tensor { return t.along(op.Softmax, axis) }
 
 // LogSoftmax returns the logarithm of Softmax.
 func (t *Tensor) LogSoftmax(axis int) *Tensor { return t.along(op.LogSoftmax, axis) }
 
-// Softmin is Softmax of -t.
+// Softmin returns Softmax of -t.
 func (t *Tensor) Softmin(axis int) *Tensor { return t.along(op.Softmin, axis) }
 
-// QuietSoftmax is exp(t) over 1 plus its sum along axis: it can be near zero everywhere.
+// QuietSoftmax returns exp(t) divided by 1 plus its sum along axis: all results may be near zero.
 func (t *Tensor) QuietSoftmax(axis int) *Tensor {
 	a := t.axis("quiet_softmax", axis, t.Rank())
 	m := temps{from: t}
@@ -133,7 +133,7 @@ func (t *Tensor) QuietSoftmax(axis int) *Tensor {
 	return m.done(e.Div(m.of(m.of(e.SumKeep(a)).Add(m.of(m.of(top.Neg()).Exp())))))
 }
 
-// Hardmax returns 1 at the greatest element along axis, the first of equals, else 0.
+// Hardmax returns 1 at the greatest element along axis, the first of equal ones, else 0.
 func (t *Tensor) Hardmax(axis int) *Tensor { return t.along(op.Hardmax, axis) }
 
 // GLU returns a·sigmoid(b) of the halves a and b of t along axis.

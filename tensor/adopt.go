@@ -11,9 +11,10 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Adopt makes a tensor of data itself where the device can use it in place, or keep it for the time after a loss, as a file that is
-// mapped into memory can be; else of a copy. data holds the elements in row-major order, little-endian, and must not change
-// until release is called, once, from any goroutine, when nothing reads it any more. With an error release is not called.
+// Adopt returns a tensor over data itself if the device can use it in place, or if the backend can keep it to restore the tensor
+// after a loss (for example a file that is mapped into memory); else over a copy. data holds the elements in row-major order,
+// little-endian. It must not change until release is called, which happens once, from any goroutine, when nothing reads data any
+// more. If Adopt returns an error, release is not called.
 func (d *Device) Adopt(ctx context.Context, dt dtype.DType, s shape.Shape, data []byte, release func()) (*Tensor, error) {
 	memory, ok := core.Extension[core.HostMemory](d.Core())
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Memory that is given up is read in place or copied, and given back once, when nothing reads it.
+// Adopted memory is read in place or copied, and released once, when nothing reads it.
 func TestAdopt(t *testing.T) {
 	for name, d := range map[string]*tensor.Device{"in place": open(t), "copied": openWith(t, &strict{})} {
 		t.Run(name, func(t *testing.T) {

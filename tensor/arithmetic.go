@@ -24,10 +24,10 @@ func (t *Tensor) Rem(o *Tensor) *Tensor { return t.bin(op.Rem, o) }
 // FloorMod returns the remainder of the floored quotient, with the sign of o, as Python's %.
 func (t *Tensor) FloorMod(o *Tensor) *Tensor { return t.bin(op.FloorMod, o) }
 
-// FloorDiv returns the quotient brought to the integer not above it.
+// FloorDiv returns the quotient rounded down.
 func (t *Tensor) FloorDiv(o *Tensor) *Tensor { return t.bin(op.FloorDiv, o) }
 
-// TruncDiv returns the quotient without its fraction.
+// TruncDiv returns the quotient rounded toward zero.
 func (t *Tensor) TruncDiv(o *Tensor) *Tensor {
 	m := temps{from: t}
 	return m.done(m.of(t.Div(o)).Trunc())
@@ -57,7 +57,7 @@ func (t *Tensor) Hypot(o *Tensor) *Tensor {
 	return m.done(m.of(hi.Mul(root)).MaskFill(inf, math.Inf(1)))
 }
 
-// LogAddExp is log(exp(t)+exp(o)) without overflow.
+// LogAddExp returns log(exp(t)+exp(o)) without overflow.
 func (t *Tensor) LogAddExp(o *Tensor) *Tensor { return t.bin(op.LogAddExp, o) }
 
 // Lerp returns t+weight·(o-t).

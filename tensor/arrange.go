@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Pad puts lo elements v before and hi after t along axis; a negative number removes elements.
+// Pad adds lo elements v before and hi after t along axis; a negative number removes elements.
 func (t *Tensor) Pad(axis, lo, hi int, v float64) *Tensor {
 	a := t.axis("pad", axis, t.Rank())
 	los, his := make([]int, t.Rank()), make([]int, t.Rank())
@@ -13,7 +13,7 @@ func (t *Tensor) Pad(axis, lo, hi int, v float64) *Tensor {
 	return t.un(op.Pad, op.Ints("lo", los...), op.Ints("hi", his...), op.ScalarFloat("value", v))
 }
 
-// Concat joins tensors along axis.
+// Concat concatenates tensors along axis.
 func Concat(axis int, ts ...*Tensor) *Tensor {
 	if len(ts) == 0 {
 		fail("concat: no tensors: %w", op.ErrShape)
@@ -21,7 +21,7 @@ func Concat(axis int, ts ...*Tensor) *Tensor {
 	return Op(op.Concat, ts, op.Int("axis", ts[0].axis("concat", axis, ts[0].Rank())))[0]
 }
 
-// Stack joins tensors of one shape along a new axis.
+// Stack stacks tensors of one shape along a new axis.
 func Stack(axis int, ts ...*Tensor) *Tensor {
 	if len(ts) == 0 {
 		fail("stack: no tensors: %w", op.ErrShape)
@@ -30,20 +30,20 @@ func Stack(axis int, ts ...*Tensor) *Tensor {
 	return Op(op.Stack, ts, op.Int("axis", a))[0]
 }
 
-// Modes of Extend: what stands beyond the ends.
+// Modes of Extend: the elements beyond the ends.
 const (
-	Edge      = "edge"      // the outermost, again and again
-	Reflect   = "reflect"   // back from the outermost, without repeating it
-	Symmetric = "symmetric" // back from the outermost, which comes twice
-	Wrap      = "wrap"      // on at the other end
+	Edge      = "edge"      // the outermost element, repeated
+	Reflect   = "reflect"   // mirrored at the outermost element, without repeating it
+	Symmetric = "symmetric" // mirrored at the end, so that the outermost element is repeated
+	Wrap      = "wrap"      // continued from the other end
 )
 
-// PadAll puts lo[i] elements v before and hi[i] after t along axis i; a negative number removes elements.
+// PadAll adds lo[i] elements v before and hi[i] after t along axis i; a negative number removes elements.
 func (t *Tensor) PadAll(lo, hi []int, v float64) *Tensor {
 	return t.un(op.Pad, op.Ints("lo", lo...), op.Ints("hi", hi...), op.ScalarFloat("value", v))
 }
 
-// Extend puts lo elements before and hi after t along axis, taken from t itself by mode.
+// Extend adds lo elements before and hi after t along axis, taken from t itself as mode says.
 func (t *Tensor) Extend(axis, lo, hi int, mode string) *Tensor {
 	a := t.axis("extend", axis, t.Rank())
 	los, his := make([]int, t.Rank()), make([]int, t.Rank())
@@ -56,10 +56,10 @@ func (t *Tensor) ExtendAll(lo, hi []int, mode string) *Tensor {
 	return t.un(op.Extend, op.Ints("lo", lo...), op.Ints("hi", hi...), op.Str("mode", mode))
 }
 
-// Tile repeats t as a whole, repeats[i] times along axis i.
+// Tile repeats the whole of t repeats[i] times along axis i.
 func (t *Tensor) Tile(repeats ...int) *Tensor { return t.un(op.Tile, op.Ints("repeats", repeats...)) }
 
-// TileAxis repeats t as a whole n times along axis.
+// TileAxis repeats the whole of t n times along axis.
 func (t *Tensor) TileAxis(axis, n int) *Tensor {
 	repeats := make([]int, t.Rank())
 	for i := range repeats {
@@ -69,7 +69,7 @@ func (t *Tensor) TileAxis(axis, n int) *Tensor {
 	return t.Tile(repeats...)
 }
 
-// RepeatInterleave repeats each slice along axis n times, one after the other.
+// RepeatInterleave repeats each slice along axis n times in succession.
 func (t *Tensor) RepeatInterleave(axis, n int) *Tensor {
 	return t.along(op.RepeatInterleave, axis, op.Int("repeats", n))
 }
@@ -110,7 +110,7 @@ func (t *Tensor) Chunk(n, axis int) []*Tensor {
 	return t.Split(max(1, (t.desc.Shape[a]+n-1)/n), a)
 }
 
-// Unbind returns the slices of t along axis, without it.
+// Unbind returns the slices of t along axis, without that axis.
 func (t *Tensor) Unbind(axis int) []*Tensor {
 	a := t.axis("unbind", axis, t.Rank())
 	parts := make([]*Tensor, t.desc.Shape[a])
@@ -120,7 +120,7 @@ func (t *Tensor) Unbind(axis int) []*Tensor {
 	return parts
 }
 
-// Unfold returns windows of n elements, step apart, along axis; the windows' elements are a new last axis.
+// Unfold returns windows of n elements, step apart, along axis; the elements of a window are a new last axis.
 func (t *Tensor) Unfold(axis, n, step int) *Tensor {
 	a := t.axis("unfold", axis, t.Rank())
 	if n < 0 || step < 1 || n > t.desc.Shape[a] {
@@ -133,7 +133,7 @@ func (t *Tensor) Unfold(axis, n, step int) *Tensor {
 	return m.done(m.of(t.IndexSelect(a, at)).MoveAxis([]int{a + 1}, []int{-1}))
 }
 
-// PixelShuffle spreads channels over blocks: t[N, C·r², H, W] becomes [N, C, H·r, W·r].
+// PixelShuffle moves channels into blocks: t[N, C·r², H, W] becomes [N, C, H·r, W·r].
 func (t *Tensor) PixelShuffle(r int) *Tensor { return t.blocks(op.DepthToSpace, r) }
 
 // PixelUnshuffle returns the inverse of PixelShuffle.

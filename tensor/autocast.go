@@ -6,19 +6,19 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Autocast runs f as Scope does, with a view of d in which ops choose the float type that they compute in: mixed precision, as
+// Autocast runs f as Scope does, with a view of d in which the float type of each op is chosen automatically: mixed precision, as
 // in Micikevicius et al., Mixed Precision Training, ICLR 2018, and in PyTorch's autocast. dt is dtype.BF16 or dtype.F16, or
 // dtype.F32 to end the effect of an enclosing Autocast.
 //
-//   - Products (matmul, linear, conv, attention, einsum, ops of recurrent layers) have their f32 operands cast to dt, and give dt.
+//   - Products (matmul, linear, conv, attention, einsum, ops of recurrent layers) cast their f32 operands to dt, and return dt.
 //   - Ops whose results need the range or the precision of f32 (exp, log, pow, sums, norms, softmax, losses) have operands of dt
 //     cast to f32, and give f32.
 //   - All others take their operands as they are; where one is f32 and another dt, both are f32.
 //
-// Operands of other types are left alone. A Function, as layers with gradients of their own are (batch norm, and recurrent layers in
-// training), computes in f32. A tensor is in the scope if it was made from the view, computed from such a tensor, or is
-// seen from the view by In. Parameters stay f32, and so do their gradients; weights are cast anew at each use. Gradients in F16
-// may underflow unless the loss is multiplied with a large number first, and the gradients divided by it: see optim.Scaler.
+// Operands of other types are left alone. A Function computes in f32; layers with custom gradients are Functions (batch norm, and
+// recurrent layers in training). A tensor is in the scope if it was made from the view, computed from such a tensor, or is seen
+// from the view by In. Parameters stay f32, and so do their gradients; weights are cast anew at each use. Gradients in F16 may
+// underflow unless the loss is multiplied with a large number first, and the gradients divided by it: see optim.Scaler.
 func Autocast(d *Device, dt dtype.DType, f func(d *Device) []*Tensor) []*Tensor {
 	switch dt {
 	case dtype.F16, dtype.BF16, dtype.F32:
@@ -31,7 +31,7 @@ func Autocast(d *Device, dt dtype.DType, f func(d *Device) []*Tensor) []*Tensor 
 	return scoped(d, d.scope != nil && d.scope.mute, dt, f)
 }
 
-// autocast returns the operands of an op in the types that it computes in, where narrow is the narrow one.
+// autocast returns the operands of an op converted to the types that it computes in; narrow is the narrow type.
 func autocast(q *queue, s *scope, narrow dtype.DType, c op.Code, in []*Tensor) []*Tensor {
 	from, to := narrow, dtype.F32
 	switch program.PrecisionOf(c) {
@@ -45,7 +45,7 @@ func autocast(q *queue, s *scope, narrow dtype.DType, c op.Code, in []*Tensor) [
 	return convert(q, s, from, to, in)
 }
 
-// convert returns a copy of in where what is of one type is cast to another.
+// convert returns a copy of in with operands of type from cast to type to.
 func convert(q *queue, s *scope, from, to dtype.DType, in []*Tensor) []*Tensor {
 	out := append([]*Tensor(nil), in...)
 	for i, t := range in {

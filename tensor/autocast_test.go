@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// halfway is between two numbers of bf16, which has 8 bits, and is rounded to the even one: 1.
+// halfway is midway between two numbers of bf16, which has 8 bits, and is rounded to the even one: 1.
 const halfway = 1 + 1.0/256
 
 func TestAutocast(t *testing.T) {
@@ -50,7 +50,7 @@ func TestAutocast(t *testing.T) {
 	require.Error(t, tensor.Try(func() { tensor.Autocast(d, dtype.F64, nil) }))
 }
 
-// Gradients of f32 parameters are f32, and those of the rounded product.
+// The gradients of f32 parameters are f32, and belong to the rounded product.
 func TestAutocastGradients(t *testing.T) {
 	inner, err := core.OpenPlace("cpu", core.Config{})
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestAutocastGradients(t *testing.T) {
 	require.Equal(t, []float32{1, 1.5}, got)
 }
 
-// A function with a gradient of its own gets f32, and computes in it.
+// A function with a custom gradient receives f32 operands, and computes in f32.
 func TestAutocastFunction(t *testing.T) {
 	inner, err := core.OpenPlace("cpu", core.Config{})
 	require.NoError(t, err)

@@ -20,7 +20,7 @@ func TestWriteCache(t *testing.T) {
 	require.Equal(t, []float32{1, 2, 4, 5}, data[float32](t, part))
 	require.ErrorContains(t, tensor.Try(func() { c.Neg() }), "was released")
 	require.ErrorContains(t, tensor.Try(func() { c.WriteCache(0, tensor.Scalar[int64](d, 0), y) }), "was released")
-	c.Release() // again, which is no error
+	c.Release() // a second Release is no error
 	_, err := c.Bytes(ctx)
 	require.ErrorIs(t, err, core.ErrUnknownTensor)
 
@@ -37,7 +37,7 @@ func TestWriteCacheOutside(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrIndex)
 }
 
-// The memory of a device that holds one cache and not two is enough.
+// A cache is updated in memory that suffices for one copy of it, but not for two.
 func TestWriteCacheInPlace(t *testing.T) {
 	const n = 8 << 20 // elements, 32 MiB
 	device, err := core.OpenPlace("cpu", core.Config{Options: map[string]string{"memory_limit": "48m"}})
@@ -47,7 +47,7 @@ func TestWriteCacheInPlace(t *testing.T) {
 	require.NoError(t, err)
 	defer d.Close()
 	c, one := d.Zeros(dtype.F32, n), d.Full(dtype.F32, 1, 1)
-	for i := range 200 { // several times what a device queues
+	for i := range 200 { // several times the number of nodes that a device queues
 		c = c.WriteCache(0, d.Full(dtype.I64, float64(i)), one)
 	}
 	part := c.Narrow(0, 198, 3)
@@ -58,7 +58,7 @@ func TestWriteCacheInPlace(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrOutOfMemory, "what is not given up is copied")
 }
 
-// d(sum(y·w)) for y = cache with update at 1: of the cache it is w where nothing was written, of the update w from 1 on.
+// d(sum(y·w)) for y = cache with update at 1: for the cache it is w where nothing was written, for the update w from 1 on.
 func TestCacheWriteGradient(t *testing.T) {
 	inner, err := core.OpenPlace("cpu", core.Config{})
 	require.NoError(t, err)

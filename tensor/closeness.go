@@ -9,22 +9,22 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Closeness is how near two tensors are: a report for people, and for tests that want its numbers.
+// Closeness tells how close two tensors are: a report for people, and the numbers for tests.
 type Closeness struct {
 	Elements int
 	Bands    []Band // tolerances from 1e-1 to 1e-8
-	NaN      int    // elements of which one or both are NaN; they are close to nothing
+	NaN      int    // elements of which one or both are NaN; they are not close to anything
 	Infinite int    // elements of which one is infinite and the other differs
 	Worst    Worst  // by absolute difference, among finite elements
 }
 
-// Band is how many elements are within |got-want| <= Epsilon + Epsilon·|want|.
+// Band counts the elements within |got-want| <= Epsilon + Epsilon·|want|.
 type Band struct {
 	Epsilon float64
 	Close   int
 }
 
-// Worst is the element that differs most. Index is nil when there is no finite element.
+// Worst is the element with the greatest difference. Index is nil if there is no finite element.
 type Worst struct {
 	Index               []int
 	Got, Want, Abs, Rel float64
@@ -68,7 +68,7 @@ func CheckCloseness(ctx context.Context, got, want *Tensor) (*Closeness, error) 
 	return c, nil
 }
 
-// count adds one pair to the counts, and says whether both are finite.
+// count adds one pair to the counts, and reports whether both are finite.
 func (c *Closeness) count(x, y float64) bool {
 	if math.IsNaN(x) || math.IsNaN(y) {
 		c.NaN++
@@ -87,7 +87,7 @@ func (c *Closeness) count(x, y float64) bool {
 	return finite
 }
 
-// Share returns how many of n elements are close, in percent; 100 of none.
+// Share returns the percentage of n elements that are close; 100 if n is 0.
 func (b Band) Share(n int) float64 {
 	if n == 0 {
 		return 100
@@ -95,7 +95,7 @@ func (b Band) Share(n int) float64 {
 	return 100 * float64(b.Close) / float64(n)
 }
 
-// String returns the report: a line for each tolerance, with pass for all elements, warn for 90 percent or more, else fail.
+// String returns the report: one line per tolerance, with pass for all elements, warn for 90 percent or more, else fail.
 func (c *Closeness) String() string {
 	var s strings.Builder
 	for _, b := range c.Bands {

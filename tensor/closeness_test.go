@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// The ten elements and the counts are those in the documentation of Burn's check_closeness.
+// The ten elements and the counts come from the documentation of Burn's check_closeness.
 func TestCloseness(t *testing.T) {
 	d := open(t)
 	got := tensor.From(d, []float64{1, 2, 3, 4, 5, 6.001, 7.002, 8.003, 9.004, 10.1}, 2, 5)

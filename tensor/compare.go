@@ -7,45 +7,45 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Equal is true where t equals o.
+// Equal returns a bool tensor that is true where t equals o.
 func (t *Tensor) Equal(o *Tensor) *Tensor { return t.bin(op.Equal, o) }
 
-// NotEqual is true where t differs from o.
+// NotEqual returns a bool tensor that is true where t differs from o.
 func (t *Tensor) NotEqual(o *Tensor) *Tensor { return t.bin(op.NotEqual, o) }
 
-// Less is true where t is below o.
+// Less returns a bool tensor that is true where t is below o.
 func (t *Tensor) Less(o *Tensor) *Tensor { return t.bin(op.Less, o) }
 
-// LessEqual is true where t is o or below.
+// LessEqual returns a bool tensor that is true where t is o or below.
 func (t *Tensor) LessEqual(o *Tensor) *Tensor { return t.bin(op.LessEqual, o) }
 
-// Greater is true where t is above o.
+// Greater returns a bool tensor that is true where t is above o.
 func (t *Tensor) Greater(o *Tensor) *Tensor { return t.bin(op.Greater, o) }
 
-// GreaterEqual is true where t is o or above.
+// GreaterEqual returns a bool tensor that is true where t is o or above.
 func (t *Tensor) GreaterEqual(o *Tensor) *Tensor { return t.bin(op.GreaterEqual, o) }
 
-// EqualScalar is true where t equals v.
+// EqualScalar returns a bool tensor that is true where t equals v.
 func (t *Tensor) EqualScalar(v float64) *Tensor { return t.withNumber((*Tensor).Equal, v) }
 
-// NotEqualScalar is true where t differs from v.
+// NotEqualScalar returns a bool tensor that is true where t differs from v.
 func (t *Tensor) NotEqualScalar(v float64) *Tensor { return t.withNumber((*Tensor).NotEqual, v) }
 
-// LessScalar is true where t is below v.
+// LessScalar returns a bool tensor that is true where t is below v.
 func (t *Tensor) LessScalar(v float64) *Tensor { return t.withNumber((*Tensor).Less, v) }
 
-// LessEqualScalar is true where t is v or below.
+// LessEqualScalar returns a bool tensor that is true where t is v or below.
 func (t *Tensor) LessEqualScalar(v float64) *Tensor { return t.withNumber((*Tensor).LessEqual, v) }
 
-// GreaterScalar is true where t is above v.
+// GreaterScalar returns a bool tensor that is true where t is above v.
 func (t *Tensor) GreaterScalar(v float64) *Tensor { return t.withNumber((*Tensor).Greater, v) }
 
-// GreaterEqualScalar is true where t is v or above.
+// GreaterEqualScalar returns a bool tensor that is true where t is v or above.
 func (t *Tensor) GreaterEqualScalar(v float64) *Tensor {
 	return t.withNumber((*Tensor).GreaterEqual, v)
 }
 
-// IsClose is true where |t-o| is at most atol + rtol·|o|. Infinities are close to themselves, NaN to nothing.
+// IsClose returns a bool tensor that is true where |t-o| is at most atol + rtol·|o|. Infinities are close to themselves, NaN to nothing.
 func (t *Tensor) IsClose(o *Tensor, rtol, atol float64) *Tensor {
 	if !t.desc.DType.IsFloat() {
 		m := temps{from: t}
@@ -58,7 +58,7 @@ func (t *Tensor) IsClose(o *Tensor, rtol, atol float64) *Tensor {
 	return m.done(m.of(t.Equal(o)).Or(m.of(finite.And(near))))
 }
 
-// AllClose waits and says whether IsClose holds everywhere.
+// AllClose waits for the result and reports whether IsClose is true everywhere.
 func (t *Tensor) AllClose(ctx context.Context, o *Tensor, rtol, atol float64) (bool, error) {
 	m := temps{from: t}
 	all := m.of(m.of(t.IsClose(o, rtol, atol)).All())
@@ -66,7 +66,7 @@ func (t *Tensor) AllClose(ctx context.Context, o *Tensor, rtol, atol float64) (b
 	return Item[bool](ctx, all)
 }
 
-// AllEqual waits and says whether t and o have one shape and equal elements; NaN equals nothing.
+// AllEqual waits for the result and reports whether t and o have the same shape and equal elements; NaN is not equal to anything.
 func (t *Tensor) AllEqual(ctx context.Context, o *Tensor) (bool, error) {
 	if !t.desc.Shape.Equal(o.desc.Shape) {
 		return false, nil

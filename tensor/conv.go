@@ -2,19 +2,19 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// ConvOptions are the settings of Conv, one entry per spatial dimension; missing entries are stride 1, no padding, no
+// ConvOptions holds the settings of Conv, one entry per spatial dimension; missing entries are stride 1, no padding, no
 // dilation, and Groups 0 is one group.
 type ConvOptions struct {
 	Strides       []int
-	Padding       []int // zeros at both ends, where PadLo and PadHi are nil
+	Padding       []int // zeros at both ends, if PadLo and PadHi are nil
 	PadLo, PadHi  []int // zeros before and after; negative numbers remove elements
 	Dilation      []int // of the kernel
 	InputDilation []int // of t
 	Groups        int
-	Bias          *Tensor // one per output channel, or nil
+	Bias          *Tensor // one per output channel; may be nil
 }
 
-// spatial fills v up to n entries.
+// spatial returns v with missing entries filled in, as an attribute of n entries.
 func spatial(name string, n int, v []int, missing int) op.Attr {
 	full := make([]int, n)
 	for i := range full {
@@ -29,7 +29,7 @@ func spatial(name string, n int, v []int, missing int) op.Attr {
 	return op.Ints(name, full...)
 }
 
-// pads returns the attributes of padding at both ends, which lo and hi override.
+// pads returns the attributes for padding at both ends; lo and hi override it.
 func pads(n int, both, lo, hi []int) []op.Attr {
 	if lo == nil {
 		lo = both
@@ -40,7 +40,7 @@ func pads(n int, both, lo, hi []int) []op.Attr {
 	return []op.Attr{spatial("pad_lo", n, lo, 0), spatial("pad_hi", n, hi, 0)}
 }
 
-// perChannel adds bias along axis 1 to t, which it releases; nil adds nothing.
+// perChannel adds bias along axis 1 to t, and releases t; a nil bias adds nothing.
 func (t *Tensor) perChannel(bias *Tensor) *Tensor {
 	if bias == nil {
 		return t
@@ -48,11 +48,11 @@ func (t *Tensor) perChannel(bias *Tensor) *Tensor {
 	if bias.Rank() != 1 || bias.Size() != t.desc.Shape[1] {
 		fail("bias: %v for %v, want one for each of %d channels: %w", bias.desc, t.desc, t.desc.Shape[1], op.ErrShape)
 	}
-	var m temps // t is a result on its way
+	var m temps // t is an intermediate result
 	return m.done(m.of(t).Add(m.of(bias.channels(t.Rank()))))
 }
 
-// channels brings a vector of channels into the shape that broadcasts along axis 1 of rank.
+// channels reshapes a vector of channels so that it broadcasts along axis 1 of a tensor of the given rank.
 func (t *Tensor) channels(rank int) *Tensor {
 	dims := make([]int, rank-1)
 	for i := range dims {
@@ -76,17 +76,17 @@ func (t *Tensor) Conv(w *Tensor, o ConvOptions) *Tensor {
 	return Op(op.Conv, []*Tensor{t, w}, attrs...)[0].perChannel(o.Bias)
 }
 
-// Conv1d is Conv of t[N, C, L] with w[O, C/Groups, k] and a bias[O] that may be nil.
+// Conv1d is Conv for t[N, C, L] with w[O, C/Groups, k] and a bias[O] that may be nil.
 func (t *Tensor) Conv1d(w, bias *Tensor, o ConvOptions) *Tensor {
 	return t.conv("conv1d", 3, w, bias, o)
 }
 
-// Conv2d is Conv of t[N, C, H, W] with w[O, C/Groups, kh, kw] and a bias[O] that may be nil.
+// Conv2d is Conv for t[N, C, H, W] with w[O, C/Groups, kh, kw] and a bias[O] that may be nil.
 func (t *Tensor) Conv2d(w, bias *Tensor, o ConvOptions) *Tensor {
 	return t.conv("conv2d", 4, w, bias, o)
 }
 
-// Conv3d is Conv of t[N, C, D, H, W] with w[O, C/Groups, kd, kh, kw] and a bias[O] that may be nil.
+// Conv3d is Conv for t[N, C, D, H, W] with w[O, C/Groups, kd, kh, kw] and a bias[O] that may be nil.
 func (t *Tensor) Conv3d(w, bias *Tensor, o ConvOptions) *Tensor {
 	return t.conv("conv3d", 5, w, bias, o)
 }
@@ -99,20 +99,20 @@ func (t *Tensor) conv(name string, rank int, w, bias *Tensor, o ConvOptions) *Te
 	return t.Conv(w, o)
 }
 
-// ConvTransposeOptions are the settings of ConvTranspose, one entry per spatial dimension; missing entries are stride 1, no
+// ConvTransposeOptions holds the settings of ConvTranspose, one entry per spatial dimension; missing entries are stride 1, no
 // padding, no dilation, and Groups 0 is one group.
 type ConvTransposeOptions struct {
 	Strides       []int
-	Padding       []int // cut off at both ends, where PadLo and PadHi are nil
-	PadLo, PadHi  []int // cut off before and after
+	Padding       []int // removed at both ends, if PadLo and PadHi are nil
+	PadLo, PadHi  []int // removed before and after
 	OutputPadding []int // added after
 	Dilation      []int // of the kernel
 	Groups        int
-	Bias          *Tensor // one per output channel, or nil
+	Bias          *Tensor // one per output channel; may be nil
 }
 
-// ConvTranspose returns the transpose of a convolution of t[N, C, spatial...] with w[C, O/Groups, kernel...]. A spatial dimension
-// of the result is (n-1)·stride + (k-1)·dilation + 1 - PadLo - PadHi + OutputPadding.
+// ConvTranspose returns the transposed convolution of t[N, C, spatial...] with w[C, O/Groups, kernel...]. A spatial dimension of
+// the result is (n-1)·stride + (k-1)·dilation + 1 - PadLo - PadHi + OutputPadding.
 func (t *Tensor) ConvTranspose(w *Tensor, o ConvTransposeOptions) *Tensor {
 	n := max(0, t.Rank()-2)
 	attrs := append(pads(n, o.Padding, o.PadLo, o.PadHi), spatial("strides", n, o.Strides, 1), spatial("dilation", n, o.Dilation, 1),
@@ -120,17 +120,17 @@ func (t *Tensor) ConvTranspose(w *Tensor, o ConvTransposeOptions) *Tensor {
 	return Op(op.ConvTranspose, []*Tensor{t, w}, attrs...)[0].perChannel(o.Bias)
 }
 
-// ConvTranspose1d is ConvTranspose of t[N, C, L]; bias[O] may be nil.
+// ConvTranspose1d is ConvTranspose for t[N, C, L]; bias[O] may be nil.
 func (t *Tensor) ConvTranspose1d(w, bias *Tensor, o ConvTransposeOptions) *Tensor {
 	return t.convTranspose("conv_transpose1d", 3, w, bias, o)
 }
 
-// ConvTranspose2d is ConvTranspose of t[N, C, H, W]; bias[O] may be nil.
+// ConvTranspose2d is ConvTranspose for t[N, C, H, W]; bias[O] may be nil.
 func (t *Tensor) ConvTranspose2d(w, bias *Tensor, o ConvTransposeOptions) *Tensor {
 	return t.convTranspose("conv_transpose2d", 4, w, bias, o)
 }
 
-// ConvTranspose3d is ConvTranspose of t[N, C, D, H, W]; bias[O] may be nil.
+// ConvTranspose3d is ConvTranspose for t[N, C, D, H, W]; bias[O] may be nil.
 func (t *Tensor) ConvTranspose3d(w, bias *Tensor, o ConvTransposeOptions) *Tensor {
 	return t.convTranspose("conv_transpose3d", 5, w, bias, o)
 }
@@ -143,18 +143,19 @@ func (t *Tensor) convTranspose(name string, rank int, w, bias *Tensor, o ConvTra
 	return t.ConvTranspose(w, o)
 }
 
-// DeformConvOptions are the settings of DeformConv2d: down and across; missing entries are stride 1, no padding, no
+// DeformConvOptions holds the settings of DeformConv2d: down and across; missing entries are stride 1, no padding, no
 // dilation, and 0 groups are one.
 type DeformConvOptions struct {
 	Strides, Padding, Dilation []int
 	Groups                     int     // of channels
-	OffsetGroups               int     // of channels that share offsets
-	Mask                       *Tensor // [N, OffsetGroups·kh·kw, outH, outW], or nil
-	Bias                       *Tensor // one per output channel, or nil
+	OffsetGroups               int     // number of groups of channels that share offsets
+	Mask                       *Tensor // [N, OffsetGroups·kh·kw, outH, outW]; may be nil
+	Bias                       *Tensor // one per output channel; may be nil
 }
 
-// DeformConv2d returns the convolution of t[N, C, H, W] with w[O, C/Groups, kh, kw] whose elements of t are read linearly, 0
-// outside, at places moved by offset[N, OffsetGroups·kh·kw·2, outH, outW], down and then across, and scaled by Mask.
+// DeformConv2d returns the convolution of t[N, C, H, W] with w[O, C/Groups, kh, kw]. It reads the elements of t by linear
+// interpolation, 0 outside, at positions shifted by offset[N, OffsetGroups·kh·kw·2, outH, outW], vertical before horizontal, and
+// scales them by Mask.
 func (t *Tensor) DeformConv2d(w, offset *Tensor, o DeformConvOptions) *Tensor {
 	in := []*Tensor{t, w, offset}
 	if o.Mask != nil {
@@ -165,8 +166,8 @@ func (t *Tensor) DeformConv2d(w, offset *Tensor, o DeformConvOptions) *Tensor {
 	return Op(op.DeformConv, in, attrs...)[0].perChannel(o.Bias)
 }
 
-// WindowOptions place the windows of Im2Col and Col2Im, one entry per spatial dimension; missing entries are stride 1, no
-// padding, no dilation.
+// WindowOptions holds the geometry of the windows of Im2Col and Col2Im, one entry per spatial dimension; missing entries are
+// stride 1, no padding, no dilation.
 type WindowOptions struct{ Strides, Padding, PadLo, PadHi, Dilation []int }
 
 func (o WindowOptions) attrs(window []int) []op.Attr {
@@ -175,13 +176,13 @@ func (o WindowOptions) attrs(window []int) []op.Attr {
 		spatial("dilation", n, o.Dilation, 1))
 }
 
-// Im2Col lays the windows that slide over t[N, C, spatial...] out as columns: [N, C·W, L] of windows with W elements at L
-// places, both in row-major order. PyTorch calls it unfold.
+// Im2Col returns the windows that slide over t[N, C, spatial...] as columns: [N, C·W, L] for windows of W elements at L
+// positions, both in row-major order. PyTorch calls it unfold.
 func (t *Tensor) Im2Col(window []int, o WindowOptions) *Tensor {
 	return t.un(op.Im2Col, o.attrs(window)...)
 }
 
-// Col2Im adds the columns that Im2Col gives of [N, C, size...] up where they came from. PyTorch calls it fold.
+// Col2Im adds the columns of Im2Col to a result [N, C, size...] at their original positions. PyTorch calls it fold.
 func (t *Tensor) Col2Im(size, window []int, o WindowOptions) *Tensor {
 	return t.un(op.Col2Im, append(o.attrs(window), op.Ints("size", size...))...)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// From makes a tensor of the given dimensions from elements in row-major order; without dimensions it is a vector. data
-// may be reused afterwards.
+// From returns a tensor of the given dimensions with elements in row-major order; without dimensions it is a vector. data may be
+// reused afterwards.
 func From[T dtype.Native](d *Device, data []T, dims ...int) *Tensor {
 	s := shape.Shape(dims)
 	if dims == nil {
@@ -27,12 +27,12 @@ func From[T dtype.Native](d *Device, data []T, dims ...int) *Tensor {
 	return d.write(dtype.Of[T](), s.Clone(), dtype.Bytes(data))
 }
 
-// Scalar makes a tensor of rank 0.
+// Scalar returns a tensor of rank 0.
 func Scalar[T dtype.Native](d *Device, v T) *Tensor {
 	return d.write(dtype.Of[T](), shape.Of(), dtype.Bytes([]T{v}))
 }
 
-// write is FromBytes for checked arguments, with faults left for the next wait.
+// write is FromBytes for checked arguments; errors are returned by the next wait.
 func (d *Device) write(dt dtype.DType, s shape.Shape, data []byte) *Tensor {
 	desc := op.Desc{DType: dt, Shape: s}
 	t, err := d.define(desc, func(desc op.Desc) error { return d.stream.Write(context.Background(), desc, data) })
@@ -42,7 +42,7 @@ func (d *Device) write(dt dtype.DType, s shape.Shape, data []byte) *Tensor {
 	return t
 }
 
-// faulty makes a tensor that is not there.
+// faulty returns a tensor that does not exist on the device, because of err.
 func (d *Device) faulty(desc op.Desc, err error) *Tensor {
 	d.mu.Lock()
 	desc.ID = d.nextID()
@@ -53,23 +53,23 @@ func (d *Device) faulty(desc op.Desc, err error) *Tensor {
 	return d.handle(desc, n, d.scope)
 }
 
-// Full makes a tensor with every element v.
+// Full returns a tensor whose elements are all v.
 func (d *Device) Full(dt dtype.DType, v float64, dims ...int) *Tensor {
 	return d.Op(op.Full, nil, op.ScalarFloat("value", v), op.Type("dtype", dt), op.Ints("shape", dims...))[0]
 }
 
-// Zeros makes a tensor of zeros.
+// Zeros returns a tensor of zeros.
 func (d *Device) Zeros(dt dtype.DType, dims ...int) *Tensor { return d.Full(dt, 0, dims...) }
 
-// Ones makes a tensor of ones.
+// Ones returns a tensor of ones.
 func (d *Device) Ones(dt dtype.DType, dims ...int) *Tensor { return d.Full(dt, 1, dims...) }
 
-// Iota makes the vector 0, 1, ..., n-1.
+// Iota returns the vector 0, 1, ..., n-1.
 func (d *Device) Iota(dt dtype.DType, n int) *Tensor {
 	return d.Op(op.Iota, nil, op.Type("dtype", dt), op.Ints("shape", n))[0]
 }
 
-// Arange makes start, start+step, ... before end. The numbers are worked out in f64 for floats, in whole numbers else.
+// Arange returns start, start+step, ... before end. The numbers are computed in f64 for floats, else as integers.
 func (d *Device) Arange(dt dtype.DType, start, end, step float64) *Tensor {
 	if step == 0 || math.IsNaN((end-start)/step) || math.IsInf((end-start)/step, 0) {
 		fail("arange: from %v to %v by %v, want finite numbers and a step: %w", start, end, step, core.ErrAttr)
@@ -83,41 +83,41 @@ func (d *Device) Arange(dt dtype.DType, start, end, step float64) *Tensor {
 		op.Flag("endpoint", false), op.Type("dtype", dt))[0]
 }
 
-// LinSpace makes n floats evenly from start to stop, both of them included.
+// LinSpace returns n evenly spaced floats from start to stop, both included.
 func (d *Device) LinSpace(dt dtype.DType, start, stop float64, n int) *Tensor {
 	return d.Op(op.LinSpace, nil, op.Float("start", start), op.Float("stop", stop), op.Int("count", n), op.Type("dtype", dt))[0]
 }
 
-// Eye makes a matrix with 1 on its diagonal, else 0.
+// Eye returns a matrix with 1 on its diagonal, else 0.
 func (d *Device) Eye(dt dtype.DType, rows, columns int) *Tensor {
 	return d.Op(op.Eye, nil, op.Int("rows", rows), op.Int("columns", columns), op.Type("dtype", dt))[0]
 }
 
-// TrilMask makes bools that are true where column - row is at most offset, in the last two of the given dimensions.
+// TrilMask returns bools that are true where column - row is at most offset, in the last two of the given dimensions.
 func (d *Device) TrilMask(offset int, dims ...int) *Tensor {
 	var m temps
 	return m.done(m.of(d.Full(dtype.Bool, 1, dims...)).Tril(offset))
 }
 
-// TriuMask makes bools that are true where column - row is at least offset, in the last two of the given dimensions.
+// TriuMask returns bools that are true where column - row is at least offset, in the last two of the given dimensions.
 func (d *Device) TriuMask(offset int, dims ...int) *Tensor {
 	var m temps
 	return m.done(m.of(d.Full(dtype.Bool, 1, dims...)).Triu(offset))
 }
 
-// DiagMask makes bools that are true where column - row is offset, in the last two of the given dimensions.
+// DiagMask returns bools that are true where column - row is offset, in the last two of the given dimensions.
 func (d *Device) DiagMask(offset int, dims ...int) *Tensor {
 	var m temps
 	return m.done(m.of(d.TrilMask(offset, dims...)).Triu(offset))
 }
 
-// FullLike makes a tensor of t's type and shape with every element v.
+// FullLike returns a tensor of t's type and shape whose elements are all v.
 func (t *Tensor) FullLike(v float64) *Tensor {
 	return t.within().Full(t.desc.DType, v, t.desc.Shape...)
 }
 
-// ZerosLike makes zeros of t's type and shape.
+// ZerosLike returns zeros of t's type and shape.
 func (t *Tensor) ZerosLike() *Tensor { return t.FullLike(0) }
 
-// OnesLike makes ones of t's type and shape.
+// OnesLike returns ones of t's type and shape.
 func (t *Tensor) OnesLike() *Tensor { return t.FullLike(1) }

@@ -9,21 +9,22 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Function is a computation with a gradient of its own.
+// Function is a computation with a custom gradient.
 type Function struct {
 	Name string
-	// Forward computes the results from constants, and says which tensors Backward needs: operands and results, which carry second
-	// derivatives, or others, which are constants then.
+	// Forward computes the results from constants, and returns the tensors that Backward needs: operands and results, which carry
+	// second derivatives, or others, which are then constants.
 	Forward func(x []*Tensor) (y, saved []*Tensor)
-	// Backward gives the gradient of each operand, nil for none, from the saved tensors and the gradients of the results, nil for
-	// those that nothing came back to. Its tensors live on a device of their own, and only there.
+	// Backward returns the gradient of each operand, nil for none, from the saved tensors and the gradients of the results, nil
+	// for results without one. Its tensors live on a separate device, and must not leave it.
 	Backward func(saved, grads []*Tensor) []*Tensor
 
 	passes bool // Forward computes nothing: operands keep their types in Autocast
 }
 
-// Apply runs f on x, which are of one device. With autodiff, f is recorded for the results. Without, and in NoGrad, Apply returns the
-// results of Forward. In Autocast, operands of the narrow type are cast to f32, and Forward and Backward compute without Autocast.
+// Apply runs f on x, which must be on one device. With autodiff, f is recorded for the results. Without autodiff, and in NoGrad,
+// Apply returns the results of Forward. In Autocast, operands of the narrow type are cast to f32, and Forward and Backward
+// compute without Autocast.
 func (f Function) Apply(x ...*Tensor) []*Tensor {
 	if len(x) == 0 {
 		fail("%s: no operands", f.Name)
@@ -44,11 +45,11 @@ func (f Function) Apply(x ...*Tensor) []*Tensor {
 	}
 	in := make([]*Tensor, len(x))
 	for i, t := range x {
-		in[i] = t.detached(s) // of parameters too, which are in no scope themselves
+		in[i] = t.detached(s) // parameters too, which are in no scope themselves
 	}
 	y, saved := f.Forward(in)
 	saved = slices.Clone(saved)
-	for i, t := range saved { // the operand itself, from which a second derivative finds its way on
+	for i, t := range saved { // the operand itself, through which a second derivative continues
 		if k := slices.Index(in, t); k >= 0 {
 			saved[i] = x[k]
 		}
@@ -84,7 +85,7 @@ func (f Function) Apply(x ...*Tensor) []*Tensor {
 	return y
 }
 
-// backward runs Backward on a device over the stream below the recorder. Everything but the results is released at its end.
+// backward runs Backward on a device over the stream below the recorder, and releases everything except the results.
 func (f Function) backward(b core.Below, saved, grads []op.Desc) (out []op.Desc, err error) {
 	q := newDevice(&core.Place{Spec: "backward of " + f.Name}, b.Device, b.Stream)
 	terr := Try(func() {
@@ -116,7 +117,7 @@ func (f Function) backward(b core.Below, saved, grads []op.Desc) (out []op.Desc,
 					t = Op(op.Copy, []*Tensor{t})[0]
 				}
 				lent[t.desc.ID] = true
-				t.claim() // the recorder's from now on
+				t.claim() // the recorder owns it now
 				out = append(out, t.desc)
 			}
 			return nil
@@ -131,7 +132,7 @@ func (f Function) backward(b core.Below, saved, grads []op.Desc) (out []op.Desc,
 	return out, q.refused
 }
 
-// Hook passes t on, and f the gradient that comes back to it, for which f gives another; nil leaves it.
+// Hook returns t. In the backward pass f receives the gradient that arrives at t, and returns a replacement, or nil to keep it.
 func (t *Tensor) Hook(f func(grad *Tensor) *Tensor) *Tensor {
 	return Function{
 		Name:    "hook",
@@ -149,7 +150,7 @@ func (t *Tensor) Hook(f func(grad *Tensor) *Tensor) *Tensor {
 	}.Apply(t)[0]
 }
 
-// Checked waits for the gradients' device, so that a fault of the backward pass is reported here.
+// Checked waits for the device of the gradients, and returns an error of the backward pass.
 func (g *Gradients) Checked(ctx context.Context) error {
 	for _, t := range g.of {
 		return t.queue.Sync(ctx)

@@ -15,9 +15,9 @@ import (
 )
 
 // Device is a handle on a device of a backend, where tensors live, with a queue to compute on. Ops are queued and sent in
-// batches; only Data, Read and Sync wait. NewStream gives further handles on the same tensors, each with a queue of its
-// own; work on different queues runs concurrently. A Device is safe for concurrent use; commands on its queue run in the
-// order in which they were called.
+// batches; only Data, Read and Sync wait. NewStream gives further handles on the same tensors, each with a queue of its own; work
+// on different queues runs concurrently. A Device is safe for concurrent use; commands on its queue run in the order in which
+// they were called.
 type Device struct {
 	*queue
 	scope *scope // nil outside Scope
@@ -29,21 +29,21 @@ type device struct {
 	owned     bool // place is closed with it
 	core      core.Device
 	target    program.Target
-	gradients core.Gradients // nil without
+	gradients core.Gradients // nil if not supported
 	first     *queue
 	random    generator
 	faults    faults
 	origins   origins
 	lost      lost
 
-	held, mark atomic.Int64 // bytes of handles, and of them when a collection was last asked for
+	held, mark atomic.Int64 // bytes of handles, now and when a collection was last requested
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	queues map[*queue]struct{}
 	closed bool
 }
 
-// On opens a device that host.Open or core.OpenPlace found, and a queue on it. The place stays the caller's to close,
+// On opens the device of p, which host.Open or core.OpenPlace returned, and a queue on it. The caller still owns p and closes it
 // after the device.
 func On(ctx context.Context, p *core.Place) (*Device, error) {
 	c, err := p.Open(ctx)
@@ -57,7 +57,7 @@ func On(ctx context.Context, p *core.Place) (*Device, error) {
 	return &Device{queue: newDevice(p, c, s)}, nil
 }
 
-// newDevice makes a device with its first queue.
+// newDevice returns a device with its first queue.
 func newDevice(p *core.Place, c core.Device, s core.Stream) *queue {
 	name := p.Spec
 	if p.Backend != nil { // not below a recorder
@@ -81,8 +81,8 @@ func (d *device) newQueue(s core.Stream) *queue {
 	return q
 }
 
-// Own is On for a place that nobody else uses: Close of the device closes p too, which ends the process of a plugin. p is
-// closed as well when Own fails.
+// Own is like On, but takes ownership of p: Close of the device closes p too, which ends the process of a plugin. If Own fails it
+// closes p.
 func Own(ctx context.Context, p *core.Place) (*Device, error) {
 	d, err := On(ctx, p)
 	if err != nil {
@@ -92,8 +92,8 @@ func Own(ctx context.Context, p *core.Place) (*Device, error) {
 	return d, nil
 }
 
-// Open opens a backend that is registered in this program, "cpu" or "cpu:0", and a queue on its device. Close ends all.
-// Devices of plugins are opened with burn.Open, those that record gradients too.
+// Open opens a backend that is registered in this program, such as "cpu" or "cpu:0", and a queue on its device. Close closes
+// both. To open devices of plugins, or with gradients, use burn.Open.
 func Open(ctx context.Context, spec string) (*Device, error) {
 	p, err := core.OpenPlace(spec, core.Config{})
 	if err != nil {
@@ -102,8 +102,8 @@ func Open(ctx context.Context, spec string) (*Device, error) {
 	return Own(ctx, p)
 }
 
-// apart tells two devices apart in an error: "got, want want" with as much as it takes, since devices that were opened at one place have
-// one name.
+// apart returns "got, want want" for the error about two devices, with as much detail as distinguishes them, since devices that
+// were opened at one place have the same name.
 func apart(got, want *queue) string {
 	a, b := got.String(), want.String()
 	switch x, y := got.dev, want.dev; {
@@ -119,10 +119,10 @@ func apart(got, want *queue) string {
 	return a + ", want " + b
 }
 
-// NewStream returns a second handle on the device, with a queue of its own, whose work runs beside that of the others. An
-// op runs on the queue of its first operand, and its results are of that queue; On and In show a tensor from another
-// queue. Queues put themselves in order where one uses tensors of another. Close of the handle waits for the work of its
-// queue and ends the queue alone; tensors that were made on it stay, and compute on the first queue from then on.
+// NewStream returns another handle on the device, with a separate queue whose work runs concurrently with the others. An op runs
+// on the queue of its first operand, and its results belong to that queue; On and In return a view of a tensor on another queue.
+// Queues synchronise automatically if one uses tensors of another. Close of the handle waits for the work of its queue and closes
+// only that queue; tensors made on it stay valid, and compute on the first queue from then on.
 func (d *Device) NewStream(ctx context.Context) (*Device, error) {
 	s, err := d.dev.core.OpenStream(ctx)
 	if err != nil {
@@ -131,24 +131,24 @@ func (d *Device) NewStream(ctx context.Context) (*Device, error) {
 	return &Device{queue: d.dev.newQueue(s)}, nil
 }
 
-// Claims reports whether the device computes op c with a first operand of type dt itself. What it does not claim is computed all the
-// same, through the op's decomposition.
+// Claims reports whether the device itself computes op c with a first operand of type dt. Other ops are computed by their
+// decompositions.
 func (d *Device) Claims(c op.Code, dt dtype.DType) bool {
 	row, caps := op.Lookup(c), d.dev.core.Capabilities()
 	claim, ok := caps.Ops[row.Name]
 	return ok && claim.Version == row.Version && (len(claim.Operands) == 0 || claim.Operands[0].Has(dt))
 }
 
-// String returns the name the device was opened by, transport and index included.
+// String returns the spec that the device was opened by, with transport and index.
 func (d *device) String() string { return d.place.Spec }
 
-// String returns the name the device was opened by, transport and index included.
+// String returns the spec that the device was opened by, with transport and index.
 func (q *queue) String() string { return q.dev.String() }
 
 // Place returns the backend and the index of the device.
 func (q *queue) Place() *core.Place { return q.dev.place }
 
-// Core returns the device of the contract below. Two handles are on the same tensors when it is equal for them.
+// Core returns the device of the backend. Two handles share their tensors if it is equal for them.
 func (q *queue) Core() core.Device { return q.dev.core }
 
 // Target returns the target that programs and nodes for the device are lowered to.
@@ -163,9 +163,9 @@ func (q *queue) Memory() (core.Memory, bool) {
 	return m.Memory(), true
 }
 
-// Close closes the device, where d is the handle that On or Open gave: it frees all tensors and ends all queues, and
-// handles on tensors report core.ErrClosed from then on. Of a handle that NewStream gave it ends the queue, after its
-// work is done; it returns the first failure of that work which was not reported before. A second Close does nothing.
+// Close of a handle from On or Open closes the device: it frees all tensors and closes all queues, and handles on tensors return
+// core.ErrClosed from then on. Close of a handle from NewStream waits for the work of its queue and closes the queue. It returns
+// the first error of that work which was not returned before. A second Close has no effect.
 func (q *queue) Close() error {
 	if q == q.dev.first {
 		return q.dev.close()
@@ -192,11 +192,11 @@ func (d *device) close() error {
 	return err
 }
 
-// collectAfter is how many bytes of tensors may be made, beyond what is released, until the garbage collector is asked for those
-// that nothing reaches: it knows nothing of device memory, and handles are small. WebAssembly has 4 GiB for everything.
+// collectAfter is the number of bytes of tensors that may be created, beyond those released, before the garbage collector is run
+// to find unreachable tensors: it cannot see device memory, and handles are small. WebAssembly has 4 GiB for everything.
 var collectAfter = map[bool]int64{false: 1 << 30, true: 1 << 28}[wasm]
 
-// wasm is where there is one thread, and so no goroutine runs before its caller waits.
+// wasm is true on a platform with a single thread, where no other goroutine runs before the caller waits.
 const wasm = runtime.GOARCH == "wasm"
 
 // hold counts a new handle.
@@ -210,13 +210,13 @@ func (d *device) hold(size int64) {
 			return
 		}
 		runtime.GC()
-		runtime.Gosched() // to the cleanups
+		runtime.Gosched() // let the cleanups run
 	case held < mark:
 		d.mark.CompareAndSwap(mark, held)
 	}
 }
 
-// idBlock is how many tensor ids a queue takes at once.
+// idBlock is the number of tensor ids that a queue reserves at once.
 const idBlock = 64
 
 // nextID returns an id for a new tensor. The caller holds mu.

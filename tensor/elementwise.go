@@ -83,7 +83,7 @@ func (t *Tensor) Round() *Tensor { return t.un(op.Round) }
 // RoundAway returns the nearest integer, ties away from zero.
 func (t *Tensor) RoundAway() *Tensor { return t.un(op.RoundAway) }
 
-// Trunc returns t without its fraction; integers are as they are.
+// Trunc returns t rounded toward zero; integers are unchanged.
 func (t *Tensor) Trunc() *Tensor {
 	if !t.desc.DType.IsFloat() {
 		return t
@@ -91,7 +91,7 @@ func (t *Tensor) Trunc() *Tensor {
 	return t.un(op.Trunc)
 }
 
-// Frac returns t without its whole part: t-trunc(t).
+// Frac returns the fractional part of t: t-trunc(t).
 func (t *Tensor) Frac() *Tensor { return t.un(op.Frac) }
 
 // BitCount returns the number of bits set of integers.
@@ -100,22 +100,22 @@ func (t *Tensor) BitCount() *Tensor { return t.un(op.BitCount) }
 // Not returns the complement of bools, or of the bits of integers.
 func (t *Tensor) Not() *Tensor { return t.un(op.Not) }
 
-// IsNaN is true where t is NaN.
+// IsNaN returns a bool tensor that is true where t is NaN.
 func (t *Tensor) IsNaN() *Tensor { return t.un(op.IsNaN) }
 
-// IsInf is true where t is infinite.
+// IsInf returns a bool tensor that is true where t is infinite.
 func (t *Tensor) IsInf() *Tensor { return t.un(op.IsInf) }
 
-// IsFinite is true where t is neither infinite nor NaN.
+// IsFinite returns a bool tensor that is true where t is neither infinite nor NaN.
 func (t *Tensor) IsFinite() *Tensor { return t.un(op.IsFinite) }
 
-// ContainsNaN returns one bool: whether an element is NaN.
+// ContainsNaN returns one bool, true if an element is NaN.
 func (t *Tensor) ContainsNaN() *Tensor {
 	m := temps{from: t}
 	return m.done(m.of(t.IsNaN()).Any())
 }
 
-// Clamp brings t into [lo, hi].
+// Clamp limits t to [lo, hi].
 func (t *Tensor) Clamp(lo, hi float64) *Tensor {
 	return t.un(op.Clamp, op.ScalarFloat("min", lo), op.ScalarFloat("max", hi))
 }

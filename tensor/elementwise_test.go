@@ -15,7 +15,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// elementwiseMethod returns the elementwise op of one float operand, without attributes, that a method without arguments is named after.
+// elementwiseMethod returns the elementwise op of one float operand, without attributes, that has the name of a method without
+// arguments.
 func elementwiseMethod(m reflect.Method) (op.Code, bool) {
 	if t := m.Type; t.NumIn() != 1 || t.NumOut() != 1 || t.Out(0) != reflect.TypeFor[tt]() {
 		return op.NoOp, false
@@ -29,7 +30,7 @@ func elementwiseMethod(m reflect.Method) (op.Code, bool) {
 	return op.NoOp, false
 }
 
-// A method that is named after an elementwise op without attributes computes it.
+// A method with the name of an elementwise op without attributes computes that op.
 func TestElementwiseMethods(t *testing.T) {
 	d := open(t)
 	typ, tested := reflect.TypeFor[tt](), 0

@@ -13,24 +13,24 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Executable is a program that was defined on a device. It runs on any queue of the device, on several at once, and is safe
-// for concurrent use.
+// Executable is a program that was defined on a device. It can run on several queues of the device concurrently, and is safe for
+// concurrent use.
 type Executable struct {
 	dev      *device
 	compiled *program.Compiled // lowered for the device
 	closed   atomic.Bool
 
-	// With core.Programs:
+	// For backends with core.Programs:
 	programs core.Programs
 	id       core.ProgramID
 
-	// Without: the constants are kept, and each run submits all nodes.
+	// For other backends: the constants are kept, and each run submits all nodes.
 	consts []*Tensor
 }
 
-// Compile defines p on the device, with consts for p.Consts in order; the caller may release them afterwards. Ops that
-// the device lacks are decomposed. A program that is not legal, or that cannot run on the device, is an error here. It waits
-// for the queue of d.
+// Compile defines p on the device, with consts for p.Consts in order; the caller may release them afterwards. Ops that the device
+// lacks are decomposed. It returns an error for a program that is illegal or cannot run on the device. It waits for the queue of
+// d.
 func (d *Device) Compile(ctx context.Context, p *program.Program, consts []*Tensor) (*Executable, error) {
 	if len(consts) != len(p.Consts) {
 		return nil, fmt.Errorf("tensor: program %q: %d constants, want %d: %w", p.Name, len(consts), len(p.Consts), core.ErrShape)
@@ -51,7 +51,7 @@ func (d *Device) Compile(ctx context.Context, p *program.Program, consts []*Tens
 		e.id, err = d.defineProgram(ctx, e.programs, compiled.Program, consts)
 		return e, err
 	}
-	for _, c := range consts { // tensors of its own, so that the caller may release its
+	for _, c := range consts { // separate handles, so that the caller may release its own
 		e.consts = append(e.consts, d.Op(op.Copy, []*Tensor{c})[0].Keep())
 	}
 	return e, nil
@@ -77,7 +77,7 @@ func (q *queue) defineProgram(ctx context.Context, ps core.Programs, p *program.
 	return id, err
 }
 
-// operands notes that the next command of q uses ts and returns their ids. Those that own says are claimed already. The
+// operands records that the next command of q uses ts and returns their ids. Tensors selected by own are claimed already. The
 // caller holds mu.
 func (q *queue) operands(ts []*Tensor, own []bool, what string) ([]op.TensorID, error) {
 	ids := make([]op.TensorID, len(ts))
@@ -93,8 +93,7 @@ func (q *queue) operands(ts []*Tensor, own []bool, what string) ([]op.TensorID, 
 // Program returns the program as it was defined: lowered to what the device supports.
 func (e *Executable) Program() *program.Program { return e.compiled.Program }
 
-// Run is RunOn the queue of the first input, or the first queue of the device where there are no inputs, without
-// donations.
+// Run is RunOn for the queue of the first input, or the first queue of the device if there are no inputs, without donations.
 func (e *Executable) Run(inputs []*Tensor) ([]*Tensor, error) {
 	q := e.dev.first
 	if len(inputs) > 0 {
@@ -103,11 +102,11 @@ func (e *Executable) Run(inputs []*Tensor) ([]*Tensor, error) {
 	return e.RunOn(&Device{queue: q}, inputs, nil)
 }
 
-// RunOn queues one execution on the queue of d. inputs fit p.Inputs in order. donated, nil for none, says of each input
-// whether it is given up with the run: results may take its memory, and all handles on it are dead afterwards, as if it had
-// been released. A tensor that is donated stands once among the inputs. The results are new tensors of the scope of an input
-// or of d, whichever is deeper; in a NoGrad scope of d nothing is recorded for gradients. It waits for nothing; faults
-// arrive with the results. With an error nothing was queued, and nothing given up.
+// RunOn queues one execution on the queue of d. inputs correspond to p.Inputs. donated selects inputs to donate, nil for none:
+// results may reuse their memory, and all handles on them become invalid, as if they had been released. A donated tensor must
+// occur only once among the inputs. The results are new tensors of the scope of an input or of d, whichever is deeper; in a
+// NoGrad scope of d nothing is recorded for gradients. RunOn does not wait; errors of the execution are returned when results are
+// read. If RunOn returns an error, nothing was queued or donated.
 func (e *Executable) RunOn(d *Device, inputs []*Tensor, donated []bool) ([]*Tensor, error) {
 	q := d.queue
 	if err := e.check(q, inputs, donated); err != nil {
@@ -163,7 +162,7 @@ func (e *Executable) check(q *queue, inputs []*Tensor, donated []bool) error {
 	return nil
 }
 
-// give claims the inputs that are donated, and returns them.
+// give claims the donated inputs, and returns them.
 func give(inputs []*Tensor, donated []bool) (given []*Tensor, err error) {
 	if donated == nil {
 		return nil, nil
@@ -228,7 +227,7 @@ func (e *Executable) run(q *queue, inputs []*Tensor, donated []bool, mute bool) 
 	return outs, q.sent, nil
 }
 
-// replay submits the nodes of one run. The caller holds q.
+// replay submits the nodes of one run. The caller holds mu of q.
 func (e *Executable) replay(q *queue, inputs []op.TensorID, donated []bool, outputs []op.TensorID) error {
 	consts := make([]op.TensorID, len(e.consts))
 	for i, c := range e.consts {
@@ -241,7 +240,7 @@ func (e *Executable) replay(q *queue, inputs []op.TensorID, donated []bool, outp
 	return q.to().Submit(nodes, free)
 }
 
-// Close gives the program up. Runs that are queued still complete.
+// Close releases the program. Queued runs still complete.
 func (e *Executable) Close() error {
 	if e.closed.Swap(true) || e.dev.first.closed.Load() {
 		return nil

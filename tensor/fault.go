@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// faults is the tensors that the device never heard of, because the command that makes them was refused, and why.
+// faults holds the tensors that do not exist on the device, because the command that makes them was refused, with the error.
 type faults struct {
 	n  atomic.Int64
 	mu sync.Mutex
@@ -27,7 +27,7 @@ func (f *faults) set(id op.TensorID, err error) {
 	f.n.Store(int64(len(f.of)))
 }
 
-// get is why id is not there; nil if it is.
+// get returns the error if id does not exist, else nil.
 func (f *faults) get(id op.TensorID) error {
 	if !f.some() {
 		return nil
@@ -37,7 +37,7 @@ func (f *faults) get(id op.TensorID) error {
 	return f.of[id]
 }
 
-// forget removes id, and reports whether it was one.
+// forget removes id, and reports whether it was in f.
 func (f *faults) forget(id op.TensorID) bool {
 	if !f.some() {
 		return false
@@ -52,7 +52,7 @@ func (f *faults) forget(id op.TensorID) bool {
 	return true
 }
 
-// first is why one of ids is not there.
+// first returns the error of the first of ids that does not exist, else nil.
 func (f *faults) first(ids []op.TensorID) error {
 	if !f.some() {
 		return nil
@@ -65,7 +65,7 @@ func (f *faults) first(ids []op.TensorID) error {
 	return nil
 }
 
-// fail marks the outputs of n with err and returns up what n drops. The caller holds mu.
+// fail marks the outputs of n with err and releases the operands that n drops. The caller holds mu.
 func (q *queue) fail(n *op.Node, err error) {
 	for _, o := range n.Outputs {
 		q.dev.faults.set(o.ID, err)
@@ -77,7 +77,7 @@ func (q *queue) fail(n *op.Node, err error) {
 	}
 }
 
-// sieve removes nodes whose operands do not exist from the queue, and frees of tensors that do not exist. The caller holds mu.
+// sieve removes from the queue nodes whose operands do not exist, and frees of tensors that do not exist. The caller holds mu.
 func (q *queue) sieve() {
 	good := q.pending[:0]
 	for i := range q.pending {
@@ -103,8 +103,7 @@ func (q *queue) sieveDead() {
 	q.dead = known
 }
 
-// refuse drops what is queued: the device did not accept it. Tensors to be freed are tried once more by themselves. The
-// caller holds mu.
+// refuse drops the queued nodes: the device did not accept them. It retries the frees alone. The caller holds mu.
 func (q *queue) refuse(err error) {
 	q.complain(err)
 	for i := range q.pending {
@@ -114,7 +113,7 @@ func (q *queue) refuse(err error) {
 	q.pending = q.pending[:0]
 	q.sieveDead()
 	if len(q.dead) > 0 {
-		_ = q.stream.Submit(nil, q.dead) // refused too, the device is lost and has no tensors
+		_ = q.stream.Submit(nil, q.dead) // if this is refused too, the device is lost and has no tensors
 	}
 	q.dead = q.dead[:0]
 }

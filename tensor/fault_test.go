@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Mistakes panic with *tensor.Error, which names the op, what it got and what it wants.
+// Programming errors panic with *tensor.Error, which names the op, its operands and the requirement.
 func TestFaults(t *testing.T) {
 	d := open(t)
 	x, v, n := d.Zeros(dtype.F32, 2, 3), d.Zeros(dtype.F32, 3), d.Zeros(dtype.I64, 2)

@@ -4,7 +4,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// both are PyTorch's recurrent layers.
+// both holds the options for PyTorch's recurrent layers.
 var both = tensor.RecurrentOptions{Direction: "bidirectional", ResetAfter: true}
 
 var ignored = 1

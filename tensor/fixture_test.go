@@ -48,7 +48,7 @@ func (v value) tensor(t *testing.T, d *tensor.Device) *tensor.Tensor {
 	return tensor.From(d, v.floats(), append([]int{}, v.Shape...)...).Cast(dt)
 }
 
-// fixtures are cases; In and Out are indices of Values.
+// fixtures holds cases; In and Out are indices of Values.
 type fixtures struct {
 	Cases []struct {
 		Name    string
@@ -65,7 +65,7 @@ func load(t *testing.T) (f fixtures) {
 	return f
 }
 
-// call makes a method's results from a case's inputs.
+// call computes a method's results from a case's inputs.
 type call func(t *testing.T, d *tensor.Device, x []*tensor.Tensor) []*tensor.Tensor
 
 type (
@@ -93,7 +93,8 @@ func tolerance(dt dtype.DType) float64 {
 	return 2e-10
 }
 
-// TestFixtures compares every method with values that PyTorch or NumPy gave, and no case and no call stands alone.
+// TestFixtures compares every method with values from PyTorch or NumPy, and checks that every case has a call and every call a
+// case.
 func TestFixtures(t *testing.T) {
 	d := open(t)
 	all := calls(t)
@@ -140,7 +141,7 @@ func compare(t *testing.T, want value, got tt) {
 	}
 }
 
-// elsewhere are exported methods of Tensor with tests of their own.
+// elsewhere lists exported methods of Tensor that have separate tests.
 var elsewhere = map[string]string{
 	"Shape": "handle", "DType": "handle", "Rank": "handle", "Size": "handle", "Desc": "handle", "Device": "handle", "Release": "tensor_test",
 	"Bytes": "read_test", "ReadInto": "read_test", "To": "read_test", "Float64": "read_test", "String": "format", "Format": "format",
@@ -150,7 +151,7 @@ var elsewhere = map[string]string{
 	"Bernoulli": "random_test", "Multinomial": "random_test", "Dropout": "random_test", "UniformLike": "random_test", "NormalLike": "random_test",
 }
 
-// TestEveryMethodHasACase finds methods that nobody tests.
+// TestEveryMethodHasACase finds methods without tests.
 func TestEveryMethodHasACase(t *testing.T) {
 	all := calls(t)
 	tested := map[string]bool{}

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// PrintOptions say how much of a tensor is printed, and how. The zero value stands for the defaults.
+// PrintOptions tells how much of a tensor is printed, and how. The zero value means the defaults.
 type PrintOptions struct {
 	Precision int      // digits after the point of floats; 0 for 4, negative for none
 	EdgeItems int      // elements shown at each end of a long dimension; 0 for 3
@@ -20,10 +20,10 @@ type PrintOptions struct {
 	Notation  Notation // of floats
 }
 
-// Notation is how floats are printed.
+// Notation is the notation of floats.
 type Notation int
 
-// Auto is Scientific where a tensor's range asks for it, else Fixed.
+// Auto is Scientific if a tensor's range requires it, else Fixed.
 const (
 	Auto Notation = iota
 	Fixed
@@ -32,11 +32,10 @@ const (
 
 var defaultPrint atomic.Pointer[PrintOptions]
 
-// SetPrintOptions sets what String uses in the whole program. It is safe for concurrent use.
+// SetPrintOptions sets the options of String in the whole program. It is safe for concurrent use.
 func SetPrintOptions(o PrintOptions) { defaultPrint.Store(&o) }
 
-// String waits for the tensor and prints it with the options of SetPrintOptions; a fault is printed in place of the
-// elements.
+// String waits for the tensor and formats it with the options of SetPrintOptions; an error replaces the elements.
 func (t *Tensor) String() string {
 	var o PrintOptions
 	if p := defaultPrint.Load(); p != nil {
@@ -49,7 +48,7 @@ func (t *Tensor) String() string {
 	return s
 }
 
-// Format waits for the tensor and prints elements, shape, type and device.
+// Format waits for the tensor and formats elements, shape, type and device.
 func (t *Tensor) Format(ctx context.Context, o PrintOptions) (string, error) {
 	b, err := t.Bytes(ctx)
 	if err != nil {
@@ -59,8 +58,8 @@ func (t *Tensor) Format(ctx context.Context, o PrintOptions) (string, error) {
 		t.desc.DType, t.queue), nil
 }
 
-// Elements prints the elements alone: nested brackets, columns aligned, long dimensions shortened to their ends. data
-// has the format of Tensor.Bytes.
+// Elements formats only the elements: nested brackets, aligned columns, long dimensions shortened to their ends. data has the
+// format of Tensor.Bytes.
 func Elements(d dtype.DType, s shape.Shape, data []byte, o PrintOptions) string {
 	switch {
 	case o.Precision == 0:
@@ -93,7 +92,7 @@ type printer struct {
 	out     strings.Builder
 }
 
-// shown lists the positions of a dimension that are printed; -1 stands for the gap.
+// shown returns the positions of a dimension that are printed; -1 marks the gap.
 func (p *printer) shown(n int) []int {
 	var is []int
 	for i := range n {
@@ -149,8 +148,8 @@ func (p *printer) write(dim, pos, indent int) {
 	p.out.WriteByte(']')
 }
 
-// texts prints single elements. Floats that are all whole are printed with a bare point, others with a fixed number of
-// digits, or with exponents when their range asks for it.
+// texts returns a function that formats single elements. Floats that are all integers end in a point, others have a fixed number
+// of digits, or exponents if their range requires it.
 func texts(d dtype.DType, data []byte, o PrintOptions) func(i int) string {
 	switch d {
 	case dtype.Bool:

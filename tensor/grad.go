@@ -8,18 +8,18 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Autodiff reports whether the device records what tracked tensors go through: whether its backend is wrapped by
+// Autodiff reports whether the device records operations on tracked tensors: whether its backend is wrapped by
 // decorators/autodiff.
 func (d *Device) Autodiff() bool { return d.dev.gradients != nil }
 
-// noGradients returns the error of a device that records none.
+// noGradients returns the error of a device without autodiff.
 func (d *device) noGradients(what string) error {
 	return fmt.Errorf("%s: device %s records no gradients: open it with them, burn.Open(ctx, name, burn.WithGradients()): %w", what, d,
 		core.ErrUnsupported)
 }
 
-// RequireGrad marks t, of a float type, as a tensor that gradients are wanted for, and returns it. What is computed from it
-// afterwards is recorded. On a device without autodiff it panics with *Error, and says how to open one with it.
+// RequireGrad marks t, of a float type, as a tensor that gradients are computed for, and returns it. Later computations from it
+// are recorded. On a device without autodiff it panics with *Error, which names the option that enables it.
 func (t *Tensor) RequireGrad() *Tensor {
 	q := t.state.home.live()
 	g := q.dev.gradients
@@ -31,7 +31,7 @@ func (t *Tensor) RequireGrad() *Tensor {
 	t.live("require_grad")
 	q.flush()
 	if q.closed.Load() || q.dev.faults.get(t.desc.ID) != nil {
-		return t // reported by the next wait
+		return t // returned by the next wait
 	}
 	if err := g.Track([]op.TensorID{t.desc.ID}); err != nil {
 		panic(&Error{err})
@@ -39,7 +39,7 @@ func (t *Tensor) RequireGrad() *Tensor {
 	return t
 }
 
-// live panics when t was released.
+// live panics if t was released.
 func (t *Tensor) live(what string) {
 	if t.state.released.Load() {
 		fail("%s: %v was released", what, t.desc)
@@ -57,29 +57,30 @@ func (t *Tensor) Tracked() bool {
 	return g.Tracked(t.desc.ID)
 }
 
-// Detach returns t as a constant: nothing flows back through it. It shares t's memory where the backend can.
+// Detach returns t as a constant: no gradient flows through it. It shares t's memory if the backend supports that.
 func (t *Tensor) Detach() *Tensor { return t.detached(t.scope) }
 
-// detached is Detach whose result belongs to owner.
+// detached is Detach with a result that belongs to owner.
 func (t *Tensor) detached(owner *scope) *Tensor {
 	return applyIn(t.queue.live(), op.Reshape, []*Tensor{t}, []op.Attr{op.Dims("shape", t.desc.Shape)}, &scope{mute: true}, owner, false)[0]
 }
 
-// NoGrad is Scope in which nothing is recorded for gradients: ops on a tensor made in it are not. The tensors that f
-// returns are constants.
+// NoGrad is Scope without recording for gradients: ops on tensors made in it are not recorded. The tensors that f returns are
+// constants.
 func NoGrad(d *Device, f func(d *Device) []*Tensor) []*Tensor { return scoped(d, true, d.narrow(), f) }
 
-// Gradients are the results of a backward pass, by tensor. They are ordinary tensors, untracked. They belong to the scopes of the
-// tensors that they are gradients of, and can be released one by one or together. Gradients are used by one goroutine at a time.
+// Gradients are the results of a backward pass, by tensor. They are ordinary tensors that are not tracked. Each belongs to the
+// scope of the tensor that it is the gradient of, and they can be released one by one or together. Only one goroutine may use
+// Gradients at a time.
 type Gradients struct {
 	of    map[op.TensorID]*Tensor
 	given bool
 }
 
-// Of returns the gradient of t, nil when t took no part.
+// Of returns the gradient of t, or nil if t did not take part.
 func (g *Gradients) Of(t *Tensor) *Tensor { return g.of[t.desc.ID] }
 
-// Set replaces the gradient of t, which takes part from now on; nil removes it.
+// Set replaces or adds the gradient of t; nil removes it.
 func (g *Gradients) Set(t, grad *Tensor) {
 	if grad == nil {
 		delete(g.of, t.desc.ID)
@@ -91,8 +92,8 @@ func (g *Gradients) Set(t, grad *Tensor) {
 	g.of[t.desc.ID] = grad
 }
 
-// GiveUp says that a step of an optimiser is the last to need the gradients: it releases those that it used, and may
-// compute in their memory. It returns g.
+// GiveUp marks a step of an optimiser as the last use of the gradients: it releases those that it used, and may reuse their
+// memory. It returns g.
 func (g *Gradients) GiveUp() *Gradients {
 	g.given = true
 	return g
@@ -111,15 +112,13 @@ func (g *Gradients) Release() {
 	}
 }
 
-// Backward differentiates the sum of t's elements with respect to every tensor that was marked by RequireGrad and that t
-// was computed from. It waits for nothing: the gradients are tensors whose faults arrive when they are read. It can be
-// called again for as long as t lives.
+// Backward differentiates the sum of t's elements with respect to every tensor that was marked by RequireGrad and that t was
+// computed from. It does not wait: errors are returned when the gradients are read. It can be called again as long as t exists.
 func (t *Tensor) Backward() (*Gradients, error) { return Backward([]*Tensor{t}, nil) }
 
-// Backward differentiates the sum of roots[i]·seeds[i], all of one device, with respect to wrt, or without one to every
-// marked tensor below the roots. A nil seeds or seed is of ones. wrt may name tensors in the midst of the computation; for one
-// that no root depends on there is no gradient. A root that was not computed from a marked tensor is an error, and so is a
-// device without autodiff.
+// Backward differentiates the sum of roots[i]·seeds[i], all on one device, with respect to wrt, or, if wrt is empty, to every
+// marked tensor below the roots. A nil seeds or seed means ones. wrt may contain intermediate tensors; one that no root depends
+// on gets no gradient. A root that was not computed from a marked tensor is an error, and so is a device without autodiff.
 func Backward(roots, seeds []*Tensor, wrt ...*Tensor) (*Gradients, error) {
 	if len(roots) == 0 || seeds != nil && len(seeds) != len(roots) {
 		return nil, fmt.Errorf("tensor: backward of %d roots with %d seeds, want as many, at least one: %w", len(roots), len(seeds), core.ErrShape)

@@ -14,14 +14,15 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// constant are cases without a gradient, and why.
+// constant maps cases without a gradient to the reason.
 var constant = map[string]string{"RoundAway": "its inputs are where it jumps", "VectorNorm/zero": "it counts"}
 
 // symmetric lists cases with gradients with respect to symmetric matrices.
 var symmetric = map[string]bool{"Cholesky": true, "Cholesky/upper": true, "Eigh": true}
 
 // TestEveryMethodHasAGradient compares, for every case of fixtures.json in f64, the gradient along a random direction with
-// central differences: methods are made of device ops that differentiate, and releasing what they make on the way loses nothing.
+// central differences: methods consist of device ops that have derivatives, and releasing intermediate tensors does not break the
+// gradient.
 func TestEveryMethodHasAGradient(t *testing.T) {
 	inner, err := core.OpenPlace("cpu", core.Config{})
 	require.NoError(t, err)
@@ -52,7 +53,7 @@ func TestEveryMethodHasAGradient(t *testing.T) {
 	require.Greater(t, checked, 200)
 }
 
-// slope is false when no result is of floats.
+// slope compares one case, and reports whether it has a float result.
 func slope(t *testing.T, d *tensor.Device, c call, in []value, symmetric bool) bool {
 	const h = 1e-6
 	r := rand.New(rand.NewPCG(1, 2))
@@ -153,8 +154,8 @@ func TestDropoutHasTheGradientOfItsMask(t *testing.T) {
 	require.Equal(t, data[float64](t, y), data[float64](t, grads.Of(x)))
 }
 
-// Parameters of one queue, data of another, a loss on a third: the pass is in order with all of them. Values by hand:
-// loss = Σ (w·x)², with the gradient 2·w·x².
+// Parameters on one queue, data on another, and a loss on a third: the pass is ordered after all of them. Values by hand: loss =
+// Σ (w·x)², with the gradient 2·w·x².
 func TestGradientsAcrossQueues(t *testing.T) {
 	place, err := core.OpenPlace("cpu", core.Config{})
 	require.NoError(t, err)

@@ -5,36 +5,36 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Indices are i64 or i32 and at least 0. An index outside its dimension is core.ErrIndex when a result is read.
-// Updates meet what is there by a mode: "assign" (the last of equal indices wins), "add", "mul", "min" or "max".
+// Indices are i64 or i32 and at least 0. For an index outside its dimension, reading a result returns core.ErrIndex. Updates are
+// combined with existing elements by a mode: "assign" (the last of equal indices wins), "add", "mul", "min" or "max".
 
-// Gather takes elements along axis, as torch.gather and numpy.take_along_axis do: element (i, j, k) is t[indices[i,j,k], j, k] for axis
-// 0, and so on. indices has t's rank, and no greater dimension but at axis. Whole slices are taken by IndexSelect.
+// Gather takes elements along axis, like torch.gather and numpy.take_along_axis: element (i, j, k) is t[indices[i,j,k], j, k] for
+// axis 0, and so on. indices has t's rank, and no greater dimension except at axis. To take whole slices use IndexSelect.
 func (t *Tensor) Gather(axis int, indices *Tensor) *Tensor {
 	return Op(op.GatherElements, []*Tensor{t, indices}, op.Int("axis", t.axis("gather", axis, t.Rank())))[0]
 }
 
-// Scatter returns t with updates put into or combined with, by mode, the elements that Gather reads, as torch.scatter and
-// torch.scatter_reduce do.
+// Scatter returns t with the elements that Gather reads combined with updates by mode, like torch.scatter and
+// torch.scatter_reduce.
 func (t *Tensor) Scatter(axis int, indices, updates *Tensor, mode string) *Tensor {
 	return Op(op.ScatterElements, []*Tensor{t, indices, updates}, op.Int("axis", t.axis("scatter", axis, t.Rank())), op.Str("mode", mode))[0]
 }
 
-// IndexSelect takes slices along axis at indices, as torch.index_select and numpy.take do; the shape of indices, of any rank, replaces
-// the axis.
+// IndexSelect takes slices along axis at indices, like torch.index_select and numpy.take; the shape of indices, of any rank,
+// replaces the axis.
 func (t *Tensor) IndexSelect(axis int, indices *Tensor) *Tensor {
 	return Op(op.Gather, []*Tensor{t, indices}, op.Int("axis", t.axis("index_select", axis, t.Rank())))[0]
 }
 
-// IndexScatter returns t with updates put into or combined with, by mode, the slices that IndexSelect reads.
+// IndexScatter returns t with the slices that IndexSelect reads combined with updates by mode.
 func (t *Tensor) IndexScatter(axis int, indices, updates *Tensor, mode string) *Tensor {
 	return Op(op.Scatter, []*Tensor{t, indices, updates}, op.Int("axis", t.axis("index_scatter", axis, t.Rank())), op.Str("mode", mode))[0]
 }
 
-// GatherND takes the slices of t that the tuples in the last dimension of indices name.
+// GatherND takes the slices of t at the index tuples in the last dimension of indices.
 func (t *Tensor) GatherND(indices *Tensor) *Tensor { return Op(op.GatherND, []*Tensor{t, indices})[0] }
 
-// ScatterND returns t with updates put into or combined with, by mode, the slices that GatherND reads.
+// ScatterND returns t with the slices that GatherND reads combined with updates by mode.
 func (t *Tensor) ScatterND(indices, updates *Tensor, mode string) *Tensor {
 	return Op(op.ScatterND, []*Tensor{t, indices, updates}, op.Str("mode", mode))[0]
 }
@@ -53,8 +53,8 @@ func (t *Tensor) Select(axis, i int) *Tensor {
 	return m.done(m.of(t.strided(a, i, 1, 1)).Squeeze(a))
 }
 
-// OneHot is of type dt, 1 where the position along a new axis of length depth equals the index in t, else 0. An index
-// outside gives zeros.
+// OneHot returns a tensor of type dt that is 1 where the position along a new axis of length depth equals the index in t, else 0.
+// An index outside has zeros only.
 func (t *Tensor) OneHot(dt dtype.DType, depth, axis int) *Tensor {
 	return t.un(op.OneHot, op.Int("depth", depth), op.Int("axis", t.axis("one_hot", axis, t.Rank()+1)), op.Type("dtype", dt))
 }

@@ -30,18 +30,18 @@ func (t *Tensor) EmbeddingPadded(indices *Tensor, padding int) *Tensor {
 	return Op(op.Embedding, []*Tensor{t, indices}, op.Int("padding", padding))[0]
 }
 
-// AttentionOptions change Attention. The zero value is plain scaled dot-product attention.
+// AttentionOptions configures Attention. The zero value is plain scaled dot-product attention.
 type AttentionOptions struct {
-	Mask    *Tensor // broadcasts to [B, Hq, S, T]: bools say which keys are seen, floats are added to scores; or nil
-	Scale   float64 // factor of the scores; 0 stands for 1/sqrt(D)
-	Causal  bool    // later keys are not seen
+	Mask    *Tensor // broadcasts to [B, Hq, S, T]: bools select the keys that are seen, floats are added to scores; may be nil
+	Scale   float64 // factor of the scores; 0 means 1/sqrt(D)
+	Causal  bool    // later keys are masked
 	Past    int     // number of keys before the first query
-	Window  int     // keys this far away are not seen; 0 for no limit
+	Window  int     // keys this far away are masked; 0 for no limit
 	Softcap float64 // scores become Softcap·tanh(score/Softcap); 0 for none
 }
 
-// Attention is scaled dot-product attention of queries t[B, Hq, S, D] to k[B, H, T, D] and v[B, H, T, E], giving
-// [B, Hq, S, E]. H divides Hq: query head h uses key head h/(Hq/H). A query that sees no key gives 0.
+// Attention returns the scaled dot-product attention of queries t[B, Hq, S, D] to k[B, H, T, D] and v[B, H, T, E] as [B, Hq, S,
+// E]. H must divide Hq: query head h uses key head h/(Hq/H). The result of a query that sees no key is 0.
 func (t *Tensor) Attention(k, v *Tensor, o AttentionOptions) *Tensor {
 	in := []*Tensor{t, k, v}
 	if o.Mask != nil {
@@ -51,37 +51,37 @@ func (t *Tensor) Attention(k, v *Tensor, o AttentionOptions) *Tensor {
 		op.Int("window", o.Window), op.Float("softcap", o.Softcap))[0]
 }
 
-// RotaryEmbedding turns the pairs among the first 2R elements of the last axis of t by angles, given by cos and sin
-// [..., R]. A pair is elements i and i+R, or with interleaved 2i and 2i+1.
+// RotaryEmbedding rotates pairs among the first 2R elements of the last axis of t by angles with the cosines cos and sines sin
+// [..., R]. A pair is elements i and i+R, or 2i and 2i+1 if interleaved is set.
 func (t *Tensor) RotaryEmbedding(cos, sin *Tensor, interleaved bool) *Tensor {
 	return Op(op.RotaryEmbedding, []*Tensor{t, cos, sin}, op.Flag("interleaved", interleaved))[0]
 }
 
-// CacheWrite returns t with update written along axis from position on: one position (rank 0), or one for each entry of axis 0. Where
-// update does not fit at a position, reading the result gives core.ErrIndex.
+// CacheWrite returns t with update written along axis at position: one position (rank 0), or one for each entry of axis 0. If
+// update does not fit at a position, reading the result returns core.ErrIndex.
 func (t *Tensor) CacheWrite(axis int, position, update *Tensor) *Tensor {
 	return Op(op.CacheWrite, []*Tensor{t, position, update}, op.Int("axis", t.axis("cache_write", axis, t.Rank())))[0]
 }
 
-// WriteCache is CacheWrite that gives t up, as if t.Release were called with it: no other tensor needs t's memory then, and the
-// device may write update in place, however large t is. Using t afterwards is a programmer's error. A tensor that shares t's
-// memory, such as a part that Narrow gave and that is not released, keeps its elements: the device copies.
+// WriteCache is like CacheWrite, but releases t, so that the device may write update in place, however large t is. Using t
+// afterwards is a programming error. An unreleased tensor that shares t's memory, such as a part from Narrow, keeps its elements:
+// then the device copies.
 func (t *Tensor) WriteCache(axis int, position, update *Tensor) *Tensor {
 	attrs := []op.Attr{op.Int("axis", t.axis("cache_write", axis, t.Rank()))}
 	return consume(op.CacheWrite, []*Tensor{t, position, update}, attrs)[0]
 }
 
-// RecurrentOptions change RNN, GRU and LSTM.
+// RecurrentOptions configures RNN, GRU and LSTM.
 type RecurrentOptions struct {
 	Direction  string // "forward" (also ""), "reverse" or "bidirectional"
-	Relu       bool   // of RNN: relu instead of tanh
-	ResetAfter bool   // of GRU: the reset gate is applied after the product, as PyTorch does
+	Relu       bool   // for RNN: relu instead of tanh
+	ResetAfter bool   // for GRU: the reset gate is applied after the product, as PyTorch does
 }
 
 func (o RecurrentOptions) direction() op.Attr { return op.Str("direction", or(o.Direction, "forward")) }
 
-// RNN returns the recurrent layer h = tanh(w·x + bias + r·h) over t[T, B, I] from h0[D, B, H], with w[D, H, I], r[D, H, H] and
-// bias[D, H]; D is 2 when bidirectional. It returns all h [T, D, B, H] and the last h.
+// RNN computes the recurrent layer h = tanh(w·x + bias + r·h) over t[T, B, I] from h0[D, B, H], with w[D, H, I], r[D, H, H] and
+// bias[D, H]; D is 2 if bidirectional, else 1. It returns all h [T, D, B, H] and the last h.
 func (t *Tensor) RNN(w, r, bias, h0 *Tensor, o RecurrentOptions) (y, h *Tensor) {
 	act := "tanh"
 	if o.Relu {
@@ -91,15 +91,15 @@ func (t *Tensor) RNN(w, r, bias, h0 *Tensor, o RecurrentOptions) (y, h *Tensor) 
 	return outs[0], outs[1]
 }
 
-// GRU returns the gated recurrent unit over t[T, B, I] from h0[D, B, H]: gates z, r, h stacked in w[D, 3H, I], r[D, 3H, H],
+// GRU computes the gated recurrent unit over t[T, B, I] from h0[D, B, H]: gates z, r, h stacked in w[D, 3H, I], r[D, 3H, H],
 // bias[D, 3H] of w and biasR[D, 3H] of r. It returns all h [T, D, B, H] and the last h.
 func (t *Tensor) GRU(w, r, bias, biasR, h0 *Tensor, o RecurrentOptions) (y, h *Tensor) {
 	outs := Op(op.GRU, []*Tensor{t, w, r, bias, biasR, h0}, o.direction(), op.Flag("reset_after", o.ResetAfter))
 	return outs[0], outs[1]
 }
 
-// LSTM returns long short-term memory over t[T, B, I] from h0 and c0 [D, B, H]: gates i, o, f, c stacked in w[D, 4H, I],
-// r[D, 4H, H] and bias[D, 4H]. It returns all h [T, D, B, H] and the last h and c.
+// LSTM computes long short-term memory over t[T, B, I] from h0 and c0 [D, B, H]: gates i, o, f, c stacked in w[D, 4H, I], r[D,
+// 4H, H] and bias[D, 4H]. It returns all h [T, D, B, H] and the last h and c.
 func (t *Tensor) LSTM(w, r, bias, h0, c0 *Tensor, o RecurrentOptions) (y, h, c *Tensor) {
 	outs := Op(op.LSTM, []*Tensor{t, w, r, bias, h0, c0}, o.direction())
 	return outs[0], outs[1], outs[2]

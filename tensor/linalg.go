@@ -10,7 +10,7 @@ func (t *Tensor) Tril(offset int) *Tensor { return t.un(op.Tril, op.Int("offset"
 // Triu returns t where column - row is at least offset, else 0.
 func (t *Tensor) Triu(offset int) *Tensor { return t.un(op.Triu, op.Int("offset", offset)) }
 
-// Diag makes square matrices with the last dimension of t on the diagonal at offset.
+// Diag returns square matrices with the last dimension of t on the diagonal at offset.
 func (t *Tensor) Diag(offset int) *Tensor { return t.un(op.Diag, op.Int("offset", offset)) }
 
 // Diagonal returns the diagonal at offset.
@@ -19,23 +19,24 @@ func (t *Tensor) Diagonal(offset int) *Tensor { return t.un(op.Diagonal, op.Int(
 // Trace returns the sum of the diagonal.
 func (t *Tensor) Trace() *Tensor { return t.un(op.Trace) }
 
-// Cholesky returns the lower triangular l with l·lᵀ = t, or with upper the u with uᵀ·u = t; NaN where t is not positive definite.
+// Cholesky returns the lower triangular l with l·lᵀ = t, or, if upper is set, the u with uᵀ·u = t; NaN where t is not positive
+// definite.
 func (t *Tensor) Cholesky(upper bool) *Tensor { return t.un(op.Cholesky, op.Flag("upper", upper)) }
 
-// TriangularOptions say what matrix TriangularSolve has. The zero value is lower triangular.
+// TriangularOptions describes the matrix of TriangularSolve. The zero value is lower triangular.
 type TriangularOptions struct {
 	Upper     bool // t is upper triangular
-	Transpose bool // solve for the transpose of t
+	Transpose bool // solve with the transpose of t
 	Unit      bool // the diagonal counts as 1
 }
 
-// TriangularSolve returns the x with t·x = b of triangular t; the other triangle is not read.
+// TriangularSolve returns the x with t·x = b for triangular t; the other triangle is not read.
 func (t *Tensor) TriangularSolve(b *Tensor, o TriangularOptions) *Tensor {
 	return Op(op.TriangularSolve, []*Tensor{t, b}, op.Flag("upper", o.Upper), op.Flag("transpose", o.Transpose), op.Flag("unit", o.Unit))[0]
 }
 
-// LU returns both factors in one matrix, u in the upper triangle and l below it, which swaps made them, and the order of the
-// rows of t (both i64): row i of l·u is row permutation[i] of t.
+// LU returns both factors in one matrix, u in the upper triangle and l below it, the row swaps that were made, and the resulting
+// order of the rows of t (both i64): row i of l·u is row permutation[i] of t.
 func (t *Tensor) LU() (lu, pivots, permutation *Tensor) {
 	r := Op(op.LU, []*Tensor{t})
 	return r[0], r[1], r[2]
@@ -67,14 +68,14 @@ func (t *Tensor) SlogDet() (sign, log *Tensor) {
 // Inverse returns the inverse matrix.
 func (t *Tensor) Inverse() *Tensor { return t.un(op.Inverse) }
 
-// PInv returns the Moore-Penrose inverse by singular values; those at most rcond times the greatest count as 0, and rcond 0
-// stands for the type's precision.
+// PInv returns the Moore-Penrose inverse by singular values; those at most rcond times the greatest count as 0, and rcond 0 means
+// the type's precision.
 func (t *Tensor) PInv(rcond float64) *Tensor { return t.un(op.PInv, op.Float("rcond", rcond)) }
 
 // Solve returns the x with t·x = b.
 func (t *Tensor) Solve(b *Tensor) *Tensor { return t.bin(op.Solve, b) }
 
-// LstSq returns the x of least norm that minimises the norm of t·x - b; rcond as PInv has it.
+// LstSq returns the x of least norm that minimises the norm of t·x - b; rcond is as in PInv.
 func (t *Tensor) LstSq(b *Tensor, rcond float64) *Tensor {
 	return Op(op.LstSq, []*Tensor{t, b}, op.Float("rcond", rcond))[0]
 }
@@ -82,8 +83,8 @@ func (t *Tensor) LstSq(b *Tensor, rcond float64) *Tensor {
 // MatrixPower returns t multiplied with itself n times: the identity for 0, a power of the inverse for negative n.
 func (t *Tensor) MatrixPower(n int) *Tensor { return t.un(op.MatrixPower, op.Int("n", n)) }
 
-// QR returns q with orthonormal columns and upper triangular r, its diagonal not negative, with q·r = t; with complete q is
-// square.
+// QR returns q with orthonormal columns and upper triangular r, with a diagonal that is not negative, so that q·r = t; if
+// complete is set q is square.
 func (t *Tensor) QR(complete bool) (q, r *Tensor) {
 	o := Op(op.QR, []*Tensor{t}, op.Flag("complete", complete))
 	return o[0], o[1]
@@ -101,12 +102,13 @@ func (t *Tensor) SVD() (u, s, vt *Tensor) {
 	return r[0], r[1], r[2]
 }
 
-// VectorNorm returns the p-norm over axes. +Inf gives the greatest magnitude, -Inf the least, 0 how many are not 0.
+// VectorNorm returns the p-norm over axes. For +Inf it is the greatest magnitude, for -Inf the least, for 0 the number of
+// elements that are not 0.
 func (t *Tensor) VectorNorm(p float64, axes ...int) *Tensor {
 	return t.reduce(op.VectorNorm, false, axes, op.Float("p", p))
 }
 
-// VectorNormKeep is VectorNorm that keeps the axes with length 1.
+// VectorNormKeep is like VectorNorm, but keeps the axes with length 1.
 func (t *Tensor) VectorNormKeep(p float64, axes ...int) *Tensor {
 	return t.reduce(op.VectorNorm, true, axes, op.Float("p", p))
 }

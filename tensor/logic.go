@@ -32,13 +32,13 @@ func (t *Tensor) ShlScalar(n int) *Tensor { return t.withInt((*Tensor).Shl, int6
 // ShrScalar returns t shifted right by n bits, keeping the sign of signed types.
 func (t *Tensor) ShrScalar(n int) *Tensor { return t.withInt((*Tensor).Shr, int64(n)) }
 
-// Where returns a where t holds, else b; t is bool and all broadcast together.
+// Where returns a where t is true, else b; t is bool and all three broadcast.
 func (t *Tensor) Where(a, b *Tensor) *Tensor { return Op(op.Where, []*Tensor{t, a, b})[0] }
 
-// MaskWhere returns o where mask holds, else t; all broadcast together.
+// MaskWhere returns o where mask is true, else t; all three broadcast.
 func (t *Tensor) MaskWhere(mask, o *Tensor) *Tensor { return mask.Where(o, t) }
 
-// MaskFill returns v where mask holds, else t.
+// MaskFill returns v where mask is true, else t.
 func (t *Tensor) MaskFill(mask *Tensor, v float64) *Tensor {
 	return t.withNumber(func(a, b *Tensor) *Tensor { return mask.Where(b, a) }, v)
 }

@@ -2,14 +2,14 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// Losses compare t, what a model gave, with a target. A Reduction says what becomes of the losses of the elements.
+// Losses compare t, the output of a model, with a target. A Reduction selects how the losses of the elements are combined.
 type Reduction string
 
-// What becomes of losses. The zero Reduction is MeanLoss.
+// The reductions. The zero Reduction is MeanLoss.
 const (
 	MeanLoss Reduction = "mean"
 	SumLoss  Reduction = "sum"
-	EachLoss Reduction = "none" // they stay as they are
+	EachLoss Reduction = "none" // the losses of the elements
 )
 
 func (r Reduction) attr() op.Attr { return op.Str("reduction", or(string(r), "mean")) }
@@ -18,11 +18,11 @@ func (t *Tensor) loss(c op.Code, r Reduction, others []*Tensor, attrs ...op.Attr
 	return Op(c, append([]*Tensor{t}, others...), append(attrs, r.attr())...)[0]
 }
 
-// ClassOptions change NLLLoss and CrossEntropyLoss.
+// ClassOptions configures NLLLoss and CrossEntropyLoss.
 type ClassOptions struct {
-	Weight         *Tensor // [C], of each class; nil for ones
+	Weight         *Tensor // weight [C] of each class; nil for ones
 	Ignore         *int    // a label that does not count; nil for -100
-	LabelSmoothing float64 // of CrossEntropyLoss: the share that goes to all classes
+	LabelSmoothing float64 // of CrossEntropyLoss: share of the target that is spread over all classes
 	Reduction      Reduction
 }
 
@@ -43,12 +43,12 @@ func (t *Tensor) NLLLoss(target *Tensor, o ClassOptions) *Tensor {
 	return o.apply(op.NLLLoss, t, target)
 }
 
-// CrossEntropyLoss is NLLLoss of LogSoftmax of the logits t[N, C, ...] along axis 1.
+// CrossEntropyLoss returns NLLLoss of LogSoftmax of the logits t[N, C, ...] along axis 1.
 func (t *Tensor) CrossEntropyLoss(target *Tensor, o ClassOptions) *Tensor {
 	return o.apply(op.CrossEntropyLoss, t, target, op.Float("label_smoothing", o.LabelSmoothing))
 }
 
-// CrossEntropyWithProbabilities returns -Σ target·LogSoftmax(t) along the last axis, meant over the others.
+// CrossEntropyWithProbabilities returns -Σ target·LogSoftmax(t) along the last axis, averaged over the others.
 func (t *Tensor) CrossEntropyWithProbabilities(target *Tensor) *Tensor {
 	m := temps{from: t}
 	return m.done(m.of(m.of(m.of(m.of(t.LogSoftmax(-1)).Mul(target)).Sum(-1)).Mean()).Neg())
@@ -89,12 +89,12 @@ func (t *Tensor) BCEWithLogitsLoss(target, posWeight *Tensor, r Reduction) *Tens
 	return t.loss(op.BCEWithLogitsLoss, r, others)
 }
 
-// KLDivLoss is target·(log(target)-t) of log probabilities t; with logTarget the target is logarithms too.
+// KLDivLoss returns target·(log(target)-t) for log probabilities t; with logTarget the target holds logarithms too.
 func (t *Tensor) KLDivLoss(target *Tensor, logTarget bool, r Reduction) *Tensor {
 	return t.loss(op.KLDivLoss, r, []*Tensor{target}, op.Flag("log_target", logTarget))
 }
 
-// PoissonNLLLoss is exp(t)-target·t of logarithms t.
+// PoissonNLLLoss returns exp(t)-target·t for logarithms t.
 func (t *Tensor) PoissonNLLLoss(target *Tensor, o PoissonOptions) *Tensor {
 	eps := o.Epsilon
 	if eps == 0 {
@@ -103,9 +103,9 @@ func (t *Tensor) PoissonNLLLoss(target *Tensor, o PoissonOptions) *Tensor {
 	return t.loss(op.PoissonNLLLoss, o.Reduction, []*Tensor{target}, op.Flag("log_input", !o.Plain), op.Flag("full", o.Full), op.Float("epsilon", eps))
 }
 
-// PoissonOptions change PoissonNLLLoss.
+// PoissonOptions configures PoissonNLLLoss.
 type PoissonOptions struct {
-	Plain     bool    // t is rates, not logarithms
+	Plain     bool    // t holds rates instead of logarithms
 	Full      bool    // add Stirling's approximation
 	Epsilon   float64 // added to rates before the logarithm; 0 for 1e-8
 	Reduction Reduction
@@ -131,11 +131,11 @@ func (t *Tensor) MarginRankingLoss(o, y *Tensor, margin float64, r Reduction) *T
 	return t.loss(op.MarginRankingLoss, r, []*Tensor{o, y}, op.Float("margin", margin))
 }
 
-// TripletOptions change TripletMarginLoss.
+// TripletOptions configures TripletMarginLoss.
 type TripletOptions struct {
-	Margin    float64 // 0 stands for 1
-	P         float64 // degree of the norm; 0 stands for 2
-	Swap      bool    // the nearer of anchor and positive counts
+	Margin    float64 // 0 means 1
+	P         float64 // degree of the norm; 0 means 2
+	Swap      bool    // use the smaller of the distances of negative to anchor and to positive
 	Reduction Reduction
 }
 
@@ -151,15 +151,15 @@ func (t *Tensor) TripletMarginLoss(positive, negative *Tensor, o TripletOptions)
 		op.Flag("swap", o.Swap))
 }
 
-// CTCOptions change CTCLoss.
+// CTCOptions configures CTCLoss.
 type CTCOptions struct {
-	Blank        int  // class of no label
+	Blank        int  // index of the blank class
 	ZeroInfinity bool // infinite losses count as 0
 	Reduction    Reduction
 }
 
-// CTCLoss returns connectionist temporal classification: minus the logarithm of the probability that log probabilities
-// t[T, B, C] give the first targetLengths[B] of targets[B, S] within the first inputLengths[B] steps.
+// CTCLoss returns the loss of connectionist temporal classification: the negative logarithm of the probability, under log
+// probabilities t[T, B, C], of the first targetLengths[B] of targets[B, S] within the first inputLengths[B] steps.
 func (t *Tensor) CTCLoss(targets, inputLengths, targetLengths *Tensor, o CTCOptions) *Tensor {
 	return t.loss(op.CTCLoss, o.Reduction, []*Tensor{targets, inputLengths, targetLengths}, op.Int("blank", o.Blank),
 		op.Flag("zero_infinity", o.ZeroInfinity))

@@ -5,7 +5,7 @@ import "github.com/goburn/burn/core/op"
 // MatMul returns the matrix product over the last two dimensions; the others broadcast. Integers wrap.
 func (t *Tensor) MatMul(o *Tensor) *Tensor { return t.bin(op.MatMul, o) }
 
-// MatMulT is MatMul with the last two dimensions of t, of o, or of both exchanged first, without moving elements.
+// MatMulT is MatMul with the last two dimensions of t, of o, or of both transposed first, without moving elements.
 func (t *Tensor) MatMulT(o *Tensor, transposeT, transposeO bool) *Tensor {
 	return Op(op.MatMul, []*Tensor{t, o}, op.Flag("transpose_a", transposeT), op.Flag("transpose_b", transposeO))[0]
 }
@@ -33,13 +33,13 @@ func (t *Tensor) Outer(o *Tensor) *Tensor { return t.bin(op.Outer, o) }
 // Kron returns the Kronecker product of matrices.
 func (t *Tensor) Kron(o *Tensor) *Tensor { return t.bin(op.Kron, o) }
 
-// Cross returns the vector product of the three-dimensional vectors along axis of the broadcast operands.
+// Cross returns the cross product of the three-dimensional vectors along axis of the broadcast operands.
 func (t *Tensor) Cross(o *Tensor, axis int) *Tensor {
 	return Op(op.Cross, []*Tensor{t, o}, op.Int("axis", t.axis("cross", axis, max(t.Rank(), o.Rank()))))[0]
 }
 
-// Einsum returns the sum of products by an equation such as "bij,bjk->bik", as NumPy has it; "..." stands for dimensions that
-// have no letter.
+// Einsum returns the sum of products given by an equation such as "bij,bjk->bik", as in NumPy; "..." means dimensions without a
+// letter.
 func Einsum(equation string, ts ...*Tensor) *Tensor {
 	if len(ts) == 0 {
 		fail("einsum: no tensors, want at least one: %w", op.ErrShape)

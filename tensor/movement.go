@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// axis brings an axis that may count from the end into [0, rank).
+// axis converts an axis that may count from the end to [0, rank).
 func (t *Tensor) axis(name string, a, rank int) int {
 	i, err := shape.Axis(a, rank)
 	if err != nil {
@@ -30,7 +30,7 @@ func (t *Tensor) axes(name string, as []int) []int {
 	return out
 }
 
-// Reshape gives the same elements another shape; one dimension may be -1 and is found from the others.
+// Reshape returns the same elements in another shape; one dimension may be -1 and is computed from the others.
 func (t *Tensor) Reshape(dims ...int) *Tensor {
 	s := slices.Clone(shape.Shape(dims))
 	if i := slices.Index(s, -1); i >= 0 {
@@ -48,7 +48,7 @@ func (t *Tensor) Reshape(dims ...int) *Tensor {
 // Flatten returns t as a vector.
 func (t *Tensor) Flatten() *Tensor { return t.Reshape(t.Size()) }
 
-// FlattenFrom joins the axes from first to last into one. PyTorch's flatten with start and end.
+// FlattenFrom merges the axes from first to last into one. PyTorch's flatten with start and end.
 func (t *Tensor) FlattenFrom(first, last int) *Tensor {
 	a, b := t.axis("flatten", first, t.Rank()), t.axis("flatten", last, t.Rank())
 	if a > b {
@@ -82,7 +82,7 @@ func (t *Tensor) Transpose(a, b int) *Tensor {
 // T exchanges the last two dimensions.
 func (t *Tensor) T() *Tensor { return t.Transpose(-2, -1) }
 
-// MoveAxis moves each axis from[i] to the place to[i] of the result; the others keep their order.
+// MoveAxis moves each axis from[i] to position to[i] of the result; the others keep their order.
 func (t *Tensor) MoveAxis(from, to []int) *Tensor {
 	if len(from) != len(to) {
 		fail("move_axis: from %v to %v of %v, want lists of one length: %w", from, to, t.desc, op.ErrShape)
@@ -183,12 +183,12 @@ func (t *Tensor) UnsqueezeTo(rank int) *Tensor {
 	return t.Reshape(append(slices.Repeat([]int{1}, rank-t.Rank()), t.desc.Shape...)...)
 }
 
-// Roll moves elements on by shifts[i] along axes[i]; what leaves at the end comes in at the start.
+// Roll shifts elements by shifts[i] along axes[i]; elements that leave at the end re-enter at the start.
 func (t *Tensor) Roll(shifts, axes []int) *Tensor {
 	return t.un(op.Roll, op.Ints("shifts", shifts...), op.Ints("axes", t.axes("roll", axes)...))
 }
 
-// rows returns how many lines along the last axis t has.
+// rows returns the number of rows along the last axis of t.
 func (t *Tensor) rows() int {
 	if t.Rank() == 0 {
 		fail("rank 0 of %v, want 1 or more: %w", t.desc, op.ErrShape)

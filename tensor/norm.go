@@ -2,7 +2,7 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// with returns t and those of others that are not nil, which must come first.
+// with returns t and those of others that are not nil. A nil one must not precede one that is not.
 func (t *Tensor) with(name string, others ...*Tensor) []*Tensor {
 	in := []*Tensor{t}
 	for i, o := range others {
@@ -23,12 +23,12 @@ func (t *Tensor) LayerNorm(axis int, scale, bias *Tensor, epsilon float64) *Tens
 		op.Float("epsilon", epsilon))[0]
 }
 
-// RMSNorm returns t over the root of its mean square over axis and all after it, times scale, which may be nil.
+// RMSNorm returns t divided by the root mean square over axis and all later ones, times scale, which may be nil.
 func (t *Tensor) RMSNorm(axis int, scale *Tensor, epsilon float64) *Tensor {
 	return Op(op.RMSNorm, t.with("rms_norm", scale), op.Int("axis", t.axis("rms_norm", axis, t.Rank())), op.Float("epsilon", epsilon))[0]
 }
 
-// affine returns scale and bias of t's channels, ones and zeros for nil.
+// affine returns scale and bias for t's channels; nil is replaced by ones and zeros.
 func (t *Tensor) affine(name string, scale, bias *Tensor) (*Tensor, *Tensor) {
 	if t.Rank() < 2 {
 		fail("%s: %v has rank %d, want 2 or more: %w", name, t.desc, t.Rank(), op.ErrShape)
@@ -60,7 +60,7 @@ func (t *Tensor) BatchNorm(scale, bias, mean, variance *Tensor, epsilon float64)
 	return Op(op.BatchNorm, []*Tensor{t, scale, bias, mean, variance}, op.Float("epsilon", epsilon))[0]
 }
 
-// BatchNormTrain is BatchNorm by the mean and the variance (without correction) of t itself, which it gives too.
+// BatchNormTrain returns BatchNorm with the mean and the variance (without correction) of t itself, and these two.
 func (t *Tensor) BatchNormTrain(scale, bias *Tensor, epsilon float64) (y, mean, variance *Tensor) {
 	scale, bias = t.affine("batch_norm", scale, bias)
 	axes := []int{0}
@@ -71,8 +71,8 @@ func (t *Tensor) BatchNormTrain(scale, bias *Tensor, epsilon float64) (y, mean, 
 	return t.BatchNorm(scale, bias, mean, variance, epsilon), mean, variance
 }
 
-// LocalResponseNorm returns t[N, C, ...] over (k + alpha/size·s)^beta, with s the sum of t² over size channels around each; of an
-// even size, one more is before than after. PyTorch has alpha 1e-4, beta 0.75 and k 1.
+// LocalResponseNorm returns t[N, C, ...] divided by (k + alpha/size·s)^beta, with s the sum of t² over size channels around each;
+// of an even size, one more channel is before than after. PyTorch has alpha 1e-4, beta 0.75 and k 1.
 func (t *Tensor) LocalResponseNorm(size int, alpha, beta, k float64) *Tensor {
 	if size%2 == 0 && t.Rank() > 1 { // the op has one more after
 		m := temps{from: t}
@@ -85,7 +85,7 @@ func (t *Tensor) localResponseNorm(size int, alpha, beta, k float64) *Tensor {
 	return t.un(op.LocalResponseNorm, op.Int("size", size), op.Float("alpha", alpha), op.Float("beta", beta), op.Float("bias", k))
 }
 
-// Normalize returns t over its p-norm along axis, which counts as epsilon when it is less. PyTorch has p 2 and epsilon 1e-12.
+// Normalize returns t divided by its p-norm along axis, or by epsilon if that is greater. PyTorch has p 2 and epsilon 1e-12.
 func (t *Tensor) Normalize(p float64, axis int, epsilon float64) *Tensor {
 	return t.along(op.LpNormalize, axis, op.Float("p", p), op.Float("epsilon", epsilon))
 }

@@ -16,11 +16,11 @@ import (
 var looksUp = map[op.Code]bool{op.Gather: true, op.Scatter: true, op.GatherElements: true, op.ScatterElements: true, op.GatherND: true,
 	op.ScatterND: true, op.Embedding: true, op.NLLLoss: true, op.CrossEntropyLoss: true, op.CacheWrite: true, op.MaxUnpool: true, op.RoiAlign: true}
 
-// origins remember the calls that made the last nodes of looksUp. A bad index is found by the device, later, and in the node that
-// the call became; whoever made the call wants to know the call.
+// origins records the calls that made the last nodes of looksUp. The device detects a bad index later, in the node that the call
+// became; the error should name the call.
 type origins struct {
 	mu   sync.Mutex
-	last [256]origin // a ring
+	last [256]origin // ring buffer
 	next int
 }
 
@@ -31,7 +31,7 @@ type origin struct {
 	at   [24]uintptr
 }
 
-// note remembers that a call of code became nodes, if one of them may fail so.
+// note records that a call of code became nodes, if one of them may fail this way.
 func (o *origins) note(code op.Code, desc op.Desc, nodes []op.Node) {
 	var ids []op.TensorID
 	for i := range nodes {
@@ -80,13 +80,13 @@ func line(pcs []uintptr) string {
 	}
 }
 
-// within reports whether a function is of a package of burn, or of one below it.
+// within reports whether a function belongs to a package of burn, or to one below it.
 func within(function, pkg string) bool {
 	rest, ok := strings.CutPrefix(function, "github.com/goburn/burn/"+pkg)
 	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/"))
 }
 
-// originError is the failure of a node, told as that of the call that it was a part of.
+// originError is the error of a node, reported as an error of the call that made the node.
 type originError struct {
 	call string
 	node *core.NodeError

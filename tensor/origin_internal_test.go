@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// TestLooksUp: the ops whose calls are remembered are those whose row says that they may fail with ErrIndex. cross_entropy_loss says it
+// TestLooksUp checks that the recorded ops are those whose row says that they may fail with ErrIndex. cross_entropy_loss says so
 // by naming nll_loss.
 func TestLooksUp(t *testing.T) {
 	for _, c := range op.All() {

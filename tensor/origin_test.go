@@ -13,14 +13,14 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// here returns the line that calls it, as messages have it.
+// here returns the line of its caller, in the form of messages.
 func here() string {
 	_, file, line, _ := runtime.Caller(1)
 	return fmt.Sprintf(" at %s:%d: ", file, line)
 }
 
-// TestBadLabel: the error of a label that is no class names the loss and the line that computed it, with and without
-// gradients, wherever it is noticed.
+// TestBadLabel checks that the error for a label that is no class names the loss and the line that computed it, with and without
+// gradients, wherever it is detected.
 func TestBadLabel(t *testing.T) {
 	d := open(t)
 	place := d.Place()
@@ -48,7 +48,7 @@ func TestBadLabel(t *testing.T) {
 			}
 			require.ErrorContains(t, err, "cross_entropy_loss f32[]"+at)
 		}
-		for range 300 { // more than are remembered
+		for range 300 { // more than are recorded
 			x.Gather(1, tensor.From(d, []int64{0}).Reshape(1, 1)).Release()
 		}
 		rows, at := d.Zeros(dtype.F32, 5, 2).Embedding(tensor.From(d, []int64{4, 9})), here()
@@ -59,7 +59,7 @@ func TestBadLabel(t *testing.T) {
 	}
 }
 
-// TestApart asserts that errors distinguish devices of the same place.
+// TestApart checks that errors distinguish devices of the same place.
 func TestApart(t *testing.T) {
 	plain := open(t)
 	for want, p := range map[string]*core.Place{

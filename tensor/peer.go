@@ -10,8 +10,9 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// To copies t to another device, or returns t if it is there already, whatever the queue. Between devices of one backend that can,
-// the copy is queued on d, and faults arrive with its content; else To waits for t.
+// To copies t to another device, or returns t if it is on that device already, whatever the queue. If both devices belong to one
+// backend that can copy between them, the copy is queued on d, and errors are returned when its content is read; else To waits
+// for t.
 func (t *Tensor) To(ctx context.Context, d *Device) (*Tensor, error) {
 	if t.queue.dev == d.dev {
 		return t, nil
@@ -29,8 +30,8 @@ func (t *Tensor) To(ctx context.Context, d *Device) (*Tensor, error) {
 	return d.FromBytes(ctx, t.desc.DType, t.desc.Shape, b)
 }
 
-// copyFrom queues a copy behind what makes t, and what follows on t's queue, such as its end, behind the copy. An error that
-// wraps core.ErrUnsupported means that the devices do not reach each other.
+// copyFrom queues a copy after the computation of t, and orders later commands on t's queue, such as its release, after the copy.
+// An error that wraps core.ErrUnsupported means that the devices cannot copy directly.
 func (d *Device) copyFrom(c core.PeerCopy, t *Tensor) (*Tensor, error) {
 	src := t.queue.live()
 	made, err := t.mark(src)
@@ -68,7 +69,7 @@ func (d *Device) copyFrom(c core.PeerCopy, t *Tensor) (*Tensor, error) {
 	return x, nil
 }
 
-// mark returns an event of q behind what makes t.
+// mark returns an event of q after the computation of t.
 func (t *Tensor) mark(q *queue) (core.Event, error) {
 	q.lockFor([]*Tensor{t})
 	defer q.mu.Unlock()

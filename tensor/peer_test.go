@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Copies between devices of one backend are in order with what makes the source and with its end, in both directions at
-// once.
+// Copies between devices of one backend are ordered after the computation of the source and before its release, in both
+// directions concurrently.
 func TestPeers(t *testing.T) {
 	p, err := core.OpenPlace("cpu", core.Config{Threads: 1})
 	require.NoError(t, err)

@@ -6,15 +6,15 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// PoolOptions are the settings of pooling, one entry per dimension of the window; missing strides are the window's
+// PoolOptions holds the settings of pooling, one entry per dimension of the window; missing strides are the window's
 // length, missing paddings none, missing dilations 1.
 type PoolOptions struct {
 	Strides      []int
-	Padding      []int // at both ends, where PadLo and PadHi are nil
+	Padding      []int // at both ends, if PadLo and PadHi are nil
 	PadLo, PadHi []int // before and after
 	Dilation     []int
-	Ceil         bool // keep the last window that begins inside t or its first padding, though it hangs over the end
-	ExcludePad   bool // of AvgPool: padding does not count in the mean
+	Ceil         bool // keep the last window that begins inside t or its first padding, even if it extends beyond the end
+	ExcludePad   bool // of AvgPool: padding is not counted in the mean
 }
 
 // poolAttrs returns the attributes of the pooling ops. Ceil is computed as in PyTorch.
@@ -45,24 +45,24 @@ func (t *Tensor) poolAttrs(name string, window []int, o PoolOptions) []op.Attr {
 	return append(p, op.Ints("overhang", over...))
 }
 
-// MaxPool returns the maximum of a window sliding over the last dimensions of t, as many as window has.
+// MaxPool returns the maximum of a window sliding over the last len(window) dimensions of t.
 func (t *Tensor) MaxPool(window []int, o PoolOptions) *Tensor {
 	return t.un(op.MaxPool, t.poolAttrs("max_pool", window, o)...)
 }
 
-// MaxPoolWithIndices is MaxPool, and where the maxima are (i64) in the row-major order of the pooled dimensions.
+// MaxPoolWithIndices returns MaxPool and the indices of the maxima (i64) in the row-major order of the pooled dimensions.
 func (t *Tensor) MaxPoolWithIndices(window []int, o PoolOptions) (values, indices *Tensor) {
 	r := Op(op.MaxPool, []*Tensor{t}, append(t.poolAttrs("max_pool", window, o), op.Flag("indices", true))...)
 	return r[0], r[1]
 }
 
-// MaxUnpool puts each element of t where indices say, in the row-major order of trailing dimensions of the given size, and
-// zeros elsewhere.
+// MaxUnpool puts each element of t at its position in indices, in the row-major order of trailing dimensions of the given size,
+// and zeros elsewhere.
 func (t *Tensor) MaxUnpool(indices *Tensor, size ...int) *Tensor {
 	return Op(op.MaxUnpool, []*Tensor{t, indices}, op.Ints("size", size...))[0]
 }
 
-// AvgPool returns the mean of a window sliding over the last dimensions of t. Padding counts, unless ExcludePad.
+// AvgPool returns the mean of a window sliding over the last dimensions of t. Padding counts, unless ExcludePad is set.
 func (t *Tensor) AvgPool(window []int, o PoolOptions) *Tensor {
 	return t.un(op.AvgPool, append(t.poolAttrs("avg_pool", window, o), op.Flag("count_pad", !o.ExcludePad))...)
 }
@@ -72,17 +72,17 @@ func (t *Tensor) LpPool(p float64, window []int, o PoolOptions) *Tensor {
 	return t.un(op.LpPool, append(t.poolAttrs("lp_pool", window, o), op.Float("p", p))...)
 }
 
-// AdaptiveAvgPool returns the mean of windows that share the last dimensions of t out among size results.
+// AdaptiveAvgPool returns the mean of windows that divide the last dimensions of t into size results.
 func (t *Tensor) AdaptiveAvgPool(size ...int) *Tensor {
 	return t.un(op.AdaptiveAvgPool, op.Ints("size", size...))
 }
 
-// AdaptiveMaxPool returns the maximum of windows that share the last dimensions of t out among size results.
+// AdaptiveMaxPool returns the maximum of windows that divide the last dimensions of t into size results.
 func (t *Tensor) AdaptiveMaxPool(size ...int) *Tensor {
 	return t.un(op.AdaptiveMaxPool, op.Ints("size", size...))
 }
 
-// AdaptiveMaxPoolWithIndices is AdaptiveMaxPool, and where the maxima are (i64) in the row-major order of the pooled
+// AdaptiveMaxPoolWithIndices returns AdaptiveMaxPool and the indices of the maxima (i64) in the row-major order of the pooled
 // dimensions.
 func (t *Tensor) AdaptiveMaxPoolWithIndices(size ...int) (values, indices *Tensor) {
 	r := Op(op.AdaptiveMaxPool, []*Tensor{t}, op.Ints("size", size...), op.Flag("indices", true))

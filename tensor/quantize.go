@@ -2,11 +2,11 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// QuantizeOptions say what a scale and a zero point are for. The zero value is one scale for all.
+// QuantizeOptions tells which elements share a scale and zero point. The zero value is one scale for all.
 type QuantizeOptions struct {
 	PerAxis bool // scale and zero point run along Axis
 	Axis    int
-	Block   int // with PerAxis: how many elements along Axis share a scale; 0 for one scale for each element of it
+	Block   int // with PerAxis: number of elements along Axis that share a scale; 0 for one scale for each element
 }
 
 func (o QuantizeOptions) attrs(t *Tensor, name string) []op.Attr {
@@ -31,7 +31,7 @@ func (t *Tensor) FakeQuantize(scale, zero *Tensor, o QuantizeOptions) *Tensor {
 	return Op(op.FakeQuantize, []*Tensor{t, scale, zero}, o.attrs(t, "fake_quantize")...)[0]
 }
 
-// QuantizeDynamic returns t quantized to u8 by the scale that its range asks for, the scale, and the zero point.
+// QuantizeDynamic returns t quantized to u8 by a scale computed from its range, the scale, and the zero point.
 func (t *Tensor) QuantizeDynamic() (y, scale, zero *Tensor) {
 	r := Op(op.DynamicQuantize, []*Tensor{t})
 	return r[0], r[1], r[2]

@@ -12,32 +12,32 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// queue is a stream of the device, with the nodes that are not sent yet. What it sends is numbered: a tensor knows the
-// number of the command that makes it, and other queues wait for that.
+// queue is a stream of the device, with the nodes that have not been sent yet. Its commands are numbered: a tensor records the
+// number of the command that makes it, and other queues wait for that command.
 type queue struct {
 	dev     *device
 	closed  atomic.Bool   // set under mu
-	reached atomic.Uint64 // command that is known to be done, as somebody waited for it
+	reached atomic.Uint64 // last command that is known to be done, because somebody waited for it
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	stream    core.Stream
 	untracked core.Stream // the same stream without recording for gradients
-	muted     bool        // pending is for untracked
+	muted     bool        // whether pending is for untracked
 	pending   []op.Node
 	dead      []op.TensorID
-	sent      uint64            // commands; what is pending will be sent+1
-	event     core.Event        // behind command marked
-	marked    uint64            // 0: there is no event
-	waited    map[*queue]uint64 // commands of other queues that later commands of this one are behind
-	refused   error             // of a command that the device did not accept, for the next Sync
+	sent      uint64            // number of commands sent; pending becomes sent+1
+	event     core.Event        // after command marked
+	marked    uint64            // 0 if there is no event
+	waited    map[*queue]uint64 // commands of other queues that later commands of this one are ordered after
+	refused   error             // error of a command that the device did not accept, for the next Sync
 	id        op.TensorID       // the next of ids
 	ids       int
 }
 
-// flushAt is how many queued nodes are sent without waiting for more: few, so that work starts early.
+// flushAt is the number of queued nodes at which they are sent: few, so that work starts early.
 const flushAt = 32
 
-// live returns q, or the first queue when q was closed.
+// live returns q, or the first queue if q was closed.
 func (q *queue) live() *queue {
 	if q.closed.Load() {
 		return q.dev.first
@@ -49,7 +49,7 @@ func (q *queue) closedError() error {
 	return fmt.Errorf("tensor: device %s: %w", q.dev, core.ErrClosed)
 }
 
-// record says whether the nodes that follow are recorded for gradients. The caller holds mu.
+// record sets whether the following nodes are recorded for gradients. The caller holds mu.
 func (q *queue) record(mute bool) {
 	if mute != q.muted {
 		q.flush()
@@ -57,7 +57,7 @@ func (q *queue) record(mute bool) {
 	}
 }
 
-// enqueue lowers n, whose outputs have ids, and appends it. The caller holds mu. An error means that nothing was done.
+// enqueue lowers n, whose outputs have ids, and appends it. The caller holds mu. If it returns an error nothing was done.
 func (q *queue) enqueue(n *op.Node, in []op.Desc) error {
 	if q.closed.Load() {
 		return q.closedError()
@@ -82,7 +82,7 @@ func (q *queue) enqueue(n *op.Node, in []op.Desc) error {
 	return nil
 }
 
-// to returns the stream that pending nodes go to. The caller holds mu.
+// to returns the stream for pending nodes. The caller holds mu.
 func (q *queue) to() core.Stream {
 	if q.muted {
 		return q.untracked
@@ -90,8 +90,8 @@ func (q *queue) to() core.Stream {
 	return q.stream
 }
 
-// flush sends what is queued. The caller holds mu. Nodes that the device refuses, and those with operands that were
-// refused, are dropped, and their outputs are marked.
+// flush sends the queued nodes. The caller holds mu. Nodes that the device refuses, and those with operands that were refused,
+// are dropped, and their outputs are marked.
 func (q *queue) flush() {
 	if q.closed.Load() {
 		return
@@ -114,8 +114,7 @@ func (q *queue) flush() {
 	q.pending, q.dead = q.pending[:0], q.dead[:0]
 }
 
-// release gives id up: with the queued node that uses it last if there is one, else when the queue is sent. The caller
-// holds mu.
+// release frees id: after the last queued node that uses it if there is one, else when the queue is sent. The caller holds mu.
 func (q *queue) release(id op.TensorID) {
 	for i := len(q.pending) - 1; i >= 0; i-- {
 		n := &q.pending[i]
@@ -131,7 +130,7 @@ func (q *queue) release(id op.TensorID) {
 	}
 }
 
-// lockFor locks q, after it was put behind whatever makes ts.
+// lockFor orders q after the computation of ts, and locks it.
 func (q *queue) lockFor(ts []*Tensor) {
 	q.mu.Lock()
 	for _, t := range ts {
@@ -143,7 +142,7 @@ func (q *queue) lockFor(ts []*Tensor) {
 	}
 }
 
-// follow puts later commands of q behind command n of another queue. The caller holds neither.
+// follow orders later commands of q after command n of another queue. The caller holds neither lock.
 func (q *queue) follow(o *queue, n uint64) {
 	if o == q || o.closed.Load() {
 		return
@@ -157,7 +156,7 @@ func (q *queue) follow(o *queue, n uint64) {
 	if e == nil { // closed, and all is done
 		return
 	}
-	q.flush() // what is queued need not wait
+	q.flush() // the queued nodes need not wait
 	if err := q.stream.Wait(e); err != nil {
 		q.complain(err)
 		return
@@ -165,8 +164,8 @@ func (q *queue) follow(o *queue, n uint64) {
 	q.waited[o] = n
 }
 
-// reach returns an event behind command n at least, and the number of the command that it is behind; no event if the
-// queue is closed, which has done all.
+// reach returns an event after command n or a later one, and the number of that command; no event if the queue is closed, as then
+// all commands are done.
 func (q *queue) reach(n uint64) (core.Event, uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -189,8 +188,8 @@ func (q *queue) complain(err error) {
 	}
 }
 
-// Sync waits until everything queued here is done and reports the first failure since the last Sync. It does not wait
-// for other queues of the device.
+// Sync waits until everything queued here is done and returns the first error since the last Sync. It does not wait for other
+// queues of the device.
 func (q *queue) Sync(ctx context.Context) error {
 	q.dev.sweep()
 	q.mu.Lock()
@@ -209,8 +208,8 @@ func (q *queue) Sync(ctx context.Context) error {
 	return err
 }
 
-// Idle reports whether the work that was queued here is known to be done, because somebody waited for it: for Sync, or for
-// the content of a tensor that was computed last. It does not wait.
+// Idle reports whether the work queued here is known to be done, because somebody waited for it: by Sync, or for the content of
+// the tensor that was computed last. It does not wait.
 func (q *queue) Idle() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -224,7 +223,7 @@ type passing struct {
 	n uint64
 }
 
-// Wait waits, and notes how far the queue has come.
+// Wait waits, and records how far the queue has got.
 func (p passing) Wait(ctx context.Context) error {
 	err := p.Ticket.Wait(ctx)
 	for was := p.q.reached.Load(); err == nil && was < p.n && !p.q.reached.CompareAndSwap(was, p.n); {
@@ -233,21 +232,21 @@ func (p passing) Wait(ctx context.Context) error {
 	return p.q.dev.origins.explain(err)
 }
 
-// send submits what is queued, without waiting.
+// send submits the queued nodes, without waiting.
 func (q *queue) send() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.flush()
 }
 
-// forget drops what is known of a queue that was closed.
+// forget removes the state for a queue that was closed.
 func (q *queue) forget(o *queue) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.waited, o)
 }
 
-// end closes a queue that is not the first.
+// end closes a queue other than the first.
 func (q *queue) end() error {
 	if q.closed.Load() {
 		return nil

@@ -24,7 +24,7 @@ func stream(t *testing.T, d *tensor.Device) *tensor.Device {
 	return q
 }
 
-// empty reports tensors that are left when the collector has found what nothing reaches. Queues of others must be synced.
+// empty reports tensors that are left when the collector has found the unreachable ones. Other queues must be synced.
 func empty(t *testing.T, d *tensor.Device, queues ...*tensor.Device) {
 	t.Helper()
 	left := int64(0)
@@ -42,8 +42,8 @@ func empty(t *testing.T, d *tensor.Device, queues ...*tensor.Device) {
 	t.Fatalf("%d tensors left", left)
 }
 
-// What one queue makes another uses, in both directions and through views, without a word about order; what is released
-// early lives as long as it is used.
+// One queue makes tensors and another uses them, in both directions and through views, without explicit synchronisation; a tensor
+// that is released early exists as long as it is used.
 func TestQueuesAreInOrder(t *testing.T) {
 	d := open(t)
 	other := stream(t, d)
@@ -83,7 +83,7 @@ func TestGarbageOfQueuesIsCollected(t *testing.T) {
 	empty(t, d, other)
 }
 
-// The queue of a handle ends alone: what was made on it stays, and goes on on the first queue.
+// Close of a handle closes only its queue: tensors made on it stay valid, and compute on the first queue.
 func TestCloseOfAQueue(t *testing.T) {
 	d := open(t)
 	other := stream(t, d)
@@ -105,7 +105,7 @@ func TestCloseOfAQueue(t *testing.T) {
 	require.NoError(t, d.Sync(ctx))
 }
 
-// Eight goroutines, each with a queue, share weights; each releases what it made.
+// Eight goroutines, each with its own queue, share weights; each releases its tensors.
 func TestQueuesShareWeights(t *testing.T) {
 	d := open(t)
 	w := d.Eye(dtype.F32, 16, 16).MulScalar(2)
@@ -134,7 +134,7 @@ func TestQueuesShareWeights(t *testing.T) {
 	empty(t, d)
 }
 
-// double returns y = 2x, twice: its outputs are y, y and x.
+// double returns a program for y = 2x, twice: its outputs are y, y and x.
 func double(t *testing.T) *program.Program {
 	in, two := op.DescOf(dtype.F32, 4), op.DescOf(dtype.F32)
 	in.ID, two.ID = 1, 2
@@ -145,7 +145,7 @@ func double(t *testing.T) *program.Program {
 	return &program.Program{Name: "double", Inputs: []op.Desc{in}, Consts: []op.Desc{two}, Nodes: b.Nodes, Outputs: []op.TensorID{y.ID, y.ID, in.ID}}
 }
 
-// A program runs on any queue, on several at once. What is donated is dead, on all its handles.
+// A program runs on any queue, and on several concurrently. All handles on donated tensors become invalid.
 func TestRunOnQueues(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) *tensor.Device{
 		"programs": open,
@@ -158,7 +158,7 @@ func TestRunOnQueues(t *testing.T) {
 			var wg sync.WaitGroup
 			for g := range 4 {
 				q := stream(t, d)
-				x := tensor.From(d, []float32{float32(g), 0, 0, 1}) // of the first queue
+				x := tensor.From(d, []float32{float32(g), 0, 0, 1}) // on the first queue
 				wg.Go(func() {
 					for range 10 {
 						outs, err := e.RunOn(q, []*tensor.Tensor{x}, []bool{true})
@@ -211,7 +211,7 @@ func TestRunOnQueues(t *testing.T) {
 	}
 }
 
-// strict is a device without programs that refuses chosen nodes.
+// strict is a device without programs that refuses selected nodes.
 type strict struct {
 	core.Device
 	refuse func(nodes []op.Node) bool
@@ -264,7 +264,7 @@ func openWith(t *testing.T, s *strict) *tensor.Device {
 	return d
 }
 
-// A refused Submit fails its nodes and what is computed from them, on all queues; the rest goes on.
+// A refused Submit fails its nodes and everything computed from them, on all queues; other work continues.
 func TestRefusedSubmit(t *testing.T) {
 	s := &strict{refuse: func(nodes []op.Node) bool {
 		for i := range nodes {
@@ -304,7 +304,7 @@ func TestRefusedSubmit(t *testing.T) {
 	empty(t, d, other)
 }
 
-// heldTicket is there when hold is closed.
+// heldTicket is ready when hold is closed.
 type heldTicket struct {
 	core.Ticket
 	hold <-chan struct{}
@@ -328,7 +328,7 @@ func (s *strictStream) Read(id op.TensorID, dst []byte) core.Ticket {
 	return t
 }
 
-// While one waits for a read, others use the queue, and what was read may be released.
+// While one goroutine waits for a read, others use the queue, and the tensor that is read may be released.
 func TestReadsWaitWithoutTheQueue(t *testing.T) {
 	hold := make(chan struct{})
 	s := &strict{}

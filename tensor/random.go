@@ -10,20 +10,20 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Random is a counter-based generator: Philox 4x32-10 of the contract's random_bits, keyed by Seed. A draw of n words of 32
-// bits uses the blocks of 4 words from Counter on, and moves Counter behind them, so that draws never overlap. The same
-// Seed and Counter give the same numbers on every backend. A Random may be copied to repeat what it gives. It is not safe
-// for concurrent use; the methods of Device with the same names are.
+// Random is a counter-based generator: Philox 4x32-10 as in the contract's random_bits, with key Seed. A draw of n words of 32
+// bits uses the blocks of 4 words starting at Counter, and advances Counter past them, so that draws never overlap. The same Seed
+// and Counter produce the same numbers on every backend. Copy a Random to repeat its numbers. It is not safe for concurrent use;
+// the methods of Device with the same names are.
 type Random struct{ Seed, Counter int }
 
-// take reserves n words and returns the attributes that name them.
+// take reserves n words and returns the attributes that identify them.
 func (r *Random) take(n int) []op.Attr {
 	at := r.Counter
 	r.Counter += n/4 + min(n%4, 1)
 	return []op.Attr{op.Int("seed", r.Seed), op.Int("counter", at)}
 }
 
-// generator is the Random of a device. A device that was not seeded takes a seed from the system at its first draw.
+// generator is the Random of a device. A device that was not seeded gets a seed from the system at its first draw.
 type generator struct {
 	mu     sync.Mutex
 	seeded bool
@@ -50,11 +50,11 @@ func (g *generator) take(n int) *Random {
 	return &r
 }
 
-// Seed restarts the device's generator. Draws after it give the same numbers on every backend, if they come in the same
+// Seed restarts the device's generator. Later draws produce the same numbers on every backend, if they are made in the same
 // order. All scopes of a device share the generator.
 func (d *Device) Seed(n int) { d.dev.random.seed(n) }
 
-// Random returns the state of the device's generator: what the next draw will use. Set with SetRandom, it continues there.
+// Random returns the state of the device's generator, which the next draw uses. SetRandom restores it.
 func (d *Device) Random() Random {
 	return *d.dev.random.take(0)
 }
@@ -66,7 +66,7 @@ func (d *Device) SetRandom(r Random) {
 	d.dev.random.Random, d.dev.random.seeded = r, true
 }
 
-// words of 32 bits that n elements of a distribution use.
+// uniformWords returns the number of 32-bit words that n elements of the distribution use.
 func uniformWords(dt dtype.DType, n int) int {
 	if dt == dtype.F64 {
 		return 2 * n
@@ -74,7 +74,7 @@ func uniformWords(dt dtype.DType, n int) int {
 	return n
 }
 
-// size returns the number of elements of a shape, which must be legal.
+// size returns the number of elements of a shape. It panics for an illegal shape.
 func size(name string, dims []int) int {
 	if err := shape.Shape(dims).Check(); err != nil {
 		fail("%s: %w", name, err)
@@ -82,14 +82,14 @@ func size(name string, dims []int) int {
 	return shape.Shape(dims).Size()
 }
 
-// Uniform draws floats evenly from [low, high).
+// Uniform draws floats uniformly from [low, high).
 func (r *Random) Uniform(d *Device, dt dtype.DType, low, high float64, dims ...int) *Tensor {
 	n := size("uniform", dims)
 	return d.Op(op.RandomUniform, nil, append(r.take(uniformWords(dt, n)), op.Ints("shape", dims...), op.Type("dtype", dt),
 		op.Float("low", low), op.Float("high", high))...)[0]
 }
 
-// Normal draws floats from the normal distribution of the mean and the standard deviation.
+// Normal draws floats from the normal distribution with the given mean and standard deviation.
 func (r *Random) Normal(d *Device, dt dtype.DType, mean, std float64, dims ...int) *Tensor {
 	n := size("normal", dims)
 	return d.Op(op.RandomNormal, nil, append(r.take(2*n), op.Ints("shape", dims...), op.Type("dtype", dt), op.Float("mean", mean),
@@ -102,7 +102,7 @@ func (r *Random) Bits(d *Device, dims ...int) *Tensor {
 	return d.Op(op.RandomBits, nil, append(r.take(n), op.Ints("shape", dims...), op.Type("dtype", dtype.I32))...)[0]
 }
 
-// Int draws integers evenly from [low, high), from 62 random bits each.
+// Int draws integers uniformly from [low, high), from 62 random bits each.
 func (r *Random) Int(d *Device, dt dtype.DType, low, high int, dims ...int) *Tensor {
 	if !dt.IsInt() || high <= low || high-low <= 0 {
 		fail("random int: %v from [%d, %d), want an integer type and a range that is not empty: %w", dt, low, high, op.ErrAttr)
@@ -123,30 +123,32 @@ func (r *Random) wide(d *Device, dims []int) *Tensor {
 	return m.done(m.of(hi.ShlScalar(31)).Add(lo))
 }
 
-// Permutation draws an order of 0, 1, ..., n-1 (i64).
+// Permutation draws a permutation of 0, 1, ..., n-1 (i64).
 func (r *Random) Permutation(d *Device, n int) *Tensor {
 	var m temps
 	return m.done(m.of(r.wide(d, []int{n})).ArgSort(0, false))
 }
 
-// Bernoulli returns 1 with probability p, else 0, of the given type, for each element p of a float tensor.
+// Bernoulli returns 1 with probability p, else 0, of the given type, for each element of a float tensor p.
 func (r *Random) Bernoulli(p *Tensor, dt dtype.DType) *Tensor {
 	return p.un(op.Bernoulli, append(r.take(p.Size()), op.Type("dtype", dt))...)
 }
 
-// Multinomial draws count indices (i64) of the last axis of weights, each with a probability proportional to its weight. With
-// replace, an index may be drawn again. Without, count is at most the number of weights, and indices of weight 0 come last.
+// Multinomial draws count indices (i64) of the last axis of weights, each with a probability proportional to its weight. If
+// replace is set, an index may be drawn more than once. Otherwise count is at most the number of weights, and indices of weight 0
+// come last.
 func (r *Random) Multinomial(weights *Tensor, count int, replace bool) *Tensor {
 	if replace {
 		return weights.un(op.Multinomial, append(r.take(weights.rows()*max(count, 0)), op.Int("count", count))...)
 	}
-	// The greatest of log(weight) + Gumbel noise are a sample without replacement (Efraimidis and Spirakis; Gumbel top-k).
+	// The indices with the greatest log(weight) + Gumbel noise are a sample without replacement (Efraimidis and Spirakis; Gumbel
+	// top-k).
 	m := temps{from: weights}
 	if dt := weights.DType(); dt.IsFloat() && dt != dtype.F64 {
 		weights = m.of(weights.Cast(dtype.F32))
 	}
 	u := m.of(r.Uniform(weights.within(), weights.DType(), 0, 1, weights.Shape()...))
-	u = m.of(u.AddScalar(0x1p-60)) // above zero, and far below the distance of random numbers
+	u = m.of(u.AddScalar(0x1p-60)) // above zero, and far below the spacing of random numbers
 	noise := m.of(m.of(m.of(u.Log()).Neg()).Log())
 	values, at := m.of(m.of(weights.Log()).Sub(noise)).TopK(count, -1)
 	m.of(values)
@@ -160,38 +162,38 @@ func (r *Random) Dropout(x *Tensor, p float64) *Tensor {
 	return o[0]
 }
 
-// Uniform draws floats evenly from [low, high) by the device's generator.
+// Uniform draws floats uniformly from [low, high) with the device's generator.
 func (d *Device) Uniform(dt dtype.DType, low, high float64, dims ...int) *Tensor {
 	return d.dev.random.take(uniformWords(dt, size("uniform", dims))).Uniform(d, dt, low, high, dims...)
 }
 
-// Normal draws floats from a normal distribution by the device's generator.
+// Normal draws floats from a normal distribution with the device's generator.
 func (d *Device) Normal(dt dtype.DType, mean, std float64, dims ...int) *Tensor {
 	return d.dev.random.take(2*size("normal", dims)).Normal(d, dt, mean, std, dims...)
 }
 
-// RandomInt draws integers evenly from [low, high) by the device's generator.
+// RandomInt draws integers uniformly from [low, high) with the device's generator.
 func (d *Device) RandomInt(dt dtype.DType, low, high int, dims ...int) *Tensor {
 	return d.dev.random.take(2*size("random int", dims)).Int(d, dt, low, high, dims...)
 }
 
-// Permutation draws an order of 0, 1, ..., n-1 (i64) by the device's generator.
+// Permutation draws a permutation of 0, 1, ..., n-1 (i64) with the device's generator.
 func (d *Device) Permutation(n int) *Tensor {
 	return d.dev.random.take(2*size("permutation", []int{n})).Permutation(d, n)
 }
 
-// Bernoulli returns 1 with probability p, else 0, by the device's generator.
+// Bernoulli returns 1 with probability p, else 0, with the device's generator.
 func (d *Device) Bernoulli(dt dtype.DType, p float64, dims ...int) *Tensor {
 	var m temps
 	return m.done(m.of(d.Full(dtype.F32, p, dims...)).Bernoulli(dt))
 }
 
-// Bernoulli returns 1 with the probability that t holds, else 0, of type dt, by the device's generator.
+// Bernoulli returns 1 with the probability in t, else 0, of type dt, with the device's generator.
 func (t *Tensor) Bernoulli(dt dtype.DType) *Tensor {
 	return t.queue.dev.random.take(t.Size()).Bernoulli(t, dt)
 }
 
-// Multinomial is Random.Multinomial of the weights t by the device's generator.
+// Multinomial is Random.Multinomial for the weights t with the device's generator.
 func (t *Tensor) Multinomial(count int, replace bool) *Tensor {
 	words := t.rows() * max(count, 0)
 	if !replace {
@@ -200,15 +202,15 @@ func (t *Tensor) Multinomial(count int, replace bool) *Tensor {
 	return t.queue.dev.random.take(words).Multinomial(t, count, replace)
 }
 
-// Dropout returns t/(1-p) where an element is kept, and 0 with probability p, by the device's generator.
+// Dropout returns t/(1-p) where an element is kept, and 0 with probability p, with the device's generator.
 func (t *Tensor) Dropout(p float64) *Tensor { return t.queue.dev.random.take(t.Size()).Dropout(t, p) }
 
-// UniformLike is Device.Uniform of t's type and shape.
+// UniformLike is Device.Uniform with t's type and shape.
 func (t *Tensor) UniformLike(low, high float64) *Tensor {
 	return t.within().Uniform(t.DType(), low, high, t.Shape()...)
 }
 
-// NormalLike is Device.Normal of t's type and shape.
+// NormalLike is Device.Normal with t's type and shape.
 func (t *Tensor) NormalLike(mean, std float64) *Tensor {
 	return t.within().Normal(t.DType(), mean, std, t.Shape()...)
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Philox 4x32-10 with key and counter 0 gives 6627e8d5 e169c58d bc57ac4c 9b00dbd8 (Random123); the upper 24 bits over 2^24.
+// Philox 4x32-10 with key and counter 0 produces 6627e8d5 e169c58d bc57ac4c 9b00dbd8 (Random123); the upper 24 bits are divided
+// by 2^24.
 func TestUniformIsPhilox(t *testing.T) {
 	d := open(t)
 	d.Seed(0)
@@ -44,7 +45,7 @@ func TestDrawsDoNotOverlap(t *testing.T) {
 	require.Equal(t, all[4:], data[int32](t, r.Bits(d, 4)), "draws follow each other")
 }
 
-// Moments of large samples against those of the distributions, within 5 standard errors.
+// Moments of large samples are compared with those of the distributions, within 5 standard errors.
 func TestDistributions(t *testing.T) {
 	d := open(t)
 	d.Seed(1)
@@ -98,7 +99,7 @@ func TestPermutationAndSamplesWithoutReplacement(t *testing.T) {
 	for range 20 {
 		require.Equal(t, []int64{1, 2, 4}, unique(data[int64](t, w.Multinomial(3, false))))
 	}
-	// The first of samples without replacement is drawn as one with replacement is.
+	// The first index of a sample without replacement is distributed as one with replacement.
 	firsts := d.Uniform(dtype.F32, 0, 1, 4096, 1).ZerosLike().Add(tensor.From(d, []float32{1, 3})).Multinomial(1, false)
 	mean, err := firsts.Cast(dtype.F64).Mean().Float64(ctx)
 	require.NoError(t, err)

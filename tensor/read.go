@@ -46,7 +46,7 @@ func Item[T dtype.Native](ctx context.Context, t *Tensor) (T, error) {
 	return v[0], nil
 }
 
-// Float64 waits for t, which has one element of any type, and returns it widened.
+// Float64 waits for t, which must have one element of any type, and returns it as float64.
 func (t *Tensor) Float64(ctx context.Context) (float64, error) {
 	if t.Size() != 1 {
 		fail("item: %v has %d elements, want 1: %w", t.desc, t.Size(), core.ErrShape)

@@ -149,7 +149,7 @@ func TestQuantizeDynamic(t *testing.T) {
 	require.Equal(t, []uint8{0, 100, 255, 150}, data[uint8](t, y))
 }
 
-// Methods of several ops release intermediate results at once, not at the next garbage collection.
+// Methods that consist of several ops release intermediate results at once, not at the next garbage collection.
 func TestMethodsReleaseWhatTheyMake(t *testing.T) {
 	d := open(t)
 	gc := debug.SetGCPercent(-1)
@@ -187,7 +187,7 @@ func TestMethodsReleaseWhatTheyMake(t *testing.T) {
 	} {
 		before := tensors()
 		results := f()
-		extra := map[string]int{"scalars": 1, "conv": 1, "one hot": 1}[name] // operands that the case itself makes
+		extra := map[string]int{"scalars": 1, "conv": 1, "one hot": 1}[name] // operands made by the case itself
 		require.Equal(t, before+len(results)+extra, tensors(), name)
 	}
 	require.Equal(t, []float32{1, 2, 3, 4, 5, 6}, data[float32](t, x), "operands stay")

@@ -1,6 +1,6 @@
 package tensor
 
-// Methods with a number as the other operand. The number is converted to t's type as Cast does.
+// This file has methods with a number as the other operand. The number is converted to t's type like Cast does.
 
 // AddScalar returns t+v, with v converted to t's type.
 func (t *Tensor) AddScalar(v float64) *Tensor { return t.withNumber((*Tensor).Add, v) }
@@ -30,10 +30,10 @@ func (t *Tensor) RemScalar(v float64) *Tensor { return t.withNumber((*Tensor).Re
 // FloorModScalar returns the remainder of t/v with the sign of v, as Python's %.
 func (t *Tensor) FloorModScalar(v float64) *Tensor { return t.withNumber((*Tensor).FloorMod, v) }
 
-// FloorDivScalar returns t/v brought to the integer not above it.
+// FloorDivScalar returns t/v rounded down.
 func (t *Tensor) FloorDivScalar(v float64) *Tensor { return t.withNumber((*Tensor).FloorDiv, v) }
 
-// PowScalar returns t to the power v; small whole powers are products.
+// PowScalar returns t to the power v; small integer powers are products.
 func (t *Tensor) PowScalar(v float64) *Tensor {
 	switch v {
 	case 1:

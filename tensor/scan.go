@@ -2,7 +2,7 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// ScanOptions change a running reduction. The zero value includes each element and runs from the start.
+// ScanOptions configures a running reduction. The zero value includes each element and runs from the start.
 type ScanOptions struct {
 	Exclusive bool // element i does not include t[i]
 	Reverse   bool // run from the end
@@ -33,8 +33,8 @@ func (t *Tensor) LogCumSumExp(axis int, o ...ScanOptions) *Tensor {
 	return t.scan(op.LogCumSumExp, axis, o)
 }
 
-// CumArgMax returns the index (i64) of the running maximum along axis, the first of equals.
+// CumArgMax returns the index (i64) of the running maximum along axis, the first of equal ones.
 func (t *Tensor) CumArgMax(axis int) *Tensor { return t.along(op.CumArgMax, axis) }
 
-// CumArgMin returns the index (i64) of the running minimum along axis, the first of equals.
+// CumArgMin returns the index (i64) of the running minimum along axis, the first of equal ones.
 func (t *Tensor) CumArgMin(axis int) *Tensor { return t.along(op.CumArgMin, axis) }

@@ -13,7 +13,7 @@ type scope struct {
 	parent *scope
 	depth  int
 	mute   bool        // ops in it are not recorded for gradients
-	narrow dtype.DType // of Autocast; Invalid: ops compute in the types of their operands
+	narrow dtype.DType // narrow type of Autocast; Invalid: ops compute in the types of their operands
 
 	mu   sync.Mutex
 	made map[*Tensor]struct{}
@@ -35,14 +35,14 @@ func deeper(a, b *scope) *scope {
 	return b
 }
 
-// Scope runs f with a view of d whose tensors, and everything computed from them, are released when f ends, also by a
-// panic. The tensors that f returns are kept: they pass to the enclosing scope, or to the caller. Tensors from outside
-// are not touched. Scopes nest, and several may be used at once, each by its own goroutine.
+// Scope runs f with a view of d. The tensors of the view, and everything computed from them, are released when f ends, also by a
+// panic. The tensors that f returns are kept: they belong to the enclosing scope, or to the caller. Tensors from outside are not
+// affected. Scopes nest, and several goroutines may each use one concurrently.
 func Scope(d *Device, f func(d *Device) []*Tensor) []*Tensor {
 	return scoped(d, d.scope != nil && d.scope.mute, d.narrow(), f)
 }
 
-// narrow returns the type of the enclosing Autocast, Invalid without one.
+// narrow returns the type of the enclosing Autocast, Invalid if there is none.
 func (d *Device) narrow() dtype.DType {
 	if d.scope == nil {
 		return dtype.Invalid
@@ -76,7 +76,7 @@ func scoped(d *Device, mute bool, narrow dtype.DType, f func(d *Device) []*Tenso
 
 func unsupported(err error) bool { return errors.Is(err, core.ErrUnsupported) }
 
-// Keep takes t out of the scope that it was made in: it lives until it is released or nothing reaches it. It returns t.
+// Keep removes t from the scope that it was made in: it exists until it is released or unreachable. It returns t.
 func (t *Tensor) Keep() *Tensor {
 	if s := t.scope; s != nil {
 		s.mu.Lock()

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Methods whose result's shape depends on data. They wait for one number, how many results there are.
+// This file has methods whose result shape depends on data. They wait for one number, the number of results.
 
 // first returns the first count elements of t along axis.
 func (t *Tensor) first(ctx context.Context, count *Tensor, axis int) (*Tensor, error) {
@@ -32,28 +32,28 @@ func (t *Tensor) NonZero(ctx context.Context) ([]*Tensor, error) {
 	return at.Unbind(1), nil
 }
 
-// MaskSelect returns the elements of t where mask holds as a vector, in row-major order. t and mask broadcast.
+// MaskSelect returns the elements of t where mask is true as a vector, in row-major order. t and mask broadcast.
 func (t *Tensor) MaskSelect(ctx context.Context, mask *Tensor) (*Tensor, error) {
 	s := mask.Where(t, t).desc.Shape
 	return t.Expand(s...).Flatten().Compress(ctx, 0, mask.Expand(s...).Flatten())
 }
 
-// Compress returns the slices of t along axis where the vector mask holds.
+// Compress returns the slices of t along axis where the vector mask is true.
 func (t *Tensor) Compress(ctx context.Context, axis int, mask *Tensor) (*Tensor, error) {
 	a := t.axis("compress", axis, t.Rank())
 	r := Op(op.Compress, []*Tensor{t, mask}, op.Int("axis", a))
 	return r[0].first(ctx, r[1], a)
 }
 
-// Uniques are the different elements of a tensor.
+// Uniques holds the distinct elements of a tensor.
 type Uniques struct {
-	Values  *Tensor // each once
+	Values  *Tensor // each distinct value once
 	First   *Tensor // index (i64) of its first occurrence
 	Counts  *Tensor // how often it occurs (i64)
-	Inverse *Tensor // which of Values each element is (i64), in the tensor's shape
+	Inverse *Tensor // index into Values of each element (i64), in the tensor's shape
 }
 
-// Unique returns the different elements of t, taken as a vector: in ascending order, or else in that of first occurrence. NaN
+// Unique returns the distinct elements of t, taken as a vector: in ascending order, or else in order of first occurrence. NaN
 // equals NaN.
 func (t *Tensor) Unique(ctx context.Context, ascending bool) (*Uniques, error) {
 	r := Op(op.Unique, []*Tensor{t.Flatten()}, op.Flag("sorted", ascending))
@@ -65,15 +65,15 @@ func (t *Tensor) Unique(ctx context.Context, ascending bool) (*Uniques, error) {
 	return &Uniques{part(r[0]), part(r[1]), part(r[3]), r[2].Reshape(t.desc.Shape...)}, nil
 }
 
-// NMSOptions are the settings of NMS. A zero MaxOutput is as many as there are boxes.
+// NMSOptions holds the settings of NMS. A MaxOutput of 0 means as many as there are boxes.
 type NMSOptions struct {
 	MaxOutput      int
-	IoU            float64  // greatest overlap, as intersection over union, that stays; 0 stays 0
+	IoU            float64  // greatest permitted overlap, as intersection over union; 0 means 0
 	ScoreThreshold *float64 // scores up to it are never chosen; nil for no limit
 }
 
-// NMS is greedy non-maximum suppression of boxes t[N, 4], each two opposite corners, with scores[N]: the indices (i64) of
-// the boxes that are chosen, best first.
+// NMS returns greedy non-maximum suppression of boxes t[N, 4], each two opposite corners, with scores[N]: the indices (i64) of
+// the selected boxes, best first.
 func (t *Tensor) NMS(ctx context.Context, scores *Tensor, o NMSOptions) (*Tensor, error) {
 	most := o.MaxOutput
 	if most == 0 && t.Rank() > 0 {

@@ -7,7 +7,7 @@ import (
 
 // Complex tensors are floats with a last dimension of 2: real and imaginary part.
 
-// Complex joins real and imaginary parts.
+// Complex combines real and imaginary parts.
 func Complex(re, im *Tensor) *Tensor { return Stack(-1, re, im) }
 
 // Real returns the real part of complex t.
@@ -23,10 +23,10 @@ func (t *Tensor) part(name string, i int) *Tensor {
 	return t.Select(-1, i)
 }
 
-// FFTOptions change the Fourier transforms.
+// FFTOptions configures the Fourier transforms.
 type FFTOptions struct {
 	N    int    // length of the transform of RFFT and of the result of IRFFT; 0 for that of the axis
-	Norm string // which direction is scaled: "backward" (also ""), "forward" or "ortho"
+	Norm string // direction that is scaled: "backward" (also ""), "forward" or "ortho"
 }
 
 func (o FFTOptions) norm() op.Attr { return op.Str("norm", or(o.Norm, "backward")) }
@@ -46,12 +46,13 @@ func (t *Tensor) IFFT(axis int, o FFTOptions) *Tensor {
 	return t.un(op.FFT, t.frequency("ifft", axis), op.Flag("inverse", true), o.norm())
 }
 
-// RFFT is elements 0 to N/2 of the Fourier transform of real t along axis, complex; t is cut or filled with zeros to N.
+// RFFT returns elements 0 to N/2 of the Fourier transform of real t along axis, complex; t is truncated or padded with zeros to
+// N.
 func (t *Tensor) RFFT(axis int, o FFTOptions) *Tensor {
 	return t.along(op.RFFT, axis, op.Int("n", o.N), o.norm())
 }
 
-// IRFFT returns the real signal of length N whose RFFT along axis is t; N 0 stands for the even length.
+// IRFFT returns the real signal of length N whose RFFT along axis is t; N 0 means the even length.
 func (t *Tensor) IRFFT(axis int, o FFTOptions) *Tensor {
 	a := t.frequency("irfft", axis)
 	if o.N == 0 {
@@ -60,7 +61,7 @@ func (t *Tensor) IRFFT(axis int, o FFTOptions) *Tensor {
 	return t.un(op.IRFFT, a, op.Int("n", o.N), o.norm())
 }
 
-// FFTShift brings the zero frequency to the middle of axes; none means all.
+// FFTShift moves the zero frequency to the middle of axes; none means all.
 func (t *Tensor) FFTShift(axes ...int) *Tensor {
 	return t.un(op.FFTShift, op.Ints("axes", t.axes("fftshift", axes)...))
 }
@@ -70,14 +71,14 @@ func (t *Tensor) IFFTShift(axes ...int) *Tensor {
 	return t.un(op.FFTShift, op.Ints("axes", t.axes("ifftshift", axes)...), op.Flag("inverse", true))
 }
 
-// STFTOptions are the settings of STFT and ISTFT. Only N is required.
+// STFTOptions holds the settings of STFT and ISTFT. Only N is required.
 type STFTOptions struct {
 	N        int     // length of a transform
-	Hop      int     // distance of frames; 0 for N/4, at least 1
+	Hop      int     // distance between frames; 0 for N/4, at least 1
 	Window   *Tensor // at most N long; nil for N ones
 	NoCenter bool    // frames begin at f·Hop; else they are centred there, and t is mirrored at its ends
-	TwoSided bool    // N bins, not N/2+1
-	Length   int     // of the result of ISTFT; 0 for what the frames cover
+	TwoSided bool    // N bins instead of N/2+1
+	Length   int     // length of the result of ISTFT; 0 for the length that the frames cover
 }
 
 func (o STFTOptions) of(t *Tensor) ([]*Tensor, []op.Attr) {
@@ -97,7 +98,7 @@ func (t *Tensor) STFT(o STFTOptions) *Tensor {
 	return Op(op.STFT, in, attrs...)[0]
 }
 
-// ISTFT returns the signal of least squares whose STFT with the same options is t[..., frames, bins, 2].
+// ISTFT returns the least-squares signal whose STFT with the same options is t[..., frames, bins, 2].
 func (t *Tensor) ISTFT(o STFTOptions) *Tensor {
 	in, attrs := o.of(t)
 	return Op(op.ISTFT, in, append(attrs, op.Int("length", o.Length))...)[0]
@@ -107,22 +108,22 @@ func (d *Device) window(c op.Code, dt dtype.DType, n int, periodic bool, attrs .
 	return d.Op(c, nil, append(attrs, op.Int("size", n), op.Flag("periodic", periodic), op.Type("dtype", dt))...)[0]
 }
 
-// HannWindow makes n elements 0.5 - 0.5·cos(2πk/N), where N is n when periodic, else n-1.
+// HannWindow returns n elements 0.5 - 0.5·cos(2πk/N), where N is n if periodic, else n-1.
 func (d *Device) HannWindow(dt dtype.DType, n int, periodic bool) *Tensor {
 	return d.window(op.HannWindow, dt, n, periodic)
 }
 
-// HammingWindow makes n elements 0.54 - 0.46·cos(2πk/N), where N is n when periodic, else n-1.
+// HammingWindow returns n elements 0.54 - 0.46·cos(2πk/N), where N is n if periodic, else n-1.
 func (d *Device) HammingWindow(dt dtype.DType, n int, periodic bool) *Tensor {
 	return d.window(op.HammingWindow, dt, n, periodic)
 }
 
-// BlackmanWindow makes n elements 0.42 - 0.5·cos(2πk/N) + 0.08·cos(4πk/N), where N is n when periodic, else n-1.
+// BlackmanWindow returns n elements 0.42 - 0.5·cos(2πk/N) + 0.08·cos(4πk/N), where N is n if periodic, else n-1.
 func (d *Device) BlackmanWindow(dt dtype.DType, n int, periodic bool) *Tensor {
 	return d.window(op.BlackmanWindow, dt, n, periodic)
 }
 
-// KaiserWindow makes n elements of the Kaiser window of the given shape beta. PyTorch's beta is 12.
+// KaiserWindow returns n elements of the Kaiser window with the given shape beta. PyTorch's beta is 12.
 func (d *Device) KaiserWindow(dt dtype.DType, n int, periodic bool, beta float64) *Tensor {
 	return d.window(op.KaiserWindow, dt, n, periodic, op.Float("beta", beta))
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Range is a part of a dimension, as Python's Start:End:Step. Negative bounds count from the end, and bounds are cut to the
-// dimension. Step 0 stands for 1, End 0 for no bound, and Start 0 with a negative Step for the last element, so that the
-// zero Range is the whole dimension and Range{Step: -1} the whole dimension backwards.
+// Range is a part of a dimension, like Python's Start:End:Step. Negative bounds count from the end, and bounds are clamped to the
+// dimension. Step 0 means 1, End 0 no bound, and Start 0 with a negative Step the last element, so that the zero Range is the
+// whole dimension and Range{Step: -1} the whole dimension backwards.
 type Range struct{ Start, End, Step int }
 
-// of works out which n elements of a dimension r names: from start on, step apart.
+// of returns the first index, number and distance of the elements of a dimension that r selects.
 func (r Range) of(dim int) (start, n, step int) {
 	start, end, step := r.Start, r.End, r.Step
 	if step == 0 {
@@ -33,9 +33,9 @@ func (r Range) of(dim int) (start, n, step int) {
 	return cut(start, end, step, dim)
 }
 
-// cut brings bounds of Python's rule into a dimension.
+// cut clamps bounds to a dimension by Python's rules.
 func cut(start, end, step, dim int) (first, n, apart int) {
-	lo, hi := 0, dim // bounds that start and end are cut to
+	lo, hi := 0, dim // limits of start and end
 	if step < 0 {
 		lo, hi = -1, dim-1
 	}
@@ -54,9 +54,9 @@ func cut(start, end, step, dim int) (first, n, apart int) {
 	return start, n, step
 }
 
-// Slice takes elements start, start+step, ... before end along axis, as Python's start:end:step: negative bounds count
-// from the end and are cut to the dimension. step may be negative, and then end is exclusive on the way down; use
-// -(dimension+1) to go through element 0.
+// Slice takes elements start, start+step, ... before end along axis, like Python's start:end:step: negative bounds count from the
+// end and bounds are clamped to the dimension. step may be negative; then end is an exclusive lower bound, and -(dimension+1)
+// includes element 0.
 func (t *Tensor) Slice(axis, start, end, step int) *Tensor {
 	a := t.axis("slice", axis, t.Rank())
 	if step == 0 {
@@ -66,7 +66,7 @@ func (t *Tensor) Slice(axis, start, end, step int) *Tensor {
 	return t.strided(a, first, n, step)
 }
 
-// strided takes n elements along axis a, step apart. They exist.
+// strided takes n elements along axis a, step apart. They must exist.
 func (t *Tensor) strided(a, start, n, step int) *Tensor {
 	starts, steps, sizes := make([]int, t.Rank()), slices.Repeat([]int{1}, t.Rank()), t.desc.Shape.Clone()
 	starts[a], steps[a], sizes[a] = start, step, n
@@ -118,8 +118,8 @@ func (t *Tensor) SliceFill(v float64, rs ...Range) *Tensor {
 	return t.withNumber(func(a, b *Tensor) *Tensor { return a.SliceAssign(b, rs...) }, v)
 }
 
-// assign replaces a part of the dimensions from a on: the slices along a that it touches are taken, get their part of the
-// later dimensions replaced, and are put back.
+// assign replaces a part of the dimensions from a on: it takes the affected slices along a, replaces their part of the later
+// dimensions, and puts them back.
 func (t *Tensor) assign(m *temps, a int, starts, sizes, steps []int, v *Tensor) *Tensor {
 	for a < t.Rank() && steps[a] == 1 && sizes[a] == t.desc.Shape[a] {
 		a++

@@ -10,12 +10,12 @@ import (
 
 // state is the state that all handles on a tensor share.
 type state struct {
-	home     *queue // that made it
+	home     *queue // the queue that made it
 	id       op.TensorID
-	made     uint64 // command of home
-	last     uint64 // command of home that used it last; guarded by home
+	made     uint64 // command of home that made it
+	last     uint64 // last command of home that used it; guarded by home
 	size     int64  // bytes
-	lent     bool   // somebody else's to release
+	lent     bool   // somebody else releases it
 	released atomic.Bool
 
 	mu   sync.Mutex // guards uses
@@ -28,10 +28,10 @@ type use struct {
 	n     uint64
 }
 
-// claim is true for the one caller that may release.
+// claim returns true for the one caller that may release.
 func (s *state) claim() bool { return !s.lent && s.released.CompareAndSwap(false, true) }
 
-// use notes that command n of q needs the tensor, and reports whether it is there. The caller holds q.
+// use records that command n of q needs the tensor, and reports whether it exists. The caller holds q.
 func (s *state) use(q *queue, n uint64) bool {
 	if s.home == q {
 		s.last = n
@@ -59,7 +59,7 @@ func (s *state) others() []use {
 	return s.uses
 }
 
-// settle puts q behind all uses of a tensor that was claimed.
+// settle orders q after all uses of a tensor that was claimed.
 func (s *state) settle(q *queue) {
 	if s.home != q {
 		s.home.mu.Lock()
@@ -72,8 +72,8 @@ func (s *state) settle(q *queue) {
 	}
 }
 
-// free gives up a tensor that was claimed: on a queue that used it, so that no queue waits for one that it did not wait
-// for before, if it can be helped.
+// free releases a tensor that was claimed. It uses a queue that has used the tensor, so that, if possible, no queue waits for one
+// that it did not wait for before.
 func (s *state) free() {
 	q := s.home
 	if others := s.others(); len(others) > 0 {
@@ -91,14 +91,14 @@ func (s *state) free() {
 	}
 }
 
-// lost is the tensors that the garbage collector found. It must not wait for a queue, so the next caller frees them.
+// lost holds the tensors that the garbage collector found. A cleanup must not wait for a queue, so the next caller frees them.
 type lost struct {
 	some atomic.Bool
 	mu   sync.Mutex
 	list []*state
 }
 
-// collect is run by the garbage collector.
+// collect is called by the garbage collector.
 func collect(s *state) {
 	if !s.claim() {
 		return
@@ -111,7 +111,7 @@ func collect(s *state) {
 	d.lost.some.Store(true)
 }
 
-// sweep frees what the garbage collector found. The caller holds no queue.
+// sweep frees the tensors that the garbage collector found. The caller holds no queue.
 func (d *device) sweep() {
 	if !d.lost.some.Load() {
 		return
@@ -126,7 +126,7 @@ func (d *device) sweep() {
 	}
 }
 
-// handle makes the Tensor of a desc that command n of q makes, and registers its release.
+// handle returns the Tensor for a desc that command n of q makes, and registers its release.
 func (q *queue) handle(desc op.Desc, n uint64, s *scope) *Tensor {
 	st := &state{home: q, id: desc.ID, made: n, size: int64(desc.Bytes())}
 	t := &Tensor{queue: q, desc: desc, state: st, scope: s}

@@ -9,7 +9,7 @@ func (t *Tensor) Variance(correction float64, axes ...int) *Tensor {
 	return t.reduce(op.Variance, false, axes, op.Float("correction", correction))
 }
 
-// VarianceKeep is Variance that keeps the axes with length 1.
+// VarianceKeep is like Variance, but keeps the axes with length 1.
 func (t *Tensor) VarianceKeep(correction float64, axes ...int) *Tensor {
 	return t.reduce(op.Variance, true, axes, op.Float("correction", correction))
 }
@@ -24,19 +24,19 @@ func (t *Tensor) Std(correction float64, axes ...int) *Tensor {
 	return t.reduce(op.Std, false, axes, op.Float("correction", correction))
 }
 
-// StdKeep is Std that keeps the axes with length 1.
+// StdKeep is like Std, but keeps the axes with length 1.
 func (t *Tensor) StdKeep(correction float64, axes ...int) *Tensor {
 	return t.reduce(op.Std, true, axes, op.Float("correction", correction))
 }
 
-// Median returns the middle element over axes, of an even count the mean of the middle two; NaN if there is one.
+// Median returns the middle element over axes, or the mean of the middle two for an even count; NaN if there is one.
 func (t *Tensor) Median(axes ...int) *Tensor { return t.reduce(op.Median, false, axes) }
 
-// MedianKeep is Median that keeps the axes with length 1.
+// MedianKeep is like Median, but keeps the axes with length 1.
 func (t *Tensor) MedianKeep(axes ...int) *Tensor { return t.reduce(op.Median, true, axes) }
 
-// MedianWithIndices returns the middle element along axis, of an even count the lesser of the middle two, and its index (i64).
-// NaN counts as greatest.
+// MedianWithIndices returns the middle element along axis, or the lesser of the middle two for an even count, and its index
+// (i64). NaN counts as greatest.
 func (t *Tensor) MedianWithIndices(axis int) (values, indices *Tensor) {
 	a := t.axis("median", axis, t.Rank())
 	if t.desc.Shape[a] == 0 {
@@ -65,7 +65,7 @@ func (t *Tensor) Covariance(correction float64) *Tensor {
 	return t.un(op.Covariance, op.Float("correction", correction))
 }
 
-// CorrCoef is Pearson's correlation of the variables, rows of t[..., variables, observations].
+// CorrCoef returns Pearson's correlation of the variables, the rows of t[..., variables, observations].
 func (t *Tensor) CorrCoef() *Tensor { return t.un(op.CorrCoef) }
 
 // CosineSimilarity returns the cosine of the angle between the vectors along axis of the broadcast operands, with products of

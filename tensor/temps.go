@@ -1,13 +1,13 @@
 package tensor
 
-// temps are the tensors that a method makes on the way to its result. They are released as soon as the result is queued and
-// not left to the garbage collector, which sees small handles only, however much memory they stand for.
+// temps holds the intermediate tensors of a method. They are released as soon as the result is queued, and not left to the
+// garbage collector, which would free them late because it sees only their small handles.
 type temps struct {
-	from *Tensor // the method's tensor, which is never released
+	from *Tensor // the tensor of the method, which is never released
 	made []*Tensor
 }
 
-// of remembers a tensor that the method made.
+// of records a tensor that the method made.
 func (m *temps) of(t *Tensor) *Tensor {
 	if t != m.from {
 		m.made = append(m.made, t)
@@ -31,7 +31,7 @@ func (t *Tensor) withNumber(f func(a, b *Tensor) *Tensor, v float64) *Tensor {
 	return m.done(f(t, m.of(t.scalarOf(v))))
 }
 
-// withInt applies a binary op to t and an integer of t's type, which float64 may not hold.
+// withInt applies a binary op to t and an integer of t's type that float64 may not represent.
 func (t *Tensor) withInt(f func(a, b *Tensor) *Tensor, v int64) *Tensor {
 	m := temps{from: t}
 	return m.done(f(t, m.of(t.within().scalarInt(t.desc.DType, v))))

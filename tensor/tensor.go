@@ -1,7 +1,7 @@
-// Package tensor is the library that applications compute with: tensors on a device, with methods that chain. Methods queue
-// ops and do not wait for them. A wrong shape or type is a programmer's error and panics with *Error at the call; Try turns
-// that into an error at a boundary. Faults that occur only at run time (out of memory, a lost backend, an index out of range)
-// are returned by Data, Read and Sync.
+// Package tensor is the library for applications: tensors on a device, with methods that can be chained. Methods queue ops and do
+// not wait for them. A wrong shape or type is a programming error and panics with *Error at the call; Try converts the panic to
+// an error. Errors that occur only at run time (out of memory, a lost backend, an index out of range) are returned by Data, Read
+// and Sync.
 package tensor
 
 import (
@@ -17,26 +17,26 @@ import (
 
 // Tensor is a handle on an array of elements on a device. Its value never changes. It is safe for concurrent use.
 //
-// Memory is freed by the end of the Scope that the tensor was made in, by Release, and last, some time after the handle
-// became unreachable, by the garbage collector.
+// Its memory is freed by the end of the Scope that the tensor was made in, by Release, or at the latest by the garbage collector,
+// some time after the handle became unreachable.
 type Tensor struct {
-	queue   *queue // that computes with it
+	queue   *queue // the queue that computes with it
 	desc    op.Desc
 	state   *state
 	scope   *scope
 	cleanup runtime.Cleanup
-	origin  *Tensor // of a view: the handle that owns the memory
-	host    []byte  // a copy of the content, of small tensors that FromBytes made
+	origin  *Tensor // for a view: the handle that owns the memory
+	host    []byte  // a copy of the content, for small tensors made by FromBytes
 }
 
-// hostSize is the size in bytes up to which FromBytes keeps a copy: numbers that steer control flow.
+// hostSize is the size in bytes up to which FromBytes keeps a copy, for numbers that control flow depends on.
 const hostSize = 64
 
-// Known returns the content of a small tensor that came from this process, which so need not be read. It must not be changed. ok is
-// false for all others.
+// Known returns the content of a small tensor that came from this process, so that it need not be read from the device. The
+// caller must not change it. ok is false for all other tensors.
 func (t *Tensor) Known() (content []byte, ok bool) { return t.host, t.host != nil }
 
-// Error is the panic value of a programmer's error. It wraps the contract's error, so that errors.Is and errors.As see
+// Error is the panic value for a programming error. It wraps the contract's error, so that errors.Is and errors.As find
 // core.ErrShape and *op.Error.
 type Error struct{ Err error }
 
@@ -48,7 +48,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 func fail(format string, args ...any) { panic(&Error{fmt.Errorf(format, args...)}) }
 
-// Try runs f and returns the *Error it panicked with, if it did. Other panics pass through.
+// Try runs f and returns the *Error that it panicked with, if any. Other panics pass through.
 func Try(f func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -75,19 +75,18 @@ func (t *Tensor) Rank() int { return len(t.desc.Shape) }
 // Size returns the number of elements.
 func (t *Tensor) Size() int { return t.desc.Shape.Size() }
 
-// Desc returns type and shape as the contract has them, and the id on the device.
+// Desc returns the type and shape in the form of the contract, and the id on the device.
 func (t *Tensor) Desc() op.Desc { return t.desc }
 
-// Device is where the tensor lives, with the queue that computes with it, outside any scope.
+// Device returns the device of the tensor, with the queue that computes with it, outside any scope.
 func (t *Tensor) Device() *Device { return &Device{queue: t.queue.live()} }
 
-// On returns t seen from another queue of its device: what has it as first operand is computed there. It is no tensor of its
-// own: t must live for as long as it is used. Scopes stay those of t.
+// On returns a view of t on another queue of its device: ops with it as first operand run on that queue. The view owns no memory:
+// t must exist as long as it is used. It stays in the scope of t.
 func (t *Tensor) On(d *Device) *Tensor { return t.view("on", d.queue, t.scope) }
 
-// In returns t seen from d, a handle on t's device that Scope, NoGrad or NewStream gave: what has it as first operand is
-// computed on the queue of d, and what is computed from it belongs to the scope of d. It is no tensor of its own: t must
-// live for as long as it is used.
+// In returns a view of t in d, a handle on t's device from Scope, NoGrad or NewStream: ops with it as first operand run on the
+// queue of d, and their results belong to the scope of d. The view owns no memory: t must exist as long as it is used.
 func (t *Tensor) In(d *Device) *Tensor { return t.view("in", d.queue, d.scope) }
 
 func (t *Tensor) view(name string, q *queue, s *scope) *Tensor {
@@ -97,15 +96,15 @@ func (t *Tensor) view(name string, q *queue, s *scope) *Tensor {
 	return &Tensor{queue: q, desc: t.desc, state: t.state, scope: s, origin: t, host: t.host}
 }
 
-// Release gives the tensor's memory back once queued work has used it, on all queues. Using t afterwards is a programmer's
-// error; releasing it again is not.
+// Release frees the tensor's memory after queued work that uses it, on all queues. Using t afterwards is a programming error;
+// releasing it again is not.
 func (t *Tensor) Release() {
 	if t.claim() {
 		t.state.free()
 	}
 }
 
-// claim takes the tensor away from all its handles, for the one caller that it is true for.
+// claim invalidates all handles on the tensor. It returns true for one caller only, which must release the memory.
 func (t *Tensor) claim() bool {
 	if !t.state.claim() {
 		return false
@@ -114,7 +113,7 @@ func (t *Tensor) claim() bool {
 	return true
 }
 
-// gone ends the account of a tensor that was claimed.
+// gone updates the count of handles for a tensor that was claimed.
 func (t *Tensor) gone() {
 	t.queue.dev.held.Add(-t.state.size)
 	if t.origin != nil {
@@ -124,7 +123,7 @@ func (t *Tensor) gone() {
 }
 
 // Op applies an op of the contract's table to tensors of one device and returns all its results. It runs on the queue of the
-// first. The typed methods are written with it; it reaches custom ops too. It panics with *Error when the node is not legal.
+// first operand. The other methods are based on it; it also accepts custom ops. It panics with *Error if the node is illegal.
 func Op(c op.Code, in []*Tensor, attrs ...op.Attr) []*Tensor {
 	if len(in) == 0 {
 		fail("%v: no operands: use Device.Op", c)
@@ -137,7 +136,7 @@ func (d *Device) Op(c op.Code, in []*Tensor, attrs ...op.Attr) []*Tensor {
 	return apply(d.queue, d.scope, c, in, attrs)
 }
 
-// consume is Op that gives up the first operand, as Release does: the result may take its memory.
+// consume is Op that also releases the first operand, so that the result may reuse its memory.
 func consume(c op.Code, in []*Tensor, attrs []op.Attr) []*Tensor {
 	s := deepest(nil, in)
 	return applyIn(in[0].queue.live(), c, in, attrs, s, s, true)
@@ -151,7 +150,7 @@ func apply(q *queue, s *scope, c op.Code, in []*Tensor, attrs []op.Attr) []*Tens
 	return applyIn(q, c, in, attrs, s, s, false)
 }
 
-// deepest returns the innermost scope of s and those of ts.
+// deepest returns the innermost of s and the scopes of ts.
 func deepest(s *scope, ts []*Tensor) *scope {
 	for _, t := range ts {
 		s = deeper(s, t.scope)
@@ -159,8 +158,8 @@ func deepest(s *scope, ts []*Tensor) *scope {
 	return s
 }
 
-// applyIn is apply whose node is recorded as in scope s, and whose results belong to owner. With consume, the node gives up
-// the first operand if that is the caller's to release.
+// applyIn applies an op that is recorded as in scope s, with results that belong to owner. If consume is set, the node releases
+// the first operand, provided that the caller owns it.
 func applyIn(q *queue, c op.Code, in []*Tensor, attrs []op.Attr, s, owner *scope, consume bool) []*Tensor {
 	descs := make([]op.Desc, len(in))
 	for i, t := range in {
@@ -196,11 +195,11 @@ func applyIn(q *queue, c op.Code, in []*Tensor, attrs []op.Attr, s, owner *scope
 	err = q.enqueue(&n, descs)
 	if err != nil {
 		if consume {
-			q.release(in[0].desc.ID) // no node took it
+			q.release(in[0].desc.ID) // no node has released it
 			n.Drop = 0
 		}
 		if !unsupported(err) {
-			q.complain(err) // reported by the next wait
+			q.complain(err) // returned by the next wait
 			q.fail(&n, err)
 		}
 	}
@@ -228,8 +227,8 @@ func (t *Tensor) Bytes(ctx context.Context) ([]byte, error) {
 	return dst, nil
 }
 
-// ReadInto waits for the tensor and fills dst, of exactly the tensor's size in bytes, in the format of Bytes. Meanwhile
-// others may use the queue.
+// ReadInto waits for the tensor and fills dst, of exactly the tensor's size in bytes, in the format of Bytes. Other goroutines
+// may use the queue meanwhile.
 func (t *Tensor) ReadInto(ctx context.Context, dst []byte) error {
 	ticket, err := t.read(dst)
 	if err != nil {
@@ -238,7 +237,7 @@ func (t *Tensor) ReadInto(ctx context.Context, dst []byte) error {
 	return ticket.Wait(ctx)
 }
 
-// read asks for the elements as they are at this place of the queue.
+// read requests the elements as of the current position in the queue.
 func (t *Tensor) read(dst []byte) (core.Ticket, error) {
 	if len(dst) != t.desc.Bytes() {
 		return nil, fmt.Errorf("tensor: read %v into %d bytes, want %d: %w", t.desc, len(dst), t.desc.Bytes(), core.ErrShape)
@@ -256,8 +255,8 @@ func (t *Tensor) read(dst []byte) (core.Ticket, error) {
 	return passing{ticket, q, q.sent}, nil
 }
 
-// next makes t an operand of the next command of q, which the caller has locked and counts as sent: what makes t is sent
-// before it. A queue that is closed and a tensor that was released or has failed are errors.
+// next makes t an operand of the next command of q, which the caller has locked and counts as sent: the computation of t is sent
+// before it. It returns an error for a closed queue, and for a tensor that was released or has failed.
 func (t *Tensor) next(q *queue, command string) error {
 	if q.closed.Load() {
 		return q.closedError()
@@ -269,7 +268,7 @@ func (t *Tensor) next(q *queue, command string) error {
 	return q.dev.faults.get(t.desc.ID)
 }
 
-// FromBytes makes a tensor from elements in row-major order, little-endian. data may be reused afterwards.
+// FromBytes returns a tensor with elements in row-major order, little-endian. data may be reused afterwards.
 func (d *Device) FromBytes(ctx context.Context, dt dtype.DType, s shape.Shape, data []byte) (*Tensor, error) {
 	desc, err := describe("from bytes", dt, s, data)
 	if err != nil {
@@ -285,7 +284,7 @@ func (d *Device) FromBytes(ctx context.Context, dt dtype.DType, s shape.Shape, d
 	return t, nil
 }
 
-// describe returns a tensor that is to be made of data.
+// describe checks the arguments and returns the description of a new tensor with the content data.
 func describe(what string, dt dtype.DType, s shape.Shape, data []byte) (op.Desc, error) {
 	desc := op.Desc{DType: dt, Shape: s.Clone()}
 	if err := s.Check(); err != nil {

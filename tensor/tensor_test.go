@@ -60,7 +60,7 @@ func TestMovement(t *testing.T) {
 	require.Equal(t, []int32{3, 4, 5}, data[int32](t, a.IndexSelect(0, tensor.Scalar[int64](d, 1))))
 }
 
-// softmax, matmul and layer_norm against values computed with NumPy in float64.
+// softmax, matmul and layer_norm are compared with values computed with NumPy in float64.
 func TestLayers(t *testing.T) {
 	d := open(t)
 	x := tensor.From(d, []float32{1, 2, 3, -1, 0, 1}, 2, 3)
@@ -236,7 +236,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// A loop that releases nothing lives on what the garbage collector finds.
+// A loop that releases nothing relies on the garbage collector.
 func TestUnreachableTensorsAreCollected(t *testing.T) {
 	dev := open(t)
 	x := tensor.From(dev, make([]float32, 4<<20), 4<<20) // 16 MiB

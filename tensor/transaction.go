@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// Transaction reads several tensors with one wait: what is queued is sent once for all of them. The zero value is empty. It
-// is not safe for concurrent use.
+// Transaction reads several tensors with one wait: the queued nodes are sent once for all of them. The zero value is empty. It is
+// not safe for concurrent use.
 //
 //	var tx tensor.Transaction
 //	var losses []float32
@@ -34,21 +34,21 @@ func Fetch[T dtype.Native](tx *Transaction, t *Tensor, dst *[]T) {
 	tx.reads = append(tx.reads, fetch{t, dtype.Bytes(v), func() { *dst = v }})
 }
 
-// FetchBytes registers t, of any type, to be read into *dst as Tensor.Bytes gives it.
+// FetchBytes registers t, of any type, to be read into *dst in the format of Tensor.Bytes.
 func FetchBytes(tx *Transaction, t *Tensor, dst *[]byte) {
 	b := make([]byte, t.desc.Bytes())
 	tx.reads = append(tx.reads, fetch{t, b, func() { *dst = b }})
 }
 
-// Len returns how many tensors are registered.
+// Len returns the number of registered tensors.
 func (tx *Transaction) Len() int { return len(tx.reads) }
 
-// Execute waits for all registered tensors, of any devices, and leaves the transaction empty. After an error no destination
-// has changed.
+// Execute waits for all registered tensors, which may be on different devices, and empties the transaction. After an error no
+// destination has changed.
 func (tx *Transaction) Execute(ctx context.Context) error {
 	reads := tx.reads
 	tx.reads = nil
-	tickets := make([]core.Ticket, len(reads)) // every device computes before the first is waited for
+	tickets := make([]core.Ticket, len(reads)) // all devices compute before the first wait
 	var failed error
 	for i, r := range reads {
 		ticket, err := r.t.read(r.buf)

@@ -42,8 +42,8 @@ func (t *Tensor) Acosh() *Tensor { return t.un(op.Acosh) }
 // Atanh returns the inverse hyperbolic tangent; NaN outside [-1, 1].
 func (t *Tensor) Atanh() *Tensor { return t.un(op.Atanh) }
 
-// Deg2Rad returns t degrees in radians.
+// Deg2Rad converts degrees to radians.
 func (t *Tensor) Deg2Rad() *Tensor { return t.MulScalar(math.Pi / 180) }
 
-// Rad2Deg returns t radians in degrees.
+// Rad2Deg converts radians to degrees.
 func (t *Tensor) Rad2Deg() *Tensor { return t.MulScalar(180 / math.Pi) }

@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// TestFixturesInNarrowTypes runs the cases of f64 in narrower floats: a method gives the type it is given, and values that
-// differ by the precision of the type, with room for badly conditioned cases.
+// TestFixturesInNarrowTypes runs the f64 cases in narrower floats: a method returns the type of its operand, and values within
+// the precision of the type, with tolerance for badly conditioned cases.
 func TestFixturesInNarrowTypes(t *testing.T) {
 	d := open(t)
 	all, file := calls(t), load(t)
@@ -24,7 +24,7 @@ func TestFixturesInNarrowTypes(t *testing.T) {
 		t.Run(c.dt.String(), func(t *testing.T) {
 			checked := 0
 			for _, f := range file.Cases {
-				in, wide := make(ts, len(f.In)), f.Name == "Cast" || f.Name == "Hypot" // squares of 1e200 are the point
+				in, wide := make(ts, len(f.In)), f.Name == "Cast" || f.Name == "Hypot" // squares of 1e200 are the purpose of the case
 				has := false
 				for i, k := range f.In {
 					if in[i] = file.Values[k].tensor(t, d); in[i].DType() == dtype.F64 {
@@ -60,8 +60,8 @@ func TestFixturesInNarrowTypes(t *testing.T) {
 	}
 }
 
-// A seed gives the same numbers on a backend that has every op natively and on the reference, bit for bit where the op is
-// exact and within the row's tolerance elsewhere.
+// A seed produces the same numbers on a backend that has every op natively and on the reference: bitwise equal if the op is
+// exact, and within the row's tolerance otherwise.
 func TestSeedsAreEqualOnEveryBackend(t *testing.T) {
 	d := open(t)
 	other, err := tensor.On(ctx, &core.Place{Backend: ref.New(), Spec: "ref"})

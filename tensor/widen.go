@@ -2,7 +2,7 @@ package tensor
 
 import "github.com/goburn/burn/core/dtype"
 
-// Float64s widens elements of any type, in the format of Tensor.Bytes. 64-bit integers may lose low bits.
+// Float64s converts elements of any type, in the format of Tensor.Bytes, to float64. 64-bit integers may lose low bits.
 func Float64s(d dtype.DType, data []byte) []float64 {
 	switch d {
 	case dtype.F64:
@@ -24,8 +24,8 @@ func Float64s(d dtype.DType, data []byte) []float64 {
 	return widen(Int64s(d, data), func(v int64) float64 { return float64(v) })
 }
 
-// Int64s widens integer and bool elements, in the format of Tensor.Bytes; u64 keeps its bits, floats of 8 and 4 bits give
-// their codes, other floats nil.
+// Int64s converts integer and bool elements, in the format of Tensor.Bytes, to int64; u64 keeps its bits, floats of 8 and 4 bits
+// are returned as their codes, and for other floats the result is nil.
 func Int64s(d dtype.DType, data []byte) []int64 {
 	switch d {
 	case dtype.I64, dtype.U64:

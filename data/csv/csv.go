@@ -11,13 +11,13 @@ import (
 	"github.com/goburn/burn/data"
 )
 
-// Options say how a file is written. The zero value is RFC 4180 with a header.
+// Options describes the format of a file. The zero value is RFC 4180 with a header.
 type Options struct {
-	Comma   rune     // between fields; 0 means ','
-	Comment rune     // begins a line to pass over; 0 means none
+	Comma   rune     // field separator; 0 means ','
+	Comment rune     // begins a line to skip; 0 means none
 	Columns []string // the names of the columns of a file without a header
-	Lazy    bool     // quotes may stand in unquoted fields
-	Trim    bool     // spaces at the beginning of fields are not part of them
+	Lazy    bool     // allows quotes in unquoted fields
+	Trim    bool     // removes spaces at the beginning of fields
 }
 
 // Open reads the file at path. See Read.
@@ -34,10 +34,10 @@ func Open[T any](path string, o Options) (data.Memory[T], error) {
 	return items, nil
 }
 
-// Read reads all rows into structs of type T, in order. A column goes into the field with its name in the tag `csv:"name"`,
-// or else of its name; columns without a field are passed over, and a field without a column is an error. Fields are
-// strings, bools, integers, floats, pointers to these, which are nil where the column is empty, or implement
-// encoding.TextUnmarshaler. Errors name line and column.
+// Read reads all rows into structs of type T, in order. A column is stored in the field with its name in the tag `csv:"name"`, or
+// else with its name; columns without a field are skipped, and a field without a column is an error. Fields are strings, bools,
+// integers, floats, pointers to these, which are nil where the column is empty, or implement encoding.TextUnmarshaler. Errors
+// name line and column.
 func Read[T any](r io.Reader, o Options) (data.Memory[T], error) {
 	c := csv.NewReader(r)
 	c.Comment, c.LazyQuotes, c.TrimLeadingSpace, c.ReuseRecord = o.Comment, o.Lazy, o.Trim, true

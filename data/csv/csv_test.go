@@ -84,7 +84,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// The table of California's housing: 20,640 rows, of which 207 lack the bedrooms (as its authors say).
+// The California housing table: 20,640 rows; 207 of them lack the number of bedrooms (as its authors state).
 func TestHousing(t *testing.T) {
 	dir := os.Getenv("BURN_TESTDATA")
 	if dir == "" {
@@ -109,7 +109,7 @@ func TestHousing(t *testing.T) {
 	require.Equal(t, block{-122.23, ptr[float32](129), 452600, "NEAR BAY"}, got[0])
 }
 
-// A long value or header does not make a long error.
+// A long value or header does not make the error long.
 func TestLongText(t *testing.T) {
 	type row struct{ A int }
 	long := strings.Repeat("9", 1<<20)

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/data/internal/fields"
 )
 
-// column is where one column goes.
+// column maps one column to a field.
 type column struct {
 	name  string
 	at    int
@@ -26,7 +26,7 @@ func plan(t reflect.Type, header []string) ([]column, error) {
 		return nil, err
 	}
 	names := slices.Clone(header)
-	names[0] = strings.TrimPrefix(names[0], "\ufeff") // of files from spreadsheets
+	names[0] = strings.TrimPrefix(names[0], "\ufeff") // spreadsheets write a byte order mark
 	var out []column
 	for _, f := range list {
 		at := slices.Index(names, f.Name)
@@ -44,7 +44,7 @@ func plan(t reflect.Type, header []string) ([]column, error) {
 
 var unmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 
-// setter returns the function that converts text to a value of type t.
+// setter returns a function that converts text to a value of type t.
 func setter(t reflect.Type) (func(reflect.Value, string) error, error) {
 	if reflect.PointerTo(t).Implements(unmarshaler) {
 		return func(v reflect.Value, s string) error {

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 )
 
-// Augmentation changes an image at random. All chance comes from the generator, so that data.Augment makes it repeatable:
+// Augmentation changes an image at random. All randomness comes from the generator, so that data.Augment makes it repeatable:
 //
 //	data.Augment(pictures, seed, image.Chain(image.RandomCrop(32, 32, 4), image.RandomFlip(0.5)))
 type Augmentation func(*rand.Rand, *Image) (*Image, error)
@@ -33,7 +33,7 @@ func RandomFlip(p float64) Augmentation {
 	}
 }
 
-// RandomCrop puts pad black pixels around the image and takes height by width of it, anywhere.
+// RandomCrop adds pad black pixels around the image and crops height by width at a random position.
 func RandomCrop(height, width, pad int) Augmentation {
 	return func(r *rand.Rand, m *Image) (*Image, error) {
 		dy, dx := m.Height+2*pad-height, m.Width+2*pad-width
@@ -44,9 +44,9 @@ func RandomCrop(height, width, pad int) Augmentation {
 	}
 }
 
-// RandomResizedCrop takes a part of the given share of the area, with proportions between 3/4 and 4/3, and scales it to
-// height by width, as in the training of Inception (Szegedy and others 2015). Where ten draws do not fit, the whole image
-// is scaled.
+// RandomResizedCrop crops a part with a random share of the area between least and most and an aspect ratio between 3/4 and 4/3,
+// and scales it to height by width, as in the training of Inception (Szegedy and others 2015). If ten draws do not fit, the whole
+// image is scaled.
 func RandomResizedCrop(height, width int, least, most float64) Augmentation {
 	return func(r *rand.Rand, m *Image) (*Image, error) {
 		if !(0 < least && least <= most && most <= 1) {
@@ -69,14 +69,14 @@ func RandomResizedCrop(height, width int, least, most float64) Augmentation {
 	}
 }
 
-// RandomRotation turns by up to degrees in both directions, over black.
+// RandomRotation rotates by up to degrees in either direction, over black.
 func RandomRotation(degrees float64) Augmentation {
 	return func(r *rand.Rand, m *Image) (*Image, error) {
 		return m.Rotate((2*r.Float64()-1)*degrees, 0), nil
 	}
 }
 
-// RandomErase makes a rectangle of up to share of the area black, with probability p (DeVries and Taylor 2017).
+// RandomErase blackens a rectangle of up to share of the area, with probability p (DeVries and Taylor 2017).
 func RandomErase(p, share float64) Augmentation {
 	return func(r *rand.Rand, m *Image) (*Image, error) {
 		if r.Float64() >= p {
@@ -95,8 +95,7 @@ func RandomErase(p, share float64) Augmentation {
 	}
 }
 
-// Jitter multiplies brightness and contrast, each by a factor between 1-x and 1+x; contrast is around the mean of all
-// samples.
+// Jitter multiplies brightness and contrast by random factors in [1-x, 1+x]; contrast is relative to the mean of all samples.
 func Jitter(brightness, contrast float64) Augmentation {
 	return func(r *rand.Rand, m *Image) (*Image, error) {
 		b, c := 1+(2*r.Float64()-1)*brightness, 1+(2*r.Float64()-1)*contrast
@@ -104,7 +103,7 @@ func Jitter(brightness, contrast float64) Augmentation {
 	}
 }
 
-// adjust returns ((p·b) - mean)·c + mean, with the mean of p·b, rounded and cut to bytes.
+// adjust returns ((p·b) - mean)·c + mean, where mean is the mean of p·b, rounded and clamped to bytes.
 func (m *Image) adjust(b, c float64) *Image {
 	var sum float64
 	for _, v := range m.Pix {

@@ -14,20 +14,20 @@ import (
 // Box is an object in an image, in pixels from the upper left corner.
 type Box struct {
 	X, Y, Width, Height float32
-	Label               int // of COCO.Classes
+	Label               int // index into COCO.Classes
 	Crowd               bool
 	Polygons            [][]float32 // outlines x0, y0, x1, y1, ...; nil if the file has none or a run-length mask
 }
 
-// Detected is an image and the objects in it.
+// Detected is an image with the objects in it.
 type Detected struct {
 	Image *Image
 	Boxes []Box
 	Path  string
-	ID    int64 // of the image in the file
+	ID    int64 // id of the image in the file
 }
 
-// COCO is a dataset in the format of COCO's instances (Lin and others 2014).
+// COCO is a dataset in the COCO instances format (Lin and others 2014).
 type COCO struct {
 	classes  []string
 	images   []cocoImage
@@ -60,8 +60,8 @@ type cocoCategory struct {
 	Name string `json:"name"`
 }
 
-// OpenCOCO reads the annotations in the JSON file at path; the images are in dir. Labels number the categories in the order
-// of their ids, without gaps. Images without objects are kept. channels is 1 or 3.
+// OpenCOCO reads the annotations in the JSON file at path; the images are in dir. Labels number the categories in the order of
+// their ids, without gaps. Images without objects are kept. channels is 1 or 3.
 func OpenCOCO(path, dir string, channels int) (*COCO, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {

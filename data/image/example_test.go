@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/data/image"
 )
 
-// A picture becomes what a network takes: of the right size, and normalised.
+// The example converts a picture to the input of a network: resized and normalised.
 func ExampleImage_Floats() {
 	m := image.New(1, 2, 4)
 	for i := range m.Pix {

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/data"
 )
 
-// extensions are the files that count as images, in lower case.
+// extensions lists the file name extensions of images, in lower case.
 var extensions = []string{".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp"}
 
 func isImage(name string) bool {
@@ -21,11 +21,11 @@ func isImage(name string) bool {
 // Labelled is an image of one class.
 type Labelled struct {
 	Image *Image
-	Label int // of Folder.Classes
+	Label int // index into Folder.Classes
 	Path  string
 }
 
-// Folder is a dataset of images whose folder is their class. Images are decoded when they are read.
+// Folder is a dataset of images whose folder is their class. Get decodes them.
 type Folder struct {
 	classes  []string
 	files    []labelledFile
@@ -39,8 +39,8 @@ type labelledFile struct {
 
 var _ data.Dataset[Labelled] = (*Folder)(nil)
 
-// OpenFolder finds the images in dir/CLASS/, at any depth. The classes are the names of the folders, in the order of their
-// bytes, or those that are given, in the order that is given; other folders are passed over then. channels is 1 or 3.
+// OpenFolder finds the images in dir/CLASS/, at any depth. The classes are the names of the folders in byte order, or the given
+// classes in the given order; then other folders are skipped. channels is 1 or 3.
 func OpenFolder(dir string, channels int, classes ...string) (*Folder, error) {
 	if len(classes) == 0 {
 		entries, err := os.ReadDir(dir)

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// Filter says how Resize finds the pixels between pixels.
+// Filter is the interpolation of Resize.
 type Filter int
 
-// The filters. Bilinear and CatmullRom widen when they shrink an image, as Pillow's do.
+// The filters. Bilinear and CatmullRom widen when they shrink an image, as in Pillow.
 const (
 	Bilinear Filter = iota
-	Nearest         // for masks: makes no new values
+	Nearest         // for masks: creates no new values
 	CatmullRom
 )
 
@@ -30,7 +30,7 @@ func (f Filter) scaler() (draw.Scaler, error) {
 	return nil, fmt.Errorf("image: filter %d, want Bilinear, Nearest or CatmullRom", int(f))
 }
 
-// maxBetween bounds the image between the two passes of a filter, which has 32 bytes a pixel.
+// maxBetween limits the intermediate image between the two passes of a filter, which has 32 bytes per pixel.
 const maxBetween = 1 << 25
 
 func sized(what string, height, width int) error {
@@ -40,7 +40,7 @@ func sized(what string, height, width int) error {
 	return nil
 }
 
-// Resize scales to height by width; the proportions are not kept.
+// Resize scales to height by width; it does not keep the aspect ratio.
 func (m *Image) Resize(height, width int, f Filter) (*Image, error) {
 	if err := sized("resize", height, width); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (m *Image) Resize(height, width int, f Filter) (*Image, error) {
 	return out, nil
 }
 
-// ResizeShort scales so that the shorter side has size pixels and the proportions are kept.
+// ResizeShort scales so that the shorter side has size pixels and the aspect ratio is kept.
 func (m *Image) ResizeShort(size int, f Filter) (*Image, error) {
 	if len(m.Pix) == 0 {
 		return nil, fmt.Errorf("image: resize an empty image")
@@ -89,7 +89,7 @@ func (m *Image) ResizeShort(size int, f Filter) (*Image, error) {
 	return m.Resize(long(m.Height, m.Width), size, f)
 }
 
-// Crop takes height by width pixels from row top and column left. Pixels outside of m are fill.
+// Crop returns height by width pixels from row top and column left. Pixels outside m are fill.
 func (m *Image) Crop(top, left, height, width int, fill byte) (*Image, error) {
 	if err := sized("crop", height, width); err != nil {
 		return nil, err
@@ -113,19 +113,19 @@ func (m *Image) Crop(top, left, height, width int, fill byte) (*Image, error) {
 	return out, nil
 }
 
-// CenterCrop takes height by width pixels from the middle; a smaller image gets a black border.
+// CenterCrop returns height by width pixels from the middle; a smaller image gets a black border.
 func (m *Image) CenterCrop(height, width int) (*Image, error) {
 	return m.Crop(floorHalf(m.Height-height), floorHalf(m.Width-width), height, width, 0)
 }
 
 func floorHalf(n int) int { return n >> 1 }
 
-// Pad puts n pixels of fill around the image.
+// Pad adds n pixels of fill around the image.
 func (m *Image) Pad(n int, fill byte) (*Image, error) {
 	return m.Crop(-n, -n, m.Height+2*n, m.Width+2*n, fill)
 }
 
-// FlipX returns the image in a mirror: left is right.
+// FlipX returns the image with left and right exchanged.
 func (m *Image) FlipX() *Image {
 	out := New(m.Channels, m.Height, m.Width)
 	for i := 0; i < len(m.Pix); i += m.Width {
@@ -148,8 +148,8 @@ func (m *Image) FlipY() *Image {
 	return out
 }
 
-// Rotate turns the image by degrees against the clock around its middle. Pixels are interpolated between the four next to
-// them (bilinear), and those from outside are fill.
+// Rotate rotates the image by degrees counterclockwise around its centre. Pixels are interpolated bilinearly, and pixels from
+// outside are fill.
 func (m *Image) Rotate(degrees float64, fill byte) *Image {
 	out := New(m.Channels, m.Height, m.Width)
 	sin, cos := math.Sincos(degrees * math.Pi / 180)

@@ -1,8 +1,7 @@
-// Package image loads pictures as bytes in channel-first order, changes and augments them, and reads folders of them:
+// Package image decodes images to bytes in channel-first order, transforms and augments them, and reads datasets of images:
 // classification by folder, several labels by CSV, segmentation masks, and detection boxes in COCO's format.
 //
-// PNG, JPEG, GIF (the first frame), BMP, TIFF and WebP are decoded. The orientation that a camera wrote beside the image is
-// not applied.
+// PNG, JPEG, GIF (the first frame), BMP, TIFF and WebP are decoded. The orientation tag of cameras is not applied.
 package image
 
 import (
@@ -22,17 +21,17 @@ import (
 	_ "golang.org/x/image/webp"
 )
 
-// Image is a picture of 8-bit samples: Pix has Channels planes of Height rows of Width bytes. Functions of this package
-// never change their argument.
+// Image is an image of 8-bit samples: Pix has Channels planes of Height rows of Width bytes. Functions of this package never
+// change their argument.
 type Image struct {
 	Channels, Height, Width int
 	Pix                     []byte
 }
 
-// MaxPixels bounds the size of an image that is decoded or made: a small file can claim any size.
+// MaxPixels is the greatest number of pixels of an image that is decoded or created: a small file can declare any size.
 const MaxPixels = 1 << 26
 
-// New makes a black image.
+// New returns a black image.
 func New(channels, height, width int) *Image {
 	return &Image{channels, height, width, make([]byte, channels*height*width)}
 }
@@ -57,8 +56,8 @@ func Load(path string, channels int) (*Image, error) {
 	return m, nil
 }
 
-// Decode reads an image with 1 channel (grey, by the luma of JPEG) or 3 (RGB). Transparency is put over white, samples of
-// 16 bits lose the lower half.
+// Decode decodes an image to 1 channel (grey, by the luma of JPEG) or 3 (RGB). Transparent images are blended with white, and
+// samples of 16 bits lose the lower half.
 func Decode(r io.Reader, channels int) (*Image, error) {
 	if channels != 1 && channels != 3 {
 		return nil, fmt.Errorf("image: %d channels, want 1 or 3", channels)

@@ -41,7 +41,7 @@ func TestDecode(t *testing.T) {
 	require.Equal(t, []byte{18, 255}, m.Pix) // 0.299·10 + 0.587·20 + 0.114·30 = 18.15
 
 	half := stdimage.NewNRGBA(stdimage.Rect(0, 0, 1, 1))
-	half.SetNRGBA(0, 0, color.NRGBA{0, 100, 200, 51}) // a fifth over white: 204 + v/5
+	half.SetNRGBA(0, 0, color.NRGBA{0, 100, 200, 51}) // alpha of a fifth over white: 204 + v/5
 	m, err = image.Decode(bytes.NewReader(encoded(t, half)), 3)
 	require.NoError(t, err)
 	for c, want := range []float64{204, 224, 244} {
@@ -76,7 +76,7 @@ func TestDecodeFaults(t *testing.T) {
 		require.Error(t, err)
 	}
 	huge := bytes.Clone(good)
-	copy(huge[16:], []byte{0, 1, 0, 0, 0, 1, 0, 0}) // 65536 by 65536; the header's sum is wrong too
+	copy(huge[16:], []byte{0, 1, 0, 0, 0, 1, 0, 0}) // 65536 by 65536; the checksum of the header is wrong too
 	_, err := image.Decode(bytes.NewReader(huge), 1)
 	require.Error(t, err)
 	_, err = image.Decode(bytes.NewReader(good), 2)
@@ -111,7 +111,7 @@ func TestFloats(t *testing.T) {
 	require.ErrorContains(t, err, "one per channel")
 }
 
-// Values of torch.nn.functional.interpolate(mode="bilinear", antialias=True), PyTorch's twin of Pillow's filter.
+// Values of torch.nn.functional.interpolate(mode="bilinear", antialias=True), PyTorch's version of Pillow's filter.
 func TestResize(t *testing.T) {
 	m := grey(4, 5, 25, 45, 65, 85, 105, 125, 145, 165, 185, 205, 225)
 	small, err := m.Resize(2, 2, image.Bilinear)
@@ -220,7 +220,7 @@ func TestAugmentations(t *testing.T) {
 	require.Equal(t, before, same.Pix)
 }
 
-// write makes files of a tree and returns its root.
+// write writes files to a new folder and returns the folder.
 func write(t testing.TB, files map[string][]byte) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/data"
 )
 
-// Tagged is an image of any number of classes.
+// Tagged is an image with any number of classes.
 type Tagged struct {
 	Image *Image
 	Tags  []bool // by class of Tags.Classes
@@ -30,10 +30,9 @@ type Tags struct {
 
 var _ data.Dataset[Tagged] = (*Tags)(nil)
 
-// OpenTags reads the CSV file at table, which has a header, and finds its images in dir. The first column is the path of
-// the image within dir. There are two forms: one more column, with the names of the classes separated by spaces, commas,
-// semicolons or bars; or one column per class, with 0 or 1. In the first form the classes are sorted by their bytes.
-// channels is 1 or 3.
+// OpenTags reads the CSV file table, which has a header, and finds its images in dir. The first column is the path of the image
+// within dir. There are two forms: one more column, with the names of the classes separated by spaces, commas, semicolons or
+// bars; or one column per class, with 0 or 1. In the first form the classes are sorted by their bytes. channels is 1 or 3.
 func OpenTags(dir, table string, channels int) (*Tags, error) {
 	f, err := os.Open(table)
 	if err != nil {

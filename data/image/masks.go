@@ -13,7 +13,7 @@ import (
 // Segmented is an image and the class of each of its pixels.
 type Segmented struct {
 	Image *Image
-	Mask  *Image // one channel, the class of each pixel; as large as Image
+	Mask  *Image // one channel, the class of each pixel; same size as Image
 	Path  string
 }
 
@@ -26,8 +26,8 @@ type Masks struct {
 var _ data.Dataset[Segmented] = (*Masks)(nil)
 
 // OpenMasks pairs the images of one folder with the masks of another by their names without extension. A mask is a paletted
-// image, whose indices are the classes, or a grey one, whose values are. channels, of the images, is 1 or 3. An image
-// without mask is an error, a mask without image is passed over.
+// image, whose indices are the classes, or a grey one, whose values are. channels is 1 or 3, for the images. An image without a
+// mask is an error, a mask without an image is skipped.
 func OpenMasks(images, masks string, channels int) (*Masks, error) {
 	list, err := os.ReadDir(images)
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"github.com/goburn/burn/data"
 )
 
-// File is a dataset over an open file: the places of its lines are held in memory, 16 bytes each, and not the lines. It is
-// safe for concurrent use until Close.
+// File is a dataset over an open file. It holds the offsets of the lines in memory, 16 bytes each, but not the lines. It is safe
+// for concurrent use until Close.
 type File[T any] struct {
 	r     io.ReaderAt
 	close func() error
 	name  string
-	ends  []int64 // behind each line that is an item
-	start []int64 // of each
+	ends  []int64 // end of each line that is an item
+	start []int64 // start of each
 }
 
-// Open finds the lines of the file at path. Empty lines are no items.
+// Open finds the lines of the file at path. Empty lines are not items.
 func Open[T any](path string) (*File[T], error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -37,7 +37,7 @@ func Open[T any](path string) (*File[T], error) {
 	return d, nil
 }
 
-// Read is Open of what is in memory or elsewhere; r is read again by each Get.
+// Read returns a dataset over r, which may be in memory; each Get reads from r again.
 func Read[T any](r io.ReaderAt) (*File[T], error) {
 	d := &File[T]{r: r, close: func() error { return nil }, name: "input"}
 	br := bufio.NewReaderSize(io.NewSectionReader(r, 0, 1<<62), 1<<16)
@@ -66,7 +66,7 @@ func Read[T any](r io.ReaderAt) (*File[T], error) {
 // Len returns the number of lines that are not empty.
 func (d *File[T]) Len() int { return len(d.start) }
 
-// Get decodes item i. Fields that T does not have are passed over.
+// Get decodes item i. JSON fields that T does not have are ignored.
 func (d *File[T]) Get(i int) (item T, err error) {
 	if err := data.Check(i, len(d.start)); err != nil {
 		return item, err
@@ -84,7 +84,7 @@ func (d *File[T]) Get(i int) (item T, err error) {
 // Close closes the file that Open opened.
 func (d *File[T]) Close() error { return d.close() }
 
-// Write stores ds, one line per item.
+// Write writes ds, one line per item.
 func Write[T any](w io.Writer, ds data.Dataset[T]) error {
 	bw := bufio.NewWriter(w)
 	e := json.NewEncoder(bw)

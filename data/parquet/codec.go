@@ -13,11 +13,11 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// sizer says how large compressed data become, without making them.
+// sizer computes the size of decompressed data without decompressing.
 type sizer struct {
-	// ratio is the greatest number of bytes that one byte becomes; 0: there is no such number that is of use.
+	// ratio is the greatest number of output bytes per input byte; 0 if there is no useful bound.
 	ratio int64
-	// decoded is the size of the decompressed data, or something above limit where they are larger.
+	// decoded returns the size of the decompressed data, or a number above limit if it is larger.
 	decoded func(data []byte, limit int64) (int64, error)
 }
 
@@ -49,7 +49,7 @@ var codecs = map[format.CompressionCodec]sizer{
 
 var errTruncated = errors.New("the data are truncated")
 
-// snappySize returns the size that stands before the data; decoders make a buffer of it.
+// snappySize returns the size in the header of the data; decoders allocate a buffer of this size.
 func snappySize(b []byte, _ int64) (int64, error) {
 	n, k := binary.Uvarint(b)
 	if k <= 0 || n > 1<<32-1 {
@@ -58,8 +58,8 @@ func snappySize(b []byte, _ int64) (int64, error) {
 	return int64(n), nil
 }
 
-// lz4Size walks the sequences of a block. An error is what a decoder would report; the library takes any error for a buffer
-// that is too short.
+// lz4Size walks the sequences of a block. It returns the same errors as a decoder would; the library treats every error as a
+// buffer that is too short.
 func lz4Size(b []byte, _ int64) (int64, error) {
 	var n int64
 	length := func(code byte) (int64, bool) { // 15 is continued in bytes of 255 and a last one
@@ -103,7 +103,7 @@ func lz4Size(b []byte, _ int64) (int64, error) {
 	return n, nil
 }
 
-// zstdBound bounds the size by the blocks of the frames, each of which becomes at most 128 KiB.
+// zstdBound returns an upper bound from the blocks of the frames, each of which becomes at most 128 KiB.
 func zstdBound(b []byte) (int64, error) {
 	const magic, skippable, block = 0xfd2fb528, 0x184d2a50, 128 << 10
 	var n int64

@@ -38,7 +38,7 @@ func packed(t testing.TB, codec compress.Codec, v int) []byte {
 	return b
 }
 
-// load loads a file of these bytes, and returns what that allocated too.
+// load loads a file of these bytes, and also returns the number of bytes allocated.
 func load(t testing.TB, b []byte) (n int, allocated uint64, err error) {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), "load.parquet")
@@ -50,8 +50,8 @@ func load(t testing.TB, b []byte) (n int, allocated uint64, err error) {
 	return len(all), after.TotalAlloc - before.TotalAlloc, err
 }
 
-// withPage changes the first page of the column "text", and its header, and returns the file with the change. What follows
-// the page has another place then, so the new one takes as many bytes as the old one.
+// withPage changes the first page of the column "text", or its header, and returns the changed file. The new page must take as
+// many bytes as the old one, so that the offsets of the following pages stay valid.
 func withPage(t testing.TB, b []byte, change func(h *format.PageHeader, data []byte)) []byte {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), "change.parquet")
@@ -99,7 +99,7 @@ func TestCodecs(t *testing.T) {
 	}
 }
 
-// TestBrokenPages damages the first page of a column in ways that made the library ask for ever more memory.
+// TestBrokenPages damages the first page of a column in ways that made the library allocate ever more memory.
 func TestBrokenPages(t *testing.T) {
 	for name, codec := range codecsOfLib {
 		for v := 1; v <= 2; v++ {
@@ -113,7 +113,7 @@ func TestBrokenPages(t *testing.T) {
 				},
 			} {
 				if name == "none" && what == "zeros" {
-					continue // other values
+					continue // other values are allowed
 				}
 				_, took, err := load(t, withPage(t, b, change))
 				require.Error(t, err, "%s, version %d, %s", name, v, what)
@@ -127,7 +127,7 @@ func TestBrokenPages(t *testing.T) {
 	require.ErrorContains(t, err, "decompress to more than the 10 bytes")
 }
 
-// TestMutations damages any byte of a file: an error or other values, in bounded memory.
+// TestMutations damages every byte of a file: the result is an error or other values, in bounded memory.
 func TestMutations(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, codec := range codecsOfLib {
@@ -143,7 +143,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// TestManyRows says in the footer that there are far more rows than there are.
+// TestManyRows declares far more rows in the footer than there are.
 func TestManyRows(t *testing.T) {
 	b := packed(t, &lib.Lz4Raw, 1)
 	size := int(binary.LittleEndian.Uint32(b[len(b)-8:]))

@@ -12,13 +12,12 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// maxPage bounds, in bytes, what a page is decoded to. Writers make pages of about a mebibyte; the format allows two
-// gibibytes.
+// maxPage limits the decoded size of a page in bytes. Writers make pages of about a mebibyte; the format allows two gibibytes.
 const maxPage = 1 << 30
 
-// checkPages walks the pages of the columns that are wanted of a row group and reports those that the library could not
-// decode in bounded memory: it trusts the sizes in page headers, and with some codecs grows its buffer until the data
-// decode.
+// checkPages checks the pages of the wanted columns of a row group, and returns an error for pages that the library could not
+// decode in bounded memory: it trusts the sizes in page headers, and with some codecs grows its buffer until the data can be
+// decoded.
 func checkPages(r *os.File, g *format.RowGroup, want *parquet.Schema) error {
 	for i := range g.Columns {
 		c := &g.Columns[i].MetaData
@@ -68,7 +67,7 @@ func checkColumn(r *os.File, c *format.ColumnMetaData) error {
 	}
 }
 
-// counting counts the bytes that are read.
+// counting counts the bytes read.
 type counting struct {
 	r io.Reader
 	n int64
@@ -80,11 +79,11 @@ func (c *counting) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// checkPage checks one page, whose data r is about to give, and reads past it. left is how many bytes of the column follow
-// the header.
+// checkPage checks one page, whose data r is about to return, and skips it. left is the number of bytes of the column after the
+// header.
 func checkPage(codec format.CompressionCodec, h *format.PageHeader, left int64, r *bufio.Reader) error {
 	size, plain, values := int64(h.CompressedPageSize), int64(h.UncompressedPageSize), int64(0)
-	levels, packed := int64(0), true // bytes of levels that stand before the data and are never compressed
+	levels, packed := int64(0), true // bytes of levels that precede the data and are never compressed
 	switch {
 	case h.Type == format.DataPage && h.DataPageHeader.Valid:
 		values = int64(h.DataPageHeader.V.NumValues)
@@ -125,7 +124,7 @@ func checkPage(codec format.CompressionCodec, h *format.PageHeader, left int64, 
 		_, err := r.Discard(int(size))
 		return err
 	}
-	data := slices.Grow([]byte(nil), int(size))[:size] // of the file's size at most
+	data := slices.Grow([]byte(nil), int(size))[:size] // at most the size of the file
 	if _, err := io.ReadFull(r, data); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// Load reads all rows of the file at path into memory. It is the fast way for files that fit.
+// Load reads all rows of the file at path into memory. It is the fastest way for files that fit in memory.
 func Load[T any](path string) (data.Memory[T], error) {
 	f, err := Open[T](path, 1)
 	if err != nil {
@@ -37,21 +37,21 @@ func Load[T any](path string) (data.Memory[T], error) {
 	return out, nil
 }
 
-// File is a dataset over an open file. A row group is decoded when one of its rows is asked for, and the ones that were
-// used last are held. Reading in order, or shuffled within few groups, is fast; reading at random over more groups than are
-// held decodes a group per item: use Load, or store the rows in SQLite. A File is safe for concurrent use until Close.
+// File is a dataset over an open file. A row group is decoded when one of its rows is requested, and the most recently used
+// groups are held. Reading in order, or shuffled within few groups, is fast. Reading at random over more groups than are held
+// decodes a group per item: use Load, or store the rows in SQLite. A File is safe for concurrent use until Close.
 type File[T any] struct {
 	name   string
 	r      *os.File
 	groups []parquet.RowGroup
 	meta   *format.FileMetaData
-	schema *parquet.Schema // of T
-	ends   []int           // of each group, in rows of the file
+	schema *parquet.Schema // schema of T
+	ends   []int           // end of each group, in rows of the file
 	held   int
 
 	mu    sync.Mutex
 	cache map[int]*group[T]
-	used  list.List // of group numbers, the last used in front
+	used  list.List // group numbers, the most recently used in front
 }
 
 type group[T any] struct {
@@ -61,8 +61,8 @@ type group[T any] struct {
 	at   *list.Element
 }
 
-// Open opens the file at path and holds up to held decoded row groups, 0 means 4. Pages are checked before they are decoded:
-// one whose data do not fit its header, or become more than a gibibyte, is an error of the rows in its group.
+// Open opens the file at path and holds up to held decoded row groups; 0 means 4. Pages are checked before they are decoded: a
+// page whose data does not match its header, or decodes to more than a gibibyte, is an error for the rows in its group.
 func Open[T any](path string, held int) (*File[T], error) {
 	if held < 0 {
 		return nil, fmt.Errorf("parquet: %d row groups held, want 0 (the default) or more", held)
@@ -110,7 +110,7 @@ func (f *File[T]) index() error {
 	})
 }
 
-// columns reports whether the file has all that T wants: what it has not would silently be zero.
+// columns returns an error if the file lacks a column that T wants, which would silently be zero.
 func columns(want, have *parquet.Schema) error {
 	for _, path := range want.Columns() {
 		if _, ok := have.Lookup(path...); !ok {
@@ -128,7 +128,7 @@ func (f *File[T]) Len() int {
 	return f.ends[len(f.ends)-1]
 }
 
-// Get returns row i. What the row refers to, such as slices, must not be changed.
+// Get returns row i. Data that the row refers to, such as slices, must not be changed.
 func (f *File[T]) Get(i int) (item T, err error) {
 	if err := data.Check(i, f.Len()); err != nil {
 		return item, err
@@ -144,7 +144,7 @@ func (f *File[T]) Get(i int) (item T, err error) {
 	return rows[i], nil
 }
 
-// decoded returns the rows of a group, from the cache or, once for all that wait, from the file.
+// decoded returns the rows of a group, from the cache or from the file. Concurrent requests for a group decode it once.
 func (f *File[T]) decoded(g int) ([]T, error) {
 	f.mu.Lock()
 	c, ok := f.cache[g]
@@ -171,7 +171,7 @@ func (f *File[T]) read(g int) (rows []T, err error) {
 		defer func() { err = errors.Join(err, r.Close()) }()
 		total := int(f.groups[g].NumRows())
 		for n := 0; n < total; {
-			if n == len(rows) { // as many as there are, whatever the file says
+			if n == len(rows) { // as many as there are, whatever the file declares
 				rows = slices.Grow(rows, min(total-n, max(n, chunk)))[:min(total, n+max(n, chunk))]
 			}
 			k, err := r.Read(rows[n:])
@@ -194,13 +194,14 @@ func (f *File[T]) read(g int) (rows []T, err error) {
 	return rows, nil
 }
 
-// maxRows is how many rows a file may have, and chunk how many are read at first, before it is known that there are more.
+// maxRows is the greatest number of rows of a file, and chunk the number of rows that are read first, before it is known that
+// there are more.
 const (
 	maxRows = 1 << 40
 	chunk   = 1 << 12
 )
 
-// contain turns panics of the library, which damaged files and unfit types cause, into errors.
+// contain converts panics of the library, which damaged files and unsuitable types cause, to errors.
 func contain(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

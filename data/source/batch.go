@@ -13,10 +13,10 @@ type Batch struct {
 	Labels *tensor.Tensor // i64 [N]
 }
 
-// Release gives the tensors' memory back.
+// Release releases the tensors.
 func (b *Batch) Release() { b.Images.Release(); b.Labels.Release() }
 
-// Batcher makes batches of s's pictures with pixels (p/255 - mean)/std by channel; nil mean is 0 and nil std is 1.
+// Batcher returns a batcher of s's pictures with pixels (p/255 - mean)/std by channel; nil mean is 0 and nil std is 1.
 func (s *Images) Batcher(mean, std []float32) (data.Batcher[Picture, *Batch], error) {
 	if mean != nil && len(mean) != s.Channels || std != nil && len(std) != s.Channels {
 		return nil, fmt.Errorf("source: %d means and %d stds, want %d, one per channel", len(mean), len(std), s.Channels)

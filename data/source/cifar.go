@@ -12,10 +12,10 @@ import (
 	"slices"
 )
 
-// cifar is a set of the CIFAR family: one archive, or its files unpacked.
+// cifar is a set of the CIFAR family: one archive, or its unpacked files.
 type cifar struct {
 	set
-	labels      int // bytes before the pixels of a record; the last one is the class
+	labels      int // number of bytes before the pixels of a record; the last one is the class
 	train, test []file
 	classes     []string
 }
@@ -54,12 +54,12 @@ var cifar100 = cifar{
 		"wardrobe", "whale", "willow_tree", "wolf", "woman", "worm"},
 }
 
-// CIFAR10 returns colour images of 32 by 32 in 10 classes (Krizhevsky 2009): 50,000 and 10,000.
+// CIFAR10 returns colour images of 32 by 32 in 10 classes (Krizhevsky 2009): 50,000 for training and 10,000 for testing.
 func CIFAR10(ctx context.Context, o Options) (train, test *Images, err error) {
 	return cifar10.read(ctx, o)
 }
 
-// CIFAR100 is CIFAR10 with 100 classes, the fine ones.
+// CIFAR100 returns the same kind of images as CIFAR10 with 100 classes, the fine ones.
 func CIFAR100(ctx context.Context, o Options) (train, test *Images, err error) {
 	return cifar100.read(ctx, o)
 }
@@ -85,7 +85,7 @@ func (c *cifar) read(ctx context.Context, o Options) (train, test *Images, err e
 	return parts[0], parts[1], nil
 }
 
-// contents returns the files by name: unpacked ones if all are there, else those of the archive.
+// contents returns the files by name: unpacked ones if all exist, else those in the archive.
 func (c *cifar) contents(ctx context.Context, o Options) (map[string][]byte, error) {
 	all := slices.Concat(c.train, c.test)
 	files := map[string][]byte{}
@@ -115,7 +115,7 @@ func (c *cifar) contents(ctx context.Context, o Options) (map[string][]byte, err
 	return files, nil
 }
 
-// unarchive takes the wanted files out of a tar.gz, by their last names, and checks them.
+// unarchive extracts the wanted files from a tar.gz, by their base names, and checks them.
 func unarchive(packed []byte, want []file) (map[string][]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

@@ -2,7 +2,7 @@ package source
 
 import "context"
 
-// Debian packs the files anew, so that its sums are those of the unpacked files only.
+// Debian recompresses the files, so only the checksums of the unpacked files match.
 var fashion = set{
 	name: "fashion-mnist",
 	files: []file{
@@ -16,7 +16,7 @@ var fashion = set{
 	remedy: "apt install dataset-fashion-mnist",
 }
 
-// FashionMNIST returns articles of clothing (Xiao, Rasul, Vollgraf 2017), in the sizes of MNIST.
+// FashionMNIST returns images of clothing (Xiao, Rasul, Vollgraf 2017), in the sizes of MNIST.
 func FashionMNIST(ctx context.Context, o Options) (train, test *Images, err error) {
 	return fashion.idx(ctx, o, []string{"t-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"})
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// sink is the file of a download.
+// sink is the destination file of a download.
 type sink interface {
 	io.ReadWriteSeeker
 	io.Closer
@@ -21,11 +21,11 @@ type sink interface {
 	Sync() error
 }
 
-// downloading holds one token: downloads of one program take turns, so that two loaders of one set download it once.
+// downloading holds one token: downloads within a program take turns, so that two loaders of a set download it once.
 var downloading = make(chan struct{}, 1)
 
-// fetch downloads f into dir, checked, and returns its path. A broken download leaves NAME.part, which the next one goes on
-// with; the file has its name only when it is whole.
+// fetch downloads f into dir, checks it, and returns its path. An interrupted download leaves NAME.part, which the next one
+// continues; the file gets its name only when it is complete.
 func (s *set) fetch(ctx context.Context, o Options, f file, dir string) (string, error) {
 	select {
 	case downloading <- struct{}{}:
@@ -49,7 +49,7 @@ func (s *set) fetch(ctx context.Context, o Options, f file, dir string) (string,
 		t := transfer{o: o, d: Download{File: name, URL: base + name, Total: -1}, part: p + ".part", size: f.size, sum: sum}
 		err := t.run(ctx)
 		if errors.Is(err, ErrChecksum) && t.resumed {
-			err = t.run(ctx) // the first part may have been of another file
+			err = t.run(ctx) // the first part may belong to another file
 		}
 		if err == nil {
 			return p, os.Rename(t.part, p)
@@ -62,12 +62,12 @@ func (s *set) fetch(ctx context.Context, o Options, f file, dir string) (string,
 	return "", errors.Join(errs...)
 }
 
-// transfer brings the file part to what the URL has.
+// transfer completes the partial file from the URL.
 type transfer struct {
 	o         Options
 	d         Download
 	part, sum string
-	size      int64 // what the file should have, 0 if that is not known
+	size      int64 // expected size of the file, 0 if unknown
 	resumed   bool
 }
 
@@ -117,16 +117,16 @@ func (t *transfer) run(ctx context.Context) (err error) {
 	return w.Sync()
 }
 
-// stall is how long a server may send nothing.
+// stall is the longest time that a server may send nothing.
 const stall = time.Minute
 
-// watch returns a context that is cancelled when the timer is not reset for too long.
+// watch returns a context that is cancelled if the timer is not reset in time.
 func watch(ctx context.Context) (context.Context, *time.Timer) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	return ctx, time.AfterFunc(stall, func() { cancel(fmt.Errorf("the server sent nothing for %v", stall)) })
 }
 
-// cause is why ctx ended, if it did, and else err.
+// cause returns the reason why ctx ended, if it did, and else err.
 func cause(ctx context.Context, err error) error {
 	if c := context.Cause(ctx); c != nil {
 		return fmt.Errorf("%w: %w", err, c)
@@ -134,13 +134,13 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// get asks for what follows the first have bytes. whole is a server that gives all from the start.
+// get requests the bytes after the first have. whole tells that the server sends everything from the start.
 func (t *transfer) get(ctx context.Context, have int64) (body io.ReadCloser, whole bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.d.URL, nil)
 	if err != nil {
 		return nil, false, err
 	}
-	// Without this Go unpacks what the server packed, and then the sizes mean something else.
+	// Without this header Go decompresses the response, and the sizes would not match.
 	req.Header.Set("Accept-Encoding", "identity")
 	if have > 0 {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", have))
@@ -162,7 +162,7 @@ func (t *transfer) get(ctx context.Context, have int64) (body io.ReadCloser, who
 		}
 	case http.StatusRequestedRangeNotSatisfiable:
 		resp.Body.Close()
-		return http.NoBody, false, nil // it has no more; the sum decides
+		return http.NoBody, false, nil // there is no more; the checksum decides
 	case http.StatusOK:
 	default:
 		resp.Body.Close()
@@ -175,7 +175,7 @@ func (t *transfer) get(ctx context.Context, have int64) (body io.ReadCloser, who
 	return resp.Body, resp.StatusCode == http.StatusOK, nil
 }
 
-// receive copies body to w and reports the progress about every quarter of a MiB.
+// receive copies body to w and reports the progress about every 256 KiB.
 func (t *transfer) receive(body io.Reader, w io.Writer, idle *time.Timer) error {
 	buf := make([]byte, 1<<16)
 	for told := t.d.Done; ; {

@@ -30,7 +30,7 @@ func pack(t testing.TB, b []byte) []byte {
 	return out.Bytes()
 }
 
-// example returns a set of one packed file, and what is in it, with the environment of a machine that has nothing.
+// example returns a set of one packed file, and its contents, with the environment of a machine that has no data sets.
 func example(t *testing.T, urls ...string) (s *set, plain, packed []byte) {
 	t.Helper()
 	home := t.TempDir()
@@ -46,7 +46,7 @@ func example(t *testing.T, urls ...string) (s *set, plain, packed []byte) {
 		files: []file{{"numbers", "numbers.gz", sum(plain), sum(packed), int64(len(packed))}}}, plain, packed
 }
 
-// server serves file, and counts requests; wrap may break the answer.
+// server serves file, and counts requests; wrap may break the response.
 func server(t *testing.T, content []byte, wrap func(w http.ResponseWriter, r *http.Request, ok func())) (string, *atomic.Int32) {
 	t.Helper()
 	var n atomic.Int32
@@ -93,7 +93,7 @@ func TestDownload(t *testing.T) {
 	require.NoError(t, err, "it is in the cache now")
 	require.EqualValues(t, 1, requests.Load())
 
-	// A cache that was damaged later is noticed and repaired.
+	// A file in the cache that was damaged later is detected and repaired.
 	dir, err := o.cache(s.name)
 	require.NoError(t, err)
 	p := filepath.Join(dir, "numbers.gz")
@@ -187,7 +187,7 @@ func TestDownloadFailures(t *testing.T) {
 	}
 }
 
-// A rest of some other file is thrown away, and the download starts again by itself.
+// A partial file from another file is discarded, and the download starts again.
 func TestDownloadOverGarbage(t *testing.T) {
 	for name, size := range map[string]int{"short": 1000, "as long": -1, "longer": 1 << 21} {
 		t.Run(name, func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestDownloadOverGarbage(t *testing.T) {
 	}
 }
 
-// full is a disk with room for some bytes.
+// full is a disk with limited space.
 type full struct {
 	*os.File
 	room int
@@ -304,7 +304,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// Each place is searched, packed and not, before those behind it.
+// The places are searched in order, packed and not packed.
 func TestPlaces(t *testing.T) {
 	s, plain, packed := example(t)
 	home, err := os.Getwd()
@@ -326,7 +326,7 @@ func TestPlaces(t *testing.T) {
 			require.Equal(t, plain, b)
 			require.NoError(t, os.Remove(p))
 		}
-		// A wrong file is passed over, except in the folder that was asked for.
+		// A wrong file is skipped, except in the folder that was requested.
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "numbers"), []byte("x"), 0o644))
 		_, err = s.open(context.Background(), o, s.files[0])
 		require.Equal(t, dir != "given", errors.Is(err, ErrNotFound), dir)

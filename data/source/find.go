@@ -10,30 +10,30 @@ import (
 	"strings"
 )
 
-// ErrNotFound is wrapped by the error for a data set that is neither on this machine nor may be downloaded.
+// ErrNotFound is wrapped by the error for a data set that is not on this machine and cannot be downloaded.
 var ErrNotFound = errors.New("data set not found")
 
-// ErrChecksum is wrapped by the error for a file with other contents than the data set's.
+// ErrChecksum is wrapped by the error for a file whose content is not that in the data set.
 var ErrChecksum = errors.New("wrong checksum")
 
-// set is what is known about a data set.
+// set describes a data set.
 type set struct {
-	name  string   // of its folder
-	files []file   // all that it consists of
-	urls  []string // folders to download from, each with a slash at its end, in order
-	// system folders, where other package managers put it
+	name  string   // name of its folder
+	files []file   // all of its files
+	urls  []string // folders to download from, each ending in a slash, in order
+	// system lists the folders where other package managers put it
 	system []string
 	npm    string // folder below node_modules
-	remedy string // the command that installs it without burn
+	remedy string // command that installs it without burn
 }
 
 // file is one file of a set.
 type file struct {
-	name   string // as it is unpacked
-	packed string // as it is downloaded, by gzip; empty means as it is
-	sum    string // sha256 of the unpacked file; empty if that is not known, and then wire is
+	name   string // name of the unpacked file
+	packed string // name of the file as downloaded, compressed by gzip; empty if it is not compressed
+	sum    string // sha256 of the unpacked file; empty if unknown, and then wire is set
 	wire   string // sha256 of the packed file as published; empty if it is not packed
-	size   int64  // of the published file, in bytes
+	size   int64  // size of the published file, in bytes
 }
 
 func (f file) download() (name, sum string) {
@@ -92,12 +92,12 @@ func (s *set) open(ctx context.Context, o Options, f file) ([]byte, error) {
 	return b, nil
 }
 
-// reason is err without the path that precedes it.
+// reason returns err without the path that precedes it.
 func reason(err error, p string) string {
 	return strings.TrimPrefix(err.Error(), p+": ")
 }
 
-// places lists the folders to look in.
+// places returns the folders to search.
 func (s *set) places(o Options) []string {
 	var out []string
 	if o.Dir != "" {
@@ -121,7 +121,7 @@ func (s *set) places(o Options) []string {
 	return out
 }
 
-// modules lists the node_modules folders that a program in this folder would search, and the global ones.
+// modules returns the node_modules folders that a program in this folder would search, and the global ones.
 func modules() []string {
 	var out []string
 	if dir, err := os.Getwd(); err == nil {
@@ -148,7 +148,7 @@ func modules() []string {
 	return out
 }
 
-// lacks says why a folder gave no file.
+// lacks tells why a folder has no usable file.
 func lacks(dir string) string {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -167,7 +167,7 @@ func isDir(p string) bool {
 	return err == nil && info.IsDir()
 }
 
-// missing says where f was looked for, why it was not downloaded, and what helps.
+// missing returns an error that tells where f was searched, why it was not downloaded, and what helps.
 func (s *set) missing(o Options, f file, notes []string, cause error) error {
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "source: %s: no %s; looked in", s.name, f.name)

@@ -13,10 +13,10 @@ type IDX struct {
 	Data []byte // row-major
 }
 
-// maxIDX bounds the elements of an array.
+// maxIDX is the greatest number of elements of an array.
 const maxIDX = 1 << 30
 
-// ReadIDX reads an array of unsigned bytes, packed by gzip or not: two zero bytes, the type 0x08, the number of dimensions,
+// ReadIDX reads an array of unsigned bytes, compressed by gzip or not: two zero bytes, the type 0x08, the number of dimensions,
 // each dimension as a big-endian 32-bit number, then the elements and nothing more.
 func ReadIDX(r io.Reader) (IDX, error) {
 	b, err := limited(r)

@@ -9,7 +9,7 @@ import (
 // Picture is an example of an image data set.
 type Picture struct {
 	Pixels []byte // channels, rows, columns; shared with the set, so it must not be changed
-	Label  int    // of Images.Classes
+	Label  int    // index into Images.Classes
 }
 
 // Images is a data set of images of one size, held in memory as bytes.
@@ -35,7 +35,7 @@ func (s *Images) Get(i int) (Picture, error) {
 	return Picture{s.pixels[i*size : (i+1)*size : (i+1)*size], int(s.labels[i])}, nil
 }
 
-// check reports whether sizes and labels fit.
+// check returns an error if sizes and labels do not match.
 func (s *Images) check() error {
 	if len(s.pixels) != len(s.labels)*s.Channels*s.Height*s.Width {
 		return fmt.Errorf("source: %d bytes of pixels for %d labels, want %d each", len(s.pixels), len(s.labels), s.Channels*s.Height*s.Width)

@@ -2,7 +2,7 @@ package source
 
 import "context"
 
-// The sums of the unpacked files are not published: packed files are accepted only.
+// The checksums of the unpacked files are not published, so only packed files are accepted.
 var kuzushiji = set{
 	name: "kmnist",
 	files: []file{
@@ -14,7 +14,7 @@ var kuzushiji = set{
 	urls: []string{"https://codh.rois.ac.jp/kmnist/dataset/kmnist/"},
 }
 
-// KMNIST returns cursive Japanese characters (Clanuwat and others 2018), in the sizes of MNIST.
+// KMNIST returns images of cursive Japanese characters (Clanuwat and others 2018), in the sizes of MNIST.
 func KMNIST(ctx context.Context, o Options) (train, test *Images, err error) {
 	return kuzushiji.idx(ctx, o, []string{"o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"})
 }

@@ -11,11 +11,11 @@ import (
 	"os"
 )
 
-// maxFile bounds a file that claims to be one of a set, packed and unpacked, in bytes.
+// maxFile limits the size in bytes of a file of a set, packed and unpacked.
 const maxFile = 1 << 30
 
-// load reads the file at p, unpacks it if f is to be, and compares it with the sums. Others pack in their own way: a file
-// is right if it is packed as published, or if it unpacks to the published contents.
+// load reads the file at p, decompresses it if needed, and compares it with the checksums. As compressors differ, a file is
+// accepted if it is packed as published, or if it unpacks to the published contents.
 func load(p string, f file) ([]byte, error) {
 	r, err := os.Open(p)
 	if err != nil {
@@ -47,7 +47,7 @@ func sum(b []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// gunzip unpacks b if it begins as gzip does, and is b otherwise.
+// gunzip decompresses b if it begins like a gzip file, and otherwise returns b.
 func gunzip(b []byte) ([]byte, error) {
 	if !bytes.HasPrefix(b, []byte{0x1f, 0x8b}) {
 		return b, nil
@@ -59,7 +59,7 @@ func gunzip(b []byte) ([]byte, error) {
 	return limited(z)
 }
 
-// limited reads all of r.
+// limited reads all of r, up to a limit.
 func limited(r io.Reader) ([]byte, error) {
 	var b bytes.Buffer
 	n, err := b.ReadFrom(io.LimitReader(r, maxFile+1))

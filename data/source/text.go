@@ -23,7 +23,7 @@ var shakespeare = set{
 
 const shakespeareSum = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
 
-// TinyShakespeare returns 40,000 lines of Shakespeare's plays in one text of ASCII (Karpathy 2015), as input.txt or
+// TinyShakespeare returns 40,000 lines of Shakespeare's plays as one ASCII text (Karpathy 2015), from input.txt or
 // tinyshakespeare.txt.
 func TinyShakespeare(ctx context.Context, o Options) (string, error) {
 	local := o
@@ -38,7 +38,7 @@ func TinyShakespeare(ctx context.Context, o Options) (string, error) {
 // Article is an example of a text classification set.
 type Article struct {
 	Title, Text string
-	Label       int // from 0
+	Label       int // starts at 0
 }
 
 // AGClasses are the classes of the AG News set, as published by Zhang, Zhao and LeCun (2015).

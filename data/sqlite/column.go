@@ -10,13 +10,13 @@ import (
 	"github.com/goburn/burn/data/internal/fields"
 )
 
-// column is how one field is stored.
+// column describes how one field is stored.
 type column struct {
 	name  string
 	index []int
-	kind  string                           // of SQLite
-	scan  func(reflect.Value) any          // what Scan fills, to set the field
-	value func(reflect.Value) (any, error) // what is stored
+	kind  string                           // type in SQLite
+	scan  func(reflect.Value) any          // destination for Scan, which sets the field
+	value func(reflect.Value) (any, error) // value to store
 }
 
 func columns(t reflect.Type) ([]column, error) {
@@ -88,7 +88,7 @@ func optional(inner column) column {
 	return inner
 }
 
-// float is a field that is NaN for NULL.
+// float sets a field to NaN for NULL.
 type float struct{ v reflect.Value }
 
 // Scan sets the field.

@@ -1,9 +1,8 @@
 // Package sqlite keeps datasets of structs in tables of SQLite files, without cgo.
 //
-// A field is a column with its name in the tag `db:"name"`, or else of its name; "-" leaves it out. Integers and bools are
-// INTEGER, floats REAL, strings TEXT, []byte BLOB, and all other types JSON in TEXT. Pointers to the former are nil for
-// NULL. NaN is stored as NULL, as SQLite does it, and NULL in a float is read as NaN. An
-// empty []byte is read as nil.
+// A field is stored in the column named by the tag `db:"name"`, or else by the field's name; "-" excludes it. Integers and bools
+// are INTEGER, floats REAL, strings TEXT, []byte BLOB, and all other types JSON in TEXT. Pointers to the former are nil for NULL.
+// NaN is stored as NULL, as in SQLite, and NULL in a float is read as NaN. An empty []byte is read as nil.
 package sqlite
 
 import (
@@ -20,7 +19,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// Table is a dataset over one table of a file. It is safe for concurrent use until Close, and must not be changed
+// Table is a dataset over one table of a file. It is safe for concurrent use until Close. The table must not be changed
 // meanwhile.
 type Table[T any] struct {
 	db    *sql.DB
@@ -28,7 +27,7 @@ type Table[T any] struct {
 	name  string
 	cols  []column
 	n     int
-	first int64   // rowid of item 0, where rowids have no gaps
+	first int64   // rowid of item 0, if rowids have no gaps
 	rows  []int64 // rowids otherwise
 }
 
@@ -63,7 +62,7 @@ func open[T any](path, table string) (_ *Table[T], err error) {
 	return t, err
 }
 
-// index finds the rowids.
+// index reads the rowids.
 func (t *Table[T]) index() error {
 	var lo, hi sql.NullInt64
 	from := " FROM " + quote(t.name)
@@ -120,8 +119,8 @@ func (t *Table[T]) Close() error {
 	return t.db.Close()
 }
 
-// Store writes ds into a new table of the file at path, which is made if it is not there; its other tables stay. The table
-// is there as a whole or, after an error, not at all. That it exists already is an error.
+// Store writes ds into a new table of the file at path, which is created if needed; its other tables stay. After an error the
+// table does not exist. It is an error if the table exists already.
 func Store[T any](ctx context.Context, path, table string, ds data.Dataset[T]) error {
 	if err := store(ctx, path, table, ds); err != nil {
 		return fmt.Errorf("sqlite: store table %q in %s: %w", table, path, err)
@@ -144,7 +143,7 @@ func store[T any](ctx context.Context, path, table string, ds data.Dataset[T]) (
 		return err
 	}
 	if err := fill(ctx, tx, table, cols, ds); err != nil {
-		if rerr := tx.Rollback(); !errors.Is(rerr, sql.ErrTxDone) { // a cancelled context has rolled back
+		if rerr := tx.Rollback(); !errors.Is(rerr, sql.ErrTxDone) { // a cancelled context has rolled back already
 			err = errors.Join(err, rerr)
 		}
 		return err
@@ -185,7 +184,7 @@ func fill[T any](ctx context.Context, tx *sql.Tx, table string, cols []column, d
 	return nil
 }
 
-// connect opens the file; mode is SQLite's, "ro" or "rwc".
+// connect opens the file; mode is that in SQLite's URIs, "ro" or "rwc".
 func connect(path, mode string) (*sql.DB, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -199,7 +198,7 @@ func connect(path, mode string) (*sql.DB, error) {
 	return sql.Open("sqlite", u.String())
 }
 
-// quote uses backticks: SQLite takes a double-quoted name that is no column for a string.
+// quote quotes with backticks, because SQLite treats a double-quoted name that is not a column as a string.
 func quote(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
 func names(cols []column) string {

@@ -65,7 +65,7 @@ func TestRoundTrip(t *testing.T) {
 	require.True(t, math.IsNaN(v.X))
 }
 
-// A table that others wrote: rowids with gaps, more columns, in SQL's own types.
+// A table written by another program: rowids with gaps, more columns, and other SQL types.
 func TestForeignTable(t *testing.T) {
 	p := file(t)
 	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(filepath.Dir(p))+"/plain.db")
@@ -105,7 +105,7 @@ func TestForeignTable(t *testing.T) {
 	require.ErrorContains(t, err, "Z")
 }
 
-// A table is written as a whole or not at all.
+// A table is written completely or not at all.
 func TestStoreFails(t *testing.T) {
 	p := file(t)
 	type row struct{ N uint64 }

@@ -9,15 +9,15 @@ import (
 
 // Padded is a batch of texts of different lengths.
 type Padded struct {
-	IDs     *tensor.Tensor // i64 [N, L], texts in front, pad behind
-	KeyMask *tensor.Tensor // bool [N, L], true where IDs is a token and false where it is padding, as nn.AttendOptions.KeyMask
+	IDs     *tensor.Tensor // i64 [N, L], texts followed by padding
+	KeyMask *tensor.Tensor // bool [N, L], true for tokens and false for padding, for nn.AttendOptions.KeyMask
 	Lengths []int          // of each text, after truncation
 }
 
-// Release gives the tensors' memory back.
+// Release releases the tensors.
 func (p *Padded) Release() { p.IDs.Release(); p.KeyMask.Release() }
 
-// Pad brings texts to the length of the longest, at most most tokens if most is above 0: longer ones lose their end.
+// Pad pads texts to the length of the longest, at most most tokens if most is above 0: longer texts are truncated.
 func Pad(dev *tensor.Device, texts [][]int64, pad int64, most int) (*Padded, error) {
 	p := &Padded{Lengths: make([]int, len(texts))}
 	long := 0
@@ -49,19 +49,19 @@ func Pad(dev *tensor.Device, texts [][]int64, pad int64, most int) (*Padded, err
 	return p, nil
 }
 
-// Stream is a dataset of runs of length tokens out of one long text, each with the run that is one token later: what a
-// language model reads and what it is to predict.
+// Stream is a dataset of runs of length tokens out of one long text, each with the run that starts one token later: the input of
+// a language model and its target.
 type Stream struct {
 	ids          []int64
 	length, step int
 }
 
-// Next is an item of a Stream. Both are parts of the text and must not be changed.
+// Next is an item of a Stream. Both slices are parts of the text and must not be changed.
 type Next struct{ Input, Target []int64 }
 
 var _ data.Dataset[Next] = (*Stream)(nil)
 
-// NewStream makes the dataset of runs that start at tokens 0, step, 2·step, ...; ids is kept.
+// NewStream returns the dataset of runs that start at tokens 0, step, 2·step, ...; it keeps ids.
 func NewStream(ids []int64, length, step int) (*Stream, error) {
 	if length < 1 || step < 1 {
 		return nil, fmt.Errorf("text: stream of length %d and step %d, want 1 or more", length, step)
@@ -77,7 +77,7 @@ func (s *Stream) Len() int {
 	return 0
 }
 
-// Get is run i.
+// Get returns run i.
 func (s *Stream) Get(i int) (Next, error) {
 	if err := data.Check(i, s.Len()); err != nil {
 		return Next{}, err

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Characters as ids, and texts of two lengths as one batch.
+// The example encodes characters as ids, and makes a batch of two texts of different lengths.
 func Example() {
 	ctx := context.Background()
 	dev, err := tensor.Open(ctx, "cpu")

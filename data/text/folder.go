@@ -13,11 +13,11 @@ import (
 // Labelled is a text of one class.
 type Labelled struct {
 	Text  string
-	Label int // of Folder.Classes
+	Label int // index into Folder.Classes
 	Path  string
 }
 
-// Folder is a dataset of text files whose folder is their class. Files are read when their item is.
+// Folder is a dataset of text files whose folder is their class. Get reads them.
 type Folder struct {
 	classes []string
 	paths   []string
@@ -26,11 +26,11 @@ type Folder struct {
 
 var _ data.Dataset[Labelled] = (*Folder)(nil)
 
-// maxText bounds a file, in bytes.
+// maxText limits the size of a file, in bytes.
 const maxText = 1 << 28
 
-// OpenFolder finds the files in dir/CLASS/ whose names end in .txt, at any depth. The classes are the names of the folders,
-// in the order of their bytes, or those that are given, in the order that is given; other folders are passed over then.
+// OpenFolder finds the files in dir/CLASS/ whose names end in .txt, at any depth. The classes are the names of the folders in
+// byte order, or the given classes in the given order; then other folders are skipped.
 func OpenFolder(dir string, classes ...string) (*Folder, error) {
 	if len(classes) == 0 {
 		entries, err := os.ReadDir(dir)

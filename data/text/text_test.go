@@ -32,7 +32,7 @@ func TestTokenizers(t *testing.T) {
 		{"bytes", text.Bytes{}, "aé\x00", []int64{97, 0xc3, 0xa9, 0}, "aé\x00", 256},
 		{"chars", text.Chars(text.Alphabet("cab é")), "é a?b", []int64{4, 0, 1, 2}, "é ab", 5},
 		{"invalid UTF-8", text.Chars(text.Alphabet("a\xff\xfe")), "\xffa", []int64{2, 0}, "\xffa", 3},
-		// the 3, and 2, then cat, dog, end by their bytes
+		// the 3, and 2, then cat and dog in byte order
 		{"words", text.Words(words), "the  dog\nsat", []int64{2, 5, 0}, "the dog <unk>", 7},
 		{"nothing", text.Words(words), " ", []int64{}, "", 7},
 	} {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Tokenizer turns texts into ids from 0 to Size()-1 and back. Implementations are safe for concurrent use.
+// Tokenizer converts texts to ids from 0 to Size()-1 and back. Implementations are safe for concurrent use.
 type Tokenizer interface {
 	Encode(text string) []int64
 	Decode(ids []int64) (string, error)
@@ -31,7 +31,7 @@ func (Bytes) Encode(text string) []int64 {
 	return out
 }
 
-// Decode puts bytes together.
+// Decode returns the bytes as text.
 func (Bytes) Decode(ids []int64) (string, error) {
 	b := make([]byte, len(ids))
 	for i, id := range ids {
@@ -43,7 +43,7 @@ func (Bytes) Decode(ids []int64) (string, error) {
 	return string(b), nil
 }
 
-// Pieces is a tokenizer that cuts texts into pieces and looks them up.
+// Pieces is a tokenizer that splits texts into pieces and looks them up.
 type Pieces struct {
 	vocabulary *Vocabulary
 	cut        func(string) []string
@@ -52,10 +52,10 @@ type Pieces struct {
 
 var _ Tokenizer = (*Pieces)(nil)
 
-// Chars returns the tokenizer of Unicode characters. Invalid UTF-8 is cut into bytes.
+// Chars returns the tokenizer of Unicode characters. Invalid UTF-8 is split into bytes.
 func Chars(v *Vocabulary) *Pieces { return &Pieces{v, CutChars, ""} }
 
-// Words returns the tokenizer of words between white space; Decode puts one space between them.
+// Words returns the tokenizer of words separated by white space; Decode puts one space between them.
 func Words(v *Vocabulary) *Pieces { return &Pieces{v, strings.Fields, " "} }
 
 // CutChars returns the characters of a text.
@@ -72,10 +72,10 @@ func CutChars(text string) []string {
 // Size returns the size of the vocabulary.
 func (p *Pieces) Size() int { return p.vocabulary.Len() }
 
-// Vocabulary is where pieces are looked up.
+// Vocabulary returns the vocabulary of the pieces.
 func (p *Pieces) Vocabulary() *Vocabulary { return p.vocabulary }
 
-// Encode returns the ids of the pieces. A piece that is not known is the vocabulary's unknown one, or is left out if there
+// Encode returns the ids of the pieces. An unknown piece gets the id of the vocabulary's unknown piece, or is left out if there
 // is none.
 func (p *Pieces) Encode(text string) []int64 {
 	pieces := p.cut(text)
@@ -88,7 +88,7 @@ func (p *Pieces) Encode(text string) []int64 {
 	return out
 }
 
-// Decode puts the pieces of ids together.
+// Decode joins the pieces of ids.
 func (p *Pieces) Decode(ids []int64) (string, error) {
 	pieces := make([]string, len(ids))
 	for i, id := range ids {

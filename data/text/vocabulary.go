@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// Vocabulary numbers pieces of text from 0. It does not change after it is made and is safe for concurrent use.
+// Vocabulary numbers pieces of text from 0. It is immutable and safe for concurrent use.
 type Vocabulary struct {
 	pieces  []string
 	ids     map[string]int64
 	unknown int64 // -1 for none
 }
 
-// NewVocabulary numbers pieces in their order. unknown is the piece that stands for those that are not there; empty means
-// that there is none, and it must otherwise be one of pieces.
+// NewVocabulary numbers pieces in their order. unknown is the piece that replaces unknown ones, and must be one of pieces; empty
+// means that there is none.
 func NewVocabulary(pieces []string, unknown string) (*Vocabulary, error) {
 	v := &Vocabulary{slices.Clone(pieces), make(map[string]int64, len(pieces)), -1}
 	for i, p := range pieces {
@@ -35,7 +35,7 @@ func NewVocabulary(pieces []string, unknown string) (*Vocabulary, error) {
 	return v, nil
 }
 
-// Counter collects the pieces of texts for a vocabulary.
+// Counter counts the pieces of texts for a vocabulary.
 type Counter struct{ count map[string]int }
 
 // Add counts pieces.
@@ -48,9 +48,9 @@ func (c *Counter) Add(pieces []string) {
 	}
 }
 
-// Vocabulary numbers special pieces first and then those that were counted at least least times, the frequent ones first
-// and those of equal counts by their bytes, up to size in all; size 0 means no limit. The first special piece, if there is
-// one, is the unknown one.
+// Vocabulary returns a vocabulary of the special pieces, followed by the pieces that were counted at least least times, by
+// decreasing count and then in byte order, up to size pieces in total; size 0 means no limit. The first special piece, if there
+// is one, is the unknown one.
 func (c *Counter) Vocabulary(least, size int, special ...string) (*Vocabulary, error) {
 	pieces := slices.Collect(maps.Keys(c.count))
 	pieces = slices.DeleteFunc(pieces, func(p string) bool { return c.count[p] < least || slices.Contains(special, p) })
@@ -67,7 +67,7 @@ func (c *Counter) Vocabulary(least, size int, special ...string) (*Vocabulary, e
 	return NewVocabulary(append(slices.Clone(special), pieces...), unknown)
 }
 
-// Alphabet returns the vocabulary of the characters of a text, in the order of their code points, without an unknown one.
+// Alphabet returns the vocabulary of the characters of a text, ordered by code point, without an unknown one.
 func Alphabet(text string) *Vocabulary {
 	seen := map[string]int64{}
 	for _, c := range CutChars(text) {
@@ -83,7 +83,7 @@ func Alphabet(text string) *Vocabulary {
 // Len returns the number of pieces.
 func (v *Vocabulary) Len() int { return len(v.pieces) }
 
-// ID returns the number of a piece, or of the unknown one; false if there is neither.
+// ID returns the number of a piece, or of the unknown one; false if neither exists.
 func (v *Vocabulary) ID(piece string) (int64, bool) {
 	if id, ok := v.ids[piece]; ok {
 		return id, true
@@ -91,7 +91,7 @@ func (v *Vocabulary) ID(piece string) (int64, bool) {
 	return v.unknown, v.unknown >= 0
 }
 
-// Piece returns the piece of a number.
+// Piece returns the piece with this number.
 func (v *Vocabulary) Piece(id int64) (string, error) {
 	if id < 0 || id >= int64(len(v.pieces)) {
 		return "", fmt.Errorf("text: id %d, want 0 to %d", id, len(v.pieces)-1)
@@ -99,13 +99,13 @@ func (v *Vocabulary) Piece(id int64) (string, error) {
 	return v.pieces[id], nil
 }
 
-// stored is a vocabulary as JSON.
+// stored is the JSON form of a vocabulary.
 type stored struct {
 	Pieces  [][]byte `json:"pieces"` // base64: a piece need not be valid UTF-8
 	Unknown int64    `json:"unknown"`
 }
 
-// MarshalJSON keeps the vocabulary with a model.
+// MarshalJSON encodes the vocabulary, to be stored with a model.
 func (v *Vocabulary) MarshalJSON() ([]byte, error) {
 	s := stored{make([][]byte, len(v.pieces)), v.unknown}
 	for i, p := range v.pieces {
@@ -114,7 +114,7 @@ func (v *Vocabulary) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// UnmarshalJSON restores what MarshalJSON wrote.
+// UnmarshalJSON decodes the output of MarshalJSON.
 func (v *Vocabulary) UnmarshalJSON(b []byte) error {
 	var s stored
 	if err := json.Unmarshal(b, &s); err != nil {

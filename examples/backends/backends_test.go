@@ -20,10 +20,10 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// The environment of this test binary when it runs again as another program.
+// Variables that make this test binary run as another program.
 const (
-	envCarry = "BURN_TEST_CARRY" // serve the shared object that the argument names
-	envSuite = "BURN_TEST_SUITE" // run the suite on that device, with cases that match the argument
+	envCarry = "BURN_TEST_CARRY" // serves the shared object that the argument names
+	envSuite = "BURN_TEST_SUITE" // runs the suite on this device, with the cases that match the argument
 )
 
 func TestMain(m *testing.M) {
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// suite prints the report of a device in this process.
+// suite runs the suite in this process and prints the report of a device.
 func suite(spec, run string) int {
 	r, err := check(spec, run, host.Options{})
 	if err == nil {
@@ -54,7 +54,7 @@ func suite(spec, run string) int {
 	return 0
 }
 
-// sampled is conformance.Options.Sample: all in the long run.
+// sampled returns the value of conformance.Options.Sample: 1, all cases, in the long run.
 func sampled() int {
 	if long.Tests() {
 		return 1
@@ -76,8 +76,8 @@ func check(spec, run string, o host.Options) (*conformance.Report, error) {
 	return conformance.Check(context.Background(), open, conformance.Options{Run: run, Sample: sampled()})
 }
 
-// failures returns the failed cases with their reasons. acos near 1 is left out in f64: there the reference is less exact than
-// the tolerance of its row, and these backends are right.
+// failures returns the failed cases with their reasons, except acos near 1 in f64: there the reference is less exact than the
+// tolerance of its row, and these backends are right.
 func failures(r *conformance.Report) (list []string) {
 	for _, x := range r.Results {
 		if x.Status == conformance.Failed && !strings.HasPrefix(x.ID, "acos/f64/") {
@@ -87,7 +87,7 @@ func failures(r *conformance.Report) (list []string) {
 	return list
 }
 
-// inChild runs the suite on a device in a process of its own, so that a crash of a shared object is a failed test.
+// inChild runs the suite on a device in a separate process, so that a crash of a shared object is a failed test.
 func inChild(t *testing.T, spec, run string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -99,7 +99,7 @@ func inChild(t *testing.T, spec, run string) string {
 	return string(out)
 }
 
-// passed returns the cases that the last line of a report counts.
+// passed returns the number of cases in the last line of a report.
 func passed(t *testing.T, report string) (n int) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(report), "\n")
@@ -108,7 +108,7 @@ func passed(t *testing.T, report string) (n int) {
 	return n
 }
 
-// carrier returns this test binary as host.Options.Carrier.
+// carrier returns host options with this test binary as Carrier.
 func carrier(t *testing.T) host.Options {
 	t.Helper()
 	self, err := os.Executable()
@@ -117,7 +117,7 @@ func carrier(t *testing.T) host.Options {
 	return host.Options{Carrier: []string{self}}
 }
 
-// pluginPath makes an empty folder the one where plugins are found.
+// pluginPath makes an empty folder the only place where plugins are searched.
 func pluginPath(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -126,7 +126,7 @@ func pluginPath(t *testing.T) string {
 	return dir
 }
 
-// buildC runs the Makefile of a backend in C.
+// buildC runs the Makefile of a C backend.
 func buildC(t *testing.T, dir, out string) {
 	t.Helper()
 	for _, tool := range []string{"make", "cc"} {

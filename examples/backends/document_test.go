@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Code in docs/BACKENDS.md is a piece of a file of the repository, line by line.
+// Each code block in docs/BACKENDS.md is part of a file of the repository, line by line.
 func TestDocumentQuotes(t *testing.T) {
 	text, err := os.ReadFile("../../docs/BACKENDS.md")
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func TestDocumentQuotes(t *testing.T) {
 	}
 }
 
-// trimmed is text without the space at both ends of lines.
+// trimmed returns text without white space at both ends of lines.
 func trimmed(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, l := range lines {

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// python returns the interpreter that BURN_PYTHON names, if it has what the Python backends need.
+// python returns the interpreter in BURN_PYTHON, if it has the packages that the Python backends need.
 func python(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("BURN_PYTHON")
@@ -30,7 +30,7 @@ func python(t *testing.T) string {
 	return path
 }
 
-// By default the core profile runs; BURN_TEST_CASES selects other cases.
+// The core profile runs by default; BURN_TEST_CASES selects other cases.
 func TestNumpy(t *testing.T) {
 	python(t)
 	dir := pluginPath(t)

@@ -16,11 +16,11 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// certified checks the plugin that a command line starts against the protocol. A shared object has a program that carries it.
+// certified tests the plugin that a command line starts against the protocol. A shared object needs a carrier program.
 func certified(t *testing.T, command ...string) {
 	t.Helper()
 	o := protocol.Options{Command: command, Debug: len(command) == 1}
-	if !long.Tests() { // what starts and ends processes takes most of the time, and is the same for all that are built on one carrier
+	if !long.Tests() { // cases that start and end processes take most of the time, and are the same for all plugins on one carrier
 		o.Run = regexp.MustCompile("^(services|frames|data|events|checks|poison|nodes|programs|errors|plane)/")
 	}
 	r, err := protocol.Check(context.Background(), o)
@@ -55,7 +55,7 @@ func TestCProtocol(t *testing.T) {
 	certified(t, append(carrier(t).Carrier, filepath.Join(out, "burn-backend-cabi.so"))...)
 }
 
-// mutants of the carrier in Python: a change of a file, and the rule that it breaks.
+// mutants are faulty variants of the Python carrier: a change of a file, and the rule that it breaks.
 var mutants = []struct {
 	name, file, from, to, rule string
 }{

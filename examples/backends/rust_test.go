@@ -13,8 +13,8 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// rust builds the backend in Rust and returns the folder that it lies in. What cargo makes is kept in the user's cache, as a first
-// build takes minutes. The test needs cargo and, when the cache is cold, its registry.
+// rust builds the Rust backend and returns the folder with the result. Cargo's output is cached in the user's cache, as a first
+// build takes minutes. The test needs cargo and, without a cache, its registry.
 func rust(t *testing.T) string {
 	t.Helper()
 	if !long.Tests() {
@@ -49,7 +49,7 @@ func rust(t *testing.T) string {
 	return dir
 }
 
-// By default the core profile runs; BURN_TEST_CASES selects other cases.
+// The core profile runs by default; BURN_TEST_CASES selects other cases.
 func TestRust(t *testing.T) {
 	dir := rust(t)
 	certified(t, filepath.Join(dir, "burn-backend-rusty"))

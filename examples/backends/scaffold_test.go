@@ -28,8 +28,8 @@ func written(t *testing.T, language string) string {
 	return dir
 }
 
-// starts checks that the plugin lists a device, passes what it claims, and fails the claims of the primitives that it lacks:
-// that is how its author learns what is next.
+// starts checks that the plugin lists a device, passes the cases that it claims, and fails the claims of the primitives that it
+// lacks: these failures tell its author what is next.
 func starts(t *testing.T, transport string, ops []string, o host.Options) {
 	t.Helper()
 	listed := false
@@ -103,7 +103,7 @@ func TestScaffoldGo(t *testing.T) {
 	certified(t, filepath.Join(out, "burn-backend-npu-1"))
 }
 
-// allKernels are kernels for every primitive, in the place of those that the scaffold begins with.
+// allKernels has kernels for every primitive, in place of the scaffold's initial ones.
 const allKernels = `package main
 
 import (
@@ -153,7 +153,7 @@ func run(c *engine.Call[tensor]) error {
 }
 `
 
-// What the scaffold writes around the kernels passes the core profile as it is: an author adds kernels and nothing else.
+// The code around the kernels in the scaffold passes the core profile unchanged: an author adds only kernels.
 func TestScaffoldGoCore(t *testing.T) {
 	if !long.Tests() {
 		t.Skip("BURN_LONG=1 runs the core profile on the scaffold, as make backends does")

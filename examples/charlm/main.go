@@ -1,4 +1,5 @@
-// Command charlm trains a small transformer on tiny Shakespeare, character by character, and lets it write. twin.py is the same in PyTorch.
+// Command charlm trains a small transformer on tiny Shakespeare, character by character, and generates text with it. twin.py does
+// the same in PyTorch.
 //
 //	go run ./examples/charlm
 package main
@@ -33,9 +34,9 @@ func main() {
 	}
 }
 
-const layers, size, heads, seen, batch, rate = 3, 128, 4, 64, 32, 2e-3 // seen: characters
+const layers, size, heads, seen, batch, rate = 3, 128, 4, 64, 32, 2e-3 // seen: context length in characters
 
-// Model says at each place of a text how likely each character is to come next.
+// Model computes, for each position of a text, scores for the next character.
 type Model struct {
 	Embed, Places *nn.Embedding
 	Encoder       *nn.TransformerEncoder
@@ -57,7 +58,7 @@ func (m *Model) Forward(ids *tensor.Tensor) *tensor.Tensor {
 	return m.Head.Forward(m.Encoder.Encode(x, nn.AttendOptions{Causal: true}, nil))
 }
 
-type pair struct{ X, Y *tensor.Tensor } // i64 [N, T]: ids, and those one place later
+type pair struct{ X, Y *tensor.Tensor } // i64 [N, T]: ids, and those one position later
 
 func pairs(items []text.Next, d *tensor.Device) (p pair, err error) {
 	if p.X, err = data.Stack(d, items, func(n text.Next) []int64 { return n.Input }); err == nil {
@@ -71,7 +72,7 @@ func step(_ context.Context, m *Model, p pair) (train.Output, error) {
 	return train.Output{Loss: loss, Items: p.X.Shape()[0]}, nil
 }
 
-// run returns the loss in validation at the end.
+// run returns the final loss in validation.
 func run(ctx context.Context, args []string, out io.Writer) (loss float64, err error) {
 	flags := flag.NewFlagSet("charlm", flag.ContinueOnError)
 	device := flags.String("device", "cpu", "where to compute")
@@ -122,7 +123,7 @@ func run(ctx context.Context, args []string, out io.Writer) (loss float64, err e
 	return loss, err
 }
 
-// write goes on from a line break for n characters.
+// write generates n characters after a line break.
 func write(ctx context.Context, m *Model, dev *tensor.Device, chars *text.Pieces, n int) (_ string, err error) {
 	nn.Eval(m)
 	ids := chars.Encode("\n")

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The text of -quick is one sentence over and over: after its first word, all of it can be known.
+// The text of -quick repeats one sentence: after its first word, everything is predictable.
 func TestQuick(t *testing.T) {
 	loss, err := run(context.Background(), []string{"-quick"}, io.Discard)
 	require.NoError(t, err)

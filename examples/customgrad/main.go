@@ -1,6 +1,7 @@
-// Command customgrad shows a module with a gradient of its own: an activation of only -1 and 1, whose derivative is zero wherever it
-// exists, so that nothing below it would ever learn. In the backward pass it acts as if it were a straight line near zero (Bengio,
-// Léonard and Courville, Estimating or propagating gradients through stochastic neurons, 2013; Courbariaux and others, 2016).
+// Command customgrad shows a module with a custom gradient: an activation with the values -1 and 1, whose derivative is zero
+// wherever it exists, so that the layers below it would never learn. Its backward pass uses the derivative of the identity near
+// zero (Bengio, Léonard and Courville, Estimating or propagating gradients through stochastic neurons, 2013; Courbariaux and
+// others, 2016).
 //
 //	go run ./examples/customgrad
 package main
@@ -29,7 +30,7 @@ func main() {
 }
 
 // Binary is an activation: 1 for x of at least 0, else -1.
-type Binary struct{ Straight bool } // the gradient goes straight through where |x| is at most 1; else it is 0
+type Binary struct{ Straight bool } // the gradient passes through unchanged where |x| is at most 1; else it is 0
 
 // Forward implements nn.Module.
 func (b *Binary) Forward(x *tensor.Tensor) *tensor.Tensor {
@@ -51,7 +52,7 @@ func signs(x *tensor.Tensor) *tensor.Tensor {
 	return x.GreaterEqualScalar(0).Cast(x.DType()).MulScalar(2).SubScalar(1)
 }
 
-// points returns n random places in a square, and 1 for those in a ring around its centre, else 0.
+// points returns n random points in a square, and 1 for those in a ring around its centre, else 0.
 func points(d *tensor.Device, n int) (xy, in *tensor.Tensor) {
 	xy = d.Uniform(dtype.F32, -1, 1, n, 2)
 	r := xy.Square().Sum(1).Sqrt()
@@ -60,7 +61,8 @@ func points(d *tensor.Device, n int) (xy, in *tensor.Tensor) {
 
 const hidden = 32
 
-// accuracy trains a network with the activation for a number of steps, and returns the share of new points it gets right.
+// accuracy trains a network with the activation for a number of steps, and returns the share of new points that it classifies
+// correctly.
 func accuracy(ctx context.Context, dev *tensor.Device, act *Binary, steps int) (share float64, err error) {
 	dev.Seed(1)
 	model := nn.Sequential{
@@ -90,7 +92,7 @@ func accuracy(ctx context.Context, dev *tensor.Device, act *Binary, steps int) (
 	return share, err
 }
 
-// run returns the accuracies with and without the gradient.
+// run returns the accuracies with and without the custom gradient.
 func run(ctx context.Context, args []string, out io.Writer) (with, without float64, err error) {
 	flags := flag.NewFlagSet("customgrad", flag.ContinueOnError)
 	device := flags.String("device", "cpu", "where to compute")

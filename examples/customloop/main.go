@@ -1,5 +1,5 @@
-// Command customloop trains a small classifier with a loop of its own, without train.Learner: loader, forward, loss, backward,
-// optimiser, accuracy. The data are points on three spirals, made here.
+// Command customloop trains a small classifier with its own loop, without train.Learner: loader, forward, loss, backward,
+// optimiser, accuracy. The data are generated points on three spirals.
 //
 //	go run ./examples/customloop
 package main
@@ -32,13 +32,13 @@ func main() {
 
 const arms = 3
 
-// point is a place on the plane and the spiral that it lies on.
+// point is a point in the plane and the spiral that it belongs to.
 type point struct {
 	XY  [2]float32
 	Arm int32
 }
 
-// spirals makes n points, with noise.
+// spirals generates n points, with noise.
 func spirals(n int, seed uint64) data.Memory[point] {
 	rng := data.Random(seed)
 	points := make(data.Memory[point], n)
@@ -61,7 +61,7 @@ func batches(points []point, dev *tensor.Device) (b batch, err error) {
 	return b, err
 }
 
-// run returns the share of validation points that are classified right.
+// run returns the share of validation points that are classified correctly.
 func run(ctx context.Context, args []string, out io.Writer) (accuracy float64, err error) {
 	flags := flag.NewFlagSet("customloop", flag.ContinueOnError)
 	device := flags.String("device", "cpu", "where to compute")
@@ -104,14 +104,14 @@ func run(ctx context.Context, args []string, out io.Writer) (accuracy float64, e
 			if err != nil {
 				return 0, err
 			}
-			// What is made in a scope is released at its end: all but the parameters, which the optimiser replaces.
+			// Tensors made in a scope are released at its end. The optimiser keeps the parameters.
 			tensor.Scope(dev, func(d *tensor.Device) []*tensor.Tensor {
 				loss := model.Forward(b.X.In(d)).CrossEntropyLoss(b.Y.In(d), tensor.ClassOptions{})
 				grads, e := loss.Backward()
 				if e == nil {
 					e = opt.Step(schedule.Next(rate), params, grads)
 				}
-				last, err = loss.Float64(ctx) // the one wait of a step: leave it out, and steps are queued ahead
+				last, err = loss.Float64(ctx) // the only wait of a step: without it, steps are queued ahead
 				err = errors.Join(err, e)
 				return nil
 			})

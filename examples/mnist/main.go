@@ -36,14 +36,14 @@ func main() {
 	}
 }
 
-// Model is two convolutions and two linear layers. Exported fields are its parts: nothing is registered.
+// Model is two convolutions and two linear layers. Exported fields are its submodules: nothing is registered.
 type Model struct {
 	Conv1, Conv2     *nn.Conv2d
 	Linear1, Linear2 *nn.Linear
 	Dropout          *nn.Dropout
 }
 
-// NewModel makes a model with random weights.
+// NewModel returns a model with random weights.
 func NewModel(d *tensor.Device) *Model {
 	return &Model{
 		Conv1: nn.NewConv2d(d, 1, 8, [2]int{3, 3}, nn.ConvConfig{}), Conv2: nn.NewConv2d(d, 8, 16, [2]int{3, 3}, nn.ConvConfig{}),

@@ -1,5 +1,5 @@
-// Command regression predicts house values from a CSV file with a train.Learner and early stopping. Without a file it makes rows of its
-// own, of a function with noise.
+// Command regression predicts house values from a CSV file with a train.Learner and early stopping. Without a file it generates
+// rows from a function with noise.
 //
 //	go run ./examples/regression -file california_housing.csv
 package main
@@ -45,15 +45,15 @@ type House struct {
 	Value      float32 `csv:"median_house_value"`
 }
 
-// inputs are brought to the order of 1 by hand.
+// inputs returns the inputs, scaled to the order of 1 by constants.
 func (h House) inputs() []float32 {
 	per := max(h.Households, 1)
 	return []float32{(h.Longitude + 120) / 2, (h.Latitude - 36) / 2, h.Age/30 - 1, h.Rooms/per/5 - 1, h.People/per/3 - 1, h.Income/4 - 1}
 }
 
-const unit = 100_000 // of values
+const unit = 100_000 // unit of the values
 
-// houses returns rows of a made-up market.
+// houses generates n rows of an artificial market.
 func houses(n int) data.Memory[House] {
 	rng := data.Random(1)
 	rows := make(data.Memory[House], n)
@@ -67,7 +67,7 @@ func houses(n int) data.Memory[House] {
 	return rows
 }
 
-// Model is a network of one output.
+// Model is a network with one output.
 type Model struct{ Layers nn.Sequential }
 
 type batch struct{ X, Y *tensor.Tensor } // f32 [N, 6], f32 [N, 1]

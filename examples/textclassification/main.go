@@ -1,5 +1,5 @@
-// Command textclassification trains a transformer to say what a text is about. With -file it reads AG News (train.csv: class, title,
-// text); else it makes sentences of its own, whose class depends on two words and their order.
+// Command textclassification trains a transformer to classify texts by topic. With -file it reads AG News (train.csv: class,
+// title, text); else it generates sentences whose class depends on two words and their order.
 //
 //	go run ./examples/textclassification
 package main
@@ -38,7 +38,7 @@ func main() {
 
 const size, longest = 64, 48 // features, words of a text
 
-// Model is a transformer whose places are averaged where they hold a word.
+// Model is a transformer whose outputs are averaged over the positions that hold a word.
 type Model struct {
 	Words   *nn.Embedding
 	Places  *nn.PositionalEncoding
@@ -52,14 +52,14 @@ func newModel(d *tensor.Device, words int) *Model {
 		nn.NewTransformerEncoder(d, 2, size, 4, layers), nn.NewLinear(d, size, len(source.AGClasses), nn.LinearConfig{})}
 }
 
-// Forward returns scores [N, classes] of ids [N, T]; words [N, T] is true where there is one, not padding.
+// Forward returns scores [N, classes] of ids [N, T]; words [N, T] is true for words and false for padding.
 func (m *Model) Forward(ids, words *tensor.Tensor) *tensor.Tensor {
 	x := m.Encoder.Encode(m.Places.Forward(m.Words.Forward(ids)), nn.AttendOptions{KeyMask: words}, nil)
 	weight := words.Cast(dtype.F32).Unsqueeze(-1)
 	return m.Head.Forward(x.Mul(weight).Sum(1).Div(weight.Sum(1)))
 }
 
-// words cuts an article at spaces.
+// words splits an article at spaces.
 func words(a source.Article) []string { return strings.Fields(strings.ToLower(a.Title + " " + a.Text)) }
 
 type batch struct{ IDs, Mask, Labels *tensor.Tensor }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The words of both classes are the same: a model that does not see their order is right in half of the cases.
+// The words of both classes are the same: a model that ignores their order is right in half of the cases.
 func TestQuick(t *testing.T) {
 	accuracy, err := run(context.Background(), []string{"-quick"}, io.Discard)
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/data/source"
 )
 
-// sentences are texts about two animals, of which the first acts.
+// sentences returns texts about two animals; the first animal acts and determines the class.
 func sentences(n int) data.Memory[source.Article] {
 	rng := data.Random(1)
 	pick := func(words ...string) string { return words[rng.IntN(len(words))] }

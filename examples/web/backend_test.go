@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// runner is a page that runs a test program. What it prints is in window.output, and window.code is its exit code.
+// runner is a page that runs a test program. window.output is its output, and window.code its exit code.
 const runner = `<!doctype html><script src="wasm_exec.js"></script><script>
 window.output = ""; window.code = -1;
 const text = new TextDecoder();
@@ -27,7 +27,8 @@ go.exit = (c) => { window.code = c; };
 WebAssembly.instantiateStreaming(fetch("test.wasm"), go.importObject).then((r) => go.run(r.instance)).catch((e) => { window.output += e; window.code = 2; });
 </script>`
 
-// The tests of plugins/webgpu in Chromium, on a software adapter: they are programs for js/wasm that need navigator.gpu.
+// TestBackend runs the tests of plugins/webgpu in Chromium, on a software adapter: they are js/wasm programs that need
+// navigator.gpu.
 func TestBackend(t *testing.T) {
 	if os.Getenv("BURN_WEB") == "" {
 		t.Skip("BURN_WEB is not set: `make web` runs the tests of the WebGPU backend in Chromium")

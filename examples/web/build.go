@@ -19,7 +19,7 @@ const program = "github.com/goburn/burn/examples/web/page"
 
 var errNoGo = errors.New("the page is compiled when the server starts: install Go (https://go.dev/dl) and have the go command in PATH")
 
-// build compiles the program and gathers the files of the page.
+// build compiles the program and collects the files of the page.
 func build(ctx context.Context) (files, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return nil, errNoGo
@@ -73,10 +73,10 @@ func build(ctx context.Context) (files, error) {
 	return out, nil
 }
 
-// platform is the environment to compile for the browser in.
+// platform is the environment for compiling to the browser.
 var platform = []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}
 
-// toolchainFile returns the script that starts a program in a browser. It goes with the toolchain that compiled the program.
+// toolchainFile returns the script that starts a program in a browser. It belongs to the toolchain that compiled the program.
 func toolchainFile(ctx context.Context) ([]byte, error) {
 	root, err := goCommand(ctx, nil, "env", "GOROOT")
 	if err != nil {
@@ -85,7 +85,7 @@ func toolchainFile(ctx context.Context) ([]byte, error) {
 	return os.ReadFile(filepath.Join(root, "lib", "wasm", "wasm_exec.js"))
 }
 
-// goCommand runs the go command and returns what it prints; an error has what it says.
+// goCommand runs the go command and returns its standard output; an error contains its messages.
 func goCommand(ctx context.Context, environment []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), environment...)

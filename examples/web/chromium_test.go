@@ -20,13 +20,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// chromium is a headless browser that is spoken to in the DevTools protocol over two pipes: messages are JSON, ended by a zero byte.
+// chromium is a headless browser, controlled by the DevTools protocol over two pipes: messages are JSON, terminated by a zero
+// byte.
 type chromium struct {
 	t       *testing.T
 	to      *os.File
 	session string
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	last    int
 	waiting map[int]chan answer
 }
@@ -37,7 +38,7 @@ type answer struct {
 	Error  *struct{ Message string }
 }
 
-// startChromium starts a browser with one page, and ends it with the test.
+// startChromium starts a browser with one page, and closes it at the end of the test.
 func startChromium(t *testing.T, flags ...string) *chromium {
 	path := os.Getenv("BURN_CHROMIUM")
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -64,10 +65,10 @@ func startChromium(t *testing.T, flags ...string) *chromium {
 	go c.receive(from)
 	t.Cleanup(func() {
 		to.Close()
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the browser is many processes
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // kills the process group, as the browser has many processes
 		_ = cmd.Wait()
 		from.Close()
-		for range 20 { // until the last of them has let go of the profile
+		for range 20 { // until the last process has closed the profile
 			if os.RemoveAll(profile) == nil {
 				break
 			}
@@ -82,7 +83,7 @@ func startChromium(t *testing.T, flags ...string) *chromium {
 	return c
 }
 
-// receive hands answers to who waits for them; events are dropped.
+// receive passes replies to their callers; events are dropped.
 func (c *chromium) receive(from *os.File) {
 	r := bufio.NewReader(from)
 	for {
@@ -104,7 +105,7 @@ func (c *chromium) receive(from *os.File) {
 	}
 }
 
-// call calls a method and reads its result into out, which may be nil.
+// call calls a method and decodes its result into out, which may be nil.
 func (c *chromium) call(method string, params map[string]any, out any) {
 	c.t.Helper()
 	w := make(chan answer, 1)
@@ -133,7 +134,7 @@ func (c *chromium) call(method string, params map[string]any, out any) {
 	}
 }
 
-// evaluate runs an expression in the page, awaits it if it is a promise, and reads its value into out, which may be nil.
+// evaluate evaluates an expression in the page, awaits it if it is a promise, and decodes its value into out, which may be nil.
 func (c *chromium) evaluate(expression string, out any) {
 	c.t.Helper()
 	var r struct {
@@ -152,7 +153,7 @@ func (c *chromium) evaluate(expression string, out any) {
 	}
 }
 
-// until waits for a condition of the page. The page's own fault ends the test.
+// until waits for a condition of the page. An error in the page fails the test.
 func (c *chromium) until(ctx context.Context, condition string) {
 	c.t.Helper()
 	for {
@@ -186,7 +187,7 @@ func (c *chromium) stroke(id string, points ...[2]float64) {
 	mouse("mouseReleased", points[len(points)-1])
 }
 
-// pick gives an input of files the path of one.
+// pick selects a file in a file input.
 func (c *chromium) pick(id, path string) {
 	var document struct{ Root struct{ NodeID int } }
 	c.call("DOM.getDocument", map[string]any{}, &document)

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// files are those of the page, by name.
+// files are the files of the page, by name.
 type files map[string]file
 
 type file struct {
 	data   []byte
-	packed []byte // with gzip, nil where that is not smaller
+	packed []byte // compressed with gzip, nil if that is not smaller
 }
 
-// types are the types that browsers insist on: those of the system's tables may differ, or lack one.
+// types maps extensions to the media types that browsers require: the system's tables may differ, or lack one.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".wasm": "application/wasm", ".png": "image/png", ".txt": "text/plain; charset=utf-8", ".onnx": "application/octet-stream",
@@ -28,7 +28,7 @@ var types = map[string]string{
 func (f files) add(name string, data []byte) {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
-	_, _ = w.Write(data)                                  // nothing fails in memory
+	_, _ = w.Write(data)                                  // writing to memory does not fail
 	_ = w.Close()
 	x := file{data: data}
 	if b.Len() < len(data) {
@@ -37,7 +37,7 @@ func (f files) add(name string, data []byte) {
 	f[name] = x
 }
 
-// ServeHTTP implements http.Handler. What is served packed says how long it is without that, for progress.
+// ServeHTTP implements http.Handler. A compressed response has a header with the uncompressed length, for progress.
 func (f files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(path.Clean(r.URL.Path), "/")
 	if name == "" {
@@ -65,11 +65,11 @@ func (f files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	if r.Method == http.MethodGet {
-		_, _ = w.Write(data) // a browser may leave
+		_, _ = w.Write(data) // a browser may disconnect
 	}
 }
 
-// accepts reports whether a header names gzip, and does not rule it out.
+// accepts reports whether a header allows gzip.
 func accepts(header string) bool {
 	for _, part := range strings.Split(header, ",") {
 		name, q, _ := strings.Cut(part, ";")
@@ -81,7 +81,7 @@ func accepts(header string) bool {
 	return false
 }
 
-// write makes the folder and writes all files, for servers of static files.
+// write creates the folder and writes all files, for static file servers.
 func (f files) write(folder string) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err

@@ -76,7 +76,7 @@ func TestFiles(t *testing.T) {
 	require.Equal(t, text, b)
 }
 
-// What cannot be done is said before anything is compiled, with what to do.
+// Errors in the arguments are reported before anything is compiled, with a remedy.
 func TestErrors(t *testing.T) {
 	var out bytes.Buffer
 	require.ErrorContains(t, run(t.Context(), []string{"-addr", "localhost:notaport"}, &out), "-addr names another port")

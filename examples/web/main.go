@@ -1,5 +1,5 @@
-// Command web serves a page that computes in the browser: burn, compiled for WebAssembly, classifies what is drawn or picked from the
-// disk. It compiles the page's program (./page) when it starts, with the Go toolchain of this machine.
+// Command web serves a page that computes in the browser: burn, compiled for WebAssembly, classifies drawings and image files. It
+// compiles the page's program (./page) when it starts, with the Go toolchain of this machine.
 //
 //	go run ./examples/web            # and open http://localhost:8080
 //	go run ./examples/web -out DIR   # the same as files, for any server of static files
@@ -38,7 +38,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return fmt.Errorf("arguments: want none, got %q", flags.Args())
 	}
 	var listener net.Listener
-	if *out == "" { // before the work: the port may be taken
+	if *out == "" { // before compiling: the port may be taken
 		var err error
 		if listener, err = net.Listen("tcp", *address); err != nil {
 			return fmt.Errorf("%w: -addr names another port", err)
@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	server := &http.Server{Handler: files, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		<-ctx.Done()
-		_ = server.Close() // a page that loads is cut off
+		_ = server.Close() // a page that is loading is cut off
 	}()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -18,13 +18,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// webgpuFlags make Chromium compute WebGPU in software, SwiftShader, where there is no GPU.
+// webgpuFlags make Chromium compute WebGPU in software (SwiftShader) if there is no GPU.
 var webgpuFlags = []string{"--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"}
 
-// The limit on what a visitor loads.
+// mostPacked is the greatest compressed size of the page.
 const mostPacked = 8 << 20
 
-// result is what the page leaves in window.drawing and window.classified.
+// result is the content of window.drawing and window.classified.
 type result struct {
 	Classes []struct {
 		Index int
@@ -63,9 +63,9 @@ func circle(x, y, rx, ry float64) (out [][2]float64) {
 	return out
 }
 
-// The page in headless Chromium: on every device that it lists, digits are drawn with the mouse, and what it answers is compared with
-// what `burn run` says of the same picture on the portable level of the cpu backend. So is the second demo, on its sample and on what is
-// picked from the disk. On the cpu they agree to the bit: both are the same Go code.
+// TestPage loads the page in headless Chromium. On every device that it lists, digits are drawn with the mouse, and the answer is
+// compared with `burn run` for the same picture on the portable level of the cpu backend. The second demo is compared in the same
+// way, on its sample and on a selected file. On the cpu the results are bitwise equal, as both run the same Go code.
 func TestPage(t *testing.T) {
 	if os.Getenv("BURN_WEB") == "" {
 		t.Skip("BURN_WEB is not set: `make web` compiles the page and drives it in Chromium")
@@ -139,7 +139,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// reference is what the command line says of a picture, in the first output.
+// reference returns the scores that the command line computes for a picture, in the first output.
 func reference(ctx context.Context, t *testing.T, burn, model, picture string, flags ...string) []float64 {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, burn, append([]string{"run", model, picture, "--json"}, flags...)...)
@@ -154,7 +154,7 @@ func reference(ctx context.Context, t *testing.T, burn, model, picture string, f
 	return r.Outputs[0].Values
 }
 
-// compare requires equal values on the cpu, and close ones elsewhere.
+// compare requires equal values on the cpu, and close ones on other devices.
 func compare(t *testing.T, spec string, got result, want []float64) {
 	t.Helper()
 	require.Len(t, got.Values, len(want))

@@ -1,6 +1,6 @@
-// Command wgan trains a Wasserstein GAN with gradient penalty (Gulrajani and others, Improved training of Wasserstein GANs, 2017) on
-// eight heaps of points in a circle. The penalty is on a gradient, so its own gradient is a second derivative: the device is wrapped by
-// autodiff twice.
+// Command wgan trains a Wasserstein GAN with gradient penalty (Gulrajani and others, Improved training of Wasserstein GANs, 2017)
+// on eight clusters of points on a circle. The penalty depends on a gradient, so its gradient is a second derivative: the device
+// is wrapped by autodiff twice.
 //
 //	go run ./examples/wgan
 package main
@@ -31,7 +31,7 @@ func main() {
 
 const heaps, spread, batch, noise, criticSteps, penalty = 8, 0.1, 128, 2, 5, 0.1
 
-// real is points of the heaps, on the unit circle.
+// real returns points of the clusters, on the unit circle.
 func real(d *tensor.Device) *tensor.Tensor {
 	angle := d.RandomInt(dtype.I32, 0, heaps, batch).Cast(dtype.F32).MulScalar(2 * math.Pi / heaps)
 	return tensor.Stack(1, angle.Cos(), angle.Sin()).Add(d.Normal(dtype.F32, 0, spread, batch, 2))
@@ -47,7 +47,7 @@ type gan struct {
 	gOpt, cOpt        *optim.Adam
 }
 
-// descend updates the parameters of m by the sum of losses.
+// descend updates the parameters of m by the gradient of the sum of losses.
 func descend(opt *optim.Adam, m nn.Sequential, losses ...*tensor.Tensor) error {
 	params, sum := nn.Trained(m), &optim.Accumulator{}
 	for _, loss := range losses {
@@ -66,10 +66,10 @@ func descend(opt *optim.Adam, m nn.Sequential, losses ...*tensor.Tensor) error {
 	return err
 }
 
-// judge returns a step of the critic: real points up, generated ones down, and slopes of 1 between them.
+// judge runs a step of the critic: higher scores for real points, lower ones for generated points, and slopes of 1 between them.
 func (g *gan) judge(d *tensor.Device) error {
 	x, y := real(d), g.generator.Forward(d.Normal(dtype.F32, 0, 1, batch, noise)).Detach()
-	// The outer level gives the slopes; the inner one has recorded how they were computed.
+	// The outer level computes the slopes; the inner one records how.
 	between := x.Lerp(y, d.Uniform(dtype.F32, 0, 1, batch, 1)).RequireGrad()
 	slopes, err := tensor.Backward([]*tensor.Tensor{g.critic.Forward(between)}, nil, between)
 	if err != nil {
@@ -79,12 +79,13 @@ func (g *gan) judge(d *tensor.Device) error {
 	return descend(g.cOpt, g.critic, g.critic.Forward(y).Mean().Sub(g.critic.Forward(x).Mean()), norm.SubScalar(1).Square().Mean().MulScalar(penalty))
 }
 
-// imitate returns a step of the generator.
+// imitate runs a step of the generator.
 func (g *gan) imitate(d *tensor.Device) error {
 	return descend(g.gOpt, g.generator, g.critic.Forward(g.generator.Forward(d.Normal(dtype.F32, 0, 1, batch, noise))).Mean().Neg())
 }
 
-// score returns the share of generated points within three deviations of a heap, and how many heaps have half their part of them or more.
+// score returns the share of generated points within three standard deviations of a cluster, and the number of clusters with at
+// least half of their expected points.
 func (g *gan) score(ctx context.Context, dev *tensor.Device) (share float64, found int, err error) {
 	const n = 2000
 	var xy []float32

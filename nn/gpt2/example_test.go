@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// A small model gives a score to every token that may come next.
+// The example runs a small model, which returns a score for every possible next token.
 func Example() {
 	dev, err := tensor.Open(context.Background(), "cpu")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package gpt2 is the language model GPT-2 (Radford and others 2019), put together from the layers of package nn: a decoder of
-// pre-norm transformer layers with learned positions and an output that shares the weights of the token embedding. It is trained with
-// package train, or a loop of one's own, and reads no files and no text: tokens come in as numbers.
+// Package gpt2 implements the language model GPT-2 (Radford and others 2019) with the layers of package nn: a decoder of pre-norm
+// transformer layers with learned positions and an output that shares the weights of the token embedding. Train it with package
+// train, or a custom loop. It reads no files and no text: its input is token ids.
 package gpt2
 
 import (
@@ -35,8 +35,8 @@ type Model struct {
 	Dropout           *nn.Dropout
 }
 
-// New makes a model with the random weights of the paper: of deviation 0.02, and 0.02/√(2·Layers) where a layer adds to the
-// residual stream; biases are 0.
+// New returns a model with the random weights of the paper: their standard deviation is 0.02, or 0.02/√(2·Layers) in layers that
+// add to the residual stream; biases are 0.
 func New(d *tensor.Device, c Config) *Model {
 	weights := nn.Normal(0, 0.02)
 	m := &Model{
@@ -59,13 +59,14 @@ func New(d *tensor.Device, c Config) *Model {
 	return m
 }
 
-// Cache holds what the layers computed of earlier tokens, for step by step generation. The zero value is empty.
+// Cache holds the results of the layers for earlier tokens, for step-by-step generation. The zero value is empty.
 type Cache struct{ nn.EncoderCache }
 
 // Forward returns the scores [B, S, Vocabulary] of the token that follows each of tokens [B, S], integers.
 func (m *Model) Forward(tokens *tensor.Tensor) *tensor.Tensor { return m.Decode(tokens, nil) }
 
-// Decode is Forward for tokens that follow those of the calls before with the same cache; nil for none before and none to come.
+// Decode is Forward for tokens that follow those of earlier calls with the same cache; with a nil cache there are no earlier or
+// later calls.
 func (m *Model) Decode(tokens *tensor.Tensor, c *Cache) *tensor.Tensor {
 	if tokens.Rank() != 2 {
 		panic(&tensor.Error{Err: fmt.Errorf("gpt2: tokens %v, want [B, S]: %w", tokens.Desc(), core.ErrShape)})
@@ -81,7 +82,7 @@ func (m *Model) Decode(tokens *tensor.Tensor, c *Cache) *tensor.Tensor {
 	}
 	at := m.Positions.Weight.Value().Narrow(0, past, n)
 	x := m.Tokens.Forward(tokens).Add(at)
-	at.Release() // it belongs to the scope of the weights, which is none in training
+	at.Release() // it belongs to the scope of the weights, if any
 	x = m.Dropout.Forward(x)
 	return m.Encoder.Encode(x, nn.AttendOptions{Causal: true}, layers).LinearT(m.Tokens.Weight.Value(), nil)
 }

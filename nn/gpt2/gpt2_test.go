@@ -26,7 +26,7 @@ func open(t *testing.T) *tensor.Device {
 	return d
 }
 
-// parameters counts by the formula: embeddings, 12·D² + 13·D a layer, the last norm.
+// parameters computes the number of parameters: embeddings, 12·D² + 13·D per layer, and the last norm.
 func parameters(c gpt2.Config) int {
 	return (c.Vocabulary+c.Context)*c.Size + c.Layers*(12*c.Size*c.Size+13*c.Size) + 2*c.Size
 }

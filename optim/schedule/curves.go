@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Constant is always rate.
+// Constant returns a scheduler that stays at rate.
 func Constant(rate float64) Scheduler { return Curve(func(int) float64 { return rate }).Of() }
 
-// Linear goes from first to last in the given number of steps, and stays.
+// Linear goes from first to last in the given number of steps, and stays there.
 func Linear(first, last float64, steps int) Scheduler {
 	return Curve(func(t int) float64 {
 		if t >= steps {
@@ -18,17 +18,17 @@ func Linear(first, last float64, steps int) Scheduler {
 	}).Of()
 }
 
-// Exponential is rate·gamma^step.
+// Exponential returns the schedule rate·gamma^step.
 func Exponential(rate, gamma float64) Scheduler {
 	return Curve(func(t int) float64 { return rate * math.Pow(gamma, float64(t)) }).Of()
 }
 
-// Step is multiplied by gamma every so many steps.
+// Step multiplies the rate by gamma after every so many steps.
 func Step(rate, gamma float64, every int) Scheduler {
 	return Curve(func(t int) float64 { return rate * math.Pow(gamma, float64(t/max(1, every))) }).Of()
 }
 
-// MultiStep is multiplied by gamma at each of the given steps.
+// MultiStep multiplies the rate by gamma at each of the given steps.
 func MultiStep(rate, gamma float64, at ...int) Scheduler {
 	at = slices.Clone(at)
 	return Curve(func(t int) float64 {
@@ -42,7 +42,8 @@ func MultiStep(rate, gamma float64, at ...int) Scheduler {
 	}).Of()
 }
 
-// Noam returns factor/√size · min(1/√step, step/warmup^1.5) with steps counted from 1 (Vaswani et al., Attention is all you need, 2017).
+// Noam returns the schedule factor/√size · min(1/√step, step/warmup^1.5) with steps counted from 1 (Vaswani et al., Attention is
+// all you need, 2017).
 func Noam(factor float64, size, warmup int) Scheduler {
 	return Curve(func(t int) float64 {
 		s := float64(t + 1)
@@ -50,17 +51,17 @@ func Noam(factor float64, size, warmup int) Scheduler {
 	}).Of()
 }
 
-// half returns a half wave of a cosine from 1 to 0 for x from 0 to 1.
+// half returns the half wave of a cosine from 1 to 0 for x from 0 to 1.
 func half(x float64) float64 { return (1 + math.Cos(math.Pi*x)) / 2 }
 
-// Cosine goes from first to last along half a wave in the given number of steps, and on along the wave: set the length of the whole
-// training, or follow it by a constant with Sequence (Loshchilov and Hutter, SGDR, 2017).
+// Cosine goes from first to last along half a wave in the given number of steps, and then continues along the wave: set the
+// length of the whole training, or let a constant follow by Sequence (Loshchilov and Hutter, SGDR, 2017).
 func Cosine(first, last float64, steps int) Scheduler {
 	return Curve(func(t int) float64 { return last + (first-last)*half(float64(t)/float64(steps)) }).Of()
 }
 
-// WarmRestarts is Cosine that starts anew after the given number of steps, each round factor times as long as the one before; a factor
-// below 1 counts as 1.
+// WarmRestarts is Cosine that restarts after the given number of steps, with each round factor times as long as the previous one;
+// a factor below 1 counts as 1.
 func WarmRestarts(first, last float64, steps, factor int) Scheduler {
 	steps, factor = max(1, steps), max(1, factor)
 	return Curve(func(t int) float64 {
@@ -76,17 +77,17 @@ func WarmRestarts(first, last float64, steps, factor int) Scheduler {
 	}).Of()
 }
 
-// OneCycleConfig is the settings of OneCycle. Zeros stand for PyTorch's.
+// OneCycleConfig holds the settings of OneCycle. Zeros mean PyTorch's defaults.
 type OneCycleConfig struct {
-	Warmup     float64 // share of the steps that go up; 0 stands for 0.3
-	Divide     float64 // Peak/Divide is the first rate; 0 stands for 25
-	FinalParts float64 // the last rate is the first divided by this; 0 stands for 1e4
-	Linear     bool    // lines, not half waves
-	ThreePhase bool    // down to the first rate as long as up, then down to the last
+	Warmup     float64 // share of the steps in which the rate grows; 0 means 0.3
+	Divide     float64 // Peak/Divide is the first rate; 0 means 25
+	FinalParts float64 // the last rate is the first divided by this; 0 means 1e4
+	Linear     bool    // lines instead of half waves
+	ThreePhase bool    // down to the first rate in as many steps as up, then down to the last
 }
 
-// OneCycle goes up to peak and down again in the given number of steps (Smith and Topin, Super-convergence, 2018). Later steps keep the
-// last rate.
+// OneCycle goes up to peak and down again in the given number of steps (Smith and Topin, Super-convergence, 2018). Later steps
+// keep the last rate.
 func OneCycle(peak float64, steps int, c OneCycleConfig) Scheduler {
 	set := func(v *float64, def float64) {
 		if *v == 0 {

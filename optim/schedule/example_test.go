@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/optim/schedule"
 )
 
-// A rate for each step: Next gives it and goes on.
+// Next returns the rate of each step.
 func ExampleNext() {
 	s := schedule.Sequence(schedule.Phase{Scheduler: schedule.Linear(0, 0.4, 4), Steps: 4}, schedule.Phase{Scheduler: schedule.Constant(0.4)})
 	for range 6 {

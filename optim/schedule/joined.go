@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Product returns the product of the rates of others: a warmup times a decay.
+// Product returns a scheduler for the product of the rates of others: a warmup times a decay.
 func Product(of ...Scheduler) Scheduler {
 	return &joined{of, func(rates []float64) float64 {
 		p := 1.0
@@ -19,7 +19,7 @@ func Product(of ...Scheduler) Scheduler {
 	}}
 }
 
-// Mean returns the arithmetic mean of the rates of others.
+// Mean returns a scheduler for the arithmetic mean of the rates of others.
 func Mean(of ...Scheduler) Scheduler {
 	return &joined{of, func(rates []float64) float64 {
 		s := 0.0
@@ -53,18 +53,18 @@ func (j *joined) State() map[string]float64 { return states(j.of) }
 
 func (j *joined) Restore(s map[string]float64) error { return restore(j.of, s) }
 
-// Phase is a scheduler and how many steps it is followed for.
+// Phase is a scheduler and the number of steps for which it applies.
 type Phase struct {
 	Scheduler
 	Steps int
 }
 
-// Sequence follows schedulers one after the other. The last goes on without end, whatever its steps.
+// Sequence applies schedulers one after another. The last one applies without end, whatever its steps.
 func Sequence(phases ...Phase) Scheduler { return &sequence{phases: phases} }
 
 type sequence struct {
 	phases   []Phase
-	at, step int // phase, and step within it
+	at, step int // index of the phase, and step within it
 }
 
 func (s *sequence) Rate() float64 {
@@ -72,7 +72,7 @@ func (s *sequence) Rate() float64 {
 	return s.phases[s.at].Rate()
 }
 
-// pass goes past phases that have no steps left.
+// pass skips phases that have no steps left.
 func (s *sequence) pass() {
 	for s.at < len(s.phases)-1 && s.step >= s.phases[s.at].Steps {
 		s.at, s.step = s.at+1, 0
@@ -118,7 +118,7 @@ func (s *sequence) Restore(m map[string]float64) error {
 	return nil
 }
 
-// states returns the states of all, with their numbers before the names.
+// states returns the states of all, with their indices as prefixes of the names.
 func states(of []Scheduler) map[string]float64 {
 	m := map[string]float64{}
 	for i, s := range of {
@@ -129,7 +129,7 @@ func states(of []Scheduler) map[string]float64 {
 	return m
 }
 
-// restore returns the inverse of states; where one refuses, those before go back.
+// restore is the inverse of states. If one of them returns an error, those before it are reset.
 func restore(of []Scheduler, m map[string]float64) error {
 	var before []map[string]float64
 	for i, s := range of {

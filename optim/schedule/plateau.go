@@ -7,26 +7,26 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// PlateauConfig is the settings of Plateau. Zeros stand for PyTorch's.
+// PlateauConfig holds the settings of Plateau. Zeros mean PyTorch's defaults.
 type PlateauConfig struct {
-	Factor    float64 // of the rate; 0 stands for 0.1
-	Patience  int     // observations without improvement that are borne; 0 stands for 10, below 0 for none
-	Threshold float64 // least improvement that counts; 0 stands for 1e-4
-	Absolute  bool    // Threshold is a difference, not a share
+	Factor    float64 // multiplies the rate; 0 means 0.1
+	Patience  int     // observations without improvement that are tolerated; 0 means 10, negative means none
+	Threshold float64 // least improvement that counts; 0 means 1e-4
+	Absolute  bool    // Threshold is a difference instead of a share
 	Maximise  bool    // greater is better
 	Cooldown  int     // observations after a reduction that do not count
-	Least     float64 // rate that is not gone below
-	Epsilon   float64 // reductions by no more than this are not made; 0 stands for 1e-8
+	Least     float64 // lower limit of the rate
+	Epsilon   float64 // smaller reductions are not made; 0 means 1e-8
 }
 
-// Plateau reduces the rate when a metric has stopped to improve. It changes with Observe, not with Advance.
+// Plateau reduces the rate when a metric has stopped improving. It changes with Observe, not with Advance.
 type Plateau struct {
 	c                   PlateauConfig
 	rate, best          float64
 	bad, cooling, count int
 }
 
-// NewPlateau makes a scheduler that begins with rate.
+// NewPlateau returns a scheduler that begins with rate.
 func NewPlateau(rate float64, c PlateauConfig) *Plateau {
 	set := func(v *float64, def float64) {
 		if *v == 0 {
@@ -50,10 +50,10 @@ func NewPlateau(rate float64, c PlateauConfig) *Plateau {
 // Rate implements Scheduler.
 func (p *Plateau) Rate() float64 { return p.rate }
 
-// Advance implements Scheduler. It does nothing.
+// Advance implements Scheduler. It has no effect.
 func (p *Plateau) Advance() {}
 
-// Observe takes the value of the metric, once an epoch or as often as patience is counted. NaN is no improvement.
+// Observe receives the value of the metric, once per epoch or whatever unit patience is counted in. NaN is no improvement.
 func (p *Plateau) Observe(metric float64) {
 	p.count++
 	if p.better(metric) {

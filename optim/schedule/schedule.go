@@ -1,4 +1,5 @@
-// Package schedule gives learning rates: constant, by curves over the steps, by what a metric does, and joined from others.
+// Package schedule computes learning rates: constant, as curves over the steps, by the values of a metric, and combinations of
+// these.
 package schedule
 
 import (
@@ -8,26 +9,26 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Scheduler gives one learning rate after the other. It is used by one goroutine at a time.
+// Scheduler produces a sequence of learning rates. Only one goroutine may use it at a time.
 type Scheduler interface {
 	// Rate returns the learning rate of the current step.
 	Rate() float64
-	// Advance goes on to the next step.
+	// Advance moves to the next step.
 	Advance()
-	// State is where the scheduler stands, in numbers by name. Settings are no part of it.
+	// State returns the state of the scheduler as numbers by name, without its settings.
 	State() map[string]float64
-	// Restore goes where a scheduler of the same kind and settings stood. With an error nothing has changed.
+	// Restore restores the state of a scheduler of the same kind and settings. After an error nothing has changed.
 	Restore(state map[string]float64) error
 }
 
-// Next returns the rate of the current step; it advances s.
+// Next returns the rate of the current step and advances s.
 func Next(s Scheduler) float64 {
 	r := s.Rate()
 	s.Advance()
 	return r
 }
 
-// Curve is a learning rate as a function of the step, from 0 on.
+// Curve is a learning rate as a function of the step, counted from 0.
 type Curve func(step int) float64
 
 // Of returns a scheduler that follows c.
@@ -50,7 +51,7 @@ func (c *curve) Restore(s map[string]float64) error {
 	return err
 }
 
-// whole returns the number of that name, a count.
+// whole returns the number called name, which must be a count.
 func whole(s map[string]float64, name string) (int, error) {
 	v, ok := s[name]
 	if !ok || v < 0 || v != math.Trunc(v) || v > 1<<53 {

@@ -15,7 +15,7 @@ type fixture struct {
 	Metric    []float64
 }
 
-// load reads what ../testdata/trajectories.py wrote with PyTorch.
+// load reads the trajectories that ../testdata/trajectories.py wrote with PyTorch.
 func load(t *testing.T) fixture {
 	b, err := os.ReadFile("../testdata/trajectories.json")
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestSequencesOfPyTorch(t *testing.T) {
 			s := made[name]()
 			var got []float64
 			for i := range want {
-				if i == len(want)/2 { // a new one goes on where it stood
+				if i == len(want)/2 { // a new one continues from the state
 					next := made[name]()
 					require.NoError(t, next.Restore(s.State()))
 					s = next

@@ -9,9 +9,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// halves writes what products of 16-bit floats need: products of vectors with
-// matrices that are widened as they are read, and, at levels with 64-byte
-// vectors, tiles of pairs of bfloat16 numbers and their packing.
+// halves writes the kernels for products of 16-bit floats: products of vectors with matrices that are widened as they are read,
+// and, at levels with 64-byte vectors, tiles of pairs of bfloat16 numbers and their packing.
 func (l *level) halves() {
 	for _, h := range []half{{"BF16", (*kernels).widenBF16}, {"F16", (*kernels).widenF16}} {
 		k := &kernels{level: l, elem: 4}
@@ -34,13 +33,13 @@ func (l *level) halves() {
 	k.subnormal()
 }
 
-// half is a 16-bit float and how a vector of them is read as float32.
+// half describes a 16-bit float type and how a vector of it is read as float32.
 type half struct {
 	name  string
 	widen func(k *kernels, from operand.Mem, m mask, to reg.VecPhysical)
 }
 
-// widenBF16 reads the lanes of a mask, all if none is set.
+// widenBF16 reads the lanes of a mask, or all if the mask is not set.
 func (k *kernels) widenBF16(from operand.Mem, m mask, to reg.VecPhysical) {
 	if m == (mask{}) {
 		VPMOVZXWD(from, to)
@@ -58,10 +57,8 @@ func (k *kernels) widenF16(from operand.Mem, m mask, to reg.VecPhysical) {
 	}
 }
 
-// halfStrip writes the packing of up to two vectors of lines that are
-// neighbours in memory, widened: dst[p*width+l] = src[p*row+l] for l < lines
-// and p < depth. For levels without mask registers lines is exactly two
-// vectors.
+// halfStrip writes the packing of up to two vectors of adjacent lines, widened to float32: dst[p*width+l] = src[p*row+l] for l <
+// lines and p < depth. At levels without mask registers lines is exactly two vectors.
 func (k *kernels) halfStrip(h half) {
 	TEXT("strip"+h.name+k.level.name, 4, "func(lines, depth int, src *uint16, row int, dst *float32, width int)")
 	Pragma("noescape")
@@ -98,9 +95,8 @@ func (k *kernels) halfStrip(h half) {
 	RET()
 }
 
-// pairsDot adds to each lane of acc the two products of the pairs of bfloat16
-// numbers in that lane of x and y. The assembler lacks VDPBF16PS: it is given
-// as its EVEX encoding (Intel SDM, volume 2, VDPBF16PS and section 2.7).
+// pairsDot adds to each lane of acc the two products of the pairs of bfloat16 numbers in that lane of x and y. The assembler
+// lacks VDPBF16PS, so its EVEX encoding is emitted (Intel SDM, volume 2, VDPBF16PS and section 2.7).
 func (k *kernels) pairsDot(x, y, acc operand.Op) {
 	number := func(o operand.Op) uint32 { return uint32(o.(reg.Physical).PhysicalIndex()) }
 	m, v, r := number(x), number(y), number(acc)
@@ -113,9 +109,8 @@ func (k *kernels) pairsDot(x, y, acc operand.Op) {
 	Instruction(&ir.Instruction{Opcode: "WORD", Operands: []operand.Op{operand.U16(0x52 | (0xc0|r&7<<3|m&7)<<8)}})
 }
 
-// zip writes the packing of pairs of up to two vectors of lines that are
-// neighbours in memory: unit dst[p*width+l] is src[2*p*row+l] and, above it,
-// src[(2*p+1)*row+l], for l < lines and p < depth.
+// zip writes the packing of pairs of up to two vectors of adjacent lines: unit dst[p*width+l] is src[2*p*row+l] in its low half
+// and src[(2*p+1)*row+l] in its high half, for l < lines and p < depth.
 func (k *kernels) zip() {
 	TEXT(k.name("zip"), 4, "func(lines, depth int, src *uint16, row int, dst *float32, width int)")
 	Pragma("noescape")
@@ -151,9 +146,8 @@ func (k *kernels) zip() {
 	RET()
 }
 
-// subnormal writes the search for bfloat16 numbers that are neither zero nor
-// normal. Less its sign and one, such a number is below the fraction's bits;
-// zero becomes the greatest of all.
+// subnormal writes the search for subnormal bfloat16 numbers. Without the sign and minus one, such a number is below the bits of
+// the fraction, while zero becomes the greatest number.
 func (k *kernels) subnormal() {
 	TEXT("subnormal"+k.level.name, 4, "func(n int, x *float32) bool")
 	Pragma("noescape")
@@ -194,9 +188,8 @@ func (k *kernels) subnormal() {
 	RET()
 }
 
-// halfDot writes the products of a vector with rows of a matrix of halves, one
-// or four, over n elements: a number of vectors that is not zero. The order of
-// summation is the same for both.
+// halfDot writes the products of a vector with one or four rows of a matrix of halves, over n elements: a positive multiple of
+// the vector length. The order of summation is the same for both.
 func (k *kernels) halfDot(h half, rows int) {
 	TEXT(fmt.Sprintf("dot%s%sx%d", h.name, k.level.name, rows), 4, "func(n int, x *float32, m *uint16, row int, out *float32)")
 	Pragma("noescape")
@@ -254,11 +247,11 @@ func (k *kernels) halfDot(h half, rows int) {
 	RET()
 }
 
-// halfAhead is how many bytes before its use a row of halves is fetched.
+// halfAhead is the prefetch distance for a row of halves, in bytes.
 const halfAhead = 1 << 10
 
-// halfAxpy writes the sum of a vector and multiples of rows of halves, one or
-// eight, added in order, over n elements: a number of vectors that is not zero.
+// halfAxpy writes the sum of a vector and multiples of one or eight rows of halves, added in order, over n elements: a positive
+// multiple of the vector length.
 func (k *kernels) halfAxpy(h half, rows int) {
 	TEXT(fmt.Sprintf("axpy%s%sx%d", h.name, k.level.name, rows), 4, "func(n int, y, x *float32, m *uint16, row int)")
 	Pragma("noescape")

@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// Constants of the table fill a vector of 64 bytes, and the linker aligns no symbol to more than 32 bytes: in half of all
-// programs every constant that is read whole lies across two cache lines, which makes an elementary function slower by a
-// third. So the instructions of 64-byte vectors read one element and broadcast it, which costs a load as well.
+// Constants in the table fill a vector of 64 bytes, but the linker aligns symbols to at most 32 bytes: in half of all programs
+// every full-width constant crosses a cache line, which slows an elementary function down by a third. Instructions on 64-byte
+// vectors therefore broadcast one element from memory, which costs one load as well.
 
 var (
 	constantData = regexp.MustCompile(`^DATA numbers<>\+(\d+)\(SB\)/(\d), \$(0x[0-9a-f]+)`)
 	constantUse  = regexp.MustCompile(`^(\s+)(V[A-Z0-9]+)((?:\.[A-Z]+)*)(\s+)(.*)numbers<>\+(\d+)\(SB\)(.*)$`)
 )
 
-// elementBytes is the size of the elements that an instruction works on, by its name. Those that are not here are left as
-// they are.
+// elementBytes maps instructions to the size of their elements. Instructions that are not listed are left unchanged.
 var elementBytes = map[string]int{
 	"VMOVUPS": 4, "VFMADD213PS": 4, "VFMADD231PS": 4, "VFNMADD213PS": 4, "VFNMADD231PS": 4, "VADDPS": 4, "VSUBPS": 4, "VMULPS": 4, "VDIVPS": 4,
 	"VMINPS": 4, "VMAXPS": 4, "VANDPS": 4, "VORPS": 4, "VXORPS": 4, "VCMPPS": 4, "VPADDD": 4, "VPSUBD": 4,
@@ -32,7 +31,7 @@ func broadcastConstants(path string) error {
 		return err
 	}
 	lines := strings.Split(string(text), "\n")
-	word := map[int]string{} // by offset: the 32 bits there
+	word := map[int]string{} // the 32 bits at each offset
 	for _, l := range lines {
 		m := constantData.FindStringSubmatch(l)
 		if m == nil {

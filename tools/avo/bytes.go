@@ -9,9 +9,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// products of bytes work on units of 32 bits, each of which holds neighbours
-// along the inner dimension: four bytes where there is VNNI, those of A
-// unsigned and those of B signed, else two words.
+// bytes writes products of bytes on units of 32 bits, each of which holds neighbours along the inner dimension: four bytes if
+// VNNI is available, unsigned in A and signed in B, else two words.
 func (k *kernels) bytes() {
 	for rows := 1; rows <= k.rows; rows++ {
 		k.byteTile(rows)
@@ -23,8 +22,7 @@ func (k *kernels) bytes() {
 	}
 }
 
-// units adds the products within the units of a and b to sum. It overwrites
-// vector 3 where there is no instruction for all of it.
+// units adds the products within the units of a and b to sum. It overwrites vector 3 if no single instruction does all of it.
 func (k *kernels) units(a, b, sum reg.VecPhysical) {
 	if k.wide {
 		Instruction(&ir.Instruction{Opcode: "VPDPBUSD", Operands: []operand.Op{b, a, sum},
@@ -35,12 +33,10 @@ func (k *kernels) units(a, b, sum reg.VecPhysical) {
 	VPADDD(k.vec(3), sum, sum)
 }
 
-// byteTile writes the product of rows rows of a packed A, whose steps are aCol
-// units apart, and two vectors of B, whose steps are bRow units apart. Of the
-// vectors of C the first cols elements are read and written.
+// byteTile writes the product of rows rows of a packed A, whose steps are aCol units apart, and two vectors of B, whose steps are
+// bRow units apart. Only the first cols elements of the vectors of C are read and written.
 //
-// Registers: vectors 0 and 1 hold B, 2 an element of A, 3 products (with VNNI
-// another element of A), the rest the sums.
+// Registers: vectors 0 and 1 hold B, 2 an element of A, 3 products (with VNNI another element of A), the rest the sums.
 func (k *kernels) byteTile(rows int) {
 	TEXT(fmt.Sprintf("bytes%sx%d", k.level.name, rows), 4,
 		"func(k int, a, b, c *int32, aCol, bRow, ldc, cols int, accumulate bool, biasRow, biasCol *int32)")
@@ -147,9 +143,8 @@ func (k *kernels) byteTile(rows int) {
 	RET()
 }
 
-// begin16 begins a function that makes units of sixteen lines which are
-// neighbours in memory, groups of rows by groups, and returns its registers.
-// flip goes to every 32 bits of a vector.
+// begin16 begins a function that makes units of sixteen adjacent lines in memory, in groups of rows, and returns its registers.
+// flip is broadcast to every 32 bits of a vector.
 func (k *kernels) begin16(name string, flip reg.VecPhysical) (n, src, row, dst, width reg.GPPhysical) {
 	TEXT(name+k.level.name, 4, "func(groups int, src *uint8, row int, dst *int32, width int, flip uint32)")
 	Pragma("noescape")
@@ -166,7 +161,7 @@ func (k *kernels) begin16(name string, flip reg.VecPhysical) (n, src, row, dst, 
 	return n, src, row, dst, width
 }
 
-// quads makes units of four rows; flip is exclusive-ored to them.
+// quads makes units of four rows, combined with flip by exclusive or.
 func (k *kernels) quads() {
 	flip := reg.X15
 	n, src, row, dst, width := k.begin16("quads", flip)
@@ -196,8 +191,7 @@ func (k *kernels) quads() {
 	RET()
 }
 
-// wordPairs makes units of two rows, widened to words; flip is exclusive-ored
-// to them and then taken off, which extends a sign.
+// wordPairs makes units of two rows, widened to words. Exclusive or with flip and then subtracting it extends the sign.
 func (k *kernels) wordPairs() {
 	flip := reg.Y15
 	n, src, row, dst, width := k.begin16("pairs", flip)

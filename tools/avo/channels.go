@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// standardRows writes a normalisation whose parameters are one for a row: dst is (x-mean)*factor+bias. Past the caches, rows are
-// of whole vectors and dst is aligned to one.
+// standardRows writes a normalisation with one set of parameters per row: dst is (x-mean)*factor+bias. With non-temporal stores,
+// rows consist of whole vectors and dst is aligned to the vector size.
 func (k *kernels) standardRows(past bool) {
 	name := "standardRows"
 	if past {
@@ -70,7 +70,8 @@ func (k *kernels) standardRows(past bool) {
 	k.done()
 }
 
-// toF16Past writes the rounding to binary16 past the caches: n is a multiple of two vectors and dst aligned to one.
+// toF16Past writes the rounding to binary16 with non-temporal stores: n is a multiple of two vectors and dst is aligned to the
+// vector size.
 func (k *kernels) toF16Past() {
 	TEXT(k.name("toF16Past"), 4, "func(n int, dst *uint16, x *float32)")
 	Pragma("noescape")

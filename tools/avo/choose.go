@@ -6,7 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// choices writes the selection by bytes, and that past the caches, to a dst that is aligned to a vector.
+// choices writes the selection by bytes, with ordinary stores and with non-temporal stores to a dst that is aligned to the vector
+// size.
 func (k *kernels) choices() {
 	for _, past := range []bool{false, true} {
 		name := "choose"

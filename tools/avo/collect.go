@@ -8,10 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// collect writes the packing of up to two vectors of lines that are
-// neighbours in memory, each row of them at a place of its own:
-// dst[p*width+l] = src[offsets[p]+l] for l < lines and p < depth. For levels
-// without mask registers lines is exactly two vectors.
+// collect writes the packing of up to two vectors of adjacent lines, with an offset for each row: dst[p*width+l] =
+// src[offsets[p]+l] for l < lines and p < depth. At levels without mask registers lines is exactly two vectors.
 func (k *kernels) collect() {
 	TEXT(k.name("collect"), 4, fmt.Sprintf(
 		"func(lines, depth int, src *%s, offsets *int, dst *%s, width int)", k.typ(), k.typ()))

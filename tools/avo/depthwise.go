@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// depthwise writes what package depthwise needs, at levels with mask registers.
+// depthwise writes the kernels of package depthwise, at levels with mask registers.
 func depthwise(level *level) {
 	if !level.wide {
 		return
@@ -46,8 +46,8 @@ const (
 	dwClamp
 )
 
-// depthwise writes the convolution of planes with a size x size kernel each, whose weights stay in registers. Elements
-// around a plane are zeros: masks leave them out, and rows of them are read from a row of zeros.
+// depthwise writes the convolution of planes with one size x size kernel each, whose weights stay in registers. Elements around a
+// plane are zero: masks exclude them within a row, and rows outside are read from a row of zeros.
 func (k *kernels) depthwise(zeros operand.Mem, size, stride int) {
 	TEXT(fmt.Sprintf("%sx%dx%d", k.name("planes"), size, stride), 4, "func(c *byte)")
 	Pragma("noescape")
@@ -116,15 +116,15 @@ func (k *kernels) depthwise(zeros operand.Mem, size, stride int) {
 	RET()
 }
 
-// pickRow puts where a row of the source begins into RAX, that of zeros for a row outside.
+// pickRow puts the address of a row of the source into RAX, or that of the row of zeros for a row outside.
 func pickRow(row, inRows, ptr, none reg.GPPhysical) {
 	MOVQ(ptr, reg.RAX)
 	CMPQ(row, inRows)
-	CMOVQCC(none, reg.RAX) // as numbers without sign: rows above are great ones
+	CMOVQCC(none, reg.RAX) // compared as unsigned numbers: rows above are large
 }
 
-// depthwiseRows writes the rows of a block for stride one: each row of the source goes into the sums of the size rows of
-// the output that it touches.
+// depthwiseRows writes the rows of a block for stride one: each row of the source is added to the sums of the size output rows
+// that it contributes to.
 func (k *kernels) depthwiseRows(clamp, bias operand.Mem, masks, row, left, ptr, none, to, inRow, outRow, inRows reg.GPPhysical, size int, weight func(y, x int) reg.VecPhysical) {
 	taps := []reg.OpmaskPhysical{reg.K1, reg.K2, reg.K3, reg.K4, reg.K5}[:size]
 	out := mask{k: reg.K6}
@@ -132,7 +132,7 @@ func (k *kernels) depthwiseRows(clamp, bias operand.Mem, masks, row, left, ptr, 
 		KMOVW(operand.Mem{Base: masks, Disp: 2 * x}, m)
 	}
 	KMOVW(operand.Mem{Base: masks, Disp: 14}, out.k)
-	// The sum of the output row that ends first comes first.
+	// The sum of the output row that is completed first comes first.
 	sum := func(y int) reg.VecPhysical { return k.vec(size*size + y) }
 	v := k.vec(size*size + size)
 	begin := func(y int) {
@@ -160,7 +160,7 @@ func (k *kernels) depthwiseRows(clamp, bias operand.Mem, masks, row, left, ptr, 
 		}
 		begin(size - 1)
 	}
-	for range size - 1 { // rows that end none: their first sums are dropped
+	for range size - 1 { // rows that complete no output row: their first sums are dropped
 		add(false)
 	}
 	Label("row")
@@ -169,7 +169,7 @@ func (k *kernels) depthwiseRows(clamp, bias operand.Mem, masks, row, left, ptr, 
 	JNZ(operand.LabelRef("row"))
 }
 
-// depthwiseHalves writes the rows of a block for stride two, from the elements at even and odd places.
+// depthwiseHalves writes the rows of a block for stride two, from the elements at even and odd columns.
 func (k *kernels) depthwiseHalves(clamp, bias operand.Mem, masks, row, left, ptr, none, to, inRow, outRow, inRows reg.GPPhysical, size int, weight func(y, x int) reg.VecPhysical) {
 	loads := []reg.OpmaskPhysical{reg.K1, reg.K2, reg.K3, reg.K4, reg.K5, reg.K6}[:2*((size+1)/2)]
 	out := mask{k: reg.K7}
@@ -210,7 +210,7 @@ func (k *kernels) depthwiseHalves(clamp, bias operand.Mem, masks, row, left, ptr
 	JNZ(operand.LabelRef("row"))
 }
 
-// endRow brings a sum into the limits at clamp and stores it.
+// endRow clamps a sum to the bounds at clamp and stores it.
 func (k *kernels) endRow(clamp operand.Mem, sum, v reg.VecPhysical, out mask, to, outRow reg.GPPhysical) {
 	k.broadcast(clamp, v)
 	VMAXPS(sum, v, sum)

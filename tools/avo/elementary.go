@@ -9,7 +9,7 @@ import (
 
 var infinity = math.Float32bits(float32(math.Inf(1)))
 
-// elementary writes the loops of logarithms, error functions and what is made of them.
+// elementary writes the loops of logarithms, error functions and functions derived from them.
 func (k *kernels) elementary(c *numbers) {
 	k.unary("log", func() { k.log(c) })
 	k.unary("log1p", func() { k.log1p(c) })
@@ -75,8 +75,8 @@ func (k *kernels) log(c *numbers) {
 	k.logSpecial(c, 0)
 }
 
-// logParts splits vector 1, a normal number, into an exponent, in vector 5, and what is left less one, in vector 0. It
-// uses vector 3.
+// logParts splits vector 1, a normal number, into its exponent, in vector 5, and its mantissa minus one, in vector 0. It uses
+// vector 3.
 func (k *kernels) logParts(c *numbers) {
 	VPSUBD(c.bits(0x3f3504f3), k.vec(1), k.vec(3))
 	VPSRAD(operand.U8(23), k.vec(3), k.vec(5))
@@ -85,8 +85,7 @@ func (k *kernels) logParts(c *numbers) {
 	VSUBPS(c.of(1), k.vec(3), k.vec(0))
 }
 
-// logPolynomial sets vector 0 to the logarithm of one more than it plus that of two to the power vector 2. It uses vectors
-// 1, 5 and 6.
+// logPolynomial sets vector 0, r, to log(1+r) + log(2^e) for the exponent e in vector 2. It uses vectors 1, 5 and 6.
 func (k *kernels) logPolynomial(c *numbers) {
 	r, z, p, y, e := k.vec(0), k.vec(1), k.vec(5), k.vec(6), k.vec(2)
 	VMULPS(r, r, z)
@@ -100,7 +99,7 @@ func (k *kernels) logPolynomial(c *numbers) {
 	VFMADD231PS(c.of(0.693359375), e, r)
 }
 
-// logSpecial gives the result in vector 0 for numbers in vector 4 that the polynomial is not for: those up to pole,
+// logSpecial replaces the result in vector 0 for arguments in vector 4 outside the range of the polynomial: those up to pole,
 // infinity and NaN. It uses vector 1.
 func (k *kernels) logSpecial(c *numbers, pole float32) {
 	x, y := k.vec(4), k.vec(0)
@@ -117,7 +116,7 @@ func (k *kernels) logSpecial(c *numbers, pole float32) {
 	special(5, c.bits(infinity), x)                // not less
 }
 
-// log1p sets vector 0 to the logarithm of one more than it. It uses vectors 1 to 7.
+// log1p sets vector 0, x, to log(1+x). It uses vectors 1 to 7.
 func (k *kernels) log1p(c *numbers) {
 	x, lost := k.vec(4), k.vec(7)
 	VMOVAPS(k.vec(0), x)
@@ -139,7 +138,7 @@ func (k *kernels) log1p(c *numbers) {
 	k.logSpecial(c, -1)
 }
 
-// expm1 sets vector 0 to its exponential less one. It uses vectors 1 to 3 and 11.
+// expm1 sets vector 0, x, to exp(x)-1. It uses vectors 1 to 3 and 11.
 func (k *kernels) expm1(c *numbers) {
 	x, n, p, t, kept := k.vec(0), k.vec(1), k.vec(2), k.vec(3), k.vec(11)
 	VMOVAPS(x, kept)
@@ -192,8 +191,8 @@ func (k *kernels) erf(c *numbers) {
 	k.blend(r, near, r)
 }
 
-// gelu sets vector 0 to itself times the normal distribution function. That of -a is exp(-a²/2)/(1+a/2) times a polynomial in
-// (a-7/2)/(a+7/2), a fit with an error of 9e-9. It uses vectors 1 to 7.
+// gelu multiplies vector 0 by its normal distribution function, which is exp(-a²/2)/(1+a/2) times a polynomial in (a-7/2)/(a+7/2)
+// for -a, a fit with an error of 9e-9. It uses vectors 1 to 7.
 func (k *kernels) gelu(c *numbers) {
 	x, a, low, p := k.vec(4), k.vec(5), k.vec(6), k.vec(7)
 	VMOVAPS(k.vec(0), x)

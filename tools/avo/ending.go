@@ -8,16 +8,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// ending returns the parameters of a product for what is done to complete sums: to
-// all of them nothing if finish is not set, else biases, which may be nil, and
-// bounds.
+// ending returns the Go declaration of the parameters for the epilogue of complete sums: finish, which is zero for no epilogue,
+// biases, which may be nil, and bounds.
 func (k *kernels) ending() string {
 	return fmt.Sprintf("finish bool, biasRow, biasCol *%s, lo, hi %s", k.typ(), k.typ())
 }
 
-// end writes that for rows rows of sums, which are one vector for each mask,
-// with the same bits as finish. A mask that is not set stands for a whole
-// vector. It overwrites RAX and vectors 0 and 1.
+// end writes the epilogue for rows rows of sums, with one vector for each mask and bitwise the same results as finish. A mask
+// that is not set means a whole vector. It overwrites RAX and vectors 0 and 1.
 func (k *kernels) end(rows int, masks []mask, sums func(row, v int) reg.VecPhysical) {
 	Load(Param("finish"), reg.AL)
 	TESTB(reg.AL, reg.AL)

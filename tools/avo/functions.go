@@ -6,8 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The polynomials are those of Cephes (Moshier), as in the plain Go of package
-// vecmath.
+// The polynomials come from Cephes (Moshier), as in the plain Go of package vecmath.
 
 // functions writes the loops of elementary functions.
 func (k *kernels) functions(c *numbers) {
@@ -41,7 +40,7 @@ func (k *kernels) functions(c *numbers) {
 	k.sumLoop(c)
 }
 
-// sumLoop is the loop of expSub, which keeps the sum in vector 9.
+// sumLoop writes the loop of expSub, which keeps the sum in vector 9.
 func (k *kernels) sumLoop(c *numbers) {
 	tail := mask{reg.K1, k.vec(15)}
 	Load(Param("n"), reg.RDX)
@@ -87,7 +86,7 @@ func (k *kernels) sumLoop(c *numbers) {
 	RET()
 }
 
-// negate turns the sign of vector 0.
+// negate flips the sign of vector 0.
 func (k *kernels) negate(c *numbers) { VXORPS(c.bits(1<<31), k.vec(0), k.vec(0)) }
 
 // reciprocalOfOneMore sets vector 0 to 1/(1+vector 0).
@@ -110,7 +109,7 @@ func (k *kernels) exp(c *numbers) {
 	k.expWithin(c, nil, nil)
 }
 
-// expWithin is exp with the bounds of arguments, 89 and -104, in vectors, or nil.
+// expWithin is exp with the bounds of its argument, 89 and -104, in vectors, or nil.
 func (k *kernels) expWithin(c *numbers, hi, lo operand.Op) {
 	x, n, p, t := k.vec(0), k.vec(1), k.vec(2), k.vec(3)
 	Comment("What lies outside overflows or vanishes as its bound does; a NaN stays one.")

@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// mergePlaces lays out the places that interleaveRows needs at levels with 64-byte vectors.
+// mergePlaces lays out the permutation indices that interleaveRows needs at levels with 64-byte vectors.
 func (l *level) mergePlaces() operand.Mem {
 	places := GLOBL("mergePlaces", 8|16) // read only, no pointers
 	for i := range 32 {
@@ -17,9 +17,8 @@ func (l *level) mergePlaces() operand.Mem {
 	return places
 }
 
-// interleaveRows writes the inverse of splitRows: of cols elements of a row of
-// dst, those at even places come from src, the others from odd, which has the
-// same steps.
+// interleaveRows writes the inverse of splitRows: in a row of dst with cols elements, those at even columns come from src, the
+// others from odd, which has the same steps.
 func (k *kernels) interleaveRows() {
 	var places operand.Mem
 	if k.wide {
@@ -85,7 +84,7 @@ func (k *kernels) interleaveRows() {
 	RET()
 }
 
-// mergeHalves puts the elements of vectors 0 and 1 in turns into vectors 2 and 3.
+// mergeHalves interleaves the elements of vectors 0 and 1 into vectors 2 and 3.
 func (k *kernels) mergeHalves() {
 	if k.wide {
 		VMOVAPS(reg.Z4, reg.Z2)
@@ -100,8 +99,7 @@ func (k *kernels) mergeHalves() {
 	VPERM2F128(operand.U8(0x31), reg.Y5, reg.Y4, reg.Y3)
 }
 
-// sampleRows writes the copying of every other element of rows: of cols
-// elements of src those at even places.
+// sampleRows writes the copying of every other element of rows: of cols elements of src, those at even columns.
 func (k *kernels) sampleRows() {
 	TEXT(k.name("sampleRows"), 4, fmt.Sprintf("func(rows, cols int, dst *%s, dstRow int, src *%[1]s, srcRow int)", k.typ()))
 	Pragma("noescape")

@@ -8,16 +8,16 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// level is a set of instructions to write kernels in.
+// level is an instruction set level to write kernels for.
 type level struct {
 	name string
 	wide bool // 64-byte vectors, 32 of them, and mask registers
-	rows int  // of a full tile, which is two vectors wide
-	// maskedRows is how many rows a tile has whose columns are masked.
+	rows int  // rows of a full tile, which is two vectors wide
+	// maskedRows is the number of rows of a tile with masked columns.
 	maskedRows int
 	table      operand.Mem // 64 bytes of ones and 64 of zeros
 	counters   operand.Mem // 0 to 7
-	places     operand.Mem // of the even elements of two vectors, then of the odd ones
+	places     operand.Mem // permutation indices of the even elements of two vectors, then of the odd ones
 }
 
 var levels = map[string]*level{
@@ -36,7 +36,7 @@ func (l *level) masks() {
 	}
 }
 
-// parting lays out the places that split needs at levels with 64-byte vectors.
+// parting lays out the permutation indices that split needs at levels with 64-byte vectors.
 func (l *level) parting() {
 	if !l.wide {
 		return
@@ -58,14 +58,14 @@ func (l *level) counting() {
 // kernels writes the kernels of one element type.
 type kernels struct {
 	*level
-	elem   int  // bytes
+	elem   int  // size of an element in bytes
 	paired bool // elements are pairs of bfloat16 numbers, sums float32
 }
 
 // typ returns the Go name of the element type.
 func (k *kernels) typ() string { return fmt.Sprintf("float%d", 8*k.elem) }
 
-// name is that of a function.
+// name returns the name of a function at this level.
 func (k *kernels) name(what string) string {
 	if k.paired {
 		return what + "Pairs" + k.level.name
@@ -90,7 +90,7 @@ var registers = []reg.VecPhysical{
 	reg.X24, reg.X25, reg.X26, reg.X27, reg.X28, reg.X29, reg.X30, reg.X31,
 }
 
-// vec is vector register number i.
+// vec returns vector register number i.
 func (k *kernels) vec(i int) reg.VecPhysical {
 	if k.wide {
 		return registers[i].AsZ().(reg.VecPhysical)
@@ -129,13 +129,13 @@ func (k *kernels) zero(v operand.Op) {
 	}
 }
 
-// mask is a number of lanes; which are set is decided at run time.
+// mask selects a number of lanes at run time.
 type mask struct {
 	k reg.OpmaskPhysical // of a wide level
 	v reg.VecPhysical    // of the others
 }
 
-// loadMasked reads the lanes of a mask and makes the others zero.
+// loadMasked reads the lanes of a mask and sets the others to zero.
 func (k *kernels) loadMasked(from operand.Mem, m mask, to operand.Op) {
 	switch {
 	case k.wide && k.elem == 4:
@@ -161,8 +161,7 @@ func (k *kernels) storeMasked(from operand.Op, m mask, to operand.Mem) {
 	}
 }
 
-// masksFor sets the masks of vectors that follow each other to n lanes in
-// all, no more than they have. It overwrites n, RCX and RAX.
+// masksFor sets the masks of consecutive vectors to n lanes in total, at most as many as they have. It overwrites n, RCX and RAX.
 func (k *kernels) masksFor(n reg.GPPhysical, masks ...mask) {
 	if k.wide {
 		MOVQ(n, reg.RCX)

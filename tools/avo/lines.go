@@ -12,15 +12,15 @@ type stride struct {
 	elem int
 }
 
-// fetchAhead is how many bytes before its use a line is fetched by loops that only read.
+// fetchAhead is the prefetch distance in bytes of loops that only read.
 const fetchAhead = 6 << 10
 
-// fetchBeside is how many bytes before its use a line is fetched by loops over short rows that lie far apart, whose neighbours are
-// read soon after.
+// fetchBeside is the prefetch distance in bytes of loops over short rows that are far apart, whose neighbours are read soon
+// after.
 const fetchBeside = 512
 
-// whole writes a loop over n elements, a multiple of the lanes and not zero. body computes one vector from and to the
-// places it is given, in the order of the operands.
+// whole writes a loop over n elements, a positive multiple of the lanes. body computes one vector; at holds the addresses of the
+// operands in their order.
 func (k *kernels) whole(operands []stride, body func(at []operand.Mem)) {
 	places := []reg.GPPhysical{reg.RDI, reg.RSI, reg.R8, reg.R9}[:len(operands)]
 	Load(Param("n"), reg.RDX)
@@ -208,8 +208,8 @@ func (k *kernels) quantized(c *numbers) {
 	}
 }
 
-// lineSums writes reductions of a line of n elements, a multiple of the lanes and not zero, to as many partial results as
-// there are lanes, or half as many of float64.
+// lineSums writes reductions of a line of n elements, a positive multiple of the lanes, to as many partial results as there are
+// lanes, or half as many in float64.
 func (k *kernels) lineSums(c *numbers) {
 	x, y := k.vec(0), k.vec(1)
 	out := func(vectors ...int) {

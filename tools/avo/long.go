@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	longRow  = 1024 // elements from which a row is worth being read from beginning to end, with several sums
+	longRow  = 1024 // number of elements above which a row is read from beginning to end, with several sums
 	longSums = 4
 )
 
-// longSum returns sum number i of a long row.
+// longSum returns the register of sum number i of a long row.
 func (k *kernels) longSum(i int) reg.VecPhysical {
 	if k.wide {
 		return k.vec(16 + i)
@@ -19,7 +19,7 @@ func (k *kernels) longSum(i int) reg.VecPhysical {
 	return k.vec(8 + i)
 }
 
-// joinLong joins the row at rowsOf.at to the first of the sums. It uses vectors 0 to 3.
+// joinLong reduces the row at rowsOf.at into the first of the sums. It uses vectors 0 to 3.
 func (k *kernels) joinLong(c *numbers, j joint, tail mask, label string) {
 	r := rowsOf
 	for i := range longSums {

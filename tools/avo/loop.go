@@ -8,8 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// numbers is the table of constants that the loops of a file use, each of them
-// filling a vector.
+// numbers is the table of constants that the loops of a file use, each filling a vector.
 type numbers struct {
 	table   operand.Mem
 	at      map[uint32]int
@@ -20,7 +19,7 @@ func newNumbers() *numbers {
 	return &numbers{table: GLOBL("numbers", 8|16), at: map[uint32]int{}, doubles: map[uint64]int{}} // read only, no pointers
 }
 
-// bits returns the place of a constant given by its bits.
+// bits returns the address of a constant given by its bits.
 func (n *numbers) bits(b uint32) operand.Mem {
 	at, ok := n.at[b]
 	if !ok {
@@ -33,7 +32,7 @@ func (n *numbers) bits(b uint32) operand.Mem {
 	return n.table.Offset(at)
 }
 
-// bits64 returns the place of a constant of 64 bits.
+// bits64 returns the address of a constant of 64 bits.
 func (n *numbers) bits64(b uint64) operand.Mem {
 	at, ok := n.doubles[b]
 	if !ok {
@@ -50,10 +49,9 @@ func (n *numbers) double(f float64) operand.Mem { return n.bits64(math.Float64bi
 
 func (n *numbers) of(f float32) operand.Mem { return n.bits(math.Float32bits(f)) }
 
-// loop writes a loop over n elements: body computes a vector from what was
-// loaded from each of from into vectors 0, 1 ..., and leaves the result in
-// vector 0, which is stored at dst. The tail is masked. It uses RDX, RDI, RSI,
-// R8, R9 and RBX, and for levels without mask registers vector 15.
+// loop writes a loop over n elements: body computes a vector from the elements of each of from, loaded into vectors 0, 1 ..., and
+// leaves the result in vector 0, which is stored at dst. The tail is masked. It uses RDX, RDI, RSI, R8, R9 and RBX, and at levels
+// without mask registers vector 15.
 func (k *kernels) loop(from []string, dst bool, body func()) {
 	n, to := reg.RDX, reg.RDI
 	places := []reg.GPPhysical{reg.RSI, reg.R8, reg.R9}[:len(from)]

@@ -1,10 +1,8 @@
-// Command avo generates the vector kernels of the cpu backend for amd64 at one
-// level of instruction sets. The set "gemm" is the tiles of the matrix
-// product, its epilogue, products with vectors, and the packing of panels, for
-// float32 and float64, and those of products of bytes; the set "vector" is loops over float32, the set "window"
-// reductions of windows, the set "winograd" the transforms of a convolution, the set
-// "depthwise" convolutions of single planes. It is run by
-// `go generate` in the packages that hold the kernels.
+// Command avo generates the vector kernels of the cpu backend for amd64 at one instruction set level. The set "gemm" has the
+// tiles of the matrix product, its epilogue, products with vectors, and the packing of panels, for float32 and float64, and
+// products of bytes. The set "vector" has loops over float32, the set "window" reductions of windows, the set "winograd" the
+// transforms of a convolution, the set "depthwise" convolutions of single planes. `go generate` runs it in the packages of the
+// kernels.
 package main
 
 import (
@@ -40,10 +38,10 @@ func main() {
 	}
 }
 
-// sets are what is written together into one package.
+// sets maps each set to its writer.
 var sets = map[string]func(*level){"gemm": products, "vector": loops, "window": pools, "winograd": tileSets, "depthwise": depthwise}
 
-// products writes what package gemm needs.
+// products writes the kernels of package gemm.
 func products(level *level) {
 	level.masks()
 	for _, elem := range []int{4, 8} {
@@ -71,7 +69,7 @@ func products(level *level) {
 	level.halves()
 }
 
-// loops writes what package vector needs.
+// loops writes the kernels of package vector.
 func loops(level *level) {
 	level.masks()
 	level.parting()

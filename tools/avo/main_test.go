@@ -8,10 +8,8 @@ import (
 	"testing"
 )
 
-// TestRegenerate proves that the committed kernels are what this command
-// writes: the same bytes after the first line, which names the command. It is
-// to be run with -count=1: go test remembers a result although files outside
-// this module have changed.
+// TestRegenerate checks that the committed kernels equal the output of this command, except for the first line, which names the
+// command. Run it with -count=1: go test caches a result although files outside this module have changed.
 func TestRegenerate(t *testing.T) {
 	fresh := t.TempDir()
 	for set := range sets {

@@ -6,8 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// pairs writes the loops over two operands, each also for one of which a
-// single element stands for all.
+// pairs writes the loops over two operands, each also with a scalar as one operand.
 func (k *kernels) pairs() {
 	arithmetic := func(op func(...operand.Op)) func(a, b int) {
 		return func(a, b int) { op(k.vec(b), k.vec(a), k.vec(0)) }
@@ -40,8 +39,8 @@ func (k *kernels) pairs() {
 	}
 }
 
-// extreme returns the maximum or minimum of two vectors: the instruction gives its
-// second source when both are zeros or one is NaN, so it is asked both ways.
+// extreme returns a function that writes the maximum or minimum of two vectors. The instruction returns its second source if both
+// are zeros or one is NaN, so it is executed in both orders.
 func (k *kernels) extreme(op, join func(...operand.Op)) func(a, b int) {
 	return func(a, b int) {
 		op(k.vec(b), k.vec(a), k.vec(2))
@@ -52,9 +51,8 @@ func (k *kernels) extreme(op, join func(...operand.Op)) func(a, b int) {
 	}
 }
 
-// choose sets vector 0 to vector yes where a comparison, which compare writes
-// to a mask, holds and to vector no, which it overwrites, elsewhere. It uses
-// K2 or vector 14.
+// choose sets vector 0 to vector yes where a comparison, which compare writes to a mask, is true, and to vector no, which it
+// overwrites, elsewhere. It uses K2 or vector 14.
 func (k *kernels) choose(yes, no int, compare func(mask operand.Op)) {
 	if k.wide {
 		compare(reg.K2)
@@ -66,7 +64,7 @@ func (k *kernels) choose(yes, no int, compare func(mask operand.Op)) {
 	VBLENDVPS(k.vec(14), k.vec(yes), k.vec(no), k.vec(0))
 }
 
-// clamp writes the loop that brings numbers into [lo, hi]; a NaN stays one.
+// clamp writes the loop that clamps numbers to [lo, hi]; a NaN stays NaN.
 func (k *kernels) clamp() {
 	TEXT(k.name("clamp"), 4, "func(n int, dst, x *float32, lo, hi float32)")
 	Pragma("noescape")

@@ -8,9 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// placed writes the product of rows rows of a packed A and two vectors of B
-// whose rows stand offsets apart in src, the second vector next elements behind
-// the first. Sums are those of tile; cols is the columns of both vectors.
+// placed writes the product of rows rows of a packed A and two vectors of B, whose rows are at offsets in src, with the second
+// vector next elements after the first. It computes the same sums as tile; cols is the number of columns of both vectors.
 //
 // Registers: vectors 0 and 1 hold B, 2 and 3 elements of A, the rest the sums.
 func (k *kernels) placed(rows int) {

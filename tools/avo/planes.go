@@ -8,15 +8,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// planeRows is how many rows of the output plane computes at a time.
+// planeRows is the number of output rows that plane computes together.
 const planeRows = 4
 
-// plane, for levels with mask registers, writes the sums over the taps of a size x size kernel whose weights
-// stay in registers, for groups of planeRows rows, each stride rows of the
-// source below the one before: what taps computes, with a load for each
-// element of the source and not for each tap. The first element that tap
-// (0, x) reads is at src[offsets[x]], and tap (y, x) reads y source rows
-// below it.
+// plane, at levels with mask registers, writes the sums over the taps of a size x size kernel whose weights stay in registers,
+// for groups of planeRows rows, each stride source rows below the previous one. It computes the same as taps, but loads each
+// element of the source once instead of once per tap. The first element that tap (0, x) reads is at src[offsets[x]], and tap (y,
+// x) reads y source rows below it.
 func (k *kernels) plane(size, stride int) {
 	TEXT(fmt.Sprintf("%sx%dx%d", k.name("plane"), size, stride), 4, fmt.Sprintf(
 		"func(groups, cols int, dst *%s, dstRow int, src *%[1]s, srcRow int, offsets *int, weights *%[1]s, bias, lo, hi %[1]s)", k.typ()))
@@ -53,7 +51,7 @@ func (k *kernels) plane(size, stride int) {
 	}
 	Load(Param("groups"), groups)
 	MOVQ(dst, to)
-	MOVQ(src, left) // where the group begins
+	MOVQ(src, left) // start of the group
 	Label("group")
 	MOVQ(left, from)
 	for y := range planeRows {
@@ -93,8 +91,8 @@ func (k *kernels) plane(size, stride int) {
 	RET()
 }
 
-// copyRows writes the copying of rows rows of cols elements; past the caches, dst is aligned to a vector and cols and dstRow are
-// multiples of one.
+// copyRows writes the copying of rows rows of cols elements. With non-temporal stores, dst is aligned to the vector size, and
+// cols and dstRow are multiples of the vector length.
 func (k *kernels) copyRows(name string, past bool) {
 	TEXT(k.name(name), 4, fmt.Sprintf("func(rows, cols int, dst *%s, dstRow int, src *%[1]s, srcRow int)", k.typ()))
 	Pragma("noescape")
@@ -150,9 +148,8 @@ func (k *kernels) loadRows(rows, cols, dst, dstRow, src, srcRow reg.GPPhysical) 
 	}
 }
 
-// splitRows writes the parting of even and odd elements of rows: of cols
-// elements of src, those at even places go to dst, the others to odd, which
-// has the same steps.
+// splitRows writes the separation of even and odd elements of rows: of cols elements of src, those at even columns go to dst, the
+// others to odd, which has the same steps.
 func (k *kernels) splitRows() {
 	TEXT(k.name("splitRows"), 4, fmt.Sprintf("func(rows, cols int, dst, odd *%s, dstRow int, src *%[1]s, srcRow int)", k.typ()))
 	Pragma("noescape")
@@ -215,8 +212,7 @@ func (k *kernels) splitRows() {
 	RET()
 }
 
-// partHalves parts vectors 0 and 1 into the elements at even places, vector 2,
-// and at odd ones, vector 3.
+// partHalves separates vectors 0 and 1 into the elements at even indices, vector 2, and at odd ones, vector 3.
 func (k *kernels) partHalves() {
 	if k.wide {
 		VMOVAPS(reg.Z4, reg.Z2)

@@ -8,14 +8,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// poolShapes are the widths of windows and their strides for which there are
-// loops.
+// poolShapes lists the widths and strides of windows that have specialised loops.
 var poolShapes = [][2]int{{2, 1}, {3, 1}, {5, 1}, {2, 2}, {3, 2}, {3, 3}}
 
-// soon is how many lines ahead elements are fetched.
+// soon is the prefetch distance in lines.
 const soon = 4
 
-// pools writes what package window needs.
+// pools writes the kernels of package window.
 func pools(level *level) {
 	level.masks()
 	k := &kernels{level: level, elem: 4}
@@ -26,8 +25,8 @@ func pools(level *level) {
 	}
 }
 
-// phasePlaces lays out, for strides of two and three and each phase, where in
-// its vectors the elements stride apart stand.
+// phasePlaces lays out, for strides of two and three and each phase, the permutation indices that gather the elements that are
+// stride apart.
 func (k *kernels) phasePlaces() operand.Mem {
 	table := GLOBL("phases", 8|16) // read only, no pointers
 	at := 0
@@ -42,14 +41,12 @@ func (k *kernels) phasePlaces() operand.Mem {
 	return table
 }
 
-// pool writes the reduction of windows of rows x size elements, stride apart
-// in their rows, of lines that are lineStep elements apart:
-// dst[y*dstRow+i] is that of src[y*lineStep+r*srcRow+i*stride+t] for r < rows
-// and t < size. What maximum reports is whether all was finite: if not, a NaN
-// may be missing from dst.
+// pool writes the reduction of windows of rows x size elements, stride apart in their rows, of lines that are lineStep elements
+// apart: dst[y*dstRow+i] is the reduction of src[y*lineStep+r*srcRow+i*stride+t] for r < rows and t < size. The maximum reports
+// whether all elements were finite: if not, a NaN may be missing from dst.
 //
-// Elements are loaded in groups of stride taps and reduced over the rows as
-// they stand; then the phases of a group are parted.
+// Elements are loaded in groups of stride taps and reduced over the rows in memory order; then the phases of a group are
+// separated.
 func (k *kernels) pool(what string, places operand.Mem, size, stride int) {
 	most := what == "poolMax"
 	result := ""
@@ -91,7 +88,7 @@ func (k *kernels) pool(what string, places operand.Mem, size, stride int) {
 	phases := &phases{kernels: k, stride: stride, part: part}
 	phases.prepare(places, vec)
 	count := groups * stride
-	next3 := k.wide && size == 3 && stride == 2 // tap 2 is tap 0 of the next window: one element more is enough
+	next3 := k.wide && size == 3 && stride == 2 // tap 2 is tap 0 of the next window: one more element is enough
 	if next3 {
 		count = 3
 	}
@@ -237,7 +234,7 @@ func (k *kernels) pool(what string, places operand.Mem, size, stride int) {
 	RET()
 }
 
-// phases parts groups of stride vectors.
+// phases separates groups of stride vectors.
 type phases struct {
 	*kernels
 	stride int
@@ -245,8 +242,7 @@ type phases struct {
 	places []reg.VecPhysical // by phase
 }
 
-// third is which elements of a phase of three stand in the last vector, or in
-// the last two.
+// third returns a bit mask of the elements of a phase of three that come from the last vector, or from the last two.
 func (p *phases) third(phase, from int) (bits int) {
 	for i := range p.lanes() {
 		if 3*i+phase >= from*p.lanes() {

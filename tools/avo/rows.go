@@ -8,17 +8,17 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// joint is an operation that joins numbers of float32 to one.
+// joint is an operation that reduces float32 numbers to one.
 type joint struct {
 	rows, columns, stack string // names of the loops
 	join                 func(x, acc operand.Op)
-	neutral              uint32 // bits of what changes nothing
-	nan                  bool   // join may drop a NaN, which is then reported
-	// both joins two zeros of either sign at a level where join does not.
+	neutral              uint32 // bits of the neutral element
+	nan                  bool   // the operation may drop a NaN, which is then reported separately
+	// both combines two zeros of either sign at a level where join does not.
 	both func(...operand.Op)
 }
 
-// exact joins vector x to vector acc, zeros by their signs. It uses vector 9.
+// exact combines vector x with vector acc, with zeros ordered by their signs. It uses vector 9.
 func (j joint) exact(k *kernels, x, acc int) {
 	if !j.nan || k.wide {
 		j.join(k.vec(x), k.vec(acc))
@@ -31,7 +31,7 @@ func (j joint) exact(k *kernels, x, acc int) {
 	j.both(k.vec(x), k.vec(acc), k.vec(acc))
 }
 
-// joints returns the sum and the extremes. The extremes of the narrow level take no account of the sign of zero.
+// joints returns the sum and the extremes. The extremes of the narrow level ignore the sign of zero.
 func (k *kernels) joints() []joint {
 	extreme := func(narrow func(...operand.Op), imm uint8) func(x, acc operand.Op) {
 		return func(x, acc operand.Op) {
@@ -54,11 +54,11 @@ const joined = "func(rows, cols int, x *float32, row int, out *float32) bool"
 // quietNaN is the bits of a NaN.
 const quietNaN = 0x7fc00000
 
-// rowsOf are registers of a loop over rows.
+// rowsOf holds the registers of a loop over rows.
 var rowsOf = struct{ rows, cols, x, row, out, three, at, left, ahead reg.GPPhysical }{
 	reg.R8, reg.R9, reg.RSI, reg.R10, reg.RDI, reg.R11, reg.R12, reg.R13, reg.RCX}
 
-// seen is the vector, or on a wide level K3, that remembers a NaN.
+// seen is the vector, or on a wide level K3, that records a NaN.
 const seen = 13
 
 func (k *kernels) begin() {
@@ -76,7 +76,7 @@ func (k *kernels) begin() {
 	}
 }
 
-// watch remembers whether one of two vectors has a NaN.
+// watch records whether one of two vectors contains a NaN.
 func (k *kernels) watch(a, b operand.Op) {
 	if k.wide {
 		VCMPPS(operand.U8(3), a, b, reg.K2)
@@ -87,7 +87,7 @@ func (k *kernels) watch(a, b operand.Op) {
 	VORPS(k.vec(14), k.vec(seen), k.vec(seen))
 }
 
-// report returns whether watch saw a NaN.
+// report returns whether watch has recorded a NaN.
 func (k *kernels) report() {
 	if k.wide {
 		KORTESTW(reg.K3, reg.K3)
@@ -103,7 +103,7 @@ func (k *kernels) report() {
 	k.done()
 }
 
-// joinRows writes the loop that joins each row of a matrix to a number, four rows at a time.
+// joinRows writes the loop that reduces each row of a matrix to a number, four rows at a time.
 func (k *kernels) joinRows(c *numbers, j joint) {
 	TEXT(k.name(j.rows), 4, joined)
 	Pragma("noescape")
@@ -141,7 +141,7 @@ func (k *kernels) joinRows(c *numbers, j joint) {
 	k.report()
 }
 
-// joinGroup sets the lanes of X4 to what four rows join to. Vectors 4 to 7 are the rows.
+// joinGroup sets the lanes of X4 to the reductions of four rows. Vectors 4 to 7 are the rows.
 func (k *kernels) joinGroup(c *numbers, j joint, tail mask, label string) {
 	r := rowsOf
 	places := []operand.Mem{{Base: r.at}, {Base: r.at, Index: r.row, Scale: 1}, {Base: r.at, Index: r.row, Scale: 2},
@@ -192,7 +192,7 @@ func (k *kernels) joinGroup(c *numbers, j joint, tail mask, label string) {
 	k.across(j)
 }
 
-// loadElse reads the lanes of a mask; the others become what changes nothing. It uses, at a narrow level, vector 12.
+// loadElse reads the lanes of a mask and sets the others to the neutral element. At a narrow level it uses vector 12.
 func (k *kernels) loadElse(c *numbers, j joint, from operand.Mem, m mask, to operand.Op) {
 	if k.wide {
 		VMOVUPS(c.bits(j.neutral), to)
@@ -206,7 +206,7 @@ func (k *kernels) loadElse(c *numbers, j joint, from operand.Mem, m mask, to ope
 	}
 }
 
-// across joins the lanes of vectors 4 to 7, each to one lane of X4. It uses vectors 0 to 3.
+// across reduces the lanes of vectors 4 to 7, each to one lane of X4. It uses vectors 0 to 3.
 func (k *kernels) across(j joint) {
 	narrow := func(x, acc operand.Op) {
 		switch j.rows {
@@ -238,7 +238,7 @@ func (k *kernels) across(j joint) {
 	narrow(reg.X0, reg.X4)
 }
 
-// fold is an extreme of vectors of any size.
+// fold combines an extreme of vectors of any size.
 func (k *kernels) fold(narrow func(...operand.Op), imm uint8, x, acc operand.Op) {
 	if k.wide {
 		VRANGEPS(operand.U8(imm), x, acc, acc)
@@ -247,7 +247,7 @@ func (k *kernels) fold(narrow func(...operand.Op), imm uint8, x, acc operand.Op)
 	}
 }
 
-// joinColumns writes the loop that joins the rows of a matrix to one, strip by strip of columns.
+// joinColumns writes the loop that reduces the rows of a matrix to one row, strip by strip of columns.
 func (k *kernels) joinColumns(c *numbers, j joint) {
 	TEXT(k.name(j.columns), 4, joined)
 	Pragma("noescape")
@@ -295,7 +295,7 @@ func (k *kernels) joinColumns(c *numbers, j joint) {
 	k.report()
 }
 
-// columnOf returns the sum of vector v of a strip.
+// columnOf returns the register of the sum of vector v of a strip.
 func (k *kernels) columnOf(v int) reg.VecPhysical {
 	if k.wide {
 		return k.vec(16 + v)
@@ -303,7 +303,7 @@ func (k *kernels) columnOf(v int) reg.VecPhysical {
 	return k.vec(2 + v)
 }
 
-// joinStrip joins the rows of some vectors of columns.
+// joinStrip reduces the rows of some vectors of columns.
 func (k *kernels) joinStrip(j joint, vectors int, label string, load func(from operand.Mem, to operand.Op)) {
 	r := rowsOf
 	MOVQ(r.x, r.at)
@@ -335,7 +335,7 @@ func (k *kernels) joinStrip(j joint, vectors int, label string, load func(from o
 	Label(label + "Joined")
 }
 
-// finds writes searches for the first element that a comparison holds for, a NaN included.
+// finds writes searches for the first element for which a comparison is true, or which is NaN.
 func (k *kernels) finds() {
 	for _, p := range []struct {
 		name      string
@@ -406,7 +406,7 @@ func (k *kernels) finds() {
 	}
 }
 
-// cumulate writes a step of a running sum over rows: sums in float64 take a row in and are rounded to one.
+// cumulate writes a step of a running sum over rows: it adds a row to sums in float64 and stores them rounded.
 func (k *kernels) cumulate() {
 	TEXT(k.name("cumulate"), 4, "func(n int, sums *float64, dst, x *float32)")
 	Pragma("noescape")
@@ -427,7 +427,7 @@ func (k *kernels) cumulate() {
 	k.done()
 }
 
-// norms writes the last step of a normalisation with parameters by element.
+// norms writes the last step of a normalisation with parameters per element.
 func (k *kernels) norms() {
 	x := k.vec(0)
 	for _, biased := range []bool{true, false} {

@@ -13,7 +13,7 @@ func (k *kernels) unary(name string, body func()) {
 	k.loop([]string{"x"}, true, body)
 }
 
-// unaryBy is unary with one more number, in vector 8.
+// unaryBy is unary with another parameter, in vector 8.
 func (k *kernels) unaryBy(name, param string, body func()) {
 	TEXT(k.name(name), 4, "func(n int, dst, x *float32, "+param+" float32)")
 	Pragma("noescape")
@@ -30,7 +30,7 @@ func (k *kernels) round(mode uint8, v operand.Op) {
 	}
 }
 
-// simple writes the loops of functions that are an instruction or two.
+// simple writes the loops of functions that are one or two instructions.
 func (k *kernels) simple(c *numbers) {
 	x := k.vec(0)
 	k.unary("neg", func() { k.negate(c) })
@@ -82,7 +82,7 @@ func (k *kernels) simple(c *numbers) {
 	})
 }
 
-// where writes a comparison to the mask that blend goes by: K2 or vector 14.
+// where writes a comparison to the mask that blend uses: K2 or vector 14.
 func (k *kernels) where(compare func(mask operand.Op)) {
 	if k.wide {
 		compare(reg.K2)
@@ -91,7 +91,7 @@ func (k *kernels) where(compare func(mask operand.Op)) {
 	}
 }
 
-// bySign sets the mask that blend goes by to the signs of v.
+// bySign sets the mask that blend uses to the signs of v.
 func (k *kernels) bySign(v operand.Op) {
 	if k.wide {
 		VPMOVD2M(v, reg.K2)
@@ -100,7 +100,7 @@ func (k *kernels) bySign(v operand.Op) {
 	}
 }
 
-// blend sets to to yes where the mask is set, to no elsewhere; to may be either.
+// blend sets to to yes where the mask is set, and to no elsewhere; to may be the same as either.
 func (k *kernels) blend(yes, no, to operand.Op) {
 	if k.wide {
 		VBLENDMPS(yes, no, reg.K2, to)

@@ -8,10 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// square writes the packing of lines lines, contiguous along the inner
-// dimension, whose places are written with plain stores of 16 or 8 bytes:
-// dst[p*width+l] = src[l*line+p] for p < depth, a positive multiple of the
-// elements in 16 bytes. lines is four or two of float32, two of float64.
+// square writes the packing of lines that are contiguous along the inner dimension, with plain stores of 16 or 8 bytes:
+// dst[p*width+l] = src[l*line+p] for p < depth, a positive multiple of the elements in 16 bytes. lines is four or two for
+// float32, two for float64.
 func (k *kernels) square(lines int) {
 	TEXT(fmt.Sprintf("%sx%d", k.name("square"), lines), 4, fmt.Sprintf(
 		"func(depth int, src *%s, line int, dst *%s, width int)", k.typ(), k.typ()))

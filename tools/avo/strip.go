@@ -8,11 +8,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// fetch is how many rows before its use a row is fetched by strip.
+// fetch is the prefetch distance of strip in rows.
 const fetch = 8
 
-// strip writes the packing of up to two vectors of lines that are neighbours
-// in memory: dst[p*width+l] = src[p*row+l] for l < lines and p < depth. For
+// strip writes the packing of up to two vectors of adjacent lines: dst[p*width+l] = src[p*row+l] for l < lines and p < depth. At
 // levels without mask registers lines is exactly two vectors.
 func (k *kernels) strip() {
 	TEXT(k.name("strip"), 4, fmt.Sprintf(

@@ -8,14 +8,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// tapShapes are the rows and vectors of the blocks that are computed at a
-// time: four sums hide the latency of one.
+// tapShapes lists the rows and vectors of the blocks that are computed together: four sums hide the latency of one.
 var tapShapes = [][2]int{{4, 1}, {1, 1}, {2, 2}, {1, 2}, {1, 3}, {1, 4}}
 
-// taps writes, for rows a multiple of r, the sums over taps of a weight times
-// an element offset places behind the one in hand:
-// dst[y*dstRow+i] = bound(bias + sum over t of weights[t]*src[y*srcRow+offsets[t]+i]).
-// cols takes the last of c vectors, in whole or in part.
+// taps writes, for a number of rows that is a multiple of r, the sums over taps of a weight times the element at an offset:
+// dst[y*dstRow+i] = bound(bias + sum over t of weights[t]*src[y*srcRow+offsets[t]+i]). cols covers the last of c vectors,
+// completely or in part.
 func (k *kernels) taps(r, c int) {
 	TEXT(fmt.Sprintf("%sx%dx%d", k.name("taps"), r, c), 4, fmt.Sprintf(
 		"func(rows, cols int, dst *%s, dstRow int, src *%[1]s, srcRow int, offsets *int, weights *%[1]s, taps int, bias, lo, hi %[1]s)", k.typ()))
@@ -52,7 +50,7 @@ func (k *kernels) taps(r, c int) {
 	w.store("row")
 }
 
-// most writes the maximum over taps, likewise; a NaN stays one.
+// most writes the maximum over taps with the same operands as taps, without weights; a NaN stays NaN.
 func (k *kernels) most(r, c int) {
 	TEXT(fmt.Sprintf("%sx%dx%d", k.name("most"), r, c), 4, fmt.Sprintf(
 		"func(rows, cols int, dst *%s, dstRow int, src *%[1]s, srcRow int, offsets *int, taps int)", k.typ()))
@@ -61,7 +59,7 @@ func (k *kernels) most(r, c int) {
 	low, quiet, v := k.vec(0), k.vec(1), k.vec(2)
 	k.constant(0xff800000, low)
 	k.constant(0x7fc00000, quiet)
-	// Which lanes met a NaN.
+	// The lanes that have seen a NaN.
 	nanMask := []reg.OpmaskPhysical{reg.K3, reg.K4, reg.K5, reg.K6}
 	nanVec := func(i int) reg.VecPhysical { return k.vec(8 + i) }
 	Label("row")
@@ -101,14 +99,14 @@ func (k *kernels) most(r, c int) {
 	w.store("row")
 }
 
-// window is what taps and most share: rows rows of vectors vectors, of which
-// the last is masked.
+// window holds the registers and labels that taps and most share: blocks of rows rows of vectors vectors, with the last vector
+// masked.
 type window struct {
 	*kernels
 	rows, vectors                   int
 	dst, dstRow, src, srcRow        reg.GPPhysical
 	offsets, weights, taps, t, left reg.GPPhysical
-	at                              []reg.GPPhysical // of the rows
+	at                              []reg.GPPhysical // addresses of the rows
 	off                             reg.GPPhysical
 	mask                            mask
 }

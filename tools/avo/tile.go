@@ -8,11 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// unroll is how many steps of the inner dimension one turn takes in a whole
-// tile; ahead, how many steps before its use a row of B is fetched; beyond, how
-// many bytes before its use a packed operand is, which comes from memory when
-// weights are many; farRows, from how many rows on there is time to fetch B from
-// that far.
+// unroll is the number of steps of the inner dimension per iteration in a whole tile. ahead is the prefetch distance of rows of B
+// in steps; beyond is the prefetch distance in bytes of a packed operand, which comes from memory if there are many weights;
+// farRows is the number of rows from which on there is time to prefetch B from that far.
 const (
 	unroll = 4
 	ahead  = 8
@@ -21,10 +19,8 @@ const (
 	farRows = 8
 )
 
-// tiles writes one function for each number of rows, and for levels without
-// mask registers another set for tiles whose columns are not all there; the
-// others have another set for tiles of which one vector is enough, and one for
-// few rows, and one for rows of B at any place.
+// tiles writes one function for each number of rows. Levels without mask registers have another set for tiles with incomplete
+// columns; the others have sets for tiles of one vector, for few rows, and for rows of B at arbitrary offsets.
 func (k *kernels) tiles() {
 	for rows := 1; rows <= k.rows; rows++ {
 		k.tile(rows, 2, k.wide)
@@ -183,15 +179,14 @@ func (k *kernels) tile(rows, vectors int, masked bool) {
 	RET()
 }
 
-// rowPlaces is where the elements of A for each row are, and the pointers
-// that move on with each step.
+// rowPlaces holds the addresses of the elements of A for each row, and the pointers that advance with each step.
 type rowPlaces struct {
 	at    []operand.Mem
 	bases []reg.GPPhysical
 }
 
-// rowPlaces reaches up to fourteen rows, stride bytes apart, from two bases
-// seven rows apart and three strides. It uses RBX, R12 and R13.
+// rowPlaces addresses up to fourteen rows, stride bytes apart, from two bases seven rows apart and three strides. It uses RBX,
+// R12 and R13.
 func (k *kernels) rowPlaces(rows int, base, stride reg.GPPhysical) rowPlaces {
 	second, three, five := reg.RBX, reg.R12, reg.R13
 	p := rowPlaces{bases: []reg.GPPhysical{base}}

@@ -8,13 +8,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// transpose writes the packing of up to a vector of lines, each contiguous
-// along the inner dimension: dst[p*width+l] = src[l*line+p] for l < lines and
-// p < depth. It goes square by square: line l is vector l, then, after four
-// (for float64, three) rounds of interleaving, place p is a vector.
+// transpose writes the packing of up to a vector of lines, each contiguous along the inner dimension: dst[p*width+l] =
+// src[l*line+p] for l < lines and p < depth. It works square by square: line l is vector l and, after four (for float64, three)
+// rounds of interleaving, position p is a vector.
 func (k *kernels) transpose() { k.transposeTo("transpose", false) }
 
-// transposeTo is transpose or, past the caches, for a whole vector of lines and places aligned to one.
+// transposeTo is transpose or, with non-temporal stores, for a whole vector of lines and rows of dst aligned to the vector size.
 func (k *kernels) transposeTo(name string, past bool) {
 	TEXT(k.name(name), 4, fmt.Sprintf(
 		"func(lines, depth int, src *%s, line int, dst *%s, width int)", k.typ(), k.typ()))
@@ -78,8 +77,8 @@ func (k *kernels) transposeTo(name string, past bool) {
 	RET()
 }
 
-// interleave writes the rounds, back and forth between two halves of the
-// registers, and returns the registers of the places in order.
+// interleave writes the rounds, alternating between two halves of the registers, and returns the registers of the positions in
+// order.
 func (k *kernels) interleave() []int {
 	n, from, to := k.lanes(), 0, k.lanes()
 	turn := func() { from, to = to, from }
@@ -100,8 +99,7 @@ func (k *kernels) interleave() []int {
 		}
 	}
 	turn()
-	// Now vector g+j holds, in its quarter q, place q*group+j of the lines of
-	// group g: two rounds gather the quarters.
+	// Now vector g+j holds, in its quarter q, position q*group+j of the lines of group g: two rounds gather the quarters.
 	const even, odd = 0x88, 0xdd
 	for j := range group {
 		for half := range 2 {

@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// trig writes sine and cosine, for arguments up to some 48000: the argument is reduced by multiples of π/2 in three parts
-// (Cody and Waite) and the polynomials are those of N. Juffa. Bodies use vectors 1 to 7.
+// trig writes sine and cosine, for arguments up to about 48000: the argument is reduced by multiples of π/2 in three parts (Cody
+// and Waite), and the polynomials come from N. Juffa. Bodies use vectors 1 to 7.
 func (k *kernels) trig(c *numbers) {
 	for quadrant, name := range []string{"sin", "cos"} {
 		k.unary(name, func() {

@@ -149,8 +149,8 @@ func (k *kernels) axpy(cols int) {
 	RET()
 }
 
-// peakSums is how many independent sums of fused multiply-adds the peak loop
-// keeps going: more than latency times units of any processor so far.
+// peakSums is the number of independent sums of fused multiply-adds in the peak loop: more than latency times units of any
+// processor so far.
 const peakSums = 12
 
 // peak writes a loop of nothing but multiply-adds between registers.

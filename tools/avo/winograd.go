@@ -15,17 +15,15 @@ const (
 	pointB = math.Sqrt2
 )
 
-// tileSets writes what package winograd needs: the transforms of Lavin and
-// Gray, "Fast algorithms for convolutional neural networks" (2016), for tiles
-// of 4x4 outputs and kernels of 3x3. The lanes of a vector are neighbouring
-// tiles.
+// tileSets writes the kernels of package winograd: the transforms of Lavin and Gray, "Fast algorithms for convolutional neural
+// networks" (2016), for tiles of 4x4 outputs and kernels of 3x3. The lanes of a vector are neighbouring tiles.
 func tileSets(level *level) {
 	level.masks()
 	w := &winograd{kernels: &kernels{level: level, elem: 4}}
 	if level.wide {
 		w.layPlaces()
 	}
-	w.numbers = newNumbers() // the last table: it grows with every kernel
+	w.numbers = newNumbers() // the last table, as it grows with every kernel
 	w.greatest()
 	w.split()
 	w.input()
@@ -74,12 +72,10 @@ func (w *winograd) layPlaces() {
 	}
 }
 
-// tallRows is the most rows of a product of one vector: with as many the loads
-// of the left operand are nearly all that is loaded.
+// tallRows is the greatest number of rows of a product of one vector: with that many, nearly all loads are of the left operand.
 const tallRows = 28
 
-// product writes c[y*ldc+i] = sum over p < depth of a[p*aCol+y]*b[p*bRow+i] for
-// y < rows and the lanes i of a vector.
+// product writes c[y*ldc+i] = sum over p < depth of a[p*aCol+y]*b[p*bRow+i] for y < rows and the lanes i of a vector.
 func (w *winograd) product(rows int) {
 	TEXT(fmt.Sprintf("%sx%d", w.name("product"), rows), 4, "func(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)")
 	Pragma("noescape")
@@ -111,7 +107,7 @@ func (w *winograd) product(rows int) {
 	RET()
 }
 
-// param is a parameter to be loaded; a stride is turned into bytes.
+// param is a parameter to load; a stride is converted to bytes.
 type param struct {
 	name   string
 	to     reg.GPPhysical
@@ -127,8 +123,7 @@ func (w *winograd) params(list ...param) {
 	}
 }
 
-// greatest writes the greatest magnitude of n numbers, as the bits of a
-// float32: those of a NaN are more than those of an infinity.
+// greatest writes the greatest magnitude of n numbers, as the bits of a float32; the bits of a NaN exceed those of infinity.
 func (w *winograd) greatest() {
 	TEXT(w.name("greatest"), 4, "func(n int, x *float32) uint32")
 	Pragma("noescape")
@@ -191,14 +186,11 @@ func (w *winograd) greatest() {
 	RET()
 }
 
-// split writes the parting of rows into their columns modulo four: for j < 6,
-// dst[j*plane+y*dstRow+i] = src[y*srcRow+4*i+j] for i < cols. cols is rounded
-// up to whole vectors: rows are written in order, and what is beyond a row is
-// unknown.
+// split writes the separation of rows into their columns modulo four: for j < 6, dst[j*plane+y*dstRow+i] = src[y*srcRow+4*i+j]
+// for i < cols. cols is rounded up to whole vectors: rows are written in order, and elements beyond a row are undefined.
 //
-// A vector may hold tiles of several rows: the elements of its quarters stand
-// at 0, near, far and near plus far in vectors of 64 bytes, those of its halves
-// at 0 and far in shorter ones.
+// A vector may hold tiles of several rows: in vectors of 64 bytes the elements of its quarters are at 0, near, far and near plus
+// far, in shorter ones the elements of its halves are at 0 and far.
 func (w *winograd) split() {
 	TEXT(w.name("split"), 4, "func(rows, cols int, src *float32, srcRow, near, far int, dst *float32, dstRow, plane int)")
 	Pragma("noescape")
@@ -274,8 +266,7 @@ func (w *winograd) quarters(from, beyond, near reg.GPPhysical, disp, first int) 
 	return []reg.VecPhysical{v(8), v(9), v(10), v(11)}
 }
 
-// settle writes the last step: rows of src are added to those of dst, or take
-// their place, the bias is added and the sum bounded.
+// settle writes the last step: rows of src are added to those of dst, or replace them, the bias is added and the sum clamped.
 func (w *winograd) settle() {
 	TEXT(w.name("settle"), 4, "func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias, lo, hi float32)")
 	Pragma("noescape")
@@ -337,19 +328,19 @@ func (w *winograd) settle() {
 	}
 }
 
-// six addresses six places step apart, of which step3 and step5 are multiples.
+// six returns six addresses that are step apart; step3 and step5 are its multiples.
 func six(base, step, step3, step5 reg.GPPhysical) []operand.Mem {
 	return []operand.Mem{{Base: base}, {Base: base, Index: step, Scale: 1}, {Base: base, Index: step, Scale: 2},
 		{Base: base, Index: step3, Scale: 1}, {Base: base, Index: step, Scale: 4}, {Base: base, Index: step5, Scale: 1}}
 }
 
-// number returns a constant in register to.
+// number loads a constant into register to, which it returns.
 func (w *winograd) number(f float64, to reg.VecPhysical) reg.VecPhysical {
 	VMOVUPS(w.of(float32(f)), to)
 	return to
 }
 
-// address is where a parameter stands.
+// address returns the address of a parameter.
 func (w *winograd) address(name string) operand.Mem {
 	p, err := Param(name).Resolve()
 	if err != nil {

@@ -6,14 +6,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// input writes the transform of 6x6 elements d to B'dB of count vectors of
-// tiles. Element (i, j) of d is src[i%4*row+j*col+i/4*down]; that of the
-// result goes to dst[(6*i+j)*step]. Vectors of tiles are neighbours in src; in
-// dst the second of a pair follows the first, and pairs are pair apart.
+// input writes the transform of 6x6 elements d to B'dB of count vectors of tiles. Element (i, j) of d is
+// src[i%4*row+j*col+i/4*down]; that of the result goes to dst[(6*i+j)*step]. Vectors of tiles are neighbours in src; in dst the
+// second of a pair follows the first, and pairs are pair apart.
 //
-// With t = d4-b²d2 and u = d3-b²d1 the points a and -a give t+au and t-au,
-// and likewise for b; the others are d0-(a²+b²)d2+d4 and d1-(a²+b²)d3+d5,
-// because a²b² is one.
+// With t = d4-b²d2 and u = d3-b²d1 the results for the points a and -a are t+au and t-au, and those for b and -b follow by
+// exchanging a and b; the others are d0-(a²+b²)d2+d4 and d1-(a²+b²)d3+d5, because a²b² is one.
 func (w *winograd) input() {
 	TEXT(w.name("input"), 4, "func(count int, src *float32, row, col, down int, dst *float32, step, pair int)")
 	Pragma("noescape")
@@ -117,12 +115,11 @@ func (w *winograd) input() {
 	RET()
 }
 
-// output writes the transform of 6x6 elements m to A'mA, of count vectors of
-// tiles. Element (i, j) of m is src[(6*i+j)*step]; row i of the result, the
-// four columns of each tile side by side, goes to dst[i*row].
+// output writes the transform of 6x6 elements m to A'mA, of count vectors of tiles. Element (i, j) of m is src[(6*i+j)*step]; row
+// i of the result, the four columns of each tile side by side, goes to dst[i*row].
 //
-// With sums s, t and differences d, e of what belongs to a and -a, to b and
-// -b, the results are m0+s+t, ad+be, a²s+b²t and a³d+b³e+m5.
+// With sums s, t and differences d, e of the elements for a and -a and for b and -b, the results are m0+s+t, ad+be, a²s+b²t and
+// a³d+b³e+m5.
 func (w *winograd) output() {
 	TEXT(w.name("output"), 4, "func(count int, src *float32, step int, dst *float32, row int)")
 	Pragma("noescape")
@@ -149,8 +146,7 @@ func (w *winograd) output() {
 			each(i)
 		}
 	}
-	// column computes column j of the result from six elements and stores it
-	// where its rows are put together.
+	// column computes column j of the result from six elements and stores it where its rows are assembled.
 	column := func(j int, x []reg.VecPhysical) {
 		s, t, d := v(12), v(13), v(14)
 		VADDPS(x[1], x[2], s)
@@ -223,8 +219,7 @@ func (w *winograd) output() {
 	RET()
 }
 
-// together makes of four vectors, in memory, one of which element 4i+j is
-// element i of vector j.
+// together interleaves four vectors in memory: element 4i+j of the result is element i of vector j.
 func (w *winograd) together(at []operand.Mem) {
 	v := func(i int) reg.VecPhysical { return w.vec(i) }
 	if w.wide {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every case runs on the cpu at small sizes and returns what is expected.
+// Every case runs on the cpu at small sizes with the expected results.
 func TestCases(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, runOps(context.Background(), []string{"-device", "builtin:cpu", "-small", "-python", "", "-tf32", "threads_per_stream=all",
@@ -24,7 +24,7 @@ func TestCases(t *testing.T) {
 	require.NotContains(t, out.String(), "failed")
 }
 
-// A wrong result is seen, of every case: what is expected elsewhere is not what it computes.
+// A wrong result is detected in every case, because the expected value of another element differs.
 func TestWrongResult(t *testing.T) {
 	o := opFlags{device: "builtin:cpu", repeats: 1, atLeast: time.Microsecond, limit: time.Minute}
 	var list []opCase
@@ -57,7 +57,7 @@ func TestBF16(t *testing.T) {
 	}
 }
 
-// A memory that grows is seen, one that fills its pools at first is not.
+// Memory that grows is detected, memory that fills its pools at first is not.
 func TestFlat(t *testing.T) {
 	var out bytes.Buffer
 	var list []memory

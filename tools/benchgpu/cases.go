@@ -8,20 +8,20 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// opCase is a program of one or a few ops on inputs of given types and shapes. peer.py has the same under its kind.
+// opCase is a program of one or a few ops on inputs of given types and shapes. peer.py has the same case under the same kind.
 type opCase struct {
 	name, kind string
 	in         []op.Desc
 	build      func(b *op.Builder, in []op.Desc) op.Desc
-	// want is element i of the result, in float64, of inputs as the device holds them.
+	// want returns the expected element i of the result, in float64, for inputs as the device stores them.
 	want      func(in [][]float32, i int) float64
-	tolerance float64 // of a result, in parts of the greater of it and scale
+	tolerance float64 // of a result, relative to the greater of it and scale
 	scale     float64
 	flops     int64
-	bytes     int64  // read and written at least
-	tf32      bool   // needs the option that allows it
+	bytes     int64  // least number of bytes read and written
+	tf32      bool   // needs the option that allows TF32
 	target    millis // 0 for none
-	eager     millis // of PyTorch 2.11 on an H200, as issue and target have them; 0 where nobody measured
+	eager     millis // of PyTorch 2.11 on an H200, as stated in the issue and in target; 0 if not measured
 	compiled  millis
 }
 
@@ -30,7 +30,7 @@ type millis = float64
 
 func desc(t dtype.DType, dims ...int) op.Desc { return op.Desc{DType: t, Shape: dims} }
 
-// sizes are those of the cases: the full ones, or small ones to try the command out.
+// sizes holds the sizes of the cases: the full ones, or small ones to try the command.
 type sizes struct{ square, rows, columns, elements, batch, heads, length, side, chain int }
 
 var (
@@ -38,7 +38,7 @@ var (
 	small = sizes{square: 128, rows: 64, columns: 256, elements: 1 << 16, batch: 2, heads: 2, length: 64, side: 128, chain: 20}
 )
 
-// cases lists all; targets hold for the full sizes.
+// cases returns all cases; targets apply to the full sizes.
 func cases(z sizes) []opCase {
 	list := []opCase{
 		product("matmul_f32", dtype.F32, z.square, 1e-4), product("matmul_tf32", dtype.F32, z.square, 1e-2), product("matmul_bf16", dtype.BF16, z.square, 1e-2),
@@ -57,7 +57,7 @@ func cases(z sizes) []opCase {
 	return list
 }
 
-// known sets targets and what PyTorch was measured at.
+// known sets the targets and the measured times of PyTorch.
 func known(c *opCase) {
 	tera := func(t float64) millis { return float64(c.flops) / t / 1e9 }
 	switch c.name {
@@ -92,7 +92,7 @@ func product(name string, t dtype.DType, n int, tolerance float64) opCase {
 		}}
 }
 
-// rowRule is an op of rows: its program, and its result of a row.
+// rowRule is an op on rows: its program, and its expected result for a row.
 type rowRule struct {
 	kind  string
 	build func(b *op.Builder, x op.Desc) op.Desc
@@ -128,7 +128,7 @@ func row(name string, z sizes, t dtype.DType, tolerance float64, r rowRule) opCa
 		want:  func(in [][]float32, i int) float64 { return r.want(in[0][i/n*n:i/n*n+n], i%n) }}
 }
 
-// chain returns the tanh form of gelu written out, nine elementwise ops.
+// chain returns the tanh form of gelu as nine elementwise ops.
 func chain(z sizes) opCase {
 	return opCase{name: "gelu_chain", kind: "gelu_chain", in: []op.Desc{desc(dtype.F32, z.elements)}, tolerance: 1e-5, scale: 1, bytes: 8 * int64(z.elements),
 		build: func(b *op.Builder, in []op.Desc) op.Desc {
@@ -211,7 +211,7 @@ func running(z sizes) opCase {
 
 func sorted(z sizes) opCase {
 	n := z.elements / 16
-	return opCase{name: "sort", kind: "sort", in: []op.Desc{desc(dtype.F32, n)}, bytes: 8 * int64(n), scale: 1, // the order alone is checked
+	return opCase{name: "sort", kind: "sort", in: []op.Desc{desc(dtype.F32, n)}, bytes: 8 * int64(n), scale: 1, // only the order is checked
 		build: func(b *op.Builder, in []op.Desc) op.Desc { return b.Un(op.Sort, in[0], op.Int("axis", 0)) }}
 }
 
@@ -222,7 +222,7 @@ func gathered(z sizes) opCase {
 		want:  func(in [][]float32, i int) float64 { return float64(in[0][int(in[1][i/n])*n+i%n]) }}
 }
 
-// small200 is products that depend on each other, each far too small for the device.
+// small200 returns a chain of dependent products, each far too small to fill the device.
 func small200(z sizes) opCase {
 	const n = 64
 	return opCase{name: "tiny_products", kind: "tiny_products", in: []op.Desc{desc(dtype.F32, n, n), desc(dtype.F32, n, n)}, tolerance: 1e-3, scale: 1, flops: int64(z.chain) * 2 * n * n * n,
@@ -256,7 +256,7 @@ func small200(z sizes) opCase {
 		}}
 }
 
-// values are those of input k of a case, as its type holds them: even in [-1, 1) from a counter, or indices below bound.
+// values returns the values of input k of a case, rounded to its type: uniform in [-1, 1) from a counter, or indices below bound.
 func values(k int, d op.Desc, bound int) []float32 {
 	v := make([]float32, d.Shape.Size())
 	parallel(len(v), func(from, to int) {
@@ -279,13 +279,13 @@ func values(k int, d op.Desc, bound int) []float32 {
 	return v
 }
 
-// bf16 rounds to the nearest that bf16 holds, halves to even.
+// bf16 rounds to the nearest bf16 number, ties to even.
 func bf16(v float32) float32 {
 	b := math.Float32bits(v)
 	return math.Float32frombits((b + 0x7fff + b>>16&1) &^ 0xffff)
 }
 
-// mix returns a permutation of the numbers of 32 bits that looks random: the finaliser of MurmurHash3.
+// mix is a permutation of the 32-bit numbers that looks random: the finaliser of MurmurHash3.
 func mix(h uint32) uint32 {
 	h ^= h >> 16
 	h *= 0x85ebca6b
@@ -294,7 +294,7 @@ func mix(h uint32) uint32 {
 	return h ^ h>>16
 }
 
-// shapes are those of the inputs, for the peer.
+// shapes returns the shapes and types of the inputs, for the peer.
 func (c *opCase) shapes() (s []shape.Shape, types []string) {
 	for _, d := range c.in {
 		s, types = append(s, d.Shape), append(types, d.DType.String())

@@ -1,5 +1,5 @@
-// Command benchgpu measures a device beside PyTorch on the same card, op by op, and keeps it busy to see whether its memory stays flat.
-// Its scripts run everything that a GPU plugin has to prove on a machine that has no Go: see h200.sh.
+// Command benchgpu measures a device beside PyTorch on the same card, op by op, and keeps it busy to check that its memory does
+// not grow. Its scripts run all checks of a GPU plugin on a machine without Go: see h200.sh.
 //
 //	go run ./tools/benchgpu ops -device cuda:0 -python python3 -json ops.jsonl
 //	go run ./tools/benchgpu soak -device cuda:0 -time 20m -csv soak.csv

@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// sets is how many sets of inputs take turns, so that none is in the cache of the device when its turn comes.
+// sets is the number of sets of inputs that take turns, so that none is in the cache of the device.
 const sets = 3
 
 // measure runs a case as a program: defined once, run many times, with one wait at the end of a sample.
@@ -76,7 +76,7 @@ func (c *opCase) program() (*program.Program, error) {
 	return p, b.Err()
 }
 
-// upload returns the inputs: those of the host, and sets of them on the device, of which the first is that of the host.
+// upload returns the inputs: on the host, and sets copies of different values on the device. The first set equals the host's.
 func (c *opCase) upload(ctx context.Context, dev *tensor.Device, z sizes) (hosts [][]float32, inputs [sets][]*tensor.Tensor) {
 	for k, d := range c.in {
 		v := values(k, d, z.rows)
@@ -94,7 +94,7 @@ func (c *opCase) upload(ctx context.Context, dev *tensor.Device, z sizes) (hosts
 	return hosts, inputs
 }
 
-// check compares samples of the result with what is expected.
+// check compares samples of the result with the expected values.
 func (c *opCase) check(ctx context.Context, dev *tensor.Device, exec *tensor.Executable, in []*tensor.Tensor, hosts [][]float32) (worst float64, err error) {
 	outs, err := exec.RunOn(dev, in, nil)
 	if err != nil {
@@ -133,7 +133,7 @@ func (c *opCase) check(ctx context.Context, dev *tensor.Device, exec *tensor.Exe
 	return worst, nil
 }
 
-// sample times run in milliseconds a call: each sample is as many calls as take o.atLeast, with one wait.
+// sample measures run and returns milliseconds per call: each sample has as many calls as fill o.atLeast, with one wait.
 func (o *opFlags) sample(ctx context.Context, dev *tensor.Device, run func() error) (samples []float64, err error) {
 	batch := func(n int) (time.Duration, error) {
 		start := time.Now()
@@ -145,7 +145,7 @@ func (o *opFlags) sample(ctx context.Context, dev *tensor.Device, run func() err
 		err := dev.Sync(ctx)
 		return time.Since(start), err
 	}
-	for range 3 { // the first runs compile, capture and choose
+	for range 3 { // the first runs compile, capture and choose kernels
 		if _, err := batch(2); err != nil {
 			return nil, err
 		}
@@ -169,13 +169,13 @@ func (o *opFlags) sample(ctx context.Context, dev *tensor.Device, run func() err
 		}
 		samples = append(samples, took.Seconds()*1e3/float64(n))
 		if err := ctx.Err(); err != nil {
-			return samples, nil // what was measured holds
+			return samples, nil // the samples so far are valid
 		}
 	}
 	return samples, nil
 }
 
-// parallel splits n between the processors.
+// parallel divides n between the processors.
 func parallel(n int, f func(from, to int)) {
 	var wait sync.WaitGroup
 	parts := runtime.GOMAXPROCS(0)

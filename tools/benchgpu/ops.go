@@ -35,13 +35,13 @@ type opFlags struct {
 	atLeast, limit       time.Duration
 }
 
-// figure is what was measured of a case on one side.
+// figure is the measurement of a case on one side.
 type figure struct {
 	Name   string  `json:"name"`
-	Side   string  `json:"side"` // burn, eager, compiled, or pinned of copies
-	Millis float64 `json:"ms"`   // of a run, the median
+	Side   string  `json:"side"` // burn, eager, compiled, or pinned for copies
+	Millis float64 `json:"ms"`   // median time of a run
 	Best   float64 `json:"best_ms"`
-	Off    float64 `json:"off"` // greatest distance from the expected results, in parts of what is allowed
+	Off    float64 `json:"off"` // greatest distance from the expected results, relative to the tolerance
 	Error  string  `json:"error,omitempty"`
 }
 
@@ -106,7 +106,7 @@ func runOps(ctx context.Context, args []string, out io.Writer) error {
 	return err
 }
 
-// burn measures cases on a device of its own, with TF32 or without; without also what is no program.
+// burn measures cases on a device that it opens, with or without TF32; without, also the cases that are not programs.
 func (o *opFlags) burn(ctx context.Context, list []opCase, tf32 bool, z sizes, keep func(figure)) error {
 	if len(list) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// plainCase is something that is measured of a device and is no single program.
+// plainCase is a measurement of a device that is not a single program.
 type plainCase struct {
 	name    string
 	size    int // elements of f32, or ops
@@ -31,7 +31,7 @@ func plainCases(z sizes) []plainCase {
 	return list
 }
 
-// plain measures them.
+// plain measures the plain cases.
 func (o *opFlags) plain(ctx context.Context, dev *tensor.Device, z sizes, keep func(figure)) {
 	for _, c := range plainCases(z) {
 		if !o.match.MatchString(c.name) || ctx.Err() != nil {
@@ -86,14 +86,14 @@ func one(ctx context.Context, dev *tensor.Device, n int) (*tensor.Executable, []
 	return e, []*tensor.Tensor{dev.Full(dtype.F32, 0.5, n)}, err
 }
 
-// hostRun returns the time that the caller of a program run spends, which waits for nothing.
+// hostRun measures the time that the caller spends on a program run without waiting for it.
 func hostRun(ctx context.Context, o *opFlags, dev *tensor.Device, n int) (samples []float64, err error) {
 	e, in, err := one(ctx, dev, n)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	const calls = 200 // less than any queue holds
+	const calls = 200 // less than the capacity of any queue
 	for k := range o.repeats + 3 {
 		start := time.Now()
 		for range calls {
@@ -114,7 +114,7 @@ func hostRun(ctx context.Context, o *opFlags, dev *tensor.Device, n int) (sample
 	return samples, nil
 }
 
-// roundTrip returns a program run and the wait for its result on the host.
+// roundTrip measures a program run and the wait for its result on the host.
 func roundTrip(ctx context.Context, o *opFlags, dev *tensor.Device, n int) (samples []float64, err error) {
 	e, in, err := one(ctx, dev, n)
 	if err != nil {
@@ -132,7 +132,7 @@ func roundTrip(ctx context.Context, o *opFlags, dev *tensor.Device, n int) (samp
 	})
 }
 
-// eager returns n ops that are submitted one by one.
+// eager measures n ops that are submitted one by one.
 func eager(ctx context.Context, o *opFlags, dev *tensor.Device, n int) ([]float64, error) {
 	x, y := dev.Full(dtype.F32, 0.5, 1024), dev.Full(dtype.F32, 1, 1024)
 	return o.sample(ctx, dev, func() error {

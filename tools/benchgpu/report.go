@@ -63,7 +63,7 @@ func over(a, b float64) float64 {
 	return a / b
 }
 
-// number is empty for 0.
+// number formats v, or returns "" for 0.
 func number(v float64, digits int) string {
 	if v == 0 {
 		return ""

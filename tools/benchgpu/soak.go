@@ -23,16 +23,16 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// memory is a moment of a soak, in bytes but for tensors.
+// memory is the memory at some moment of a soak, in bytes, except for tensors, which are counted.
 type memory struct {
 	at              time.Duration
-	inUse, reserved int64 // of the device, as the backend says
+	inUse, reserved int64 // of the device, as the backend reports
 	tensors         int64
 	own, children   int64 // resident memory of this process and of its plugins
-	card            int64 // used on the whole card, as nvidia-smi says; 0 without it
+	card            int64 // used on the whole card, as nvidia-smi reports; 0 without it
 }
 
-// soakWork is one kind of work; each makes what it needs and leaves nothing.
+// soakWork is one kind of work; each creates what it needs and leaves nothing behind.
 type soakWork struct {
 	name string
 	once func(ctx context.Context, s *soaker) error
@@ -48,7 +48,7 @@ type soaker struct {
 	model  *soakModel
 	opt    *optim.AdamW
 	params []nn.Named
-	unit   int // that sizes are multiples of
+	unit   int // sizes are multiples of it
 }
 
 // soakModel has a convolution, a norm and a product.
@@ -118,8 +118,8 @@ func runSoak(ctx context.Context, args []string, out io.Writer) (err error) {
 	return flat(out, list)
 }
 
-// flat prints the greatest of each memory in the second and in the last quarter, and is an error where one has grown by more than a
-// twentieth and 32 MiB: the first quarter is for pools and caches to fill.
+// flat prints the greatest value of each memory in the second and in the last quarter, and returns an error if one has grown by
+// more than a twentieth and 32 MiB. In the first quarter pools and caches fill.
 func flat(out io.Writer, list []memory) error {
 	if len(list) < 8 {
 		return fmt.Errorf("%d samples, want 8 or more: run longer", len(list))
@@ -163,7 +163,7 @@ func (s *soaker) prepare() {
 
 func (s *soaker) size() int { return s.unit * (1 + s.rand.IntN(8)) }
 
-// soakProgram defines a program of a new shape, runs it and checks a result that is known.
+// soakProgram defines a program of a new shape, runs it and checks a result that is known in advance.
 func soakProgram(ctx context.Context, s *soaker) (err error) {
 	n := s.size()
 	c := product("soak", dtype.F32, n, 0)
@@ -198,7 +198,7 @@ func soakProgram(ctx context.Context, s *soaker) (err error) {
 	return nil
 }
 
-// soakEager runs ops of sizes that hardly repeat.
+// soakEager runs ops of sizes that rarely repeat.
 func soakEager(ctx context.Context, s *soaker) (err error) {
 	tensor.Scope(s.dev, func(d *tensor.Device) []*tensor.Tensor {
 		rows, columns := s.size()+s.rand.IntN(13), s.size()+s.rand.IntN(13)
@@ -253,7 +253,7 @@ func soakTraining(ctx context.Context, s *soaker) (err error) {
 	return s.dev.Sync(ctx)
 }
 
-// soakStream works on a stream of its own.
+// soakStream works on a separate stream.
 func soakStream(ctx context.Context, s *soaker) (err error) {
 	d, err := s.dev.NewStream(ctx)
 	if err != nil {
@@ -284,7 +284,7 @@ func (s *soaker) sample(ctx context.Context, at time.Duration) (m memory, err er
 	return m, nil
 }
 
-// resident returns the memory of a process, by its number or self, on Linux; else 0.
+// resident returns the resident memory of a process, by its number or self, on Linux; else 0.
 func resident(pid string) int64 {
 	b, _ := os.ReadFile(filepath.Join("/proc", pid, "statm"))
 	if f := strings.Fields(string(b)); len(f) > 1 {
@@ -294,7 +294,7 @@ func resident(pid string) int64 {
 	return 0
 }
 
-// childrenOf returns the memory of the processes that pid started, and of theirs.
+// childrenOf returns the resident memory of all descendants of pid.
 func childrenOf(pid int) (total int64) {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, f := range files {

@@ -15,13 +15,13 @@ import (
 	"github.com/goburn/burn/model/onnx"
 )
 
-// starts is how often each program is started.
+// starts is the number of starts of each program.
 const starts = 7
 
-// coldModels are those whose cold start is measured.
+// coldModels lists the models whose cold start is measured.
 var coldModels = []string{"mnist_cnn", "light_squeezenet"}
 
-// runCold measures programs from their start to their first answer, and what has to be installed for them.
+// runCold measures programs from their start to their first answer, and the size of their installations.
 func runCold(ctx context.Context, o options, s *scripts, r *Result) error {
 	if o.models == "" || o.burn == "" {
 		return fmt.Errorf("want -data and -burn")
@@ -88,7 +88,7 @@ func coldCommands(ctx context.Context, o options, s *scripts, name string) ([]co
 	}, nil
 }
 
-// firstAnswer returns the time until a program has written a line, and the most memory that it had resident.
+// firstAnswer returns the time until a program has written a line, and its greatest resident memory.
 func firstAnswer(ctx context.Context, args []string) (time.Duration, int64, error) {
 	c := exec.CommandContext(ctx, args[0], args[1:]...)
 	c.Stderr = os.Stderr

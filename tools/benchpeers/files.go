@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/model/onnx/onnxtest"
 )
 
-// store is operands as files, written once each.
+// store holds operands as files, each written once.
 type store struct {
 	dir   string
 	files map[string]string
@@ -20,7 +20,7 @@ type store struct {
 
 func newStore(dir string) *store { return &store{dir, map[string]string{}} }
 
-// operand returns the file of an operand's values.
+// operand returns the file with an operand's values.
 func (s *store) operand(o bench.Operand, seed int) (string, error) {
 	key := fmt.Sprintf("%v%v fill %d below %d seed %d", o.DType, o.Shape, o.Fill, o.Below, seed)
 	if f, ok := s.files[key]; ok {

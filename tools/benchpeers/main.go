@@ -144,10 +144,10 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// section is the part of docs/BENCHMARKS.md that the report goes to.
+// section is the part of docs/BENCHMARKS.md that receives the report.
 const section peer.Section = "make bench-peers"
 
-// publish writes the report. A file is replaced as a whole, so by a whole run only.
+// publish writes the report. As it replaces the section completely, the run must be complete too.
 func publish(ctx context.Context, o options, r *Result) error {
 	var text strings.Builder
 	writeReport(&text, r)

@@ -10,8 +10,8 @@ import (
 
 var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// watchMemory looks at a running process until stop is called, which gives the most memory, in bytes, that it had resident when it
-// was last seen. The kernel's account of an ended process does not do: it counts the memory of whoever started it.
+// watchMemory polls a running process until stop is called, which returns the greatest resident memory seen, in bytes. The
+// kernel's account of an ended process is not suitable: it counts the memory of the process that started it.
 func watchMemory(pid int) (stop func() int64) {
 	path := fmt.Sprintf("/proc/%d/status", pid)
 	done, result := make(chan struct{}), make(chan int64)

@@ -15,15 +15,15 @@ import (
 	"github.com/goburn/burn/model/onnx/onnxtest"
 )
 
-// tolerance is how far contestants may be apart: a model's depth of f32 arithmetic in another order.
+// tolerance is the greatest permitted difference between contestants: f32 arithmetic in another order, over the depth of a model.
 var tolerance = &onnxtest.Tolerance{Rel: 1e-3, Abs: 1e-4}
 
 // entry is a model with its inputs.
 type entry struct {
 	name, path string
-	inputs     string // folder of input_N.pb and output_N.pb; empty: inputs are generated
+	inputs     string // folder of input_N.pb and output_N.pb; empty to generate inputs
 	batch      int    // of generated inputs
-	torch      string // name in torch_models.py; empty: PyTorch does not have it
+	torch      string // name in torch_models.py; empty if PyTorch does not have it
 }
 
 // generated are the models that generate.py makes.
@@ -199,7 +199,7 @@ func raceModel(ctx context.Context, devices []*core.Place, ort, torch *library, 
 	return r, nil
 }
 
-// golden compares outputs with those that lie beside the model.
+// golden compares outputs with those stored beside the model.
 func golden(m *onnx.Model, e entry, got map[string]onnxtest.Value) error {
 	if e.inputs == "" {
 		return nil

@@ -17,8 +17,8 @@ import (
 	_ "github.com/goburn/burn/plugins/cpu"
 )
 
-// The times between turns, in which the threads of the one before stop spinning: ONNX Runtime's do for 50 ms after a run,
-// PyTorch's for 10 (measured by the processor time of a process that sleeps).
+// The times between turns, in which the threads of the previous contestant stop spinning: those of ONNX Runtime spin for 50 ms
+// after a run, PyTorch's for 10 (measured by the processor time of an idle process).
 const (
 	pauseOps    = 20 * time.Millisecond
 	pauseModels = 100 * time.Millisecond
@@ -104,7 +104,7 @@ func raceOp(ctx context.Context, d *core.Place, p *library, files *store, c benc
 	return r, r.Fill(o, limit)
 }
 
-// agreeOp compares what both give.
+// agreeOp compares the results of both sides.
 func agreeOp(ctx context.Context, o *bench.Op, outputs []string) error {
 	descs, data, err := o.Results(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func agreeOp(ctx context.Context, o *bench.Op, outputs []string) error {
 	return nil
 }
 
-// toleranceOf grows with the number of products that are summed, whose terms are at most 1.
+// toleranceOf returns a tolerance that grows with the number of products that are summed, whose terms are at most 1.
 func toleranceOf(c bench.Case, out []op.Desc) *onnxtest.Tolerance {
 	terms := float64(c.Terms) / float64(max(1, out[0].Shape.Size()))
 	return &onnxtest.Tolerance{Rel: 1e-3, Abs: 1e-5 * math.Sqrt(max(1, terms))}

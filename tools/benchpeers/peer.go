@@ -17,7 +17,7 @@ import (
 //go:embed peers/*.py
 var sources embed.FS
 
-// scripts is the peers' programs, unpacked.
+// scripts holds the programs of the peers, unpacked.
 type scripts struct {
 	dir, python string
 }
@@ -46,10 +46,10 @@ func (s *scripts) command(ctx context.Context, name string, args ...string) *exe
 	return peer.Command(ctx, s.python, s.path(name), args...)
 }
 
-// library is another library in a process. It is a bench.Contestant with what was opened last.
+// library is another library in a process. As a bench.Contestant it runs the workload that was opened last.
 type library struct{ *peer.Process }
 
-// start runs peer.py; outputs are written to a folder that lies in dir.
+// start runs peer.py; outputs are written to a folder in dir.
 func (s *scripts) start(ctx context.Context, name string, threads int, dir string) (*library, error) {
 	out, err := os.MkdirTemp(dir, name)
 	if err != nil {
@@ -62,14 +62,14 @@ func (s *scripts) start(ctx context.Context, name string, threads int, dir strin
 	return &library{p}, nil
 }
 
-// open makes the request current, runs it once and returns the files of its outputs, which the next open overwrites.
+// open sends a request, runs it once and returns the files with its outputs, which the next open overwrites.
 func (l *library) open(request map[string]any) ([]string, error) {
 	var a struct{ Outputs []string }
 	err := l.Open(request, &a)
 	return a.Outputs, err
 }
 
-// Stats sums up the turns since open.
+// Stats returns the statistics of the turns since open.
 func (l *library) Stats() bench.Stats {
 	s := bench.Summarize(l.Samples)
 	s.Runs = l.Calls

@@ -38,7 +38,7 @@ func writeReport(w io.Writer, r *Result) {
 	}
 }
 
-// table lays out rows under a head; columns named in left are flush left, the others flush right.
+// table formats rows under a head; the first left columns are flush left, the others flush right.
 func table(w io.Writer, head []string, left int, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
 	fmt.Fprintf(t, "| %s\t|\n", strings.Join(head, "\t| "))
@@ -53,7 +53,7 @@ func table(w io.Writer, head []string, left int, rows [][]string) {
 	for _, row := range rows {
 		fmt.Fprintf(t, "| %s\t|\n", strings.Join(row, "\t| "))
 	}
-	_ = t.Flush() // of a writer that keeps its errors
+	_ = t.Flush() // this writer keeps its error
 }
 
 func writeTargets(w io.Writer, r *Result) {
@@ -101,7 +101,7 @@ func writeLimits(w io.Writer, r *Result) {
 	table(w, head, 1, rows)
 }
 
-// worst is how many rows the list of the slowest has.
+// worst is the length of the list of the slowest cases.
 const worst = 12
 
 func writeOps(w io.Writer, r *Result) {

@@ -17,7 +17,7 @@ func took(us float64) bench.Stats {
 	return bench.Stats{Runs: 10, Median: d, Best: d, Low: d, High: d}
 }
 
-// canned returns a run whose ratios are plain: ops at 2, 1 and 0.5 times PyTorch's speed, models at 4 and 1 times ONNX Runtime's.
+// canned returns a run with simple ratios: ops at 2, 1 and 0.5 times PyTorch's speed, models at 4 and 1 times ONNX Runtime's.
 func canned() *Result {
 	peak := func(name string, threads int, part, us, torch float64) OpResult {
 		return OpResult{Threads: threads, Torch: took(torch),
@@ -67,7 +67,7 @@ func TestTargets(t *testing.T) {
 	require.Len(t, got, 7)
 	require.Empty(t, targets(&Result{}))
 
-	// Two threads that shared a processor decide nothing.
+	// A run in which two threads shared a processor decides nothing.
 	r := canned()
 	two := func(gflops float64) {
 		r.Limits = append(r.Limits[:1], bench.Limits{Threads: 2, Flops: []bench.ComputeLimit{{Type: "f32", GFlops: gflops}}})
@@ -117,7 +117,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Every op of the set has a counterpart in torch_ops.py, and files are what the scripts read.
+// Every op of the set has a counterpart in torch_ops.py, and the files have the format that the scripts read.
 func TestScripts(t *testing.T) {
 	b, err := sources.ReadFile("peers/torch_ops.py")
 	require.NoError(t, err)
@@ -146,7 +146,7 @@ func TestScripts(t *testing.T) {
 	require.Equal(t, x.Shape, v.Tensor.Shape)
 }
 
-// Figures that were kept give the report again.
+// Stored figures reproduce the report.
 func TestFrom(t *testing.T) {
 	b, err := json.Marshal(canned())
 	require.NoError(t, err)

@@ -8,13 +8,13 @@ import (
 	"github.com/goburn/burn/internal/bench"
 )
 
-// Result is the figures of a run: what the report is made of.
+// Result holds the figures of a run, from which the report is made.
 type Result struct {
 	Time     time.Time
 	Platform string
 	CPU      string
 	CPUs     int
-	Load     string // of the system before the run, averaged over a minute; empty when unknown
+	Load     string // load average of the last minute before the run; empty if unknown
 	Torch    string // versions
 	ORT      string
 	Limits   []bench.Limits // by number of threads
@@ -32,13 +32,13 @@ type Failure struct {
 	Error   string
 }
 
-// fail keeps a failure and reports it at once.
+// fail records a failure and reports it at once.
 func (r *Result) fail(name string, threads int, err error) {
 	fmt.Fprintf(os.Stderr, "%d  %s: %v\n", threads, name, err)
 	r.Failed = append(r.Failed, Failure{name, threads, err.Error()})
 }
 
-// OpResult is one op on a number of threads.
+// OpResult is the result of one op on a number of threads.
 type OpResult struct {
 	Threads int
 	Memory  bool // bound by memory
@@ -46,10 +46,10 @@ type OpResult struct {
 	Torch bench.Stats
 }
 
-// Speed returns the speed relative to the peer: above 1 is faster than it.
+// Speed returns the speed relative to the peer; above 1, burn is faster.
 func (r OpResult) Speed() float64 { return ratio(r.Torch.Median, r.Median) }
 
-// BestSpeed returns the same of the best samples.
+// BestSpeed is Speed for the best samples.
 func (r OpResult) BestSpeed() float64 { return ratio(r.Torch.Best, r.Best) }
 
 // ModelResult is one model on a number of threads. Contestants that did not run have no calls.
@@ -76,7 +76,7 @@ type ColdResult struct {
 	Peak           int64       // bytes of resident memory, 0 when unknown
 }
 
-// SizeResult is what is installed.
+// SizeResult is the size of an installation.
 type SizeResult struct {
 	What  string
 	Bytes int64

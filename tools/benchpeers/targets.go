@@ -14,7 +14,7 @@ type target struct {
 	threads         int
 }
 
-// verdict reports whether a target was reached.
+// verdict tells whether a target was reached.
 func (t target) verdict(r *Result) string {
 	switch {
 	case t.threads > 1 && crowded(r, t.threads):
@@ -25,8 +25,8 @@ func (t target) verdict(r *Result) string {
 	return "no"
 }
 
-// crowded reports whether threads did not have a processor each: their peak together is much less than as many times that of
-// one. Ratios of such a run say little.
+// crowded reports whether threads shared processors: their peak together is much less than the multiple of one thread's peak.
+// Ratios of such a run are not meaningful.
 func crowded(r *Result, threads int) bool {
 	rate := func(n int) float64 {
 		for _, l := range r.Limits {
@@ -39,10 +39,10 @@ func crowded(r *Result, threads int) bool {
 	return rate(1) > 0 && rate(threads) > 0 && rate(threads) < 0.75*float64(threads)*rate(1)
 }
 
-// The floors of speed relative to a peer: of the worst row.
+// floor is the target for the least speed relative to a peer.
 const floor = 0.7
 
-// targets holds the figures against what was aimed for. Lines whose figures were not measured are left out.
+// targets compares the figures with the targets. Lines whose figures were not measured are left out.
 func targets(r *Result) []target {
 	var t []target
 	for _, want := range []struct {
@@ -93,10 +93,10 @@ func targets(r *Result) []target {
 	return t
 }
 
-// memoryPart is the part of the copy bandwidth that memory-bound ops are to reach.
+// memoryPart is the fraction of the copy bandwidth that memory-bound ops should reach.
 const memoryPart = 0.85
 
-// memoryBound lists the memory-bound ops beyond the caches.
+// memoryBound returns the memory-bound ops whose operands exceed the caches.
 func memoryBound(r *Result, threads int) []OpResult {
 	var list []OpResult
 	for _, o := range r.Ops {
@@ -113,7 +113,7 @@ type speed struct {
 	median, best float64
 }
 
-// against returns two lines: the geometric mean and the worst, both of medians, with those of the best samples behind.
+// against returns two lines: the geometric mean and the worst, both of medians, followed by those of the best samples.
 func against(what string, threads int, mean float64, list []speed) []target {
 	what += ", " + threadsText(threads)
 	if len(list) == 0 {
@@ -145,7 +145,7 @@ func order(a, b float64) int {
 	return 0
 }
 
-// threadCounts are those that were measured, in their order.
+// threadCounts returns the measured numbers of threads, in order.
 func threadCounts(r *Result) []int {
 	var ns []int
 	for _, o := range r.Ops {

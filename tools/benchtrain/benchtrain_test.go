@@ -36,10 +36,10 @@ func TestReport(t *testing.T) {
 	require.ErrorContains(t, section.Replace(path, ""), "want the lines")
 }
 
-// here is the settings of tests.
+// here holds the settings of tests.
 var here = settings{device: "builtin:cpu", threads: 1, narrow: dtype.F32}
 
-// A step learns: the loss on one batch falls.
+// A step learns: the loss on one batch decreases.
 func TestStep(t *testing.T) {
 	ctx := context.Background()
 	c, err := find("mnist_cnn")
@@ -60,7 +60,7 @@ func TestStep(t *testing.T) {
 	require.Error(t, err)
 }
 
-// With BURN_PYTHON, a Python with torch, the whole comparison runs for a moment, and a wrong gradient is seen.
+// With BURN_PYTHON, a Python with torch, the whole comparison runs briefly, and a wrong gradient is detected.
 func TestAgrees(t *testing.T) {
 	python := os.Getenv("BURN_PYTHON")
 	if python == "" || exec.Command(python, "-c", "import torch").Run() != nil {
@@ -99,7 +99,7 @@ func TestAgrees(t *testing.T) {
 	require.Error(t, err)
 }
 
-// The distance of curves is that of means, and a NaN is no small one.
+// The distance of curves is the distance of their means, and a NaN is not a small distance.
 func TestApart(t *testing.T) {
 	a := make([]float64, 25)
 	b := make([]float64, 25)
@@ -111,7 +111,7 @@ func TestApart(t *testing.T) {
 	require.True(t, math.IsNaN(apart(a, b)))
 }
 
-// Tokens can be learned: of each there are at most four that follow.
+// Tokens can be learned: each has at most four successors.
 func TestTokens(t *testing.T) {
 	follow := map[int64]map[int64]bool{}
 	steps := tiny.tokens(40)

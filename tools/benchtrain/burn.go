@@ -21,7 +21,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// settings say where and how burn trains.
+// settings tells where and how burn trains.
 type settings struct {
 	device  string
 	threads int
@@ -29,7 +29,7 @@ type settings struct {
 	narrow  dtype.DType // of autocast; f32 for none
 }
 
-// The optimiser of both sides: that of PyTorch's defaults, and for language models the one that they are trained with.
+// The optimiser of both sides: PyTorch's defaults, and for language models the settings that they are usually trained with.
 const (
 	rate         = 1e-4
 	languageRate = 3e-4
@@ -45,15 +45,15 @@ type trainer struct {
 	opt     optim.Optimizer
 	rate    float64
 	samples []time.Duration
-	reads   []*tensor.Tensor // losses that nobody waited for yet
+	reads   []*tensor.Tensor // losses that have not been read yet
 }
 
-// host returns the options of the host; BURN_PLUGIN_CONTAINMENT is heeded as the command heeds it.
+// host returns the options of the host; BURN_PLUGIN_CONTAINMENT has the same effect as for the command.
 func (s *settings) host() host.Options {
 	return host.Options{Config: core.Config{Threads: s.threads}, Containment: os.Getenv("BURN_PLUGIN_CONTAINMENT")}
 }
 
-// newTrainer makes burn's side of a contest on a device with more decorators, below gradients.
+// newTrainer returns burn's side of a contest on a device with additional decorators, below gradients.
 func newTrainer(ctx context.Context, c contest, s settings, more ...burn.Option) (*trainer, error) {
 	options := append(more, burn.WithGradients(), burn.WithHost(s.host()))
 	if s.fusion {
@@ -81,7 +81,7 @@ func newTrainer(ctx context.Context, c contest, s settings, more ...burn.Option)
 
 func (t *trainer) close() error { return t.dev.Close() }
 
-// step returns a training step; the loss is read at its end.
+// step runs a training step and reads the loss at its end.
 func (t *trainer) step(ctx context.Context) (loss float64, err error) {
 	mean, err := t.queue(t.x, t.y)
 	if err != nil {
@@ -91,8 +91,8 @@ func (t *trainer) step(ctx context.Context) (loss float64, err error) {
 	return mean.Float64(ctx)
 }
 
-// queue returns a training step that nobody waits for; it gives the loss. The update runs when the tape of the step has ended: nothing else
-// holds the parameters then, and they are updated in place.
+// queue queues a training step without waiting, and returns the loss. The update runs after the tape of the step has ended: then
+// only the model refers to the parameters, and they are updated in place.
 func (t *trainer) queue(x, y *tensor.Tensor) (mean *tensor.Tensor, err error) {
 	var grads *tensor.Gradients
 	work := func(d *tensor.Device) []*tensor.Tensor {
@@ -118,7 +118,7 @@ func (t *trainer) queue(x, y *tensor.Tensor) (mean *tensor.Tensor, err error) {
 	return mean, nil
 }
 
-// many times n steps with one wait at the end, per step.
+// many measures n steps with one wait at the end, and returns the time per step.
 func (t *trainer) many(ctx context.Context, n int) (time.Duration, error) {
 	start := time.Now()
 	for range n {
@@ -132,7 +132,7 @@ func (t *trainer) many(ctx context.Context, n int) (time.Duration, error) {
 	return time.Since(start) / time.Duration(n), err
 }
 
-// curve trains on the batches and returns the loss of each step. The rate rises evenly over the first warmup steps.
+// curve trains on the batches and returns the loss of each step. The rate increases linearly over the first warmup steps.
 func (t *trainer) curve(ctx context.Context, c *text, tokens [][]int64, warmup int) (losses []float64, err error) {
 	rate := t.rate
 	defer func() { t.rate = rate }()
@@ -179,7 +179,8 @@ func (t *trainer) Turn(ctx context.Context, d time.Duration) error {
 // Stats implements bench.Contestant.
 func (t *trainer) Stats() bench.Stats { return bench.Summarize(t.samples) }
 
-// files writes the parameters and the batch as .npy into dir; of a language model only the batch, as its parameters come from a counter.
+// files writes the parameters and the batch as .npy into dir. For a language model it writes only the batch, as its parameters
+// come from a counter.
 func (t *trainer) files(ctx context.Context, dir string, counted bool) (params map[string]string, x, y string, err error) {
 	save := func(name string, v *tensor.Tensor, as string) (string, error) {
 		b, err := v.Bytes(ctx)
@@ -207,8 +208,8 @@ func (t *trainer) files(ctx context.Context, dir string, counted bool) (params m
 	return params, x, y, err
 }
 
-// agree compares loss and gradients, with dropout off and in f32, with the peer's: each within tolerance of the greatest element of its
-// tensor. It returns the largest of these differences.
+// agree compares the loss and gradients with the peer's, without dropout and in f32: each must be within tolerance, relative to
+// the greatest element of its tensor. It returns the largest of these differences.
 func (t *trainer) agree(ctx context.Context, a answer) (worst float64, err error) {
 	const tolerance = 1e-3
 	nn.Eval(t.model)

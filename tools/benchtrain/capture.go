@@ -16,16 +16,16 @@ import (
 	"github.com/goburn/burn/internal/bench"
 )
 
-// recorder is a backend that remembers what one stream was given, so that a step that is written op by op can be run as the one
-// program that it is: the best that fusion could make of it. It has no programs itself, so all is nodes.
+// recorder is a backend that records the commands of one stream, so that a step written op by op can be run as one program: the
+// upper bound for fusion. It has no programs itself, so that everything arrives as nodes.
 type recorder struct {
 	core.Backend
-	dev    core.Device // the one that was opened, below
-	stream core.Stream // likewise
+	dev    core.Device // the device below
+	stream core.Stream // the stream below
 
 	mu    sync.Mutex
 	log   *record
-	types map[op.TensorID]op.Desc // of all that was made
+	types map[op.TensorID]op.Desc // of all tensors that were made
 }
 
 // record is the commands of one step.
@@ -104,14 +104,14 @@ func (s recordingStream) Read(id op.TensorID, dst []byte) core.Ticket {
 	return s.Stream.Read(id, dst)
 }
 
-// made notes types. The caller holds mu.
+// made records types. The caller holds mu.
 func (r *recorder) made(ds ...op.Desc) {
 	for _, d := range ds {
 		r.types[d.ID] = d
 	}
 }
 
-// step records what f gives to the stream.
+// step records the commands that f sends to the stream.
 func (r *recorder) step(f func() error) (*record, error) {
 	r.mu.Lock()
 	r.log = &record{freed: map[op.TensorID]bool{}, written: map[op.TensorID][]byte{}}
@@ -124,10 +124,11 @@ func (r *recorder) step(f func() error) (*record, error) {
 	return l, err
 }
 
-// place is a result of a node of a record.
+// place identifies a result of a node of a record.
 type place struct{ node, at int }
 
-// inputs are what the nodes of a record read and do not make, in the order of first use, and made is where the others are made.
+// inputs returns the tensors that the nodes of a record read but do not make, in the order of first use, and the nodes that make
+// the others.
 func (l *record) inputs() (in []op.TensorID, made map[op.TensorID]place) {
 	made = map[op.TensorID]place{}
 	for i := range l.nodes {
@@ -145,7 +146,7 @@ func (l *record) inputs() (in []op.TensorID, made map[op.TensorID]place) {
 
 // compiled is a training step as one program: a bench.Contestant.
 type compiled struct {
-	*trainer // that it was recorded of, and whose device it runs on
+	*trainer // the trainer that it was recorded from, and whose device it runs on
 	stream   core.Stream
 	programs core.Programs
 	id       core.ProgramID
@@ -159,16 +160,16 @@ type compiled struct {
 	samples  []time.Duration
 }
 
-// input is where an input comes from: the result of the run before, an upload, or a tensor that stays.
+// input is the source of an input: a result of the previous run, an upload, or a constant tensor.
 type input struct {
-	carried int // index of the result; -1
+	carried int // index of the result; -1 for none
 	data    []byte
 	desc    op.Desc
 	id      op.TensorID
 }
 
-// newCompiled trains a few steps op by op, records two of them, and makes a program of the second. What the first made and the second
-// reads is the state, which runs pass on.
+// newCompiled trains a few steps op by op, records two of them, and makes a program of the second. The tensors that the first
+// makes and the second reads are the state, which each run passes to the next.
 func newCompiled(ctx context.Context, c contest, s settings) (x *compiled, err error) {
 	r := &recorder{types: map[op.TensorID]op.Desc{}}
 	t, err := newTrainer(ctx, c, s, burn.WithDecorator(func(p *core.Place) *core.Place {
@@ -208,7 +209,7 @@ func (x *compiled) build(ctx context.Context, types map[op.TensorID]op.Desc, bef
 	if len(before.nodes) != len(now.nodes) || len(now.read) != 1 {
 		return fmt.Errorf("two steps differ: %d and %d nodes, %d reads", len(before.nodes), len(now.nodes), len(now.read))
 	}
-	var out []op.TensorID // of the step: its state, and the loss
+	var out []op.TensorID // outputs of the step: its state, and the loss
 	local := map[op.TensorID]op.TensorID{}
 	name := func(id op.TensorID) op.TensorID {
 		if local[id] == 0 {
@@ -288,7 +289,7 @@ func (x *compiled) step(ctx context.Context) (float32, error) {
 	if err := x.programs.Run(x.stream, run); err != nil {
 		return 0, err
 	}
-	for i, id := range x.state { // what was not passed on or given up
+	for i, id := range x.state { // tensors that were neither passed on nor released
 		if at := slices.Index(run.Inputs, id); id != 0 && (at < 0 || !x.donated[at]) {
 			free = append(free, x.state[i])
 		}

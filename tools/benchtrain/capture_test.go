@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A step as one program goes on where the steps that it was recorded of ended: without dropout the losses are those of training op by
-// op.
+// A step as one program continues where the recorded steps ended: without dropout the losses equal those of training op by op.
 func TestCompiled(t *testing.T) {
 	ctx := context.Background()
 	c, err := find("gpt2_tiny")
@@ -32,7 +31,7 @@ func TestCompiled(t *testing.T) {
 		require.NoError(t, err)
 		got, err := x.step(ctx)
 		require.NoError(t, err)
-		require.InDelta(t, want, got, 0.3, "step %d", i) // the numbers of Adam's step are those of the fourth
+		require.InDelta(t, want, got, 0.3, "step %d", i) // the step count of Adam stays at the fourth
 		if i == 0 {
 			first = want
 			require.InDelta(t, want, got, 1e-4)
@@ -49,7 +48,7 @@ func TestCompiled(t *testing.T) {
 	require.Equal(t, n, m.Tensors, "nothing stays behind")
 }
 
-// All lines but those of PyTorch are measured, for a moment.
+// All lines except PyTorch's are measured, briefly.
 func TestFusionTable(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "doc.md")
 	require.NoError(t, os.WriteFile(out, []byte(fusionPart.Begin()+fusionPart.End()), 0o600))

@@ -20,7 +20,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// line is a row of the table: what was measured, and the times of its contestants by name.
+// line is a row of the table: the description of the measurement, and the times of its contestants by name.
 type line struct {
 	text    string
 	threads int
@@ -28,7 +28,7 @@ type line struct {
 	stats   []bench.Stats
 }
 
-// loop is a contestant that calls f again and again.
+// loop is a contestant that calls f repeatedly.
 type loop struct {
 	f       func() error
 	samples []time.Duration
@@ -51,7 +51,7 @@ func (l *loop) Turn(_ context.Context, d time.Duration) error {
 // Stats implements bench.Contestant.
 func (l *loop) Stats() bench.Stats { return bench.Summarize(l.samples) }
 
-// contestants are those of a line while it is measured.
+// contestants holds the contestants of a line while it is measured.
 type contestants struct {
 	names []string
 	list  []bench.Contestant
@@ -69,11 +69,11 @@ func (cs *contestants) end() (err error) {
 	return err
 }
 
-// measure warms the contestants up and lets them take turns.
+// measure runs a warm-up and lets the contestants take turns.
 func (cs *contestants) measure(ctx context.Context, text string, threads int, total time.Duration) (line, error) {
 	l := line{text: text, threads: threads, names: cs.names}
 	for _, c := range cs.list {
-		if err := c.Turn(ctx, 300*time.Millisecond); err != nil { // programs are made at the second sight
+		if err := c.Turn(ctx, 300*time.Millisecond); err != nil { // programs are made when code repeats
 			return l, err
 		}
 		switch c := c.(type) {
@@ -95,7 +95,7 @@ func (cs *contestants) measure(ctx context.Context, text string, threads int, to
 	return l, nil
 }
 
-// fusionTable measures what -table fusion names.
+// fusionTable measures the table that -table fusion selects.
 func fusionTable(ctx context.Context, o flags) error {
 	var lines []line
 	var failed []error
@@ -194,18 +194,18 @@ func (o *flags) peer(ctx context.Context, cs *contestants, dir string, request m
 
 const chainSize = 16 << 20
 
-// links returns the ops of the chain, which peer.py has as well.
+// links applies the ops of the chain, which peer.py has as well.
 func links(x *tensor.Tensor) *tensor.Tensor {
 	return x.MulScalar(2).AddScalar(1).Abs().Sqrt().Neg().Relu().AddScalar(3).MulScalar(0.5).Square().SubScalar(1)
 }
 
-// eagerAndFused are the ways of code that is written op by op.
+// eagerAndFused lists the ways to run code that is written op by op.
 var eagerAndFused = []struct {
 	name    string
 	options []burn.Option
 }{{"eager", nil}, {"fused", []burn.Option{burn.WithFusion()}}}
 
-// open opens burn's device as the settings say.
+// open opens burn's device with the settings.
 func (s *settings) open(ctx context.Context, more ...burn.Option) (*tensor.Device, error) {
 	return burn.Open(ctx, s.device, append(more, burn.WithHost(s.host()))...)
 }
@@ -238,7 +238,7 @@ func chain(ctx context.Context, o flags) (lines []line, err error) {
 	return []line{l}, err
 }
 
-// never measures small ops whose attributes are always new, so that nothing repeats.
+// never measures small ops whose attributes always differ, so that nothing repeats.
 func never(ctx context.Context, o flags) (lines []line, err error) {
 	cs := &contestants{}
 	defer func() { err = errors.Join(err, cs.end()) }()
@@ -265,8 +265,7 @@ func never(ctx context.Context, o flags) (lines []line, err error) {
 	return []line{l}, err
 }
 
-// divided measures a program on each of two devices of the processor, of which the second has half the threads, and on a router that
-// may split it.
+// divided measures a program on each of two cpu devices, the second with half the threads, and on a router that may divide it.
 func divided(ctx context.Context, o flags) (lines []line, err error) {
 	n := o.settings.threads
 	cs := &contestants{}
@@ -314,7 +313,7 @@ func divided(ctx context.Context, o flags) (lines []line, err error) {
 	return []line{l}, err
 }
 
-// branches returns a run of a program of two chains of products that meet at the end.
+// branches returns a function that runs a program of two chains of products that meet at the end.
 func branches(ctx context.Context, dev *tensor.Device) (func() error, error) {
 	const size, depth = 512, 6
 	last := op.TensorID(0)

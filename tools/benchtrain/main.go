@@ -1,7 +1,7 @@
-// Command benchtrain measures training steps side by side with PyTorch: the same weights, batch and threads, in turns, in one run, on one
-// machine, after a check that loss and gradients agree. It writes a part of docs/BENCHMARKS.md. With -device it does so on any device, and
-// with -curve it trains language models on both sides and compares the losses of the steps. With -table fusion it measures burn in
-// several ways: op by op, with fusion, as one program, and over a router.
+// Command benchtrain measures training steps side by side with PyTorch: the same weights, batch and threads, in turns, in one
+// run, on one machine, after a check that loss and gradients agree. It writes a part of docs/BENCHMARKS.md. With -device it does
+// so on any device, and with -curve it trains language models on both sides and compares the losses of the steps. With -table
+// fusion it measures burn in several ways: op by op, with fusion, as one program, and over a router.
 package main
 
 import (
@@ -94,7 +94,7 @@ func parse(args []string) (o flags, err error) {
 	return o, nil
 }
 
-// run measures every case; one that fails is reported, and the others go on.
+// run measures every case; one that fails is reported, and the others are still measured.
 func run(ctx context.Context, args []string) error {
 	o, err := parse(args)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// contest is a model and a batch that it learns from. Parameters have the names of the twin in peer.py.
+// contest is a model and a batch to train on. Its parameters have the same names as in peer.py.
 type contest struct {
 	name, text string
 	model      func(d *tensor.Device) model
 	batch      func(d *tensor.Device) (x, y *tensor.Tensor)
-	words      *text // of a language model, which has a curve; or nil
+	words      *text // of a language model, which has a curve; may be nil
 }
 
 type model interface {
@@ -25,7 +25,7 @@ type model interface {
 	Loss(x, y *tensor.Tensor) *tensor.Tensor
 }
 
-// text is what a language model is trained on: the sizes of its model, and of a batch.
+// text holds the sizes of a language model and of its training batches.
 type text struct {
 	gpt2.Config
 	batch, length int
@@ -74,9 +74,9 @@ func language(name, words string, t text) contest {
 		}}
 }
 
-// tokens are those of so many steps, and the ones that follow them: for each step two lists of batch rows. In a row each token is one of
-// four that may follow the one before it, so that a model that has learned has a loss of log 4; the tokens in use are a 32nd of
-// the vocabulary, which a model learns first.
+// tokens returns the tokens of this many steps, and the tokens that follow them: for each step two lists of batch rows. Each
+// token of a row is one of four successors of the previous one, so that a trained model has a loss of log 4. Only a 32nd of the
+// vocabulary is used, which a model learns first.
 func (t *text) tokens(steps int) [][]int64 {
 	used := uint32(max(8, t.Vocabulary/32))
 	out := make([][]int64, 0, 2*steps)
@@ -97,7 +97,7 @@ func (t *text) tokens(steps int) [][]int64 {
 	return out
 }
 
-// mix returns a permutation of the numbers of 32 bits that looks random: the finaliser of MurmurHash3.
+// mix is a permutation of the 32-bit numbers that looks random: the finaliser of MurmurHash3.
 func mix(h uint32) uint32 {
 	h ^= h >> 16
 	h *= 0x85ebca6b
@@ -128,7 +128,7 @@ func (m *cnn) Loss(x, y *tensor.Tensor) *tensor.Tensor {
 	return m.Linear2.Forward(x).CrossEntropyLoss(y, tensor.ClassOptions{})
 }
 
-// pieces is the size of the language model's alphabet, that of tiny Shakespeare.
+// pieces is the size of the language model's alphabet, as in tiny Shakespeare.
 const pieces = 65
 
 // transformer is a language model of characters, without dropout.
@@ -154,8 +154,8 @@ func (m *transformer) Loss(x, y *tensor.Tensor) *tensor.Tensor {
 	return m.Head.Forward(x).Reshape(-1, pieces).CrossEntropyLoss(y.Flatten(), tensor.ClassOptions{})
 }
 
-// newGPT2 makes a model whose matrices come from a counter and the parameter's name, so that peer.py makes the same without a file: even
-// numbers of the deviation that the paper has.
+// newGPT2 returns a model whose matrices are computed from a counter and the parameter's name, so that peer.py computes the same
+// without a file: uniform numbers with the standard deviation of the paper.
 func newGPT2(d *tensor.Device, c gpt2.Config) *gpt2.Model {
 	m := gpt2.New(d, c)
 	for _, p := range nn.Params(m) {
@@ -172,7 +172,7 @@ func newGPT2(d *tensor.Device, c gpt2.Config) *gpt2.Model {
 	return m
 }
 
-// counted returns n numbers within ±scale.
+// counted returns n numbers within ±scale, computed from the name.
 func counted(name string, n int, scale float32) []float32 {
 	h := fnv.New32a()
 	h.Write([]byte(name))

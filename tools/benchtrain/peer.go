@@ -15,27 +15,27 @@ import (
 //go:embed peer.py
 var script []byte
 
-// library is PyTorch in a process of its own. It is a bench.Contestant with the case that was opened last.
+// library is PyTorch in a separate process. As a bench.Contestant it runs the case that was opened last.
 type library struct {
 	*peer.Process
 	mode string
 }
 
-// answer is what PyTorch computes of a case: the loss, and the gradients as files.
+// answer is the result of PyTorch for a case: the loss, and the gradients as files.
 type answer struct {
 	Loss  float64
 	Grads map[string]string
 }
 
-// result is what PyTorch says of many steps.
+// result is the result of PyTorch for many steps.
 type result struct {
-	Seconds   float64 // a step
+	Seconds   float64 // per step
 	Losses    []float64
-	Reserved  int64 // bytes of the device at most, pools included
-	Allocated int64 // bytes in use at most
+	Reserved  int64 // greatest number of bytes of the device, including pools
+	Allocated int64 // greatest number of bytes in use
 }
 
-// startLibrary starts PyTorch on a device of its own naming. The mode is eager, or one of torch.compile.
+// startLibrary starts PyTorch on a device in PyTorch's notation. The mode is eager, or one of torch.compile.
 func startLibrary(ctx context.Context, python, dir string, threads int, device, mode string) (*library, error) {
 	path := filepath.Join(dir, "peer.py")
 	if err := os.WriteFile(path, script, 0o600); err != nil {

@@ -19,9 +19,9 @@ type figure struct {
 	contest
 	settings
 	burn       bench.Stats
-	many       time.Duration // a step of many without a wait between them
+	many       time.Duration // time per step of many without a wait between them
 	difference float64       // of losses and gradients
-	memory     int64         // that the device took from the system at most
+	memory     int64         // most memory that the device took from the system
 	peers      []side
 	curve      []float64 // losses, of a run with a curve
 }
@@ -33,11 +33,11 @@ type side struct {
 	many                time.Duration
 	reserved, allocated int64
 	curve               []float64
-	difference          float64 // between the two curves, of the greatest mean of 10 steps
-	err                 error   // that the mode ended with
+	difference          float64 // difference of the two curves, the greatest over means of 10 steps
+	err                 error   // error that the mode ended with
 }
 
-// race runs a contest. A mode of PyTorch that fails ends alone.
+// race runs a contest. If a mode of PyTorch fails, the others continue.
 func race(ctx context.Context, c contest, o flags) (fig figure, err error) {
 	fig = figure{contest: c, settings: o.settings}
 	dir, err := os.MkdirTemp("", "benchtrain")
@@ -82,7 +82,7 @@ func race(ctx context.Context, c contest, o flags) (fig figure, err error) {
 	return fig, fig.time(ctx, t, libs, o.seconds)
 }
 
-// opened is PyTorch with a case; p is nil where that failed.
+// opened is PyTorch with a case; p is nil if opening failed.
 type opened struct {
 	p *library
 	a answer
@@ -114,14 +114,14 @@ func (o *flags) open(ctx context.Context, dir string, request map[string]any) (l
 	return libs, sides
 }
 
-// check compares losses and gradients with those of the first mode that works.
+// check compares losses and gradients with those of the first working mode.
 func (fig *figure) check(ctx context.Context, t *trainer, libs []opened) (err error) {
 	for _, l := range libs {
 		if l.p == nil {
 			continue
 		}
 		if l.a.Grads == nil {
-			return nil // of a model whose gradients are many: the curve says it
+			return nil // a model with many gradients, which the curve compares
 		}
 		fig.difference, err = t.agree(ctx, l.a)
 		return err
@@ -131,7 +131,7 @@ func (fig *figure) check(ctx context.Context, t *trainer, libs []opened) (err er
 
 // time measures steps with a wait each in turns, then many without.
 func (fig *figure) time(ctx context.Context, t *trainer, libs []opened, total time.Duration) error {
-	for range 5 { // warm, as the peer does; what repeats is a program from then on
+	for range 5 { // warm-up, as in the peer; repeated code is a program from then on
 		if _, err := t.step(ctx); err != nil {
 			return err
 		}
@@ -220,7 +220,7 @@ func writeTokens(path string, tokens [][]int64, c *text) error {
 	return errors.Join(npy.Write(f, a), f.Close())
 }
 
-// apart returns the greatest distance of two curves of losses, of means of 10 steps: that single steps differ is rounding.
+// apart returns the greatest distance of two curves of losses, over means of 10 steps, as single steps differ by rounding.
 func apart(a, b []float64) (most float64) {
 	const window = 10
 	for i := window; i <= min(len(a), len(b)); i += window {
@@ -228,7 +228,7 @@ func apart(a, b []float64) (most float64) {
 		for k := i - window; k < i; k++ {
 			x, y = x+a[k]/window, y+b[k]/window
 		}
-		most = max(most, math.Abs(x-y)) // a NaN stays
+		most = max(most, math.Abs(x-y)) // keeps a NaN
 	}
 	return most
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/internal/peer"
 )
 
-// The parts of docs/BENCHMARKS.md that the reports go to.
+// The parts of docs/BENCHMARKS.md that receive the reports.
 const (
 	section    peer.Section = "make bench-train"
 	fusionPart peer.Section = "make bench-fusion"
@@ -55,7 +55,7 @@ func narrow(dt dtype.DType) string {
 	return ""
 }
 
-// curveTable says how far the losses of language models are apart, empty where none were compared.
+// curveTable tells how far the losses of language models differ, empty if none were compared.
 func curveTable(figures []figure) string {
 	var b strings.Builder
 	for _, f := range figures {
@@ -78,7 +78,7 @@ func ms(d time.Duration) float64 { return d.Seconds() * 1e3 }
 
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
 
-// ratio returns how many times as long the peer takes.
+// ratio returns the peer's time divided by burn's own.
 func ratio(peer, own time.Duration) float64 {
 	if own <= 0 {
 		return 0

@@ -1,5 +1,6 @@
-// Command difference lists where two backends do not agree on the nodes of the conformance suite: it runs the suite on one device behind
-// decorators/verify, which has the other compute each node too, and groups what is outside the tolerance of the rows by op and type.
+// Command difference lists where two backends do not agree on the nodes of the conformance suite: it runs the suite on one device
+// behind decorators/verify, which computes each node on the other device too, and groups results outside the tolerance of their
+// row by op and type.
 //
 //	go run ./tools/difference -device cpu -against libtorch -profile core
 //
@@ -27,7 +28,7 @@ import (
 	_ "github.com/goburn/burn/plugins/cpu"
 )
 
-// errDiffer is the result of a run that found differences, which are printed.
+// errDiffer is the error of a run that found differences, which have been printed.
 var errDiffer = errors.New("the devices differ")
 
 func main() {
@@ -50,10 +51,10 @@ func main() {
 	}
 }
 
-// found is what the comparison came to.
+// found collects the results of the comparison.
 type found struct {
-	mu       sync.Mutex // guards what follows
-	current  string     // case that runs
+	mu       sync.Mutex // guards the fields below
+	current  string     // the case that is running
 	compared int
 	skipped  map[string]int      // nodes that were not compared, by op and reason
 	differ   map[string][]string // texts by op
@@ -85,7 +86,7 @@ func run(ctx context.Context, w io.Writer, device, against string, o conformance
 	if err != nil {
 		return err
 	}
-	defer func() { _ = other.Close() }() // what it computed has been read
+	defer func() { _ = other.Close() }() // its results have been read
 	second, err := other.Open(ctx)
 	if err != nil {
 		return err

@@ -48,7 +48,8 @@ func TestDistort(t *testing.T) {
 			row += float64(v) * float64(at/side)
 			column += float64(v) * float64(at%side)
 		}
-		// The ring of 44 pixels, thinner and thicker, around a centre of 13.5 that moves by 3 at most; grey noise adds a little.
+		// The ring of 44 pixels, thinner and thicker, around a centre of 13.5 that is shifted by at most 3; grey noise adds a
+		// little.
 		require.Greater(t, sum, 5.*255)
 		require.InDelta(t, 13.5, row/sum, 5)
 		require.InDelta(t, 13.5, column/sum, 5)
@@ -70,7 +71,7 @@ func TestThickness(t *testing.T) {
 	}
 }
 
-// A trained file gives what the network gives; with BURN_PYTHON, ONNX Runtime gives it too.
+// A trained file computes the same as the network; with BURN_PYTHON, also in ONNX Runtime.
 func TestWrite(t *testing.T) {
 	t.Setenv(source.EnvOffline, "1")
 	ctx := context.Background()

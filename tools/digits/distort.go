@@ -10,7 +10,7 @@ import (
 // image is a picture with a margin of one black pixel, from 0 to 1.
 type image [side + 2][side + 2]float32
 
-// distort varies a digit as hand, pen and scanner do. The pixels of p are left alone.
+// distort varies a digit like different hands, pens and scanners. It does not change the pixels of p.
 func distort(rng *rand.Rand, p source.Picture) (source.Picture, error) {
 	var in image
 	for y := range side {
@@ -25,13 +25,13 @@ func distort(rng *rand.Rand, p source.Picture) (source.Picture, error) {
 
 func uniform(rng *rand.Rand, low, high float64) float64 { return low + (high-low)*rng.Float64() }
 
-// affine turns by up to 15 degrees, scales by 0.75 to 1.25, changes the aspect by up to 12 %, shears by up to 0.2 and shifts by up to 3 pixels,
-// with bilinear interpolation.
+// affine rotates by up to 15 degrees, scales by 0.75 to 1.25, changes the aspect ratio by up to 12 %, shears by up to 0.2 and
+// shifts by up to 3 pixels, with bilinear interpolation.
 func affine(in *image, rng *rand.Rand) (out image) {
 	angle, scale := uniform(rng, -math.Pi/12, math.Pi/12), uniform(rng, 0.75, 1.25)
 	aspect, shear := uniform(rng, 0.88, 1.12), uniform(rng, -0.2, 0.2)
 	dx, dy := uniform(rng, -3, 3), uniform(rng, -3, 3)
-	// The inverse map: for each pixel of the result, the place in the source.
+	// The inverse map: for each pixel of the result, its position in the source.
 	sin, cos := math.Sincos(angle)
 	sin, cos = sin/scale, cos/scale
 	a, b := cos*aspect, (sin+shear*cos)*aspect
@@ -40,7 +40,7 @@ func affine(in *image, rng *rand.Rand) (out image) {
 	for y := range side {
 		for x := range side {
 			u, v := float64(x)-centre, float64(y)-centre
-			// Places beyond the margin are on it.
+			// Positions outside are clamped to the margin.
 			sx := min(max(a*u+b*v+centre+dx+1, 0), last)
 			sy := min(max(c*u+d*v+centre+dy+1, 0), last)
 			x0, y0 := int(sx), int(sy)
@@ -53,8 +53,8 @@ func affine(in *image, rng *rand.Rand) (out image) {
 	return out
 }
 
-// thickness goes towards the greatest of a pixel and its four neighbours, by up to all of the way, or towards the least, by up to 60 %. One image
-// in six keeps its pen.
+// thickness moves each pixel towards the greatest of it and its four neighbours, by up to all of the way, or towards the least,
+// by up to 60 %. One image in six is not changed.
 func thickness(in *image, rng *rand.Rand) (out image) {
 	amount := uniform(rng, -1.2, 1.2)
 	amount = math.Copysign(max(math.Abs(amount)-0.2, 0), amount)

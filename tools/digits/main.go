@@ -2,7 +2,7 @@
 //
 //	go run ./tools/digits -out examples/digits/digits.onnx
 //
-// The test images are looked at once, at the end: no choice of the run depends on them. Weights, order and distortions follow from the
+// The test images are used once, at the end: no choice of the run depends on them. Weights, order and distortions follow from the
 // seed; another processor may round differently.
 package main
 
@@ -146,7 +146,7 @@ func (a *average) start(m *network) {
 	}
 }
 
-// Event follows an update. The share of the past rises to 0.998.
+// Event is called after an update. The weight of the past increases to 0.998.
 func (a *average) Event(e train.Event) {
 	if s, ok := e.(train.Stepped); !ok || s.Split != train.Train {
 		return

@@ -12,7 +12,7 @@ import (
 // side is the height and width of images.
 const side = 28
 
-// network is three convolutions, each with relu and halving by the maximum, and two linear layers.
+// network is three convolutions, each with relu and max pooling by 2, and two linear layers.
 type network struct {
 	Conv1, Conv2, Conv3 *nn.Conv2d
 	Dense1, Dense2      *nn.Linear
@@ -28,7 +28,7 @@ func newNetwork(d *tensor.Device) *network {
 	return &network{conv(1, 8), conv(8, 16), conv(16, 32), linear(32*3*3, 64), linear(64, 10)}
 }
 
-// Forward returns scores [N, 10] of images [N, 1, 28, 28] of pixels from 0 to 1, white ink on black.
+// Forward returns scores [N, 10] of images [N, 1, 28, 28] with pixels from 0 to 1, white ink on black.
 func (m *network) Forward(x *tensor.Tensor) *tensor.Tensor {
 	for _, c := range []*nn.Conv2d{m.Conv1, m.Conv2, m.Conv3} {
 		x = c.Forward(x).Relu().MaxPool([]int{2, 2}, tensor.PoolOptions{})

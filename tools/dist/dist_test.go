@@ -18,7 +18,7 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// date is when the tests build.
+// date is the build date of the tests.
 var date = time.Now().Truncate(time.Second)
 
 // makeDist builds the cpu plugin for this platform into out.
@@ -35,7 +35,7 @@ func makeDist(t *testing.T, out, key, version string) {
 	require.NoError(t, err, log.String())
 }
 
-// first is one build that the tests share: a mirror, and the key that signed it.
+// first is a build that the tests share: a mirror, and the key that signed it.
 var first struct {
 	once        sync.Once
 	mirror, key string
@@ -78,7 +78,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// Two builds give the same bytes: archives, signatures, index and lock.
+// Two builds produce the same bytes: archives, signatures, index and lock.
 func TestReproducible(t *testing.T) {
 	long.Need(t, "builds a plugin twice")
 	one, key := firstDist(t)
@@ -104,7 +104,7 @@ func TestReproducible(t *testing.T) {
 	require.False(t, strings.Contains(exe, root), "the program names the folder that it was built in")
 }
 
-// extracted returns all that an archive unpacks to, as tar sees it.
+// extracted returns everything that tar extracts from an archive.
 func extracted(t *testing.T, path string) string {
 	t.Helper()
 	out, err := exec.Command("tar", "-xzOf", path).Output()

@@ -18,7 +18,7 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// user is a machine of somebody with the burn command and nothing else.
+// user is the machine of a user with only the burn command.
 type user struct {
 	t    *testing.T
 	burn string
@@ -61,7 +61,8 @@ func (u *user) run(code int, args ...string) (stdout, stderr string) {
 	return out.String(), errOut.String()
 }
 
-// The way of docs/PLUGINS.md: a maker builds and signs, a user trusts, installs, runs, checks, meets a changed file, upgrades, removes.
+// TestEndToEnd follows docs/PLUGINS.md: a maker builds and signs a plugin; a user trusts the key, installs, runs and checks it,
+// detects a changed file, upgrades, and removes it.
 func TestEndToEnd(t *testing.T) {
 	long.Need(t, "builds burn and a plugin")
 	built, key := firstDist(t)
@@ -73,7 +74,7 @@ func TestEndToEnd(t *testing.T) {
 	model := []string{"run", filepath.Join(digits, "digits.onnx"), filepath.Join(digits, "digit_7.png"), "--top", "1", "--device", "process:cpu", "--json"}
 	u := newUser(t)
 
-	// Nothing is installed: the refusals name what to do.
+	// Nothing is installed: the errors name the remedy.
 	_, e := u.run(2, model...)
 	require.Contains(t, e, "burn plugin install cpu")
 	_, e = u.run(2, "plugin", "install", "cpu")
@@ -95,7 +96,7 @@ func TestEndToEnd(t *testing.T) {
 	require.Len(t, list.Plugins, 1)
 	require.True(t, list.Plugins[0].Active)
 
-	// It runs, from the store.
+	// It runs from the store.
 	out, _ = u.run(0, "devices")
 	require.Contains(t, out, "process:cpu:0")
 	out, _ = u.run(0, model...)
@@ -107,7 +108,7 @@ func TestEndToEnd(t *testing.T) {
 	u.run(0, "plugin", "verify")
 	u.run(0, "doctor")
 
-	// A byte is changed: neither verify nor a run accepts the file, and an installation puts it right.
+	// A byte is changed: neither verify nor a run accepts the file, and an installation repairs it.
 	exe := filepath.Join(list.Plugins[0].Dir, store.Executable("cpu", "process", store.Native()))
 	content, err := os.ReadFile(exe)
 	require.NoError(t, err)
@@ -134,7 +135,7 @@ func TestEndToEnd(t *testing.T) {
 	require.Contains(t, out, "no plugin is installed")
 }
 
-// upgrades takes the user from 0.1.0 to 0.2.0, over the network, with a lock in the project.
+// upgrades upgrades from 0.1.0 to 0.2.0, over the network, with a lock in the project.
 func (u *user) upgrades(mirror, key string) {
 	u.t.Helper()
 	t := u.t
@@ -144,7 +145,7 @@ func (u *user) upgrades(mirror, key string) {
 	at := []string{"--mirror", server.URL}
 	out, _ := u.run(0, append([]string{"plugin", "list", "--available"}, at...)...)
 	require.Contains(t, out, "0.2.0")
-	u.run(0, append([]string{"plugin", "lock"}, at...)...) // ./burn.lock: from now on it holds
+	u.run(0, append([]string{"plugin", "lock"}, at...)...) // from now on ./burn.lock applies
 	_, e := u.run(1, append([]string{"plugin", "install", "cpu@0.2.0"}, at...)...)
 	require.Contains(t, e, "burn plugin upgrade cpu@0.2.0")
 	out, _ = u.run(0, append([]string{"plugin", "install", "cpu"}, at...)...)
@@ -174,7 +175,7 @@ func must(t *testing.T, l *store.Lock) []byte {
 	return b
 }
 
-// repack makes another version of what the mirror has, from the same program.
+// repack makes another version of the plugin in the mirror, from the same program.
 func (u *user) repack(mirror, key, version string) {
 	u.t.Helper()
 	exe := filepath.Join(u.t.TempDir(), store.Executable("cpu", "process", store.Native()))

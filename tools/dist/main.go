@@ -1,5 +1,5 @@
-// Command dist builds the archives of every plugin for every platform, signs them, and lays them out as a mirror with an index and a
-// burn.lock. The same sources, Go version, key and SOURCE_DATE_EPOCH give the same bytes.
+// Command dist builds the archives of every plugin for every platform, signs them, and lays them out as a mirror with an index
+// and a burn.lock. The same sources, Go version, key and SOURCE_DATE_EPOCH produce the same bytes.
 package main
 
 import (
@@ -45,7 +45,7 @@ func main() {
 	}
 }
 
-// dates takes the moment of the build, in seconds since 1970, and the day of expiry.
+// dates sets the build time, in seconds since 1970, and the expiry date.
 func (o *options) dates(epoch, expires string) error {
 	if epoch != "" {
 		n, err := strconv.ParseInt(epoch, 10, 64)
@@ -69,13 +69,13 @@ func split(list string) []string {
 
 type options struct {
 	out, key, version, namespace string
-	platforms, names             []string  // names empty: all
-	date, expires                time.Time // of the index; zero: now, and 90 days later
-	root                         string    // of the repository; empty: the working folder
+	platforms, names             []string  // names is empty for all
+	date, expires                time.Time // of the index; zero means now, and 90 days later
+	root                         string    // of the repository; empty means the working folder
 	log                          io.Writer
 }
 
-// dist builds, packs and signs all that o names, then writes index and lock.
+// dist builds, packs and signs the plugins that o selects, then writes index and lock.
 func dist(ctx context.Context, o options) error {
 	var key *store.PrivateKey
 	signer := ""

@@ -15,15 +15,15 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// plugin is one of those that the project builds.
+// plugin is a plugin that the project builds.
 type plugin struct {
 	name      string
 	module    string   // folder of its go.mod, from the root
-	pkg       string   // of its main, from there
-	platforms []string // that it can be built for; nil: all
+	pkg       string   // folder of its main package, relative to module
+	platforms []string // that it can be built for; nil for all
 }
 
-// plugins is the table: a new plugin is a new row.
+// plugins lists the plugins: add a row for a new one.
 var plugins = []plugin{
 	{name: "cpu", module: ".", pkg: "./plugins/cpu/cmd/burn-backend-cpu"},
 }
@@ -32,7 +32,7 @@ func (p *plugin) on(platform string) bool {
 	return p.platforms == nil || slices.Contains(p.platforms, platform)
 }
 
-// choose returns the rows of names, all for none.
+// choose returns the rows for names, or all if names is empty.
 func choose(names []string) ([]plugin, error) {
 	if len(names) == 0 {
 		return plugins, nil
@@ -69,12 +69,12 @@ func (o *options) archive(ctx context.Context, p plugin, platform, work string, 
 		return nil, err
 	}
 	if key == nil {
-		return built, os.RemoveAll(path + store.SignatureExt) // of an earlier run
+		return built, os.RemoveAll(path + store.SignatureExt) // from an earlier run
 	}
 	return built, key.SignFile(path, built)
 }
 
-// build runs the go command so that its output depends on sources, Go version and platform alone.
+// build runs the go command so that its output depends only on sources, Go version and platform.
 func (o *options) build(ctx context.Context, p plugin, platform, exe string) error {
 	out, err := filepath.Abs(exe)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command manifest writes the manifest of a plugin executable beside it: name, version, platform, protocol range, hash.
+// Command manifest writes the manifest of a plugin executable to a file beside it: name, version, platform, protocol range, hash.
 package main
 
 import (

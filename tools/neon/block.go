@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A value is a vector: one that a block computes, which gets a register when the block is written, or a register that outlives
-// blocks, from register(0) to register(31).
+// A value is a vector: a virtual one that a block computes, to which a register is assigned when the block is written, or a
+// register that persists between blocks, from register(0) to register(31).
 type value int
 
 func register(i int) value { return value(-1 - i) }
@@ -15,8 +15,8 @@ func register(i int) value { return value(-1 - i) }
 type step struct {
 	result  value // none if it has no result
 	from    []value
-	tied    bool // the result is in the place of the first operand
-	number  int  // a constant of the table, if constant
+	tied    bool // the result is in the register of the first operand
+	number  int  // index of a constant in the table, if constant
 	is      kind
 	written func(result int, from []int) string
 }
@@ -30,7 +30,7 @@ const (
 
 const none = value(1 << 30)
 
-// block is straight code whose values are not used outside.
+// block is straight-line code whose values are not used outside.
 type block []step
 
 // record gathers what f writes into a block.
@@ -52,15 +52,15 @@ func (k *kernels) add(s step) value {
 	return s.result
 }
 
-// do computes a new value by an instruction without side effects on others.
+// do emits an instruction without side effects on others and returns its result.
 func (k *kernels) do(name string, from ...value) value { return k.shift(name, 0, from...) }
 
-// shift is do for an instruction with a number of bits.
+// shift is do for an instruction with a shift count.
 func (k *kernels) shift(name string, by int, from ...value) value {
 	return k.into(k.fresh(), name, by, from...)
 }
 
-// into is shift with a place for the result.
+// into is shift with a given register for the result.
 func (k *kernels) into(to value, name string, by int, from ...value) value {
 	i, ok := instructions[name]
 	if !ok {
@@ -75,20 +75,20 @@ func (k *kernels) into(to value, name string, by int, from ...value) value {
 	}})
 }
 
-// move copies a value to a place.
+// move copies a value to a register.
 func (k *kernels) move(to, from value) {
 	k.add(step{result: to, from: []value{from}, written: func(result int, from []int) string { return copied(result, from[0]) }})
 }
 
-// first returns lane 0 of a vector, with zeros in the others.
+// first returns lane 0 of a vector, with zeros in the other lanes.
 func (k *kernels) first(v value) value {
 	return k.add(step{result: k.fresh(), from: []value{v}, written: func(result int, from []int) string {
 		return fmt.Sprintf("FMOVS F%d, F%d", from[0], result)
 	}})
 }
 
-// load reads a vector; unit is Q, D or S, for 16, 8 or 4 bytes of it, the rest of which becomes zero. With .P behind it the base
-// goes on by the displacement after the access.
+// load reads a vector; unit is Q, D or S, for 16, 8 or 4 bytes of it, with the rest set to zero. With the suffix .P the base
+// advances by the displacement after the access.
 func (k *kernels) load(unit, place string) value { return k.loadTo(k.fresh(), unit, place) }
 
 func (k *kernels) loadTo(to value, unit, place string) value {
@@ -104,14 +104,14 @@ func (k *kernels) store(unit string, v value, place string) {
 	}})
 }
 
-// raw puts an instruction on other registers into the block.
+// raw emits an instruction on other registers.
 func (k *kernels) raw(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	k.add(step{result: none, written: func(int, []int) string { return text }})
 }
 
-// woven puts steps of several blocks in turns.
-func woven(blocks ...block) (all block) {
+// interleaved merges the steps of several blocks in turns.
+func interleaved(blocks ...block) (all block) {
 	for i := 0; ; i++ {
 		n := len(all)
 		for _, b := range blocks {
@@ -125,7 +125,7 @@ func woven(blocks ...block) (all block) {
 	}
 }
 
-// with replaces loads of constants by registers that hold them.
+// with replaces loads of constants by the registers that hold them.
 func (b block) with(held map[int]int) block {
 	places := map[value]value{}
 	out := block{}
@@ -145,7 +145,7 @@ func (b block) with(held map[int]int) block {
 	return out
 }
 
-// written returns the lines of the block, with values in registers that are free; ok is false if there are too few.
+// written returns the lines of the block, with free registers assigned to its values; ok is false if there are too few.
 func (b block) written(free []int) (lines []string, ok bool) {
 	last := map[value]int{}
 	for i, s := range b {

@@ -4,7 +4,7 @@ import "math"
 
 var infinity = math.Float32bits(float32(math.Inf(1)))
 
-// elementary writes logarithms, error functions and what is made of them.
+// elementary writes logarithms, error functions and functions derived from them.
 func (k *kernels) elementary() {
 	k.unary("log", 2, k.log)
 	k.unary("log1p", 2, k.log1p)
@@ -39,7 +39,7 @@ func (k *kernels) log(x value) value {
 	return k.logSpecial(x, k.logPolynomial(rest, e), 0)
 }
 
-// logParts splits a normal number into an exponent and what is left less one.
+// logParts splits a normal number into its exponent and its mantissa minus one.
 func (k *kernels) logParts(x value) (exponent, rest value) {
 	x = k.do("sub", x, k.bits(0x3f3504f3))
 	exponent = k.shift("sshr", 23, x)
@@ -47,7 +47,7 @@ func (k *kernels) logParts(x value) (exponent, rest value) {
 	return exponent, k.do("fsub", rest, k.of(1))
 }
 
-// logPolynomial returns the logarithm of one more than r plus that of two to the power e.
+// logPolynomial returns log(1+r) + log(2^e).
 func (k *kernels) logPolynomial(r, e value) value {
 	z := k.do("fmul", r, r)
 	p := k.horner(r, 7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
@@ -58,7 +58,7 @@ func (k *kernels) logPolynomial(r, e value) value {
 	return k.do("fmla", k.do("fadd", r, y), e, k.of(0.693359375))
 }
 
-// logSpecial gives the result y for numbers x that the polynomial is not for: those up to pole, infinity and NaN.
+// logSpecial replaces the result y for arguments x outside the range of the polynomial: those up to pole, infinity and NaN.
 func (k *kernels) logSpecial(x, y value, pole float32) value {
 	y = k.choose(k.do("fcmeq", x, k.of(pole)), k.bits(infinity|1<<31), y)
 	y = k.choose(k.do("fcmgt", k.of(pole), x), k.bits(0x7fc00000), y)
@@ -66,7 +66,7 @@ func (k *kernels) logSpecial(x, y value, pole float32) value {
 }
 
 func (k *kernels) log1p(x value) value {
-	// What the sum loses, scaled as the sum is, is added to what is left of it.
+	// The rounding error of the sum, scaled like the sum, is added to its mantissa.
 	sum := k.do("fadd", x, k.of(1))
 	lost := k.do("fsub", x, k.do("fsub", sum, k.of(1)))
 	exponent, rest := k.logParts(sum)
@@ -101,15 +101,15 @@ func (k *kernels) erf(x value) value {
 	return k.choose(k.do("fcmgt", a, k.of(0.927734375)), far, near)
 }
 
-// gelu returns x times the normal distribution function. That of -a is exp(-a²/2)/(1+a/2) times a polynomial in (a-7/2)/(a+7/2), a fit
-// with an error of 9e-9.
+// gelu returns x times the normal distribution function, which is exp(-a²/2)/(1+a/2) times a polynomial in (a-7/2)/(a+7/2) for
+// -a, a fit with an error of 9e-9.
 func (k *kernels) gelu(x value) value {
 	a := k.do("fmin", k.do("fabs", x), k.of(18))
 	q := k.do("fdiv", k.do("fsub", a, k.of(3.5)), k.do("fadd", a, k.of(3.5)))
 	p := k.horner(q, 6.681952072540298e-05, 0.00011322417412884533, -0.0005162045126780868, -0.000547208299394697,
 		0.004410558380186558, -0.0055974870920181274, -0.011796148493885994, 0.06332120299339294, -0.14242611825466156, 0.2924491763114929)
 	p = k.do("fdiv", p, k.do("fmla", k.of(1), a, k.of(0.5)))
-	// The square and what it loses.
+	// The square and its rounding error.
 	square := k.do("fmul", a, a)
 	low := k.do("fmul", k.do("fmla", k.do("fneg", square), a, a), k.of(-0.5))
 	p = k.do("fmul", p, k.exp(k.do("fmul", square, k.of(-0.5))))
@@ -125,7 +125,7 @@ func (k *kernels) geluTanh(x value) value {
 	s := k.do("fmul", a, a)
 	h := k.do("fmul", s, k.of(c1))
 	p := k.do("fadd", h, k.of(c0))
-	// What the sum loses, the product, the square and the constants.
+	// The rounding errors of the sum, the product, the square and the constants.
 	t := k.do("fsub", p, k.of(c0))
 	e := k.do("fsub", h, t)
 	e = k.do("fadd", e, k.do("fsub", k.of(c0), k.do("fsub", p, t)))
@@ -136,7 +136,7 @@ func (k *kernels) geluTanh(x value) value {
 	high := k.do("fmul", a, p)
 	rest := k.do("fmla", k.do("fneg", high), a, p)
 	rest = k.do("fmla", rest, a, e)
-	// With the exponential of -|t|, at most one, which is 1-low times that of the high half.
+	// Uses the exponential of -|t|, which is at most one, and equals 1-low times the exponential of the high half.
 	rest = k.do("eor", rest, k.do("and", high, k.bits(1<<31)))
 	y := k.exp(k.do("fneg", k.do("fabs", high)))
 	y = k.do("fmls", y, y, rest)
@@ -144,8 +144,8 @@ func (k *kernels) geluTanh(x value) value {
 	return k.do("fmul", k.do("fdiv", over, k.do("fadd", y, k.of(1))), x)
 }
 
-// trig writes sine and cosine, for arguments up to some 48000: the argument is reduced by multiples of π/2 in three parts (Cody and
-// Waite) and the polynomials are those of N. Juffa.
+// trig writes sine and cosine, for arguments up to about 48000: the argument is reduced by multiples of π/2 in three parts (Cody
+// and Waite), and the polynomials come from N. Juffa.
 func (k *kernels) trig() {
 	for quadrant, name := range []string{"sin", "cos"} {
 		k.unary(name, 2, func(x value) value {
@@ -173,7 +173,8 @@ func (k *kernels) trig() {
 }
 
 // pow writes the powers of positive numbers to one exponent, computed in float64: the logarithm to base 2 by the series of
-// atanh((m-1)/(m+1)), m within a factor of √2 of one, and the power of two by that of the exponential. Both are cut off below 2^-27.
+// atanh((m-1)/(m+1)), with m within a factor of √2 of one, and the power of two by the series of the exponential. Both are
+// truncated below 2^-27.
 func (k *kernels) pow() {
 	k.whole("pow", "float32", "float32", ", y float64", []string{"y"}, 1,
 		"is for finite numbers that are positive or, if the exponent is more than 1/5, zero.",

@@ -11,15 +11,15 @@ import (
 // kernels writes the functions of a file.
 type kernels struct {
 	code, stubs bytes.Buffer
-	numbers     []uint64 // halves of the table's vectors, each twice there
+	numbers     []uint64 // halves of the table's vectors; each half occurs twice in the table
 	index       map[uint64]int
 
-	// of the function in hand
+	// State of the current function.
 	name   string
 	params []param
 	lines  []string
-	uses   bool  // of the table
-	kept   []int // registers that outlive blocks
+	uses   bool  // whether it uses the table
+	kept   []int // registers that persist between blocks
 	size   int   // of the arguments
 
 	now    block
@@ -33,7 +33,7 @@ type param struct {
 
 var sizes = map[string]int{"int": 8, "uint64": 8, "float64": 8, "float32": 4, "int32": 4}
 
-// function writes one: its signature as in Go, what it is, and what body writes.
+// function writes a function: its signature as in Go, its comment, and the code that body writes.
 func (k *kernels) function(name, signature, doc string, body func()) {
 	k.name, k.params, k.lines, k.uses, k.kept = name+"NEON", nil, nil, false, nil
 	in, out, _ := strings.Cut(strings.TrimPrefix(signature, "func("), ")")
@@ -57,7 +57,7 @@ func (k *kernels) function(name, signature, doc string, body func()) {
 	fmt.Fprintf(&k.stubs, "//go:noescape\nfunc %s%s\n", k.name, strings.TrimPrefix(signature, "func"))
 }
 
-// place lays out parameters and the result as Go's assembly interface has them.
+// place assigns offsets to parameters and the result by Go's assembly calling convention.
 func (k *kernels) place(in, out string) {
 	at, waiting := 0, []string{}
 	for _, field := range strings.Split(in, ", ") {
@@ -102,13 +102,13 @@ func (k *kernels) line(format string, args ...any) {
 // get reads a parameter of 8 bytes into a register.
 func (k *kernels) get(name, to string) { k.line("MOVD %s, %s", k.param(name), to) }
 
-// steps reads a number of elements and makes it bytes.
+// steps reads a number of elements and converts it to bytes.
 func (k *kernels) steps(name, to string) {
 	k.get(name, to)
 	k.line("LSL $2, %s", to)
 }
 
-// keep takes a register that blocks leave alone, from the last one down.
+// keep reserves a register that blocks do not use, from the last one down.
 func (k *kernels) keep() value {
 	for r := 31; ; r-- {
 		if !slices.Contains(k.kept, r) {
@@ -118,7 +118,7 @@ func (k *kernels) keep() value {
 	}
 }
 
-// spread keeps a parameter in all lanes of a register.
+// spread keeps a parameter broadcast to all lanes of a register.
 func (k *kernels) spread(name string) value {
 	v := k.keep()
 	r := int(-1 - v)
@@ -142,7 +142,7 @@ func (k *kernels) zero() value {
 
 func (k *kernels) clear(v value) { k.line("VEOR V%d.B16, V%[1]d.B16, V%[1]d.B16", int(-1-v)) }
 
-// free is which registers blocks may use.
+// free returns the registers that blocks may use.
 func (k *kernels) free() (list []int) {
 	for r := range 32 {
 		if !slices.Contains(k.kept, r) {
@@ -152,7 +152,7 @@ func (k *kernels) free() (list []int) {
 	return list
 }
 
-// emit writes what f records.
+// emit writes the code that f records.
 func (k *kernels) emit(f func()) { k.put(k.record(f)) }
 
 func (k *kernels) put(b block) {
@@ -163,7 +163,8 @@ func (k *kernels) put(b block) {
 	k.lines = append(k.lines, lines...)
 }
 
-// hold keeps the constants that blocks use most in registers, as many as leave them enough, and returns the blocks that use these.
+// hold keeps the most used constants in registers, as many as leave enough for the blocks, and returns the blocks with these
+// registers.
 func (k *kernels) hold(blocks ...block) []block {
 	uses, order := map[int]int{}, []int{}
 	for _, b := range blocks {

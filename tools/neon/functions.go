@@ -1,8 +1,8 @@
 package main
 
-// The polynomials are those of Cephes (Moshier), as in the plain Go of package vecmath.
+// The polynomials come from Cephes (Moshier), as in the plain Go of package vecmath.
 
-// functions writes the exponential and what is made of it.
+// functions writes the exponential and functions derived from it.
 func (k *kernels) functions() {
 	k.unary("exp", 2, k.exp)
 	k.unary("sigmoid", 2, k.sigmoid)
@@ -12,7 +12,7 @@ func (k *kernels) functions() {
 	k.expSub()
 }
 
-// expSub writes the exponentials of what exceeds a number, with their sum.
+// expSub writes the exponentials of the differences to a number, with their sum.
 func (k *kernels) expSub() {
 	k.function("expSub", "func(n int, dst, x *float32, shift float32) float32", "sets dst to the exponentials of x less shift and returns their sum.", func() {
 		k.get("n", "R0")
@@ -52,28 +52,28 @@ func (k *kernels) horner(x value, coefficients ...float32) value {
 	return p
 }
 
-// between brings x into [lo, hi]; a NaN stays one.
+// between clamps x to [lo, hi]; a NaN stays NaN.
 func (k *kernels) between(x value, lo, hi float32) value {
 	return k.do("fmax", k.do("fmin", x, k.of(hi)), k.of(lo))
 }
 
-// power returns two to the power n, integers, less bias.
+// power returns two to the power n - bias, for integers n.
 func (k *kernels) power(n value, bias uint32) value {
 	return k.shift("shl", 23, k.do("add", n, k.bits(bias)))
 }
 
-// reduced returns x less the multiple n of log 2, in two parts.
+// reduced returns x minus n·log 2, in two parts.
 func (k *kernels) reduced(x, n value) value {
 	return k.do("fmls", k.do("fmls", x, n, k.of(0.693359375)), n, k.of(-2.12194440e-4))
 }
 
-// expPolynomial returns the exponential, less one, of numbers up to half the logarithm of two.
+// expPolynomial returns the exponential minus one, for arguments up to half of log 2.
 func (k *kernels) expPolynomial(x value) value {
 	p := k.horner(x, 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
 	return k.do("fmla", x, p, k.do("fmul", x, x))
 }
 
-// exp returns the exponential. What lies outside its bounds overflows or vanishes as they do.
+// exp returns the exponential. Arguments outside its bounds are clamped to them, and overflow or vanish.
 func (k *kernels) exp(x value) value {
 	x = k.between(x, -104, 89)
 	n := k.do("frintn", k.do("fmul", x, k.of(1.44269504088896341)))

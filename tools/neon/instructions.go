@@ -2,18 +2,18 @@ package main
 
 import "fmt"
 
-// instruction is one of the Advanced SIMD instructions of the Arm Architecture Reference Manual: its bits without registers, and the
-// arrangements of its operands, the result first. A shift has a base that its number is counted from.
+// instruction is an Advanced SIMD instruction of the Arm Architecture Reference Manual: its bits without registers, and the
+// arrangements of its operands, the result first. A shift has a base from which its count is encoded.
 type instruction struct {
 	name     string
 	bits     uint32
 	operands []string
 	width    int  // of an element that is shifted
-	right    bool // counted down from twice the width
+	right    bool // encoded as twice the width minus the count
 }
 
-// The keys are the names that kernels use: those of the manual, with what tells forms apart behind a point. Those without work on
-// four lanes of 32 bits.
+// The keys are the names that kernels use: as in the manual, with a suffix after a point that distinguishes forms. Names without
+// a suffix work on four lanes of 32 bits.
 var instructions = map[string]instruction{
 	"fadd": three("fadd", 0x4e20d400, "4s"), "fsub": three("fsub", 0x4ea0d400, "4s"),
 	"fmul": three("fmul", 0x6e20dc00, "4s"), "fdiv": three("fdiv", 0x6e20fc00, "4s"),
@@ -65,8 +65,8 @@ func two(name string, bits uint32, to, from string) instruction {
 	return instruction{name: name, bits: bits, operands: []string{to, from}}
 }
 
-// word writes an instruction on vector registers, the result first, as a word that the manual's syntax stands beside. shift is for
-// those that have a width.
+// word returns an instruction on vector registers, the result first, as a data word with the manual's syntax as its comment.
+// shift is the count for instructions with a width.
 func (i instruction) word(shift int, registers ...int) string {
 	bits, text := i.bits, i.name
 	if len(registers) != len(i.operands) {
@@ -96,7 +96,7 @@ func copied(to, from int) string {
 	return fmt.Sprintf("WORD $0x%08x // mov v%d.16b, v%d.16b", 0x4ea01c00|from<<16|from<<5|to, to, from)
 }
 
-// pairPast writes the store of two registers with the hint that they will not be read soon.
+// pairPast writes a non-temporal store of two registers.
 func pairPast(first, second, base int) string {
 	return fmt.Sprintf("WORD $0x%08x // stnp q%d, q%d, [x%d]", 0xac000000|second<<10|base<<5|first, first, second, base)
 }

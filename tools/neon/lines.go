@@ -2,10 +2,10 @@ package main
 
 import "fmt"
 
-// fetchAhead is how many bytes before its use a line is fetched by loops that only read.
+// fetchAhead is the prefetch distance in bytes of loops that only read.
 const fetchAhead = 1 << 10
 
-// lineSums writes reductions of a line of n elements, a multiple of four and not zero, to four partial results, or two of float64.
+// lineSums writes reductions of a line of n elements, a positive multiple of four, to four partial results, or two in float64.
 func (k *kernels) lineSums() {
 	k.function("sumLine", "func(n int, x *float32, out *float32)", "takes a multiple of sixteen elements.", func() {
 		k.get("n", "R0")
@@ -95,19 +95,19 @@ func (k *kernels) lineSums() {
 	}
 }
 
-// joint is an operation that joins numbers to one, which extremes do with NaN and zeros as package vector wants.
+// joint is an operation that reduces numbers to one; extremes treat NaN and zeros as package vector requires.
 type joint struct {
 	name, op, across string
-	neutral          uint32 // bits of what changes nothing
+	neutral          uint32 // bits of the neutral element
 }
 
 var joints = []joint{{"Sums", "fadd", "faddp", 0}, {"Maxima", "fmax", "fmaxp", infinity | 1<<31}, {"Minima", "fmin", "fminp", infinity}}
 
-// rowSums is how many sums a row has, whose lanes add in order.
+// rowSums is the number of sums of a row, whose lanes are added in order.
 const rowSums = 2
 
-// joinRows writes the loop that joins each row of a matrix to a number, four rows at a time. A row is joined in the same order
-// whether it stands alone or not.
+// joinRows writes the loop that reduces each row of a matrix to a number, four rows at a time. The order of summation in a row
+// does not depend on other rows.
 func (k *kernels) joinRows(j joint) {
 	k.function("row"+j.name, "func(rows, cols int, x *float32, row int, out *float32)", "joins each row to a number.", func() {
 		k.get("rows", "R0")
@@ -137,7 +137,7 @@ func (k *kernels) joinRows(j joint) {
 	})
 }
 
-// joinGroup joins rows, each to a lane of vector 0.
+// joinGroup reduces rows, each to a lane of vector 0.
 func (k *kernels) joinGroup(j joint, rows int, label string) {
 	kept := k.kept
 	at := []string{"R5", "R6", "R7", "R8"}[:rows]
@@ -212,12 +212,12 @@ func (k *kernels) joinGroup(j joint, rows int, label string) {
 	k.kept = kept
 }
 
-// spreadFrom reads an element into all lanes and goes on behind it.
+// spreadFrom broadcasts an element from memory to all lanes and advances the pointer.
 func (k *kernels) spreadFrom(place string) value {
 	return k.add(step{result: k.fresh(), written: func(result int, _ []int) string { return fmt.Sprintf("VLD1R.P %s, [V%d.S4]", place, result) }})
 }
 
-// joinColumns writes the loop that joins the rows of a matrix to one, strip by strip of columns.
+// joinColumns writes the loop that reduces the rows of a matrix to one row, strip by strip of columns.
 func (k *kernels) joinColumns(j joint) {
 	k.function("column"+j.name, "func(rows, cols int, x *float32, row int, out *float32)", "joins rows, at least one, to one.", func() {
 		k.get("rows", "R0")
@@ -281,10 +281,10 @@ func (k *kernels) joinColumns(j joint) {
 	})
 }
 
-// stacked is how many rows joinStack takes.
+// stacked is the number of rows that joinStack combines.
 const stacked = 8
 
-// joinStack writes the loop that joins eight rows of a matrix to another row, each read from beginning to end.
+// joinStack writes the loop that combines eight rows of a matrix with another row, each read from beginning to end.
 func (k *kernels) joinStack(j joint) {
 	k.function("stack"+j.name, "func(n int, acc, x *float32, row int)", "joins eight rows of n elements to acc.", func() {
 		k.get("n", "R0")
@@ -310,11 +310,11 @@ func (k *kernels) joinStack(j joint) {
 	})
 }
 
-// finds writes searches for the first element that a comparison does not hold for, so that a NaN is found.
+// finds writes searches for the first element for which a comparison is false, so that a NaN is found.
 func (k *kernels) finds() {
 	for _, p := range []struct {
 		name, op string
-		turned   bool // the bound is the first operand
+		swapped  bool // the bound is the first operand
 		doc      string
 	}{
 		{"findAbove", "fcmge", true, "not at most"}, {"findBelow", "fcmge", false, "not at least"},
@@ -326,7 +326,7 @@ func (k *kernels) finds() {
 			bound := k.spread("bound")
 			k.line("MOVD R1, R2")
 			passes := func(x value) value {
-				if p.turned {
+				if p.swapped {
 					return k.do(p.op, bound, x)
 				}
 				return k.do(p.op, x, bound)
@@ -370,7 +370,7 @@ func (k *kernels) finds() {
 	}
 }
 
-// cumulate writes a step of a running sum over rows: sums in float64 take a row in and are rounded to one.
+// cumulate writes a step of a running sum over rows: it adds a row to sums in float64 and stores them rounded.
 func (k *kernels) cumulate() {
 	k.function("cumulate", "func(n int, sums *float64, dst, x *float32)", "adds x to sums and sets dst to these; n is a multiple of four and not zero.", func() {
 		k.get("n", "R0")

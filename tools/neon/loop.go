@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// place is an operand of a loop: the register that points to it and the bytes of an element.
+// place is an operand of a loop: the register that points to it and the size of an element in bytes.
 type place struct {
 	base string
 	elem int
@@ -13,8 +13,8 @@ func (p place) unit() string { return map[int]string{4: "Q", 2: "D", 1: "S"}[p.e
 func (p place) at(vector int) string { return fmt.Sprintf("%d(%s)", 4*p.elem*vector, p.base) }
 
 // span writes a loop over the elements that register n counts, which body computes by vectors. It takes several vectors at a time
-// while there are as many, then one, and, if all is set, the last one to three elements; otherwise these are left, and n tells how
-// many. Places go on behind what was done.
+// while there are enough, then one, and, if all is set, the last one to three elements; otherwise these are left, and n holds
+// their number. Pointers end after the processed elements.
 func (k *kernels) span(label, n string, dst place, from []place, several int, all bool, body func(in []value) value) {
 	one := func(vector int, after bool) block {
 		return k.record(func() {
@@ -38,7 +38,7 @@ func (k *kernels) span(label, n string, dst place, from []place, several int, al
 		copies[i] = one(i, false)
 	}
 	kept := k.kept
-	blocks := []block{woven(copies...), one(0, true)}
+	blocks := []block{interleaved(copies...), one(0, true)}
 	last := make([]value, len(from))
 	if all {
 		for i := range last {
@@ -84,7 +84,7 @@ func (k *kernels) span(label, n string, dst place, from []place, several int, al
 	k.kept = kept
 }
 
-// loadLast reads the last elements, one to three as register n says, of operands that go on behind them.
+// loadLast reads the last elements, one to three as register n says, of operands that continue after them.
 func (k *kernels) loadLast(label, n string, bases []string, to []value) {
 	each := func(f func(base string, r int)) {
 		for i, b := range bases {
@@ -101,7 +101,7 @@ func (k *kernels) loadLast(label, n string, bases []string, to []value) {
 	k.line("%sLoaded:", label)
 }
 
-// storeLast writes the first elements of a vector likewise.
+// storeLast writes the first elements of a vector, one to three as register n says.
 func (k *kernels) storeLast(label, n, base string, v value) {
 	r := int(-1 - v)
 	k.line("TBZ $1, %s, %sStoreOne", n, label)
@@ -114,8 +114,7 @@ func (k *kernels) storeLast(label, n, base string, v value) {
 	k.line("%sStored:", label)
 }
 
-// elementwise writes a function whose parameters are n, dst, the operands that from names, and numbers, which body finds in
-// registers.
+// elementwise writes a function whose parameters are n, dst, the operands in from, and numbers, which body receives in registers.
 func (k *kernels) elementwise(name, signature string, from, numbers []string, several int, doc string, body func(in, numbers []value) value) {
 	k.function(name, signature, doc, func() {
 		k.get("n", "R0")
@@ -134,12 +133,12 @@ func (k *kernels) elementwise(name, signature string, from, numbers []string, se
 	})
 }
 
-// unary is elementwise of one operand.
+// unary is elementwise for one operand.
 func (k *kernels) unary(name string, several int, body func(x value) value) {
 	k.elementwise(name, "func(n int, dst, x *float32)", []string{"x"}, nil, several, "", func(in, _ []value) value { return body(in[0]) })
 }
 
-// whole writes a function over n elements, a multiple of four and not zero: dst, x and numbers, with their types.
+// whole writes a function over n elements, a positive multiple of four: dst, x and numbers, with their types.
 func (k *kernels) whole(name, dst, x, numbers string, names []string, several int, doc string, body func(x value, numbers []value) value) {
 	bytes := map[string]int{"float32": 4, "int32": 4, "uint16": 2, "uint8": 1, "int8": 1}
 	k.function(name, "func(n int, dst *"+dst+", x *"+x+numbers+")", doc, func() {

@@ -1,5 +1,6 @@
-// Command neon writes the loops of package vector for arm64: a file of assembly and one of their declarations. Instructions that Go's
-// assembler does not know are words beside which their syntax stands; a block's values are given registers by it.
+// Command neon writes the loops of package vector for arm64: a file of assembly and one of their declarations. Instructions that
+// Go's assembler does not know are written as data words with their syntax as a comment; the command assigns registers to the
+// values of a block.
 //
 //	go run ./tools/neon -out plugins/cpu/internal/vector/zneon_arm64.s -stubs plugins/cpu/internal/vector/zneon_arm64.go
 package main

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRegenerate proves that the committed loops are what this command writes.
+// TestRegenerate checks that the committed loops equal the output of this command.
 func TestRegenerate(t *testing.T) {
 	code, stubs := generate()
 	for name, want := range map[string][]byte{"zneon_arm64.s": code, "zneon_arm64.go": stubs} {
@@ -21,7 +21,7 @@ func TestRegenerate(t *testing.T) {
 	}
 }
 
-// TestWords compares with what the assembler of LLVM 14 makes of the same text.
+// TestWords compares with the output of LLVM 14's assembler for the same text.
 func TestWords(t *testing.T) {
 	words := map[string]struct {
 		text string
@@ -108,7 +108,7 @@ func TestWords(t *testing.T) {
 
 func newKernels() *kernels { return &kernels{index: map[uint64]int{}} }
 
-// TestBlock writes code whose registers are known: an operand that the result replaces is copied if it is used again.
+// TestBlock writes code with known registers: an operand that the result overwrites is copied if it is used again.
 func TestBlock(t *testing.T) {
 	k := newKernels()
 	b := k.record(func() {
@@ -139,12 +139,12 @@ func TestWoven(t *testing.T) {
 			k.raw("second of %d", i)
 		}))
 	}
-	lines, ok := woven(copies...).written(nil)
+	lines, ok := interleaved(copies...).written(nil)
 	require.True(t, ok)
 	require.Equal(t, "first of 0, first of 1, second of 0, second of 1", strings.Join(lines, ", "))
 }
 
-// TestHold keeps the constant that is used most, and none that would be copied before each use.
+// TestHold checks that the most used constant is kept, and none that would be copied before each use.
 func TestHold(t *testing.T) {
 	k := newKernels()
 	k.function("f", "func(n int)", "", func() {

@@ -11,7 +11,7 @@ var (
 	storesVector = regexp.MustCompile(`^FMOVQ (F\d+), (?:(\d+))?\((R\d+)\)$`)
 )
 
-// loadsOn is a load after which the base goes on by what was loaded.
+// loadsOn matches a load after which the base advances by the size of the load.
 var loadsOn = regexp.MustCompile(`^FMOVQ\.P 16\((R\d+)\), (F\d+)$`)
 
 // access is a load or a store of a vector.
@@ -37,7 +37,7 @@ func accessOf(line string) (a access, ok bool) {
 // pairReach is the greatest displacement of an access to two vectors.
 const pairReach = 63 * 16
 
-// paired makes one access of two that follow each other in the code and in memory.
+// paired merges two accesses that are adjacent in the code and in memory.
 func paired(lines []string) (out []string) {
 	for i := 0; i < len(lines); i++ {
 		if i+1 < len(lines) {

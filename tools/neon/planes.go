@@ -3,13 +3,14 @@ package main
 import "fmt"
 
 const (
-	planeRows    = 4 // that are computed at a time, as package vector has it
+	planeRows    = 4 // rows computed together, as in package vector
 	planeVectors = 2
 )
 
-// plane writes the convolution of groups of four rows with a kernel of size x size elements, whose weights are lanes of registers.
-// Each row of the source goes into the sums of all rows of the result that it touches, in the order of the taps. Columns are taken
-// by two vectors, then by one; the last one ends with the columns, over some that were done, unless there are fewer than four.
+// plane writes the convolution of groups of four rows with a kernel of size x size elements, whose weights are lanes of
+// registers. Each row of the source is added to the sums of all result rows that it contributes to, in the order of the taps.
+// Columns are processed by two vectors, then by one; the last vector ends at the last column and repeats some columns, unless
+// there are fewer than four.
 func (k *kernels) plane(size, stride int) {
 	k.function(fmt.Sprintf("planex%dx%d", size, stride),
 		"func(groups, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, weights *float32, bias, lo, hi float32)", "", func() {

@@ -60,7 +60,8 @@ func (k *kernels) stream(ahead ...string) {
 	k.line("RET")
 }
 
-// rowsOf reads what functions over rows are given: rows in R0, cols in R1, dst in R2, its step in R3, src in R4, its step in R5.
+// rowsOf loads the parameters of functions over rows: rows to R0, cols to R1, dst to R2, its step to R3, src to R4, its step to
+// R5.
 func (k *kernels) rowsOf() {
 	k.get("rows", "R0")
 	k.get("cols", "R1")
@@ -78,7 +79,8 @@ func (k *kernels) nextRow(label string) {
 	k.line("RET")
 }
 
-// parted writes the parting of rows into elements at even and odd places, and what undoes it. cols are those of the wide side.
+// parted writes the separation of rows into elements at even and odd columns, and its inverse. cols is the number of columns of
+// the wide side.
 func (k *kernels) parted() {
 	pairwise := func(vectors, even, odd func()) {
 		k.line("MOVD R1, R8")
@@ -158,7 +160,7 @@ func (k *kernels) parted() {
 	})
 }
 
-// standardRows writes a normalisation whose parameters are one for a row.
+// standardRows writes a normalisation with one set of parameters per row.
 func (k *kernels) standardRows() {
 	k.function("standardRows", "func(rows, cols int, dst, x, mean, factor, bias *float32)", "sets each row of dst to (x-mean)*factor+bias.", func() {
 		for i, name := range []string{"rows", "cols", "dst", "x", "mean", "factor", "bias"} {
@@ -206,7 +208,7 @@ func (k *kernels) square() {
 		})
 }
 
-// philox writes Philox 4x32 with ten rounds, four blocks at a time, whose words of the same place are a vector.
+// philox writes Philox 4x32 with ten rounds, four blocks at a time; a vector holds the same word of four blocks.
 func (k *kernels) philox() {
 	k.function("philox", "func(groups int, dst *uint32, key, counter uint64)", "writes groups of four blocks of four words, for counters from the given one on.", func() {
 		k.get("groups", "R0")

@@ -1,7 +1,7 @@
 package main
 
-// pairs writes arithmetic on two operands, each also for one of which a single element stands for all. The extremes give NaN if an
-// operand is one, and order zeros by their signs.
+// pairs writes arithmetic on two operands, each also with a scalar as one operand. The extremes return NaN if an operand is NaN,
+// and order zeros by their signs.
 func (k *kernels) pairs() {
 	for _, p := range []struct {
 		name    string
@@ -21,7 +21,7 @@ func (k *kernels) pairs() {
 		func(in, by []value) value { return k.do("fmin", k.do("fmax", in[0], by[0]), by[1]) })
 }
 
-// simple writes the functions that are an instruction or two.
+// simple writes the functions that are one or two instructions.
 func (k *kernels) simple() {
 	for _, f := range [][2]string{{"neg", "fneg"}, {"abs", "fabs"}, {"sqrt", "fsqrt"}, {"round", "frintn"}, {"floor", "frintm"}, {"ceil", "frintp"}, {"trunc", "frintz"}} {
 		k.unary(f[0], 4, func(x value) value { return k.do(f[1], x) })
@@ -35,7 +35,7 @@ func (k *kernels) simple() {
 		[]string{"alpha", "alphaLow", "beta", "betaLow", "times"}, 2,
 		"brings alpha*x+beta into [0, 1]; both numbers are sums of two. If times is not zero the result is multiplied by x.",
 		func(in, by []value) value {
-			// No infinity, whose product with a low half may be NaN.
+			// Clamped, because the product of infinity with a low half may be NaN.
 			x := k.do("fmax", k.do("fmin", in[0], k.of(1<<60)), k.of(-1<<60))
 			y := k.do("fadd", k.do("fmla", by[2], x, by[0]), k.do("fmla", by[3], x, by[1]))
 			y = k.do("fmin", k.do("fmax", y, k.bits(0)), k.of(1))
@@ -56,7 +56,7 @@ func (k *kernels) simple() {
 		})
 }
 
-// choose takes yes where all bits of a lane of mask are set and no where none are.
+// choose selects yes where all bits of a lane of mask are set and no where none are.
 func (k *kernels) choose(mask, yes, no value) value { return k.do("bsl", mask, yes, no) }
 
 // storage writes the conversions between float32 and other types of storage.

@@ -2,11 +2,11 @@ package main
 
 import "fmt"
 
-// tapShapes are the rows and vectors of the blocks that are computed at a time, as package vector has them.
+// tapShapes lists the rows and vectors of the blocks that are computed together, as in package vector.
 var tapShapes = [][2]int{{4, 1}, {1, 1}, {2, 2}, {1, 2}, {1, 3}, {1, 4}}
 
-// windows writes the weighted sum and the maximum over taps, for rows a multiple of those of the shape. Of several vectors the last
-// ends with the columns, over some that the one before it has too; a single one may be of one to four columns.
+// windows writes the weighted sum and the maximum over taps, for a number of rows that is a multiple of the shape's. If there are
+// several vectors, the last ends at the last column and overlaps the previous one; a single vector may have one to four columns.
 func (k *kernels) windows(rows, vectors int) {
 	shape := fmt.Sprintf("x%dx%d", rows, vectors)
 	k.function("taps"+shape, "func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, weights *float32, taps int, bias, lo, hi float32)",
@@ -31,7 +31,7 @@ type window struct {
 	weights       bool
 }
 
-// places of the rows of the source, and of the last vector's column
+// Addresses of the rows of the source, and of the last vector's column.
 var windowRows = []string{"R15", "R16", "R17", "R19"}
 
 func (w *window) write(start value, tap func(sum, x value), end func(sum value), weight value) {
@@ -140,7 +140,7 @@ func (w *window) loop(label string, cols int, start value, tap func(sum, x value
 	w.kept = kept
 }
 
-// addThird puts the element at a place into lane 2.
+// addThird loads an element into lane 2.
 func (w *window) addThird(x value, place string) value {
 	v := w.fresh()
 	w.add(step{result: v, from: []value{x}, tied: true, written: func(result int, _ []int) string {

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// generated are the packages that go generate renews what is derived from the table with.
+// generated lists the packages whose go generate renews everything derived from the table.
 const generated = "./core/op ./tools/opsdoc ./tools/tensordoc"
 
-// tests is how tests of the copy run: what it has in common with the tree was vetted there.
+// tests is the command that runs tests in the copy, without vet: the tree has been vetted.
 const tests = "test -short -count=1 -vet=off "
 
-// checks are the tests that find gaps: one list of arguments of go test each.
+// checks lists the tests that find gaps: each entry is a list of arguments of go test.
 var checks = []string{
 	"./core/op ./tools/opsdoc ./tools/tensordoc ./conformance/ref ./decorators/autodiff",
 	"-run ^TestNobodyDecidesBySection$ ./internal",
@@ -26,13 +26,13 @@ var checks = []string{
 	"-run ^(TestEveryMethodHasACase|TestElementwiseMethods)$ ./tensor",
 }
 
-// finding is what an op touches.
+// finding lists the files that an op touches.
 type finding struct {
 	hand, generated []string
-	missed          map[string]string // by file of hand: the test that fails without it
+	missed          map[string]string // by file edited by hand: the test that fails without it
 }
 
-// add makes s a part of the tree in dir and says what that took.
+// add adds s to the tree in dir and returns the files that this took.
 func add(ctx context.Context, dir string, s scratch) (finding, error) {
 	f := finding{missed: map[string]string{}}
 	before, err := read(dir)
@@ -84,7 +84,7 @@ func add(ctx context.Context, dir string, s scratch) (finding, error) {
 	return f, nil
 }
 
-// goTool runs the go command in dir. Paths are trimmed, so that what one copy built serves the next.
+// goTool runs the go command in dir. Paths are trimmed, so that copies share the build cache.
 func goTool(ctx context.Context, dir, args string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", strings.Fields(args)...)
 	cmd.Dir = dir

@@ -14,10 +14,10 @@ import (
 
 const root = "../.."
 
-// mostFiles is how many files a composite may take by hand.
+// mostFiles is the greatest number of files of a composite to edit by hand.
 const mostFiles = 6
 
-// files are those that s edits, in order.
+// files returns the files that s edits, in order.
 func (s scratch) files() []string {
 	set := map[string]bool{}
 	for _, e := range s.edits {
@@ -26,7 +26,7 @@ func (s scratch) files() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// listed returns the files that the numbered list under a heading of CONTRIBUTING.md begins its entries with.
+// listed returns the files at the start of the entries in the numbered list under a heading of CONTRIBUTING.md.
 func listed(t *testing.T, heading string) []string {
 	data, err := os.ReadFile(root + "/CONTRIBUTING.md")
 	require.NoError(t, err)

@@ -1,13 +1,13 @@
 package main
 
-// scratch is an op that no table has, and what makes it a full one.
+// scratch is a new op with everything that makes it complete.
 type scratch struct {
 	name  string
 	edits []edit
 	needs []need
 }
 
-// need is a file of the edits that an op must have, and the test that fails without it.
+// need is a file that an op must edit, and the test that fails without the edit.
 type need struct{ file, test, pkg string }
 
 var scratches = map[string]scratch{"composite": composite, "primitive": primitive}

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// built are folders of the root that hold what was built, and no source.
+// built lists folders of the root that hold build results, and no source.
 var built = []string{".git", "bin", "dist", "burn_plugins", "runs"}
 
-// copyTree copies the files of root to dir, which may not have them yet.
+// copyTree copies the files of root to dir, where they must not exist yet.
 func copyTree(dir, root string) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -75,7 +75,7 @@ func changes(before, after snapshot) []string {
 	return l
 }
 
-// edit puts text behind the first occurrence of anchor in a file.
+// edit inserts text after the first occurrence of anchor in a file.
 type edit struct {
 	file, anchor, text string
 }

@@ -1,4 +1,4 @@
-// Command opsdoc writes docs/OPS.md: the table of ops as a document, and which backend has which op natively.
+// Command opsdoc writes docs/OPS.md: the table of ops, and the backends that have each op natively.
 //
 //	go run ./tools/opsdoc -out docs/OPS.md
 package main
@@ -17,7 +17,7 @@ import (
 
 //go:generate go run . -out ../../docs/OPS.md
 
-// backends are the columns of native ops: built-in backends by name.
+// backends lists the built-in backends that get a column of native ops.
 var backends = []string{"cpu"}
 
 func main() {
@@ -39,7 +39,7 @@ func run(out string) error {
 	return os.WriteFile(out, b.Bytes(), 0o644)
 }
 
-// native is what a backend claims.
+// native holds the ops that a backend claims.
 type native struct {
 	name string
 	ops  map[string]core.OpCapability

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// The document in the tree is that of the table.
+// The document in the tree equals the generated one.
 func TestCurrent(t *testing.T) {
 	natives, err := open(backends)
 	require.NoError(t, err)

@@ -125,14 +125,14 @@ func operand(r *op.Row, o op.Operand) string {
 	return strings.Join(parts, "; ")
 }
 
-// sets are names for the sets that rows are written with.
+// sets lists the names of type sets that rows are written with.
 var sets = []struct {
 	set  dtype.Set
 	name string
 }{{dtype.Any, "any"}, {dtype.Numbers, "numbers"}, {dtype.Floats, "floats"}, {dtype.Ints, "integers"}, {dtype.Signeds, "floats and signed integers"},
 	{dtype.Ints | dtype.Bools, "integers, bool"}, {dtype.Floats | dtype.Bools, "floats, bool"}}
 
-// computed returns the types of the first operand that an op is computed for, of the result where it has no operands.
+// computed returns the types of the first operand that an op is computed for, or of the result if it has no operands.
 func computed(c core.OpCapability) dtype.Set {
 	if len(c.Operands) > 0 {
 		return c.Operands[0]
@@ -163,7 +163,7 @@ func tolerance(t op.Tolerance) string {
 	return fmt.Sprintf("%g units", t.Units)
 }
 
-// text keeps characters that mean something in Markdown.
+// text escapes characters with a meaning in Markdown.
 func text(s string) string {
 	return strings.NewReplacer("|", "\\|", "*", "\\*", "_", "\\_", "<", "&lt;").Replace(s)
 }

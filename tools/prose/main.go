@@ -1,4 +1,4 @@
-// Command prose lists constructions in the Go comments of folders that readers had to read twice, with what to write instead.
+// Command prose lists constructions in the Go comments of folders that are hard to read, with advice on what to write instead.
 package main
 
 import (

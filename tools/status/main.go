@@ -1,4 +1,4 @@
-// Command status writes docs/STATUS.md: what burn can run, as measured by the runner of the ONNX cases.
+// Command status writes docs/STATUS.md: the models that burn can run, as measured by the runner of the ONNX cases.
 //
 //	go run ./tools/status -cases DIR -models DIR
 package main
@@ -152,7 +152,7 @@ func trained(ctx context.Context, w io.Writer, open onnxtest.Opener, dir string)
 	return nil
 }
 
-// cell returns a reason without the folder that the cases happen to be in.
+// cell returns a reason without the folder of the cases.
 func cell(r onnxtest.Result, dir string) string {
 	if r.Group != "" {
 		return escape(r.Group)
@@ -161,7 +161,7 @@ func cell(r onnxtest.Result, dir string) string {
 	return escape(strings.ReplaceAll(text, dir, ""))
 }
 
-// escape puts a text into a cell of a table.
+// escape escapes a text for a cell of a table.
 func escape(s string) string {
 	return strings.NewReplacer("|", "\\|", "\n", " ", "<", "&lt;").Replace(s)
 }

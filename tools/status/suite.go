@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/model/onnx/onnxtest"
 )
 
-// table counts the ops by class, and what the device computes itself.
+// table counts the ops by class, and those that the device computes natively.
 func table(ctx context.Context, w io.Writer, open onnxtest.Opener) error {
 	p, err := open(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func suite(ctx context.Context, w io.Writer, open onnxtest.Opener) error {
 	return nil
 }
 
-// mutants runs the tests in which backends with a planted fault must be caught, and counts them.
+// mutants runs the tests in which backends with a planted error must be caught, and counts them.
 func mutants(ctx context.Context, w io.Writer) error {
 	out, err := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run", "^TestMutant", "./conformance").CombinedOutput()
 	caught, escaped := 0, 0

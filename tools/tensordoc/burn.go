@@ -1,6 +1,6 @@
 package main
 
-// burnVersion is where the list below comes from.
+// burnVersion is the source of the list below.
 const burnVersion = "tracel-ai/burn at 2c06be351006 (2026-08-21), crates/burn-tensor/src/tensor"
 
 // burn lists the public functions of Burn's tensor crate by file.
@@ -48,7 +48,7 @@ var burn = []struct{ file, names string }{
 	{"stats/mod.rs", "median median_with_indices var var_bias var_with_mean var_with_mean_bias var_with_mean_n"},
 }
 
-// reasons say why a function of Burn has no counterpart, by its name, by its file, or by both.
+// reasons maps functions of Burn without a counterpart to the reason, by name, by file, or by both.
 var reasons = map[string]string{
 	"with_gradient_checkpointing_strategy": "an option of `Device.Autodiff`",
 	"api/check.rs":                         "checks of shapes are in the op table",

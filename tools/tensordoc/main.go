@@ -1,5 +1,5 @@
-// Command tensordoc writes docs/TENSOR.md: every exported function and method of package tensor, with the names that Burn
-// and PyTorch have for it, and every public function of Burn's tensor, with what stands for it here.
+// Command tensordoc writes docs/TENSOR.md: every exported function and method of package tensor, with the names that Burn and
+// PyTorch have for it, and every public function of Burn's tensor, with its counterpart here.
 //
 //	go run ./tools/tensordoc -src tensor -out docs/TENSOR.md
 package main

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTable fails when a row names no function, a row says nothing, or a function of Burn has no counterpart.
+// TestTable fails if a row names no function, a row is empty, or a function of Burn has no counterpart.
 func TestTable(t *testing.T) {
 	funcs, err := exported("../../tensor")
 	require.NoError(t, err)

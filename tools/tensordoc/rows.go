@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// row is what Burn and PyTorch call a function. Both may be nothing, as they are for a function without a row.
+// row holds the names of a function in Burn and PyTorch. Both may be empty, as for a function without a row.
 type row struct {
 	burn  []string
 	torch string
@@ -18,7 +18,7 @@ type row struct {
 //go:embed rows.txt
 var rowText string
 
-// parseRows reads lines "function | burn names | torch"; blank lines and lines that begin with # mean nothing.
+// parseRows parses lines "function | burn names | torch"; it skips blank lines and lines that begin with #.
 func parseRows(text string) (map[string]row, error) {
 	rows := map[string]row{}
 	for i, line := range strings.Split(text, "\n") {
@@ -39,8 +39,8 @@ func parseRows(text string) (map[string]row, error) {
 	return rows, nil
 }
 
-// check finds rows without a function, rows that say nothing, names that Burn does not have, functions of Burn that
-// nothing stands for, and reasons that are not needed.
+// check finds rows without a function, empty rows, names that Burn does not have, functions of Burn without a counterpart, and
+// unneeded reasons.
 func check(funcs []function, rows map[string]row) error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

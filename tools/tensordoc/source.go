@@ -17,13 +17,13 @@ import (
 // function is an exported function, or a method of an exported type: "Concat", "Tensor.Abs".
 type function struct {
 	name      string
-	file      string // without its ending
+	file      string // without its extension
 	line      int
 	signature string // parameters and results
 	synopsis  string
 }
 
-// exported lists what package tensor exports, in the order of files and lines.
+// exported returns the exported names of package tensor, in the order of files and lines.
 func exported(dir string) ([]function, error) {
 	fset := token.NewFileSet()
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))

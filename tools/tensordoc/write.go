@@ -21,7 +21,7 @@ A device is opened with ` + "`burn.Open(ctx, \"cpu\")`" + ` of the package at th
 
 `
 
-// titles of files; a file without one is titled by its name.
+// titles maps files to titles; the title of another file is its name.
 var titles = map[string]string{
 	"activation": "Activations", "arithmetic": "Arithmetic", "arrange": "Joining, padding, repeating and splitting", "closeness": "Closeness report",
 	"compare": "Comparison", "conv": "Convolution", "create": "Creation", "custom": "Gradients of one's own", "device": "Devices", "elementwise": "Elementwise", "executable": "Programs",
@@ -62,7 +62,7 @@ func write(w io.Writer, funcs []function, rows map[string]row) {
 	}
 }
 
-// counterpart returns the functions whose rows name one of Burn's, or the reason why there is none.
+// counterpart returns the functions whose rows name a function of Burn, or the reason why there is none.
 func counterpart(file, name string, rows map[string]row) string {
 	if why, ok := reasons[file+" "+name]; ok {
 		return why

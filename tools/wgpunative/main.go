@@ -1,7 +1,7 @@
-// Command wgpunative takes the library wgpu-native out of the wheel of the Python package wgpu, which is fetched from PyPI by pip and
-// compared with a hash that is kept here, and puts it into a folder together with what says under which licences it is.
+// Command wgpunative takes the library wgpu-native out of the wheel of the Python package wgpu, which pip fetches from PyPI,
+// compares the wheel with a known hash, and puts the library into a folder together with its licences.
 //
-// Nothing of the package is run. A wheel that is there already (-wheel) is compared just so.
+// No code of the package is executed. A local wheel (-wheel) is verified in the same way.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 // version is the version of the Python package; it has wgpu-native 29.0.1.1.
 const version = "0.32.0"
 
-// wheel is the file of the package for a platform, and its library under the name that the plugin looks for.
+// wheel is the file of the package for a platform, and its library under the name that the plugin searches for.
 type wheel struct{ tag, sha256, library string }
 
 var wheels = map[string]wheel{
@@ -38,7 +38,7 @@ var wheels = map[string]wheel{
 	"windows/arm64": {"win_arm64", "cb0414107825bd94538220cf3f329c83697b99b8e39c6e16e4e6726e427de75c", "wgpu_native.dll"},
 }
 
-// licence is written beside the library: the wheel has that of the Python package alone.
+// licence is written beside the library, as the wheel contains only the licence of the Python package.
 const licence = `wgpu-native 29.0.1.1, https://github.com/gfx-rs/wgpu-native, by the gfx-rs developers, is licensed under either of
 the Apache License, Version 2.0 (https://www.apache.org/licenses/LICENSE-2.0), or the MIT license
 (https://opensource.org/licenses/MIT), at your option. This copy was taken unchanged from the Python package
@@ -46,7 +46,7 @@ wgpu ` + version + ` of PyPI, whose own licence follows.
 
 `
 
-// mostBytes bounds what is taken out of a wheel.
+// mostBytes is the greatest size of a file extracted from a wheel.
 const mostBytes = 64 << 20
 
 func main() {
@@ -91,7 +91,7 @@ func run(platform, out, file, python string, headers bool) error {
 	return extract(content, w, out, headers)
 }
 
-// fetch has pip fetch the wheel of a platform into a folder.
+// fetch runs pip to fetch the wheel of a platform into a folder.
 func fetch(w wheel, dir, python string) (string, error) {
 	cmd := exec.Command(python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:",
 		"--platform", w.tag, "--dest", dir, "wgpu=="+version)
@@ -101,7 +101,7 @@ func fetch(w wheel, dir, python string) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf("wgpu-%s-py3-none-%s.whl", version, w.tag)), nil
 }
 
-// extract writes the library, its licence and, if they are wanted, its headers.
+// extract writes the library, its licence and, if headers is set, its headers.
 func extract(content []byte, w wheel, out string, headers bool) error {
 	z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 	if err != nil {

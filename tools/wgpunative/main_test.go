@@ -45,7 +45,7 @@ func TestExtract(t *testing.T) {
 	require.ErrorContains(t, extract(packed(t, map[string]string{"a": "b"}), wheels["linux/amd64"], out, false), "no library")
 }
 
-// A wheel with another hash is refused before anything is taken out of it.
+// A wheel with another hash is refused before anything is extracted.
 func TestHash(t *testing.T) {
 	content := packed(t, map[string]string{"wgpu/resources/libwgpu_native-release.so": "library"})
 	file := filepath.Join(t.TempDir(), "wheel.whl")

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Field is one column of a struct type.
+// Field is a struct field for one column.
 type Field struct {
-	Name  string // of the column
+	Name  string // name of the column
 	Index []int  // for reflect.Value.FieldByIndex
 	Type  reflect.Type
 }
 
-// Of lists the exported fields of the struct type t, by the tag of the given key or else by the field's name. The tag "-"
-// leaves a field out. The fields of embedded structs without a tag count as t's own; embedded pointers are refused.
+// Of returns the exported fields of the struct type t, named by the tag with the given key or else by the field's name. The tag
+// "-" excludes a field. The fields of embedded structs without a tag count as fields of t; embedded pointers are refused.
 func Of(t reflect.Type, key string) ([]Field, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("items of type %v, want a struct", t)

@@ -8,13 +8,13 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// element is the Go types of elements. bool is stored as uint8, 0 or 1.
+// element lists the Go types of elements. bool is stored as uint8, 0 or 1.
 type element interface {
 	float32 | int32 | int64 | uint8
 }
 
-// array is the value of a tensor: elements of a slice of some element type, seen through a shape and strides. Nobody writes
-// to elements after the kernel that made them, so that arrays may share them.
+// array is the value of a tensor: a slice of elements of some type, viewed through a shape and strides. Elements are immutable
+// after the kernel that made them, so that arrays may share them.
 type array struct {
 	elements any
 	view     shape.View
@@ -29,8 +29,8 @@ func set[T element](c *call, i int, data []T) error {
 	return nil
 }
 
-// places calls f with the place of each element of v, in row-major order.
-func places(v shape.View, f func(at int)) {
+// offsets calls f with the offset of each element of v, in row-major order.
+func offsets(v shape.View, f func(at int)) {
 	var walk func(axis, at int)
 	walk = func(axis, at int) {
 		if axis == len(v.Shape) {
@@ -44,7 +44,7 @@ func places(v shape.View, f func(at int)) {
 	walk(0, v.Offset)
 }
 
-// flat returns the elements of a in row-major order: those of a itself, which must not be changed, or a copy.
+// flat returns the elements of a in row-major order: the slice of a itself, which must not be changed, or a copy.
 func flat[T element](a array) []T {
 	data, n := a.elements.([]T), a.view.Shape.Size()
 	if n == 0 {
@@ -54,18 +54,18 @@ func flat[T element](a array) []T {
 		return data[a.view.Offset:][:n]
 	}
 	out := make([]T, 0, n)
-	places(a.view, func(at int) { out = append(out, data[at]) })
+	offsets(a.view, func(at int) { out = append(out, data[at]) })
 	return out
 }
 
-// lines returns the elements of a with an axis moved to the end, and the view of them with the axis in its place.
+// lines returns the elements of a with an axis moved to the end, and a view of them with the axis in its original position.
 func lines[T element](a array, axis int) (data []T, back shape.View) {
 	rank := len(a.view.Shape)
 	turned := a.view.Permute(append(slices.Delete(span(0, rank), axis, axis+1), axis))
 	return flat[T](array{a.elements, turned}), shape.Contiguous(turned.Shape).Permute(slices.Insert(span(0, rank-1), axis, rank-1))
 }
 
-// span returns n numbers from the first on.
+// span returns n consecutive numbers from first.
 func span(first, n int) []int {
 	out := make([]int, n)
 	for i := range out {
@@ -74,7 +74,7 @@ func span(first, n int) []int {
 	return out
 }
 
-// formats convert arrays from and to the format of core.Stream.Write.
+// formats converts arrays from and to the format of core.Stream.Write.
 var formats = map[dtype.DType]struct {
 	upload   func(d op.Desc, data []byte) array
 	download func(a array) []byte

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// driver is the backend: one device, which is the memory of the process.
+// driver is the backend. It has one device, which uses the memory of the process.
 type driver struct{}
 
 // Info implements engine.Driver.
@@ -27,11 +27,11 @@ func (driver) Open(context.Context, int) (engine.Device[array], error) { return 
 // Close implements engine.Driver.
 func (driver) Close() error { return nil }
 
-// device makes arrays, and computes at once: it is its own queue. The garbage collector frees arrays, so that they may share
-// memory.
+// device makes arrays, and executes nodes synchronously: it is its own queue. The garbage collector frees arrays, so that they
+// may share memory.
 type device struct{}
 
-// maxBytes bounds a result. What is larger is out of memory before it is tried.
+// maxBytes is the greatest size of a result. A larger one is refused as out of memory before it is allocated.
 const maxBytes = 1 << 32
 
 var capabilities = func() *core.Capabilities {
@@ -43,7 +43,7 @@ var capabilities = func() *core.Capabilities {
 			types[code] |= dtype.SetOf(d)
 		}
 	}
-	types[op.Where] = dtype.Bools // its kernels go by the type of the second operand
+	types[op.Where] = dtype.Bools // its kernels depend on the type of the second operand
 	for code, set := range types {
 		row := op.Lookup(code)
 		c.Ops[row.Name] = core.Claim(row, set)
@@ -74,7 +74,7 @@ func (d device) OpenQueue() (engine.Queue[array], error) { return d, nil }
 // Close implements engine.Device and engine.Queue.
 func (device) Close() {}
 
-// call is one node to be computed. Kernels read In and set Out.
+// call is one node to compute. Kernels read In and set Out.
 type call = engine.Call[array]
 
 // Execute implements engine.Queue.

@@ -6,7 +6,8 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// dots returns the product of the rows of a, of length k, with the rows of b: [batch, m, k] and [batch, n, k] give [batch, m, n].
+// dots returns the products of the rows of a, of length k, with the rows of b: for [batch, m, k] and [batch, n, k] the result is
+// [batch, m, n].
 func dots[T element, A wide](a, b []T, batches, m, n, k int) []T {
 	y := make([]T, 0, batches*m*n)
 	for batch := range batches {
@@ -24,8 +25,8 @@ func dots[T element, A wide](a, b []T, batches, m, n, k int) []T {
 	return y
 }
 
-// matrices returns the elements of an operand as [batch, rows, columns], transposed if it says so, with the batch dimensions of
-// the result.
+// matrices returns the elements of an operand as [batch, rows, columns], transposed if transpose is set, with the batch
+// dimensions of the result.
 func matrices[T element](a array, batch shape.Shape, transpose bool) (data []T, rows, columns int) {
 	v, rank := a.view, len(a.view.Shape)
 	if transpose {
@@ -43,8 +44,8 @@ func matmul[T element, A wide](c *call) error {
 	return set(c, 0, dots[T, A](a, b, batch.Size(), m, n, k))
 }
 
-// windows returns the view of x with, for its last dimensions, first the positions of a window and then the places within it:
-// [..., positions..., window...].
+// windows returns a view of x whose last dimensions are first the positions of a window and then the elements within it: [...,
+// positions..., window...].
 func windows(x array, positions, window shape.Shape, strides, dilation []int) array {
 	v, n := x.view, len(window)
 	lead := len(v.Shape) - n
@@ -69,7 +70,7 @@ func spread[T element](x array, dilation, lo, hi []int, value T) array {
 	return y
 }
 
-// conv returns a product of matrices, one for each group: the windows of x are the rows, and the kernels are the columns.
+// conv computes a product of matrices for each group: the windows of x are the rows, and the kernels are the columns.
 func conv[T element, A wide](c *call) error {
 	a, x, w, y := c.Node.Attrs, c.Descs[0].Shape, c.Descs[1].Shape, c.Node.Outputs[0].Shape
 	images, groups, n := x[0], a.Int("groups"), len(x)-2
@@ -86,7 +87,7 @@ func conv[T element, A wide](c *call) error {
 	return set(c, 0, flat[T](product))
 }
 
-// windowReduce of padding alone is the sum or the maximum of nothing.
+// windowReduce reduces windows. A window of padding alone has the sum or the maximum of no elements.
 func windowReduce[T element, A wide](c *call) error {
 	a, s, y := c.Node.Attrs, c.Descs[0].Shape, c.Node.Outputs[0].Shape
 	window := shape.Shape(a.Ints("window"))
@@ -99,7 +100,7 @@ func windowReduce[T element, A wide](c *call) error {
 	if err := set(c, 0, fold(x, size, y.Size(), least, greater[T])); err != nil || !a.Bool("indices") {
 		return err
 	}
-	// The same windows over the positions of the elements, -1 for padding.
+	// The same windows over the indices of the elements, -1 for padding.
 	numbers := dense(make([]int64, s[lead:].Size()), s[lead:])
 	for i := range s[lead:].Size() {
 		numbers.elements.([]int64)[i] = int64(i)
@@ -117,7 +118,7 @@ func windowReduce[T element, A wide](c *call) error {
 	return set(c, 1, indices)
 }
 
-// windowsOf returns the elements of each window of a window_reduce over x, one window after the other.
+// windowsOf returns the elements of each window of a window_reduce over x, one window after another.
 func windowsOf[T element](c *call, x array, padding T) []T {
 	a, ones := c.Node.Attrs, slices.Repeat([]int{1}, len(c.Node.Attrs.Ints("window")))
 	padded := spread(x, ones, a.Ints("pad_lo"), a.Ints("pad_hi"), padding)

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// full fills with a scalar, which was given as an integer or as a float.
+// full fills with a scalar, which is given as an integer or as a float.
 func full[T element](d dtype.DType) func(c *call) error {
 	return func(c *call) error {
 		value := c.Node.Attrs.Value("value")
@@ -51,7 +51,7 @@ func cast[T element](c *call) error {
 	return set(c, 0, apply(x, func(v T) uint8 { return truth(v != 0) }))
 }
 
-// convert keeps the low bits of integers. A float that becomes an integer is truncated and saturates, and NaN gives 0.
+// convert keeps the low bits of integers. A float converted to an integer is truncated and saturates; NaN becomes 0.
 func convert[T element | float64, U element](v T) U {
 	lo, hi := limits[U]()
 	if f := float64(v); isFloat[T]() && !isFloat[U]() {
@@ -69,7 +69,7 @@ func convert[T element | float64, U element](v T) U {
 
 func isFloat[T element | float64]() bool { return T(1)/2 != 0 }
 
-// limits returns the least and the greatest value of T, infinities for floats.
+// limits returns the least and the greatest value of T; infinities for floats.
 func limits[T element]() (lo, hi T) {
 	switch any(lo).(type) {
 	case float32:
@@ -81,7 +81,7 @@ func limits[T element]() (lo, hi T) {
 	return T(least), T(-1 - least)
 }
 
-// randomBits is Philox 4x32-10. Word i of the result is word i mod 4 of the block with counter (counter + i div 4, 0).
+// randomBits computes Philox 4x32-10. Word i of the result is word i mod 4 of the block with counter (counter + i div 4, 0).
 func randomBits(c *call) error {
 	seed, first := uint64(c.Node.Attrs.Int("seed")), uint64(c.Node.Attrs.Int("counter"))
 	out := make([]int32, c.Node.Outputs[0].Shape.Size())

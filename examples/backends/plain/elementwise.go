@@ -48,10 +48,10 @@ func where[T element](c *call) error {
 	return set(c, 0, y)
 }
 
-// integer is the element types with integer arithmetic.
+// integer lists the element types with integer arithmetic.
 type integer interface{ int32 | int64 | uint8 }
 
-// integers wrap, as they do in Go.
+// integers returns the kernels of integers, which wrap as in Go.
 func integers[T integer]() table {
 	return table{
 		op.Div: pairs(func(a, b T) T {
@@ -67,12 +67,12 @@ func integers[T integer]() table {
 			return a % b
 		}),
 		op.Pow: pairs(power[T]),
-		op.Shl: pairs(func(a, b T) T { return a << uint64(b) }), // a negative b is a great number of bits
+		op.Shl: pairs(func(a, b T) T { return a << uint64(b) }), // a negative b becomes a large shift count
 		op.Shr: pairs(func(a, b T) T { return a >> uint64(b) }),
 	}
 }
 
-// power squares and multiplies. A negative exponent gives 0, unless a is 1 or -1.
+// power computes a**b by repeated squaring. A negative exponent results in 0, unless a is 1 or -1.
 func power[T integer](a, b T) T {
 	if b < 0 && a != 1 && a+1 != 0 {
 		return 0
@@ -95,7 +95,7 @@ func logic[T integer]() table {
 	}
 }
 
-// floats is computed by package math in float64, and rounded.
+// floats returns kernels that compute with package math in float64, and round.
 func floats() table {
 	t := table{
 		op.Div:   pairs(func(a, b float32) float32 { return a / b }),

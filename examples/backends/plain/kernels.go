@@ -7,10 +7,10 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// table is kernels by op.
+// table maps ops to kernels.
 type table map[op.Code]func(c *call) error
 
-// kernels is the tables by element type: of the first operand, of the result for ops without operands, and of the second
+// kernels maps element types to tables: the type of the first operand, of the result for ops without operands, and of the second
 // operand for where.
 var kernels = map[dtype.DType]table{
 	dtype.F32: join(storage[float32](dtype.F32), numbers[float32, float64](), signed[float32](), floats()),
@@ -26,7 +26,7 @@ var kernels = map[dtype.DType]table{
 	}),
 }
 
-// join makes one table of several. A later one wins.
+// join merges tables. Later ones take precedence.
 func join(tables ...table) table {
 	all := table{}
 	for _, t := range tables {
@@ -35,7 +35,7 @@ func join(tables ...table) table {
 	return all
 }
 
-// storage is what every type can do: be made, moved, compared for equality and chosen.
+// storage returns the kernels that every type has: creation, movement, equality and selection.
 func storage[T element](d dtype.DType) table {
 	return join(movement[T](), table{
 		op.Full:    full[T](d),
@@ -47,7 +47,7 @@ func storage[T element](d dtype.DType) table {
 	})
 }
 
-// numbers is arithmetic, order, and what is made of them. Sums are kept in A and converted at the end.
+// numbers returns the kernels of types with arithmetic and order. Sums are accumulated in A and converted at the end.
 func numbers[T element, A wide]() table {
 	return join(reductions[T, A](), table{
 		op.Iota:         iota_[T],

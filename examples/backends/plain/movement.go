@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// movement returns views where strides can say it, else copies.
+// movement returns kernels that make views if strides can express the result, else copies.
 func movement[T element]() table {
 	return table{
 		op.Copy:    func(c *call) error { return set(c, 0, slices.Clone(flat[T](c.In[0]))) },
@@ -54,8 +54,7 @@ func reshape[T element](c *call) error {
 	return set(c, 0, flat[T](c.In[0]))
 }
 
-// place writes x into y, a new array: its first element at the index at, the others step apart. What lies outside of y is
-// left out.
+// place writes x into y, a new array: its first element at the index at, the others step apart. Elements outside y are dropped.
 func place[T element](y, x array, at, step []int) {
 	from, to, size := make([]int, len(at)), make([]int, len(at)), make(shape.Shape, len(at))
 	for i, s := range step {
@@ -65,7 +64,7 @@ func place[T element](y, x array, at, step []int) {
 	}
 	ones := slices.Repeat([]int{1}, len(at))
 	data, moved, i := y.elements.([]T), flat[T](array{x.elements, x.view.Slice(from, ones, size)}), 0
-	places(y.view.Slice(to, step, size), func(at int) {
+	offsets(y.view.Slice(to, step, size), func(at int) {
 		data[at] = moved[i]
 		i++
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// The core profile is what every backend owes.
+// The backend passes the core profile, which every backend must.
 func TestConformance(t *testing.T) {
 	o := conformance.Options{Profile: conformance.Core, Sample: 8}
 	switch {
@@ -32,7 +32,7 @@ func TestConformance(t *testing.T) {
 	require.NoError(t, r.Err())
 }
 
-// A whole backend is at most 900 lines, comments and blank lines included.
+// The whole backend has at most 900 lines, including comments and blank lines.
 func TestSize(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)

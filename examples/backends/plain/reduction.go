@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// wide is the types that sums and products are kept in.
+// wide lists the types that sums and products are accumulated in.
 type wide interface{ float64 | int64 }
 
 func reductions[T element, A wide]() table {
@@ -51,7 +51,7 @@ func reduction[T element, A element | wide](start A, f func(A, T) A) func(c *cal
 	}
 }
 
-// arg returns the position of the first NaN, else of the first element that no other is better than.
+// arg returns the kernel for the position of the first NaN, else of the first element that no other is better than.
 func arg[T element](better func(a, b T) bool) func(c *call) error {
 	return func(c *call) error {
 		axis := c.Node.Attrs.Int("axis")

@@ -1,14 +1,14 @@
 //go:build js && wasm
 
-// Command page is the part of the demo page that is Go: compiled for js/wasm, it runs in a worker of the browser and returns it models
-// and devices. Nothing of a server is in it: models are computed where the page is.
+// Command page is the part of the demo page that is Go: compiled for js/wasm, it runs in a worker of the browser and provides
+// models and devices to the page. It needs no server: models run on the machine of the page.
 //
 // It sets one object, burn, in the global scope of the worker. Its functions return promises, whose errors have a message for the
 // reader of the page:
 //
-//   - burn.devices() gives [{spec, name, detail, software}].
-//   - burn.model(name, bytes) takes a model in ONNX's format, known by that name from then on, and returns {input, output}.
-//   - burn.run(name, device, image, options) gives {classes: [{index, label, value}], values, seconds}.
+//   - burn.devices() returns [{spec, name, detail, software}].
+//   - burn.model(name, bytes) registers an ONNX model under this name, and returns {input, output}.
+//   - burn.run(name, device, image, options) returns {classes: [{index, label, value}], values, seconds}.
 //
 // options are {invert, softmax, mean, std, labels, top}; all may be left out. burnReady(), if the worker has it, is called once.
 package main
@@ -39,8 +39,8 @@ func main() {
 	select {}
 }
 
-// promised makes a function of JavaScript that returns a promise of what f returns. f runs on a goroutine: it may wait, which a
-// function that JavaScript calls must not. Calls are answered one after the other, in order.
+// promised returns a JavaScript function that returns a promise of the result of f. f runs on a goroutine, so that it may block,
+// which a function called by JavaScript must not. Calls are executed in order, one at a time.
 func promised(f func(context.Context, []js.Value) (any, error)) js.Func {
 	return js.FuncOf(func(_ js.Value, args []js.Value) any {
 		var start js.Func
@@ -60,7 +60,7 @@ func promised(f func(context.Context, []js.Value) (any, error)) js.Func {
 	})
 }
 
-// calls are the calls that wait for their turn. There is room for more than a page makes: who puts one there must not wait.
+// calls are the pending calls. Its capacity is more than a page needs, as the sender must not block.
 var calls = make(chan func(), 1024)
 
 func init() {

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/model/onnx"
 )
 
-// options are those of burn.run.
+// options are the options of burn.run.
 type options struct {
 	invert, softmax bool
 	mean, std       []float32
@@ -47,13 +47,13 @@ func numbers(v js.Value) []float32 {
 	return out
 }
 
-// frame is how an input holds an image.
+// frame describes how an input holds an image.
 type frame struct {
 	layout         string
-	channels, h, w int // sizes are 0 where the model leaves them open
+	channels, h, w int // sizes are 0 if the model leaves them open
 }
 
-// frameOf reads the layout from the declared shape: [1,C,H,W] or [1,H,W,C] of f32, with C 1 or 3.
+// frameOf derives the layout from the declared shape: [1,C,H,W] or [1,H,W,C] of f32, with C 1 or 3.
 func frameOf(in onnx.ValueInfo) (frame, error) {
 	fault := fmt.Errorf("the input is %s: the page takes models of images, f32 [1,C,H,W] or [1,H,W,C] with 1 or 3 channels", in)
 	if in.Kind != onnx.TensorKind || in.DType != dtype.F32 || !in.Ranked || len(in.Shape) != 4 || in.Shape[0].Size > 1 {

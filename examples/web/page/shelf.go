@@ -18,20 +18,20 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// shelf is the models of the page and the devices that it uses. One call at a time uses it.
+// shelf holds the models of the page and the devices in use. Calls must not be concurrent.
 type shelf struct {
 	models  map[string]*entry
 	devices map[string]*tensor.Device
 }
 
-// entry is a model with its sessions by the specs of devices.
+// entry is a model with its sessions, by device spec.
 type entry struct {
 	model    *onnx.Model
 	frame    frame
 	sessions map[string]*onnx.Session
 }
 
-// list opens every backend of the program and lists its devices; those that do not open are left out.
+// list opens every backend of the program and lists its devices; backends that fail to open are left out.
 func (s *shelf) list() any {
 	var out []any
 	for _, name := range core.Registered() {
@@ -46,12 +46,12 @@ func (s *shelf) list() any {
 			}
 			out = append(out, map[string]any{"spec": spec, "name": d.Name, "detail": d.Detail, "software": d.Kind == "software"})
 		}
-		_ = b.Close() // of what was only asked
+		_ = b.Close() // the backend was opened only to list its devices
 	}
 	return out
 }
 
-// add parses a model. One of the same name is replaced.
+// add parses a model. It replaces one with the same name.
 func (s *shelf) add(name string, data []byte) (any, error) {
 	m, err := onnx.Parse(data, "", onnx.Options{})
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *shelf) add(name string, data []byte) (any, error) {
 	return map[string]any{"input": m.Inputs()[0].String(), "output": m.Outputs()[0].String()}, nil
 }
 
-// session opens the device and puts the model on it, at first use.
+// session opens the device and the model's session on it at first use.
 func (s *shelf) session(ctx context.Context, name, spec string) (*entry, *onnx.Session, error) {
 	e := s.models[name]
 	if e == nil {
@@ -132,7 +132,7 @@ func (s *shelf) run(ctx context.Context, name, spec string, image []byte, o opti
 	return map[string]any{"classes": classes, "values": all, "seconds": seconds}, nil
 }
 
-// scores runs a session on one input and reads its first output.
+// scores runs a session on one input and returns its first output.
 func scores(ctx context.Context, session *onnx.Session, pixels []float32, dims []int) ([]float32, error) {
 	m, dev := session.Model(), session.Device()
 	t, err := dev.FromBytes(ctx, dtype.F32, dims, dtype.Bytes(pixels))
@@ -161,7 +161,7 @@ func scores(ctx context.Context, session *onnx.Session, pixels []float32, dims [
 	return dtype.Slice[float32](b), nil
 }
 
-// rank lists the best classes of a row of scores.
+// rank returns the best classes of a row of scores.
 func (o *options) rank(row []float64) ([]any, error) {
 	if len(o.labels) > 0 && len(o.labels) != len(row) {
 		return nil, fmt.Errorf("%d labels for %d classes", len(o.labels), len(row))
