@@ -35,6 +35,7 @@ func (bareDevice) Extend(any) bool { return false }
 // A release demands nothing that the least backend does not have: one that claims primitives alone and has no extensions. The sample
 // has every test of every op.
 func TestReleaseDemandsNoMoreThanPrimitives(t *testing.T) {
+	t.Parallel()
 	releases, err := conformance.Releases()
 	require.NoError(t, err)
 	require.NotEmpty(t, releases)
@@ -66,6 +67,7 @@ func TestReleaseDemandsNoMoreThanPrimitives(t *testing.T) {
 }
 
 func TestParseRelease(t *testing.T) {
+	t.Parallel()
 	head := "date 2026-11-23\nsuite " + strings.Repeat("0", 64) + "\n"
 	for text, want := range map[string]string{
 		"":                                 "want both",
@@ -89,6 +91,7 @@ func TestParseRelease(t *testing.T) {
 }
 
 func TestParseWaivers(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	good := `{"case": "a", "issue": "https://example.org/1", "owner": "ACME", "expires": "2026-12-24", "reason": "r"}`
 	l, err := conformance.ParseWaivers([]byte("["+good+"]"), now)
@@ -108,6 +111,7 @@ func TestParseWaivers(t *testing.T) {
 // A submission is taken when its report is of a release, all that must pass did or is waived, and the maker signed it. Everything
 // else is refused, and says why.
 func TestSubmission(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	release, err := conformance.ParseRelease("date 2026-11-23\nsuite " + conformance.Current().Hash + "\nmust quant ^quantize/f32/\n")
 	require.NoError(t, err)
