@@ -43,7 +43,7 @@ func TestLatencyPasses(t *testing.T) {
 	parts := []string{"^stream/[^o]", "^(errors|close)/", "^cancel/", "^tickets/[a-e]", "^tickets/f", "^tickets/[g-n]", "^tickets/[^a-n]", "^(add|matmul|sort|sum)/f32/[^/]+/plain$"}
 	least := 100
 	if sampled(4) == 1 {
-		parts, least = parts[:len(parts)-1], 1000
+		parts, least = parts[:len(parts)-1], 700
 		for _, area := range []string{"stream/o", "lifecycle", "concurrent", "program", "events", "ownership", "donation", "blame", "refused", "peer", "collective", "profiling", "host"} {
 			parts = append(parts, "^"+area)
 		}
