@@ -242,3 +242,31 @@ func TestProfiles(t *testing.T) {
 	_, err := conformance.IDs(conformance.Options{Profile: "none"})
 	require.ErrorContains(t, err, `profile "none"`)
 }
+
+// A lean package has what verify needs, and nothing that can be made of it.
+func TestLeanPackage(t *testing.T) {
+	t.Parallel()
+	r := quantReport(t)
+	dir := t.TempDir()
+	full, lean := filepath.Join(dir, "full.tar.gz"), filepath.Join(dir, "lean.tar.gz")
+	_, err := r.WritePackage(full)
+	require.NoError(t, err)
+	r.Lean = true
+	_, err = r.WritePackage(lean)
+	require.NoError(t, err)
+	whole, err := conformance.Verify(full)
+	require.NoError(t, err)
+	m, err := conformance.Verify(lean)
+	require.NoError(t, err)
+	require.Equal(t, whole.Profiles, m.Profiles)
+	require.Equal(t, whole.Suite.Hash, m.Suite.Hash)
+	for _, view := range []string{conformance.JUnitFile, conformance.PageFile} {
+		require.Contains(t, whole.Files, view)
+		require.NotContains(t, m.Files, view)
+	}
+	a, err := os.Stat(full)
+	require.NoError(t, err)
+	b, err := os.Stat(lean)
+	require.NoError(t, err)
+	require.Less(t, b.Size(), a.Size())
+}
