@@ -63,6 +63,7 @@ func (t *table) eval(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 // A table that was recorded with one seed passes with that seed, so a run with a known seed proves nothing. With the seeds of a
 // challenge the same cases fail. No table has the fresh cases either.
 func TestRecordedTableIsCaught(t *testing.T) {
+	t.Parallel()
 	recorded := &table{records: true, results: map[string][]ref.Tensor{}}
 	o := conformance.Options{Run: cheatCases, Seed: 1, Shrink: -1}
 	r, err := conformance.Check(t.Context(), openRef(ref.Evaluating(recorded.eval)), o)
@@ -89,6 +90,7 @@ func TestRecordedTableIsCaught(t *testing.T) {
 }
 
 func TestChallenge(t *testing.T) {
+	t.Parallel()
 	c := conformance.Challenge{Nonce: "n", Content: "sha256:00", Seeds: 3}
 	seeds := c.Derive()
 	// printf 'burn conformance challenge 1\nnonce n\ncontent sha256:00\nseed 1\n' | sha256sum
@@ -116,6 +118,7 @@ func TestChallenge(t *testing.T) {
 
 // Fresh cases hold for the reference with many seeds, and a backend that is wrong in one element of one op of them is caught.
 func TestFreshCases(t *testing.T) {
+	t.Parallel()
 	c := &conformance.Challenge{Nonce: "fresh", Content: "sha256:00", Seeds: 8}
 	r, err := conformance.Check(t.Context(), openRef(), conformance.Options{Run: "^fresh/", Challenge: c, Shrink: -1})
 	require.NoError(t, err)
@@ -193,6 +196,7 @@ func certified(t *testing.T) *conformance.Report {
 // A package that is edited, hashed again and consistent in itself is found out by its signature; one whose seeds are not those of
 // its challenge, or whose challenge is of another plugin, by itself.
 func TestForgedPackageIsCaught(t *testing.T) {
+	t.Parallel()
 	maker := newSigner(t, "acme")
 	r := certified(t)
 	path := filepath.Join(t.TempDir(), "report")
@@ -256,6 +260,7 @@ func TestForgedPackageIsCaught(t *testing.T) {
 // Results that were made up before signing are found by a rerun on the plugin: those that passed and do not, and those that were
 // called skipped.
 func TestMadeUpResultsAreCaught(t *testing.T) {
+	t.Parallel()
 	wrong := openRef(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		out, err := ref.Eval(n, in)
 		if err == nil && n.Op == op.Sin && len(out[0].F) > 1 {
@@ -333,6 +338,7 @@ func TestMadeUpResultsAreCaught(t *testing.T) {
 
 // The manifest of a certified report is JSON that others can check: seeds are numbers in full.
 func TestManifestOfACertificate(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "report")
 	r := certified(t)
 	_, err := r.WritePackage(path)

@@ -16,10 +16,12 @@ import (
 )
 
 func TestRun(t *testing.T) {
+	t.Parallel()
 	conformance.Run(t, openRef(), conformance.Options{Run: "^(stream|claims|add)/"})
 }
 
 func TestIDsAreDistinctAndStable(t *testing.T) {
+	t.Parallel()
 	ids, err := conformance.IDs(conformance.Options{})
 	require.NoError(t, err)
 	again, err := conformance.IDs(conformance.Options{})
@@ -34,6 +36,7 @@ func TestIDsAreDistinctAndStable(t *testing.T) {
 
 // One case by itself gives the same values as among others.
 func TestReplay(t *testing.T) {
+	t.Parallel()
 	broken := openRef(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		outs, err := ref.Eval(n, in)
 		if n.Op == op.Exp && err == nil && len(outs[0].F) == 7 {
@@ -52,12 +55,14 @@ func TestReplay(t *testing.T) {
 }
 
 func TestNothingExecutedIsAFailure(t *testing.T) {
+	t.Parallel()
 	r, err := conformance.Check(context.Background(), openRef(), conformance.Options{Run: "no such case"})
 	require.NoError(t, err)
 	require.ErrorContains(t, r.Err(), "no case was executed")
 }
 
 func TestCheckCannotRun(t *testing.T) {
+	t.Parallel()
 	_, err := conformance.Check(context.Background(), openRef(), conformance.Options{Run: "("})
 	require.ErrorContains(t, err, "pattern")
 	broken := errors.New("no device")
@@ -71,6 +76,7 @@ func TestCheckCannotRun(t *testing.T) {
 
 // A lost backend fails its case and is opened again for the next.
 func TestLostBackendIsOpenedAgain(t *testing.T) {
+	t.Parallel()
 	opened := 0
 	open := func() (core.Backend, error) {
 		opened++
@@ -89,6 +95,7 @@ func TestLostBackendIsOpenedAgain(t *testing.T) {
 
 // A host without the composites still gets their results.
 func TestPrimitivesAlone(t *testing.T) {
+	t.Parallel()
 	open := openRef(ref.Claiming(func(c op.Code) bool { return op.Lookup(c).Class == op.Primitive }))
 	r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^(gelu|mean|topk)/f32/"})
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestEveryOpHasAPlan(t *testing.T) {
+	t.Parallel()
 	for _, c := range op.All() {
 		row := op.Lookup(c)
 		p, ok := planOf(c)
@@ -36,6 +37,7 @@ func TestEveryOpHasAPlan(t *testing.T) {
 }
 
 func TestNear(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		want, got float64
 		exact, ok bool

@@ -57,6 +57,7 @@ func (d fragileDevice) OpenStream(ctx context.Context) (core.Stream, error) {
 
 // A backend that ends within one case fails that case alone, whatever error the case saw.
 func TestOneFailureIsNoOther(t *testing.T) {
+	t.Parallel()
 	r, err := conformance.Check(context.Background(), openFragile, conformance.Options{Run: "^(floor/f32/odd/plain|round/f32/(odd|rank0|matrix)/plain|errors/read-short|errors/node-fields)$", Shrink: -1})
 	require.NoError(t, err)
 	require.Equal(t, []int{5, 1}, []int{r.Passed, r.Failed})
@@ -67,6 +68,7 @@ func TestOneFailureIsNoOther(t *testing.T) {
 
 // A backend that ends after its case has passed fails no other one.
 func TestDeathBetweenCases(t *testing.T) {
+	t.Parallel()
 	opened := 0
 	var last fragile
 	open := func() (core.Backend, error) {

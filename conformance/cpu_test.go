@@ -15,10 +15,11 @@ import (
 
 // The built-in backend passes every case of the ops that it claims, and writes only into its tensors.
 func TestCPU(t *testing.T) {
+	t.Parallel()
 	open := func() (core.Backend, error) {
 		return core.Open("cpu", core.Config{Threads: 2, Options: map[string]string{"guard_bands": "128"}})
 	}
-	r, err := conformance.Check(context.Background(), open, conformance.Options{Sample: sampled()})
+	r, err := conformance.Check(context.Background(), open, conformance.Options{Sample: sampled(4)})
 	require.NoError(t, err)
 	if err := r.Err(); err != nil {
 		require.NoError(t, r.Write(os.Stdout))

@@ -114,25 +114,28 @@ func (r *Report) missed() []string {
 func (s *session) describe(ctx context.Context) {
 	r := s.report
 	r.Accuracy, r.Machine = s.accuracy.list(), machine()
-	if s.options.Run != "" { // a few cases
+	if s.options.Run != "" && r.Options.Profile != Timed { // a few cases
+		return
+	}
+	documents := make(chan []DeviceDocument, 1)
+	err := s.attempt(ctx, contract("devices", func(ctx context.Context, q *queue) error {
+		documents <- q.documents(ctx)
+		return nil
+	}))
+	if err == nil {
+		r.devices = <-documents
+	}
+	if s.options.Run != "" {
 		return
 	}
 	modes := make(chan []Mode, 1)
-	err := s.attempt(ctx, contract("modes", func(ctx context.Context, q *queue) error {
+	err = s.attempt(ctx, contract("modes", func(ctx context.Context, q *queue) error {
 		l, err := measureModes(ctx, q)
 		modes <- l
 		return err
 	}))
 	if err == nil {
 		r.Modes = <-modes
-	}
-	documents := make(chan []DeviceDocument, 1)
-	err = s.attempt(ctx, contract("devices", func(ctx context.Context, q *queue) error {
-		documents <- q.documents(ctx)
-		return nil
-	}))
-	if err == nil {
-		r.devices = <-documents
 	}
 }
 

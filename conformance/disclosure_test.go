@@ -24,6 +24,7 @@ import (
 )
 
 func TestULP(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		d    dtype.DType
 		f    float64
@@ -48,6 +49,7 @@ func checkRef(t *testing.T, o Options, eval func(n *op.Node, in []ref.Tensor) ([
 
 // The report states the worst element of all cases in units in the last place, with the number of terms accumulated in it.
 func TestAccuracy(t *testing.T) {
+	t.Parallel()
 	off := func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		out, err := ref.Eval(n, in)
 		if err == nil && n.Op == op.Sqrt && len(out[0].F) == 7 {
@@ -114,6 +116,7 @@ func modesOf(t *testing.T, change func(c op.Code, d dtype.DType, f float64, resu
 
 // How a device computes is measured, not asked.
 func TestModes(t *testing.T) {
+	t.Parallel()
 	exact := modesOf(t, func(_ op.Code, _ dtype.DType, f float64, _ bool) float64 { return f })
 	for what, want := range map[string]string{"f32: denormal operands": "kept", "f32: denormal results": "kept", "f32: matmul multiplies": "operands of 24 bits",
 		"f32: sum accumulates in": "more than 32 bits, such as f64", "f16: matmul multiplies": "operands of 11 bits", "bf16: denormal results": "kept"} {
@@ -147,6 +150,7 @@ func TestModes(t *testing.T) {
 
 // The measured modes distinguish a sum in the element type from a sum in a wider type.
 func TestModesOfSums(t *testing.T) {
+	t.Parallel()
 	b := ref.New(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		out, err := ref.Eval(n, in)
 		if n.Op == op.Sum && err == nil && len(in[0].Desc.Shape) == 1 {
@@ -171,6 +175,7 @@ func TestModesOfSums(t *testing.T) {
 }
 
 func TestMachine(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for name, text := range map[string]string{
 		"proc/cpuinfo": "processor\t: 0\nmodel name\t: Example 9000\ncpu MHz\t\t: 2300.123\n\nprocessor\t: 1\nmodel name\t: Example 9000\ncpu MHz\t\t: 3100.9\n",
@@ -187,6 +192,7 @@ func TestMachine(t *testing.T) {
 
 // A package discloses what its verdicts leave open, every device with its document, modes and errors.
 func TestPackageDiscloses(t *testing.T) {
+	t.Parallel()
 	const lacks = "concat"
 	open := func() (core.Backend, error) {
 		return ref.New(ref.Claiming(func(c op.Code) bool { return op.Lookup(c).Class == op.Primitive && c.String() != lacks })), nil
@@ -239,6 +245,7 @@ func untar(t *testing.T, path string) map[string][]byte {
 
 // Reports count what was asked for: a run that is cut short does not look like one that was small.
 func TestReportsCountWhatWasAsked(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	r, err := Check(ctx, func() (core.Backend, error) { return ref.New(), nil }, Options{Run: "^abs/f32/[^/]+/plain$", Progress: func(Result, int) { cancel() }})
 	require.ErrorIs(t, err, context.Canceled)

@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,40 +16,65 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// printHash makes TestSuiteHash print the hash of the suite of its process.
-const printHash = "BURN_TEST_PRINT_HASH"
+// inChild makes TestInChild print the hash of the suite of its process, and what it says of the report package that the variable
+// names, if that is a path.
+const inChild = "BURN_TEST_IN_CHILD"
+
+func TestInChild(t *testing.T) {
+	path := os.Getenv(inChild)
+	if path == "" {
+		t.Skipf("%s is not set: other tests start this one in processes of its own", inChild)
+	}
+	fmt.Printf("suite %s", conformance.Current().Hash)
+	if path != "-" {
+		m, err := conformance.Verify(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Printf(" of report %s digest %s", m.Suite.Hash, m.Digest)
+	}
+	fmt.Println()
+}
+
+// children starts n processes with TestInChild and wants the same line of all.
+func children(t *testing.T, n int, path, want string) {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	outs, errs := make([]string, n), make([]error, n)
+	turn := make(chan struct{}, runtime.NumCPU())
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			c := exec.Command(self, "-test.run=^TestInChild$", "-test.v=false")
+			c.Env = append(os.Environ(), inChild+"="+path)
+			out, err := c.CombinedOutput()
+			outs[i], errs[i] = string(out), err
+		})
+	}
+	all.Wait()
+	for i, out := range outs {
+		require.NoError(t, errs[i], out)
+		line, _, _ := strings.Cut(out, "\n")
+		require.Equal(t, want, line, "process %d of %d", i, n)
+	}
+}
 
 // The suite is the same in every process: 100 of them with BURN_LONG, 10 without. An order taken from a map of four entries
 // would pass ten of them once in 10^5 runs.
 func TestSuiteHash(t *testing.T) {
-	if os.Getenv(printHash) != "" {
-		fmt.Printf("hash %s\n", conformance.Current().Hash)
-		return
-	}
-	self, err := os.Executable()
-	require.NoError(t, err)
-	want := "hash " + conformance.Current().Hash
-	for range 100 / long.Every(10) {
-		c := exec.Command(self, "-test.run=^TestSuiteHash$", "-test.v=false")
-		c.Env = append(os.Environ(), printHash+"=1")
-		out, err := c.CombinedOutput()
-		require.NoError(t, err, string(out))
-		line, _, _ := strings.Cut(string(out), "\n")
-		require.Equal(t, want, line)
-	}
+	t.Parallel()
+	children(t, 100/long.Every(10), "-", "suite "+conformance.Current().Hash)
 }
 
-// Verify says the same of one package each time: 1,000 times with BURN_LONG, 20 without.
+// Verify says the same of one package in every process, and compares it with the same suite: 1,000 processes with BURN_LONG, 20 without.
 func TestVerifyAgrees(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "report.tar.gz")
-	_, err := quantReport(t).WritePackage(path)
+	digest, err := quantReport(t).WritePackage(path)
 	require.NoError(t, err)
-	first, err := conformance.Verify(path)
-	require.NoError(t, err)
-	require.Equal(t, conformance.Current().Hash, first.Suite.Hash)
-	for range 1000 / long.Every(50) {
-		m, err := conformance.Verify(path)
-		require.NoError(t, err)
-		require.Equal(t, first, m)
-	}
+	hash := conformance.Current().Hash
+	children(t, 1000/long.Every(50), path, fmt.Sprintf("suite %s of report %s digest %s", hash, hash, digest))
 }

@@ -53,6 +53,7 @@ func (p panicking) Submit(nodes []op.Node, free []op.TensorID) error {
 }
 
 func TestPanicIsIsolated(t *testing.T) {
+	t.Parallel()
 	open := func() (core.Backend, error) {
 		return tampered{Backend: ref.New(), stream: func(s core.Stream) core.Stream { return panicking{base{s}} }}, nil
 	}
@@ -65,6 +66,7 @@ func TestPanicIsIsolated(t *testing.T) {
 
 // A failure on one value is shrunk to that value.
 func TestShrink(t *testing.T) {
+	t.Parallel()
 	open := openRef(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		out, err := ref.Eval(n, in)
 		if n.Op == op.Max && err == nil {
@@ -123,6 +125,7 @@ func attributeFault(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 // Expected failures: a case that fails as expected is counted apart, one that passes is a failure, and an id without a case is an
 // error.
 func TestExpectedFailures(t *testing.T) {
+	t.Parallel()
 	open := openRef(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		out, err := ref.Eval(n, in)
 		if n.Op == op.Sin && err == nil && len(out[0].F) == 7 {

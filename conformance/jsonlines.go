@@ -26,10 +26,14 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
+	unit := time.Microsecond
+	if r.Lean {
+		unit = 10 * time.Millisecond
+	}
 	for i := range r.Results {
 		x := &r.Results[i]
 		l := row{ID: x.ID, Status: x.Status, Op: x.Op, Profiles: x.Profiles, Reason: x.Reason, Minimal: x.Minimal,
-			Seconds: x.Duration.Round(time.Microsecond).Seconds()}
+			Seconds: x.Duration.Round(unit).Seconds()}
 		if x.Op != "" {
 			l.Type = x.Type.String()
 		}

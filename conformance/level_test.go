@@ -3,11 +3,13 @@ package conformance_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/goburn/burn/conformance"
+	"github.com/goburn/burn/conformance/internal/pair"
 	"github.com/goburn/burn/conformance/ref"
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
@@ -44,6 +46,7 @@ func verdict(r *conformance.Report, p conformance.Profile) conformance.Verdict {
 
 // A device without i64, u8 and ranks above 5 passes the level that is made for it, and not the one above.
 func TestInferenceLevel(t *testing.T) {
+	t.Parallel()
 	open := openRef(ref.Declaring(narrow))
 	r, err := conformance.Check(context.Background(), open, conformance.Options{Profile: conformance.InferenceF32})
 	require.NoError(t, err)
@@ -67,8 +70,46 @@ func TestInferenceLevel(t *testing.T) {
 	require.Equal(t, conformance.Fail, verdict(r, conformance.Core))
 }
 
+// Each device has capabilities of its own: the level that one passes says nothing of the other, and the package has both documents.
+func TestCapabilitiesPerDevice(t *testing.T) {
+	t.Parallel()
+	open := func() (core.Backend, error) { return pair.New(ref.New(), ref.New(ref.Declaring(narrow))), nil }
+	for device, want := range []struct {
+		status conformance.Status // of the demands of core
+	}{{conformance.Passed}, {conformance.Failed}} {
+		r, err := conformance.Check(t.Context(), open, conformance.Options{Device: device, Run: "^(claims|level)/"})
+		require.NoError(t, err)
+		for _, x := range r.Results {
+			switch x.ID {
+			case "claims/document", "claims/sort":
+				require.Equal(t, want.status, x.Status, "device %d: %s: %s", device, x.ID, x.Reason)
+			case "level/inference-f32/document", "level/inference-f32/matmul":
+				require.Equal(t, conformance.Passed, x.Status, "device %d: %s: %s", device, x.ID, x.Reason)
+			}
+		}
+	}
+
+	r, err := conformance.Check(t.Context(), open, conformance.Options{Device: 1, Profile: conformance.InferenceF32, Sample: 200})
+	require.NoError(t, err)
+	require.NoError(t, r.Err())
+	path := filepath.Join(t.TempDir(), "report")
+	_, err = r.WritePackage(path)
+	require.NoError(t, err)
+	m, err := conformance.Verify(path)
+	require.ErrorIs(t, err, conformance.ErrIncomplete, "it is a sample")
+	require.Equal(t, 1, m.Disclosure.Device)
+	require.Len(t, m.Disclosure.Devices, 2)
+	wide, small := m.Disclosure.Devices[0].Capabilities, m.Disclosure.Devices[1].Capabilities
+	require.Equal(t, []int{8, 5}, []int{wide.Limits.Rank, small.Limits.Rank})
+	require.Contains(t, wide.Ops, "sort")
+	require.NotContains(t, small.Ops, "sort")
+	require.NotContains(t, small.Types, "i64")
+	require.Equal(t, *small, m.Capabilities, "the document under test is that of its device")
+}
+
 // A level asks for what it names.
 func TestInferenceLevelRefuses(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*core.Capabilities){
 		"level/inference-f32/document": func(c *core.Capabilities) { c.Limits.Rank = 4 },
 		"level/inference-f32/matmul":   func(c *core.Capabilities) { delete(c.Ops, "matmul") },
@@ -86,6 +127,7 @@ func TestInferenceLevelRefuses(t *testing.T) {
 
 // Each level has all cases of the level before it, except the cases that check a demand of that earlier level alone.
 func TestLevelsNest(t *testing.T) {
+	t.Parallel()
 	ids := func(p conformance.Profile) map[string]bool {
 		l, err := conformance.IDs(conformance.Options{Profile: p})
 		require.NoError(t, err)

@@ -23,7 +23,8 @@ func checkSmall(t *testing.T, d small.Driver, o conformance.Options) *conformanc
 
 // A device of 1 MiB passes the core profile: no case needs more, and what cases leave behind does not add up.
 func TestSmallMemoryPasses(t *testing.T) {
-	r := checkSmall(t, small.Driver{Memory: 1 << 20, Stated: 1 << 20}, conformance.Options{Profile: conformance.Core, Sample: sampled()})
+	t.Parallel()
+	r := checkSmall(t, small.Driver{Memory: 1 << 20, Stated: 1 << 20}, conformance.Options{Profile: conformance.Core, Sample: sampled(4)})
 	if err := r.Err(); err != nil {
 		require.NoError(t, r.Write(os.Stdout))
 		t.Fatal(err)
@@ -36,6 +37,7 @@ func TestSmallMemoryPasses(t *testing.T) {
 // Cases that need more memory than a device says it has are skipped and disclosed beside the verdict. On a device that does not
 // state its memory they are failures.
 func TestSmallMemoryIsTold(t *testing.T) {
+	t.Parallel()
 	const run = "^stream/round-trip/(f32|i64|bool)$"
 	r := checkSmall(t, small.Driver{Memory: 64 << 10, Stated: 64 << 10}, conformance.Options{Run: run})
 	require.Equal(t, 3, r.Skipped, "%+v", r.Results)
@@ -51,6 +53,7 @@ func TestSmallMemoryIsTold(t *testing.T) {
 
 // What a node that found no memory keeps is missed: the stream does not go on.
 func TestSmallMemoryLost(t *testing.T) {
+	t.Parallel()
 	r := checkSmall(t, small.Driver{Memory: 1 << 20, Stated: 1 << 20, Lost: 1 << 20}, conformance.Options{Run: "^(lifecycle/out-of-memory|errors/read-short)$"})
 	require.Equal(t, 1, r.Failed)
 	require.Equal(t, "lifecycle/out-of-memory", r.Results[0].ID)

@@ -132,6 +132,7 @@ func one() tampered {
 
 // A device that is wrong about what it owns, has or claims is caught.
 func TestMutantDevicesAreCaught(t *testing.T) {
+	t.Parallel()
 	for _, m := range []struct {
 		name  string
 		fault tampered
@@ -194,11 +195,13 @@ type unstoppable struct{ core.Backend }
 func (unstoppable) Close() error { return nil }
 
 func TestMutantBackendsAreCaught(t *testing.T) {
+	t.Parallel()
 	caughtAlone(t, "close/backend-at-work", tampered{Backend: unstoppable{ref.New()}})
 }
 
 // Arithmetic that is right in one word and wrong in two is caught.
 func TestMutantWordsAreCaught(t *testing.T) {
+	t.Parallel()
 	low := func(v int64) int64 { return int64(uint32(v)) }
 	for _, m := range []struct {
 		name, id string

@@ -99,6 +99,7 @@ func copied(d core.Device, s core.Stream, id op.TensorID, like op.Desc) error {
 }
 
 func TestMutantProgramsAreCaught(t *testing.T) {
+	t.Parallel()
 	var last core.ProgramID
 	var streams sync.Map
 	for _, m := range []struct {
@@ -198,6 +199,7 @@ func onAdopt(f func(h core.HostMemory, s core.Stream, d op.Desc, data []byte, re
 }
 
 func TestMutantHostMemoryIsCaught(t *testing.T) {
+	t.Parallel()
 	for _, m := range []struct {
 		name  string
 		fault tampered
@@ -240,6 +242,7 @@ func (c copying) CopyFrom(s core.Stream, d op.Desc, src core.Device, id op.Tenso
 }
 
 func TestMutantPeersAreCaught(t *testing.T) {
+	t.Parallel()
 	for _, m := range []struct {
 		name string
 		copy func(p core.PeerCopy, s core.Stream, d op.Desc, src core.Device, id op.TensorID) error
@@ -319,6 +322,7 @@ func onGroup(x member) tampered {
 }
 
 func TestMutantGroupsAreCaught(t *testing.T) {
+	t.Parallel()
 	for _, m := range []struct {
 		name  string
 		fault tampered

@@ -227,6 +227,7 @@ func (b tampered) planted() bool {
 
 // A stream that treats tensors, memory or contexts wrongly is caught by the case that is named.
 func TestMutantStreamsAreCaught(t *testing.T) {
+	t.Parallel()
 	for _, m := range []struct {
 		name  string
 		fault tampered
@@ -270,6 +271,7 @@ func (l leaking) OpenStream(ctx context.Context) (core.Stream, error) {
 
 // Results that change from run to run are caught where the backend says that it is deterministic, and only there.
 func TestNondeterminismIsCaught(t *testing.T) {
+	t.Parallel()
 	for _, claims := range []bool{true, false} {
 		flip := 0.0
 		open := func() (core.Backend, error) {
@@ -295,6 +297,7 @@ func TestNondeterminismIsCaught(t *testing.T) {
 
 // A product that accumulates f16 in f16 is caught.
 func TestNarrowAccumulationIsCaught(t *testing.T) {
+	t.Parallel()
 	open := openRef(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		out, err := ref.Eval(n, in)
 		if n.Op == op.MatMul && err == nil && in[0].Desc.DType == dtype.F16 && len(in[0].Desc.Shape) == 2 && !n.Attrs.Bool("transpose_a") && !n.Attrs.Bool("transpose_b") {

@@ -70,6 +70,7 @@ func (c *contagious) Signal() core.Event {
 
 // The order of streams, and what events tell.
 func TestMutantEventsAreCaught(t *testing.T) {
+	t.Parallel()
 	var used sync.Map
 	for _, m := range []struct {
 		name  string
@@ -298,6 +299,7 @@ func (s single) Read(id op.TensorID, dst []byte) core.Ticket {
 }
 
 func TestMutantTicketsAreCaught(t *testing.T) {
+	t.Parallel()
 	lazily := onStream(func(s core.Stream) core.Stream { return lazy{base{s}} })
 	for _, m := range []struct {
 		name  string

@@ -35,6 +35,7 @@ func onProfile(change func(p *core.Profile)) tampered {
 }
 
 func TestMutantProfilesAreCaught(t *testing.T) {
+	t.Parallel()
 	for _, m := range []struct {
 		name  string
 		fault tampered

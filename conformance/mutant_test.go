@@ -46,6 +46,7 @@ func attribute(c op.Code, change func(n *op.Node, a *op.Attr)) fault {
 
 // Every planted fault is caught, by a case of the op that has it.
 func TestMutantsAreCaught(t *testing.T) {
+	t.Parallel()
 	for _, m := range []struct {
 		name  string
 		op    op.Code // whose cases must fail
@@ -247,6 +248,7 @@ func backwards(t ref.Tensor) ref.Tensor {
 
 // A capability lie is caught.
 func TestFalseClaimIsCaught(t *testing.T) {
+	t.Parallel()
 	open := openRef(ref.Claiming(func(c op.Code) bool { return c != op.Erf }))
 	r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^claims/"})
 	require.NoError(t, err)

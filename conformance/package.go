@@ -110,7 +110,11 @@ func capabilitiesOf(c *core.Capabilities) capabilities {
 // files makes the package in memory.
 func (r *Report) files() (map[string][]byte, error) {
 	files := map[string][]byte{}
-	for name, write := range map[string]func(io.Writer) error{RowsFile: r.WriteJSON, JUnitFile: r.WriteJUnit, PageFile: r.WriteHTML, SummaryFile: r.Write} {
+	writers := map[string]func(io.Writer) error{RowsFile: r.WriteJSON, SummaryFile: r.Write}
+	if !r.Lean {
+		writers[JUnitFile], writers[PageFile] = r.WriteJUnit, r.WriteHTML
+	}
+	for name, write := range writers {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

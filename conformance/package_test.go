@@ -37,6 +37,7 @@ func reported(t *testing.T, run string) *conformance.Report {
 const someCases = "^(sin|cos|neg)/f32/[^/]+/plain$"
 
 func TestReports(t *testing.T) {
+	t.Parallel()
 	r := reported(t, someCases)
 	require.Equal(t, [3]int{11, 1, 6}, [3]int{r.Passed, r.Failed, r.Skipped})
 
@@ -113,6 +114,7 @@ func quantReport(t *testing.T) *conformance.Report {
 }
 
 func TestPackage(t *testing.T) {
+	t.Parallel()
 	r := quantReport(t)
 	dir := t.TempDir()
 	for _, path := range []string{filepath.Join(dir, "report"), filepath.Join(dir, "report.tar.gz")} {
@@ -131,6 +133,7 @@ func TestPackage(t *testing.T) {
 
 // Any byte that is changed, in any file, is found; so is a file more or less.
 func TestVerifyFindsTampering(t *testing.T) {
+	t.Parallel()
 	r := quantReport(t)
 	path := filepath.Join(t.TempDir(), "report")
 	_, err := r.WritePackage(path)
@@ -168,6 +171,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 }
 
 func TestVerifyFindsTamperingInArchives(t *testing.T) {
+	t.Parallel()
 	r := quantReport(t)
 	path := filepath.Join(t.TempDir(), "report.tar.gz")
 	_, err := r.WritePackage(path)
@@ -193,6 +197,7 @@ func TestVerifyFindsTamperingInArchives(t *testing.T) {
 }
 
 func TestVerifyFindsIncompleteRuns(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "report")
 	_, err := reported(t, someCases).WritePackage(path)
 	require.NoError(t, err)
@@ -215,6 +220,7 @@ func TestVerifyFindsIncompleteRuns(t *testing.T) {
 
 // Every case but those on types that no profile names is of a profile, and profiles are not empty.
 func TestProfiles(t *testing.T) {
+	t.Parallel()
 	for _, p := range conformance.Profiles() {
 		ids, err := conformance.IDs(conformance.Options{Profile: p})
 		require.NoError(t, err)
@@ -235,4 +241,32 @@ func TestProfiles(t *testing.T) {
 	}
 	_, err := conformance.IDs(conformance.Options{Profile: "none"})
 	require.ErrorContains(t, err, `profile "none"`)
+}
+
+// A lean package has what verify needs, and nothing that can be made of it.
+func TestLeanPackage(t *testing.T) {
+	t.Parallel()
+	r := quantReport(t)
+	dir := t.TempDir()
+	full, lean := filepath.Join(dir, "full.tar.gz"), filepath.Join(dir, "lean.tar.gz")
+	_, err := r.WritePackage(full)
+	require.NoError(t, err)
+	r.Lean = true
+	_, err = r.WritePackage(lean)
+	require.NoError(t, err)
+	whole, err := conformance.Verify(full)
+	require.NoError(t, err)
+	m, err := conformance.Verify(lean)
+	require.NoError(t, err)
+	require.Equal(t, whole.Profiles, m.Profiles)
+	require.Equal(t, whole.Suite.Hash, m.Suite.Hash)
+	for _, view := range []string{conformance.JUnitFile, conformance.PageFile} {
+		require.Contains(t, whole.Files, view)
+		require.NotContains(t, m.Files, view)
+	}
+	a, err := os.Stat(full)
+	require.NoError(t, err)
+	b, err := os.Stat(lean)
+	require.NoError(t, err)
+	require.Less(t, b.Size(), a.Size())
 }

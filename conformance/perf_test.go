@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,7 +16,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-func timed(t *testing.T, run string, timeout time.Duration, eval func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error)) map[string]Timing {
+func timed(t *testing.T, run string, timeout time.Duration, eval func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error)) (map[string]Timing, *Report) {
 	t.Helper()
 	told := 0
 	r, err := Perf(context.Background(), func() (core.Backend, error) { return ref.New(ref.Evaluating(eval)), nil },
@@ -26,12 +28,13 @@ func timed(t *testing.T, run string, timeout time.Duration, eval func(n *op.Node
 	for _, x := range r.Timings {
 		by[x.Op] = x
 	}
-	return by
+	return by, r
 }
 
-// An op that hangs has an error for a time, and the ones after it are timed.
+// An op that hangs has an error for a time, the ones after it are timed, and the package has all of them, with what they were timed on.
 func TestPerfGoesOn(t *testing.T) {
-	by := timed(t, "^(neg|abs|not)/", 2*time.Second, func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
+	t.Parallel()
+	by, r := timed(t, "^(neg|abs|not)/", 6*time.Second, func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		if n.Op == op.Neg {
 			select {}
 		}
@@ -41,10 +44,29 @@ func TestPerfGoesOn(t *testing.T) {
 	require.ErrorContains(t, by["abs"].Err, "the timed result is wrong")
 	require.False(t, by["abs"].Checked)
 	require.Len(t, by, 3)
+
+	r.Machine.Facts = map[string]string{"gpu0.clocks.sm": "1980 MHz"} // as the command adds them
+	path := filepath.Join(t.TempDir(), "timings.tar.gz")
+	_, err := r.WritePackage(path)
+	require.NoError(t, err)
+	m, err := Verify(path)
+	require.NoError(t, err)
+	require.Equal(t, Timed, m.Profile)
+	require.Equal(t, "reference", m.Disclosure.Devices[0].Name)
+	require.Equal(t, machine().Processor, m.Disclosure.Machine.Processor)
+	require.Equal(t, "1980 MHz", m.Disclosure.Machine.Facts["gpu0.clocks.sm"])
+	var rows []timing
+	require.NoError(t, json.Unmarshal(untar(t, path)[TimingsFile], &rows))
+	require.Len(t, rows, 3)
+	for _, x := range rows {
+		require.Equal(t, x.Op == "not" && by["not"].Err == nil, x.Checked, x.Op)
+		require.Equal(t, by[x.Op].Err == nil, x.Error == "", x.Op)
+	}
 }
 
 // What is right on the sizes of cases alone is found out.
 func TestPerfChecksResults(t *testing.T) {
+	t.Parallel()
 	large := 0
 	eval := func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		if n.Op != op.Slice && in[0].Desc.Shape.Size() > 1000 {
@@ -53,7 +75,7 @@ func TestPerfChecksResults(t *testing.T) {
 		}
 		return ref.Eval(n, in)
 	}
-	by := timed(t, "^(slice|add|matmul)/f32", 20*time.Second, eval)
+	by, _ := timed(t, "^(slice|add|matmul)/f32", 20*time.Second, eval)
 	require.NotZero(t, large)
 	require.ErrorContains(t, by["matmul"].Err, "the timed result is wrong")
 	require.ErrorContains(t, by["add"].Err, "the timed result is wrong")
@@ -66,6 +88,7 @@ func TestPerfChecksResults(t *testing.T) {
 
 // Every op is timed on a node that is large enough for a time to say something.
 func TestPerfNodesAreLarge(t *testing.T) {
+	t.Parallel()
 	cubic := map[op.Code]bool{op.Cholesky: true, op.TriangularSolve: true, op.LU: true, op.Det: true, op.SlogDet: true, op.Inverse: true,
 		op.Solve: true, op.MatrixPower: true, op.Eigh: true, op.SVD: true} // the work is more than the bytes
 	for _, c := range op.All() {

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 // The cases of the protocol are of the profile core: they fail with what Options.Protocol finds, and are skipped where there is
 // nothing to check.
 func TestProtocolCases(t *testing.T) {
+	t.Parallel()
 	var asked []string
 	o := conformance.Options{Run: "^protocol/", Profile: conformance.Core, Protocol: func(_ context.Context, part string) (int, error) {
 		asked = append(asked, part)
@@ -28,13 +30,23 @@ func TestProtocolCases(t *testing.T) {
 	r, err := conformance.Check(t.Context(), openRef(), o)
 	require.NoError(t, err)
 	require.Equal(t, conformance.ProtocolParts(), asked)
-	require.Equal(t, []int{len(asked) - 2, 1, 1}, []int{r.Passed, r.Failed, r.Skipped})
+	parts := len(asked)
+	require.Equal(t, []int{parts - 2, 1, 1}, []int{r.Passed, r.Failed, r.Skipped})
 	failed := slices.IndexFunc(r.Results, func(x conformance.Result) bool { return x.Status == conformance.Failed })
 	require.Equal(t, "protocol/tls", r.Results[failed].ID)
 	require.Contains(t, r.Results[failed].Reason, "a client without TLS is served")
 
+	path := filepath.Join(t.TempDir(), "report")
+	_, err = r.WritePackage(path)
+	require.NoError(t, err)
+	m, err := conformance.Verify(path)
+	require.ErrorIs(t, err, conformance.ErrIncomplete)
+	again, err := m.Rerun(t.Context(), openRef(), 100, "checker", conformance.Options{Protocol: o.Protocol})
+	require.NoError(t, err)
+	require.Empty(t, again.Differences, "a rerun asks the plugin again")
+
 	o.Protocol = nil
 	r, err = conformance.Check(t.Context(), openRef(), o)
 	require.NoError(t, err)
-	require.Equal(t, len(asked), r.Skipped)
+	require.Equal(t, parts, r.Skipped)
 }

@@ -17,16 +17,17 @@ func openRef(options ...ref.Option) func() (core.Backend, error) {
 	return func() (core.Backend, error) { return ref.New(options...), nil }
 }
 
-// sampled is Options.Sample of the tests that run the whole suite: a quarter of it, all with BURN_CONFORMANCE_FULL=1.
-func sampled() int {
+// sampled is Options.Sample of the tests that run the whole suite: one in n cases, all with BURN_CONFORMANCE_FULL=1.
+func sampled(n int) int {
 	if os.Getenv("BURN_CONFORMANCE_FULL") != "" {
 		return 1
 	}
-	return 4
+	return n
 }
 
 // TestSample wants the same cases each time, about as many as asked for, of every op and kind of test, and all of the contract.
 func TestSample(t *testing.T) {
+	t.Parallel()
 	kind := regexp.MustCompile("^([^/]+)/.*?([^/]+)$")
 	kinds := func(o conformance.Options) (ids []string, seen map[string]bool) {
 		ids, err := conformance.IDs(o)
@@ -46,10 +47,11 @@ func TestSample(t *testing.T) {
 	require.Equal(t, some, again)
 }
 
-// The reference backend passes everything and skips nothing but what needs a process, and gradients of ops
-// that have none.
+// The reference backend passes everything and skips nothing but what needs a process, and gradients of ops that have none. An eighth of
+// the suite is enough here: make conformance runs it in full.
 func TestReferencePasses(t *testing.T) {
-	r, err := conformance.Check(context.Background(), openRef(), conformance.Options{Sample: sampled()})
+	t.Parallel()
+	r, err := conformance.Check(context.Background(), openRef(), conformance.Options{Sample: sampled(8)})
 	require.NoError(t, err)
 	require.NoError(t, r.Write(os.Stdout))
 	require.NoError(t, r.Err())

@@ -74,6 +74,8 @@ type Report struct {
 	devices []DeviceDocument
 	// Profiles is complete once the run is.
 	Profiles []ProfileResult
+	// Lean packages have no views for people, which can be made of the rest, and durations of cases in hundredths of a second.
+	Lean bool
 }
 
 func newReport(all []testCase, o Options, seeds []uint64) *Report {

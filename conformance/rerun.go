@@ -38,7 +38,7 @@ type Rerun struct {
 // far as there are so many. Each runs twice, with the seeds of the report and with fresh ones of nonce. A case that passed has to
 // pass with both, one that was skipped has to be skipped with both, and one that failed has to fail with the seeds of the report.
 //
-// Rerun uses only the fields Device, Timeout, Kill and Progress of o.
+// Rerun uses only the fields Device, Timeout, Kill, Protocol and Progress of o.
 func (m *Manifest) Rerun(ctx context.Context, open func() (core.Backend, error), n int, nonce string, o Options) (*Rerun, error) {
 	if m.Suite.Hash != Current().Hash {
 		return nil, fmt.Errorf("conformance: %w: it has %s, this program %s", ErrOtherSuite, m.Suite.Hash, Current().Hash)
@@ -57,7 +57,7 @@ func (m *Manifest) Rerun(ctx context.Context, open func() (core.Backend, error),
 	again := &Rerun{Nonce: nonce, Cases: len(only)}
 	for i, seeds := range [][]uint64{m.Seeds, fresh.Derive()} {
 		isFresh := i == 1
-		report, err := Check(ctx, open, Options{Device: o.Device, Timeout: o.Timeout, Kill: o.Kill, Progress: o.Progress, Shrink: -1, only: only, seeds: seeds})
+		report, err := Check(ctx, open, Options{Device: o.Device, Timeout: o.Timeout, Kill: o.Kill, Protocol: o.Protocol, Progress: o.Progress, Shrink: -1, only: only, seeds: seeds})
 		if err != nil {
 			return nil, err
 		}

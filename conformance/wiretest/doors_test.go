@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -145,6 +146,7 @@ const sample = `^((blame|cancel|claims|close|collective|concurrent|document|dona
 
 // The suite gives the same report through all doors. Only what is done to a process as such needs one.
 func TestDoorsAgree(t *testing.T) {
+	t.Parallel()
 	o := conformance.Options{Run: sample, Timeout: 20 * time.Second}
 	if os.Getenv(fullRun) != "" {
 		o.Run, o.Sample = "", 4
@@ -152,11 +154,19 @@ func TestDoorsAgree(t *testing.T) {
 		t.Skip("-short is set: the doors are compared without it, or with BURN_CONFORMANCE_FULL")
 	}
 	ofProcess := regexp.MustCompile("^process/")
-	var want []string
-	for _, d := range doors(t) {
+	through := doors(t)
+	reports, errs := make([]*conformance.Report, len(through)), make([]error, len(through))
+	var all sync.WaitGroup // cases of the contract wait more than they compute
+	for i, d := range through {
+		o := o
 		o.Kill = d.kill
-		r, err := conformance.Check(t.Context(), d.open, o)
-		require.NoError(t, err)
+		all.Go(func() { reports[i], errs[i] = conformance.Check(t.Context(), d.open, o) })
+	}
+	all.Wait()
+	var want []string
+	for i, d := range through {
+		r := reports[i]
+		require.NoError(t, errs[i])
 		var got []string
 		for _, x := range r.Results {
 			switch {
@@ -182,10 +192,12 @@ func TestDoorsAgree(t *testing.T) {
 
 // A plugin that crashes or hangs in a case fails that case, and is started again for those after it.
 func TestFaultsOfAProcess(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ mode, want string }{{"crash", "backend lost"}, {"hang", "hang"}} {
 		t.Run(c.mode, func(t *testing.T) {
+			t.Parallel()
 			start := time.Now()
-			o := conformance.Options{Run: "^tan/f32/[^/]+/plain$", Timeout: time.Second, Shrink: -1}
+			o := conformance.Options{Run: "^tan/f32/[^/]+/plain$", Timeout: 2 * time.Second, Shrink: -1}
 			r, err := conformance.Check(t.Context(), started(t, core.Config{Threads: 1}, c.mode), o)
 			require.NoError(t, err)
 			require.Equal(t, [3]int{5, 1, 0}, [3]int{r.Passed, r.Failed, r.Skipped})

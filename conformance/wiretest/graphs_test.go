@@ -14,6 +14,7 @@ import (
 
 // TestGraphsThroughAProcess computes random graphs in this process and in a plugin process: every bit must agree.
 func TestGraphsThroughAProcess(t *testing.T) {
+	t.Parallel()
 	config := core.Config{Threads: 1}
 	here, err := cpu.New(config)
 	require.NoError(t, err)

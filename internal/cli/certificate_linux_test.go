@@ -11,7 +11,8 @@ import (
 	"github.com/goburn/burn/conformance"
 )
 
-// scripted returns a signed archive of a one-line launcher and the files that it runs, as for plugins in Python.
+// scripted returns a signed archive of a launcher and the files that it runs, as for plugins in Python. With a mistake, the text of a
+// further file, the plugin does not watch its standard input.
 func scripted(t *testing.T, dir, engine string, mistake string) (archive, key string) {
 	t.Helper()
 	key = filepath.Join(dir, "maker.key")
@@ -19,7 +20,10 @@ func scripted(t *testing.T, dir, engine string, mistake string) (archive, key st
 		require.Equal(t, 0, call(t, "plugin", "keygen", key).code)
 	}
 	launcher := filepath.Join(dir, "burn-backend-npu")
-	require.NoError(t, os.WriteFile(launcher, []byte("#!/bin/sh\nexec \"$BURN_PLUGIN_DIR/engine\" \"$@\"\n"), 0o755))
+	require.NoError(t, os.WriteFile(launcher, []byte(`#!/bin/sh
+[ ! -s "$BURN_PLUGIN_DIR/settings" ] || unset BURN_HOST_PIPE
+exec "$BURN_PLUGIN_DIR/engine" "$@"
+`), 0o755))
 	config := filepath.Join(dir, "settings")
 	require.NoError(t, os.WriteFile(config, []byte(mistake), 0o644))
 	archive = filepath.Join(dir, "npu"+mistake+".tar.gz")
@@ -64,6 +68,15 @@ func TestCertificate(t *testing.T) {
 	r = call(t, "conformance", "verify", report, "--key", key+".pub", "--plugin", other)
 	require.Equal(t, 1, r.code)
 	require.Regexp(t, `has sha256:[0-9a-f]{64}, the report is of sha256:[0-9a-f]{64}`, r.err)
+
+	// The suite asks the plugin in an archive for the protocol too, as a part of the profile core.
+	r = call(t, "conformance", "run", archive, "--profile", "core", "--run", "^protocol/(services|errors)$")
+	require.Equal(t, 0, r.code, r.err)
+	require.Contains(t, r.out, "\n2 passed, 0 failed, 0 skipped\n")
+	r = call(t, "conformance", "run", other, "--profile", "core", "--run", "^protocol/end$")
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.out, "\n0 passed, 1 failed, 0 skipped\n")
+	require.Contains(t, r.err, "end/stdin: the end of standard input: the process still runs")
 
 	// Keys: the keys of the trust file for the namespace are accepted, others are not, and a key is required.
 	trust := filepath.Join(dir, "trust.toml")

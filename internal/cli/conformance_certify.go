@@ -123,7 +123,7 @@ func (a *app) testedArchive(ctx context.Context, path string) (_ *tested, err er
 	t := &tested{plugin: conformance.Plugin{Device: spec, File: r.Package.Executable, SHA256: r.Package.Manifest.SHA256}, close: done}
 	describePlugin(&t.plugin, &host.Contents{ID: id, Archive: r.Package.Archive, Files: r.Package.Files})
 	if kind == host.Process {
-		t.kill = kill
+		t.kill, t.protocol = kill, a.protocolOf(filepath.Join(r.Dir, filepath.FromSlash(r.Package.Executable)), id.Name)
 	}
 	t.open = func() (core.Backend, error) {
 		d, err := host.Open(ctx, spec, o)
@@ -324,7 +324,7 @@ func (a *app) rerun(ctx context.Context, m *conformance.Manifest, f *verifyFlags
 	if nonce == "" {
 		nonce = conformance.NewNonce()
 	}
-	again, err := m.Rerun(ctx, t.open, f.rerun, nonce, conformance.Options{Device: t.index, Timeout: f.timeout, Kill: t.kill})
+	again, err := m.Rerun(ctx, t.open, f.rerun, nonce, conformance.Options{Device: t.index, Timeout: f.timeout, Kill: t.kill, Protocol: t.protocol})
 	if err != nil {
 		return err
 	}

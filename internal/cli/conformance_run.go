@@ -29,7 +29,7 @@ type suiteFlags struct {
 	profile, run, report, expect string
 	seed                         uint64
 	timeout                      time.Duration
-	perf, verbose, list          bool
+	perf, verbose, list, lean    bool
 	seeded                       bool // --seed was given
 	certify                      certifyFlags
 }
@@ -88,6 +88,7 @@ The last line is "N passed, N failed, N skipped". The exit code is 1 when a case
 	f.certify.register(cmd)
 	fl.StringVar(&f.expect, "expect", "", "`FILE` of cases that are known to fail")
 	fl.StringVar(&f.report, "report", "", "write a report package to `DIR` or FILE.tar.gz")
+	fl.BoolVar(&f.lean, "lean", false, "write the report without junit.xml and index.html, for packages that are kept")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "`TIME` that one case may take")
 	fl.BoolVar(&f.perf, "perf", false, "time the ops instead of testing cases, and compare what was timed with the reference")
 	fl.BoolVar(&f.list, "list", false, "print the ids of the cases and run nothing")
@@ -371,7 +372,7 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 	if err != nil && !interrupted {
 		return err
 	}
-	report.Plugin = t.plugin
+	report.Plugin, report.Lean = t.plugin, f.lean
 	addFacts(ctx, report)
 	if err := a.writeReport(report, f.report, key); err != nil {
 		return err

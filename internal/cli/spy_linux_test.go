@@ -170,3 +170,42 @@ func TestPluginsCannotTellTests(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, out, "0 passed, 4 failed", "it takes the test for use")
 }
+
+// Options reach a plugin by flag, by the environment and by the configuration, and so do the variables that its manifest declares: the
+// filter keeps those of others back.
+func TestPluginIsConfigured(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	launcher, seen, config := filepath.Join(dir, "burn-backend-npu"), filepath.Join(dir, "seen"), filepath.Join(dir, "burn.toml")
+	require.NoError(t, os.WriteFile(launcher, []byte("#!/bin/sh\nexec '"+self+"' \"$@\"\n"), 0o755))
+	require.NoError(t, os.WriteFile(config, []byte("options = {npu = {threads_per_stream = \"all\"}}\n"), 0o644))
+	t.Setenv(envSpy, seen)
+	t.Setenv("ACME_LEVEL", "3")
+	t.Setenv("OTHER_LEVEL", "4")
+	for _, c := range []struct {
+		name, manifest string
+		env            map[string]string
+		flags          []string
+		sees           bool
+	}{
+		{name: "flag", flags: []string{"--option", "npu.threads_per_stream=all"}},
+		{name: "environment", env: map[string]string{"BURN_OPTIONS": "npu.threads_per_stream=all"}},
+		{name: "configuration", env: map[string]string{"BURN_CONFIG": config}, manifest: "[needs]\nenv = [\"ACME_*\"]\n", sees: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.NoError(t, os.WriteFile(launcher+".toml", []byte("name = \"npu\"\n"+c.manifest), 0o644))
+			env := map[string]string{"BURN_PLUGIN_CONTAINMENT": "off"}
+			maps.Copy(env, c.env)
+			r := callWith(t, t.Context(), env, append([]string{"conformance", "run", launcher, "--run", "^add/f32/same/plain$"}, c.flags...)...)
+			require.Equal(t, 0, r.code, r.err)
+			text, err := os.ReadFile(seen)
+			require.NoError(t, err)
+			var v view
+			require.NoError(t, json.Unmarshal(text, &v))
+			require.Equal(t, map[string]string{"threads_per_stream": "all"}, v.Config.Options)
+			require.Equal(t, c.sees, v.Env["ACME_LEVEL"] == "3")
+			require.NotContains(t, v.Env, "OTHER_LEVEL")
+		})
+	}
+}
