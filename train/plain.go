@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// PlainOptions are the settings of Plain.
+// PlainOptions holds the settings of Plain.
 type PlainOptions struct {
 	// Every is the time between lines within an epoch; 0 means 10 s, negative disables them.
 	Every time.Duration

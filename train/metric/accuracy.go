@@ -11,7 +11,7 @@ import (
 // none is the padding of metrics without padding: no class has this index.
 const none = -1 << 62
 
-// ClassOptions are the settings of metrics over class indices.
+// ClassOptions holds the settings of metrics over class indices.
 type ClassOptions struct {
 	// Ignore is a target that does not count, such as padding. It is used only if HasIgnore is set.
 	Ignore    int

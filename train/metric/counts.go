@@ -24,7 +24,7 @@ func (a Average) String() string {
 	return [...]string{"macro", "micro", "weighted"}[a]
 }
 
-// LabelOptions are the settings of metrics that count hits by class.
+// LabelOptions holds the settings of metrics that count hits by class.
 type LabelOptions struct {
 	ClassOptions
 	Average Average
