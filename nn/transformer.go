@@ -6,7 +6,7 @@ import "github.com/goburn/burn/tensor"
 type TransformerConfig struct {
 	FeedForward int        // features between the two linear layers; 0 means 2048
 	Dropout     float64    // in training; PyTorch's and Burn's default is 0.1
-	Activation  Activation // "" stands for "relu"; Burn's default is "gelu"
+	Activation  Activation // "" means "relu"; Burn's default is "gelu"
 	NormFirst   bool       // normalise before each part instead of after
 	Quiet       bool       // quiet softmax
 	Epsilon     float64    // of the norms; 0 means 1e-5

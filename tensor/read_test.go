@@ -140,7 +140,7 @@ func TestNMS(t *testing.T) {
 	}
 }
 
-// The range -1 to 1.55 in 255 steps of 0.01: zero lies at 100.
+// The range -1 to 1.55 in 255 steps of 0.01: zero is at 100.
 func TestQuantizeDynamic(t *testing.T) {
 	d := open(t)
 	y, scale, zero := tensor.From(d, []float32{-1, 0, 1.55, 0.5}).QuantizeDynamic()

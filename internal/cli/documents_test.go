@@ -71,7 +71,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 	require.Greater(t, n, 100)
 }
 
-// placeholder matches a word that stands for a value: FILE, N.
+// placeholder matches a word in place of a value: FILE, N.
 var placeholder = regexp.MustCompile(` [A-Z]+\b`)
 
 // shellWord matches a word of a command line, quoted or not.

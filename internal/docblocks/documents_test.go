@@ -38,6 +38,7 @@ var setups = map[string]string{
 
 // texts holds the code blocks of doc comments that are neither Go nor commands, by file.
 var texts = map[string]string{
+	"conformance/doc.go":           "variants*.go, values.go",
 	"model/record/doc.go":          "8 bytes   89",
 	"train/checkpoint/snapshot.go": "step-000000120/",
 	"train/artifacts.go":           "config.json ",

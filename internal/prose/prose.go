@@ -35,7 +35,16 @@ var Rules = []Rule{
 	{regexp.MustCompile(`\bdear(er|est)?\b`), `write "slow" or "expensive"`},
 	{regexp.MustCompile(`\bpast the caches\b`), `write "non-temporal stores"`},
 	{regexp.MustCompile(`\b(is|are) (that|those) of\b`), `repeat the noun in place of "that of"`},
-	{regexp.MustCompile(`\bwho (has|have|wants?|waits?|calls?|reads?|asks?)\b`), `programs and threads are "that", and have names`},
+	{regexp.MustCompile(`\bwho (has|have|wants?|waits?|calls?|reads?|asks?|looks?|needs?|holds?|gives?|takes?|uses?)\b`), `programs and threads are "that", and have names`},
+	{regexp.MustCompile(`^\w+ (is|are) (how|why|where)\b`), `name the thing: "X describes", "X is the reason", "X returns the position"`},
+	{regexp.MustCompile(`^\w+ is (true|false) (for|where|when)\b`), `write "X reports whether"`},
+	{regexp.MustCompile(`\bwhat \w+ gives?\b`), `write "the result of"`},
+	{regexp.MustCompile(`\bg[ia]ves? (up|back)\b`), `write "releases", "returns" or "restores"`},
+	{regexp.MustCompile(`\bstands? for\b`), `write "means" or "replaces"`},
+	{regexp.MustCompile(`\blies? (in|at|beside|behind|there|below)\b`), `write "is in", "is at"`},
+	{regexp.MustCompile(`\bas [\w' ]{1,24} ha(s|ve) (it|them)\b`), `write "as in"`},
+	{regexp.MustCompile(`\btakes? .{1,20} apart\b`), `write "splits" or "parses"`},
+	{regexp.MustCompile(`\bmidst\b`), `write "during" or "in the middle of"`},
 }
 
 // Finding is a construction in a file.

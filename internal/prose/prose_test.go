@@ -34,6 +34,10 @@ func TestFile(t *testing.T) {
 		{"phaseSums returns the sums of phase i from one output of the task on.", nil},
 		{"decode gives the elements.\n// They are read past the\n// caches.", []string{"decode gives", "past the caches"}},
 		{"The image gives a hint.", nil},
+		{"size is how many bytes there are, as the op table has it.", []string{"size is how", "as the op table has it"}},
+		{"ok is true where nothing lies below. 0 stands for 1.", []string{"ok is true where", "lies below", "stands for"}},
+		{"Somebody who looks for a word, of whom nobody knows, takes the text apart.", []string{"who looks", ", of whom", "takes the text apart"}},
+		{"A wait gives up in the midst, with what reading gives.", []string{"gives up", "midst", "what reading gives"}},
 		{"Groups, of which there are few, stand where they were, but for the last.", []string{", of which", "but for", "stand where"}},
 	} {
 		found, err := prose.File(token.NewFileSet(), "x.go", []byte("package x\n\n// "+c.comment+"\nvar x int\n"))

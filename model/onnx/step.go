@@ -90,7 +90,7 @@ type hostArg struct {
 
 type hostFunc func(in []hostTensor) ([]hostTensor, error)
 
-// hostTensor is a tensor on the host: row-major, little-endian. The zero hostTensor stands for an operand that was left out.
+// hostTensor is a tensor on the host: row-major, little-endian. The zero hostTensor is an operand that was left out.
 type hostTensor struct {
 	DType dtype.DType
 	Shape shape.Shape

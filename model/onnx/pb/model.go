@@ -154,7 +154,7 @@ type DimKind uint8
 const (
 	DimUnknown DimKind = iota // nothing; exporters' negative values are decoded as this
 	DimValue                  // Value
-	DimParam                  // Param, a symbol that stands for the same size wherever the graph has it
+	DimParam                  // Param, a symbol with the same size wherever the graph uses it
 )
 
 // Dim is TensorShapeProto.Dimension.
