@@ -189,7 +189,7 @@ does not confirm.`,
 	fl.StringVar(&f.store.trustFile, "trust-file", "", "`FILE` with trusted keys (default: trust.toml of the user's configuration)")
 	fl.BoolVar(&f.allowUnsigned, "allow-unsigned", false, "take a report that nobody has signed")
 	f.release.register(cmd)
-	fl.StringVar(&f.plugin, "plugin", "", "`ARCHIVE` of the plugin, or a device: it has to be what the report is of")
+	fl.StringVar(&f.plugin, "plugin", "", "`ARCHIVE` of the plugin, or a device: the one that the report is about")
 	fl.IntVar(&f.rerun, "rerun", 0, "run `N` cases again and compare")
 	fl.StringVar(&f.nonce, "nonce", "", "`TEXT` that the sample and the fresh seeds are derived from (default: a new one)")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "`TIME` that one case may take")
@@ -316,7 +316,7 @@ func (a *app) rerun(ctx context.Context, m *conformance.Manifest, f *verifyFlags
 	if got, want := t.plugin.Content(), m.Plugin.Content(); got != want {
 		return fmt.Errorf("%s has %s, the report is of %s", f.plugin, got, want)
 	}
-	plain.Fprintf(a.out, "%s is what the report is of\n", f.plugin)
+	plain.Fprintf(a.out, "%s is the plugin of the report\n", f.plugin)
 	if f.rerun == 0 {
 		return nil
 	}

@@ -213,27 +213,27 @@ func rotaryNode(t *tracer, n *node) []value {
 	x, cos, sin, c := n.input(0), n.input(1), n.input(2), calc{t}
 	v := t.heads(x, n.int("num_heads", 0), "x")
 	size := v.shape()[3]
-	turned := n.int("rotary_embedding_dim", 0)
-	if turned == 0 {
-		turned = size
+	rotated := n.int("rotary_embedding_dim", 0)
+	if rotated == 0 {
+		rotated = size
 	}
-	if turned < 0 || turned > size || turned%2 != 0 {
-		t.fail("rotary_embedding_dim is %d for heads of %d", turned, size)
+	if rotated < 0 || rotated > size || rotated%2 != 0 {
+		t.fail("rotary_embedding_dim is %d for heads of %d", rotated, size)
 	}
 	if p := n.input(3); p.present() {
 		cos, sin = c.gather(cos, p, 0, 0), c.gather(sin, p, 0, 0)
 	}
-	if cos.rank() != 3 || cos.shape()[2] != turned/2 || !sin.shape().Equal(cos.shape()) {
-		t.fail("caches are %v and %v, want [B, S, %d]", cos.shape(), sin.shape(), turned/2)
+	if cos.rank() != 3 || cos.shape()[2] != rotated/2 || !sin.shape().Equal(cos.shape()) {
+		t.fail("caches are %v and %v, want [B, S, %d]", cos.shape(), sin.shape(), rotated/2)
 	}
 	cos, sin = t.unsqueeze(cos, 1), t.unsqueeze(sin, 1)
 	interleaved := n.int("interleaved", 0) != 0
 	half := func(k int) value {
 		if !interleaved {
-			return t.narrow(v, 3, k*turned/2, turned/2)
+			return t.narrow(v, 3, k*rotated/2, rotated/2)
 		}
 		s := v.shape().Clone()
-		s[3] = turned / 2
+		s[3] = rotated / 2
 		return t.slice(v, []int{0, 0, 0, k}, s, []int{1, 1, 1, 2})
 	}
 	a, b := half(0), half(1)
@@ -241,12 +241,12 @@ func rotaryNode(t *tracer, n *node) []value {
 	var y value
 	if interleaved {
 		y = t.concat(4, t.unsqueeze(re, 4), t.unsqueeze(im, 4))
-		y = t.reshape(y, append(v.shape()[:3:3], turned)...)
+		y = t.reshape(y, append(v.shape()[:3:3], rotated)...)
 	} else {
 		y = t.concat(3, re, im)
 	}
-	if turned < size {
-		y = t.concat(3, y, t.narrow(v, 3, turned, size-turned))
+	if rotated < size {
+		y = t.concat(3, y, t.narrow(v, 3, rotated, size-rotated))
 	}
 	if x.rank() == 3 {
 		y = t.joined(y)

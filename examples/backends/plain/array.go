@@ -61,8 +61,8 @@ func flat[T element](a array) []T {
 // lines returns the elements of a with an axis moved to the end, and a view of them with the axis in its original position.
 func lines[T element](a array, axis int) (data []T, back shape.View) {
 	rank := len(a.view.Shape)
-	turned := a.view.Permute(append(slices.Delete(span(0, rank), axis, axis+1), axis))
-	return flat[T](array{a.elements, turned}), shape.Contiguous(turned.Shape).Permute(slices.Insert(span(0, rank-1), axis, rank-1))
+	moved := a.view.Permute(append(slices.Delete(span(0, rank), axis, axis+1), axis))
+	return flat[T](array{a.elements, moved}), shape.Contiguous(moved.Shape).Permute(slices.Insert(span(0, rank-1), axis, rank-1))
 }
 
 // span returns n consecutive numbers from first.
