@@ -1,10 +1,10 @@
-// Package core is the contract between burn and its backends: what a backend is, what it can be asked, and which errors
-// it answers with. Nothing here needs a process, a network or cgo.
+// Package core is the contract between burn and its backends: the interfaces, the capability documents, and the errors. Nothing
+// here may need a process, a network or cgo.
 //
-// A Backend opens Devices. A Device owns memory: tensors and programs belong to it, and exist once however many callers
-// use them. A Stream is an ordered queue of work on a Device and owns nothing. These three interfaces are what every
-// backend has; everything else is an extension (Extension). Backend authors in Go write the few methods that sdk/engine
-// asks for instead of implementing this package; sdk/serve makes a plugin process of the result.
+// A Backend opens Devices. A Device owns memory: tensors and programs belong to it, and exist once however many callers use them.
+// A Stream is an ordered queue of work on a Device and owns nothing. Every backend implements these three interfaces; everything
+// else is an extension (Extension). Backend authors in Go implement the few methods of sdk/engine instead of this package;
+// sdk/serve turns the result into a plugin process.
 package core
 
 import (
@@ -79,8 +79,8 @@ type Stream interface {
 	// Wait puts all later commands behind the event e of a stream of the same backend. It does not wait on the host, and
 	// passes on no failure. An event of another backend is ErrAttr.
 	Wait(e Event) error
-	// Close waits for the work that runs, drops the rest and gives the queue up. Tensors stay, but for those that dropped
-	// commands were to free. Tickets and events that were not reached, and later calls, return ErrClosed.
+	// Close waits for the running work, drops the rest and releases the queue. Tensors stay alive, except those that dropped
+	// commands would have freed. Tickets and events that were not reached, and later calls, return ErrClosed.
 	Close() error
 }
 

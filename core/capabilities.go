@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Capabilities is what a device claims. The conformance suite tests all of it and nothing else. A document is exact: the
-// device runs every node that Check lets pass, unless it has the extension Selective.
+// Capabilities is the document of a device's claims. The conformance suite tests all of it and nothing else. A document is exact:
+// the device runs every node that Check lets pass, unless it has the extension Selective.
 type Capabilities struct {
 	// Types is every element type that tensors may have on this device.
 	Types dtype.Set
@@ -41,7 +41,7 @@ type OpCapability struct {
 	// Operands is, by operand, the element types that the op is computed for; the last entry holds for all operands
 	// behind it. It is nil for ops without operands.
 	Operands []dtype.Set
-	// Results is, likewise by result, the types that may come out; nil allows what inference gives.
+	// Results holds, by result, the types that it may have; nil allows the types of inference.
 	Results []dtype.Set
 	// Limits that are narrower than the device's.
 	Limits Limits

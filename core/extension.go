@@ -43,7 +43,7 @@ type Programs interface {
 	Define(ctx context.Context, s Stream, p *program.Program, consts []op.TensorID) (ProgramID, error)
 	// Run appends one execution to s. One-way; failures poison the outputs.
 	Run(s Stream, r Run) error
-	// Undefine gives the program up. Runs that were accepted complete.
+	// Undefine releases the program. Runs that were accepted complete.
 	Undefine(id ProgramID) error
 }
 

@@ -45,7 +45,7 @@ type CustomGradient struct {
 	Backward func(b Below, saved, grads []op.Desc) ([]op.Desc, error)
 }
 
-// Below is what a custom gradient computes with: the device and stream under a recorder.
+// Below is the device and stream below a recorder, with which a custom gradient computes.
 type Below struct {
 	Device Device
 	Stream Stream

@@ -25,10 +25,10 @@ const (
 	MaxProfileSteps   = 1 << 14
 	MaxProfileRecords = 1 << 17
 	MaxProfileTensors = 64 // of ProfileStep.In, and of Out: the first ones
-	MaxProfileOps     = 64 // of ProfileStep.Ops, likewise
+	MaxProfileOps     = 64 // of ProfileStep.Ops
 )
 
-// Profile is what a device executed while it recorded.
+// Profile is the record of a device's executions between StartProfile and StopProfile.
 type Profile struct {
 	Steps []ProfileStep
 	// Records of one stream are in the order of their ends. Records of different streams may overlap.

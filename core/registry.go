@@ -12,7 +12,7 @@ import (
 // Opener makes a Backend. It has no side effects before it is called.
 type Opener func(Config) (Backend, error)
 
-// Config is what a backend may be told at its start.
+// Config is the configuration of a backend.
 type Config struct {
 	// Threads is the number of threads a host backend computes with; 0: as many as the process may use.
 	Threads int

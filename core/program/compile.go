@@ -10,7 +10,7 @@ import (
 type Options struct {
 	// Rewrite replaces composite ops that p has written out by those of the table, if the target supports them.
 	Rewrite bool
-	// Known gives the elements of constant i for Rewrite, little-endian, or nil where they are not known. It may be nil.
+	// Known returns the elements of constant i for Rewrite, little-endian, or nil if they are not known. It may be nil.
 	Known func(i int) []byte
 }
 

@@ -6,10 +6,10 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Rewrite replaces composite ops that p has written out, as exporters write them, by the ops of the table; Patterns lists what
-// is looked for. The result computes the same within the tolerances of their rows, but for scores of attention that overflow; p
-// itself is not changed, and is the result when nothing is found. Inputs, constants and outputs stay as they are; dead nodes
-// go, and so do drop bits.
+// Rewrite replaces composite ops that p has written out, as exporters write them, by the ops of the table; Patterns lists the
+// recognized forms. The result computes the same within the tolerances of their rows, except for scores of attention that
+// overflow; p itself is not changed, and is the result when nothing is found. Inputs, constants and outputs stay as they are;
+// dead nodes go, and so do drop bits.
 //
 // Products and convolutions of dequantized bytes are summed in integers, which is exact, and then dequantized. Their results
 // are closer to the true ones than sums of floats. If they are quantized again, a result near the middle between two steps may

@@ -165,8 +165,8 @@ func (p *plan) allowed(t program.Target, q *program.Program) error {
 	return nil
 }
 
-// owners finds the node that was written for each tensor of the program that is defined. What lowering and rewriting put in
-// the place of a node stands before its results.
+// owners finds, for each tensor of the defined program, the original node. Nodes that lowering and rewriting put in the place of
+// a node come before its results.
 func (p *plan) owners(q *program.Program) map[op.TensorID]int {
 	owner := map[op.TensorID]int{}
 	var open []op.TensorID
@@ -187,7 +187,7 @@ func (p *plan) owners(q *program.Program) map[op.TensorID]int {
 	return owner
 }
 
-// run runs the plan of what is held, if the window is that of a plan, and reports whether it did.
+// run runs the plan of the held nodes, if the window matches one, and reports whether it did.
 func (s *stream) run() bool {
 	w, d := &s.w, s.dev
 	if w.odd != "" {
@@ -243,7 +243,7 @@ func (s *stream) run() bool {
 	return true
 }
 
-// partly passes on what is held but for the lifted nodes before a place, which the stream below has.
+// partly passes on the held nodes, except the lifted nodes before a place, which the stream below already has.
 func (s *stream) partly(p *plan, to int32) {
 	w := &s.w
 	var nodes []op.Node

@@ -11,12 +11,12 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// stream records its nodes in a window. It passes them on at once, or holds them as long as they are those of a plan.
+// stream records its nodes in a window. It passes them on at once, or holds them as long as they match a plan.
 type stream struct {
 	dev   *device
 	inner core.Stream
 
-	mu     sync.Mutex // held while a method of the stream below is called, but for those that wait
+	mu     sync.Mutex // held while a method of the stream below is called, except methods that wait
 	w      window
 	marks  marks
 	hold   *plan   // whose nodes those of the window are so far; nil: the nodes pass

@@ -28,7 +28,7 @@ const (
 )
 
 type planText struct {
-	Program *program.Program `json:"program"`         // of all nodes; returned is what lives on
+	Program *program.Program `json:"program"`         // of all nodes; its outputs are the tensors that live on
 	Given   []op.TensorID    `json:"given,omitempty"` // inputs that are donated
 	Apart   []int            `json:"apart,omitempty"` // sources with whatever attributes
 }

@@ -12,8 +12,8 @@ const (
 	mostAttrs = 4 << 20 // bytes
 )
 
-// structure is what nodes compute, with numbers in the place of ids: tensors are numbered in the order in which the nodes
-// first name them. Two windows of one structure are the same program.
+// structure is the computation of nodes, with numbers instead of ids: tensors are numbered in the order in which the nodes first
+// name them. Two windows of one structure are the same program.
 type structure struct {
 	nodes []op.Node // Inputs, Outputs and Drop are not looked at
 	from  []int32   // of each node the place of its first operand in args
@@ -84,7 +84,7 @@ func (w *window) number(id op.TensorID, d *op.Desc, maker int) int32 {
 	return local
 }
 
-// add appends a node, of which hashNode gave kind and values.
+// add appends a node with the hashes kind and values from hashNode.
 func (w *window) add(n *op.Node, kind, values uint64) {
 	at := len(w.nodes)
 	w.nodes = append(w.nodes, *n)

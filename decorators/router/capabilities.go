@@ -68,7 +68,7 @@ func wider(a, b core.Limits) core.Limits {
 		Buffers: loosest(a.Buffers, b.Buffers)}
 }
 
-// loosest returns the greater of two limits, of which zero is none.
+// loosest returns the greater of two limits. Zero is no limit.
 func loosest[T int | int64](a, b T) T {
 	if a == 0 || b == 0 {
 		return 0
@@ -87,7 +87,7 @@ func uniform(members []*member) bool {
 	return true
 }
 
-// answer is what the members say of a node.
+// answer holds the members' answers for a node.
 type answer struct {
 	refusals []error // by member: why it does not run the node, nil where it does
 	class    string

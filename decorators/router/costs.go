@@ -23,9 +23,9 @@ type Costs interface {
 // another one is much better.
 func Split(c Costs) Option { return func(o *config) { o.split, o.planted = true, c } }
 
-// SplitMeasured is Split by costs that are measured: of each unit and member when a program with such a unit is defined
-// first, for 300 ms a member at most, of each link once, and of programs from time to time while they run. file keeps them
-// for the next time; an empty name keeps nothing. What the file should not hold is told to OnError and measured again.
+// SplitMeasured is Split by costs that are measured: of each unit and member when a program with such a unit is defined first,
+// for 300 ms a member at most, of each link once, and of programs from time to time while they run. file keeps them for the next
+// time; an empty name keeps nothing. Invalid content of the file is reported to OnError and measured again.
 func SplitMeasured(file string) Option { return func(o *config) { o.split, o.file = true, file } }
 
 // OnError calls f with faults that change no result: of the file of costs, and of measurements. f must be safe for

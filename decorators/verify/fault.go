@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Kind is what sort of rule a fault breaks.
+// Kind is the kind of rule that a fault breaks.
 type Kind uint8
 
 // The kinds of faults.
@@ -102,7 +102,7 @@ func (l *Log) Report() (faults []*Fault, count int) {
 	return append([]*Fault(nil), l.faults...), l.count
 }
 
-// Leak is what is alive on a device when it is closed.
+// Leak counts the tensors and programs that are alive on a device when it is closed.
 type Leak struct {
 	Device   int // index of the device
 	Tensors  int
