@@ -42,4 +42,14 @@
 //
 // Tensors that the garbage collector frees are freed at no certain place, and windows with them differ each time: free them, as
 // tensor.Scope does.
+//
+// # Files, in the order of the data
+//
+//	fusion.go, device.go, extension.go  Wrap, options, and the wrapped device with its extensions
+//	stream.go, window.go, marks.go      nodes collected into windows, and where windows end
+//	hash.go, draws.go                   hashes of nodes; random draws relative to the first one
+//	cache.go                            windows seen before, and the plans of a device
+//	plan.go                             a plan: the program of a window, and its runs
+//	failure.go                          errors named after the original nodes
+//	stats.go, text.go                   reports, and programs saved as text
 package fusion

@@ -41,4 +41,14 @@
 //
 // Nothing in this package may wait for a device within Submit, Run or Free, except for room on the host (HeldBytes), or while it
 // holds a lock that these take.
+//
+// # Files, in the order of the data
+//
+//	router.go, device.go, capabilities.go  the router, its device and the union of claims
+//	stream.go, choose.go, table.go         commands divided among members; tensors and their copies
+//	transfer.go, ticket.go, hostmemory.go  copies between members, reads, lent memory
+//	lane.go, member.go                     the queue of a stream on one member, and the member
+//	programs.go, plan.go, split.go         programs placed, divided into parts, and run
+//	costs.go, measure.go, store.go         times measured for placement, and their file
+//	stats.go, profiling.go                 counters and profiles
 package router
