@@ -141,7 +141,7 @@ func (d *device) prepare(p *plan) (err error) {
 		return err
 	}
 	p.owner = p.owners(c.Program)
-	if d.bench == nil { // a stream of its own: Define waits for the one it is given
+	if d.bench == nil { // use a stream of its own, because Define waits for its stream
 		if d.bench, err = d.inner.OpenStream(context.Background()); err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (d *device) prepare(p *plan) (err error) {
 	return err
 }
 
-// allowed reports whether the device has all nodes: what it was not asked for it says of the nodes themselves.
+// allowed returns an error if the device does not support all nodes of the compiled program.
 func (p *plan) allowed(t program.Target, q *program.Program) error {
 	for i := range q.Nodes {
 		in := make([]op.Desc, len(q.Nodes[i].Inputs))
@@ -256,7 +256,7 @@ func (s *stream) partly(p *plan, to int32) {
 	s.send(nodes, w.frees)
 }
 
-// see looks at a window that passed: at the second sight of a key a plan is made.
+// see records a window that passed. At the second sight of a key it starts to make a plan.
 func (d *device) see(s *stream) {
 	w := &s.w
 	if w.odd != "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// lane is the part of a stream that is on one member. Commands go straight to the member's stream, unless one has to wait
-// for something on the host: then it and those behind it queue up, and a goroutine gives them to the member in order.
+// lane is the part of a stream on one member. Commands go straight to the member's stream. If a command has to wait for something
+// on the host, it and later ones are queued, and a goroutine passes them to the member in order.
 type lane struct {
 	m      *member
 	inner  core.Stream
@@ -23,7 +23,7 @@ type lane struct {
 	dirty bool  // there were commands since
 
 	failing  sync.Mutex // guards what follows
-	failures []failure  // refusals that nobody was there to be told of
+	failures []failure  // refusals that are not reported yet
 	marks    int        // that were passed
 	told     bool       // the stream has reported that the member is lost
 
