@@ -85,7 +85,7 @@ func OpenPlace(spec string, c Config) (*Place, error) {
 	return &Place{Backend: b, Index: index, Spec: fmt.Sprintf("builtin:%s:%d", name, index), Transport: "builtin"}, nil
 }
 
-// splitSpec takes NAME[:INDEX] apart.
+// splitSpec parses NAME[:INDEX].
 func splitSpec(spec string) (name string, index int, err error) {
 	name, num, found := strings.Cut(spec, ":")
 	if found {

@@ -40,7 +40,7 @@ func Compile(p *Program, t Target, o Options) (*Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	q = q.Live() // decompositions may compute what nobody reads
+	q = q.Live() // decompositions may compute tensors that no node reads
 	c := &Compiled{Program: q, Outputs: q.OutputDescs()}
 	if c.template, err = newTemplate(q, c.Outputs); err != nil {
 		return nil, fmt.Errorf("program %q: %w", p.Name, err)
