@@ -25,7 +25,7 @@ const (
 	// core.ErrProtocol.
 	Identity
 	// Invalid: a node does not pass op.Check or Capabilities.Check; a size, a type or a number of operands is wrong; an id
-	// is donated and stands twice among the inputs. It wraps what those checks say, core.ErrShape or core.ErrAttr.
+	// is donated and listed twice among the inputs. It wraps what those checks say, core.ErrShape or core.ErrAttr.
 	Invalid
 	// Usage: a stream is called by two goroutines at once, a ticket is waited for twice, or a stream or event is of another
 	// backend. It wraps core.ErrProtocol, core.ErrClosed or core.ErrAttr.
