@@ -42,7 +42,7 @@ func ParseWaivers(data []byte, now time.Time) ([]Waiver, error) {
 		case until.After(now.Add(longestWaiver)):
 			fault = fmt.Sprintf("it expires on %s, more than 180 days ahead", w.Expires)
 		case seen[w.Case]:
-			fault = "the case stands there twice"
+			fault = "the case is listed twice"
 		}
 		if fault != "" {
 			return nil, fmt.Errorf("conformance: waiver %d of %q: %s", i+1, w.Case, fault)

@@ -1,10 +1,10 @@
-// Package core is the contract between burn and its backends: what a backend is, what it can be asked, and which errors
-// it answers with. Nothing here needs a process, a network or cgo.
+// Package core is the contract between burn and its backends: the interfaces, the capability documents, and the errors. Nothing
+// here may need a process, a network or cgo.
 //
-// A Backend opens Devices. A Device owns memory: tensors and programs belong to it, and exist once however many callers
-// use them. A Stream is an ordered queue of work on a Device and owns nothing. These three interfaces are what every
-// backend has; everything else is an extension (Extension). Backend authors in Go write the few methods that sdk/engine
-// asks for instead of implementing this package; sdk/serve makes a plugin process of the result.
+// A Backend opens Devices. A Device owns memory: tensors and programs belong to it, and exist once however many callers use them.
+// A Stream is an ordered queue of work on a Device and owns nothing. Every backend implements these three interfaces; everything
+// else is an extension (Extension). Backend authors in Go implement the few methods of sdk/engine instead of this package;
+// sdk/serve turns the result into a plugin process.
 package core
 
 import (
@@ -20,8 +20,8 @@ type Backend interface {
 	// Info describes the backend and its devices. It does not block for long and does not change while the backend is
 	// open, memory figures apart.
 	Info() Info
-	// Open opens the device with that index of Info. Each call gives a Device with tensors and programs of its own, also
-	// for an index that is open already. An index that is not there is ErrNotFound. The context bounds the call only.
+	// Open opens the device with that index of Info. Each call returns a Device with tensors and programs of its own, also for an
+	// index that is open already. An index that does not exist is ErrNotFound. The context bounds the call only.
 	Open(ctx context.Context, device int) (Device, error)
 	// Close closes all devices. Calls after Close, and a second Close, return ErrClosed or nil.
 	Close() error
@@ -31,8 +31,8 @@ type Backend interface {
 //
 // All methods are safe for concurrent use.
 type Device interface {
-	// Capabilities returns what the device claims. The host trusts it and does not change it: a node that the document
-	// allows is submitted without a question (see Selective for devices whose document cannot say everything).
+	// Capabilities returns what the device claims. The host trusts it and does not change it: a node that the document allows is
+	// submitted without a query (see Selective for devices whose document cannot say everything).
 	Capabilities() *Capabilities
 	// NewIDs returns the first of n new consecutive tensor ids. Every tensor of the device has an id from here; the host
 	// and decorators take theirs from the same place. Ids carry the generation of the connection to the device.
@@ -47,12 +47,12 @@ type Device interface {
 	Close() error
 }
 
-// Stream is one ordered queue of work on a Device. Commands take effect in the order of the calls. Commands return before
-// their work is done, and an error that they return means that the command was not accepted at all.
+// Stream is one ordered queue of work on a Device. Commands take effect in the order of the calls. Commands return before their
+// work is done. An error that they return means that the command was not accepted at all.
 //
-// Streams of a device run concurrently. A command on one stream may use what a command on another makes, or free what
-// another uses, only if Signal and Wait put them in order; decorators/verify finds uses without order. Without order, a
-// tensor that is not there yet is ErrUnknownTensor.
+// Streams of a device run concurrently. A command on one stream may use a tensor that a command on another makes, or free one
+// that another uses, only if Signal and Wait order them; decorators/verify finds uses without order. Without order, a tensor that
+// is not there yet is ErrUnknownTensor.
 //
 // A node that fails poisons its outputs, and a node with a poisoned input poisons its own with the same error, a
 // *NodeError that names the first node, or the program where the device learned of it late; never another node. The
@@ -62,16 +62,16 @@ type Device interface {
 // The methods of a Stream are called by one goroutine at a time. What they return may be waited for by any other.
 type Stream interface {
 	// Submit appends nodes, then frees the tensors of free. Every node has passed op.Check, is allowed by the device's
-	// Capabilities, and uses ids that earlier commands defined. The stream does not keep or change the slices after it
-	// returned, but may keep what Inputs, Outputs and Attrs of nodes point to. Freeing an unknown id is ErrUnknownTensor
-	// at the next event.
+	// Capabilities, and uses ids that earlier commands defined. The stream does not keep or change the slices after it returned,
+	// but may keep the memory that Inputs, Outputs and Attrs of nodes point to. Freeing an unknown id is ErrUnknownTensor at the
+	// next event.
 	Submit(nodes []op.Node, free []op.TensorID) error
 	// Write makes tensor d.ID from d.Bytes() bytes of data: elements in row-major order, little-endian, bool one byte.
 	// data may be reused when Write returns; HostMemory.Adopt does not copy first. The context bounds the wait for room.
 	Write(ctx context.Context, d op.Desc, data []byte) error
-	// Read asks for the elements of tensor id, in the format of Write, and returns at once. The tensor's value is that
-	// at this place in the queue, whatever follows. dst, whose length is exactly the tensor's size in bytes, is written
-	// by Ticket.Wait alone.
+	// Read requests the elements of tensor id, in the format of Write, and returns at once. The ticket reads the tensor's value
+	// at this place in the queue, whatever follows. dst, whose length is exactly the tensor's size in bytes, is written only by
+	// Ticket.Wait.
 	Read(id op.TensorID, dst []byte) Ticket
 	// Signal marks this place in the queue. Waiting for the event on the host waits for all commands before it and
 	// reports the first failure among them that was not reported before.
@@ -79,16 +79,16 @@ type Stream interface {
 	// Wait puts all later commands behind the event e of a stream of the same backend. It does not wait on the host, and
 	// passes on no failure. An event of another backend is ErrAttr.
 	Wait(e Event) error
-	// Close waits for the work that runs, drops the rest and gives the queue up. Tensors stay, but for those that dropped
-	// commands were to free. Tickets and events that were not reached, and later calls, return ErrClosed.
+	// Close waits for the running work, drops the rest and releases the queue. Tensors stay alive, except those that dropped
+	// commands would have freed. Tickets and events that were not reached, and later calls, return ErrClosed.
 	Close() error
 }
 
-// Ticket is an answer that is waited for apart from the stream that owes it.
+// Ticket is an answer of a stream that a caller waits for separately.
 type Ticket interface {
-	// Wait returns when the answer is there, or with ErrCanceled (wrapping the context's cause) when ctx ends first. It
-	// is called once, from any goroutine. A ticket of Read holds on to the tensor's memory until then; after Wait
-	// returned, with whatever error, its destination is the caller's alone.
+	// Wait returns when the answer has arrived, or with ErrCanceled (wrapping the context's cause) when ctx ends first. It is
+	// called once, from any goroutine. A ticket of Read holds the tensor's memory until then. After Wait has returned, with any
+	// error or none, nothing writes to its destination.
 	Wait(ctx context.Context) error
 }
 

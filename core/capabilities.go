@@ -8,22 +8,22 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Capabilities is what a device claims. The conformance suite tests all of it and nothing else. A document is exact: the
-// device runs every node that Check lets pass, unless it has the extension Selective.
+// Capabilities is the document of a device's claims. The conformance suite tests all of it and nothing else. A document is exact:
+// the device runs every node that Check lets pass, unless it has the extension Selective.
 type Capabilities struct {
 	// Types is every element type that tensors may have on this device.
 	Types dtype.Set
-	// Emulated is the part of Types that the hardware has no arithmetic for: i64 and u8 are required as types of storage
-	// and of indices, and devices without them emulate. It is information: what is claimed is right and slow.
+	// Emulated is the part of Types for which the hardware has no arithmetic: i64 and u8 are required as types of storage and of
+	// indices, and devices without them emulate them. It is information: claimed ops on these types are correct but slow.
 	Emulated dtype.Set
 	// Ops is the claims by op name.
 	Ops map[string]OpCapability
 	// Limits on every node. Rank is always there.
 	Limits Limits
-	// Deterministic: the same nodes on the same inputs give the same bits, run after run, and a program of one node those of the node by
-	// itself. A program of several may round otherwise than its nodes one by one.
+	// Deterministic: the same nodes on the same inputs compute the same bits in every run, and a program of one node computes the same
+	// bits as the node by itself. A program of several nodes may round differently from its nodes one by one.
 	Deterministic bool
-	// Features names what else is there, for people: "programs", "memory_stats". Programs ask for the extension.
+	// Features names further features for people: "programs", "memory_stats". Code uses Extension instead.
 	Features []string
 }
 
@@ -31,7 +31,7 @@ type Capabilities struct {
 type Limits struct {
 	Rank     int   // of each operand and result
 	Bytes    int64 // of each operand and result
-	Elements int64 // of each result: what the hardware can number in one launch
+	Elements int64 // of each result: the most that the hardware can address in one launch
 	Buffers  int   // operands and results of one node together
 }
 
@@ -41,7 +41,7 @@ type OpCapability struct {
 	// Operands is, by operand, the element types that the op is computed for; the last entry holds for all operands
 	// behind it. It is nil for ops without operands.
 	Operands []dtype.Set
-	// Results is, likewise by result, the types that may come out; nil allows what inference gives.
+	// Results holds, by result, the types that it may have; nil allows the types of inference.
 	Results []dtype.Set
 	// Limits that are narrower than the device's.
 	Limits Limits
@@ -105,8 +105,8 @@ func (l *Limits) check(name string, in, out []op.Desc) error {
 	return nil
 }
 
-// TargetOf returns what programs for a device of the named backend are lowered to: its capabilities, and what it says of
-// nodes where it is Selective.
+// TargetOf returns the target to which programs for a device of the named backend are lowered: its capabilities, and its answers
+// for nodes if it is Selective.
 func TargetOf(name string, d Device) program.Target {
 	caps := d.Capabilities()
 	sel, selective := Extension[Selective](d)

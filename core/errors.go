@@ -48,8 +48,8 @@ func Sentinels() []error {
 		ErrUnknownTensor, ErrProtocol, ErrClosed, ErrCanceled, ErrNotFound, ErrKernel}
 }
 
-// NodeError is the failure of one node, or of a program of which the device cannot say which node failed. It is sticky: it
-// arrives at the next Read, or event that is waited for, of what depends on it.
+// NodeError is the failure of one node, or of a program if the device cannot say which node failed. It is sticky: each Read of a
+// dependent result, and the next wait for an event after it, returns it.
 type NodeError struct {
 	Op      string // name of the op; empty where only the program is known
 	Program string // name of the program that the node belongs to, if there is one

@@ -36,14 +36,14 @@ type Selective interface {
 // Programs runs whole programs. Without it, the host submits the nodes of a program each time anew. Every backend over
 // sdk/engine has it.
 type Programs interface {
-	// Define hands the whole program to the device, which may choose layouts, fuse, plan memory and pack constants.
-	// consts are tensors of the device that are there at this place of s, one for each entry of p.Consts in order; the
-	// device keeps what it needs of them, and the host may free them afterwards. The program is not changed by either
-	// side from then on. Define waits for the commands of s before it. Faults of the program are returned here.
+	// Define passes the whole program to the device, which may choose layouts, fuse, plan memory and pack constants. consts are
+	// tensors of the device that exist at this place of s, one for each entry of p.Consts in order. The device keeps the data
+	// that it needs, so the host may free them afterwards. The program is not changed by either side from then on. Define waits
+	// for the commands of s before it. Faults of the program are returned here.
 	Define(ctx context.Context, s Stream, p *program.Program, consts []op.TensorID) (ProgramID, error)
 	// Run appends one execution to s. One-way; failures poison the outputs.
 	Run(s Stream, r Run) error
-	// Undefine gives the program up. Runs that were accepted complete.
+	// Undefine releases the program. Runs that were accepted complete.
 	Undefine(id ProgramID) error
 }
 
@@ -55,9 +55,9 @@ type Run struct {
 	Program ProgramID
 	// Inputs are bound to the program's inputs in order.
 	Inputs []op.TensorID
-	// Donated says which inputs the host gives up with the run, exactly as if it freed them right after it: their
-	// memory may become that of outputs. It is nil for none, else as long as Inputs. An id that is donated stands once
-	// among Inputs, else Run returns ErrAttr.
+	// Donated says which inputs the host donates to the run, exactly as if it freed them right after it: outputs may reuse their
+	// memory. It is nil for none, else as long as Inputs. A donated id must occur only once among Inputs, else Run returns
+	// ErrAttr.
 	Donated []bool
 	// Outputs are new ids for the program's outputs in order.
 	Outputs []op.TensorID
@@ -79,14 +79,13 @@ type Memory struct {
 // HostMemory is for devices that work with memory of the host's process. Without it, and wherever a method returns
 // ErrUnsupported, the host copies with Write and Read.
 type HostMemory interface {
-	// Adopt makes tensor d.ID of data, in the format of Write. The caller gives data up: the device uses it in place or
-	// copies it while other work goes on, never writes to it, and calls release once, from any goroutine, when it will
-	// not read it any more: at the latest when the device is closed. With an error nothing is made, and release is not
-	// called.
+	// Adopt makes tensor d.ID from data, in the format of Write. The caller lends data: the device uses it in place or copies it
+	// while other work goes on, never writes to it, and calls release once, from any goroutine, when it will not read it any
+	// more: at the latest when the device is closed. With an error nothing is made, and release is not called.
 	Adopt(s Stream, d op.Desc, data []byte, release func()) error
-	// View waits until tensor id is computed on s and calls use once with its elements where they lie, in the format of
-	// Read. They are valid and must not be changed until use returns. The error of use is returned. ErrUnsupported (the
-	// elements do not lie in order, or not in host memory) means that Read may do it.
+	// View waits until tensor id is computed on s and calls use once with its elements in place, in the format of Read. They are
+	// valid and must not be changed until use returns. The error of use is returned. ErrUnsupported (the elements are not in
+	// row-major order, or not in host memory) means that the caller should use Read.
 	View(ctx context.Context, s Stream, id op.TensorID, use func(data []byte) error) error
 }
 
@@ -121,7 +120,7 @@ type Group interface {
 	AllReduce(s Stream, by Reduction, in op.TensorID, out op.Desc) error
 	// AllGather makes out of the inputs of all ranks, joined along axis 0 in the order of ranks.
 	AllGather(s Stream, in op.TensorID, out op.Desc) error
-	// Broadcast makes out, on every rank, a copy of in of the rank root. Other ranks give in of the same type and shape.
+	// Broadcast makes out, on every rank, a copy of tensor in of rank root. Other ranks pass an in of the same type and shape.
 	Broadcast(s Stream, root int, in op.TensorID, out op.Desc) error
 	// Close leaves the group. Work that waits for the rank fails with ErrClosed on the others.
 	Close() error

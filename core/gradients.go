@@ -8,8 +8,8 @@ import "github.com/goburn/burn/core/op"
 //
 // All methods are safe for concurrent use, with the rule of Stream for the streams they are given.
 type Gradients interface {
-	// Track marks tensors of a float type as ones that gradients are wanted for, on this level and those below: what is
-	// computed from them is recorded until nothing can ask for it any more. Tracking twice is no fault.
+	// Track marks tensors of a float type as leaves of gradients, on this level and the levels below: computations that depend on
+	// them are recorded until no gradient can need them any more. Tracking twice is not an error.
 	Track(ids []op.TensorID) error
 	// Tracked reports whether this level, or one below, has id recorded as tracked or as computed from tracked tensors.
 	Tracked(id op.TensorID) bool
@@ -45,7 +45,7 @@ type CustomGradient struct {
 	Backward func(b Below, saved, grads []op.Desc) ([]op.Desc, error)
 }
 
-// Below is what a custom gradient computes with: the device and stream under a recorder.
+// Below is the device and stream below a recorder, with which a custom gradient computes.
 type Below struct {
 	Device Device
 	Stream Stream

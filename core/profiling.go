@@ -11,9 +11,8 @@ import (
 // outside. Nothing is recorded, and nothing is paid for it, but between StartProfile and StopProfile. Every backend over
 // sdk/engine has it.
 type Profiling interface {
-	// StartProfile begins a recording of the commands that execute from then on: wait for the streams before, to leave out
-	// what they were given earlier. A device has one recording at a time; for another, it returns ErrAttr. The context
-	// bounds the call only.
+	// StartProfile begins a recording of the commands that execute from then on: wait for the streams first, to leave out earlier
+	// commands. A device has one recording at a time; for another, it returns ErrAttr. The context bounds the call only.
 	StartProfile(ctx context.Context) error
 	// StopProfile ends the recording and returns it, the caller's own. What is still to execute is not in it: wait for the
 	// streams before. Without a recording it returns ErrNotFound. The context bounds the call only.
@@ -25,10 +24,10 @@ const (
 	MaxProfileSteps   = 1 << 14
 	MaxProfileRecords = 1 << 17
 	MaxProfileTensors = 64 // of ProfileStep.In, and of Out: the first ones
-	MaxProfileOps     = 64 // of ProfileStep.Ops, likewise
+	MaxProfileOps     = 64 // of ProfileStep.Ops
 )
 
-// Profile is what a device executed while it recorded.
+// Profile is the record of a device's executions between StartProfile and StopProfile.
 type Profile struct {
 	Steps []ProfileStep
 	// Records of one stream are in the order of their ends. Records of different streams may overlap.
@@ -45,7 +44,7 @@ type ProfileStep struct {
 	// Index numbers the steps of a program from 0, in the order of their execution. It is WholeRun for the run of the
 	// program from its first step to its last, which encloses the others.
 	Index int
-	// Ops names what is computed: one op, or those that were fused, in order. It is empty for a whole run.
+	// Ops names the computed ops: one, or the fused ones in order. It is empty for a whole run.
 	Ops []string
 	// In and Out are types and shapes of operands and results; their ids mean nothing. Both may be empty.
 	In, Out []op.Desc

@@ -12,7 +12,7 @@ import (
 // Opener makes a Backend. It has no side effects before it is called.
 type Opener func(Config) (Backend, error)
 
-// Config is what a backend may be told at its start.
+// Config is the configuration of a backend.
 type Config struct {
 	// Threads is the number of threads a host backend computes with; 0: as many as the process may use.
 	Threads int
@@ -85,7 +85,7 @@ func OpenPlace(spec string, c Config) (*Place, error) {
 	return &Place{Backend: b, Index: index, Spec: fmt.Sprintf("builtin:%s:%d", name, index), Transport: "builtin"}, nil
 }
 
-// splitSpec takes NAME[:INDEX] apart.
+// splitSpec parses NAME[:INDEX].
 func splitSpec(spec string) (name string, index int, err error) {
 	name, num, found := strings.Cut(spec, ":")
 	if found {

@@ -69,7 +69,7 @@ func filesAt(path string) ([]store.File, error) {
 	}
 	all, err := store.HashFolder(dir)
 	if err != nil {
-		return nil, fmt.Errorf("plugin %s is a script, and what it runs lies in its folder: %w; put it into a folder of its own, or make an archive with `burn plugin pack`: %w",
+		return nil, fmt.Errorf("plugin %s is a script, which runs files of its folder: %w; put it into a folder of its own, or make an archive with `burn plugin pack`: %w",
 			path, err, core.ErrUnsupported)
 	}
 	return within(all, dir, path), nil

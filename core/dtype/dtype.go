@@ -1,5 +1,5 @@
-// Package dtype defines the element types of tensors: their codes, names, sizes and classes, and the two 16-bit
-// floating point formats that Go lacks. Nothing else in burn decides what an element is.
+// Package dtype defines the element types of tensors: their codes, names, sizes and classes, and the two 16-bit floating point
+// formats that Go lacks. No other package of burn may define element types.
 package dtype
 
 import (

@@ -59,7 +59,7 @@ var decoded = func() map[DType]*[256]float32 {
 	return t
 }()
 
-// FromSmall gives the exact values of bytes of storage type d.
+// FromSmall stores the exact values of bytes of storage type d in dst.
 func FromSmall(d DType, src []byte, dst []float32) {
 	switch d {
 	case I4, I2:

@@ -23,8 +23,8 @@ const (
 
 func (c Class) String() string { return [...]string{"primitive", "composite", "custom"}[c] }
 
-// InferFunc gives the outputs of an op for inputs and complete attributes, or says which constraint is broken. Operand
-// counts, dtype classes and attribute kinds have been checked already. It is pure.
+// InferFunc returns the outputs of an op for inputs and complete attributes, or an error that names the broken constraint.
+// Operand counts, dtype classes and attribute kinds have been checked already. It is pure.
 type InferFunc func(in []Desc, a Attrs) ([]Desc, error)
 
 // Row is the description of an op as data. Rules (decomposition, reference kernel, gradient, kernels) are in the packages

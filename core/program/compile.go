@@ -10,7 +10,7 @@ import (
 type Options struct {
 	// Rewrite replaces composite ops that p has written out by those of the table, if the target supports them.
 	Rewrite bool
-	// Known gives the elements of constant i for Rewrite, little-endian, or nil where they are not known. It may be nil.
+	// Known returns the elements of constant i for Rewrite, little-endian, or nil if they are not known. It may be nil.
 	Known func(i int) []byte
 }
 
@@ -40,7 +40,7 @@ func Compile(p *Program, t Target, o Options) (*Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	q = q.Live() // decompositions may compute what nobody reads
+	q = q.Live() // decompositions may compute tensors that no node reads
 	c := &Compiled{Program: q, Outputs: q.OutputDescs()}
 	if c.template, err = newTemplate(q, c.Outputs); err != nil {
 		return nil, fmt.Errorf("program %q: %w", p.Name, err)

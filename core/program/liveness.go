@@ -34,8 +34,8 @@ func (p *Program) Live() *Program {
 // Step lists the tensors, by id or slot, that a step of a sequence reads and defines.
 type Step[T comparable] struct{ In, Out []T }
 
-// LastUse gives, for each of the steps, what no later step needs: first what it defines and nobody reads, then what it
-// reads for the last time, each once. What is held is never listed.
+// LastUse returns, for each of the steps, the values that no later step needs: first values that it defines and no step reads,
+// then values that it reads for the last time, each once. Held values are never listed.
 func LastUse[T comparable](steps []Step[T], held func(T) bool) [][]T {
 	last := make([][]T, len(steps))
 	needed := make(map[T]bool, len(steps))
@@ -52,8 +52,8 @@ func LastUse[T comparable](steps []Step[T], held func(T) bool) [][]T {
 	return last
 }
 
-// LastUse gives, for each node, the ids that no later node and no output needs: outputs never read, and inputs read for the
-// last time. Inputs and constants of the program are the caller's and never listed.
+// LastUse returns, for each node, the ids that no later node and no output needs: outputs never read, and inputs read for the
+// last time. Inputs and constants of the program belong to the caller and are never listed.
 func (p *Program) LastUse() [][]op.TensorID {
 	held := make(map[op.TensorID]bool, len(p.Inputs)+len(p.Consts)+len(p.Outputs))
 	for _, ds := range [2][]op.Desc{p.Inputs, p.Consts} {

@@ -84,7 +84,7 @@ func Lower(t Target, p *Program) (*Program, error) {
 	return &q, nil
 }
 
-// MissingError says that a backend cannot execute an op, and that it cannot be decomposed into what the backend has. It
+// MissingError says that a backend cannot execute an op, and that the op cannot be decomposed into ops that the backend has. It
 // wraps op.ErrUnsupported.
 type MissingError struct {
 	Op      string

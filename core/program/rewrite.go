@@ -6,10 +6,10 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Rewrite replaces composite ops that p has written out, as exporters write them, by the ops of the table; Patterns lists what
-// is looked for. The result computes the same within the tolerances of their rows, but for scores of attention that overflow; p
-// itself is not changed, and is the result when nothing is found. Inputs, constants and outputs stay as they are; dead nodes
-// go, and so do drop bits.
+// Rewrite replaces composite ops that p has written out, as exporters write them, by the ops of the table; Patterns lists the
+// recognized forms. The result computes the same within the tolerances of their rows, except for scores of attention that
+// overflow; p itself is not changed, and is the result when nothing is found. Inputs, constants and outputs stay as they are;
+// dead nodes go, and so do drop bits.
 //
 // Products and convolutions of dequantized bytes are summed in integers, which is exact, and then dequantized. Their results
 // are closer to the true ones than sums of floats. If they are quantized again, a result near the middle between two steps may
@@ -23,7 +23,7 @@ func (p *Program) Rewrite(known func(i int) []byte, supports func(n *op.Node, in
 	return p.RewriteBy(patterns, known, supports)
 }
 
-// RewriteBy is Rewrite by some of the patterns alone.
+// RewriteBy is Rewrite with only some of the patterns.
 func (p *Program) RewriteBy(some []Pattern, known func(i int) []byte, supports func(n *op.Node, in []op.Desc) bool) *Program {
 	r := newRewriter(p, known, supports)
 	for _, f := range some {
@@ -49,8 +49,8 @@ func (p *Program) RewriteBy(some []Pattern, known func(i int) []byte, supports f
 	return q.Live()
 }
 
-// rewriter is a program under change. Place i of nodes holds node i of the program, or what replaced it: the last node of
-// a place has the outputs of the old one.
+// rewriter is a program being rewritten. Place i of nodes holds node i of the program, or the nodes that replaced it: the last
+// node of a place has the outputs of the old one.
 type rewriter struct {
 	nodes    [][]op.Node
 	descs    map[op.TensorID]op.Desc
@@ -96,7 +96,7 @@ func newRewriter(p *Program, known func(i int) []byte, supports func(n *op.Node,
 	return r
 }
 
-// root returns the node whose result place i gives, nil for a place that is empty.
+// root returns the last node of place i, which has its result, nil for an empty place.
 func (r *rewriter) root(i int) *op.Node {
 	if len(r.nodes[i]) == 0 {
 		return nil
@@ -153,9 +153,9 @@ func (r *rewriter) private(i int, inner []int) bool {
 	return true
 }
 
-// replace puts what build records in place i, whose result it must give, and takes away the inner places. Nothing changes
-// when something else needs an inner result, when a rule of the table is broken, or when a composite op among the new nodes
-// is not supported.
+// replace replaces place i by the nodes that build records, which must compute the same result, and removes the inner places. It
+// changes nothing and returns false if another node needs an inner result, if a rule of the table is broken, or if a composite op
+// among the new nodes is not supported.
 func (r *rewriter) replace(i int, inner []int, build func(b *op.Builder) op.Desc) bool {
 	if !r.private(i, inner) {
 		return false

@@ -45,7 +45,7 @@ func without(list []int, i int) []int {
 	return out
 }
 
-// gelu is x/2·(1+erf(x/√2)), or x/2·(1+tanh(√(2/π)·(x+0.044715·x³))), in any order.
+// gelu recognizes x/2·(1+erf(x/√2)), or x/2·(1+tanh(√(2/π)·(x+0.044715·x³))), in any order.
 func (r *rewriter) gelu(i int) bool {
 	k := math.Sqrt(2 / math.Pi)
 	return r.kernel(i, func(n *op.Node, at int) bool {
@@ -63,7 +63,7 @@ func (r *rewriter) gelu(i int) bool {
 	}, op.Erf, op.Tanh)
 }
 
-// silu is x·sigmoid(alpha·x).
+// silu recognizes x·sigmoid(alpha·x).
 func (r *rewriter) silu(i int) bool {
 	return r.kernel(i, func(n *op.Node, at int) bool {
 		for _, x := range r.below(n.Inputs[0]) {
@@ -98,7 +98,7 @@ func (r *rewriter) logistic(id op.TensorID) (x op.TensorID, inner []int, ok bool
 	return n.Inputs[0], []int{a, b, c}, true
 }
 
-// sigmoid is 1/(1+exp(-x)).
+// sigmoid recognizes 1/(1+exp(-x)).
 func (r *rewriter) sigmoid(i int) bool {
 	n := r.root(i)
 	if n.Op == op.Div {
@@ -110,14 +110,14 @@ func (r *rewriter) sigmoid(i int) bool {
 	return ok && r.single(i, x, inner, op.Sigmoid)
 }
 
-// siluQuotient is x/(1+exp(-x)).
+// siluQuotient recognizes x/(1+exp(-x)).
 func (r *rewriter) siluQuotient(i int) bool {
 	n := r.root(i)
 	x, inner, ok := r.logistic(n.Inputs[1])
 	return ok && x == n.Inputs[0] && r.single(i, x, inner, op.Silu)
 }
 
-// hardSwish is x·clip(x/6+1/2, 0, 1), or x·clip(x+3, 0, 6)/6, or the same on another scale.
+// hardSwish recognizes x·clip(x/6+1/2, 0, 1), or x·clip(x+3, 0, 6)/6, or the same on another scale.
 func (r *rewriter) hardSwish(i int) bool {
 	return r.kernel(i, func(n *op.Node, at int) bool {
 		high, shift, slope := 1.0, 0.0, 1.0 // the kernel is slope·a+shift for its operand a, brought into [0, high]

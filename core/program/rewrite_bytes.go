@@ -49,7 +49,7 @@ func zeros(b *op.Builder, x, w centred) (op.Desc, op.Desc, bool) {
 	return x.zero, w.zero, true
 }
 
-// byteProduct is a product in i32 of bytes, with their zero points taken off.
+// byteProduct recognizes a product in i32 of bytes, with their zero points taken off.
 func (r *rewriter) byteProduct(i int) bool {
 	n := r.root(i)
 	if n.Outputs[0].DType != dtype.I32 || n.Attrs.Bool("transpose_a") || n.Attrs.Bool("transpose_b") {
@@ -69,7 +69,7 @@ func (r *rewriter) byteProduct(i int) bool {
 	})
 }
 
-// byteConv is a convolution in i32 of bytes, with their zero points taken off.
+// byteConv recognizes a convolution in i32 of bytes, with their zero points taken off.
 func (r *rewriter) byteConv(i int) bool {
 	n := r.root(i)
 	if n.Outputs[0].DType != dtype.I32 || n.Outputs[0].Shape[1]/max(1, n.Attrs.Int("groups")) < leastOutputs {
@@ -97,7 +97,7 @@ func (r *rewriter) byteConv(i int) bool {
 	})
 }
 
-// roundedBytes is sums in i32 times known factors, rounded, moved by a zero point and cast to bytes: a quantization by a step
+// roundedBytes recognizes sums in i32 times known factors, rounded, moved by a zero point and cast to bytes: a quantization by a step
 // of 1.
 func (r *rewriter) roundedBytes(i int) bool {
 	n := r.root(i)

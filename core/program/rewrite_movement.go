@@ -31,7 +31,7 @@ func (r *rewriter) stepOf(scale, zero op.TensorID, a op.Attrs) (step, bool) {
 	return st, true
 }
 
-// movedBytes is a quantization of something that was dequantized by the same scale and only moved in between: the bytes are
+// movedBytes recognizes a quantization of something that was dequantized by the same scale and only moved in between: the bytes are
 // moved. A joint tensor is made of quantized ones.
 func (r *rewriter) movedBytes(i int) bool {
 	n := r.root(i)

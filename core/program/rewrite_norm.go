@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// softmax is e/sum(e) with e = exp(x-max(x)) along one axis.
+// softmax recognizes e/sum(e) with e = exp(x-max(x)) along one axis.
 func (r *rewriter) softmax(i int) bool {
 	n := r.root(i)
 	s, a, ok := r.made(n.Inputs[1], op.Sum)
@@ -158,7 +158,7 @@ func (r *rewriter) rooted(id op.TensorID, inverse bool) (v op.TensorID, epsilon 
 	return v, epsilon, []int{i, k}, ok && epsilon >= 0
 }
 
-// layerNorm is (x-mean)/√(variance+epsilon) over the last axes.
+// layerNorm recognizes (x-mean)/√(variance+epsilon) over the last axes.
 func (r *rewriter) layerNorm(i int) bool {
 	for _, q := range r.overRoot(i) {
 		x, mean, at, ok := r.centred(q.x)
@@ -215,7 +215,7 @@ func (r *rewriter) spread(id, x op.TensorID, axis int) (inner []int, ok bool) {
 	return append(append(inner, more...), at, sub), true
 }
 
-// rmsNorm is x/√(mean(x²)+epsilon) over the last axes.
+// rmsNorm recognizes x/√(mean(x²)+epsilon) over the last axes.
 func (r *rewriter) rmsNorm(i int) bool {
 	for _, q := range r.overRoot(i) {
 		sq, axis, inner, ok := r.mean(q.v)

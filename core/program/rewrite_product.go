@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// linear is a product with a matrix plus a row.
+// linear recognizes a product with a matrix plus a row.
 func (r *rewriter) linear(i int) bool {
 	n := r.root(i)
 	for k := range 2 {
@@ -31,7 +31,7 @@ func (r *rewriter) linear(i int) bool {
 	return false
 }
 
-// attention is softmax(scale·q·kᵀ)·v, with or without a mask, over the last two axes of tensors of rank 4, or of rank 3, whose first
+// attention recognizes softmax(scale·q·kᵀ)·v, with or without a mask, over the last two axes of tensors of rank 4, or of rank 3, whose first
 // dimension then counts as heads. The scale may stand on either operand or on the product; k may be transposed by a
 // permutation or by the product.
 func (r *rewriter) attention(i int) bool {

@@ -24,7 +24,8 @@ type quantity struct {
 	axis  int       // of the moved tensor, that the scales run along; -1 for one scale
 }
 
-// dequantized finds out whether a tensor is a quantity. Permutations may lie between, and with one scale for all reshapes.
+// dequantized reports whether a tensor is a dequantized quantity, and returns it. Permutations may lie between, and with one
+// scale for all reshapes.
 func (r *rewriter) dequantized(id op.TensorID) (quantity, bool) {
 	var moves []op.Node
 	for {
@@ -133,7 +134,7 @@ func (r *rewriter) integerProduct(i int) bool {
 // alike reports whether the floats of two quantities are of one type.
 func (r *rewriter) alike(x, w quantity) bool { return x.scale(r).DType == w.scale(r).DType }
 
-// integerConv is a convolution of two quantities.
+// integerConv recognizes a convolution of two quantities.
 func (r *rewriter) integerConv(i int) bool {
 	n := r.root(i)
 	x, okX := r.dequantized(n.Inputs[0])

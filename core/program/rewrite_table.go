@@ -9,9 +9,9 @@ import (
 // Pattern is a rewrite of something that is written out to an op of the table.
 type Pattern struct {
 	Name string
-	Doc  string    // what is looked for, and what takes its place
+	Doc  string    // the form that is recognized, and its replacement
 	Ends []op.Code // the ops that its last node may have
-	// apply reports whether it has replaced what ends in place i.
+	// apply replaces a pattern that ends in place i, and reports whether it did.
 	apply func(r *rewriter, i int) bool
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// The JSON form of a program names ops with their versions, and types; it means the same in every build that has these. Floats
-// stand as their bits.
+// The JSON form of a program names ops with their versions, and types, so it has the same meaning in every build that has these.
+// Floats are written as their bits.
 
 type programText struct {
 	Name    string        `json:"name,omitempty"`

@@ -54,9 +54,9 @@ func (p *pass) apply(e *entry, need []bool, dy []op.Desc) ([]op.Desc, error) {
 	return p.finish(g.Nodes, grads, readable)
 }
 
-// finish queues the nodes of a rule and drops what they alone use.
+// finish queues the nodes of a rule and drops tensors that only they use.
 func (p *pass) finish(nodes []op.Node, grads []op.Desc, readable map[op.TensorID]op.Desc) ([]op.Desc, error) {
-	last := map[op.TensorID]int{} // of what the nodes make: the node that uses it last
+	last := map[op.TensorID]int{} // for each output of the nodes: the node that uses it last
 	for i := range nodes {
 		for _, id := range nodes[i].Inputs {
 			if _, made := last[id]; made {

@@ -25,13 +25,13 @@ type config struct{ checkpoint Checkpointing }
 // WithCheckpointing chooses what is kept for the backward pass and what is computed again. The default is KeepAll.
 func WithCheckpointing(c Checkpointing) Option { return func(o *config) { o.checkpoint = c } }
 
-// Wrap returns the devices of b the extension core.Gradients. Closing the result closes b.
+// Wrap returns b with the extension core.Gradients on its devices. Closing the result closes b.
 //
-// Of the other extensions, a wrapped device has those of the device below that are listed here, and no more. Programs run
-// as they are where no input is tracked, and node by node where one is. Donations that the tape needs are kept. HostMemory
-// and PeerCopy make constants, and so do Collectives, which refuse tracked operands outside Untracked. MemoryStats,
-// Pinning and Profiling are those of the device below. Selective is there where the device below is selective, or does not claim all
-// composite ops that have a gradient rule of their own.
+// Of the other extensions, a wrapped device has only the ones listed here, if the device below has them. Programs run unchanged if
+// no input is tracked, and node by node if one is. Donations that the tape needs are kept. HostMemory and PeerCopy make constants,
+// and so do Collectives, which refuse tracked operands outside Untracked. MemoryStats, Pinning and Profiling are passed through to
+// the device below. Selective exists if the device below is selective, or does not claim all composite ops that have a gradient rule
+// of their own.
 func Wrap(b core.Backend, options ...Option) core.Backend {
 	w := &backend{inner: b}
 	for _, o := range options {
@@ -40,7 +40,7 @@ func Wrap(b core.Backend, options ...Option) core.Backend {
 	return w
 }
 
-// Device returns p behind Wrap.
+// Device returns p with its backend wrapped.
 func Device(p *core.Place, options ...Option) *core.Place {
 	return p.With(func(b core.Backend) core.Backend { return Wrap(b, options...) })
 }

@@ -19,7 +19,7 @@ type pass struct {
 	pieces  map[*value][]piece  // gradients of parts of values, not yet added to those of the whole
 }
 
-// abandon frees what a pass that failed has made.
+// abandon frees the tensors that a failed pass has made.
 func (p *pass) abandon() {
 	for id := range p.holders {
 		p.dead = append(p.dead, id)
@@ -98,7 +98,7 @@ func reach(values []*value) (entries []*entry, leaves []*value) {
 	return entries, leaves
 }
 
-// narrow finds the entries from which something wanted is reached.
+// narrow finds the entries from which a wanted tensor is reachable.
 func (p *pass) narrow(entries []*entry) {
 	p.useful = map[*entry]bool{}
 	for _, e := range slices.Backward(entries) {
@@ -110,7 +110,7 @@ func (p *pass) narrow(entries []*entry) {
 	}
 }
 
-// add accumulates g, of which the pass may or may not be the owner, into v's gradient.
+// add accumulates g into v's gradient. The pass may or may not own g.
 func (p *pass) add(v *value, g op.Desc) error {
 	old, has := p.grads[v]
 	if _, ours := p.holders[g.ID]; ours {
@@ -212,7 +212,7 @@ func (p *pass) leave(e *entry) error {
 	return p.room()
 }
 
-// passed drops what was computed again from e: later entries alone read its results.
+// passed drops recomputed results of e: only later entries read them.
 func (p *pass) passed(e *entry) {
 	for _, v := range e.out {
 		if d, ok := p.again[v]; ok {
@@ -230,7 +230,7 @@ func (p *pass) room() error {
 	return p.flush()
 }
 
-// results hands the gradients out, each as a tensor of its own.
+// results returns the gradients, each as a tensor of its own.
 func (p *pass) results(leaves []*value, wrt []op.TensorID) ([]core.Gradient, error) {
 	reached := map[*value]bool{}
 	var list []*value

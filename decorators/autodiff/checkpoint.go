@@ -14,17 +14,17 @@ type Checkpointing struct {
 var (
 	// KeepAll keeps whatever a gradient reads: most memory, least time.
 	KeepAll = Checkpointing{}
-	// Balanced keeps what is dear to compute (contractions, recurrences, factorisations) and computes the rest again: elementwise
-	// ops, movement, reductions, activations and normalisations cost a pass over memory each.
+	// Balanced keeps results that are expensive to compute (contractions, recurrences, factorisations) and recomputes the rest:
+	// elementwise ops, movement, reductions, activations and normalisations cost a pass over memory each.
 	Balanced = Checkpointing{balanced: true}
 )
 
 // Budget keeps at most about that many bytes for backward passes, as far as evicting can reach that: beyond it, the oldest
-// tensors that can be computed again from what is kept are given up, every second one first, then longer stretches
-// (Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016).
+// tensors that can be recomputed from kept ones are evicted, every second one first, then longer stretches (Chen et al., Training
+// Deep Nets with Sublinear Memory Cost, 2016).
 func Budget(bytes int64) Checkpointing { return Checkpointing{budget: max(1, bytes)} }
 
-// deepest bounds how many entries a budget lets be run again for one tensor.
+// deepest bounds how many entries may be rerun to recompute one tensor.
 const deepest = 64
 
 // plan decides at once which results of e are not kept.

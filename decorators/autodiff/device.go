@@ -35,9 +35,9 @@ func newDevice(inner core.Device, name string, c config) *device {
 	return d
 }
 
-// claim makes the capabilities: those of the device below, and composite ops that have a gradient rule of their own, which
-// is better than the gradient of their parts. The tape decomposes these where the device below lacks them, as far as it
-// has the parts: that is what Supports says.
+// claim makes the capabilities: the capabilities of the device below, and composite ops with a gradient rule of their own, which
+// is better than the gradient of their parts. The tape decomposes these ops if the device below lacks them; Supports checks that
+// it has the parts.
 func (d *device) claim() {
 	caps := *d.below.Capabilities()
 	caps.Ops = maps.Clone(caps.Ops)

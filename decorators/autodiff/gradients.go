@@ -120,7 +120,7 @@ func (s *stream) recordCustom(c *core.CustomGradient) error {
 	return nil
 }
 
-// Backward differentiates. Roots that this level has not recorded are those of the level below.
+// Backward differentiates. Roots that this level has not recorded are passed to the level below.
 func (d *device) Backward(cs core.Stream, roots, seeds []op.Desc, wrt []op.TensorID) ([]core.Gradient, error) {
 	s, err := d.own("backward", cs)
 	if err != nil {

@@ -13,12 +13,12 @@ type rule struct {
 	// reads says, for the operands that need a gradient, which operands and which results grad reads the elements of, as
 	// bit sets. nil: none.
 	reads func(need []bool) (in, out uint64)
-	// grad gives the gradient of each operand that needs one; a zero Desc is zero. nil: there is no gradient.
+	// grad returns the gradient of each operand that needs one; a zero Desc is zero. nil: there is no gradient.
 	grad func(g *grad) []op.Desc
 }
 
-// grad is what a rule works with: a builder, and the operands x, the results y and the gradients dy of the results. Of x
-// and y only those that the rule reads have elements; a dy without an id is zero.
+// grad is the input of a rule: a builder, and the operands x, the results y and the gradients dy of the results. Only the x and y
+// that the rule reads have elements; a dy without an id is zero.
 type grad struct {
 	*op.Builder
 	op.Attrs
@@ -34,7 +34,7 @@ type Rule func(b *op.Builder, a op.Attrs, x, y, dy []op.Desc) []op.Desc
 
 var customRules sync.Map // op.Code → rule
 
-// Register gives a custom op a gradient. It panics when the op is in the table or has a rule already.
+// Register registers the gradient rule of a custom op. It panics if the op is in the table or has a rule already.
 func Register(c op.Code, r Rule) {
 	everything := func([]bool) (uint64, uint64) { return ^uint64(0), ^uint64(0) }
 	_, dup := customRules.LoadOrStore(c, rule{everything, func(g *grad) []op.Desc { return r(g.Builder, g.Attrs, g.x, g.y, g.dy) }})

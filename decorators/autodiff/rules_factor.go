@@ -4,8 +4,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// factorRules are of matrices, batched: they stand for a few products each instead of the steps of an elimination. The formulas
-// are those of Giles, Collected matrix derivative results for forward and reverse mode, 2008, and, of Cholesky, of Murray, 2016.
+// factorRules are the rules of matrix ops, batched: each is a few products instead of the steps of an elimination. The formulas
+// are from Giles, Collected matrix derivative results for forward and reverse mode, 2008, and for Cholesky from Murray, 2016.
 var factorRules = map[op.Code]rule{
 	op.Inverse: fromY(func(g *grad, y, dy op.Desc) op.Desc {
 		return g.Do(op.Neg, product(g, product(g, y, dy, true, false), y, false, true))

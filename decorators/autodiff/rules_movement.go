@@ -53,8 +53,9 @@ var movementRules = map[op.Code]rule{
 	op.Scatter: {func(need []bool) (in, out uint64) { return 7, 1 }, scatterGrad},
 }
 
-// chosen puts dy, of which at chose one place along the axis of a tensor of shape s for each line before it, back where it was, with zeros
-// around. As a comparison it is computed along with what it is added to, which a scatter is not: the gradient of a loss by classes.
+// chosen returns the gradient of a selection of one element per line, at index at along the axis of a tensor of shape s: dy at these
+// places, zeros elsewhere. It uses a comparison instead of a scatter, because a comparison is fused with the sum that the gradient goes
+// into, as in the gradient of a loss by classes.
 func (g *grad) chosen(dy, at op.Desc, s shape.Shape, axis int) op.Desc {
 	line := slices.Repeat([]int{1}, len(s)) // of the places along the axis
 	line[axis] = s[axis]
@@ -132,7 +133,7 @@ func scatterGrad(g *grad) []op.Desc {
 	case "mul":
 		one, none := g.Like(x, 1), g.zero(x)
 		null := g.Do(op.Equal, u, none)
-		rest := put(g.Expand(one, x.Shape), g.pick(null, one, u), "mul") // product of what is not zero
+		rest := put(g.Expand(one, x.Shape), g.pick(null, one, u), "mul") // product of the nonzero elements
 		zeros := put(g.zeros(x), g.Cast(null, x.DType), "add")
 		whole := g.pick(g.Do(op.Equal, zeros, none), rest, none)
 		if g.need[0] {

@@ -27,7 +27,7 @@ type queue struct {
 	slot  int
 }
 
-// slots is how many streams are told apart when the tape notes who used a tensor; more than that share slots.
+// slots is how many streams the tape distinguishes when it records which streams used a tensor; further streams share slots.
 const slots = 64
 
 // enter returns a stream below a slot.

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// tape is what is known of the tensors of one device.
+// tape records the tensors of one device and the nodes that computed them.
 type tape struct {
 	below      core.Device
 	target     program.Target // the device below
@@ -78,7 +78,7 @@ type entry struct {
 
 func (t *tape) next() op.TensorID { return t.below.NewIDs(1) }
 
-// note remembers a tensor that the host has.
+// note records a tensor that the host has.
 func (t *tape) note(d op.Desc) *value {
 	v := &value{desc: d, host: true, live: true}
 	t.values[d.ID] = v
@@ -92,7 +92,7 @@ func (t *tape) define(d op.Desc) *value {
 	return v
 }
 
-// find returns what is known of a tensor: nil for an unknown one, and an error for one that the host gave up.
+// find returns the value of a tensor: nil for an unknown one, and an error for one that the host has freed.
 func (t *tape) find(id op.TensorID) (*value, error) {
 	v := t.values[id]
 	if v != nil && (!v.host || v.parting) {
@@ -145,7 +145,7 @@ func (t *tape) drop(v *value) {
 	t.settle(v)
 }
 
-// settle lets go of v and of what only v held.
+// settle releases v and everything that only v held.
 func (t *tape) settle(v *value) {
 	for work := []*value{v}; len(work) > 0; {
 		v := work[len(work)-1]

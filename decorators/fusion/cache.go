@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// cache is the plans of a device, and what was seen and is no plan yet.
+// cache holds the plans of a device, and the windows that were seen and have no plan yet.
 type cache struct {
 	config   *config
 	volatile kinds
@@ -35,7 +35,7 @@ func newCache(c *config, name string) *cache {
 		stats: Stats{Device: name, Unfused: map[string]int64{}}}
 }
 
-// sights is a bounded map of what was seen of late: what is not asked for between two fillings is forgotten.
+// sights is a bounded map of recently seen keys: entries that are not looked up between two fillings are dropped.
 type sights[V any] struct{ fresh, old map[uint64]V }
 
 const mostSights = 1024
@@ -245,7 +245,7 @@ func outputBytes(n *op.Node) int {
 	return size
 }
 
-// enter keeps a plan, and gives up those that were not used for longest. The caller holds mu.
+// enter adds a plan, and evicts the least recently used ones. The caller holds mu.
 func (c *cache) enter(p *plan) *plan {
 	c.made++
 	p.name = p.label(c.made)

@@ -81,7 +81,7 @@ func (d *device) OpenStream(ctx context.Context) (core.Stream, error) {
 	return s, nil
 }
 
-// typeOf returns what is known of a tensor that is alive.
+// typeOf returns the type and shape of a live tensor.
 func (d *device) typeOf(id op.TensorID) (op.Desc, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -89,7 +89,7 @@ func (d *device) typeOf(id op.TensorID) (op.Desc, bool) {
 	return t, ok
 }
 
-// compile makes a plan ready, and reports whether it can be run.
+// compile compiles and defines a plan, and reports whether it can be run.
 func (d *device) compile(p *plan) bool {
 	d.compiling.Lock()
 	defer d.compiling.Unlock()
@@ -104,14 +104,14 @@ func (d *device) compile(p *plan) bool {
 	return err == nil
 }
 
-// forget notes that a tensor was freed.
+// forget records that a tensor was freed.
 func (d *device) forget(id op.TensorID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.types, id)
 }
 
-// define notes new tensors.
+// define records new tensors.
 func (d *device) define(ts ...op.Desc) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -120,7 +120,7 @@ func (d *device) define(ts ...op.Desc) {
 	}
 }
 
-// flush gives what all streams hold to the device below: somebody looks at the device as a whole.
+// flush submits the held nodes of all streams to the device below, before a call that concerns the whole device.
 func (d *device) flush() {
 	d.mu.Lock()
 	open := make([]*stream, 0, len(d.streams))

@@ -1,18 +1,18 @@
-// Package fusion is a decorator that makes programs of what a stream repeats, so that code that is written op by op runs as
-// if it had been compiled. It stands directly over a backend; autodiff and the tensor library stand above it. It knows ops by
-// the table alone, computes nothing itself, and does not change what a result is, beyond the tolerance of its ops.
+// Package fusion is a decorator that turns repeated sequences of nodes of a stream into programs, so that code that is written op
+// by op runs as if it had been compiled. It wraps a backend directly; autodiff and the tensor library come above it. It must not
+// compute anything itself or know ops beyond the table, and must not change results beyond the tolerance of their ops.
 //
-// A window is the nodes that a stream was given since the last boundary. Boundaries are what somebody waits for or orders by
-// (Read, Signal, Wait, a run of a program of the host, a copy between devices, a collective, the upload of more than a few
-// KiB, Close), and limits: 4096 nodes, 4 MiB of attributes, results of more than Memory bytes. They are such that
-// the forward and backward pass of a training step are one window: what is saved between them is then memory that a program plans.
+// A window is the sequence of nodes submitted to a stream since the last boundary. Boundaries are calls that wait or order (Read,
+// Signal, Wait, a run of a program of the host, a copy between devices, a collective, the upload of more than a few KiB, Close),
+// and limits: 4096 nodes, 4 MiB of attributes, results of more than Memory bytes. The limits are such that the forward and
+// backward pass of a training step are one window: the program then plans the memory of tensors saved between them.
 //
-// The first time that a window is seen, its nodes are submitted as they come, and only its structure is noted. At the end of
+// The first time that a window is seen, its nodes are submitted as they come, and only its structure is recorded. At the end of
 // the second time, while the device works on it, it becomes a program: core/program compiles it, and the device defines it. From
-// then on nodes that begin as a program does are held back, as long as they are those of the program; at the boundary they
-// become one Run. Where they turn out to be others, they are submitted unchanged, in their order. So code that never repeats
-// is never delayed, and nodes that are held go to the device at the latest when a stream was left alone for a moment (Idle):
-// other streams know of tensors only through events, and Signal is a boundary.
+// then on nodes that match the beginning of a program are held back, as long as they match; at the boundary they become one Run.
+// If they turn out to differ, they are submitted unchanged, in order. So code that never repeats is never delayed, and held nodes
+// are submitted at the latest when a stream was idle for a moment (Idle). Other streams may use tensors only after an event, and
+// Signal is a boundary.
 //
 // The key of a program is the whole structure of its window: ops, versions, all attributes, types and shapes, which operands
 // are the same tensor, which results live on, and which operands are freed. Ids become numbers in the order in which the
@@ -32,14 +32,24 @@
 // last nodes, and wherever that occurs again, a window ends too: after a round or two all rounds are cut alike.
 //
 // Errors name the node that was written. A program that cannot be made (an error of Define, a panic in a rewrite) is not tried
-// again, and its window passes; no node is lost. A Run is not repeated: where a node of it fails, all results of the window fail
-// with it, as those of a program do, and the window passes from then on, so that the next failure spares what does not
-// depend on it.
+// again, and its window passes; no node is lost. A Run is not repeated: if a node of it fails, all results of the window fail
+// with it, as in any program, and the window passes from then on, so that the next failure only affects results that depend on
+// it.
 //
-// Programs are kept for each device, those that were used last, within Cache; the others are undefined. A Report shows what
-// ran as a program and why the rest did not (Stats, Explain), and keeps the programs, as text, from one process to the next
+// Programs are kept for each device, those that were used last, within Cache; the others are undefined. A Report shows which
+// windows ran as programs and why others did not (Stats, Explain), and keeps the programs, as text, from one process to the next
 // (Save, Load). Over a device without core.Programs all nodes pass.
 //
 // Tensors that the garbage collector frees are freed at no certain place, and windows with them differ each time: free them, as
 // tensor.Scope does.
+//
+// # Files, in the order of the data
+//
+//	fusion.go, device.go, extension.go  Wrap, options, and the wrapped device with its extensions
+//	stream.go, window.go, marks.go      nodes collected into windows, and where windows end
+//	hash.go, draws.go                   hashes of nodes; random draws relative to the first one
+//	cache.go                            windows seen before, and the plans of a device
+//	plan.go                             a plan: the program of a window, and its runs
+//	failure.go                          errors named after the original nodes
+//	stats.go, text.go                   reports, and programs saved as text
 package fusion

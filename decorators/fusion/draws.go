@@ -33,7 +33,7 @@ var drawing = func() map[op.Code]bool {
 // draws reports whether n is a draw.
 func draws(n *op.Node) bool { return drawing[n.Op] }
 
-// drawState is where a draw begins.
+// drawState is the seed and counter at which a draw begins.
 type drawState struct{ seed, counter int }
 
 func stateOf(n *op.Node) drawState { return drawState{n.Attrs.Int("seed"), n.Attrs.Int("counter")} }

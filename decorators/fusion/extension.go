@@ -193,7 +193,7 @@ func (g *group) Broadcast(cs core.Stream, root int, in op.TensorID, out op.Desc)
 // Close implements core.Group.
 func (g *group) Close() error { return g.inner.Close() }
 
-// memoryStats is core.MemoryStats: what is held counts as done.
+// memoryStats is core.MemoryStats: it submits held nodes first.
 type memoryStats struct {
 	d     *device
 	inner core.MemoryStats
@@ -205,7 +205,7 @@ func (m memoryStats) Memory() core.Memory {
 	return m.inner.Memory()
 }
 
-// profiling is core.Profiling: what was submitted before a call is not behind it.
+// profiling is core.Profiling: nodes that were submitted before a call are not delayed beyond it.
 type profiling struct {
 	d     *device
 	inner core.Profiling

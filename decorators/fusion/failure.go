@@ -14,7 +14,7 @@ type ran struct {
 	ids  []op.TensorID // by number
 }
 
-// note remembers a run.
+// note records a run.
 func (d *device) note(p *plan, ids []op.TensorID) {
 	d.failing.Lock()
 	defer d.failing.Unlock()

@@ -36,7 +36,7 @@ const (
 	DefaultPrograms = 256
 	DefaultBytes    = 64 << 20
 	DefaultMemory   = 256 << 20             // or half of the device's memory, if that is more
-	DefaultIdle     = 10 * time.Millisecond // nobody waits meanwhile: who waits ends the window
+	DefaultIdle     = 10 * time.Millisecond // delays no waiting caller, because a wait ends the window
 )
 
 // Cache bounds the programs that are kept for each device: their number, and the memory of the structures that they are
@@ -48,13 +48,14 @@ func Cache(programs int, bytes int64) Option {
 // Memory ends a window whose results take more than so many bytes.
 func Memory(bytes int64) Option { return func(c *config) { c.memory = max(1, bytes) } }
 
-// Idle returns how long nodes are held at most while their stream is not called.
+// Idle bounds how long nodes are held while their stream is not called.
 func Idle(d time.Duration) Option { return func(c *config) { c.idle = max(time.Microsecond, d) } }
 
 // With adds the devices of the decorator to r, and begins each with the programs that r has loaded.
 func With(r *Report) Option { return func(c *config) { c.report = r } }
 
-// Wrap makes programs of what the streams of b repeat: see the package. Closing the result closes b.
+// Wrap returns b with a decorator that turns repeated windows of its streams into programs; see the package. Closing the result
+// closes b.
 //
 // A wrapped device has those of the extensions Programs, MemoryStats, HostMemory, PeerCopy, Pinning, Collectives, Selective
 // and Profiling that the device below has, and no other. Gradients is not among them: wrap with fusion first, then with
@@ -68,7 +69,7 @@ func Wrap(b core.Backend, options ...Option) core.Backend {
 	return w
 }
 
-// Device returns p behind Wrap.
+// Device returns p with its backend wrapped.
 func Device(p *core.Place, options ...Option) *core.Place {
 	return p.With(func(b core.Backend) core.Backend { return Wrap(b, options...) })
 }

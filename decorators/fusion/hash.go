@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Hashes find a plan; that it fits is decided by comparison in full. Nothing depends on them but speed.
+// Hashes find a plan; a full comparison decides whether it matches. Only speed depends on hashes.
 
 func mix(h, v uint64) uint64 {
 	h = (h ^ v) * 0x9e3779b97f4a7c15
@@ -49,8 +49,8 @@ func hashAttrs(h uint64, attrs op.Attrs, draw bool) uint64 {
 // source reports whether n computes from its attributes alone: a fill, a range, a draw of random numbers.
 func source(n *op.Node) bool { return len(n.Inputs) == 0 }
 
-// hashNode returns the hash of a node by itself: of what it computes, whatever it computes that from. The attributes of a source
-// are apart, as they may change from one time to the next: a learning rate. The state of a draw is in neither.
+// hashNode returns the hash of a node by itself: of its computation, without its operands. The attributes of a source have a hash
+// of their own, because they may change from one window to the next, as a learning rate does. The state of a draw is in neither.
 func hashNode(n *op.Node, h *hooks) (kind, values uint64) {
 	kind = mix(uint64(n.Op)<<32|uint64(n.Version), uint64(len(n.Inputs))<<32|uint64(len(n.Outputs)))
 	if !h.types {

@@ -141,7 +141,7 @@ func (d *device) prepare(p *plan) (err error) {
 		return err
 	}
 	p.owner = p.owners(c.Program)
-	if d.bench == nil { // a stream of its own: Define waits for the one it is given
+	if d.bench == nil { // use a stream of its own, because Define waits for its stream
 		if d.bench, err = d.inner.OpenStream(context.Background()); err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (d *device) prepare(p *plan) (err error) {
 	return err
 }
 
-// allowed reports whether the device has all nodes: what it was not asked for it says of the nodes themselves.
+// allowed returns an error if the device does not support all nodes of the compiled program.
 func (p *plan) allowed(t program.Target, q *program.Program) error {
 	for i := range q.Nodes {
 		in := make([]op.Desc, len(q.Nodes[i].Inputs))
@@ -165,8 +165,8 @@ func (p *plan) allowed(t program.Target, q *program.Program) error {
 	return nil
 }
 
-// owners finds the node that was written for each tensor of the program that is defined. What lowering and rewriting put in
-// the place of a node stands before its results.
+// owners finds, for each tensor of the defined program, the original node. Nodes that lowering and rewriting put in the place of
+// a node come before its results.
 func (p *plan) owners(q *program.Program) map[op.TensorID]int {
 	owner := map[op.TensorID]int{}
 	var open []op.TensorID
@@ -187,7 +187,7 @@ func (p *plan) owners(q *program.Program) map[op.TensorID]int {
 	return owner
 }
 
-// run runs the plan of what is held, if the window is that of a plan, and reports whether it did.
+// run runs the plan of the held nodes, if the window matches one, and reports whether it did.
 func (s *stream) run() bool {
 	w, d := &s.w, s.dev
 	if w.odd != "" {
@@ -243,7 +243,7 @@ func (s *stream) run() bool {
 	return true
 }
 
-// partly passes on what is held but for the lifted nodes before a place, which the stream below has.
+// partly passes on the held nodes, except the lifted nodes before a place, which the stream below already has.
 func (s *stream) partly(p *plan, to int32) {
 	w := &s.w
 	var nodes []op.Node
@@ -256,7 +256,7 @@ func (s *stream) partly(p *plan, to int32) {
 	s.send(nodes, w.frees)
 }
 
-// see looks at a window that passed: at the second sight of a key a plan is made.
+// see records a window that passed. At the second sight of a key it starts to make a plan.
 func (d *device) see(s *stream) {
 	w := &s.w
 	if w.odd != "" {

@@ -94,7 +94,7 @@ func (r *Report) Stats() []Stats {
 	return all
 }
 
-// Explain writes, for every open device, what ran as a program, how often, and why the rest did not.
+// Explain writes, for every open device, which windows ran as programs, how often, and why the others did not.
 func (r *Report) Explain(w io.Writer) error {
 	var b strings.Builder
 	for _, s := range r.Stats() {

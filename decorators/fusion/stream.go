@@ -11,12 +11,12 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// stream records its nodes in a window. It passes them on at once, or holds them as long as they are those of a plan.
+// stream records its nodes in a window. It passes them on at once, or holds them as long as they match a plan.
 type stream struct {
 	dev   *device
 	inner core.Stream
 
-	mu     sync.Mutex // held while a method of the stream below is called, but for those that wait
+	mu     sync.Mutex // held while a method of the stream below is called, except methods that wait
 	w      window
 	marks  marks
 	hold   *plan   // whose nodes those of the window are so far; nil: the nodes pass
@@ -73,8 +73,8 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 	return s.release(free)
 }
 
-// early frees in the window, before it ends by itself, what the host frees after nodes that do not use it: then it does not
-// matter how the host divides its nodes among calls. It returns what is left to free.
+// early moves frees of tensors that the new nodes do not use before these nodes, into the window, so that windows do not depend
+// on how the host divides its nodes among calls. It returns the remaining frees.
 func (s *stream) early(nodes []op.Node, free []op.TensorID) []op.TensorID {
 	w := &s.w
 	var now, rest []op.TensorID
@@ -110,7 +110,7 @@ func uses(nodes []op.Node, id op.TensorID) bool {
 	return false
 }
 
-// record puts a node into the window, and ends a hold that it does not fit.
+// record adds a node to the window, and ends the hold if the node does not match.
 func (s *stream) record(n *op.Node, kind, values uint64) {
 	w := &s.w
 	w.add(n, kind, values)
@@ -185,10 +185,10 @@ func (s *stream) release(free []op.TensorID) error {
 	if other == nil {
 		return nil
 	}
-	return s.inner.Submit(nil, other) // no node that is held uses them
+	return s.inner.Submit(nil, other) // no held node uses them
 }
 
-// let passes on what is held, unchanged. The window goes on.
+// let passes on the held nodes unchanged. The window continues.
 func (s *stream) let() {
 	w := &s.w
 	if s.hold == nil {
@@ -205,7 +205,7 @@ func (s *stream) let() {
 	w.passed = len(w.nodes)
 }
 
-// send submits nodes that were accepted: where they are refused, their results fail.
+// send submits accepted nodes. If they are refused, their results fail.
 func (s *stream) send(nodes []op.Node, free []op.TensorID) {
 	if len(nodes) == 0 && len(free) == 0 {
 		return
@@ -246,7 +246,7 @@ func (s *stream) flush() {
 	s.settle()
 }
 
-// settle tells the device what lives on, and begins a new window.
+// settle records the tensors that live on in the device, and begins a new window.
 func (s *stream) settle() {
 	w, d := &s.w, s.dev
 	d.mu.Lock()
@@ -266,7 +266,7 @@ func (s *stream) settle() {
 	w.reset()
 }
 
-// arm sees to it that what is held now is passed on when the stream is left alone.
+// arm starts the timer that passes on the held nodes when the stream is idle.
 func (s *stream) arm() {
 	s.seen = s.calls
 	if s.armed {
@@ -294,13 +294,13 @@ func (s *stream) tick() {
 	s.arm()
 }
 
-// Write implements core.Stream. Small tensors are made at once: no node that is held knows them. For others the window ends
-// first, so that memory is freed before it is taken.
+// Write implements core.Stream. Small tensors are made at once, as no held node uses them. For others the window ends first, so
+// that memory is freed before it is allocated.
 func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	s.mu.Lock()
 	s.upload(len(data))
 	held := s.hold != nil
-	if !held { // nothing but the host calls the stream below
+	if !held { // only the host calls the stream below
 		s.mu.Unlock()
 	}
 	err := s.inner.Write(ctx, d, data)
@@ -321,7 +321,7 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 // smallWrites is how many bytes are written before a window ends.
 const smallWrites = 16 << 10
 
-// upload notes that bytes are written, and ends the window where they are many.
+// upload counts written bytes, and ends the window if there are many.
 func (s *stream) upload(n int) {
 	if len(s.w.nodes) == 0 {
 		return
@@ -378,7 +378,7 @@ func (s *stream) Close() error {
 	return s.inner.Close()
 }
 
-// end forgets what is held.
+// end drops the held nodes.
 func (s *stream) end() {
 	s.closed, s.hold, s.like = true, nil, nil
 	s.w.reset()

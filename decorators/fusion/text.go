@@ -11,8 +11,8 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// The text of programs is JSON: a head, then one object for each. It has what was written, nothing compiled, and nothing of
-// the device.
+// The text of programs is JSON: a head, then one object for each program. It has the original nodes, nothing compiled, and
+// nothing specific to a device.
 
 type head struct {
 	Format  string `json:"format"`
@@ -28,7 +28,7 @@ const (
 )
 
 type planText struct {
-	Program *program.Program `json:"program"`         // of all nodes; returned is what lives on
+	Program *program.Program `json:"program"`         // of all nodes; its outputs are the tensors that live on
 	Given   []op.TensorID    `json:"given,omitempty"` // inputs that are donated
 	Apart   []int            `json:"apart,omitempty"` // sources with whatever attributes
 }
@@ -82,9 +82,9 @@ func (p *plan) text() planText {
 	return t
 }
 
-// Load reads what Save wrote, and checks it: devices that are opened from now on with r know these programs, and run them at
-// the first sight. A text that is damaged, or of another format, is an error, and changes nothing. Programs with ops that this
-// build does not have, or has in another version, are left out.
+// Load reads and checks the text that Save wrote. Devices that are opened later with r know these programs, and run them at first
+// sight. A text that is damaged, or of another format, is an error, and changes nothing. Programs with ops that this build does
+// not have, or has in another version, are left out.
 func (r *Report) Load(from io.Reader) error {
 	d := json.NewDecoder(io.LimitReader(from, mostText))
 	var h head

@@ -12,15 +12,15 @@ const (
 	mostAttrs = 4 << 20 // bytes
 )
 
-// structure is what nodes compute, with numbers in the place of ids: tensors are numbered in the order in which the nodes
-// first name them. Two windows of one structure are the same program.
+// structure is the computation of nodes, with numbers instead of ids: tensors are numbered in the order in which the nodes first
+// name them. Two windows of one structure are the same program.
 type structure struct {
 	nodes []op.Node // Inputs, Outputs and Drop are not looked at
 	from  []int32   // of each node the place of its first operand in args
 	args  []int32   // numbers of operands
 	first []int32   // of each node the number of its first result
 	types []op.Desc // by number; the id is not looked at
-	maker []int32   // by number the node that computes it, outside for a tensor that was there before
+	maker []int32   // by number the node that computes it, outside for a tensor from before the window
 	dead  []uint64  // by number a bit: it was freed
 }
 
@@ -37,7 +37,7 @@ func (s *structure) operands(i int) []int32 {
 	return s.args[s.from[i]:to]
 }
 
-// window is the nodes that a stream was given since the last boundary.
+// window holds the nodes of a stream since the last boundary.
 type window struct {
 	structure
 	ids    []op.TensorID // by number
@@ -52,7 +52,7 @@ type window struct {
 
 	attrs int    // bytes
 	live  int64  // bytes of results that are alive
-	odd   string // why no program can be made of it
+	odd   string // why it cannot become a program
 	table idTable
 	find  func(op.TensorID) (op.Desc, bool)
 	hooks *hooks
@@ -84,7 +84,7 @@ func (w *window) number(id op.TensorID, d *op.Desc, maker int) int32 {
 	return local
 }
 
-// add appends a node, of which hashNode gave kind and values.
+// add appends a node with the hashes kind and values from hashNode.
 func (w *window) add(n *op.Node, kind, values uint64) {
 	at := len(w.nodes)
 	w.nodes = append(w.nodes, *n)
@@ -145,7 +145,7 @@ func (w *window) add(n *op.Node, kind, values uint64) {
 	}
 }
 
-// free notes that a tensor was freed, and reports whether the window knows it.
+// free records that a tensor was freed, and reports whether the window knows it.
 func (w *window) free(id op.TensorID) bool {
 	local, ok := w.table.get(id)
 	if !ok {
@@ -161,7 +161,7 @@ func (w *window) free(id op.TensorID) bool {
 	return true
 }
 
-// key returns the hash of all but the attributes of sources, with what lives on.
+// key returns the hash of everything except the attributes of sources, including which tensors live on.
 func (w *window) key() uint64 {
 	h := w.prefix[len(w.prefix)-1]
 	for _, word := range w.dead {
@@ -193,8 +193,8 @@ func (s *structure) clone() structure {
 	return c
 }
 
-// same compares in full. Of sources that lifted has, attributes may differ; lifted is nil for none. Draws are the same if they are as far
-// behind the first one.
+// same compares structures completely. Attributes of sources in lifted may differ; lifted is nil for none. Draws are the same if they are
+// at the same distance from the first one.
 func (s *structure) same(o *structure, lifted []bool) bool {
 	if len(s.nodes) != len(o.nodes) || !slices.Equal(s.args, o.args) || !slices.Equal(s.from, o.from) ||
 		!slices.Equal(s.first, o.first) || !slices.Equal(s.maker, o.maker) || !slices.Equal(s.dead, o.dead) {

@@ -44,7 +44,7 @@ func unite(members []*member) *core.Capabilities {
 	return &u
 }
 
-// join is, operand by operand, what a or b allows; empty lists allow all types of their device.
+// join returns, operand by operand, the types that a or b allows; empty lists allow all types of their device.
 func join(a, b []dtype.Set, typesA, typesB dtype.Set) []dtype.Set {
 	if len(a) == 0 && len(b) == 0 {
 		return nil
@@ -68,7 +68,7 @@ func wider(a, b core.Limits) core.Limits {
 		Buffers: loosest(a.Buffers, b.Buffers)}
 }
 
-// loosest returns the greater of two limits, of which zero is none.
+// loosest returns the greater of two limits. Zero is no limit.
 func loosest[T int | int64](a, b T) T {
 	if a == 0 || b == 0 {
 		return 0
@@ -76,7 +76,7 @@ func loosest[T int | int64](a, b T) T {
 	return max(a, b)
 }
 
-// uniform reports whether all members claim the same, by documents that say all.
+// uniform reports whether all members claim the same, and no member is selective.
 func uniform(members []*member) bool {
 	for _, m := range members {
 		c := members[0].caps
@@ -87,7 +87,7 @@ func uniform(members []*member) bool {
 	return true
 }
 
-// answer is what the members say of a node.
+// answer holds the members' answers for a node.
 type answer struct {
 	refusals []error // by member: why it does not run the node, nil where it does
 	class    string
@@ -96,7 +96,7 @@ type answer struct {
 // mostAnswers bounds the answers that are remembered.
 const mostAnswers = 1 << 14
 
-// ask returns what the members say of a node; the same question is put to them once.
+// ask returns the members' answers for a node. It sends equal questions only once.
 func (d *device) ask(n *op.Node, in []op.Desc) *answer {
 	key := question(n, in)
 	d.asking.Lock()
@@ -126,7 +126,7 @@ func (d *device) claims(m *member, n *op.Node, in []op.Desc) bool {
 	return d.ask(n, in).refusals[m.index] == nil
 }
 
-// question returns all of a node that an answer may depend on: op, version, attributes, types and shapes.
+// question returns a text with everything that an answer may depend on: op, version, attributes, types and shapes.
 func question(n *op.Node, in []op.Desc) string {
 	b := binary.AppendUvarint(nil, uint64(n.Op))
 	b = binary.AppendUvarint(b, uint64(n.Version))

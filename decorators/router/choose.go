@@ -23,7 +23,7 @@ func (d *device) choose(n *op.Node, in []op.Desc, ts []*tensor, place int) (m *m
 	to := d.heaviest(ts, func(t *tensor, m *member) bool { return t.on(m) != nil },
 		func(m *member) bool { return a.refusals[m.index] == nil && m.gone() == nil })
 	if to < 0 {
-		return m, m.index // which says what is wrong
+		return m, m.index // which returns the error
 	}
 	d.members[to].fallbacks.Add(1)
 	d.tell(n, a, m, d.members[to])
@@ -51,7 +51,7 @@ func (d *device) heaviest(ts []*tensor, has func(t *tensor, m *member) bool, may
 	return best
 }
 
-// live returns the member with that index, or the first one that is there instead of one that is lost.
+// live returns the member with that index, or, if that is lost, the first one that is not.
 func (d *device) live(index int) *member {
 	if d.members[index].gone() == nil {
 		return d.members[index]

@@ -10,22 +10,22 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Costs says what programs are split by.
+// Costs returns the costs by which programs are split.
 type Costs interface {
-	// Unit is the time of one run of p, a unit of a program, on a member that claims its nodes. Constants are in place.
+	// Unit returns the time of one run of p, a unit of a program, on a member that claims its nodes. Constants are in place.
 	Unit(member int, p *program.Program) time.Duration
-	// Link is the time in which a tensor goes from one member to another.
+	// Link returns the transfer time of a tensor from one member to another.
 	Link(from, to int, bytes int64) time.Duration
 }
 
-// Split places each unit of a program on the member that makes the whole program fastest, by costs that are given. They
-// are asked for at each Define, and smoothed over all answers for equal units; a plan for an equal program is kept until
-// another one is much better.
+// Split places each unit of a program on the member that makes the whole program fastest, by given costs. They are queried at
+// each Define, and averaged over all answers for equal units; a plan for an equal program is kept until another one is much
+// better.
 func Split(c Costs) Option { return func(o *config) { o.split, o.planted = true, c } }
 
-// SplitMeasured is Split by costs that are measured: of each unit and member when a program with such a unit is defined
-// first, for 300 ms a member at most, of each link once, and of programs from time to time while they run. file keeps them
-// for the next time; an empty name keeps nothing. What the file should not hold is told to OnError and measured again.
+// SplitMeasured is Split by costs that are measured: of each unit and member when a program with such a unit is defined first,
+// for 300 ms a member at most, of each link once, and of programs from time to time while they run. file keeps them for the next
+// time; an empty name keeps nothing. Invalid content of the file is reported to OnError and measured again.
 func SplitMeasured(file string) Option { return func(o *config) { o.split, o.file = true, file } }
 
 // OnError calls f with faults that change no result: of the file of costs, and of measurements. f must be safe for
@@ -43,7 +43,7 @@ const (
 	margin    = 0.97 // a split by measured costs is taken where its time is less than so much of one member's
 )
 
-// ledger is the costs of a device. Its times are in seconds.
+// ledger holds the costs of a device. Its times are in seconds.
 type ledger struct {
 	mu     sync.Mutex
 	Units  map[string]map[string]float64    // by identity of the member and key of the unit
@@ -91,7 +91,7 @@ func (l *ledger) guess(member string, size int64) float64 {
 	return float64(size) * 1e-9
 }
 
-// keep remembers the plan of a program, and returns the one before.
+// keep records the plan of a program, and returns the previous one.
 func (l *ledger) keep(key string, assigned []int) (before []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +104,7 @@ func (l *ledger) keep(key string, assigned []int) (before []int) {
 	return before
 }
 
-// sizeOf returns what the time of a program grows with: its arithmetic and its traffic.
+// sizeOf returns an estimate that the time of a program is proportional to: its arithmetic and its memory traffic.
 func sizeOf(p *program.Program, flops int64) int64 {
 	size := flops + 1
 	for _, list := range [][]op.Desc{p.Inputs, p.Consts, p.OutputDescs()} {
@@ -115,5 +115,5 @@ func sizeOf(p *program.Program, flops int64) int64 {
 	return size
 }
 
-// seconds returns a planted time, which may not be less than nothing.
+// seconds returns a given time in seconds, at least 0.
 func seconds(d time.Duration) float64 { return math.Max(d.Seconds(), 0) }

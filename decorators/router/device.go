@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// device is the devices of all members as one.
+// device joins the devices of all members.
 type device struct {
 	router  *Router
 	members []*member
@@ -26,11 +26,11 @@ type device struct {
 
 	asking  sync.Mutex // guards answers and said
 	answers map[string]*answer
-	said    map[string]bool // classes whose fallback was told
+	said    map[string]bool // classes whose fallback was reported
 
 	mu sync.Mutex // guards what follows; never held while a member is called for work
 	table
-	telling  []Fallback // to be told once mu is free
+	telling  []Fallback // to be reported once mu is free
 	programs map[core.ProgramID]*defined
 	lastID   core.ProgramID
 	streams  map[*queue]struct{}
@@ -114,7 +114,7 @@ func (d *device) Extend(target any) bool {
 	return true
 }
 
-// Memory implements core.MemoryStats: the sum over the members that tell. A tensor counts once for each copy.
+// Memory implements core.MemoryStats: the sum over the members that report it. A tensor counts once for each copy.
 func (d *device) Memory() core.Memory {
 	var sum core.Memory
 	for _, m := range d.members {
@@ -211,7 +211,7 @@ func (d *device) own(what string, s core.Stream) (*stream, error) {
 	return own, nil
 }
 
-// unlock ends a critical section and then tells of the fallbacks that it found.
+// unlock ends a critical section and then reports the fallbacks that it found.
 func (d *device) unlock() {
 	tell := d.telling
 	d.telling = nil

@@ -1,6 +1,6 @@
-// Package router makes one device of several opened ones. Its Backend has a single device, whose memory is that of all
-// members: a tensor has one id, and may have copies on several members. It stands where any backend stands: below tensor
-// and the other decorators, above plugins. It computes nothing itself and changes no results.
+// Package router joins several opened devices into one. Its Backend has a single device, with the memory of all members: a tensor
+// has one id, and may have copies on several members. It can be used like any backend: below tensor and the other decorators,
+// above plugins. It must not compute anything itself or change results.
 //
 // # Where things run
 //
@@ -10,19 +10,19 @@
 // main member. Its results have the preferred member as their place.
 //
 // A node runs on the member that it prefers where that claims it, by its capability document and, where the device is
-// core.Selective, by its answer for this node. Else it runs on a helper that claims it, on the one that has most bytes of
-// the operands. So a chain of nodes that the main member lacks stays on the helper, and what follows returns. This is
-// never silent: Stats counts such nodes, OnFallback is told of the first one of each op and class of shapes, and with
-// Strict such nodes are core.ErrUnsupported. The capabilities of the device are those of all members together, so that the
-// host decomposes a node only where no member claims it; with Strict they are those of the main member.
+// core.Selective, by its answer for this node. Else it runs on a helper that claims it, on the one that has most bytes of the
+// operands. So a chain of nodes that the main member lacks stays on the helper, and what follows returns. This is never silent:
+// Stats counts such nodes, OnFallback is called for the first one of each op and class of shapes, and with Strict such nodes are
+// core.ErrUnsupported. The capabilities of the device are the union of all members' capabilities, so that the host decomposes a
+// node only if no member claims it; with Strict they are the main member's.
 //
 // # How tensors move
 //
-// Operands are copied to the member where a node runs, once: a copy is kept until its tensor is freed. Between devices of
-// one backend with core.PeerCopy the copy is theirs. Else the elements are read on the one side and written on the other,
-// and the caller waits for neither: commands for a member that needs an operand which is still on its way queue up on the
-// host, in order, and are given to the member once the operand is there. Other members go on meanwhile. Commands for which
-// nothing is on its way go straight to the member.
+// Operands are copied to the member where a node runs, once: a copy is kept until its tensor is freed. Between devices of one
+// backend with core.PeerCopy the copy is theirs. Else the elements are read on the one side and written on the other, and the
+// caller waits for neither: commands for a member that needs an operand which is still on its way queue up on the host, in order,
+// and are given to the member once the operand is there. Other members go on meanwhile. Commands that wait for no operand go
+// straight to the member.
 //
 // Each stream of the router is one stream on every member. An event of it is an event on each, so whatever is ordered by
 // Signal and Wait is ordered on all members. A copy that one stream has caused and another uses is ordered by the router.
@@ -30,8 +30,8 @@
 // # What fails
 //
 // A failed node poisons its results, on whatever member they are needed. When a member is lost, tensors that have a copy
-// elsewhere live on, and the others are core.ErrBackendLost; each stream tells of the loss once, at its next event, and
-// new work goes to the members that are left. A device of which every member is lost answers core.ErrBackendLost.
+// elsewhere live on, and the others are core.ErrBackendLost; each stream reports the loss once, at its next event, and new work
+// goes to the remaining members. A device of which every member is lost answers core.ErrBackendLost.
 //
 // # Programs
 //
@@ -39,6 +39,16 @@
 // Constants are copied at Define, and kept for as long as the program is defined, so that it can be placed anew when a
 // member is lost. Random ops need no care: they count, and so give the same bits anywhere.
 //
-// Nothing in this package may wait for a device within Submit, Run or Free, but for room on the host (HeldBytes), or while it
+// Nothing in this package may wait for a device within Submit, Run or Free, except for room on the host (HeldBytes), or while it
 // holds a lock that these take.
+//
+// # Files, in the order of the data
+//
+//	router.go, device.go, capabilities.go  the router, its device and the union of claims
+//	stream.go, choose.go, table.go         commands divided among members; tensors and their copies
+//	transfer.go, ticket.go, hostmemory.go  copies between members, reads, lent memory
+//	lane.go, member.go                     the queue of a stream on one member, and the member
+//	programs.go, plan.go, split.go         programs placed, divided into parts, and run
+//	costs.go, measure.go, store.go         times measured for placement, and their file
+//	stats.go, profiling.go                 counters and profiles
 package router

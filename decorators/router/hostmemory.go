@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// hostMemory is core.HostMemory, by that of the member that has the tensor.
+// hostMemory implements core.HostMemory with the extension of the member that has the tensor.
 type hostMemory struct{ d *device }
 
 // Adopt implements core.HostMemory.
@@ -57,7 +57,8 @@ func (d *device) pinning() (all pinning) {
 	return all
 }
 
-// Pin implements core.Pinning. Memory that no member can register is an error; that one of several cannot is slower, and none.
+// Pin implements core.Pinning. It fails only if no member can register the memory; if some cannot, transfers with them are
+// slower.
 func (ps pinning) Pin(data []byte) (unpin func(), err error) {
 	var pinned []func()
 	for _, p := range ps {
@@ -78,7 +79,7 @@ func (ps pinning) Pin(data []byte) (unpin func(), err error) {
 	}, nil
 }
 
-// View implements core.HostMemory. It waits until what the member was not given yet is with it.
+// View implements core.HostMemory. It waits until all earlier commands have been passed to the member.
 func (h hostMemory) View(ctx context.Context, cs core.Stream, id op.TensorID, use func(data []byte) error) error {
 	s, err := h.d.own("view", cs)
 	if err != nil {

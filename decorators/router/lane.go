@@ -11,8 +11,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// lane is the part of a stream that is on one member. Commands go straight to the member's stream, unless one has to wait
-// for something on the host: then it and those behind it queue up, and a goroutine gives them to the member in order.
+// lane is the part of a stream on one member. Commands go straight to the member's stream. If a command has to wait for something
+// on the host, it and later ones are queued, and a goroutine passes them to the member in order.
 type lane struct {
 	m      *member
 	inner  core.Stream
@@ -23,7 +23,7 @@ type lane struct {
 	dirty bool  // there were commands since
 
 	failing  sync.Mutex // guards what follows
-	failures []failure  // refusals that nobody was there to be told of
+	failures []failure  // refusals that are not reported yet
 	marks    int        // that were passed
 	told     bool       // the stream has reported that the member is lost
 
@@ -97,8 +97,8 @@ func newLane(m *member, inner core.Stream) *lane {
 
 func (l *lane) closedError() error { return fmt.Errorf("router: stream: %w", core.ErrClosed) }
 
-// push executes a command, at once where nothing is in the way. do must not wait for the member. It runs while mu is locked:
-// of the lane it may call leave only.
+// push executes a command, at once if the queue is empty, else in order. do must not wait for the member. It runs while mu is
+// locked, so the only method of the lane that it may call is leave.
 func (l *lane) push(c command) {
 	l.dirty = true
 	l.mu.Lock()
@@ -164,7 +164,7 @@ func (l *lane) leave(n int64) {
 	}
 }
 
-// work gives what is queued to the member.
+// work passes the queued commands to the member.
 func (l *lane) work() {
 	for {
 		l.mu.Lock()
@@ -223,11 +223,11 @@ func (l *lane) mark() *gate {
 	return g
 }
 
-// await puts all later commands behind a gate of another lane of the same backend.
+// await orders all later commands after a gate of another lane of the same backend.
 func (l *lane) await(g *gate) {
 	c := command{do: func(dropped error) {
 		if dropped == nil && g.isOpen() {
-			_ = l.m.note(l.inner.Wait(g.event)) // an event that failed orders nothing; its failure is told elsewhere
+			_ = l.m.note(l.inner.Wait(g.event)) // an event that failed orders nothing; its own stream reports the failure
 		}
 	}}
 	if !g.isOpen() {
@@ -276,8 +276,8 @@ func (l *lane) fail(err error) {
 	}
 }
 
-// report is what the host is told by a mark, where err is the answer of the member: a failure once, and, while there are
-// others, the loss of the member once.
+// report returns the error that a mark reports to the host, given the member's answer err. It reports a failure once, and, while
+// other members are left, the loss of the member once.
 func (l *lane) report(g *gate, err error, others bool) error {
 	l.failing.Lock()
 	defer l.failing.Unlock()
@@ -303,10 +303,10 @@ func (l *lane) abandon(nodes []op.Node, free []op.TensorID) {
 	for i := range nodes {
 		free = append(free, dropped(&nodes[i])...)
 	}
-	_ = l.m.note(l.inner.Submit(nil, l.m.forget(free))) // the stream closes: nobody is there to be told
+	_ = l.m.note(l.inner.Submit(nil, l.m.forget(free))) // the stream closes: no caller could get the error
 }
 
-// dropped returns the operands that a node gives up.
+// dropped returns the operands that a node drops.
 func dropped(n *op.Node) (ids []op.TensorID) {
 	for i, id := range n.Inputs {
 		if i < 64 && n.Drop>>i&1 != 0 {

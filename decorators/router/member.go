@@ -21,7 +21,7 @@ type member struct {
 	caps      *core.Capabilities
 	target    program.Target
 	selective bool
-	identity  string          // of what its times depend on: device, driver and version of the plugin
+	identity  string          // identifies the device, driver and version of the plugin, on which its times depend
 	memory    int64           // no tensor has more bytes
 	programs  core.Programs   // nil: none
 	host      core.HostMemory // nil: none
@@ -62,8 +62,8 @@ func openMember(ctx context.Context, index int, p *core.Place) (*member, error) 
 	return m, nil
 }
 
-// newID returns an id of the member for tensor id of the router. The router's ids are those of the first member, so that ids
-// which nothing has, or which are stale, are that member's to answer for.
+// newID returns an id of the member for tensor id of the router. The router uses the ids of the first member, so that the first
+// member answers for unknown and stale ids.
 func (m *member) newID(id op.TensorID) op.TensorID {
 	if m.index == 0 {
 		return id
@@ -71,7 +71,7 @@ func (m *member) newID(id op.TensorID) op.TensorID {
 	return m.dev.NewIDs(1)
 }
 
-// note remembers that the member is lost if err says so, and returns err.
+// note records that the member is lost if err says so, and returns err.
 func (m *member) note(err error) error {
 	if err != nil && m.lost.Load() == nil && errors.Is(err, core.ErrBackendLost) {
 		m.lost.CompareAndSwap(nil, &err)
@@ -87,7 +87,7 @@ func (m *member) gone() error {
 	return nil
 }
 
-// spoil says that a tensor will not be there.
+// spoil records that a tensor will be missing.
 func (m *member) spoil(id op.TensorID, err error) {
 	m.mu.Lock()
 	m.spoiled[id] = err
@@ -95,7 +95,7 @@ func (m *member) spoil(id op.TensorID, err error) {
 	m.mu.Unlock()
 }
 
-// bad returns why a tensor is not there, or nil.
+// bad returns why one of the tensors is missing, or nil.
 func (m *member) bad(ids ...op.TensorID) error {
 	if m.rotten.Load() == 0 {
 		return nil

@@ -128,7 +128,7 @@ func (s *stream) layOut(ctx context.Context, def *defined) (*layout, error) {
 	}
 	x.plan, x.outs, x.units = plan, q.Outputs, prices
 	x.parts = place.Parts(q, units, assigned)
-	if whole := onOne(assigned, d.live(0).index); whole >= 0 { // what the host wrote is what the member gets
+	if whole := onOne(assigned, d.live(0).index); whole >= 0 { // the member gets the host's program unchanged
 		x.parts = []*place.Part{place.Whole(def.Program, whole)}
 		for i := range units {
 			x.parts[0].Units = append(x.parts[0].Units, i)
@@ -214,7 +214,7 @@ func (x programs) Run(cs core.Stream, r core.Run) error {
 	})
 }
 
-// check returns what is wrong with a run.
+// check returns an error for an invalid run.
 func (def *defined) check(r core.Run) error {
 	p := def.Program
 	switch {

@@ -30,8 +30,8 @@ type config struct {
 // one. The capabilities of the device are then those of the main member.
 func Strict() Option { return func(c *config) { c.strict = true } }
 
-// HeldBytes returns how many bytes of elements on their way to a member a stream keeps on the host, 256 MiB by default. One that
-// would keep more waits for those before it; a single tensor may be larger.
+// HeldBytes bounds the bytes of elements in transfer to a member that a stream keeps on the host, 256 MiB by default. A stream
+// that would keep more waits for earlier transfers; a single tensor may be larger.
 func HeldBytes(n int64) Option { return func(c *config) { c.held = n } }
 
 // OnFallback calls f for the first node of each op and class of shapes that does not run on the member that it prefers. f
@@ -62,9 +62,9 @@ type Router struct {
 
 var _ core.Backend = (*Router)(nil)
 
-// New makes a router over the devices of places, of which the first is the main one. Places may have a backend in common.
-// The router owns the backends from then on, and closes each of them once. Without a place it returns core.ErrNotFound,
-// with more than 64 core.ErrUnsupported.
+// New makes a router over the devices of places. The first is the main member. Places may have a backend in common. The router
+// owns the backends from then on, and closes each of them once. Without a place it returns core.ErrNotFound, with more than 64
+// core.ErrUnsupported.
 func New(places []*core.Place, options ...Option) (*Router, error) {
 	if len(places) == 0 {
 		return nil, fmt.Errorf("router: no places, want one at least: %w", core.ErrNotFound)

@@ -122,7 +122,7 @@ func (d *device) linkTime(ctx context.Context, s *stream, from, to int, bytes in
 	return l[0] + l[1]*float64(bytes)
 }
 
-// fault tells of something that changes no result.
+// fault reports an error that changes no result to OnError.
 func (d *device) fault(err error) {
 	if err != nil && d.router.onError != nil {
 		d.router.onError(err)

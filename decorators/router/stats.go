@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Stats is what a router has done, over all of its devices that are open.
+// Stats counts the work of a router, over all of its open devices.
 type Stats struct {
 	Members []MemberStats
 	Links   []LinkStats // those that were used, in the order of members
 }
 
-// MemberStats is what one member has done.
+// MemberStats counts the work of one member.
 type MemberStats struct {
 	Spec      string
 	Nodes     int64 // that ran there by themselves
@@ -22,7 +22,7 @@ type MemberStats struct {
 	Lost error // why the member is gone, nil while it is there
 }
 
-// LinkStats is what went from one member to another.
+// LinkStats counts the transfers from one member to another.
 type LinkStats struct {
 	From, To string
 	Tensors  int64

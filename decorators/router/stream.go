@@ -22,7 +22,7 @@ type queue struct {
 	change change
 }
 
-// act is what a lane is to do: run, or nodes and then frees.
+// act is an action for a lane: run, or nodes and then frees.
 type act struct {
 	l     *lane
 	nodes []op.Node
@@ -33,7 +33,7 @@ type act struct {
 // stream is a queue, as a view that prefers a member.
 type stream struct {
 	*queue
-	place int // of what is written or computed; anywhere: by the operands
+	place int // of tensors that are written or computed; anywhere: determined by the operands
 }
 
 var _ core.Stream = (*stream)(nil)
@@ -51,7 +51,7 @@ func (q *queue) on(l *lane) *act {
 	return &q.acts[len(q.acts)-1]
 }
 
-// free releases the copies of a tensor that was taken out of the table, but for one that a node gives up itself.
+// free releases the copies of a tensor that was taken out of the table, except but, which a node drops itself.
 func (q *queue) free(t *tensor, but *copied) {
 	for _, c := range t.copies {
 		l := q.lane(c.m)
@@ -259,7 +259,7 @@ func (s *stream) write(desc op.Desc, put func(l *lane, own op.Desc) error) error
 	return nil
 }
 
-// checkWrite returns what is wrong with a tensor to be made of data.
+// checkWrite returns an error if d and data do not make a valid tensor.
 func checkWrite(ctx context.Context, d op.Desc, data []byte) error {
 	switch {
 	case ctx.Err() != nil:

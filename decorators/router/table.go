@@ -47,7 +47,7 @@ type table struct {
 	kept    map[op.TensorID]*tensor // that the host has freed and programs hold
 }
 
-// change is what a command does to the table, so that it can be taken back.
+// change records the effect of a command on the table, so that it can be undone.
 type change struct {
 	made []op.TensorID
 	gone []*tensor

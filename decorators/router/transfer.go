@@ -66,7 +66,7 @@ func (l *lane) copyFrom(after *gate, from *copied, own op.Desc, g *gate) {
 	l.push(c)
 }
 
-// receive makes own of what a ticket brings, and then passes the gate. The room for data was taken.
+// receive makes own from the elements that a ticket reads, and then passes the gate. The room for data was taken.
 func (l *lane) receive(t *ticket, data []byte, own op.Desc, g *gate) {
 	var err error
 	l.push(command{
@@ -119,8 +119,8 @@ func (l *lane) adopt(own op.Desc, data []byte, release func()) error {
 	return err
 }
 
-// produce appends a command that makes tensors of others, of which it gives some up: without operands that are not there.
-// What call returns poisons the results. done, which may be nil, is called at the end.
+// produce appends a command that makes tensors out from tensors in and ends the life of gone. If an operand is missing, call is
+// not made. An error of call poisons the results. done, which may be nil, is called at the end.
 func (l *lane) produce(in, gone []op.TensorID, out []op.Desc, call func() error, done func()) {
 	l.push(command{do: func(dropped error) {
 		if done != nil {

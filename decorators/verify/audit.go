@@ -11,18 +11,18 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Audit computes a share of the work, from 0 to 1, a second time on d, a device of another backend or of a reference, and compares: of
-// nodes that are submitted by themselves, and of runs of programs, each chosen at random. Everything else is passed on as it comes, and
-// what is chosen runs on the checked device as it would without: operands are read after it, but for those that it gives up. A
-// result that is too far off is a fault of kind Difference.
+// Audit computes a share of the work, from 0 to 1, a second time on d, a device of another backend or of a reference, and compares the
+// results. It chooses nodes that are submitted by themselves, and runs of programs, at random. Other work is passed on unchanged.
+// Chosen work also runs unchanged on the checked device: operands are read after it, except those that it drops. A result that is too
+// far off is a fault of kind Difference.
 //
 // Nodes are compared within the tolerance of their rows, as with Against. The outputs of a program have no such tolerance: they are
-// compared with what d makes of the same inputs and constants, within a multiple of what becomes of it when those change by a
-// rounding error. Elements that such a change turns altogether, as the place of a maximum, are not compared.
+// compared with d's results for the same inputs and constants, within a multiple of the difference that a rounding error in these
+// makes. Elements that such an error changes completely, as the index of a maximum, are not compared.
 //
-// Constants of programs are read once, when they are defined, and kept in the memory of this process. Not compared is what Against
-// does not compare either. audited is what compared is to Against. d stays the caller's, who closes it
-// after the checked device. Audit and Against exclude each other; the last one counts.
+// Constants of programs are read once, when they are defined, and kept in the memory of this process. Work that Against does not
+// compare is not compared either. audited is called as compared in Against. The caller still owns d, and closes it after the
+// checked device. Audit and Against exclude each other; the last one counts.
 func Audit(d core.Device, share float64, audited func(what string, skipped error)) Option {
 	if audited == nil {
 		audited = func(string, error) {}

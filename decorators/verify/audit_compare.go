@@ -21,7 +21,8 @@ func (p *defined) lowered(t program.Target) (*program.Program, error) {
 	return p.low, p.lowErr
 }
 
-// compareRun computes a run again and compares its outputs. The error says why it could not; a difference is that of its output.
+// compareRun computes a run again and compares its outputs. The error says why it could not. differences has an entry for each
+// output, nil if it is right.
 func (a *audit) compareRun(p *defined, inputs, got [][]byte) (differences []error, err error) {
 	want, err := a.run(p, inputs, p.constants)
 	if err != nil {
@@ -96,8 +97,8 @@ func shaken(descs []op.Desc, data [][]byte, e float64) [][]byte {
 	return out
 }
 
-// apart returns the first element of an output of a program that is too far from what the second device has; near is what that has
-// for changed inputs. An element is taken to be decided by rounding where near is far from want.
+// apart returns an error for the first element of an output of a program that is too far from want, the second device's output.
+// near holds that device's outputs for changed inputs. An element counts as decided by rounding if near is far from want.
 func apart(d op.Desc, e float64, want, got []byte, near [][]byte) error {
 	size := d.DType.Size()
 	if !dtype.AnyFloats.Has(d.DType) {

@@ -45,8 +45,8 @@ func (c command) String() string {
 // before reports whether c is done before a command that has clock k.
 func (c command) before(k clock) bool { return c.tick <= k.at(c.slot) }
 
-// enter gives a new stream a slot. A slot is used again only after all commands of its last stream are known to the host,
-// so its ticks go on. The caller holds mu.
+// enter assigns a slot to a new stream. A slot is reused only after all commands of its last stream are known to the host, so its
+// ticks continue. The caller holds mu.
 func (w *world) enter(s *stream) {
 	if n := len(w.idle); n > 0 {
 		s.slot, w.idle = w.idle[n-1], w.idle[:n-1]
@@ -83,7 +83,7 @@ func (s *stream) next(what string) command {
 	return command{s.slot, n, s.number, n - s.base, what}
 }
 
-// saw tells all streams what the host has waited for.
+// saw records in all streams what the host has waited for.
 func (w *world) saw(c clock) {
 	w.mu.Lock()
 	w.host.join(c)

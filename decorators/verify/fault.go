@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Kind is what sort of rule a fault breaks.
+// Kind is the kind of rule that a fault breaks.
 type Kind uint8
 
 // The kinds of faults.
@@ -25,7 +25,7 @@ const (
 	// core.ErrProtocol.
 	Identity
 	// Invalid: a node does not pass op.Check or Capabilities.Check; a size, a type or a number of operands is wrong; an id
-	// is donated and stands twice among the inputs. It wraps what those checks say, core.ErrShape or core.ErrAttr.
+	// is donated and listed twice among the inputs. It wraps what those checks say, core.ErrShape or core.ErrAttr.
 	Invalid
 	// Usage: a stream is called by two goroutines at once, a ticket is waited for twice, or a stream or event is of another
 	// backend. It wraps core.ErrProtocol, core.ErrClosed or core.ErrAttr.
@@ -102,7 +102,7 @@ func (l *Log) Report() (faults []*Fault, count int) {
 	return append([]*Fault(nil), l.faults...), l.count
 }
 
-// Leak is what is alive on a device when it is closed.
+// Leak counts the tensors and programs that are alive on a device when it is closed.
 type Leak struct {
 	Device   int // index of the device
 	Tensors  int

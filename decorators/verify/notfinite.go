@@ -27,7 +27,7 @@ func wild(d dtype.DType, data []byte) (at int, name string) {
 	return -1, ""
 }
 
-// asked reports whether an attribute of a node is a NaN or an infinity: then such results are what was asked for.
+// asked reports whether an attribute of a node is a NaN or an infinity: then such results are intended.
 func asked(n *op.Node) bool {
 	out := func(f float64) bool { return math.IsNaN(f) || math.IsInf(f, 0) }
 	return slices.ContainsFunc(n.Attrs, func(a op.Attr) bool {
@@ -137,7 +137,7 @@ func (s *stream) one(cmd command, n *op.Node, in []op.Desc, excused bool) (found
 	return s.probe(cmd, n.Outputs, excused), nil
 }
 
-// replay is what it takes to run a program node by node.
+// replay holds the data to run a program node by node.
 type replay struct {
 	mu     sync.RWMutex // held for reading while one runs
 	consts []op.Desc    // copies, under ids of the device below

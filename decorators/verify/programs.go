@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// defined is what is remembered of a program that was defined on a device.
+// defined is a program that was defined on a device.
 type defined struct {
 	p      *program.Program
 	outs   []op.Desc

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// tensor is what is known of a live tensor.
+// tensor describes a live tensor.
 type tensor struct {
 	desc      op.Desc
 	made      command
@@ -48,8 +48,8 @@ func (b *table) bury(id op.TensorID) {
 	b.oldest = (b.oldest + 1) % mostGraves
 }
 
-// change is what a command does to tables. It is made before the backend sees the command, and taken back if the command
-// is refused.
+// change is the effect of a command on tables. It is applied before the backend sees the command, and undone if the command is
+// refused.
 type change struct {
 	s      *stream
 	cmd    command

@@ -71,7 +71,7 @@ func Wrap(b core.Backend, options ...Option) core.Backend {
 	return w
 }
 
-// Device returns p behind Wrap.
+// Device returns p with its backend wrapped.
 func Device(p *core.Place, options ...Option) *core.Place {
 	return p.With(func(b core.Backend) core.Backend { return Wrap(b, options...) })
 }

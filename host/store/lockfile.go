@@ -63,7 +63,7 @@ func ReadLock(path string) (*Lock, error) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
 		if slices.ContainsFunc(l.Plugins[:i], func(p Locked) bool { return p.Plugin == l.Plugins[i].Plugin }) {
-			return nil, fmt.Errorf("lock %s: %s stands there twice: %w", path, l.Plugins[i].Plugin, ErrFormat)
+			return nil, fmt.Errorf("lock %s: %s is listed twice: %w", path, l.Plugins[i].Plugin, ErrFormat)
 		}
 	}
 	return l, nil

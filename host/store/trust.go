@@ -121,7 +121,7 @@ func ReadTrust(path string) (*Trust, error) {
 			return nil, fmt.Errorf("trust file %s: %w", path, err)
 		}
 		if slices.ContainsFunc(t.Keys[:i], func(k Key) bool { return k.ID == t.Keys[i].ID }) {
-			return nil, fmt.Errorf("trust file %s: key %s stands there twice: %w", path, t.Keys[i].ID, ErrFormat)
+			return nil, fmt.Errorf("trust file %s: key %s is listed twice: %w", path, t.Keys[i].ID, ErrFormat)
 		}
 	}
 	return t, nil

@@ -6,10 +6,10 @@ import (
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 )
 
-// calls are the calls of NVIDIA's driver that the backend makes. There are two sets: *nv.Driver has all of them, without cgo, and is what
-// builds use by default; with the build tag cu, and cgo, those for devices, contexts, modules, memory, streams and events go through
-// gorgonia.org/cu, and graphs, pinned memory and large shared memory, which it lacks, through *nv.Driver. Both make the same errors, and
-// contracts are those of package nv.
+// calls are the calls of NVIDIA's driver that the backend makes. There are two sets: *nv.Driver has all of them, without cgo, and is the
+// default; with the build tag cu, and cgo, the calls for devices, contexts, modules, memory, streams and events go through
+// gorgonia.org/cu, and graphs, pinned memory and large shared memory, which it lacks, through *nv.Driver. Both return the same errors,
+// and the contracts are documented in package nv.
 type calls interface {
 	// Devices and contexts.
 	Device(ordinal int) (nv.Device, error)

@@ -12,6 +12,19 @@
 //
 // Variables of the environment: BURN_CUDA_HIDE lists libraries that are treated as missing (driver, nvrtc, cublaslt, cudnn, nccl), and
 // BURN_CUDA_PLAIN=1 is the option plain.
+//
+// The package must not contain kernels or rules of ops: those are in sdk/gpu and its packages.
+//
+// # Files, in the order of the data
+//
+//	cuda.go, driver.go              options, and the devices that the driver reports
+//	calls.go, calls_nv.go, calls_cu.go  the driver's functions, by purego or gorgonia.org/cu
+//	facts.go, device.go             the properties of a device; memory and modules
+//	compiler.go                     NVRTC
+//	queue.go, event.go, graph.go    streams, events and CUDA graphs
+//	lt.go, dnn*.go                  products by cuBLASLt; convolutions and attention by cuDNN
+//	plans.go, errata.go             cuDNN plans saved on disk; faults of library versions
+//	internal/nv                     the binding to NVIDIA's libraries
 package cuda
 
 import (

@@ -26,7 +26,7 @@ type device struct {
 	facts    facts
 	compiler compiler
 	lt       *lt  // nil where it is missing
-	dnn      *dnn // likewise
+	dnn      *dnn // nil without cuDNN
 
 	mu     sync.Mutex // guards what follows
 	events [2][]nv.Event

@@ -40,7 +40,7 @@ func newDNN(d *device, p *plans) *dnn {
 	return l
 }
 
-// lane returns one that is free, or another one, for which it waits. The caller unlocks it.
+// lane returns a free lane, or waits for one. The caller unlocks it.
 func (l *dnn) lane() *lane {
 	for i := range l.lanes {
 		if l.lanes[i].mu.TryLock() {
@@ -62,14 +62,14 @@ var dnnTypes = map[dtype.DType]nv.DNNType{dtype.F32: nv.DNNF32, dtype.F16: nv.DN
 
 func isHalf(t dtype.DType) bool { return t == dtype.F16 || t == dtype.BF16 }
 
-// operandAlign is what addresses of operands are multiples of.
+// operandAlign is the alignment of operands in bytes.
 const operandAlign = 16
 
 // mostWorkspace is the most memory that a plan may need.
 const mostWorkspace = 256 << 20
 
-// build makes a plan of what fill puts into a graph: fill returns the tensors of the graph in the order of the call's arguments, and may
-// put scalars into the pack. call is the whole call, on which alone the graph and the options depend.
+// build makes a plan of the graph that fill builds. fill returns the tensors of the graph in the order of the call's arguments, and may
+// put scalars into the pack. The graph and the options depend only on call, which describes the whole call.
 func (l *dnn) build(what string, call any, o nv.PlanOptions, fill func(g *nv.DNNGraph, k *nv.Pack) ([]nv.Tensor, error)) ([]gpu.Candidate, error) {
 	x := l.lane()
 	defer x.mu.Unlock()
@@ -113,7 +113,7 @@ func (l *dnn) plan(x *lane, g *nv.DNNGraph, key string, o nv.PlanOptions) (*nv.P
 	return p, err
 }
 
-// strides are those of a tensor for cuDNN, which wants one of at least 1 for dimensions of one element too.
+// strides returns the strides of a tensor for cuDNN, which demands a stride of at least 1 also for dimensions of one element.
 func strides(dims, given []int) ([]int64, error) {
 	s := int64s(given)
 	span := int64(1)
@@ -148,7 +148,7 @@ func (l *dnn) close() error {
 type planned struct {
 	lane    *lane
 	what    string
-	plan    *nv.Plan // guarded by the lane's mutex, as is what follows
+	plan    *nv.Plan // the lane's mutex guards this and the fields below
 	pack    nv.Pack
 	tensors []nv.Tensor
 }

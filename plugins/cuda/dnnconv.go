@@ -81,7 +81,7 @@ func newConvolution(c *gpu.Convolution) (*convolution, error) {
 	return p, nil
 }
 
-// widen makes a convolution of one dimension one of two, of which the first has one element.
+// widen turns a convolution of one dimension into one of two. The first has one element.
 func (p *convolution) widen() {
 	for _, t := range []*nv.TensorSpec{&p.image, &p.filter, &p.result} {
 		t.Strides = slices.Insert(t.Strides, 2, t.Strides[2]*t.Dims[2])

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu"
 )
 
-// libraries are those of this process. They stay loaded until it ends.
+// libraries are the libraries loaded into this process. They stay loaded until it ends.
 var libraries = sync.OnceValue(func() *nv.Libraries { return nv.Open(nv.DefaultSearch()) })
 
 // driver is NVIDIA's driver with the libraries that were found.
@@ -44,7 +44,7 @@ func newDriver(libs *nv.Libraries, cache string) (*driver, error) {
 	return d, nil
 }
 
-// describe returns what is known of a device before it is opened.
+// describe returns the description of a device that is not opened yet.
 func (d *driver) describe(i int) (core.DeviceInfo, error) {
 	info := core.DeviceInfo{Index: i, Kind: "gpu"}
 	dev, err := d.cuda.Device(i)

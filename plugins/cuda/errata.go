@@ -12,7 +12,7 @@ type erratum struct {
 	issue      string
 }
 
-// errata are what is known. A row goes when no version that has the fault is in use.
+// errata lists known faults of library versions. A row is removed when no version with the fault is in use.
 var errata = []erratum{
 	{from: 91000, to: 91001, attention: func(*gpu.Attention) bool { return true }, issue: "the support surface of 9.10.0 and 9.10.1 is wrong"},
 	{from: 92000, to: 92099, capability: 90, attention: func(a *gpu.Attention) bool { return a.Mask != 0 && (a.Queries%128 == 64 || a.Keys%128 == 64) }, issue: "pytorch#196678"},

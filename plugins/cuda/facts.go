@@ -43,7 +43,7 @@ func readFacts(cuda calls, dev nv.Device) (facts, error) {
 	return f, nil
 }
 
-// target returns what templates are told.
+// target returns the target that templates build for.
 func (f *facts) target() template.Target {
 	words := dtype.SetOf(dtype.I32, dtype.U32, dtype.I64, dtype.U64, dtype.F32, dtype.F64)
 	t := template.Target{Subgroup: f.warp, Threads: f.threads, Shared: f.shared, Units: f.units, Blocks: max(f.resident/256, 1), Grid: f.grid, Wide: 16, Params: mostParams,
@@ -55,8 +55,8 @@ func (f *facts) target() template.Target {
 	return t
 }
 
-// architecture returns what NVRTC is told to compile for: machine code where it knows the device, else the newest intermediate code that it
-// knows and the device takes, which the driver compiles.
+// architecture returns the architecture option for NVRTC: machine code if NVRTC knows the device, else the newest intermediate code that it
+// knows and the device accepts, which the driver compiles.
 func architecture(capability int, known []int) (string, error) {
 	if slices.Contains(known, capability) {
 		if capability == 90 {

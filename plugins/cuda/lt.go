@@ -19,7 +19,7 @@ type lt struct {
 	handle *nv.LtHandle
 }
 
-// none is what a library has no candidates for.
+// none implements gpu.Library's methods without candidates.
 type none struct{}
 
 func (none) Product(gpu.Product) ([]gpu.Candidate, error)         { return nil, nil }

@@ -38,7 +38,7 @@ func newPlans(cache, maker string) *plans {
 	return &plans{folder: filepath.Join(cache, "plans"), maker: fmt.Sprintf("graphs %d, %s", graphs, maker), slow: slowPlan}
 }
 
-// name returns the whole of what a plan depends on, and file where it is.
+// name returns a text with everything that a plan depends on, and the path of its file.
 func (p *plans) name(key string) (name []byte, file string) {
 	name = []byte(p.maker + "\n" + key + "\x00")
 	sum := sha256.Sum256(name)

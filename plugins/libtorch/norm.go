@@ -81,7 +81,8 @@ func mean(w *worker) {
 	})
 }
 
-// variance is that of the population, times what the correction asks for: torch takes corrections but 0 and 1 as a number.
+// variance computes the population variance and multiplies it by the factor of the correction: torch takes corrections other than
+// 0 and 1 only as a number.
 func variance(w *worker) {
 	x, axes, d, c := w.in[0], w.n.Attrs.Ints("axes"), w.n.Outputs[0], w.n.Attrs.Float("correction")
 	n := 1
@@ -112,7 +113,7 @@ func variance(w *worker) {
 	w.out[0] = w.to(y, d.DType)
 }
 
-// triple is call for three results, of which the first counts.
+// triple is call for an operator with three results. It returns the first.
 func (w *worker) triple(o *torch.Operator, d dtype.DType, s shape.Shape, f func(t *torch.Thread)) val {
 	if w.err != nil {
 		return val{0, d, s}

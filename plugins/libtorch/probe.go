@@ -33,7 +33,7 @@ const (
 	probeCrashes = 16
 )
 
-// line is what the child writes, one JSON text a line.
+// line is a line of the child's output, as JSON.
 type line struct {
 	Trying  *trial `json:",omitempty"` // begins
 	Refused *trial `json:",omitempty"` // failed
@@ -42,7 +42,7 @@ type line struct {
 	Done    bool   `json:",omitempty"`
 }
 
-// question is what the child reads.
+// question is the input of the child.
 type question struct {
 	Folder string
 	By     string
@@ -111,7 +111,7 @@ func probe(program string, place torch.Place, hide []string) (refusals, error) {
 	return found, fmt.Errorf("%d kernels ended the process that tried them", probeCrashes)
 }
 
-// ask runs one child. last is what it was trying when it ended.
+// ask runs one child. last is the trial that was running when it ended.
 func ask(ctx context.Context, program string, q question, found refusals) (last *trial, done bool, err error) {
 	text, err := json.Marshal(q)
 	if err != nil {
@@ -245,7 +245,7 @@ func writeWhole(file string, text []byte) error {
 		err = os.Rename(f.Name(), file)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // the error before it is told
+		_ = os.Remove(f.Name()) // the earlier error is reported
 	}
 	return err
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// queue is what one stream executes on: a goroutine that is locked to a thread of the system, as torch keeps modes, words of errors and
-// pools of threads for each of them. Commands are handed over in order, and Execute does not wait for them.
+// queue executes the commands of one stream in a goroutine that is locked to an operating system thread, because torch keeps modes,
+// error messages and thread pools per thread. Commands are passed in order, and Execute does not wait for them.
 type queue struct {
 	dev *device
 
@@ -292,7 +292,7 @@ func (q *queue) run(w *worker, c *command) {
 		c.err = w.fetch(c.data, c.in[0])
 		c.data = nil
 	case doAwait:
-		_ = c.on.Wait() // its failures are told where they belong
+		_ = c.on.Wait() // its own stream reports its failures
 	}
 	for _, t := range c.out {
 		t.failed = c.err != nil

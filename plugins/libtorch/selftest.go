@@ -129,7 +129,7 @@ func (w *worker) try(code op.Code, d dtype.DType) error {
 	return err
 }
 
-// selfTest runs the trials that skip does not have. before and after are told of each.
+// selfTest runs the trials that are not in skip. It calls before and after for each.
 func (d *driver) selfTest(index int, skip map[trial]bool, before func(trial), after func(trial, error)) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

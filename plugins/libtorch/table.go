@@ -11,7 +11,7 @@ import (
 // kernel computes w.n of w.in and sets w.out.
 type kernel func(w *worker)
 
-// need is what a kernel cannot do without.
+// need is a feature of torch that a kernel requires.
 type need uint8
 
 const (

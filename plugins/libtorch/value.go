@@ -18,7 +18,7 @@ type tensor struct {
 	h     torch.Handle // written by the thread of queue, before its command is done
 	// failed says that the command that makes it failed. It is written with h.
 	failed bool
-	// finite is what is known of the elements: 0 nothing, 1 that all are finite, 2 that some may not be.
+	// finite says whether the elements are finite: 0 unknown, 1 all are, 2 some may not be.
 	finite atomic.Int32
 	// positive is the same of being above zero, where all are finite.
 	positive atomic.Int32

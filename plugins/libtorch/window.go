@@ -65,7 +65,7 @@ func (w *worker) maxima(hi []int) {
 }
 
 // places returns the positions of maxima: k is where each is within its window, and the result is where that is in the dimensions s, -1 for
-// padding. Padding may be found before an element that equals it: then the place is that of the first element of the window.
+// padding. Padding may be found before an element that equals it: then the result is the place of the first element of the window.
 func (w *worker) places(s shape.Shape, lo []int, at, window shape.Shape, k val) val {
 	a := w.n.Attrs
 	strides, dilation := a.Ints("strides"), a.Ints("dilation")

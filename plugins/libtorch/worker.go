@@ -80,7 +80,7 @@ func (w *worker) guard(k kernel) {
 	k(w)
 }
 
-// give makes the handle of a result: the one that the kernel made, or another one of what is somebody else's.
+// give returns the handle of a result: the kernel's own handle, or a new handle if the tensor belongs to another value.
 func (w *worker) give(v val, d op.Desc) torch.Handle {
 	if v.h == 0 || v.d != d.DType || !slices.Equal(v.s, d.Shape) {
 		w.fail(fmt.Errorf("result is %v%v, want %v: %w", v.d, v.s, d, core.ErrKernel))

@@ -61,7 +61,7 @@ func Opener(lost func(device int, err error)) core.Opener {
 	}
 }
 
-// library is that of this process. It stays loaded until it ends.
+// library is the library loaded into this process. It stays loaded until the process ends.
 var library = sync.OnceValues(func() (*native.API, error) { return native.Open(candidates(os.Getenv(libraryVariable), executable())) })
 
 // candidates returns the files that are tried, in order.

@@ -81,7 +81,7 @@ func (p *defined) check(r core.Run) error {
 		}
 		donated, twice := seen[id]
 		if twice && (donated || r.Donated[i]) {
-			return fmt.Errorf("run: input %d, %v, is donated and stands twice among the inputs: %w", i, id, core.ErrAttr)
+			return fmt.Errorf("run: input %d, %v, is donated and listed twice among the inputs: %w", i, id, core.ErrAttr)
 		}
 		seen[id] = r.Donated[i]
 	}

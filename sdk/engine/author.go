@@ -5,6 +5,19 @@
 //
 // The engine implements core, the contract, on top of the author's hardware. It must not know any op: it passes nodes to
 // Queue.Execute in a legal order, and never two at a time on one queue.
+//
+// # Files, in the order of the data
+//
+//	author.go             the interfaces that a backend author implements
+//	backend.go, device.go the backend and its devices
+//	stream.go, queue.go   a stream: commands appended by calls, executed by a worker or a waiter
+//	execute.go            one command: operands gathered, a node computed, outputs defined
+//	cell.go, table.go     tensors: reference-counted cells, by id
+//	program.go, replay.go programs: the author's plans, or nodes one by one
+//	ticket.go, event.go,  reads, events, and the latch that both wait for
+//	latch.go
+//	late.go               failures that asynchronous queues report late
+//	hostmemory.go, peer.go, collective.go, profile.go  extensions of core
 package engine
 
 import (

@@ -8,4 +8,21 @@
 // libraries.
 //
 // It must not know any particular hardware, nor anything about an op that package lower does not say.
+//
+// # Files, in the order of the data
+//
+//	driver.go, library.go            the interfaces that a driver and a vendor's library implement
+//	backend.go, device.go, queue.go  the backend over sdk/engine: devices, and queues that execute commands
+//	node.go, prepare.go              plans of single nodes, cached; programs decomposed and compiled
+//	build*.go, batch.go, views.go,   a builder makes the steps of groups: kernels, views, layouts, batches,
+//	layout.go, join.go, constants.go concatenations in place, constants computed once
+//	offer*.go, epilogue.go,          groups offered to libraries, calls with fallbacks, and drafts that
+//	calls.go, draft.go               query libraries in advance
+//	arrange.go, plan.go              temporaries placed in scratch memory; the plan
+//	kernels.go, store.go             kernels compiled, and cached in memory and on disk
+//	frame.go, operands.go, order.go, a plan on one queue: its memory, dependencies and device graphs
+//	graphs.go, scratch.go
+//	block.go, pool*.go, staging.go   device memory, and staging memory of the host
+//	mark.go, faults.go, report.go,   marks, indices out of range, counters, limits of nodes,
+//	selective.go, scribble.go        memory filled for tests
 package gpu

@@ -62,7 +62,7 @@ func (t *session) frame(f *wire.Frame) error {
 				return err
 			}
 			if c.Tag == wire.TagDefine && (!first || t.decoder.More()) {
-				return fmt.Errorf("stream: %w: define does not stand alone in its frame", core.ErrProtocol)
+				return fmt.Errorf("stream: %w: define is not alone in its frame", core.ErrProtocol)
 			}
 			if err := t.command(&c); err != nil {
 				return err

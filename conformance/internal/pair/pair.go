@@ -1,5 +1,5 @@
-// Package pair makes one backend with two devices of two backends with one each. It is for tests of what a backend says of each of its
-// devices apart.
+// Package pair joins two backends with one device each into a backend with two devices. It exists for tests of claims that differ
+// between the devices of a backend.
 package pair
 
 import (
@@ -12,7 +12,7 @@ import (
 // backend opens device 0 of the first and device 0 of the second.
 type backend struct{ first, second core.Backend }
 
-// New gives a backend whose device 0 is that of first and whose device 1 is that of second. It owns both.
+// New returns a backend with first's device as device 0 and second's as device 1. It owns both backends.
 func New(first, second core.Backend) core.Backend { return backend{first, second} }
 
 func (b backend) Info() core.Info {

@@ -11,9 +11,9 @@ import (
 
 // Batch is groups that a backend can run as one launch: none needs a result of another, and all have the same body. That means: their
 // nodes in order have the same ops, attributes and types and are connected in the same way, results of the same nodes leave the group,
-// and inputs at the same place of Inputs have the same type and the same class. An input of an elementwise node is of the size of
-// the node's result, or one element, or the same number made by a full node, or broadcast between the same two shapes. Sizes
-// differ from group to group, which is what a launch over many parameters needs: a table of addresses and sizes.
+// and inputs at the same place of Inputs have the same type and the same class. An input of an elementwise node is of the size of the
+// node's result, or one element, or the same number made by a full node, or broadcast between the same two shapes. Sizes may differ
+// from group to group. So a launch over many parameters is possible, with a table of addresses and sizes.
 //
 // Groups of a batch run at the same time. A result may take the memory of an input only if its group alone reads it: see
 // Sole.
@@ -30,8 +30,8 @@ func (b *Batch) Sole(id op.TensorID) (x int, ok bool) {
 
 // Batching says which groups a backend runs as one launch.
 type Batching struct {
-	// Kinds has Elementwise for groups of elementwise nodes, single ones and reshapes included, and Reduction for those that
-	// reduce all axes of what they read. The zero value makes no batches; groups of other kinds are never in one.
+	// Kinds has Elementwise for groups of elementwise nodes, single ones and reshapes included, and Reduction for groups that
+	// reduce all axes of their operands. The zero value makes no batches; groups of other kinds are never in one.
 	Kinds Kinds
 	// Able reports whether a group may be in a batch. A nil Able allows all.
 	Able func(g *Graph, x *Group) bool

@@ -1,7 +1,6 @@
-// Package group decides which nodes of a program become one kernel. It stands between program.Compile and the kernels of a
-// backend: its input is a checked program without dead nodes and a Policy, which says what the backend's kernels can do; its
-// output is groups in an order of execution. It knows ops by the table alone. Kernels, packing of constants and memory are
-// the backend's.
+// Package group decides which nodes of a program become one kernel. Backends call it between program.Compile and their kernels:
+// its input is a checked program without dead nodes and a Policy, which describes the backend's kernels; its output is groups in
+// an order of execution. It must not know ops beyond the table. Kernels, packing of constants and memory belong to the backend.
 //
 // Every node is in exactly one group. A group runs as a whole at the place of one of its nodes, where all that it reads
 // exists and nothing that it computes has been read yet. A result that is needed outside of a group is an output of it.
@@ -16,7 +15,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Kind says what a group computes, and so which template of a kernel fits it.
+// Kind is the kind of computation of a group, and so the kind of kernel template for it.
 type Kind uint8
 
 // The kinds of groups.
@@ -31,9 +30,9 @@ const (
 	// Norm is one or more reductions over the same axes with a result that is broadcast back to the operand's shape: a softmax
 	// or normalisation that is written out.
 	Norm
-	// Product is a matrix product and what is done with its result.
+	// Product is a matrix product with its epilogue.
 	Product
-	// Convolution is a convolution and what is done with its result.
+	// Convolution is a convolution with its epilogue.
 	Convolution
 	kinds
 )
@@ -79,13 +78,13 @@ type Group struct {
 	// Anchor is the node that the kernel is built around: the product, the convolution, the last reduction, or a single node;
 	// None for elementwise nodes.
 	Anchor int
-	// Prologue is nodes that the kernel computes on the way in, in order, and Epilogue those after the anchor. Elementwise groups
-	// have an epilogue alone.
+	// Prologue are the nodes before the anchor, in order, which the kernel computes when it loads operands, and Epilogue the
+	// nodes after the anchor. Elementwise groups only have an epilogue.
 	Prologue, Epilogue []int
 	// Inputs is the tensors that the group reads and does not compute, each once, in the order of their first use.
 	Inputs []op.TensorID
-	// Outputs is the results that are needed outside of the group, in the order of the nodes that give them. A single node
-	// has all of its results here.
+	// Outputs are the results that are needed outside of the group, in the order of their nodes. A single node has all of its
+	// results here.
 	Outputs []op.Desc
 	// At is the node at whose place the group runs.
 	At int

@@ -10,7 +10,7 @@ import (
 // Outside is the user of a tensor that the program returns.
 const Outside = -1
 
-// Graph is a program with who makes and who uses each tensor. It is not changed once made.
+// Graph is a program with the maker and the users of each tensor. It is immutable.
 type Graph struct {
 	*program.Program
 	descs map[op.TensorID]op.Desc
@@ -57,7 +57,7 @@ func (g *Graph) Maker(id op.TensorID) (k int, ok bool) {
 // operand. The slice is the graph's.
 func (g *Graph) Users(id op.TensorID) []int { return g.users[id] }
 
-// Sole returns the node that alone reads id, as one operand.
+// Sole returns the only node that reads id, if it reads it as one operand.
 func (g *Graph) Sole(id op.TensorID) (k int, ok bool) {
 	if u := g.users[id]; len(u) == 1 && u[0] != Outside {
 		return u[0], true

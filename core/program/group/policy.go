@@ -16,7 +16,7 @@ type Limits struct {
 // MostOutputs is the default of Limits.Outputs, and the most results of a fused node of the table.
 const MostOutputs = 8
 
-// Policy says what the kernels of a backend can do. Its functions are called from the goroutine that calls Decide.
+// Policy describes the kernels of a backend. Its functions are called from the goroutine that calls Decide.
 type Policy struct {
 	Limits Limits
 	// Kinds says which groups are wanted. Nodes of other kinds stay single, those that Anchor opens aside.
@@ -31,14 +31,15 @@ type Policy struct {
 	// and used by nothing else, and compute it again for each element. It is asked for elementwise groups, where Absorb has these,
 	// and norms. A nil Repeat allows none.
 	Repeat func(g *Graph, k int, space shape.Shape) bool
-	// Anchor opens a group around node i for a backend that decides by itself what the kernel takes in; a nil Taker leaves
+	// Anchor opens a group around node i for a backend that decides itself which nodes the kernel includes; a nil Taker leaves
 	// the node to Kinds. A nil Anchor opens none.
 	Anchor func(g *Graph, i int) Taker
 	// Accept is asked about each finished group of several nodes that no Taker decided about; nodes of a group that is
 	// refused are offered again, in other groups. A nil Accept accepts all.
 	Accept func(g *Graph, x *Group) bool
-	// Reach is how many places behind the last node of a group the next one may stand that it takes in; 0 is any number. What is
-	// computed long before it is needed takes memory meanwhile: the backward pass of a layer, in the group of its forward pass.
+	// Reach bounds the distance, in nodes, from the last node of a group to the next one that it includes; 0 is no bound. Results
+	// that are computed long before they are needed occupy memory meanwhile, as the backward pass of a layer in the group of its
+	// forward pass would.
 	Reach int
 	// HoldPeak refuses groups with which the tensors that live at one time would need more memory than the program does, node
 	// by node. Buffers are taken as never reused in place.
@@ -47,11 +48,11 @@ type Policy struct {
 
 // Taker is a kernel while it takes nodes in, one after the other: each is the only user of the result so far.
 type Taker interface {
-	// Take reports whether the kernel takes node k in, and which other nodes with it: they give operands of k, and nothing
-	// else uses these. It is not called again once it has reported false.
+	// Take reports whether the kernel includes node k, and which other nodes with it: they compute operands of k that nothing
+	// else uses. It is not called again once it has reported false.
 	Take(k int) (also []int, ok bool)
-	// Accept is asked about the group that came of it, which may be the anchor alone; false gives all its nodes up. It is not
-	// called where there is no group: what was taken in cannot run at one place, or breaks the policy.
+	// Accept is called with the resulting group, which may be only the anchor; false dissolves it. It is not called if there is
+	// no group because the included nodes cannot run at one place, or break the policy.
 	Accept(x *Group) bool
 }
 

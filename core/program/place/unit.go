@@ -7,17 +7,17 @@ import (
 	"github.com/goburn/burn/core/program/group"
 )
 
-// Unit is nodes of a program that are placed together: what a backend may well compute as one kernel.
+// Unit is a set of nodes of a program that are placed together: nodes that a backend may compute as one kernel.
 type Unit struct {
 	Nodes  []int     // indices, in order
-	In     []op.Desc // what it reads and does not compute, constants left out; each once
+	In     []op.Desc // tensors that it reads and does not compute, without constants; each once
 	Consts []op.Desc // constants that it reads
-	Out    []op.Desc // what others need
+	Out    []op.Desc // tensors that other units need
 	Flops  int64
 	Able   []bool // by member: whether it claims all nodes
 }
 
-// Units takes a program apart, in an order of execution. able says which members claim node k.
+// Units divides a program into units, in an order of execution. able says which members claim node k.
 func Units(g *group.Graph, able func(k int) []bool) []*Unit {
 	p := g.Program
 	consts := map[op.TensorID]bool{}

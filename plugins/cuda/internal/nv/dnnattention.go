@@ -11,7 +11,7 @@ type AttentionSpec struct {
 	Statistics bool        // write the logarithm of the sums of exponentials, which the backward pass reads: f32, dimensions batch, heads, length, 1
 }
 
-// AttentionTensors are the tensors of an attention graph. Scale and Low are scalars of type f32; Low is what masked scores become.
+// AttentionTensors are the tensors of an attention graph. Scale and Low are scalars of type f32; Low replaces masked scores.
 type AttentionTensors struct {
 	Q, K, V, O, Mask, Statistics Tensor
 	Scale, Low                   Tensor

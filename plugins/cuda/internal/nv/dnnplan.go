@@ -218,10 +218,10 @@ type Pack struct {
 	held []*[8]byte
 }
 
-// Set gives a tensor its address. A tensor that is set again has the new one.
+// Set sets the address of a tensor. Setting it again replaces the address.
 func (k *Pack) Set(t Tensor, p Ptr) { k.put(t.ID, uintptr(p), nil) }
 
-// SetFloat32 gives a scalar of type f32 its value.
+// SetFloat32 sets the value of a scalar of type f32.
 func (k *Pack) SetFloat32(t Tensor, v float32) {
 	b := new([8]byte)
 	*(*float32)(unsafe.Pointer(b)) = v

@@ -30,9 +30,9 @@ func (p *Plan) Save() ([]byte, error) {
 	return append(fmt.Appendf(nil, savedPlan, h.dnn.Version, p.Engine, p.NativeGraph), upToZero(text[:min(n, len(text))])...), nil
 }
 
-// LoadPlan makes a plan of what Save returned, in a few milliseconds where an engine that is compiled takes most of a second. Tensors
-// have the numbers that they had in the graph of the saved plan. Another version of cuDNN, another kind of device and what was not
-// saved are ErrUnsupported. The plan has no Notes.
+// LoadPlan makes a plan from the result of Save, in a few milliseconds; compiling an engine takes most of a second. Tensors have the
+// numbers that they had in the graph of the saved plan. A plan of another version of cuDNN or another kind of device, and text that
+// Save did not return, are ErrUnsupported. The plan has no Notes.
 func (h *DNNHandle) LoadPlan(saved []byte) (*Plan, error) {
 	p := &Plan{h: h}
 	head, text, _ := bytes.Cut(saved, []byte("\n"))

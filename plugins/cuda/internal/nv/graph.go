@@ -102,7 +102,7 @@ func (d *Driver) AddEmpty(g Graph, deps []Node) (Node, error) {
 	return n, err
 }
 
-// NodeKind is what a node of a graph does, by the driver's number.
+// NodeKind is the kind of a node of a graph, with the driver's number.
 type NodeKind int32
 
 // Kinds of nodes.
@@ -147,7 +147,7 @@ func (d *Driver) DestroyExec(e Exec) error {
 	return d.check(&d.c.execDestroy, d.c.execDestroy.call(uintptr(e)))
 }
 
-// SetKernel changes a kernel node of an executable graph for the launches to come. The node is that of the graph it was made from.
+// SetKernel changes a kernel node of an executable graph for later launches. n is the node in the graph that e was made from.
 func (d *Driver) SetKernel(e Exec, n Node, f Function, grid, block Dim, shared uint32, a *Args) error {
 	a.node = kernelNodeParams{function: f, grid: grid, block: block, shared: shared, params: a.table()}
 	return d.check(&d.c.execKernelParams, d.c.execKernelParams.quick(uintptr(e), uintptr(n), uintptr(unsafe.Pointer(&a.node)), 0))

@@ -8,9 +8,9 @@ import (
 // Dim is the size of a grid in blocks, or of a block in threads.
 type Dim struct{ X, Y, Z uint32 }
 
-// Args are the arguments of a kernel: a word of 8 bytes for each, of which the kernel reads as many bytes as its parameter has. An
-// Args is made once, used for many launches and changed between them; a launch copies the arguments before it returns. It is used
-// by one goroutine at a time.
+// Args are the arguments of a kernel: a word of 8 bytes for each. The kernel reads as many bytes of a word as its parameter has.
+// An Args is made once, used for many launches and changed between them; a launch copies the arguments before it returns. It is
+// used by one goroutine at a time.
 type Args struct {
 	words    []uint64
 	pointers []unsafe.Pointer // to the words, one for each argument
@@ -96,7 +96,7 @@ func (d *Driver) Launch(s Stream, f Function, grid, block Dim, shared uint32, a 
 	return d.check(&d.c.launch, d.c.launch.quick11(uintptr(f), uintptr(grid.X), uintptr(grid.Y), uintptr(grid.Z), uintptr(block.X), uintptr(block.Y), uintptr(block.Z), uintptr(shared), uintptr(s), uintptr(a.table()), 0))
 }
 
-// LaunchOptions are what a plain launch cannot say.
+// LaunchOptions are the options of LaunchEx beyond a plain launch.
 type LaunchOptions struct {
 	Cluster     Dim  // blocks of a cluster; zero is none
 	Overlap     bool // the kernel may start before the one ahead of it on the stream ends, and waits itself (griddepcontrol)

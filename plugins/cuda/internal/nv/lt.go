@@ -104,7 +104,7 @@ const (
 	ComputeTF32 Compute = 77 // f32 inputs are rounded to 10 bits of mantissa
 )
 
-// Epilogue is what is done with a product before it is written, by the number of cublasLtEpilogue_t.
+// Epilogue is the operation on a product before it is written, with the number of cublasLtEpilogue_t.
 type Epilogue uint32
 
 // Epilogues. Bias is one value for each row of D, which is a column of the row-major result. Gelu is the tanh approximation. Those with

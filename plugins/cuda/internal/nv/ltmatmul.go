@@ -198,8 +198,8 @@ type heuristicResult struct {
 	_         [4]int32
 }
 
-// Heuristic asks for at most n algorithms, the best first. Bias and auxiliary addresses of the runs to come are those of r, which
-// may be nil: their alignment matters. None at all is ErrUnsupported.
+// Heuristic returns at most n algorithms, the best first. r, which may be nil, has the bias and auxiliary addresses of later
+// runs: their alignment matters. If there is no algorithm, the error is ErrUnsupported.
 func (m *Matmul) Heuristic(p Preference, r *MatmulRun, n int) ([]Algo, error) {
 	l := m.h.lt
 	if r != nil {

@@ -85,7 +85,7 @@ const (
 	MemoryDevice  = 2
 )
 
-// PointerInfo is what the driver knows of an address.
+// PointerInfo is the driver's description of an address.
 type PointerInfo struct {
 	Kind    int // MemoryUnknown, MemoryHost or MemoryDevice
 	Ordinal int // of the device, -2 when the address is unknown

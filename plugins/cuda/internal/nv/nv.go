@@ -1,9 +1,9 @@
 // Package nv binds NVIDIA's libraries for the cuda plugin: the driver API, NVRTC, cuBLASLt, the graph API of cuDNN 9 and NCCL. It
 // is pure Go over purego, builds with CGO_ENABLED=0 and needs no CUDA header. Every library is optional and looked up at run time,
-// for CUDA 13 and 12; Open says in a Report which was found where, and what is lost without those that were not.
+// for CUDA 13 and 12; Open reports in a Report where each was found, and what is lost without the missing ones.
 //
-// The package is a binding and nothing more. It knows no tensors and no ops, chooses no kernels, holds no pool of memory, and
-// prints nothing: what drives a device stands in plugins/cuda.
+// The package must stay a mere binding: no tensors, no ops, no choice of kernels, no memory pool, no output. plugins/cuda drives
+// devices with it.
 //
 // # Threads
 //

@@ -86,8 +86,8 @@ func (e *CompileError) Error() string {
 func (e *CompileError) Unwrap() error { return e.Err }
 
 // Compile compiles a program to machine code for an architecture such as sm_90a, or to PTX text for one such as compute_90. The
-// program includes nothing from a toolkit, and its kernels are extern "C". Options are those of NVRTC but the architecture. The log
-// holds warnings.
+// program includes nothing from a toolkit, and its kernels are extern "C". Options are NVRTC's options except the architecture. The
+// log holds warnings.
 func (n *NVRTC) Compile(name, source, architecture string, options ...string) (image []byte, log string, err error) {
 	var program uintptr
 	if err := n.check(&n.c.create, n.c.create.call(uintptr(unsafe.Pointer(&program)), uintptr(unsafe.Pointer(cString(source))),

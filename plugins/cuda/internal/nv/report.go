@@ -8,13 +8,13 @@ import (
 // Report says what Open found, a row for each library, in the order driver, NVRTC, cuBLASLt, cuDNN, NCCL.
 type Report []Row
 
-// Row is what is known of one library.
+// Row is the finding for one library.
 type Row struct {
 	Key     string // driver, nvrtc, cublaslt, cudnn, nccl: what BURN_CUDA_HIDE takes
 	Library string // its name in messages
 	Path    string // the file, when it was loaded
 	Version string // when it was loaded
-	Err     error  // why it is not there, else nil; errors.Is(Err, ErrMissing) but for a driver without a device
+	Err     error  // why it is missing, else nil; errors.Is(Err, ErrMissing) except for a driver without a device
 	Lost    string // what is slower or absent without it
 	Install string // what to install to get it
 	// Refused are files that were found and not taken, each with the reason.

@@ -12,7 +12,7 @@ func (s *Search) wheels() []string {
 	var sites []string
 	add := func(patterns ...string) {
 		for _, pattern := range patterns {
-			found, _ := filepath.Glob(pattern) // the patterns are sound but for odd characters of a folder, which then is not found
+			found, _ := filepath.Glob(pattern) // patterns are valid unless a folder has odd characters; such a folder is not found
 			slices.SortFunc(found, func(a, b string) int { return compareNumbers(b, a) })
 			for _, f := range found {
 				if !slices.Contains(sites, f) {

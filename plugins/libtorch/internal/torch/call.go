@@ -103,7 +103,7 @@ func (t *Thread) call(fn uintptr, args ...uintptr) uint64 {
 	return uint64(r)
 }
 
-// reset releases all words.
+// reset makes all words available again.
 func (t *Thread) reset() {
 	t.used = 0
 	if t.large != nil {
@@ -133,5 +133,6 @@ func (t *Thread) ints(v []int) uintptr {
 	return uintptr(unsafe.Pointer(&w[0]))
 }
 
-// addressOf returns the address of what lies on the heap, as everything within a Thread does: goroutines' stacks move.
+// addressOf returns the address of p, which must be on the heap, like everything within a Thread, because goroutines' stacks
+// move.
 func addressOf[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }

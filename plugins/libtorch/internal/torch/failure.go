@@ -32,7 +32,7 @@ func (l *Library) failure() error {
 	return errors.New("torch: " + text)
 }
 
-// tidy returns the first line of what torch says, without where in its source it was said.
+// tidy returns the first line of torch's message, without its source location.
 func tidy(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	if _, rest, ok := strings.Cut(text, "Exception in aoti_torch: "); ok {

@@ -16,7 +16,7 @@ func (t *Thread) AddScaled(fn uintptr, a, b Handle, alpha float64) (Handle, erro
 	return Handle(*out), err
 }
 
-// Convolution is what a convolution is called with.
+// Convolution holds the parameters of a convolution.
 type Convolution struct {
 	Strides, Padding, Dilation, OutputPadding []int
 	Transposed                                bool

@@ -22,7 +22,7 @@ type Handle uintptr
 // Type is an element type as torch numbers them.
 type Type int32
 
-// The element types. Their numbers are those of c10::ScalarType, which do not change.
+// The element types, with the numbers of c10::ScalarType, which do not change.
 const (
 	Uint8    Type = 0
 	Int8     Type = 1

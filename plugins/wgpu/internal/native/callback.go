@@ -52,7 +52,7 @@ type callbacks struct {
 	device uintptr // of a request: status, device, message
 	done   uintptr // status, message
 	fault  uintptr // device, kind, message; stays
-	lost   uintptr // likewise, and comes once
+	lost   uintptr // called once, when the device is lost
 }
 
 var cFunctions = sync.OnceValue(func() callbacks {

@@ -83,7 +83,7 @@ func (d *device) fault(kind uint32, message string) {
 	d.mu.Unlock()
 }
 
-// check returns the error of what was called last: the library reports it before the call returns.
+// check returns the error of the last call: the library reports it before the call returns.
 func (d *device) check(what string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
