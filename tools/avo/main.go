@@ -47,7 +47,7 @@ func products(level *level) {
 	for _, elem := range []int{4, 8} {
 		k := &kernels{level: level, elem: elem}
 		k.tiles()
-		k.finish()
+		k.epilogue()
 		k.dot(4)
 		k.dot(1)
 		k.axpy(8)

@@ -35,7 +35,7 @@ func tile32AVX2Partx3(k int, a *float32, b *float32, c *float32, aRow int, aCol 
 func tile32AVX2Partx4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func finish32AVX2(rows int, cols int, c *float32, ldc int, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func epilogue32AVX2(rows int, cols int, c *float32, ldc int, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
 func dot32AVX2x4(n int, x *float32, m *float32, row int, out *float32)
@@ -95,7 +95,7 @@ func tile64AVX2Partx3(k int, a *float64, b *float64, c *float64, aRow int, aCol 
 func tile64AVX2Partx4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func finish64AVX2(rows int, cols int, c *float64, ldc int, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func epilogue64AVX2(rows int, cols int, c *float64, ldc int, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
 func dot64AVX2x4(n int, x *float64, m *float64, row int, out *float64)

@@ -1427,9 +1427,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func finish32AVX2(rows int, cols int, c *float32, ldc int, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func epilogue32AVX2(rows int, cols int, c *float32, ldc int, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX2
-TEXT ·finish32AVX2(SB), NOSPLIT, $0-56
+TEXT ·epilogue32AVX2(SB), NOSPLIT, $0-56
 	MOVQ         rows+0(FP), R8
 	MOVQ         cols+8(FP), R9
 	MOVQ         R9, BX
@@ -3323,9 +3323,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func finish64AVX2(rows int, cols int, c *float64, ldc int, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func epilogue64AVX2(rows int, cols int, c *float64, ldc int, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX2
-TEXT ·finish64AVX2(SB), NOSPLIT, $0-64
+TEXT ·epilogue64AVX2(SB), NOSPLIT, $0-64
 	MOVQ         rows+0(FP), R8
 	MOVQ         cols+8(FP), R9
 	MOVQ         R9, BX
