@@ -52,7 +52,6 @@ func products(level *level) {
 		k.dot(1)
 		k.axpy(8)
 		k.axpy(1)
-		k.peak()
 		k.strip()
 		k.collect()
 		if level.wide {

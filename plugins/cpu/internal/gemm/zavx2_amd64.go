@@ -49,9 +49,6 @@ func axpy32AVX2x8(n int, y *float32, x *float32, m *float32, col int)
 //go:noescape
 func axpy32AVX2x1(n int, y *float32, x *float32, m *float32, col int)
 
-// peak32AVX2 runs turns times 12 multiply-adds of 8 lanes.
-func peak32AVX2(turns int)
-
 //go:noescape
 func strip32AVX2(lines int, depth int, src *float32, row int, dst *float32, width int)
 
@@ -108,9 +105,6 @@ func axpy64AVX2x8(n int, y *float64, x *float64, m *float64, col int)
 
 //go:noescape
 func axpy64AVX2x1(n int, y *float64, x *float64, m *float64, col int)
-
-// peak64AVX2 runs turns times 12 multiply-adds of 4 lanes.
-func peak64AVX2(turns int)
 
 //go:noescape
 func strip64AVX2(lines int, depth int, src *float64, row int, dst *float64, width int)

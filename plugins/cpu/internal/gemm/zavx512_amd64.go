@@ -154,9 +154,6 @@ func axpy32AVX512x8(n int, y *float32, x *float32, m *float32, col int)
 //go:noescape
 func axpy32AVX512x1(n int, y *float32, x *float32, m *float32, col int)
 
-// peak32AVX512 runs turns times 12 multiply-adds of 16 lanes.
-func peak32AVX512(turns int)
-
 //go:noescape
 func strip32AVX512(lines int, depth int, src *float32, row int, dst *float32, width int)
 
@@ -315,9 +312,6 @@ func axpy64AVX512x8(n int, y *float64, x *float64, m *float64, col int)
 
 //go:noescape
 func axpy64AVX512x1(n int, y *float64, x *float64, m *float64, col int)
-
-// peak64AVX512 runs turns times 12 multiply-adds of 8 lanes.
-func peak64AVX512(turns int)
 
 //go:noescape
 func strip64AVX512(lines int, depth int, src *float64, row int, dst *float64, width int)
