@@ -1,8 +1,10 @@
 package onnx
 
 import (
+	"container/heap"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/goburn/burn/model/onnx/pb"
@@ -210,15 +212,15 @@ func (g *graph) order(nodes []*pb.Node, uses [][]string, defined map[string]int)
 	ready := &intHeap{}
 	for i, w := range waits {
 		if w == 0 {
-			ready.push(i)
+			heap.Push(ready, i)
 		}
 	}
-	for len(*ready) > 0 {
-		i := ready.pop()
+	for ready.Len() > 0 {
+		i := heap.Pop(ready).(int)
 		order = append(order, i)
 		for _, k := range waiters[i] {
 			if waits[k]--; waits[k] == 0 {
-				ready.push(k)
+				heap.Push(ready, k)
 			}
 		}
 	}
@@ -321,36 +323,16 @@ func nameOf(n *pb.Node) string {
 	return ""
 }
 
-// intHeap is a heap of ints with the least first, for container/heap.
-type intHeap []int
+// intHeap is a heap.Interface whose top is the least number.
+type intHeap struct{ sort.IntSlice }
 
-func (h *intHeap) push(v int) {
-	*h = append(*h, v)
-	s := *h
-	for i := len(s) - 1; i > 0 && s[(i-1)/2] > s[i]; i = (i - 1) / 2 {
-		s[i], s[(i-1)/2] = s[(i-1)/2], s[i]
-	}
-}
+// Push implements heap.Interface.
+func (h *intHeap) Push(v any) { h.IntSlice = append(h.IntSlice, v.(int)) }
 
-func (h *intHeap) pop() int {
-	s := *h
-	top := s[0]
-	n := len(s) - 1
-	s[0] = s[n]
-	s = s[:n]
-	*h = s
-	for i := 0; ; {
-		c := 2*i + 1
-		if c >= n {
-			return top
-		}
-		if c+1 < n && s[c+1] < s[c] {
-			c++
-		}
-		if s[i] <= s[c] {
-			return top
-		}
-		s[i], s[c] = s[c], s[i]
-		i = c
-	}
+// Pop implements heap.Interface.
+func (h *intHeap) Pop() any {
+	last := h.Len() - 1
+	v := h.IntSlice[last]
+	h.IntSlice = h.IntSlice[:last]
+	return v
 }

@@ -25,13 +25,13 @@ type builder struct {
 
 // unit is a kernel to be: a node, or several that were fused.
 type unit struct {
-	node   *op.Node   // the first one, for errors
-	all    []*op.Node // what the kernel computes, in order
-	inputs []op.TensorID
-	desc   []op.Desc
-	run    kernel.Func
-	place  place
-	placed bool // a concatenation into which other units write parts
+	node      *op.Node   // the first one, for errors
+	all       []*op.Node // what the kernel computes, in order
+	inputs    []op.TensorID
+	desc      []op.Desc
+	run       kernel.Func
+	dest      destination
+	assembled bool // a concatenation into which other units write parts
 }
 
 // foldLimit is the size of a result, in bytes, up to which nodes on constants are computed once; larger ones are when
@@ -166,9 +166,9 @@ func (b *builder) plan(units []unit) *plan {
 	pl.temps = pl.slots
 	for i := range units {
 		u := &units[i]
-		st := step{run: u.run, node: u.node, all: u.all, placed: u.placed, desc: u.desc, into: -1}
-		if u.place.id != 0 {
-			st.into, st.part = slots[u.place.id], u.place.view
+		st := step{run: u.run, node: u.node, all: u.all, assembled: u.assembled, desc: u.desc, into: -1}
+		if u.dest.id != 0 {
+			st.into, st.part = slots[u.dest.id], u.dest.view
 		}
 		for _, id := range u.inputs {
 			st.in = append(st.in, slots[id])

@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// place is where a unit writes its result: a part of the result of another one, which a unit before it has made.
-type place struct {
+// destination is the memory in which a unit writes its result: a part of the result of another one, which a unit before it has made.
+type destination struct {
 	id   op.TensorID // 0: memory of its own
 	view shape.View
 }
@@ -49,11 +49,11 @@ func (b *builder) join(units []unit, placements []group.Placement) []unit {
 func (b *builder) joinUnit(units []unit, p group.Placement) unit {
 	u := &units[p.Concat]
 	made := op.Desc{ID: b.fresh(), DType: u.desc[0].DType, Shape: u.desc[0].Shape}
-	u.inputs, u.placed = []op.TensorID{made.ID}, true
+	u.inputs, u.assembled = []op.TensorID{made.ID}, true
 	var parts []shape.View // of the other inputs
 	for _, part := range p.Parts {
 		if part.Writer != group.None {
-			units[part.Writer].place = place{made.ID, part.View}
+			units[part.Writer].dest = destination{made.ID, part.View}
 			continue
 		}
 		u.inputs, parts = append(u.inputs, part.ID), append(parts, part.View)
@@ -69,7 +69,7 @@ func (b *builder) joinUnit(units []unit, p group.Placement) unit {
 		c.Give(0, c.In[0], c.In[0].View)
 		return nil
 	}
-	return unit{node: u.node, all: u.all, placed: true, desc: []op.Desc{made}, run: func(c *kernel.Call) error { c.Alloc(0); return nil }}
+	return unit{node: u.node, all: u.all, assembled: true, desc: []op.Desc{made}, run: func(c *kernel.Call) error { c.Alloc(0); return nil }}
 }
 
 // fresh is an id that the program does not use.

@@ -39,14 +39,14 @@ var (
 
 // step is one kernel of a plan.
 type step struct {
-	run    kernel.Func
-	node   *op.Node   // for errors
-	all    []*op.Node // the nodes that the kernel computes, for profiles
-	placed bool       // a concatenation into which other steps write parts
-	in     []int
-	out    []int
-	desc   []op.Desc
-	own    uint64 // operands that nobody needs afterwards
+	run       kernel.Func
+	node      *op.Node   // for errors
+	all       []*op.Node // the nodes that the kernel computes, for profiles
+	assembled bool       // a concatenation into which other steps write parts
+	in        []int
+	out       []int
+	desc      []op.Desc
+	own       uint64 // operands that nobody needs afterwards
 	// inputs is operands that are inputs of the program at their last use: own too where they are donated.
 	inputs uint64
 	free   []int // slots that nobody needs afterwards, donated inputs among them

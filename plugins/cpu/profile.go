@@ -21,7 +21,7 @@ func (pl *plan) describe(st *step) core.ProfileStep {
 		}
 	}
 	s := engine.FusedStep(st.all, func(id op.TensorID) op.Desc { return types[id] }, st.desc)
-	if st.placed {
+	if st.assembled {
 		s.Bytes = 0
 	}
 	return s

@@ -47,12 +47,11 @@ func products(level *level) {
 	for _, elem := range []int{4, 8} {
 		k := &kernels{level: level, elem: elem}
 		k.tiles()
-		k.finish()
+		k.epilogue()
 		k.dot(4)
 		k.dot(1)
 		k.axpy(8)
 		k.axpy(1)
-		k.peak()
 		k.strip()
 		k.collect()
 		if level.wide {

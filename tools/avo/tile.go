@@ -35,7 +35,7 @@ func (k *kernels) tiles() {
 		k.panels(rows)
 	}
 	for rows := 1; rows <= k.rows && k.wide; rows++ {
-		k.placed(rows)
+		k.indirect(rows)
 	}
 }
 

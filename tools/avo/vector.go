@@ -148,25 +148,3 @@ func (k *kernels) axpy(cols int) {
 	VZEROUPPER()
 	RET()
 }
-
-// peakSums is the number of independent sums of fused multiply-adds in the peak loop: more than latency times units of any
-// processor so far.
-const peakSums = 12
-
-// peak writes a loop of nothing but multiply-adds between registers.
-func (k *kernels) peak() {
-	TEXT(k.name("peak"), 4, "func(turns int)")
-	Doc(fmt.Sprintf("%s runs turns times %d multiply-adds of %d lanes.", k.name("peak"), peakSums, k.lanes()))
-	Load(Param("turns"), reg.RCX)
-	for i := range peakSums + 2 {
-		k.zero(k.vec(i))
-	}
-	Label("turn")
-	for i := range peakSums {
-		k.fma(k.vec(0), k.vec(1), k.vec(2+i))
-	}
-	DECQ(reg.RCX)
-	JNZ(operand.LabelRef("turn"))
-	VZEROUPPER()
-	RET()
-}

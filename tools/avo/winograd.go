@@ -28,7 +28,7 @@ func tileSets(level *level) {
 	w.split()
 	w.input()
 	w.output()
-	w.settle()
+	w.storeTiles()
 	for rows := 2; rows <= tallRows && level.wide; rows += 2 {
 		w.product(rows)
 	}
@@ -266,9 +266,9 @@ func (w *winograd) quarters(from, beyond, near reg.GPPhysical, disp, first int) 
 	return []reg.VecPhysical{v(8), v(9), v(10), v(11)}
 }
 
-// settle writes the last step: rows of src are added to those of dst, or replace them, the bias is added and the sum clamped.
-func (w *winograd) settle() {
-	TEXT(w.name("settle"), 4, "func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias, lo, hi float32)")
+// storeTiles writes the last step: rows of src are added to those of dst, or replace them, the bias is added and the sum clamped.
+func (w *winograd) storeTiles() {
+	TEXT(w.name("storeTiles"), 4, "func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias, lo, hi float32)")
 	Pragma("noescape")
 	rows, cols, src, srcRow, dst, dstRow := reg.R8, reg.R9, reg.RSI, reg.R10, reg.RDI, reg.R11
 	at, left, adds := reg.RAX, reg.RDX, reg.R12

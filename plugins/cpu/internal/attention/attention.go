@@ -132,10 +132,10 @@ func (r *run[T]) compute(c *kernel.Call) {
 	grain := leastWork/(r.block*r.keys*(r.depth+r.width)) + 1
 	size := r.block*(r.depth+r.tile+3) + 15
 	size -= size % 16
-	rooms := kernel.TempOf[T](c, size*c.Pool.Chunks(tasks, grain))
-	var room atomic.Int32
+	buffers := kernel.TempOf[T](c, size*c.Pool.Chunks(tasks, grain))
+	var next atomic.Int32
 	c.Pool.For(tasks, grain, func(lo, hi int) {
-		w := r.worker(rooms[(int(room.Add(1))-1)*size:][:size])
+		w := r.worker(buffers[(int(next.Add(1))-1)*size:][:size])
 		for t := lo; t < hi; t++ {
 			from := t % blocks * r.block
 			w.rowsOf(t/blocks, from, min(r.block, r.rows-from))

@@ -16,19 +16,19 @@ type worker[T float] struct {
 	most   []T // the greatest score of the tile
 }
 
-func (r *run[T]) worker(room []T) *worker[T] {
+func (r *run[T]) worker(buffer []T) *worker[T] {
 	w := &worker[T]{run: r}
 	for _, p := range []struct {
 		to *[]T
 		n  int
 	}{{&w.scores, r.block * r.tile}, {&w.q, r.block * r.depth}, {&w.top, r.block}, {&w.sum, r.block}, {&w.most, r.block}} {
-		*p.to, room = room[:p.n], room[p.n:]
+		*p.to, buffer = buffer[:p.n], buffer[p.n:]
 	}
 	return w
 }
 
-// place is a row of the rows of key head h, counted over the batch: the entry of the batch, the query head and the query.
-func (r *run[T]) place(h, row int) (b, head, query int) {
+// queryAt returns the entry of the batch, the query head and the query of a row of key head h, which is counted over the batch.
+func (r *run[T]) queryAt(h, row int) (b, head, query int) {
 	return h / r.shared, h%r.shared*(r.heads/r.shared) + row/r.queries, row % r.queries
 }
 
@@ -91,12 +91,12 @@ func (w *worker[T]) load(h, from, n int) {
 	}
 	s := w.run.q.strides
 	if s[3] == 1 && s[2] == w.depth && (from%w.queries+n <= w.queries || s[1] == w.queries*w.depth) { // one piece
-		b, head, query := w.place(h, from)
+		b, head, query := w.queryAt(h, from)
 		scale(w.q[:n*w.depth], w.run.q.data[s[4]+b*s[0]+head*s[1]+query*s[2]:][:n*w.depth], T(w.scale))
 		return
 	}
 	for i := range n {
-		b, head, query := w.place(h, from+i)
+		b, head, query := w.queryAt(h, from+i)
 		at := s[4] + b*s[0] + head*s[1] + query*s[2]
 		to := w.q[i*w.depth:][:w.depth]
 		if s[3] == 1 {
@@ -160,7 +160,7 @@ func (w *worker[T]) weigh(h, from, n, j, keys int, scores []T, ld int) {
 			soften(row, T(w.softcap))
 		}
 		if w.mask != nil && lo < hi {
-			b, head, query := w.place(h, from+i)
+			b, head, query := w.queryAt(h, from+i)
 			apply(w.mask, row, w.low, b, head, query, j+lo)
 		}
 		w.most[i] = greatest(row)

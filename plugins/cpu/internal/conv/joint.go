@@ -111,7 +111,7 @@ func newJointLayout(p *Plan) *jointLayout {
 // with the output.
 type jointPhases[T gemm.Number] struct{}
 
-func (jointPhases[T]) fits(p *Plan) bool { return p.joint != nil && gemm.PlaceCols[T]() > 0 }
+func (jointPhases[T]) fits(p *Plan) bool { return p.joint != nil && gemm.IndirectCols[T]() > 0 }
 
 func (jointPhases[T]) pack(pool *par.Pool, p *Plan, w []T, use use) prepared[T] {
 	if use == fallback || !finite(w) {

@@ -81,7 +81,7 @@ func (w *jointWeights[T]) run(r *run[T]) bool {
 type jointSplit struct{ cols, tasks int }
 
 func (r *run[T]) splitJoint(one bool) jointSplit {
-	p, unit := r.plan, 2*gemm.PlaceCols[T]()
+	p, unit := r.plan, 2*gemm.IndirectCols[T]()
 	units := (p.joint.end + unit - 1) / unit
 	width := min(max(jointElements/(p.joint.rows*len(p.phases)*unit), 1), units)
 	across := (units + width - 1) / width
@@ -138,7 +138,7 @@ func (w *jointWeights[T]) tasks(r *run[T], src, s *jointRun[T], split jointSplit
 				e.Apply(sums, s.row, s.rows, n)
 				continue
 			}
-			gemm.MulPlaced(onOne, &gemm.Placed[T]{A: w.packedGroups[(i*p.groups+group)*p.blocks()+b], Src: from[ph.base+j0:], Offsets: ph.offsets,
+			gemm.MulIndirect(onOne, &gemm.Indirect[T]{A: w.packedGroups[(i*p.groups+group)*p.blocks()+b], Src: from[ph.base+j0:], Offsets: ph.offsets,
 				Reach: ph.reach, Rows: 1, Cols: n, C: sums, LDC: s.row, Epilogue: e})
 		}
 		s.interleave(p, r.out[(item/p.groups*p.outputs+first)*p.outSize:][:s.rows*p.outSize])

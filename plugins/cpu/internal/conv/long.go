@@ -23,7 +23,7 @@ const (
 )
 
 func (longKernels[T]) fits(p *Plan) bool {
-	if !gemm.CanTurn[T]() || len(p.axes) != 2 || p.groups != 1 || p.outSize == 0 || p.outSize > maxLongOutputs || p.taps < minTapsPerOutput*p.outSize {
+	if !gemm.CanTranspose[T]() || len(p.axes) != 2 || p.groups != 1 || p.outSize == 0 || p.outSize > maxLongOutputs || p.taps < minTapsPerOutput*p.outSize {
 		return false
 	}
 	x := &p.axes[1]

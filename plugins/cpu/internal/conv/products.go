@@ -24,7 +24,7 @@ const (
 // are no multiple of a kernel's columns, the elements between rows are also
 // computed, and discarded.
 func (inPlaceProduct[T]) fits(p *Plan) bool {
-	unit, last := gemm.PlaceCols[T](), p.lastAxis()
+	unit, last := gemm.IndirectCols[T](), p.lastAxis()
 	if unit == 0 || len(p.axes) > 2 || last.advance != 1 || len(p.offsets) == 0 || p.taps <= 1 || p.view == overlappingPatches {
 		return false
 	}
@@ -55,7 +55,7 @@ func (w *inPlaceWeights[T]) run(r *run[T]) bool {
 
 func (w *inPlaceWeights[T]) group(r *run[T], in *input[T], image, group int) {
 	p, cols := r.plan, r.plan.lastAxis().out
-	gemm.MulPlaced(r.pool, &gemm.Placed[T]{A: w.packedGroups[group], Src: in.source(), Offsets: p.offsets, Reach: p.reach,
+	gemm.MulIndirect(r.pool, &gemm.Indirect[T]{A: w.packedGroups[group], Src: in.source(), Offsets: p.offsets, Reach: p.reach,
 		Rows: p.outSize / cols, Cols: cols, Step: p.axes[0].advance,
 		C: r.groupOutput(image, group), LDC: p.outSize, Accumulate: r.accumulate, Epilogue: r.groupEpilogue(group)})
 }
@@ -116,7 +116,9 @@ func (w *patchWeights[T]) group(r *run[T], in *input[T], image, group int) {
 // the columns.
 type transposedProduct[T gemm.Number] struct{}
 
-func (transposedProduct[T]) fits(p *Plan) bool { return p.prefersTransposed() && gemm.CanTurn[T]() }
+func (transposedProduct[T]) fits(p *Plan) bool {
+	return p.prefersTransposed() && gemm.CanTranspose[T]()
+}
 
 // prefersTransposed reports whether the output positions are few and fill
 // vectors badly, and the outputs are many.
@@ -162,14 +164,14 @@ func (w *transposedWeights[T]) run(r *run[T]) bool {
 
 func (w *transposedWeights[T]) group(r *run[T], in *input[T], image, group int) {
 	p := r.plan
-	args := gemm.Turned[T]{M: p.outSize, N: p.outputs / p.groups, K: p.depth(), B: w.groups[group],
+	args := gemm.Transposed[T]{M: p.outSize, N: p.outputs / p.groups, K: p.depth(), B: w.groups[group],
 		C: r.groupOutput(image, group), LDC: p.outSize, Accumulate: r.accumulate, Epilogue: r.groupEpilogue(group)}
 	if p.view == channelPatches {
 		args.A = gemm.Row(in.source(), p.outSize).T()
 	} else {
 		args.PackA = in.packPatches
 	}
-	gemm.MulTurned(r.pool, &args)
+	gemm.MulTransposed(r.pool, &args)
 }
 
 // packedGroups are the left operands of a product, packed by group.

@@ -2,10 +2,10 @@ package elementwise
 
 import "github.com/goburn/burn/plugins/cpu/internal/kernel"
 
-// grains by the cost of an element: the fewest elements that are worth another thread.
+// The fewest elements that are worth another thread, by the cost of one.
 const (
-	cheap = 32 << 10
-	dear  = 4 << 10
+	lightGrain = 32 << 10
+	heavyGrain = 4 << 10
 )
 
 // pair is a binary op on contiguous slices: both operands of the length of d, or one of them a single element. The last
@@ -18,7 +18,7 @@ type pair[T, R any] struct {
 
 // begin lays a call out and says how long pieces may be and whether blocks are needed.
 func begin(c *kernel.Call, l *layout) (most int, blocks bool) {
-	lay(l, c.Desc[0].Shape, c.In)
+	setLayout(l, c.Desc[0].Shape, c.In)
 	blocks = !l.direct(len(c.In))
 	for _, a := range c.In {
 		blocks = blocks || kernel.IsHalf(a.DType)
@@ -79,18 +79,18 @@ func unaryAny[T, R any](c *kernel.Call, grain int, loop func(d []R, x []T)) erro
 	l := new(layout)
 	most, blocks := begin(c, l)
 	x, y := reads[T](c.In[0], 0), writes[R](c, c.Reuse(0, 0))
-	if l.same[0] || y.past {
+	if l.same[0] || y.nonTemporal {
 		most, blocks = block, true // one element for all
 	}
 	c.Pool.For(l.n, grain, func(lo, hi int) {
 		s := blocksOf(blocks)
 		var p piece
 		for l.pieces(&p, lo, hi, most); p.next(); {
-			v, one, scalar := x.load(&p, room[T](s, 0))
+			v, one, scalar := x.load(&p, buffer[T](s, 0))
 			if scalar {
-				v = fill(room[T](s, 0), one, p.n)
+				v = fill(buffer[T](s, 0), one, p.n)
 			}
-			d := y.place(&p, room[R](s, 1))
+			d := y.destination(&p, buffer[R](s, 1))
 			loop(d, v)
 			y.store(&p, d)
 		}
@@ -173,29 +173,29 @@ func binaryAny[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 	l := new(layout)
 	most, blocks := begin(c, l)
 	a, b, y := reads[T](c.In[0], 0), reads[T](c.In[1], 1), writes[R](c, c.Reuse(0, 0, 1))
-	if y.past || needsFill(l, loop.vs == nil, loop.sv == nil) {
+	if y.nonTemporal || needsFill(l, loop.vs == nil, loop.sv == nil) {
 		most, blocks = block, true
 	}
 	c.Pool.For(l.n, grain, func(lo, hi int) {
 		s := blocksOf(blocks)
 		var p piece
 		for l.pieces(&p, lo, hi, most); p.next(); {
-			va, sa, oneA := a.load(&p, room[T](s, 0))
-			vb, sb, oneB := b.load(&p, room[T](s, 1))
-			d := y.place(&p, room[R](s, 2))
+			va, sa, oneA := a.load(&p, buffer[T](s, 0))
+			vb, sb, oneB := b.load(&p, buffer[T](s, 1))
+			d := y.destination(&p, buffer[R](s, 2))
 			switch {
 			case oneA && (oneB || loop.sv == nil):
-				va = fill(room[T](s, 0), sa, p.n)
+				va = fill(buffer[T](s, 0), sa, p.n)
 				oneA = false
 			case oneB && loop.vs == nil:
-				vb = fill(room[T](s, 1), sb, p.n)
+				vb = fill(buffer[T](s, 1), sb, p.n)
 				oneB = false
 			}
 			switch {
 			case oneA:
 				loop.sv(d, sa, vb)
 			case oneB && loop.vs == nil:
-				loop.vv(d, va, fill(room[T](s, 1), sb, p.n))
+				loop.vv(d, va, fill(buffer[T](s, 1), sb, p.n))
 			case oneB:
 				loop.vs(d, va, sb)
 			default:
@@ -228,19 +228,19 @@ func ternary[S, T, R any](c *kernel.Call, grain int, loop func(d []R, a []S, b, 
 		s := blocksOf(true)
 		var p piece
 		for l.pieces(&p, lo, hi, block); p.next(); {
-			vx, sx, oneX := x.load(&p, room[S](s, 0))
+			vx, sx, oneX := x.load(&p, buffer[S](s, 0))
 			if oneX {
-				vx = fill(room[S](s, 0), sx, p.n)
+				vx = fill(buffer[S](s, 0), sx, p.n)
 			}
-			va, sa, oneA := a.load(&p, room[T](s, 1))
+			va, sa, oneA := a.load(&p, buffer[T](s, 1))
 			if oneA {
-				va = fill(room[T](s, 1), sa, p.n)
+				va = fill(buffer[T](s, 1), sa, p.n)
 			}
-			vb, sb, oneB := b.load(&p, room[T](s, 2))
+			vb, sb, oneB := b.load(&p, buffer[T](s, 2))
 			if oneB {
-				vb = fill(room[T](s, 2), sb, p.n)
+				vb = fill(buffer[T](s, 2), sb, p.n)
 			}
-			d := y.place(&p, room[R](s, 3))
+			d := y.destination(&p, buffer[R](s, 3))
 			loop(d, vx, va, vb)
 			y.store(&p, d)
 		}
@@ -264,9 +264,9 @@ func anyHalf(c *kernel.Call) bool {
 func ternaryFlat[S, T, R any](c *kernel.Call, grain int, loop func(d []R, a []S, b, c []T), reuse ...int) error {
 	x, a, b := kernel.Flat[S](c.In[0]), kernel.Flat[T](c.In[1]), kernel.Flat[T](c.In[2])
 	out := c.Reuse(0, reuse...)
-	y, far := kernel.Flat[R](out), streams(c, out)
+	y, nonTemporal := kernel.Flat[R](out), streams(c, out)
 	c.Pool.For(len(y), grain, func(lo, hi int) {
-		if !far {
+		if !nonTemporal {
 			loop(y[lo:hi], x[lo:hi], a[lo:hi], b[lo:hi])
 			return
 		}

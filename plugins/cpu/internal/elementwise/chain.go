@@ -77,10 +77,10 @@ type value struct {
 	scalar bool
 }
 
-// numbers returns the n numbers of v. A single number is repeated in room.
-func (v *value) numbers(room []float32, n int) []float32 {
+// numbers returns the n numbers of v. A single number is repeated in buffer.
+func (v *value) numbers(buffer []float32, n int) []float32 {
 	if v.scalar {
-		return fill(room, v.one, n)
+		return fill(buffer, v.one, n)
 	}
 	return v.f
 }
@@ -106,15 +106,15 @@ type step struct {
 // Chain returns a kernel that computes links in order. The last link is the result, and all have its shape. The kernel works
 // block by block, so that intermediate results stay in the cache. From numbers the operands in inputs.
 func Chain(links []Link, inputs []op.Desc) kernel.Func {
-	steps, dearest := make([]step, len(links)), cheap
+	steps, linkGrain := make([]step, len(links)), lightGrain
 	assign(links, steps)
 	for i, l := range links {
 		steps[i].run = compile(l)
 		if steps[i].run == nil {
 			return nil
 		}
-		if !quick[l.Node.Op] && len(l.In) == 1 {
-			dearest = dear
+		if !memoryBound[l.Node.Op] && len(l.In) == 1 {
+			linkGrain = heavyGrain
 		}
 		d := l.Node.Outputs[0].DType
 		steps[i].boolean = d == dtype.Bool
@@ -122,7 +122,7 @@ func Chain(links []Link, inputs []op.Desc) kernel.Func {
 			steps[i].round = d
 		}
 	}
-	grain := max(dear/2, dearest/len(links))
+	grain := max(heavyGrain/2, linkGrain/len(links))
 	from := make([]int, len(inputs))
 	for i := range from {
 		from[i] = i
@@ -135,7 +135,7 @@ func Chain(links []Link, inputs []op.Desc) kernel.Func {
 		}
 		defer idle.Store(kept)
 		if !kept.of(c.In) {
-			kept.lay(c.Desc[0].Shape, c.In)
+			kept.set(c.Desc[0].Shape, c.In)
 		}
 		l := &kept.layout
 		var in [MaxInputs]operand[float32]
@@ -157,7 +157,7 @@ func Chain(links []Link, inputs []op.Desc) kernel.Func {
 			var p piece
 			for l.pieces(&p, lo, hi, block); p.next(); {
 				s.load(&p, in[:len(c.In)], truths[:len(c.In)])
-				d := y.place(&p, s.out[steps[len(steps)-1].to][:])
+				d := y.destination(&p, s.out[steps[len(steps)-1].to][:])
 				s.compute(steps, d, nil, p.n)
 				y.store(&p, d)
 			}
@@ -185,9 +185,9 @@ func (k *keptLayout) of(in []kernel.Array) bool {
 	return k.valid
 }
 
-func (k *keptLayout) lay(s shape.Shape, in []kernel.Array) {
+func (k *keptLayout) set(s shape.Shape, in []kernel.Array) {
 	k.layout, k.valid = layout{}, true
-	lay(&k.layout, s, in)
+	setLayout(&k.layout, s, in)
 	for i := range in {
 		k.views[i] = in[i].View
 	}
@@ -199,7 +199,7 @@ func chainBools(c *kernel.Call, l *layout, steps []step, in []operand[float32], 
 		var p piece
 		for l.pieces(&p, lo, hi, block); p.next(); {
 			s.load(&p, in, truths)
-			d := y.place(&p, kernel.Cast[uint8](kernel.Bytes(s.out[steps[len(steps)-1].to][:])))
+			d := y.destination(&p, kernel.Cast[uint8](kernel.Bytes(s.out[steps[len(steps)-1].to][:])))
 			s.compute(steps, nil, d, p.n)
 			y.store(&p, d)
 		}
@@ -278,8 +278,8 @@ func assign(links []Link, steps []step) {
 	}
 }
 
-// place is where a value is kept.
-func place(from int) int {
+// valueIndex returns the index of a value among those of blocks.
+func valueIndex(from int) int {
 	if from < 0 {
 		return MaxInputs - 1 - from
 	}
@@ -290,7 +290,7 @@ func place(from int) int {
 func compile(l Link) func(s *blocks, d []float32, t []uint8, n int) {
 	at := make([]int, len(l.From))
 	for i, f := range l.From {
-		at[i] = place(f)
+		at[i] = valueIndex(f)
 	}
 	n := l.Node
 	switch {

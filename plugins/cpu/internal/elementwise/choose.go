@@ -36,28 +36,29 @@ func selects[T any](c *kernel.Call) error {
 	if kernel.IsHalf(desc[0].DType) {
 		desc[0].DType = dtype.U16
 	}
-	if chooseFar(c, in) {
+	if chooseNonTemporal(c, in) {
 		return nil
 	}
 	given, wanted := c.In, c.Desc
 	c.In, c.Desc = in[:], desc[:]
-	err := ternary(c, cheap, choose[T], 1, 2)
+	err := ternary(c, lightGrain, choose[T], 1, 2)
 	c.In, c.Desc = given, wanted
 	c.Out[0].DType = wanted[0].DType
 	return err
 }
 
-// chooseFar is the selection of elements of 32 bits that lie as the result does, when that is to be written past the caches.
-func chooseFar(c *kernel.Call, in [3]kernel.Array) bool {
+// chooseNonTemporal selects elements of 32 bits from operands of the layout of a result that is to be written with non-temporal
+// stores. It reports false, and does nothing, for others.
+func chooseNonTemporal(c *kernel.Call, in [3]kernel.Array) bool {
 	n := c.Desc[0].Shape.Size()
 	if in[1].DType.Size() != 4 || c.Desc[0].Bytes() < streamed || !full(&in[0], n) || !full(&in[1], n) || !full(&in[2], n) || !vector.Has() {
 		return false
 	}
 	cond, a, b := kernel.Flat[uint8](in[0]), kernel.Flat[float32](in[1]), kernel.Flat[float32](in[2])
 	out := c.Reuse(0, 1, 2)
-	y, far := kernel.Flat[float32](out), streams(c, out)
-	c.Pool.For(len(y), cheap, func(lo, hi int) {
-		if !far {
+	y, nonTemporal := kernel.Flat[float32](out), streams(c, out)
+	c.Pool.For(len(y), lightGrain, func(lo, hi int) {
+		if !nonTemporal {
 			choose(y[lo:hi], cond[lo:hi], a[lo:hi], b[lo:hi])
 			return
 		}

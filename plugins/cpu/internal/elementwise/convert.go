@@ -34,7 +34,7 @@ func castKernel(from, to dtype.DType) kernel.Func {
 }
 
 func one[T, R any](loop func(d []R, x []T)) kernel.Func {
-	return func(c *kernel.Call) error { return unary(c, cheap, loop) }
+	return func(c *kernel.Call) error { return unary(c, lightGrain, loop) }
 }
 
 func fromFloat[T float](to dtype.DType) kernel.Func {
@@ -194,12 +194,12 @@ func roundInts[T integer](to dtype.DType, d []dtype.Float16, x []T) {
 func widen(c *kernel.Call) error {
 	a := c.In[0]
 	if !a.View.IsContiguous() {
-		return unaryAny(c, cheap, plain[float32, float32])
+		return unaryAny(c, lightGrain, plain[float32, float32])
 	}
 	out := c.Alloc(0)
-	x, y, past := kernel.Flat[uint16](a), kernel.Flat[float32](out), streams(c, out)
-	c.Pool.For(len(y), cheap, func(lo, hi int) {
-		if past {
+	x, y, nonTemporal := kernel.Flat[uint16](a), kernel.Flat[float32](out), streams(c, out)
+	c.Pool.For(len(y), lightGrain, func(lo, hi int) {
+		if nonTemporal {
 			stream(y[lo:hi], func(d []float32, at int) { kernel.Decode(a.DType, d, x[lo+at:][:len(d)]) }, source1(x[lo:hi]))
 			return
 		}
@@ -212,19 +212,19 @@ func widen(c *kernel.Call) error {
 func narrow(c *kernel.Call) error {
 	a := c.In[0]
 	if !a.View.IsContiguous() {
-		return unaryAny(c, cheap, plain[float32, float32])
+		return unaryAny(c, lightGrain, plain[float32, float32])
 	}
 	out := c.Alloc(0)
-	x, y, past := kernel.Flat[float32](a), kernel.Flat[uint16](out), streams(c, out)
-	c.Pool.For(len(y), cheap, func(lo, hi int) {
-		if past && out.DType == dtype.F16 {
+	x, y, nonTemporal := kernel.Flat[float32](a), kernel.Flat[uint16](out), streams(c, out)
+	c.Pool.For(len(y), lightGrain, func(lo, hi int) {
+		if nonTemporal && out.DType == dtype.F16 {
 			from, to := vector.ToF16Past(y[lo:hi], x[lo:hi])
 			kernel.Encode(out.DType, y[lo:lo+from], x[lo:lo+from])
 			kernel.Encode(out.DType, y[lo+to:hi], x[lo+to:hi])
 			vector.Fence()
 			return
 		}
-		if past {
+		if nonTemporal {
 			stream(y[lo:hi], func(d []uint16, at int) { kernel.Encode(out.DType, d, x[lo+at:][:len(d)]) }, source1(x[lo:hi]))
 			return
 		}

@@ -34,8 +34,8 @@ type layout struct {
 	walk  kernel.Walk              // over the other dimensions
 }
 
-// lay makes the layout of arrays that broadcast to s.
-func lay(l *layout, s shape.Shape, in []kernel.Array) {
+// setLayout makes the layout of arrays that broadcast to s.
+func setLayout(l *layout, s shape.Shape, in []kernel.Array) {
 	l.n = s.Size()
 	if simple(l, s, in) {
 		l.flat = true
@@ -139,12 +139,12 @@ func (p *piece) next() bool {
 	return p.n > 0
 }
 
-// scratch is room for the blocks of one thread.
+// scratch is the workspace of one thread: its blocks.
 type scratch [kernel.MaxOperands + 1][block]uint64
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-func room[T any](s *scratch, k int) []T {
+func buffer[T any](s *scratch, k int) []T {
 	if s == nil {
 		return nil
 	}

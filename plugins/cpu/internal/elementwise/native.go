@@ -86,7 +86,7 @@ func nativeActivation[T float](c op.Code, dt dtype.DType, a op.Attrs) func(d, x 
 		f = func(d, x []float32) { vector.Elu(d[:len(x)], x, float32(alpha), 1, float32(alpha)) }
 	case op.HardSigmoid:
 		beta := a.Float("beta")
-		if !usual(alpha) || !usual(beta) {
+		if !isModerate(alpha) || !isModerate(beta) {
 			return nil
 		}
 		f = func(d, x []float32) { vector.Gate(d[:len(x)], x, alpha, beta, false) }
@@ -99,8 +99,8 @@ func nativeActivation[T float](c op.Code, dt dtype.DType, a op.Attrs) func(d, x 
 	return loop
 }
 
-// usual reports whether a coefficient and what its halves lose are far from the bounds of float32.
-func usual(f float64) bool { return f == 0 || math.Abs(f) > 1e-6 && math.Abs(f) < 1e6 }
+// isModerate reports whether a coefficient and what its halves lose are far from the bounds of float32.
+func isModerate(f float64) bool { return f == 0 || math.Abs(f) > 1e-6 && math.Abs(f) < 1e6 }
 
 // powers raises to one exponent, block by block in assembly where all numbers allow it.
 func powers(d, x []float32, y float64) {

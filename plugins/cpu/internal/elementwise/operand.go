@@ -103,10 +103,10 @@ func (o *operand[T]) gather(tmp []T, p *piece) []T {
 
 // result takes elements of type R. An array of 16-bit floats takes float32, which it rounds, or bits as they are.
 type result[R any] struct {
-	data []R
-	half []uint16
-	dt   dtype.DType
-	past bool // the caches
+	data        []R
+	half        []uint16
+	dt          dtype.DType
+	nonTemporal bool // stores
 }
 
 func writes[R any](c *kernel.Call, a kernel.Array) result[R] {
@@ -114,12 +114,12 @@ func writes[R any](c *kernel.Call, a kernel.Array) result[R] {
 	if kernel.IsHalf(a.DType) && unsafe.Sizeof(z) == 4 {
 		return result[R]{half: kernel.Data[uint16](a), dt: a.DType}
 	}
-	return result[R]{data: kernel.Data[R](a), dt: a.DType, past: streams(c, a)}
+	return result[R]{data: kernel.Data[R](a), dt: a.DType, nonTemporal: streams(c, a)}
 }
 
-// place is where the elements of a piece are to be computed.
-func (r *result[R]) place(p *piece, tmp []R) []R {
-	if r.half == nil && !r.past {
+// destination returns the memory in which the elements of a piece are to be computed.
+func (r *result[R]) destination(p *piece, tmp []R) []R {
+	if r.half == nil && !r.nonTemporal {
 		return r.data[p.at : p.at+p.n]
 	}
 	return tmp[:p.n]
@@ -130,14 +130,14 @@ func (r *result[R]) store(p *piece, v []R) {
 	switch {
 	case r.half != nil:
 		kernel.Encode(r.dt, r.half[p.at:p.at+p.n], float32s(v))
-	case r.past:
+	case r.nonTemporal:
 		vector.Stream(kernel.Bytes(r.data[p.at:p.at+p.n]), kernel.Bytes(v))
 	}
 }
 
 // finish ends what one thread stores.
 func (r *result[R]) finish() {
-	if r.past {
+	if r.nonTemporal {
 		vector.Fence()
 	}
 }

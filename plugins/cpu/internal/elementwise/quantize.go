@@ -78,7 +78,7 @@ func quantize[T float, Z integer](n *op.Node) kernel.Func {
 		rank := len(c.In[0].View.Shape)
 		if c.In[1].Size() == 1 && c.In[2].Size() == 1 {
 			scale, zero := first[T](c.In[1]), first[Z](c.In[2])
-			return unary(c, cheap, func(d []Z, x []T) {
+			return unary(c, lightGrain, func(d []Z, x []T) {
 				var scales [block]T
 				var zeros [block]Z
 				rest := quantizeBytes(d, []Z{zero}, x, []T{scale}, least, most)
@@ -93,7 +93,7 @@ func quantize[T float, Z integer](n *op.Node) kernel.Func {
 				}
 			})
 		}
-		return reordered(c, func(c *kernel.Call) error { return ternary(c, dear, loop) },
+		return reordered(c, func(c *kernel.Call) error { return ternary(c, heavyGrain, loop) },
 			alongAxis(c.In[2], axis, rank), c.In[0], alongAxis(c.In[1], axis, rank))
 	})
 }
@@ -173,14 +173,14 @@ func dequantize[Z integer, T float](n *op.Node) kernel.Func {
 		rank := len(c.In[0].View.Shape)
 		if c.In[1].Size() == 1 && c.In[2].Size() == 1 {
 			scale, zero := first[T](c.In[1]), first[Z](c.In[2])
-			return unary(c, cheap, func(d []T, x []Z) {
+			return unary(c, lightGrain, func(d []T, x []Z) {
 				rest := dequantizeBytes(d, []T{scale}, x, []Z{zero})
 				for i := rest; i < len(d); i++ {
 					d[i] = T(int32(x[i])-int32(zero)) * scale
 				}
 			})
 		}
-		return reordered(c, func(c *kernel.Call) error { return ternary(c, cheap, loop) },
+		return reordered(c, func(c *kernel.Call) error { return ternary(c, lightGrain, loop) },
 			alongAxis(c.In[1], axis, rank), c.In[0], alongAxis(c.In[2], axis, rank))
 	})
 }

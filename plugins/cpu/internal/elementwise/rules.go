@@ -104,17 +104,17 @@ func prepareUnary(n *op.Node, in []op.Desc) kernel.Func {
 	return unaryOf(n.Op, notBool)
 }
 
-// quick lists the unary ops that are bound by memory bandwidth.
-var quick = map[op.Code]bool{op.Neg: true, op.Abs: true, op.Square: true, op.Relu: true, op.Not: true, op.Floor: true, op.Ceil: true,
+// memoryBound lists the unary ops that are bound by memory bandwidth.
+var memoryBound = map[op.Code]bool{op.Neg: true, op.Abs: true, op.Square: true, op.Relu: true, op.Not: true, op.Floor: true, op.Ceil: true,
 	op.Trunc: true, op.Round: true, op.LeakyRelu: true, op.Clamp: true, op.HardSigmoid: true, op.HardSwish: true, op.ThresholdedRelu: true}
 
 func unaryOf[T any](c op.Code, loop func(d, x []T)) kernel.Func {
 	if loop == nil {
 		return nil
 	}
-	grain := dear
-	if quick[c] {
-		grain = cheap
+	grain := heavyGrain
+	if memoryBound[c] {
+		grain = lightGrain
 	}
 	return func(c *kernel.Call) error { return unary(c, grain, loop) }
 }
@@ -204,9 +204,9 @@ func binaryOf[T, R any](c op.Code, p *pair[T, R]) kernel.Func {
 	if p == nil {
 		return nil
 	}
-	grain := cheap
+	grain := lightGrain
 	if c == op.Pow || c == op.Atan2 || c == op.Rem || c == op.FloorMod {
-		grain = dear
+		grain = heavyGrain
 	}
 	return func(c *kernel.Call) error { return binary(c, grain, p) }
 }

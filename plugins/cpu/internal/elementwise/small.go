@@ -66,29 +66,29 @@ func fromSmall(from, to dtype.DType, sat bool) kernel.Func {
 	ints := dtype.SmallInts.Has(from)
 	switch to {
 	case dtype.F64:
-		return look(table(values, func(v float32) float64 { return float64(v) }))
+		return lookUp(table(values, func(v float32) float64 { return float64(v) }))
 	case dtype.F32, dtype.F16, dtype.BF16:
-		return look(values) // the engine rounds
+		return lookUp(values) // the engine rounds
 	case dtype.Bool:
-		return look(table(values, func(v float32) uint8 { return truth(v != 0) }))
+		return lookUp(table(values, func(v float32) uint8 { return truth(v != 0) }))
 	case dtype.I64:
-		return look(whole[int64](values, ints))
+		return lookUp(whole[int64](values, ints))
 	case dtype.I32:
-		return look(whole[int32](values, ints))
+		return lookUp(whole[int32](values, ints))
 	case dtype.I16:
-		return look(whole[int16](values, ints))
+		return lookUp(whole[int16](values, ints))
 	case dtype.I8:
-		return look(whole[int8](values, ints))
+		return lookUp(whole[int8](values, ints))
 	case dtype.U64:
-		return look(whole[uint64](values, ints))
+		return lookUp(whole[uint64](values, ints))
 	case dtype.U32:
-		return look(whole[uint32](values, ints))
+		return lookUp(whole[uint32](values, ints))
 	case dtype.U16:
-		return look(whole[uint16](values, ints))
+		return lookUp(whole[uint16](values, ints))
 	case dtype.U8:
-		return look(whole[uint8](values, ints))
+		return lookUp(whole[uint8](values, ints))
 	}
-	return look(table(values, func(v float32) uint8 { return dtype.ToSmall(to, float64(v), sat) }))
+	return lookUp(table(values, func(v float32) uint8 { return dtype.ToSmall(to, float64(v), sat) }))
 }
 
 func table[R any](values []float32, f func(v float32) R) []R {
@@ -109,7 +109,7 @@ func whole[R integer](values []float32, ints bool) []R {
 	return t
 }
 
-func look[R any](t []R) kernel.Func {
+func lookUp[R any](t []R) kernel.Func {
 	return one(func(d []R, x []uint8) {
 		for i, v := range x {
 			d[i] = t[v]

@@ -74,10 +74,10 @@ func spreading[T, R any](c *kernel.Call, grain int, loop *pair[T, R], whole int)
 			d, at = d[n:], at+n
 		}
 	}
-	far := streams(c, out)
+	nonTemporal := streams(c, out)
 	c.Pool.For(len(y)/run, grain/run+1, func(lo, hi int) {
 		lo, hi = lo*run, hi*run
-		if far {
+		if nonTemporal {
 			stream(y[lo:hi], func(d []R, at int) { fill(d, lo+at) }, source1(x[lo:hi]))
 			return
 		}

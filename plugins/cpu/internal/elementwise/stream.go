@@ -26,10 +26,10 @@ func streams(c *kernel.Call, out kernel.Array) bool {
 	return true
 }
 
-// sheet is a buffer for results before they are written with non-temporal stores.
-type sheet [1024]uint64
+// streamBuffer is a buffer for results before they are written with non-temporal stores.
+type streamBuffer [1024]uint64
 
-var sheets = sync.Pool{New: func() any { return new(sheet) }}
+var streamBuffers = sync.Pool{New: func() any { return new(streamBuffer) }}
 
 // source describes the operands that a result is computed from, for prefetching: the first element, the bytes that each
 // element of the result reads, and a second operand of the same element size, or nil.
@@ -62,10 +62,10 @@ func (s *source) at(i, n int) (a, b unsafe.Pointer) {
 // stream computes y in parts: f computes the elements from at on. While a part is written, the operands of the next one are
 // prefetched.
 func stream[R any](y []R, f func(d []R, at int), from source) {
-	s := sheets.Get().(*sheet)
-	room := kernel.Cast[R](kernel.Bytes(s[:]))
-	for at := 0; at < len(y); at += len(room) {
-		d := room[:min(len(room), len(y)-at)]
+	s := streamBuffers.Get().(*streamBuffer)
+	buffer := kernel.Cast[R](kernel.Bytes(s[:]))
+	for at := 0; at < len(y); at += len(buffer) {
+		d := buffer[:min(len(buffer), len(y)-at)]
 		f(d, at)
 		to, done := kernel.Bytes(y[at:at+len(d)]), kernel.Bytes(d)
 		if next := at + len(d); next < len(y) && vector.CanStream(to) {
@@ -76,5 +76,5 @@ func stream[R any](y []R, f func(d []R, at int), from source) {
 		vector.Stream(to, done)
 	}
 	vector.Fence()
-	sheets.Put(s)
+	streamBuffers.Put(s)
 }

@@ -62,7 +62,7 @@ type byteProduct struct {
 	zeroA, zeroB     []int32 // as the units have them, one for all or for each
 	rowSums, colSums []int32
 	rowBias, colBias []int32
-	room             [4][]int32 // that the sums and biases are made in
+	buffers          [4][]int32 // that the sums and biases are made in
 	unitZero         [1]int32
 	depth            int // products that are summed
 	epilogue         Epilogue[int32]
@@ -97,7 +97,7 @@ func MulBytes(pool *par.Pool, args *ByteArgs) {
 }
 
 func (r *byteProduct) run(pool *par.Pool, args *ByteArgs) {
-	r.settle(args)
+	r.setOperands(args)
 	kern, packedA, packedB := r.kern, args.PackedA, args.PackedB
 	r.rowSums, r.colSums, r.rowBias, r.colBias = nil, nil, nil, nil
 	simple := len(r.zeroA) == 1 && len(r.zeroB) == 1
@@ -150,9 +150,9 @@ func (r *byteProduct) run(pool *par.Pool, args *ByteArgs) {
 	}
 }
 
-// settle determines the kernel (that of the packed operands, if any), the
+// setOperands determines the kernel (that of the packed operands, if any), the
 // offsets and zero points of the operands, and the depth.
-func (r *byteProduct) settle(args *ByteArgs) {
+func (r *byteProduct) setOperands(args *ByteArgs) {
 	kern := activeBytes
 	packedA, packedB := args.PackedA, args.PackedB
 	for _, p := range []*PackedBytes{packedA, packedB} {
@@ -217,7 +217,7 @@ func (r *byteProduct) correct(lo, hi int) {
 	}
 }
 
-// panelsA is room, in data if that is enough, for a left operand.
+// panelsA returns memory for a left operand, in data if that is large enough.
 func (kern *byteKernel) panelsA(data []int32, m, k int) panels[int32] {
 	balanced := kern.balanced(m)
 	padded := ceil(m, balanced.MR) * balanced.MR
@@ -269,12 +269,12 @@ func (r *byteProduct) sumColumns(packed []int32, width, p0, p1, j0, j1 int) {
 	}
 }
 
-// take is n of the room for sums.
+// take returns n elements of buffer i.
 func (r *byteProduct) take(i, n int) []int32 {
-	if cap(r.room[i]) < n {
-		r.room[i] = make([]int32, n)
+	if cap(r.buffers[i]) < n {
+		r.buffers[i] = make([]int32, n)
 	}
-	return r.room[i][:n]
+	return r.buffers[i][:n]
 }
 
 // sumColumns adds units p0 to p1 of packed columns j0 to j1 to sums, which begin with units 0.

@@ -55,15 +55,15 @@ func checkEnding[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 					first := append([]T(nil), want...)
 					run(want, nil)
 					if cols <= kern.NR || kern.Panels != nil && rows <= GroupRows {
-						kern.Finish(rows, cols, want, ldc, e, y, x)
+						kern.ApplyEpilogue(rows, cols, want, ldc, e, y, x)
 					}
 					run(got, e)
 					same("tile")
-					if kern.Places == nil || cols > kern.NR || e.BiasCol != nil {
+					if kern.Indirect == nil || cols > kern.NR || e.BiasCol != nil {
 						continue
 					}
 					got = first
-					kern.Places(rows, cols, k, a, kern.MR, b, offsets, offsets[k-1], kern.NR/2, got, ldc, accumulate, e, y, x)
+					kern.Indirect(rows, cols, k, a, kern.MR, b, offsets, offsets[k-1], kern.NR/2, got, ldc, accumulate, e, y, x)
 					same("places")
 				}
 			}

@@ -18,9 +18,9 @@ func (e *Epilogue[T]) apply(c []T, ldc, i0, i1, j0, j1 int) {
 	if e = e.only(true); e == nil {
 		return
 	}
-	if kern := Active[T](); kern.Finish != nil {
+	if kern := Active[T](); kern.ApplyEpilogue != nil {
 		if i0 < i1 && j0 < j1 {
-			kern.Finish(i1-i0, j1-j0, c[i0*ldc+j0:], ldc, e, i0, j0)
+			kern.ApplyEpilogue(i1-i0, j1-j0, c[i0*ldc+j0:], ldc, e, i0, j0)
 		}
 		return
 	}

@@ -42,14 +42,14 @@ type Kernel[T Number] struct {
 	// GroupPanels consecutive panels of B, with the same bits as Run. rows is at
 	// most GroupRows. The panels are k*NR elements apart.
 	Panels func(rows, k int, a []T, aRow, aCol int, b []T, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int)
-	// Places is Tile for an A that is packed in panels of width rows and a B
+	// Indirect is Tile for an A that is packed in panels of width rows and a B
 	// whose rows begin at any offset: element (p, j) is src[offsets[p]+j] in the
 	// first half of the NR columns and src[offsets[p]+next+j-NR/2] in the second.
 	// Offsets are not negative and at most reach.
-	Places func(rows, cols, k int, a []T, width int, src []T, offsets []int, reach, next int, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int)
-	// Finish applies e to rows x cols elements of C. The first is element (i, j)
+	Indirect func(rows, cols, k int, a []T, width int, src []T, offsets []int, reach, next int, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int)
+	// ApplyEpilogue applies e to rows x cols elements of C. The first is element (i, j)
 	// of e.
-	Finish func(rows, cols int, c []T, ldc int, e *Epilogue[T], i, j int)
+	ApplyEpilogue func(rows, cols int, c []T, ldc int, e *Epilogue[T], i, j int)
 	// Dot sets out[i] to the product of x and the len(x) elements of m from
 	// i*row on, summed in an order that depends on len(x) only.
 	Dot func(x, m []T, row int, out []T)

@@ -14,8 +14,8 @@ const (
 type tileFunc[T Float] func(k int, a, b, c *T, aRow, aCol, bRow, ldc, cols int, accumulate, finish bool, biasRow, biasCol *T, lo, hi T)
 
 type (
-	panelsFunc[T Float] func(k int, a, b, c *T, aRow, aCol, bPanel, ldc int, accumulate, finish bool, biasRow, biasCol *T, lo, hi T)
-	placesFunc[T Float] func(k int, a *T, aCol int, src *T, offsets *int, next int, c *T, ldc, cols int, accumulate, finish bool,
+	panelsFunc[T Float]   func(k int, a, b, c *T, aRow, aCol, bPanel, ldc int, accumulate, finish bool, biasRow, biasCol *T, lo, hi T)
+	indirectFunc[T Float] func(k int, a *T, aCol int, src *T, offsets *int, next int, c *T, ldc, cols int, accumulate, finish bool,
 		biasRow, biasCol *T, lo, hi T)
 )
 
@@ -35,10 +35,10 @@ type native[T Float] struct {
 	// panels[r-1] computes r rows of four panels; nil where there are none.
 	panels [GroupRows]panelsFunc[T]
 
-	// places[r-1] computes r rows; nil where there are none.
-	places [maxTileRows]placesFunc[T]
+	// indirect[r-1] computes r rows; nil where there are none.
+	indirect [maxTileRows]indirectFunc[T]
 
-	finish func(rows, cols int, c *T, ldc int, biasRow, biasCol *T, lo, hi T)
+	epilogue func(rows, cols int, c *T, ldc int, biasRow, biasCol *T, lo, hi T)
 
 	dot4, dot1   func(n int, x, m *T, row int, out *T)
 	axpy8, axpy1 func(n int, y, x, m *T, col int)
@@ -48,13 +48,13 @@ type native[T Float] struct {
 
 // kernel completes k.
 func (n *native[T]) kernel(k Kernel[T]) *Kernel[T] {
-	k.Tile, k.Finish, k.Dot, k.Axpy = n.runTile, n.runFinish, n.runDot, n.runAxpy
+	k.Tile, k.ApplyEpilogue, k.Dot, k.Axpy = n.runTile, n.runEpilogue, n.runDot, n.runAxpy
 	k.Transpose, k.Strip, k.Collect = n.runTranspose, n.runStrip, n.runCollect
 	if n.panels[0] != nil {
 		k.Panels = n.runPanels
 	}
-	if n.places[0] != nil {
-		k.Places = n.runPlaces
+	if n.indirect[0] != nil {
+		k.Indirect = n.runIndirect
 	}
 	k.Run = func(depth int, a, b, c []T, ldc int, accumulate bool) {
 		n.runTile(k.MR, k.NR, depth, a, 1, k.MR, b, k.NR, c, ldc, accumulate, nil, 0, 0)
@@ -86,14 +86,14 @@ func (n *native[T]) runPanels(rows, k int, a []T, aRow, aCol int, b []T, c []T, 
 	n.panels[rows-1](k, &a[0], &b[0], &c[0], aRow, aCol, k*n.cols, ldc, accumulate, e != nil, biasRow, biasCol, lo, hi)
 }
 
-func (n *native[T]) runPlaces(rows, cols, k int, a []T, width int, src []T, offsets []int, reach, next int, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int) {
+func (n *native[T]) runIndirect(rows, cols, k int, a []T, width int, src []T, offsets []int, reach, next int, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int) {
 	last := cols - 1
 	if half := n.cols / 2; cols > half {
 		last = max(half-1, next+cols-half-1)
 	}
 	_, _, _, _ = a[(k-1)*width+rows-1], src[reach+last], offsets[k-1], c[(rows-1)*ldc+cols-1]
 	biasRow, biasCol, lo, hi := e.native(rows, cols, y, x)
-	n.places[rows-1](k, &a[0], width, &src[0], &offsets[0], next, &c[0], ldc, cols, accumulate, e != nil, biasRow, biasCol, lo, hi)
+	n.indirect[rows-1](k, &a[0], width, &src[0], &offsets[0], next, &c[0], ldc, cols, accumulate, e != nil, biasRow, biasCol, lo, hi)
 }
 
 // native is e in the form for assembly, for rows x cols elements from (i, j)
@@ -117,13 +117,13 @@ func (e *Epilogue[T]) native(rows, cols, i, j int) (biasRow, biasCol *T, lo, hi 
 	return biasRow, biasCol, lo, hi
 }
 
-func (n *native[T]) runFinish(rows, cols int, c []T, ldc int, e *Epilogue[T], i, j int) {
+func (n *native[T]) runEpilogue(rows, cols int, c []T, ldc int, e *Epilogue[T], i, j int) {
 	if rows <= 0 || cols <= 0 {
 		return
 	}
 	_ = c[(rows-1)*ldc+cols-1]
 	biasRow, biasCol, lo, hi := e.native(rows, cols, i, j)
-	n.finish(rows, cols, &c[0], ldc, biasRow, biasCol, lo, hi)
+	n.epilogue(rows, cols, &c[0], ldc, biasRow, biasCol, lo, hi)
 }
 
 func (n *native[T]) runDot(x, m []T, row int, out []T) {

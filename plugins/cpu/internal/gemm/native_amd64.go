@@ -17,9 +17,9 @@ func native32() []candidate[float32] {
 			tile32AVX512Halfx1, tile32AVX512Halfx2, tile32AVX512Halfx3, tile32AVX512Halfx4, tile32AVX512Halfx5, tile32AVX512Halfx6, tile32AVX512Halfx7,
 			tile32AVX512Halfx8, tile32AVX512Halfx9, tile32AVX512Halfx10, tile32AVX512Halfx11, tile32AVX512Halfx12, tile32AVX512Halfx13, tile32AVX512Halfx14,
 		},
-		cols: 32, masked: true, finish: finish32AVX512,
-		places: [maxTileRows]placesFunc[float32]{
-			places32AVX512x1, places32AVX512x2, places32AVX512x3, places32AVX512x4, places32AVX512x5, places32AVX512x6, places32AVX512x7, places32AVX512x8, places32AVX512x9, places32AVX512x10, places32AVX512x11, places32AVX512x12, places32AVX512x13, places32AVX512x14,
+		cols: 32, masked: true, epilogue: epilogue32AVX512,
+		indirect: [maxTileRows]indirectFunc[float32]{
+			indirect32AVX512x1, indirect32AVX512x2, indirect32AVX512x3, indirect32AVX512x4, indirect32AVX512x5, indirect32AVX512x6, indirect32AVX512x7, indirect32AVX512x8, indirect32AVX512x9, indirect32AVX512x10, indirect32AVX512x11, indirect32AVX512x12, indirect32AVX512x13, indirect32AVX512x14,
 		},
 		panels: [GroupRows]panelsFunc[float32]{panels32AVX512x1, panels32AVX512x2, panels32AVX512x3},
 		dot4:   dot32AVX512x4, dot1: dot32AVX512x1, axpy8: axpy32AVX512x8, axpy1: axpy32AVX512x1,
@@ -27,7 +27,7 @@ func native32() []candidate[float32] {
 	}, &native[float32]{
 		tile: [maxTileRows]tileFunc[float32]{tile32AVX2x1, tile32AVX2x2, tile32AVX2x3, tile32AVX2x4, tile32AVX2x5, tile32AVX2x6},
 		part: [maxPartRows]tileFunc[float32]{tile32AVX2Partx1, tile32AVX2Partx2, tile32AVX2Partx3, tile32AVX2Partx4},
-		cols: 16, finish: finish32AVX2,
+		cols: 16, epilogue: epilogue32AVX2,
 		dot4: dot32AVX2x4, dot1: dot32AVX2x1, axpy8: axpy32AVX2x8, axpy1: axpy32AVX2x1,
 		packing: packing[float32]{strip: strip32AVX2, collect: collect32AVX2, stripLines: 16, square4: square32AVX2x4, square2: square32AVX2x2, step: 4},
 	}
@@ -47,9 +47,9 @@ func native64() []candidate[float64] {
 			tile64AVX512Halfx1, tile64AVX512Halfx2, tile64AVX512Halfx3, tile64AVX512Halfx4, tile64AVX512Halfx5, tile64AVX512Halfx6, tile64AVX512Halfx7,
 			tile64AVX512Halfx8, tile64AVX512Halfx9, tile64AVX512Halfx10, tile64AVX512Halfx11, tile64AVX512Halfx12, tile64AVX512Halfx13, tile64AVX512Halfx14,
 		},
-		cols: 16, masked: true, finish: finish64AVX512,
-		places: [maxTileRows]placesFunc[float64]{
-			places64AVX512x1, places64AVX512x2, places64AVX512x3, places64AVX512x4, places64AVX512x5, places64AVX512x6, places64AVX512x7, places64AVX512x8, places64AVX512x9, places64AVX512x10, places64AVX512x11, places64AVX512x12, places64AVX512x13, places64AVX512x14,
+		cols: 16, masked: true, epilogue: epilogue64AVX512,
+		indirect: [maxTileRows]indirectFunc[float64]{
+			indirect64AVX512x1, indirect64AVX512x2, indirect64AVX512x3, indirect64AVX512x4, indirect64AVX512x5, indirect64AVX512x6, indirect64AVX512x7, indirect64AVX512x8, indirect64AVX512x9, indirect64AVX512x10, indirect64AVX512x11, indirect64AVX512x12, indirect64AVX512x13, indirect64AVX512x14,
 		},
 		panels: [GroupRows]panelsFunc[float64]{panels64AVX512x1, panels64AVX512x2, panels64AVX512x3},
 		dot4:   dot64AVX512x4, dot1: dot64AVX512x1, axpy8: axpy64AVX512x8, axpy1: axpy64AVX512x1,
@@ -57,7 +57,7 @@ func native64() []candidate[float64] {
 	}, &native[float64]{
 		tile: [maxTileRows]tileFunc[float64]{tile64AVX2x1, tile64AVX2x2, tile64AVX2x3, tile64AVX2x4, tile64AVX2x5, tile64AVX2x6},
 		part: [maxPartRows]tileFunc[float64]{tile64AVX2Partx1, tile64AVX2Partx2, tile64AVX2Partx3, tile64AVX2Partx4},
-		cols: 8, finish: finish64AVX2,
+		cols: 8, epilogue: epilogue64AVX2,
 		dot4: dot64AVX2x4, dot1: dot64AVX2x1, axpy8: axpy64AVX2x8, axpy1: axpy64AVX2x1,
 		packing: packing[float64]{strip: strip64AVX2, collect: collect64AVX2, stripLines: 8, square2: square64AVX2x2, step: 2},
 	}

@@ -4,38 +4,24 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/goburn/burn/plugins/cpu/internal/cpuid"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/plugins/cpu/peak"
 )
 
 // BenchmarkPeak is the most that one core can do: multiply-adds between
 // registers. BenchmarkGemm is to be read as a fraction of it.
 func BenchmarkPeak(b *testing.B) {
-	for _, p := range []struct {
-		name  string
-		needs cpuid.Features
-		lanes int
-		run   func(turns int)
-	}{
-		{"float32/avx512", cpuid.LevelAVX512, 16, peak32AVX512},
-		{"float64/avx512", cpuid.LevelAVX512, 8, peak64AVX512},
-		{"float32/avx2", cpuid.LevelAVX2, 8, peak32AVX2},
-		{"float64/avx2", cpuid.LevelAVX2, 4, peak64AVX2},
-	} {
-		b.Run(p.name, func(b *testing.B) {
-			if !cpuid.Active().Has(p.needs) {
-				b.Skipf("the processor, or the level set by BURN_CPU, lacks %s", p.needs)
-			}
+	for _, d := range []dtype.DType{dtype.F32, dtype.F64} {
+		loop, _ := peak.Of(d)
+		b.Run(fmt.Sprintf("%s/%s", d, loop.Name), func(b *testing.B) {
 			const turns = 10000
 			for b.Loop() {
-				p.run(turns)
+				loop.Run(turns)
 			}
-			rate(b, turns*peakSums*2*p.lanes)
+			rate(b, turns*int(loop.Flops))
 		})
 	}
 }
-
-// peakSums is how many multiply-adds are in a turn of the peak loops.
-const peakSums = 12
 
 func BenchmarkTile(b *testing.B) {
 	for _, c := range kernels32 {

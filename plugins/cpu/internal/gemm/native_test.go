@@ -126,16 +126,16 @@ func checkFinish[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 					}
 				}
 			}
-			kern.Finish(rows, cols, c, ldc, e, i, j)
+			kern.ApplyEpilogue(rows, cols, c, ldc, e, i, j)
 			for x := range want {
 				same := want[x] == c[x] && math.Signbit(float64(want[x])) == math.Signbit(float64(c[x]))
 				require.True(t, same || want[x] != want[x] && c[x] != c[x], "way %d cols %d: element %d, got %v, want %v", way, cols, x, c[x], want[x])
 			}
 		}
 	}
-	require.Panics(t, func() { kern.Finish(1, 4, make([]T, 4), 4, &Epilogue[T]{BiasRow: make([]T, 1)}, 1, 0) })
-	require.Panics(t, func() { kern.Finish(1, 4, make([]T, 4), 4, &Epilogue[T]{BiasCol: make([]T, 4)}, 0, 1) })
-	require.Panics(t, func() { kern.Finish(2, 4, make([]T, 7), 4, &Epilogue[T]{}, 0, 0) })
+	require.Panics(t, func() { kern.ApplyEpilogue(1, 4, make([]T, 4), 4, &Epilogue[T]{BiasRow: make([]T, 1)}, 1, 0) })
+	require.Panics(t, func() { kern.ApplyEpilogue(1, 4, make([]T, 4), 4, &Epilogue[T]{BiasCol: make([]T, 4)}, 0, 1) })
+	require.Panics(t, func() { kern.ApplyEpilogue(2, 4, make([]T, 7), 4, &Epilogue[T]{}, 0, 0) })
 }
 
 func TestVectors(t *testing.T) {

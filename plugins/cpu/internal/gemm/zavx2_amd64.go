@@ -35,7 +35,7 @@ func tile32AVX2Partx3(k int, a *float32, b *float32, c *float32, aRow int, aCol 
 func tile32AVX2Partx4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func finish32AVX2(rows int, cols int, c *float32, ldc int, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func epilogue32AVX2(rows int, cols int, c *float32, ldc int, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
 func dot32AVX2x4(n int, x *float32, m *float32, row int, out *float32)
@@ -48,9 +48,6 @@ func axpy32AVX2x8(n int, y *float32, x *float32, m *float32, col int)
 
 //go:noescape
 func axpy32AVX2x1(n int, y *float32, x *float32, m *float32, col int)
-
-// peak32AVX2 runs turns times 12 multiply-adds of 8 lanes.
-func peak32AVX2(turns int)
 
 //go:noescape
 func strip32AVX2(lines int, depth int, src *float32, row int, dst *float32, width int)
@@ -95,7 +92,7 @@ func tile64AVX2Partx3(k int, a *float64, b *float64, c *float64, aRow int, aCol 
 func tile64AVX2Partx4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func finish64AVX2(rows int, cols int, c *float64, ldc int, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func epilogue64AVX2(rows int, cols int, c *float64, ldc int, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
 func dot64AVX2x4(n int, x *float64, m *float64, row int, out *float64)
@@ -108,9 +105,6 @@ func axpy64AVX2x8(n int, y *float64, x *float64, m *float64, col int)
 
 //go:noescape
 func axpy64AVX2x1(n int, y *float64, x *float64, m *float64, col int)
-
-// peak64AVX2 runs turns times 12 multiply-adds of 4 lanes.
-func peak64AVX2(turns int)
 
 //go:noescape
 func strip64AVX2(lines int, depth int, src *float64, row int, dst *float64, width int)

@@ -1427,9 +1427,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func finish32AVX2(rows int, cols int, c *float32, ldc int, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func epilogue32AVX2(rows int, cols int, c *float32, ldc int, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX2
-TEXT ·finish32AVX2(SB), NOSPLIT, $0-56
+TEXT ·epilogue32AVX2(SB), NOSPLIT, $0-56
 	MOVQ         rows+0(FP), R8
 	MOVQ         cols+8(FP), R9
 	MOVQ         R9, BX
@@ -1763,43 +1763,6 @@ tail:
 	VMASKMOVPS  Y0, Y15, (DI)
 
 done:
-	VZEROUPPER
-	RET
-
-// func peak32AVX2(turns int)
-// Requires: AVX, FMA3
-TEXT ·peak32AVX2(SB), NOSPLIT, $0-8
-	MOVQ   turns+0(FP), CX
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	VXORPS Y12, Y12, Y12
-	VXORPS Y13, Y13, Y13
-
-turn:
-	VFMADD231PS Y0, Y1, Y2
-	VFMADD231PS Y0, Y1, Y3
-	VFMADD231PS Y0, Y1, Y4
-	VFMADD231PS Y0, Y1, Y5
-	VFMADD231PS Y0, Y1, Y6
-	VFMADD231PS Y0, Y1, Y7
-	VFMADD231PS Y0, Y1, Y8
-	VFMADD231PS Y0, Y1, Y9
-	VFMADD231PS Y0, Y1, Y10
-	VFMADD231PS Y0, Y1, Y11
-	VFMADD231PS Y0, Y1, Y12
-	VFMADD231PS Y0, Y1, Y13
-	DECQ        CX
-	JNZ         turn
 	VZEROUPPER
 	RET
 
@@ -3323,9 +3286,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func finish64AVX2(rows int, cols int, c *float64, ldc int, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func epilogue64AVX2(rows int, cols int, c *float64, ldc int, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX2
-TEXT ·finish64AVX2(SB), NOSPLIT, $0-64
+TEXT ·epilogue64AVX2(SB), NOSPLIT, $0-64
 	MOVQ         rows+0(FP), R8
 	MOVQ         cols+8(FP), R9
 	MOVQ         R9, BX
@@ -3654,43 +3617,6 @@ tail:
 	VMASKMOVPD  Y0, Y15, (DI)
 
 done:
-	VZEROUPPER
-	RET
-
-// func peak64AVX2(turns int)
-// Requires: AVX, FMA3
-TEXT ·peak64AVX2(SB), NOSPLIT, $0-8
-	MOVQ   turns+0(FP), CX
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	VXORPS Y12, Y12, Y12
-	VXORPS Y13, Y13, Y13
-
-turn:
-	VFMADD231PD Y0, Y1, Y2
-	VFMADD231PD Y0, Y1, Y3
-	VFMADD231PD Y0, Y1, Y4
-	VFMADD231PD Y0, Y1, Y5
-	VFMADD231PD Y0, Y1, Y6
-	VFMADD231PD Y0, Y1, Y7
-	VFMADD231PD Y0, Y1, Y8
-	VFMADD231PD Y0, Y1, Y9
-	VFMADD231PD Y0, Y1, Y10
-	VFMADD231PD Y0, Y1, Y11
-	VFMADD231PD Y0, Y1, Y12
-	VFMADD231PD Y0, Y1, Y13
-	DECQ        CX
-	JNZ         turn
 	VZEROUPPER
 	RET
 

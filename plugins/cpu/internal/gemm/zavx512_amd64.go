@@ -98,49 +98,49 @@ func panels32AVX512x2(k int, a *float32, b *float32, c *float32, aRow int, aCol 
 func panels32AVX512x3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bPanel int, ldc int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x1(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func indirect32AVX512x1(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x2(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func indirect32AVX512x2(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x3(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func indirect32AVX512x3(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x4(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func indirect32AVX512x4(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x5(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func indirect32AVX512x5(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x6(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func indirect32AVX512x6(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x7(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func indirect32AVX512x7(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x8(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func indirect32AVX512x8(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x9(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func indirect32AVX512x9(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x10(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func indirect32AVX512x10(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x11(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func indirect32AVX512x11(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x12(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func indirect32AVX512x12(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x13(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func indirect32AVX512x13(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x14(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func indirect32AVX512x14(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func finish32AVX512(rows int, cols int, c *float32, ldc int, biasRow *float32, biasCol *float32, lo float32, hi float32)
+func epilogue32AVX512(rows int, cols int, c *float32, ldc int, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
 func dot32AVX512x4(n int, x *float32, m *float32, row int, out *float32)
@@ -153,9 +153,6 @@ func axpy32AVX512x8(n int, y *float32, x *float32, m *float32, col int)
 
 //go:noescape
 func axpy32AVX512x1(n int, y *float32, x *float32, m *float32, col int)
-
-// peak32AVX512 runs turns times 12 multiply-adds of 16 lanes.
-func peak32AVX512(turns int)
 
 //go:noescape
 func strip32AVX512(lines int, depth int, src *float32, row int, dst *float32, width int)
@@ -260,49 +257,49 @@ func panels64AVX512x2(k int, a *float64, b *float64, c *float64, aRow int, aCol 
 func panels64AVX512x3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bPanel int, ldc int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x1(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func indirect64AVX512x1(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x2(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func indirect64AVX512x2(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x3(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func indirect64AVX512x3(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x4(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func indirect64AVX512x4(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x5(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func indirect64AVX512x5(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x6(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func indirect64AVX512x6(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x7(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func indirect64AVX512x7(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x8(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func indirect64AVX512x8(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x9(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func indirect64AVX512x9(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x10(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func indirect64AVX512x10(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x11(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func indirect64AVX512x11(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x12(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func indirect64AVX512x12(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x13(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func indirect64AVX512x13(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x14(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func indirect64AVX512x14(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func finish64AVX512(rows int, cols int, c *float64, ldc int, biasRow *float64, biasCol *float64, lo float64, hi float64)
+func epilogue64AVX512(rows int, cols int, c *float64, ldc int, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
 func dot64AVX512x4(n int, x *float64, m *float64, row int, out *float64)
@@ -315,9 +312,6 @@ func axpy64AVX512x8(n int, y *float64, x *float64, m *float64, col int)
 
 //go:noescape
 func axpy64AVX512x1(n int, y *float64, x *float64, m *float64, col int)
-
-// peak64AVX512 runs turns times 12 multiply-adds of 8 lanes.
-func peak64AVX512(turns int)
 
 //go:noescape
 func strip64AVX512(lines int, depth int, src *float64, row int, dst *float64, width int)

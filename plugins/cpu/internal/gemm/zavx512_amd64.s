@@ -7931,9 +7931,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x1(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func indirect32AVX512x1(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x1(SB), NOSPLIT, $0-104
+TEXT ·indirect32AVX512x1(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -8063,9 +8063,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x2(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func indirect32AVX512x2(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x2(SB), NOSPLIT, $0-104
+TEXT ·indirect32AVX512x2(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -8232,9 +8232,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x3(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func indirect32AVX512x3(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x3(SB), NOSPLIT, $0-104
+TEXT ·indirect32AVX512x3(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -8438,9 +8438,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x4(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func indirect32AVX512x4(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x4(SB), NOSPLIT, $0-104
+TEXT ·indirect32AVX512x4(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -8681,9 +8681,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x5(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func indirect32AVX512x5(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x5(SB), NOSPLIT, $0-104
+TEXT ·indirect32AVX512x5(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -8961,9 +8961,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x6(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func indirect32AVX512x6(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x6(SB), NOSPLIT, $0-104
+TEXT ·indirect32AVX512x6(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -9278,9 +9278,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x7(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func indirect32AVX512x7(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x7(SB), NOSPLIT, $0-104
+TEXT ·indirect32AVX512x7(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -9632,9 +9632,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x8(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func indirect32AVX512x8(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x8(SB), NOSPLIT, $0-104
+TEXT ·indirect32AVX512x8(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -10023,9 +10023,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x9(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func indirect32AVX512x9(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x9(SB), NOSPLIT, $0-104
+TEXT ·indirect32AVX512x9(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -10451,9 +10451,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x10(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func indirect32AVX512x10(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x10(SB), NOSPLIT, $0-104
+TEXT ·indirect32AVX512x10(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -10916,9 +10916,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x11(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func indirect32AVX512x11(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x11(SB), NOSPLIT, $0-104
+TEXT ·indirect32AVX512x11(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -11418,9 +11418,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x12(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func indirect32AVX512x12(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x12(SB), NOSPLIT, $0-104
+TEXT ·indirect32AVX512x12(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -11957,9 +11957,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x13(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func indirect32AVX512x13(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x13(SB), NOSPLIT, $0-104
+TEXT ·indirect32AVX512x13(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -12533,9 +12533,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x14(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func indirect32AVX512x14(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x14(SB), NOSPLIT, $0-104
+TEXT ·indirect32AVX512x14(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -13146,9 +13146,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func finish32AVX512(rows int, cols int, c *float32, ldc int, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// func epilogue32AVX512(rows int, cols int, c *float32, ldc int, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F
-TEXT ·finish32AVX512(SB), NOSPLIT, $0-56
+TEXT ·epilogue32AVX512(SB), NOSPLIT, $0-56
 	MOVQ         rows+0(FP), R8
 	MOVQ         cols+8(FP), R9
 	MOVQ         R9, BX
@@ -13497,43 +13497,6 @@ tail:
 	VMOVUPS     Z0, K1, (DI)
 
 done:
-	VZEROUPPER
-	RET
-
-// func peak32AVX512(turns int)
-// Requires: AVX, AVX512F
-TEXT ·peak32AVX512(SB), NOSPLIT, $0-8
-	MOVQ   turns+0(FP), CX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-
-turn:
-	VFMADD231PS Z0, Z1, Z2
-	VFMADD231PS Z0, Z1, Z3
-	VFMADD231PS Z0, Z1, Z4
-	VFMADD231PS Z0, Z1, Z5
-	VFMADD231PS Z0, Z1, Z6
-	VFMADD231PS Z0, Z1, Z7
-	VFMADD231PS Z0, Z1, Z8
-	VFMADD231PS Z0, Z1, Z9
-	VFMADD231PS Z0, Z1, Z10
-	VFMADD231PS Z0, Z1, Z11
-	VFMADD231PS Z0, Z1, Z12
-	VFMADD231PS Z0, Z1, Z13
-	DECQ        CX
-	JNZ         turn
 	VZEROUPPER
 	RET
 
@@ -21803,9 +21766,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x1(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func indirect64AVX512x1(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x1(SB), NOSPLIT, $0-112
+TEXT ·indirect64AVX512x1(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -21935,9 +21898,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x2(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func indirect64AVX512x2(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x2(SB), NOSPLIT, $0-112
+TEXT ·indirect64AVX512x2(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -22104,9 +22067,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x3(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func indirect64AVX512x3(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x3(SB), NOSPLIT, $0-112
+TEXT ·indirect64AVX512x3(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -22310,9 +22273,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x4(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func indirect64AVX512x4(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x4(SB), NOSPLIT, $0-112
+TEXT ·indirect64AVX512x4(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -22553,9 +22516,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x5(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func indirect64AVX512x5(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x5(SB), NOSPLIT, $0-112
+TEXT ·indirect64AVX512x5(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -22833,9 +22796,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x6(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func indirect64AVX512x6(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x6(SB), NOSPLIT, $0-112
+TEXT ·indirect64AVX512x6(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -23150,9 +23113,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x7(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func indirect64AVX512x7(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x7(SB), NOSPLIT, $0-112
+TEXT ·indirect64AVX512x7(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -23504,9 +23467,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x8(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func indirect64AVX512x8(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x8(SB), NOSPLIT, $0-112
+TEXT ·indirect64AVX512x8(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -23895,9 +23858,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x9(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func indirect64AVX512x9(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x9(SB), NOSPLIT, $0-112
+TEXT ·indirect64AVX512x9(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -24323,9 +24286,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x10(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func indirect64AVX512x10(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x10(SB), NOSPLIT, $0-112
+TEXT ·indirect64AVX512x10(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -24788,9 +24751,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x11(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func indirect64AVX512x11(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x11(SB), NOSPLIT, $0-112
+TEXT ·indirect64AVX512x11(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -25290,9 +25253,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x12(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func indirect64AVX512x12(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x12(SB), NOSPLIT, $0-112
+TEXT ·indirect64AVX512x12(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -25829,9 +25792,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x13(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func indirect64AVX512x13(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x13(SB), NOSPLIT, $0-112
+TEXT ·indirect64AVX512x13(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -26405,9 +26368,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x14(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func indirect64AVX512x14(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x14(SB), NOSPLIT, $0-112
+TEXT ·indirect64AVX512x14(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -27018,9 +26981,9 @@ ended:
 	VZEROUPPER
 	RET
 
-// func finish64AVX512(rows int, cols int, c *float64, ldc int, biasRow *float64, biasCol *float64, lo float64, hi float64)
+// func epilogue64AVX512(rows int, cols int, c *float64, ldc int, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F
-TEXT ·finish64AVX512(SB), NOSPLIT, $0-64
+TEXT ·epilogue64AVX512(SB), NOSPLIT, $0-64
 	MOVQ         rows+0(FP), R8
 	MOVQ         cols+8(FP), R9
 	MOVQ         R9, BX
@@ -27364,43 +27327,6 @@ tail:
 	VMOVUPD     Z0, K1, (DI)
 
 done:
-	VZEROUPPER
-	RET
-
-// func peak64AVX512(turns int)
-// Requires: AVX, AVX512F
-TEXT ·peak64AVX512(SB), NOSPLIT, $0-8
-	MOVQ   turns+0(FP), CX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-
-turn:
-	VFMADD231PD Z0, Z1, Z2
-	VFMADD231PD Z0, Z1, Z3
-	VFMADD231PD Z0, Z1, Z4
-	VFMADD231PD Z0, Z1, Z5
-	VFMADD231PD Z0, Z1, Z6
-	VFMADD231PD Z0, Z1, Z7
-	VFMADD231PD Z0, Z1, Z8
-	VFMADD231PD Z0, Z1, Z9
-	VFMADD231PD Z0, Z1, Z10
-	VFMADD231PD Z0, Z1, Z11
-	VFMADD231PD Z0, Z1, Z12
-	VFMADD231PD Z0, Z1, Z13
-	DECQ        CX
-	JNZ         turn
 	VZEROUPPER
 	RET
 

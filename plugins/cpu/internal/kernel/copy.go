@@ -30,8 +30,8 @@ type move[T any] struct {
 	walk            Walk // over all but the last dimension, or all but two when tiled
 	n, dStep, sStep int  // last dimension
 	m, dRow, sRow   int  // the dimension that is tiled with it
-	past            bool // lines go past the caches
-	far             bool // the result is for no cache
+	streamLines     bool // lines are copied with non-temporal stores
+	nonTemporal     bool // the result does not fit the caches
 }
 
 // streamed is the size in bytes from which copies use non-temporal stores, and longLine the length of a line from which
@@ -59,8 +59,8 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 	}
 	c := move[T]{dst: dst, src: src, n: dims[last], dStep: ds[last], sStep: ss[last], m: 1}
 	size := int(unsafe.Sizeof(dst[0]))
-	c.far = dims.Size()*size >= streamed
-	c.past = c.far && c.dStep == 1 && c.sStep == 1 && c.n*size >= longLine
+	c.nonTemporal = dims.Size()*size >= streamed
+	c.streamLines = c.nonTemporal && c.dStep == 1 && c.sStep == 1 && c.n*size >= longLine
 	elem := 8 // a guess at bytes, for the grain
 	outer := last
 	if k := tileWith(dims, ds, ss); k >= 0 {
@@ -76,7 +76,7 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 	work := c.n * c.m * elem
 	if outer == 0 && c.m == 1 { // one long line
 		pool.For(c.n, copyGrain/elem, func(lo, hi int) {
-			if c.past {
+			if c.streamLines {
 				vector.Stream(Bytes(dst[do+lo:do+hi]), Bytes(src[so+lo:so+hi]))
 				vector.Fence()
 				return
@@ -117,7 +117,7 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 			switch {
 			case c.m > 1:
 				c.tiles(at.Pos[0], at.Pos[1], c.m)
-			case c.past:
+			case c.streamLines:
 				vector.Stream(Bytes(dst[at.Pos[0]:][:c.n]), Bytes(src[at.Pos[1]:][:c.n]))
 			default:
 				line(dst, at.Pos[0], c.dStep, src, at.Pos[1], c.sStep, c.n)
@@ -133,20 +133,20 @@ const rowLimit = 1 << 10
 
 // byRows reports whether lines, row and from apart, are worth the loop over rows of float32.
 func (c *move[T]) byRows(row, from int) bool {
-	return c.dStep == 1 && c.sStep == 1 && c.m == 1 && !c.past && unsafe.Sizeof(c.dst[0]) == 4 && c.n <= rowLimit && vector.Has() &&
+	return c.dStep == 1 && c.sStep == 1 && c.m == 1 && !c.streamLines && unsafe.Sizeof(c.dst[0]) == 4 && c.n <= rowLimit && vector.Has() &&
 		row >= 0 && from >= 0
 }
 
 // fence ends what one thread stores.
 func (c *move[T]) fence() {
-	if c.far {
+	if c.nonTemporal {
 		vector.Fence()
 	}
 }
 
 func (c *move[T]) copyRows(d, row, s, from, count int) {
 	r, dst, src := vector.Rows{Count: count, Cols: c.n, DstStep: row, SrcStep: from}, Cast[float32](Bytes(c.dst[d:])), Cast[float32](Bytes(c.src[s:]))
-	if c.far {
+	if c.nonTemporal {
 		vector.CopyPast(r, dst, src)
 		return
 	}
@@ -176,14 +176,14 @@ const tile = 32
 func (c *move[T]) tiles(d, s, rows int) {
 	if c.dStep == 1 && c.sRow == 1 && c.sStep > 0 && c.dRow > 0 && unsafe.Sizeof(c.dst[0]) == 4 && vector.Has() {
 		dst, src := Cast[float32](Bytes(c.dst[d:])), Cast[float32](Bytes(c.src[s:]))
-		side, turn := 4*tile, vector.Transpose
-		if c.far { // few lines at a time, which are read from beginning to end
-			side, turn = tile, vector.TransposePast
+		side, transpose := 4*tile, vector.Transpose
+		if c.nonTemporal { // few lines at a time, which are read from beginning to end
+			side, transpose = tile, vector.TransposePast
 			defer vector.Fence()
 		}
 		for j := 0; j < c.n; j += side {
 			for i := 0; i < rows; i += side {
-				turn(min(side, c.n-j), min(side, rows-i), dst[i*c.dRow+j:], c.dRow, src[j*c.sStep+i:], c.sStep)
+				transpose(min(side, c.n-j), min(side, rows-i), dst[i*c.dRow+j:], c.dRow, src[j*c.sStep+i:], c.sStep)
 			}
 		}
 		return

@@ -100,8 +100,8 @@ func unsigned[T uint32 | uint16 | uint8](to []uint64, x []T, flip uint32) {
 // few is the length up to which comparing beats counting.
 const few = 512
 
-// sortKeys sorts; room has the length of k and is overwritten.
-func sortKeys(k, room []uint64) {
+// sortKeys sorts; buffer has the length of k and is overwritten.
+func sortKeys(k, buffer []uint64) {
 	if len(k) <= few {
 		slices.Sort(k)
 		return
@@ -113,7 +113,7 @@ func sortKeys(k, room []uint64) {
 			counts[d][v>>(32+8*d)&255]++
 		}
 	}
-	from, to := k, room[:len(k)]
+	from, to := k, buffer[:len(k)]
 	for d := range 4 {
 		count := &counts[d]
 		if count[from[0]>>(32+8*d)&255] == len(k) {

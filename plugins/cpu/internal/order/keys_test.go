@@ -24,7 +24,7 @@ func check[T number](t *testing.T, x []T) {
 			less = reversed[T]
 		}
 		slices.SortStableFunc(items, less)
-		k, room := make([]uint64, len(x)), make([]uint64, len(x))
+		k, buffer := make([]uint64, len(x)), make([]uint64, len(x))
 		require.True(t, keys(k, x, reverse))
 		for n := 1; n < len(x); n += 1 + n/2 {
 			some := slices.Clone(k)
@@ -33,7 +33,7 @@ func check[T number](t *testing.T, x []T) {
 				require.Equal(t, it.i, int(some[j]&math.MaxUint32), "first %d of %d, reverse %v: place %d", n, len(x), reverse, j)
 			}
 		}
-		sortKeys(k, room)
+		sortKeys(k, buffer)
 		for j, it := range items {
 			require.Equal(t, it.i, int(k[j]&math.MaxUint32), "of %d, reverse %v: place %d", len(x), reverse, j)
 		}
@@ -104,10 +104,10 @@ func BenchmarkSort(b *testing.B) {
 	for i := range x {
 		x[i] = rng.Float32()
 	}
-	k, room := make([]uint64, len(x)), make([]uint64, len(x))
+	k, buffer := make([]uint64, len(x)), make([]uint64, len(x))
 	b.SetBytes(4 << 16)
 	for b.Loop() {
 		keys(k, x, false)
-		sortKeys(k, room)
+		sortKeys(k, buffer)
 	}
 }

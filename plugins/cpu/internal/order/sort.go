@@ -79,12 +79,12 @@ func sorting[T number](n *op.Node, in []op.Desc) kernel.Func {
 		}
 		c.Pool.For(l.Count, grain/l.N+1, func(lo, hi int) {
 			if k := make([]uint64, l.N); keys(k, x[lo*l.N:][:l.N], descending) {
-				room := make([]uint64, l.N)
+				buffer := make([]uint64, l.N)
 				for r := lo; r < hi; r++ {
 					if r > lo {
 						keys(k, x[r*l.N:][:l.N], descending)
 					}
-					sortKeys(k, room)
+					sortKeys(k, buffer)
 					read(k, x[r*l.N:][:l.N], v[r*l.N:], i[r*l.N:])
 				}
 				return

@@ -38,7 +38,7 @@ func Greatest(x []float32) float32 {
 	if m, ok := Maxima.quarters(x); ok {
 		return m
 	}
-	n := wholly(len(x))
+	n := wholeVectors(len(x))
 	m := float32(math.Inf(-1))
 	if n > 0 {
 		var out [2 * lanes]int32
@@ -63,7 +63,7 @@ func Least(x []float32) float32 {
 	if m, ok := Minima.quarters(x); ok {
 		return m
 	}
-	n := wholly(len(x))
+	n := wholeVectors(len(x))
 	m := float32(math.Inf(1))
 	if n > 0 {
 		var out [2 * lanes]int32
@@ -90,7 +90,7 @@ func number(key int32) float32 {
 
 // Total is the sum of x in float64. It is for when Has.
 func Total(x []float32) float64 {
-	n := wholly(len(x))
+	n := wholeVectors(len(x))
 	var sum float64
 	if n > 0 {
 		var out [lanes]float64
@@ -107,7 +107,7 @@ func Total(x []float32) float64 {
 
 // Squares is the sum in float64 of the squares of x[i]-mean. It is for when Has.
 func Squares(x []float32, mean float32) float64 {
-	n := wholly(len(x))
+	n := wholeVectors(len(x))
 	var sum float64
 	if n > 0 {
 		var out [lanes]float64

@@ -19,7 +19,7 @@ func TestChoosePast(t *testing.T) {
 			}
 			done := ChoosePast(d, cond, a, b)
 			Fence()
-			require.Equal(t, wholly(n), done)
+			require.Equal(t, wholeVectors(n), done)
 			for i := range done {
 				want := b[i]
 				if cond[i] != 0 {

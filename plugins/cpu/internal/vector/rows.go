@@ -66,7 +66,7 @@ func (j Joint) OfStack(acc, x []float32, row int) {
 
 // quarters is the extreme of a long line, taken as four rows; ok is false where that does not tell.
 func (j Joint) quarters(x []float32) (m float32, ok bool) {
-	n := wholly(len(x) / 4)
+	n := wholeVectors(len(x) / 4)
 	if n < 64 {
 		return 0, false
 	}
@@ -134,7 +134,7 @@ func (b Bound) Find(x []float32, bound float32) int {
 
 // Cumulate adds x to sums and sets d to the new sums. It processes complete vectors only and returns the number of elements.
 func Cumulate(sums []float64, d, x []float32) int {
-	n := wholly(len(d))
+	n := wholeVectors(len(d))
 	if n > 0 {
 		cumulate(n, &sums[:n][0], &d[0], &x[:n][0])
 	}
@@ -142,15 +142,15 @@ func Cumulate(sums []float64, d, x []float32) int {
 }
 
 // StandardRows sets each row of cols elements of d to (x-mean)·factor+bias, with one mean, factor and bias per row. The last
-// row ends with d. If past is set, it uses non-temporal stores where it can: call Fence before another thread reads d. It may
+// row ends with d. If nonTemporal is set, it uses non-temporal stores where it can: call Fence before another thread reads d. It may
 // be called only if Has returns true.
-func StandardRows(d, x []float32, cols int, mean, factor, bias []float32, past bool) {
+func StandardRows(d, x []float32, cols int, mean, factor, bias []float32, nonTemporal bool) {
 	rows := len(mean)
 	if rows == 0 || cols <= 0 {
 		return
 	}
 	f := active.standardRows
-	if past && (uintptr(unsafe.Pointer(&d[0]))|uintptr(4*cols))&uintptr(4*active.lanes-1) == 0 {
+	if nonTemporal && (uintptr(unsafe.Pointer(&d[0]))|uintptr(4*cols))&uintptr(4*active.lanes-1) == 0 {
 		f = active.standardRowsPast
 	}
 	f(rows, cols, &d[:rows*cols][0], &x[:rows*cols][0], &mean[0], &factor[:rows][0], &bias[:rows][0])

@@ -125,7 +125,7 @@ func TestCumulate(t *testing.T) {
 				x[i], sums[i] = float32(i)/3, 1e9+float64(i)
 			}
 			done := Cumulate(sums, d, x)
-			require.Equal(t, wholly(n), done)
+			require.Equal(t, wholeVectors(n), done)
 			for i := range x {
 				want, sum := float32(0), 1e9+float64(i)
 				if i < done {

@@ -5,8 +5,8 @@ import "unsafe"
 // The functions of this file process the leading elements, in complete vectors, and return their number. The caller
 // processes the rest, less than a vector. Without loops for this processor they return zero. d and x have the same length.
 
-// wholly returns n rounded down to a multiple of a vector.
-func wholly(n int) int {
+// wholeVectors returns n rounded down to a multiple of a vector.
+func wholeVectors(n int) int {
 	if active == nil {
 		return 0
 	}
@@ -14,7 +14,7 @@ func wholly(n int) int {
 }
 
 func whole[D, X any](f func(n int, d *D, x *X), d []D, x []X) int {
-	n := wholly(len(d))
+	n := wholeVectors(len(d))
 	if n > 0 {
 		f(n, &d[0], &x[:n][0])
 	}
@@ -126,7 +126,7 @@ func FromI8(d []float32, x []int8) int {
 
 // Choose takes a[i] where cond[i] is not zero and b[i] elsewhere; only the bits of numbers count.
 func Choose(d []float32, cond []uint8, a, b []float32) int {
-	n := wholly(len(d))
+	n := wholeVectors(len(d))
 	if n > 0 {
 		active.choose(n, &d[0], &cond[:n][0], &a[:n][0], &b[:n][0])
 	}
@@ -135,7 +135,7 @@ func Choose(d []float32, cond []uint8, a, b []float32) int {
 
 // ChoosePast is Choose with non-temporal stores if d is aligned to a vector. Call Fence before another thread reads d.
 func ChoosePast(d []float32, cond []uint8, a, b []float32) int {
-	n := wholly(len(d))
+	n := wholeVectors(len(d))
 	if n == 0 || Ahead(d) != 0 {
 		return Choose(d, cond, a, b)
 	}
@@ -146,7 +146,7 @@ func ChoosePast(d []float32, cond []uint8, a, b []float32) int {
 // Quantize divides by scale, rounds to even, takes NaN for 0, adds zero, and brings the sum into [lo, hi], integers of
 // which the low 8 bits are kept.
 func Quantize(d []uint8, x []float32, scale, zero, lo, hi float32) int {
-	n := wholly(len(d))
+	n := wholeVectors(len(d))
 	if n > 0 {
 		active.quantize(n, &d[0], &x[:n][0], scale, zero, lo, hi)
 	}
@@ -155,7 +155,7 @@ func Quantize(d []uint8, x []float32, scale, zero, lo, hi float32) int {
 
 // DequantizeU8 sets d[i] to (x[i]-zero)·scale.
 func DequantizeU8(d []float32, x []uint8, scale float32, zero int32) int {
-	n := wholly(len(d))
+	n := wholeVectors(len(d))
 	if n > 0 {
 		active.dequantizeU8(n, &d[0], &x[:n][0], scale, zero)
 	}
@@ -164,7 +164,7 @@ func DequantizeU8(d []float32, x []uint8, scale float32, zero int32) int {
 
 // DequantizeI8 is DequantizeU8 of signed bytes.
 func DequantizeI8(d []float32, x []int8, scale float32, zero int32) int {
-	n := wholly(len(d))
+	n := wholeVectors(len(d))
 	if n > 0 {
 		active.dequantizeI8(n, &d[0], &x[:n][0], scale, zero)
 	}
@@ -213,7 +213,7 @@ func CopyAhead(d, x []byte, next unsafe.Pointer) {
 	copy(d[n:], x[n:])
 }
 
-// Fence makes what this thread has stored past the caches visible to others.
+// Fence makes what this thread has stored with non-temporal stores visible to others.
 func Fence() {
 	if active != nil {
 		active.fence()
@@ -228,7 +228,7 @@ func CanStream(d []byte) bool {
 // Pow sets d[i] to x[i] to the power y, within a unit in the last place. Numbers are finite and positive or, if y is more
 // than 1/5, zero.
 func Pow(d, x []float32, y float64) int {
-	n := wholly(len(d))
+	n := wholeVectors(len(d))
 	if n > 0 {
 		active.pow(n, &d[0], &x[:n][0], y)
 	}

@@ -12,7 +12,7 @@ func TransposePast(lines, depth int, dst []float32, width int, src []float32, li
 	transpose(lines, depth, dst, width, src, line, true)
 }
 
-func transpose(lines, depth int, dst []float32, width int, src []float32, line int, past bool) {
+func transpose(lines, depth int, dst []float32, width int, src []float32, line int, nonTemporal bool) {
 	if lines <= 0 || depth <= 0 {
 		return
 	}
@@ -22,7 +22,7 @@ func transpose(lines, depth int, dst []float32, width int, src []float32, line i
 	_, _ = dst[(depth-1)*width+lines-1], src[(lines-1)*line+depth-1]
 	if f := active.transpose; f != nil {
 		for l := 0; l < lines; l += active.lanes {
-			if past && lines-l >= active.lanes && (uintptr(unsafe.Pointer(&dst[l]))|uintptr(4*width))%64 == 0 {
+			if nonTemporal && lines-l >= active.lanes && (uintptr(unsafe.Pointer(&dst[l]))|uintptr(4*width))%64 == 0 {
 				active.transposePast(active.lanes, depth, &src[l*line], line, &dst[l], width)
 				continue
 			}

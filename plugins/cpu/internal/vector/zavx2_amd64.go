@@ -229,7 +229,7 @@ func fromI832AVX2(n int, dst *float32, x *int8)
 //go:noescape
 func stream32AVX2(n int, dst *float32, x *float32)
 
-// fence32AVX2 makes what was stored past the caches visible to other threads.
+// fence32AVX2 makes what was stored with non-temporal stores visible to other threads.
 func fence32AVX2()
 
 // streamAhead32AVX2 is stream that meanwhile fetches as many bytes from next and from other.

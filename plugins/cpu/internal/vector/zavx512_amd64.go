@@ -241,7 +241,7 @@ func fromI832AVX512(n int, dst *float32, x *int8)
 //go:noescape
 func stream32AVX512(n int, dst *float32, x *float32)
 
-// fence32AVX512 makes what was stored past the caches visible to other threads.
+// fence32AVX512 makes what was stored with non-temporal stores visible to other threads.
 func fence32AVX512()
 
 // streamAhead32AVX512 is stream that meanwhile fetches as many bytes from next and from other.

@@ -32,9 +32,9 @@ func MaxFrom[T gemm.Number](pool *par.Pool, p *Plan, axis int, x, out []T, index
 	native = native && index == nil && p.FastMax()
 	pool.For(p.planes, p.grain(), func(lo, hi int) {
 		var walk walker
-		var room []float32
+		var buffer []float32
 		if native {
-			room = p.roomFast(lowestFinite)
+			buffer = p.paddedRows(lowestFinite)
 		}
 		for i := lo; i < hi; i++ {
 			from, to := x[i*p.inSize:][:p.inSize], out[i*p.outSize:][:p.outSize]
@@ -43,7 +43,7 @@ func MaxFrom[T gemm.Number](pool *par.Pool, p *Plan, axis int, x, out []T, index
 				at = index[i*p.outSize:][:p.outSize]
 			}
 			if native {
-				p.maxFast(x32[i*p.inSize:][:p.inSize], out32[i*p.outSize:][:p.outSize], room, float32(lowest))
+				p.maxFast(x32[i*p.inSize:][:p.inSize], out32[i*p.outSize:][:p.outSize], buffer, float32(lowest))
 			} else if len(p.plane) == 2 {
 				max2(p.plane, from, to, at, lowest)
 			} else {

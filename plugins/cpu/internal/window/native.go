@@ -70,10 +70,10 @@ func (p *Plan) FastSum() bool { return p.fast.shape >= 0 || p.fast.whole }
 // FastMax is described with FastSum.
 func (p *Plan) FastMax() bool { return p.fast.shape >= 0 }
 
-// sumFast is sum2 for a plan that has a shape. room is the result of roomFast for zero.
-func (p *Plan) sumFast(x, out, room []float32) {
+// sumFast is sum2 for a plan that has a shape. buffer is the result of paddedRows for zero.
+func (p *Plan) sumFast(x, out, buffer []float32) {
 	sum, cols := active.sum[p.fast.shape], p.plane[1].out
-	p.lines(x, room, out, 0, func(lines, rows int, dst, src []float32, srcRow, lineStep int) {
+	p.lines(x, buffer, out, 0, func(lines, rows int, dst, src []float32, srcRow, lineStep int) {
 		sum(lines, rows, cols, &dst[0], cols, &src[0], srcRow, lineStep)
 	})
 }
@@ -81,10 +81,10 @@ func (p *Plan) sumFast(x, out, room []float32) {
 // lowestFinite is the padding of maxima: the loops treat an infinity as a sign of a lost NaN.
 const lowestFinite = -math.MaxFloat32
 
-// maxFast is max2 for a plan that has a shape, without indices. room is the result of roomFast for lowestFinite.
-func (p *Plan) maxFast(x, out, room []float32, lowest float32) {
+// maxFast is max2 for a plan that has a shape, without indices. buffer is the result of paddedRows for lowestFinite.
+func (p *Plan) maxFast(x, out, buffer []float32, lowest float32) {
 	finite, most, cols := true, active.max[p.fast.shape], p.plane[1].out
-	p.lines(x, room, out, lowest, func(lines, rows int, dst, src []float32, srcRow, lineStep int) {
+	p.lines(x, buffer, out, lowest, func(lines, rows int, dst, src []float32, srcRow, lineStep int) {
 		finite = most(lines, rows, cols, &dst[0], cols, &src[0], srcRow, lineStep) && finite
 	})
 	if !finite {
@@ -102,39 +102,39 @@ func (p *Plan) bandLines() (lines, rows int) {
 	return lines, (lines-1)*a.stride + (a.size-1)*a.dilation + 1
 }
 
-// roomFast is memory for the rows of a band with their padding, nil where they need none.
-func (p *Plan) roomFast(padding float32) []float32 {
+// paddedRows returns memory for the rows of a band with their padding, and nil if they need none.
+func (p *Plan) paddedRows(padding float32) []float32 {
 	if !p.fast.padded {
 		return nil
 	}
 	_, rows := p.bandLines()
-	room := make([]float32, rows*p.fast.width)
-	for i := range room {
-		room[i] = padding
+	buffer := make([]float32, rows*p.fast.width)
+	for i := range buffer {
+		buffer[i] = padding
 	}
-	return room
+	return buffer
 }
 
-// widen copies rows of a plane, from row first on, into the padded buffer room and returns them.
-func (p *Plan) widen(x, room []float32, first, rows int) []float32 {
+// widen copies rows of a plane, from row first on, into the padded buffer buffer and returns them.
+func (p *Plan) widen(x, buffer []float32, first, rows int) []float32 {
 	cols := &p.plane[1]
-	if room == nil {
+	if buffer == nil {
 		return x[first*cols.in:][:rows*cols.in]
 	}
 	from, to := max(0, -cols.lo), max(0, cols.lo)
 	r := vector.Rows{Count: rows, Cols: min(cols.end-from, p.fast.width-to), DstStep: p.fast.width, SrcStep: cols.in}
 	if vector.Has() {
-		vector.Copy(r, room[to:], x[first*cols.in+from:])
-		return room
+		vector.Copy(r, buffer[to:], x[first*cols.in+from:])
+		return buffer
 	}
 	for y := range rows {
-		copy(room[y*r.DstStep+to:][:r.Cols], x[(first+y)*cols.in+from:])
+		copy(buffer[y*r.DstStep+to:][:r.Cols], x[(first+y)*cols.in+from:])
 	}
-	return room
+	return buffer
 }
 
 // lines calls f for groups of lines that have the same number of rows, and sets lines without rows to nothing.
-func (p *Plan) lines(x, room, out []float32, nothing float32, f func(lines, rows int, dst, src []float32, srcRow, lineStep int)) {
+func (p *Plan) lines(x, buffer, out []float32, nothing float32, f func(lines, rows int, dst, src []float32, srcRow, lineStep int)) {
 	rows, cols := &p.plane[0], &p.plane[1]
 	most, _ := p.bandLines()
 	for i := 0; i < rows.out; {
@@ -151,7 +151,7 @@ func (p *Plan) lines(x, room, out []float32, nothing float32, f func(lines, rows
 			}
 			continue
 		}
-		src := p.widen(x, room, top, (lines-1)*rows.stride+(r1-r0-1)*rows.dilation+1)
+		src := p.widen(x, buffer, top, (lines-1)*rows.stride+(r1-r0-1)*rows.dilation+1)
 		f(lines, r1-r0, dst, src, rows.dilation*p.fast.width, rows.stride*p.fast.width)
 	}
 }

@@ -89,11 +89,12 @@ func New(shape []int, params Params) (*Plan, error) {
 		}
 		a.begin, a.end = max(0, -a.lo), a.in-max(0, -hi)
 	}
-	p.lay()
+	p.setPlanes()
 	return p, nil
 }
 
-func (p *Plan) lay() {
+// setPlanes splits the axes into planes and the windows in them.
+func (p *Plan) setPlanes() {
 	for p.outer < len(p.axes) && p.axes[p.outer].inPlace() {
 		p.planes *= p.axes[p.outer].in
 		p.outer++
@@ -170,14 +171,14 @@ func Sum[T gemm.Number](pool *par.Pool, p *Plan, x, out []T) {
 	native = native && p.fast.shape >= 0
 	pool.For(p.planes, p.grain(), func(lo, hi int) {
 		var walk walker
-		var room []float32
+		var buffer []float32
 		if native {
-			room = p.roomFast(0)
+			buffer = p.paddedRows(0)
 		}
 		for i := lo; i < hi; i++ {
 			from, to := x[i*p.inSize:][:p.inSize], out[i*p.outSize:][:p.outSize]
 			if native {
-				p.sumFast(x32[i*p.inSize:][:p.inSize], out32[i*p.outSize:][:p.outSize], room)
+				p.sumFast(x32[i*p.inSize:][:p.inSize], out32[i*p.outSize:][:p.outSize], buffer)
 			} else if len(p.plane) == 2 {
 				sum2(p.plane, from, to)
 			} else {

@@ -146,7 +146,7 @@ func (r *run) block(s *scratch, item int, w *Weights, u0, u1, p0, p1 int) {
 		for y := range height {
 			active.output(vectors, &s.products[y*ldc], vectors*lanes, &s.tiles[0], side*vectors*lanes)
 			output := i*w.height + y
-			r.settle(s, r.Out[(item*p.Outputs+output)*p.OutHeight*p.OutWidth:][:p.OutHeight*p.OutWidth], group+output)
+			r.storeTiles(s, r.Out[(item*p.Outputs+output)*p.OutHeight*p.OutWidth:][:p.OutHeight*p.OutWidth], group+output)
 		}
 	}
 }
@@ -235,8 +235,8 @@ func (p *Plan) appendSegments(list []segment, t0, t1, width int) []segment {
 	return list
 }
 
-// settle writes the tiles of one output channel to out.
-func (r *run) settle(s *scratch, out []float32, channel int) {
+// storeTiles writes the tiles of one output channel to out.
+func (r *run) storeTiles(s *scratch, out []float32, channel int) {
 	p := r.plan
 	bias, lo, hi := float32(0), float32(math.Inf(-1)), float32(math.Inf(1))
 	if e := r.Epilogue; e != nil {
@@ -249,7 +249,7 @@ func (r *run) settle(s *scratch, out []float32, channel int) {
 	}
 	for _, g := range s.segments {
 		_ = out[g.out+(g.rows-1)*side*p.OutWidth+g.cols-1]
-		active.settle(g.rows, g.cols, &out[g.out], side*p.OutWidth, &s.tiles[g.at], side*p.span, r.Accumulate, bias, lo, hi)
+		active.storeTiles(g.rows, g.cols, &out[g.out], side*p.OutWidth, &s.tiles[g.at], side*p.span, r.Accumulate, bias, lo, hi)
 	}
 }
 

@@ -61,7 +61,7 @@ func New(s Shape) *Plan {
 	if !usable(gemm.Active[float32]()) || s.Channels < active.leastChannels || s.Outputs < active.leastOutputs {
 		return nil
 	}
-	p := lay(s)
+	p := newPlan(s)
 	if s.OutHeight*s.OutWidth*100 < p.units*active.unit*active.lanes*side*side*leastFull {
 		return nil
 	}
@@ -71,7 +71,7 @@ func New(s Shape) *Plan {
 // leastFull is the percentage of the computed outputs that must be wanted.
 const leastFull = 45
 
-func lay(s Shape) *Plan {
+func newPlan(s Shape) *Plan {
 	p := &Plan{Shape: s, rows: ceil(s.OutHeight, side), cols: ceil(s.OutWidth, side)}
 	p.units, p.span, p.shared = p.unitsOf(p.cols), p.cols, 1
 	for _, span := range []int{4, 8} {
@@ -111,8 +111,8 @@ type native struct {
 	input    func(count int, src *float32, row, col, down int, dst *float32, step, pair int)
 	output   func(count int, src *float32, step int, dst *float32, row int)
 	// product[n-1], where it is not nil, multiplies 2n rows by one vector.
-	product [tallRows / 2]productFunc
-	settle  func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias, lo, hi float32)
+	product    [tallRows / 2]productFunc
+	storeTiles func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias, lo, hi float32)
 }
 
 type productFunc func(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)

@@ -65,7 +65,7 @@ func (p *problem) exact() (sum, size []float64) {
 // weights packs the weights of each group.
 func (p *problem) weights(t testing.TB, pool *par.Pool) (list []*Weights) {
 	for g := range p.groups {
-		w := lay(p.Shape).Pack(pool, p.w[g*p.Outputs*p.Channels*9:])
+		w := newPlan(p.Shape).Pack(pool, p.w[g*p.Outputs*p.Channels*9:])
 		require.NotNil(t, w)
 		list = append(list, w)
 	}
@@ -81,7 +81,7 @@ func (p *problem) check(t *testing.T, threads int, accumulate bool, e *gemm.Epil
 	t.Helper()
 	pool := par.New(threads)
 	defer pool.Close()
-	plan := lay(p.Shape)
+	plan := newPlan(p.Shape)
 	want, size := p.exact()
 	weights := p.weights(t, pool)
 	rng := rand.New(rand.NewPCG(9, 9))
@@ -206,7 +206,7 @@ func TestOtherPlan(t *testing.T) {
 	for _, run := range []struct{ packed, used *problem }{{small, large}, {large, small}} {
 		out := make([]float32, run.used.Outputs*run.used.OutHeight*run.used.OutWidth)
 		call := &Call{Batch: 1, X: run.used.x, Out: out, Weights: run.packed.weights(t, pool)}
-		require.True(t, lay(run.used.Shape).Run(pool, call))
+		require.True(t, newPlan(run.used.Shape).Run(pool, call))
 		want, _ := run.used.exact()
 		for i := range want {
 			require.InDelta(t, want[i], out[i], 1e-4)
@@ -221,7 +221,7 @@ func TestSameBitsForThreads(t *testing.T) {
 	for _, threads := range []int{1, 2, 3, 5} {
 		pool := par.New(threads)
 		out := make([]float32, p.Outputs*p.OutHeight*p.OutWidth)
-		require.True(t, lay(p.Shape).Run(pool, &Call{Batch: 1, X: p.x, Out: out, Weights: p.weights(t, pool)}))
+		require.True(t, newPlan(p.Shape).Run(pool, &Call{Batch: 1, X: p.x, Out: out, Weights: p.weights(t, pool)}))
 		pool.Close()
 		if first == nil {
 			first = out
@@ -243,14 +243,14 @@ func TestRefused(t *testing.T) {
 			p.x[at] = bad
 			out := random(rand.New(rand.NewPCG(1, 3)), p.Outputs*p.OutHeight*p.OutWidth)
 			want := append([]float32(nil), out...)
-			require.False(t, lay(p.Shape).Run(pool, &Call{Batch: 1, X: p.x, Out: out, Weights: good}))
+			require.False(t, newPlan(p.Shape).Run(pool, &Call{Batch: 1, X: p.x, Out: out, Weights: good}))
 			require.Equal(t, want, out)
 			p.x[at] = held
 		}
 		for _, at := range []int{0, len(p.w) / 2, len(p.w) - 1} {
 			held := p.w[at]
 			p.w[at] = bad
-			require.True(t, lay(p.Shape).Pack(pool, p.w) == nil)
+			require.True(t, newPlan(p.Shape).Pack(pool, p.w) == nil)
 			p.w[at] = held
 		}
 	}

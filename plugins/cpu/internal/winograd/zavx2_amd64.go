@@ -17,4 +17,4 @@ func input32AVX2(count int, src *float32, row int, col int, down int, dst *float
 func output32AVX2(count int, src *float32, step int, dst *float32, row int)
 
 //go:noescape
-func settle32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias float32, lo float32, hi float32)
+func storeTiles32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias float32, lo float32, hi float32)

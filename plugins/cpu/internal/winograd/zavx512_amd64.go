@@ -17,7 +17,7 @@ func input32AVX512(count int, src *float32, row int, col int, down int, dst *flo
 func output32AVX512(count int, src *float32, step int, dst *float32, row int)
 
 //go:noescape
-func settle32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias float32, lo float32, hi float32)
+func storeTiles32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias float32, lo float32, hi float32)
 
 //go:noescape
 func product32AVX512x2(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)

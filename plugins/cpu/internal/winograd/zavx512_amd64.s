@@ -942,9 +942,9 @@ vector:
 	VZEROUPPER
 	RET
 
-// func settle32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias float32, lo float32, hi float32)
+// func storeTiles32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias float32, lo float32, hi float32)
 // Requires: AVX, AVX512F
-TEXT ·settle32AVX512(SB), NOSPLIT, $0-64
+TEXT ·storeTiles32AVX512(SB), NOSPLIT, $0-64
 	MOVQ         rows+0(FP), R8
 	MOVQ         cols+8(FP), R9
 	MOVQ         src+32(FP), SI

@@ -2,12 +2,12 @@ package gemm
 
 import "github.com/goburn/burn/plugins/cpu/internal/par"
 
-// Turned is a product with a transposed result: element (i, j) of A·B, of sizes
+// Transposed is a product with a transposed result: element (i, j) of A·B, of sizes
 // M x K and K x N, is stored in C[j*LDC+i]. If M is small and no multiple of a
 // vector, it is faster than the product of the transposed operands. A is either
 // a view or packed by PackA, a PackFunc with rows and columns exchanged. The
 // rows of the epilogue are the rows of C.
-type Turned[T Number] struct {
+type Transposed[T Number] struct {
 	M, N, K    int
 	A          Mat[T]
 	PackA      PackFunc[T]
@@ -18,16 +18,16 @@ type Turned[T Number] struct {
 	Epilogue   *Epilogue[T]
 }
 
-// CanTurn reports whether the kernel in use computes a Turned product.
-func CanTurn[T Number]() bool {
+// CanTranspose reports whether the kernel in use computes a Transposed product.
+func CanTranspose[T Number]() bool {
 	kern := Active[T]()
 	return kern.Tile != nil && kern.Transpose != nil
 }
 
-// MulTurned computes g, which must have elements and a B that was packed while
-// CanTurn held. It needs memory for the product and for a block of A on every
+// MulTransposed computes g, which must have elements and a B that was packed while
+// CanTranspose held. It needs memory for the product and for a block of A on every
 // thread.
-func MulTurned[T Number](pool *par.Pool, g *Turned[T]) {
+func MulTransposed[T Number](pool *par.Pool, g *Transposed[T]) {
 	kern := g.B.panel.kernel
 	panels := ceil(g.N, kern.NR)
 	share := max(ceil(panels, pool.Threads()), minNativeWork/(g.M*g.K*kern.NR)+1)
@@ -42,8 +42,8 @@ func MulTurned[T Number](pool *par.Pool, g *Turned[T]) {
 }
 
 // part computes columns j0 to j1 of the product into sums, whose rows are width
-// elements apart. room is the workspace for a packed block of A.
-func (g *Turned[T]) part(kern *Kernel[T], j0, j1 int, room, sums []T, width int) {
+// elements apart. buffer is the workspace for a packed block of A.
+func (g *Transposed[T]) part(kern *Kernel[T], j0, j1 int, buffer, sums []T, width int) {
 	mr, nr, depth := kern.MR, kern.NR, kern.depth(g.K)
 	if g.Accumulate {
 		for j := j0; j < j1; j += nr {
@@ -53,14 +53,14 @@ func (g *Turned[T]) part(kern *Kernel[T], j0, j1 int, room, sums []T, width int)
 	for pc := 0; pc < g.K; pc += depth {
 		kc := min(depth, g.K-pc)
 		if g.PackA != nil {
-			g.PackA(room[:ceil(g.M, mr)*mr*kc], mr, pc, pc+kc, 0, g.M)
+			g.PackA(buffer[:ceil(g.M, mr)*mr*kc], mr, pc, pc+kc, 0, g.M)
 		} else {
-			pack(room, g.A.Data[pc*g.A.ColStride:], g.M, g.A.RowStride, kc, g.A.ColStride, mr, kern)
+			pack(buffer, g.A.Data[pc*g.A.ColStride:], g.M, g.A.RowStride, kc, g.A.ColStride, mr, kern)
 		}
 		b := g.B.panel.block(pc, kc, 0)
 		for j := j0; j < j1; j += nr {
 			for i := 0; i < g.M; i += mr {
-				kern.Tile(min(mr, g.M-i), min(nr, j1-j), kc, room[i*kc:], 1, mr, b[j*kc:], nr,
+				kern.Tile(min(mr, g.M-i), min(nr, j1-j), kc, buffer[i*kc:], 1, mr, b[j*kc:], nr,
 					sums[i*width+j-j0:], width, g.Accumulate || pc > 0, nil, 0, 0)
 			}
 		}

@@ -8,12 +8,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// placed writes the product of rows rows of a packed A and two vectors of B, whose rows are at offsets in src, with the second
+// indirect writes the product of rows rows of a packed A and two vectors of B, whose rows are at offsets in src, with the second
 // vector next elements after the first. It computes the same sums as tile; cols is the number of columns of both vectors.
 //
 // Registers: vectors 0 and 1 hold B, 2 and 3 elements of A, the rest the sums.
-func (k *kernels) placed(rows int) {
-	TEXT(fmt.Sprintf("%sx%d", k.name("places"), rows), 4, fmt.Sprintf(
+func (k *kernels) indirect(rows int) {
+	TEXT(fmt.Sprintf("%sx%d", k.name("indirect"), rows), 4, fmt.Sprintf(
 		"func(k int, a *%s, aCol int, src *%[1]s, offsets *int, next int, c *%[1]s, ldc, cols int, accumulate bool, %s)", k.typ(), k.ending()))
 	Pragma("noescape")
 	n, a, aCol, src, offsets, second, c, ldc, off := reg.RCX, reg.RSI, reg.R9, reg.RDI, reg.R10, reg.R12, reg.RDX, reg.R11, reg.R13

@@ -14,7 +14,7 @@ func TestPlaces(t *testing.T) {
 
 // checkPlaces compares tiles, to the bit, with those of the same B made contiguous.
 func checkPlaces[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
-	if kern.Places == nil {
+	if kern.Indirect == nil {
 		t.Skip("the processor, or the level set by BURN_CPU, has no such loop in assembly")
 	}
 	half := kern.NR / 2
@@ -45,7 +45,7 @@ func checkPlaces[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 				for _, accumulate := range []bool{false, true} {
 					got := random[T](rng, rows*cols)
 					want := append([]T(nil), got...)
-					kern.Places(rows, cols, k, a, rows+1, src, offsets, reach, next, got, cols, accumulate, nil, 0, 0)
+					kern.Indirect(rows, cols, k, a, rows+1, src, offsets, reach, next, got, cols, accumulate, nil, 0, 0)
 					kern.Tile(rows, cols, k, a, 1, rows+1, b, kern.NR, want, cols, accumulate, nil, 0, 0)
 					require.Equal(t, want, got, "%d rows, %d cols, %d deep", rows, cols, k)
 				}

@@ -9,9 +9,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// finish writes the epilogue: biases, which may be nil, and bounds.
-func (k *kernels) finish() {
-	TEXT(k.name("finish"), 4, fmt.Sprintf(
+// epilogue writes the epilogue: biases, which may be nil, and bounds.
+func (k *kernels) epilogue() {
+	TEXT(k.name("epilogue"), 4, fmt.Sprintf(
 		"func(rows, cols int, c *%s, ldc int, biasRow, biasCol *%s, lo, hi %s)", k.typ(), k.typ(), k.typ()))
 	Pragma("noescape")
 	rows, cols, c, ldc, biasRow, biasCol := reg.R8, reg.R9, reg.RDI, reg.R10, reg.RSI, reg.RDX

@@ -37,7 +37,7 @@ func checkPanels[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 }
 
 func TestMulTurned(t *testing.T) {
-	if !CanTurn[float64]() {
+	if !CanTranspose[float64]() {
 		t.Skip("the processor, or the level set by BURN_CPU, has no such kernel in assembly")
 	}
 	rng := rand.New(rand.NewPCG(61, 62))
@@ -50,7 +50,7 @@ func TestMulTurned(t *testing.T) {
 				c := random[float64](rng, n*m)
 				e := &Epilogue[float64]{BiasRow: random[float64](rng, n), HasClamp: true, Lo: -1, Hi: 1}
 				want := naive(&Args[float64]{M: n, N: m, K: k, C: c, LDC: m, Accumulate: accumulate, Epilogue: e}, b.T(), a.T())
-				MulTurned(pool, &Turned[float64]{M: m, N: n, K: k, A: a, B: PackB(pool, k, n, b), C: c, LDC: m, Accumulate: accumulate, Epilogue: e})
+				MulTransposed(pool, &Transposed[float64]{M: m, N: n, K: k, A: a, B: PackB(pool, k, n, b), C: c, LDC: m, Accumulate: accumulate, Epilogue: e})
 				equal(t, want, c, k, fmt.Sprint(s, accumulate, threads))
 			}
 		}

@@ -2,11 +2,11 @@ package gemm
 
 import "github.com/goburn/burn/plugins/cpu/internal/par"
 
-// Placed is a product whose right operand B is read from Src by offsets: C has
+// Indirect is a product whose right operand B is read from Src by offsets: C has
 // Rows*Cols columns, and column y*Cols+x of row p of B is
 // Src[Offsets[p]+y*Step+x]. A convolution's matrix of patches has this form.
 // Offsets are not negative. The greatest is Reach.
-type Placed[T Number] struct {
+type Indirect[T Number] struct {
 	A                *PackedA[T]
 	Src              []T
 	Offsets          []int
@@ -19,27 +19,27 @@ type Placed[T Number] struct {
 	Epilogue   *Epilogue[T] // without BiasCol
 }
 
-// PlaceCols returns the number of which Cols is best a multiple with the active
-// kernel, or zero if that computes no Placed product. For other Cols, MulPlaced
+// IndirectCols returns the number of which Cols is best a multiple with the active
+// kernel, or zero if that computes no Indirect product. For other Cols, MulIndirect
 // also computes the elements between rows and discards them.
-func PlaceCols[T Number]() int {
+func IndirectCols[T Number]() int {
 	kern := Active[T]()
-	if kern.Places == nil {
+	if kern.Indirect == nil {
 		return 0
 	}
 	return kern.NR / 2
 }
 
 const (
-	// placedElements bounds the elements of B that are read before the next rows of A.
-	placedElements = 32 << 10
-	// placedCols is the approximate number of columns, gaps included, that are
+	// indirectElements bounds the elements of B that are read before the next rows of A.
+	indirectElements = 32 << 10
+	// indirectCols is the approximate number of columns, gaps included, that are
 	// computed at a time.
-	placedCols = 512
+	indirectCols = 512
 )
 
-// MulPlaced computes g. Nothing is packed.
-func MulPlaced[T Number](pool *par.Pool, g *Placed[T]) {
+// MulIndirect computes g. Nothing is packed.
+func MulIndirect[T Number](pool *par.Pool, g *Indirect[T]) {
 	kern := g.A.panel.kernel
 	if g.Rows > 1 && g.Cols%(kern.NR/2) != 0 {
 		g.mulGaps(pool, kern)
@@ -48,7 +48,7 @@ func MulPlaced[T Number](pool *par.Pool, g *Placed[T]) {
 	pairs := ceil(g.Rows*g.Cols, kern.NR)
 	work := max(g.A.m*g.A.k*kern.NR, 1)
 	pool.For(pairs, minNativeWork/work+1, func(lo, hi int) {
-		group := max(placedElements/(g.A.k*kern.NR), 1)
+		group := max(indirectElements/(g.A.k*kern.NR), 1)
 		for ; lo < hi; lo += group {
 			j0, j1 := lo*kern.NR, min(min(lo+group, hi)*kern.NR, g.Rows*g.Cols)
 			g.part(kern, j0, j1, g.C[j0:], g.LDC)
@@ -58,10 +58,10 @@ func MulPlaced[T Number](pool *par.Pool, g *Placed[T]) {
 
 // mulGaps computes rows together with the elements between them into a buffer,
 // and copies the rows to C.
-func (g *Placed[T]) mulGaps(pool *par.Pool, kern *Kernel[T]) {
+func (g *Indirect[T]) mulGaps(pool *par.Pool, kern *Kernel[T]) {
 	whole := *g
 	whole.Rows, whole.Cols, whole.Step = 1, (g.Rows-1)*g.Step+g.Cols, 0
-	rows := min(max(placedCols/g.Step, 1), g.Rows)
+	rows := min(max(indirectCols/g.Step, 1), g.Rows)
 	parts := ceil(g.Rows, rows)
 	if threads := pool.Threads(); threads > 1 {
 		parts = min(ceil(parts, threads)*threads, g.Rows)
@@ -92,7 +92,7 @@ func (g *Placed[T]) mulGaps(pool *par.Pool, kern *Kernel[T]) {
 }
 
 // part computes columns j0 to j1. c begins at column j0.
-func (g *Placed[T]) part(kern *Kernel[T], j0, j1 int, c []T, ldc int) {
+func (g *Indirect[T]) part(kern *Kernel[T], j0, j1 int, c []T, ldc int) {
 	mr, nr, m := kern.MR, kern.NR, g.A.m
 	depth := kern.depth(g.A.k)
 	at := func(j int) int { return j/g.Cols*g.Step + j%g.Cols }
@@ -106,7 +106,7 @@ func (g *Placed[T]) part(kern *Kernel[T], j0, j1 int, c []T, ldc int) {
 				if cols > nr/2 {
 					next = at(j+nr/2) - from
 				}
-				kern.Places(min(mr, m-i), cols, kc, a[i*kc:], mr, g.Src[from:], g.Offsets[pc:pc+kc], g.Reach, next,
+				kern.Indirect(min(mr, m-i), cols, kc, a[i*kc:], mr, g.Src[from:], g.Offsets[pc:pc+kc], g.Reach, next,
 					c[i*ldc+j-j0:], ldc, g.Accumulate || pc > 0, e, i, j)
 			}
 		}

@@ -24,14 +24,14 @@ func checkPlaced[T Number](t *testing.T) {
 		pool := par.New(threads)
 		for _, kernel := range Names() {
 			require.NoError(t, Select(kernel))
-			best := PlaceCols[T]()
+			best := IndirectCols[T]()
 			if best == 0 {
 				continue // the portable kernels compute no such product
 			}
 			for _, s := range []struct{ m, k, rows, cols, gap int }{{1, 1, 1, 1, 0}, {3, 9, 1, best, 0}, {5, 18, 4, 2 * best, 3}, {17, 40, 7, best + 1, 2}, {30, 27, 13, 5, 0},
 				{9, 600, 3, 3*best - 1, 1}, {2, 5, 1, 5*best + 3, 0}, {40, 3, 20, best - 1, 9}} {
 				step := s.cols + s.gap
-				g := &Placed[T]{Rows: s.rows, Cols: s.cols, Step: step, LDC: s.rows*s.cols + 1, Accumulate: s.m%2 == 0}
+				g := &Indirect[T]{Rows: s.rows, Cols: s.cols, Step: step, LDC: s.rows*s.cols + 1, Accumulate: s.m%2 == 0}
 				for range s.k {
 					g.Offsets = append(g.Offsets, rng.IntN(3*step))
 					g.Reach = max(g.Reach, g.Offsets[len(g.Offsets)-1])
@@ -50,7 +50,7 @@ func checkPlaced[T Number](t *testing.T) {
 				c := random[T](rng, s.m*g.LDC)
 				g.C = append([]T(nil), c...)
 				want := naive(&Args[T]{M: s.m, N: n, K: s.k, C: c, LDC: g.LDC, Accumulate: g.Accumulate, Epilogue: g.Epilogue}, a, Row(b, n))
-				MulPlaced(pool, g)
+				MulIndirect(pool, g)
 				equal(t, want, g.C, s.k, fmt.Sprintf("%s, %d threads, %+v", kernel, threads, s))
 			}
 		}
