@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// Linear algebra by LAPACK, which says nothing of what is not finite, singular or not positive definite: where an operand or a result
+// Linear algebra by LAPACK, which does not report NaN, singular matrices or those that are not positive definite: where an operand or a result
 // has no finite sum, the op is computed by its definition instead. Floats of 16 bits are computed in f32.
 
 var algebra = map[op.Code]rule{
@@ -144,7 +144,7 @@ func inverse(w *worker) {
 	w.out[0] = w.sure(y, info)
 }
 
-// solve gives torch operands of equal batches, as it takes some matrices for vectors.
+// solve expands the operands to equal batches, as torch takes some matrices for vectors.
 func solve(w *worker) {
 	s := w.n.Outputs[0].Shape
 	n := len(s) - 2
@@ -159,7 +159,7 @@ func solve(w *worker) {
 	w.out[0] = w.sure(y, info)
 }
 
-// matrixPower of a negative exponent is by definition, which has the inverse of what may be singular.
+// matrixPower computes a negative exponent by definition: the matrix may be singular.
 func matrixPower(w *worker) {
 	x, n := w.in[0], w.n.Attrs.Int("n")
 	if n < 0 {

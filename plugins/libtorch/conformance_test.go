@@ -26,7 +26,7 @@ func library(t *testing.T) (*torch.Library, torch.Place) {
 // long reports whether tests run in full: make libtorch.
 func long() bool { return os.Getenv("BURN_LIBTORCH_LONG") == "1" }
 
-// refused is what the self-test finds, once for all tests.
+// refused runs the self-test once for all tests.
 var refused = sync.OnceValues(func() (refusals, error) {
 	_, place, err := load(settings{}, 1)
 	if err != nil {

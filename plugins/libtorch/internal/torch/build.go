@@ -17,7 +17,7 @@ import (
 )
 
 // A torch older than 2.9 has no stable C ABI. The shim is a library with the functions of it that this package calls, compiled on the
-// user's machine against that torch, and used in place of what is missing.
+// user's machine against that torch, and used in place of the missing ABI.
 
 //go:embed shim/shim.cpp
 var shimSource string
@@ -25,7 +25,7 @@ var shimSource string
 // DefaultCompiler is the C++ compiler that Build calls if none is named.
 const DefaultCompiler = "c++"
 
-// Remedy is what the user of a torch without a shim can do.
+// Remedy is the command that makes the shim.
 const Remedy = "burn plugin build libtorch"
 
 // shimPath is where the shim for the torch in a folder lies, whether it is built or not: in the user's cache folder, as that of torch
@@ -104,7 +104,7 @@ func Build(ctx context.Context, folder, compiler string) error {
 	return os.Rename(made, out)
 }
 
-// complaint is what a compiler says is wrong, at most five lines of it.
+// complaint returns the errors in a compiler's text, at most five lines.
 func complaint(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	wrong := slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return !strings.Contains(l, "error:") })

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bare is a folder like Debian's, of a torch without the ABI: this test binary, which exports nothing, stands for its library.
+// bare makes a folder as Debian has it, with a torch that lacks the ABI: this test binary, which exports nothing, stands for the library.
 func bare(t *testing.T) (prefix, folder string) {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
