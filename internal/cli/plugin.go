@@ -33,7 +33,7 @@ docs/PLUGINS.md goes the whole way, from an archive to a running plugin, and fro
 	}
 	cmd.AddCommand(a.pluginInstallCommand(), a.pluginUpgradeCommand(), a.pluginListCommand(), a.pluginInfoCommand(), a.pluginVerifyCommand(),
 		a.pluginRemoveCommand(), a.pluginLockCommand(), a.pluginTrustCommand(), a.pluginKeygenCommand(), a.pluginPackCommand(),
-		a.pluginSignCommand(), a.pluginIndexCommand(), a.pluginNewCommand(), a.pluginAllowCommand(), a.pluginCarryCommand())
+		a.pluginSignCommand(), a.pluginIndexCommand(), a.pluginNewCommand(), a.pluginAllowCommand(), a.pluginBuildCommand(), a.pluginCarryCommand())
 	return cmd
 }
 

@@ -1,6 +1,9 @@
 package libtorch
 
 import (
+	"slices"
+	"unsafe"
+
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
@@ -16,7 +19,7 @@ var arithmetic = map[op.Code]rule{
 	op.Equal: {run: func(w *worker) { w.out[0] = w.bin(opEqual, w.in[0], w.in[1], dtype.Bool) }, types: anyType},
 	op.Less:  {run: func(w *worker) { w.out[0] = w.bin(opLess, w.in[0], w.in[1], dtype.Bool) }, types: numbers},
 	op.IsNaN: {run: func(w *worker) { w.out[0] = w.unTo(opIsNaN, w.in[0], dtype.Bool) }, types: floats},
-	op.Where: {run: func(w *worker) { w.out[0] = w.where(w.in[0], w.in[1], w.in[2]) }, types: dtype.Bools},
+	op.Where: {run: where, types: dtype.Bools},
 }
 
 var (
@@ -39,6 +42,43 @@ func (w *worker) sub(a, b val) val {
 		return w.addFloat(a, b, -1)
 	}
 	return w.addInt(a, b, -1)
+}
+
+// where calls torch's, which takes a branch for each element, unless one of the two is +0: then the other one's bits are masked, which is
+// several times quicker where nobody can tell which way the branch goes.
+func where(w *worker) {
+	c, a, b := w.in[0], w.in[1], w.in[2]
+	s := w.n.Outputs[0].Shape
+	bits, ok := bitsOf[a.d]
+	if !ok || s.Size() < 1<<12 || !w.dev.reads {
+		w.out[0] = w.where(c, a, b)
+		return
+	}
+	second, first := w.isZero(b), w.isZero(a)
+	if !first && !second {
+		w.out[0] = w.where(c, a, b)
+		return
+	}
+	kept, mask := a, w.un(opNeg, w.convert(c, bits)) // all bits where c holds
+	if !second {
+		kept, mask = b, w.un(opNot, mask)
+	}
+	w.out[0] = w.expand(w.bits(w.bin(opAnd, w.bits(kept, bits), mask, bits), a.d), s)
+}
+
+// isZero reports whether x is +0, in one element that is seen everywhere, in memory of the host.
+func (w *worker) isZero(x val) bool {
+	if x.s.Size() == 0 || w.err != nil {
+		return false
+	}
+	for i, stride := range w.view(x).Strides {
+		if x.s[i] > 1 && stride != 0 {
+			return false
+		}
+	}
+	p, err := w.thread.Data(x.h)
+	w.fail(err)
+	return err == nil && p != nil && !slices.ContainsFunc(unsafe.Slice((*byte)(p), x.d.Size()), func(b byte) bool { return b != 0 })
 }
 
 // harmless returns b with 1 in place of 0 and of -1, by which processors do not divide, and where b is 0 and -1. Nothing is -1 in an

@@ -2,6 +2,7 @@ package libtorch
 
 import (
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,8 +26,26 @@ func library(t *testing.T) (*torch.Library, torch.Place) {
 // long reports whether tests run in full: make libtorch.
 func long() bool { return os.Getenv("BURN_LIBTORCH_LONG") == "1" }
 
+// refused runs the self-test once for all tests.
+var refused = sync.OnceValues(func() (refusals, error) {
+	_, place, err := load(settings{}, 1)
+	if err != nil {
+		return nil, err
+	}
+	return probe(os.Args[0], place, nil)
+})
+
+// openChecked opens the backend as a plugin does, after the self-test.
 func openChecked() (core.Backend, error) {
-	return New(core.Config{Threads: 1, Options: map[string]string{"check": "true"}})
+	found, err := refused()
+	if err != nil {
+		return nil, err
+	}
+	lib, place, err := load(settings{}, 1)
+	if err != nil {
+		return nil, err
+	}
+	return engine.New(newDriver(lib, place, found, true)), nil
 }
 
 // TestConformance compares every claim with the reference backend, and each result with what torch says of it; in the short run on a

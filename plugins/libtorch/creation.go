@@ -31,23 +31,30 @@ func iotaKernel(w *worker) {
 // randomBits computes on the host: torch has no operator for words of a given generator.
 func randomBits(w *worker) {
 	d, a := w.n.Outputs[0], w.n.Attrs
-	words := make([]uint32, d.Shape.Size())
+	all := make([]uint32, d.Shape.Size())
+	words := all
 	seed, at := uint64(a.Int("seed")), uint64(a.Int("counter"))
-	for i := 0; i < len(words); i += 4 {
-		block := philox([4]uint32{uint32(at), uint32(at >> 32)}, [2]uint32{uint32(seed), uint32(seed >> 32)})
-		copy(words[i:], block[:])
-		at++
+	for len(words) >= 4 {
+		words[0], words[1], words[2], words[3] = philox(at, seed)
+		words, at = words[4:], at+1
 	}
-	w.out[0] = w.host(d.DType, d.Shape, dtype.Bytes(words))
+	if len(words) > 0 {
+		var block [4]uint32
+		block[0], block[1], block[2], block[3] = philox(at, seed)
+		copy(words, block[:])
+	}
+	w.out[0] = w.host(d.DType, d.Shape, dtype.Bytes(all))
 }
 
 // philox returns the block of Philox 4x32-10 of a counter and a key.
-func philox(c [4]uint32, k [2]uint32) [4]uint32 {
+func philox(counter, key uint64) (a, b, c, d uint32) {
+	a, b = uint32(counter), uint32(counter>>32)
+	k, l := uint32(key), uint32(key>>32)
 	for range 10 {
-		p, q := uint64(c[0])*0xd2511f53, uint64(c[2])*0xcd9e8d57
-		c = [4]uint32{uint32(q>>32) ^ c[1] ^ k[0], uint32(q), uint32(p>>32) ^ c[3] ^ k[1], uint32(p)}
-		k[0] += 0x9e3779b9
-		k[1] += 0xbb67ae85
+		p, q := uint64(a)*0xd2511f53, uint64(c)*0xcd9e8d57
+		a, b, c, d = uint32(q>>32)^b^k, uint32(q), uint32(p>>32)^d^l, uint32(p)
+		k += 0x9e3779b9
+		l += 0xbb67ae85
 	}
-	return c
+	return a, b, c, d
 }

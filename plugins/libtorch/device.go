@@ -78,6 +78,14 @@ func (w *worker) constant(d dtype.DType, s shape.Shape, k key) val {
 	return y
 }
 
+// kernel is the rule of an op, without a kernel where it is not claimed.
+func (d *device) kernel(code op.Code) rule {
+	if int(code) < len(d.table) {
+		return d.table[code]
+	}
+	return rule{}
+}
+
 // Capabilities implements engine.Device.
 func (d *device) Capabilities() *core.Capabilities { return d.caps }
 

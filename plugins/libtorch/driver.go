@@ -28,6 +28,9 @@ var _ engine.Driver[*tensor] = (*driver)(nil)
 func newDriver(lib *torch.Library, place torch.Place, broken refusals, check bool) *driver {
 	d := &driver{lib: lib, broken: broken, check: check, info: core.Info{Name: Name, Version: Version, Vendor: "burn"}}
 	detail := fmt.Sprintf("torch %s in %s (%s)", lib.Version, lib.Folder, place.By)
+	if lib.Shim != "" {
+		detail += ", by the shim " + lib.Shim
+	}
 	if n := lib.Computes(); n > 0 {
 		detail += fmt.Sprintf(", %d threads", n)
 	}
@@ -99,6 +102,9 @@ func (d *driver) open(index int) *device {
 		}
 		if r.types == 0 || !r.runs(d.lib) {
 			continue
+		}
+		if d.lib.Shim != "" {
+			r = older(code, r)
 		}
 		for len(x.table) <= int(code) {
 			x.table = append(x.table, rule{})

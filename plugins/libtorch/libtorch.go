@@ -1,6 +1,7 @@
 // Package libtorch is the backend that computes with an installed PyTorch: its kernels, on each of its devices. It needs torch's
 // libraries (libtorch_cpu and what it links with) and neither Python nor a compiler: functions are found by name in torch's stable C
-// ABI, so that one binary serves torch 2.9 and later, and what an installation lacks is not claimed.
+// ABI, so that one binary serves torch 2.9 and later, and what an installation lacks is not claimed. For an older torch the user's compiler
+// makes a shim of the same names.
 //
 // Device 0 is torch's cpu; those of cuda (or of HIP, which torch calls cuda too) follow.
 //
@@ -9,14 +10,17 @@
 //
 // Options of core.Config: "torch" is the folder of torch, before LIBTORCH of the environment; "check" is true or false: whether each
 // result is compared with what torch says of its type and shape, for tests; "hide" lists functions of torch, separated by commas, that
-// are treated as missing, for tests. Threads is how many threads torch computes with; the first backend of a process decides.
+// are treated as missing, for tests; "build" names a C++ compiler, with which the shim is built first that a torch without that ABI
+// needs. Threads is how many threads torch computes with; the first backend of a process decides.
 package libtorch
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
@@ -34,6 +38,26 @@ type settings struct {
 	folder string
 	check  bool
 	hide   []string
+	build  string // the compiler that makes the shim first
+}
+
+// buildTime bounds the compilation of the shim.
+const buildTime = 10 * time.Minute
+
+// find is the torch to use, with its shim if that was to be built.
+func (s *settings) find() (torch.Place, error) {
+	place, err := s.search().Find()
+	if err != nil {
+		return place, fmt.Errorf("libtorch: %w: %w", core.ErrNotFound, err)
+	}
+	if s.build != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), buildTime)
+		defer cancel()
+		if err := torch.Build(ctx, place.Folder, s.build); err != nil {
+			return place, fmt.Errorf("libtorch: %w: %w", core.ErrNotFound, err)
+		}
+	}
+	return place, nil
 }
 
 func options(c core.Config) (s settings, err error) {
@@ -45,8 +69,10 @@ func options(c core.Config) (s settings, err error) {
 			s.check, err = strconv.ParseBool(text)
 		case "hide":
 			s.hide = strings.Split(text, ",")
+		case "build":
+			s.build = text
 		default:
-			return s, fmt.Errorf("libtorch: option %q, want torch, check or hide: %w", name, core.ErrAttr)
+			return s, fmt.Errorf("libtorch: option %q, want torch, check, hide or build: %w", name, core.ErrAttr)
 		}
 		if err != nil {
 			return s, fmt.Errorf("libtorch: option %s: %w: %w", name, core.ErrAttr, err)
@@ -82,9 +108,9 @@ func load(s settings, threads int) (*torch.Library, torch.Place, error) {
 	if loaded.lib != nil {
 		return loaded.lib, loaded.place, nil
 	}
-	place, err := s.search().Find()
+	place, err := s.find()
 	if err != nil {
-		return nil, place, fmt.Errorf("libtorch: %w: %w", core.ErrNotFound, err)
+		return nil, place, err
 	}
 	lib, err := torch.Load(place.Folder, torch.Options{Threads: threads, Hide: s.hide})
 	if err != nil {

@@ -132,6 +132,10 @@ func (w *worker) triple(o *torch.Operator, d dtype.DType, s shape.Shape, f func(
 // definition are computed instead.
 func batchNorm(w *worker) {
 	eps, d := w.n.Attrs.Float("epsilon"), w.in[0].d
+	if w.in[0].s.Size() == 0 {
+		w.out[0] = w.empty(d, w.in[0].s)
+		return
+	}
 	var in [5]val
 	for i := range in {
 		in[i] = w.wide(w.in[i])
@@ -197,6 +201,9 @@ func layerNorm(w *worker) {
 	if x.s.Size() == 0 {
 		w.out[0] = w.empty(x.d, x.s)
 		return
+	}
+	if inner.Size() == 1 { // its own mean, which torch may take away from it inexactly
+		x = w.sub(x, x)
 	}
 	scale, bias := w.operand(1, inner), w.operand(2, inner)
 	w.out[0] = w.triple(opLayerNorm, x.d, x.s, func(t *torch.Thread) {

@@ -165,9 +165,9 @@ func Opener(program string) core.Opener {
 		if err != nil {
 			return nil, err
 		}
-		place, err := s.search().Find()
+		place, err := s.find()
 		if err != nil {
-			return nil, fmt.Errorf("libtorch: %w: %w", core.ErrNotFound, err)
+			return nil, err
 		}
 		broken, err := remembered(program, place, s.hide)
 		if err != nil {
@@ -226,7 +226,7 @@ func memory(program string, place torch.Place, hide []string) string {
 		return ""
 	}
 	fmt.Fprintln(h, place.Folder, hide)
-	for _, path := range []string{filepath.Join(place.Folder, "libtorch_cpu.so"), filepath.Join(place.Folder, "libtorch_cuda.so")} {
+	for _, path := range []string{filepath.Join(place.Folder, "libtorch_cpu.so"), filepath.Join(place.Folder, "libtorch_cuda.so"), torch.Shim(place.Folder)} {
 		if i, err := os.Stat(path); err == nil {
 			fmt.Fprintln(h, path, i.Size(), i.ModTime().UnixNano())
 		}

@@ -74,6 +74,16 @@ func sample(code op.Code, d dtype.DType) (op.Node, []op.Desc, error) {
 		op.GroupNorm:    {[]op.Desc{t(1, 2, 3), t(2), t(2)}, []op.Attr{op.Int("groups", 1)}},
 		op.LayerNorm:    {[]op.Desc{m, t(3), t(3)}, []op.Attr{axis}},
 		op.RMSNorm:      {[]op.Desc{m, t(3)}, []op.Attr{axis}},
+		op.FFT:          {[]op.Desc{t(3, 2)}, []op.Attr{op.Int("axis", 0)}},
+		op.IRFFT:        {[]op.Desc{t(3, 2)}, []op.Attr{op.Int("axis", 0), op.Int("n", 4)}},
+		op.Cholesky:     {[]op.Desc{t(1, 1)}, nil},
+		op.LU:           {[]op.Desc{t(2, 1)}, nil},
+		op.Det:          {[]op.Desc{t(1, 1)}, nil},
+		op.SlogDet:      {[]op.Desc{t(1, 1)}, nil},
+		op.Inverse:      {[]op.Desc{t(1, 1)}, nil},
+		op.Solve:        {[]op.Desc{t(1, 1), t(1, 2)}, nil},
+		op.MatrixPower:  {[]op.Desc{t(2, 2)}, []op.Attr{op.Int("n", 3)}},
+		op.Eigh:         {[]op.Desc{t(2, 2)}, nil},
 		op.Attention:    {[]op.Desc{t(1, 2, 3, 4), t(1, 2, 3, 4), t(1, 2, 3, 4)}, []op.Attr{op.Flag("causal", true)}},
 	}
 	n, ok := special[code]

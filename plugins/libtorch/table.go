@@ -56,7 +56,7 @@ var rules = join(
 	dyadic(ints|dtype.Bools, map[op.Code]string{op.And: "bitwise_and.Tensor", op.Or: "bitwise_or.Tensor", op.Xor: "bitwise_xor.Tensor"}),
 	dyadic(ints, map[op.Code]string{op.Shl: "bitwise_left_shift.Tensor", op.Shr: "bitwise_right_shift.Tensor"}),
 	arithmetic, reductions, scans, contractions, windows,
-	elementwise, norms, layers, sequences,
+	elementwise, norms, layers, sequences, spectra, algebra,
 )
 
 // join makes one table of several.

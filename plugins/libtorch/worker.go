@@ -43,7 +43,7 @@ func (w *worker) node(c *command) error {
 	for range c.out {
 		w.out = append(w.out, val{})
 	}
-	k := w.dev.table[c.node.Op]
+	k := w.dev.kernel(c.node.Op)
 	kind := c.node.Outputs[0].DType
 	if len(w.in) > 0 {
 		kind = w.in[0].d

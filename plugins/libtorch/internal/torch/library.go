@@ -47,6 +47,7 @@ type procs struct {
 type Library struct {
 	Folder  string // of its libraries
 	Version string // "2.15.0", by the ABI
+	Shim    string // the library that the ABI is taken from; "" if torch has it
 	Hidden  []string
 	procs   procs
 	handles []uintptr
@@ -75,7 +76,7 @@ func Load(folder string, o Options) (*Library, error) {
 		if i > 0 && (o.CPU || !isFile(filepath.Join(folder, name))) {
 			continue
 		}
-		h, err := dlopen(filepath.Join(folder, name))
+		h, err := dlopen(fileOf(folder, name))
 		if err != nil && i == 0 {
 			return nil, fmt.Errorf("%w: %v", ErrMissing, err)
 		}
@@ -83,6 +84,30 @@ func Load(folder string, o Options) (*Library, error) {
 			l.handles = append(l.handles, h)
 		}
 	}
+	lacks := l.resolve()
+	if shim := Shim(folder); lacks != "" && shim != "" {
+		h, err := dlopen(shim)
+		if err != nil {
+			return nil, fmt.Errorf("%w: the shim for torch: %w; remove it and run %s", ErrMissing, err, Remedy)
+		}
+		l.handles, l.Shim = slices.Insert(l.handles, 0, h), shim
+		clear(l.found)
+		lacks = l.resolve()
+	}
+	if lacks != "" {
+		return nil, fmt.Errorf("%w: %s does not export %s: torch 2.9 or later is needed, or for an older one a shim: run %s, with a C++ compiler "+
+			"and torch's headers installed", ErrMissing, cpuLibrary(folder), lacks, Remedy)
+	}
+	packed, _, _ := purego.SyscallN(l.procs.Version)
+	l.Version = fmt.Sprintf("%d.%d.%d", byte(packed>>56), byte(packed>>48), byte(packed>>40))
+	if l.procs.What == 0 {
+		l.errors.start()
+	}
+	return l, nil
+}
+
+// resolve looks procs up. It returns the names of those that are needed and missing.
+func (l *Library) resolve() string {
 	v := reflect.ValueOf(&l.procs).Elem()
 	var lacks []string
 	for i := range v.NumField() {
@@ -93,18 +118,13 @@ func Load(folder string, o Options) (*Library, error) {
 		}
 		v.Field(i).SetUint(uint64(p))
 	}
-	if lacks != nil {
-		return nil, fmt.Errorf("%w: %s does not export %s: torch 2.9 or later is needed", ErrMissing, filepath.Join(folder, libraries[0]), strings.Join(lacks, ", "))
-	}
 	if l.procs.CallDispatcher == 0 && l.procs.CallDispatcherOld == 0 {
-		return nil, fmt.Errorf("%w: %s has no dispatcher in its ABI: torch 2.9 or later is needed", ErrMissing, filepath.Join(folder, libraries[0]))
+		lacks = append(lacks, "torch_call_dispatcher")
 	}
-	packed, _, _ := purego.SyscallN(l.procs.Version)
-	l.Version = fmt.Sprintf("%d.%d.%d", byte(packed>>56), byte(packed>>48), byte(packed>>40))
-	if l.procs.What == 0 {
-		l.errors.start()
+	if n := len(lacks); n > 3 {
+		lacks = append(lacks[:2], fmt.Sprintf("%d others", n-2))
 	}
-	return l, nil
+	return strings.Join(lacks, ", ")
 }
 
 // Symbol returns the address of an exported function, 0 if it is missing or hidden.

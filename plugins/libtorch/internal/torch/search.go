@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -30,13 +31,13 @@ func (s Search) Places() (found []Place, looked []string) {
 	try := func(folder, by string) {
 		if !slices.Contains(looked, folder) {
 			looked = append(looked, folder)
-			if isFile(filepath.Join(folder, libraries[0])) {
+			if isFile(cpuLibrary(folder)) {
 				found = append(found, Place{folder, by})
 			}
 		}
 	}
 	if p := s.Env("LIBTORCH"); p != "" {
-		for _, sub := range []string{"lib", ".", "torch/lib"} {
+		for _, sub := range []string{"lib", ".", "torch/lib", multiarch} {
 			try(filepath.Join(p, filepath.FromSlash(sub)), "LIBTORCH")
 		}
 		for _, site := range sites(p) {
@@ -66,11 +67,14 @@ func (s Search) Places() (found []Place, looked []string) {
 	for _, p := range []string{"/usr", "/usr/local", "/opt/conda"} {
 		prefix(filepath.Join(s.Root, p), "system")
 	}
-	for _, p := range []string{"/usr/local/libtorch/lib", "/opt/libtorch/lib"} {
+	for _, p := range []string{"/usr/local/libtorch/lib", "/opt/libtorch/lib", "/usr/" + multiarch} {
 		try(filepath.Join(s.Root, p), "system")
 	}
 	return found, looked
 }
+
+// multiarch is the folder of Debian's libraries below a prefix.
+var multiarch = "lib/" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH] + "-linux-gnu"
 
 // sites returns the folders of Python packages below a prefix, the newest Python first.
 func sites(prefix string) []string {

@@ -1,0 +1,102 @@
+package libtorch
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/libtorch/internal/torch"
+)
+
+// byDefinition computes the node by the decomposition of its op, as the host does with what is not claimed. What is not needed any more
+// is deleted on the way.
+func (w *worker) byDefinition() {
+	known := map[op.TensorID]val{}
+	var in []op.Desc
+	for i, x := range w.in {
+		d := op.Desc{ID: op.TensorID(i + 1), DType: x.d, Shape: x.s}
+		known[d.ID], in = x, append(in, d)
+	}
+	last := op.TensorID(len(w.in))
+	next := func() op.TensorID { last++; return last }
+	n := *w.n
+	n.Outputs = slices.Clone(n.Outputs)
+	n.Inputs = nil
+	for _, d := range in {
+		n.Inputs = append(n.Inputs, d.ID)
+	}
+	for i := range n.Outputs {
+		n.Outputs[i].ID = next()
+	}
+	outer, operands, from, results, kept := w.n, slices.Clone(w.in), w.from, slices.Clone(w.out), slices.Clone(w.made)
+	w.steps(&n, in, known, next, kept)
+	for i, d := range n.Outputs {
+		results[i] = known[d.ID]
+	}
+	w.n, w.in, w.from, w.out = outer, operands, from, results
+}
+
+// steps computes a node of operands that are known, by its kernel or by its parts, and adds its results to what is known. Handles in kept
+// stay.
+func (w *worker) steps(n *op.Node, in []op.Desc, known map[op.TensorID]val, next func() op.TensorID, kept []torch.Handle) {
+	parts, ok, err := op.Decompose(n, in, next)
+	if !ok && err == nil {
+		err = fmt.Errorf("%v has no kernel: %w", n.Op, core.ErrUnsupported)
+	}
+	w.fail(err)
+	uses := map[op.TensorID]int{}
+	for i := range parts {
+		for _, id := range parts[i].Inputs {
+			uses[id]++
+		}
+	}
+	for _, d := range slices.Concat(in, n.Outputs) {
+		uses[d.ID]++ // the caller's
+	}
+	for i := range parts {
+		if w.err != nil {
+			return
+		}
+		p := &parts[i]
+		w.n, w.in, w.from, w.out = p, nil, nil, make([]val, len(p.Outputs))
+		var descs []op.Desc
+		for _, id := range p.Inputs {
+			x := known[id]
+			d := op.Desc{ID: id, DType: x.d, Shape: x.s}
+			w.in, w.from, descs = append(w.in, x), append(w.from, &tensor{desc: d, h: x.h}), append(descs, d)
+		}
+		kind := p.Outputs[0].DType
+		if len(w.in) > 0 {
+			kind = w.in[0].d
+		}
+		if k := w.dev.kernel(p.Op); k.run != nil && k.types.Has(kind) {
+			k.run(w)
+			for i, d := range p.Outputs {
+				known[d.ID] = w.out[i]
+			}
+		} else {
+			w.steps(p, descs, known, next, slices.Concat(kept, w.made))
+		}
+		for _, id := range p.Inputs {
+			if uses[id]--; uses[id] == 0 {
+				delete(known, id)
+			}
+		}
+		w.sweep(known, kept)
+	}
+}
+
+// sweep deletes what was made and is neither known nor kept.
+func (w *worker) sweep(known map[op.TensorID]val, kept []torch.Handle) {
+	live := map[torch.Handle]bool{}
+	for _, x := range known {
+		live[x.h] = true
+	}
+	for _, h := range kept {
+		live[h] = true
+	}
+	dead := slices.DeleteFunc(slices.Clone(w.made), func(h torch.Handle) bool { return live[h] })
+	w.made = slices.DeleteFunc(w.made, func(h torch.Handle) bool { return !live[h] })
+	w.thread.Delete(dead...)
+}

@@ -1,0 +1,162 @@
+package torch
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"debug/elf"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A torch older than 2.9 has no stable C ABI. The shim is a library with the functions of it that this package calls, compiled on the
+// user's machine against that torch, and used in place of the missing ABI.
+
+//go:embed shim/shim.cpp
+var shimSource string
+
+// DefaultCompiler is the C++ compiler that Build calls if none is named.
+const DefaultCompiler = "c++"
+
+// Remedy is the command that makes the shim.
+const Remedy = "burn plugin build libtorch"
+
+// shimPath is where the shim for the torch in a folder lies, whether it is built or not: in the user's cache folder, as that of torch
+// belongs to the system. Its name changes with torch and with the source of the shim.
+func shimPath(folder string) (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	library := cpuLibrary(folder)
+	i, err := os.Stat(library)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintln(h, shimSource, library, i.Size(), i.ModTime().UnixNano())
+	return filepath.Join(dir, "burn", "libtorch", "shim-"+hex.EncodeToString(h.Sum(nil)[:12])+".so"), nil
+}
+
+// Shim is the shim that is built for the torch in a folder, "" if there is none.
+func Shim(folder string) string {
+	path, err := shimPath(folder)
+	if err != nil || !isFile(path) {
+		return ""
+	}
+	return path
+}
+
+// Build compiles the shim for the torch in a folder, with the C++ compiler of a name or path ("" is DefaultCompiler). It does nothing
+// where torch has the ABI or the shim is built. Without a compiler or without torch's headers it is ErrMissing, and the error says
+// what to install.
+func Build(ctx context.Context, folder, compiler string) error {
+	if has, err := exports(cpuLibrary(folder), "aoti_torch_empty_strided"); err != nil {
+		return fmt.Errorf("%w: %w", ErrMissing, err)
+	} else if has || Shim(folder) != "" {
+		return nil
+	}
+	if compiler == "" {
+		compiler = DefaultCompiler
+	}
+	program, err := exec.LookPath(compiler)
+	if err != nil {
+		return fmt.Errorf("%w: no C++ compiler: %w; install one (g++ of Debian), or name one with --compiler or CXX", ErrMissing, err)
+	}
+	include, err := headers(folder)
+	if err != nil {
+		return err
+	}
+	out, err := shimPath(folder)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(out), 0o700); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(out), ".build")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	made := filepath.Join(dir, "shim.so")
+	// Headers of the system's own folder are found without an option, and in another order with one.
+	args := []string{"-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-w", "-pipe", "-o", made}
+	if include != "/usr/include" {
+		args = append(args, "-isystem", include)
+	}
+	args = append(args, "-isystem", filepath.Join(include, "torch", "csrc", "api", "include"), "-x", "c++", "-", "-x", "none",
+		cpuLibrary(folder), fileOf(folder, "libc10.so"))
+	cmd := exec.CommandContext(ctx, program, args...)
+	var said bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(shimSource), &said, &said
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "LC_ALL=C")
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s does not compile the shim for the torch in %s: %w: %s", program, folder, err, complaint(said.String()))
+	}
+	return os.Rename(made, out)
+}
+
+// complaint returns the errors in a compiler's text, at most five lines.
+func complaint(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	wrong := slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return !strings.Contains(l, "error:") })
+	if len(wrong) == 0 {
+		wrong = lines
+	}
+	return strings.Join(wrong[:min(len(wrong), 5)], "; ")
+}
+
+// headers is the folder of torch's headers that belongs to its libraries: include beside lib of an unpacked libtorch, or of the prefix of
+// Debian's lib/x86_64-linux-gnu.
+func headers(folder string) (string, error) {
+	var looked []string
+	for _, up := range []string{"../include", "../../include"} {
+		dir := filepath.Join(folder, filepath.FromSlash(up))
+		if isFile(filepath.Join(dir, "torch", "library.h")) && isFile(filepath.Join(dir, "ATen", "core", "Tensor.h")) {
+			return dir, nil
+		}
+		looked = append(looked, dir)
+	}
+	return "", fmt.Errorf("%w: no headers of torch in %s; install them (libtorch-dev of Debian)", ErrMissing, strings.Join(looked, " or "))
+}
+
+// fileOf is a library of torch in a folder: name, or where only packages for development have that, name with a version behind it.
+func fileOf(folder, name string) string {
+	path := filepath.Join(folder, name)
+	if isFile(path) {
+		return path
+	}
+	found, _ := filepath.Glob(path + ".[0-9]*") // of a folder with odd characters nothing is found
+	slices.Sort(found)
+	for _, p := range found {
+		if isFile(p) {
+			return p
+		}
+	}
+	return path
+}
+
+// cpuLibrary is the library that torch's kernels for the cpu lie in.
+func cpuLibrary(folder string) string { return fileOf(folder, libraries[0]) }
+
+// exports reports whether a library of the system's format defines a function.
+func exports(path, name string) (bool, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if errors.Is(err, elf.ErrNoSymbols) {
+		return false, nil
+	}
+	return slices.ContainsFunc(symbols, func(s elf.Symbol) bool { return s.Name == name && s.Section != elf.SHN_UNDEF }), err
+}
