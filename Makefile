@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins plugins-cuda plugins-libtorch plugins-wgpu cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance agreement scoreboard gpu nvrtc wgpu web libtorch libtorch-wheels levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins plugins-cuda plugins-libtorch plugins-wgpu plugins-metal cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance agreement scoreboard gpu nvrtc wgpu metal certify-metal web libtorch libtorch-wheels levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -36,6 +36,13 @@ plugins-wgpu: ## the wgpu backend as a plugin process, with its manifest and the
 		( cd plugins/wgpu && CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build $(STRIP) -o ../../$$dir/burn-backend-wgpu$$exe ./cmd/burn-backend-wgpu ) && \
 		$(GO) run ./tools/wgpunative -platform $$t -out $$dir -python $(PYTHON) && \
 		$(GO) run ./tools/manifest -os $${t%/*} -arch $${t#*/} -needs plugins/wgpu/needs.toml $$dir/burn-backend-wgpu$$exe || exit 1; done
+	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
+
+METAL_PLATFORMS := darwin/arm64 darwin/amd64
+plugins-metal: ## the metal backend as a plugin process, with its manifest, for Macs: this one's in ./burn_plugins, others in a folder of their own
+	@for t in $(METAL_PLATFORMS); do dir=$(PLUGINS); here=$$($(GO) env GOOS)/$$($(GO) env GOARCH); [ $$t = $$here ] || dir=$(PLUGINS)/$${t%/*}_$${t#*/}; \
+		( cd plugins/metal && CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build $(STRIP) -o ../../$$dir/burn-backend-metal ./cmd/burn-backend-metal ) && \
+		$(GO) run ./tools/manifest -os $${t%/*} -arch $${t#*/} -needs plugins/metal/needs.toml $$dir/burn-backend-metal || exit 1; done
 	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
 
 plugins-libtorch: ## the libtorch backend as a plugin process, with its manifest, in ./burn_plugins; it computes with the user's PyTorch
@@ -74,11 +81,13 @@ long: ## the tests that `make test` leaves out or runs on a sample, but for what
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m $(LONG)
 
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
-MODULES   := data/parquet data/sqlite plugins/cuda plugins/libtorch plugins/wgpu tools/avo tools/site
-modules: ## vet and tests of what has a go.mod of its own, cross builds of cuda and wgpu; one that has tools and no packages is only checked
+MODULES   := data/parquet data/sqlite plugins/cuda plugins/libtorch plugins/metal plugins/wgpu tools/avo tools/site
+modules: ## vet and tests of what has a go.mod of its own, cross builds of cuda, metal and wgpu; one that has tools and no packages is only checked
 	@for m in $(MODULES); do echo "module $$m"; ( cd $$m && $(GO) mod verify && if [ -n "$$($(GO) list ./... 2>/dev/null)" ]; then \
 		CGO_ENABLED=0 $(GO) vet ./... && $(GO) test ./...; fi ) || exit 1; done
 	cd plugins/cuda && for t in linux/arm64 windows/amd64; do \
+		echo "build $$t"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./... || exit 1; done
+	cd plugins/metal && for t in darwin/arm64 darwin/amd64 windows/amd64; do \
 		echo "build $$t"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./... || exit 1; done
 	cd plugins/wgpu && for t in linux/arm64 darwin/arm64 windows/amd64; do \
 		echo "build $$t"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./... || exit 1; done
@@ -172,6 +181,26 @@ wgpu: ## the tests of the wgpu backend, and every WGPU_SAMPLE-th case of the pro
 	cd plugins/wgpu && $(GO) test -count=1 -timeout 10m ./internal/... && \
 	{ BURN_WGPU_SAMPLE=$(WGPU_SAMPLE) BURN_WGPU_PROFILES="$(WGPU_PROFILES)" $(GO) test -count=1 -timeout 30m -v -run 'Test[^/]*$$' . >"$$lib/log"; status=$$?; \
 		grep -E '(passed,.*failed|wrong|FAIL|fault|^(ok|PASS|---))' "$$lib/log"; exit $$status; }
+
+METAL_SAMPLE   ?= 200
+METAL_PROFILES ?= core nn training
+metal: ## the tests of the metal backend, and every METAL_SAMPLE-th case of the profiles METAL_PROFILES, with each kernel made a program of the processor by clang++ from its text in Metal's language
+	@clang() { [ -n "$${BURN_CLANG:-}" ] || find $$(echo "$$PATH" | tr : ' ') -maxdepth 1 -name 'clang++*' 2>/dev/null | grep -q .; }; \
+	if ! clang && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -y -qq --no-install-recommends clang || true; fi; \
+	if ! clang; then echo "skipped: no clang++"; exit 0; fi; \
+	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT; export BURN_METAL_REQUIRED=1; \
+	cd plugins/metal && CGO_ENABLED=0 $(GO) test -count=1 -timeout 10m ./internal/... && \
+	{ BURN_METAL_FOLDER="$$dir/texts" BURN_METAL_SAMPLE=$(METAL_SAMPLE) BURN_METAL_PROFILES="$(METAL_PROFILES)" CGO_ENABLED=0 \
+		$(GO) test -count=1 -timeout 60m -v -run 'Test[^/]*$$' . >"$$dir/log"; status=$$?; \
+		grep -E '(passed,.*failed|texts|FAIL|^(ok|PASS|---))' "$$dir/log"; exit $$status; }
+
+CERTIFICATE ?= burn-metal-report.tar.gz
+certify-metal: build ## on a Mac: build the metal backend, run the whole suite on its GPU and write CERTIFICATE, a report that others can verify
+	@if [ "$$(uname -s)" != Darwin ]; then echo "certify-metal: this needs a Mac, this is $$(uname -s)"; exit 1; fi
+	$(MAKE) plugins-metal METAL_PLATFORMS=$$($(GO) env GOOS)/$$($(GO) env GOARCH)
+	bin/burn devices
+	bin/burn conformance run $(PLUGINS)/burn-backend-metal --profile all --challenge new --report $(CERTIFICATE)
+	bin/burn conformance verify $(CERTIFICATE) --allow-unsigned
 
 QEMU ?= qemu-aarch64-static
 levels: ## the cpu backend at its lesser levels: AVX2 and portable through the whole suite, NEON under qemu-user

@@ -26,6 +26,7 @@ type plugin struct {
 // plugins lists the plugins: add a row for a new one.
 var plugins = []plugin{
 	{name: "cpu", module: ".", pkg: "./plugins/cpu/cmd/burn-backend-cpu"},
+	{name: "metal", module: "plugins/metal", pkg: "./cmd/burn-backend-metal", platforms: []string{"darwin_amd64", "darwin_arm64"}},
 }
 
 func (p *plugin) on(platform string) bool {

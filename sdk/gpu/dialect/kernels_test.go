@@ -45,6 +45,7 @@ func samples() []sample {
 		{"control", control(), ""},
 		{"subgroups", subgroups(dtype.F32, dtype.I32, dtype.U32, dtype.F16, dtype.I8, dtype.Bool), ""},
 		{"subgroups_64", subgroups(dtype.F64, dtype.I64, dtype.U64), noDouble},
+		{"subgroups_long", subgroups(dtype.I64, dtype.U64), "WGSL"},
 		{"async", async(), ""},
 		{"fragments_f16", fragmentsOf(half, 32), cudaOnly},
 		{"fragments_bf16", fragmentsOf(brain, 32), cudaOnly},

@@ -9,8 +9,9 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Metal is Metal's language, version 2.4. It has neither f64 nor atomics of 64 bits nor matrix fragments here. Parameter i is bound to
-// buffer i, scalars by their bytes; a bool takes one.
+// Metal is Metal's language, version 2.4. It has neither f64 nor atomics of 64 bits nor matrix fragments here. As Metal takes 31 arguments,
+// buffers are bound to the first numbers in order, and all scalars to the next one, as a struct in their order, each aligned to its
+// size; a bool takes a byte.
 var Metal = &Dialect{
 	Name:    "MSL",
 	Options: []string{"-std=metal2.4", "-fno-fast-math"},
@@ -56,9 +57,10 @@ var metalMath = func() map[ir.Op]forms {
 	return m
 }()
 
-// exchange returns forms for values that subgroup functions accept, and for values that are exchanged as u32.
-func exchange(form string) forms {
-	f := forms{dtype.F32: strings.ReplaceAll(form, "$v", "$a"), dtype.Bool: strings.ReplaceAll(form, "$v", "u32($a)") + " != 0u"}
+// exchange returns forms for values that subgroup functions accept, and for values that are exchanged as u32. wide calls a helper for 64 bits.
+func exchange(form, wide string) forms {
+	f := forms{dtype.I64: "i64(" + strings.ReplaceAll(wide, "$v", "u64($a)") + ")", dtype.U64: strings.ReplaceAll(wide, "$v", "$a"),
+		dtype.F32: strings.ReplaceAll(form, "$v", "$a"), dtype.Bool: strings.ReplaceAll(form, "$v", "u32($a)") + " != 0u"}
 	for _, t := range []dtype.DType{dtype.I32, dtype.U32} {
 		f[t] = f[dtype.F32]
 	}
@@ -94,9 +96,9 @@ var metalOps = join(cOps, metalMath, map[ir.Op]forms{
 	ir.PopCount: {every: "popcount($a)"},
 
 	ir.SubgroupBarrier: {every: "simdgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device)"},
-	ir.ShuffleXor:      exchange("simd_shuffle_xor($v, ushort($n))"),
-	ir.ShuffleUp:       exchange("select(simd_shuffle_up($v, ushort($n)), $v, i32(lane_at) < $n)"),
-	ir.ShuffleFrom:     exchange("simd_shuffle($v, ushort($b))"),
+	ir.ShuffleXor:      exchange("simd_shuffle_xor($v, ushort($n))", "u64_xor($v, ushort($n))"),
+	ir.ShuffleUp:       exchange("select(simd_shuffle_up($v, ushort($n)), $v, i32(lane_at) < $n)", "u64_up($v, ushort($n), i32(lane_at) < $n)"),
+	ir.ShuffleFrom:     exchange("simd_shuffle($v, ushort($b))", "u64_from($v, ushort($b))"),
 	ir.Ballot:          {every: "u32(u64(simd_ballot($a)))"},
 
 	ir.AtomicAdd: metalAtomic("add", "device", "$p"),
@@ -136,6 +138,18 @@ DEVICE u16 f32_bf16(f32 x) {
 `},
 	{"bf16_f32", `
 DEVICE f32 bf16_f32(u16 x) { return as_type<f32>(u32(x) << 16); }
+`},
+	{"u64_xor", `
+DEVICE u64 u64_xor(u64 x, u16 mask) { return as_type<u64>(simd_shuffle_xor(as_type<uint2>(x), mask)); }
+`},
+	{"u64_up", `
+DEVICE u64 u64_up(u64 x, u16 n, bool first) {
+	const u64 other = as_type<u64>(simd_shuffle_up(as_type<uint2>(x), n));
+	return first ? x : other;
+}
+`},
+	{"u64_from", `
+DEVICE u64 u64_from(u64 x, u16 lane) { return as_type<u64>(simd_shuffle(as_type<uint2>(x), lane)); }
 `},
 }, append(oddHelpers, metalAtomics...)...)
 
@@ -191,6 +205,11 @@ func metalMemory(p *printer, in *ir.Inst) bool {
 		p.define(in.Out[0], "i32(block_at."+components[in.Imm]+")")
 	case ir.Blocks:
 		p.define(in.Out[0], "i32(blocks."+components[in.Imm]+")")
+	case ir.Scalar:
+		p.spelled[in.Out[0]] = "scalars." + p.field(in.Ref)
+		if in.Type == dtype.Bool {
+			p.spelled[in.Out[0]] = "(scalars." + p.field(in.Ref) + " != 0)"
+		}
 	default:
 		return metalPointers.print(p, in)
 	}
@@ -199,21 +218,24 @@ func metalMemory(p *printer, in *ir.Inst) bool {
 
 // metalDeclare prints the head of a kernel: parameters and shared arrays.
 func metalDeclare(p *printer, symbol string) {
-	var params []string
+	var params, scalars []string
 	for i, x := range p.k.Params {
-		t := p.typ(x.Type)
+		t, name := p.typ(x.Type), p.param(int32(i))
 		if x.Type == dtype.Bool {
 			t = "u8"
 		}
 		switch {
+		case !x.IsBuffer():
+			scalars = append(scalars, t+" "+name+";")
+			continue
 		case x.Access == ir.Read:
-			t = "device const " + t + "*"
-		case x.IsBuffer():
-			t = "device " + t + "*"
-		default:
-			t = "constant " + t + "&"
+			t = "const " + t
 		}
-		params = append(params, fmt.Sprintf("%s %s [[buffer(%d)]]", t, p.param(int32(i)), i))
+		params = append(params, fmt.Sprintf("device %s* %s [[buffer(%d)]]", t, name, len(params)))
+	}
+	if len(scalars) > 0 {
+		p.line("struct scalars_%s { %s };", symbol, strings.Join(scalars, " "))
+		params = append(params, fmt.Sprintf("constant scalars_%s& scalars [[buffer(%d)]]", symbol, len(params)))
 	}
 	params = append(params, "uint3 thread_at [[thread_position_in_threadgroup]]", "uint3 block_at [[threadgroup_position_in_grid]]",
 		"uint3 blocks [[threadgroups_per_grid]]", "uint lane_at [[thread_index_in_simdgroup]]")

@@ -1,0 +1,19 @@
+// Command burn-backend-metal is the metal backend as a plugin process. A fault of a device ends it, shortly after its answers are out, so
+// that the host starts another one.
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/goburn/burn/plugins/metal"
+	"github.com/goburn/burn/sdk/serve"
+)
+
+func main() {
+	serve.Main(metal.Name, metal.Opener(func(device int, err error) {
+		fmt.Fprintf(os.Stderr, "metal:%d is lost: %v\n", device, err)
+		time.AfterFunc(100*time.Millisecond, func() { os.Exit(3) })
+	}))
+}

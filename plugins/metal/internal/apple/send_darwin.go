@@ -1,0 +1,113 @@
+package apple
+
+import (
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"github.com/ebitengine/purego/objc"
+)
+
+// id is an object, 0 for nil.
+type id = uintptr
+
+// runtimeOf sends messages.
+type runtimeOf struct {
+	send      uintptr // objc_msgSend
+	push      func() uintptr
+	pop       func(uintptr)
+	devices   func() id
+	double    func(receiver id, selector uintptr) float64
+	selectors [messageCount]uintptr
+}
+
+// objective loads the frameworks once.
+var objective = sync.OnceValues(func() (r *runtimeOf, err error) {
+	libraries := map[string]uintptr{}
+	for _, path := range []string{objcLibrary, foundationLibrary, metalLibrary} {
+		if libraries[path], err = purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL); err != nil {
+			return nil, err
+		}
+	}
+	addresses := map[string]uintptr{}
+	for _, f := range functions {
+		if addresses[f.name], err = purego.Dlsym(libraries[f.library], f.name); err != nil {
+			return nil, err
+		}
+	}
+	r = &runtimeOf{send: addresses["objc_msgSend"]}
+	purego.RegisterFunc(&r.push, addresses["objc_autoreleasePoolPush"])
+	purego.RegisterFunc(&r.pop, addresses["objc_autoreleasePoolPop"])
+	purego.RegisterFunc(&r.devices, addresses["MTLCopyAllDevices"])
+	purego.RegisterFunc(&r.double, r.send)
+	for i, m := range messages {
+		r.selectors[i] = uintptr(objc.RegisterName(m.selector))
+	}
+	return r, nil
+})
+
+// class is a class of the runtime, 0 where the system has none of the name.
+func class(name string) id { return id(objc.GetClass(name)) }
+
+// Conversions of arguments, named after the types in the table of messages.
+func object(x id) uintptr        { return x }
+func unsigned(n uint64) uintptr  { return uintptr(n) }
+func enumeration(n int) uintptr  { return uintptr(n) }
+func selector(s uintptr) uintptr { return s }
+func address(p unsafe.Pointer) uintptr {
+	if never { // what it points to is on the heap, where it does not move
+		escaped = p
+	}
+	return uintptr(p)
+}
+func size(s *[3]uint64) *[3]uint64 { return s }
+func boolean(b bool) uintptr {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+var (
+	never   bool
+	escaped unsafe.Pointer
+)
+
+// message sends a message whose arguments are integers and pointers. The caller keeps alive what they point to.
+func (r *runtimeOf) message(m int, receiver id, args ...uintptr) uintptr {
+	var list [6]uintptr
+	list[0], list[1] = receiver, r.selectors[m]
+	n := copy(list[2:], args)
+	result, _, _ := purego.SyscallN(r.send, list[:2+n]...)
+	return result
+}
+
+// messageSizes sends a message whose two arguments are structs of 24 bytes. The System V ABI of amd64 passes them in the memory of the
+// arguments, behind the registers; that of arm64 passes their addresses.
+func (r *runtimeOf) messageSizes(m int, receiver id, a, b *[3]uint64) {
+	if runtime.GOARCH == "amd64" {
+		purego.SyscallN(r.send, receiver, r.selectors[m], 0, 0, 0, 0, uintptr(a[0]), uintptr(a[1]), uintptr(a[2]), uintptr(b[0]), uintptr(b[1]), uintptr(b[2]))
+		return
+	}
+	purego.SyscallN(r.send, receiver, r.selectors[m], uintptr(unsafe.Pointer(a)), uintptr(unsafe.Pointer(b)))
+	runtime.KeepAlive(a)
+	runtime.KeepAlive(b)
+}
+
+// messageDouble sends a message without arguments whose result is a double.
+func (r *runtimeOf) messageDouble(m int, receiver id) float64 {
+	return r.double(receiver, r.selectors[m])
+}
+
+// truth is the BOOL of a result, which has the lowest byte alone.
+func truth(result uintptr) bool { return result&0xff != 0 }
+
+// pooled runs f with an autorelease pool, in which what the system returns unowned lives.
+func (r *runtimeOf) pooled(f func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	p := r.push()
+	defer r.pop(p)
+	f()
+}
