@@ -1,5 +1,5 @@
-// Package pair makes one backend with two devices of two backends with one each. It is for tests of what a backend says of each of its
-// devices apart.
+// Package pair combines the devices of two backends into one backend. Tests use it for backends whose devices have different
+// capabilities. It must not be used outside tests.
 package pair
 
 import (
@@ -9,10 +9,10 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// backend opens device 0 of the first and device 0 of the second.
+// backend implements New.
 type backend struct{ first, second core.Backend }
 
-// New gives a backend whose device 0 is that of first and whose device 1 is that of second. It owns both.
+// New returns a backend with device 0 of first as device 0, and device 0 of second as device 1. Close closes both backends.
 func New(first, second core.Backend) core.Backend { return backend{first, second} }
 
 func (b backend) Info() core.Info {
