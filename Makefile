@@ -137,21 +137,33 @@ newop: ## the files that a new op takes, as CONTRIBUTING.md lists them, tried ou
 conformance: plugins ## the whole suite on the cpu backend, built in and as a plugin, and through all doors
 	$(GO) run ./cmd/burn conformance run builtin:cpu
 	$(GO) run ./cmd/burn conformance run $(PLUGINS)/burn-backend-cpu$(EXE)
-	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run 'TestReferencePasses' ./conformance
+	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run 'TestReferencePasses|TestLatencyPasses|TestSmallMemoryPasses|TestReleaseDemands' ./conformance
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run TestDoorsAgree -v ./conformance/wiretest
 
 agreement: ## the hash of the suite in 100 processes, and 1,000 checks of one report, which must agree: 3 minutes
 	BURN_LONG=1 $(GO) test -count=1 -timeout 15m -run 'TestSuiteHash|TestVerifyAgrees' ./conformance
 
-# FOLDER DEVICE PROFILE LEVEL of each report that is made here; "all" takes some minutes.
-BOARD := cpu-portable:builtin=cpu:all:portable cpu-avx2:builtin=cpu:all:avx2 cpu-avx512:builtin=cpu:all:avx512 \
-	cpu-process:$(PLUGINS)/burn-backend-cpu$(EXE):all: plain:bin/burn-backend-plain$(EXE):core:
-scoreboard: build plugins ## reports of the backends of this repository by the newest release of the suite, and submissions/README.md of all submissions
-	$(GO) build $(STRIP) -o bin/burn-backend-plain$(EXE) ./examples/backends/plain
-	@for b in $(BOARD); do IFS=:; set -- $$b; unset IFS; echo "report of $$1"; \
-		BURN_CPU=$$4 bin/burn$(EXE) conformance run $$(echo "$$2" | tr = :) --profile $$3 --challenge new --seeds 1 --report submissions/$$1/report.tar.gz > submissions/$$1/log 2>&1 || \
-			{ tail -n 20 submissions/$$1/log; exit 1; }; rm submissions/$$1/log; done
+# Reports of the backends of this repository: DEVICE PROFILE LEVEL by the folder of submissions.
+REPORT_cpu-portable := builtin:cpu all portable
+REPORT_cpu-avx2     := builtin:cpu all avx2
+REPORT_cpu-avx512   := builtin:cpu all avx512
+REPORT_cpu-process  := $(PLUGINS)/burn-backend-cpu$(EXE) core
+REPORT_plain        := bin/burn-backend-plain$(EXE) core
+REPORT_numpy        := examples/backends/numpy/burn-backend-numpy core
+REPORT_cabi         := bin/burn-backend-cabi.so storage
+REPORT_libtorch     := $(PLUGINS)/burn-backend-libtorch core
+REPORT_wgpu         := $(PLUGINS)/burn-backend-wgpu$(EXE) core
+REPORT_cuda         := $(PLUGINS)/burn-backend-cuda all
+SCOREBOARD ?= cpu-portable cpu-avx2 cpu-avx512 cpu-process plain numpy cabi
+scoreboard: build plugins ## reports of SCOREBOARD by the newest release of the suite, and submissions/README.md of all submissions; numpy needs BURN_PYTHON, cabi a C compiler, others their plugin (docs/VENDORS.md)
+	@for b in $(SCOREBOARD); do $(MAKE) --no-print-directory report-$$b || exit 1; done
 	bin/burn$(EXE) conformance scoreboard submissions --out submissions/README.md
+
+report-%:
+	@if [ -z "$(REPORT_$*)" ]; then echo "no report is called $*"; exit 1; fi; \
+	case $* in plain) $(GO) build $(STRIP) -o bin/burn-backend-plain$(EXE) ./examples/backends/plain;; cabi) $(MAKE) -s -C examples/backends/cabi OUT="$(CURDIR)/bin";; esac && \
+	set -- $(REPORT_$*) && echo "report of $*" && log=$$(mktemp) && trap 'rm -f "$$log"' EXIT && \
+	if ! BURN_CPU=$$3 bin/burn$(EXE) conformance run $$1 --profile $$2 --challenge new --seeds 1 --lean --report submissions/$*/report.tar.gz >"$$log" 2>&1; then tail -n 20 "$$log"; exit 1; fi
 
 GPU_SAMPLE ?= 1
 gpu: ## the whole suite on a GPU backend whose hardware is emulated like NVIDIA's, a quarter of it like WebGPU's, and a tenth like AMD's and Apple's; of all of these, every GPU_SAMPLE-th case

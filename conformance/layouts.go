@@ -80,7 +80,7 @@ func (s spec) layouts(id string) []testCase {
 	}
 	var cases []testCase
 	for _, l := range layouts {
-		if s.structured() && !l.keepsMatrices() {
+		if s.structured() && !l.keepsMatrices() || s.centred() && l.name == "expanded-last" {
 			continue
 		}
 		for _, drop := range []bool{false, true} {
@@ -102,6 +102,10 @@ func (s spec) layouts(id string) []testCase {
 	}
 	return cases
 }
+
+// centred reports whether the op divides the distance from the mean of a row by its deviation. Where all elements of the row are equal,
+// the quotient is the rounding of the mean, magnified without bound.
+func (s spec) centred() bool { return s.op == op.LayerNorm || s.op == op.GroupNorm }
 
 // viewed runs the case with every operand as a view. It checks that the tensors behind the views are unchanged afterwards,
 // whether or not the node dropped the views.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goburn/burn/conformance"
+	"github.com/goburn/burn/core"
 )
 
 // The suite does not hang on one choice of values.
@@ -24,5 +25,23 @@ func TestReferencePassesWithOtherSeeds(t *testing.T) {
 			require.NoError(t, r.Write(os.Stdout))
 			t.Fatal(seed, err)
 		}
+	}
+}
+
+// Seeds of challenges with which cases failed a right backend: equal elements of unique, rows of equal elements that are normalised, and
+// gradients in bf16 beside results of 1.
+func TestSeedsThatFailed(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		seed uint64
+		run  string
+	}{{15341981358917426743, "^unique/f64/.*gradient"}, {8105423687381753511, "^(layer|group)_norm/f(32|64)/"}, {1001, "^softmax/bf16/.*gradient"}} {
+		open := func() (core.Backend, error) { return core.Open("cpu", core.Config{Threads: 1}) }
+		r, err := conformance.Check(context.Background(), open, conformance.Options{Seed: x.seed, Run: x.run, Shrink: -1})
+		require.NoError(t, err)
+		for _, c := range r.Results {
+			require.NotEqual(t, conformance.Failed, c.Status, "seed %d: %s: %s", x.seed, c.ID, c.Reason)
+		}
+		require.NotZero(t, r.Passed)
 	}
 }

@@ -105,6 +105,36 @@ func TestQuotes(t *testing.T) {
 	}
 }
 
+// references are the words before each reference to a section in the document, in order, and words of the section that is meant.
+var references = []struct{ before, meant string }{
+	{"of the calls in section", "**Hello** is the first call"},
+	{"of the commands in section", "| `OPEN` | 0x01 |"},
+	{"an extension that a device declares (section", "*Extensions* are what a device has"},
+	{"a feature of the data plane (section", "**`socket`**: streams may run over unix sockets"},
+	{"the connection is TLS, as in section", "The certificate in `PLUGIN_CLIENT_CERT` is a root"},
+	{"`socket` and `memfd`, section", "**`memfd`** (Linux, with `socket`)"},
+	{"`error` says why (section", "The first byte is the form"},
+	{"the type of each input (section", "A type is the byte of the element type"},
+	{"the body of a NODE command (section", "inputs ids drop uvarint"},
+	{"| 0x02 | a node, section", "inputs ids drop uvarint"},
+	{"ids of constants, a program, section", "Ids are local to the program"},
+	{"the node that failed first (section", "| 1 node | text op, text program"},
+	{"does what the end of section", "finishes the command that runs, may drop the rest"},
+	{"Everything else is as in section", "A frame from the host holds one or more commands"},
+}
+
+// Every reference to a section names the one that is meant.
+func TestSectionReferences(t *testing.T) {
+	sections := document(t)
+	text := strings.Join(sections, " ")
+	found := regexp.MustCompile(`section (\d)`).FindAllStringSubmatchIndex(text, -1)
+	require.Len(t, found, len(references))
+	for i, at := range found {
+		require.True(t, strings.HasSuffix(text[:at[2]-1], references[i].before), "reference %d: ...%s", i, text[max(0, at[0]-40):at[1]])
+		require.Contains(t, sections[int(text[at[2]]-'0')], references[i].meant, references[i].before)
+	}
+}
+
 // unseen are the sentences with MUST that no rule quotes, with the reason.
 var unseen = map[string]string{
 	"MUST and MUST NOT are meant as usual.":           "it is no rule",

@@ -22,7 +22,7 @@ func (a *app) conformanceScoreboardCommand() *cobra.Command {
 		Short: "Check submitted reports and write the page that lists them",
 		Long: `Check every submission below DIR, a folder each with submission.json, report.tar.gz and, as needed, maker.pub and waivers.json (see
 docs/VENDORS.md), and write a page with a line for each. A submission that does not hold is named on stderr and left out, and the exit
-code is then 1.`,
+code is then 1. One that has no report yet is named and left out too.`,
 		Example: "  burn conformance scoreboard submissions --out submissions/README.md",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,6 +50,13 @@ func (a *app) conformanceScoreboard(ctx context.Context, dir, out string) error 
 		}
 		if !e.IsDir() {
 			continue
+		}
+		report := filepath.Join(dir, e.Name(), conformance.ReportFile)
+		if _, err := os.Stat(filepath.Join(dir, e.Name(), conformance.SubmissionFile)); err == nil {
+			if _, err := os.Stat(report); errors.Is(err, os.ErrNotExist) {
+				plain.Fprintf(a.err, "waiting: %s: no %s yet\n", e.Name(), conformance.ReportFile)
+				continue
+			}
 		}
 		s, err := conformance.ReadSubmission(filepath.Join(dir, e.Name()), releases, time.Now(), signedBy)
 		if err != nil {

@@ -55,6 +55,11 @@ func TestConformanceScoreboard(t *testing.T) {
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.err, "refused: npu: ")
 	require.Contains(t, r.err, conformance.SubmissionFile)
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "npu", conformance.SubmissionFile), []byte("{}"), 0o644))
+	r = call(t, "conformance", "scoreboard", dir, "--out", out)
+	require.Equal(t, 1, r.code)
+	require.Equal(t, "waiting: npu: no report.tar.gz yet\nburn: no submission was found\n", r.err)
 	page, err := os.ReadFile(out)
 	require.NoError(t, err)
 	require.Contains(t, string(page), "# Scoreboard")

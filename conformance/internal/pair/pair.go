@@ -1,5 +1,5 @@
-// Package pair joins two backends with one device each into a backend with two devices. It exists for tests of claims that differ
-// between the devices of a backend.
+// Package pair combines the devices of two backends into one backend. Tests use it for backends whose devices have different
+// capabilities. It must not be used outside tests.
 package pair
 
 import (
@@ -9,10 +9,10 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// backend opens device 0 of the first and device 0 of the second.
+// backend implements New.
 type backend struct{ first, second core.Backend }
 
-// New returns a backend with first's device as device 0 and second's as device 1. It owns both backends.
+// New returns a backend with device 0 of first as device 0, and device 0 of second as device 1. Close closes both backends.
 func New(first, second core.Backend) core.Backend { return backend{first, second} }
 
 func (b backend) Info() core.Info {
