@@ -71,7 +71,7 @@ const arrows = `
 // outside tells which packages may import a third-party module. Modules that are not listed here may be imported anywhere.
 var outside = map[string][]string{
 	"google.golang.org/grpc":         {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest", "conformance/protocol"},
-	"github.com/ebitengine/purego":   {"host/...", "plugins/cuda/...", "plugins/libtorch/...", "plugins/wgpu/..."},
+	"github.com/ebitengine/purego":   {"host/...", "sdk/gpu/vendor", "plugins/cuda/...", "plugins/libtorch/...", "plugins/wgpu/..."},
 	"gorgonia.org/cu":                {"plugins/cuda"},
 	"github.com/hashicorp":           {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest", "internal/cli/..."}, // hclog too
 	"google.golang.org/protobuf":     {"sdk/wire/...", "model/...", "conformance/protocol"},

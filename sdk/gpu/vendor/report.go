@@ -1,16 +1,16 @@
-package nv
+package vendor
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Report says what Open found, a row for each library, in the order driver, NVRTC, cuBLASLt, cuDNN, NCCL.
+// Report says which libraries were found, a row for each.
 type Report []Row
 
 // Row is what is known of one library.
 type Row struct {
-	Key     string // driver, nvrtc, cublaslt, cudnn, nccl: what BURN_CUDA_HIDE takes
+	Key     string // the name of the library in Search.Hide
 	Library string // its name in messages
 	Path    string // the file, when it was loaded
 	Version string // when it was loaded
