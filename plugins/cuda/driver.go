@@ -27,7 +27,7 @@ var _ gpu.Driver = (*driver)(nil)
 
 func newDriver(libs *nv.Libraries, cache string) (*driver, error) {
 	if libs.Driver == nil {
-		return nil, fmt.Errorf("cuda: %w: %s", core.ErrNotFound, missing(libs.Report.Row("driver")))
+		return nil, fmt.Errorf("cuda: %w: %s", core.ErrNotFound, libs.Report.Row("driver").Missing())
 	}
 	cuda, err := newCalls(libs.Driver)
 	if err != nil {
@@ -67,7 +67,7 @@ func (d *driver) describe(i int) (core.DeviceInfo, error) {
 	for i := range d.libs.Report {
 		row := &d.libs.Report[i]
 		if row.Err != nil {
-			details = append(details, fmt.Sprintf("no %s: %s", row.Library, missing(row)))
+			details = append(details, fmt.Sprintf("no %s: %s", row.Library, row.Missing()))
 			continue
 		}
 		detail := fmt.Sprintf("%s %s (%s)", row.Library, row.Version, row.Path)

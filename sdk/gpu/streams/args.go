@@ -78,7 +78,7 @@ func (a *Args) SetStruct(i int, b []byte) { a.pointers[i], a.structs = unsafe.Po
 // Words are pointers to the arguments, of 8 bytes each. ok is false when one may be more: a structure or an array.
 func (a *Args) Words() (pointers []unsafe.Pointer, ok bool) { return a.pointers, !a.structs }
 
-// Table is the pointer to the pointers to the arguments, nil where there are none.
+// Table returns the pointer to the pointers to the arguments, nil where there are none.
 func (a *Args) Table() unsafe.Pointer {
 	if len(a.pointers) == 0 {
 		return nil

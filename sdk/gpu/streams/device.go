@@ -41,7 +41,7 @@ type primary struct {
 	dev   Device
 }
 
-// Primary is the context of a device that all of this process share, made when it is first wanted.
+// Primary returns the context of a device that all of this process share, made when it is first wanted.
 func Primary(c Calls, dev Device) (Context, error) {
 	contexts.Lock()
 	defer contexts.Unlock()
@@ -164,16 +164,16 @@ type Memory struct {
 	bytes int64
 }
 
-// NewMemory is memory at an address, whoever allocated it.
+// NewMemory returns memory at an address, whoever allocated it.
 func NewMemory(at Ptr, bytes int64) *Memory { return &Memory{at: at, bytes: bytes} }
 
-// At is its address.
+// At returns its address.
 func (m *Memory) At() Ptr { return m.at }
 
 // Bytes implements gpu.Memory.
 func (m *Memory) Bytes() int64 { return m.bytes }
 
-// Address is where r is. No memory is address 0.
+// Address returns where r is. No memory is address 0.
 func Address(r gpu.Ref) Ptr {
 	if r.Memory == nil {
 		return 0
@@ -226,7 +226,7 @@ func (d *GPU) HostFree(b []byte) {
 	_ = d.Do("free", func() error { return d.calls.HostFree(unsafe.Pointer(unsafe.SliceData(b))) })
 }
 
-// Close gives up what the device has made for itself. Nothing uses it any more, and the context is not current.
+// Close destroys what the device has made for itself. Nothing uses it any more, and the context is not current.
 func (d *GPU) Close() {
 	if d.captures != nil {
 		d.captures.Close()

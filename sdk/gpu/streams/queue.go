@@ -126,7 +126,7 @@ func (q *Queue) Launch(l *gpu.Launch) error {
 	return nil
 }
 
-// Stream is the stream of the queue, for calls of libraries.
+// Stream returns the stream of the queue, for calls of libraries.
 func (q *Queue) Stream() Stream { return q.stream }
 
 // Call has a library start work on the stream, with the context current, and notes what it was, for the error of a fault.

@@ -16,7 +16,7 @@ func Symbol(handle uintptr, name string) uintptr {
 	return address
 }
 
-// Unload gives a library up.
+// Unload unloads a library.
 func Unload(handle uintptr) { _ = purego.Dlclose(handle) } // what cannot be unloaded stays loaded
 
 func syscallN(fn uintptr, args ...uintptr) uintptr {

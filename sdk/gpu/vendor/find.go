@@ -16,6 +16,12 @@ func (s *Search) Find(k *Library, row *Row, try func(handle uintptr) (version st
 		return
 	}
 	for _, candidate := range s.Candidates(k) {
+		if s.Trying != nil {
+			if why := s.Trying(candidate); why != "" {
+				row.Refused = append(row.Refused, fmt.Sprintf("%s: %s", candidate, why))
+				continue
+			}
+		}
 		handle, err := Load(candidate)
 		if err != nil {
 			if filepath.IsAbs(candidate) {
@@ -37,7 +43,7 @@ func (s *Search) Find(k *Library, row *Row, try func(handle uintptr) (version st
 			return
 		}
 		row.Refused = append(row.Refused, fmt.Sprintf("%s: %v", path, err))
-		if !k.System { // a driver has started threads
+		if !k.System && !k.Stays {
 			Unload(handle)
 		}
 	}

@@ -46,3 +46,12 @@ func (r Report) Row(key string) *Row {
 	}
 	return nil
 }
+
+// Missing says why a library is not there, what is lost without it, and how to get it.
+func (r *Row) Missing() string {
+	text := fmt.Sprintf("%v; without it %s", r.Err, r.Lost)
+	for _, refused := range r.Refused {
+		text += "; not taken: " + refused
+	}
+	return text + "; to get it: " + r.Install
+}

@@ -11,7 +11,8 @@ import (
 type Library struct {
 	Key, Name string   // as in Row
 	Sonames   []string // the newest major version first
-	System    bool     // comes with the driver, and stays loaded once it was
+	System    bool     // comes with the driver: no other folders are searched; and stays loaded, as it has started threads
+	Stays     bool     // stays loaded once it was
 	Wheel     string   // what names of Python packages with it begin with; set where the newest version is taken first
 	Lost      string   // as in Row
 	Install   string   // as in Row
@@ -37,6 +38,8 @@ type Search struct {
 	Hide []string            // keys of libraries that are treated as missing
 	// Only, if not empty, is the one folder that is looked at, and the loader is not asked.
 	Only string
+	// Trying, if it is set, is called before a candidate is loaded: what it returns, if not empty, is why the candidate is not taken.
+	Trying func(candidate string) (refused string)
 }
 
 // DefaultSearch returns the search in the environment of this process.

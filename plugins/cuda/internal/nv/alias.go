@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// How libraries are found and called is that of package vendor.
+// Package vendor finds libraries and calls them.
 type (
 	Search = vendor.Search
 	Report = vendor.Report
@@ -14,7 +14,7 @@ type (
 	proc   = vendor.Proc
 )
 
-// The kinds of failure are those of package vendor.
+// The kinds of failure, of package vendor.
 var (
 	ErrMissing     = vendor.ErrMissing
 	ErrNoDevice    = vendor.ErrNoDevice
@@ -23,7 +23,7 @@ var (
 	ErrUnsupported = vendor.ErrUnsupported
 )
 
-// Handles of the driver API, and arguments of launches, are those of package streams.
+// Handles of the driver API, and arguments of launches, of package streams.
 type (
 	Device   = streams.Device
 	Context  = streams.Context

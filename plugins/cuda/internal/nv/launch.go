@@ -44,7 +44,7 @@ const (
 	attributeOverlap     = 6
 )
 
-// extended is what a launch with options points to.
+// extended holds the parameters of a launch with options.
 type extended struct {
 	config launchConfig
 	attrs  [3]launchAttribute
