@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins plugins-cuda plugins-libtorch plugins-wgpu plugins-metal cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance agreement scoreboard gpu nvrtc wgpu metal certify-metal web libtorch libtorch-wheels levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins plugins-cuda plugins-libtorch plugins-rocm plugins-wgpu plugins-metal cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance agreement scoreboard gpu nvrtc hip wgpu metal certify-metal web libtorch libtorch-wheels levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -50,6 +50,11 @@ plugins-libtorch: ## the libtorch backend as a plugin process, with its manifest
 	$(GO) run ./tools/manifest -needs plugins/libtorch/needs.toml $(PLUGINS)/burn-backend-libtorch
 	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
 
+plugins-rocm: ## the rocm backend as a plugin process, with its manifest, in ./burn_plugins; it computes with the user's ROCm
+	cd plugins/rocm && CGO_ENABLED=0 $(GO) build $(STRIP) -o ../../$(PLUGINS)/burn-backend-rocm ./cmd/burn-backend-rocm
+	$(GO) run ./tools/manifest -needs plugins/rocm/needs.toml $(PLUGINS)/burn-backend-rocm
+	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
+
 TORCH_WHEELS := torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85
 libtorch-wheels: ## the smallest torch of PyPI that the libtorch backend can be tested on, in ./bin/torch: LIBTORCH=$$PWD/bin/torch/torch (0.6 GB to fetch, 1.5 GB on disk)
 	@test -f bin/torch/torch/lib/libtorch_cpu.so || $(PYTHON) -m pip install -q --disable-pip-version-check --no-deps --target bin/torch $(TORCH_WHEELS)
@@ -81,13 +86,15 @@ long: ## the tests that `make test` leaves out or runs on a sample, but for what
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m $(LONG)
 
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
-MODULES   := data/parquet data/sqlite plugins/cuda plugins/libtorch plugins/metal plugins/wgpu tools/avo tools/site
-modules: ## vet and tests of what has a go.mod of its own, cross builds of cuda, metal and wgpu; one that has tools and no packages is only checked
+MODULES   := data/parquet data/sqlite plugins/cuda plugins/libtorch plugins/metal plugins/rocm plugins/wgpu tools/avo tools/site
+modules: ## vet and tests of what has a go.mod of its own, cross builds of cuda, metal, rocm and wgpu; one that has tools and no packages is only checked
 	@for m in $(MODULES); do echo "module $$m"; ( cd $$m && $(GO) mod verify && if [ -n "$$($(GO) list ./... 2>/dev/null)" ]; then \
 		CGO_ENABLED=0 $(GO) vet ./... && $(GO) test ./...; fi ) || exit 1; done
 	cd plugins/cuda && for t in linux/arm64 windows/amd64; do \
 		echo "build $$t"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./... || exit 1; done
 	cd plugins/metal && for t in darwin/arm64 darwin/amd64 windows/amd64; do \
+		echo "build $$t"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./... || exit 1; done
+	cd plugins/rocm && for t in linux/arm64 windows/amd64; do \
 		echo "build $$t"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./... || exit 1; done
 	cd plugins/wgpu && for t in linux/arm64 darwin/arm64 windows/amd64; do \
 		echo "build $$t"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./... || exit 1; done
@@ -179,6 +186,14 @@ nvrtc: ## kernels of every op, in f32 and bf16, through NVIDIA's compiler, from 
 	$(GO) test -count=1 -timeout 20m -run NVRTC ./sdk/gpu/dialect && \
 	cd plugins/cuda && BURN_CUDA_RUN='^[a-z0-9_]+/(f32|bf16)/[^/]+/plain$$' BURN_CUDA_SAMPLE=1000 CGO_ENABLED=0 \
 		$(GO) test -count=1 -timeout 20m -run 'TestKernelsCompile|TestNVRTC' . ./internal/nv
+
+HIP_SAMPLE ?= 1000
+HIP_PACKAGES := clang-19 libamdhip64-dev libhiprtc-builtins5 rocm-device-libs
+hip: ## kernels of every op, in f32 and bf16, through clang-19 for gfx942 and gfx1100 and Debian's hiprtc for gfx90a, one case in HIP_SAMPLE; where BURN_NVRTC names a libnvrtc.so, through it too, as testdata/shim of the rocm plugin has them run on NVIDIA's GPUs
+	@if [ ! -e /usr/include/hip/hip_runtime.h ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && apt-get install -y -qq --no-install-recommends $(HIP_PACKAGES) || echo "hip: $(HIP_PACKAGES) cannot all be had: what lacks them is skipped"; fi; \
+	cd plugins/rocm && BURN_HIP=1 BURN_HIP_RUN='^[a-z0-9_]+/(f32|bf16)/[^/]+/plain$$' BURN_HIP_SAMPLE=$(HIP_SAMPLE) CGO_ENABLED=0 \
+		$(GO) test -count=1 -timeout 20m -run 'TestKernelsCompile|TestHiprtcAborts|TestForwardingRuntime' .
 
 WGPU_SAMPLE   ?= 60
 WGPU_PROFILES ?= core nn training

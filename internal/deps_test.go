@@ -31,16 +31,16 @@ const arrows = `
 	core/program/group < core/program/place < decorators/*
 
 	core < sdk/engine < sdk/gpu/..., plugins/*, host/..., conformance/ref, sdk/serve/..., internal/fakeplugin, examples/*
-	sdk/engine < plugins/cuda/..., plugins/libtorch/..., [plugins/rocm/...], plugins/metal/..., plugins/wgpu/...
+	sdk/engine < plugins/cuda/..., plugins/libtorch/..., plugins/rocm/..., plugins/metal/..., plugins/wgpu/...
 	core < sdk/wire/... < sdk/serve/..., sdk/client/... < host/..., [decorators/remote/...]
 	sdk/wire/... < host/...
 	core < decorators/*
 	core < decorators/autodiff < conformance
 	core < decorators/fusion
-	core < sdk/gpu/... < plugins/cuda/..., [plugins/rocm/...], plugins/metal/..., plugins/wgpu/...
+	core < sdk/gpu/... < plugins/cuda/..., plugins/rocm/..., plugins/metal/..., plugins/wgpu/...
 	core < plugins/*
 	core < sdk/gpu/... < plugins/webgpu < examples/*
-	plugins/*, plugins/cuda/..., plugins/libtorch/..., plugins/metal/..., plugins/wgpu/..., sdk/serve/... < plugins/*/cmd/...
+	plugins/*, plugins/cuda/..., plugins/libtorch/..., plugins/metal/..., plugins/rocm/..., plugins/wgpu/..., sdk/serve/... < plugins/*/cmd/...
 	core < conformance/ref < conformance/graphs < conformance
 	conformance/protocol < internal/cli/..., examples/*
 	sdk/engine, conformance/ref < conformance/internal/...
@@ -71,7 +71,7 @@ const arrows = `
 // outside tells which packages may import a third-party module. Modules that are not listed here may be imported anywhere.
 var outside = map[string][]string{
 	"google.golang.org/grpc":         {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest", "conformance/protocol"},
-	"github.com/ebitengine/purego":   {"host/...", "plugins/cuda/...", "plugins/libtorch/...", "plugins/metal/...", "plugins/wgpu/..."},
+	"github.com/ebitengine/purego":   {"host/...", "sdk/gpu/vendor", "plugins/cuda/...", "plugins/libtorch/...", "plugins/metal/...", "plugins/rocm/...", "plugins/wgpu/..."},
 	"gorgonia.org/cu":                {"plugins/cuda"},
 	"github.com/hashicorp":           {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest", "internal/cli/..."}, // hclog too
 	"google.golang.org/protobuf":     {"sdk/wire/...", "model/...", "conformance/protocol"},

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
+	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
 // TestCallErrors compares the errors of the calls that were built with the errors of package nv, which callers distinguish.
@@ -40,20 +41,20 @@ func BenchmarkLaunch(b *testing.B) {
 	require.NoError(b, err)
 	code, err := x.compiler.compile("extern \"C\" __global__ void nothing(int *a, int *b, int *c, int n) {}")
 	require.NoError(b, err)
-	require.NoError(b, x.enter())
-	defer leave()
-	m, err := x.cuda.LoadModule(code)
+	require.NoError(b, x.Enter())
+	defer streams.Leave()
+	m, err := d.cuda.LoadModule(code)
 	require.NoError(b, err)
-	f, err := x.cuda.Function(m, "nothing")
+	f, err := d.cuda.Function(m, "nothing")
 	require.NoError(b, err)
-	s, err := x.cuda.NewStream(0)
+	s, err := d.cuda.NewStream(0)
 	require.NoError(b, err)
 	a, one := nv.NewArgs(4), nv.Dim{X: 1, Y: 1, Z: 1}
 	b.Run(callsBy, func(b *testing.B) {
 		b.ReportAllocs()
 		n := 0
 		for b.Loop() {
-			if err := x.cuda.Launch(s, f, one, one, 0, a); err != nil {
+			if err := d.cuda.Launch(s, f, one, one, 0, a); err != nil {
 				b.Fatal(err)
 			}
 			if n++; n%500 == 0 {

@@ -26,7 +26,7 @@ func newCompiler(libs *nv.Libraries, capability int, cache string) (compiler, er
 		note = filepath.Join(cache, fmt.Sprintf("compiler-%d", capability))
 	}
 	if libs.NVRTC == nil {
-		c := compiler{name: "none", why: fmt.Errorf("cuda: %w: %s", core.ErrUnsupported, missing(libs.Report.Row("nvrtc")))}
+		c := compiler{name: "none", why: fmt.Errorf("cuda: %w: %s", core.ErrUnsupported, libs.Report.Row("nvrtc").Missing())}
 		if name, err := os.ReadFile(note); err == nil && len(name) < 1<<10 {
 			c.name = string(name)
 		}

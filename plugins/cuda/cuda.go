@@ -28,14 +28,7 @@
 package cuda
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
-
 	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/plugins/cuda/internal/nv"
 	"github.com/goburn/burn/sdk/gpu"
 )
 
@@ -44,8 +37,6 @@ const Name = "cuda"
 
 // Version is the version of the backend.
 const Version = "0.1.0"
-
-const plainVariable = "BURN_CUDA_PLAIN"
 
 // New makes the backend. It is ErrNotFound, with the remedy, where there is no driver or no device. Unknown options and values that do
 // not parse are ErrAttr.
@@ -68,59 +59,4 @@ func Opener(lost func(device int, err error)) core.Opener {
 	}
 }
 
-func options(c core.Config) (gpu.Options, error) {
-	o := gpu.Options{Plain: os.Getenv(plainVariable) == "1"}
-	if dir, err := os.UserCacheDir(); err == nil {
-		o.Cache = filepath.Join(dir, "burn", "kernels", Name)
-	}
-	for name, text := range c.Options {
-		var err error
-		switch name {
-		case "memory_limit":
-			o.MemoryLimit, err = parseBytes(text)
-		case "tf32":
-			o.TF32, err = strconv.ParseBool(text)
-		case "plain":
-			o.Plain, err = strconv.ParseBool(text)
-		case "in_order":
-			o.InOrder, err = strconv.ParseBool(text)
-		case "cache":
-			o.Cache = text
-			if text != "off" && !filepath.IsAbs(text) {
-				err = fmt.Errorf("got %q, want an absolute path or off", text)
-			}
-		default:
-			return o, fmt.Errorf("cuda: option %q, want memory_limit, tf32, plain, in_order or cache: %w", name, core.ErrAttr)
-		}
-		if err != nil {
-			return o, fmt.Errorf("cuda: option %s: %w: %w", name, core.ErrAttr, err)
-		}
-	}
-	if o.Cache == "off" || o.Cache == "" {
-		o.Cache, o.NoCache = "", true
-	}
-	return o, nil
-}
-
-func parseBytes(text string) (int64, error) {
-	digits, shift := strings.TrimSpace(text), 0
-	if n := len(digits); n > 0 {
-		if i := strings.IndexByte("KMGT", digits[n-1]&^0x20); i >= 0 {
-			digits, shift = digits[:n-1], 10*(i+1)
-		}
-	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 || n > 1<<62>>shift {
-		return 0, fmt.Errorf("got %q, want a number of bytes such as 512M", text)
-	}
-	return n << shift, nil
-}
-
-// missing returns what is lost without a library, and how to get it.
-func missing(row *nv.Row) string {
-	text := fmt.Sprintf("%v; without it %s", row.Err, row.Lost)
-	for _, r := range row.Refused {
-		text += "; not taken: " + r
-	}
-	return text + "; to get it: " + row.Install
-}
+func options(c core.Config) (gpu.Options, error) { return gpu.ReadOptions(Name, c) }

@@ -10,6 +10,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
 // dnn is cuDNN as a gpu.Library: convolutions, their gradients, and attention of types of 16 bits. A plan takes milliseconds to make, and
@@ -58,6 +59,8 @@ func (l *dnn) Name() string { return "cuDNN" }
 // Version implements gpu.Library.
 func (l *dnn) Version() string { return l.device.libs.Report.Row("cudnn").Version }
 
+var _ streams.Native = (*planned)(nil)
+
 var dnnTypes = map[dtype.DType]nv.DNNType{dtype.F32: nv.DNNF32, dtype.F16: nv.DNNF16, dtype.BF16: nv.DNNBF16}
 
 func isHalf(t dtype.DType) bool { return t == dtype.F16 || t == dtype.BF16 }
@@ -74,7 +77,7 @@ func (l *dnn) build(what string, call any, o nv.PlanOptions, fill func(g *nv.DNN
 	x := l.lane()
 	defer x.mu.Unlock()
 	c := &planned{lane: x, what: what}
-	err := l.device.do(what, func() (err error) {
+	err := l.device.Do(what, func() (err error) {
 		if x.handle == nil {
 			if x.handle, err = l.device.libs.DNN.NewHandle(); err != nil {
 				x.handle = nil
@@ -165,7 +168,7 @@ func (c *planned) Ready(args []gpu.Ref) error {
 		return refuse("cuDNN: %d operands, want %d", len(args), len(c.tensors))
 	}
 	for i, r := range args {
-		if at := address(r); at%operandAlign != 0 {
+		if at := streams.Address(r); at%operandAlign != 0 {
 			return refuse("cuDNN: operand %d at %#x, want a multiple of %d", i, uintptr(at), operandAlign)
 		}
 	}
@@ -175,52 +178,46 @@ func (c *planned) Ready(args []gpu.Ref) error {
 // bind puts the operands of a call into the pack. The lane is locked.
 func (c *planned) bind(args []gpu.Ref) {
 	for i, r := range args {
-		c.pack.Set(c.tensors[i], address(r))
+		c.pack.Set(c.tensors[i], streams.Address(r))
 	}
 }
 
 // Call implements gpu.Candidate.
 func (c *planned) Call(x gpu.Queue, args []gpu.Ref, workspace gpu.Ref) error {
-	q, l := x.(*queue), c.lane
+	q, l := x.(*streams.Queue), c.lane
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.bind(args)
-	err := l.device.enter()
-	if err == nil {
-		if err = l.handle.SetStream(q.stream); err == nil {
-			err = c.plan.Execute(&c.pack, address(workspace))
+	return q.Call(c.Name(), c.what+" by cuDNN", func(s nv.Stream) error {
+		if err := l.handle.SetStream(s); err != nil {
+			return err
 		}
-		leave()
-	}
-	if err != nil {
-		return q.failed(c.Name(), err)
-	}
-	q.last = c.what + " by cuDNN"
-	return nil
+		return c.plan.Execute(&c.pack, streams.Address(workspace))
+	})
 }
 
-// populate writes the call into an empty graph, where cuDNN can; ErrUnsupported says that it cannot. The context is current.
-func (c *planned) populate(args []gpu.Ref, workspace gpu.Ref, g nv.Graph) error {
-	if !c.plan.NativeGraph {
-		return refuse("%s as a graph", c.what)
-	}
+// Native implements streams.Native.
+func (c *planned) Native() bool { return c.plan.NativeGraph }
+
+// Populate implements streams.Native.
+func (c *planned) Populate(args []gpu.Ref, workspace gpu.Ref, g nv.Graph) error {
 	c.lane.mu.Lock()
 	defer c.lane.mu.Unlock()
 	c.bind(args)
-	return c.plan.Populate(&c.pack, address(workspace), g)
+	return c.plan.Populate(&c.pack, streams.Address(workspace), g)
 }
 
-// update changes the operands in a graph of populate. The context is current.
-func (c *planned) update(args []gpu.Ref, workspace gpu.Ref, g nv.Graph) error {
+// Update implements streams.Native.
+func (c *planned) Update(args []gpu.Ref, workspace gpu.Ref, g nv.Graph) error {
 	c.lane.mu.Lock()
 	defer c.lane.mu.Unlock()
 	c.bind(args)
-	return c.plan.Update(&c.pack, address(workspace), g)
+	return c.plan.Update(&c.pack, streams.Address(workspace), g)
 }
 
 // Close implements gpu.Candidate.
 func (c *planned) Close() {
 	c.lane.mu.Lock()
 	defer c.lane.mu.Unlock()
-	_ = c.lane.device.do("close", c.plan.Close)
+	_ = c.lane.device.Do("close", c.plan.Close)
 }

@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -10,6 +9,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
 // libraries are the libraries loaded into this process. They stay loaded until it ends.
@@ -27,7 +27,7 @@ var _ gpu.Driver = (*driver)(nil)
 
 func newDriver(libs *nv.Libraries, cache string) (*driver, error) {
 	if libs.Driver == nil {
-		return nil, fmt.Errorf("cuda: %w: %s", core.ErrNotFound, missing(libs.Report.Row("driver")))
+		return nil, fmt.Errorf("cuda: %w: %s", core.ErrNotFound, libs.Report.Row("driver").Missing())
 	}
 	cuda, err := newCalls(libs.Driver)
 	if err != nil {
@@ -67,7 +67,7 @@ func (d *driver) describe(i int) (core.DeviceInfo, error) {
 	for i := range d.libs.Report {
 		row := &d.libs.Report[i]
 		if row.Err != nil {
-			details = append(details, fmt.Sprintf("no %s: %s", row.Library, missing(row)))
+			details = append(details, fmt.Sprintf("no %s: %s", row.Library, row.Missing()))
 			continue
 		}
 		detail := fmt.Sprintf("%s %s (%s)", row.Library, row.Version, row.Path)
@@ -82,32 +82,6 @@ func (d *driver) describe(i int) (core.DeviceInfo, error) {
 
 // Info implements gpu.Driver.
 func (d *driver) Info() core.Info { return d.info }
-
-// contexts are the primary contexts of this process by device. They are kept until it ends, as making one takes long.
-var contexts struct {
-	sync.Mutex
-	m map[calls]map[nv.Device]nv.Context
-}
-
-func primary(cuda calls, dev nv.Device) (nv.Context, error) {
-	contexts.Lock()
-	defer contexts.Unlock()
-	if c, ok := contexts.m[cuda][dev]; ok {
-		return c, nil
-	}
-	c, err := cuda.RetainPrimary(dev)
-	if err != nil {
-		return 0, err
-	}
-	if contexts.m == nil {
-		contexts.m = map[calls]map[nv.Device]nv.Context{}
-	}
-	if contexts.m[cuda] == nil {
-		contexts.m[cuda] = map[nv.Device]nv.Context{}
-	}
-	contexts.m[cuda][dev] = c
-	return c, nil
-}
 
 // Open implements gpu.Driver.
 func (d *driver) Open(_ context.Context, index int) (gpu.Device, error) {
@@ -126,7 +100,7 @@ func (d *driver) open(index int) (*device, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, err := primary(d.cuda, dev)
+	ctx, err := streams.Primary(d.cuda, dev)
 	if err != nil {
 		return nil, err
 	}
@@ -136,23 +110,7 @@ func (d *driver) open(index int) (*device, error) {
 // Close implements gpu.Driver.
 func (d *driver) Close() error { return nil }
 
-// sentinel wraps an error of a library with what it means to burn.
-func sentinel(err error) error {
-	for _, s := range core.Sentinels() {
-		if errors.Is(err, s) {
-			return err
-		}
-	}
-	kind := core.ErrKernel
-	switch {
-	case errors.Is(err, nv.ErrFault):
-		kind = core.ErrBackendLost
-	case errors.Is(err, nv.ErrOutOfMemory):
-		kind = core.ErrOutOfMemory
-	case errors.Is(err, nv.ErrUnsupported), errors.Is(err, nv.ErrMissing):
-		kind = core.ErrUnsupported
-	case errors.Is(err, nv.ErrNoDevice):
-		kind = core.ErrNotFound
-	}
-	return fmt.Errorf("%w: %w", kind, err)
-}
+func sentinel(err error) error { return streams.Sentinel(err) }
+
+// named says in an error of a library what was done.
+func named(what string, err error) error { return streams.Named(Name, what, err) }

@@ -24,6 +24,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/dialect"
 	"github.com/goburn/burn/sdk/gpu/interp"
 	"github.com/goburn/burn/sdk/gpu/ir"
+	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
 // machine is the driver over a libcuda that was built from testdata and has the interpreter run its kernels: everything between
@@ -34,7 +35,7 @@ type machine struct {
 
 	mu      sync.Mutex // guards what follows
 	kernels map[string]*ir.Kernel
-	blocks  map[*memory]bool
+	blocks  map[*streams.Memory]bool
 	images  int
 	err     error // of a kernel
 	ran     int
@@ -57,7 +58,7 @@ func newMachine(t *testing.T) *machine {
 	require.NoError(t, err, "%s", out)
 	libs := nv.Open(nv.Search{Only: folder})
 	require.NotNil(t, libs.Driver, "%s", libs.Report)
-	m := &machine{kernels: map[string]*ir.Kernel{}, blocks: map[*memory]bool{}}
+	m := &machine{kernels: map[string]*ir.Kernel{}, blocks: map[*streams.Memory]bool{}}
 	m.driver, err = newDriver(libs, "")
 	require.NoError(t, err)
 	handle, err := purego.Dlopen(file, purego.RTLD_NOW)
@@ -99,7 +100,7 @@ func (d emulatedDevice) Alloc(bytes int64) (gpu.Memory, error) {
 	x, err := d.device.Alloc(bytes)
 	if err == nil {
 		d.m.mu.Lock()
-		d.m.blocks[x.(*memory)] = true
+		d.m.blocks[x.(*streams.Memory)] = true
 		d.m.mu.Unlock()
 	}
 	return x, err
@@ -107,7 +108,7 @@ func (d emulatedDevice) Alloc(bytes int64) (gpu.Memory, error) {
 
 func (d emulatedDevice) Free(x gpu.Memory) {
 	d.m.mu.Lock()
-	delete(d.m.blocks, x.(*memory))
+	delete(d.m.blocks, x.(*streams.Memory))
 	d.m.mu.Unlock()
 	d.device.Free(x)
 }
@@ -197,10 +198,11 @@ func (m *machine) interpret(k *ir.Kernel, dims *[7]uint32, params *[64]*uint64) 
 		}
 		found := false
 		for b := range m.blocks {
-			if at := nv.Ptr(bits); at >= b.at && at <= b.at+nv.Ptr(b.bytes) {
-				x.Args = append(x.Args, ir.Arg{Slot: len(data), Offset: int64(at - b.at)})
-				data = append(data, unsafe.Slice(*(**byte)(unsafe.Pointer(&b.at)), b.bytes))
-				sizes = append(sizes, b.bytes)
+			if at := nv.Ptr(bits); at >= b.At() && at <= b.At()+nv.Ptr(b.Bytes()) {
+				start := b.At()
+				x.Args = append(x.Args, ir.Arg{Slot: len(data), Offset: int64(at - start)})
+				data = append(data, unsafe.Slice(*(**byte)(unsafe.Pointer(&start)), b.Bytes()))
+				sizes = append(sizes, b.Bytes())
 				found = true
 				break
 			}

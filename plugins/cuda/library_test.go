@@ -10,6 +10,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
 // plainProduct returns a product of row-major matrices.
@@ -99,7 +100,7 @@ func TestProductEpilogue(t *testing.T) {
 func TestMatmulReady(t *testing.T) {
 	p := plainProduct(dtype.F32, 4, 4, 4)
 	p.Bias, p.Residual = dtype.F32, true
-	block := &memory{at: 1 << 20, bytes: 1 << 20}
+	block := streams.NewMemory(1<<20, 1<<20)
 	args := func(offsets ...int64) (refs []gpu.Ref) {
 		for _, o := range offsets {
 			refs = append(refs, gpu.Ref{Memory: block, Offset: o})
@@ -245,6 +246,5 @@ func TestSentinels(t *testing.T) {
 		require.ErrorIs(t, got, want)
 		require.ErrorContains(t, got, "launch of kernel add")
 	}
-	require.ErrorContains(t, named("event", suspect("softmax", &nv.Error{Kind: nv.ErrFault})), "a fault in softmax or what was started before it")
 	require.NoError(t, named("event", nil))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
 // lt is cuBLASLt as a gpu.Library: products of matrices, with what an epilogue adds.
@@ -127,7 +128,7 @@ func (l *lt) Product(p gpu.Product) ([]gpu.Candidate, error) {
 		x.run.Beta = 1
 	}
 	var found []gpu.Candidate
-	err = l.device.do("product", func() error {
+	err = l.device.Do("product", func() error {
 		h, err := l.open()
 		if err != nil {
 			return err
@@ -222,7 +223,7 @@ func (m *matmul) Ready(args []gpu.Ref) error {
 		case i >= 2:
 			align = max(align, nv.Ptr(m.p.D.Type.Size()))
 		}
-		if at := address(r); at%align != 0 {
+		if at := streams.Address(r); at%align != 0 {
 			return refuse("cuBLASLt: operand %d at %#x, want a multiple of %d", i, uintptr(at), align)
 		}
 	}
@@ -231,29 +232,20 @@ func (m *matmul) Ready(args []gpu.Ref) error {
 
 // Call implements gpu.Candidate.
 func (m *matmul) Call(x gpu.Queue, args []gpu.Ref, workspace gpu.Ref) error {
-	q, d := x.(*queue), m.device
+	q := x.(*streams.Queue)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := &m.run
-	r.A, r.B, r.D, r.C = address(args[1]), address(args[0]), address(args[2]), 0
+	r.A, r.B, r.D, r.C = streams.Address(args[1]), streams.Address(args[0]), streams.Address(args[2]), 0
 	rest := args[3:]
 	if m.p.Bias != dtype.Invalid {
-		r.Bias, rest = address(rest[0]), rest[1:]
+		r.Bias, rest = streams.Address(rest[0]), rest[1:]
 	}
 	if m.p.Residual {
-		r.C = address(rest[0])
+		r.C = streams.Address(rest[0])
 	}
-	r.Workspace, r.WorkspaceSize = address(workspace), m.algo.Workspace
-	err := d.enter()
-	if err == nil {
-		err = m.matmul.Run(q.stream, r, &m.algo)
-		leave()
-	}
-	if err != nil {
-		return q.failed(m.Name(), err)
-	}
-	q.last = "a product of cuBLASLt"
-	return nil
+	r.Workspace, r.WorkspaceSize = streams.Address(workspace), m.algo.Workspace
+	return q.Call(m.Name(), "a product of cuBLASLt", func(s nv.Stream) error { return m.matmul.Run(s, r, &m.algo) })
 }
 
 // Close implements gpu.Candidate.
@@ -261,6 +253,6 @@ func (m *matmul) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.users--; m.users == 0 {
-		_ = m.device.do("close", m.matmul.Close)
+		_ = m.device.Do("close", m.matmul.Close)
 	}
 }

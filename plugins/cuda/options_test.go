@@ -20,7 +20,7 @@ func TestOptions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(3<<30), o.MemoryLimit)
 	require.True(t, o.TF32 && o.Plain && o.NoCache)
-	t.Setenv(plainVariable, "1")
+	t.Setenv("BURN_CUDA_PLAIN", "1")
 	o, err = options(core.Config{Options: map[string]string{"cache": "/kernels"}})
 	require.NoError(t, err)
 	require.True(t, o.Plain)

@@ -15,47 +15,47 @@ const (
 // RetainPrimary returns the primary context of a device, which cuBLASLt, cuDNN and NCCL use as well. ReleasePrimary gives it back.
 func (d *Driver) RetainPrimary(dev Device) (Context, error) {
 	var ctx Context
-	err := d.check(&d.c.primaryRetain, d.c.primaryRetain.call(uintptr(unsafe.Pointer(&ctx)), uintptr(dev)))
+	err := d.check(&d.c.primaryRetain, d.c.primaryRetain.Call(uintptr(unsafe.Pointer(&ctx)), uintptr(dev)))
 	return ctx, err
 }
 
 // ReleasePrimary releases a primary context. The last one destroys it, with all that belongs to it.
 func (d *Driver) ReleasePrimary(dev Device) error {
-	return d.check(&d.c.primaryRelease, d.c.primaryRelease.call(uintptr(dev)))
+	return d.check(&d.c.primaryRelease, d.c.primaryRelease.Call(uintptr(dev)))
 }
 
 // SetCurrent makes a context the current one of the calling thread, to which the goroutine is locked.
 func (d *Driver) SetCurrent(ctx Context) error {
-	return d.check(&d.c.ctxSetCurrent, d.c.ctxSetCurrent.quick(uintptr(ctx), 0, 0, 0))
+	return d.check(&d.c.ctxSetCurrent, d.c.ctxSetCurrent.Quick(uintptr(ctx), 0, 0, 0))
 }
 
 // Current returns the current context of the calling thread, or 0.
 func (d *Driver) Current() (Context, error) {
 	var ctx Context
-	err := d.check(&d.c.ctxGetCurrent, d.c.ctxGetCurrent.call(uintptr(unsafe.Pointer(&ctx))))
+	err := d.check(&d.c.ctxGetCurrent, d.c.ctxGetCurrent.Call(uintptr(unsafe.Pointer(&ctx))))
 	return ctx, err
 }
 
 // Synchronize waits until all work of the current context is done, and returns its fault, if any.
 func (d *Driver) Synchronize() error {
-	return d.check(&d.c.ctxSynchronize, d.c.ctxSynchronize.call())
+	return d.check(&d.c.ctxSynchronize, d.c.ctxSynchronize.Call())
 }
 
 // Limit reads a limit of the current context.
 func (d *Driver) Limit(l Limit) (uint64, error) {
 	var n uint64
-	err := d.check(&d.c.ctxGetLimit, d.c.ctxGetLimit.call(uintptr(unsafe.Pointer(&n)), uintptr(l)))
+	err := d.check(&d.c.ctxGetLimit, d.c.ctxGetLimit.Call(uintptr(unsafe.Pointer(&n)), uintptr(l)))
 	return n, err
 }
 
 // SetLimit changes a limit of the current context.
 func (d *Driver) SetLimit(l Limit, n uint64) error {
-	return d.check(&d.c.ctxSetLimit, d.c.ctxSetLimit.call(uintptr(l), uintptr(n)))
+	return d.check(&d.c.ctxSetLimit, d.c.ctxSetLimit.Call(uintptr(l), uintptr(n)))
 }
 
 // EnablePeer lets the current context read and write memory of a peer. It is no error when it may already.
 func (d *Driver) EnablePeer(peer Context) error {
-	code := d.c.enablePeer.call(uintptr(peer), 0)
+	code := d.c.enablePeer.Call(uintptr(peer), 0)
 	if code == codePeerAlreadyEnabled {
 		return nil
 	}
@@ -64,5 +64,5 @@ func (d *Driver) EnablePeer(peer Context) error {
 
 // DisablePeer ends what EnablePeer began.
 func (d *Driver) DisablePeer(peer Context) error {
-	return d.check(&d.c.disablePeer, d.c.disablePeer.call(uintptr(peer)))
+	return d.check(&d.c.disablePeer, d.c.disablePeer.Call(uintptr(peer)))
 }

@@ -1,6 +1,10 @@
 package nv
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/goburn/burn/sdk/gpu/vendor"
+)
 
 // Attribute is a property of a device, by the driver's number.
 type Attribute int32
@@ -43,43 +47,43 @@ const (
 // Device returns the device of an ordinal below Devices.
 func (d *Driver) Device(ordinal int) (Device, error) {
 	var dev Device
-	err := d.check(&d.c.deviceGet, d.c.deviceGet.call(uintptr(unsafe.Pointer(&dev)), uintptr(ordinal)))
+	err := d.check(&d.c.deviceGet, d.c.deviceGet.Call(uintptr(unsafe.Pointer(&dev)), uintptr(ordinal)))
 	return dev, err
 }
 
 // Name returns the name of a device, as in "NVIDIA H200".
 func (d *Driver) Name(dev Device) (string, error) {
 	b := make([]byte, 256)
-	if err := d.check(&d.c.deviceName, d.c.deviceName.call(uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)-1), uintptr(dev))); err != nil {
+	if err := d.check(&d.c.deviceName, d.c.deviceName.Call(uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)-1), uintptr(dev))); err != nil {
 		return "", err
 	}
-	return upToZero(b), nil
+	return vendor.UpToZero(b), nil
 }
 
 // UUID identifies a device, also when it has another ordinal in another process.
 func (d *Driver) UUID(dev Device) ([16]byte, error) {
 	var id [16]byte
-	err := d.check(&d.c.deviceUUID, d.c.deviceUUID.call(uintptr(unsafe.Pointer(&id)), uintptr(dev)))
+	err := d.check(&d.c.deviceUUID, d.c.deviceUUID.Call(uintptr(unsafe.Pointer(&id)), uintptr(dev)))
 	return id, err
 }
 
 // TotalMemory returns the size of a device's memory in bytes.
 func (d *Driver) TotalMemory(dev Device) (uint64, error) {
 	var n uint64
-	err := d.check(&d.c.deviceTotalMem, d.c.deviceTotalMem.call(uintptr(unsafe.Pointer(&n)), uintptr(dev)))
+	err := d.check(&d.c.deviceTotalMem, d.c.deviceTotalMem.Call(uintptr(unsafe.Pointer(&n)), uintptr(dev)))
 	return n, err
 }
 
 // Attribute reads a property of a device.
 func (d *Driver) Attribute(dev Device, a Attribute) (int, error) {
 	var n int32
-	err := d.check(&d.c.deviceAttr, d.c.deviceAttr.call(uintptr(unsafe.Pointer(&n)), uintptr(a), uintptr(dev)))
+	err := d.check(&d.c.deviceAttr, d.c.deviceAttr.Call(uintptr(unsafe.Pointer(&n)), uintptr(a), uintptr(dev)))
 	return int(n), err
 }
 
 // CanAccessPeer reports whether kernels on one device may read memory of another.
 func (d *Driver) CanAccessPeer(dev, peer Device) (bool, error) {
 	var n int32
-	err := d.check(&d.c.canAccessPeer, d.c.canAccessPeer.call(uintptr(unsafe.Pointer(&n)), uintptr(dev), uintptr(peer)))
+	err := d.check(&d.c.canAccessPeer, d.c.canAccessPeer.Call(uintptr(unsafe.Pointer(&n)), uintptr(dev), uintptr(peer)))
 	return n != 0, err
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"unsafe"
+
+	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
 // DNN is cuDNN 9, by its graph API: descriptors of operations become a graph, heuristics name engines for it, an engine becomes a
@@ -35,13 +37,13 @@ const dnnName = "cuDNN"
 
 func openDNN(handle uintptr, driver int) (*DNN, error) {
 	d := &DNN{}
-	if err := bind(handle, &d.c); err != nil {
+	if err := vendor.Bind(handle, &d.c); err != nil {
 		return nil, err
 	}
-	if d.Version = int(d.c.version.word()); d.Version/10000 != 9 {
+	if d.Version = int(d.c.version.Word()); d.Version/10000 != 9 {
 		return nil, fmt.Errorf("it is version %d, want 9", d.Version)
 	}
-	return d, tooNew(int(d.c.cudart.word())/1000, driver)
+	return d, tooNew(int(d.c.cudart.Word())/1000, driver)
 }
 
 // check returns the error of a call that returned code, with cuDNN's account of its last failure on this thread.
@@ -49,10 +51,10 @@ func (d *DNN) check(p *proc, code int32) error {
 	if code == 0 {
 		return nil
 	}
-	e := &Error{Library: dnnName, Call: p.name, Code: int(code), Name: text(d.c.errorString.word(uintptr(code)))}
+	e := &Error{Library: dnnName, Call: p.Name, Code: int(code), Name: vendor.Text(d.c.errorString.Word(uintptr(code)))}
 	b := make([]byte, 1024)
-	d.c.lastError.call(uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)-1))
-	e.Text = upToZero(b)
+	d.c.lastError.Call(uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)-1))
+	e.Text = vendor.UpToZero(b)
 	switch {
 	case code == 4003 || code == 4004:
 		e.Kind = ErrOutOfMemory
@@ -74,7 +76,7 @@ type DNNHandle struct {
 // NewHandle makes a handle. Close gives it back.
 func (d *DNN) NewHandle() (*DNNHandle, error) {
 	h := &DNNHandle{dnn: d}
-	return h, d.check(&d.c.create, d.c.create.call(uintptr(unsafe.Pointer(&h.h))))
+	return h, d.check(&d.c.create, d.c.create.Call(uintptr(unsafe.Pointer(&h.h))))
 }
 
 // Close releases the handle, after its plans. It waits for the device.
@@ -82,7 +84,7 @@ func (h *DNNHandle) Close() error {
 	if h.h == 0 {
 		return nil
 	}
-	code := h.dnn.c.destroy.call(h.h)
+	code := h.dnn.c.destroy.Call(h.h)
 	h.h = 0
 	return h.dnn.check(&h.dnn.c.destroy, code)
 }
@@ -95,7 +97,7 @@ func (h *DNNHandle) SetStream(s Stream) error {
 	if s == h.stream {
 		return nil
 	}
-	err := h.dnn.check(&h.dnn.c.setStream, h.dnn.c.setStream.call(h.h, uintptr(s)))
+	err := h.dnn.check(&h.dnn.c.setStream, h.dnn.c.setStream.Call(h.h, uintptr(s)))
 	if err == nil {
 		h.stream = s
 	}
@@ -148,7 +150,7 @@ const (
 // newDescriptor makes a descriptor.
 func (h *DNNHandle) newDescriptor(kind int) (descriptor, error) {
 	var d descriptor
-	err := h.dnn.check(&h.dnn.c.descCreate, h.dnn.c.descCreate.call(uintptr(kind), uintptr(unsafe.Pointer(&d))))
+	err := h.dnn.check(&h.dnn.c.descCreate, h.dnn.c.descCreate.Call(uintptr(kind), uintptr(unsafe.Pointer(&d))))
 	if err == nil {
 		h.open++
 	}
@@ -160,7 +162,7 @@ func (h *DNNHandle) destroy(d descriptor) error {
 		return nil
 	}
 	h.open--
-	return h.dnn.check(&h.dnn.c.descDestroy, h.dnn.c.descDestroy.call(uintptr(d)))
+	return h.dnn.check(&h.dnn.c.descDestroy, h.dnn.c.descDestroy.Call(uintptr(d)))
 }
 
 func (h *DNNHandle) destroyAll(all []descriptor) error {
@@ -173,7 +175,7 @@ func (h *DNNHandle) destroyAll(all []descriptor) error {
 
 // set sets an attribute to count values at p.
 func (h *DNNHandle) set(d descriptor, name, kind, count int, p unsafe.Pointer) error {
-	err := h.dnn.check(&h.dnn.c.descSet, h.dnn.c.descSet.call(uintptr(d), uintptr(name), uintptr(kind), uintptr(count), uintptr(p)))
+	err := h.dnn.check(&h.dnn.c.descSet, h.dnn.c.descSet.Call(uintptr(d), uintptr(name), uintptr(kind), uintptr(count), uintptr(p)))
 	if err != nil {
 		err = fmt.Errorf("%w: attribute %d", err, name)
 	}
@@ -211,7 +213,7 @@ func (h *DNNHandle) setDescriptor(d descriptor, name int, value descriptor) erro
 // get reads at most count values of an attribute to p and returns how many there are.
 func (h *DNNHandle) get(d descriptor, name, kind, count int, p unsafe.Pointer) (int, error) {
 	var n int64
-	err := h.dnn.check(&h.dnn.c.descGet, h.dnn.c.descGet.call(uintptr(d), uintptr(name), uintptr(kind), uintptr(count),
+	err := h.dnn.check(&h.dnn.c.descGet, h.dnn.c.descGet.Call(uintptr(d), uintptr(name), uintptr(kind), uintptr(count),
 		uintptr(unsafe.Pointer(&n)), uintptr(p)))
 	if err != nil {
 		err = fmt.Errorf("%w: attribute %d", err, name)
@@ -220,5 +222,5 @@ func (h *DNNHandle) get(d descriptor, name, kind, count int, p unsafe.Pointer) (
 }
 
 func (h *DNNHandle) finalize(d descriptor) error {
-	return h.dnn.check(&h.dnn.c.finalize, h.dnn.c.finalize.call(uintptr(d)))
+	return h.dnn.check(&h.dnn.c.finalize, h.dnn.c.finalize.Call(uintptr(d)))
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime"
 	"unsafe"
+
+	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
 // HeuristicMode is how cuDNN chooses engines, by the number of cudnnBackendHeurMode_t.
@@ -167,7 +169,7 @@ func (p *Plan) inspect() error {
 	for _, b := range behaviors[:min(n, len(behaviors))] {
 		p.NativeGraph = p.NativeGraph || b == noteNativeGraph
 	}
-	p.NativeGraph = p.NativeGraph && h.dnn.c.populate.there()
+	p.NativeGraph = p.NativeGraph && h.dnn.c.populate.There()
 	return nil
 }
 
@@ -263,7 +265,7 @@ func (p *Plan) Execute(k *Pack, workspace Ptr) error {
 		return err
 	}
 	e := &p.h.dnn.c.execute
-	code := e.call(p.h.h, uintptr(p.plan), uintptr(d))
+	code := e.Call(p.h.h, uintptr(p.plan), uintptr(d))
 	runtime.KeepAlive(k) // host scalars
 	return errors.Join(p.h.dnn.check(e, code), p.h.destroy(d))
 }
@@ -280,14 +282,14 @@ func (p *Plan) Update(k *Pack, workspace Ptr, g Graph) error {
 }
 
 func (p *Plan) onGraph(f *proc, k *Pack, workspace Ptr, g Graph) error {
-	if !f.there() {
-		return missing(dnnName, f.name)
+	if !f.There() {
+		return vendor.Missing(dnnName, f.Name)
 	}
 	d, err := p.pack(k, workspace)
 	if err != nil {
 		return err
 	}
-	code := f.call(p.h.h, uintptr(p.plan), uintptr(d), uintptr(g))
+	code := f.Call(p.h.h, uintptr(p.plan), uintptr(d), uintptr(g))
 	runtime.KeepAlive(k)
 	return errors.Join(p.h.dnn.check(f, code), p.h.destroy(d))
 }

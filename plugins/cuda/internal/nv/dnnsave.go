@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"unsafe"
+
+	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
 // savedPlan is the first line of a saved plan: the version of cuDNN, the engine, and whether it writes itself into a CUDA graph.
@@ -27,7 +29,7 @@ func (p *Plan) Save() ([]byte, error) {
 	if n, err = h.get(p.plan, planText, typeChar, n, unsafe.Pointer(&text[0])); err != nil {
 		return nil, err
 	}
-	return append(fmt.Appendf(nil, savedPlan, h.dnn.Version, p.Engine, p.NativeGraph), upToZero(text[:min(n, len(text))])...), nil
+	return append(fmt.Appendf(nil, savedPlan, h.dnn.Version, p.Engine, p.NativeGraph), vendor.UpToZero(text[:min(n, len(text))])...), nil
 }
 
 // LoadPlan makes a plan from the result of Save, in a few milliseconds; compiling an engine takes most of a second. Tensors have the
@@ -40,7 +42,7 @@ func (h *DNNHandle) LoadPlan(saved []byte) (*Plan, error) {
 	if _, err := fmt.Sscanf(string(head)+"\n", savedPlan, &version, &p.Engine, &p.NativeGraph); err != nil || version != h.dnn.Version || len(text) == 0 {
 		return nil, &Error{Library: dnnName, Call: "load", Kind: ErrUnsupported, Text: "no plan of this version"}
 	}
-	p.NativeGraph = p.NativeGraph && h.dnn.c.populate.there()
+	p.NativeGraph = p.NativeGraph && h.dnn.c.populate.There()
 	text = append(text[:len(text):len(text)], 0)
 	err := p.finalize(func(d descriptor) error {
 		return h.set(d, planText, typeChar, len(text), unsafe.Pointer(&text[0]))

@@ -3,21 +3,8 @@ package nv
 import (
 	"fmt"
 	"unsafe"
-)
 
-// Handles of the driver API. The zero value of each is none; for a Stream it is the default stream.
-type (
-	Device   int32   // the ordinal of a device of this process
-	Context  uintptr // a CUcontext
-	Module   uintptr
-	Function uintptr
-	Stream   uintptr
-	Event    uintptr
-	Ptr      uintptr // an address in device memory
-	MemPool  uintptr
-	Graph    uintptr
-	Node     uintptr // a node of a Graph
-	Exec     uintptr // an instantiated Graph
+	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
 // Driver is the CUDA driver. Its methods may be called from several goroutines; the package comment says what is bound to threads.
@@ -139,18 +126,18 @@ const driverName = "CUDA driver"
 // openDriver initialises the driver. It returns the driver with an error when the driver works and has no device.
 func openDriver(handle uintptr) (*Driver, error) {
 	d := &Driver{handle: handle}
-	if err := bind(handle, &d.c); err != nil {
+	if err := vendor.Bind(handle, &d.c); err != nil {
 		return nil, err
 	}
 	var n int32
-	if err := d.check(&d.c.driverVersion, d.c.driverVersion.call(uintptr(unsafe.Pointer(&n)))); err != nil {
+	if err := d.check(&d.c.driverVersion, d.c.driverVersion.Call(uintptr(unsafe.Pointer(&n)))); err != nil {
 		return nil, err
 	}
 	d.Version = int(n)
-	if err := d.check(&d.c.init, d.c.init.call(0)); err != nil {
+	if err := d.check(&d.c.init, d.c.init.Call(0)); err != nil {
 		return d, err
 	}
-	if err := d.check(&d.c.deviceCount, d.c.deviceCount.call(uintptr(unsafe.Pointer(&n)))); err != nil {
+	if err := d.check(&d.c.deviceCount, d.c.deviceCount.Call(uintptr(unsafe.Pointer(&n)))); err != nil {
 		return d, err
 	}
 	if d.Devices = int(n); n == 0 {
@@ -166,26 +153,26 @@ const (
 	codePeerAlreadyEnabled = 704
 )
 
-// Symbol returns the address of a C function of the driver, or 0, for code that calls it without this package.
-func (d *Driver) Symbol(name string) uintptr { return dlsym(d.handle, name) }
+// Symbol returns the address of a C function of the driver, or 0, for those who call it without this package.
+func (d *Driver) Symbol(name string) uintptr { return vendor.Symbol(d.handle, name) }
 
 // check returns the error of a call that returned code.
 func (d *Driver) check(p *proc, code int32) error {
 	if code == 0 {
 		return nil
 	}
-	return d.Failure(p.name, int(code))
+	return d.Failure(p.Name, int(code))
 }
 
 // Failure returns the error of a call that returned a code other than 0, made through this package or without it.
 func (d *Driver) Failure(call string, code int) error {
 	e := &Error{Library: driverName, Call: call, Code: code, Kind: driverKind(code)}
 	var s uintptr
-	if d.c.errorName.call(uintptr(code), uintptr(unsafe.Pointer(&s))) == 0 {
-		e.Name = text(s)
+	if d.c.errorName.Call(uintptr(code), uintptr(unsafe.Pointer(&s))) == 0 {
+		e.Name = vendor.Text(s)
 	}
-	if d.c.errorString.call(uintptr(code), uintptr(unsafe.Pointer(&s))) == 0 {
-		e.Text = text(s)
+	if d.c.errorString.Call(uintptr(code), uintptr(unsafe.Pointer(&s))) == 0 {
+		e.Text = vendor.Text(s)
 	}
 	return e
 }

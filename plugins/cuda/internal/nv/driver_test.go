@@ -45,7 +45,7 @@ func TestDriverErrors(t *testing.T) {
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, 700, e.Code)
 	s.set(2, 700)
-	require.ErrorIs(t, d.Launch(0, 0, Dim{1, 1, 1}, Dim{1, 1, 1}, 0, NewArgs(0)), ErrFault)
+	require.ErrorIs(t, d.Launch(0, 0, Dim{X: 1, Y: 1, Z: 1}, Dim{X: 1, Y: 1, Z: 1}, 0, NewArgs(0)), ErrFault)
 	done, err := d.EventDone(1)
 	require.NoError(t, err)
 	require.True(t, done)
@@ -131,14 +131,14 @@ func TestLaunch(t *testing.T) {
 	a.SetFloat32(2, 1)
 	a.SetFloat64(3, 1)
 	a.SetStruct(4, []byte{1, 2, 3, 4, 5, 6, 7, 8})
-	require.NoError(t, d.Launch(0x55, 5, Dim{4e9, 2, 3}, Dim{4, 5, 6}, 1<<16, a))
+	require.NoError(t, d.Launch(0x55, 5, Dim{X: 4e9, Y: 2, Z: 3}, Dim{X: 4, Y: 5, Z: 6}, 1<<16, a))
 	require.Equal(t, "launch 4000000000 2 3, 4 5 6, shared=65536 stream=55 extra=0: 7f0000000100 fffffffffffffffe 3f800000 3ff0000000000000 807060504030201\n", s.record())
-	require.NoError(t, d.Launch(0x55, 0, Dim{1, 1, 1}, Dim{1, 1, 1}, 0, NewArgs(0)))
+	require.NoError(t, d.Launch(0x55, 0, Dim{X: 1, Y: 1, Z: 1}, Dim{X: 1, Y: 1, Z: 1}, 0, NewArgs(0)))
 	require.Equal(t, "launch 1 1 1, 1 1 1, shared=0 stream=55 extra=0:\n", s.record())
 	b := NewArgs(1)
 	b.SetBits(0, 0xfeed)
-	require.NoError(t, d.LaunchEx(0x55, 1, Dim{8, 2, 3}, Dim{4, 5, 6}, 70, b, LaunchOptions{Cluster: Dim{X: 4}, Overlap: true, Cooperative: true}))
-	require.NoError(t, d.LaunchEx(0x55, 1, Dim{8, 2, 3}, Dim{4, 5, 6}, 70, b, LaunchOptions{}))
+	require.NoError(t, d.LaunchEx(0x55, 1, Dim{X: 8, Y: 2, Z: 3}, Dim{X: 4, Y: 5, Z: 6}, 70, b, LaunchOptions{Cluster: Dim{X: 4}, Overlap: true, Cooperative: true}))
+	require.NoError(t, d.LaunchEx(0x55, 1, Dim{X: 8, Y: 2, Z: 3}, Dim{X: 4, Y: 5, Z: 6}, 70, b, LaunchOptions{}))
 	require.Equal(t, `launch ex 8 2 3, 4 5 6, shared=70 stream=55 [4: 4 1 1] [6: 1 0 0] [2: 1 0 0]: feed
 launch ex 8 2 3, 4 5 6, shared=70 stream=55: feed
 `, s.record())
@@ -151,10 +151,10 @@ func TestGraph(t *testing.T) {
 	a := NewArgs(2)
 	a.SetPtr(0, 0xabc)
 	a.SetInt(1, 5)
-	n, err := d.AddKernel(g, []Node{1, 2, 3}, 2, Dim{1, 2, 3}, Dim{4, 5, 6}, 99, a)
+	n, err := d.AddKernel(g, []Node{1, 2, 3}, 2, Dim{X: 1, Y: 2, Z: 3}, Dim{X: 4, Y: 5, Z: 6}, 99, a)
 	require.NoError(t, err)
 	require.Equal(t, Node(0x6103), n)
-	_, err = d.AddKernel(g, nil, 2, Dim{1, 2, 3}, Dim{4, 5, 6}, 99, a)
+	_, err = d.AddKernel(g, nil, 2, Dim{X: 1, Y: 2, Z: 3}, Dim{X: 4, Y: 5, Z: 6}, 99, a)
 	require.NoError(t, err)
 	c, err := d.AddCopy(g, []Node{n}, 0x100, 0x200, 1<<33, 0xc0)
 	require.NoError(t, err)
@@ -165,7 +165,7 @@ func TestGraph(t *testing.T) {
 	e, err := d.Instantiate(g)
 	require.NoError(t, err)
 	a.SetPtr(0, 0xdef)
-	require.NoError(t, errors.Join(d.SetKernel(e, n, 2, Dim{6, 5, 4}, Dim{3, 2, 1}, 98, a), d.SetCopy(e, c, 0x400, 0x500, 6, 0xc0), d.SetSet(e, f, 0x600, 7, 4, 8, 0xc0)))
+	require.NoError(t, errors.Join(d.SetKernel(e, n, 2, Dim{X: 6, Y: 5, Z: 4}, Dim{X: 3, Y: 2, Z: 1}, 98, a), d.SetCopy(e, c, 0x400, 0x500, 6, 0xc0), d.SetSet(e, f, 0x600, 7, 4, 8, 0xc0)))
 	nodes, err := d.Nodes(g)
 	require.NoError(t, err)
 	require.Equal(t, []Node{0x70, 0x71, 0x72}, nodes)
@@ -189,9 +189,9 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	a := NewArgs(3)
 	b := make([]byte, 8)
 	for name, call := range map[string]func() error{
-		"launch": func() error { return d.Launch(1, 3, Dim{1, 1, 1}, Dim{1, 1, 1}, 0, a) },
+		"launch": func() error { return d.Launch(1, 3, Dim{X: 1, Y: 1, Z: 1}, Dim{X: 1, Y: 1, Z: 1}, 0, a) },
 		"launch ex": func() error {
-			return d.LaunchEx(1, 3, Dim{1, 1, 1}, Dim{1, 1, 1}, 0, a, LaunchOptions{Cluster: Dim{2, 1, 1}})
+			return d.LaunchEx(1, 3, Dim{X: 1, Y: 1, Z: 1}, Dim{X: 1, Y: 1, Z: 1}, 0, a, LaunchOptions{Cluster: Dim{X: 2, Y: 1, Z: 1}})
 		},
 		"copy":       func() error { return d.Copy(1, 2, 3, 4) },
 		"upload":     func() error { return d.CopyToDevice(1, unsafe.Pointer(&b[0]), 8, 2) },
@@ -199,7 +199,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 		"record":     func() error { return d.Record(1, 2) },
 		"query":      func() error { _, err := d.EventDone(2); return err },
 		"wait":       func() error { return d.WaitEvent(1, 2) },
-		"set kernel": func() error { return d.SetKernel(1, 2, 3, Dim{1, 1, 1}, Dim{1, 1, 1}, 0, a) },
+		"set kernel": func() error { return d.SetKernel(1, 2, 3, Dim{X: 1, Y: 1, Z: 1}, Dim{X: 1, Y: 1, Z: 1}, 0, a) },
 		"graph":      func() error { return d.LaunchGraph(1, 2) },
 		"current":    func() error { return d.SetCurrent(1) },
 	} {

@@ -1,6 +1,9 @@
 package nv
 
-import "unsafe"
+import (
+	"sync"
+	"unsafe"
+)
 
 // kernelNodeParams is CUDA_KERNEL_NODE_PARAMS_v2.
 type kernelNodeParams struct {
@@ -47,32 +50,37 @@ func deviceCopy(dst, src Ptr, bytes uint64) *memcpy3D {
 // NewGraph makes an empty graph.
 func (d *Driver) NewGraph() (Graph, error) {
 	var g Graph
-	err := d.check(&d.c.graphCreate, d.c.graphCreate.call(uintptr(unsafe.Pointer(&g)), 0))
+	err := d.check(&d.c.graphCreate, d.c.graphCreate.Call(uintptr(unsafe.Pointer(&g)), 0))
 	return g, err
 }
 
 // DestroyGraph releases a graph. What was instantiated from it lives on.
 func (d *Driver) DestroyGraph(g Graph) error {
-	return d.check(&d.c.graphDestroy, d.c.graphDestroy.call(uintptr(g)))
+	return d.check(&d.c.graphDestroy, d.c.graphDestroy.Call(uintptr(g)))
 }
 
 func nodesAt(nodes []Node) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(nodes))
 }
 
+// kernelNodes hold the parameters of kernel nodes during a call.
+var kernelNodes = sync.Pool{New: func() any { return new(kernelNodeParams) }}
+
 // AddKernel adds a kernel that runs after the nodes in deps. The arguments are copied.
 func (d *Driver) AddKernel(g Graph, deps []Node, f Function, grid, block Dim, shared uint32, a *Args) (Node, error) {
-	a.node = kernelNodeParams{function: f, grid: grid, block: block, shared: shared, params: a.table()}
+	x := kernelNodes.Get().(*kernelNodeParams)
+	defer kernelNodes.Put(x)
+	*x = kernelNodeParams{function: f, grid: grid, block: block, shared: shared, params: a.Table()}
 	var n Node
-	err := d.check(&d.c.graphAddKernel, d.c.graphAddKernel.call(uintptr(unsafe.Pointer(&n)), uintptr(g),
-		uintptr(nodesAt(deps)), uintptr(len(deps)), uintptr(unsafe.Pointer(&a.node))))
+	err := d.check(&d.c.graphAddKernel, d.c.graphAddKernel.Call(uintptr(unsafe.Pointer(&n)), uintptr(g),
+		uintptr(nodesAt(deps)), uintptr(len(deps)), uintptr(unsafe.Pointer(x))))
 	return n, err
 }
 
 // AddCopy adds a copy within a device.
 func (d *Driver) AddCopy(g Graph, deps []Node, dst, src Ptr, bytes uint64, ctx Context) (Node, error) {
 	var n Node
-	err := d.check(&d.c.graphAddMemcpy, d.c.graphAddMemcpy.call(uintptr(unsafe.Pointer(&n)), uintptr(g),
+	err := d.check(&d.c.graphAddMemcpy, d.c.graphAddMemcpy.Call(uintptr(unsafe.Pointer(&n)), uintptr(g),
 		uintptr(nodesAt(deps)), uintptr(len(deps)), uintptr(unsafe.Pointer(deviceCopy(dst, src, bytes))), uintptr(ctx)))
 	return n, err
 }
@@ -81,7 +89,7 @@ func (d *Driver) AddCopy(g Graph, deps []Node, dst, src Ptr, bytes uint64, ctx C
 func (d *Driver) AddSet(g Graph, deps []Node, dst Ptr, value uint32, elementSize int, count uint64, ctx Context) (Node, error) {
 	p := &memsetNodeParams{dst: dst, value: value, elementSize: uint32(elementSize), width: count, height: 1}
 	var n Node
-	err := d.check(&d.c.graphAddMemset, d.c.graphAddMemset.call(uintptr(unsafe.Pointer(&n)), uintptr(g),
+	err := d.check(&d.c.graphAddMemset, d.c.graphAddMemset.Call(uintptr(unsafe.Pointer(&n)), uintptr(g),
 		uintptr(nodesAt(deps)), uintptr(len(deps)), uintptr(unsafe.Pointer(p)), uintptr(ctx)))
 	return n, err
 }
@@ -89,7 +97,7 @@ func (d *Driver) AddSet(g Graph, deps []Node, dst Ptr, value uint32, elementSize
 // AddChild adds a copy of another graph as one node.
 func (d *Driver) AddChild(g Graph, deps []Node, child Graph) (Node, error) {
 	var n Node
-	err := d.check(&d.c.graphAddChild, d.c.graphAddChild.call(uintptr(unsafe.Pointer(&n)), uintptr(g),
+	err := d.check(&d.c.graphAddChild, d.c.graphAddChild.Call(uintptr(unsafe.Pointer(&n)), uintptr(g),
 		uintptr(nodesAt(deps)), uintptr(len(deps)), uintptr(child)))
 	return n, err
 }
@@ -97,7 +105,7 @@ func (d *Driver) AddChild(g Graph, deps []Node, child Graph) (Node, error) {
 // AddEmpty adds a node that does nothing: many nodes that wait for many others need fewer edges through it.
 func (d *Driver) AddEmpty(g Graph, deps []Node) (Node, error) {
 	var n Node
-	err := d.check(&d.c.graphAddEmpty, d.c.graphAddEmpty.call(uintptr(unsafe.Pointer(&n)), uintptr(g),
+	err := d.check(&d.c.graphAddEmpty, d.c.graphAddEmpty.Call(uintptr(unsafe.Pointer(&n)), uintptr(g),
 		uintptr(nodesAt(deps)), uintptr(len(deps))))
 	return n, err
 }
@@ -120,82 +128,84 @@ const (
 // Nodes lists the nodes of a graph, such as one that was captured.
 func (d *Driver) Nodes(g Graph) ([]Node, error) {
 	var n uint64
-	if err := d.check(&d.c.graphNodes, d.c.graphNodes.call(uintptr(g), 0, uintptr(unsafe.Pointer(&n)))); err != nil || n == 0 {
+	if err := d.check(&d.c.graphNodes, d.c.graphNodes.Call(uintptr(g), 0, uintptr(unsafe.Pointer(&n)))); err != nil || n == 0 {
 		return nil, err
 	}
 	nodes := make([]Node, n)
-	err := d.check(&d.c.graphNodes, d.c.graphNodes.call(uintptr(g), uintptr(unsafe.Pointer(&nodes[0])), uintptr(unsafe.Pointer(&n))))
+	err := d.check(&d.c.graphNodes, d.c.graphNodes.Call(uintptr(g), uintptr(unsafe.Pointer(&nodes[0])), uintptr(unsafe.Pointer(&n))))
 	return nodes[:n], err
 }
 
 // NodeKind returns what a node does.
 func (d *Driver) NodeKind(n Node) (NodeKind, error) {
 	var k NodeKind
-	err := d.check(&d.c.graphNodeType, d.c.graphNodeType.call(uintptr(n), uintptr(unsafe.Pointer(&k))))
+	err := d.check(&d.c.graphNodeType, d.c.graphNodeType.Call(uintptr(n), uintptr(unsafe.Pointer(&k))))
 	return k, err
 }
 
 // Instantiate makes a graph executable. One Exec runs once at a time: a second launch waits for the first.
 func (d *Driver) Instantiate(g Graph) (Exec, error) {
 	var e Exec
-	err := d.check(&d.c.graphInstantiate, d.c.graphInstantiate.call(uintptr(unsafe.Pointer(&e)), uintptr(g), 0))
+	err := d.check(&d.c.graphInstantiate, d.c.graphInstantiate.Call(uintptr(unsafe.Pointer(&e)), uintptr(g), 0))
 	return e, err
 }
 
 // DestroyExec releases an executable graph. Launches that are under way complete.
 func (d *Driver) DestroyExec(e Exec) error {
-	return d.check(&d.c.execDestroy, d.c.execDestroy.call(uintptr(e)))
+	return d.check(&d.c.execDestroy, d.c.execDestroy.Call(uintptr(e)))
 }
 
 // SetKernel changes a kernel node of an executable graph for later launches. n is the node in the graph that e was made from.
 func (d *Driver) SetKernel(e Exec, n Node, f Function, grid, block Dim, shared uint32, a *Args) error {
-	a.node = kernelNodeParams{function: f, grid: grid, block: block, shared: shared, params: a.table()}
-	return d.check(&d.c.execKernelParams, d.c.execKernelParams.quick(uintptr(e), uintptr(n), uintptr(unsafe.Pointer(&a.node)), 0))
+	x := kernelNodes.Get().(*kernelNodeParams)
+	defer kernelNodes.Put(x)
+	*x = kernelNodeParams{function: f, grid: grid, block: block, shared: shared, params: a.Table()}
+	return d.check(&d.c.execKernelParams, d.c.execKernelParams.Quick(uintptr(e), uintptr(n), uintptr(unsafe.Pointer(x)), 0))
 }
 
 // SetCopy changes a copy node for the launches to come.
 func (d *Driver) SetCopy(e Exec, n Node, dst, src Ptr, bytes uint64, ctx Context) error {
-	return d.check(&d.c.execMemcpyParams, d.c.execMemcpyParams.call(uintptr(e), uintptr(n), uintptr(unsafe.Pointer(deviceCopy(dst, src, bytes))), uintptr(ctx)))
+	return d.check(&d.c.execMemcpyParams, d.c.execMemcpyParams.Call(uintptr(e), uintptr(n), uintptr(unsafe.Pointer(deviceCopy(dst, src, bytes))), uintptr(ctx)))
 }
 
 // SetSet changes a fill node for the launches to come.
 func (d *Driver) SetSet(e Exec, n Node, dst Ptr, value uint32, elementSize int, count uint64, ctx Context) error {
 	p := &memsetNodeParams{dst: dst, value: value, elementSize: uint32(elementSize), width: count, height: 1}
-	return d.check(&d.c.execMemsetParams, d.c.execMemsetParams.call(uintptr(e), uintptr(n), uintptr(unsafe.Pointer(p)), uintptr(ctx)))
+	return d.check(&d.c.execMemsetParams, d.c.execMemsetParams.Call(uintptr(e), uintptr(n), uintptr(unsafe.Pointer(p)), uintptr(ctx)))
 }
 
 // SetChild changes the parameters of the nodes within a child node to those of another graph of the same form.
 func (d *Driver) SetChild(e Exec, n Node, child Graph) error {
-	return d.check(&d.c.execChildParams, d.c.execChildParams.call(uintptr(e), uintptr(n), uintptr(child)))
+	return d.check(&d.c.execChildParams, d.c.execChildParams.Call(uintptr(e), uintptr(n), uintptr(child)))
 }
 
 // Upload prepares an executable graph on the device, so that its first launch costs no more than the next.
 func (d *Driver) Upload(e Exec, s Stream) error {
-	return d.check(&d.c.graphUpload, d.c.graphUpload.call(uintptr(e), uintptr(s)))
+	return d.check(&d.c.graphUpload, d.c.graphUpload.Call(uintptr(e), uintptr(s)))
 }
 
 // LaunchGraph puts a graph on a stream.
 func (d *Driver) LaunchGraph(e Exec, s Stream) error {
-	return d.check(&d.c.graphLaunch, d.c.graphLaunch.quick(uintptr(e), uintptr(s), 0, 0))
+	return d.check(&d.c.graphLaunch, d.c.graphLaunch.Quick(uintptr(e), uintptr(s), 0, 0))
 }
 
 // BeginCapture lets the calling thread record what it puts on a stream instead of running it. Other threads are not concerned.
 func (d *Driver) BeginCapture(s Stream) error {
 	const threadLocal = 1
-	return d.check(&d.c.streamBegin, d.c.streamBegin.call(uintptr(s), threadLocal))
+	return d.check(&d.c.streamBegin, d.c.streamBegin.Call(uintptr(s), threadLocal))
 }
 
 // EndCapture ends a recording, on the thread that began it, and returns what was recorded. After a failure in between, it returns
 // an error and the stream works again.
 func (d *Driver) EndCapture(s Stream) (Graph, error) {
 	var g Graph
-	err := d.check(&d.c.streamEnd, d.c.streamEnd.call(uintptr(s), uintptr(unsafe.Pointer(&g))))
+	err := d.check(&d.c.streamEnd, d.c.streamEnd.Call(uintptr(s), uintptr(unsafe.Pointer(&g))))
 	return g, err
 }
 
 // Capturing reports whether a stream is being recorded.
 func (d *Driver) Capturing(s Stream) (bool, error) {
 	var status int32
-	err := d.check(&d.c.streamIsCapturing, d.c.streamIsCapturing.call(uintptr(s), uintptr(unsafe.Pointer(&status))))
+	err := d.check(&d.c.streamIsCapturing, d.c.streamIsCapturing.Call(uintptr(s), uintptr(unsafe.Pointer(&status))))
 	return status != 0, err
 }

@@ -1,6 +1,10 @@
 package nv
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/goburn/burn/sdk/gpu/vendor"
+)
 
 // Lt is cuBLASLt: matrix products with epilogues.
 type Lt struct {
@@ -34,18 +38,18 @@ const ltName = "cuBLASLt"
 
 func openLt(handle uintptr, driver int) (*Lt, error) {
 	l := &Lt{}
-	if err := bind(handle, &l.c); err != nil {
+	if err := vendor.Bind(handle, &l.c); err != nil {
 		return nil, err
 	}
-	l.Version = int(l.c.version.word())
-	return l, tooNew(int(l.c.cudart.word())/1000, driver)
+	l.Version = int(l.c.version.Word())
+	return l, tooNew(int(l.c.cudart.Word())/1000, driver)
 }
 
 func (l *Lt) check(p *proc, code int32) error {
 	if code == 0 {
 		return nil
 	}
-	e := &Error{Library: ltName, Call: p.name, Code: int(code), Name: text(l.c.statusName.word(uintptr(code))), Text: text(l.c.statusText.word(uintptr(code)))}
+	e := &Error{Library: ltName, Call: p.Name, Code: int(code), Name: vendor.Text(l.c.statusName.Word(uintptr(code))), Text: vendor.Text(l.c.statusText.Word(uintptr(code)))}
 	switch code {
 	case 3: // allocation
 		e.Kind = ErrOutOfMemory
@@ -64,7 +68,7 @@ type LtHandle struct {
 // NewHandle makes a handle. Close gives it back.
 func (l *Lt) NewHandle() (*LtHandle, error) {
 	h := &LtHandle{lt: l}
-	return h, l.check(&l.c.create, l.c.create.call(uintptr(unsafe.Pointer(&h.h))))
+	return h, l.check(&l.c.create, l.c.create.Call(uintptr(unsafe.Pointer(&h.h))))
 }
 
 // Close releases the handle. No product may be under way in another goroutine.
@@ -72,7 +76,7 @@ func (h *LtHandle) Close() error {
 	if h.h == 0 {
 		return nil
 	}
-	code := h.lt.c.destroy.call(h.h)
+	code := h.lt.c.destroy.Call(h.h)
 	h.h = 0
 	return h.lt.check(&h.lt.c.destroy, code)
 }

@@ -105,7 +105,7 @@ func (h *LtHandle) NewMatmul(spec MatmulSpec) (*Matmul, error) {
 
 func (m *Matmul) make() error {
 	l, s := m.h.lt, &m.spec
-	if err := l.check(&l.c.descCreate, l.c.descCreate.call(uintptr(unsafe.Pointer(&m.desc)), uintptr(s.Compute), uintptr(s.Scale))); err != nil {
+	if err := l.check(&l.c.descCreate, l.c.descCreate.Call(uintptr(unsafe.Pointer(&m.desc)), uintptr(s.Compute), uintptr(s.Scale))); err != nil {
 		return err
 	}
 	flag := func(b bool) uint64 {
@@ -134,7 +134,7 @@ func (m *Matmul) make() error {
 		return err
 	}
 	for i, y := range []*Layout{&s.A, &s.B, &s.C, &s.D} {
-		if err := l.check(&l.c.layoutCreate, l.c.layoutCreate.call(uintptr(unsafe.Pointer(&m.layouts[i])), uintptr(y.Type), uintptr(y.Rows), uintptr(y.Cols), uintptr(y.LD))); err != nil {
+		if err := l.check(&l.c.layoutCreate, l.c.layoutCreate.Call(uintptr(unsafe.Pointer(&m.layouts[i])), uintptr(y.Type), uintptr(y.Rows), uintptr(y.Cols), uintptr(y.LD))); err != nil {
 			return err
 		}
 		if y.RowMajor {
@@ -155,7 +155,7 @@ func (m *Matmul) make() error {
 // set sets an attribute of size bytes, of a descriptor or a layout.
 func (m *Matmul) set(p *proc, object uintptr, attribute int, value uint64, size int) error {
 	m.word = uintptr(value)
-	return m.h.lt.check(p, p.call(object, uintptr(attribute), uintptr(unsafe.Pointer(&m.word)), uintptr(size)))
+	return m.h.lt.check(p, p.Call(object, uintptr(attribute), uintptr(unsafe.Pointer(&m.word)), uintptr(size)))
 }
 
 // Close destroys the descriptors.
@@ -164,12 +164,12 @@ func (m *Matmul) Close() error {
 	var errs []error
 	for i, y := range m.layouts {
 		if y != 0 {
-			errs = append(errs, l.check(&l.c.layoutDestroy, l.c.layoutDestroy.call(y)))
+			errs = append(errs, l.check(&l.c.layoutDestroy, l.c.layoutDestroy.Call(y)))
 			m.layouts[i] = 0
 		}
 	}
 	if m.desc != 0 {
-		errs = append(errs, l.check(&l.c.descDestroy, l.c.descDestroy.call(m.desc)))
+		errs = append(errs, l.check(&l.c.descDestroy, l.c.descDestroy.Call(m.desc)))
 		m.desc = 0
 	}
 	return errors.Join(errs...)
@@ -208,10 +208,10 @@ func (m *Matmul) Heuristic(p Preference, r *MatmulRun, n int) ([]Algo, error) {
 		}
 	}
 	var pref uintptr
-	if err := l.check(&l.c.prefCreate, l.c.prefCreate.call(uintptr(unsafe.Pointer(&pref)))); err != nil {
+	if err := l.check(&l.c.prefCreate, l.c.prefCreate.Call(uintptr(unsafe.Pointer(&pref)))); err != nil {
 		return nil, err
 	}
-	defer func() { l.c.prefDestroy.call(pref) }()
+	defer func() { l.c.prefDestroy.Call(pref) }()
 	const workspace, reductions, align = 1, 3, 5
 	if err := m.set(&l.c.prefSet, pref, workspace, p.Workspace, 8); err != nil {
 		return nil, err
@@ -231,7 +231,7 @@ func (m *Matmul) Heuristic(p Preference, r *MatmulRun, n int) ([]Algo, error) {
 	}
 	results := make([]heuristicResult, max(n, 1))
 	var count int32
-	code := l.c.heuristic.call(m.h.h, m.desc, m.layouts[0], m.layouts[1], m.layouts[2], m.layouts[3], pref, uintptr(len(results)),
+	code := l.c.heuristic.Call(m.h.h, m.desc, m.layouts[0], m.layouts[1], m.layouts[2], m.layouts[3], pref, uintptr(len(results)),
 		uintptr(unsafe.Pointer(&results[0])), uintptr(unsafe.Pointer(&count)))
 	if err := l.check(&l.c.heuristic, code); err != nil {
 		return nil, err
@@ -243,7 +243,7 @@ func (m *Matmul) Heuristic(p Preference, r *MatmulRun, n int) ([]Algo, error) {
 		}
 	}
 	if len(algos) == 0 {
-		return nil, &Error{Library: ltName, Call: l.c.heuristic.name, Text: "no algorithm for these operands", Kind: ErrUnsupported}
+		return nil, &Error{Library: ltName, Call: l.c.heuristic.Name, Text: "no algorithm for these operands", Kind: ErrUnsupported}
 	}
 	return algos, nil
 }
@@ -311,17 +311,17 @@ func (m *Matmul) Run(s Stream, r *MatmulRun, a *Algo) error {
 	if c == 0 {
 		c = r.D
 	}
-	m.frame = frame{fn: l.c.matmul.addr, args: [16]uintptr{m.h.h, m.desc, uintptr(unsafe.Pointer(&m.scalars[0])), uintptr(r.A), m.layouts[0],
+	m.frame = frame{fn: l.c.matmul.Addr, args: [16]uintptr{m.h.h, m.desc, uintptr(unsafe.Pointer(&m.scalars[0])), uintptr(r.A), m.layouts[0],
 		uintptr(r.B), m.layouts[1], uintptr(unsafe.Pointer(&m.scalars[1])), uintptr(c), m.layouts[2], uintptr(r.D), m.layouts[3],
 		uintptr(unsafe.Pointer(&a.data)), uintptr(r.Workspace), uintptr(r.WorkspaceSize), uintptr(s)}}
-	return l.check(&l.c.matmul, m.frame.call(unsafe.Pointer(a)))
+	return l.check(&l.c.matmul, m.frame.Call(unsafe.Pointer(a)))
 }
 
 // Check asks whether an algorithm computes the product, and returns it with the workspace that it needs.
 func (m *Matmul) Check(a Algo) (Algo, error) {
 	l := m.h.lt
 	data, result := &a.data, new(heuristicResult)
-	code := l.c.algoCheck.call(m.h.h, m.desc, m.layouts[0], m.layouts[1], m.layouts[2], m.layouts[3],
+	code := l.c.algoCheck.Call(m.h.h, m.desc, m.layouts[0], m.layouts[1], m.layouts[2], m.layouts[3],
 		uintptr(unsafe.Pointer(data)), uintptr(unsafe.Pointer(result)))
 	if err := l.check(&l.c.algoCheck, code); err != nil {
 		return Algo{}, err

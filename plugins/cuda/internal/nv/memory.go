@@ -1,40 +1,44 @@
 package nv
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/goburn/burn/sdk/gpu/vendor"
+)
 
 // MemoryInfo returns the free and the total memory of the current context's device, in bytes.
 func (d *Driver) MemoryInfo() (free, total uint64, err error) {
 	var n [2]uint64
-	err = d.check(&d.c.memInfo, d.c.memInfo.call(uintptr(unsafe.Pointer(&n[0])), uintptr(unsafe.Pointer(&n[1]))))
+	err = d.check(&d.c.memInfo, d.c.memInfo.Call(uintptr(unsafe.Pointer(&n[0])), uintptr(unsafe.Pointer(&n[1]))))
 	return n[0], n[1], err
 }
 
 // Alloc allocates device memory, aligned to 256 bytes at least. It waits for the device at times: AllocAsync does not.
 func (d *Driver) Alloc(bytes uint64) (Ptr, error) {
 	var p Ptr
-	err := d.check(&d.c.memAlloc, d.c.memAlloc.call(uintptr(unsafe.Pointer(&p)), uintptr(bytes)))
+	err := d.check(&d.c.memAlloc, d.c.memAlloc.Call(uintptr(unsafe.Pointer(&p)), uintptr(bytes)))
 	return p, err
 }
 
 // Free frees memory of Alloc, after waiting for the device.
-func (d *Driver) Free(p Ptr) error { return d.check(&d.c.memFree, d.c.memFree.call(uintptr(p))) }
+func (d *Driver) Free(p Ptr) error { return d.check(&d.c.memFree, d.c.memFree.Call(uintptr(p))) }
 
 // AllocAsync allocates from a pool. The memory may be used by what is put on the stream after it, and elsewhere after an event.
 func (d *Driver) AllocAsync(bytes uint64, pool MemPool, s Stream) (Ptr, error) {
-	if !d.c.memAllocAsync.there() {
-		return 0, missing(driverName, d.c.memAllocAsync.name)
+	if !d.c.memAllocAsync.There() {
+		return 0, vendor.Missing(driverName, d.c.memAllocAsync.Name)
 	}
 	var p Ptr
-	err := d.check(&d.c.memAllocAsync, d.c.memAllocAsync.quick(uintptr(unsafe.Pointer(&p)), uintptr(bytes), uintptr(pool), uintptr(s)))
+	err := d.check(&d.c.memAllocAsync, d.c.memAllocAsync.Quick(uintptr(unsafe.Pointer(&p)), uintptr(bytes), uintptr(pool), uintptr(s)))
 	return p, err
 }
 
 // FreeAsync frees memory when the stream has done what it holds.
 func (d *Driver) FreeAsync(p Ptr, s Stream) error {
-	if !d.c.memFreeAsync.there() {
-		return missing(driverName, d.c.memFreeAsync.name)
+	if !d.c.memFreeAsync.There() {
+		return vendor.Missing(driverName, d.c.memFreeAsync.Name)
 	}
-	return d.check(&d.c.memFreeAsync, d.c.memFreeAsync.quick(uintptr(p), uintptr(s), 0, 0))
+	return d.check(&d.c.memFreeAsync, d.c.memFreeAsync.Quick(uintptr(p), uintptr(s), 0, 0))
 }
 
 // HostAlloc allocates pinned memory, which every context sees. mapped lets kernels see it too, by HostDevicePointer.
@@ -44,13 +48,13 @@ func (d *Driver) HostAlloc(bytes uint64, mapped bool) (unsafe.Pointer, error) {
 		flags |= 2
 	}
 	var p uintptr
-	err := d.check(&d.c.hostAlloc, d.c.hostAlloc.call(uintptr(unsafe.Pointer(&p)), uintptr(bytes), flags))
-	return pointerAt(p), err
+	err := d.check(&d.c.hostAlloc, d.c.hostAlloc.Call(uintptr(unsafe.Pointer(&p)), uintptr(bytes), flags))
+	return vendor.PointerAt(p), err
 }
 
 // HostFree frees memory of HostAlloc.
 func (d *Driver) HostFree(p unsafe.Pointer) error {
-	return d.check(&d.c.hostFree, d.c.hostFree.call(uintptr(p)))
+	return d.check(&d.c.hostFree, d.c.hostFree.Call(uintptr(p)))
 }
 
 // HostRegister pins memory of the process, so that copies run at the speed of the bus. The memory must not move or be freed
@@ -63,18 +67,18 @@ func (d *Driver) HostRegister(p unsafe.Pointer, bytes uint64, mapped, readOnly b
 	if readOnly {
 		flags |= 8
 	}
-	return d.check(&d.c.hostRegister, d.c.hostRegister.call(uintptr(p), uintptr(bytes), flags))
+	return d.check(&d.c.hostRegister, d.c.hostRegister.Call(uintptr(p), uintptr(bytes), flags))
 }
 
 // HostUnregister ends what HostRegister began. No copy may be under way.
 func (d *Driver) HostUnregister(p unsafe.Pointer) error {
-	return d.check(&d.c.hostUnregister, d.c.hostUnregister.call(uintptr(p)))
+	return d.check(&d.c.hostUnregister, d.c.hostUnregister.Call(uintptr(p)))
 }
 
 // HostDevicePointer returns the device address of mapped host memory.
 func (d *Driver) HostDevicePointer(p unsafe.Pointer) (Ptr, error) {
 	var at Ptr
-	err := d.check(&d.c.hostDevicePointer, d.c.hostDevicePointer.call(uintptr(unsafe.Pointer(&at)), uintptr(p), 0))
+	err := d.check(&d.c.hostDevicePointer, d.c.hostDevicePointer.Call(uintptr(unsafe.Pointer(&at)), uintptr(p), 0))
 	return at, err
 }
 
@@ -102,6 +106,6 @@ func (d *Driver) Pointer(p Ptr) (PointerInfo, error) {
 	r := &result{ordinal: -2}
 	attributes := &[4]uint32{2, 9, 11, 12} // memory type, device ordinal, start, size of the range
 	data := &[4]unsafe.Pointer{unsafe.Pointer(&r.kind), unsafe.Pointer(&r.ordinal), unsafe.Pointer(&r.start), unsafe.Pointer(&r.size)}
-	err := d.check(&d.c.pointerAttrs, d.c.pointerAttrs.call(4, uintptr(unsafe.Pointer(attributes)), uintptr(unsafe.Pointer(data)), uintptr(p)))
+	err := d.check(&d.c.pointerAttrs, d.c.pointerAttrs.Call(4, uintptr(unsafe.Pointer(attributes)), uintptr(unsafe.Pointer(data)), uintptr(p)))
 	return PointerInfo{Kind: int(r.kind), Ordinal: int(r.ordinal), Start: Ptr(r.start), Size: r.size}, err
 }

@@ -1,6 +1,10 @@
 package nv
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/goburn/burn/sdk/gpu/vendor"
+)
 
 // NCCL is NVIDIA's library of collectives. One process drives all its devices.
 type NCCL struct {
@@ -28,11 +32,11 @@ const ncclName = "NCCL"
 
 func openNCCL(handle uintptr) (*NCCL, error) {
 	n := &NCCL{}
-	if err := bind(handle, &n.c); err != nil {
+	if err := vendor.Bind(handle, &n.c); err != nil {
 		return nil, err
 	}
 	var v int32
-	err := n.check(&n.c.version, n.c.version.call(uintptr(unsafe.Pointer(&v))))
+	err := n.check(&n.c.version, n.c.version.Call(uintptr(unsafe.Pointer(&v))))
 	n.Version = int(v)
 	return n, err
 }
@@ -42,9 +46,9 @@ func (n *NCCL) check(p *proc, code int32) error {
 	if code == 0 || code == inProgress {
 		return nil
 	}
-	e := &Error{Library: ncclName, Call: p.name, Code: int(code), Name: text(n.c.errorString.word(uintptr(code)))}
-	if n.c.lastError.there() {
-		e.Text = text(n.c.lastError.word(0))
+	e := &Error{Library: ncclName, Call: p.Name, Code: int(code), Name: vendor.Text(n.c.errorString.Word(uintptr(code)))}
+	if n.c.lastError.There() {
+		e.Text = vendor.Text(n.c.lastError.Word(0))
 	}
 	if code == 1 { // a failure of CUDA
 		e.Kind = ErrFault
@@ -91,47 +95,47 @@ func (n *NCCL) InitAll(devices []Device) ([]Comm, error) {
 	for i, d := range devices {
 		list[i] = int32(d)
 	}
-	err := n.check(&n.c.initAll, n.c.initAll.call(uintptr(unsafe.Pointer(&comms[0])), uintptr(len(devices)), uintptr(unsafe.Pointer(&list[0]))))
+	err := n.check(&n.c.initAll, n.c.initAll.Call(uintptr(unsafe.Pointer(&comms[0])), uintptr(len(devices)), uintptr(unsafe.Pointer(&list[0]))))
 	return comms[:len(devices)], err
 }
 
 // Destroy releases a communicator when its work is done.
-func (n *NCCL) Destroy(c Comm) error { return n.check(&n.c.destroy, n.c.destroy.call(uintptr(c))) }
+func (n *NCCL) Destroy(c Comm) error { return n.check(&n.c.destroy, n.c.destroy.Call(uintptr(c))) }
 
 // Abort ends the work of a communicator and gives it back.
-func (n *NCCL) Abort(c Comm) error { return n.check(&n.c.abort, n.c.abort.call(uintptr(c))) }
+func (n *NCCL) Abort(c Comm) error { return n.check(&n.c.abort, n.c.abort.Call(uintptr(c))) }
 
 // AsyncError returns the failure of work that is under way, or nil.
 func (n *NCCL) AsyncError(c Comm) error {
 	var code int32
-	if err := n.check(&n.c.asyncError, n.c.asyncError.call(uintptr(c), uintptr(unsafe.Pointer(&code)))); err != nil {
+	if err := n.check(&n.c.asyncError, n.c.asyncError.Call(uintptr(c), uintptr(unsafe.Pointer(&code)))); err != nil {
 		return err
 	}
 	return n.check(&n.c.asyncError, code)
 }
 
 // GroupStart begins calls for several devices from one goroutine, and GroupEnd puts them on their streams together.
-func (n *NCCL) GroupStart() error { return n.check(&n.c.groupStart, n.c.groupStart.call()) }
+func (n *NCCL) GroupStart() error { return n.check(&n.c.groupStart, n.c.groupStart.Call()) }
 
 // GroupEnd ends what GroupStart began.
-func (n *NCCL) GroupEnd() error { return n.check(&n.c.groupEnd, n.c.groupEnd.call()) }
+func (n *NCCL) GroupEnd() error { return n.check(&n.c.groupEnd, n.c.groupEnd.Call()) }
 
 // AllReduce combines count elements of src of every device into dst of every device. src and dst may be the same.
 func (n *NCCL) AllReduce(c Comm, src, dst Ptr, count uint64, t NCCLType, op NCCLOp, s Stream) error {
-	return n.check(&n.c.allReduce, n.c.allReduce.call(uintptr(src), uintptr(dst), uintptr(count), uintptr(t), uintptr(op), uintptr(c), uintptr(s)))
+	return n.check(&n.c.allReduce, n.c.allReduce.Call(uintptr(src), uintptr(dst), uintptr(count), uintptr(t), uintptr(op), uintptr(c), uintptr(s)))
 }
 
 // AllGather collects count elements of src of every device, one behind another, in dst of every device.
 func (n *NCCL) AllGather(c Comm, src, dst Ptr, count uint64, t NCCLType, s Stream) error {
-	return n.check(&n.c.allGather, n.c.allGather.call(uintptr(src), uintptr(dst), uintptr(count), uintptr(t), uintptr(c), uintptr(s)))
+	return n.check(&n.c.allGather, n.c.allGather.Call(uintptr(src), uintptr(dst), uintptr(count), uintptr(t), uintptr(c), uintptr(s)))
 }
 
 // ReduceScatter combines src of every device and leaves count elements of the result, its own part, in dst of each device.
 func (n *NCCL) ReduceScatter(c Comm, src, dst Ptr, count uint64, t NCCLType, op NCCLOp, s Stream) error {
-	return n.check(&n.c.reduceScatter, n.c.reduceScatter.call(uintptr(src), uintptr(dst), uintptr(count), uintptr(t), uintptr(op), uintptr(c), uintptr(s)))
+	return n.check(&n.c.reduceScatter, n.c.reduceScatter.Call(uintptr(src), uintptr(dst), uintptr(count), uintptr(t), uintptr(op), uintptr(c), uintptr(s)))
 }
 
 // Broadcast copies count elements of src of the root, a position in the list of InitAll, to dst of every device.
 func (n *NCCL) Broadcast(c Comm, src, dst Ptr, count uint64, t NCCLType, root int, s Stream) error {
-	return n.check(&n.c.broadcast, n.c.broadcast.call(uintptr(src), uintptr(dst), uintptr(count), uintptr(t), uintptr(root), uintptr(c), uintptr(s)))
+	return n.check(&n.c.broadcast, n.c.broadcast.Call(uintptr(src), uintptr(dst), uintptr(count), uintptr(t), uintptr(root), uintptr(c), uintptr(s)))
 }

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"unsafe"
+
+	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
 // NVRTC compiles CUDA C++ text at run time. It needs no device. Its methods may be called from several goroutines.
@@ -33,11 +35,11 @@ const nvrtcName = "NVRTC"
 
 func openNVRTC(handle uintptr, driver int) (*NVRTC, error) {
 	n := &NVRTC{}
-	if err := bind(handle, &n.c); err != nil {
+	if err := vendor.Bind(handle, &n.c); err != nil {
 		return nil, err
 	}
 	var v [2]int32
-	if err := n.check(&n.c.version, n.c.version.call(uintptr(unsafe.Pointer(&v[0])), uintptr(unsafe.Pointer(&v[1])))); err != nil {
+	if err := n.check(&n.c.version, n.c.version.Call(uintptr(unsafe.Pointer(&v[0])), uintptr(unsafe.Pointer(&v[1])))); err != nil {
 		return nil, err
 	}
 	n.Major, n.Minor = int(v[0]), int(v[1])
@@ -48,7 +50,7 @@ func (n *NVRTC) check(p *proc, code int32) error {
 	if code == 0 {
 		return nil
 	}
-	e := &Error{Library: nvrtcName, Call: p.name, Code: int(code), Name: text(n.c.errorString.word(uintptr(code)))}
+	e := &Error{Library: nvrtcName, Call: p.Name, Code: int(code), Name: vendor.Text(n.c.errorString.Word(uintptr(code)))}
 	if code == 1 {
 		e.Kind = ErrOutOfMemory
 	}
@@ -58,11 +60,11 @@ func (n *NVRTC) check(p *proc, code int32) error {
 // Architectures lists the compute capabilities that can be compiled for: 90 is 9.0.
 func (n *NVRTC) Architectures() ([]int, error) {
 	var count int32
-	if err := n.check(&n.c.archCount, n.c.archCount.call(uintptr(unsafe.Pointer(&count)))); err != nil {
+	if err := n.check(&n.c.archCount, n.c.archCount.Call(uintptr(unsafe.Pointer(&count)))); err != nil {
 		return nil, err
 	}
 	raw := make([]int32, max(count, 1))
-	if err := n.check(&n.c.archs, n.c.archs.call(uintptr(unsafe.Pointer(&raw[0])))); err != nil {
+	if err := n.check(&n.c.archs, n.c.archs.Call(uintptr(unsafe.Pointer(&raw[0])))); err != nil {
 		return nil, err
 	}
 	archs := make([]int, count)
@@ -90,23 +92,23 @@ func (e *CompileError) Unwrap() error { return e.Err }
 // log holds warnings.
 func (n *NVRTC) Compile(name, source, architecture string, options ...string) (image []byte, log string, err error) {
 	var program uintptr
-	if err := n.check(&n.c.create, n.c.create.call(uintptr(unsafe.Pointer(&program)), uintptr(unsafe.Pointer(cString(source))),
-		uintptr(unsafe.Pointer(cString(name))), 0, 0, 0)); err != nil {
+	if err := n.check(&n.c.create, n.c.create.Call(uintptr(unsafe.Pointer(&program)), uintptr(unsafe.Pointer(vendor.CString(source))),
+		uintptr(unsafe.Pointer(vendor.CString(name))), 0, 0, 0)); err != nil {
 		return nil, "", err
 	}
 	defer func() {
 		p := &program
-		n.c.destroy.call(uintptr(unsafe.Pointer(p)))
+		n.c.destroy.Call(uintptr(unsafe.Pointer(p)))
 	}()
 	all := make([]*byte, 0, len(options)+1)
-	all = append(all, cString("--gpu-architecture="+architecture))
+	all = append(all, vendor.CString("--gpu-architecture="+architecture))
 	for _, o := range options {
-		all = append(all, cString(o))
+		all = append(all, vendor.CString(o))
 	}
-	code := n.c.compile.call(program, uintptr(len(all)), uintptr(unsafe.Pointer(&all[0])))
+	code := n.c.compile.Call(program, uintptr(len(all)), uintptr(unsafe.Pointer(&all[0])))
 	runtime.KeepAlive(all)
 	if said, err := n.read(&n.c.logSize, &n.c.log, program); err == nil {
-		log = upToZero(said)
+		log = vendor.UpToZero(said)
 	}
 	if err := n.check(&n.c.compile, code); err != nil {
 		return nil, log, &CompileError{Name: name, Log: log, Err: err}
@@ -114,7 +116,7 @@ func (n *NVRTC) Compile(name, source, architecture string, options ...string) (i
 	if strings.HasPrefix(architecture, "sm_") {
 		image, err = n.read(&n.c.cubinSize, &n.c.cubin, program)
 	} else if image, err = n.read(&n.c.ptxSize, &n.c.ptx, program); err == nil {
-		image = []byte(upToZero(image))
+		image = []byte(vendor.UpToZero(image))
 	}
 	return image, log, err
 }
@@ -122,10 +124,10 @@ func (n *NVRTC) Compile(name, source, architecture string, options ...string) (i
 // read fetches a text or an image of a program through a pair of functions: one for the size, one for the bytes.
 func (n *NVRTC) read(size, get *proc, program uintptr) ([]byte, error) {
 	var bytes uint64
-	if err := n.check(size, size.call(program, uintptr(unsafe.Pointer(&bytes)))); err != nil || bytes == 0 {
+	if err := n.check(size, size.Call(program, uintptr(unsafe.Pointer(&bytes)))); err != nil || bytes == 0 {
 		return nil, err
 	}
 	b := make([]byte, bytes)
-	err := n.check(get, get.call(program, uintptr(unsafe.Pointer(&b[0]))))
+	err := n.check(get, get.Call(program, uintptr(unsafe.Pointer(&b[0]))))
 	return b, err
 }

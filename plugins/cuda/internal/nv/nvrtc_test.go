@@ -11,7 +11,7 @@ import (
 
 // NVRTC needs no device: BURN_NVRTC names the folder with libnvrtc.so.13 or .12, as the package nvidia-cuda-nvrtc from PyPI has it.
 func TestNVRTC(t *testing.T) {
-	l := vendor(t, "BURN_NVRTC")
+	l := installed(t, "BURN_NVRTC")
 	require.NotNil(t, l.NVRTC, "%s", l.Report)
 	n := l.NVRTC
 	archs, err := n.Architectures()

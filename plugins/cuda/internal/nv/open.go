@@ -1,11 +1,9 @@
 package nv
 
 import (
-	"bufio"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
+
+	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
 // Libraries are the libraries that were found. A field is nil when its library is missing; Report says why.
@@ -18,31 +16,35 @@ type Libraries struct {
 	Report Report
 }
 
-// library describes one of NVIDIA's libraries to the search.
-type library struct {
-	key, name     string
-	sonames       []string // the newest major version first
-	system        bool     // comes with the driver
-	wheel         string   // what names of Python packages with it begin with; set where the newest version is taken first
-	lost, install string
+// places are where NVIDIA's libraries are installed.
+var places = vendor.Places{
+	HideBy:    "BURN_CUDA_HIDE",
+	Homes:     []string{"CUDA_PATH", "CUDA_HOME"},
+	Folders:   []string{"lib64", "lib"},
+	Installed: []string{"/usr/local/cuda*/lib64"},
+	System:    []string{"/usr/lib/wsl/lib", "/usr/local/nvidia/lib64"},
+	Wheels:    []string{"nvidia/cu13/lib", "nvidia/*/lib"},
 }
 
-var known = []library{
-	{key: "driver", name: "CUDA driver", sonames: []string{"libcuda.so.1"}, system: true,
-		lost:    "there is no cuda device",
-		install: "NVIDIA's driver, version 525 or newer; in a container, start it with the NVIDIA container runtime"},
-	{key: "nvrtc", name: "NVRTC", sonames: []string{"libnvrtc.so.13", "libnvrtc.so.12"},
-		lost:    "no kernel can be compiled: only what the compile cache holds runs",
-		install: "pip install nvidia-cuda-nvrtc (CUDA 13) or nvidia-cuda-nvrtc-cu12, or a CUDA toolkit"},
-	{key: "cublaslt", name: "cuBLASLt", sonames: []string{"libcublasLt.so.13", "libcublasLt.so.12"},
-		lost:    "matrix products run on burn's own kernels, slower in f32 and much slower in f16, bf16, int8 and fp8",
-		install: "pip install nvidia-cublas (CUDA 13) or nvidia-cublas-cu12, or a CUDA toolkit"},
-	{key: "cudnn", name: "cuDNN", sonames: []string{"libcudnn.so.9"}, wheel: "nvidia_cudnn_cu",
-		lost:    "convolution and attention run on burn's own kernels, which are slower",
-		install: "pip install nvidia-cudnn-cu13 or nvidia-cudnn-cu12, or NVIDIA's cuDNN 9 packages"},
-	{key: "nccl", name: "NCCL", sonames: []string{"libnccl.so.2"},
-		lost:    "collectives between devices copy through peer access or the host, which is slower",
-		install: "pip install nvidia-nccl-cu13 or nvidia-nccl-cu12"},
+// DefaultSearch is the search in the environment of this process. BURN_CUDA_HIDE lists libraries to hide, separated by commas.
+func DefaultSearch() Search { return vendor.DefaultSearch(places) }
+
+var known = []vendor.Library{
+	{Key: "driver", Name: "CUDA driver", Sonames: []string{"libcuda.so.1"}, System: true,
+		Lost:    "there is no cuda device",
+		Install: "NVIDIA's driver, version 525 or newer; in a container, start it with the NVIDIA container runtime"},
+	{Key: "nvrtc", Name: "NVRTC", Sonames: []string{"libnvrtc.so.13", "libnvrtc.so.12"},
+		Lost:    "no kernel can be compiled: only what the compile cache holds runs",
+		Install: "pip install nvidia-cuda-nvrtc (CUDA 13) or nvidia-cuda-nvrtc-cu12, or a CUDA toolkit"},
+	{Key: "cublaslt", Name: "cuBLASLt", Sonames: []string{"libcublasLt.so.13", "libcublasLt.so.12"},
+		Lost:    "matrix products run on burn's own kernels, slower in f32 and much slower in f16, bf16, int8 and fp8",
+		Install: "pip install nvidia-cublas (CUDA 13) or nvidia-cublas-cu12, or a CUDA toolkit"},
+	{Key: "cudnn", Name: "cuDNN", Sonames: []string{"libcudnn.so.9"}, Wheel: "nvidia_cudnn_cu",
+		Lost:    "convolution and attention run on burn's own kernels, which are slower",
+		Install: "pip install nvidia-cudnn-cu13 or nvidia-cudnn-cu12, or NVIDIA's cuDNN 9 packages"},
+	{Key: "nccl", Name: "NCCL", Sonames: []string{"libnccl.so.2"},
+		Lost:    "collectives between devices copy through peer access or the host, which is slower",
+		Install: "pip install nvidia-nccl-cu13 or nvidia-nccl-cu12"},
 }
 
 // Open looks for all libraries. It never fails: what is missing is nil in the result and explained in its Report. Libraries stay
@@ -50,11 +52,11 @@ var known = []library{
 func Open(s Search) *Libraries {
 	l := &Libraries{Report: make(Report, len(known))}
 	driver := 0 // CUDA version that the driver supports, as in 13000; 0 when there is none
-	for i, k := range known {
-		row := &l.Report[i]
-		*row = Row{Key: k.key, Library: k.name, Lost: k.lost, Install: k.install}
-		s.find(k, row, func(handle uintptr) (version string, err error) {
-			switch k.key {
+	s.Places = places
+	for i := range known {
+		k := &known[i]
+		s.Find(k, &l.Report[i], func(handle uintptr) (version string, err error) {
+			switch k.Key {
 			case "driver":
 				var d *Driver
 				if d, err = openDriver(handle); d != nil {
@@ -92,61 +94,6 @@ func Open(s Search) *Libraries {
 		})
 	}
 	return l
-}
-
-// find loads the first candidate that try accepts, and fills the row.
-func (s *Search) find(k library, row *Row, try func(handle uintptr) (version string, err error)) {
-	if s.hidden(k.key) {
-		row.Err = fmt.Errorf("%w: hidden by BURN_CUDA_HIDE", ErrMissing)
-		return
-	}
-	for _, candidate := range s.candidates(&k) {
-		handle, err := dlopen(candidate)
-		if err != nil {
-			if filepath.IsAbs(candidate) {
-				row.Refused = append(row.Refused, fmt.Sprintf("%s: %v", candidate, err))
-			}
-			continue
-		}
-		path := candidate
-		if !filepath.IsAbs(path) {
-			path = loadedPath(candidate)
-		}
-		version, err := try(handle)
-		if err == nil {
-			row.Path, row.Version = path, version
-			return
-		}
-		if version != "" { // the library is sound, and what it serves is not there
-			row.Path, row.Version, row.Err = path, version, err
-			return
-		}
-		row.Refused = append(row.Refused, fmt.Sprintf("%s: %v", path, err))
-		if !k.system { // a driver has started threads
-			dlclose(handle)
-		}
-	}
-	if row.Refused != nil {
-		row.Err = fmt.Errorf("%w: %d found and none usable", ErrMissing, len(row.Refused))
-		return
-	}
-	row.Err = fmt.Errorf("%w: no %s", ErrMissing, strings.Join(k.sonames, " or "))
-}
-
-// loadedPath returns the file of a library that this process has mapped, or its name where the system does not tell.
-func loadedPath(name string) string {
-	f, err := os.Open("/proc/self/maps")
-	if err != nil {
-		return name
-	}
-	defer f.Close()
-	stem, _, _ := strings.Cut(name, ".so")
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if _, path, ok := strings.Cut(lines.Text(), "/"); ok && strings.HasPrefix(filepath.Base(path), stem+".so") {
-			return "/" + path
-		}
-	}
-	return name
 }
 
 // cudaVersion writes 12090 as 12.9.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
 // On a machine with none of the libraries, each is missing with its reason, its cost and its remedy.
@@ -79,7 +81,7 @@ func TestOptionalFunction(t *testing.T) {
 	s := build(t, t.TempDir(), "libcuda.so.1", "cuda.c", driverProcs{}, "cuLaunchKernelEx", "cuMemAllocFromPoolAsync")
 	l := Open(Search{Only: s.folder})
 	require.NotNil(t, l.Driver, "%s", l.Report)
-	err := l.Driver.LaunchEx(0, 0, Dim{1, 1, 1}, Dim{1, 1, 1}, 0, NewArgs(0), LaunchOptions{})
+	err := l.Driver.LaunchEx(0, 0, Dim{X: 1, Y: 1, Z: 1}, Dim{X: 1, Y: 1, Z: 1}, 0, NewArgs(0), LaunchOptions{})
 	require.ErrorIs(t, err, ErrMissing)
 	require.EqualError(t, err, "CUDA driver: cuLaunchKernelEx: library is missing: this version does not have the function")
 	_, err = l.Driver.AllocAsync(1, 2, 3)
@@ -124,11 +126,11 @@ func TestCandidates(t *testing.T) {
 	require.NoError(t, os.Symlink("../opt/bin/python3.13", filepath.Join(home, "links", "python3")))
 	data := touch(home, "data", names[0])
 	env := map[string]string{"CUDA_PATH": filepath.Join(home, "cuda"), "HOME": home, "VIRTUAL_ENV": filepath.Join(home, "venv"), "PATH": "relative:" + filepath.Join(home, "links")}
-	s := Search{Env: func(name string) string { return env[name] }, Root: root, Data: filepath.Dir(data)}
-	require.Equal(t, []string{path12, names[0], names[1], local, local1210, local129, venv, old, user, debian, onPath, data}, s.candidates(&library{sonames: names}))
-	require.Equal(t, names, s.candidates(&library{sonames: names, system: true}), "the driver is where the system has it")
+	s := Search{Places: places, Env: func(name string) string { return env[name] }, Root: root, Data: filepath.Dir(data)}
+	require.Equal(t, []string{path12, names[0], names[1], local, local1210, local129, venv, old, user, debian, onPath, data}, s.Candidates(&vendor.Library{Sonames: names}))
+	require.Equal(t, names, s.Candidates(&vendor.Library{Sonames: names, System: true}), "the driver is where the system has it")
 	s.Only = filepath.Join(home, "data")
-	require.Equal(t, []string{data}, s.candidates(&library{sonames: names}))
+	require.Equal(t, []string{data}, s.Candidates(&vendor.Library{Sonames: names}))
 }
 
 // The newest cuDNN comes first, except for one that the user named or the loader is configured for.
@@ -147,7 +149,7 @@ func TestCandidatesByVersion(t *testing.T) {
 		require.NoError(t, os.Symlink(to, at))
 		return at
 	}
-	k := &library{sonames: []string{name}, wheel: "nvidia_cudnn_cu"}
+	k := &vendor.Library{Sonames: []string{name}, Wheel: "nvidia_cudnn_cu"}
 	venv, old := filepath.Join(home, "venv/lib/python3.12/site-packages"), filepath.Join(root, "usr/lib/python3/dist-packages")
 	chosen := link(filepath.Join(home, "cuda/lib64"), "libcudnn.so.9.1.0")
 	wheel := file(venv, "nvidia/cudnn/lib", name)
@@ -157,42 +159,21 @@ func TestCandidatesByVersion(t *testing.T) {
 	file(old, "nvidia_cudnn_cu12-9.9.0.52.dist-info", "METADATA")
 	toolkit := file(root, "usr/local/cuda/lib64", name)
 	env := map[string]string{"CUDA_PATH": filepath.Join(home, "cuda"), "VIRTUAL_ENV": filepath.Join(home, "venv")}
-	s := Search{Env: func(name string) string { return env[name] }, Root: root}
-	require.Equal(t, []string{chosen, name, wheel, older, toolkit}, s.candidates(k), "nobody knows what the loader finds")
+	s := Search{Places: places, Env: func(name string) string { return env[name] }, Root: root}
+	require.Equal(t, []string{chosen, name, wheel, older, toolkit}, s.Candidates(k), "nobody knows what the loader finds")
 	system := filepath.Join(root, "usr/lib/x86_64-linux-gnu")
 	link(system, "libcudnn.so.9.14.0")
-	require.Equal(t, []string{chosen, wheel, name, older, toolkit}, s.candidates(k))
+	require.Equal(t, []string{chosen, wheel, name, older, toolkit}, s.Candidates(k))
 	require.NoError(t, os.RemoveAll(system))
 	link(system, "libcudnn.so.9.20.0")
-	require.Equal(t, []string{chosen, name, wheel, older, toolkit}, s.candidates(k))
+	require.Equal(t, []string{chosen, name, wheel, older, toolkit}, s.Candidates(k))
 	require.NoError(t, os.RemoveAll(system))
 	link(system, "libcudnn.so.9.14.0")
 	own := filepath.Join(home, "own")
 	link(own, "libcudnn.so.9.2.0")
 	env["LD_LIBRARY_PATH"] = own
-	require.Equal(t, []string{chosen, name, wheel, older, toolkit}, s.candidates(k), "the loader would take parts of its own version")
-	k.wheel = ""
+	require.Equal(t, []string{chosen, name, wheel, older, toolkit}, s.Candidates(k), "the loader would take parts of its own version")
+	k.Wheel = ""
 	delete(env, "LD_LIBRARY_PATH")
-	require.Equal(t, []string{chosen, name, toolkit, wheel, older}, s.candidates(k))
-}
-
-func TestCompareNumbers(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		sign int
-	}{{"cuda-12.9", "cuda-12.10", -1}, {"cuda-13.0", "cuda-12.10", 1}, {"cuda", "cuda-12", -1}, {"a07", "a7", 0}, {"python3.9", "python3.12", -1}} {
-		got := compareNumbers(c.a, c.b)
-		require.Equal(t, c.sign, min(max(got, -1), 1), "%s, %s", c.a, c.b)
-		require.Equal(t, -c.sign, min(max(compareNumbers(c.b, c.a), -1), 1))
-	}
-}
-
-func TestDataFolder(t *testing.T) {
-	env := map[string]string{"XDG_DATA_HOME": "/x", "HOME": "/h"}
-	get := func(name string) string { return env[name] }
-	require.Equal(t, filepath.FromSlash("/x/burn/lib"), dataFolder(get))
-	env["XDG_DATA_HOME"] = "relative"
-	require.Equal(t, filepath.FromSlash("/h/.local/share/burn/lib"), dataFolder(get))
-	env["HOME"] = ""
-	require.Empty(t, dataFolder(get))
+	require.Equal(t, []string{chosen, name, toolkit, wheel, older}, s.Candidates(k))
 }

@@ -1,6 +1,10 @@
 package nv
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/goburn/burn/sdk/gpu/vendor"
+)
 
 // PoolAttribute is a property of a memory pool, by the driver's number.
 type PoolAttribute int32
@@ -29,45 +33,45 @@ const locationDevice = 1
 
 // DefaultPool returns the pool that a device has.
 func (d *Driver) DefaultPool(dev Device) (MemPool, error) {
-	if !d.c.poolDefault.there() {
-		return 0, missing(driverName, d.c.poolDefault.name)
+	if !d.c.poolDefault.There() {
+		return 0, vendor.Missing(driverName, d.c.poolDefault.Name)
 	}
 	var p MemPool
-	err := d.check(&d.c.poolDefault, d.c.poolDefault.call(uintptr(unsafe.Pointer(&p)), uintptr(dev)))
+	err := d.check(&d.c.poolDefault, d.c.poolDefault.Call(uintptr(unsafe.Pointer(&p)), uintptr(dev)))
 	return p, err
 }
 
 // NewPool makes a pool of a device's memory. A limit of 0 is none.
 func (d *Driver) NewPool(dev Device, limit uint64) (MemPool, error) {
-	if !d.c.poolCreate.there() {
-		return 0, missing(driverName, d.c.poolCreate.name)
+	if !d.c.poolCreate.There() {
+		return 0, vendor.Missing(driverName, d.c.poolCreate.Name)
 	}
 	props := &poolProps{allocType: 1, locationType: locationDevice, locationID: int32(dev), maxSize: limit}
 	var p MemPool
-	err := d.check(&d.c.poolCreate, d.c.poolCreate.call(uintptr(unsafe.Pointer(&p)), uintptr(unsafe.Pointer(props))))
+	err := d.check(&d.c.poolCreate, d.c.poolCreate.Call(uintptr(unsafe.Pointer(&p)), uintptr(unsafe.Pointer(props))))
 	return p, err
 }
 
 // DestroyPool releases a pool when its last allocation is freed.
 func (d *Driver) DestroyPool(p MemPool) error {
-	return d.check(&d.c.poolDestroy, d.c.poolDestroy.call(uintptr(p)))
+	return d.check(&d.c.poolDestroy, d.c.poolDestroy.Call(uintptr(p)))
 }
 
 // SetPool sets a property of a pool.
 func (d *Driver) SetPool(p MemPool, a PoolAttribute, n uint64) error {
-	return d.check(&d.c.poolSet, d.c.poolSet.call(uintptr(p), uintptr(a), uintptr(unsafe.Pointer(&n))))
+	return d.check(&d.c.poolSet, d.c.poolSet.Call(uintptr(p), uintptr(a), uintptr(unsafe.Pointer(&n))))
 }
 
 // Pool reads a property of a pool.
 func (d *Driver) Pool(p MemPool, a PoolAttribute) (uint64, error) {
 	var n uint64
-	err := d.check(&d.c.poolGet, d.c.poolGet.call(uintptr(p), uintptr(a), uintptr(unsafe.Pointer(&n))))
+	err := d.check(&d.c.poolGet, d.c.poolGet.Call(uintptr(p), uintptr(a), uintptr(unsafe.Pointer(&n))))
 	return n, err
 }
 
 // TrimPool releases memory that is not in use to the device, down to keep bytes.
 func (d *Driver) TrimPool(p MemPool, keep uint64) error {
-	return d.check(&d.c.poolTrim, d.c.poolTrim.call(uintptr(p), uintptr(keep)))
+	return d.check(&d.c.poolTrim, d.c.poolTrim.Call(uintptr(p), uintptr(keep)))
 }
 
 // SharePool lets another device read and write memory of a pool, or ends that.
@@ -80,5 +84,5 @@ func (d *Driver) SharePool(p MemPool, peer Device, access bool) error {
 	if access {
 		m.flags = 3 // read and write
 	}
-	return d.check(&d.c.poolAccess, d.c.poolAccess.call(uintptr(p), uintptr(unsafe.Pointer(m)), 1))
+	return d.check(&d.c.poolAccess, d.c.poolAccess.Call(uintptr(p), uintptr(unsafe.Pointer(m)), 1))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// vendor opens a library of NVIDIA's from the folder that an environment variable names, for what works without a device.
-func vendor(t *testing.T, variable string) *Libraries {
+// installed opens a library of NVIDIA's from the folder that an environment variable names, for what works without a device.
+func installed(t *testing.T, variable string) *Libraries {
 	folder := os.Getenv(variable)
 	if folder == "" {
 		t.Skipf("%s names no folder with the library (the lib folder of the package from PyPI)", variable)
@@ -22,7 +22,7 @@ func vendor(t *testing.T, variable string) *Libraries {
 
 // cuDNN itself accepts the descriptors of every kind of operation. The graph and its plans need a device.
 func TestRealDNNDescriptors(t *testing.T) {
-	l := vendor(t, "BURN_CUDNN")
+	l := installed(t, "BURN_CUDNN")
 	require.NotNil(t, l.DNN, "%s", l.Report)
 	h := &DNNHandle{dnn: l.DNN}
 	g := h.NewGraph()
@@ -56,7 +56,7 @@ func TestRealDNNDescriptors(t *testing.T) {
 
 // cuBLASLt itself accepts the descriptors of every combination that is named here. Algorithms need a device.
 func TestRealLtDescriptors(t *testing.T) {
-	l := vendor(t, "BURN_CUBLASLT")
+	l := installed(t, "BURN_CUBLASLT")
 	require.NotNil(t, l.Lt, "%s", l.Report)
 	h := &LtHandle{lt: l.Lt}
 	for _, e := range []Epilogue{EpilogueNone, EpilogueRelu, EpilogueBias, EpilogueReluBias, EpilogueReluAux, EpilogueReluAuxBias, EpilogueDRelu, EpilogueDReluBGrad,

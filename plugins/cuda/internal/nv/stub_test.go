@@ -12,6 +12,8 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
 // stub is a library that was built for a test and records what it is called with.
@@ -51,32 +53,32 @@ func build(t *testing.T, folder, soname, source string, procs any, without ...st
 	library := filepath.Join(folder, soname)
 	out, err := exec.Command(gcc, "-shared", "-fPIC", "-O1", "-I", "testdata", "-o", library, file).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	handle, err := dlopen(library)
+	handle, err := vendor.Load(library)
 	require.NoError(t, err)
 	s := &stub{t: t, folder: folder}
 	for name, p := range map[string]*proc{"stub_record": &s.recorded, "stub_clear": &s.wipe, "stub_set": &s.change, "stub_open": &s.open} {
-		p.name, p.addr = name, dlsym(handle, name)
+		p.Name, p.Addr = name, vendor.Symbol(handle, name)
 	}
-	require.True(t, s.recorded.there())
+	require.True(t, s.recorded.There())
 	return s
 }
 
 // record returns what the library was called with since the last call of record.
 func (s *stub) record() string {
-	at := s.recorded.word()
+	at := s.recorded.Word()
 	n := 0
-	for *(*byte)(unsafe.Add(pointerAt(at), n)) != 0 {
+	for *(*byte)(unsafe.Add(vendor.PointerAt(at), n)) != 0 {
 		n++
 	}
-	said := string(unsafe.Slice((*byte)(pointerAt(at)), n))
-	s.wipe.call()
+	said := string(unsafe.Slice((*byte)(vendor.PointerAt(at)), n))
+	s.wipe.Call()
 	return said
 }
 
-func (s *stub) set(which int, value int64) { s.change.call(uintptr(which), uintptr(value)) }
+func (s *stub) set(which int, value int64) { s.change.Call(uintptr(which), uintptr(value)) }
 
 // objects returns the number of objects of the library that are open.
-func (s *stub) objects() int { return int(s.open.word()) }
+func (s *stub) objects() int { return int(s.open.Word()) }
 
 func driverStub(t *testing.T) (*Driver, *stub) {
 	s := build(t, t.TempDir(), "libcuda.so.1", "cuda.c", driverProcs{})

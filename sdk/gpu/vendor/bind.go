@@ -1,4 +1,4 @@
-package nv
+package vendor
 
 import (
 	"fmt"
@@ -7,21 +7,21 @@ import (
 	"unsafe"
 )
 
-// bind fills the fields of a struct of procs from a loaded library. The tag of a field, c, names the C function; names that are
+// Bind fills the fields of a struct of Procs from a loaded library. The tag of a field, c, names the C function; names that are
 // separated by "|" are tried in order, and a trailing "?" makes the function optional.
-func bind(handle uintptr, procs any) error {
+func Bind(handle uintptr, procs any) error {
 	v := reflect.ValueOf(procs).Elem()
 	var lacks []string
 	for i := range v.NumField() {
 		tag := v.Type().Field(i).Tag.Get("c")
 		names, optional := strings.CutSuffix(tag, "?")
-		p := (*proc)(unsafe.Pointer(v.Field(i).UnsafeAddr()))
+		p := (*Proc)(unsafe.Pointer(v.Field(i).UnsafeAddr()))
 		for _, name := range strings.Split(names, "|") {
-			if p.name, p.addr = name, dlsym(handle, name); p.addr != 0 {
+			if p.Name, p.Addr = name, Symbol(handle, name); p.Addr != 0 {
 				break
 			}
 		}
-		if p.addr == 0 && !optional {
+		if p.Addr == 0 && !optional {
 			lacks = append(lacks, names)
 		}
 	}

@@ -1,4 +1,4 @@
-package nv
+package vendor
 
 import (
 	"errors"
@@ -9,8 +9,8 @@ import (
 var (
 	// ErrMissing says that a library, or a function of it, is not there.
 	ErrMissing = errors.New("library is missing")
-	// ErrNoDevice says that there is no NVIDIA device, or none that this process may use.
-	ErrNoDevice = errors.New("no NVIDIA device")
+	// ErrNoDevice says that there is no device of the vendor's, or none that this process may use.
+	ErrNoDevice = errors.New("no device")
 	// ErrOutOfMemory says that device or pinned memory is exhausted. The context stays usable.
 	ErrOutOfMemory = errors.New("out of memory")
 	// ErrFault says that the context is lost: every later call on it fails, and only a new process gets a sound one.
@@ -24,7 +24,7 @@ type Error struct {
 	Library string // as in Report
 	Call    string // the C function
 	Code    int
-	Name    string // the library's name of the code, such as CUDA_ERROR_OUT_OF_MEMORY
+	Name    string // the library's name of the code, such as CUDA_ERROR_OUT_OF_MEMORY or hipErrorOutOfMemory
 	Text    string // the library's own words
 	Kind    error  // one of the sentinels of this package, or nil
 }
@@ -42,7 +42,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Kind }
 
-// missing returns the error of a call that the loaded library does not export.
-func missing(library, call string) error {
+// Missing returns the error of a call that the loaded library does not export.
+func Missing(library, call string) error {
 	return fmt.Errorf("%s: %s: %w: this version does not have the function", library, call, ErrMissing)
 }

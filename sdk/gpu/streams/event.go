@@ -1,4 +1,4 @@
-package cuda
+package streams
 
 import (
 	"errors"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/plugins/cuda/internal/nv"
 	"github.com/goburn/burn/sdk/gpu"
 )
 
@@ -15,14 +14,14 @@ const polling = 50 * time.Microsecond
 
 // event is a place in a stream.
 type event struct {
-	queue *queue
-	e     nv.Event
+	queue *Queue
+	e     Event
 	timed bool
 	last  string // what was started last before it
 }
 
 // newEvent takes an event that was given up, or makes one. The context is current.
-func (d *device) newEvent(timed bool) (nv.Event, error) {
+func (d *GPU) newEvent(timed bool) (Event, error) {
 	k := kindOf(timed)
 	d.mu.Lock()
 	if n := len(d.events[k]) - 1; n >= 0 {
@@ -32,7 +31,7 @@ func (d *device) newEvent(timed bool) (nv.Event, error) {
 		return e, nil
 	}
 	d.mu.Unlock()
-	return d.cuda.NewEvent(timed, true)
+	return d.calls.NewEvent(timed, true)
 }
 
 func kindOf(timed bool) int {
@@ -43,14 +42,14 @@ func kindOf(timed bool) int {
 }
 
 // Record implements gpu.Queue.
-func (q *queue) Record(timed bool) (gpu.Event, error) {
+func (q *Queue) Record(timed bool) (gpu.Event, error) {
 	d, e := q.device, &event{queue: q, timed: timed, last: q.last}
-	err := d.enter()
+	err := d.Enter()
 	if err == nil {
 		if e.e, err = d.newEvent(timed); err == nil {
-			err = d.cuda.Record(e.e, q.stream)
+			err = d.calls.Record(e.e, q.stream)
 		}
-		leave()
+		Leave()
 	}
 	if err != nil {
 		return nil, q.failed("event", err)
@@ -59,16 +58,16 @@ func (q *queue) Record(timed bool) (gpu.Event, error) {
 }
 
 // Await implements gpu.Queue.
-func (q *queue) Await(x gpu.Event) error {
+func (q *Queue) Await(x gpu.Event) error {
 	e, ok := x.(*event)
 	if !ok {
-		return named("wait", errors.Join(core.ErrAttr, errors.New("an event of another backend")))
+		return Named(q.device.name, "wait", errors.Join(core.ErrAttr, errors.New("an event of another backend")))
 	}
 	d := q.device
-	err := d.enter()
+	err := d.Enter()
 	if err == nil {
-		err = d.cuda.WaitEvent(q.stream, e.e)
-		leave()
+		err = d.calls.WaitEvent(q.stream, e.e)
+		Leave()
 	}
 	if err != nil {
 		return q.failed("wait for an event", err)
@@ -79,11 +78,11 @@ func (q *queue) Await(x gpu.Event) error {
 // Done implements gpu.Event.
 func (e *event) Done() (bool, error) {
 	d := e.queue.device
-	if err := d.enter(); err != nil {
+	if err := d.Enter(); err != nil {
 		return false, e.failed(err)
 	}
-	done, err := d.cuda.EventDone(e.e)
-	leave()
+	done, err := d.calls.EventDone(e.e)
+	Leave()
 	return done, e.failed(err)
 }
 
@@ -95,25 +94,27 @@ func (e *event) Wait() error {
 		}
 	}
 	d := e.queue.device
-	err := d.enter()
+	err := d.Enter()
 	if err == nil {
-		err = d.cuda.SynchronizeEvent(e.e)
-		leave()
+		err = d.calls.SynchronizeEvent(e.e)
+		Leave()
 	}
 	return e.failed(err)
 }
 
-func (e *event) failed(err error) error { return named("event", suspect(e.last, err)) }
+func (e *event) failed(err error) error {
+	return Named(e.queue.device.name, "event", suspect(e.last, err))
+}
 
 // Since implements gpu.Event.
 func (e *event) Since(earlier gpu.Event) (time.Duration, error) {
 	x, ok := earlier.(*event)
 	if !ok || !e.timed || !x.timed || x.queue.device != e.queue.device {
-		return 0, named("time between events", errors.Join(core.ErrAttr, errors.New("they do not measure, or are of different devices")))
+		return 0, Named(e.queue.device.name, "time between events", errors.Join(core.ErrAttr, errors.New("they do not measure, or are of different devices")))
 	}
 	var ms float32
-	err := e.queue.device.do("time between events", func() (err error) {
-		ms, err = e.queue.device.cuda.Elapsed(x.e, e.e)
+	err := e.queue.device.Do("time between events", func() (err error) {
+		ms, err = e.queue.device.calls.Elapsed(x.e, e.e)
 		return err
 	})
 	return time.Duration(float64(ms) * float64(time.Millisecond)), err

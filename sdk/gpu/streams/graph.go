@@ -1,4 +1,4 @@
-package cuda
+package streams
 
 import (
 	"errors"
@@ -6,29 +6,29 @@ import (
 	"runtime"
 
 	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/plugins/cuda/internal/nv"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
 // graph is a graph that was built of steps and instantiated. The graph itself lives as long, since its nodes name those of the
 // instance.
 type graph struct {
-	device *device
-	graph  nv.Graph
-	exec   nv.Exec
-	nodes  []nv.Node
-	steps  []*function      // by step: that of a launch
-	name   string           // for errors
-	packer                  // for changes
-	calls  map[int]bool     // steps that are calls of libraries
-	native map[int]nv.Graph // by step: what a library wrote of a call
+	device *GPU
+	graph  Graph
+	exec   Exec
+	nodes  []Node
+	steps  []*function   // by step: that of a launch
+	name   string        // for errors
+	packer               // for changes
+	calls  map[int]bool  // steps that are calls of libraries
+	native map[int]Graph // by step: what a library wrote of a call
 }
 
 // NewGraph implements gpu.Grapher.
-func (d *device) NewGraph(steps []gpu.Step) (gpu.Graph, error) {
-	g := &graph{device: d, nodes: make([]nv.Node, len(steps)), steps: make([]*function, len(steps)), calls: map[int]bool{}, native: map[int]nv.Graph{}}
-	err := d.do("graph", func() (err error) {
-		if g.graph, err = d.cuda.NewGraph(); err != nil {
+func (d *GPU) NewGraph(steps []gpu.Step) (gpu.Graph, error) {
+	g := &graph{device: d, nodes: make([]Node, len(steps)), steps: make([]*function, len(steps)), calls: map[int]bool{}, native: map[int]Graph{}}
+	err := d.Do("graph", func() (err error) {
+		if g.graph, err = d.calls.NewGraph(); err != nil {
 			return err
 		}
 		for i := range steps {
@@ -37,7 +37,7 @@ func (d *device) NewGraph(steps []gpu.Step) (gpu.Graph, error) {
 			}
 		}
 		g.name = g.describe()
-		g.exec, err = d.cuda.Instantiate(g.graph)
+		g.exec, err = d.calls.Instantiate(g.graph)
 		return err
 	})
 	if err != nil {
@@ -48,14 +48,14 @@ func (d *device) NewGraph(steps []gpu.Step) (gpu.Graph, error) {
 }
 
 // dependencies returns the nodes that step i comes after.
-func (g *graph) dependencies(steps []gpu.Step, i int) []nv.Node {
+func (g *graph) dependencies(steps []gpu.Step, i int) []Node {
 	if steps[i].After == nil {
 		if i == 0 {
 			return nil
 		}
 		return g.nodes[i-1 : i]
 	}
-	deps := make([]nv.Node, len(steps[i].After))
+	deps := make([]Node, len(steps[i].After))
 	for k, a := range steps[i].After {
 		deps[k] = g.nodes[a]
 	}
@@ -69,16 +69,16 @@ func (g *graph) add(steps []gpu.Step, i int) (err error) {
 	case s.Launch != nil:
 		f := s.Launch.Function.(*function)
 		g.steps[i] = f
-		var a *nv.Args
+		var a *Args
 		if a, err = g.pack(s.Launch); err == nil {
-			g.nodes[i], err = d.cuda.AddKernel(g.graph, deps, f.f, dim(s.Launch.Grid), f.block, f.shared, a)
+			g.nodes[i], err = d.calls.AddKernel(g.graph, deps, f.f, dim(s.Launch.Grid), f.block, f.shared, a)
 		}
 		runtime.KeepAlive(a)
 	case s.Copy != nil:
-		g.nodes[i], err = d.cuda.AddCopy(g.graph, deps, address(s.Copy.Dst), address(s.Copy.Src), uint64(s.Copy.Bytes), d.ctx)
+		g.nodes[i], err = d.calls.AddCopy(g.graph, deps, Address(s.Copy.Dst), Address(s.Copy.Src), uint64(s.Copy.Bytes), d.ctx)
 	case s.Fill != nil:
 		f := s.Fill
-		g.nodes[i], err = d.cuda.AddSet(g.graph, deps, address(f.Dst), f.Pattern, f.Width, uint64(f.Bytes)/uint64(f.Width), d.ctx)
+		g.nodes[i], err = d.calls.AddSet(g.graph, deps, Address(f.Dst), f.Pattern, f.Width, uint64(f.Bytes)/uint64(f.Width), d.ctx)
 	case s.Call != nil:
 		g.calls[i] = true
 		g.nodes[i], err = g.addCall(i, deps, s.Call)
@@ -88,20 +88,31 @@ func (g *graph) add(steps []gpu.Step, i int) (err error) {
 	return err
 }
 
+// Native is an optional interface of a gpu.Candidate that writes its calls as graphs. The context is current for all of its methods, and
+// the goroutine bound to its thread.
+type Native interface {
+	// Native reports whether this candidate can.
+	Native() bool
+	// Populate writes a call into an empty graph.
+	Populate(args []gpu.Ref, workspace gpu.Ref, g Graph) error
+	// Update changes the operands in a graph of Populate.
+	Update(args []gpu.Ref, workspace gpu.Ref, g Graph) error
+}
+
 // addCall adds a call of a library as a graph of its own: one that the library writes, whose operands can be changed, or what is
 // recorded of the call.
-func (g *graph) addCall(i int, deps []nv.Node, c *gpu.Call) (nv.Node, error) {
+func (g *graph) addCall(i int, deps []Node, c *gpu.Call) (Node, error) {
 	d := g.device
-	if p, ok := c.Candidate.(*planned); ok && p.plan.NativeGraph {
-		child, err := d.cuda.NewGraph()
+	if p, ok := c.Candidate.(Native); ok && p.Native() {
+		child, err := d.calls.NewGraph()
 		if err != nil {
 			return 0, err
 		}
-		if err = p.populate(c.Args, c.Workspace, child); err == nil {
+		if err = p.Populate(c.Args, c.Workspace, child); err == nil {
 			g.native[i] = child
-			return d.cuda.AddChild(g.graph, deps, child)
+			return d.calls.AddChild(g.graph, deps, child)
 		}
-		if err = d.cuda.DestroyGraph(child); err != nil {
+		if err = d.calls.DestroyGraph(child); err != nil {
 			return 0, err
 		}
 	}
@@ -109,8 +120,8 @@ func (g *graph) addCall(i int, deps []nv.Node, c *gpu.Call) (nv.Node, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := d.cuda.AddChild(g.graph, deps, child)
-	return n, errors.Join(err, d.cuda.DestroyGraph(child)) // the node has a copy
+	n, err := d.calls.AddChild(g.graph, deps, child)
+	return n, errors.Join(err, d.calls.DestroyGraph(child)) // the node has a copy
 }
 
 // updateCall changes the operands of a call: in the graph that the library wrote of it, or by recording the call anew, which is
@@ -122,31 +133,31 @@ func (g *graph) updateCall(i int, c *gpu.Call) error {
 		return refuse("a call in the place of something else")
 	}
 	if child, ok := g.native[i]; ok {
-		p, same := c.Candidate.(*planned)
+		p, same := c.Candidate.(Native)
 		if !same {
 			return refuse("another call of a library")
 		}
-		err := p.update(c.Args, c.Workspace, child)
+		err := p.Update(c.Args, c.Workspace, child)
 		if err == nil {
-			err = d.cuda.SetChild(g.exec, g.nodes[i], child)
+			err = d.calls.SetChild(g.exec, g.nodes[i], child)
 		}
 		if err != nil {
-			return errors.Join(nv.ErrUnsupported, err)
+			return errors.Join(vendor.ErrUnsupported, err)
 		}
 		return nil
 	}
 	child, err := d.capture(c)
 	if err == nil {
-		err = errors.Join(d.cuda.SetChild(g.exec, g.nodes[i], child), d.cuda.DestroyGraph(child))
+		err = errors.Join(d.calls.SetChild(g.exec, g.nodes[i], child), d.calls.DestroyGraph(child))
 	}
-	if err != nil && !errors.Is(err, nv.ErrFault) {
+	if err != nil && !errors.Is(err, vendor.ErrFault) {
 		return refuse("a call with other operands: %v", err)
 	}
 	return err
 }
 
 // capture records what a call of a library starts. The context is current, and the goroutine bound to its thread.
-func (d *device) capture(c *gpu.Call) (nv.Graph, error) {
+func (d *GPU) capture(c *gpu.Call) (Graph, error) {
 	d.capturing.Lock()
 	defer d.capturing.Unlock()
 	if d.captures == nil {
@@ -157,16 +168,16 @@ func (d *device) capture(c *gpu.Call) (nv.Graph, error) {
 		d.captures = q
 	}
 	s := d.captures.stream
-	if err := d.cuda.BeginCapture(s); err != nil {
+	if err := d.calls.BeginCapture(s); err != nil {
 		return 0, err
 	}
 	err := c.Candidate.Call(d.captures, c.Args, c.Workspace)
-	g, e := d.cuda.EndCapture(s)
+	g, e := d.calls.EndCapture(s)
 	if err == nil {
 		err = e
 	}
 	if err != nil && g != 0 {
-		err = errors.Join(err, d.cuda.DestroyGraph(g))
+		err = errors.Join(err, d.calls.DestroyGraph(g))
 	}
 	return g, err
 }
@@ -174,39 +185,39 @@ func (d *device) capture(c *gpu.Call) (nv.Graph, error) {
 // Update implements gpu.Graph.
 func (g *graph) Update(i int, s gpu.Step) error {
 	d := g.device
-	err := d.enter()
+	err := d.Enter()
 	if err == nil {
 		switch {
 		case s.Call != nil:
 			err = g.updateCall(i, s.Call)
 		case s.Launch != nil:
 			f := g.steps[i]
-			var a *nv.Args
+			var a *Args
 			if a, err = g.pack(s.Launch); err == nil {
-				err = d.cuda.SetKernel(g.exec, g.nodes[i], f.f, dim(s.Launch.Grid), f.block, f.shared, a)
+				err = d.calls.SetKernel(g.exec, g.nodes[i], f.f, dim(s.Launch.Grid), f.block, f.shared, a)
 			}
 			runtime.KeepAlive(a)
 		case s.Copy != nil:
-			err = d.cuda.SetCopy(g.exec, g.nodes[i], address(s.Copy.Dst), address(s.Copy.Src), uint64(s.Copy.Bytes), d.ctx)
+			err = d.calls.SetCopy(g.exec, g.nodes[i], Address(s.Copy.Dst), Address(s.Copy.Src), uint64(s.Copy.Bytes), d.ctx)
 		case s.Fill != nil:
 			f := s.Fill
-			err = d.cuda.SetSet(g.exec, g.nodes[i], address(f.Dst), f.Pattern, f.Width, uint64(f.Bytes)/uint64(f.Width), d.ctx)
+			err = d.calls.SetSet(g.exec, g.nodes[i], Address(f.Dst), f.Pattern, f.Width, uint64(f.Bytes)/uint64(f.Width), d.ctx)
 		}
-		leave()
+		Leave()
 	}
 	if err != nil {
-		return named(fmt.Sprintf("graph: change of step %d", i), err)
+		return Named(d.name, fmt.Sprintf("graph: change of step %d", i), err)
 	}
 	return nil
 }
 
 // Launch implements gpu.Graph.
 func (g *graph) Launch(x gpu.Queue) error {
-	q, d := x.(*queue), g.device
-	err := d.enter()
+	q, d := x.(*Queue), g.device
+	err := d.Enter()
 	if err == nil {
-		err = d.cuda.LaunchGraph(g.exec, q.stream)
-		leave()
+		err = d.calls.LaunchGraph(g.exec, q.stream)
+		Leave()
 	}
 	if err != nil {
 		return q.failed("launch of "+g.name, err)
@@ -227,16 +238,16 @@ func (g *graph) describe() string {
 
 // Close implements gpu.Graph.
 func (g *graph) Close() {
-	_ = g.device.do("close", func() error {
+	_ = g.device.Do("close", func() error {
 		var errs []error
 		if g.exec != 0 {
-			errs = append(errs, g.device.cuda.DestroyExec(g.exec))
+			errs = append(errs, g.device.calls.DestroyExec(g.exec))
 		}
 		for _, child := range g.native {
-			errs = append(errs, g.device.cuda.DestroyGraph(child))
+			errs = append(errs, g.device.calls.DestroyGraph(child))
 		}
 		if g.graph != 0 {
-			errs = append(errs, g.device.cuda.DestroyGraph(g.graph))
+			errs = append(errs, g.device.calls.DestroyGraph(g.graph))
 		}
 		return errors.Join(errs...)
 	})

@@ -1,16 +1,16 @@
-package nv
+package vendor
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Report says what Open found, a row for each library, in the order driver, NVRTC, cuBLASLt, cuDNN, NCCL.
+// Report says which libraries were found, a row for each.
 type Report []Row
 
 // Row is the finding for one library.
 type Row struct {
-	Key     string // driver, nvrtc, cublaslt, cudnn, nccl: what BURN_CUDA_HIDE takes
+	Key     string // the name of the library in Search.Hide
 	Library string // its name in messages
 	Path    string // the file, when it was loaded
 	Version string // when it was loaded
@@ -45,4 +45,13 @@ func (r Report) Row(key string) *Row {
 		}
 	}
 	return nil
+}
+
+// Missing says why a library is not there, what is lost without it, and how to get it.
+func (r *Row) Missing() string {
+	text := fmt.Sprintf("%v; without it %s", r.Err, r.Lost)
+	for _, refused := range r.Refused {
+		text += "; not taken: " + refused
+	}
+	return text + "; to get it: " + r.Install
 }

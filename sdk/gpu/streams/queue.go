@@ -1,29 +1,27 @@
-package cuda
+package streams
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"unsafe"
 
 	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/plugins/cuda/internal/nv"
 	"github.com/goburn/burn/sdk/gpu"
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// queue is a stream.
-type queue struct {
-	device *device
-	stream nv.Stream
+// Queue is a stream.
+type Queue struct {
+	device *GPU
+	stream Stream
 	packer
 	last string // what was started last, for the error of a fault that is seen later
 }
 
-var _ gpu.Queue = (*queue)(nil)
+var _ gpu.Queue = (*Queue)(nil)
 
 // OpenQueue implements gpu.Device.
-func (d *device) OpenQueue() (gpu.Queue, error) {
+func (d *GPU) OpenQueue() (gpu.Queue, error) {
 	q, err := d.openQueue()
 	if err != nil {
 		return nil, err
@@ -31,34 +29,34 @@ func (d *device) OpenQueue() (gpu.Queue, error) {
 	return q, nil
 }
 
-func (d *device) openQueue() (*queue, error) {
-	q := &queue{device: d, last: "nothing"}
-	err := d.do("stream", func() (err error) {
-		q.stream, err = d.cuda.NewStream(0)
+func (d *GPU) openQueue() (*Queue, error) {
+	q := &Queue{device: d, last: "nothing"}
+	err := d.Do("stream", func() (err error) {
+		q.stream, err = d.calls.NewStream(0)
 		return err
 	})
 	return q, err
 }
 
 // packer is memory for arguments, which are copied by what they are given to. One goroutine uses it at a time.
-type packer struct{ args []*nv.Args } // of plain kernels, by their number
+type packer struct{ args []*Args } // of plain kernels, by their number
 
 // pack puts the arguments of a launch into memory.
-func (p *packer) pack(l *gpu.Launch) (*nv.Args, error) {
+func (p *packer) pack(l *gpu.Launch) (*Args, error) {
 	f, n := l.Function.(*function), len(l.Args)
 	if members := f.kernel.Members; n != len(f.buffer) || len(l.Starts) != members {
-		return nil, fmt.Errorf("cuda: kernel %s: %d arguments, want %d of %d members: %w", f.kernel.Name, n, len(f.buffer), members, core.ErrKernel)
+		return nil, fmt.Errorf("kernel %s: %d arguments, want %d of %d members: %w", f.kernel.Name, n, len(f.buffer), members, core.ErrKernel)
 	}
 	if f.kernel.Members > 0 {
 		return packMembers(f, l), nil
 	}
 	for len(p.args) <= n {
-		p.args = append(p.args, nv.NewArgs(len(p.args)))
+		p.args = append(p.args, NewArgs(len(p.args)))
 	}
 	a := p.args[n]
 	for i := range l.Args {
 		if f.buffer[i] {
-			a.SetPtr(i, address(l.Args[i].Ref))
+			a.SetPtr(i, Address(l.Args[i].Ref))
 		} else {
 			a.SetBits(i, l.Args[i].Bits)
 		}
@@ -68,7 +66,7 @@ func (p *packer) pack(l *gpu.Launch) (*nv.Args, error) {
 
 // packMembers returns the arguments of a batched kernel: an array for each parameter that members have each, and last where the members
 // start, and end.
-func packMembers(f *function, l *gpu.Launch) *nv.Args {
+func packMembers(f *function, l *gpu.Launch) *Args {
 	k := f.kernel
 	var bytes []int
 	size := func(p ir.Param) int {
@@ -84,7 +82,7 @@ func packMembers(f *function, l *gpu.Launch) *nv.Args {
 		}
 		bytes = append(bytes, n)
 	}
-	a := nv.NewArrays(append(bytes, 4*(k.Members+1))...)
+	a := NewArrays(append(bytes, 4*(k.Members+1))...)
 	at := 0
 	for i, p := range k.Params {
 		n := 1
@@ -94,7 +92,7 @@ func packMembers(f *function, l *gpu.Launch) *nv.Args {
 		for m := range n {
 			bits := l.Args[at].Bits
 			if p.IsBuffer() {
-				bits = uint64(address(l.Args[at].Ref))
+				bits = uint64(Address(l.Args[at].Ref))
 			}
 			a.SetElement(i, m, size(p), bits)
 			at++
@@ -107,18 +105,18 @@ func packMembers(f *function, l *gpu.Launch) *nv.Args {
 	return a
 }
 
-func dim(g [3]int) nv.Dim { return nv.Dim{X: uint32(g[0]), Y: uint32(g[1]), Z: uint32(g[2])} }
+func dim(g [3]int) Dim { return Dim{X: uint32(g[0]), Y: uint32(g[1]), Z: uint32(g[2])} }
 
 // Launch implements gpu.Queue.
-func (q *queue) Launch(l *gpu.Launch) error {
+func (q *Queue) Launch(l *gpu.Launch) error {
 	f, d := l.Function.(*function), q.device
 	a, err := q.pack(l)
 	if err != nil {
 		return err
 	}
-	if err = d.enter(); err == nil {
-		err = d.cuda.Launch(q.stream, f.f, dim(l.Grid), f.block, f.shared, a)
-		leave()
+	if err = d.Enter(); err == nil {
+		err = d.calls.Launch(q.stream, f.f, dim(l.Grid), f.block, f.shared, a)
+		Leave()
 	}
 	runtime.KeepAlive(a)
 	if err != nil {
@@ -128,26 +126,35 @@ func (q *queue) Launch(l *gpu.Launch) error {
 	return nil
 }
 
-// failed returns the error of a command that was not started.
-func (q *queue) failed(what string, err error) error {
-	return named(what, suspect(q.last, err))
+// Stream returns the stream of the queue, for calls of libraries.
+func (q *Queue) Stream() Stream { return q.stream }
+
+// Call has a library start work on the stream, with the context current, and notes what it was, for the error of a fault.
+func (q *Queue) Call(name, short string, start func(s Stream) error) error {
+	err := q.device.Enter()
+	if err == nil {
+		err = start(q.stream)
+		Leave()
+	}
+	if err != nil {
+		return q.failed(name, err)
+	}
+	q.last = short
+	return nil
 }
 
-// suspect says of a fault which work came last before it was seen.
-func suspect(last string, err error) error {
-	if errors.Is(err, nv.ErrFault) {
-		return fmt.Errorf("a fault in %s or what was started before it: %w", last, err)
-	}
-	return err
+// failed returns the error of a command that was not started.
+func (q *Queue) failed(what string, err error) error {
+	return Named(q.device.name, what, suspect(q.last, err))
 }
 
 // Copy implements gpu.Queue.
-func (q *queue) Copy(dst, src gpu.Ref, bytes int64) error {
+func (q *Queue) Copy(dst, src gpu.Ref, bytes int64) error {
 	d := q.device
-	err := d.enter()
+	err := d.Enter()
 	if err == nil {
-		err = d.cuda.Copy(address(dst), address(src), uint64(bytes), q.stream)
-		leave()
+		err = d.calls.Copy(Address(dst), Address(src), uint64(bytes), q.stream)
+		Leave()
 	}
 	if err != nil {
 		return q.failed(fmt.Sprintf("copy of %d bytes", bytes), err)
@@ -157,19 +164,19 @@ func (q *queue) Copy(dst, src gpu.Ref, bytes int64) error {
 }
 
 // Fill implements gpu.Queue.
-func (q *queue) Fill(dst gpu.Ref, bytes int64, pattern uint32, width int) error {
+func (q *Queue) Fill(dst gpu.Ref, bytes int64, pattern uint32, width int) error {
 	d := q.device
-	err := d.enter()
+	err := d.Enter()
 	if err == nil {
-		switch at, n := address(dst), uint64(bytes)/uint64(width); width {
+		switch at, n := Address(dst), uint64(bytes)/uint64(width); width {
 		case 1:
-			err = d.cuda.Set8(at, uint8(pattern), n, q.stream)
+			err = d.calls.Set8(at, uint8(pattern), n, q.stream)
 		case 2:
-			err = d.cuda.Set16(at, uint16(pattern), n, q.stream)
+			err = d.calls.Set16(at, uint16(pattern), n, q.stream)
 		default:
-			err = d.cuda.Set32(at, pattern, n, q.stream)
+			err = d.calls.Set32(at, pattern, n, q.stream)
 		}
-		leave()
+		Leave()
 	}
 	if err != nil {
 		return q.failed(fmt.Sprintf("fill of %d bytes", bytes), err)
@@ -179,15 +186,15 @@ func (q *queue) Fill(dst gpu.Ref, bytes int64, pattern uint32, width int) error 
 }
 
 // Upload implements gpu.Queue.
-func (q *queue) Upload(dst gpu.Ref, src []byte) error {
+func (q *Queue) Upload(dst gpu.Ref, src []byte) error {
 	if len(src) == 0 {
 		return nil
 	}
 	d := q.device
-	err := d.enter()
+	err := d.Enter()
 	if err == nil {
-		err = d.cuda.CopyToDevice(address(dst), unsafe.Pointer(&src[0]), uint64(len(src)), q.stream)
-		leave()
+		err = d.calls.CopyToDevice(Address(dst), unsafe.Pointer(&src[0]), uint64(len(src)), q.stream)
+		Leave()
 	}
 	if err != nil {
 		return q.failed(fmt.Sprintf("upload of %d bytes", len(src)), err)
@@ -196,15 +203,15 @@ func (q *queue) Upload(dst gpu.Ref, src []byte) error {
 }
 
 // Download implements gpu.Queue.
-func (q *queue) Download(dst []byte, src gpu.Ref) error {
+func (q *Queue) Download(dst []byte, src gpu.Ref) error {
 	if len(dst) == 0 {
 		return nil
 	}
 	d := q.device
-	err := d.enter()
+	err := d.Enter()
 	if err == nil {
-		err = d.cuda.CopyToHost(unsafe.Pointer(&dst[0]), address(src), uint64(len(dst)), q.stream)
-		leave()
+		err = d.calls.CopyToHost(unsafe.Pointer(&dst[0]), Address(src), uint64(len(dst)), q.stream)
+		Leave()
 	}
 	if err != nil {
 		return q.failed(fmt.Sprintf("download of %d bytes", len(dst)), err)
@@ -213,7 +220,7 @@ func (q *queue) Download(dst []byte, src gpu.Ref) error {
 }
 
 // Synchronize implements gpu.Queue.
-func (q *queue) Synchronize() error {
+func (q *Queue) Synchronize() error {
 	e, err := q.Record(false)
 	if err != nil {
 		return err
@@ -223,6 +230,6 @@ func (q *queue) Synchronize() error {
 }
 
 // Close implements gpu.Queue.
-func (q *queue) Close() {
-	_ = q.device.do("close", func() error { return q.device.cuda.DestroyStream(q.stream) })
+func (q *Queue) Close() {
+	_ = q.device.Do("close", func() error { return q.device.calls.DestroyStream(q.stream) })
 }

@@ -1,4 +1,4 @@
-package nv
+package vendor
 
 import (
 	"path/filepath"
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// wheels returns the folders in which Python packages of NVIDIA keep libraries: those of an active environment, of the user, of the
+// wheels returns the folders in which Python packages of the vendor keep libraries: those of an active environment, of the user, of the
 // distribution and of the interpreters on PATH, in this order. No interpreter is started.
 func (s *Search) wheels() []string {
 	var sites []string
@@ -49,7 +49,7 @@ func (s *Search) wheels() []string {
 	}
 	var found []string
 	for _, site := range sites {
-		for _, pattern := range []string{"nvidia/cu13/lib", "nvidia/*/lib"} {
+		for _, pattern := range s.Wheels {
 			folders, _ := filepath.Glob(filepath.Join(site, filepath.FromSlash(pattern)))
 			for _, f := range folders {
 				if !slices.Contains(found, f) {

@@ -1,4 +1,4 @@
-package nv
+package vendor
 
 import (
 	"cmp"
@@ -12,14 +12,14 @@ import (
 var loaderFolders = []string{"/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"}
 
 // newestFirst orders candidates by the versions that names of files tell, within each major version. One whose version is not known comes
-func (s *Search) newestFirst(candidates []string, k *library) {
+func (s *Search) newestFirst(candidates []string, k *Library) {
 	type ranked struct {
 		path, version string
 		major, known  int
 	}
 	all := make([]ranked, len(candidates))
 	for i, path := range candidates {
-		r := ranked{path: path, version: s.version(path, k), major: slices.Index(k.sonames, filepath.Base(path)), known: 1}
+		r := ranked{path: path, version: s.version(path, k), major: slices.Index(k.Sonames, filepath.Base(path)), known: 1}
 		switch {
 		case r.version == "" && filepath.IsAbs(path):
 			r.known = 2
@@ -38,7 +38,7 @@ func (s *Search) newestFirst(candidates []string, k *library) {
 
 // version returns the version of a library as far as it shows without loading it: in the name of the file behind a link, as in
 // libcudnn.so.9.14.0, or in that of the package it came with, as in nvidia_cudnn_cu13-9.19.0.56.dist-info.
-func (s *Search) version(path string, k *library) string {
+func (s *Search) version(path string, k *Library) string {
 	if !filepath.IsAbs(path) {
 		if path = s.loaderFinds(path); path == "" {
 			return ""
@@ -52,7 +52,7 @@ func (s *Search) version(path string, k *library) string {
 		return version
 	}
 	site := filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(path)))) // SITE/nvidia/PART/lib/FILE
-	packages, _ := filepath.Glob(filepath.Join(site, k.wheel+"*.dist-info"))
+	packages, _ := filepath.Glob(filepath.Join(site, k.Wheel+"*.dist-info"))
 	newest := ""
 	for _, p := range packages {
 		_, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(p), ".dist-info"), "-")

@@ -1,4 +1,4 @@
-package nv
+package vendor
 
 import (
 	"os"
@@ -7,21 +7,45 @@ import (
 	"strings"
 )
 
+// Library describes one of a vendor's libraries.
+type Library struct {
+	Key, Name string   // as in Row
+	Sonames   []string // the newest major version first
+	System    bool     // comes with the driver: no other folders are searched; and stays loaded, as it has started threads
+	Stays     bool     // stays loaded once it was
+	Wheel     string   // what names of Python packages with it begin with; set where the newest version is taken first
+	Lost      string   // as in Row
+	Install   string   // as in Row
+}
+
+// Places say where a vendor's libraries are installed.
+type Places struct {
+	HideBy    string   // the variable of the environment that lists libraries to treat as missing
+	Homes     []string // variables of the environment that name the folder of an installation
+	Folders   []string // folders of libraries in such a folder
+	Installed []string // patterns of folders of libraries of the system, where installations are
+	System    []string // folders beside the loader's where libraries with System lie
+	Wheels    []string // patterns of folders of libraries in folders of Python packages
+}
+
 // Search says where libraries are looked for. The zero value finds nothing but what the loader finds; DefaultSearch reads the
 // environment.
 type Search struct {
+	Places
 	Env  func(string) string // the environment; nil is empty
 	Root string              // put before absolute paths of the system, for tests; "" is /
 	Data string              // burn's own folder of libraries, the last to be looked at
-	Hide []string            // libraries that are treated as missing: driver, nvrtc, cublaslt, cudnn, nccl
+	Hide []string            // keys of libraries that are treated as missing
 	// Only, if not empty, is the one folder that is looked at, and the loader is not asked.
 	Only string
+	// Trying, if it is set, is called before a candidate is loaded: what it returns, if not empty, is why the candidate is not taken.
+	Trying func(candidate string) (refused string)
 }
 
-// DefaultSearch returns the search in the environment of this process. BURN_CUDA_HIDE lists libraries to hide, separated by commas.
-func DefaultSearch() Search {
-	s := Search{Env: os.Getenv, Data: dataFolder(os.Getenv)}
-	for _, name := range strings.Split(os.Getenv("BURN_CUDA_HIDE"), ",") {
+// DefaultSearch returns the search in the environment of this process.
+func DefaultSearch(p Places) Search {
+	s := Search{Places: p, Env: os.Getenv, Data: dataFolder(os.Getenv)}
+	for _, name := range strings.Split(os.Getenv(p.HideBy), ",") {
 		if name = strings.ToLower(strings.TrimSpace(name)); name != "" {
 			s.Hide = append(s.Hide, name)
 		}
@@ -56,10 +80,10 @@ func (s *Search) rooted(path string) string {
 
 func (s *Search) hidden(key string) bool { return slices.Contains(s.Hide, key) }
 
-// candidates returns what is tried for a library, in order: absolute paths of files that exist, and bare names, which the loader
+// Candidates returns what is tried for a library, in order: absolute paths of files that exist, and bare names, which the loader
 // resolves. What the user names comes first, and of a library with wheel the newest of the rest.
-func (s *Search) candidates(k *library) []string {
-	names := k.sonames
+func (s *Search) Candidates(k *Library) []string {
+	names := k.Sonames
 	var found []string
 	in := func(folder string) {
 		if folder == "" {
@@ -76,40 +100,45 @@ func (s *Search) candidates(k *library) []string {
 		in(s.Only)
 		return found
 	}
-	if k.system {
+	if k.System {
 		found = append(found, names...)
-		for _, folder := range append([]string{"/usr/lib/wsl/lib", "/usr/local/nvidia/lib64"}, loaderFolders...) {
+		for _, folder := range append(slices.Clone(s.System), loaderFolders...) {
 			in(s.rooted(folder))
 		}
 		return found
 	}
-	for _, name := range []string{"CUDA_PATH", "CUDA_HOME"} {
+	for _, name := range s.Homes {
 		if home := s.env(name); home != "" {
-			in(filepath.Join(home, "lib64"))
-			in(filepath.Join(home, "lib"))
+			for _, folder := range s.Folders {
+				in(filepath.Join(home, folder))
+			}
 		}
 	}
 	named := len(found)
 	found = append(found, names...)
-	for _, folder := range s.toolkits() {
+	for _, folder := range s.installed() {
 		in(folder)
 	}
 	for _, folder := range s.wheels() {
 		in(folder)
 	}
 	in(s.Data)
-	if k.wheel != "" {
+	if k.Wheel != "" {
 		s.newestFirst(found[named:], k)
 	}
 	return found
 }
 
-// toolkits returns the library folders of CUDA toolkits in the usual place: cuda itself, which links to the one that was chosen, then
-// the newest first.
-func (s *Search) toolkits() []string {
-	found, _ := filepath.Glob(s.rooted("/usr/local/cuda*/lib64")) // the pattern is sound
-	slices.SortFunc(found, func(a, b string) int { return compareNumbers(b, a) })
-	return found
+// installed returns the folders of libraries of the system's installations: of each pattern, the one without a version, which links to the
+// one that was chosen, then the newest first.
+func (s *Search) installed() []string {
+	var all []string
+	for _, pattern := range s.Installed {
+		found, _ := filepath.Glob(s.rooted(pattern)) // the patterns are sound
+		slices.SortFunc(found, func(a, b string) int { return compareNumbers(b, a) })
+		all = append(all, found...)
+	}
+	return all
 }
 
 // compareNumbers orders strings as people do: numbers in them by their value.

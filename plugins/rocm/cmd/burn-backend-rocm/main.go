@@ -1,0 +1,33 @@
+// Command burn-backend-rocm is the rocm backend as a plugin process. It starts itself as children that try libraries and that compile. A
+// fault of a device ends it, shortly after its answers are out, so that the host starts another one.
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/goburn/burn/plugins/rocm"
+	"github.com/goburn/burn/sdk/gpu/vendor"
+	"github.com/goburn/burn/sdk/serve"
+)
+
+func main() {
+	if err := vendor.KeepStdout(); err != nil {
+		fmt.Fprintln(os.Stderr, "burn-backend-rocm: standard output:", err)
+		os.Exit(1)
+	}
+	if len(os.Args) > 1 && os.Args[1] == rocm.ChildFlag {
+		os.Exit(rocm.ChildMain(os.Args[2:], os.Stdin, os.Stdout))
+	}
+	program := "/proc/self/exe" // the file that is executed may have no name
+	if _, err := os.Stat(program); err != nil {
+		if program, err = os.Executable(); err != nil {
+			program = os.Args[0]
+		}
+	}
+	serve.Main(rocm.Name, rocm.Opener(program, func(device int, err error) {
+		fmt.Fprintf(os.Stderr, "rocm:%d is lost: %v\n", device, err)
+		time.AfterFunc(100*time.Millisecond, func() { os.Exit(3) })
+	}))
+}

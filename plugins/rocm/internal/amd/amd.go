@@ -1,0 +1,16 @@
+// Package amd binds AMD's libraries for the rocm plugin: the runtime of HIP and its compiler hiprtc, of ROCm 5.2 to 7. It is pure Go over
+// package vendor, builds with CGO_ENABLED=0 and needs no header of ROCm.
+//
+// The package is a binding and nothing more. It knows no tensors and no ops, chooses no kernels, holds no pool of memory, and prints
+// nothing: plugins/rocm drives devices.
+//
+// # Threads
+//
+// The current device belongs to the operating system's thread, as the current context does in package nv of the cuda plugin: a goroutine
+// that calls HIP for a device is locked to its thread and has called SetCurrent there. A context is the number of its device and 1.
+//
+// # Children
+//
+// hiprtc ends the process with which it meets a device that it does not know, and a runtime without its driver may too. The plugin calls
+// both in child processes first, and hiprtc in children alone.
+package amd

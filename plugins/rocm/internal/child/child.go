@@ -1,0 +1,139 @@
+// Package child calls AMD's libraries in child processes of the rocm plugin, which they may end: Probe finds out what works before the
+// plugin itself loads anything, and Compilers are children that hold hiprtc. A program that is to be a child calls Main.
+//
+// The package knows no device and no kernel; what it learns of libraries are the rows of package vendor.
+package child
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/goburn/burn/plugins/rocm/internal/amd"
+	"github.com/goburn/burn/sdk/gpu/vendor"
+)
+
+// Flag is the first argument of a program that is to be a child: it calls Main with those that follow.
+const Flag = "-child"
+
+// Main is the main function of a child. It returns its exit status. out is where libraries write nothing.
+func Main(args []string, in io.Reader, out io.Writer) int {
+	switch {
+	case len(args) == 1 && args[0] == "probe":
+		return probeMain(in, out)
+	case len(args) == 2 && args[0] == "compile":
+		return compileMain(args[1], in, out)
+	}
+	return 2
+}
+
+const (
+	probeTime    = 30 * time.Second
+	probeCrashes = 8
+	stderrBytes  = 64 << 10
+	saidBytes    = 1 << 10
+)
+
+// Question is the input of a child that probes.
+type Question struct {
+	Only string            // as in vendor.Search
+	Skip map[string]string // candidates not to try, and why
+}
+
+// line is a line of its output: a candidate before it is tried, and in the end all rows.
+type line struct {
+	Trying string   `json:",omitempty"`
+	Rows   []answer `json:",omitempty"`
+}
+
+// answer is a vendor.Row.
+type answer struct {
+	vendor.Row
+	Err string
+}
+
+func probeMain(in io.Reader, out io.Writer) int {
+	enc := json.NewEncoder(out)
+	var q Question
+	if err := json.NewDecoder(in).Decode(&q); err != nil {
+		return 1
+	}
+	s := vendor.DefaultSearch(amd.Places)
+	s.Only = q.Only
+	s.Trying = func(candidate string) string {
+		_ = enc.Encode(line{Trying: candidate}) // a parent that is gone needs no answer, here and below
+		return q.Skip[candidate]
+	}
+	_, hip := amd.OpenHIP(s)
+	_, rtc := amd.OpenRTC(s)
+	var all []answer
+	for _, row := range []vendor.Row{hip, rtc} {
+		a := answer{Row: row}
+		if row.Err != nil {
+			a.Err, a.Row.Err = row.Err.Error(), nil
+		}
+		all = append(all, a)
+	}
+	_ = enc.Encode(line{Rows: all})
+	return 0
+}
+
+// Probe asks a child what works, and another one after each library that ends it. It returns the rows of the runtime and of the compiler.
+func Probe(program string, q Question) (vendor.Report, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
+	defer cancel()
+	if q.Skip == nil {
+		q.Skip = map[string]string{}
+	}
+	for range probeCrashes {
+		rows, last, err := ask(ctx, program, q)
+		if err == nil || last == "" || q.Skip[last] != "" {
+			return rows, err
+		}
+		q.Skip[last] = fmt.Sprintf("it ended the process that tried it: %v", err)
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%s did not answer within %v", last, probeTime)
+		}
+	}
+	return nil, fmt.Errorf("%d libraries ended the process that tried them", probeCrashes)
+}
+
+// ask runs one child. last names the candidate that it tried when it ended.
+func ask(ctx context.Context, program string, q Question) (rows vendor.Report, last string, err error) {
+	text, err := json.Marshal(q)
+	if err != nil {
+		return nil, "", err
+	}
+	cmd := exec.CommandContext(ctx, program, Flag, "probe")
+	cmd.Stdin = strings.NewReader(string(text))
+	var said tail
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var l line
+		if dec.Decode(&l) != nil {
+			break
+		}
+		if l.Trying != "" {
+			last = l.Trying
+		}
+		for _, a := range l.Rows {
+			if a.Err != "" {
+				a.Row.Err = errors.New(a.Err)
+			}
+			rows = append(rows, a.Row)
+		}
+	}
+	if rows != nil {
+		return rows, last, nil
+	}
+	if err == nil {
+		err = errors.New("it ended without a word")
+	}
+	return nil, last, said.with(err)
+}

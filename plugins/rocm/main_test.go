@@ -1,0 +1,172 @@
+package rocm
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/plugins/rocm/internal/amd"
+	"github.com/goburn/burn/plugins/rocm/internal/child"
+	"github.com/goburn/burn/sdk/gpu/vendor"
+)
+
+// The test's program is the children's too.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == child.Flag {
+		if err := vendor.KeepStdout(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(child.Main(os.Args[2:], os.Stdin, os.Stdout))
+	}
+	status := m.Run()
+	if built.root != "" {
+		_ = os.RemoveAll(built.root)
+	}
+	os.Exit(status)
+}
+
+// built are the libraries that stand for ROCm's.
+var built struct {
+	sync.Once
+	root string
+	err  error
+}
+
+// shim builds the libraries of testdata/shim, which stand for ROCm's, in a folder, and sets what they and the search for them read.
+func shim(t *testing.T, environment ...string) (home string) {
+	if runtime.GOOS+"/"+runtime.GOARCH != "linux/amd64" {
+		t.Skip("the libraries that stand for ROCm's are for linux/amd64")
+	}
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("no gcc to build the libraries with that stand for ROCm's")
+	}
+	home, err = filepath.Abs(filepath.Join("testdata", "shim"))
+	require.NoError(t, err)
+	built.Do(func() {
+		if built.root, built.err = os.MkdirTemp("", "hipshim"); built.err != nil {
+			return
+		}
+		built.err = os.Mkdir(filepath.Join(built.root, "lib"), 0o755)
+		for library, source := range map[string]string{"libamdhip64.so.6": "host.c", "libhiprtc.so.6": "rtc.c"} {
+			out, err := exec.Command(gcc, "-shared", "-fPIC", "-O1", "-o", filepath.Join(built.root, "lib", library), filepath.Join(home, source), "-ldl", "-lpthread", "-lm").CombinedOutput()
+			if err != nil {
+				built.err = fmt.Errorf("%w: %s", err, out)
+			}
+		}
+	})
+	require.NoError(t, built.err)
+	root := built.root
+	t.Setenv("ROCM_PATH", root)
+	t.Setenv("BURN_HIPSHIM", home)
+	for _, name := range []string{"clang++-19", "clang-19", "clang++", "clang"} {
+		if _, err := exec.LookPath(name); err == nil {
+			t.Setenv("BURN_HIPSHIM_CC", name)
+			break
+		}
+	}
+	for _, e := range environment {
+		name, value, _ := strings.Cut(e, "=")
+		t.Setenv(name, value)
+	}
+	return root
+}
+
+func open(t *testing.T) (core.Backend, error) {
+	program, err := os.Executable()
+	require.NoError(t, err)
+	return Opener(program, nil)(core.Config{Options: map[string]string{"cache": "off"}})
+}
+
+func TestOptions(t *testing.T) {
+	for name, text := range map[string]string{"memory_limit": "-1", "plain": "", "cache": "here", "other": "1"} {
+		_, err := Opener("no program", nil)(core.Config{Options: map[string]string{name: text}})
+		require.ErrorIs(t, err, core.ErrAttr, name)
+		require.ErrorContains(t, err, name)
+	}
+}
+
+// Without libraries the backend says which and what to install, soon.
+func TestNothing(t *testing.T) {
+	program, err := os.Executable()
+	require.NoError(t, err)
+	began := time.Now()
+	found, err := child.Probe(program, child.Question{Only: t.TempDir()})
+	require.NoError(t, err)
+	t.Logf("the probe took %v", time.Since(began))
+	_, err = newDriver(program, found)
+	require.ErrorIs(t, err, core.ErrNotFound)
+	for _, k := range []vendor.Library{amd.Runtime, amd.Compiler} {
+		require.ErrorContains(t, err, "no "+k.Sonames[0])
+		require.ErrorContains(t, err, k.Install)
+	}
+}
+
+// Each planted fault has the error that it should have, in the words of the library or with the remedy.
+func TestFaultsOfOpening(t *testing.T) {
+	for _, c := range []struct {
+		environment string
+		want        error
+		says        []string
+	}{
+		{"BURN_HIPSHIM_FAULT=none", core.ErrNotFound, []string{"no device that it may use", "hipErrorNoDevice", "amdgpu"}},
+		{"BURN_HIPSHIM_FAULT=version", core.ErrNotFound, []string{"it is HIP 4.4.21401, want 5.2 to 7", "to get it: ROCm 5.2 to 7"}},
+		{"BURN_HIPSHIM_FAULT=rtcversion", core.ErrNotFound, []string{"libhiprtc.so.6: hiprtc: hiprtcVersion: HIPRTC_ERROR_INTERNAL_ERROR"}},
+		{"BURN_HIPSHIM_FAULT=init", core.ErrNotFound, []string{"it ended the process that tried it: exit status 2: SIGABRT: abort"}},
+		{"BURN_ROCM_HIDE=hip", core.ErrNotFound, []string{"hidden by BURN_ROCM_HIDE", "there is no rocm device"}},
+		{"BURN_ROCM_HIDE=hiprtc", core.ErrNotFound, []string{"hidden by BURN_ROCM_HIDE", "no kernel can be compiled"}},
+	} {
+		t.Run(c.environment, func(t *testing.T) {
+			home := shim(t, c.environment)
+			program, err := os.Executable()
+			require.NoError(t, err)
+			found, err := child.Probe(program, child.Question{Only: filepath.Join(home, "lib")})
+			require.NoError(t, err)
+			_, err = newDriver(program, found)
+			require.ErrorIs(t, err, c.want)
+			for _, text := range c.says {
+				require.ErrorContains(t, err, text)
+			}
+		})
+	}
+}
+
+// A device says its architecture and its waves; those that do not fit, or that kernels are not written for, are refused.
+func TestDevices(t *testing.T) {
+	for _, c := range []struct{ arch, wave, refused string }{
+		{"gfx90a:sramecc+:xnack-", "64", ""}, {"gfx942", "64", ""}, {"gfx1100", "32", ""}, {"gfx1201", "32", ""},
+		{"gfx1100", "64", "waves of 64 threads, want 32"}, {"gfx90a", "32", "waves of 32 threads, want 64"}, {"gfx803", "64", "gfx9 and later"},
+	} {
+		f := facts{architecture: c.arch, wave: 64, grid: [3]int{1<<31 - 1, 65535, 65535}}
+		if c.wave == "32" {
+			f.wave = 32
+		}
+		if c.refused == "" {
+			require.NoError(t, f.usable())
+		} else {
+			require.ErrorIs(t, f.usable(), vendor.ErrUnsupported)
+			require.ErrorContains(t, f.usable(), c.refused)
+		}
+		require.Equal(t, f.wave, f.target().Subgroup)
+		require.Less(t, f.target().Grid[0]*1024, 1<<32, "HIP counts threads with 32 bits")
+	}
+	shim(t, "BURN_HIPSHIM_ARCH=gfx1100")
+	b, err := open(t)
+	require.NoError(t, err)
+	defer b.Close()
+	d := b.Info().Devices
+	require.Len(t, d, 1)
+	require.Equal(t, "AMD hipshim gfx", d[0].Name)
+	require.Equal(t, int64(2<<30), d[0].Memory)
+	require.Contains(t, d[0].Detail, "gfx1100, 4 compute units, waves of 32 threads; HIP runtime 6.2.41133 (")
+}

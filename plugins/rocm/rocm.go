@@ -1,0 +1,87 @@
+// Package rocm is the backend for AMD's GPUs: package sdk/gpu over HIP, the runtime of ROCm 5.2 to 7. The runtime and its compiler are
+// found when the backend is made; nothing of them is needed to build it. It is a process of its own, as a fault of a kernel ends the
+// process that it happens in: cmd/burn-backend-rocm. That process starts itself as children (internal/child): one tries each library before
+// the process itself loads the runtime, and others compile, as hiprtc ends a process with which it meets a device that it does not know.
+//
+// Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
+// or T (powers of 1024). "plain" is true or false: whether kernels start one by one and each is waited for, so that a fault names its
+// node. "in_order" is true or false: whether the steps of programs never run at the same time. "cache" is the folder of compiled kernels;
+// "off" keeps none. "tf32" means nothing here.
+//
+// Variables of the environment: BURN_ROCM_HIDE lists libraries that are treated as missing (hip, hiprtc), and BURN_ROCM_PLAIN=1 is the
+// option plain.
+package rocm
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/plugins/rocm/internal/amd"
+	"github.com/goburn/burn/plugins/rocm/internal/child"
+	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/streams"
+	"github.com/goburn/burn/sdk/gpu/vendor"
+)
+
+// Name is the name of the backend.
+const Name = "rocm"
+
+// Version is the version of the backend.
+const Version = "0.1.0"
+
+// ChildFlag is the first argument of a program that is to be a child: it calls ChildMain with those that follow.
+const ChildFlag = child.Flag
+
+// ChildMain is the main function of a child. It returns its exit status. out is where libraries write nothing.
+func ChildMain(args []string, in io.Reader, out io.Writer) int { return child.Main(args, in, out) }
+
+// Opener makes backends. program is this program: it calls ChildMain when its first argument is ChildFlag. lost is called once for each
+// device that a fault ends, after which the device is of no more use to the process; it may be nil. To open is ErrNotFound, with the
+// remedy, where the runtime, its compiler or a device is missing. Unknown options and values that do not parse are ErrAttr.
+func Opener(program string, lost func(device int, err error)) core.Opener {
+	return func(c core.Config) (core.Backend, error) {
+		o, err := gpu.ReadOptions(Name, c)
+		if err != nil {
+			return nil, err
+		}
+		o.Lost = lost
+		found, err := child.Probe(program, child.Question{})
+		if err != nil {
+			return nil, fmt.Errorf("rocm: %w: %w", core.ErrNotFound, err)
+		}
+		d, err := newDriver(program, found)
+		if err != nil {
+			return nil, err
+		}
+		return gpu.New(d, o), nil
+	}
+}
+
+// newDriver loads the runtime that a probe has found.
+func newDriver(program string, found vendor.Report) (*driver, error) {
+	var missing []error
+	for i := range found {
+		if row := &found[i]; row.Err != nil {
+			missing = append(missing, fmt.Errorf("%s: %s", row.Library, row.Missing()))
+		}
+	}
+	if missing != nil {
+		return nil, fmt.Errorf("rocm: %w: %w", core.ErrNotFound, errors.Join(missing...))
+	}
+	h, err := amd.LoadHIP(found.Row(amd.Runtime.Key).Path)
+	if err != nil {
+		return nil, fmt.Errorf("rocm: %w", streams.Sentinel(err))
+	}
+	d := &driver{hip: h, found: found, info: core.Info{Name: Name, Version: Version, Vendor: "burn"},
+		compilers: child.Compilers{Program: program, Library: found.Row(amd.Compiler.Key).Path}}
+	for i := range h.Devices {
+		info, err := d.describe(i)
+		if err != nil {
+			return nil, fmt.Errorf("rocm: device %d: %w", i, streams.Sentinel(err))
+		}
+		d.info.Devices = append(d.info.Devices, info)
+	}
+	return d, nil
+}

@@ -1,0 +1,62 @@
+package gpu
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/goburn/burn/core"
+)
+
+// ReadOptions reads the options of core.Config that the backends of streams have: memory_limit (bytes, with an optional suffix K, M, G or
+// T), tf32, plain, in_order (true or false) and cache (an absolute path or off). BURN_NAME_PLAIN=1 in the environment is plain. Unknown
+// options and values that do not parse are ErrAttr.
+func ReadOptions(backend string, c core.Config) (Options, error) {
+	o := Options{Plain: os.Getenv("BURN_"+strings.ToUpper(backend)+"_PLAIN") == "1"}
+	if dir, err := os.UserCacheDir(); err == nil {
+		o.Cache = filepath.Join(dir, "burn", "kernels", backend)
+	}
+	for name, text := range c.Options {
+		var err error
+		switch name {
+		case "memory_limit":
+			o.MemoryLimit, err = parseBytes(text)
+		case "tf32":
+			o.TF32, err = strconv.ParseBool(text)
+		case "plain":
+			o.Plain, err = strconv.ParseBool(text)
+		case "in_order":
+			o.InOrder, err = strconv.ParseBool(text)
+		case "cache":
+			o.Cache = text
+			if text != "off" && !filepath.IsAbs(text) {
+				err = fmt.Errorf("got %q, want an absolute path or off", text)
+			}
+		default:
+			return o, fmt.Errorf("%s: option %q, want memory_limit, tf32, plain, in_order or cache: %w", backend, name, core.ErrAttr)
+		}
+		if err != nil {
+			return o, fmt.Errorf("%s: option %s: %w: %w", backend, name, core.ErrAttr, err)
+		}
+	}
+	if o.Cache == "off" || o.Cache == "" {
+		o.Cache, o.NoCache = "", true
+	}
+	return o, nil
+}
+
+func parseBytes(text string) (int64, error) {
+	digits, shift := strings.TrimSpace(text), 0
+	if n := len(digits); n > 0 {
+		if i := strings.IndexByte("KMGT", digits[n-1]&^0x20); i >= 0 {
+			digits, shift = digits[:n-1], 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > 1<<62>>shift {
+		return 0, fmt.Errorf("got %q, want a number of bytes such as 512M", text)
+	}
+	return n << shift, nil
+}

@@ -1,0 +1,19 @@
+//go:build !linux
+
+package vendor
+
+import "errors"
+
+// Load fails: libraries are looked for on Linux alone.
+func Load(string) (uintptr, error) {
+	return 0, errors.New("libraries are looked for on Linux alone")
+}
+
+// Symbol finds nothing.
+func Symbol(uintptr, string) uintptr { return 0 }
+
+// Unload does nothing.
+func Unload(uintptr) {}
+
+// syscallN is never called, as no library is loaded.
+func syscallN(uintptr, ...uintptr) uintptr { return 0 }

@@ -1,0 +1,71 @@
+package vendor
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Find loads the first candidate that try accepts, and fills the row.
+func (s *Search) Find(k *Library, row *Row, try func(handle uintptr) (version string, err error)) {
+	*row = Row{Key: k.Key, Library: k.Name, Lost: k.Lost, Install: k.Install}
+	if s.hidden(k.Key) {
+		row.Err = fmt.Errorf("%w: hidden by %s", ErrMissing, s.HideBy)
+		return
+	}
+	for _, candidate := range s.Candidates(k) {
+		if s.Trying != nil {
+			if why := s.Trying(candidate); why != "" {
+				row.Refused = append(row.Refused, fmt.Sprintf("%s: %s", candidate, why))
+				continue
+			}
+		}
+		handle, err := Load(candidate)
+		if err != nil {
+			if filepath.IsAbs(candidate) {
+				row.Refused = append(row.Refused, fmt.Sprintf("%s: %v", candidate, err))
+			}
+			continue
+		}
+		path := candidate
+		if !filepath.IsAbs(path) {
+			path = loadedPath(candidate)
+		}
+		version, err := try(handle)
+		if err == nil {
+			row.Path, row.Version = path, version
+			return
+		}
+		if version != "" { // the library is sound, and what it serves is not there
+			row.Path, row.Version, row.Err = path, version, err
+			return
+		}
+		row.Refused = append(row.Refused, fmt.Sprintf("%s: %v", path, err))
+		if !k.System && !k.Stays {
+			Unload(handle)
+		}
+	}
+	if row.Refused != nil {
+		row.Err = fmt.Errorf("%w: %d found and none usable", ErrMissing, len(row.Refused))
+		return
+	}
+	row.Err = fmt.Errorf("%w: no %s", ErrMissing, strings.Join(k.Sonames, " or "))
+}
+
+// loadedPath is the file of a library that this process has mapped, or its name where the system does not tell.
+func loadedPath(name string) string {
+	f, err := os.Open("/proc/self/maps")
+	if err != nil {
+		return name
+	}
+	defer f.Close()
+	stem, _, _ := strings.Cut(name, ".so")
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if _, path, ok := strings.Cut(lines.Text(), "/"); ok && strings.HasPrefix(filepath.Base(path), stem+".so") {
+			return "/" + path
+		}
+	}
+	return name
+}
