@@ -17,7 +17,7 @@ type Challenge struct {
 	Nonce string `json:"nonce"`
 	// Content is the digest of all code that runs, sha256:HEX: Plugin.Content.
 	Content string `json:"content"`
-	// Seeds is the number of seeds; 0 stands for 3.
+	// Seeds is the number of seeds; 0 means 3.
 	Seeds int `json:"seeds"`
 }
 

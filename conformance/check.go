@@ -25,17 +25,17 @@ type Options struct {
 	Sample int
 	// Device is the index of the device under test.
 	Device int
-	// Seed of the values; 0 stands for 1.
+	// Seed of the values; 0 means 1.
 	Seed uint64
 	// Challenge, if set, replaces Seed: seeds are derived from it. Cases whose values are drawn run once for each seed, cases of
 	// the contract with the first.
 	Challenge *Challenge
-	// Timeout of one case; 0 stands for 30 seconds. A case that takes longer has failed, and the backend is opened anew.
+	// Timeout of one case; 0 means 30 seconds. A case that takes longer has failed, and the backend is opened anew.
 	Timeout time.Duration
 	// Expect names cases that are known to fail, by id. If one fails, the report says so and does not fail; if one passes, that
 	// is a failure.
 	Expect []string
-	// Shrink is the number of failures that are shrunk to a small failing node; 0 stands for 20, less than 0 for none.
+	// Shrink is the number of failures that are shrunk to a small failing node; 0 means 20, less than 0 none.
 	Shrink int
 	// Kill, if set, ends the process that b runs in as SIGKILL does. Cases of a crash run only with it.
 	Kill func(b core.Backend) error

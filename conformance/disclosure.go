@@ -62,7 +62,7 @@ func (r *Report) holes(p Profile) []Hole {
 	return l
 }
 
-// mostHoles is how many reasons are printed with a verdict. The report package lists all.
+// mostHoles is the greatest number of reasons that are printed with a verdict. The report package lists all.
 const mostHoles = 6
 
 // holeLines returns lines that say what the verdict of a profile leaves open.

@@ -33,7 +33,7 @@ func TestULP(t *testing.T) {
 		{dtype.F16, 1024, 1}, {dtype.F16, 0, 0x1p-24}, {dtype.BF16, 256, 2}, {dtype.F64, 1, 0x1p-52}} {
 		require.Equal(t, c.want, ulp(c.d, c.f), "%v %v", c.d, c.f)
 	}
-	for f := float32(0.1); f < 1e6; f *= 1.7 { // as the float after it has it
+	for f := float32(0.1); f < 1e6; f *= 1.7 { // the distance to the next float
 		next := math.Nextafter32(f, math.MaxFloat32)
 		require.Equal(t, float64(next)-float64(f), ulp(dtype.F32, float64(f)), f)
 	}

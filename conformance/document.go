@@ -164,7 +164,7 @@ func claimsAreMet(caps *core.Capabilities) error {
 	return nil
 }
 
-// mostDenied is how many nodes per op are tried that the document does not allow.
+// mostDenied is the greatest number of nodes per op that are tried although the document does not allow them.
 const mostDenied = 6
 
 // deniedNodes: a node that the document does not allow is refused with ErrUnsupported, at once or by its results, or is computed

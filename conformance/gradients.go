@@ -229,8 +229,8 @@ var gradientTolerance = map[dtype.DType]float64{dtype.F64: 2e-5, dtype.F32: 2e-3
 var gradientFloor = map[dtype.DType]float64{dtype.F64: 1e-3, dtype.F32: 1e-3, dtype.F16: 1e-2, dtype.BF16: 2e-2}
 
 // differences compares got, the gradient of operand i, with central differences of the weighted sum of the results at some
-// of its elements. Elements whose differences to the right and to the left disagree lie at a kink and are left out, and so do equal
-// elements of unique, where results begin to exist.
+// of its elements. Elements whose differences to the right and to the left disagree are at a kink and are left out. Equal elements
+// of unique, where results begin to exist, are left out too.
 func (s spec) differences(ctx context.Context, in []ref.Tensor, i int, weights []ref.Tensor, got ref.Tensor, random func(int) int) error {
 	wide := make([]ref.Tensor, len(in))
 	ds := make([]op.Desc, len(in))

@@ -15,7 +15,7 @@ type Machine struct {
 	// MHz are the clocks of the processors at the end of the run, the least and the greatest of them; MaxMHz is the limit. 0: unknown.
 	MHz    [2]int `json:"mhz,omitzero"`
 	MaxMHz int    `json:"max_mhz,omitempty"`
-	// Governor is how the system chooses clocks.
+	// Governor is the policy by which the system chooses clocks.
 	Governor string `json:"governor,omitempty"`
 	// Drivers are versions of drivers in the kernel.
 	Drivers map[string]string `json:"drivers,omitempty"`

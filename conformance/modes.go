@@ -105,7 +105,7 @@ func flushed(got, want float64) string {
 	return fmt.Sprintf("%v for %v", got, want)
 }
 
-// triples is how many large numbers, small ones and negated large ones are added up.
+// triples is the number of triples, each a large number, a small one and the negated large one, that are added up.
 const triples = 64
 
 // width finds out how many bits an accumulator has. Large numbers that cancel and small ones are added in a random order; a sum

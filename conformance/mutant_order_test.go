@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// waiting replaces Stream.Wait. wait gets the event as the host has it.
+// waiting replaces Stream.Wait. wait gets the event of the good stream.
 type waiting struct {
 	base
 	wait func(s core.Stream, e core.Event) error

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// partRows is how many rows of a large result are compared with the reference.
+// partRows is the number of rows of a large result that are compared with the reference.
 const partRows = 8
 
 // part says how the rows of a result depend on the rows of the operands, so that some rows can be checked by themselves: row i along

@@ -31,8 +31,8 @@ type session struct {
 	shared bool
 }
 
-// casesPerDevice is how many cases of ops share a device, so that state left by one case meets the next. A case of the contract
-// has a device of its own.
+// casesPerDevice is the number of cases of ops that share a device, so that state left by one case meets the next. A case of the
+// contract has a device of its own.
 const casesPerDevice = 64
 
 // ensure opens the backend and the device unless they are open.
@@ -97,7 +97,7 @@ func (s *session) distrust() {
 	}
 }
 
-// closePatience is how long a backend may take to close; one that takes longer is left behind.
+// closePatience is the time that a backend may take to close; one that takes longer is left behind.
 const closePatience = 5 * time.Second
 
 // close closes the backend. An error of Close after a case broke the backend is dropped: the case has reported it.

@@ -17,7 +17,7 @@ type Waiver struct {
 	Reason  string `json:"reason"`
 }
 
-// longestWaiver is how far ahead a waiver may expire.
+// longestWaiver is the longest time that a waiver may have until it expires.
 const longestWaiver = 180 * 24 * time.Hour
 
 // ParseWaivers reads a JSON list of waivers. All fields are required. None may expire more than 180 days after now.

@@ -57,7 +57,7 @@ type NodeError struct {
 	Err     error
 }
 
-// maxNamed is how many outputs a NodeError prints.
+// maxNamed is the greatest number of outputs that a NodeError prints.
 const maxNamed = 4
 
 // Error prints "add t3 f32[2]: cause", or `program "step": add t3 f32[2]: cause`.

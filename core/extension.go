@@ -126,7 +126,7 @@ type Group interface {
 	Close() error
 }
 
-// Reduction is how AllReduce combines elements.
+// Reduction describes how AllReduce combines elements.
 type Reduction uint8
 
 // The reductions.

@@ -76,7 +76,7 @@ func TestBadNeeds(t *testing.T) {
 	}
 }
 
-// TestContainedScript has a script of the folder of a plugin read what lies beside it, and nothing else.
+// TestContainedScript checks that a script in the folder of a plugin can read the files beside it, and nothing else.
 func TestContainedScript(t *testing.T) {
 	if runtime.GOOS != "linux" || len(contain.Probe().Missing()) > 0 {
 		t.Skip("this system has not all means")

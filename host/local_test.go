@@ -43,7 +43,8 @@ func statusOf(t *testing.T, o Options, name string) Status {
 	return Status{}
 }
 
-// What lies in ./burn_plugins is executed when the user has said so, for the content that it had then, and not before.
+// TestWorkingFolder checks that plugins in ./burn_plugins are executed only once the user has allowed it, with the content that
+// they had then.
 func TestWorkingFolder(t *testing.T) {
 	isolate(t)
 	ctx := context.Background()

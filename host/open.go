@@ -42,11 +42,11 @@ type Options struct {
 	// calls; see package host/restore. It costs a copy in this process of everything that is written. It does not apply to
 	// backends within this process and those of BURN_REATTACH.
 	Restore bool
-	// Attempts is how often a lost plugin is started in a row without a call that succeeds, and Backoff the pause before the second
-	// start, doubled before each further one; 0: 5 and 20 ms.
+	// Attempts is the number of times that a lost plugin is started in a row without a call that succeeds, and Backoff the pause
+	// before the second start, doubled before each further one; 0: 5 and 20 ms.
 	Attempts int
 	Backoff  time.Duration
-	// Heartbeat is how long a plugin process may take to answer a health check before it is killed and counts as lost; 0: 10
+	// Heartbeat is the time that a plugin process may take to answer a health check before it is killed and counts as lost; 0: 10
 	// seconds; less: there are no health checks.
 	Heartbeat time.Duration
 	// StartTimeout bounds the start of one plugin; 0: 30 seconds for Open, 10 for Devices.

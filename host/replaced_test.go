@@ -20,7 +20,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// envReplaced is how often each plugin of TestReplaced is started; empty: 100 times, and 20 with -short.
+// envReplaced is the variable with the number of times that each plugin of TestReplaced is started; empty: 100, and 20 with -short.
 const envReplaced = "BURN_REPLACED"
 
 // The sources of a plugin with a library beside it, as a program and as a shared object, and of a program that loads the object.

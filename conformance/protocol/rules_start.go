@@ -52,7 +52,7 @@ var startRules = []Rule{
 	}},
 }
 
-// endLimit is how long the end may take once the host is gone.
+// endLimit is the time that the end may take once the host is gone.
 const endLimit = time.Second
 
 var endRules = []Rule{

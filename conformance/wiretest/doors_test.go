@@ -175,7 +175,7 @@ func TestDoorsAgree(t *testing.T) {
 			case ofProcess.MatchString(x.ID):
 				require.Equal(t, d.kill != nil, x.Status == conformance.Passed, x.ID)
 				continue
-			case x.ID == "host/view": // the elements lie in the other process
+			case x.ID == "host/view": // the elements are in the other process
 				require.Equal(t, d.name == "in process", x.Status == conformance.Passed)
 				continue
 			}

@@ -99,7 +99,7 @@ func ScalarFloat(name string, v float64) Attr {
 // Kind returns the kind of v, 0 for no value.
 func (v Value) Kind() Kind { return v.kind }
 
-// Int returns the integer of a KindInt, KindBool or KindDType value, and the integer that a scalar stands for.
+// Int returns the integer of a KindInt, KindBool or KindDType value, and the value of a scalar as an integer.
 func (v Value) Int() int64 {
 	if v.kind == KindScalar && !v.isInt {
 		return int64(math.Float64frombits(v.bits))
@@ -107,7 +107,7 @@ func (v Value) Int() int64 {
 	return int64(v.bits)
 }
 
-// Float returns the float of a KindFloat value, and the float that a scalar stands for.
+// Float returns the float of a KindFloat value, and the value of a scalar as a float.
 func (v Value) Float() float64 {
 	if v.kind == KindFloat || v.kind == KindScalar && !v.isInt {
 		return math.Float64frombits(v.bits)

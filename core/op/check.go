@@ -28,7 +28,7 @@ func New(c Code, in []Desc, attrs ...Attr) (Node, error) {
 }
 
 // Check verifies a node that came from elsewhere: known op and version, complete attributes of the right kinds in the
-// order of the schema, operands that fit, and outputs equal to what inference gives.
+// order of the schema, operands that fit, and outputs equal to the result of inference.
 func Check(n *Node, in []Desc) error {
 	row := Lookup(n.Op)
 	if row.Infer == nil {

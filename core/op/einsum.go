@@ -8,7 +8,7 @@ import (
 )
 
 // einsum is an equation matched with operands. A label is a letter, or -1, -2, ... for the last, the last but one, ...
-// dimension that "..." stands for.
+// dimension that "..." replaces.
 type einsum struct {
 	terms [][]int // labels per operand, one per dimension
 	out   []int
@@ -77,7 +77,7 @@ func parseEinsum(equation string, in []Desc) (*einsum, error) {
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// labelsOf returns the labels of a term whose ... stands for rest dimensions.
+// labelsOf returns the labels of a term whose ... replaces rest dimensions.
 func labelsOf(term string, rest int) []int {
 	var labels []int
 	before, after, has := strings.Cut(term, dots)

@@ -140,8 +140,8 @@ func windowed(n, k, stride, dilation, lo, hi int) (int, bool) {
 	return (padded-span)/stride + 1, true
 }
 
-// perSpatial checks an attribute list with one entry per spatial dimension, each at least least. An empty list stands
-// for the default in every dimension.
+// perSpatial checks an attribute list with one entry per spatial dimension, each at least least. An empty list means
+// the default in every dimension.
 func perSpatial(constraint string, a Attrs, name string, n, least int) error {
 	l := a.Ints(name)
 	if len(l) != n {

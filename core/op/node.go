@@ -61,7 +61,7 @@ type Node struct {
 	Inputs  []TensorID
 	Outputs []Desc
 	Attrs   Attrs
-	// Drop has bit i set when the host gives up Inputs[i] with this node, exactly as if it called Free right after it:
+	// Drop has bit i set when the host releases Inputs[i] with this node, exactly as if it called Free right after it:
 	// the backend may reuse the buffer for an output. Only the first 64 inputs can be dropped so.
 	Drop uint64
 }

@@ -37,7 +37,7 @@ type Row struct {
 	Section string
 	Doc     string // one line
 	Traits  Traits
-	// Operands in order. If the last is Variadic, it stands for any number of inputs from Min on.
+	// Operands in order. If the last is Variadic, it describes any number of inputs from Min on.
 	Operands []Operand
 	// Results names the outputs. A row whose number of outputs depends on attributes lists the greatest number.
 	Results []string
@@ -46,10 +46,10 @@ type Row struct {
 	Attrs       []AttrSpec
 	Constraints []Constraint
 	Infer       InferFunc
-	// Domain is where each operand's elements may be drawn from so that the result is defined and well conditioned; a
-	// missing entry is Real.
+	// Domain is, for each operand, the set from which its elements may be drawn so that the result is defined and well
+	// conditioned; a missing entry is Real.
 	Domain []Domain
-	// Tolerance is how far a result may be from the reference.
+	// Tolerance is the allowed difference of a result from the reference.
 	Tolerance Tolerance
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// sums writes arithmetic for rules that are made of much of it. N stands for an operand that is a number.
+// sums writes arithmetic for rules that are made of much of it. N in a name means an operand that is a number.
 type sums struct{ *Builder }
 
 func (c sums) add(x, y Desc) Desc          { return c.Do(Add, x, y) }

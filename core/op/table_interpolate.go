@@ -32,7 +32,7 @@ var interpolateRows = []entry{
 		Infer: inferInterpolate}},
 }
 
-// axisMap is how interpolation maps one dimension: result i lies at (slope·i+offset)/unit.
+// axisMap describes how interpolation maps one dimension: result i is at (slope·i+offset)/unit.
 type axisMap struct {
 	n, m                int
 	slope, offset, unit int

@@ -116,7 +116,8 @@ func piecewise(n *op.Node, in []ref.Tensor, whole, block shape.Shape, result sha
 	return true, true
 }
 
-// An op has the trait Elementwise exactly when it gives for each place by itself what it gives there in a whole.
+// TestElementwise checks that an op has the trait Elementwise exactly when its result for each place alone equals its result for
+// that place in a whole.
 func TestElementwise(t *testing.T) {
 	whole := shape.Of(3, 4)
 	for _, c := range builtin() {
@@ -132,7 +133,8 @@ func TestElementwise(t *testing.T) {
 	}
 }
 
-// An op has the trait Reduces exactly when it gives for each line by itself what it gives there in a whole.
+// TestReduces checks that an op has the trait Reduces exactly when its result for each line alone equals its result for that line
+// in a whole.
 func TestReduces(t *testing.T) {
 	whole := shape.Of(3, 4)
 	for _, c := range builtin() {

@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Precision is how an op takes part in mixed precision.
+// Precision describes how an op takes part in mixed precision.
 type Precision uint8
 
 // The kinds of ops in mixed precision, after Micikevicius et al., Mixed Precision Training, ICLR 2018.

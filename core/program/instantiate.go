@@ -13,7 +13,7 @@ type template struct {
 	nodes   []op.Node // without inputs, outputs shared
 	steps   []Step[int]
 	drop    []uint64
-	free    []int // results that no bit gives up
+	free    []int // results that no bit releases
 	slots   int
 	given   []int // for each output the slot that a node writes
 	last    []int // for each input the last node that reads it, -1 for none
@@ -96,9 +96,9 @@ func (t *template) add(n *op.Node, s Step[int]) {
 // of the program in order; outputs are new ids for its outputs in order; next numbers intermediate results. Each output is a
 // tensor of its own, even where the program gives an input, a constant, or a result twice.
 //
-// The run gives up every intermediate result, and each input i for which donated[i] is true: by the drop bit of the last node
+// The run releases every intermediate result, and each input i for which donated[i] is true: by the drop bit of the last node
 // that reads it, or, where no bit can do that, in free, for the caller to free once the nodes were submitted. A nil donated
-// donates nothing. An id that is bound several times is given up only when all its bindings are donated inputs.
+// donates nothing. An id that is bound several times is released only when all its bindings are donated inputs.
 func (c *Compiled) Instantiate(inputs []op.TensorID, donated []bool, consts, outputs []op.TensorID, next func() op.TensorID) (nodes []op.Node, free []op.TensorID, err error) {
 	t, p := &c.template, c.Program
 	for _, l := range []struct {

@@ -78,8 +78,8 @@ func stepsOf(nodes []op.Node) []Step[op.TensorID] {
 	return steps
 }
 
-// drop sets the bit of the first use of v by in, a list of operands. It reports false where v is no operand that a bit can
-// stand for.
+// drop sets the bit of the first use of v by in, a list of operands. It returns false where v is not among
+// the operands that have a bit.
 func drop[T comparable](bits *uint64, in []T, v T) bool {
 	for k, id := range in[:min(len(in), 64)] {
 		if id == v {

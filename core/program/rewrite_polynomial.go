@@ -12,7 +12,7 @@ type power struct{ x, t int }
 // polynomial is coefficients by monomial; none is zero.
 type polynomial map[power]float64
 
-// reading is how a result is read as a polynomial in the tensors x and t.
+// reading is the state of reading a result as a polynomial in the tensors x and t.
 type reading struct {
 	r     *rewriter
 	x, t  op.TensorID // t may be 0

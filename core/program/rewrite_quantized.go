@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// exactTerms is how many products of differences of bytes, at most 255 in magnitude, i32 sums.
+	// exactTerms is the number of products of differences of bytes, at most 255 in magnitude, that i32 sums exactly.
 	exactTerms = (1<<31 - 1) / (255 * 255)
 	// leastOutputs is the fewest outputs of a group for which a convolution of integers is worth its while.
 	leastOutputs = 4

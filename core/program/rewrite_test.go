@@ -164,7 +164,7 @@ func ops(p *program.Program) map[op.Code]int {
 	return m
 }
 
-// form writes something down and says what it gives.
+// form is a way to write a computation: write adds its nodes to a sketch and returns its result.
 type form struct {
 	name  string
 	write func(s *sketch) op.Desc

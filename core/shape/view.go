@@ -13,7 +13,7 @@ type View struct {
 // Contiguous returns the row-major view of a whole buffer.
 func Contiguous(s Shape) View { return View{Shape: s, Strides: s.Strides()} }
 
-// IsContiguous reports whether the elements lie in row-major order without gaps, starting at Offset.
+// IsContiguous reports whether the elements are in row-major order without gaps, starting at Offset.
 func (v View) IsContiguous() bool {
 	n := 1
 	for i := len(v.Shape) - 1; i >= 0; i-- {

@@ -31,8 +31,8 @@ type Options struct {
 	// Open starts the backend for the first time and after each loss. Tensor ids on its devices are of generation 0
 	// however often that was; the number tells the starts apart, from 0.
 	Open func(ctx context.Context, generation uint16) (core.Backend, error)
-	// Attempts is how many starts may follow one another without a call that succeeds; 0: 5. After starts that fail twice in the
-	// same way it stops earlier, unless the error has a method Transient that returns true. The first start is tried again only
+	// Attempts is the number of starts that may follow one another without a call that succeeds; 0: 5. After starts that fail
+	// twice in the same way it stops earlier, unless the error has a method Transient that returns true. The first start is tried again only
 	// after such an error.
 	Attempts int
 	// Backoff is the pause before the second start in a row, twice as long before each further one, up to 2 seconds; 0: 20 ms.
@@ -152,7 +152,7 @@ func (b *Backend) Open(ctx context.Context, index int) (core.Device, error) {
 	return d, nil
 }
 
-// repeats is how often a command may lose a process on which everything before it was put back.
+// repeats is the number of times that a command may lose a process on which everything before it was restored.
 const repeats = 2
 
 // again makes a call that waits, and repeats it after each loss. ask runs while no process is replaced; a ticket that it returns

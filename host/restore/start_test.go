@@ -43,7 +43,7 @@ func TestKilledWhileStarting(t *testing.T) {
 	d, s := on(t, b)
 	session(t, d, s, func(int) {})
 
-	// In the midst of work, too.
+	// During work, too.
 	require.NoError(t, os.Remove(mark))
 	require.NoError(t, syscall.Kill(pid(t, b), syscall.SIGKILL))
 	d, s = on(t, b)

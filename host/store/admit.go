@@ -20,7 +20,7 @@ func LockFileOf(dir string) string {
 	return ownLock(dir)
 }
 
-// Admission decides whether an installed plugin may be started. Empty paths stand for the defaults.
+// Admission decides whether an installed plugin may be started. Empty paths mean the defaults.
 type Admission struct {
 	Dir       string // of the store
 	LockFile  string

@@ -210,7 +210,7 @@ type IndexOptions struct {
 	Now     time.Time   // zero: now
 }
 
-// IndexLife is how long an index is valid by default.
+// IndexLife is the time for which an index is valid by default.
 const IndexLife = 90 * 24 * time.Hour
 
 // stamp sets the counter and the date of expiry of an index that replaces the one in dir. The counter is one more than the old one, and

@@ -140,7 +140,7 @@ func TestForeignLock(t *testing.T) {
 	require.NoError(t, os.CopyFS(r.Dir, os.DirFS(e.Dir)))
 	require.ErrorIs(t, admit(), ErrLocked)
 
-	// Nor does one that holds what lies there now.
+	// Nor does a lock that holds the present content.
 	foreign := &Lock{File: LockName, Format: lockFormat}
 	foreign.Put(id, "there", "", Hashes{e.Package.Archive, e.Package.Tree})
 	require.NoError(t, foreign.Write())

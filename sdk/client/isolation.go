@@ -15,7 +15,7 @@ type Limits struct {
 	Memory int64
 	// Threads is the value of GOMAXPROCS and OMP_NUM_THREADS for the plugin; 0: they are not set.
 	Threads int
-	// Files is how many files it may have open (on Linux; elsewhere it is not enforced); 0: as many as the host.
+	// Files is the greatest number of files that it may have open (on Linux; elsewhere it is not enforced); 0: as many as the host.
 	Files int
 }
 

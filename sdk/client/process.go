@@ -252,7 +252,7 @@ func (p *process) await(limit time.Duration) {
 	}
 }
 
-// outputWait is how long the last output of a process that has ended is waited for: a child of it may hold the pipe.
+// outputWait is the longest wait for the last output of a process that has ended: a child of it may hold the pipe.
 const outputWait = 25 * time.Millisecond
 
 // how returns how the process ended: "exit status 2", "signal: killed".

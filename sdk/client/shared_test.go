@@ -154,7 +154,7 @@ func TestSharedCancel(t *testing.T) {
 	require.Eventually(t, func() bool { return tensors(t, s) == 1 }, 5*time.Second, time.Millisecond)
 }
 
-// TestSharedKilled kills plugins in the midst of large transfers: the host gets errors, and nothing of it is left.
+// TestSharedKilled kills plugins during large transfers: the host gets errors, and nothing of it is left.
 func TestSharedKilled(t *testing.T) {
 	kill := func(delay time.Duration) {
 		b, err := client.Start(context.Background(), os.Args[0], client.Options{Name: "fake", Env: []string{fake.Env + "=" + fake.Good}})

@@ -35,8 +35,8 @@ type Options struct {
 	Generation uint16
 	// Rebase: callers use ids of generation 0, whatever Generation is, and errors name tensors by these ids.
 	Rebase bool
-	// Heartbeat is how long the plugin may take to answer a health check; otherwise it is killed. 0: 10 seconds; less: there are
-	// no health checks.
+	// Heartbeat is the time that the plugin may take to answer a health check; otherwise it is killed. 0: 10 seconds; less: there
+	// are no health checks.
 	Heartbeat time.Duration
 	// OpenTimeout bounds the opening of a device or a stream, and DefineTimeout the definition of a program, beside the
 	// context: a plugin that does not answer in time broke the protocol. 0: a minute and five minutes; less: no bound. Reads

@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// Cause is why a plugin could not be started.
+// Cause is the reason for which a plugin could not be started.
 type Cause string
 
 // The causes.

@@ -15,15 +15,15 @@ import (
 const (
 	// flushSize is the size of collected commands, in bytes, from which on they are sent at once.
 	flushSize = 32 << 10
-	// flushDelay is how long the first command waits for others.
+	// flushDelay is the time that the first command waits for others.
 	flushDelay = 100 * time.Microsecond
 	// patientDelay replaces flushDelay if waiters have sent all recent commands: setting a short timer wakes a thread.
 	patientDelay = time.Millisecond
-	// patience is how many commands in a row waiters have to send for patientDelay.
+	// patience is the number of commands in a row that waiters have to send for patientDelay.
 	patience = 16
-	// maxQueued is how many bytes may wait for the transport before commands wait too.
+	// maxQueued is the number of bytes that may wait for the transport before commands wait too.
 	maxQueued = 8 << 20
-	// closeWait is how long Close waits for the plugin to finish.
+	// closeWait is the time that Close waits for the plugin to finish.
 	closeWait = 2 * time.Second
 )
 
@@ -272,7 +272,7 @@ func (s *stream) added() error {
 	return nil
 }
 
-// waitForSpace waits while too much is queued. An error says that it gave up, or that the stream is over.
+// waitForSpace waits while too much is queued. An error says that ctx ended the wait, or that the stream is over.
 func (s *stream) waitForSpace(ctx context.Context) error {
 	for {
 		s.mu.Lock()

@@ -140,7 +140,7 @@ type Adopter[V any] interface {
 	Adopt(d op.Desc, data []byte, release func()) (V, error)
 }
 
-// Viewer is an optional interface of a Device whose values lie in host memory. Without it core.HostMemory.View is
+// Viewer is an optional interface of a Device whose values are in host memory. Without it core.HostMemory.View is
 // ErrUnsupported.
 type Viewer[V any] interface {
 	// View returns the elements of v in row-major order where they lie, and whether they do.

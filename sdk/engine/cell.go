@@ -79,7 +79,7 @@ func (d *device[V]) alive(id op.TensorID) (*cell[V], error) {
 	return c, err
 }
 
-// remove takes a cell out of the table. The caller, who holds mu, takes over the table's hold.
+// remove takes a cell out of the table. The caller holds mu and takes over the table's hold.
 func (d *device[V]) remove(c *cell[V]) {
 	d.cells.remove(c.desc.ID)
 	c.named = false

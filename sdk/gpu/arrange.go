@@ -22,7 +22,7 @@ func (b *builder) plan(ctx context.Context) (*plan, error) {
 	return p, b.finish(ctx, p)
 }
 
-// straight makes the elements of a result lie in row-major order, by a copy if needed.
+// straight ensures that the elements of a result are in row-major order, by a copy if needed.
 func (b *builder) straight(id op.TensorID) error {
 	t, d := b.at[id], b.g.Desc(id)
 	if t.whole() && b.buffers[t.buffer].bytes == int64(d.Bytes()) {

@@ -21,7 +21,7 @@ type segment struct {
 // whole reports whether the segment is one free block.
 func (s *segment) whole() bool { return s.first.free && s.first.after == nil }
 
-// block is a part of a segment: free, or held. It is the engine's value of a tensor, whose elements lie in row-major order from its
+// block is a part of a segment: free, or held. It is the engine's value of a tensor, whose elements are in row-major order from its
 // beginning. The pool's lock guards all fields except holders and shared; segment, offset and owner do not change while it is held.
 type block struct {
 	holders atomic.Int32

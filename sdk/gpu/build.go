@@ -277,7 +277,7 @@ func (b *builder) fits(w ir.Work) error {
 	return nil
 }
 
-// packed returns a copy of t whose elements lie in row-major order of its axes taken in the order axes (nil: as they are), made for group
+// packed returns a copy of t whose elements are in row-major order of its axes taken in the order axes (nil: as they are), made for group
 // x. The copy of a constant is made once.
 func (b *builder) packed(x *group.Group, d op.Desc, t tensor, axes []int) (tensor, error) {
 	if axes == nil {

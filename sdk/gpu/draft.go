@@ -17,7 +17,7 @@ type draft struct {
 	questions map[any]*offered
 }
 
-// mostDrafts is how many drafts of a program are made. Later queries are made one by one.
+// mostDrafts is the greatest number of drafts that are made of a program. Later queries are made one by one.
 const mostDrafts = 3
 
 // presumed is a candidate of a draft.

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// faultWords is how many commands of a queue may report faults between two marks. A further one forces a mark.
+// faultWords is the number of commands of a queue that may report faults between two marks. A further one forces a mark.
 const faultWords = 1024
 
 // faults holds words of device memory in which kernels report indices out of range, one word for each command. At a mark they are

@@ -85,7 +85,7 @@ func (b *builder) channelsLast(x *group.Group) (bool, error) {
 		}
 	}
 	if rank == 0 || slices.ContainsFunc(x.Outputs, func(d op.Desc) bool { return slices.Contains(b.g.Users(d.ID), group.Outside) }) {
-		return false, nil // results of the program lie in row-major order
+		return false, nil // results of the program are in row-major order
 	}
 	u := &relayout{b: b, rank: rank, p: &program.Program{Name: b.g.Name}, as: map[op.TensorID]bool{}}
 	y := &group.Group{Kind: x.Kind, Anchor: group.None, At: x.At}

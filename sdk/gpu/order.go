@@ -20,7 +20,7 @@ func (f *frame) relate(inOrder bool) {
 		}
 		return
 	}
-	own := len(f.plan.buffers) // stands for memory of the frame's own
+	own := len(f.plan.buffers) // the index for memory of the frame's own
 	shared := f.plan.shared()
 	type state struct {
 		writer  int

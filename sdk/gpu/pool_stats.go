@@ -13,8 +13,8 @@ type PoolStats struct {
 	Scratch  int64 // bytes that queues keep for temporaries
 	Reserved int64 // bytes that are allocated from the driver
 	Segments int   // allocations of the driver
-	// Requests is how many blocks were allocated, DriverAllocs and DriverFrees how often the driver was called, and Moved how
-	// many free blocks went from one queue to others.
+	// Requests is the number of blocks that were allocated, DriverAllocs and DriverFrees are the numbers of calls of the driver,
+	// and Moved is the number of free blocks that went from one queue to others.
 	Requests, DriverAllocs, DriverFrees, Moved int64
 
 	held [uses]held
@@ -45,7 +45,7 @@ func (p *pool) statistics() PoolStats {
 	return p.stats
 }
 
-// mostSizes is how many sizes of blocks a report lists for each use.
+// mostSizes is the greatest number of sizes of blocks that a report lists for each use.
 const mostSizes = 4
 
 // exhausted adds to err what holds the memory, and what can be done.

@@ -20,7 +20,7 @@ type selective struct {
 	key     []byte
 }
 
-// mostAnswers is how many answers are kept.
+// mostAnswers is the greatest number of answers that are kept.
 const mostAnswers = 1 << 14
 
 var _ core.Selective = (*selective)(nil)

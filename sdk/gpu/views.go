@@ -18,7 +18,7 @@ type tensor struct {
 // contiguous returns a row-major tensor at the beginning of a buffer.
 func contiguous(buffer int, d op.Desc) tensor { return tensor{buffer, shape.Contiguous(d.Shape)} }
 
-// whole reports whether the elements of d lie in row-major order at the beginning of their buffer.
+// whole reports whether the elements of t are in row-major order at the beginning of their buffer.
 func (t tensor) whole() bool { return t.view.Offset == 0 && t.view.IsContiguous() }
 
 // viewOf returns the result of a movement node as a view of its operand, false if it needs a copy.

@@ -21,7 +21,7 @@ type upload struct {
 const (
 	// trusted bounds the memory that is allocated because a host announced a tensor; more is allocated as the data arrives.
 	trusted = 64 << 20
-	// kept is how large a staging buffer is kept for the next tensor.
+	// kept is the greatest size of a staging buffer that is kept for the next tensor.
 	kept = 64 << 20
 	// plenty is the size from which on the system is asked whether it has memory for a buffer.
 	plenty = 1 << 30

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/sdk/serve"
 )
 
-// A plugin and its host in one process, over the real wire, as tests have it. The main function of a plugin is serve.Main.
+// A plugin and its host in one process, over the real wire, as in tests. The main function of a plugin is serve.Main.
 func ExampleAttachable() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

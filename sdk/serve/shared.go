@@ -215,7 +215,7 @@ func (t *session) adopt(d op.Desc, x *segment, n int) (told func(), err error) {
 	return nil, err
 }
 
-// partSize is how much of a tensor is copied to a segment before the host, which copies it on, is notified.
+// partSize is the number of bytes of a tensor that are copied to a segment before the host, which copies them on, is notified.
 const partSize = 4 << 20
 
 // readShared requests a copy of a tensor into a segment. A large tensor is copied directly from the backend's memory, if the

@@ -21,7 +21,7 @@ import (
 
 const (
 	socketName = "streams"
-	// greetWait is how long a host may take to connect, and tokenWait how long a caller may take to show the token.
+	// greetWait is the time that a host may take to connect, and tokenWait the time that a caller may take to show the token.
 	greetWait = 10 * time.Second
 	tokenWait = time.Second
 )

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quietFor is how long Next does not listen after a poll, as the next poll probably comes earlier.
+// quietFor is the time after a poll in which Next does not listen, as the next poll probably comes earlier.
 const quietFor = 2 * time.Millisecond
 
 // listener decides how to wait for frames. A socket in the runtime's poller wakes a thread for each frame that arrives, even if

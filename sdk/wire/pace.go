@@ -23,7 +23,7 @@ const (
 func Spare() bool { return runtime.NumCPU() > 1 }
 
 // Pace tracks how soon frames arrived lately. It decides whether a goroutine that waits for the next frame polls for it, and for
-// how long, instead of sleeping until it is woken. The zero Pace stands for slow frames. It is safe for concurrent use.
+// how long, instead of sleeping until it is woken. The zero Pace means slow frames. It is safe for concurrent use.
 type Pace struct{ known, average atomic.Int64 }
 
 // limit returns how long polling is worthwhile; 0: not at all.

@@ -24,7 +24,7 @@ import (
 type Driver struct {
 	// Delay is slept before every piece of work; 0 for none.
 	Delay time.Duration
-	// Eval computes a node; nil stands for ref.Eval.
+	// Eval computes a node; nil means ref.Eval.
 	Eval func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error)
 
 	live  atomic.Int64

@@ -20,7 +20,7 @@ type Driver struct {
 	Memory int64
 	// Stated is the memory that the device names in its description.
 	Stated int64
-	// Lost is how many bytes leak from every node that fails for lack of memory.
+	// Lost is the number of bytes that leak from every node that fails for lack of memory.
 	Lost int64
 }
 

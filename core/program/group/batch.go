@@ -37,8 +37,9 @@ type Batching struct {
 	Able func(g *Graph, x *Group) bool
 	// Most is the most groups of a batch; 0 for any number.
 	Most int
-	// Slack is how many bytes more than without batches computed tensors may need at one time, as groups that wait for
-	// others keep what they read; less than 0 for any number. Buffers are taken as never reused in place.
+	// Slack is the number of bytes that computed tensors may need at one time in addition to those that they need without
+	// batches, as groups that wait for others keep the tensors that they read; less than 0 for any number. Buffers are taken
+	// as never reused in place.
 	Slack int64
 }
 

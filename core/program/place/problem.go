@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// outside stands for the host, at the home member. It makes the inputs of a run and uses its outputs.
+// outside represents the host, at the home member. It makes the inputs of a run and uses its outputs.
 const outside = -1
 
 // MostMembers is the most members of a Problem.

@@ -41,7 +41,7 @@ type Dialect struct {
 	pairs bool
 }
 
-// forms holds the spelling of an operation for each type of its operands; Invalid stands for all other types. In a form, $a, $b
+// forms holds the spelling of an operation for each type of its operands; Invalid means all other types. In a form, $a, $b
 // and $c are the operands, $T is the type of the result, $n the immediate number, $p the buffer and $s the shared array.
 type forms map[dtype.DType]string
 

@@ -135,7 +135,7 @@ int main() {
 			_, err = fmt.Sscanf(string(out), "%d of %d", &wrong, &all)
 			require.NoError(t, err)
 			require.Greater(t, all, 1<<19)
-			require.LessOrEqual(t, 100_000*wrong, all) // roots that lie beside the middle of two numbers
+			require.LessOrEqual(t, 100_000*wrong, all) // roots that are next to the middle of two numbers
 		})
 	}
 }

@@ -14,7 +14,7 @@ type printer struct {
 	d *Dialect
 	k *ir.Kernel
 	w strings.Builder
-	// depth is how deep the open bodies are nested.
+	// depth is the number of open bodies.
 	depth int
 	// spelled is the text of each value: a name or a constant.
 	spelled []string

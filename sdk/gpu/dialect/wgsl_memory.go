@@ -34,7 +34,7 @@ func wgslArrays(k *ir.Kernel) (buffers, shared map[int32]bool) {
 	return buffers, shared
 }
 
-// wgslWord returns the type of the words that elements lie in: several elements of less than 32 bits share one.
+// wgslWord returns the type of the words that contain elements: several elements of less than 32 bits share one.
 func wgslWord(t dtype.DType, atomic bool) string {
 	word := t.String()
 	if t.Size() < 4 || t == dtype.F32 && atomic {

@@ -18,7 +18,7 @@ type races struct {
 	collective int32
 }
 
-// event is an access. Thread numbers from Kernel.Threads on stand for all threads of a subgroup that execute an instruction
+// event is an access. Thread numbers from Kernel.Threads on mean all threads of a subgroup that execute an instruction
 // together.
 type event struct{ block, thread, group, epoch, sub int32 }
 

@@ -31,7 +31,7 @@ type Options struct {
 	Races bool
 	// Subgroup is the size of subgroups for kernels that do not say it; 0 is 32.
 	Subgroup int
-	// Iterations is how often the body of a While may run before the loop counts as endless; 0 is a million.
+	// Iterations is the number of times that the body of a While may run before the loop counts as endless; 0 is a million.
 	Iterations int
 }
 
@@ -105,7 +105,7 @@ func Run(l ir.Launch, slots [][]byte, o Options) error {
 	return parallel(l, slots, o, blocks, pick)
 }
 
-// members runs the launches that a batched one stands for, one after the other, in the order of o.
+// members runs the launches that a batched one replaces, one after the other, in the order of o.
 func members(l ir.Launch, slots [][]byte, o Options) error {
 	if err := l.Kernel.Verify(); err != nil {
 		return err

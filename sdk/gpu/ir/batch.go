@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Batch returns one launch that stands for launches of the same kernel, which run in any order or at the same time. Arguments that are the
+// Batch returns one launch that replaces launches of the same kernel, which run in any order or at the same time. Arguments that are the
 // same in all of them become one. All launches share one numbering of slots. It returns false where the launches are not of one kernel, or
 // have a grid of more than one row.
 func Batch(ls []Launch) (Launch, bool) {
@@ -78,7 +78,7 @@ func (k *Kernel) ParamBytes() int {
 	return total
 }
 
-// Members returns the launches that l stands for: l itself where its kernel is not batched.
+// Members returns the launches that l replaces: l itself where its kernel is not batched.
 func (l *Launch) Members() ([]Launch, error) {
 	k := l.Kernel
 	if k.Members == 0 {

@@ -50,7 +50,7 @@ func (e *CheckError) Error() string {
 //
 // Check does not cover divisions by zero, shifts too far and casts out of range; the interpreter reports them.
 //
-// A batched launch is valid if each of the launches that it stands for is. The caller has to ensure that none of these accesses memory
+// A batched launch is valid if each of the launches that it replaces is. The caller has to ensure that none of these accesses memory
 // that another one writes.
 func Check(l Launch, buffers []int64, limits Limits) (err error) {
 	if l.Kernel.Members > 0 {

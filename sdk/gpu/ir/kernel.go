@@ -9,10 +9,10 @@ type Value int32
 type Kernel struct {
 	Name    string
 	Threads int // of a block
-	// Members is how many launches one launch of the kernel stands for. They differ in the arguments of parameters with Each set; 0
+	// Members is the number of launches that one launch of the kernel replaces. They differ in the arguments of parameters with Each set; 0
 	// is one. Block and Blocks count within the member that the block belongs to. See Batch.
 	Members int
-	// Blocks is how many blocks should fit on one multiprocessor at a time, a hint to the compiler; 0 gives none.
+	// Blocks is the number of blocks that should fit on one multiprocessor at a time, a hint to the compiler; 0 gives none.
 	Blocks int
 	// Subgroup is the number of threads in a subgroup that the kernel was built for, 0 if it does not matter.
 	Subgroup int

@@ -164,7 +164,7 @@ func (r *ranges) differs(v Value, c span) bool {
 	return true
 }
 
-// bound narrows v to [lo, hi], where the greatest and the least int64 stand for no bound, and the operands of v's definition
+// bound narrows v to [lo, hi], where the greatest and the least int64 mean no bound, and the operands of v's definition
 // along with it.
 func (r *ranges) bound(v Value, lo, hi int64, depth int) bool {
 	old := r.of(v)
@@ -231,7 +231,7 @@ func (r *ranges) backward(d *Inst, s span, depth int) bool {
 	return true
 }
 
-// keeps reports whether a value of type from, which a cast to type to brought into s, lies in s itself.
+// keeps reports whether a value of type from, which a cast to type to brought into s, is in s itself.
 func (r *ranges) keeps(a span, from, to dtype.DType, s span) bool {
 	if full := fullSpan(to); a.lo >= full.lo && (full.open || a.hi <= full.hi && !a.open) {
 		return true

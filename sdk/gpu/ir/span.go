@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// span is the set of possible values of an integer: it lies in [lo, hi] and is r modulo m, or exactly r if m is 0. Values of u64
+// span is the set of possible values of an integer: it is in [lo, hi] and is r modulo m, or exactly r if m is 0. Values of u64
 // above the greatest int64 are possible where open is set; hi is the greatest int64 then.
 type span struct {
 	lo, hi int64

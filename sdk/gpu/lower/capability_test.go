@@ -42,7 +42,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// groupOf lowers a group whose tensors lie in row-major order.
+// groupOf lowers a group whose tensors are in row-major order.
 func groupOf(target template.Target, g *group.Graph, x *group.Group) (ir.Work, error) {
 	var in, out []template.Operand
 	for _, id := range x.Inputs {

@@ -42,7 +42,7 @@ type trial struct {
 	attrs []op.Attr
 	in    []ref.Tensor
 	want  []ref.Tensor
-	turn  int // so many operands [A, B, C, D] lie in memory as [A, C, B, D]
+	turn  int // the number of operands [A, B, C, D] that are stored as [A, C, B, D]
 }
 
 func trialOf(t *testing.T, code op.Code, attrs []op.Attr, in []ref.Tensor) trial {

@@ -8,7 +8,7 @@
 // An i64 or u64 becomes two words, the low one first: in values, scalar parameters, local and shared arrays and buffers. Arithmetic
 // on them wraps around as package ir says; conversions to f32 round to nearest even, once. Their atomics, and f64, are errors.
 //
-// Elements of less than 32 bits share words in buffers, as they lie in memory: a buffer of them becomes one of u32. A load takes the word
+// Elements of less than 32 bits share words in buffers, as in memory: a buffer of them becomes one of u32. A load takes the word
 // and shifts. A store of whole words is plain. A store of less adds the difference to the word atomically: only the storing thread changes
 // the bits of the element, so concurrent changes of the rest of the word are kept, and no addition carries over into it. Loads of parts of
 // words from such a buffer are atomic too. Memory of buffers has to end with a whole word. In shared arrays each element has a word of its

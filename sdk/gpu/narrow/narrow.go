@@ -155,7 +155,7 @@ func partial(body []ir.Inst, parts map[int32]bool) {
 	}
 }
 
-// inMemory returns the type of the words that elements lie in.
+// inMemory returns the type of the words that contain elements.
 func inMemory(d dtype.DType) dtype.DType {
 	if d.Size() == 4 {
 		return d

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Args are the arguments of a kernel: a word of 8 bytes for each, of which the kernel reads as many bytes as its parameter has. An
-// Args is made once, used for many launches and changed between them; a launch copies the arguments before it returns. It is used
+// Args are the arguments of a kernel: a word of 8 bytes for each. The kernel reads as many bytes of a word as its parameter has.
+// An Args is made once, used for many launches and changed between them; a launch copies the arguments before it returns. It is used
 // by one goroutine at a time.
 type Args struct {
 	words    []uint64

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu"
 )
 
-// polling is how long an event is asked for before the thread sleeps: to be woken takes about as long.
+// polling is the time for which an event is polled before the thread sleeps: to be woken takes about as long.
 const polling = 50 * time.Microsecond
 
 // event is a place in a stream.

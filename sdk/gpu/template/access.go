@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// access is how a kernel reads or writes the elements of an operand at width neighbouring places.
+// access describes how a kernel reads or writes the elements of an operand at width neighbouring places.
 type access struct {
 	buf   ir.Buf
 	fixed ir.Value // of an operand that is a number, which has no buffer

@@ -193,7 +193,7 @@ func (k *fragKernel) weigh(j ir.Value) {
 	}
 }
 
-// mostPower is how far the exponent (of 2) of a score may exceed the reference that exponentials are taken relative to.
+// mostPower is the greatest amount by which the exponent (of 2) of a score may exceed the reference that exponentials are taken relative to.
 const mostPower = 8
 
 // raise finds the greatest score of each query in the tile. If one is far above the present reference of exponentials, the greatest scores

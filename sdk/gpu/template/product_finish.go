@@ -25,7 +25,7 @@ type epilogue struct {
 // epilogue adds the operands of the body and the results to the parameters. Elements will come in groups of width columns.
 func (k *productKernel) epilogue(number ir.Value, batch []ir.Value, m, n ir.Value, width int) *epilogue {
 	c := k.c
-	last := c.n // columns that lie in a line
+	last := c.n // columns that are in a line
 	if v := c.conv; v != nil && v.columns {
 		last = v.places[len(v.places)-1]
 	}

@@ -18,8 +18,8 @@ type productGrid struct {
 	from, end ir.Value // of the depth
 }
 
-// swizzle is how many rows of tiles consecutive blocks walk down before they go on to the next column, so that concurrent blocks
-// share factors in the cache.
+// swizzle is the number of rows of tiles that consecutive blocks walk down before they go on to the next column, so that concurrent
+// blocks share factors in the cache.
 const swizzle = 8
 
 // grid assigns each block a tile of rows×cols elements of C, an element of the batch, and one of the parts of the depth.

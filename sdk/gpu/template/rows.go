@@ -43,7 +43,7 @@ type Pass struct {
 
 // Row builds the computation for one row. Values that it computes outside of Lift and Final are visible to all later calls.
 type Row interface {
-	// Before is called before a pass; number len(Passes) stands for Final.
+	// Before is called before a pass; number len(Passes) means Final.
 	Before(b *ir.Builder, pass int)
 	// Lift returns the state of one element, and the values to keep that come from this pass.
 	Lift(b *ir.Builder, pass int, e Element) (state, keep []ir.Value)

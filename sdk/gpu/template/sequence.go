@@ -14,7 +14,7 @@ type sequence struct {
 	slots int // operands and results
 }
 
-// place is where the elements of an operand begin: a slot and an offset in bytes.
+// place is the beginning of the elements of an operand: a slot and an offset in bytes.
 type place struct {
 	slot   int
 	offset int64

@@ -4,7 +4,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// packWidth is how many elements of 16 bits one access moves.
+// packWidth is the number of elements of 16 bits that one access moves.
 const packWidth = 8
 
 // packs reports whether the elements can be moved 8 at a time: transposed operands have elements of 16 bits, and they and the results

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// loaderFolders are where the loader looks on most systems, beside LD_LIBRARY_PATH.
+// loaderFolders are the folders that the loader searches on most systems, besides those in LD_LIBRARY_PATH.
 var loaderFolders = []string{"/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"}
 
 // newestFirst orders candidates by the versions that names of files tell, within each major version. One whose version is not known comes

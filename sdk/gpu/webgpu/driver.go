@@ -17,7 +17,7 @@ type Options struct {
 	Name, Version string // of the backend
 	// Cache is the folder in which results of probes are kept; empty for none.
 	Cache string
-	// Patience is how long the device may make no progress before it counts as lost; 0 is two minutes.
+	// Patience is the time for which the device may make no progress before it counts as lost; 0 is two minutes.
 	Patience time.Duration
 }
 
