@@ -27,7 +27,8 @@ type queue struct {
 	slot  int
 }
 
-// slots is how many streams the tape distinguishes when it records which streams used a tensor; further streams share slots.
+// slots is the number of streams that the tape distinguishes when it records which streams used a tensor; further streams share
+// slots.
 const slots = 64
 
 // enter returns a stream below a slot.
@@ -137,8 +138,8 @@ func (s *stream) giveUp(free []op.TensorID) error {
 	return nil
 }
 
-// settled ends a command that the stream below answered with err: what it recorded stands and what it gave up is gone, or
-// neither.
+// settled ends a command that the stream below answered with err: if err is nil, what it recorded stays and what it released is
+// gone; otherwise neither.
 func (s *stream) settled(err error) error {
 	clear(s.out)
 	s.out, s.gone = s.out[:0], s.gone[:0]

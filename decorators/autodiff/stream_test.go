@@ -330,7 +330,8 @@ func (s moodyStream) Submit(nodes []op.Node, free []op.TensorID) error {
 	return s.Stream.Submit(nodes, free)
 }
 
-// A command that the device below refuses has not happened: operands that it gave up are there, its results are not.
+// TestRefusedSubmit checks that a command that the device below refuses has no effect: operands that it would release still
+// exist, its results do not.
 func TestRefusedSubmit(t *testing.T) {
 	m := &moody{}
 	r := device(t, 1, func(b core.Backend) core.Backend { m.Backend = b; return m })

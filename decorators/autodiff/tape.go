@@ -22,8 +22,8 @@ type tape struct {
 	open     [slots][]*queue
 	sequence uint64
 
-	// The command that is recorded: nodes and frees to pass on, tensors that it makes, tensors that the host gives up
-	// with it. All of them are empty between commands.
+	// The command that is recorded: nodes and frees to pass on, tensors that it makes, tensors that the host releases with it.
+	// All of them are empty between commands.
 	out     []op.Node
 	gone    []op.TensorID
 	made    []*value
@@ -37,7 +37,7 @@ type tape struct {
 	evictable []*value // oldest first, with a memory budget
 }
 
-// parted is a tensor that the host gives up, and whether the command frees it.
+// parted is a tensor that the host releases, and whether the command frees it.
 type parted struct {
 	v     *value
 	freed bool

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/decorators/fusion"
 )
 
-// lowered submits a node as the device has it.
+// lowered lowers a node for the device, submits the result and returns the node.
 func (r *rig) lowered(n op.Node, in ...op.Desc) op.Node {
 	nodes, free, err := program.LowerNode(core.TargetOf("test", r.Device), &n, in, func() op.TensorID { return r.NewIDs(1) })
 	require.NoError(r.t, err)

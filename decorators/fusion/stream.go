@@ -318,7 +318,7 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	return err
 }
 
-// smallWrites is how many bytes are written before a window ends.
+// smallWrites is the number of bytes that are written before a window ends.
 const smallWrites = 16 << 10
 
 // upload counts written bytes, and ends the window if there are many.

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A command that push executes at once may give back the room it took on the host.
+// TestLaneLeavesAtOnce checks that a command that push executes at once may
+// release the room it took on the host.
 func TestLaneLeavesAtOnce(t *testing.T) {
 	l := newLane(&member{}, nil)
 	if err := l.take(t.Context(), 8, 8); err != nil {

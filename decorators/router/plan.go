@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/core/program/place"
 )
 
-// Plan is where the units of a program run. A unit is nodes that are placed together.
+// Plan describes where the units of a program run. A unit is nodes that are placed together.
 type Plan struct {
 	Program string
 	Units   []PlannedUnit

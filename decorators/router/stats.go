@@ -17,7 +17,8 @@ type MemberStats struct {
 	Nodes     int64 // that ran there by themselves
 	Programs  int64 // runs of programs, or of parts of programs
 	Fallbacks int64 // nodes that ran there and preferred another member, those of programs counted once when they are placed
-	// Time is how long it worked, all streams together, while a profile of the device was recorded (core.Profiling).
+	// Time is the time for which the member worked, all streams together, while a profile of the device was recorded
+	// (core.Profiling).
 	Time time.Duration
 	Lost error // why the member is gone, nil while it is there
 }

@@ -11,7 +11,7 @@ type tensor struct {
 	freed  bool // by the host, and held
 }
 
-// copied is a tensor as a member has it.
+// copied is the copy of a tensor on a member.
 type copied struct {
 	m       *member
 	id      op.TensorID // on the member
@@ -61,7 +61,7 @@ func (b *table) define(x *change, d op.Desc, place int, m *member) op.TensorID {
 	return c.id
 }
 
-// remove takes a tensor out that the host gives up. It reports false where programs hold it, so that its copies stay.
+// remove removes a tensor that the host releases. It reports false where programs hold it, so that its copies stay.
 func (b *table) remove(x *change, t *tensor) bool {
 	delete(b.tensors, t.desc.ID)
 	x.gone = append(x.gone, t)

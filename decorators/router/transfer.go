@@ -105,7 +105,7 @@ func (l *lane) tooLarge(t *ticket, own op.Desc, g *gate) {
 	})
 }
 
-// adopt makes a tensor of data that the caller gives up. The lane executes.
+// adopt makes a tensor of data that the caller hands over. The lane executes.
 func (l *lane) adopt(own op.Desc, data []byte, release func()) error {
 	if h := l.m.host; h != nil {
 		if err := h.Adopt(l.inner, own, data, release); err == nil {

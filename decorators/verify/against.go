@@ -46,7 +46,7 @@ type second struct {
 	stream core.Stream
 }
 
-// errLarge is why a node with a large tensor is not compared.
+// errLarge is the reason that a node with a large tensor is not compared.
 var errLarge = fmt.Errorf("a tensor has more than %d bytes: %w", mostRead, core.ErrOutOfMemory)
 
 // fetch returns the elements of a tensor, nil where they cannot be read or are too many.

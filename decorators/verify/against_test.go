@@ -69,7 +69,7 @@ func TestAgainst(t *testing.T) {
 	require.Equal(t, 1, n)
 	require.Equal(t, 4, c.compared)
 
-	// operands that the node gives up, and one that stands twice
+	// operands that the node drops, and one that occurs twice
 	w := r.write(s, 4)
 	drop := r.node(op.Mul, w, w)
 	drop.Drop = 2

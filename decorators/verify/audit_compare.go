@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// looks is how often a program is computed with inputs and constants that are changed by a rounding error.
+// looks is the number of times that a program is computed with inputs and constants that are changed by a rounding error.
 const looks = 2
 
 // lowered returns the program as the second device runs it.

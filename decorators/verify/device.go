@@ -135,7 +135,7 @@ func (d *device) alive() Leak {
 	return leak
 }
 
-// returned ends the streams of a device that the backend has closed, and checks that it gave back what was lent to it.
+// returned ends the streams of a device that the backend has closed, and checks that it released what was lent to it.
 func (d *device) returned() {
 	d.mu.Lock()
 	for s := range d.open {

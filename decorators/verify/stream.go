@@ -114,7 +114,7 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 	})
 }
 
-// node checks a node, with the ids that it uses, gives up and makes.
+// node checks a node, with the ids that it uses, drops and makes.
 func (x *change) node(n *op.Node) {
 	in := make([]op.Desc, 0, len(n.Inputs))
 	for i, id := range n.Inputs {

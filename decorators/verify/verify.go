@@ -1,7 +1,7 @@
 // Package verify is a decorator that checks every command on its way to a backend, and reports what breaks the contract of
-// package core: uses without order between streams, tensors used after they were freed, ids that no allocator gave out,
-// nodes whose outputs are not what inference gives or that the device does not claim, and answers of the backend that
-// cannot be right. With Against it has a second backend compute every node too, and compares; it changes no results.
+// package core: uses without order between streams, tensors used after they were freed, ids that no allocator gave out, nodes
+// whose outputs differ from the inferred ones or that the device does not claim, and answers of the backend that cannot be right.
+// With Against it has a second backend compute every node too, and compares; it changes no results.
 //
 // Order is found with vector clocks, one entry for each stream (Mattern, Virtual Time and Global States of Distributed
 // Systems, 1989): Signal captures the clock of its stream, Stream.Wait joins it, and what the host has waited for is

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// alignedBytes is memory as segments have it.
+// alignedBytes returns n bytes with the alignment of segments.
 func alignedBytes(n int) []byte {
 	raw := make([]byte, n+64)
 	skip := -int(uintptr(unsafe.Pointer(&raw[0]))) & 63

@@ -102,7 +102,7 @@ func extension[T any](b *bed) T {
 	return x
 }
 
-// address is where the elements of a tensor lie.
+// address returns the address of the elements of a tensor.
 func (b *bed) address(id op.TensorID) (p unsafe.Pointer) {
 	b.t.Helper()
 	require.NoError(b.t, extension[core.HostMemory](b).View(ctx, b.Stream, id, func(data []byte) error {

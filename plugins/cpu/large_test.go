@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Sizes at which kernels take other ways than for small tensors: results past the caches, partial sums, columns.
+// Sizes at which kernels take other ways than for small tensors: non-temporal stores, partial sums, columns.
 
 func TestPastTheCaches(t *testing.T) {
 	if testing.Short() {

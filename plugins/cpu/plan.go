@@ -168,7 +168,7 @@ func (pl *plan) release(f *frame) {
 	pl.frames.Put(f)
 }
 
-// length is how long a plan takes on one thread, as far as it is known.
+// length is the time that a plan takes on one thread, as far as it is known.
 type length struct {
 	mu    sync.Mutex
 	runs  int
@@ -176,10 +176,10 @@ type length struct {
 }
 
 const (
-	// shortRun is the time on one thread up to which a program is short: waking a worker, and the client that it is in the
-	// way of, takes about as long.
+	// shortRun is the time on one thread up to which a program is short: waking a worker, and the client that the worker delays,
+	// takes about as long.
 	shortRun = 150 * time.Microsecond
-	// trialRuns is how many runs a program is short for until it is known.
+	// trialRuns is the number of runs after which the time of a program is known; until then it counts as short.
 	trialRuns = 3
 )
 

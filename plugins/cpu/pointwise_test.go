@@ -17,7 +17,7 @@ func TestRepeatedOperands(t *testing.T) {
 		{[3]int{3, 5, 40}, [3]int{3, 5, 1}}, {[3]int{3, 5, 40}, [3]int{3, 1, 40}}, {[3]int{3, 5, 40}, [3]int{3, 1, 1}},
 		{[3]int{1, 70, 3}, [3]int{1, 1, 3}}, {[3]int{2, 70, 3}, [3]int{2, 70, 1}}, {[3]int{40, 50, 64}, [3]int{40, 50, 1}},
 		{[3]int{40, 50, 64}, [3]int{1, 1, 64}}, {[3]int{40, 50, 64}, [3]int{1, 50, 1}}, {[3]int{3, 5, 40}, [3]int{1, 1, 1}},
-		{[3]int{1, 2100, 2101}, [3]int{1, 1, 2101}}, {[3]int{1, 2101, 2100}, [3]int{1, 2101, 1}}, // past the caches
+		{[3]int{1, 2100, 2101}, [3]int{1, 1, 2101}}, {[3]int{1, 2101, 2100}, [3]int{1, 2101, 1}}, // non-temporal stores
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			bed := newBed(t)

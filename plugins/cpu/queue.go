@@ -24,7 +24,7 @@ var (
 	_ engine.Busy                = (*queue)(nil)
 )
 
-// sharing is how streams that compute at the same time share the threads.
+// sharing describes how streams that compute at the same time share the threads.
 type sharing struct {
 	// single is set if each of them has one thread; else one of them at a time has all threads, for a loop.
 	single bool

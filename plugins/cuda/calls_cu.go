@@ -46,7 +46,7 @@ func newCalls(d *nv.Driver) (calls, error) {
 	return &gorgonia{d}, nil
 }
 
-// failed returns an error of gorgonia.org/cu, whose type is an integer of no exported name, as package nv has it.
+// failed returns the error of package nv for an error of gorgonia.org/cu, whose type is an integer of no exported name.
 func (g *gorgonia) failed(call string, err error) error {
 	if err == nil {
 		return nil

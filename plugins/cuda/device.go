@@ -19,7 +19,7 @@ type device struct {
 	facts    facts
 	compiler compiler
 	lt       *lt  // nil where it is missing
-	dnn      *dnn // likewise
+	dnn      *dnn // nil where it is missing
 }
 
 var (

@@ -25,9 +25,9 @@ const (
 	planSuffix = ".plan"
 	// graphs changes with the numbers that tensors have in graphs, by which plans know them.
 	graphs = 1
-	// slowPlan is how long the making of a plan takes that is worth a file.
+	// slowPlan is the shortest time of making a plan that is worth a file.
 	slowPlan = 20 * time.Millisecond
-	// mostPlans is how many files are kept: some 40 MB of attention.
+	// mostPlans is the number of files that are kept: some 40 MB of attention.
 	mostPlans = 512
 )
 

@@ -23,7 +23,7 @@ type device struct {
 	shim  shims
 	limit int64 // bytes of the results of one node
 	check bool  // whether each result is compared with what torch says of it
-	reads bool  // whether elements lie in memory of the host
+	reads bool  // whether elements are in memory of the host
 	lists bool  // whether operators are called with lists and strings
 
 	mu     sync.Mutex // guards what follows

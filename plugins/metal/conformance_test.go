@@ -50,7 +50,7 @@ func onProcessor(t testing.TB, o processor.Options) *processor.API {
 	return api
 }
 
-// unit is how many texts one call of the compiler takes.
+// unit is the number of texts that one call of the compiler takes.
 const unit = 48
 
 // precompile has all texts compiled that the suite makes the driver write, many with one call of the compiler: they are found by a run of the suite

@@ -35,7 +35,7 @@ type device struct {
 
 var _ gpu.Device = (*device)(nil)
 
-// arguments is how many a kernel may have.
+// arguments is the largest number of arguments of a kernel.
 const arguments = 31
 
 func newDevice(c calls.Device, patience time.Duration) (*device, error) {

@@ -35,14 +35,14 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// built are the libraries that stand for ROCm's.
+// built holds the libraries that replace ROCm's.
 var built struct {
 	sync.Once
 	root string
 	err  error
 }
 
-// shim builds the libraries of testdata/shim, which stand for ROCm's, in a folder, and sets what they and the search for them read.
+// shim builds the libraries of testdata/shim, which replace ROCm's, in a folder, and sets what they and the search for them read.
 func shim(t *testing.T, environment ...string) (home string) {
 	if runtime.GOOS+"/"+runtime.GOARCH != "linux/amd64" {
 		t.Skip("the libraries that stand for ROCm's are for linux/amd64")

@@ -28,7 +28,7 @@ func compiles(t *testing.T) {
 	}
 }
 
-// counts returns the counters of the runtime that stands for ROCm's: objects that are left and calls that were wrong.
+// counts returns the counters of the runtime that replaces ROCm's: objects that are left and calls that were wrong.
 func counts(t *testing.T, root string) (left, wrong func() int64) {
 	handle, err := purego.Dlopen(filepath.Join(root, "lib", "libamdhip64.so.6"), purego.RTLD_NOW)
 	require.NoError(t, err)

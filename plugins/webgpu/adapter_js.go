@@ -38,7 +38,7 @@ type adapter struct {
 // Facts implements webgpu.Adapter.
 func (a *adapter) Facts() webgpu.Facts { return a.facts }
 
-// wanted are the limits that a device is opened with, as the adapter has them.
+// wanted names the limits that a device is opened with, each at the value of the adapter.
 var wanted = []string{"maxBufferSize", "maxStorageBufferBindingSize", "maxUniformBufferBindingSize", "minStorageBufferOffsetAlignment",
 	"minUniformBufferOffsetAlignment", "maxStorageBuffersPerShaderStage", "maxComputeWorkgroupStorageSize", "maxComputeInvocationsPerWorkgroup",
 	"maxComputeWorkgroupSizeX", "maxComputeWorkgroupsPerDimension", "maxBindingsPerBindGroup", "maxUniformBuffersPerShaderStage",

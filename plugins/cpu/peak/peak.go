@@ -30,7 +30,7 @@ func Of(d dtype.DType) (l Loop, ok bool) {
 	return Loop{}, false
 }
 
-// lanes is how many sums the portable loop keeps.
+// lanes is the number of sums that the portable loop keeps.
 const lanes = 8
 
 // portable multiplies and adds in a recurrence for each lane, so that no step can be left out.

@@ -144,7 +144,7 @@ func (p *Plan) row(dst, channel []byte, tap, j0 int, zero byte) {
 	}
 }
 
-// line copies elements of src, stride apart, from position at on, which may lie
+// line copies elements of src, stride apart, from position at on, which may be
 // in the padding.
 func (p *Plan) line(dst, src []byte, at, stride int, zero byte) {
 	if stride == 1 && at >= 0 && at+len(dst) <= len(src) {

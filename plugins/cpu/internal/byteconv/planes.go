@@ -25,7 +25,8 @@ func (paddedPlanes) fits(p *Plan, constant bool) bool {
 	return float64(p.paddedLength(last)) <= maxWidth*float64(p.out[last])
 }
 
-// paddedLength is how many elements of each phase the outputs along axis d read.
+// paddedLength returns the number of elements of each phase that the outputs
+// along axis d read.
 func (p *Plan) paddedLength(d int) int {
 	return p.out[d] + (p.kernel[d]-1)*p.dilation[d]/p.stride[d]
 }

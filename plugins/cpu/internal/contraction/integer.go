@@ -11,8 +11,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/requantize"
 )
 
-// exactTerms is how many products of bytes without their zero points, at most 255 in magnitude each, f32 sums exactly: the
-// sums stay below 2^24. In f64 any number that memory holds is exact.
+// exactTerms is the number of products of bytes without their zero points, at most 255 in magnitude each, that f32 sums exactly:
+// the sums stay below 2^24. In f64 any number that memory holds is exact.
 const exactTerms = 256
 
 // IntegerFusion lists the nodes that the kernel of a product or convolution of bytes computes as well.

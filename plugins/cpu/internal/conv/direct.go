@@ -108,7 +108,7 @@ func (w *directWeights[T]) channel(r *run[T], src []T, i, lo, hi int) {
 	}
 }
 
-// planeRows is how many rows vector.Plane computes at a time.
+// planeRows is the number of rows that vector.Plane computes at a time.
 const planeRows = 4
 
 // runVectors computes an output channel from line lo on, in assembly.

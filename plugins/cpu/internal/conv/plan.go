@@ -50,7 +50,7 @@ type Plan struct {
 	runs   sync.Pool // *run[T]
 }
 
-// patchView is how the matrix of patches is found in the padded input.
+// patchView describes how the matrix of patches is found in the padded input.
 type patchView int
 
 const (

@@ -8,7 +8,7 @@ import (
 // fewest is the shortest run of elements that is worth a loop of its own.
 const fewest = 16
 
-// spread is how an operand with less elements than the result is repeated: the result is [outer, mid, inner], the operand
+// spread describes how an operand with less elements than the result is repeated: the result is [outer, mid, inner], the operand
 // [1, mid, 1] and contiguous. A row that is added to all has inner 1, a column that is added to all has outer 1.
 type spread struct{ mid, inner int }
 

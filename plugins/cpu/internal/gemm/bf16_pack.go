@@ -79,8 +79,8 @@ func (p *PackedHalves) widen(t *HalfType, dst []float32, j0 int) {
 	}
 }
 
-// packedRows is how many rows of neighbouring lines are packed, panel by panel,
-// before the next ones: an even number.
+// packedRows is the number of rows of neighbouring lines that are packed, panel
+// by panel, before the next ones: an even number.
 const packedRows = 16
 
 // pack brings a lines x depth matrix into panels of width lines, as the
@@ -157,8 +157,8 @@ func packPairs(dst []float32, src []uint16, lines, lineStride, depth, depthStrid
 	}
 }
 
-// wideBlock is how many elements of a line are widened before they are
-// brought into a panel.
+// wideBlock is the number of elements of a line that are widened before they
+// are brought into a panel.
 const wideBlock = 128
 
 // packWide packs one panel of float32.

@@ -38,8 +38,8 @@ func loopsFor(t *HalfType) *halfLoops {
 	return activeHalves.f16
 }
 
-// halfVectorBlock is how many results of a product by columns are in hand at a
-// time.
+// halfVectorBlock is the number of results of a product by columns that are
+// computed at a time.
 const halfVectorBlock = 2048
 
 // halfVector is a product with one row or one column, seen as y = matrix·x.

@@ -7,10 +7,10 @@ import (
 )
 
 // ByteMat is a view of a matrix of eight-bit integers, less zero points:
-// element (i, j) stands for Data[i*RowStride+j*ColStride] minus its zero
-// point. Elements are int8 if Signed is set, else uint8. Strides are zero or
-// positive. Zero holds the zero points of the rows of a left operand, or of the
-// columns of a right one: no element (all are zero), one for all, or one each.
+// element (i, j) is Data[i*RowStride+j*ColStride] minus its zero point.
+// Elements are int8 if Signed is set, else uint8. Strides are zero or positive.
+// Zero holds the zero points of the rows of a left operand, or of the columns
+// of a right one: no element (all are zero), one for all, or one each.
 type ByteMat struct {
 	Data                 []byte
 	Signed               bool
@@ -59,7 +59,7 @@ type byteProduct struct {
 	a                PackedA[int32]
 	b                PackedB[int32]
 	flipA, flipB     bool
-	zeroA, zeroB     []int32 // as the units have them, one for all or for each
+	zeroA, zeroB     []int32 // zero points of the bytes in the units, one for all or for each
 	rowSums, colSums []int32
 	rowBias, colBias []int32
 	buffers          [4][]int32 // that the sums and biases are made in

@@ -8,7 +8,7 @@ import "github.com/goburn/burn/plugins/cpu/internal/par"
 type PackedBytes struct {
 	kern  *byteKernel
 	flip  bool
-	zero  []int32 // as the units have them, one for all or for each
+	zero  []int32 // zero points of the bytes in the units, one for all or for each
 	sums  []int32 // of the units of a row, or of a column
 	panel panels[int32]
 	lines int

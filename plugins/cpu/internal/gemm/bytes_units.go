@@ -9,14 +9,14 @@ import "github.com/goburn/burn/plugins/cpu/internal/par"
 type ByteUnits struct {
 	Units  []int32
 	Starts []int
-	Flip   bool  // the bytes have moved by 128, as FlipsB has it
+	Flip   bool  // the bytes have moved by 128 (see FlipsB)
 	Zero   int32 // zero point of all, of the bytes before they moved
 }
 
-// UnitSlack is how many units past a row are read.
+// UnitSlack is the number of units past a row that are read.
 const UnitSlack = 32
 
-// ByteGroup is how many bytes make a unit; CanMulBytes must hold.
+// ByteGroup returns the number of bytes of a unit; CanMulBytes must hold.
 func ByteGroup() int { return activeBytes.group }
 
 // FlipsB reports whether units of a right operand have moved by 128.

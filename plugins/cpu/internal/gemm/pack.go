@@ -1,7 +1,7 @@
 package gemm
 
-// packGroup is how many neighbouring elements packAcross takes at a time: a
-// cache line of float32, so that no line is fetched twice.
+// packGroup is the number of neighbouring elements that packAcross takes at a
+// time: a cache line of float32, so that no line is fetched twice.
 const packGroup = 16
 
 // pack copies a lines x depth matrix into panels of width lines each: element

@@ -40,7 +40,8 @@ func PackB[T Number](pool *par.Pool, k, n int, b Mat[T]) *PackedB[T] {
 	return &PackedB[T]{n, k, packAll(pool, kernel, kernel.NR, n, b.ColStride, k, b.RowStride, b.Data)}
 }
 
-// PackedSizeB is how many elements PackBInto needs for a k x n matrix.
+// PackedSizeB returns the number of elements that PackBInto needs for a k x n
+// matrix.
 func PackedSizeB[T Number](k, n int) int {
 	nr := Active[T]().NR
 	return ceil(n, nr) * nr * k

@@ -1,6 +1,6 @@
 package gemm
 
-// rowGroup is how many columns rowOfPanels computes at a time.
+// rowGroup is the number of columns that rowOfPanels computes at a time.
 const rowGroup = 8
 
 // rowOfPanels computes one row of C from panels of two columns, eight columns

@@ -3,9 +3,9 @@ package gemm
 import "github.com/goburn/burn/plugins/cpu/internal/par"
 
 const (
-	// stripElements is how many elements of B a strip holds for each block of
-	// the inner dimension: with the rows of A that go by they fill half of a
-	// cache of the second level.
+	// stripElements is the number of elements of B that a strip holds for each
+	// block of the inner dimension: with the rows of A that go by they fill
+	// half of a cache of the second level.
 	stripElements = 64 << 10
 	// stripPanels is the fewest panels for each thread, where there are
 	// several, for which columns alone are shared evenly enough.

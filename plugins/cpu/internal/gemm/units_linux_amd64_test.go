@@ -80,7 +80,7 @@ func checkUnits(t *testing.T, rng *rand.Rand, pool *par.Pool, m, channels, taps,
 	require.Equal(t, want, args.C, name)
 }
 
-// A unit of equal bytes is what packing such bytes makes of them.
+// TestUnitOf checks that a unit of equal bytes equals the result of packing such bytes.
 func TestUnitOf(t *testing.T) {
 	eachByteKernel(t, func(t *testing.T) {
 		for _, signed := range []bool{false, true} {

@@ -2,8 +2,8 @@ package gemm
 
 import "github.com/goburn/burn/plugins/cpu/internal/par"
 
-// vectorBlock is how many results of a product by columns are in hand at a
-// time: they stay in the first cache while the matrix streams by.
+// vectorBlock is the number of results of a product by columns that are
+// computed at a time: they stay in the first cache while the matrix streams by.
 const vectorBlock = 1024
 
 // mulVector computes a product with one row or one column. It is seen as

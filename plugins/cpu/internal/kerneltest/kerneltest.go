@@ -170,7 +170,7 @@ func large(in []Operand) bool {
 	return n > 1<<16
 }
 
-// result is what a kernel left behind.
+// result holds the outputs and the error of a kernel.
 type result struct {
 	outs []Operand
 	err  error

@@ -10,7 +10,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/mem"
 )
 
-// layout is a way to lie in memory: the strides, the place of the first element and the elements of the buffer of a tensor.
+// layout describes how a tensor is stored in memory: its strides, the place of its first element and the number of elements of
+// its buffer.
 type layout struct {
 	name   string
 	of     func(s shape.Shape) (strides []int, offset, size int)

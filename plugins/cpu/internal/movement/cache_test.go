@@ -35,7 +35,7 @@ func arrayOf[T dtype.Native](d *desk, dims []int, v ...T) kernel.Array {
 	return a
 }
 
-// write runs cache_write along axis. own is the mask of operands that the call gives up.
+// write runs cache_write along axis. own is the mask of operands that the call releases.
 func (d *desk) write(axis int, own uint64, in ...kernel.Array) (kernel.Array, error) {
 	var descs []op.Desc
 	for _, a := range in {

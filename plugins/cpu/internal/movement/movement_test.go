@@ -231,8 +231,8 @@ func TestIndexOutside(t *testing.T) {
 	}
 }
 
-// Views of views that no stride describes are copied right: the operands of each check lie in every layout, and here
-// the shapes are such that some can be walked and some cannot.
+// TestReshapeOfEveryRank checks that views of views that no stride describes are copied right: the operands of each check are
+// stored in every layout, and here the shapes are such that some can be walked and some cannot.
 func TestReshapeOfEveryRank(t *testing.T) {
 	b := newBench(t)
 	for rank := 1; rank <= shape.MaxRank; rank++ {

@@ -36,7 +36,7 @@ func flip(n *op.Node, _ []op.Desc) kernel.Func {
 	return view(func(v shape.View) shape.View { return v.Flip(axes) })
 }
 
-// reshape copies only where the elements of the operand do not lie in an order that the new shape can walk.
+// reshape copies only where the elements of the operand are not in an order that the new shape can walk.
 func reshape(n *op.Node, _ []op.Desc) kernel.Func {
 	to := n.Outputs[0].Shape
 	return func(c *kernel.Call) error {

@@ -198,7 +198,7 @@ func TestLayerNormFarFromZero(t *testing.T) {
 	}
 }
 
-// Results of 16 MiB and more are written past the caches.
+// TestStreamedNorm checks results of 16 MiB and more, which are written with non-temporal stores.
 func TestStreamedNorm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short is set: this takes operands of 16 MiB")

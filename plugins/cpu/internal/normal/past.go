@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// streamed is the bytes of a result from which it is written past the caches.
+	// streamed is the number of bytes of a result from which it is written with non-temporal stores.
 	streamed = 16 << 20
 	// sheetSize is the longest line that is computed before it is written, sheetFull the elements that suffice.
 	sheetSize, sheetFull = 16 << 10, 4 << 10
@@ -19,7 +19,7 @@ type sheet [sheetSize]float32
 
 var sheets = sync.Pool{New: func() any { return new(sheet) }}
 
-// past reports whether lines of n elements of out, the first output of c, are to be written past the caches.
+// past reports whether lines of n elements of out, the first output of c, are to be written with non-temporal stores.
 func past(c *kernel.Call, out kernel.Array, n int) bool {
 	if out.Buf.Size() < streamed || n > sheetSize || !vector.Has() {
 		return false

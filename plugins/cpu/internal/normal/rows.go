@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// least is how many columns are normalised at a time if there are not more, most how many at most: where a strip leaves the
-	// caches, wide ones are faster, as long runs of memory are.
+	// least is the number of columns that are normalised at a time if there are not more, most the largest number: where a strip
+	// leaves the caches, wide ones are faster, as long runs of memory are.
 	least, most = 256, 4096
 	cached      = 128 << 10 // elements of a strip that stays in a cache
 	// fewest neighbours behind the axis for which columns pay.
@@ -77,7 +77,7 @@ type numbers struct {
 
 var columns = sync.Pool{New: func() any { return new(numbers) }}
 
-// sumRows is how many rows are added in float32 before their sum is added in float64.
+// sumRows is the number of rows that are added in float32 before their sum is added in float64.
 const sumRows = 64
 
 // sum sets the sums of width columns to those of all rows of exponentials. row computes row k.

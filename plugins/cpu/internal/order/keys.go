@@ -51,7 +51,7 @@ func keyOf(v float32, i int, flip uint32) uint64 {
 	return uint64(b^flip)<<32 | uint64(i)
 }
 
-// sparse is how many elements there are for each one that is wanted, at least, where searching for candidates pays.
+// sparse is the least number of elements for each one that is wanted at which searching for candidates pays.
 const sparse = 16
 
 // searchKeys sets heap to the least keys of x, in order. Elements are looked for that may be among the best so far: once

@@ -22,7 +22,7 @@ type item[T number] struct {
 	i int
 }
 
-// compare orders NaN last; slices sorts by it stably because equal items are told apart by their place.
+// compare orders NaN last; slices sorts by it stably because it orders equal items by their place.
 func compare[T number](a, b item[T]) int {
 	switch {
 	case a.v < b.v:

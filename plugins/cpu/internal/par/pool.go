@@ -10,15 +10,16 @@ import (
 )
 
 const (
-	// perThread is how many chunks a range is cut into per thread: enough that
-	// a thread which is late or slow leaves its share to the others.
+	// perThread is the number of chunks per thread that a range is cut into:
+	// enough that a thread which is late or slow leaves its share to the
+	// others.
 	perThread = 4
 	// maxThreads keeps a chunk number within the sixteen bits of a ticket.
 	maxThreads = 1 << 12
-	// looks is how often a thread that has nothing to do looks for work before
-	// it offers its processor to other goroutines, some ten microseconds. An
-	// offer takes a lock of the scheduler and may wake a thread that finds
-	// nothing.
+	// looks is the number of times that a thread that has nothing to do looks
+	// for work before it offers its processor to other goroutines, some ten
+	// microseconds. An offer takes a lock of the scheduler and may wake a
+	// thread that finds nothing.
 	looks = 1 << 13
 	// spinHeld and spinFree are after how many offers it parks, while the pool
 	// is held and otherwise: waking costs more than what lies between two loops
@@ -64,8 +65,8 @@ type Pool struct {
 
 // ticket is generation<<32 | end<<16 | next unclaimed chunk. Claiming by
 // compare-and-swap on the whole word means that a late worker can never take a
-// chunk of a loop other than the one it looked at. Tickets lie in cache lines
-// of their own.
+// chunk of a loop other than the one it looked at. Each ticket has cache lines
+// of its own.
 type ticket struct {
 	atomic.Uint64
 	_ [120]byte

@@ -80,7 +80,7 @@ func prepare[T float](n *op.Node, in []op.Desc, fixed []bool) kernel.Func {
 	}
 }
 
-// grain is how many directions are worth a thread: one, unless they take less than waking it does.
+// grain returns the number of directions that are worth a thread: one, unless they take less than waking it does.
 func (l *layer) grain() int {
 	if l.steps*l.batch*l.gates*l.hidden*(l.inputs+l.hidden) < 256<<10 {
 		return l.directions
@@ -150,7 +150,7 @@ func (r *direction[T]) run(in, outs [][]T) {
 	}
 }
 
-// lstm takes one step: the products with the state are added to xw in place. Gates lie in the order i, o, f, c.
+// lstm takes one step: the products with the state are added to xw in place. Gates are in the order i, o, f, c.
 func (r *direction[T]) lstm(xw []T) {
 	h := r.hidden
 	r.recurrent.mul(r.pool, &gemm.Args[T]{M: r.batch, A: gemm.Row(r.h, h), C: xw, LDC: 4 * h, Accumulate: true})
@@ -169,7 +169,7 @@ func (r *direction[T]) lstm(xw []T) {
 	}
 }
 
-// gru takes one step. Gates lie in the order z, r, h.
+// gru takes one step. Gates are in the order z, r, h.
 func (r *direction[T]) gru(xw []T) {
 	h, size := r.hidden, r.batch*r.hidden
 	reset, sums := r.held[:size], r.held[size:]

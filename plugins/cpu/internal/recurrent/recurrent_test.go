@@ -117,8 +117,8 @@ func TestGRUByHand(t *testing.T) {
 	}
 }
 
-// States that saturate stay finite, NaN of one entry of the batch stays in that entry, and infinite inputs are what the
-// limits of the functions say.
+// TestRecurrentSpecialValues checks that states that saturate stay finite, that NaN of one entry of the batch stays in that
+// entry, and that infinite inputs have the results that the limits of the functions imply.
 func TestRecurrentSpecialValues(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(5, 6))
 	s := sizes{3, 3, 4, 9, 1}

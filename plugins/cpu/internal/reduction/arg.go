@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// strip is how many columns are searched at a time.
+// strip is the number of columns that are searched at a time.
 const strip = 512
 
 func arg[T number](n *op.Node, in []op.Desc) kernel.Func {

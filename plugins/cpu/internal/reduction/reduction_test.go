@@ -143,7 +143,8 @@ func TestNoAxes(t *testing.T) {
 	}
 }
 
-// Values of each kind stand at every place of lines, rows and columns of all lengths about those of vectors.
+// TestSpecialValues has values of each kind in lines, rows and columns, at random places, of lengths about the lengths of
+// vectors.
 func TestSpecialValues(t *testing.T) {
 	b := newBench(t)
 	kinds := [][]float64{{nan}, {inf}, {-inf}, {inf, -inf}, {negative}, {0, negative}, {nan, inf}}

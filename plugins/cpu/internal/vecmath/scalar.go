@@ -147,7 +147,7 @@ func erfc(x float64) float32 {
 
 func gelu(x float32) float32 {
 	if x < 0 {
-		if x < -50 { // nothing is left, minus infinity included (NaN, as the formula has it)
+		if x < -50 { // nothing is left, minus infinity included (NaN, as in the formula)
 			if x < -math.MaxFloat32 {
 				return float32(math.NaN())
 			}

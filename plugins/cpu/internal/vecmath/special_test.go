@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vecmath"
 )
 
-// functions are those of one operand, and what they compute.
+// functions lists the functions of one operand, each with a reference.
 var functions = map[string]struct {
 	run  func(d, x []float32)
 	want func(x float64) float64

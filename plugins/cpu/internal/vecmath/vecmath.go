@@ -1,8 +1,8 @@
 // Package vecmath computes elementary functions of whole slices of float32: in assembly where package vector has a loop
 // for this processor, in plain Go elsewhere.
 //
-// dst and x have the same length and are the same memory or do not overlap. Results are within 3 units in the last place,
-// and the results for NaN, infinities, signed zeros and subnormals are those of package math.
+// dst and x have the same length and are the same memory or do not overlap. Results are within 3 units in the last place, and the
+// results for NaN, infinities, signed zeros and subnormals equal the results of package math.
 package vecmath
 
 import "github.com/goburn/burn/plugins/cpu/internal/vector"
@@ -107,7 +107,8 @@ func Gelu(dst, x []float32) {
 	}
 }
 
-// GeluTanh sets dst[i] to x[i]/2·(1+tanh(√(2/π)·(x[i]+0.044715·x[i]³))), likewise.
+// GeluTanh sets dst[i] to x[i]/2·(1+tanh(√(2/π)·(x[i]+0.044715·x[i]³))). For negative x it keeps the digits that the sum would
+// lose, up to a few units in the last place that grow with |x|.
 func GeluTanh(dst, x []float32) {
 	dst = dst[:len(x)]
 	if vector.Has() {

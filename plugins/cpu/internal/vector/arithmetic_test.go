@@ -80,7 +80,8 @@ func TestClamp(t *testing.T) {
 	})
 }
 
-// units is how many numbers lie between two.
+// units returns the distance between a and b, in units in the last place of b
+// as a float32.
 func units(a float32, b float64) float64 {
 	want := float32(b)
 	if a != a && want != want || a == want {

@@ -21,7 +21,7 @@ func sweep() []float32 {
 	return x
 }
 
-// distance is how far got is from want, in units in the last place of float32; zeros differ by their sign.
+// distance returns the distance from want to got, in units in the last place of float32; zeros differ by their sign.
 func distance(got float32, want float64) float64 {
 	rounded := float32(want)
 	switch {

@@ -229,7 +229,7 @@ func TestStreamAhead(t *testing.T) {
 				continue
 			}
 			streamed++
-			nowhere := unsafe.Pointer(&x[n-1]) // most of what follows it must not be touched
+			nowhere := unsafe.Pointer(&x[n-1]) // most of the memory after it must not be touched
 			vector.StreamAhead(dst, src, nowhere, unsafe.Pointer(&d[0]))
 			vector.Fence()
 			require.Equal(t, x, d, fmt.Sprint(n))

@@ -58,7 +58,7 @@ func Greatest(x []float32) float32 {
 	return m
 }
 
-// Least is the least of x, likewise; minus zero rather than zero.
+// Least is the least of x, which is not empty: NaN if one of them is, and minus zero rather than zero. It is for when Has.
 func Least(x []float32) float32 {
 	if m, ok := Minima.quarters(x); ok {
 		return m

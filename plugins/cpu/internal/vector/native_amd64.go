@@ -56,7 +56,8 @@ func levels() []*loops {
 	return list
 }
 
-// Reductions are called by name: results would otherwise have to lie in the heap.
+// Reductions are called by name: results would otherwise have to be on the
+// heap.
 
 func sumLine(n int, x, out *float32) {
 	if active == &wide {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scalarPhilox is the generator as its paper has it.
+// scalarPhilox is the generator as described in its paper.
 func scalarPhilox(key, counter uint64) [4]uint32 {
 	x := [4]uint32{uint32(counter), uint32(counter >> 32)}
 	k0, k1 := uint32(key), uint32(key>>32)

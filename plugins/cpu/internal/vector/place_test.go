@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPlaceIsNoMatter computes parts of what was computed whole: the bits of a result depend neither on where its element stands nor
-// on how many there are.
+// TestPlaceIsNoMatter computes parts of a slice that was computed whole: the bits of a result depend neither on the place of its
+// element nor on the number of elements.
 func TestPlaceIsNoMatter(t *testing.T) {
 	loops := map[string]func(d, x []float32){
 		"exp": Exp, "sigmoid": Sigmoid, "tanh": Tanh,

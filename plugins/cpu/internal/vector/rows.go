@@ -51,12 +51,11 @@ func (j Joint) OfColumns(out, x []float32, rows, row int) {
 	}
 }
 
-// Stacked is how many rows OfStack joins.
+// Stacked is the number of rows that OfStack joins.
 const Stacked = 8
 
 // OfStack joins Stacked rows of x, row apart, to acc, which has their length, element by element: NaN if one of them is, zero and
-// minus zero as Greatest and Least have them. Each row is read from beginning to end, so that they may lie far apart. It is for
-// when Has.
+// minus zero as in Greatest and Least. Each row is read from beginning to end, so that they may lie far apart. It is for when Has.
 func (j Joint) OfStack(acc, x []float32, row int) {
 	if n := len(acc); n > 0 {
 		j.check(x, Stacked, n, row)

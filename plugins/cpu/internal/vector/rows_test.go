@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// joinedBy is what values join to, by the builtins and in float64.
+// joinedBy returns the result of joining values, by the builtins and in
+// float64.
 func joinedBy(j Joint, v []float32) float32 {
 	sum, m := 0.0, v[0]
 	for _, x := range v {

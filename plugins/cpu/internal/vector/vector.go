@@ -13,7 +13,7 @@ package vector
 // The slices are measured before they are called: they trust their arguments.
 type loops struct {
 	lanes int
-	taps  [6]tapsFunc // by shape, as tapShapes has them
+	taps  [6]tapsFunc // by shape, in the order of tapShapes in tools/avo and tools/neon
 	most  [6]mostFunc
 	// plane is by size of the kernel, 3 or 5, and stride, 1 or 2; nil where
 	// there is none.

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Rows are rows of a plane: Count rows of Cols elements, of which the first
-// begin at the beginning of a slice, Step elements apart.
+// Rows are rows of a plane: Count rows of Cols elements, which begin Step
+// elements apart. The first begins at the beginning of a slice.
 type Rows struct {
 	Count, Cols      int
 	DstStep, SrcStep int
@@ -32,7 +32,7 @@ func Taps(r Rows, dst, src []float32, offsets []int, weights []float32, bias, lo
 	})
 }
 
-// planeRows is how many rows the loops of Plane compute at a time.
+// planeRows is the number of rows that the loops of Plane compute at a time.
 const planeRows = 4
 
 // HasPlane reports whether Plane may be called for kernels of size x size

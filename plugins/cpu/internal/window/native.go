@@ -27,7 +27,7 @@ var poolShapes = [...][2]int{{2, 1}, {3, 1}, {5, 1}, {2, 2}, {3, 2}, {3, 3}}
 // active is nil where there are none.
 var active = nativeLoops()
 
-// fast is how a plan of float32 is run in assembly.
+// fast describes how a plan of float32 is run in assembly.
 type fast struct {
 	shape       int // in poolShapes, -1 if it is not there
 	whole       bool
@@ -92,10 +92,10 @@ func (p *Plan) maxFast(x, out, buffer []float32, lowest float32) {
 	}
 }
 
-// band is how many elements are read before the next lines: they stay in the first cache.
+// band is the number of elements that are read before the next lines: they stay in the first cache.
 const band = 4 << 10
 
-// bandLines is how many lines are reduced at a time, and the rows that they read.
+// bandLines returns the number of lines that are reduced at a time, and the number of rows that they read.
 func (p *Plan) bandLines() (lines, rows int) {
 	a := &p.plane[0]
 	lines = max(1, min(a.out, band/(a.stride*p.fast.width+1)))

@@ -34,8 +34,8 @@ type axis struct {
 // for concurrent use.
 type Plan struct {
 	axes []axis
-	// outer is how many leading axes have windows of one element in place:
-	// the planes that the others form are reduced one by one.
+	// outer is the number of leading axes that have windows of one element in
+	// place: the planes that the others form are reduced one by one.
 	outer           int
 	plane           []axis // the other axes; a single one has an axis of one element before it
 	planes          int

@@ -49,8 +49,8 @@ type run struct {
 const (
 	// leastWork is the fewest multiply-adds that are worth another thread.
 	leastWork = 256 << 10
-	// stretch is how many inputs are measured at a time, leastStretches how
-	// many stretches are worth another thread.
+	// stretch is the number of inputs that are measured at a time,
+	// leastStretches the number of stretches that are worth another thread.
 	stretch, leastStretches = 4 << 10, 8
 )
 

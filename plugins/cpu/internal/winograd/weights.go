@@ -110,5 +110,5 @@ func (p *Weights) pack(i int, w []float32) (most float64) {
 // shortRows is the fewest rows of panels that are cut for the threads' sake.
 const shortRows = 8
 
-// panels is how many panels there are.
+// panels returns the number of panels.
 func (p *Weights) panels() int { return ceil(p.outputs, p.height) }

@@ -85,12 +85,13 @@ func newPlan(s Shape) *Plan {
 	return p
 }
 
-// unitsOf is how many units hold all tiles of rows that are span apart.
+// unitsOf returns the number of units that hold all tiles of rows that are span
+// apart.
 func (p *Plan) unitsOf(span int) int {
 	return ceil((p.rows-1)*span+p.cols, active.unit*active.lanes)
 }
 
-// tiles is how many tiles there are from the first to the last.
+// tiles returns the number of tiles from the first to the last.
 func (p *Plan) tiles() int { return (p.rows-1)*p.span + p.cols }
 
 // usable reports whether a kernel of the matrix product goes with the

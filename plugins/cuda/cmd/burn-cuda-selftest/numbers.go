@@ -94,7 +94,7 @@ func large(u uint32, mantissa, bias, signShift int) float64 {
 	return sign * math.Ldexp(1+frac, exp-bias)
 }
 
-// pack writes values as the format has them.
+// pack returns values encoded in the format.
 func (f format) pack(v []float64) []byte {
 	out := make([]byte, len(v)*f.bytes)
 	for i, x := range v {

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// HeuristicMode is how cuDNN chooses engines, by the number of cudnnBackendHeurMode_t.
+// HeuristicMode selects how cuDNN chooses engines. Its values are the numbers of cudnnBackendHeurMode_t.
 type HeuristicMode int32
 
 // Modes: A is fast to ask, B slower and at times better, Fallback names engines that work and may be slow.

@@ -153,7 +153,7 @@ const (
 	codePeerAlreadyEnabled = 704
 )
 
-// Symbol returns the address of a C function of the driver, or 0, for those who call it without this package.
+// Symbol returns the address of a C function of the driver, or 0, for programs that call it without this package.
 func (d *Driver) Symbol(name string) uintptr { return vendor.Symbol(d.handle, name) }
 
 // check returns the error of a call that returned code.

@@ -96,7 +96,7 @@ const (
 	F8E5M2 DataType = 29
 )
 
-// Compute is how a product is computed, by the number of cublasComputeType_t.
+// Compute selects how a product is computed. Its values are the numbers of cublasComputeType_t.
 type Compute int32
 
 // Ways to compute. The inputs of ComputeF32 may be f32, f16, bf16 and 8-bit floats, with sums in f32.

@@ -258,7 +258,7 @@ type MatmulRun struct {
 	WorkspaceSize          uint64
 }
 
-// point writes the addresses that lie in the descriptor, if they changed.
+// point writes the addresses that are part of the descriptor, if they changed.
 func (m *Matmul) point(r *MatmulRun) error {
 	p := &m.h.lt.c.descSet
 	if m.spec.Epilogue.bias() && r.Bias != m.bias {

@@ -76,7 +76,7 @@ const (
 	NCCLBF16 NCCLType = 9
 )
 
-// NCCLOp is how values are combined, by the number of ncclRedOp_t.
+// NCCLOp selects how values are combined. Its values are the numbers of ncclRedOp_t.
 type NCCLOp int32
 
 // Ways to combine.

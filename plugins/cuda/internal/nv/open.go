@@ -16,7 +16,7 @@ type Libraries struct {
 	Report Report
 }
 
-// places are where NVIDIA's libraries are installed.
+// places describes where NVIDIA's libraries are installed.
 var places = vendor.Places{
 	HideBy:    "BURN_CUDA_HIDE",
 	Homes:     []string{"CUDA_PATH", "CUDA_HOME"},

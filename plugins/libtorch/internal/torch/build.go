@@ -28,8 +28,8 @@ const DefaultCompiler = "c++"
 // Remedy is the command that makes the shim.
 const Remedy = "burn plugin build libtorch"
 
-// shimPath is where the shim for the torch in a folder lies, whether it is built or not: in the user's cache folder, as that of torch
-// belongs to the system. Its name changes with torch and with the source of the shim.
+// shimPath returns the path of the shim for the torch in a folder, whether it is built or not: it is in the user's cache folder, as the
+// folder of torch belongs to the system. Its name changes with torch and with the source of the shim.
 func shimPath(folder string) (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -144,7 +144,7 @@ func fileOf(folder, name string) string {
 	return path
 }
 
-// cpuLibrary is the library that torch's kernels for the cpu lie in.
+// cpuLibrary returns the path of the library that contains torch's kernels for the cpu.
 func cpuLibrary(folder string) string { return fileOf(folder, libraries[0]) }
 
 // exports reports whether a library of the system's format defines a function.

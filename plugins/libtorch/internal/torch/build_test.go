@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bare makes a folder as Debian has it, with a torch that lacks the ABI: this test binary, which exports nothing, stands for the library.
+// bare makes a folder as in Debian, with a torch that lacks the ABI: this test binary, which exports nothing, replaces the library.
 func bare(t *testing.T) (prefix, folder string) {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -21,7 +21,7 @@ func bare(t *testing.T) (prefix, folder string) {
 	return prefix, folder
 }
 
-// script writes a program that stands for a compiler.
+// script writes a program that replaces a compiler.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "compiler")

@@ -8,7 +8,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// loans is memory of the host that tensors lie in, by a number that torch gives back.
+// loans holds the memory of the host that tensors are stored in, by a number that torch passes to deleter.
 var loans = struct {
 	sync.Mutex
 	last uintptr

@@ -1,4 +1,4 @@
-// Package apple is Metal as Apple's frameworks have it, without cgo.
+// Package apple provides Metal through Apple's frameworks, without cgo.
 package apple
 
 import "github.com/goburn/burn/plugins/metal/internal/calls"

@@ -68,8 +68,8 @@ func called(c *ast.CallExpr) string {
 	return ""
 }
 
-// Every message is sent as the table has it: the number and kind of the arguments, and the kind of the result. All of the table is sent, and nothing
-// past it.
+// TestCallSites checks that every message is sent as in the table: the number and kind of the arguments, and the kind of the result. All of
+// the table is sent, and nothing past it.
 func TestCallSites(t *testing.T) {
 	number := map[string]int{}
 	for i, n := range names(t) {

@@ -367,7 +367,7 @@ func (c *commands) Release() {
 	}
 }
 
-// Faults are errors as command buffers have them, for Options.Fault.
+// Faults are errors in the form in which command buffers report them, for Options.Fault.
 var (
 	ErrTimeout = errors.Join(core.ErrBackendLost, errors.New("caused GPU timeout"))
 	ErrPage    = errors.Join(core.ErrKernel, errors.New("page fault"))

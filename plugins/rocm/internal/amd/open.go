@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// Places are where ROCm's libraries are installed: by its packages, and in Python packages of PyTorch and of ROCm itself.
+// Places describes where ROCm's libraries are installed: by its packages, and in Python packages of PyTorch and of ROCm itself.
 var Places = vendor.Places{
 	HideBy:    "BURN_ROCM_HIDE",
 	Homes:     []string{"ROCM_PATH", "HIP_PATH"},

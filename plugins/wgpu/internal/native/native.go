@@ -90,7 +90,7 @@ func (a *API) enumerate() ([]webgpu.Adapter, error) {
 	return all, nil
 }
 
-// adapter is hardware, or software that stands for it.
+// adapter is hardware, or software that replaces it.
 type adapter struct {
 	api      *API
 	h        handle

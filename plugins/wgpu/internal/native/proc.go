@@ -43,7 +43,7 @@ func (p *proc) quick(a, b, c, d, e, f uintptr) uintptr {
 // wants; elsewhere its address is passed.
 var inMemory = runtime.GOARCH == "amd64" && runtime.GOOS != "windows"
 
-// registers is how many arguments the System V ABI passes in registers.
+// registers is the number of arguments that the System V ABI passes in registers.
 const registers = 6
 
 // callWith calls the function with a callback as the last argument, by value.

@@ -60,7 +60,7 @@ var cConstants = map[string]uint64{
 	"WGPUStatus_Success": statusSuccess, "WGPURequestDeviceStatus_Success": statusSuccess, "WGPUMapAsyncStatus_Success": statusSuccess, "WGPUQueueWorkDoneStatus_Success": statusSuccess,
 }
 
-// TestStructs compares sizes, offsets and numbers with those of the library's own headers, which lie in the wheel beside it. It needs a C
+// TestStructs compares sizes, offsets and numbers with those of the library's own headers, which are in the wheel beside it. It needs a C
 // compiler.
 func TestStructs(t *testing.T) {
 	headers := filepath.Dir(os.Getenv("BURN_WGPU_LIBRARY"))
