@@ -188,11 +188,12 @@ nvrtc: ## kernels of every op, in f32 and bf16, through NVIDIA's compiler, from 
 		$(GO) test -count=1 -timeout 20m -run 'TestKernelsCompile|TestNVRTC' . ./internal/nv
 
 HIP_SAMPLE ?= 1000
+HIP_OPS    ?= [a-z0-9_]+
 HIP_PACKAGES := clang-19 libamdhip64-dev libhiprtc-builtins5 rocm-device-libs
-hip: ## kernels of every op, in f32 and bf16, through clang-19 for gfx942 and gfx1100 and Debian's hiprtc for gfx90a, one case in HIP_SAMPLE; where BURN_NVRTC names a libnvrtc.so, through it too, as testdata/shim of the rocm plugin has them run on NVIDIA's GPUs
+hip: ## kernels of every op, in f32 and bf16, through clang-19 for gfx942 and gfx1100 and Debian's hiprtc for gfx90a, one case in HIP_SAMPLE of the ops that match HIP_OPS; where BURN_NVRTC names a libnvrtc.so, through it too, as testdata/shim of the rocm plugin has them run on NVIDIA's GPUs
 	@if [ ! -e /usr/include/hip/hip_runtime.h ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && apt-get install -y -qq --no-install-recommends $(HIP_PACKAGES) || echo "hip: $(HIP_PACKAGES) cannot all be had: what lacks them is skipped"; fi; \
-	cd plugins/rocm && BURN_HIP=1 BURN_HIP_RUN='^[a-z0-9_]+/(f32|bf16)/[^/]+/plain$$' BURN_HIP_SAMPLE=$(HIP_SAMPLE) CGO_ENABLED=0 \
+	cd plugins/rocm && BURN_HIP=1 BURN_HIP_RUN='^($(HIP_OPS))/(f32|bf16)/[^/]+/plain$$' BURN_HIP_SAMPLE=$(HIP_SAMPLE) CGO_ENABLED=0 \
 		$(GO) test -count=1 -timeout 20m -run 'TestKernelsCompile|TestHiprtcAborts|TestForwardingRuntime' .
 
 WGPU_SAMPLE   ?= 60
