@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/goburn/burn/core"
@@ -33,6 +34,20 @@ func (p *Plugin) contained(c *client.Options, o *Options) *Failure {
 		c.Contain, c.Strict = &needs, o.Containment == ContainStrict
 	}
 	return nil
+}
+
+// Environment returns the environment that a process of the plugin at path sees: that of this process as far as plugins get it, and what
+// the manifest beside the plugin asks for.
+func Environment(path string) ([]string, error) {
+	p := development("", path)
+	if p.found != nil {
+		return nil, p.found
+	}
+	var asked func(name string) bool
+	if p.Manifest != nil {
+		asked = p.Manifest.Needs.Sees
+	}
+	return client.Environment(os.Environ(), client.Limits{}, asked), nil
 }
 
 // containment records the containment report of a plugin process.

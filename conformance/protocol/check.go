@@ -18,7 +18,7 @@ const Version = 2
 type Options struct {
 	// Command is the plugin: the path of its program, and arguments.
 	Command []string
-	// Env is added to the small environment that the plugin gets.
+	// Env is the environment that the plugin gets; nil: that of this process.
 	Env []string
 	// Debug says that the program has the flags of section 8; a program that carries the plugin has none of its own.
 	Debug bool

@@ -50,21 +50,16 @@ type plugin struct {
 	stderr []byte
 }
 
-// passed are the variables of the environment that plugins get, by name or by their beginning.
-var passed = []string{"PATH", "HOME", "USER", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_", "LANG", "LC_", "XDG_", "PYTHON", "BURN_",
-	"CUDA_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "VK_", "OMP_", "GOMAXPROCS", "GOCOVERDIR"}
-
-func environment() (env []string) {
-	for _, kv := range os.Environ() {
-		name, _, _ := strings.Cut(kv, "=")
-		if slices.Contains([]string{cookieKey, envHost, "BURN_REATTACH"}, name) {
-			continue
-		}
-		if slices.ContainsFunc(passed, func(p string) bool { return name == p || strings.HasSuffix(p, "_") && strings.HasPrefix(name, p) }) {
-			env = append(env, kv)
-		}
+// environment returns the environment of the plugin without what only its host may say.
+func (t *test) environment() []string {
+	env := t.Env
+	if env == nil {
+		env = os.Environ()
 	}
-	return env
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains([]string{cookieKey, envHost, "BURN_REATTACH"}, name)
+	})
 }
 
 // start starts the plugin and ends it with the check, unless it becomes the shared one.
@@ -78,8 +73,7 @@ func (t *test) start(w how) *plugin {
 	p.keys, err = newKeys()
 	t.must("certificate", err)
 	args := slices.Concat(t.Command[1:], w.args)
-	env := append(environment(), t.Env...)
-	env = append(env, "BURN_PLUGIN_DIR="+filepath.Dir(t.Command[0]), "TMPDIR="+work)
+	env := append(t.environment(), "BURN_PLUGIN_DIR="+filepath.Dir(t.Command[0]), "TMPDIR="+work)
 	if w.args == nil {
 		env = append(env, envDir+"="+p.dir, "PLUGIN_PROTOCOL_VERSIONS=1", envCert+"="+string(p.keys.rootPEM), "PLUGIN_MIN_PORT=10000", "PLUGIN_MAX_PORT=25000",
 			envHost+"="+strconv.Itoa(os.Getpid()), "BURN_HOST_PIPE=stdin", "BURN_PLUGIN_RUN=0")

@@ -28,7 +28,7 @@ func faulty(t *testing.T, fault string) Options {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	return Options{Command: []string{self}, Env: []string{envFault + "=" + fault}, Debug: true}
+	return Options{Command: []string{self}, Env: append(os.Environ(), envFault+"="+fault), Debug: true}
 }
 
 // The fake keeps every rule, and none is skipped: what is found in the mutants is their fault.

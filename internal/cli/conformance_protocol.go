@@ -89,6 +89,9 @@ func (a *app) conformanceProtocol(ctx context.Context, args []string, f protocol
 	}
 	h := a.hostOptions()
 	o.Config = h.BackendOptions[name]
+	if o.Env, err = host.Environment(path); err != nil {
+		return err
+	}
 	o.Progress = func(r protocolrules.Result) {
 		switch {
 		case r.Status == protocolrules.Failed:
@@ -181,6 +184,10 @@ func (a *app) protocolOf(path, name string) func(ctx context.Context, part strin
 		return nil
 	}
 	return func(ctx context.Context, part string) (int, error) {
+		var err error
+		if o.Env, err = host.Environment(path); err != nil {
+			return 0, err
+		}
 		o.Run = regexp.MustCompile("^" + part + "/")
 		r, err := protocolrules.Check(ctx, o)
 		if err != nil {

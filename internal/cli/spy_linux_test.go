@@ -197,15 +197,21 @@ func TestPluginIsConfigured(t *testing.T) {
 			require.NoError(t, os.WriteFile(launcher+".toml", []byte("name = \"npu\"\n"+c.manifest), 0o644))
 			env := map[string]string{"BURN_PLUGIN_CONTAINMENT": "off"}
 			maps.Copy(env, c.env)
-			r := callWith(t, t.Context(), env, append([]string{"conformance", "run", launcher, "--run", "^add/f32/same/plain$"}, c.flags...)...)
-			require.Equal(t, 0, r.code, r.err)
-			text, err := os.ReadFile(seen)
-			require.NoError(t, err)
-			var v view
-			require.NoError(t, json.Unmarshal(text, &v))
-			require.Equal(t, map[string]string{"threads_per_stream": "all"}, v.Config.Options)
-			require.Equal(t, c.sees, v.Env["ACME_LEVEL"] == "3")
-			require.NotContains(t, v.Env, "OTHER_LEVEL")
+			for _, command := range [][]string{
+				{"conformance", "run", launcher, "--run", "^add/f32/same/plain$"},
+				{"conformance", "protocol", launcher, "--run", "^services/info$"},
+			} {
+				r := callWith(t, t.Context(), env, append(command, c.flags...)...)
+				require.Equal(t, 0, r.code, r.out+r.err)
+				text, err := os.ReadFile(seen)
+				require.NoError(t, err)
+				require.NoError(t, os.Remove(seen))
+				var v view
+				require.NoError(t, json.Unmarshal(text, &v))
+				require.Equal(t, map[string]string{"threads_per_stream": "all"}, v.Config.Options)
+				require.Equal(t, c.sees, v.Env["ACME_LEVEL"] == "3")
+				require.NotContains(t, v.Env, "OTHER_LEVEL")
+			}
 		})
 	}
 }

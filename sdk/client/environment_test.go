@@ -11,7 +11,7 @@ import (
 // Of the host's environment a plugin sees the usual variables and those that it asks for.
 func TestEnvironmentAsked(t *testing.T) {
 	host := []string{"PATH=/bin", "BURN_LOG=off", "ACME_LEVEL=3", "AWS_SECRET_ACCESS_KEY=x", "CUDA_HOME=/c"}
-	require.Equal(t, []string{"PATH=/bin", "BURN_LOG=off", "CUDA_HOME=/c"}, environment(host, Limits{}, nil))
+	require.Equal(t, []string{"PATH=/bin", "BURN_LOG=off", "CUDA_HOME=/c"}, Environment(host, Limits{}, nil))
 	needs := &contain.Needs{Env: []string{"ACME_*"}}
-	require.Equal(t, []string{"PATH=/bin", "BURN_LOG=off", "ACME_LEVEL=3", "CUDA_HOME=/c"}, environment(host, Limits{}, needs.Sees))
+	require.Equal(t, []string{"PATH=/bin", "BURN_LOG=off", "ACME_LEVEL=3", "CUDA_HOME=/c"}, Environment(host, Limits{}, needs.Sees))
 }

@@ -33,9 +33,9 @@ var (
 		"WGPU_", "METAL_", "MTL_", "OMP_", "MKL_", "KMP_", "OPENBLAS_", "TORCH_"}
 )
 
-// environment returns the part of the host's environment that a plugin sees. asked reports whether the plugin requests a
-// variable.
-func environment(host []string, l Limits, asked func(name string) bool) []string {
+// Environment returns the part of the host's environment that a plugin sees. asked reports whether the plugin requests a
+// variable; nil: it requests none.
+func Environment(host []string, l Limits, asked func(name string) bool) []string {
 	var env []string
 	for _, kv := range host {
 		name, _, _ := strings.Cut(kv, "=")

@@ -139,7 +139,7 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 	if o.Image != "" {
 		p.cmd.Path, p.cmd.Err = o.Image, nil
 	}
-	env := environment(os.Environ(), o.Limits, o.Sees)
+	env := Environment(os.Environ(), o.Limits, o.Sees)
 	if l := o.Logger.GetLevel(); l == hclog.Debug || l == hclog.Trace { // else its own log is enough
 		env = append(env, wire.EnvLog+"="+l.String())
 	}
