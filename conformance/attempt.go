@@ -133,7 +133,7 @@ func (s *session) attemptOnce(ctx context.Context, c testCase) error {
 	if missing := c.types &^ s.device.Capabilities().Types; missing != 0 {
 		return skip{fmt.Sprintf("type not claimed: %v", missing)}
 	}
-	limit := s.limit()
+	limit := s.limit() * time.Duration(max(c.checks, 1))
 	cctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: the case takes longer than %v", errHung, limit))
 	defer cancel()
 	type outcome struct {

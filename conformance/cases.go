@@ -34,6 +34,8 @@ type testCase struct {
 	redraws bool
 	// fresh: structure and shapes are drawn too, and not the values alone.
 	fresh bool
+	// checks, if set, is the number of checks in the case, each of which bounds its own time: the case may take as many times longer.
+	checks int
 	// rule says what the case checks; set for cases of the contract.
 	rule string
 }

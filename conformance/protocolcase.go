@@ -10,11 +10,14 @@ func ProtocolParts() []string {
 	return []string{"start", "end", "tls", "services", "frames", "data", "events", "checks", "poison", "nodes", "programs", "errors", "debug", "plane"}
 }
 
+// rulesOfPart is about the number of rules in a part of the protocol.
+const rulesOfPart = 10
+
 // protocolCases check that a plugin keeps its protocol, a part of it each.
 func protocolCases() (cases []testCase) {
 	for _, part := range ProtocolParts() {
 		rule := "a plugin process keeps the part " + part + " of the plugin protocol"
-		cases = append(cases, ruled("protocol/"+part, rule, func(ctx context.Context, q *queue) error {
+		c := ruled("protocol/"+part, rule, func(ctx context.Context, q *queue) error {
 			if q.options.Protocol == nil {
 				return skip{"the backend is no plugin with a process of its own"}
 			}
@@ -26,7 +29,9 @@ func protocolCases() (cases []testCase) {
 				return skip{fmt.Sprintf("the plugin declares nothing that the part %s of the protocol is about", part)}
 			}
 			return nil
-		}))
+		})
+		c.checks = rulesOfPart
+		cases = append(cases, c)
 	}
 	return cases
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -49,4 +50,24 @@ func TestProtocolCases(t *testing.T) {
 	r, err = conformance.Check(t.Context(), openRef(), o)
 	require.NoError(t, err)
 	require.Equal(t, parts, r.Skipped)
+}
+
+// A part of the protocol has many rules, each of which bounds its own time: it may take longer than another case.
+func TestProtocolCasesTakeTime(t *testing.T) {
+	t.Parallel()
+	const limit = 400 * time.Millisecond
+	r, err := conformance.Check(t.Context(), openRef(), conformance.Options{Run: "^protocol/(tls|end)$", Timeout: limit, Protocol: func(ctx context.Context, part string) (int, error) {
+		wait := 2 * limit
+		if part == "end" {
+			wait = time.Hour
+		}
+		select {
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-time.After(wait):
+			return 1, nil
+		}
+	}})
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 1}, []int{r.Passed, r.Failed})
 }
