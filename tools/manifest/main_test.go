@@ -66,3 +66,23 @@ func TestRefused(t *testing.T) {
 	}
 	require.ErrorIs(t, write(filepath.Join(t.TempDir(), "burn-backend-mine"), "a", "1", "b", "c", ""), os.ErrNotExist)
 }
+
+// The needs of every plugin of this repository can be written into its manifest.
+func TestNeedsOfPlugins(t *testing.T) {
+	all, err := filepath.Glob("../../plugins/*/needs.toml")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(all), 4)
+	for _, needs := range all {
+		exe := file(t, "burn-backend-mine", "x")
+		require.NoError(t, write(exe, "example.com/me", "1.2.3", "linux", "amd64", needs), needs)
+		text, err := os.ReadFile(needs)
+		require.NoError(t, err)
+		var read, written host.Manifest
+		_, err = toml.Decode("[needs]\n"+string(text), &read)
+		require.NoError(t, err)
+		found, err := toml.DecodeFile(exe+".toml", &written)
+		require.NoError(t, err)
+		require.Empty(t, found.Undecoded())
+		require.Equal(t, read.Needs, written.Needs, needs)
+	}
+}
