@@ -230,12 +230,13 @@ certify-metal: build ## on a Mac: build the metal backend, run the whole suite o
 	bin/burn conformance run $(PLUGINS)/burn-backend-metal --profile all --challenge new --report $(CERTIFICATE)
 	bin/burn conformance verify $(CERTIFICATE) --allow-unsigned
 
-QEMU ?= qemu-aarch64-static
-levels: ## the cpu backend at its lesser levels: AVX2 and portable through the whole suite, NEON under qemu-user
+QEMU         ?= qemu-aarch64-static
+LEVELS_TYPES ?= f32|f16|bf16
+levels: ## the cpu backend at its lesser levels: AVX2 and portable through the whole suite, NEON under qemu-user, with the suite of LEVELS_TYPES
 	BURN_CPU=avx2 $(GO) run ./cmd/burn conformance run builtin:cpu
 	BURN_CPU=portable $(GO) run ./cmd/burn conformance run builtin:cpu
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -timeout 30m -short -skip '^TestEnvironment$$' -exec $(QEMU) ./plugins/cpu/internal/... # it starts itself, which only an emulated kernel could
-	BURN_LONG=1 GOARCH=arm64 CGO_ENABLED=0 $(GO) test -timeout 30m -short -run '^TestConformance$$/./^(f32|f16|bf16)$$' -exec $(QEMU) ./plugins/cpu/ # the types with loops
+	BURN_LONG=1 GOARCH=arm64 CGO_ENABLED=0 $(GO) test -timeout 30m -short -run '^TestConformance$$/./^($(LEVELS_TYPES))$$' -exec $(QEMU) ./plugins/cpu/ # the types with loops
 
 KILLS ?= 500
 soak: ## kill a plugin at random moments under four clients, until it was restored KILLS times

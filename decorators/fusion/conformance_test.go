@@ -17,8 +17,11 @@ import (
 // first sight.
 func TestConformance(t *testing.T) {
 	sample := 80
-	if long.Tests() {
+	switch {
+	case long.Tests():
 		sample = 1
+	case testing.Short(): // the race detector, where a case takes ten times as long
+		sample = 400
 	}
 	for name, open := range map[string]func() (core.Backend, error){
 		"cpu":       func() (core.Backend, error) { return cpu.New(core.Config{Threads: 2}) },

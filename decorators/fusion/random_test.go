@@ -21,8 +21,11 @@ var seed = flag.Uint64("seed", 0, "of the random windows; 0: the time")
 // windows returns the number of random windows, and their seed.
 func windows(t testing.TB) (n int, first uint64) {
 	n, first = 400, *seed
-	if long.Tests() {
+	switch {
+	case long.Tests():
 		n = 10_000
+	case testing.Short():
+		n = 100
 	}
 	if first == 0 {
 		first = uint64(time.Now().UnixNano())

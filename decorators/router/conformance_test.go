@@ -15,8 +15,11 @@ import (
 func TestConformance(t *testing.T) {
 	both(t, func(t *testing.T, places func(testing.TB) []*core.Place) {
 		o := conformance.Options{Profile: conformance.Core, Sample: 40}
-		if long.Tests() {
+		switch {
+		case long.Tests():
 			o.Sample = 1
+		case testing.Short():
+			o.Sample = 200
 		}
 		r, err := conformance.Check(t.Context(), func() (core.Backend, error) { return router.New(places(t)) }, o)
 		require.NoError(t, err)

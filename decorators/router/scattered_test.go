@@ -92,8 +92,11 @@ func (s *scatteredStream) Write(ctx context.Context, d op.Desc, data []byte) err
 func TestScattered(t *testing.T) {
 	both(t, func(t *testing.T, places func(testing.TB) []*core.Place) {
 		o := conformance.Options{Profile: conformance.Core, Sample: 40}
-		if long.Tests() {
+		switch {
+		case long.Tests():
 			o.Sample = 2
+		case testing.Short():
+			o.Sample = 200
 		}
 		r, err := conformance.Check(t.Context(), func() (core.Backend, error) {
 			b, err := router.New(places(t))
