@@ -127,11 +127,16 @@ func acts() {
 }
 
 // trace attaches to a process and detaches at once: a thread that exits detaches from its tracees. A host that stayed traced
-// would stop forever at the next signal.
+// would stop forever at the next signal. The runtime never ends the main thread, which therefore must not attach.
 func trace(pid int) error {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			defer runtime.UnlockOSThread()
+			done <- trace(pid) // on another thread, as this goroutine holds the main one
+			return
+		}
 		done <- unix.PtraceSeize(pid)
 	}()
 	return <-done
