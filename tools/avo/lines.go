@@ -129,7 +129,7 @@ func (k *kernels) storage(c *numbers) {
 	k.done()
 
 	TEXT(k.name("fence"), 4, "func()")
-	Doc(k.name("fence") + " makes what was stored past the caches visible to other threads.")
+	Doc(k.name("fence") + " makes what was stored with non-temporal stores visible to other threads.")
 	SFENCE()
 	RET()
 
