@@ -38,6 +38,7 @@ type plugin struct {
 	dir     string // for its socket
 	keys    *keys
 	gone    chan struct{}
+	silent  chan struct{} // closed at the end of standard error
 	conn    *connection
 	network string
 	address string
@@ -65,7 +66,7 @@ func (t *test) environment() []string {
 // start starts the plugin and ends it with the check, unless it becomes the shared one.
 func (t *test) start(w how) *plugin {
 	t.starts++
-	p := &plugin{c: t.checker, gone: make(chan struct{}), first: make(chan struct{})}
+	p := &plugin{c: t.checker, gone: make(chan struct{}), silent: make(chan struct{}), first: make(chan struct{})}
 	p.dir = filepath.Join(t.dir, strconv.Itoa(t.starts))
 	work := filepath.Join(p.dir, "work")
 	t.must("folder", os.MkdirAll(work, 0o700))
@@ -140,6 +141,7 @@ func (p *plugin) readOut(out *os.File) {
 }
 
 func (p *plugin) readErr(r *os.File) {
+	defer close(p.silent)
 	defer r.Close()
 	b := make([]byte, 4096)
 	for {
