@@ -4,6 +4,7 @@ GO      ?= go
 PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
+JOBS    ?= 2# cases of the conformance suite that run at the same time
 
 .PHONY: help build plugins plugins-cuda plugins-libtorch plugins-rocm plugins-wgpu plugins-metal cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance agreement scoreboard gpu nvrtc hip wgpu metal certify-metal web libtorch libtorch-wheels levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
 
@@ -142,8 +143,8 @@ newop: ## the files that a new op takes, as CONTRIBUTING.md lists them, tried ou
 	BURN_NEWOP=1 $(GO) test -count=1 -timeout 20m -run TestNewOp ./tools/newop
 
 conformance: plugins ## the whole suite on the cpu backend, built in and as a plugin, and through all doors
-	$(GO) run ./cmd/burn conformance run builtin:cpu
-	$(GO) run ./cmd/burn conformance run $(PLUGINS)/burn-backend-cpu$(EXE)
+	$(GO) run ./cmd/burn conformance run builtin:cpu --jobs $(JOBS)
+	$(GO) run ./cmd/burn conformance run $(PLUGINS)/burn-backend-cpu$(EXE) --jobs $(JOBS)
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run 'TestReferencePasses|TestLatencyPasses|TestSmallMemoryPasses|TestReleaseDemands' ./conformance
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run TestDoorsAgree -v ./conformance/wiretest
 
@@ -233,8 +234,8 @@ certify-metal: build ## on a Mac: build the metal backend, run the whole suite o
 QEMU         ?= qemu-aarch64-static
 LEVELS_TYPES ?= f32|f16|bf16
 levels: ## the cpu backend at its lesser levels: AVX2 and portable through the whole suite, NEON under qemu-user, with the suite of LEVELS_TYPES
-	BURN_CPU=avx2 $(GO) run ./cmd/burn conformance run builtin:cpu
-	BURN_CPU=portable $(GO) run ./cmd/burn conformance run builtin:cpu
+	BURN_CPU=avx2 $(GO) run ./cmd/burn conformance run builtin:cpu --jobs $(JOBS)
+	BURN_CPU=portable $(GO) run ./cmd/burn conformance run builtin:cpu --jobs $(JOBS)
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -timeout 30m -short -skip '^TestEnvironment$$' -exec $(QEMU) ./plugins/cpu/internal/... # it starts itself, which only an emulated kernel could
 	BURN_LONG=1 GOARCH=arm64 CGO_ENABLED=0 $(GO) test -timeout 30m -short -run '^TestConformance$$/./^($(LEVELS_TYPES))$$' -exec $(QEMU) ./plugins/cpu/ # the types with loops
 

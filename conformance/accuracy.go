@@ -78,7 +78,7 @@ func (a *accuracies) note(id string, n *op.Node, in []op.Desc, want, got ref.Ten
 		return
 	}
 	elements, used := old.Elements+worst.Elements, max(old.Used, worst.Used)
-	if worst.ULP > old.ULP {
+	if worst.ULP > old.ULP || worst.ULP == old.ULP && worst.Case < old.Case { // the same whatever the order of the cases
 		*old = worst
 	}
 	old.Elements, old.Used = elements, used

@@ -42,7 +42,9 @@ func (s *session) result(ctx context.Context, c testCase) Result {
 			r.Reason += "; the rule: " + c.rule
 		}
 		if !errors.Is(err, errHung) && s.mayShrink() {
-			r.Minimal = s.shrink(ctx, c, err)
+			if r.Minimal = s.shrink(ctx, c, err); r.Minimal != nil {
+				s.shrunk.Add(1)
+			}
 		}
 	case expected:
 		r.Status, r.Reason = Failed, "expected to fail and passed: take it from the list"
@@ -100,7 +102,7 @@ func (s *session) attempt(ctx context.Context, c testCase) error {
 	if !errors.Is(err, core.ErrOutOfMemory) || ctx.Err() != nil {
 		return err
 	}
-	if s.shared { // cases before it have left tensors on the device
+	if s.crowded { // cases before it have left tensors on the device
 		err = s.attemptOnce(ctx, c)
 	}
 	return s.tooLarge(err)
@@ -129,7 +131,7 @@ func (s *session) attemptOnce(ctx context.Context, c testCase) error {
 		return err
 	}
 	s.made.Store(0)
-	s.shared = s.used > 1 && c.spec != nil
+	s.crowded = s.used > 1 && c.spec != nil
 	if missing := c.types &^ s.device.Capabilities().Types; missing != 0 {
 		return skip{fmt.Sprintf("type not claimed: %v", missing)}
 	}

@@ -30,6 +30,9 @@ type Options struct {
 	// Challenge, if set, replaces Seed: seeds are derived from it. Cases whose values are drawn run once for each seed, cases of
 	// the contract with the first.
 	Challenge *Challenge
+	// Jobs is the number of cases of ops that run at the same time, each on a backend of its own; less than 2 means one after the
+	// other. Cases of the contract run alone in any case.
+	Jobs int
 	// Timeout of one case; 0 means 30 seconds. A case that takes longer has failed, and the backend is opened anew.
 	Timeout time.Duration
 	// Expect names cases that are known to fail, by id. If one fails, the report says so and does not fail; if one passes, that
@@ -43,14 +46,15 @@ type Options struct {
 	// of its own, and returns how many rules it has checked. Package conformance/protocol does it. Cases of the protocol run
 	// only with it.
 	Protocol func(ctx context.Context, part string) (rules int, err error)
-	// Progress, if set, is called with every result as it comes and with the total number of cases.
+	// Progress, if set, is called with every result as it comes and with the total number of cases, by one goroutine at a time.
+	// With Jobs results come in any order.
 	Progress func(r Result, total int)
 
 	only  map[string]bool // ids that are run; nil: all
 	seeds []uint64        // instead of Seed and Challenge
 }
 
-// Check runs the suite on the backend that open opens, one case after the other. open is called again after a case that lost the
+// Check runs the suite on the backend that open opens. open is called for each of o.Jobs, and again after a case that lost the
 // backend, hung or panicked. The error says that the suite could not run: a bad pattern, an expectation of a case that does not
 // exist, a backend that does not open, or a context that ended. Failed cases are in the report; see Report.Err. When the context
 // ended, Check returns its error together with a report of the cases that were done.
@@ -63,20 +67,17 @@ func Check(ctx context.Context, open func() (core.Backend, error), o Options) (*
 		return nil, err
 	}
 	defer s.close()
-	for _, c := range cases {
-		if ctx.Err() != nil {
-			s.report.finish()
-			return s.report, context.Cause(ctx)
-		}
-		r := s.result(ctx, c)
-		if ctx.Err() != nil { // the case was cut short
-			s.report.finish()
-			return s.report, context.Cause(ctx)
-		}
+	w, err := s.crew(ctx, o.Jobs)
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	for _, r := range w.run(ctx, cases) {
 		s.report.add(r)
-		if o.Progress != nil {
-			o.Progress(r, len(cases))
-		}
+	}
+	if ctx.Err() != nil {
+		s.report.finish()
+		return s.report, context.Cause(ctx)
 	}
 	s.describe(ctx)
 	s.report.finish()
@@ -140,7 +141,7 @@ func prepare(ctx context.Context, open func() (core.Backend, error), o Options) 
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &session{options: o, open: open, seeds: seeds, seed: seeds[0]}
+	s := &session{options: o, open: open, seeds: seeds, seed: seeds[0], shared: &shared{}}
 	s.report = newReport(all, o, seeds)
 	for _, c := range cases {
 		s.report.asked = append(s.report.asked, c.id)

@@ -26,7 +26,8 @@
 //	refused.go, lifecycle*.go, protocolcase.go
 //	fresh.go, metamorphic.go, graphs/                   cases that are drawn anew from every seed
 //	suite.go, profile.go, check.go, challenge.go        the suite and its hash, profiles, the selection of cases, seeds
-//	session.go, attempt.go, defined.go, further.go      the open backend, and a run of one case on it
+//	crew.go, session.go, attempt.go, defined.go,        the sessions of a run, each with an open backend, and a run of one
+//	further.go                                          case on it
 //	compare.go, accuracy.go, modes.go, machine.go       comparison with ref, and measurements beside the verdicts
 //	shrink.go, minimal.go                               the smallest node on which a failed case still fails
 //	perf*.go                                            times of ops

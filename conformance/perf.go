@@ -43,7 +43,7 @@ func Perf(ctx context.Context, open func() (core.Backend, error), o Options, tel
 	if err != nil {
 		return nil, fmt.Errorf("conformance: pattern of ops: %w", err)
 	}
-	s := &session{options: o, open: open, seed: max(1, o.Seed)}
+	s := &session{options: o, open: open, seed: max(1, o.Seed), shared: &shared{}}
 	o.Profile = Timed
 	s.report = newReport(allCases(), o, []uint64{s.seed})
 	if err := s.ensure(ctx); err != nil {

@@ -24,11 +24,18 @@ type session struct {
 	seeds   []uint64 // of the run
 	seed    uint64   // of the case that runs
 	hangs   int
+	*shared
+	// made is the bytes of the tensors that the last case wrote or computed. crowded: other cases ran before it on its device.
+	made    atomic.Int64
+	crowded bool
+}
+
+// shared is what sessions of one run have in common.
+type shared struct {
 	// accuracy collects the errors of all cases.
 	accuracy accuracies
-	// made is the bytes of the tensors that the last case wrote or computed. shared: other cases ran before it on its device.
-	made   atomic.Int64
-	shared bool
+	// shrunk counts the failures that were shrunk.
+	shrunk atomic.Int32
 }
 
 // casesPerDevice is the number of cases of ops that share a device, so that state left by one case meets the next. A case of the

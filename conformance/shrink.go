@@ -24,13 +24,7 @@ func (s *session) mayShrink() bool {
 	if most == 0 {
 		most = defaultShrinks
 	}
-	shrunk := 0
-	for i := range s.report.Results {
-		if s.report.Results[i].Minimal != nil {
-			shrunk++
-		}
-	}
-	return shrunk < most
+	return int(s.shrunk.Load()) < most
 }
 
 // shrink looks for a small spec on which the case of c fails too: fewer and shorter dimensions first, then plainer attributes,

@@ -28,6 +28,7 @@ import (
 type suiteFlags struct {
 	profile, run, report, expect string
 	seed                         uint64
+	jobs                         int
 	timeout                      time.Duration
 	perf, verbose, list, lean    bool
 	seeded                       bool // --seed was given
@@ -86,6 +87,7 @@ The last line is "N passed, N failed, N skipped". The exit code is 1 when a case
 	fl.StringVar(&f.run, "run", "", "run the cases whose id is `ID`, or matches it as a regular expression")
 	fl.Uint64Var(&f.seed, "seed", 1, "`N` that values are drawn from")
 	f.certify.register(cmd)
+	fl.IntVar(&f.jobs, "jobs", 1, "run `N` cases of ops at the same time, each on a backend of its own; a plugin process each")
 	fl.StringVar(&f.expect, "expect", "", "`FILE` of cases that are known to fail")
 	fl.StringVar(&f.report, "report", "", "write a report package to `DIR` or FILE.tar.gz")
 	fl.BoolVar(&f.lean, "lean", false, "write the report without junit.xml and index.html, for packages that are kept")
@@ -311,7 +313,10 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 	if f.timeout <= 0 {
 		return usage("want a positive --timeout")
 	}
-	o := conformance.Options{Run: f.run, Profile: profileOf(f.profile), Seed: f.seed, Timeout: f.timeout, Expect: expect}
+	if f.jobs < 1 {
+		return usage("--jobs: want 1 or more, got %d", f.jobs)
+	}
+	o := conformance.Options{Run: f.run, Profile: profileOf(f.profile), Seed: f.seed, Timeout: f.timeout, Expect: expect, Jobs: f.jobs}
 	if o.Profile != "" && !slices.Contains(conformance.Profiles(), o.Profile) {
 		var names []string
 		for _, p := range conformance.Profiles() {

@@ -159,7 +159,8 @@ func TestRunOutlivesKill(t *testing.T) {
 	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", burn, "../../cmd/burn").CombinedOutput()
 	require.NoError(t, err, string(out))
 	model := filepath.Join(data, "models", "bodypix_mobilenetv1", "model.onnx")
-	run := func(kill time.Duration) (stdout, stderr string) {
+	// run kills the plugin once it has computed for so long; 0 means never. It also returns how long the plugin has computed.
+	run := func(kill time.Duration) (stdout, stderr string, computed time.Duration) {
 		cmd := exec.Command(burn, "run", model, "@zeros", "--device", "process:cpu", "--plugin-path", dir, "--threads", "1", "--json")
 		var o, e bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &o, &e
@@ -167,9 +168,14 @@ func TestRunOutlivesKill(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
 		var err error
+		var pid int
 		for over := false; !over; {
-			if pid := child(cmd.Process.Pid); kill > 0 && pid != 0 {
-				time.Sleep(kill)
+			if pid == 0 {
+				pid = child(cmd.Process.Pid)
+			} else {
+				computed = max(computed, processorTime(pid))
+			}
+			if kill > 0 && computed >= kill {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 				kill = 0
 			}
@@ -180,29 +186,54 @@ func TestRunOutlivesKill(t *testing.T) {
 			}
 		}
 		if err != nil {
-			return "", err.Error() + ": " + e.String()
+			return "", err.Error() + ": " + e.String(), computed
 		}
 		_, outputs, ok := strings.Cut(o.String(), "\"outputs\"") // times precede it
 		require.True(t, ok)
-		return outputs, e.String()
+		return outputs, e.String(), computed
 	}
-	want, log := run(0)
+	want, log, whole := run(0)
 	require.NotEmpty(t, want, log)
-	wait := 150 * time.Millisecond
-	for range 12 {
-		got, log := run(wait)
+	require.Positive(t, whole)
+	// The share of its processor time after which the plugin is killed: however loaded the machine is, it is in use then.
+	share := 0.7
+	for range 20 {
+		got, log, _ := run(time.Duration(share * float64(whole)))
 		switch {
 		case strings.Contains(log, "burn: open process:cpu"): // it was not open yet
-			wait += wait / 2
+			share += (1 - share) / 4
 			continue
 		case strings.Contains(log, "backend lost, it is started again"):
 			require.Equal(t, want, got, log)
 			return
 		}
 		require.Equal(t, want, got, log)
-		wait -= wait / 3 // it had finished already
+		share -= share / 4 // it had finished already
 	}
-	require.Fail(t, fmt.Sprint("the plugin was never killed while it was in use"))
+	require.Fail(t, "the plugin was never killed while it was in use", "share %v of %v", share, whole)
+}
+
+// processorTime returns how long the threads of a process have run.
+func processorTime(pid int) (sum time.Duration) {
+	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	for _, path := range stats {
+		text, _ := os.ReadFile(path)
+		first, _, _ := strings.Cut(string(text), " ")
+		ns, _ := strconv.ParseInt(first, 10, 64)
+		sum += time.Duration(ns)
+	}
+	if sum > 0 {
+		return sum
+	}
+	// A kernel without schedstat counts ticks of 10 ms.
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(text), ") ")
+	if f := strings.Fields(rest); len(f) > 12 {
+		user, _ := strconv.ParseInt(f[11], 10, 64)
+		system, _ := strconv.ParseInt(f[12], 10, 64)
+		sum = time.Duration(user+system) * 10 * time.Millisecond
+	}
+	return sum
 }
 
 // TestMappedShadow writes a mapped file to a plugin and kills it. The tensor is restored from the file itself, so nothing is
