@@ -144,6 +144,13 @@ func (l *record) inputs() (in []op.TensorID, made map[op.TensorID]place) {
 	return in, made
 }
 
+// draw is a draw of random bits at a state that the program has as an operand, so that each run draws anew. The state is that of the
+// first draw of the step; n is further by some seeds and counters.
+func draw(n op.Node, first *op.Node, state op.Desc) (op.Node, error) {
+	past := func(name string) op.Attr { return op.Int(name, n.Attrs.Int(name)-first.Attrs.Int(name)) }
+	return op.New(op.RandomBitsAt, []op.Desc{state}, past("seed"), past("counter"), op.Ints("shape", n.Attrs.Ints("shape")...), op.Type("dtype", n.Outputs[0].DType))
+}
+
 // compiled is a training step as one program: a bench.Contestant.
 type compiled struct {
 	*trainer // the trainer that it was recorded from, and whose device it runs on
@@ -157,8 +164,12 @@ type compiled struct {
 	outputs  []op.Desc
 	loss     int // index of the result that is read
 	donated  []bool
+	drawn    []int64 // seed and counter of the next run; nil: the step draws nothing
 	samples  []time.Duration
 }
+
+// drawsOfStep is more than the counters that a step draws at.
+const drawsOfStep = 1 << 32
 
 // input is the source of an input: a result of the previous run, an upload, or a constant tensor.
 type input struct {
@@ -233,8 +244,26 @@ func (x *compiled) build(ctx context.Context, types map[op.TensorID]op.Desc, bef
 		p.Inputs = append(p.Inputs, d)
 		x.inputs, x.donated = append(x.inputs, from), append(x.donated, now.freed[id] && (from.carried >= 0 || from.data != nil))
 	}
-	for _, n := range now.nodes {
+	var first *op.Node // that draws
+	state := op.Desc{DType: dtype.I64, Shape: []int{2}}
+	for i, n := range now.nodes {
 		m := op.Node{Op: n.Op, Version: n.Version, Attrs: n.Attrs}
+		switch {
+		case n.Op == op.RandomBits:
+			if first == nil {
+				first, state.ID = &now.nodes[i], name(^op.TensorID(0))
+				p.Inputs, x.donated = append(p.Inputs, state), append(x.donated, true)
+				x.drawn = []int64{int64(n.Attrs.Int("seed")), int64(n.Attrs.Int("counter"))}
+			}
+			var err error
+			if m, err = draw(n, first, state); err != nil {
+				return err
+			}
+			m.Inputs, m.Outputs = nil, nil
+			n.Inputs = []op.TensorID{^op.TensorID(0)}
+		case len(n.Inputs) == 0 && n.Attrs.Int("counter") != 0:
+			return fmt.Errorf("%v draws numbers, which a program would draw once", n.Op)
+		}
 		for _, id := range n.Inputs {
 			m.Inputs = append(m.Inputs, name(id))
 		}
@@ -281,6 +310,14 @@ func (x *compiled) step(ctx context.Context) (float32, error) {
 			}
 		}
 		run.Inputs = append(run.Inputs, id)
+	}
+	if x.drawn != nil {
+		d := op.Desc{ID: x.dev1.NewIDs(1), DType: dtype.I64, Shape: []int{2}}
+		if err := x.stream.Write(ctx, d, dtype.Bytes(x.drawn)); err != nil {
+			return 0, err
+		}
+		x.drawn[1] += drawsOfStep
+		run.Inputs = append(run.Inputs, d.ID)
 	}
 	first := x.dev1.NewIDs(len(x.outputs))
 	for i := range x.outputs {
