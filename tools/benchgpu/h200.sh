@@ -7,11 +7,11 @@
 # a step, then the tables), ops.jsonl, and raw.tar.gz with everything. Settings, with their defaults:
 #
 #   OUT=./out  DEVICE=cuda:0  PY=python3 (with torch)  BUDGET=560 (seconds for all parts)  TF32=tf32=true (option of the backend)
-#   FUSION=1  JOBS=8  SOAK=8m  EPOCHS=10  KILLS=3  PROFILES="core nn training half quant"  SAN_RUN=... (cases under the sanitizer)
+#   FUSION=1  JOBS=12 (cases at the same time)  SOAK=8m  EPOCHS=10  KILLS=3  PROFILES="core nn training half quant"  SAN_RUN=... (cases under the sanitizer)
 #   NCU_RUN='^softmax$' (cases of the part ncu)  CONTAIN=off (what plugins may do; the part contained has it on)
 set -u
 HERE=$(cd "$(dirname "$0")" && pwd)
-OUT=${OUT:-./out}; DEVICE=${DEVICE:-cuda:0}; PY=${PY:-python3}; BUDGET=${BUDGET:-560}; TF32=${TF32:-tf32=true}; FUSION=${FUSION:-1}; JOBS=${JOBS:-8}
+OUT=${OUT:-./out}; DEVICE=${DEVICE:-cuda:0}; PY=${PY:-python3}; BUDGET=${BUDGET:-560}; TF32=${TF32:-tf32=true}; FUSION=${FUSION:-1}; JOBS=${JOBS:-12}
 SOAK=${SOAK:-8m}; EPOCHS=${EPOCHS:-10}; KILLS=${KILLS:-3}; PROFILES=${PROFILES:-core nn training half quant}; NCU_RUN=${NCU_RUN:-^softmax\$}; CONTAIN=${CONTAIN:-off}
 SAN_RUN=${SAN_RUN:-'^(add|exp|where|sum|reduce_max|argmax|cumsum|sort|matmul|conv|gather|scatter|concat|pad|permute|window_reduce|softmax|layer_norm|attention|random_bits)/(f32|bf16|i64)/'}
 TORCH=${TORCH:-cuda}; SMALL=${SMALL:-} # for a try on a machine without a card: TORCH=cpu SMALL=1 DEVICE=process:cpu
@@ -86,7 +86,7 @@ part_selftest() {
 part_conformance() {
 	local p
 	for p in $PROFILES; do
-		step "conformance_$p" "${CONFORMANCE_LIMIT:-400}" "$BURN" conformance run "process:${DEVICE#process:}" --profile "$p" --timeout 60s --report "$RAW/conformance_$p.tar.gz" ${RUN:+--run "$RUN"}
+		step "conformance_$p" "${CONFORMANCE_LIMIT:-400}" "$BURN" conformance run "process:${DEVICE#process:}" --profile "$p" --timeout 60s --jobs "$JOBS" --report "$RAW/conformance_$p.tar.gz" ${RUN:+--run "$RUN"}
 		note "  $p" "$(tail -1 "$RAW/conformance_$p.log" 2>/dev/null)"
 		grep -m 40 -i 'fail' "$RAW/conformance_$p.log" | cut -c1-200 | head -40 >> "$LOG"
 	done
@@ -125,7 +125,7 @@ part_hidden() { # the same without the libraries that need not be there
 		export BURN_CUDA_HIDE=$hide
 		step "hidden_${hide/,/_}_devices" 60 "$BURN" devices --verbose
 		for p in core nn; do
-			step "hidden_${hide/,/_}_$p" "${HIDDEN_LIMIT:-200}" "$BURN" conformance run "process:${DEVICE#process:}" --profile "$p" --timeout 60s ${RUN:+--run "$RUN"}
+			step "hidden_${hide/,/_}_$p" "${HIDDEN_LIMIT:-200}" "$BURN" conformance run "process:${DEVICE#process:}" --profile "$p" --timeout 60s --jobs "$JOBS" ${RUN:+--run "$RUN"}
 			note "  $p" "$(tail -1 "$RAW/hidden_${hide/,/_}_$p.log")"
 		done
 		step "hidden_${hide/,/_}_ops" 90 "$HERE/bin/benchgpu" ops -device "$DEVICE" -python "" -tf32 "$TF32" -run '^(matmul|attention)' -json "$RAW/hidden_${hide/,/_}.jsonl" ${SMALL:+-small}

@@ -6,7 +6,8 @@
 #                        texts through the hiprtc of the machine, if it has one
 #
 # Settings of run: OUT=./out  PROFILES="core nn training half quant"  LIMIT=280 (seconds a step)  NVRTC=libnvrtc.so (else the system's, else
-# that of PY's packages)  PY=python3  RUN=REGEXP (cases)  SM=sm_90a. Results: $OUT/table.txt, $OUT/*.log and report packages.
+# that of PY's packages)  PY=python3  ARCHS="gfx1100 gfx90a"  RUN=REGEXP (cases)  JOBS=12 (cases
+# at the same time)  SM=sm_90a. Results: $OUT/table.txt, $OUT/*.log and report packages.
 set -eu
 HERE=$(cd "$(dirname "$0")" && pwd)
 
@@ -28,20 +29,20 @@ pack() {
 }
 
 run() {
-	OUT=${OUT:-./out} PROFILES=${PROFILES:-core nn training half quant} LIMIT=${LIMIT:-280} PY=${PY:-python3} NVRTC=${NVRTC:-}
+	OUT=${OUT:-./out} PROFILES=${PROFILES:-core nn training half quant} LIMIT=${LIMIT:-280} PY=${PY:-python3} NVRTC=${NVRTC:-} JOBS=${JOBS:-12}
 	mkdir -p "$OUT"; OUT=$(cd "$OUT" && pwd)
 	[ -n "$NVRTC" ] || NVRTC=$(ls /usr/local/cuda/lib64/libnvrtc.so.1[23] 2> /dev/null | tail -1 || true)
 	[ -n "$NVRTC" ] || NVRTC=$("$PY" -c 'import glob, site; print((glob.glob(site.getsitepackages()[0] + "/nvidia/*/lib/libnvrtc.so.1[23]") + [""])[0])')
 	export BURN_PLUGIN_PATH=$HERE/plugins BURN_PLUGIN_CONTAINMENT=off ROCM_PATH=$HERE/rocm BURN_HIPSHIM=$HERE/rocm BURN_HIPSHIM_NVRTC=$NVRTC BURN_HIPSHIM_SM=${SM:-sm_90a}
 	export XDG_CONFIG_HOME=$OUT/config
 	local arch p rc cache
-	for arch in gfx1100 gfx90a; do
+	for arch in ${ARCHS:-gfx1100 gfx90a}; do
 		cache=$(mktemp -d)
 		export BURN_HIPSHIM_ARCH=$arch XDG_CACHE_HOME=$cache
 		"$HERE/bin/burn" devices --verbose > "$OUT/devices_$arch.log" 2>&1 || true
 		for p in $PROFILES; do
 			rc=0
-			timeout -k 5 "$LIMIT" "$HERE/bin/burn" conformance run process:rocm --profile "$p" --timeout 60s --report "$OUT/${arch}_$p.tar.gz" ${RUN:+--run "$RUN"} > "$OUT/${arch}_$p.log" 2>&1 < /dev/null || rc=$?
+			timeout -k 5 "$LIMIT" "$HERE/bin/burn" conformance run process:rocm --profile "$p" --timeout 60s --jobs "$JOBS" --report "$OUT/${arch}_$p.tar.gz" ${RUN:+--run "$RUN"} > "$OUT/${arch}_$p.log" 2>&1 < /dev/null || rc=$?
 			printf '%-10s %-10s exit %-4s %s\n' "$arch" "$p" "$rc" "$(tail -1 "$OUT/${arch}_$p.log")" | tee -a "$OUT/table.txt"
 		done
 		rm -rf "$cache"

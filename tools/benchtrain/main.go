@@ -53,7 +53,7 @@ func parse(args []string) (o flags, err error) {
 	modes := f.String("modes", "eager", "`LIST` of what PyTorch is measured as: eager, default and reduce-overhead of torch.compile")
 	f.BoolVar(&o.settings.fusion, "fusion", false, "burn runs what repeats as programs of the device")
 	precision := f.String("precision", "f32", "f32, or bf16: mixed precision on both sides")
-	f.StringVar(&o.table, "table", "training", "training, or fusion: burn op by op, with fusion and as one program, chains, what never repeats, and a router")
+	f.StringVar(&o.table, "table", "training", "training; or fusion: burn op by op, with fusion and as one program, chains, what never repeats, and a router; or profile: where burn's steps spend their time on the device")
 	f.StringVar(&o.curve, "curve", "", "`DIR` for the losses of language models, CASE.csv; empty: no such run")
 	f.IntVar(&o.steps, "steps", 200, "of a curve")
 	f.Float64Var(&o.rate, "rate", languageRate, "learning rate of language models")
@@ -61,8 +61,8 @@ func parse(args []string) (o flags, err error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if o.table != "training" && o.table != "fusion" {
-		return o, fmt.Errorf("-table: got %q, want training or fusion", o.table)
+	if o.table != "training" && o.table != "fusion" && o.table != "profile" {
+		return o, fmt.Errorf("-table: got %q, want training, fusion or profile", o.table)
 	}
 	switch *precision {
 	case "f32":
@@ -100,8 +100,11 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.table == "fusion" {
+	switch o.table {
+	case "fusion":
 		return fusionTable(ctx, o)
+	case "profile":
+		return profiles(ctx, o)
 	}
 	var figures []figure
 	var failed []error
