@@ -236,15 +236,27 @@ func (t *test) wantCode(e *wireError, what string, codes ...uint64) {
 }
 
 // wantData waits for the answer to a READ with data.
-func (s *stream) wantData(request uint64, what string) (data []byte) {
+func (s *stream) wantData(request uint64, what string) []byte {
+	data, e := s.dataOr(request, what)
+	if e != nil {
+		s.t.fail("%s: the answer is %v, want DATA of request %d", what, e, request)
+	}
+	return data
+}
+
+// dataOr waits for the data of a READ, or for its error.
+func (s *stream) dataOr(request uint64, what string) (data []byte, e *wireError) {
 	for {
 		r := s.next(what)
+		if r.tag == replyDone && r.request == request && r.err != nil {
+			return nil, r.err
+		}
 		if r.tag != replyData || r.request != request {
 			s.t.fail("%s: the answer is %v, want DATA of request %d", what, r, request)
 		}
 		data = append(data, r.data...)
 		if r.last {
-			return data
+			return data, nil
 		}
 	}
 }

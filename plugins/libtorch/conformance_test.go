@@ -9,6 +9,8 @@ import (
 
 	"github.com/goburn/burn/conformance"
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 	"github.com/goburn/burn/sdk/engine"
 )
@@ -87,4 +89,37 @@ func TestWithoutLists(t *testing.T) {
 	if lib.Lists() {
 		require.Contains(t, whole, "layer_norm")
 	}
+}
+
+// TestApart uses the processor like a device whose memory the host does not see, as cuda: other kernels for indices and integers.
+func TestApart(t *testing.T) {
+	lib, place := library(t)
+	open := func() (core.Backend, error) {
+		d := newDriver(lib, place, nil, true)
+		d.apart = true
+		return engine.New(d), nil
+	}
+	o := conformance.Options{Profile: "core", Sample: 20}
+	if long() {
+		o.Sample = 1
+	}
+	conformance.Run(t, open, o)
+}
+
+// A read of what is not computed any more, because its stream is being closed, fails: it must not return with other data.
+func TestReadOfClosed(t *testing.T) {
+	lib, place := library(t)
+	dev := newDriver(lib, place, nil, false).open(0)
+	defer dev.Close()
+	q, err := newQueue(dev)
+	require.NoError(t, err)
+	defer q.Close()
+	q.Interrupt()
+	desc := op.DescOf(dtype.F32, 2)
+	v, err := q.Enqueue(desc, dtype.Bytes([]float32{8, 9}), func() {})
+	require.NoError(t, err)
+	require.NoError(t, q.Fetch(make([]byte, 8), desc, v))
+	m, err := q.Record()
+	require.NoError(t, err)
+	require.ErrorIs(t, m.Wait(), core.ErrClosed)
 }

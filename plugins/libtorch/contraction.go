@@ -56,10 +56,40 @@ func (w *worker) product(a, b val, s shape.Shape) val {
 	if a.s[len(a.s)-1] == 0 || s.Size() == 0 {
 		return w.fill(a.d, s, op.ScalarInt("", 0).Value)
 	}
+	if !a.d.IsFloat() && !w.dev.reads {
+		return w.summed(a, b, s)
+	}
 	return w.call(opMatMul, a.d, s, func(t *torch.Thread) {
 		t.Tensor(a.h)
 		t.Tensor(b.h)
 	})
+}
+
+// mostSummed is the number of elementwise products that summed makes at a time, unless one row of them is longer.
+const mostSummed = 1 << 24
+
+// summed returns a product of matrices of integers as sums of elementwise products: on its devices other than the processor, torch
+// multiplies matrices of floats only.
+func (w *worker) summed(a, b val, s shape.Shape) val {
+	ra, rb := len(a.s), len(b.s)
+	k := a.s[ra-1]
+	step := max(1, mostSummed/s.Size())
+	var sum val
+	for lo := 0; lo < k; lo += step {
+		hi := min(k, lo+step)
+		left := w.reshape(w.cut(a, ra-1, lo, hi), slices.Concat(a.s[:ra-1], shape.Of(hi-lo, 1)))
+		right := w.reshape(w.cut(b, rb-2, lo, hi), slices.Concat(b.s[:rb-2], shape.Of(1, hi-lo, b.s[rb-1])))
+		x := w.bin(opMul, left, right, a.d)
+		if w.err != nil {
+			return val{0, a.d, s}
+		}
+		x = w.reshape(w.sums(x, []int{len(x.s) - 2}), s)
+		if lo > 0 {
+			x = w.add(sum, x)
+		}
+		sum = x
+	}
+	return sum
 }
 
 // finite reports whether no element of operand i is NaN or infinite. What is found is kept with the tensor.

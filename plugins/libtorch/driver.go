@@ -20,6 +20,7 @@ type driver struct {
 	devices []torch.Device
 	info    core.Info
 	broken  refusals // of the self-test
+	apart   bool     // in tests: the processor is used like a device with memory of its own
 	check   bool
 }
 
@@ -87,7 +88,7 @@ func (d *driver) Open(_ context.Context, index int) (engine.Device[*tensor], err
 
 func (d *driver) open(index int) *device {
 	x := &device{lib: d.lib, on: d.devices[index], check: d.check, consts: map[key]torch.Handle{}}
-	x.reads, x.lists = x.on.Kind == torch.CPU, d.lib.Lists()
+	x.reads, x.lists = x.on.Kind == torch.CPU && !d.apart, d.lib.Lists()
 	x.shim = newShims(d.lib, torch.Name(x.on.Kind))
 	x.limit = d.info.Devices[index].Memory
 	if x.limit <= 0 {

@@ -25,19 +25,18 @@ var (
 	opScatterReduce = aten("scatter_reduce.two")
 )
 
-// indices returns a vector of indices as i64 in row-major order, all of which are in [0, n). They are looked at first, as a device may end
-// the process for one that is not.
-func (w *worker) indices(x val, n int) val {
-	i := w.reshape(w.convert(x, dtype.I64), shape.Of(x.s.Size()))
+// indices returns a vector of indices as i64 in row-major order, all of which are in [0, n), and its elements. They are read first, as a
+// device may end the process for one that is not.
+func (w *worker) indices(x val, n int) (i val, v []int64) {
+	i = w.reshape(w.convert(x, dtype.I64), shape.Of(x.s.Size()))
 	if w.err != nil || x.s.Size() == 0 {
-		return i
+		return i, nil
 	}
-	var v []int64
 	if w.dev.reads {
 		p, err := w.thread.Data(i.h)
 		if err != nil {
 			w.fail(err)
-			return i
+			return i, nil
 		}
 		v = unsafe.Slice((*int64)(p), i.s[0])
 	} else {
@@ -49,16 +48,16 @@ func (w *worker) indices(x val, n int) val {
 		}
 		if err != nil {
 			w.fail(err)
-			return i
+			return i, nil
 		}
 	}
 	for _, k := range v {
 		if k < 0 || k >= int64(n) {
 			w.fail(fmt.Errorf("index %d, want [0,%d): %w", k, n, core.ErrIndex))
-			return i
+			return i, nil
 		}
 	}
-	return i
+	return i, v
 }
 
 // parts returns the dimensions of an indexed tensor: those of the batch, those before the axis, the axis, those behind it.
@@ -74,7 +73,7 @@ func gather(w *worker) {
 		return
 	}
 	b, m, n, p := parts(x.s, axis, batch)
-	i := w.indices(idx, n)
+	i, _ := w.indices(idx, n)
 	q := idx.s[batch:].Size()
 	if b == 1 {
 		y := w.call(opIndexSelect, x.d, slices.Concat(x.s[:axis], shape.Of(q), x.s[axis+1:]), func(t *torch.Thread) {
@@ -96,6 +95,28 @@ func gather(w *worker) {
 	w.out[0] = w.reshape(y, d.Shape)
 }
 
+// lastOf returns, for each index of b batches, the position of the last one in its batch that is equal, and nil if all differ. Updates
+// taken from there are the same for equal indices: a device that writes them in any order leaves the last one.
+func lastOf(indices []int64, b int) []int64 {
+	last, repeats := make([]int64, len(indices)), false
+	q := len(indices) / max(1, b)
+	for at := 0; at < len(indices); at += q {
+		seen := make(map[int64]int64, q)
+		for j := q - 1; j >= 0; j-- {
+			k, again := seen[indices[at+j]]
+			if !again {
+				k = int64(j)
+				seen[indices[at+j]] = k
+			}
+			last[at+j], repeats = k, repeats || again
+		}
+	}
+	if !repeats {
+		return nil
+	}
+	return last
+}
+
 func scatter(w *worker) {
 	x, idx, u, mode := w.in[0], w.in[1], w.in[2], w.n.Attrs.Str("mode")
 	axis, batch := w.n.Attrs.Int("axis"), w.n.Attrs.Int("batch")
@@ -104,11 +125,20 @@ func scatter(w *worker) {
 		return
 	}
 	b, m, n, p := parts(x.s, axis, batch)
-	i := w.indices(idx, n)
+	i, at := w.indices(idx, n)
 	q := idx.s[batch:].Size()
 	i = w.expand(w.reshape(i, shape.Of(b, 1, q, 1)), shape.Of(b, m, q, p))
 	s := x.s
 	x, u = w.reshape(x, shape.Of(b, m, n, p)), w.reshape(u, shape.Of(b, m, q, p))
+	if last := lastOf(at, b); mode == "assign" && !w.dev.reads && last != nil && w.err == nil {
+		j := w.expand(w.host(dtype.I64, shape.Of(b, 1, q, 1), dtype.Bytes(last)), shape.Of(b, m, q, p))
+		u = w.call(opGather, u.d, u.s, func(t *torch.Thread) {
+			t.Tensor(u.h)
+			t.Int(2)
+			t.Tensor(j.h)
+			t.Bool(false)
+		})
+	}
 	wide := x.d
 	if mode != "assign" && (x.d == dtype.F16 || x.d == dtype.BF16) {
 		wide = dtype.F32

@@ -57,7 +57,7 @@ func embedding(w *worker) {
 		w.out[0] = w.empty(d.DType, d.Shape)
 		return
 	}
-	i := w.indices(idx, x.s[0])
+	i, _ := w.indices(idx, x.s[0])
 	y := w.call(opIndexSelect, x.d, shape.Of(i.s[0], x.s[1]), func(t *torch.Thread) {
 		t.Tensor(x.h)
 		t.Int(0)
@@ -76,7 +76,8 @@ func gatherElements(w *worker) {
 		w.out[0] = w.empty(x.d, idx.s)
 		return
 	}
-	i := w.reshape(w.indices(idx, x.s[axis]), idx.s)
+	i, _ := w.indices(idx, x.s[axis])
+	i = w.reshape(i, idx.s)
 	w.out[0] = w.call(opGather, x.d, idx.s, func(t *torch.Thread) {
 		t.Tensor(x.h)
 		t.Int(axis)

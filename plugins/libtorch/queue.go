@@ -289,7 +289,9 @@ func (q *queue) run(w *worker, c *command) {
 		c.data = nil
 		c.done()
 	case doFetch:
-		c.err = w.fetch(c.data, c.in[0])
+		if c.err = w.fetch(c.data, c.in[0]); stopped && c.err == errPoisoned {
+			c.err = core.ErrClosed // its operand may have been canceled, which no command reports any more
+		}
 		c.data = nil
 	case doAwait:
 		_ = c.on.Wait() // its own stream reports its failures
