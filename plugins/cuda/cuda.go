@@ -22,7 +22,7 @@
 //	facts.go, device.go             the properties of a device; memory and modules
 //	compiler.go                     NVRTC
 //	queue.go, event.go, graph.go    streams, events and CUDA graphs
-//	lt.go, dnn*.go                  products by cuBLASLt; convolutions and attention by cuDNN
+//	dnn*.go                         convolutions and attention by cuDNN; products by cuBLASLt are package library
 //	plans.go, errata.go             cuDNN plans saved on disk; faults of library versions
 //	internal/nv                     the binding to NVIDIA's libraries
 package cuda

@@ -8,6 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 	"github.com/goburn/burn/sdk/gpu"
 	"github.com/goburn/burn/sdk/gpu/dialect"
+	"github.com/goburn/burn/sdk/gpu/library"
 	"github.com/goburn/burn/sdk/gpu/streams"
 	"github.com/goburn/burn/sdk/gpu/template"
 )
@@ -18,14 +19,17 @@ type device struct {
 	libs     *nv.Libraries
 	facts    facts
 	compiler compiler
-	lt       *lt  // nil where it is missing
-	dnn      *dnn // nil where it is missing
+	products *library.Products // cuBLASLt, nil where it is missing
+	dnn      *dnn              // nil where it is missing
 }
 
 var (
 	_ gpu.Device  = (*device)(nil)
 	_ gpu.Grapher = (*device)(nil)
 )
+
+// classes are the alignments that cuBLASLt is asked for: 256 bytes, which tensors have, and less for operands that begin within one.
+var classes = []library.Class{{Align: 256, Most: 3}, {Align: 16, Most: 1}, {Align: 1, Most: 1}}
 
 func newDevice(d *driver, dev nv.Device, ctx nv.Context) (*device, error) {
 	f, err := readFacts(d.cuda, dev)
@@ -34,7 +38,7 @@ func newDevice(d *driver, dev nv.Device, ctx nv.Context) (*device, error) {
 	}
 	x := &device{GPU: streams.Open(Name, d.cuda, ctx, dialect.CUDA), libs: d.libs, facts: f}
 	if d.libs.Lt != nil {
-		x.lt = &lt{device: x}
+		x.products = library.NewProducts(library.ProductOptions{Name: "cuBLASLt", Version: d.libs.Report.Row("cublaslt").Version, Device: x.GPU, Lt: d.libs.Lt.Lt, Classes: classes})
 	}
 	if d.libs.DNN != nil {
 		x.dnn = newDNN(x, newPlans(d.cache, fmt.Sprintf("cuDNN %d, driver %d, %d.%d, %d multiprocessors",
@@ -58,8 +62,8 @@ func (d *device) Compile(_ context.Context, text string) ([]byte, error) {
 // Libraries implements gpu.Device.
 func (d *device) Libraries() []gpu.Library {
 	var all []gpu.Library
-	if d.lt != nil {
-		all = append(all, d.lt)
+	if d.products != nil {
+		all = append(all, d.products)
 	}
 	if d.dnn != nil {
 		all = append(all, d.dnn)
@@ -71,8 +75,8 @@ func (d *device) Libraries() []gpu.Library {
 func (d *device) Close() {
 	_ = d.Do("close", func() error { // a lost device has no handles
 		var errs []error
-		if d.lt != nil {
-			errs = append(errs, d.lt.close())
+		if d.products != nil {
+			errs = append(errs, d.products.Close())
 		}
 		if d.dnn != nil {
 			errs = append(errs, d.dnn.close())

@@ -3,55 +3,28 @@ package cuda
 import (
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/library"
 	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
 // dnn is cuDNN as a gpu.Library: convolutions, their gradients, and attention of types of 16 bits. A plan takes milliseconds to make, and
 // programs need many, so that there are several lanes to make them in.
 type dnn struct {
-	none
+	library.None
 	device *device
 	plans  *plans
-	lanes  [dnnLanes]lane
-	next   atomic.Uint32
+	lanes  library.Lanes[*nv.DNNHandle]
 }
 
-const dnnLanes = 6
+// lane is a handle of cuDNN, nil until it is wanted.
+type lane = library.Lane[*nv.DNNHandle]
 
-// lane is a handle of cuDNN. It, and all that is made with it, is used by one goroutine at a time.
-type lane struct {
-	device *device
-
-	mu     sync.Mutex // guards what follows
-	handle *nv.DNNHandle
-}
-
-func newDNN(d *device, p *plans) *dnn {
-	l := &dnn{device: d, plans: p}
-	for i := range l.lanes {
-		l.lanes[i].device = d
-	}
-	return l
-}
-
-// lane returns a free lane, or waits for one. The caller unlocks it.
-func (l *dnn) lane() *lane {
-	for i := range l.lanes {
-		if l.lanes[i].mu.TryLock() {
-			return &l.lanes[i]
-		}
-	}
-	x := &l.lanes[l.next.Add(1)%dnnLanes]
-	x.mu.Lock()
-	return x
-}
+func newDNN(d *device, p *plans) *dnn { return &dnn{device: d, plans: p} }
 
 // Name implements gpu.Library.
 func (l *dnn) Name() string { return "cuDNN" }
@@ -74,17 +47,17 @@ const mostWorkspace = 256 << 20
 // build makes a plan of the graph that fill builds. fill returns the tensors of the graph in the order of the call's arguments, and may
 // put scalars into the pack. The graph and the options depend only on call, which describes the whole call.
 func (l *dnn) build(what string, call any, o nv.PlanOptions, fill func(g *nv.DNNGraph, k *nv.Pack) ([]nv.Tensor, error)) ([]gpu.Candidate, error) {
-	x := l.lane()
-	defer x.mu.Unlock()
-	c := &planned{lane: x, what: what}
+	x := l.lanes.Take()
+	defer x.Unlock()
+	c := &planned{device: l.device, lane: x, what: what}
 	err := l.device.Do(what, func() (err error) {
-		if x.handle == nil {
-			if x.handle, err = l.device.libs.DNN.NewHandle(); err != nil {
-				x.handle = nil
+		if x.Handle == nil {
+			if x.Handle, err = l.device.libs.DNN.NewHandle(); err != nil {
+				x.Handle = nil
 				return err
 			}
 		}
-		g := x.handle.NewGraph()
+		g := x.Handle.NewGraph()
 		if c.tensors, err = fill(g, &c.pack); err == nil {
 			o.MaxWorkspace = mostWorkspace
 			c.plan, err = l.plan(x, g, fmt.Sprintf("%T %+v", call, call), o)
@@ -100,7 +73,7 @@ func (l *dnn) build(what string, call any, o nv.PlanOptions, fill func(g *nv.DNN
 // plan loads the plan of a graph, or makes and keeps it. The lane is locked.
 func (l *dnn) plan(x *lane, g *nv.DNNGraph, key string, o nv.PlanOptions) (*nv.Plan, error) {
 	if saved := l.plans.get(key); saved != nil {
-		p, err := x.handle.LoadPlan(saved)
+		p, err := x.Handle.LoadPlan(saved)
 		if err == nil {
 			return p, nil
 		}
@@ -116,42 +89,23 @@ func (l *dnn) plan(x *lane, g *nv.DNNGraph, key string, o nv.PlanOptions) (*nv.P
 	return p, err
 }
 
-// strides returns the strides of a tensor for cuDNN, which demands a stride of at least 1 also for dimensions of one element.
-func strides(dims, given []int) ([]int64, error) {
-	s := int64s(given)
-	span := int64(1)
-	for i, d := range dims {
-		switch {
-		case d < 1 || d > 1 && s[i] < 1:
-			return nil, refuse("a tensor %v with strides %v", dims, given)
-		case d > 1:
-			span = max(span, int64(d)*s[i])
-		}
-	}
-	for i, d := range dims {
-		if d == 1 && s[i] < 1 {
-			s[i] = span
-		}
-	}
-	return s, nil
-}
-
 // close releases the handles. The context is current.
 func (l *dnn) close() error {
 	var errs []error
-	for i := range l.lanes {
-		if h := l.lanes[i].handle; h != nil {
-			errs = append(errs, h.Close())
+	l.lanes.Each(func(x *lane) {
+		if x.Handle != nil {
+			errs = append(errs, x.Handle.Close())
 		}
-	}
+	})
 	return errors.Join(errs...)
 }
 
 // planned is a candidate with a plan of cuDNN's.
 type planned struct {
+	device  *device
 	lane    *lane
 	what    string
-	plan    *nv.Plan // the lane's mutex guards this and the fields below
+	plan    *nv.Plan // the lane's lock guards this and the fields below
 	pack    nv.Pack
 	tensors []nv.Tensor
 }
@@ -165,14 +119,9 @@ func (c *planned) Workspace() int64 { return int64(c.plan.Workspace) }
 // Ready implements gpu.Candidate.
 func (c *planned) Ready(args []gpu.Ref) error {
 	if len(args) != len(c.tensors) {
-		return refuse("cuDNN: %d operands, want %d", len(args), len(c.tensors))
+		return library.Refuse("cuDNN: %d operands, want %d", len(args), len(c.tensors))
 	}
-	for i, r := range args {
-		if at := streams.Address(r); at%operandAlign != 0 {
-			return refuse("cuDNN: operand %d at %#x, want a multiple of %d", i, uintptr(at), operandAlign)
-		}
-	}
-	return nil
+	return library.Aligned("cuDNN", args, func(int) int { return operandAlign })
 }
 
 // bind puts the operands of a call into the pack. The lane is locked.
@@ -185,11 +134,11 @@ func (c *planned) bind(args []gpu.Ref) {
 // Call implements gpu.Candidate.
 func (c *planned) Call(x gpu.Queue, args []gpu.Ref, workspace gpu.Ref) error {
 	q, l := x.(*streams.Queue), c.lane
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.Lock()
+	defer l.Unlock()
 	c.bind(args)
 	return q.Call(c.Name(), c.what+" by cuDNN", func(s nv.Stream) error {
-		if err := l.handle.SetStream(s); err != nil {
+		if err := l.Handle.SetStream(s); err != nil {
 			return err
 		}
 		return c.plan.Execute(&c.pack, streams.Address(workspace))
@@ -201,23 +150,23 @@ func (c *planned) Native() bool { return c.plan.NativeGraph }
 
 // Populate implements streams.Native.
 func (c *planned) Populate(args []gpu.Ref, workspace gpu.Ref, g nv.Graph) error {
-	c.lane.mu.Lock()
-	defer c.lane.mu.Unlock()
+	c.lane.Lock()
+	defer c.lane.Unlock()
 	c.bind(args)
 	return c.plan.Populate(&c.pack, streams.Address(workspace), g)
 }
 
 // Update implements streams.Native.
 func (c *planned) Update(args []gpu.Ref, workspace gpu.Ref, g nv.Graph) error {
-	c.lane.mu.Lock()
-	defer c.lane.mu.Unlock()
+	c.lane.Lock()
+	defer c.lane.Unlock()
 	c.bind(args)
 	return c.plan.Update(&c.pack, streams.Address(workspace), g)
 }
 
 // Close implements gpu.Candidate.
 func (c *planned) Close() {
-	c.lane.mu.Lock()
-	defer c.lane.mu.Unlock()
-	_ = c.lane.device.Do("close", c.plan.Close)
+	c.lane.Lock()
+	defer c.lane.Unlock()
+	_ = c.device.Do("close", c.plan.Close)
 }

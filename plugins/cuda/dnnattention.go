@@ -6,6 +6,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/library"
 )
 
 // mostWidth is the widest head that cuDNN has attention for.
@@ -37,24 +38,24 @@ func attentionSpec(a *gpu.Attention) (s nv.AttentionSpec, err error) {
 	t, ok := dnnTypes[a.Type]
 	switch {
 	case !ok || !isHalf(a.Type):
-		return s, refuse("attention of %v", a.Type)
+		return s, library.Refuse("attention of %v", a.Type)
 	case a.Width%8 != 0 || a.ValueWidth%8 != 0 || a.Width > mostWidth || a.ValueWidth > mostWidth || a.Width == 0 || a.ValueWidth == 0:
-		return s, refuse("attention of heads %d and %d wide, want multiples of 8 up to %d", a.Width, a.ValueWidth, mostWidth)
+		return s, library.Refuse("attention of heads %d and %d wide, want multiples of 8 up to %d", a.Width, a.ValueWidth, mostWidth)
 	case a.KeyHeads == 0 || a.Heads%a.KeyHeads != 0:
-		return s, refuse("attention of %d heads of queries and %d of keys", a.Heads, a.KeyHeads)
+		return s, library.Refuse("attention of %d heads of queries and %d of keys", a.Heads, a.KeyHeads)
 	case a.Scale == 0:
-		return s, refuse("attention without a scale")
+		return s, library.Refuse("attention without a scale")
 	}
 	tensor := func(heads, length, width int, given [4]int) nv.TensorSpec {
 		dims := []int{a.Batch, heads, length, width}
-		st, e := strides(dims, given[:])
+		st, e := library.Strides(dims, given[:])
 		if e == nil && (st[3] != 1 || st[0]%8 != 0 || st[1]%8 != 0 || st[2]%8 != 0) {
-			e = refuse("attention of a tensor with strides %v, want multiples of 8 but for the last", given)
+			e = library.Refuse("attention of a tensor with strides %v, want multiples of 8 but for the last", given)
 		}
 		if e != nil {
 			err = e
 		}
-		return nv.TensorSpec{Type: t, Dims: int64s(dims), Strides: st, Align: operandAlign}
+		return nv.TensorSpec{Type: t, Dims: library.Int64s(dims), Strides: st, Align: operandAlign}
 	}
 	s = nv.AttentionSpec{Causal: a.Causal,
 		Q: tensor(a.Heads, a.Queries, a.Width, a.QStrides), K: tensor(a.KeyHeads, a.Keys, a.Width, a.KStrides),
@@ -73,13 +74,13 @@ func attentionSpec(a *gpu.Attention) (s nv.AttentionSpec, err error) {
 func maskSpec(a *gpu.Attention) (nv.TensorSpec, error) {
 	t, ok := dnnTypes[a.Mask]
 	if !ok || a.Mask == dtype.F64 {
-		return nv.TensorSpec{}, refuse("attention with a mask of %v", a.Mask)
+		return nv.TensorSpec{}, library.Refuse("attention with a mask of %v", a.Mask)
 	}
-	m := nv.TensorSpec{Type: t, Align: operandAlign, Dims: int64s([]int{a.Batch, a.Heads, a.Queries, a.Keys}), Strides: int64s(a.MaskStrides[:])}
+	m := nv.TensorSpec{Type: t, Align: operandAlign, Dims: library.Int64s([]int{a.Batch, a.Heads, a.Queries, a.Keys}), Strides: library.Int64s(a.MaskStrides[:])}
 	for i, s := range m.Strides {
 		switch {
 		case s < 0:
-			return m, refuse("attention with a mask of strides %v", a.MaskStrides)
+			return m, library.Refuse("attention with a mask of strides %v", a.MaskStrides)
 		case s == 0:
 			m.Dims[i] = 1
 		}

@@ -2,11 +2,11 @@ package cuda
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/library"
 )
 
 // Convolution implements gpu.Library.
@@ -47,49 +47,27 @@ var dnnActivations = map[gpu.Activation]nv.Pointwise{gpu.ReLU: nv.PwRelu, gpu.GE
 func newConvolution(c *gpu.Convolution) (*convolution, error) {
 	t, ok := dnnTypes[c.Type]
 	compute, known := dnnTypes[c.Compute]
-	n := len(c.Stride)
-	switch {
-	case !ok || !known:
-		return nil, refuse("convolution of %v in %v", c.Type, c.Compute)
-	case n < 1 || n > 3:
-		return nil, refuse("convolution of %d dimensions", n)
-	case c.Kind != gpu.Forward && (c.Bias != dtype.Invalid || c.Residual || c.Activation != gpu.None):
-		return nil, refuse("gradient of a convolution with an epilogue")
+	if !ok || !known {
+		return nil, library.Refuse("convolution of %v in %v", c.Type, c.Compute)
 	}
-	p := &convolution{c: c, compute: compute, spec: nv.ConvSpec{Compute: compute, Pre: int64s(c.PadBefore), Post: int64s(c.PadAfter), Stride: int64s(c.Stride), Dilation: int64s(c.Dilation)}}
+	form, err := library.NewConvolution(c)
+	if err != nil {
+		return nil, err
+	}
+	p := &convolution{c: c, compute: compute, spec: nv.ConvSpec{Compute: compute, Pre: form.Pre, Post: form.Post, Stride: form.Steps, Dilation: form.Dilation}}
 	if c.Bias != dtype.Invalid {
 		if p.bias, ok = dnnTypes[c.Bias]; !ok {
-			return nil, refuse("bias of %v", c.Bias)
+			return nil, library.Refuse("bias of %v", c.Bias)
 		}
 	}
 	if c.Activation != gpu.None {
 		p.activation = dnnActivations[c.Activation]
 	}
-	for _, x := range []struct {
-		to            *nv.TensorSpec
-		dims, strides []int
-	}{{&p.image, c.Image, c.ImageStrides}, {&p.filter, c.Filter, c.FilterStrides}, {&p.result, c.Result, c.OutStrides}} {
-		s, err := strides(x.dims, x.strides)
-		if err != nil {
-			return nil, err
-		}
-		*x.to = nv.TensorSpec{Type: t, Dims: int64s(x.dims), Strides: s, Align: operandAlign}
+	tensor := func(x library.Tensor) nv.TensorSpec {
+		return nv.TensorSpec{Type: t, Dims: x.Dims, Strides: x.Strides, Align: operandAlign}
 	}
-	if n == 1 {
-		p.widen()
-	}
+	p.image, p.filter, p.result = tensor(form.Image), tensor(form.Filter), tensor(form.Result)
 	return p, nil
-}
-
-// widen turns a convolution of one dimension into one of two. The first has one element.
-func (p *convolution) widen() {
-	for _, t := range []*nv.TensorSpec{&p.image, &p.filter, &p.result} {
-		t.Strides = slices.Insert(t.Strides, 2, t.Strides[2]*t.Dims[2])
-		t.Dims = slices.Insert(t.Dims, 2, 1)
-	}
-	s := &p.spec
-	s.Pre, s.Post = slices.Insert(s.Pre, 0, 0), slices.Insert(s.Post, 0, 0)
-	s.Stride, s.Dilation = slices.Insert(s.Stride, 0, 1), slices.Insert(s.Dilation, 0, 1)
 }
 
 // fill puts the convolution into a graph and returns its tensors in the order of the call's arguments.
@@ -148,12 +126,4 @@ func (p *convolution) fill(g *nv.DNNGraph, _ *nv.Pack) ([]nv.Tensor, error) {
 		at = out
 	}
 	return all, nil
-}
-
-func int64s(v []int) []int64 {
-	w := make([]int64, len(v))
-	for i, x := range v {
-		w[i] = int64(x)
-	}
-	return w
 }

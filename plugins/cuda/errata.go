@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/library"
 )
 
 // erratum is a fault of versions of cuDNN: the attention that they are not asked for.
@@ -27,7 +28,7 @@ func (e *erratum) holds(version, capability int) bool {
 func attentionFault(version, capability int, a *gpu.Attention) error {
 	for i := range errata {
 		if e := &errata[i]; e.holds(version, capability) && e.attention != nil && e.attention(a) {
-			return refuse("attention by cuDNN %d: %s", version, e.issue)
+			return library.Refuse("attention by cuDNN %d: %s", version, e.issue)
 		}
 	}
 	return nil

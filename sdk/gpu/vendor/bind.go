@@ -9,12 +9,15 @@ import (
 
 // Bind fills the fields of a struct of Procs from a loaded library. The tag of a field, c, names the C function; names that are
 // separated by "|" are tried in order, and a trailing "?" makes the function optional.
-func Bind(handle uintptr, procs any) error {
+func Bind(handle uintptr, procs any) error { return BindAs(handle, "", procs) }
+
+// BindAs is Bind with a prefix, which replaces each * in a name.
+func BindAs(handle uintptr, prefix string, procs any) error {
 	v := reflect.ValueOf(procs).Elem()
 	var lacks []string
 	for i := range v.NumField() {
 		tag := v.Type().Field(i).Tag.Get("c")
-		names, optional := strings.CutSuffix(tag, "?")
+		names, optional := strings.CutSuffix(strings.ReplaceAll(tag, "*", prefix), "?")
 		p := (*Proc)(unsafe.Pointer(v.Field(i).UnsafeAddr()))
 		for _, name := range strings.Split(names, "|") {
 			if p.Name, p.Addr = name, Symbol(handle, name); p.Addr != 0 {

@@ -1,141 +1,104 @@
 package nv
 
 import (
-	"unsafe"
-
+	"github.com/goburn/burn/sdk/gpu/lt"
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
 // Lt is cuBLASLt: matrix products with epilogues.
 type Lt struct {
+	*lt.Lt
 	Version int // 120903 is 12.9.3
-	c       ltProcs
 }
 
 type ltProcs struct {
-	create     proc `c:"cublasLtCreate"`
-	destroy    proc `c:"cublasLtDestroy"`
 	version    proc `c:"cublasLtGetVersion"`
 	cudart     proc `c:"cublasLtGetCudartVersion"`
 	statusName proc `c:"cublasLtGetStatusName"`
 	statusText proc `c:"cublasLtGetStatusString"`
-
-	matmul        proc `c:"cublasLtMatmul"`
-	heuristic     proc `c:"cublasLtMatmulAlgoGetHeuristic"`
-	algoCheck     proc `c:"cublasLtMatmulAlgoCheck"`
-	descCreate    proc `c:"cublasLtMatmulDescCreate"`
-	descDestroy   proc `c:"cublasLtMatmulDescDestroy"`
-	descSet       proc `c:"cublasLtMatmulDescSetAttribute"`
-	layoutCreate  proc `c:"cublasLtMatrixLayoutCreate"`
-	layoutDestroy proc `c:"cublasLtMatrixLayoutDestroy"`
-	layoutSet     proc `c:"cublasLtMatrixLayoutSetAttribute"`
-	prefCreate    proc `c:"cublasLtMatmulPreferenceCreate"`
-	prefDestroy   proc `c:"cublasLtMatmulPreferenceDestroy"`
-	prefSet       proc `c:"cublasLtMatmulPreferenceSetAttribute"`
 }
 
 const ltName = "cuBLASLt"
 
+// ltNumbers has the numbers of cublasLt.h, of CUDA 12 and 13: cublasLtMatmulDescAttributes_t, cublasLtMatrixLayoutAttribute_t,
+// cublasLtMatmulPreferenceAttributes_t, cublasOperation_t, and the 64 bytes of cublasLtMatmulAlgo_t.
+var ltNumbers = lt.Numbers{
+	Prefix: "cublasLt", Plain: 0, Transposed: 1,
+	Computes: map[lt.Compute]int32{ComputeF16: 64, ComputeF32: 68, ComputeF64: 70, ComputeI32: 72, ComputeTF32: 77},
+	TransA:   3, TransB: 4, Epilogue: 7, Bias: 8, BiasStride: 10, Aux: 11, AuxLD: 12, AuxStride: 13, Scales: [3]int{17, 18, 20}, AuxType: 22, FastAccumulate: 25, BiasType: 26,
+	LayoutOrder: 1, LayoutBatch: 5, LayoutStride: 6,
+	PrefWorkspace: 1, PrefReductions: 3, PrefAlign: 5,
+	AlgoBytes:   64,
+	OutOfMemory: 3,
+	Unsupported: []int32{7, 8, 15}, // invalid value, architecture, not supported: it answers any of them for operands that it has no kernel for
+}
+
 func openLt(handle uintptr, driver int) (*Lt, error) {
-	l := &Lt{}
-	if err := vendor.Bind(handle, &l.c); err != nil {
+	var c ltProcs
+	if err := vendor.Bind(handle, &c); err != nil {
 		return nil, err
 	}
-	l.Version = int(l.c.version.Word())
-	return l, tooNew(int(l.c.cudart.Word())/1000, driver)
-}
-
-func (l *Lt) check(p *proc, code int32) error {
-	if code == 0 {
-		return nil
+	n := ltNumbers
+	n.Describe = func(status int32) (name, text string) {
+		return vendor.Text(c.statusName.Word(uintptr(status))), vendor.Text(c.statusText.Word(uintptr(status)))
 	}
-	e := &Error{Library: ltName, Call: p.Name, Code: int(code), Name: vendor.Text(l.c.statusName.Word(uintptr(code))), Text: vendor.Text(l.c.statusText.Word(uintptr(code)))}
-	switch code {
-	case 3: // allocation
-		e.Kind = ErrOutOfMemory
-	case 7, 8, 15: // invalid value, architecture, not supported: it answers any of them for operands that it has no kernel for
-		e.Kind = ErrUnsupported
+	x, err := lt.New(handle, ltName, &n)
+	if err != nil {
+		return nil, err
 	}
-	return e
+	return &Lt{x, int(c.version.Word())}, tooNew(int(c.cudart.Word())/1000, driver)
 }
 
-// LtHandle is a handle of cuBLASLt on the device of the context that was current when it was made. Goroutines may share it.
-type LtHandle struct {
-	lt *Lt
-	h  uintptr
-}
-
-// NewHandle makes a handle. Close gives it back.
-func (l *Lt) NewHandle() (*LtHandle, error) {
-	h := &LtHandle{lt: l}
-	return h, l.check(&l.c.create, l.c.create.Call(uintptr(unsafe.Pointer(&h.h))))
-}
-
-// Close releases the handle. No product may be under way in another goroutine.
-func (h *LtHandle) Close() error {
-	if h.h == 0 {
-		return nil
-	}
-	code := h.lt.c.destroy.Call(h.h)
-	h.h = 0
-	return h.lt.check(&h.lt.c.destroy, code)
-}
-
-// DataType is a type of elements, by the number of cudaDataType.
-type DataType int32
-
-// Types of elements of cuBLASLt.
-const (
-	F32    DataType = 0
-	F64    DataType = 1
-	F16    DataType = 2
-	I8     DataType = 3
-	I32    DataType = 10
-	BF16   DataType = 14
-	F8E4M3 DataType = 28
-	F8E5M2 DataType = 29
+// Products, of package lt.
+type (
+	LtHandle   = lt.Handle
+	DataType   = lt.DataType
+	Compute    = lt.Compute
+	Epilogue   = lt.Epilogue
+	Layout     = lt.Layout
+	MatmulSpec = lt.MatmulSpec
+	Matmul     = lt.Matmul
+	Preference = lt.Preference
+	Algo       = lt.Algo
+	MatmulRun  = lt.MatmulRun
 )
 
-// Compute selects how a product is computed. Its values are the numbers of cublasComputeType_t.
-type Compute int32
-
-// Ways to compute. The inputs of ComputeF32 may be f32, f16, bf16 and 8-bit floats, with sums in f32.
+// Types of elements, ways to compute and epilogues, of package lt.
 const (
-	ComputeF16  Compute = 64
-	ComputeF32  Compute = 68
-	ComputeF64  Compute = 70
-	ComputeI32  Compute = 72
-	ComputeTF32 Compute = 77 // f32 inputs are rounded to 10 bits of mantissa
+	F32    = lt.F32
+	F64    = lt.F64
+	F16    = lt.F16
+	I8     = lt.I8
+	I32    = lt.I32
+	BF16   = lt.BF16
+	F8E4M3 = lt.F8E4M3
+	F8E5M2 = lt.F8E5M2
+
+	ComputeF16  = lt.ComputeF16
+	ComputeF32  = lt.ComputeF32
+	ComputeF64  = lt.ComputeF64
+	ComputeI32  = lt.ComputeI32
+	ComputeTF32 = lt.ComputeTF32
+
+	EpilogueNone        = lt.EpilogueNone
+	EpilogueRelu        = lt.EpilogueRelu
+	EpilogueBias        = lt.EpilogueBias
+	EpilogueReluBias    = lt.EpilogueReluBias
+	EpilogueReluAux     = lt.EpilogueReluAux
+	EpilogueReluAuxBias = lt.EpilogueReluAuxBias
+	EpilogueDRelu       = lt.EpilogueDRelu
+	EpilogueDReluBGrad  = lt.EpilogueDReluBGrad
+	EpilogueGelu        = lt.EpilogueGelu
+	EpilogueGeluBias    = lt.EpilogueGeluBias
+	EpilogueGeluAux     = lt.EpilogueGeluAux
+	EpilogueGeluAuxBias = lt.EpilogueGeluAuxBias
+	EpilogueDGelu       = lt.EpilogueDGelu
+	EpilogueDGeluBGrad  = lt.EpilogueDGeluBGrad
+	EpilogueBGradA      = lt.EpilogueBGradA
+	EpilogueBGradB      = lt.EpilogueBGradB
 )
 
-// Epilogue is the operation on a product before it is written, with the number of cublasLtEpilogue_t.
-type Epilogue uint32
-
-// Epilogues. Bias is one value for each row of D, which is a column of the row-major result. Gelu is the tanh approximation. Those with
-// Aux write what the backward pass needs: a bit mask for relu, the values before gelu. DRelu and DGelu read it; the bit of a value
-// that is exactly 0 is 1, so that DRelu lets the gradient pass there, where PyTorch's relu does not. BGrad sums
-// over the columns of D, BGradA and BGradB over the inner dimension of an operand.
-const (
-	EpilogueNone        Epilogue = 1
-	EpilogueRelu        Epilogue = 2
-	EpilogueBias        Epilogue = 4
-	EpilogueReluBias    Epilogue = 2 | 4
-	EpilogueReluAux     Epilogue = 2 | 128
-	EpilogueReluAuxBias Epilogue = 2 | 4 | 128
-	EpilogueDRelu       Epilogue = 8 | 128
-	EpilogueDReluBGrad  Epilogue = 8 | 16 | 128
-	EpilogueGelu        Epilogue = 32
-	EpilogueGeluBias    Epilogue = 32 | 4
-	EpilogueGeluAux     Epilogue = 32 | 128
-	EpilogueGeluAuxBias Epilogue = 32 | 4 | 128
-	EpilogueDGelu       Epilogue = 64 | 128
-	EpilogueDGeluBGrad  Epilogue = 64 | 16 | 128
-	EpilogueBGradA      Epilogue = 256
-	EpilogueBGradB      Epilogue = 512
-)
-
-// bias reports whether the epilogue reads or writes a bias vector.
-func (e Epilogue) bias() bool { return e&(4|16|256|512) != 0 }
-
-// aux reports whether the epilogue reads or writes the auxiliary matrix.
-func (e Epilogue) aux() bool { return e&128 != 0 }
+// RowMajor turns a product of row-major matrices into one of column-major matrices, as lt.RowMajor says.
+func RowMajor(m, n, k int64, ta, tb DataType, transA, transB bool, lda, ldb int64, td DataType, ldd int64) MatmulSpec {
+	return lt.RowMajor(m, n, k, ta, tb, transA, transB, lda, ldb, td, ldd)
+}

@@ -1,7 +1,6 @@
 package nv
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -77,7 +76,9 @@ func TestLtWithoutAlgorithm(t *testing.T) {
 	h, s := ltStub(t)
 	for _, found := range []int64{0, 1} { // none, and one that is marked as unusable
 		s.set(0, found)
-		m, err := h.NewMatmul(RowMajor(1, 1, 1, F32, F32, false, false, 1, 1, F32, 1))
+		spec := RowMajor(1, 1, 1, F32, F32, false, false, 1, 1, F32, 1)
+		spec.Compute = ComputeF32
+		m, err := h.NewMatmul(spec)
 		require.NoError(t, err)
 		_, err = m.Heuristic(Preference{}, nil, 8)
 		require.ErrorIs(t, err, ErrUnsupported)
@@ -85,16 +86,9 @@ func TestLtWithoutAlgorithm(t *testing.T) {
 	}
 	spec := RowMajor(1, 1, 1, F32, 99, false, false, 1, 1, F32, 1)
 	_, err := h.NewMatmul(spec)
+	require.ErrorIs(t, err, ErrUnsupported, "no way to compute")
+	spec.Compute = ComputeF32
+	_, err = h.NewMatmul(spec)
 	require.ErrorIs(t, err, ErrUnsupported)
 	require.LessOrEqual(t, s.objects(), 1, "what was made before the failure is destroyed; the stub counts the layout that failed")
-}
-
-func TestHalf(t *testing.T) {
-	for _, c := range []struct {
-		v    float32
-		bits uint16
-	}{{0, 0}, {1, 0x3c00}, {-2, 0xc000}, {0.5, 0x3800}, {65504, 0x7bff}, {65519, 0x7bff}, {65520, 0x7c00}, {1e9, 0x7c00}, {-1e9, 0xfc00}, {0x1p-14, 0x0400}, {0x1p-24, 1},
-		{0x1p-25, 0}, {0x1.8p-24, 2}, {0x1.ff8p-15, 0x03ff}, {0x1.ffcp-15, 0x0400}, {1 + 0x1p-11, 0x3c00}, {1 + 0x1.8p-10, 0x3c02}, {2048.999, 0x6800}, {float32(math.NaN()), 0x7e00}} {
-		require.Equal(t, c.bits, half(c.v), "%v", c.v)
-	}
 }

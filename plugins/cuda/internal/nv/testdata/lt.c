@@ -7,6 +7,7 @@ size_t cublasLtGetCudartVersion(void) { return setting[2] ? setting[2] : 12090; 
 const char *cublasLtGetStatusName(int code) { return code == 15 ? "CUBLAS_STATUS_NOT_SUPPORTED" : "CUBLAS_STATUS_OTHER"; }
 const char *cublasLtGetStatusString(int code) { return "the functionality requested is not supported"; }
 int cublasLtCreate(uint64_t *h) { *h = 0x1000; return 0; }
+int cublasLtDestroy(uint64_t h) { return 0; }
 int cublasLtMatmulDescCreate(uint64_t *d, int compute, int scale) { *d = 0x2000; made++; say("desc %d %d\n", compute, scale); return 0; }
 int cublasLtMatmulDescDestroy(uint64_t d) { made--; return 0; }
 static void value(const void *v, size_t n) {

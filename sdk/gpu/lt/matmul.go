@@ -1,12 +1,17 @@
-package nv
+package lt
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 	"unsafe"
+
+	"github.com/goburn/burn/sdk/gpu/streams"
+	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// Layout describes a matrix in memory. cuBLASLt's matrices are column-major: element (r, c) is at c*LD + r.
+// Layout describes a matrix in memory. Matrices are column-major: element (r, c) is at c*LD + r.
 type Layout struct {
 	Type       DataType
 	Rows, Cols int64
@@ -54,45 +59,20 @@ func RowMajor(m, n, k int64, ta, tb DataType, transA, transB bool, lda, ldb int6
 
 // Matmul is a product whose descriptors are made. It is used by one goroutine at a time; products under way on streams do not count.
 type Matmul struct {
-	h       *LtHandle
+	h       *Handle
 	spec    MatmulSpec
 	desc    uintptr
 	layouts [4]uintptr // A, B, C, D
-	frame   frame
+	frame   vendor.Frame
 	scalars [2]uint64 // alpha, beta
 	word    uintptr
-	bias    Ptr
-	aux     Ptr
-	scales  [3]Ptr
+	bias    streams.Ptr
+	aux     streams.Ptr
+	scales  [3]streams.Ptr
 }
 
-// Attributes of cublasLtMatmulDescAttributes_t.
-const (
-	descTransA    = 3
-	descTransB    = 4
-	descEpilogue  = 7
-	descBias      = 8
-	descBiasStep  = 10
-	descAux       = 11
-	descAuxLD     = 12
-	descAuxStep   = 13
-	descScaleA    = 17
-	descScaleB    = 18
-	descScaleD    = 20
-	descAuxType   = 22
-	descFastAccum = 25
-	descBiasType  = 26
-)
-
-// Attributes of layouts.
-const (
-	layoutOrder = 1
-	layoutBatch = 5
-	layoutStep  = 6
-)
-
 // NewMatmul makes the descriptors of a product. Close destroys them.
-func (h *LtHandle) NewMatmul(spec MatmulSpec) (*Matmul, error) {
+func (h *Handle) NewMatmul(spec MatmulSpec) (*Matmul, error) {
 	m := &Matmul{h: h, spec: spec}
 	if spec.Epilogue == 0 {
 		m.spec.Epilogue = EpilogueNone
@@ -103,16 +83,25 @@ func (h *LtHandle) NewMatmul(spec MatmulSpec) (*Matmul, error) {
 	return m, nil
 }
 
-func (m *Matmul) make() error {
-	l, s := m.h.lt, &m.spec
-	if err := l.check(&l.c.descCreate, l.c.descCreate.Call(uintptr(unsafe.Pointer(&m.desc)), uintptr(s.Compute), uintptr(s.Scale))); err != nil {
+// Describe makes the descriptors of a product with the addresses of a run, and destroys them. It needs no device: it shows whether a library
+// knows the numbers that it is given.
+func (l *Lt) Describe(spec MatmulSpec, r *MatmulRun) error {
+	m, err := (&Handle{lt: l}).NewMatmul(spec)
+	if err != nil {
 		return err
 	}
-	flag := func(b bool) uint64 {
-		if b {
-			return 1
-		}
-		return 0
+	return errors.Join(m.point(r), m.Close())
+}
+
+func (m *Matmul) make() error {
+	l, s := m.h.lt, &m.spec
+	n := l.numbers
+	compute, ok := n.Computes[s.Compute]
+	if !ok {
+		return &vendor.Error{Library: l.name, Call: l.c.descCreate.Name, Text: "a way to compute that it does not have", Kind: vendor.ErrUnsupported}
+	}
+	if err := l.check(&l.c.descCreate, l.c.descCreate.Call(uintptr(unsafe.Pointer(&m.desc)), uintptr(compute), uintptr(s.Scale))); err != nil {
+		return err
 	}
 	set := func(when bool, attribute int, value uint64, size int) error {
 		if !when {
@@ -121,15 +110,15 @@ func (m *Matmul) make() error {
 		return m.set(&l.c.descSet, m.desc, attribute, value, size)
 	}
 	if err := errors.Join(
-		set(true, descTransA, flag(s.TransA), 4),
-		set(true, descTransB, flag(s.TransB), 4),
-		set(true, descEpilogue, uint64(s.Epilogue), 4),
-		set(s.BiasTyped, descBiasType, uint64(uint32(s.BiasType)), 4),
-		set(s.BiasStride != 0, descBiasStep, uint64(s.BiasStride), 8),
-		set(s.Epilogue.aux(), descAuxLD, uint64(s.AuxLD), 8),
-		set(s.AuxStride != 0, descAuxStep, uint64(s.AuxStride), 8),
-		set(s.AuxTyped, descAuxType, uint64(uint32(s.AuxType)), 4),
-		set(s.FastAccumulate, descFastAccum, 1, 1),
+		set(true, n.TransA, n.operation(s.TransA), 4),
+		set(true, n.TransB, n.operation(s.TransB), 4),
+		set(true, n.Epilogue, uint64(s.Epilogue), 4),
+		set(s.BiasTyped, n.BiasType, uint64(uint32(s.BiasType)), 4),
+		set(s.BiasStride != 0, n.BiasStride, uint64(s.BiasStride), 8),
+		set(s.Epilogue.aux(), n.AuxLD, uint64(s.AuxLD), 8),
+		set(s.AuxStride != 0, n.AuxStride, uint64(s.AuxStride), 8),
+		set(s.AuxTyped, n.AuxType, uint64(uint32(s.AuxType)), 4),
+		set(s.FastAccumulate, n.FastAccumulate, 1, 1),
 	); err != nil {
 		return err
 	}
@@ -138,13 +127,13 @@ func (m *Matmul) make() error {
 			return err
 		}
 		if y.RowMajor {
-			if err := m.set(&l.c.layoutSet, m.layouts[i], layoutOrder, 1, 4); err != nil {
+			if err := m.set(&l.c.layoutSet, m.layouts[i], n.LayoutOrder, 1, 4); err != nil {
 				return err
 			}
 		}
 		if y.Batch > 1 {
-			if err := errors.Join(m.set(&l.c.layoutSet, m.layouts[i], layoutBatch, uint64(y.Batch), 4),
-				m.set(&l.c.layoutSet, m.layouts[i], layoutStep, uint64(y.Stride), 8)); err != nil {
+			if err := errors.Join(m.set(&l.c.layoutSet, m.layouts[i], n.LayoutBatch, uint64(y.Batch), 4),
+				m.set(&l.c.layoutSet, m.layouts[i], n.LayoutStride, uint64(y.Stride), 8)); err != nil {
 				return err
 			}
 		}
@@ -153,7 +142,10 @@ func (m *Matmul) make() error {
 }
 
 // set sets an attribute of size bytes, of a descriptor or a layout.
-func (m *Matmul) set(p *proc, object uintptr, attribute int, value uint64, size int) error {
+func (m *Matmul) set(p *vendor.Proc, object uintptr, attribute int, value uint64, size int) error {
+	if attribute == None {
+		return &vendor.Error{Library: m.h.lt.name, Call: p.Name, Text: "the library has no such attribute", Kind: vendor.ErrUnsupported}
+	}
 	m.word = uintptr(value)
 	return m.h.lt.check(p, p.Call(object, uintptr(attribute), uintptr(unsafe.Pointer(&m.word)), uintptr(size)))
 }
@@ -189,13 +181,18 @@ type Algo struct {
 	Waves     float32
 }
 
-// heuristicResult is cublasLtMatmulHeuristicResult_t.
-type heuristicResult struct {
-	algo      [8]uint64
-	workspace uint64
-	state     int32
-	waves     float32
-	_         [4]int32
+// A heuristic result of C is an algorithm, 8 bytes of workspace, a status and a float of 4 bytes each, and 16 reserved bytes.
+const resultRest = 32
+
+// result reads one heuristic result.
+func (l *Lt) result(b []byte) (a Algo, status int32) {
+	n := l.numbers.AlgoBytes
+	for i := range n / 8 {
+		a.data[i] = binary.LittleEndian.Uint64(b[8*i:])
+	}
+	a.Workspace = binary.LittleEndian.Uint64(b[n:])
+	a.Waves = math.Float32frombits(binary.LittleEndian.Uint32(b[n+12:]))
+	return a, int32(binary.LittleEndian.Uint32(b[n+8:]))
 }
 
 // Heuristic returns at most n algorithms, the best first. r, which may be nil, has the bias and auxiliary addresses of later
@@ -212,49 +209,50 @@ func (m *Matmul) Heuristic(p Preference, r *MatmulRun, n int) ([]Algo, error) {
 		return nil, err
 	}
 	defer func() { l.c.prefDestroy.Call(pref) }()
-	const workspace, reductions, align = 1, 3, 5
-	if err := m.set(&l.c.prefSet, pref, workspace, p.Workspace, 8); err != nil {
+	if err := m.set(&l.c.prefSet, pref, l.numbers.PrefWorkspace, p.Workspace, 8); err != nil {
 		return nil, err
 	}
-	if p.Exact {
+	if p.Exact && l.numbers.PrefReductions != None {
 		const computeType = 2
-		if err := m.set(&l.c.prefSet, pref, reductions, computeType, 4); err != nil {
+		if err := m.set(&l.c.prefSet, pref, l.numbers.PrefReductions, computeType, 4); err != nil {
 			return nil, err
 		}
 	}
 	for i, bytes := range []int{p.AlignA, p.AlignB, p.AlignC, p.AlignD} {
-		if bytes != 0 {
-			if err := m.set(&l.c.prefSet, pref, align+i, uint64(bytes), 4); err != nil {
+		if bytes != 0 && l.numbers.PrefAlign != None {
+			if err := m.set(&l.c.prefSet, pref, l.numbers.PrefAlign+i, uint64(bytes), 4); err != nil {
 				return nil, err
 			}
 		}
 	}
-	results := make([]heuristicResult, max(n, 1))
+	size := l.numbers.AlgoBytes + resultRest
+	results := make([]uint64, max(n, 1)*size/8)
 	var count int32
-	code := l.c.heuristic.Call(m.h.h, m.desc, m.layouts[0], m.layouts[1], m.layouts[2], m.layouts[3], pref, uintptr(len(results)),
+	code := l.c.heuristic.Call(m.h.h, m.desc, m.layouts[0], m.layouts[1], m.layouts[2], m.layouts[3], pref, uintptr(max(n, 1)),
 		uintptr(unsafe.Pointer(&results[0])), uintptr(unsafe.Pointer(&count)))
 	if err := l.check(&l.c.heuristic, code); err != nil {
 		return nil, err
 	}
 	var algos []Algo
-	for _, h := range results[:count] {
-		if h.state == 0 {
-			algos = append(algos, Algo{data: h.algo, Workspace: h.workspace, Waves: h.waves})
+	all := unsafe.Slice((*byte)(unsafe.Pointer(&results[0])), 8*len(results))
+	for b := range slices.Chunk(all[:min(int(count), max(n, 1))*size], size) {
+		if a, status := l.result(b); status == 0 {
+			algos = append(algos, a)
 		}
 	}
 	if len(algos) == 0 {
-		return nil, &Error{Library: ltName, Call: l.c.heuristic.Name, Text: "no algorithm for these operands", Kind: ErrUnsupported}
+		return nil, &vendor.Error{Library: l.name, Call: l.c.heuristic.Name, Text: "no algorithm for these operands", Kind: vendor.ErrUnsupported}
 	}
 	return algos, nil
 }
 
 // MatmulRun is one product: addresses and scalars. It lives on the heap if runs are not to allocate.
 type MatmulRun struct {
-	Alpha, Beta            float64 // converted to the spec's scale type
-	A, B, C, D             Ptr     // C is D, or is not read when Beta is 0
-	Bias, Aux              Ptr
-	ScaleA, ScaleB, ScaleD Ptr // to a float each, when the spec says so
-	Workspace              Ptr
+	Alpha, Beta            float64     // converted to the spec's scale type
+	A, B, C, D             streams.Ptr // C is D, or is not read when Beta is 0
+	Bias, Aux              streams.Ptr
+	ScaleA, ScaleB, ScaleD streams.Ptr // to a float each, when the spec says so
+	Workspace              streams.Ptr
 	WorkspaceSize          uint64
 }
 
@@ -262,13 +260,13 @@ type MatmulRun struct {
 func (m *Matmul) point(r *MatmulRun) error {
 	p := &m.h.lt.c.descSet
 	if m.spec.Epilogue.bias() && r.Bias != m.bias {
-		if err := m.set(p, m.desc, descBias, uint64(r.Bias), 8); err != nil {
+		if err := m.set(p, m.desc, m.h.lt.numbers.Bias, uint64(r.Bias), 8); err != nil {
 			return err
 		}
 		m.bias = r.Bias
 	}
 	if m.spec.Epilogue.aux() && r.Aux != m.aux {
-		if err := m.set(p, m.desc, descAux, uint64(r.Aux), 8); err != nil {
+		if err := m.set(p, m.desc, m.h.lt.numbers.Aux, uint64(r.Aux), 8); err != nil {
 			return err
 		}
 		m.aux = r.Aux
@@ -276,9 +274,9 @@ func (m *Matmul) point(r *MatmulRun) error {
 	if !m.spec.Scales {
 		return nil
 	}
-	for i, at := range [3]Ptr{r.ScaleA, r.ScaleB, r.ScaleD} {
+	for i, at := range [3]streams.Ptr{r.ScaleA, r.ScaleB, r.ScaleD} {
 		if at != m.scales[i] {
-			if err := m.set(p, m.desc, [3]int{descScaleA, descScaleB, descScaleD}[i], uint64(at), 8); err != nil {
+			if err := m.set(p, m.desc, m.h.lt.numbers.Scales[i], uint64(at), 8); err != nil {
 				return err
 			}
 			m.scales[i] = at
@@ -301,7 +299,7 @@ func (m *Matmul) scalar(v float64) uint64 {
 }
 
 // Run puts the product on a stream. ErrUnsupported asks for another algorithm.
-func (m *Matmul) Run(s Stream, r *MatmulRun, a *Algo) error {
+func (m *Matmul) Run(s streams.Stream, r *MatmulRun, a *Algo) error {
 	if err := m.point(r); err != nil {
 		return err
 	}
@@ -311,22 +309,10 @@ func (m *Matmul) Run(s Stream, r *MatmulRun, a *Algo) error {
 	if c == 0 {
 		c = r.D
 	}
-	m.frame = frame{fn: l.c.matmul.Addr, args: [16]uintptr{m.h.h, m.desc, uintptr(unsafe.Pointer(&m.scalars[0])), uintptr(r.A), m.layouts[0],
+	m.frame.Set(&l.c.matmul, m.h.h, m.desc, uintptr(unsafe.Pointer(&m.scalars[0])), uintptr(r.A), m.layouts[0],
 		uintptr(r.B), m.layouts[1], uintptr(unsafe.Pointer(&m.scalars[1])), uintptr(c), m.layouts[2], uintptr(r.D), m.layouts[3],
-		uintptr(unsafe.Pointer(&a.data)), uintptr(r.Workspace), uintptr(r.WorkspaceSize), uintptr(s)}}
+		uintptr(unsafe.Pointer(&a.data)), uintptr(r.Workspace), uintptr(r.WorkspaceSize), uintptr(s))
 	return l.check(&l.c.matmul, m.frame.Call(unsafe.Pointer(a)))
-}
-
-// Check asks whether an algorithm computes the product, and returns it with the workspace that it needs.
-func (m *Matmul) Check(a Algo) (Algo, error) {
-	l := m.h.lt
-	data, result := &a.data, new(heuristicResult)
-	code := l.c.algoCheck.Call(m.h.h, m.desc, m.layouts[0], m.layouts[1], m.layouts[2], m.layouts[3],
-		uintptr(unsafe.Pointer(data)), uintptr(unsafe.Pointer(result)))
-	if err := l.check(&l.c.algoCheck, code); err != nil {
-		return Algo{}, err
-	}
-	return Algo{data: *data, Workspace: result.workspace, Waves: result.waves}, nil
 }
 
 // half rounds a number to f16. Scalars of products are few and small: what overflows becomes infinite.
