@@ -2,6 +2,7 @@ package rocm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/goburn/burn/plugins/rocm/internal/child"
 	"github.com/goburn/burn/sdk/gpu"
 	"github.com/goburn/burn/sdk/gpu/dialect"
+	"github.com/goburn/burn/sdk/gpu/library"
 	"github.com/goburn/burn/sdk/gpu/streams"
 	"github.com/goburn/burn/sdk/gpu/template"
 	"github.com/goburn/burn/sdk/gpu/vendor"
@@ -18,6 +20,7 @@ import (
 // driver is the runtime with the compiler that was found.
 type driver struct {
 	hip       *amd.HIP
+	libs      *amd.Libraries
 	found     vendor.Report
 	info      core.Info
 	compilers child.Compilers
@@ -44,7 +47,12 @@ func (d *driver) describe(i int) (core.DeviceInfo, error) {
 		return info, err
 	}
 	details := []string{fmt.Sprintf("%s, %d compute units, waves of %d threads", f.architecture, f.units, f.wave)}
-	for _, row := range d.found {
+	for i := range d.found {
+		row := &d.found[i]
+		if row.Err != nil {
+			details = append(details, fmt.Sprintf("no %s: %s", row.Library, row.Missing()))
+			continue
+		}
 		details = append(details, fmt.Sprintf("%s %s (%s)", row.Library, row.Version, row.Path))
 	}
 	info.Memory, info.Detail = int64(total), strings.Join(details, "; ")
@@ -83,8 +91,10 @@ func (d *driver) open(index int) (*device, error) {
 		return nil, err
 	}
 	rtc := d.found.Row(amd.Compiler.Key)
-	return &device{GPU: streams.Open(Name, d.hip, ctx, dialect.HIP), facts: f, compilers: &d.compilers, options: append([]string{"--offload-arch=" + f.architecture}, dialect.HIP.Options...),
-		compiler: fmt.Sprintf("hiprtc %s of HIP %d %s %s", rtc.Version, d.hip.Version, f.architecture, strings.Join(dialect.HIP.Options, " "))}, nil
+	x := &device{GPU: streams.Open(Name, d.hip, ctx, dialect.HIP), facts: f, compilers: &d.compilers, options: append([]string{"--offload-arch=" + f.architecture}, dialect.HIP.Options...),
+		compiler: fmt.Sprintf("hiprtc %s of HIP %d %s %s", rtc.Version, d.hip.Version, f.architecture, strings.Join(dialect.HIP.Options, " "))}
+	x.link(d.libs, d.found)
+	return x, nil
 }
 
 // Close implements gpu.Driver.
@@ -100,6 +110,27 @@ type device struct {
 	compilers *child.Compilers
 	options   []string // of the compiler
 	compiler  string
+	libraries []closer
+}
+
+// closer is a library with handles.
+type closer interface {
+	gpu.Library
+	Close() error
+}
+
+// link makes the libraries of a device, in the order in which they are asked.
+func (d *device) link(l *amd.Libraries, found vendor.Report) {
+	if l.Lt != nil {
+		d.libraries = append(d.libraries, library.NewProducts(library.ProductOptions{Name: "hipBLASLt", Version: found.Row(amd.LtLibrary.Key).Version, Device: d.GPU, Lt: l.Lt.Lt,
+			Classes: ltClasses, Refuse: ltRefuses}))
+	}
+	if l.BLAS != nil {
+		d.libraries = append(d.libraries, &blas{device: d, b: l.BLAS})
+	}
+	if l.DNN != nil {
+		d.libraries = append(d.libraries, &dnn{device: d, m: l.DNN})
+	}
 }
 
 var (
@@ -119,5 +150,23 @@ func (d *device) Compile(ctx context.Context, text string) ([]byte, error) {
 	return code, streams.Named(Name, "compilation for "+d.facts.architecture, err)
 }
 
-// Libraries implements gpu.Device. There are none: kernels of burn compute everything.
-func (d *device) Libraries() []gpu.Library { return nil }
+// Libraries implements gpu.Device.
+func (d *device) Libraries() []gpu.Library {
+	var all []gpu.Library
+	for _, l := range d.libraries {
+		all = append(all, l)
+	}
+	return all
+}
+
+// Close implements gpu.Device.
+func (d *device) Close() {
+	_ = d.Do("close", func() error { // a lost device has no handles
+		var errs []error
+		for _, l := range d.libraries {
+			errs = append(errs, l.Close())
+		}
+		return errors.Join(errs...)
+	})
+	d.GPU.Close()
+}

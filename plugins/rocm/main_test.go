@@ -29,21 +29,32 @@ func TestMain(m *testing.M) {
 		os.Exit(child.Main(os.Args[2:], os.Stdin, os.Stdout))
 	}
 	status := m.Run()
-	if built.root != "" {
-		_ = os.RemoveAll(built.root)
+	for _, root := range built.roots {
+		_ = os.RemoveAll(root)
 	}
 	os.Exit(status)
 }
 
-// built holds the libraries that replace ROCm's.
+// built holds folders of libraries that replace ROCm's, by their names.
 var built struct {
-	sync.Once
-	root string
-	err  error
+	sync.Mutex
+	roots map[string]string
 }
 
-// shim builds the libraries of testdata/shim, which replace ROCm's, in a folder, and sets what they and the search for them read.
-func shim(t *testing.T, environment ...string) (home string) {
+// The libraries that replace ROCm's: what is built of which file of testdata/shim.
+var (
+	required = map[string]string{"libamdhip64.so.6": "host.c", "libhiprtc.so.6": "rtc.c"}
+	optional = map[string]string{"libhipblaslt.so.0": "hipblaslt.c", "librocblas.so.4": "rocblas.c", "libMIOpen.so.1": "miopen.c"}
+)
+
+// shim builds the libraries that the backend needs, and sets what they and the search for them read.
+func shim(t *testing.T, environment ...string) (root string) {
+	return shims(t, "required", nil, environment...)
+}
+
+// shims builds libraries of testdata/shim, which replace ROCm's, in a folder of a name: those that the backend needs, and more, with options of
+// the compiler behind the name of a source.
+func shims(t *testing.T, name string, more map[string]string, environment ...string) (root string) {
 	if runtime.GOOS+"/"+runtime.GOARCH != "linux/amd64" {
 		t.Skip("the libraries that stand for ROCm's are for linux/amd64")
 	}
@@ -51,22 +62,9 @@ func shim(t *testing.T, environment ...string) (home string) {
 	if err != nil {
 		t.Skip("no gcc to build the libraries with that stand for ROCm's")
 	}
-	home, err = filepath.Abs(filepath.Join("testdata", "shim"))
+	home, err := filepath.Abs(filepath.Join("testdata", "shim"))
 	require.NoError(t, err)
-	built.Do(func() {
-		if built.root, built.err = os.MkdirTemp("", "hipshim"); built.err != nil {
-			return
-		}
-		built.err = os.Mkdir(filepath.Join(built.root, "lib"), 0o755)
-		for library, source := range map[string]string{"libamdhip64.so.6": "host.c", "libhiprtc.so.6": "rtc.c"} {
-			out, err := exec.Command(gcc, "-shared", "-fPIC", "-O1", "-o", filepath.Join(built.root, "lib", library), filepath.Join(home, source), "-ldl", "-lpthread", "-lm").CombinedOutput()
-			if err != nil {
-				built.err = fmt.Errorf("%w: %s", err, out)
-			}
-		}
-	})
-	require.NoError(t, built.err)
-	root := built.root
+	root = build(t, gcc, home, name, more)
 	t.Setenv("ROCM_PATH", root)
 	t.Setenv("BURN_HIPSHIM", home)
 	for _, name := range []string{"clang++-19", "clang-19", "clang++", "clang"} {
@@ -78,6 +76,35 @@ func shim(t *testing.T, environment ...string) (home string) {
 	for _, e := range environment {
 		name, value, _ := strings.Cut(e, "=")
 		t.Setenv(name, value)
+	}
+	return root
+}
+
+// build builds the libraries of a folder, once.
+func build(t *testing.T, gcc, home, name string, more map[string]string) (root string) {
+	built.Lock()
+	defer built.Unlock()
+	if root = built.roots[name]; root != "" {
+		return root
+	}
+	root, err := os.MkdirTemp("", "hipshim")
+	require.NoError(t, err)
+	if built.roots == nil {
+		built.roots = map[string]string{}
+	}
+	built.roots[name] = root
+	folder := filepath.Join(root, "lib")
+	require.NoError(t, os.Mkdir(folder, 0o755))
+	for _, libraries := range []map[string]string{required, more} { // the others are linked with the runtime
+		for library, source := range libraries {
+			source, options, _ := strings.Cut(source, " ")
+			args := append([]string{"-shared", "-fPIC", "-O1", "-Wall", "-Wno-parentheses", "-o", filepath.Join(folder, library), filepath.Join(home, source)}, strings.Fields(options)...)
+			if required[library] == "" {
+				args = append(args, "-L", folder, "-l:libamdhip64.so.6", "-Wl,-rpath,$ORIGIN")
+			}
+			out, err := exec.Command(gcc, append(args, "-ldl", "-lpthread", "-lm")...).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		}
 	}
 	return root
 }

@@ -6,9 +6,10 @@
 // Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
 // or T (powers of 1024). "plain" is true or false: whether kernels start one by one and each is waited for, so that a fault names its
 // node. "in_order" is true or false: whether the steps of programs never run at the same time. "cache" is the folder of compiled kernels;
-// "off" keeps none. "tf32" means nothing here.
+// "off" keeps none. "tf32" is true or false: whether hipBLASLt may round the factors of products of f32 to 10 bits of mantissa.
 //
-// Variables of the environment: BURN_ROCM_HIDE lists libraries that are treated as missing (hip, hiprtc), and BURN_ROCM_PLAIN=1 is the
+// Variables of the environment: BURN_ROCM_HIDE lists libraries that are treated as missing (hip, hiprtc, hipblaslt, rocblas,
+// miopen), and BURN_ROCM_PLAIN=1 is the
 // option plain.
 package rocm
 
@@ -16,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/plugins/rocm/internal/amd"
@@ -59,11 +61,21 @@ func Opener(program string, lost func(device int, err error)) core.Opener {
 	}
 }
 
+// libraries loads the optional libraries, with the first device current, as hipBLASLt tells its version to a handle.
+func libraries(h *amd.HIP, found vendor.Report) *amd.Libraries {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if h.SetCurrent(1) != nil {
+		return &amd.Libraries{}
+	}
+	return amd.LoadLibraries(found)
+}
+
 // newDriver loads the runtime that a probe has found.
 func newDriver(program string, found vendor.Report) (*driver, error) {
 	var missing []error
 	for i := range found {
-		if row := &found[i]; row.Err != nil {
+		if row := &found[i]; row.Err != nil && amd.Required(row.Key) {
 			missing = append(missing, fmt.Errorf("%s: %s", row.Library, row.Missing()))
 		}
 	}
@@ -74,7 +86,7 @@ func newDriver(program string, found vendor.Report) (*driver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rocm: %w", streams.Sentinel(err))
 	}
-	d := &driver{hip: h, found: found, info: core.Info{Name: Name, Version: Version, Vendor: "burn"},
+	d := &driver{hip: h, libs: libraries(h, found), found: found, info: core.Info{Name: Name, Version: Version, Vendor: "burn"},
 		compilers: child.Compilers{Program: program, Library: found.Row(amd.Compiler.Key).Path}}
 	for i := range h.Devices {
 		info, err := d.describe(i)

@@ -2,6 +2,7 @@ package amd
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
@@ -12,7 +13,7 @@ var Places = vendor.Places{
 	Homes:     []string{"ROCM_PATH", "HIP_PATH"},
 	Folders:   []string{"lib", "lib64"},
 	Installed: []string{"/opt/rocm*/lib", "/opt/rocm*/lib64"},
-	Wheels:    []string{"torch/lib", "_rocm_sdk_core/lib"},
+	Wheels:    []string{"torch/lib", "_rocm_sdk_core/lib", "_rocm_sdk_libraries*/lib"},
 }
 
 // Runtime and Compiler are the libraries that the backend needs.
@@ -25,6 +26,91 @@ var (
 		Lost:    "no kernel can be compiled",
 		Install: "AMD's package hip-runtime-amd of ROCm 5.2 to 7, or Debian's libamdhip64-5 with libhiprtc-builtins5 and rocm-device-libs"}
 )
+
+// The libraries that the backend is faster with.
+var (
+	LtLibrary = vendor.Library{Key: "hipblaslt", Name: ltName, Sonames: []string{"libhipblaslt.so.1", "libhipblaslt.so.0", "libhipblaslt.so"}, Stays: true,
+		Lost:    "matrix products run on rocBLAS, without a bias or gelu in the same kernel; without that too, on burn's own kernels, which use no matrix instructions",
+		Install: "AMD's package hipblaslt of ROCm 6 or 7"}
+	BLASLibrary = vendor.Library{Key: "rocblas", Name: blasName, Sonames: []string{"librocblas.so.5", "librocblas.so.4", "librocblas.so.3", "librocblas.so.0", "librocblas.so"}, Stays: true,
+		Lost:    "matrix products that hipBLASLt does not take, as those of f64, run on burn's own kernels, which are slower in f64 and f32 and much slower in f16 and bf16",
+		Install: "AMD's package rocblas, or Debian's librocblas0"}
+	DNNLibrary = vendor.Library{Key: "miopen", Name: dnnName, Sonames: []string{"libMIOpen.so.1", "libMIOpen.so"}, Stays: true,
+		Lost:    "convolutions run on burn's own kernels, which are slower",
+		Install: "AMD's package miopen-hip, or Debian's libmiopen1"}
+)
+
+// Required reports whether there is no backend without a library.
+func Required(key string) bool { return key == Runtime.Key || key == Compiler.Key }
+
+// Libraries are the optional libraries of a process, nil where they are missing.
+type Libraries struct {
+	Lt   *HipBLASLt
+	BLAS *BLAS
+	DNN  *MIOpen
+}
+
+// Rows look for all libraries, in this order: the runtime, the compiler, hipBLASLt, rocBLAS and MIOpen. Without a device the optional ones,
+// which take long to load, are not looked for.
+func Rows(s vendor.Search) vendor.Report {
+	hip, row := OpenHIP(s)
+	_, compiler := OpenRTC(s)
+	all := vendor.Report{row, compiler}
+	runtime.LockOSThread() // which the current device belongs to
+	defer runtime.UnlockOSThread()
+	for _, k := range []*vendor.Library{&LtLibrary, &BLASLibrary, &DNNLibrary} {
+		row := vendor.Row{Key: k.Key, Library: k.Name, Lost: k.Lost, Install: k.Install, Err: fmt.Errorf("%w: not looked for, as there is no device", vendor.ErrMissing)}
+		if hip != nil {
+			s.Find(k, &row, func(handle uintptr) (string, error) {
+				if err := hip.SetCurrent(1); err != nil {
+					return "", err
+				}
+				return new(Libraries).open(k.Key, handle)
+			})
+		}
+		all = append(all, row)
+	}
+	return all
+}
+
+// open binds a library that was loaded, and returns its version.
+func (l *Libraries) open(key string, handle uintptr) (version string, err error) {
+	switch key {
+	case LtLibrary.Key:
+		if l.Lt, err = openLt(handle); err == nil {
+			version = ltVersion(l.Lt.Version)
+		}
+	case BLASLibrary.Key:
+		if l.BLAS, err = openBLAS(handle); err == nil {
+			version = l.BLAS.Version
+		}
+	case DNNLibrary.Key:
+		if l.DNN, err = openDNN(handle); err == nil {
+			version = l.DNN.Version
+		}
+	}
+	return version, err
+}
+
+// LoadLibraries loads the optional libraries that another process has found. A row of one that does not load here says why. A device is
+// current.
+func LoadLibraries(found vendor.Report) *Libraries {
+	l := &Libraries{}
+	for i := range found {
+		row := &found[i]
+		if Required(row.Key) || row.Err != nil {
+			continue
+		}
+		handle, err := vendor.Load(row.Path)
+		if err == nil {
+			_, err = l.open(row.Key, handle)
+		}
+		if err != nil {
+			row.Err = fmt.Errorf("%w: %s: %w", vendor.ErrMissing, row.Path, err)
+		}
+	}
+	return l
+}
 
 // OpenHIP loads the first runtime that works and has a device. The result is nil where there is none; row says why.
 func OpenHIP(s vendor.Search) (h *HIP, row vendor.Row) {

@@ -69,10 +69,8 @@ func probeMain(in io.Reader, out io.Writer) int {
 		_ = enc.Encode(line{Trying: candidate}) // a parent that is gone needs no answer, here and below
 		return q.Skip[candidate]
 	}
-	_, hip := amd.OpenHIP(s)
-	_, rtc := amd.OpenRTC(s)
 	var all []answer
-	for _, row := range []vendor.Row{hip, rtc} {
+	for _, row := range amd.Rows(s) {
 		a := answer{Row: row}
 		if row.Err != nil {
 			a.Err, a.Row.Err = row.Err.Error(), nil
@@ -83,7 +81,7 @@ func probeMain(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// Probe asks a child what works, and another one after each library that ends it. It returns the rows of the runtime and of the compiler.
+// Probe asks a child what works, and another one after each library that ends it. It returns the rows of amd.Rows.
 func Probe(program string, q Question) (vendor.Report, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()

@@ -64,12 +64,14 @@ struct object {
 	int count;                        // likewise
 	struct object *of;                // of an executable graph: its own copies; of a node: its graph
 	struct object *original;          // of a copied node
-	int what;                         // of a node: 1 kernel, 2 copy, 3 set, 4 child
+	int what;                         // of a node: 1 kernel, 2 copy, 3 set, 4 child, 5 work of a library
 	unsigned dims[7];
 	void **args;
 	char *dst, *src;                  // and of memory: dst
 	size_t bytes;
 	unsigned value, width;
+	struct object *records;           // of a stream: the graph that a recording goes to
+	int (*work)(const void *);        // of a node: what a library does, with args[0]
 };
 static struct object all = {.next = &all, .before = &all};
 static struct object *make(enum kind k) {

@@ -62,6 +62,7 @@ static int set_fill(struct object *n, const struct set_params *p) {
 	n->dst = p->dst, n->value = p->value, n->width = p->width, n->bytes = p->count;
 	return OK;
 }
+static int set_work(struct object *n, int (*work)(const void *), const void *args, size_t bytes);
 static void duplicate(struct object *to, const struct object *from) {
 	for (int i = 0; i < from->count; i++) {
 		struct object *f = from->nodes[i], *n = append(to, f->what);
@@ -72,6 +73,7 @@ static void duplicate(struct object *to, const struct object *from) {
 			memcpy(p.grid, f->dims, 12), memcpy(p.block, f->dims + 3, 12);
 			set_kernel(n, &p);
 		}
+		if (f->what == 5) set_work(n, f->work, f->args[0], f->bytes);
 		if (f->what == 4) duplicate(n->of = make(GRAPH), f->of);
 	}
 }
@@ -129,6 +131,7 @@ static int run(struct object *g) {
 		case 2: code = copy(n->dst, n->src, n->bytes); break;
 		case 3: code = fill(n->dst, n->value, n->width, n->bytes); break;
 		case 4: code = run(n->of); break;
+		case 5: code = n->work(n->args[0]); break;
 		}
 	}
 	return code;
@@ -140,6 +143,34 @@ int hipGraphLaunch(struct object *e, struct object *s) {
 	int code = run(e);
 	return code == LOST ? OK : code;
 }
-// A recording is of nothing: no library of the plugin's is recorded yet.
-int hipStreamBeginCapture(struct object *s, int mode) { DEVICE(); WANT(s, STREAM); return mode == 1 ? OK : wrong("mode %d", mode); }
-int hipStreamEndCapture(struct object *s, struct object **g) { DEVICE(); WANT(s, STREAM); *g = make(GRAPH); return OK; }
+// Recordings, and what libraries of testdata/shim ask of the runtime.
+static int set_work(struct object *n, int (*work)(const void *), const void *args, size_t bytes) {
+	n->work = work, n->bytes = bytes;
+	n->args = calloc(2, sizeof *n->args);
+	n->args[0] = memcpy(malloc(bytes), args, bytes);
+	return OK;
+}
+int hipStreamBeginCapture(struct object *s, int mode) {
+	DEVICE();
+	WANT(s, STREAM);
+	if (mode != 1 || s->records) return wrong("a recording of mode %d on a stream that records %p", mode, (void *)s->records);
+	s->records = make(GRAPH);
+	return OK;
+}
+int hipStreamEndCapture(struct object *s, struct object **g) {
+	DEVICE();
+	WANT(s, STREAM);
+	if (!s->records) return wrong("no recording");
+	*g = s->records;
+	s->records = 0;
+	return OK;
+}
+int shim_work(void *stream, int (*work)(const void *), const void *args, size_t bytes) {
+	DEVICE();
+	WANT(stream, STREAM);
+	struct object *s = stream;
+	return s->records ? set_work(append(s->records, 5), work, args, bytes) : work(args);
+}
+int shim_inside(const void *at, size_t bytes) { DEVICE(); return !bytes || within(at, bytes, BLOCK); }
+void shim_objects(int more) { alive += more; }
+int shim_complain(const char *text) { return wrong("%s", text); }

@@ -1,0 +1,184 @@
+package rocm
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/plugins/rocm/internal/amd"
+	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/library"
+	"github.com/goburn/burn/sdk/gpu/streams"
+)
+
+// dnn is MIOpen as a gpu.Library: convolutions and their gradients without an epilogue, by the solutions of its immediate mode.
+type dnn struct {
+	library.None
+	device *device
+	m      *amd.MIOpen
+	lanes  library.Lanes[*amd.DNNHandle]
+}
+
+// dnnLane is a handle of MIOpen, nil until it is wanted.
+type dnnLane = library.Lane[*amd.DNNHandle]
+
+// Name implements gpu.Library.
+func (*dnn) Name() string { return "MIOpen" }
+
+// Version implements gpu.Library.
+func (l *dnn) Version() string { return l.m.Version }
+
+const (
+	// mostWorkspace is the most memory that a solution may need.
+	mostWorkspace = 256 << 20
+	// mostSolutions are compiled for a convolution: those behind the first are for operands or devices that refuse it.
+	mostSolutions = 2
+	operandAlign  = 16
+)
+
+var dnnTypes = map[dtype.DType]amd.DNNType{dtype.F32: amd.DNNF32, dtype.F16: amd.DNNF16, dtype.BF16: amd.DNNBF16}
+
+// dnnSpec describes a convolution to MIOpen, which pads both sides alike.
+func dnnSpec(c *gpu.Convolution) (s amd.ConvSpec, err error) {
+	t, ok := dnnTypes[c.Type]
+	switch {
+	case !ok || c.Compute != dtype.F32:
+		return s, library.Refuse("convolution of %v in %v", c.Type, c.Compute)
+	case c.Bias != dtype.Invalid || c.Residual || c.Activation != gpu.None:
+		return s, library.Refuse("convolution with an epilogue")
+	}
+	p, err := library.NewConvolution(c)
+	if err != nil {
+		return s, err
+	}
+	if !slices.Equal(p.Pre, p.Post) {
+		return s, library.Refuse("padding of %v before and %v after", p.Pre, p.Post)
+	}
+	direction := map[gpu.ConvolutionKind]amd.Direction{gpu.Forward: amd.Forward, gpu.BackwardImage: amd.BackwardData, gpu.BackwardFilter: amd.BackwardWeights}[c.Kind]
+	tensor := func(x library.Tensor) [2][]int64 { return [2][]int64{x.Dims, x.Strides} }
+	return amd.ConvSpec{Direction: direction, Type: t, Image: tensor(p.Image), Filter: tensor(p.Filter), Result: tensor(p.Result), Pad: p.Pre, Stride: p.Steps,
+		Dilation: p.Dilation, Groups: c.Groups}, nil
+}
+
+// forbidden reports whether a solution is not used: what rounds more than the type does, as the transforms do, what asks for more memory
+// than there is for it, and plain loops, than which burn's own kernels are faster.
+func forbidden(t dtype.DType, s *amd.Solution) bool {
+	return s.Algorithm == amd.AlgorithmFFT || s.Algorithm == amd.AlgorithmWinograd && t != dtype.F32 || s.Workspace > mostWorkspace ||
+		s.ID >= amd.NaiveForward && s.ID <= amd.NaiveWeights
+}
+
+// Convolution implements gpu.Library.
+func (l *dnn) Convolution(c gpu.Convolution) ([]gpu.Candidate, error) {
+	what := fmt.Sprintf("convolution %d of %v %v by %v", c.Kind, c.Type, c.Image, c.Filter)
+	spec, err := dnnSpec(&c)
+	if err != nil {
+		return nil, streams.Named(Name, what, err)
+	}
+	x := l.lanes.Take()
+	defer x.Unlock()
+	p := &convolution{library: l, lane: x, what: what}
+	var found []gpu.Candidate
+	err = l.device.Do(what, func() (err error) {
+		if x.Handle == nil {
+			h, err := l.m.NewHandle()
+			if err != nil {
+				return err
+			}
+			x.Handle = h
+		}
+		if p.conv, err = x.Handle.NewConv(spec); err != nil {
+			return err
+		}
+		found, err = p.candidates(c.Type)
+		if len(found) == 0 {
+			return errors.Join(err, p.conv.Close())
+		}
+		return nil
+	})
+	return found, err
+}
+
+// Close releases the handles. The device is current.
+func (l *dnn) Close() error {
+	var errs []error
+	l.lanes.Each(func(x *dnnLane) {
+		if x.Handle != nil {
+			errs = append(errs, x.Handle.Close())
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// convolution is a convolution whose descriptors are made, shared by its candidates.
+type convolution struct {
+	library *dnn
+	lane    *dnnLane
+	what    string
+	conv    *amd.Conv // the lane's lock guards this and the fields below
+	users   int
+}
+
+// candidates compiles the first solutions that may be used. The lane is locked.
+func (p *convolution) candidates(t dtype.DType) ([]gpu.Candidate, error) {
+	all, err := p.conv.Solutions()
+	if err != nil {
+		return nil, err
+	}
+	var found []gpu.Candidate
+	errs := []error{library.Refuse("%d solutions, of which none may be used", len(all))}
+	for i := range all {
+		if forbidden(t, &all[i]) {
+			continue
+		}
+		if err := p.conv.Compile(all[i].ID); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if found = append(found, &solution{p, all[i]}); len(found) == mostSolutions {
+			break
+		}
+	}
+	p.users = len(found)
+	return found, errors.Join(errs...)
+}
+
+// solution is a candidate of MIOpen.
+type solution struct {
+	*convolution
+	s amd.Solution
+}
+
+// Name implements gpu.Candidate.
+func (s *solution) Name() string { return fmt.Sprintf("MIOpen %s, solution %d", s.what, s.s.ID) }
+
+// Workspace implements gpu.Candidate.
+func (s *solution) Workspace() int64 { return int64(s.s.Workspace) }
+
+// Ready implements gpu.Candidate.
+func (s *solution) Ready(args []gpu.Ref) error {
+	if len(args) != 3 {
+		return library.Refuse("MIOpen: %d operands, want 3", len(args))
+	}
+	return library.Aligned("MIOpen", args, func(int) int { return operandAlign })
+}
+
+// Call implements gpu.Candidate.
+func (s *solution) Call(x gpu.Queue, args []gpu.Ref, workspace gpu.Ref) error {
+	q := x.(*streams.Queue)
+	s.lane.Lock()
+	defer s.lane.Unlock()
+	operands := [3]streams.Ptr{streams.Address(args[0]), streams.Address(args[1]), streams.Address(args[2])}
+	return q.Call(s.Name(), s.what+" by MIOpen", func(on streams.Stream) error {
+		return s.conv.Run(on, s.s.ID, operands, streams.Address(workspace), s.s.Workspace)
+	})
+}
+
+// Close implements gpu.Candidate.
+func (s *solution) Close() {
+	s.lane.Lock()
+	defer s.lane.Unlock()
+	if s.users--; s.users == 0 {
+		_ = s.library.device.Do("close", s.conv.Close) // a lost device has no descriptors
+	}
+}
