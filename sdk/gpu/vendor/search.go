@@ -36,6 +36,8 @@ type Search struct {
 	Root string              // put before absolute paths of the system, for tests; "" is /
 	Data string              // burn's own folder of libraries, the last to be looked at
 	Hide []string            // keys of libraries that are treated as missing
+	// Closed keeps the loader out of it: of what Candidates returns, files are left. With Root it is a machine of its own.
+	Closed bool
 	// Only, if not empty, is the one folder that is looked at, and the loader is not asked.
 	Only string
 	// Trying, if it is set, is called before a candidate is loaded: what it returns, if not empty, is why the candidate is not taken.
@@ -82,9 +84,8 @@ func (s *Search) hidden(key string) bool { return slices.Contains(s.Hide, key) }
 
 // Candidates returns what is tried for a library, in order: absolute paths of files that exist, and bare names, which the loader
 // resolves. What the user names comes first, and of a library with wheel the newest of the rest.
-func (s *Search) Candidates(k *Library) []string {
+func (s *Search) Candidates(k *Library) (found []string) {
 	names := k.Sonames
-	var found []string
 	in := func(folder string) {
 		if folder == "" {
 			return
@@ -99,6 +100,9 @@ func (s *Search) Candidates(k *Library) []string {
 	if s.Only != "" {
 		in(s.Only)
 		return found
+	}
+	if s.Closed {
+		defer func() { found = slices.DeleteFunc(found, func(c string) bool { return !filepath.IsAbs(c) }) }()
 	}
 	if k.System {
 		found = append(found, names...)

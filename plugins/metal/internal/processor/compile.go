@@ -20,7 +20,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-//go:embed runtime.cc
+//go:embed scheduler/runtime.cc
 var runtimeText string
 
 // compilers are those that are looked for, best first. BURN_CLANG names another.

@@ -42,6 +42,7 @@ const (
 // Question is the input of a child that probes.
 type Question struct {
 	Only string            // as in vendor.Search
+	Root string            // likewise, and the loader is not asked
 	Skip map[string]string // candidates not to try, and why
 }
 
@@ -64,7 +65,7 @@ func probeMain(in io.Reader, out io.Writer) int {
 		return 1
 	}
 	s := vendor.DefaultSearch(amd.Places)
-	s.Only = q.Only
+	s.Only, s.Root, s.Closed = q.Only, q.Root, q.Root != ""
 	s.Trying = func(candidate string) string {
 		_ = enc.Encode(line{Trying: candidate}) // a parent that is gone needs no answer, here and below
 		return q.Skip[candidate]
