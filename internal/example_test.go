@@ -19,9 +19,11 @@ var public = []string{"core", "tensor", "nn", "optim", "train", "data", "model",
 
 // noExample maps public packages without a tested example to the reason.
 var noExample = map[string]string{
-	"host/shared":     "needs a compiled shared object: docs/BACKENDS.md and examples/backends/cabi have one",
-	"model/onnx/pb":   "generated from the ONNX schema; model/onnx reads and writes it",
-	"train/dashboard": "draws on a terminal; examples/mnist has it",
+	"host/shared":      "needs a compiled shared object: docs/BACKENDS.md and examples/backends/cabi have one",
+	"model/onnx/pb":    "generated from the ONNX schema; model/onnx reads and writes it",
+	"train/dashboard":  "draws on a terminal; examples/mnist has it",
+	"sdk/gpu/child":    "starts the program as children of itself; its tests and plugins/rocm show how",
+	"sdk/gpu/commands": "needs hardware, or its thirty calls; its tests have them on the host",
 }
 
 // Every public package has an example whose output is checked, or is exempt for a reason.

@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
@@ -16,11 +15,10 @@ import (
 // device is an opened device.
 type device struct {
 	*streams.GPU
-	libs     *nv.Libraries
-	facts    facts
-	compiler compiler
-	products *library.Products // cuBLASLt, nil where it is missing
-	dnn      *dnn              // nil where it is missing
+	libs      *nv.Libraries
+	facts     facts
+	compiler  compiler
+	libraries library.List
 }
 
 var (
@@ -38,11 +36,11 @@ func newDevice(d *driver, dev nv.Device, ctx nv.Context) (*device, error) {
 	}
 	x := &device{GPU: streams.Open(Name, d.cuda, ctx, dialect.CUDA), libs: d.libs, facts: f}
 	if d.libs.Lt != nil {
-		x.products = library.NewProducts(library.ProductOptions{Name: "cuBLASLt", Version: d.libs.Report.Row("cublaslt").Version, Device: x.GPU, Lt: d.libs.Lt.Lt, Classes: classes})
+		x.libraries = append(x.libraries, library.NewProducts(library.ProductOptions{Name: "cuBLASLt", Version: d.libs.Report.Row("cublaslt").Version, Device: x.GPU, Lt: d.libs.Lt.Lt, Classes: classes}))
 	}
 	if d.libs.DNN != nil {
-		x.dnn = newDNN(x, newPlans(d.cache, fmt.Sprintf("cuDNN %d, driver %d, %d.%d, %d multiprocessors",
-			d.libs.DNN.Version, d.libs.Driver.Version, f.capability/10, f.capability%10, f.units)))
+		x.libraries = append(x.libraries, newDNN(x, newPlans(d.cache, fmt.Sprintf("cuDNN %d, driver %d, %d.%d, %d multiprocessors",
+			d.libs.DNN.Version, d.libs.Driver.Version, f.capability/10, f.capability%10, f.units))))
 	}
 	x.compiler, err = newCompiler(d.libs, f.capability, d.cache)
 	return x, err
@@ -60,28 +58,10 @@ func (d *device) Compile(_ context.Context, text string) ([]byte, error) {
 }
 
 // Libraries implements gpu.Device.
-func (d *device) Libraries() []gpu.Library {
-	var all []gpu.Library
-	if d.products != nil {
-		all = append(all, d.products)
-	}
-	if d.dnn != nil {
-		all = append(all, d.dnn)
-	}
-	return all
-}
+func (d *device) Libraries() []gpu.Library { return d.libraries.Libraries() }
 
 // Close implements gpu.Device.
 func (d *device) Close() {
-	_ = d.Do("close", func() error { // a lost device has no handles
-		var errs []error
-		if d.products != nil {
-			errs = append(errs, d.products.Close())
-		}
-		if d.dnn != nil {
-			errs = append(errs, d.dnn.close())
-		}
-		return errors.Join(errs...)
-	})
+	d.libraries.Close(d.GPU)
 	d.GPU.Close()
 }

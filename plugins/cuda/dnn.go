@@ -89,16 +89,8 @@ func (l *dnn) plan(x *lane, g *nv.DNNGraph, key string, o nv.PlanOptions) (*nv.P
 	return p, err
 }
 
-// close releases the handles. The context is current.
-func (l *dnn) close() error {
-	var errs []error
-	l.lanes.Each(func(x *lane) {
-		if x.Handle != nil {
-			errs = append(errs, x.Handle.Close())
-		}
-	})
-	return errors.Join(errs...)
-}
+// Close releases the handles. The context is current.
+func (l *dnn) Close() error { return l.lanes.Close() }
 
 // planned is a candidate with a plan of cuDNN's.
 type planned struct {

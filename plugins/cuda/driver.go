@@ -66,12 +66,8 @@ func (d *driver) describe(i int) (core.DeviceInfo, error) {
 	details := []string{fmt.Sprintf("compute capability %d.%d, %d multiprocessors", f.capability/10, f.capability%10, f.units)}
 	for i := range d.libs.Report {
 		row := &d.libs.Report[i]
-		if row.Err != nil {
-			details = append(details, fmt.Sprintf("no %s: %s", row.Library, row.Missing()))
-			continue
-		}
-		detail := fmt.Sprintf("%s %s (%s)", row.Library, row.Version, row.Path)
-		if row.Key == "driver" {
+		detail := row.Detail()
+		if row.Key == "driver" && row.Err == nil {
 			detail += " by " + callsBy
 		}
 		details = append(details, detail)

@@ -107,9 +107,10 @@ func TestPlansOfAttention(t *testing.T) {
 		x, err := d.open(0)
 		require.NoError(t, err)
 		defer x.Close()
-		x.dnn.plans.slow = 0
+		by := x.libraries[0].(*dnn)
+		by.plans.slow = 0
 		wipe()
-		found, err := x.dnn.Attention(a)
+		found, err := by.Attention(a)
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 		defer found[0].Close()

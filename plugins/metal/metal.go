@@ -9,11 +9,6 @@ package metal
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/plugins/metal/internal/apple"
@@ -27,10 +22,6 @@ const Name = "metal"
 // Version is the version of the backend.
 const Version = "0.1.0"
 
-const plainVariable = "BURN_METAL_PLAIN"
-
-const patience = 2 * time.Minute
-
 // New makes the backend. It is ErrNotFound, with the remedy, where there is no Metal or no GPU. Unknown options and values that do not
 // parse are ErrAttr.
 func New(c core.Config) (core.Backend, error) { return Opener(nil)(c) }
@@ -40,7 +31,7 @@ func Opener(lost func(device int, err error)) core.Opener { return opener(apple.
 
 func opener(api calls.API, lost func(device int, err error)) core.Opener {
 	return func(c core.Config) (core.Backend, error) {
-		o, patience, err := options(c)
+		o, patience, err := gpu.ReadPatientOptions(Name, c)
 		if err != nil {
 			return nil, err
 		}
@@ -51,52 +42,4 @@ func opener(api calls.API, lost func(device int, err error)) core.Opener {
 		}
 		return gpu.New(d, o), nil
 	}
-}
-
-func options(c core.Config) (o gpu.Options, wait time.Duration, err error) {
-	o.Plain, wait = os.Getenv(plainVariable) == "1", patience
-	if dir, err := os.UserCacheDir(); err == nil {
-		o.Cache = filepath.Join(dir, "burn", "kernels", Name)
-	}
-	for name, text := range c.Options {
-		var err error
-		switch name {
-		case "memory_limit":
-			o.MemoryLimit, err = parseBytes(text)
-		case "plain":
-			o.Plain, err = strconv.ParseBool(text)
-		case "patience":
-			if wait, err = time.ParseDuration(text); err == nil && wait <= 0 {
-				err = fmt.Errorf("got %q, want a duration such as 30s", text)
-			}
-		case "cache":
-			o.Cache = text
-			if text != "off" && !filepath.IsAbs(text) {
-				err = fmt.Errorf("got %q, want an absolute path or off", text)
-			}
-		default:
-			return o, 0, fmt.Errorf("metal: option %q, want memory_limit, plain, patience or cache: %w", name, core.ErrAttr)
-		}
-		if err != nil {
-			return o, 0, fmt.Errorf("metal: option %s: %w: %w", name, core.ErrAttr, err)
-		}
-	}
-	if o.Cache == "off" || o.Cache == "" {
-		o.Cache, o.NoCache = "", true
-	}
-	return o, wait, nil
-}
-
-func parseBytes(text string) (int64, error) {
-	digits, shift := strings.TrimSpace(text), 0
-	if n := len(digits); n > 0 {
-		if i := strings.IndexByte("KMGT", digits[n-1]&^0x20); i >= 0 {
-			digits, shift = digits[:n-1], 10*(i+1)
-		}
-	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 || n > 1<<62>>shift {
-		return 0, fmt.Errorf("got %q, want a number of bytes such as 512M", text)
-	}
-	return n << shift, nil
 }

@@ -4,22 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goburn/burn/plugins/metal/internal/calls"
-)
-
-// moves are the kernels that copy and fill: Metal's own commands want multiples of 4 bytes on some Macs, and end the pass of kernels.
-type moves [4]calls.Pipeline
-
-// Numbers of moves: in bytes, and in pieces of 16 (copies) or 4 bytes (fills).
-const (
-	copyBytes = iota
-	copyPieces
-	fillBytes
-	fillWords
-)
-
-const (
-	moveThreads = 256
-	moveGroups  = 4096
+	"github.com/goburn/burn/sdk/gpu/commands"
 )
 
 // The threads of a grid take elements in turns.
@@ -29,12 +14,13 @@ const moveText = `kernel void %s(device %s* dst [[buffer(0)]], %s, constant ulon
 }
 `
 
-func newMoves(d calls.Device) (m moves, err error) {
+// newMoves makes the kernels that copy and fill: Metal's own commands want multiples of 4 bytes on some Macs, and end the pass of kernels.
+func newMoves(d calls.Device) (m commands.Moves, err error) {
 	text := "#include <metal_stdlib>\nusing namespace metal;\n"
 	names := [len(m)]string{"copy_bytes", "copy_pieces", "fill_bytes", "fill_words"}
 	for i, x := range [len(m)][3]string{{"uchar", "device const uchar* src [[buffer(1)]]", "src[i]"}, {"uint4", "device const uint4* src [[buffer(1)]]", "src[i]"},
 		{"uchar", "constant uint& pattern [[buffer(1)]]", "uchar(pattern >> (8u * (uint(i) & 3u)))"}, {"uint", "constant uint& pattern [[buffer(1)]]", "pattern"}} {
-		text += fmt.Sprintf(moveText, names[i], x[0], x[1], moveThreads, moveThreads, x[2])
+		text += fmt.Sprintf(moveText, names[i], x[0], x[1], commands.MoveThreads, commands.MoveThreads, x[2])
 	}
 	l, err := d.NewLibrary(text)
 	if err != nil {
@@ -43,28 +29,11 @@ func newMoves(d calls.Device) (m moves, err error) {
 	defer l.Release()
 	for i, n := range names {
 		if m[i], err = l.Pipeline(n); err != nil {
-			m.release()
+			for _, p := range m[:i] {
+				p.Release()
+			}
 			return m, err
 		}
 	}
 	return m, nil
-}
-
-func (m *moves) release() {
-	for _, p := range m {
-		if p != nil {
-			p.Release()
-		}
-	}
-}
-
-// fillPattern is a pattern of a width of 1, 2 or 4 bytes as a word.
-func fillPattern(pattern uint32, width int) uint32 {
-	switch width {
-	case 1:
-		return pattern & 0xff * 0x01010101
-	case 2:
-		return pattern & 0xffff * 0x00010001
-	}
-	return pattern
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/goburn/burn/conformance"
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/plugins/rocm/internal/amd"
-	"github.com/goburn/burn/plugins/rocm/internal/child"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/child"
 	"github.com/goburn/burn/sdk/gpu/dialect"
 	"github.com/goburn/burn/sdk/gpu/emulated"
 	"github.com/goburn/burn/sdk/gpu/ir"
@@ -125,7 +125,7 @@ func byHiprtc(t *testing.T, arch string) func(text string) error {
 func byLibrary(t *testing.T, file, arch string) func(text string) error {
 	program, err := os.Executable()
 	require.NoError(t, err)
-	c := &child.Compilers{Program: program, Library: file}
+	c := &child.Compilers{Program: program, Name: "hiprtc", Library: file, Hint: "a newer ROCm may know this device"}
 	t.Cleanup(c.Close)
 	return func(text string) error {
 		code, err := c.Compile(t.Context(), text, append([]string{"--offload-arch=" + arch}, dialect.HIP.Options...))

@@ -100,15 +100,7 @@ func (l *dnn) Convolution(c gpu.Convolution) ([]gpu.Candidate, error) {
 }
 
 // Close releases the handles. The device is current.
-func (l *dnn) Close() error {
-	var errs []error
-	l.lanes.Each(func(x *dnnLane) {
-		if x.Handle != nil {
-			errs = append(errs, x.Handle.Close())
-		}
-	})
-	return errors.Join(errs...)
-}
+func (l *dnn) Close() error { return l.lanes.Close() }
 
 // convolution is a convolution whose descriptors are made, shared by its candidates.
 type convolution struct {

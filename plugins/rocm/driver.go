@@ -2,14 +2,13 @@ package rocm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/plugins/rocm/internal/amd"
-	"github.com/goburn/burn/plugins/rocm/internal/child"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/child"
 	"github.com/goburn/burn/sdk/gpu/dialect"
 	"github.com/goburn/burn/sdk/gpu/library"
 	"github.com/goburn/burn/sdk/gpu/streams"
@@ -48,12 +47,7 @@ func (d *driver) describe(i int) (core.DeviceInfo, error) {
 	}
 	details := []string{fmt.Sprintf("%s, %d compute units, waves of %d threads", f.architecture, f.units, f.wave)}
 	for i := range d.found {
-		row := &d.found[i]
-		if row.Err != nil {
-			details = append(details, fmt.Sprintf("no %s: %s", row.Library, row.Missing()))
-			continue
-		}
-		details = append(details, fmt.Sprintf("%s %s (%s)", row.Library, row.Version, row.Path))
+		details = append(details, d.found[i].Detail())
 	}
 	info.Memory, info.Detail = int64(total), strings.Join(details, "; ")
 	return info, nil
@@ -110,13 +104,7 @@ type device struct {
 	compilers *child.Compilers
 	options   []string // of the compiler
 	compiler  string
-	libraries []closer
-}
-
-// closer is a library with handles.
-type closer interface {
-	gpu.Library
-	Close() error
+	libraries library.List
 }
 
 // link makes the libraries of a device, in the order in which they are asked.
@@ -151,22 +139,10 @@ func (d *device) Compile(ctx context.Context, text string) ([]byte, error) {
 }
 
 // Libraries implements gpu.Device.
-func (d *device) Libraries() []gpu.Library {
-	var all []gpu.Library
-	for _, l := range d.libraries {
-		all = append(all, l)
-	}
-	return all
-}
+func (d *device) Libraries() []gpu.Library { return d.libraries.Libraries() }
 
 // Close implements gpu.Device.
 func (d *device) Close() {
-	_ = d.Do("close", func() error { // a lost device has no handles
-		var errs []error
-		for _, l := range d.libraries {
-			errs = append(errs, l.Close())
-		}
-		return errors.Join(errs...)
-	})
+	d.libraries.Close(d.GPU)
 	d.GPU.Close()
 }

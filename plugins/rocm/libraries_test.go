@@ -18,8 +18,8 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/rocm/internal/amd"
-	"github.com/goburn/burn/plugins/rocm/internal/child"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/child"
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 

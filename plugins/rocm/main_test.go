@@ -14,7 +14,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/plugins/rocm/internal/amd"
-	"github.com/goburn/burn/plugins/rocm/internal/child"
+	"github.com/goburn/burn/sdk/gpu/child"
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		os.Exit(child.Main(os.Args[2:], os.Stdin, os.Stdout))
+		os.Exit(amd.Children.Main(os.Args[2:], os.Stdin, os.Stdout))
 	}
 	status := m.Run()
 	for _, root := range built.roots {

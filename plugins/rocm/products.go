@@ -1,7 +1,6 @@
 package rocm
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -66,15 +65,7 @@ func (l *blas) Product(p gpu.Product) ([]gpu.Candidate, error) {
 }
 
 // Close releases the handles. The device is current.
-func (l *blas) Close() error {
-	var errs []error
-	l.lanes.Each(func(x *library.Lane[*amd.BLASHandle]) {
-		if x.Handle != nil {
-			errs = append(errs, x.Handle.Close())
-		}
-	})
-	return errors.Join(errs...)
-}
+func (l *blas) Close() error { return l.lanes.Close() }
 
 // gemm is the candidate of rocBLAS for a product. What rocBLAS has no kernel for is refused by its call.
 type gemm struct {

@@ -1,6 +1,6 @@
 // Package rocm is the backend for AMD's GPUs: package sdk/gpu over HIP, the runtime of ROCm 5.2 to 7. The runtime and its compiler are
 // found when the backend is made; nothing of them is needed to build it. It is a process of its own, as a fault of a kernel ends the
-// process that it happens in: cmd/burn-backend-rocm. That process starts itself as children (internal/child): one tries each library before
+// process that it happens in: cmd/burn-backend-rocm. That process starts itself as children (package child): one tries each library before
 // the process itself loads the runtime, and others compile, as hiprtc ends a process with which it meets a device that it does not know.
 //
 // Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
@@ -21,8 +21,8 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/plugins/rocm/internal/amd"
-	"github.com/goburn/burn/plugins/rocm/internal/child"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/child"
 	"github.com/goburn/burn/sdk/gpu/streams"
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
@@ -37,7 +37,9 @@ const Version = "0.1.0"
 const ChildFlag = child.Flag
 
 // ChildMain is the main function of a child. It returns its exit status. out is where libraries write nothing.
-func ChildMain(args []string, in io.Reader, out io.Writer) int { return child.Main(args, in, out) }
+func ChildMain(args []string, in io.Reader, out io.Writer) int {
+	return amd.Children.Main(args, in, out)
+}
 
 // Opener makes backends. program is this program: it calls ChildMain when its first argument is ChildFlag. lost is called once for each
 // device that a fault ends, after which the device is of no more use to the process; it may be nil. To open is ErrNotFound, with the
@@ -87,7 +89,7 @@ func newDriver(program string, found vendor.Report) (*driver, error) {
 		return nil, fmt.Errorf("rocm: %w", streams.Sentinel(err))
 	}
 	d := &driver{hip: h, libs: libraries(h, found), found: found, info: core.Info{Name: Name, Version: Version, Vendor: "burn"},
-		compilers: child.Compilers{Program: program, Library: found.Row(amd.Compiler.Key).Path}}
+		compilers: child.Compilers{Program: program, Name: "hiprtc", Library: found.Row(amd.Compiler.Key).Path, Hint: "a newer ROCm may know this device"}}
 	for i := range h.Devices {
 		info, err := d.describe(i)
 		if err != nil {

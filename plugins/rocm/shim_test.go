@@ -16,9 +16,9 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
-	"github.com/goburn/burn/plugins/rocm/internal/child"
 	"github.com/goburn/burn/sdk/client"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/child"
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/plugins/rocm/internal/amd"
-	"github.com/goburn/burn/plugins/rocm/internal/child"
 	"github.com/goburn/burn/sdk/client"
+	"github.com/goburn/burn/sdk/gpu/child"
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 

@@ -15,10 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/plugins/wgpu/internal/native"
@@ -32,10 +29,7 @@ const Name = "wgpu"
 // Version is the version of the backend.
 const Version = "0.1.0"
 
-const (
-	plainVariable   = "BURN_WGPU_PLAIN"
-	libraryVariable = "BURN_WGPU_LIBRARY"
-)
+const libraryVariable = "BURN_WGPU_LIBRARY"
 
 // New makes the backend. It is ErrNotFound, with the remedy, where there is no library or no adapter. Unknown options and values that do
 // not parse are ErrAttr.
@@ -44,7 +38,7 @@ func New(c core.Config) (core.Backend, error) { return Opener(nil)(c) }
 // Opener is New of backends that call lost, once for each device that a fault ends.
 func Opener(lost func(device int, err error)) core.Opener {
 	return func(c core.Config) (core.Backend, error) {
-		o, patience, err := options(c)
+		o, patience, err := gpu.ReadPatientOptions(Name, c)
 		if err != nil {
 			return nil, err
 		}
@@ -97,52 +91,4 @@ func executable() string {
 		return ""
 	}
 	return filepath.Dir(exe)
-}
-
-func options(c core.Config) (o gpu.Options, patience time.Duration, err error) {
-	o.Plain = os.Getenv(plainVariable) == "1"
-	if dir, err := os.UserCacheDir(); err == nil {
-		o.Cache = filepath.Join(dir, "burn", "kernels", Name)
-	}
-	for name, text := range c.Options {
-		var err error
-		switch name {
-		case "memory_limit":
-			o.MemoryLimit, err = parseBytes(text)
-		case "plain":
-			o.Plain, err = strconv.ParseBool(text)
-		case "patience":
-			if patience, err = time.ParseDuration(text); err == nil && patience <= 0 {
-				err = fmt.Errorf("got %q, want a duration such as 30s", text)
-			}
-		case "cache":
-			o.Cache = text
-			if text != "off" && !filepath.IsAbs(text) {
-				err = fmt.Errorf("got %q, want an absolute path or off", text)
-			}
-		default:
-			return o, 0, fmt.Errorf("wgpu: option %q, want memory_limit, plain, patience or cache: %w", name, core.ErrAttr)
-		}
-		if err != nil {
-			return o, 0, fmt.Errorf("wgpu: option %s: %w: %w", name, core.ErrAttr, err)
-		}
-	}
-	if o.Cache == "off" || o.Cache == "" {
-		o.Cache, o.NoCache = "", true
-	}
-	return o, patience, nil
-}
-
-func parseBytes(text string) (int64, error) {
-	digits, shift := strings.TrimSpace(text), 0
-	if n := len(digits); n > 0 {
-		if i := strings.IndexByte("KMGT", digits[n-1]&^0x20); i >= 0 {
-			digits, shift = digits[:n-1], 10*(i+1)
-		}
-	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 || n > 1<<62>>shift {
-		return 0, fmt.Errorf("got %q, want a number of bytes such as 512M", text)
-	}
-	return n << shift, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/wgpu/internal/native"
+	"github.com/goburn/burn/sdk/gpu"
 )
 
 var quiet = core.Config{Options: map[string]string{"cache": "off"}}
@@ -176,13 +177,13 @@ func TestMissing(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	o, patience, err := options(core.Config{Options: map[string]string{"memory_limit": "512M", "plain": "true", "patience": "30s", "cache": "off"}})
+	o, patience, err := gpu.ReadPatientOptions(Name, core.Config{Options: map[string]string{"memory_limit": "512M", "plain": "true", "patience": "30s", "cache": "off"}})
 	require.NoError(t, err)
 	require.EqualValues(t, 512<<20, o.MemoryLimit)
 	require.True(t, o.Plain && o.NoCache)
 	require.EqualValues(t, 30e9, patience)
 	for name, text := range map[string]string{"memory_limit": "much", "plain": "perhaps", "patience": "-1s", "cache": "relative", "speed": "1"} {
-		_, _, err := options(core.Config{Options: map[string]string{name: text}})
+		_, _, err := gpu.ReadPatientOptions(Name, core.Config{Options: map[string]string{name: text}})
 		require.ErrorIs(t, err, core.ErrAttr, name)
 	}
 }

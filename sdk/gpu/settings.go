@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goburn/burn/core"
 )
@@ -14,11 +16,24 @@ import (
 // T), tf32, plain, in_order (true or false) and cache (an absolute path or off). BURN_NAME_PLAIN=1 in the environment is plain. Unknown
 // options and values that do not parse are ErrAttr.
 func ReadOptions(backend string, c core.Config) (Options, error) {
-	o := Options{Plain: os.Getenv("BURN_"+strings.ToUpper(backend)+"_PLAIN") == "1"}
+	o, _, err := readOptions(backend, c, "memory_limit", "tf32", "plain", "in_order", "cache")
+	return o, err
+}
+
+// ReadPatientOptions is ReadOptions of backends that have patience (a duration, 0 where it is not set) in place of tf32 and in_order.
+func ReadPatientOptions(backend string, c core.Config) (o Options, patience time.Duration, err error) {
+	return readOptions(backend, c, "memory_limit", "plain", "patience", "cache")
+}
+
+func readOptions(backend string, c core.Config, names ...string) (o Options, patience time.Duration, err error) {
+	o.Plain = os.Getenv("BURN_"+strings.ToUpper(backend)+"_PLAIN") == "1"
 	if dir, err := os.UserCacheDir(); err == nil {
 		o.Cache = filepath.Join(dir, "burn", "kernels", backend)
 	}
 	for name, text := range c.Options {
+		if last := len(names) - 1; !slices.Contains(names, name) {
+			return o, 0, fmt.Errorf("%s: option %q, want %s or %s: %w", backend, name, strings.Join(names[:last], ", "), names[last], core.ErrAttr)
+		}
 		var err error
 		switch name {
 		case "memory_limit":
@@ -29,22 +44,24 @@ func ReadOptions(backend string, c core.Config) (Options, error) {
 			o.Plain, err = strconv.ParseBool(text)
 		case "in_order":
 			o.InOrder, err = strconv.ParseBool(text)
+		case "patience":
+			if patience, err = time.ParseDuration(text); err == nil && patience <= 0 {
+				err = fmt.Errorf("got %q, want a duration such as 30s", text)
+			}
 		case "cache":
 			o.Cache = text
 			if text != "off" && !filepath.IsAbs(text) {
 				err = fmt.Errorf("got %q, want an absolute path or off", text)
 			}
-		default:
-			return o, fmt.Errorf("%s: option %q, want memory_limit, tf32, plain, in_order or cache: %w", backend, name, core.ErrAttr)
 		}
 		if err != nil {
-			return o, fmt.Errorf("%s: option %s: %w: %w", backend, name, core.ErrAttr, err)
+			return o, 0, fmt.Errorf("%s: option %s: %w: %w", backend, name, core.ErrAttr, err)
 		}
 	}
 	if o.Cache == "off" || o.Cache == "" {
 		o.Cache, o.NoCache = "", true
 	}
-	return o, nil
+	return o, patience, nil
 }
 
 func parseBytes(text string) (int64, error) {

@@ -7,6 +7,7 @@
 package library
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -28,6 +29,32 @@ func (None) Convolution(gpu.Convolution) ([]gpu.Candidate, error) { return nil, 
 // Attention implements gpu.Library.
 func (None) Attention(gpu.Attention) ([]gpu.Candidate, error) { return nil, nil }
 
+// List are the libraries of a device that have handles, best first.
+type List []interface {
+	gpu.Library
+	Close() error
+}
+
+// Libraries returns them for gpu.Device.
+func (l List) Libraries() []gpu.Library {
+	var all []gpu.Library
+	for _, x := range l {
+		all = append(all, x)
+	}
+	return all
+}
+
+// Close closes their handles on a device that nothing uses any more. A lost device has none.
+func (l List) Close(d *streams.GPU) {
+	_ = d.Do("close", func() error {
+		var errs []error
+		for _, x := range l {
+			errs = append(errs, x.Close())
+		}
+		return errors.Join(errs...)
+	})
+}
+
 // Refuse is the error of operands that a library does not take.
 func Refuse(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), vendor.ErrUnsupported)
@@ -43,16 +70,22 @@ func Aligned(library string, args []gpu.Ref, align func(i int) int) error {
 	return nil
 }
 
+// Handle is a handle of a library, a pointer.
+type Handle interface {
+	comparable
+	Close() error
+}
+
 const lanes = 6
 
 // Lanes are handles of a library of which one goroutine at a time uses each: problems take milliseconds to prepare, and programs have many.
-type Lanes[H any] struct {
+type Lanes[H Handle] struct {
 	all  [lanes]Lane[H]
 	next atomic.Uint32
 }
 
 // Lane is a handle, made by who locks the lane first. All that is made with a handle is used under the lane's lock.
-type Lane[H any] struct {
+type Lane[H Handle] struct {
 	sync.Mutex
 	Handle H
 }
@@ -69,9 +102,14 @@ func (l *Lanes[H]) Take() *Lane[H] {
 	return x
 }
 
-// Each calls f for all lanes, one after the other. Nobody uses them any more.
-func (l *Lanes[H]) Each(f func(x *Lane[H])) {
+// Close closes the handles that were made. Nobody uses them any more.
+func (l *Lanes[H]) Close() error {
+	var none H
+	var errs []error
 	for i := range l.all {
-		f(&l.all[i])
+		if h := l.all[i].Handle; h != none {
+			errs = append(errs, h.Close())
+		}
 	}
+	return errors.Join(errs...)
 }

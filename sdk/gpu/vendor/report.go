@@ -47,6 +47,14 @@ func (r Report) Row(key string) *Row {
 	return nil
 }
 
+// Detail describes the library in the detail of a device: version and file, or why it is missing.
+func (r *Row) Detail() string {
+	if r.Err != nil {
+		return fmt.Sprintf("no %s: %s", r.Library, r.Missing())
+	}
+	return fmt.Sprintf("%s %s (%s)", r.Library, r.Version, r.Path)
+}
+
 // Missing says why a library is not there, what is lost without it, and how to get it.
 func (r *Row) Missing() string {
 	text := fmt.Sprintf("%v; without it %s", r.Err, r.Lost)

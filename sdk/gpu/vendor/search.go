@@ -36,7 +36,7 @@ type Search struct {
 	Root string              // put before absolute paths of the system, for tests; "" is /
 	Data string              // burn's own folder of libraries, the last to be looked at
 	Hide []string            // keys of libraries that are treated as missing
-	// Closed keeps the loader out of it: of what Candidates returns, files are left. With Root it is a machine of its own.
+	// Closed keeps the loader out: Candidates returns files alone. With Root the search sees another machine.
 	Closed bool
 	// Only, if not empty, is the one folder that is looked at, and the loader is not asked.
 	Only string

@@ -4,20 +4,19 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/bits"
 	"runtime"
 	"sync"
 	"time"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/gpu/commands"
 )
 
 const (
-	uniformBytes  = 128 << 10 // scalars of the launches of one batch
-	inboxBytes    = 256 << 10 // small uploads of one batch
-	mostCommands  = 256       // of a batch
-	leastReadback = 12        // bits of the size of a buffer for downloads
-	spins         = 50        // looks before a wait sleeps
+	uniformBytes = 128 << 10 // scalars of the launches of one batch
+	inboxBytes   = 256 << 10 // small uploads of one batch
+	mostCommands = 256       // of a batch
+	spins        = 50        // looks before a wait sleeps
 )
 
 // batch holds the recorded commands, and the work that was submitted before. The device's lock guards it.
@@ -30,13 +29,13 @@ type batch struct {
 	uniforms Buffer
 	scalars  []byte // of the launches so far, for uniforms
 	inbox    Buffer
-	mail     []byte             // of uploads so far, for inbox
-	spare    map[int64][]Buffer // for downloads, by size
+	mail     []byte                 // of uploads so far, for inbox
+	spare    commands.Spare[Buffer] // for downloads
 	doubles  doubles
 	work     *work     // of the recorded commands, nil if there are none
 	flight   []*work   // submitted, in order
 	progress time.Time // when a work last ended, or was submitted to an idle queue
-	err      error     // the first fault, which ends the device
+	failed   commands.Fault
 }
 
 // fetch is a pending download.
@@ -72,33 +71,14 @@ func (w *work) over() (bool, error) {
 	return w.left == 0, w.arrived
 }
 
-func (w *work) finished() bool {
-	select {
-	case <-w.done:
-		return true
-	default:
-		return false
-	}
-}
+func (w *work) finished() bool { return commands.Finished(w.done) }
 
 // fault returns the fault that ended the device. As for all methods of batch, the caller holds the device's lock.
 func (b *batch) fault() error {
-	if b.err == nil {
-		if err := b.calls.Lost(); err != nil {
-			return b.broken(err)
-		}
+	if err := b.failed.Keep(nil); err != nil {
+		return err
 	}
-	return b.err
-}
-
-// broken keeps the first fault of recorded or submitted work. Later results cannot be trusted, so it ends the device.
-func (b *batch) broken(err error) error {
-	if err != nil && b.err == nil {
-		if b.err = err; !errors.Is(err, core.ErrBackendLost) {
-			b.err = fmt.Errorf("%w: %w", core.ErrBackendLost, err)
-		}
-	}
-	return b.err
+	return b.failed.Keep(b.calls.Lost())
 }
 
 // room ensures that there is an encoder, and space for scalars and mail of that many bytes.
@@ -118,7 +98,7 @@ func (b *batch) room(scalars, mail int64) error {
 	if b.encoder == nil {
 		e, err := b.calls.NewEncoder()
 		if err != nil {
-			return b.broken(err)
+			return b.failed.Keep(err)
 		}
 		b.encoder = e
 	}
@@ -164,7 +144,7 @@ func (b *batch) flush() error {
 			err = b.calls.Map(f.buffer, w.arrive)
 		}
 	}
-	if err = b.broken(err); err != nil {
+	if err = b.failed.Keep(err); err != nil {
 		b.settle()
 	}
 	return err
@@ -182,13 +162,13 @@ func (b *batch) settle() {
 	for len(b.flight) > 0 {
 		w := b.flight[0]
 		over, err := w.over()
-		if err = b.broken(err); err == nil {
+		if err = b.failed.Keep(err); err == nil {
 			if !over {
 				return
 			}
 			for _, f := range w.fetches {
-				if err = b.broken(f.buffer.Read(f.dst, f.skip)); err == nil {
-					b.spare[f.size] = append(b.spare[f.size], f.buffer)
+				if err = b.failed.Keep(f.buffer.Read(f.dst, f.skip)); err == nil {
+					b.spare.Give(f.size, f.buffer)
 				}
 			}
 		}
@@ -212,22 +192,12 @@ func (b *batch) last() *work {
 
 // readback returns a buffer for a download of n bytes.
 func (b *batch) readback(n int64) (Buffer, int64, error) {
-	size := int64(1) << max(bits.Len64(uint64(n-1)), leastReadback)
-	if free := b.spare[size]; len(free) > 0 {
-		b.spare[size] = free[:len(free)-1]
-		return free[len(free)-1], size, nil
-	}
-	buffer, err := b.calls.NewBuffer(size, Readback)
-	return buffer, size, err
+	return b.spare.Take(n, func(size int64) (Buffer, error) { return b.calls.NewBuffer(size, Readback) })
 }
 
 // close releases all buffers. No work is pending.
 func (b *batch) close() {
-	for _, free := range b.spare {
-		for _, x := range free {
-			x.Destroy()
-		}
-	}
+	b.spare.Release(Buffer.Destroy)
 	for _, x := range append([]Buffer{b.uniforms, b.inbox}, b.doubles.buffer...) {
 		if x != nil {
 			x.Destroy()
@@ -254,7 +224,7 @@ func (d *device) await(w *work) error {
 		d.calls.Poll()
 		d.mu.Lock()
 		if limit := d.driver.options.Patience; len(d.flight) > 0 && time.Since(d.progress) > limit {
-			_ = d.broken(fmt.Errorf("%w: nothing was done in %v", core.ErrBackendLost, limit))
+			_ = d.failed.Keep(fmt.Errorf("%w: nothing was done in %v", core.ErrBackendLost, limit))
 		}
 		d.settle()
 		d.mu.Unlock()

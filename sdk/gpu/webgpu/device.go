@@ -8,6 +8,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/commands"
 	"github.com/goburn/burn/sdk/gpu/dialect"
 	"github.com/goburn/burn/sdk/gpu/ir"
 	"github.com/goburn/burn/sdk/gpu/template"
@@ -33,7 +34,7 @@ var _ gpu.Device = (*device)(nil)
 
 func newDevice(d *driver, f Facts, calls Device) (*device, error) {
 	x := &device{driver: d, facts: f, groups: map[string]Group{}}
-	x.calls, x.limits, x.spare = calls, f.Limits, map[int64][]Buffer{}
+	x.calls, x.limits, x.spare = calls, f.Limits, commands.Spare[Buffer]{}
 	var err error
 	if x.uniforms, err = calls.NewBuffer(uniformBytes, Uniform); err != nil {
 		return nil, err
@@ -241,9 +242,7 @@ func (d *device) Libraries() []gpu.Library { return nil }
 func (d *device) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.err == nil {
-		d.err = fmt.Errorf("the device: %w", core.ErrClosed)
-	}
+	d.failed.Close(d.driver.info.Name)
 	d.settle()
 	d.closed = true
 	d.dropGroups()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/commands"
 )
 
 // queue implements gpu.Queue: its work joins the batch of the device, which executes in order.
@@ -168,16 +169,10 @@ func (q *queue) Fill(dst gpu.Ref, bytes int64, pattern uint32, width int) error 
 	if err != nil || bytes == 0 {
 		return err
 	}
-	switch width {
-	case 1:
-		pattern = pattern & 0xff * 0x01010101
-	case 2:
-		pattern = pattern & 0xffff * 0x00010001
-	}
 	if bytes%int64(width) != 0 || dst.Offset%int64(width) != 0 {
 		return fmt.Errorf("fill of %d bytes from %d on with a pattern of %d: %w", bytes, dst.Offset, width, core.ErrKernel)
 	}
-	return q.d.move(m.placeOf(dst.Offset), nil, bytes, pattern)
+	return q.d.move(m.placeOf(dst.Offset), nil, bytes, commands.Word(pattern, width))
 }
 
 // Upload implements gpu.Queue. src is read before it returns.
@@ -195,7 +190,7 @@ func (q *queue) Upload(dst gpu.Ref, src []byte) error {
 			return err
 		}
 		if err := d.calls.Write(m.buffer, dst.Offset, src[:whole]); err != nil {
-			return d.broken(err)
+			return d.failed.Keep(err)
 		}
 		if err := d.room(0, 0); err != nil { // writes take effect with a submission
 			return err

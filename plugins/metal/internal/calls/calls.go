@@ -3,7 +3,7 @@
 // It must hold no code. Arguments are in order: the driver has checked them before.
 package calls
 
-import "time"
+import "github.com/goburn/burn/sdk/gpu/commands"
 
 // API is an implementation of Metal.
 type API interface {
@@ -26,24 +26,10 @@ type Facts struct {
 // Device is a GPU. Its methods may be called concurrently.
 type Device interface {
 	Facts() Facts
-	// Allocated is the bytes that this process has on it at this moment.
-	Allocated() int64
-	// NewBuffer makes a buffer that device and processor share. It wraps core.ErrOutOfMemory.
-	NewBuffer(bytes int64) (Buffer, error)
+	commands.Calls
 	// NewLibrary compiles a text, with exact arithmetic. What the compiler refuses wraps core.ErrKernel, with its messages.
 	NewLibrary(text string) (Library, error)
-	// NewQueue makes a queue that takes up to that many commands which are not done.
-	NewQueue(commands int) (Queue, error)
-	// NewEvent makes a shared event, whose value is 0.
-	NewEvent() (Event, error)
 	// Release releases the device. Devices that are listed later are not affected.
-	Release()
-}
-
-// Buffer is memory. Commands that were made with it keep it until they are done.
-type Buffer interface {
-	// Contents is its memory, valid until Release.
-	Contents() []byte
 	Release()
 }
 
@@ -54,45 +40,11 @@ type Library interface {
 	Release()
 }
 
-// Pipeline is a kernel that was made ready.
-type Pipeline interface {
-	// Threads is the most threads that a threadgroup may have, Width the threads of a simdgroup.
-	Threads() int
-	Width() int
-	Release()
-}
-
-// Queue executes in order what is committed to it.
-type Queue interface {
-	// NewCommands begins commands. One goroutine at a time uses them.
-	NewCommands() (Commands, error)
-	Release()
-}
-
-// Commands are work that is put together, then committed once, and executed one after the other, each seeing all that those before it
-// wrote.
-type Commands interface {
-	// SetPipeline, SetBuffer and SetBytes say what the next dispatches use: arguments by their number.
-	SetPipeline(p Pipeline)
-	SetBuffer(argument int, b Buffer, offset int64)
-	SetBytes(argument int, data []byte)
-	// Dispatch runs as many threadgroups of so many threads.
-	Dispatch(groups [3]int, threads int)
-	// Await keeps what follows until an event of any queue has that value at least.
-	Await(e Event, value uint64)
-	// Commit starts the commands, at whose end an event gets a value.
-	Commit(e Event, value uint64)
-	// Done reports whether committed commands are executed, and the fault that ended them. It wraps core.ErrBackendLost where the device is
-	// at fault, core.ErrKernel where the commands are, and core.ErrOutOfMemory.
-	Done() (bool, error)
-	// Ended is when they were, in seconds of the device's clock.
-	Ended() float64
-	Release()
-}
-
-// Event is a number that grows, which queues and the host wait for.
-type Event interface {
-	// Wait waits until the event has that value at least, no longer than the limit, and reports whether it has.
-	Wait(value uint64, limit time.Duration) bool
-	Release()
-}
+// Memory, pipelines, queues and events, of package commands.
+type (
+	Buffer   = commands.Buffer
+	Pipeline = commands.Pipeline
+	Queue    = commands.Queue
+	Commands = commands.Commands
+	Event    = commands.Event
+)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goburn/burn/plugins/rocm"
+	"github.com/goburn/burn/sdk/gpu/child"
 	"github.com/goburn/burn/sdk/gpu/vendor"
 	"github.com/goburn/burn/sdk/serve"
 )
@@ -20,13 +21,7 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == rocm.ChildFlag {
 		os.Exit(rocm.ChildMain(os.Args[2:], os.Stdin, os.Stdout))
 	}
-	program := "/proc/self/exe" // the file that is executed may have no name
-	if _, err := os.Stat(program); err != nil {
-		if program, err = os.Executable(); err != nil {
-			program = os.Args[0]
-		}
-	}
-	serve.Main(rocm.Name, rocm.Opener(program, func(device int, err error) {
+	serve.Main(rocm.Name, rocm.Opener(child.Program(), func(device int, err error) {
 		fmt.Fprintf(os.Stderr, "rocm:%d is lost: %v\n", device, err)
 		time.AfterFunc(100*time.Millisecond, func() { os.Exit(3) })
 	}))

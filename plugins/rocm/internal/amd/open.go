@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/goburn/burn/sdk/gpu/child"
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
@@ -49,6 +50,17 @@ type Libraries struct {
 	BLAS *BLAS
 	DNN  *MIOpen
 }
+
+// Children are the libraries as child processes call them.
+var Children = child.Libraries{Places: Places, Find: Rows, Load: func(file string) (func(text string, options []string) ([]byte, string, error), error) {
+	c, err := LoadRTC(file)
+	if err != nil {
+		return nil, err
+	}
+	return func(text string, options []string) ([]byte, string, error) {
+		return c.Compile("burn.hip", text, options...)
+	}, nil
+}}
 
 // Rows look for all libraries, in this order: the runtime, the compiler, hipBLASLt, rocBLAS and MIOpen. Without a device the optional ones,
 // which take long to load, are not looked for.

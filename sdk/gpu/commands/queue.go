@@ -1,4 +1,4 @@
-package metal
+package commands
 
 import (
 	"encoding/binary"
@@ -8,15 +8,14 @@ import (
 	"unsafe"
 
 	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/plugins/metal/internal/calls"
 	"github.com/goburn/burn/sdk/gpu"
 )
 
 // queue implements gpu.Queue: what it is given joins the open work, which is committed when somebody waits for it or it is large.
 type queue struct {
-	d        *device
-	calls    calls.Queue
-	event    calls.Event
+	d        *Device
+	calls    Queue
+	event    Event
 	number   uint64 // of the newest work
 	open     *work  // what is put together, nil where that is nothing
 	flight   []*work
@@ -25,12 +24,12 @@ type queue struct {
 }
 
 // OpenQueue implements gpu.Device.
-func (d *device) OpenQueue() (gpu.Queue, error) {
-	c, err := d.calls.NewQueue(2 * mostFlight)
+func (d *Device) OpenQueue() (gpu.Queue, error) {
+	c, err := d.o.Calls.NewQueue(2 * mostFlight)
 	if err != nil {
 		return nil, err
 	}
-	e, err := d.calls.NewEvent()
+	e, err := d.o.Calls.NewEvent()
 	if err != nil {
 		c.Release()
 		return nil, err
@@ -39,7 +38,7 @@ func (d *device) OpenQueue() (gpu.Queue, error) {
 }
 
 // at is the buffer of memory that has n bytes from r on.
-func (d *device) at(r gpu.Ref, n int64) (calls.Buffer, error) {
+func (d *Device) at(r gpu.Ref, n int64) (Buffer, error) {
 	m, ok := r.Memory.(*memory)
 	if !ok || m.device != d || m.buffer == nil {
 		return nil, fmt.Errorf("memory of another device, or that was freed: %w", core.ErrKernel)
@@ -52,7 +51,7 @@ func (d *device) at(r gpu.Ref, n int64) (calls.Buffer, error) {
 
 // Launch implements gpu.Queue.
 func (q *queue) Launch(l *gpu.Launch) error {
-	f, ok := l.Function.(*function)
+	f, ok := l.Function.(*Function)
 	if !ok || f.device != q.d || len(l.Args) != len(f.kernel.Params) || len(l.Starts) > 0 {
 		return fmt.Errorf("a kernel of another device, or %d arguments of another: %w", len(l.Args), core.ErrKernel)
 	}
@@ -64,8 +63,8 @@ func (q *queue) Launch(l *gpu.Launch) error {
 	return nil
 }
 
-func (q *queue) launch(f *function, l *gpu.Launch) error {
-	var buffers [arguments]calls.Buffer
+func (q *queue) launch(f *Function, l *gpu.Launch) error {
+	var buffers [MostArguments]Buffer
 	for i, p := range f.kernel.Params {
 		if p.IsBuffer() {
 			b, err := q.d.at(l.Args[i].Ref, 0)
@@ -76,7 +75,7 @@ func (q *queue) launch(f *function, l *gpu.Launch) error {
 		}
 	}
 	if slices.Contains(l.Grid[:], 0) {
-		return q.d.err
+		return q.d.fault.Keep(nil)
 	}
 	if err := q.room(); err != nil {
 		return err
@@ -102,22 +101,22 @@ func (q *queue) launch(f *function, l *gpu.Launch) error {
 
 // span is bytes of a buffer.
 type span struct {
-	buffer calls.Buffer
+	buffer Buffer
 	offset int64
 }
 
 // move copies n bytes, or fills them with a word where src has no buffer. The caller has made room.
 func (q *queue) move(dst, src span, n int64, pattern uint32) {
-	kind, each := copyBytes, int64(1)
+	kind, each := CopyBytes, int64(1)
 	if src.buffer == nil {
-		if kind = fillBytes; (dst.offset|n)%4 == 0 {
-			kind, each = fillWords, 4
+		if kind = FillBytes; (dst.offset|n)%4 == 0 {
+			kind, each = FillWords, 4
 		}
 	} else if (dst.offset|src.offset|n)%16 == 0 {
-		kind, each = copyPieces, 16
+		kind, each = CopyPieces, 16
 	}
 	count, c := n/each, q.open.commands
-	c.SetPipeline(q.d.moves[kind])
+	c.SetPipeline(q.d.o.Moves[kind])
 	c.SetBuffer(0, dst.buffer, dst.offset)
 	if src.buffer != nil {
 		c.SetBuffer(1, src.buffer, src.offset)
@@ -125,7 +124,7 @@ func (q *queue) move(dst, src span, n int64, pattern uint32) {
 		c.SetBytes(1, binary.LittleEndian.AppendUint32(nil, pattern))
 	}
 	c.SetBytes(2, binary.LittleEndian.AppendUint64(nil, uint64(count)))
-	c.Dispatch([3]int{int(min((count+moveThreads-1)/moveThreads, moveGroups)), 1, 1}, moveThreads)
+	c.Dispatch([3]int{int(min((count+MoveThreads-1)/MoveThreads, moveGroups)), 1, 1}, MoveThreads)
 }
 
 // Copy implements gpu.Queue.
@@ -158,7 +157,7 @@ func (q *queue) Fill(dst gpu.Ref, bytes int64, pattern uint32, width int) error 
 	if err := q.room(); err != nil {
 		return err
 	}
-	q.move(span{to, dst.Offset}, span{}, bytes, fillPattern(pattern, width))
+	q.move(span{to, dst.Offset}, span{}, bytes, Word(pattern, width))
 	return nil
 }
 
@@ -171,9 +170,9 @@ func (q *queue) Upload(dst gpu.Ref, src []byte) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	if q.d.err == nil && q.idle() {
+	if q.d.fault.Keep(nil) == nil && q.idle() {
 		copy(to.Contents()[dst.Offset:], src)
-		return q.d.err
+		return q.d.fault.Keep(nil)
 	}
 	from, pinned := q.d.pinned[unsafe.SliceData(src)]
 	if err := q.room(); err != nil {
@@ -198,9 +197,9 @@ func (q *queue) Download(dst []byte, src gpu.Ref) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	if q.d.err == nil && q.idle() {
+	if q.d.fault.Keep(nil) == nil && q.idle() {
 		copy(dst, from.Contents()[src.Offset:])
-		return q.d.err
+		return q.d.fault.Keep(nil)
 	}
 	to, pinned := q.d.pinned[unsafe.SliceData(dst)]
 	if err := q.room(); err != nil {
@@ -236,7 +235,7 @@ func (q *queue) Record(timed bool) (gpu.Event, error) {
 	if n := len(q.flight); e.work == nil && n > 0 {
 		e.work = q.flight[n-1]
 	}
-	return e, q.d.err
+	return e, q.d.fault.Keep(nil)
 }
 
 // Await implements gpu.Queue.
@@ -257,8 +256,8 @@ func (q *queue) Await(x gpu.Event) error {
 	if e.q.open == e.work {
 		e.q.flush()
 	}
-	if e.work.finished() {
-		return q.d.err
+	if Finished(e.work.done) {
+		return q.d.fault.Keep(nil)
 	}
 	if err := q.room(); err != nil {
 		return err
@@ -296,12 +295,12 @@ func (e *event) Done() (bool, error) {
 		e.q.flush()
 	}
 	e.q.settle()
-	return e.work.finished(), e.fault()
+	return Finished(e.work.done), e.fault()
 }
 
 // fault is the fault of the event's work, nil before it is done.
 func (e *event) fault() error {
-	if !e.work.finished() {
+	if !Finished(e.work.done) {
 		return nil
 	}
 	return e.work.err
@@ -318,7 +317,7 @@ func (e *event) Wait() error {
 // Since implements gpu.Event.
 func (e *event) Since(earlier gpu.Event) (time.Duration, error) {
 	x, ok := earlier.(*event)
-	if !ok || x.q != e.q || !e.timed || !x.timed || !e.work.finished() || !x.work.finished() {
+	if !ok || x.q != e.q || !e.timed || !x.timed || !Finished(e.work.done) || !Finished(x.work.done) {
 		return 0, fmt.Errorf("events that do not measure or were not reached, or of different queues: %w", core.ErrAttr)
 	}
 	return max(time.Duration((e.work.ended-x.work.ended)*float64(time.Second)), 0), nil

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/plugins/rocm/internal/amd"
 )
 
 // job is a text for a child that compiles, and result its answer.
@@ -24,8 +23,8 @@ type result struct {
 	Err  string
 }
 
-func compileMain(library string, in io.Reader, out io.Writer) int {
-	c, err := amd.LoadRTC(library)
+func (l *Libraries) compile(library string, in io.Reader, out io.Writer) int {
+	compile, err := l.Load(library)
 	dec, enc := json.NewDecoder(in), json.NewEncoder(out)
 	for {
 		var j job
@@ -36,7 +35,7 @@ func compileMain(library string, in io.Reader, out io.Writer) int {
 		if err != nil {
 			r.Err = err.Error()
 		} else {
-			code, log, err := c.Compile("burn.hip", j.Text, j.Options...)
+			code, log, err := compile(j.Text, j.Options)
 			if r.Code = code; err != nil {
 				r.Err = fmt.Sprintf("%v\n%s", err, strings.TrimSpace(log))
 			}
@@ -49,7 +48,10 @@ func compileMain(library string, in io.Reader, out io.Writer) int {
 
 // Compilers are children that compile, as many as texts are compiled at the same time. They end with this process.
 type Compilers struct {
-	Program, Library string // of the children, and hiprtc's
+	Program string // of the children
+	Name    string // of the compiler
+	Library string // its file
+	Hint    string // what may help where it ends its process
 
 	mu     sync.Mutex // guards what follows
 	idle   []*compiler
@@ -85,7 +87,7 @@ func (c *Compilers) Compile(ctx context.Context, text string, options []string) 
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("%w: %w", core.ErrCanceled, ctx.Err())
 		}
-		return nil, x.said.with(fmt.Errorf("hiprtc of %s ended the process that it compiled in (%v); a newer ROCm may know this device: %w", c.Library, ended, core.ErrKernel))
+		return nil, x.said.with(fmt.Errorf("%s of %s ended the process that it compiled in (%v); %s: %w", c.Name, c.Library, ended, c.Hint, core.ErrKernel))
 	}
 	c.give(x)
 	if r.Err != "" {

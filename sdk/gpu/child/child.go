@@ -1,7 +1,7 @@
-// Package child calls AMD's libraries in child processes of the rocm plugin, which they may end: Probe finds out what works before the
-// plugin itself loads anything, and Compilers are children that hold hiprtc. A program that is to be a child calls Main.
+// Package child calls a vendor's libraries in child processes of a plugin, which the libraries may end: Probe finds out what works before the
+// plugin itself loads anything, and Compilers are children that hold a compiler. A program that is to be a child calls Main.
 //
-// The package knows no device and no kernel; what it learns of libraries are the rows of package vendor.
+// The package knows no vendor, no device and no kernel; what it learns of libraries are the rows of package vendor.
 package child
 
 import (
@@ -10,26 +10,48 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
 
-	"github.com/goburn/burn/plugins/rocm/internal/amd"
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
 // Flag is the first argument of a program that is to be a child: it calls Main with those that follow.
 const Flag = "-child"
 
+// Libraries are the libraries of a vendor, as children call them.
+type Libraries struct {
+	// Places say where they are installed.
+	Places vendor.Places
+	// Find looks for all of them.
+	Find func(s vendor.Search) vendor.Report
+	// Load loads the compiler of a file. What it returns compiles a text with options, and returns what the compiler said.
+	Load func(file string) (func(text string, options []string) (code []byte, log string, err error), error)
+}
+
 // Main is the main function of a child. It returns its exit status. out is where libraries write nothing.
-func Main(args []string, in io.Reader, out io.Writer) int {
+func (l *Libraries) Main(args []string, in io.Reader, out io.Writer) int {
 	switch {
 	case len(args) == 1 && args[0] == "probe":
-		return probeMain(in, out)
+		return l.probe(in, out)
 	case len(args) == 2 && args[0] == "compile":
-		return compileMain(args[1], in, out)
+		return l.compile(args[1], in, out)
 	}
 	return 2
+}
+
+// Program returns the program of this process, for children of it: the file that is executed may have no name.
+func Program() string {
+	program := "/proc/self/exe"
+	if _, err := os.Stat(program); err == nil {
+		return program
+	}
+	if program, err := os.Executable(); err == nil {
+		return program
+	}
+	return os.Args[0]
 }
 
 const (
@@ -42,7 +64,7 @@ const (
 // Question is the input of a child that probes.
 type Question struct {
 	Only string            // as in vendor.Search
-	Root string            // likewise, and the loader is not asked
+	Root string            // as in vendor.Search; the loader is not asked where it is set
 	Skip map[string]string // candidates not to try, and why
 }
 
@@ -58,20 +80,20 @@ type answer struct {
 	Err string
 }
 
-func probeMain(in io.Reader, out io.Writer) int {
+func (l *Libraries) probe(in io.Reader, out io.Writer) int {
 	enc := json.NewEncoder(out)
 	var q Question
 	if err := json.NewDecoder(in).Decode(&q); err != nil {
 		return 1
 	}
-	s := vendor.DefaultSearch(amd.Places)
+	s := vendor.DefaultSearch(l.Places)
 	s.Only, s.Root, s.Closed = q.Only, q.Root, q.Root != ""
 	s.Trying = func(candidate string) string {
 		_ = enc.Encode(line{Trying: candidate}) // a parent that is gone needs no answer, here and below
 		return q.Skip[candidate]
 	}
 	var all []answer
-	for _, row := range amd.Rows(s) {
+	for _, row := range l.Find(s) {
 		a := answer{Row: row}
 		if row.Err != nil {
 			a.Err, a.Row.Err = row.Err.Error(), nil
@@ -82,7 +104,7 @@ func probeMain(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// Probe asks a child what works, and another one after each library that ends it. It returns the rows of amd.Rows.
+// Probe asks a child what works, and another one after each library that ends it. It returns what Libraries.Find does.
 func Probe(program string, q Question) (vendor.Report, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()

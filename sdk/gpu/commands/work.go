@@ -1,20 +1,17 @@
-package metal
+package commands
 
 import (
 	"fmt"
-	"math/bits"
 	"runtime"
 	"time"
 
 	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/plugins/metal/internal/calls"
 )
 
 const (
 	mostCommands = 256 // of a work
 	fewCommands  = 16  // with which a queue that has nothing to do is given work
 	mostFlight   = 32  // works of a queue that are not done
-	leastStaging = 12  // bits of the size of a staging buffer
 	look         = 20 * time.Millisecond
 )
 
@@ -22,7 +19,7 @@ const (
 type work struct {
 	queue    *queue
 	number   uint64 // the value of the queue's event when the work is done
-	commands calls.Commands
+	commands Commands
 	count    int
 	staging  []staging
 	done     chan struct{}
@@ -32,41 +29,32 @@ type work struct {
 
 // staging is a buffer through which bytes of the host come and go. dst is where they go, nil for those that come.
 type staging struct {
-	buffer calls.Buffer
+	buffer Buffer
 	size   int64
 	dst    []byte
 }
 
-func (w *work) finished() bool {
-	select {
-	case <-w.done:
-		return true
-	default:
-		return false
-	}
-}
-
 // room makes sure that there is a work that takes one more command. The caller holds the lock, as of all methods here.
 func (q *queue) room() error {
-	if err := q.d.err; err != nil {
+	if err := q.d.fault.Keep(nil); err != nil {
 		return err
 	}
 	if w := q.open; w != nil && (w.count >= mostCommands || w.count >= fewCommands && len(q.flight) == 0) {
 		q.flush()
 	}
-	for len(q.flight) >= mostFlight { // Metal itself would wait without an end
+	for len(q.flight) >= mostFlight { // hardware may wait without an end
 		w := q.flight[0]
 		q.d.mu.Unlock()
 		_ = w.wait() // the device keeps its fault
 		q.d.mu.Lock()
 	}
-	if err := q.d.err; err != nil {
+	if err := q.d.fault.Keep(nil); err != nil {
 		return err
 	}
 	if q.open == nil {
 		c, err := q.calls.NewCommands()
 		if err != nil {
-			return q.d.broken(err)
+			return q.d.fault.Keep(err)
 		}
 		q.number++
 		q.open = &work{queue: q, number: q.number, commands: c, done: make(chan struct{})}
@@ -78,7 +66,7 @@ func (q *queue) room() error {
 // flush commits what was put together.
 func (q *queue) flush() {
 	w := q.open
-	if w == nil || q.d.err != nil {
+	if w == nil || q.d.fault.Keep(nil) != nil {
 		return
 	}
 	if len(q.flight) == 0 {
@@ -94,16 +82,16 @@ func (q *queue) settle() {
 	for len(q.flight) > 0 {
 		w := q.flight[0]
 		over, err := w.commands.Done()
-		if err = d.broken(err); err == nil && !over {
+		if err = d.fault.Keep(err); err == nil && !over {
 			return
 		}
 		q.flight, q.progress = q.flight[1:], time.Now()
 		q.end(w, err)
 	}
-	if d.err != nil && q.open != nil {
+	if d.fault.Keep(nil) != nil && q.open != nil {
 		w := q.open
 		q.open = nil
-		q.end(w, d.err)
+		q.end(w, d.fault.Keep(nil))
 	}
 }
 
@@ -116,7 +104,7 @@ func (q *queue) end(w *work, err error) {
 		if err == nil && s.dst != nil {
 			copy(s.dst, s.buffer.Contents())
 		}
-		q.d.spare[s.size] = append(q.d.spare[s.size], s.buffer)
+		q.d.spare.Give(s.size, s.buffer)
 	}
 	w.staging = nil
 	w.commands.Release()
@@ -130,19 +118,12 @@ func (q *queue) idle() bool {
 }
 
 // stage is a staging buffer of the open work.
-func (q *queue) stage(n int64, dst []byte) (calls.Buffer, error) {
-	d, size := q.d, int64(1)<<max(bits.Len64(uint64(n-1)), leastStaging)
-	var b calls.Buffer
-	if free := d.spare[size]; len(free) > 0 {
-		b, d.spare[size] = free[len(free)-1], free[:len(free)-1]
-	} else {
-		var err error
-		if b, err = d.calls.NewBuffer(size); err != nil {
-			return nil, err
-		}
+func (q *queue) stage(n int64, dst []byte) (Buffer, error) {
+	b, size, err := q.d.spare.Take(n, q.d.o.Calls.NewBuffer)
+	if err == nil {
+		q.open.staging = append(q.open.staging, staging{b, size, dst})
 	}
-	q.open.staging = append(q.open.staging, staging{b, size, dst})
-	return b, nil
+	return b, err
 }
 
 // wait returns when a work is done. Where nothing ends for as long as the driver's patience, the device is given up.
@@ -153,11 +134,11 @@ func (w *work) wait() error {
 		q.flush()
 	}
 	d.mu.Unlock()
-	for !w.finished() {
+	for !Finished(w.done) {
 		reached := q.event.Wait(w.number, look)
 		d.mu.Lock()
-		if len(q.flight) > 0 && time.Since(q.progress) > d.patience {
-			_ = d.broken(fmt.Errorf("%w: nothing was done in %v", core.ErrBackendLost, d.patience))
+		if len(q.flight) > 0 && time.Since(q.progress) > d.o.Patience {
+			_ = d.fault.Keep(fmt.Errorf("%w: nothing was done in %v", core.ErrBackendLost, d.o.Patience))
 		}
 		q.settle()
 		d.mu.Unlock()
