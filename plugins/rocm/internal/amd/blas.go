@@ -1,6 +1,7 @@
 package amd
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -25,6 +26,7 @@ type blasProcs struct {
 	text      vendor.Proc `c:"rocblas_status_to_string"`
 	version   vendor.Proc `c:"rocblas_get_version_string"`
 	gemm      vendor.Proc `c:"rocblas_gemm_strided_batched_ex"`
+	prepare   vendor.Proc `c:"rocblas_initialize"`
 }
 
 const blasName = "rocBLAS"
@@ -84,6 +86,16 @@ func (b *BLAS) check(p *vendor.Proc, status int32) error {
 	return e
 }
 
+// Try makes a handle and loads the kernels for the current device. Where rocBLAS has none for it, it ends the process.
+func (b *BLAS) Try() error {
+	h, err := b.NewHandle()
+	if err != nil {
+		return err
+	}
+	b.c.prepare.Call()
+	return h.Close()
+}
+
 // BLASHandle is a handle of rocBLAS on the device that was current when it was made. One goroutine at a time uses it.
 type BLASHandle struct {
 	b       *BLAS
@@ -99,7 +111,10 @@ func (b *BLAS) NewHandle() (*BLASHandle, error) {
 		return nil, err
 	}
 	const notAllowed = 0
-	return h, b.check(&b.c.atomics, b.c.atomics.Call(h.h, notAllowed))
+	if err := b.check(&b.c.atomics, b.c.atomics.Call(h.h, notAllowed)); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
 }
 
 // Close releases the handle.

@@ -107,7 +107,19 @@ type DNNHandle struct {
 // NewHandle makes a handle. Close gives it back.
 func (m *MIOpen) NewHandle() (*DNNHandle, error) {
 	h := &DNNHandle{m: m}
-	return h, m.check(&m.c.create, m.c.create.Call(uintptr(unsafe.Pointer(&h.h))))
+	if err := m.check(&m.c.create, m.c.create.Call(uintptr(unsafe.Pointer(&h.h)))); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// Try makes a handle on the current device and gives it back.
+func (m *MIOpen) Try() error {
+	h, err := m.NewHandle()
+	if err != nil {
+		return err
+	}
+	return h.Close()
 }
 
 // Close releases the handle.

@@ -77,7 +77,7 @@ func Rows(s vendor.Search) vendor.Report {
 				if err := hip.SetCurrent(1); err != nil {
 					return "", err
 				}
-				return new(Libraries).open(k.Key, handle)
+				return new(Libraries).try(k.Key, handle)
 			})
 		}
 		all = append(all, row)
@@ -85,23 +85,45 @@ func Rows(s vendor.Search) vendor.Report {
 	return all
 }
 
+// try is open with a handle on the current device, which may end the process.
+func (l *Libraries) try(key string, handle uintptr) (version string, err error) {
+	version, err = l.open(key, handle)
+	switch {
+	case err != nil:
+	case l.BLAS != nil:
+		err = l.BLAS.Try()
+	case l.DNN != nil:
+		err = l.DNN.Try()
+	}
+	if err != nil {
+		return "", err
+	}
+	return version, nil
+}
+
 // open binds a library that was loaded, and returns its version.
 func (l *Libraries) open(key string, handle uintptr) (version string, err error) {
 	switch key {
 	case LtLibrary.Key:
-		if l.Lt, err = openLt(handle); err == nil {
-			version = ltVersion(l.Lt.Version)
+		x, err := openLt(handle)
+		if err != nil {
+			return "", err
 		}
+		l.Lt, version = x, ltVersion(x.Version)
 	case BLASLibrary.Key:
-		if l.BLAS, err = openBLAS(handle); err == nil {
-			version = l.BLAS.Version
+		x, err := openBLAS(handle)
+		if err != nil {
+			return "", err
 		}
+		l.BLAS, version = x, x.Version
 	case DNNLibrary.Key:
-		if l.DNN, err = openDNN(handle); err == nil {
-			version = l.DNN.Version
+		x, err := openDNN(handle)
+		if err != nil {
+			return "", err
 		}
+		l.DNN, version = x, x.Version
 	}
-	return version, err
+	return version, nil
 }
 
 // LoadLibraries loads the optional libraries that another process has found. A row of one that does not load here says why. A device is

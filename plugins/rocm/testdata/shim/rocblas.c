@@ -1,5 +1,5 @@
 // A librocblas.so.4 that computes on the processor and checks all of its arguments. Faults of BURN_HIPSHIM_LIBRARY_FAULT: blasversion, blascreate,
-// blasrun (a call is not implemented).
+// blasabort (no kernels for the device), blasrun (a call is not implemented).
 #include "library.h"
 
 enum { HANDLE = 0x18001, POINTER = 3, SIZE = 4, VALUE = 11 };
@@ -13,6 +13,7 @@ int rocblas_create_handle(struct handle **h) {
 	(*h)->atomics = 1;
 	return 0;
 }
+void rocblas_initialize(void) { if (planted("blasabort")) abort(); }
 int rocblas_destroy_handle(int *h) { return gone(h, HANDLE) ? 1 : 0; }
 int rocblas_set_stream(struct handle *h, void *stream) { h->stream = stream; return 0; }
 int rocblas_set_atomics_mode(struct handle *h, int mode) { h->atomics = mode; return 0; }
