@@ -30,7 +30,7 @@ type session struct {
 	crowded bool
 }
 
-// shared is what sessions of one run have in common.
+// shared holds the state that sessions of one run have in common.
 type shared struct {
 	// accuracy collects the errors of all cases.
 	accuracy accuracies

@@ -106,7 +106,7 @@ func TestApart(t *testing.T) {
 	conformance.Run(t, open, o)
 }
 
-// A read of what is not computed any more, because its stream is being closed, fails: it must not return with other data.
+// A read whose operand is not computed any more, because its stream is being closed, fails: it must not return with other data.
 func TestReadOfClosed(t *testing.T) {
 	lib, place := library(t)
 	dev := newDriver(lib, place, nil, false).open(0)

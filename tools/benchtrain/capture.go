@@ -144,7 +144,7 @@ func (l *record) inputs() (in []op.TensorID, made map[op.TensorID]place) {
 	return in, made
 }
 
-// draw is a draw of random bits at a state that the program has as an operand, so that each run draws anew. The state is that of the
+// draw is a draw of random bits at a state that the program has as an operand, so that each run draws anew. The state is the state of the
 // first draw of the step; n is further by some seeds and counters.
 func draw(n op.Node, first *op.Node, state op.Desc) (op.Node, error) {
 	past := func(name string) op.Attr { return op.Int(name, n.Attrs.Int(name)-first.Attrs.Int(name)) }
