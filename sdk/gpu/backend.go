@@ -39,6 +39,8 @@ type Options struct {
 	Plans int64
 	// GraphSteps bounds the steps of all device graphs of a stream, 65536 by default.
 	GraphSteps int
+	// padFrom, if it is not 0, replaces padMinimum and lets products of all types have padded lines, in tests.
+	padFrom int
 	// Lost is called once for each device that a fault ends, from any goroutine. It may be nil.
 	Lost func(device int, err error)
 }

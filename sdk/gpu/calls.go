@@ -10,6 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/program/group"
+	"github.com/goburn/burn/core/shape"
 )
 
 // callStep is a step that a library computes, with the first candidate that accepts the operands where they lie. If none does,
@@ -56,6 +57,13 @@ func (s *fallback) get() (*plan, error) {
 			if t, s.err = b.packed(groups[len(groups)-1], b.g.Desc(out), t, order(s.out.view)); s.err != nil {
 				return
 			}
+		}
+		if want := s.out.view; !slices.Equal(t.view.Strides, want.Strides) { // padded lines
+			to := tensor{b.add(buffer{bytes: extent(want) * int64(b.g.Desc(out).DType.Size())}), shape.View{Shape: want.Shape, Strides: want.Strides}}
+			if s.err = b.copyTo(groups[len(groups)-1], b.g.Desc(out), t, to); s.err != nil {
+				return
+			}
+			t = to
 		}
 		p.outputs = []output{{t.buffer, b.g.Desc(out)}}
 		s.plan, s.err = p, b.finish(context.Background(), p)
@@ -166,6 +174,11 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 				return false, err
 			}
 		}
+		if o.product != nil {
+			if cs, err = b.offerPadded(x, o); err != nil {
+				return false, err
+			}
+		}
 		if len(cs) == 0 {
 			cs = b.candidates(o)
 		}
@@ -173,7 +186,7 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 	if t, placed := b.placed[o.out.ID]; placed && o.view.IsContiguous() {
 		b.at[o.out.ID] = t
 	} else {
-		b.at[o.out.ID] = tensor{b.add(buffer{bytes: int64(o.out.Bytes())}), o.view}
+		b.at[o.out.ID] = tensor{b.add(buffer{bytes: extent(o.view) * int64(o.out.DType.Size())}), o.view}
 	}
 	c := &callStep{candidates: cs, workspace: arg{buffer: none}}
 	for _, t := range o.from {
