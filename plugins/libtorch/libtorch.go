@@ -9,7 +9,8 @@
 // decomposed by the host. Kernels must not keep handles: a tensor has one owner.
 //
 // Options of core.Config: "torch" is the folder of torch, before LIBTORCH of the environment; "check" is true or false: whether each
-// result is compared with what torch says of its type and shape, for tests; "hide" lists functions of torch, separated by commas, that
+// result is compared with what torch says of its type and shape, for tests; "tf32" is true or false, the default: whether NVIDIA's
+// libraries may round factors of f32 to 10 bits of mantissa; "hide" lists functions of torch, separated by commas, that
 // are treated as missing, for tests; "build" names a C++ compiler, with which the shim is built first that a torch without that ABI
 // needs. Threads is how many threads torch computes with; the first backend of a process decides.
 package libtorch
@@ -37,6 +38,7 @@ const Version = "0.1.0"
 type settings struct {
 	folder string
 	check  bool
+	tf32   bool
 	hide   []string
 	build  string // the compiler that makes the shim first
 }
@@ -67,12 +69,14 @@ func options(c core.Config) (s settings, err error) {
 			s.folder = text
 		case "check":
 			s.check, err = strconv.ParseBool(text)
+		case "tf32":
+			s.tf32, err = strconv.ParseBool(text)
 		case "hide":
 			s.hide = strings.Split(text, ",")
 		case "build":
 			s.build = text
 		default:
-			return s, fmt.Errorf("libtorch: option %q, want torch, check, hide or build: %w", name, core.ErrAttr)
+			return s, fmt.Errorf("libtorch: option %q, want torch, check, tf32, hide or build: %w", name, core.ErrAttr)
 		}
 		if err != nil {
 			return s, fmt.Errorf("libtorch: option %s: %w: %w", name, core.ErrAttr, err)
@@ -112,7 +116,7 @@ func load(s settings, threads int) (*torch.Library, torch.Place, error) {
 	if err != nil {
 		return nil, place, err
 	}
-	lib, err := torch.Load(place.Folder, torch.Options{Threads: threads, Hide: s.hide})
+	lib, err := torch.Load(place.Folder, torch.Options{Threads: threads, Hide: s.hide, TF32: s.tf32})
 	if err != nil {
 		return nil, place, fmt.Errorf("libtorch: %w: torch in %s (%s): %w", core.ErrNotFound, place.Folder, place.By, err)
 	}

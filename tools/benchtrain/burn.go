@@ -27,6 +27,7 @@ type settings struct {
 	threads int
 	fusion  bool
 	narrow  dtype.DType // of autocast; f32 for none
+	options map[string]string
 }
 
 // The optimiser of both sides: PyTorch's defaults, and for language models the settings that they are usually trained with.
@@ -50,7 +51,7 @@ type trainer struct {
 
 // host returns the options of the host; BURN_PLUGIN_CONTAINMENT has the same effect as for the command.
 func (s *settings) host() host.Options {
-	return host.Options{Config: core.Config{Threads: s.threads}, Containment: os.Getenv("BURN_PLUGIN_CONTAINMENT")}
+	return host.Options{Config: core.Config{Threads: s.threads, Options: s.options}, Containment: os.Getenv("BURN_PLUGIN_CONTAINMENT")}
 }
 
 // newTrainer returns burn's side of a contest on a device with additional decorators, below gradients.

@@ -49,6 +49,17 @@ func parse(args []string) (o flags, err error) {
 	f.DurationVar(&o.seconds, "time", 8*time.Second, "how long each contestant runs each case")
 	f.StringVar(&o.out, "out", "", "`FILE` whose part for training is replaced; else it is printed")
 	f.StringVar(&o.settings.device, "device", "builtin:cpu", "`DEVICE` of burn, as burn devices lists them")
+	f.Func("option", "`NAME=VALUE` that burn's backend is opened with; may be repeated", func(text string) error {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return errors.New("want NAME=VALUE")
+		}
+		if o.settings.options == nil {
+			o.settings.options = map[string]string{}
+		}
+		o.settings.options[name] = value
+		return nil
+	})
 	f.StringVar(&o.torch, "torch", "", "`DEVICE` of PyTorch (default: cuda where burn's is one, else cpu)")
 	modes := f.String("modes", "eager", "`LIST` of what PyTorch is measured as: eager, default and reduce-overhead of torch.compile")
 	f.BoolVar(&o.settings.fusion, "fusion", false, "burn runs what repeats as programs of the device")

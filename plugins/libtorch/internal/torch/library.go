@@ -63,6 +63,7 @@ type Options struct {
 	Threads int      // that torch computes with; 0: as many as it chooses
 	Hide    []string // functions that are treated as missing
 	CPU     bool     // no library for other devices is loaded
+	TF32    bool     // NVIDIA's libraries may round factors of f32 to 10 bits of mantissa
 }
 
 // main are the libraries by kind of device; the first has to be there.
@@ -71,7 +72,7 @@ var libraries = []string{"libtorch_cpu.so", "libtorch_cuda.so", "libtorch_hip.so
 // Load loads the libraries of a folder. It is called once in a process: libraries read the number of threads once.
 func Load(folder string, o Options) (*Library, error) {
 	l := &Library{Folder: folder, Hidden: o.Hide, found: map[string]uintptr{}}
-	setEnvironment(o.Threads)
+	setEnvironment(o)
 	for i, name := range libraries {
 		if i > 0 && (o.CPU || !isFile(filepath.Join(folder, name))) {
 			continue
@@ -201,20 +202,23 @@ func (l *Library) DeviceMemory(d Device) int64 {
 	return int64(m[1])
 }
 
-// setEnvironment tells the libraries that will be loaded how many threads to compute with. They read the environment of C, which is
-// not that of Go.
-func setEnvironment(threads int) {
-	if threads <= 0 {
-		return
-	}
+// setEnvironment tells the libraries that will be loaded how many threads to compute with, and that f32 keeps its precision: torch lets
+// cuDNN round it unless it is told otherwise, for which its C functions have no call. They read the environment of C, which is not that
+// of Go.
+func setEnvironment(o Options) {
 	setenv, err := purego.Dlsym(purego.RTLD_DEFAULT, "setenv")
 	if err != nil {
 		return
 	}
-	n := cString(strconv.Itoa(threads))
-	for _, name := range []string{"OMP_NUM_THREADS", "MKL_NUM_THREADS"} {
-		key := cString(name)
-		purego.SyscallN(setenv, uintptr(unsafe.Pointer(key)), uintptr(unsafe.Pointer(n)), 1)
+	set := func(name, value string) {
+		purego.SyscallN(setenv, uintptr(unsafe.Pointer(cString(name))), uintptr(unsafe.Pointer(cString(value))), 1)
+	}
+	if o.Threads > 0 {
+		set("OMP_NUM_THREADS", strconv.Itoa(o.Threads))
+		set("MKL_NUM_THREADS", strconv.Itoa(o.Threads))
+	}
+	if !o.TF32 {
+		set("NVIDIA_TF32_OVERRIDE", "0")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/ebitengine/purego"
 	"github.com/stretchr/testify/require"
 )
 
@@ -45,6 +46,16 @@ func elements(t *testing.T, th *Thread, h Handle, n int) []float32 {
 	p, err := th.Data(h)
 	require.NoError(t, err)
 	return append([]float32(nil), unsafe.Slice((*float32)(p), n)...)
+}
+
+// f32 keeps its precision on NVIDIA's devices, unless an option allows TF32.
+func TestNoTF32(t *testing.T) {
+	thread(t)
+	getenv, err := purego.Dlsym(purego.RTLD_DEFAULT, "getenv")
+	require.NoError(t, err)
+	p, _, _ := purego.SyscallN(getenv, uintptr(unsafe.Pointer(cString("NVIDIA_TF32_OVERRIDE"))))
+	require.NotZero(t, p)
+	require.EqualValues(t, '0', **(**byte)(unsafe.Pointer(&p)))
 }
 
 func TestCall(t *testing.T) {
