@@ -1,4 +1,4 @@
-package autodiff
+package gradient
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-var activationRules = map[op.Code]rule{
+var activationRules = map[op.Code]Rule{
 	op.Relu:  fromY(func(g *grad, y, dy op.Desc) op.Desc { return g.pick(g.Do(op.Less, g.zero(y), y), dy, g.zero(dy)) }),
 	op.Relu6: fromY(func(g *grad, y, dy op.Desc) op.Desc { return between(g, y, dy, 0, 6) }),
 	op.LeakyRelu: fromX(func(g *grad, x, dy op.Desc) op.Desc {

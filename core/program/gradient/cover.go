@@ -1,4 +1,4 @@
-package autodiff
+package gradient
 
 import (
 	"fmt"
@@ -6,15 +6,12 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Gradient returns how op c is differentiated: "rule", "decomposition", or "none" with the reason why.
-func Gradient(c op.Code) (how, reason string) {
+// How returns how op c is differentiated: "rule", "decomposition", or "none" with the reason why.
+func How(c op.Code) (how, reason string) {
 	if reason, ok := without[c]; ok {
 		return "none", reason
 	}
-	if _, ok := rules[c]; ok {
-		return "rule", ""
-	}
-	if _, ok := customRules.Load(c); ok {
+	if _, ok := Of(c); ok {
 		return "rule", ""
 	}
 	if op.HasDecomposition(c) {

@@ -1,4 +1,4 @@
-package autodiff
+package gradient
 
 import (
 	"github.com/goburn/burn/core/dtype"
@@ -8,7 +8,7 @@ import (
 
 // Normalisations compute their statistics again from x, which is a pass over memory and saves holding them, and in f32 for narrow
 // floats.
-var normalisationRules = map[op.Code]rule{
+var normalisationRules = map[op.Code]Rule{
 	op.LayerNorm: {readScale, func(g *grad) []op.Desc {
 		x, dy := g.wide(g.x[0]), g.wide(g.dy[0])
 		axes := from(g.Int("axis"), len(x.Shape))

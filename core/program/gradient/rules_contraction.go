@@ -1,4 +1,4 @@
-package autodiff
+package gradient
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-var contractionRules = map[op.Code]rule{
+var contractionRules = map[op.Code]Rule{
 	op.MatMul: {readOther, func(g *grad) []op.Desc {
 		a, b, dy := g.x[0], g.x[1], g.dy[0]
 		ta, tb := g.Bool("transpose_a"), g.Bool("transpose_b")

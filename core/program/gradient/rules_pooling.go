@@ -1,4 +1,4 @@
-package autodiff
+package gradient
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-var poolingRules = map[op.Code]rule{
+var poolingRules = map[op.Code]Rule{
 	op.WindowReduce: {readIn(1), func(g *grad) []op.Desc {
 		if g.Str("reduce") == "sum" {
 			return []op.Desc{windowSum(g)}

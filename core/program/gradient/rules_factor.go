@@ -1,4 +1,4 @@
-package autodiff
+package gradient
 
 import (
 	"github.com/goburn/burn/core/op"
@@ -6,7 +6,7 @@ import (
 
 // factorRules are the rules of matrix ops, batched: each is a few products instead of the steps of an elimination. The formulas
 // are from Giles, Collected matrix derivative results for forward and reverse mode, 2008, and for Cholesky from Murray, 2016.
-var factorRules = map[op.Code]rule{
+var factorRules = map[op.Code]Rule{
 	op.Inverse: fromY(func(g *grad, y, dy op.Desc) op.Desc {
 		return g.Do(op.Neg, product(g, product(g, y, dy, true, false), y, false, true))
 	}),

@@ -1,4 +1,4 @@
-package autodiff
+package gradient
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-var reductionRules = map[op.Code]rule{
+var reductionRules = map[op.Code]Rule{
 	op.Sum: {nil, func(g *grad) []op.Desc {
 		return []op.Desc{g.Expand(g.keep(g.dy[0], g.x[0].Shape, g.Ints("axes")), g.x[0].Shape)}
 	}},
@@ -42,7 +42,7 @@ var reductionRules = map[op.Code]rule{
 }
 
 // statisticsRules are of composites that sum in f32 or wider.
-var statisticsRules = map[op.Code]rule{
+var statisticsRules = map[op.Code]Rule{
 	op.Variance: fromX(func(g *grad, x, dy op.Desc) op.Desc {
 		axes := g.Ints("axes")
 		n := float64(count(x.Shape, axes)) - g.Float("correction")

@@ -1,4 +1,4 @@
-package autodiff
+package gradient
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-var movementRules = map[op.Code]rule{
+var movementRules = map[op.Code]Rule{
 	op.Reshape: {nil, func(g *grad) []op.Desc { return []op.Desc{g.Reshape(g.dy[0], g.x[0].Shape)} }},
 	op.Permute: fromDY(func(g *grad, dy op.Desc) op.Desc {
 		axes := g.Ints("axes")
@@ -176,7 +176,7 @@ func last(g *grad) op.Desc {
 	return g.Reshape(mine, s)
 }
 
-var indexingRules = map[op.Code]rule{
+var indexingRules = map[op.Code]Rule{
 	op.GatherElements: {readIn(2), func(g *grad) []op.Desc {
 		return []op.Desc{g.With(op.ScatterElements, []op.Desc{g.zeros(g.x[0]), g.x[1], g.dy[0]}, op.Int("axis", g.Int("axis")), op.Str("mode", "add")), {}}
 	}},

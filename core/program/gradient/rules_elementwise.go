@@ -1,4 +1,4 @@
-package autodiff
+package gradient
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-var elementwiseRules = map[op.Code]rule{
+var elementwiseRules = map[op.Code]Rule{
 	op.Neg:   fromDY(func(g *grad, dy op.Desc) op.Desc { return g.Do(op.Neg, dy) }),
 	op.Abs:   fromX(func(g *grad, x, dy op.Desc) op.Desc { return g.mul(dy, g.Do(op.Sign, x)) }),
 	op.Exp:   fromY(func(g *grad, y, dy op.Desc) op.Desc { return g.mul(dy, y) }),
@@ -117,7 +117,7 @@ func extreme(g *grad, lost op.Code) []op.Desc {
 		func() op.Desc { return g.pick(g.Do(lost, b, a), g.zero(dy), shared) })
 }
 
-var arithmeticRules = map[op.Code]rule{
+var arithmeticRules = map[op.Code]Rule{
 	op.Reciprocal: fromY(func(g *grad, y, dy op.Desc) op.Desc { return g.Do(op.Neg, g.mul(dy, g.mul(y, y))) }),
 	op.Rsqrt:      fromY(func(g *grad, y, dy op.Desc) op.Desc { return g.times(g.mul(dy, g.mul(y, g.mul(y, y))), -0.5) }),
 	op.Square:     fromX(func(g *grad, x, dy op.Desc) op.Desc { return g.times(g.mul(dy, x), 2) }),
