@@ -30,6 +30,7 @@ const arrows = `
 	core/program < core/program/group < sdk/gpu/..., decorators/*, plugins/*
 	core/program/group < core/program/place < decorators/*
 	core/program < core/program/gradient < decorators/autodiff
+	core/program < core/program/window < decorators/fusion
 
 	core < sdk/engine < sdk/gpu/..., plugins/*, host/..., conformance/ref, sdk/serve/..., internal/fakeplugin, examples/*
 	sdk/engine < plugins/cuda/..., plugins/libtorch/..., plugins/rocm/..., plugins/metal/..., plugins/wgpu/...
@@ -85,7 +86,7 @@ var outside = map[string][]string{
 }
 
 // bare lists the packages that import only the standard library and burn.
-var bare = []string{"core", "core/dtype", "core/shape", "core/op", "core/program", "core/program/group", "core/program/place", "core/program/gradient", "conformance", "conformance/ref", "tensor"}
+var bare = []string{"core", "core/dtype", "core/shape", "core/op", "core/program", "core/program/group", "core/program/place", "core/program/gradient", "core/program/window", "conformance", "conformance/ref", "tensor"}
 
 // lattice is the transitive closure of the arrows: for each pattern, the patterns that it may import.
 type lattice struct {

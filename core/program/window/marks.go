@@ -1,6 +1,6 @@
-package fusion
+package window
 
-// marks makes windows of a loop end at the same places in each round where nothing else ends them.
+// Marks makes windows of a loop end at the same places in each round where nothing else ends them.
 //
 // A window that is ended by a limit leaves a mark: a hash of the last nodes, in whichever windows they were. Where that hash
 // occurs again, a window ends too. Let a stream repeat after P nodes, and let the places of a round differ in the nodes
@@ -10,7 +10,7 @@ package fusion
 // windows end, at the same places of every round as well.
 //
 // Marks that follow each other within the nodes that they know are a loop of few nodes: there, windows are many rounds.
-type marks struct {
+type Marks struct {
 	last  [memory]uint64 // hashes of the last nodes, a ring
 	at    int
 	hash  uint64 // of all in last
@@ -37,8 +37,8 @@ var basePower = func() uint64 {
 	return p
 }()
 
-// pass notes the next node and reports whether a window ends behind it.
-func (m *marks) pass(kind uint64) bool {
+// Pass notes the next node and reports whether a window ends behind it.
+func (m *Marks) Pass(kind uint64) bool {
 	old := m.last[m.at]
 	m.last[m.at] = kind
 	m.at = (m.at + 1) % memory
@@ -57,7 +57,7 @@ func (m *marks) pass(kind uint64) bool {
 }
 
 // ends decides at a mark.
-func (m *marks) ends() bool {
+func (m *Marks) ends() bool {
 	m.round += m.since
 	short := m.since < memory && m.round < manyNodes
 	m.since = 0
@@ -67,8 +67,8 @@ func (m *marks) ends() bool {
 	return !short
 }
 
-// leave makes a mark here.
-func (m *marks) leave() {
+// Leave makes a mark here.
+func (m *Marks) Leave() {
 	h := mix(m.hash, 0)
 	if old := m.set[m.next]; old != 0 {
 		m.few[byte(old)]--

@@ -1,8 +1,6 @@
-package fusion
+package window
 
 import (
-	"context"
-
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
@@ -33,31 +31,31 @@ var drawing = func() map[op.Code]bool {
 // draws reports whether n is a draw.
 func draws(n *op.Node) bool { return drawing[n.Op] }
 
-// drawState is the seed and counter at which a draw begins.
-type drawState struct{ seed, counter int }
+// State is the seed and counter at which a draw begins.
+type State struct{ seed, counter int }
 
-func stateOf(n *op.Node) drawState { return drawState{n.Attrs.Int("seed"), n.Attrs.Int("counter")} }
+func stateOf(n *op.Node) State { return State{n.Attrs.Int("seed"), n.Attrs.Int("counter")} }
 
 // past returns s as seen from another state.
-func (s drawState) past(o drawState) drawState {
-	return drawState{s.seed - o.seed, s.counter - o.counter}
+func (s State) past(o State) State {
+	return State{s.seed - o.seed, s.counter - o.counter}
 }
 
 // isState reports whether an attribute of a draw is its state.
 func isState(name string) bool { return name == "seed" || name == "counter" }
 
 // firstDraw returns the state of the first draw.
-func (s *structure) firstDraw() (first drawState, some bool) {
-	for i := range s.nodes {
-		if draws(&s.nodes[i]) {
-			return stateOf(&s.nodes[i]), true
+func (s *Structure) firstDraw() (first State, some bool) {
+	for i := range s.Nodes {
+		if draws(&s.Nodes[i]) {
+			return stateOf(&s.Nodes[i]), true
 		}
 	}
 	return first, false
 }
 
 // sameDraw compares the attributes of two draws, whose windows began theirs at a and b.
-func sameDraw(x, y *op.Node, a, b drawState) bool {
+func sameDraw(x, y *op.Node, a, b State) bool {
 	if len(x.Attrs) != len(y.Attrs) || stateOf(x).past(a) != stateOf(y).past(b) {
 		return false
 	}
@@ -69,12 +67,15 @@ func sameDraw(x, y *op.Node, a, b drawState) bool {
 	return true
 }
 
-// stateDesc returns the operand of random_bits_at.
-func stateDesc(id op.TensorID) op.Desc { return op.Desc{ID: id, DType: dtype.I64, Shape: []int{2}} }
+// Elements returns the elements of the operand that StateDesc describes.
+func (s State) Elements() []int64 { return []int64{int64(s.seed), int64(s.counter)} }
 
-// drawn is q with the draws by a state that is its last input, and that adds to how far they are behind first. next gives ids.
-func drawn(q *program.Program, first drawState, next func() op.TensorID) error {
-	state := stateDesc(next())
+// StateDesc describes the operand of random_bits_at.
+func StateDesc(id op.TensorID) op.Desc { return op.Desc{ID: id, DType: dtype.I64, Shape: []int{2}} }
+
+// moveDraws is q with the draws by a state that is its last input, and that adds to how far they are behind first. next gives ids.
+func moveDraws(q *program.Program, first State, next func() op.TensorID) error {
+	state := StateDesc(next())
 	descs := map[op.TensorID]op.Desc{}
 	for _, d := range q.Inputs {
 		descs[d.ID] = d
@@ -126,10 +127,4 @@ func drawn(q *program.Program, first drawState, next func() op.TensorID) error {
 	}
 	q.Inputs, q.Nodes = append(q.Inputs, state), nodes
 	return nil
-}
-
-// writeState makes the operand of a run whose first draw begins at first.
-func (s *stream) writeState(first drawState) (op.TensorID, error) {
-	d := stateDesc(s.dev.inner.NewIDs(1))
-	return d.ID, s.inner.Write(context.Background(), d, dtype.Bytes([]int64{int64(first.seed), int64(first.counter)}))
 }

@@ -1,4 +1,4 @@
-package fusion
+package window
 
 import (
 	"math"
@@ -46,23 +46,21 @@ func hashAttrs(h uint64, attrs op.Attrs, draw bool) uint64 {
 	return h
 }
 
-// source reports whether n computes from its attributes alone: a fill, a range, a draw of random numbers.
-func source(n *op.Node) bool { return len(n.Inputs) == 0 }
-
-// hashNode returns the hash of a node by itself: of its computation, without its operands. The attributes of a source have a hash
-// of their own, because they may change from one window to the next, as a learning rate does. The state of a draw is in neither.
-func hashNode(n *op.Node, h *hooks) (kind, values uint64) {
+// Hash returns the hash of a node by itself: of its computation, without its operands. The attributes of a source, a node without
+// operands, have a hash of their own, because they may change from one window to the next, as a learning rate does. The state of a
+// draw is in neither.
+func Hash(n *op.Node, h *Faults) (kind, values uint64) {
 	kind = mix(uint64(n.Op)<<32|uint64(n.Version), uint64(len(n.Inputs))<<32|uint64(len(n.Outputs)))
-	if !h.types {
+	if !h.Types {
 		for i := range n.Outputs {
 			kind = hashType(kind, &n.Outputs[i])
 		}
 	}
 	draw := draws(n)
 	switch {
-	case h.attrs:
+	case h.Attrs:
 		return kind, 0
-	case source(n) && !draw:
+	case len(n.Inputs) == 0 && !draw:
 		return kind, hashAttrs(1, n.Attrs, false)
 	}
 	return hashAttrs(kind, n.Attrs, draw), 0
