@@ -31,6 +31,7 @@ const arrows = `
 	core/program/group < core/program/place < decorators/*
 	core/program < core/program/gradient < decorators/autodiff
 	core/program < core/program/window < decorators/fusion
+	core < decorators/internal/... < decorators/*
 
 	core < sdk/engine < sdk/gpu/..., plugins/*, host/..., conformance/ref, sdk/serve/..., internal/fakeplugin, examples/*
 	sdk/engine < plugins/cuda/..., plugins/libtorch/..., plugins/rocm/..., plugins/metal/..., plugins/wgpu/...

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/decorators/internal/order"
 )
 
 // Option sets what is checked and how it is reported.
@@ -82,10 +83,7 @@ type world struct {
 	config
 
 	mu      sync.Mutex // guards what follows, and the state of all devices and streams; never held while the backend is called
-	ticks   clock      // commands so far, by slot
-	idle    []int      // slots without a stream
-	host    clock      // what the host has waited for
-	streams int        // opened so far
+	streams order.Streams
 	devices map[*device]struct{}
 }
 
@@ -123,4 +121,11 @@ func (w *world) Close() error {
 		d.returned()
 	}
 	return w.answer("close", err)
+}
+
+// saw records in all streams what the host has waited for.
+func (w *world) saw(c order.Clock) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.streams.Saw(c)
 }

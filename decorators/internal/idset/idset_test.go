@@ -1,4 +1,4 @@
-package verify
+package idset
 
 import (
 	"math/rand/v2"
@@ -8,10 +8,10 @@ import (
 )
 
 // The set against a map, with spans that touch, overlap, contain each other and stand apart.
-func TestRanges(t *testing.T) {
+func TestSet(t *testing.T) {
 	source := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
-		var r ranges
+		var r Set
 		want := map[uint64]bool{}
 		for range 30 {
 			first := source.Uint64N(100)
@@ -21,9 +21,9 @@ func TestRanges(t *testing.T) {
 				overlap = overlap || want[x]
 				want[x] = true
 			}
-			require.Equal(t, overlap, r.add(first, last))
+			require.Equal(t, overlap, r.Add(first, last))
 			for x := range uint64(110) {
-				require.Equal(t, want[x], r.has(x), "%d in %v", x, r)
+				require.Equal(t, want[x], r.Has(x), "%d in %v", x, r)
 			}
 			for i := 1; i < len(r); i++ {
 				require.Greater(t, r[i].first, r[i-1].last+1, "spans that touch are one")

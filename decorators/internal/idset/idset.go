@@ -1,27 +1,30 @@
-package verify
+// Package idset has a set of numbers that mostly follow each other, as ids do that are given out in order: what it remembers grows
+// with the gaps, not with the numbers.
+package idset
 
 import (
 	"slices"
 	"sort"
 )
 
-// ranges is a set of numbers that mostly follow each other: its spans are in order and do not touch.
-type ranges []span
+// Set is a set of numbers. The zero Set is empty. Its spans are in order and do not touch. It is not safe for concurrent use.
+type Set []span
 
 type span struct{ first, last uint64 }
 
 // find returns the first span that ends at x or later.
-func (r ranges) find(x uint64) int {
+func (r Set) find(x uint64) int {
 	return sort.Search(len(r), func(i int) bool { return r[i].last >= x })
 }
 
-func (r ranges) has(x uint64) bool {
+// Has reports whether x is in the set.
+func (r Set) Has(x uint64) bool {
 	i := r.find(x)
 	return i < len(r) && r[i].first <= x
 }
 
-// add puts first to last into the set and reports whether any of them was there.
-func (r *ranges) add(first, last uint64) (overlap bool) {
+// Add puts first to last into the set and reports whether any of them was there.
+func (r *Set) Add(first, last uint64) (overlap bool) {
 	from := r.find(max(first, 1) - 1) // touches below
 	to := from
 	s := span{first, last}
