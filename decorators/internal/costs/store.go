@@ -1,4 +1,4 @@
-package router
+package costs
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ import (
 type stored struct {
 	Format string
 	Units  map[string]map[string]float64
-	Links  map[string]map[string][2]float64
+	Links  map[string]map[string]Line
 }
 
 const (
@@ -25,8 +25,8 @@ const (
 	mostStored = 64 << 20 // bytes
 )
 
-// load reads the file of costs. A file that is not there holds none. What is not of this format changes nothing.
-func (l *ledger) load(name string) error {
+// Load reads the file of costs. A file that is not there holds none. What is not of this format changes nothing.
+func (t *Table) Load(name string) error {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -39,41 +39,41 @@ func (l *ledger) load(name string) error {
 	d := json.NewDecoder(io.LimitReader(f, mostStored))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&s); err != nil || s.Format != format {
-		return fmt.Errorf("router: %s is not a file of costs, want %q: %w", name, format, errors.Join(core.ErrProtocol, err))
+		return fmt.Errorf("costs: %s is not a file of costs, want %q: %w", name, format, errors.Join(core.ErrProtocol, err))
 	}
-	valid := func(t float64) bool { return t >= 0 && t < math.MaxFloat32 }
+	valid := func(x float64) bool { return x >= 0 && x < math.MaxFloat32 }
 	for _, units := range s.Units {
-		for _, t := range units {
-			if !valid(t) {
-				return fmt.Errorf("router: %s holds a time of %v: %w", name, t, core.ErrProtocol)
+		for _, x := range units {
+			if !valid(x) {
+				return fmt.Errorf("costs: %s holds a time of %v: %w", name, x, core.ErrProtocol)
 			}
 		}
 	}
 	for _, links := range s.Links {
-		for _, t := range links {
-			if !valid(t[0]) || !valid(t[1]) {
-				return fmt.Errorf("router: %s holds a link of %v: %w", name, t, core.ErrProtocol)
+		for _, x := range links {
+			if !valid(x[0]) || !valid(x[1]) {
+				return fmt.Errorf("costs: %s holds a link of %v: %w", name, x, core.ErrProtocol)
 			}
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for m, units := range s.Units {
-		l.Units[m] = units
+		t.units[m] = units
 	}
 	for m, links := range s.Links {
-		l.Links[m] = links
+		t.links[m] = links
 	}
 	return nil
 }
 
-// save writes the file of costs where they have changed.
-func (l *ledger) save(name string) error {
-	l.mu.Lock()
-	change := l.change
-	l.change = false
-	data, err := json.Marshal(stored{format, l.Units, l.Links})
-	l.mu.Unlock()
+// Save writes the file of costs where they have changed.
+func (t *Table) Save(name string) error {
+	t.mu.Lock()
+	change := t.changed
+	t.changed = false
+	data, err := json.Marshal(stored{format, t.units, t.links})
+	t.mu.Unlock()
 	if !change || name == "" || err != nil {
 		return err
 	}
