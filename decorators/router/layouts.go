@@ -89,7 +89,7 @@ func (d *device) try(s *stream, def *defined) (after func()) {
 	}
 	way := def.layout.way
 	if f := d.router.timed; f != nil {
-		return func() { x.trial.Observe(way, f(x.ways[way]).Seconds()) }
+		return func() { x.trial.Observe(way, f(x.program, x.units, x.ways[way]).Seconds()) }
 	}
 	var t *lane.Span
 	s.do(func() { t = lane.Begin(s.lanes...) })

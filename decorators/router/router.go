@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/program/place"
 	"github.com/goburn/burn/decorators/internal/lane"
 )
@@ -23,7 +24,7 @@ type config struct {
 	onError    func(error)
 	split      bool
 	planted    Costs
-	timed      func(members []int) time.Duration // what a run took, for tests of trials; nil: by the clock
+	timed      func(p *program.Program, units []*place.Unit, members []int) time.Duration // what a run took, for tests; nil: by the clock
 	file       string
 	limits     []int64
 	held       int64
