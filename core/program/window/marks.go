@@ -1,5 +1,7 @@
 package window
 
+import "slices"
+
 // Marks makes windows of a loop end at the same places in each round where nothing else ends them.
 //
 // A window that is ended by a limit leaves a mark: a hash of the last nodes, in whichever windows they were. Where that hash
@@ -9,16 +11,17 @@ package window
 // windows end at marks alone, and these are at the same places of every round. Where places of a round look alike, more
 // windows end, at the same places of every round as well.
 //
-// Marks that follow each other within the nodes that they know are a loop of few nodes: there, windows are many rounds.
+// A mark that comes again within the nodes that it knows is in a loop of few nodes: there, windows are many rounds.
 type Marks struct {
 	last  [memory]uint64 // hashes of the last nodes, a ring
 	at    int
-	hash  uint64 // of all in last
-	set   [mostMarks]uint64
+	hash  uint64            // of all in last
+	set   [mostMarks]uint64 // 0: none
+	seen  [mostMarks]int    // when each mark was left or passed, in nodes
 	next  int
 	few   [256]uint8 // marks by their lowest byte
-	since int        // nodes since a mark was passed
-	round int        // nodes of short rounds since a window ended
+	count int        // nodes
+	begun int        // when a window began to be rounds of few nodes
 }
 
 const (
@@ -43,26 +46,24 @@ func (m *Marks) Pass(kind uint64) bool {
 	m.last[m.at] = kind
 	m.at = (m.at + 1) % memory
 	m.hash = m.hash*base + kind - old*basePower
-	m.since++
+	m.count++
 	h := mix(m.hash, 0)
 	if m.few[byte(h)] == 0 {
 		return false
 	}
-	for _, s := range m.set {
+	for i, s := range m.set {
 		if s == h {
-			return m.ends()
+			return m.ends(i)
 		}
 	}
 	return false
 }
 
 // ends decides at a mark.
-func (m *Marks) ends() bool {
-	m.round += m.since
-	short := m.since < memory && m.round < manyNodes
-	m.since = 0
-	if !short {
-		m.round = 0
+func (m *Marks) ends(i int) bool {
+	short := m.count-m.seen[i] < memory && m.count-m.begun < manyNodes
+	if m.seen[i] = m.count; !short {
+		m.begun = m.count
 	}
 	return !short
 }
@@ -70,11 +71,15 @@ func (m *Marks) ends() bool {
 // Leave makes a mark here.
 func (m *Marks) Leave() {
 	h := mix(m.hash, 0)
+	m.begun = m.count
+	if i := slices.Index(m.set[:], h); i >= 0 {
+		m.seen[i] = m.count
+		return
+	}
 	if old := m.set[m.next]; old != 0 {
 		m.few[byte(old)]--
 	}
-	m.set[m.next] = h
+	m.set[m.next], m.seen[m.next] = h, m.count
 	m.next = (m.next + 1) % mostMarks
 	m.few[byte(h)]++
-	m.since, m.round = 0, 0
 }
