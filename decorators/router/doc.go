@@ -39,7 +39,7 @@
 // Constants are copied at Define, and kept for as long as the program is defined, so that it can be placed anew when a
 // member is lost. Random ops need no care: they count, and so give the same bits anywhere.
 //
-// Without Split, a program is on the main member, but for what that does not claim. With Split or SplitMeasured, its units, nodes
+// Without Split, a program is on the main member, except units that this does not claim. With Split or SplitMeasured, its units, nodes
 // that a device may compute as one kernel, go where the whole takes the least time, transfers included: package core/program/place
 // finds that, by times that decorators/internal/costs has measured and kept.
 //

@@ -20,7 +20,7 @@ type priced struct {
 	time float64
 }
 
-// decision is how programs of one structure are placed.
+// decision holds the ways to place programs of one structure.
 type decision struct {
 	ways  [][]int      // members by unit; the first one to begin with
 	trial *place.Trial // of the ways; nil: the costs are exact, and there is one

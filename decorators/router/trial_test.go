@@ -59,7 +59,7 @@ func (w *planet) link(from, to int, bytes int64) float64 {
 
 func duration(seconds float64) time.Duration { return time.Duration(seconds * 1e9) }
 
-// Unit and Link are what is measured.
+// Unit and Link return measured times.
 func (w *planet) Unit(member int, p *program.Program) time.Duration {
 	return duration((w.unit(p, member) + w.overhead[member]) * w.noise())
 }

@@ -16,8 +16,8 @@
 //   - with Against or Audit, results that are not those of a second backend (Difference);
 //   - answers of the backend that cannot be right (Answer).
 //
-// What is alive when a device is closed is a Leak, told to OnLeak. A command with a fault is refused by default: it returns the
-// *Fault, and nothing of it takes effect. With PassOn it goes to the backend nevertheless, and OnFault is told.
+// What is alive when a device is closed is a Leak, and verify calls OnLeak with it. A command with a fault is refused by default: it
+// returns the *Fault, and nothing of it takes effect. With PassOn it goes to the backend nevertheless, and verify calls OnFault alone.
 //
 // # How
 //

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Rule is the gradient of an op, in ops of the contract. The zero Rule is that of an op without a gradient.
+// Rule is the gradient of an op, in ops of the contract. An op without a gradient has the zero Rule.
 type Rule struct {
 	// reads says, for the operands that need a gradient, which operands and which results grad reads the elements of, as
 	// bit sets. nil: none.

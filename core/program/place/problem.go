@@ -185,8 +185,8 @@ func (p *Problem) Solve(starts ...[]int) (best []int, least float64) {
 	return best, least
 }
 
-// cautious is how much less than the best single member a split by uncertain costs has to take: where each cost is off by up to a
-// tenth, either way, such a split is at most 3 % slower than the member in truth.
+// cautious bounds the cost of a split by uncertain costs, as a part of that of the best single member. Where each cost is off by up to
+// a tenth, either way, a split within the bound is at most 3 % slower than the member in truth.
 const cautious = 0.84
 
 // Ways returns assignments by uncertain costs, for a Trial: the best first, then, from the fastest, those that may turn out to be

@@ -7,21 +7,22 @@ import (
 
 // Bounds of a Trial.
 const (
-	// Doubt is how far off predictions may be: ways that are predicted to take more than so many times the least are not tried.
+	// Doubt bounds the error of predictions, as a factor: ways that are predicted to take more than so many times the least are not
+	// tried.
 	Doubt = 2
 	// MostSamples is the greatest number of runs of one way that a trial asks for. The first one of each block does not count.
 	MostSamples = firstRound<<(rounds-1) + rounds
 
 	firstRound = 4 // samples of each way in the first round; each round doubles them
 	rounds     = 6
-	clearly    = 0.4 // over the root of the number of samples: how much slower a way has to be to be given up before the last round
+	clearly    = 0.4 // over the root of the number of samples: a way that is slower by so much is left out before the last round
 )
 
 // Trial finds out by real runs which of several ways to place a program is the fastest, since the times of single units, which
 // Solve works with, do not add up exactly and are not measured exactly.
 //
 // It asks for blocks of runs, one way after the other, so that what a run leaves on its members (weights that were updated) moves
-// seldom, and the first run of a block does not count. After each round, it gives up ways that are slower than the best one by more
+// seldom, and the first run of a block does not count. After each round, it leaves out ways that are slower than the best one by more
 // than chance makes likely, and takes up others that were predicted to be hopeless, if by now they are not. It is done when one way
 // is left, or after so many rounds that the best one is within a few thousandths: after Bound runs at most, and mostly after some ten.
 //
@@ -96,7 +97,7 @@ func (w *way) time() float64 {
 	return sum / float64(len(sorted))
 }
 
-// Observe gives a trial the time of a run on a way. Times of another way than Next are not counted.
+// Observe adds the time of a run on a way. Times of another way than Next are not counted.
 func (t *Trial) Observe(i int, seconds float64) {
 	if t.done || i != t.now {
 		return

@@ -131,7 +131,7 @@ func TestTrialIsNeverSlowerThanOneMember(t *testing.T) {
 	t.Logf("%d first choices were corrected; a trial took %d runs on average, %d at most", corrected, sum/programs, longest)
 }
 
-// run gives a trial runs of the true times until it is done, and returns how many.
+// run observes runs of the true times until a trial is done, and returns their number.
 func run(t *testing.T, trial *Trial, times ...float64) (runs int) {
 	for ; !trial.Done(); runs++ {
 		require.Less(t, runs, Bound(len(times)))

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/program/window"
 )
 
-// A step is recorded twice, with other tensors and another rate. Its structure is the same but for the rate, which becomes an input.
+// A step is recorded twice, with other tensors and another rate. Its structure is the same except the rate, which becomes an input.
 func ExampleStructure_Program() {
 	last := op.TensorID(0)
 	next := func() op.TensorID { last++; return last }

@@ -36,7 +36,7 @@ type Set struct {
 	said    map[string]bool // classes
 }
 
-// Answer is what the devices say of a node.
+// Answer holds the answers of the devices for a node.
 type Answer struct {
 	Refusals []error // by device: why it does not run the node, nil where it does
 	Class    string  // of nodes that differ from this one a little at most: "sort of f32 2^10", types and sizes rounded up to powers of two

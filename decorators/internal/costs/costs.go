@@ -19,7 +19,7 @@ import (
 // smoothing is the weight of a new time among the old ones.
 const smoothing = 0.1
 
-// Table is what was measured so far. It is safe for concurrent use.
+// Table holds the times that were measured so far. It is safe for concurrent use.
 type Table struct {
 	mu      sync.Mutex
 	units   map[string]map[string]float64 // by device and unit
@@ -47,7 +47,7 @@ func (t *Table) Unit(device, unit string) (seconds float64, ok bool) {
 	return seconds, ok
 }
 
-// Learn adds a time to those of a unit, and returns their smooth mean. size, if above 0, is that of the unit: see Size and Guess.
+// Learn adds a time to those of a unit, and returns their smooth mean. size, if above 0, is the size of the unit: see Size and Guess.
 func (t *Table) Learn(device, unit string, seconds float64, size int64) float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -209,7 +209,7 @@ func TestAdopt(t *testing.T) {
 	require.Equal(t, 1, released)
 }
 
-// A span ends when the commands in it are done, and takes no failure from those who wait for the lane.
+// A span ends when the commands in it are done, and takes no failure from the caller of the lane.
 func TestSpan(t *testing.T) {
 	l := open(t, 1<<20)
 	own := another(t, l.Device, 8)

@@ -59,7 +59,7 @@ type Streams struct {
 	opened int
 }
 
-// Stream is one of them. Its Clock is what comes before its next command; joining what it waits for is up to the caller.
+// Stream is one of them. Its Clock holds the commands before its next one. The caller joins the clocks of events that it waits for.
 type Stream struct {
 	Number int // in the order of opening, from 0
 	Clock  Clock
