@@ -65,16 +65,18 @@ func (d *device) make(def *defined, way int) {
 			return err
 		})
 		d.mu.Lock()
-		used := err == nil && !def.dead && !d.closed && def.placing == x
+		closed := d.closed
+		used := err == nil && !def.dead && !closed && def.placing == x
 		if def.making = false; used {
 			def.layouts[way] = l
 		} else if err != nil {
 			x.trial.Drop(way)
 		}
 		d.mu.Unlock()
-		if err != nil {
+		switch {
+		case err != nil && !closed:
 			d.fault(fmt.Errorf("router: program %q: define another way to run it: %w", def.Program.Name, err))
-		} else if !used {
+		case err == nil && !used:
 			_ = l.leave()
 		}
 	})
