@@ -122,7 +122,10 @@ func tangle(t testing.TB, rnd *rand.Rand) *program.Program {
 // A program that is split by costs that are off by up to a tenth runs, after no more runs than a trial may take, on ways that cost at
 // most 3 % more in truth than the best single member, and stays there; all results are right meanwhile. No clock is looked at.
 func TestSplitIsNeverSlowerThanOneMember(t *testing.T) {
-	const programs = 200
+	programs := 200
+	if testing.Short() {
+		programs = 40
+	}
 	var runs, corrected int
 	for seed := range uint64(programs) {
 		rnd := rand.New(rand.NewPCG(seed, 21))

@@ -3,7 +3,6 @@ package attack
 import (
 	"math/rand/v2"
 	"runtime"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/decorators/router"
 	"github.com/goburn/burn/host"
-	"github.com/goburn/burn/sdk/client"
 )
 
 // alternating are costs by which products go to one member and sorts to the other.
@@ -122,25 +120,15 @@ func serving(t *testing.T, b core.Backend, p *program.Program) *served {
 func TestKillsUnderSplitModel(t *testing.T) {
 	kills := size(4, 100)
 	dir := plugins(t)
-	one := core.Config{Threads: 1}
 	p := layers(t, 4, 32)
-	calm, err := host.Open(ctx, "builtin:cpu", host.Options{Config: one})
+	calm, err := host.Open(ctx, "builtin:cpu", host.Options{Config: core.Config{Threads: 1}})
 	require.NoError(t, err)
 	defer calm.Close()
 	want, err := serving(t, calm.Backend, p).infer()
 	require.NoError(t, err)
 
 	round := func(r *rand.Rand) (lost bool) {
-		process, err := host.Open(ctx, "process:cpu", host.Options{Config: one, Dirs: []string{dir}})
-		require.NoError(t, err)
-		builtin, err := host.Open(ctx, "builtin:cpu", host.Options{Config: one})
-		require.NoError(t, err)
-		pid, err := strconv.Atoi(process.Backend.(*client.Backend).PID())
-		require.NoError(t, err)
-		members := []*core.Place{process, builtin}
-		if r.IntN(2) == 0 {
-			members = []*core.Place{builtin, process}
-		}
+		members, pid := mortal(t, dir, r)
 		b, err := router.New(members, router.Split(alternating{r.IntN(2)}))
 		require.NoError(t, err)
 		m := serving(t, b, p)
