@@ -105,7 +105,8 @@ nocgo: ## what loads libraries, starts processes or connects to them, built with
 	CGO_ENABLED=0 $(GO) test -short $(NOCGO)
 
 # What starts no goroutine has no race of its own, and the kernels of the cpu run on several threads in the tests of plugins/cpu.
-SEQUENTIAL := core/dtype core/op core/program/group core/shape sdk/gpu/dialect sdk/gpu/ir sdk/gpu/lower sdk/gpu/narrow sdk/gpu/template \
+SEQUENTIAL := core/dtype core/op core/program/gradient core/program/group core/program/place core/program/window core/shape decorators/internal/idset decorators/internal/order \
+	sdk/gpu/dialect sdk/gpu/ir sdk/gpu/lower sdk/gpu/narrow sdk/gpu/template \
 	$(addprefix plugins/cpu/internal/,conv depthwise gemm vecmath vector window winograd)
 race: ## the concurrent packages under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -timeout 30m -race -short $$($(GO) list ./core/... ./decorators/... ./tensor/... ./sdk/... ./host/... ./plugins/... | \

@@ -64,3 +64,18 @@ type ProfileRecord struct {
 	Start    time.Duration // since StartProfile, on the clock of the device's process
 	Duration time.Duration
 }
+
+// Append adds the profile of another device, whose recording began so much later than p's. Its steps and streams get the numbers
+// behind p's.
+func (p *Profile) Append(o *Profile, later time.Duration) {
+	steps, streams := len(p.Steps), 0
+	for _, r := range p.Records {
+		streams = max(streams, r.Stream+1)
+	}
+	p.Steps = append(p.Steps, o.Steps...)
+	p.Dropped += o.Dropped
+	for _, r := range o.Records {
+		r.Step, r.Stream, r.Start = r.Step+steps, r.Stream+streams, r.Start+later
+		p.Records = append(p.Records, r)
+	}
+}

@@ -29,6 +29,9 @@ const arrows = `
 	core/dtype < core/shape < core/op < core/program < core
 	core/program < core/program/group < sdk/gpu/..., decorators/*, plugins/*
 	core/program/group < core/program/place < decorators/*
+	core/program < core/program/gradient < decorators/autodiff
+	core/program < core/program/window < decorators/fusion
+	core < decorators/internal/... < decorators/*
 
 	core < sdk/engine < sdk/gpu/..., plugins/*, host/..., conformance/ref, sdk/serve/..., internal/fakeplugin, examples/*
 	sdk/engine < plugins/cuda/..., plugins/libtorch/..., plugins/rocm/..., plugins/metal/..., plugins/wgpu/...
@@ -84,7 +87,7 @@ var outside = map[string][]string{
 }
 
 // bare lists the packages that import only the standard library and burn.
-var bare = []string{"core", "core/dtype", "core/shape", "core/op", "core/program", "core/program/group", "core/program/place", "conformance", "conformance/ref", "tensor"}
+var bare = []string{"core", "core/dtype", "core/shape", "core/op", "core/program", "core/program/group", "core/program/place", "core/program/gradient", "core/program/window", "conformance", "conformance/ref", "tensor"}
 
 // lattice is the transitive closure of the arrows: for each pattern, the patterns that it may import.
 type lattice struct {

@@ -2,6 +2,7 @@ package program
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goburn/burn/core/op"
 )
@@ -143,6 +144,23 @@ func (c *Compiled) Instantiate(inputs []op.TensorID, donated []bool, consts, out
 		return nodes, free, nil
 	}
 	return nodes, append(free, t.donate(nodes, inputs, donated, consts)...), nil
+}
+
+// CheckRun returns an error where a run of p cannot be bound: to so many outputs, and to inputs of which some are donated (nil: none).
+// A donated input must be bound once.
+func (p *Program) CheckRun(inputs []op.TensorID, donated []bool, outputs int) error {
+	switch {
+	case len(inputs) != len(p.Inputs) || outputs != len(p.Outputs):
+		return fmt.Errorf("run %q: %d inputs and %d outputs, want %d and %d: %w", p.Name, len(inputs), outputs, len(p.Inputs), len(p.Outputs), op.ErrAttr)
+	case donated != nil && len(donated) != len(inputs):
+		return fmt.Errorf("run %q: donation of %d inputs, want %d: %w", p.Name, len(donated), len(inputs), op.ErrAttr)
+	}
+	for i, id := range inputs {
+		if donated != nil && donated[i] && (slices.Contains(inputs[:i], id) || slices.Contains(inputs[i+1:], id)) {
+			return fmt.Errorf("run %q: donated input %d, %v, is bound twice: %w", p.Name, i, id, op.ErrAttr)
+		}
+	}
+	return nil
 }
 
 // donate marks donated inputs as dropped by the node that uses them last. It returns those that no Drop bit covers, which the

@@ -7,6 +7,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/core/program/gradient"
 )
 
 // apply runs e's rule. Its results have one hold each, unless they are not the pass's own.
@@ -14,15 +15,15 @@ func (p *pass) apply(e *entry, need []bool, dy []op.Desc) ([]op.Desc, error) {
 	if e.custom != nil {
 		return p.custom(e, dy)
 	}
-	if e.rule.grad == nil {
+	if !e.rule.Exists() {
 		return nil, fmt.Errorf("the op has no gradient: register one, or detach its operands: %w", core.ErrUnsupported)
 	}
-	g := &grad{Builder: op.NewBuilder(p.next), Attrs: e.node.Attrs, need: need, dy: dy, has: map[op.TensorID]bool{}}
+	n := gradient.Node{Attrs: e.node.Attrs, Need: need, DY: dy, Has: map[op.TensorID]bool{}}
 	for _, v := range e.in {
-		g.x = append(g.x, v.desc)
+		n.X = append(n.X, v.desc)
 	}
 	for _, v := range e.out {
-		g.y = append(g.y, v.desc)
+		n.Y = append(n.Y, v.desc)
 	}
 	readable := map[op.TensorID]op.Desc{}
 	for _, v := range e.saved {
@@ -30,28 +31,29 @@ func (p *pass) apply(e *entry, need []bool, dy []op.Desc) ([]op.Desc, error) {
 		if err != nil {
 			return nil, err
 		}
-		readable[d.ID], g.has[d.ID] = d, true
+		readable[d.ID], n.Has[d.ID] = d, true
 		for i, w := range e.in {
 			if w == v {
-				g.x[i] = d
+				n.X[i] = d
 			}
 		}
 		for i, w := range e.out {
 			if w == v {
-				g.y[i] = d
+				n.Y[i] = d
 			}
 		}
 	}
 	for _, d := range dy {
 		if d.ID != 0 {
-			readable[d.ID], g.has[d.ID] = d, true
+			readable[d.ID], n.Has[d.ID] = d, true
 		}
 	}
-	grads := e.rule.grad(g)
-	if g.Err() != nil {
-		return nil, g.Err()
+	b := op.NewBuilder(p.next)
+	grads := e.rule.Record(b, n)
+	if b.Err() != nil {
+		return nil, b.Err()
 	}
-	return p.finish(g.Nodes, grads, readable)
+	return p.finish(b.Nodes, grads, readable)
 }
 
 // finish queues the nodes of a rule and drops tensors that only they use.

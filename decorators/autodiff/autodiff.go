@@ -15,6 +15,8 @@ import (
 	"context"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program/gradient"
 )
 
 // Option sets how a wrapped backend records.
@@ -39,6 +41,15 @@ func Wrap(b core.Backend, options ...Option) core.Backend {
 	}
 	return w
 }
+
+// Rule is a gradient rule for a custom op: see gradient.Custom.
+type Rule = gradient.Custom
+
+// Register registers the gradient rule of a custom op. It panics if the op is in the table or has a rule already.
+func Register(c op.Code, r Rule) { gradient.Register(c, r) }
+
+// Gradient returns how op c is differentiated: "rule", "decomposition", or "none" with the reason why.
+func Gradient(c op.Code) (how, reason string) { return gradient.How(c) }
 
 // Device returns p with its backend wrapped.
 func Device(p *core.Place, options ...Option) *core.Place {

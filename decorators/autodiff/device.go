@@ -10,6 +10,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/core/program/gradient"
 )
 
 // device records the commands for the device below it on a tape.
@@ -42,7 +43,7 @@ func (d *device) claim() {
 	caps := *d.below.Capabilities()
 	caps.Ops = maps.Clone(caps.Ops)
 	d.added = map[op.Code]bool{}
-	for c := range rules {
+	for _, c := range gradient.Ops() {
 		row := op.Lookup(c)
 		if row.Class != op.Composite || !op.HasDecomposition(c) {
 			continue

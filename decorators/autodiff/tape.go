@@ -7,6 +7,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/core/program/gradient"
 )
 
 // tape records the tensors of one device and the nodes that computed them.
@@ -68,7 +69,7 @@ type entry struct {
 	in       []*value
 	out      []*value
 	need     []bool // operands that are tracked
-	rule     rule
+	rule     gradient.Rule
 	custom   *core.CustomGradient
 	saved    []*value // operands and results that the rule reads
 	replay   []*value // operands held to run the node again; nil when nothing may ask for that
@@ -211,13 +212,8 @@ func (t *tape) node(n op.Node, mute bool) error {
 		track = track || v.tracked
 	}
 	if track && !mute {
-		r, ok := rules[n.Op]
-		if custom, has := customRules.Load(n.Op); !ok && has {
-			r, ok = custom.(rule), true
-		}
-		if holds := conditions[n.Op]; ok && holds != nil {
-			ok = holds(t.target, &n, descsOf(in), func(i int) bool { return in[i].tracked })
-		}
+		r, ok := gradient.Of(n.Op)
+		ok = ok && gradient.Holds(t.target, &n, descsOf(in), func(i int) bool { return in[i].tracked })
 		if !ok && op.HasDecomposition(n.Op) && anyFloat(n.Outputs) {
 			return t.expand(n, in)
 		}
@@ -313,14 +309,16 @@ func (t *tape) lowered(p op.Node) error {
 		}
 		in[i], descs[i] = v, v.desc
 	}
-	if _, ok := rules[p.Op]; !ok && t.target.Supports(&p, descs) != nil && op.HasDecomposition(p.Op) {
+	_, ruled := gradient.Of(p.Op)
+	ruled = ruled && op.Lookup(p.Op).Class != op.Custom // a custom op is decomposed where the device below lacks it
+	if !ruled && t.target.Supports(&p, descs) != nil && op.HasDecomposition(p.Op) {
 		return t.expand(p, in)
 	}
 	return t.node(p, false)
 }
 
 // record makes the entry of n and its results.
-func (t *tape) record(n op.Node, in []*value, r rule) *entry {
+func (t *tape) record(n op.Node, in []*value, r gradient.Rule) *entry {
 	e := &entry{node: n, in: append([]*value(nil), in...), need: make([]bool, len(in)), rule: r, sequence: t.sequence}
 	t.sequence++
 	e.node.Inputs, e.node.Drop = nil, 0
@@ -344,19 +342,17 @@ func (t *tape) record(n op.Node, in []*value, r rule) *entry {
 		}
 	}
 	t.plan(e)
-	if r.reads != nil {
-		ins, outs := r.reads(e.need)
-		for i, v := range in {
-			if i < 64 && ins>>i&1 != 0 {
-				e.saved = append(e.saved, t.hold(v))
-			}
+	ins, outs := r.Reads(e.need)
+	for i, v := range in {
+		if i < 64 && ins>>i&1 != 0 {
+			e.saved = append(e.saved, t.hold(v))
 		}
-		for i, v := range e.out {
-			if outs>>i&1 != 0 {
-				e.saved = append(e.saved, t.hold(v))
-				if v.entry == e {
-					v.own++
-				}
+	}
+	for i, v := range e.out {
+		if outs>>i&1 != 0 {
+			e.saved = append(e.saved, t.hold(v))
+			if v.entry == e {
+				v.own++
 			}
 		}
 	}

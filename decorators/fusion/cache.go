@@ -7,6 +7,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program/window"
 )
 
 // cache holds the plans of a device, and the windows that were seen and have no plan yet.
@@ -103,19 +104,19 @@ func (c *cache) named(name string) *plan {
 }
 
 // match finds the plan of a window among those that begin alike, by its hash and by comparison in full.
-func (c *cache) match(w *window, like []*plan) *plan {
-	key := w.key()
+func (c *cache) match(w *window.Window, like []*plan) *plan {
+	key := w.Key()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range like {
-		if p.hash != key || p.gone || p.broken != "" || p.lifted == nil && p.values != w.values {
+		if p.hash != key || p.gone || p.broken != "" || p.lifted == nil && p.values != w.Values {
 			continue
 		}
-		if c.config.trust || p.same(&w.structure, p.lifted) {
+		if c.config.trust || p.Same(&w.Structure, p.lifted) {
 			return p
 		}
 	}
-	if c.config.always && w.lives() {
+	if c.config.always && w.Lives() {
 		return c.enter(newPlan(w, nil))
 	}
 	return nil
@@ -129,15 +130,15 @@ func (c *cache) hit(p *plan) {
 	if at := c.places[p]; at != nil {
 		c.order.MoveToFront(at)
 	}
-	c.count(func(s *Stats) { s.Windows++; s.Hits++; s.Fused += int64(len(p.nodes)) })
+	c.count(func(s *Stats) { s.Windows++; s.Hits++; s.Fused += int64(len(p.Nodes)) })
 }
 
 // see counts a window that passed, and returns a plan to be made where it is time for one.
-func (c *cache) see(w *window) *plan {
+func (c *cache) see(w *window.Window) *plan {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := w.key()
-	nodes := len(w.nodes)
+	key := w.Key()
+	nodes := len(w.Nodes)
 	unfused := func(why string) *plan {
 		c.count(func(s *Stats) { s.Windows++; s.Misses++; s.reason(why, nodes) })
 		return nil
@@ -145,11 +146,11 @@ func (c *cache) see(w *window) *plan {
 	if nodes < 2 {
 		return unfused(errShort.Error())
 	}
-	if !w.lives() {
+	if !w.Lives() {
 		return unfused(errDead.Error())
 	}
-	for _, p := range c.starts[w.prefix[0]] {
-		if p.hash == key && (p.lifted != nil || p.values == w.values) && (c.config.trust || p.same(&w.structure, p.lifted)) {
+	for _, p := range c.starts[w.Prefix[0]] {
+		if p.hash == key && (p.lifted != nil || p.values == w.Values) && (c.config.trust || p.Same(&w.Structure, p.lifted)) {
 			why := p.broken
 			if why == "" {
 				why = "its beginning was not held"
@@ -157,10 +158,10 @@ func (c *cache) see(w *window) *plan {
 			return unfused(why)
 		}
 	}
-	exact := mix(key, w.values)
+	exact := w.Exact()
 	if _, seen := c.sights.get(exact); !seen {
 		c.sights.put(exact, 1)
-		if w.values == 0 {
+		if w.Values == 0 {
 			return unfused("first sight")
 		}
 		return c.vary(w, key, unfused)
@@ -173,14 +174,8 @@ func (c *cache) see(w *window) *plan {
 }
 
 // form counts the programs that differ in attributes alone, and reports whether there may be one more.
-func (c *cache) form(w *window) bool {
-	form := uint64(1)
-	for i := range w.nodes {
-		form = mix(form, uint64(w.nodes[i].Op))
-		for k := range w.nodes[i].Outputs {
-			form = hashType(form, &w.nodes[i].Outputs[k])
-		}
-	}
+func (c *cache) form(w *window.Window) bool {
+	form := w.Form()
 	forms, _ := c.formed.get(form)
 	if forms >= mostForms {
 		return false
@@ -191,7 +186,7 @@ func (c *cache) form(w *window) bool {
 
 // vary looks at a window at its first sight: where only attributes of sources have changed, again and again, one plan is made
 // for whatever they are. Sources that are large would take memory early; they go by themselves from then on.
-func (c *cache) vary(w *window, key uint64, unfused func(string) *plan) *plan {
+func (c *cache) vary(w *window.Window, key uint64, unfused func(string) *plan) *plan {
 	v, ok := c.kinds.get(key)
 	if !ok {
 		c.kinds.put(key, &variant{})
@@ -205,21 +200,18 @@ func (c *cache) vary(w *window, key uint64, unfused func(string) *plan) *plan {
 		}
 		return unfused("attributes changed")
 	}
-	lifted := make([]bool, len(w.nodes))
-	for i := range w.nodes {
-		lifted[i] = source(&w.nodes[i]) && !draws(&w.nodes[i]) && !sameAttrs(w.nodes[i].Attrs, v.first.nodes[i].Attrs)
-	}
-	if !v.first.same(&w.structure, lifted) {
+	lifted := w.Changed(&v.first.Structure)
+	if lifted == nil {
 		return unfused("attributes changed")
 	}
-	large, left := false, len(w.nodes)
-	for i := range w.nodes {
+	large, left := false, len(w.Nodes)
+	for i := range w.Nodes {
 		if !lifted[i] {
 			continue
 		}
 		left--
-		if outputBytes(&w.nodes[i]) > mostLifted {
-			kind, _ := hashNode(&w.nodes[i], w.hooks)
+		if outputBytes(&w.Nodes[i]) > mostLifted {
+			kind, _ := window.Hash(&w.Nodes[i], &c.config.hash)
 			c.volatile.add(kind)
 			large = true
 		}

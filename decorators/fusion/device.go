@@ -73,8 +73,7 @@ func (d *device) OpenStream(ctx context.Context) (core.Stream, error) {
 		return nil, err
 	}
 	s := &stream{dev: d, inner: inner}
-	s.w.find, s.w.hooks = d.typeOf, &d.hooks
-	s.w.table.clear()
+	s.w.Init(d.typeOf, &d.hash)
 	d.mu.Lock()
 	d.streams[s] = struct{}{}
 	d.mu.Unlock()

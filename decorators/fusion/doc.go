@@ -46,10 +46,11 @@
 // # Files, in the order of the data
 //
 //	fusion.go, device.go, extension.go  Wrap, options, and the wrapped device with its extensions
-//	stream.go, window.go, marks.go      nodes collected into windows, and where windows end
-//	hash.go, draws.go                   hashes of nodes; random draws relative to the first one
+//	stream.go                           nodes collected into windows, held back and passed on
 //	cache.go                            windows seen before, and the plans of a device
 //	plan.go                             a plan: the program of a window, and its runs
 //	failure.go                          errors named after the original nodes
 //	stats.go, text.go                   reports, and programs saved as text
+//
+// What a window is, how two are compared, and where the windows of a loop end, is in core/program/window.
 package fusion

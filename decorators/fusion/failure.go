@@ -70,15 +70,11 @@ func (d *device) explain(err error, id op.TensorID) error {
 	if !ok {
 		return err
 	}
-	node := &p.nodes[at]
+	node := &p.Nodes[at]
 	found := &core.NodeError{Op: node.Op.String(), Err: n.Err}
 	ids := d.idsOf(p, id)
-	for k := range op.Lookup(node.Op).Results {
-		local := int(p.first[at]) + k
-		if local >= len(p.maker) || p.maker[local] != int32(at) {
-			break
-		}
-		o := p.types[local]
+	for _, local := range p.Results(at) {
+		o := p.Types[local]
 		if ids != nil {
 			o.ID = ids[local]
 		}

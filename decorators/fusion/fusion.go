@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/program/window"
 )
 
 // Option changes a limit, or adds a Report.
@@ -22,13 +23,11 @@ type config struct {
 
 // hooks plant faults for tests, which show that the differential test finds them. All are off otherwise.
 type hooks struct {
-	compile  func()       // is called before a program is compiled
-	donate   func([]bool) // changes the donation mask
-	attrs    bool         // the hash leaves out attributes
-	operands bool         // the hash leaves out operands
-	types    bool         // the hash leaves out types and shapes
-	trust    bool         // an equal hash is taken for an equal structure
-	always   bool         // every window is a program at first sight, also one of a single node
+	compile func()        // is called before a program is compiled
+	donate  func([]bool)  // changes the donation mask
+	hash    window.Faults // what hashes leave out
+	trust   bool          // an equal hash is taken for an equal structure
+	always  bool          // every window is a program at first sight, also one of a single node
 }
 
 // The limits that hold without options.

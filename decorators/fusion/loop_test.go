@@ -53,7 +53,7 @@ func TestLoopBecomesRuns(t *testing.T) {
 // A loop without any end of a window but the limits: windows come to end at the same places of every round, whatever the
 // length of a round is, and however the host divides the nodes among calls.
 func TestLoopsWithoutBoundaries(t *testing.T) {
-	for _, c := range []struct{ length, batch, rounds int }{{7, 1, 3600}, {100, 32, 240}, {2800, 128, 16}, {2800, 5, 16}, {4096, 128, 12}, {6000, 128, 12}, {12001, 7, 10}} {
+	for _, c := range []struct{ length, batch, rounds int }{{7, 1, 3600}, {100, 32, 240}, {2800, 128, 16}, {2800, 5, 16}, {4096, 128, 12}, {4100, 128, 12}, {6000, 128, 12}, {12001, 7, 10}} {
 		t.Run(fmt.Sprintf("%d by %d", c.length, c.batch), func(t *testing.T) {
 			r := over(t, reference(), fusion.Idle(time.Hour))
 			var batch []op.Node

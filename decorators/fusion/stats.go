@@ -120,12 +120,6 @@ func (c *cache) explain(b *strings.Builder) {
 	defer c.mu.Unlock()
 	for e := c.order.Front(); e != nil; e = e.Next() {
 		p := e.Value.(*plan)
-		given := 0
-		for _, d := range p.donated {
-			if d {
-				given++
-			}
-		}
 		fmt.Fprintf(b, "%s, %s: %d runs", c.stats.Device, p.name, p.runs)
 		switch {
 		case p.broken != "":
@@ -133,7 +127,13 @@ func (c *cache) explain(b *strings.Builder) {
 		case !p.ready:
 			fmt.Fprint(b, "; loaded\n")
 		default:
-			fmt.Fprintf(b, ", %d inputs (%d donated), %d outputs, %d sources apart\n", len(p.inputs), given, len(p.outputs), len(p.lift))
+			given := 0
+			for _, d := range p.program.Donated {
+				if d {
+					given++
+				}
+			}
+			fmt.Fprintf(b, ", %d inputs (%d donated), %d outputs, %d sources apart\n", len(p.program.Inputs), given, len(p.program.Outputs), len(p.program.Apart))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program/window"
 )
 
 // stream records its nodes in a window. It passes them on at once, or holds them as long as they match a plan.
@@ -17,8 +18,8 @@ type stream struct {
 	inner core.Stream
 
 	mu     sync.Mutex // held while a method of the stream below is called, except methods that wait
-	w      window
-	marks  marks
+	w      held
+	marks  window.Marks
 	hold   *plan   // whose nodes those of the window are so far; nil: the nodes pass
 	like   []*plan // that begin as the window does
 	closed bool
@@ -34,6 +35,28 @@ type stream struct {
 
 var _ core.Stream = (*stream)(nil)
 
+// Limits of a window.
+const (
+	mostNodes = 4096
+	mostAttrs = 4 << 20 // bytes
+)
+
+// held is the window of a stream, with what of it the stream below does not have.
+type held struct {
+	window.Window
+	passed  int     // nodes that the stream below has
+	batches []batch // of nodes that are held
+	frees   []op.TensorID
+}
+
+// batch is the end of one Submit.
+type batch struct{ nodes, frees int }
+
+func (w *held) reset() {
+	w.Reset()
+	w.batches, w.frees, w.passed = w.batches[:0], w.frees[:0], 0
+}
+
 // Submit implements core.Stream.
 func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 	s.mu.Lock()
@@ -47,7 +70,7 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 		s.flush()
 	}
 	for i := range nodes {
-		kind, values := hashNode(&nodes[i], &s.dev.hooks)
+		kind, values := window.Hash(&nodes[i], &s.dev.hash)
 		if values != 0 && s.dev.cache.volatile.has(kind) {
 			s.flush()
 			if err := s.alone(&nodes[i]); err != nil {
@@ -56,15 +79,15 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 			continue
 		}
 		s.record(&nodes[i], kind, values)
-		ends := s.marks.pass(kind)
-		if w := &s.w; !ends && (len(w.nodes) >= mostNodes || w.attrs > mostAttrs || w.live > s.dev.most) {
-			s.marks.leave()
+		ends := s.marks.Pass(kind)
+		if w := &s.w; !ends && (len(w.Nodes) >= mostNodes || w.AttrBytes > mostAttrs || w.LiveBytes > s.dev.most) {
+			s.marks.Leave()
 			ends = true
 		}
 		switch {
 		case !ends:
 		case i == len(nodes)-1:
-			s.cut = len(s.w.nodes) > 0
+			s.cut = len(s.w.Nodes) > 0
 		default:
 			free = s.early(nodes[i+1:], free)
 			s.flush()
@@ -79,7 +102,7 @@ func (s *stream) early(nodes []op.Node, free []op.TensorID) []op.TensorID {
 	w := &s.w
 	var now, rest []op.TensorID
 	for _, id := range free {
-		if _, ok := w.table.get(id); ok && !uses(nodes, id) {
+		if w.Knows(id) && !uses(nodes, id) {
 			now = append(now, id)
 		} else {
 			rest = append(rest, id)
@@ -89,15 +112,15 @@ func (s *stream) early(nodes []op.Node, free []op.TensorID) []op.TensorID {
 		return free
 	}
 	for _, id := range now {
-		w.free(id)
+		w.Free(id)
 	}
 	if s.hold != nil {
 		w.frees = append(w.frees, now...)
-		w.batches = append(w.batches, batch{len(w.nodes), len(w.frees)})
+		w.batches = append(w.batches, batch{len(w.Nodes), len(w.frees)})
 		return rest
 	}
-	s.send(w.nodes[w.passed:], now)
-	w.passed = len(w.nodes)
+	s.send(w.Nodes[w.passed:], now)
+	w.passed = len(w.Nodes)
 	return rest
 }
 
@@ -113,9 +136,9 @@ func uses(nodes []op.Node, id op.TensorID) bool {
 // record adds a node to the window, and ends the hold if the node does not match.
 func (s *stream) record(n *op.Node, kind, values uint64) {
 	w := &s.w
-	w.add(n, kind, values)
-	at := len(w.nodes) - 1
-	h := w.prefix[at]
+	w.Add(n, kind, values)
+	at := len(w.Nodes) - 1
+	h := w.Prefix[at]
 	if at == 0 {
 		s.like = s.dev.cache.starting(h)
 		switch {
@@ -127,13 +150,13 @@ func (s *stream) record(n *op.Node, kind, values uint64) {
 			s.arm()
 		}
 	}
-	if s.dev.always && w.odd == "" {
+	if s.dev.always && w.Odd == "" {
 		return
 	}
-	if s.hold == nil || w.odd == "" && at < len(s.hold.prefix) && s.hold.prefix[at] == h {
+	if s.hold == nil || w.Odd == "" && at < len(s.hold.prefix) && s.hold.prefix[at] == h {
 		return
 	}
-	if w.odd == "" {
+	if w.Odd == "" {
 		for _, p := range s.like {
 			if at < len(p.prefix) && p.prefix[at] == h {
 				s.hold = p
@@ -149,21 +172,21 @@ func (s *stream) release(free []op.TensorID) error {
 	w := &s.w
 	if s.hold == nil {
 		for _, id := range free {
-			if !w.free(id) {
+			if !w.Free(id) {
 				s.dev.forget(id)
 			}
 		}
-		nodes := w.nodes[w.passed:]
+		nodes := w.Nodes[w.passed:]
 		if len(nodes) == 0 && len(free) == 0 {
 			return nil
 		}
 		err := s.inner.Submit(nodes, free)
-		w.passed = len(w.nodes)
+		w.passed = len(w.Nodes)
 		if err != nil { // nothing was made
-			w.odd = oddRefused
+			w.Odd = oddRefused
 			for i := range nodes {
 				for _, d := range nodes[i].Outputs {
-					w.free(d.ID)
+					w.Free(d.ID)
 				}
 			}
 		}
@@ -171,15 +194,15 @@ func (s *stream) release(free []op.TensorID) error {
 	}
 	var other []op.TensorID
 	for _, id := range free {
-		if w.free(id) {
+		if w.Free(id) {
 			w.frees = append(w.frees, id)
 		} else {
 			s.dev.forget(id)
 			other = append(other, id)
 		}
 	}
-	w.batches = append(w.batches, batch{len(w.nodes), len(w.frees)})
-	if w.odd != "" {
+	w.batches = append(w.batches, batch{len(w.Nodes), len(w.frees)})
+	if w.Odd != "" {
 		s.let()
 	}
 	if other == nil {
@@ -197,12 +220,12 @@ func (s *stream) let() {
 	s.hold = nil
 	at, freed := 0, 0
 	for _, b := range w.batches {
-		s.send(w.nodes[at:b.nodes], w.frees[freed:b.frees])
+		s.send(w.Nodes[at:b.nodes], w.frees[freed:b.frees])
 		at, freed = b.nodes, b.frees
 	}
 	w.batches, w.frees = w.batches[:0], w.frees[:0]
-	s.send(w.nodes[at:], nil)
-	w.passed = len(w.nodes)
+	s.send(w.Nodes[at:], nil)
+	w.passed = len(w.Nodes)
 }
 
 // send submits accepted nodes. If they are refused, their results fail.
@@ -211,7 +234,7 @@ func (s *stream) send(nodes []op.Node, free []op.TensorID) {
 		return
 	}
 	if err := s.inner.Submit(nodes, free); err != nil {
-		s.w.odd = oddRefused
+		s.w.Odd = oddRefused
 		s.lose(nodes, err)
 	}
 }
@@ -220,7 +243,7 @@ const oddRefused = "nodes were refused"
 
 // alone passes on a node that no window has.
 func (s *stream) alone(n *op.Node) error {
-	s.marks.pass(uint64(n.Op))
+	s.marks.Pass(uint64(n.Op))
 	if err := s.inner.Submit([]op.Node{*n}, nil); err != nil {
 		return err
 	}
@@ -231,7 +254,7 @@ func (s *stream) alone(n *op.Node) error {
 // flush ends the window: as a run of its plan, or as it is.
 func (s *stream) flush() {
 	w := &s.w
-	if len(w.nodes) == 0 {
+	if len(w.Nodes) == 0 {
 		return
 	}
 	if s.hold != nil {
@@ -241,7 +264,7 @@ func (s *stream) flush() {
 		}
 		s.let()
 	}
-	s.send(w.nodes[w.passed:], nil)
+	s.send(w.Nodes[w.passed:], nil)
 	s.dev.see(s)
 	s.settle()
 }
@@ -250,15 +273,15 @@ func (s *stream) flush() {
 func (s *stream) settle() {
 	w, d := &s.w, s.dev
 	d.mu.Lock()
-	for local, maker := range w.maker {
-		dead := w.isDead(int32(local))
+	for local, maker := range w.Maker {
+		dead := w.IsDead(int32(local))
 		switch {
-		case maker != outside && !dead:
-			t := w.types[local]
-			t.ID = w.ids[local]
+		case maker != window.Outside && !dead:
+			t := w.Types[local]
+			t.ID = w.IDs[local]
 			d.types[t.ID] = t
-		case maker == outside && dead:
-			delete(d.types, w.ids[local])
+		case maker == window.Outside && dead:
+			delete(d.types, w.IDs[local])
 		}
 	}
 	d.mu.Unlock()
@@ -323,7 +346,7 @@ const smallWrites = 16 << 10
 
 // upload counts written bytes, and ends the window if there are many.
 func (s *stream) upload(n int) {
-	if len(s.w.nodes) == 0 {
+	if len(s.w.Nodes) == 0 {
 		return
 	}
 	if s.wrote += n; s.wrote > smallWrites {

@@ -9,6 +9,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/core/program/window"
 )
 
 // The text of programs is JSON: a head, then one object for each program. It has the original nodes, nothing compiled, and
@@ -67,9 +68,9 @@ func (c *cache) kept() []*plan {
 }
 
 func (p *plan) text() planText {
-	whole := plan{structure: p.structure}
-	t := planText{Program: whole.program()}
-	for i, given := range whole.donated {
+	whole := p.Program("", nil)
+	t := planText{Program: whole.Program}
+	for i, given := range whole.Donated {
 		if given {
 			t.Given = append(t.Given, t.Program.Inputs[i].ID)
 		}
@@ -129,46 +130,19 @@ func (t *planText) plan() (*plan, error) {
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
-	types, alive := map[op.TensorID]op.Desc{}, map[op.TensorID]bool{}
-	for _, d := range q.Inputs {
-		types[d.ID], alive[d.ID] = d, true
-	}
-	for _, id := range q.Outputs {
-		alive[id] = true
-	}
-	for _, id := range t.Given {
-		if _, ok := types[id]; !ok {
-			return nil, fmt.Errorf("%v is given up, want an input", id)
-		}
-		alive[id] = false
-	}
-	w := window{hooks: &hooks{}, find: func(id op.TensorID) (op.Desc, bool) {
-		d, ok := types[id]
-		return d, ok
-	}}
-	w.table.clear()
-	for i := range q.Nodes {
-		q.Nodes[i].Drop = 0
-		kind, values := hashNode(&q.Nodes[i], w.hooks)
-		w.add(&q.Nodes[i], kind, values)
-	}
-	for _, id := range w.ids {
-		if !alive[id] {
-			w.free(id)
-		}
-	}
-	if w.odd != "" {
-		return nil, errors.New(w.odd)
+	w, err := window.Record(q, t.Given)
+	if err != nil {
+		return nil, err
 	}
 	var lifted []bool
 	for _, i := range t.Apart {
-		if i < 0 || i >= len(w.nodes) || !source(&w.nodes[i]) {
+		if i < 0 || i >= len(w.Nodes) || !w.IsSource(i) {
 			return nil, fmt.Errorf("node %d is apart, want a source", i)
 		}
 		if lifted == nil {
-			lifted = make([]bool, len(w.nodes))
+			lifted = make([]bool, len(w.Nodes))
 		}
 		lifted[i] = true
 	}
-	return newPlan(&w, lifted), nil
+	return newPlan(w, lifted), nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/decorators/internal/claims"
 )
 
 // anywhere is the place of a stream that On was not called for.
@@ -16,12 +17,12 @@ func (d *device) choose(n *op.Node, in []op.Desc, ts []*tensor, place int) (m *m
 		place = d.heaviest(ts, func(t *tensor, m *member) bool { return t.place == m.index }, nil)
 	}
 	m = d.live(place)
-	if d.claims(m, n, in) || d.router.strict {
+	if d.claims.Has(m.index, n, in) || d.router.strict {
 		return m, m.index
 	}
-	a := d.ask(n, in)
+	a := d.claims.Ask(n, in)
 	to := d.heaviest(ts, func(t *tensor, m *member) bool { return t.on(m) != nil },
-		func(m *member) bool { return a.refusals[m.index] == nil && m.gone() == nil })
+		func(m *member) bool { return a.Refusals[m.index] == nil && m.Gone() == nil })
 	if to < 0 {
 		return m, m.index // which returns the error
 	}
@@ -53,11 +54,11 @@ func (d *device) heaviest(ts []*tensor, has func(t *tensor, m *member) bool, may
 
 // live returns the member with that index, or, if that is lost, the first one that is not.
 func (d *device) live(index int) *member {
-	if d.members[index].gone() == nil {
+	if d.members[index].Gone() == nil {
 		return d.members[index]
 	}
 	for _, m := range d.members {
-		if m.gone() == nil {
+		if m.Gone() == nil {
 			return m
 		}
 	}
@@ -65,19 +66,11 @@ func (d *device) live(index int) *member {
 }
 
 // tell reports the first fallback of an op and class of shapes.
-func (d *device) tell(n *op.Node, a *answer, from, to *member) {
-	f := d.router.onFallback
-	if f == nil {
-		return
-	}
-	d.asking.Lock()
-	said := d.said[a.class]
-	d.said[a.class] = true
-	d.asking.Unlock()
-	if said {
+func (d *device) tell(n *op.Node, a *claims.Answer, from, to *member) {
+	if d.router.onFallback == nil || !d.claims.First(a) {
 		return
 	}
 	name := n.Op.String()
-	d.telling = append(d.telling, Fallback{Op: name, Class: a.class[len(name)+len(" of "):], From: from.spec, To: to.spec,
-		Reason: fmt.Errorf("%s: %w", from.spec, a.refusals[from.index])})
+	d.telling = append(d.telling, Fallback{Op: name, Class: a.Class[len(name)+len(" of "):], From: from.Spec, To: to.Spec,
+		Reason: fmt.Errorf("%s: %w", from.Spec, a.Refusals[from.index])})
 }

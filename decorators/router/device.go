@@ -9,6 +9,9 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/decorators/internal/claims"
+	"github.com/goburn/burn/decorators/internal/costs"
+	"github.com/goburn/burn/decorators/internal/lane"
 )
 
 // device joins the devices of all members.
@@ -17,26 +20,23 @@ type device struct {
 	members []*member
 	links   [][]link // from, to
 	caps    *core.Capabilities
-	uniform bool        // every member claims what any does
+	claims  *claims.Set
 	never   op.TensorID // an id that nothing ever has
-	costs   *ledger
+	costs   *costs.Table
 
 	owning sync.Mutex // held while spare is used
 	spare  *stream    // of the router's own; nil until it is needed
 
-	asking  sync.Mutex // guards answers and said
-	answers map[string]*answer
-	said    map[string]bool // classes whose fallback was reported
-
 	mu sync.Mutex // guards what follows; never held while a member is called for work
 	table
-	telling  []Fallback // to be reported once mu is free
-	programs map[core.ProgramID]*defined
-	lastID   core.ProgramID
-	streams  map[*queue]struct{}
-	closed   bool
-	begun    []time.Time    // by member, when a recording began; nil without one
-	aside    sync.WaitGroup // goroutines of the router's own; it grows under mu while the device is open
+	telling   []Fallback // to be reported once mu is free
+	programs  map[core.ProgramID]*defined
+	decisions map[string]*decision // by structure of programs
+	lastID    core.ProgramID
+	streams   map[*queue]struct{}
+	closed    bool
+	begun     []time.Time    // by member, when a recording began; nil without one
+	aside     sync.WaitGroup // goroutines of the router's own; it grows under mu while the device is open
 }
 
 var (
@@ -46,13 +46,13 @@ var (
 )
 
 func open(ctx context.Context, r *Router) (*device, error) {
-	d := &device{router: r, costs: newLedger(), answers: map[string]*answer{}, said: map[string]bool{}, programs: map[core.ProgramID]*defined{},
+	d := &device{router: r, costs: costs.NewTable(), programs: map[core.ProgramID]*defined{}, decisions: map[string]*decision{},
 		streams: map[*queue]struct{}{}, table: table{tensors: map[op.TensorID]*tensor{}, kept: map[op.TensorID]*tensor{}}}
 	for i, p := range r.places {
 		m, err := openMember(ctx, i, p)
 		if err != nil {
 			for _, m := range d.members {
-				err = errors.Join(err, m.dev.Close())
+				err = errors.Join(err, m.Device.Close())
 			}
 			return nil, err
 		}
@@ -65,16 +65,20 @@ func open(ctx context.Context, r *Router) (*device, error) {
 	for i, from := range d.members {
 		d.links[i] = make([]link, len(d.members))
 		for k, to := range d.members {
-			d.links[i][k].peer = to.peers != nil && from.peers != nil && same(from.place.Backend, to.place.Backend)
+			d.links[i][k].peer = to.Peers != nil && from.Peers != nil && same(from.place.Backend, to.place.Backend)
 		}
 	}
-	d.uniform, d.never = uniform(d.members), d.members[0].dev.NewIDs(1)
+	var each []claims.Device
+	for _, m := range d.members {
+		each = append(each, claims.Device{Target: m.target, Caps: m.caps, Selective: m.selective})
+	}
+	d.claims, d.never = claims.New(each...), d.members[0].NewIDs(1)
 	d.caps = d.members[0].caps
-	if !d.uniform && !r.strict {
-		d.caps = unite(d.members)
+	if !d.claims.Uniform() && !r.strict {
+		d.caps = d.claims.Union()
 	}
 	if r.file != "" {
-		d.fault(d.costs.load(r.file))
+		d.fault(d.costs.Load(r.file))
 	}
 	return d, nil
 }
@@ -83,14 +87,14 @@ func open(ctx context.Context, r *Router) (*device, error) {
 func (d *device) Capabilities() *core.Capabilities { return d.caps }
 
 // NewIDs implements core.Device.
-func (d *device) NewIDs(n int) op.TensorID { return d.members[0].dev.NewIDs(n) }
+func (d *device) NewIDs(n int) op.TensorID { return d.members[0].NewIDs(n) }
 
 // Extend implements core.Device. The device has Programs, MemoryStats and HostMemory, Selective where a document cannot say
 // what the members claim together, Pinning where a member has it, and Profiling where all have it.
 func (d *device) Extend(target any) bool {
 	switch t := target.(type) {
 	case *core.Selective:
-		if d.uniform || d.router.strict && !d.members[0].selective {
+		if d.claims.Uniform() || d.router.strict && !d.members[0].selective {
 			return false
 		}
 		*t = d
@@ -118,7 +122,7 @@ func (d *device) Extend(target any) bool {
 func (d *device) Memory() core.Memory {
 	var sum core.Memory
 	for _, m := range d.members {
-		if stats, ok := core.Extension[core.MemoryStats](m.dev); ok && m.gone() == nil {
+		if stats, ok := core.Extension[core.MemoryStats](m.Device.Device); ok && m.Gone() == nil {
 			x := stats.Memory()
 			sum.InUse += x.InUse
 			sum.Reserved += x.Reserved
@@ -132,14 +136,14 @@ func (d *device) Memory() core.Memory {
 func (d *device) OpenStream(ctx context.Context) (core.Stream, error) {
 	q := &queue{dev: d}
 	for _, m := range d.members {
-		inner, err := m.dev.OpenStream(ctx)
-		if m.note(err) != nil && m.gone() != nil && d.someLive() {
-			inner, err = lostStream{err}, nil
+		inner, err := m.Device.OpenStream(ctx)
+		if m.Note(err) != nil && m.Gone() != nil && d.someLive() {
+			inner, err = lane.Lost(err), nil
 		}
 		if err != nil {
 			return nil, errors.Join(err, q.close())
 		}
-		q.lanes = append(q.lanes, newLane(m, inner))
+		q.lanes = append(q.lanes, lane.New(&m.Device, inner, d.router.held, d.translation(m)))
 	}
 	d.mu.Lock()
 	closed := d.closed
@@ -155,7 +159,7 @@ func (d *device) OpenStream(ctx context.Context) (core.Stream, error) {
 
 func (d *device) someLive() bool {
 	for _, m := range d.members {
-		if m.gone() == nil {
+		if m.Gone() == nil {
 			return true
 		}
 	}
@@ -197,7 +201,7 @@ func (d *device) Close() error {
 	d.router.mu.Unlock()
 	var err error
 	for _, m := range d.members {
-		err = errors.Join(err, ignoreLost(m.dev.Close()))
+		err = errors.Join(err, lane.IgnoreLost(m.Device.Close()))
 	}
 	return err
 }
@@ -220,13 +224,3 @@ func (d *device) unlock() {
 		d.router.onFallback(f)
 	}
 }
-
-// lostStream is a stream on a member that is lost.
-type lostStream struct{ err error }
-
-func (s lostStream) Submit([]op.Node, []op.TensorID) error        { return s.err }
-func (s lostStream) Write(context.Context, op.Desc, []byte) error { return s.err }
-func (s lostStream) Read(op.TensorID, []byte) core.Ticket         { return core.Failed(s.err) }
-func (s lostStream) Signal() core.Event                           { return core.Failed(s.err) }
-func (s lostStream) Wait(core.Event) error                        { return s.err }
-func (s lostStream) Close() error                                 { return nil }

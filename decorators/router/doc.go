@@ -21,8 +21,8 @@
 // Operands are copied to the member where a node runs, once: a copy is kept until its tensor is freed. Between devices of one
 // backend with core.PeerCopy the copy is theirs. Else the elements are read on the one side and written on the other, and the
 // caller waits for neither: commands for a member that needs an operand which is still on its way queue up on the host, in order,
-// and are given to the member once the operand is there. Other members go on meanwhile. Commands that wait for no operand go
-// straight to the member.
+// and are given to the member once the operand is there (decorators/internal/lane). Other members go on meanwhile. Commands that
+// wait for no operand go straight to the member.
 //
 // Each stream of the router is one stream on every member. An event of it is an event on each, so whatever is ordered by
 // Signal and Wait is ordered on all members. A copy that one stream has caused and another uses is ordered by the router.
@@ -39,16 +39,28 @@
 // Constants are copied at Define, and kept for as long as the program is defined, so that it can be placed anew when a
 // member is lost. Random ops need no care: they count, and so give the same bits anywhere.
 //
+// Without Split, a program is on the main member, except units that this does not claim. With Split or SplitMeasured, its units, nodes
+// that a device may compute as one kernel, go where the whole takes the least time, transfers included: package core/program/place
+// finds that, by times that decorators/internal/costs has measured and kept.
+//
+// Measured times are not exact, and do not add up exactly, so they only propose. A program begins on the best single member, or split
+// where the gain is greater than measurements that are off by a tenth could make up. Its first runs then try the other proposals
+// as well, whole runs with their transfers, until all but one are found slower: after some tens of runs, and after place.Bound at
+// most. So a split that is slower than one member does not last, and a good one that was not predicted is found. From then on the plan
+// stays, unless the times of its parts change by half. A Plan says which ways were tried and what they took.
+//
 // Nothing in this package may wait for a device within Submit, Run or Free, except for room on the host (HeldBytes), or while it
 // holds a lock that these take.
 //
 // # Files, in the order of the data
 //
-//	router.go, device.go, capabilities.go  the router, its device and the union of claims
-//	stream.go, choose.go, table.go         commands divided among members; tensors and their copies
-//	transfer.go, ticket.go, hostmemory.go  copies between members, reads, lent memory
-//	lane.go, member.go                     the queue of a stream on one member, and the member
-//	programs.go, plan.go, split.go         programs placed, divided into parts, and run
-//	costs.go, measure.go, store.go         times measured for placement, and their file
-//	stats.go, profiling.go                 counters and profiles
+//	router.go, device.go, member.go     the router, its device and members
+//	capabilities.go, choose.go          the union of claims, and the member for a node
+//	stream.go, table.go                 commands divided among members; tensors and their copies
+//	transfer.go, event.go               copies between members; reads and events
+//	hostmemory.go, profiling.go         lent and pinned memory; profiles of all members
+//	programs.go, plan.go                programs placed, divided into parts, and run
+//	costs.go, split.go                  what programs are split by, and the decision
+//	layouts.go, observe.go              ways that are tried, and runs that are timed
+//	stats.go                            counters
 package router

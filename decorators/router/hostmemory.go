@@ -7,6 +7,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/decorators/internal/lane"
 )
 
 // hostMemory implements core.HostMemory with the extension of the member that has the tensor.
@@ -18,30 +19,11 @@ func (h hostMemory) Adopt(cs core.Stream, desc op.Desc, data []byte, release fun
 	if err != nil {
 		return err
 	}
-	return s.write(desc, func(l *lane, own op.Desc) error {
-		if l.m.host == nil {
-			return fmt.Errorf("router: adopt on %s: %w", l.m.spec, core.ErrUnsupported)
+	return s.write(desc, func(l *lane.Lane, own op.Desc) error {
+		if l.Device.Host == nil {
+			return fmt.Errorf("router: adopt on %s: %w", l.Device.Spec, core.ErrUnsupported)
 		}
-		var err error
-		if l.idle(func() { err = l.m.note(l.m.host.Adopt(l.inner, own, data, release)) }) {
-			return err
-		}
-		if err := checkWrite(context.Background(), desc, data); err != nil {
-			return err
-		}
-		own.Shape = own.Shape.Clone()
-		l.push(command{do: func(dropped error) {
-			err := dropped
-			if err == nil {
-				err = l.adopt(own, data, release)
-			}
-			if err != nil {
-				l.m.spoil(own.ID, err)
-				l.fail(err)
-				release()
-			}
-		}})
-		return nil
+		return l.Adopt(own, data, release)
 	})
 }
 
@@ -50,7 +32,7 @@ type pinning []core.Pinning
 
 func (d *device) pinning() (all pinning) {
 	for _, m := range d.members {
-		if p, ok := core.Extension[core.Pinning](m.dev); ok && m.gone() == nil {
+		if p, ok := core.Extension[core.Pinning](m.Device.Device); ok && m.Gone() == nil {
 			all = append(all, p)
 		}
 	}
@@ -99,14 +81,5 @@ func (h hostMemory) View(ctx context.Context, cs core.Stream, id op.TensorID, us
 	}); err != nil {
 		return err
 	}
-	if err := l.settle(ctx); err != nil {
-		return err
-	}
-	if err := l.m.bad(own); err != nil {
-		return err
-	}
-	if l.m.host == nil {
-		return fmt.Errorf("router: view on %s: %w", l.m.spec, core.ErrUnsupported)
-	}
-	return h.d.translate(l.m, l.m.note(l.m.host.View(ctx, l.inner, own, use)))
+	return l.View(ctx, own, use)
 }

@@ -93,7 +93,7 @@ func TestProgramLost(t *testing.T) {
 			}
 		}
 		return len(units) > 0
-	}, 10*time.Second, time.Millisecond, "it is placed anew")
+	}, 30*time.Second, time.Millisecond, "it is placed anew")
 	v, err = run()
 	require.NoError(t, err)
 	require.InDeltaSlice(t, want, v, 1e-4)
@@ -101,7 +101,7 @@ func TestProgramLost(t *testing.T) {
 	if err := core.Sync(ctx, r.s); err != nil {
 		require.ErrorIs(t, err, core.ErrBackendLost)
 	}
-	require.Eventually(t, func() bool { return r.live(r.s) == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return r.live(r.s) == 0 }, 30*time.Second, time.Millisecond)
 }
 
 // A member is lost at any call of a model that runs on both: the answer is right or says that a backend is lost, and the
@@ -167,7 +167,7 @@ func TestLostAnytime(t *testing.T) {
 			}
 			m, _ := core.Extension[core.MemoryStats](r.Device)
 			return m.Memory().Tensors == 0
-		}, 10*time.Second, time.Millisecond, "round %d: something is left", round)
+		}, 30*time.Second, time.Millisecond, "round %d: something is left", round)
 		require.NoError(t, r.Router.Close())
 	}
 }

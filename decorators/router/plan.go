@@ -5,45 +5,17 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/program/group"
 	"github.com/goburn/burn/core/program/place"
+	"github.com/goburn/burn/decorators/internal/claims"
 )
 
-// Plan describes where the units of a program run. A unit is nodes that are placed together.
-type Plan struct {
-	Program string
-	Units   []PlannedUnit
-}
-
-// PlannedUnit is a unit of a plan.
-type PlannedUnit struct {
-	Ops       []string
-	Member    string        // spec
-	Reason    string        // why it is there
-	Predicted time.Duration // of one run without transfers; 0 is unknown
-	Measured  time.Duration // its share of the last run that was timed, by the predictions; 0 is unknown
-	Bytes     int64         // of operands that one run brings there from other members, each counted for the first unit that needs it
-}
-
-// String prints the plan as a table with a line for each unit.
-func (p *Plan) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "program %q\n", p.Program)
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "unit\tmember\treason\tpredicted\tmeasured\tbytes moved")
-	for _, u := range p.Units {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%v\t%d\n", strings.Join(u.Ops, " "), u.Member, u.Reason, u.Predicted, u.Measured, u.Bytes)
-	}
-	_ = w.Flush() // a strings.Builder takes all
-	return b.String()
-}
+// Plan describes where the units of a program run.
+type Plan = place.Plan
 
 // Plans returns copies of the plans of all programs that are defined, in the order of their definition.
 func (r *Router) Plans() []*Plan {
@@ -53,8 +25,12 @@ func (r *Router) Plans() []*Plan {
 	for d := range r.devices {
 		d.mu.Lock()
 		for _, id := range slices.Sorted(maps.Keys(d.programs)) {
-			p := *d.programs[id].layout.plan
+			def := d.programs[id]
+			p := *def.layout.plan
 			p.Units = slices.Clone(p.Units)
+			if x := def.placing; x != nil && x.trial != nil && len(x.ways) > 1 {
+				p.Tried = d.tried(x)
+			}
 			all = append(all, &p)
 		}
 		d.mu.Unlock()
@@ -62,75 +38,112 @@ func (r *Router) Plans() []*Plan {
 	return all
 }
 
-// place decides where the units of a program run. It returns them with the program that they are of, which has outputs
-// that differ from each other.
-func (d *device) place(ctx context.Context, c *program.Compiled) (q *program.Program, plan *Plan, units []*place.Unit, assigned []int, prices []priced, err error) {
-	plan = &Plan{Program: c.Program.Name}
+// placing is a program with the ways to place its units. It is not changed once it is made, except the trial of its decision.
+type placing struct {
+	program *program.Program // with outputs that differ from each other
+	units   []*place.Unit    // none: it is a whole, for the main member
+	asked   []*claims.Answer // by node
+	*decision
+
+	// With costs, else nil.
+	key   string      // of programs that are placed alike
+	keys  []string    // of the units
+	times [][]float64 // of the units on the members
+	back  []float64   // by way: in which outputs return to the main member
+}
+
+// place decides where the units of a program run.
+func (d *device) place(ctx context.Context, c *program.Compiled) (*placing, error) {
 	main := d.live(0)
-	if d.uniform && !d.router.split {
-		plan.Units = []PlannedUnit{{Ops: []string{"all"}, Member: main.spec, Reason: "main member"}}
-		return c.Program, plan, nil, nil, nil, nil
+	if d.claims.Uniform() && !d.router.split {
+		return &placing{program: c.Program, decision: &decision{ways: [][]int{nil}}}, nil
 	}
-	if q, err = place.Distinct(c.Program); err != nil {
-		return nil, nil, nil, nil, nil, err
+	q, err := place.Distinct(c.Program)
+	if err != nil {
+		return nil, err
 	}
+	x := &placing{program: q, asked: make([]*claims.Answer, len(q.Nodes))}
 	g := group.NewGraph(q)
-	asked := make([]*answer, len(q.Nodes))
-	units = place.Units(g, func(k int) []bool {
+	x.units = place.Units(g, func(k int) []bool {
 		n := &q.Nodes[k]
-		asked[k] = d.ask(n, g.In(n))
+		x.asked[k] = d.claims.Ask(n, g.In(n))
 		able := make([]bool, len(d.members))
 		for i, m := range d.members {
-			able[i] = asked[k].refusals[i] == nil && m.gone() == nil
+			able[i] = x.asked[k].Refusals[i] == nil && m.Gone() == nil
 		}
 		return able
 	})
-	for _, u := range units {
+	var assigned []int
+	for _, u := range x.units {
 		at := main.index
 		if !u.Able[at] {
 			at = slices.Index(u.Able, true)
 		}
 		if at < 0 {
 			n := &q.Nodes[u.Nodes[0]]
-			return nil, nil, nil, nil, nil, fmt.Errorf("router: program %q: no member that is there has %v: %w", q.Name, n.Op, core.ErrUnsupported)
+			return nil, fmt.Errorf("router: program %q: no member that is there has %v: %w", q.Name, n.Op, core.ErrUnsupported)
 		}
 		assigned = append(assigned, at)
 	}
-	if d.router.split && len(units) > 0 {
-		err = d.apart(func(s *stream) (err error) {
-			assigned, prices, err = d.split(ctx, s, q, units)
-			return err
-		})
-		if err != nil {
-			return nil, nil, nil, nil, nil, err
+	x.decision = &decision{ways: [][]int{assigned}}
+	if d.router.split && len(x.units) > 0 {
+		if err := d.apart(func(s *stream) error { return d.split(ctx, s, x) }); err != nil {
+			return nil, err
 		}
-		d.fault(d.costs.save(d.router.file))
+		d.fault(d.costs.Save(d.router.file))
 	}
-	for i, u := range units {
-		p := PlannedUnit{Member: d.members[assigned[i]].spec, Reason: "main member"}
-		if prices != nil {
-			p.Predicted = time.Duration(prices[i].time * 1e9)
+	d.fallBack(x, main)
+	return x, nil
+}
+
+// lacks reports whether a member does not claim node k of a unit.
+func (x *placing) lacks(u *place.Unit, k int, m *member) bool {
+	return !u.Able[m.index] && x.asked[k].Refusals[m.index] != nil
+}
+
+// fallBack counts and reports the nodes that do not run on the main member as it lacks them.
+func (d *device) fallBack(x *placing, main *member) {
+	d.mu.Lock()
+	defer d.unlock()
+	for i, u := range x.units {
+		to := d.members[x.ways[0][i]]
+		for _, k := range u.Nodes {
+			if x.lacks(u, k, main) {
+				to.fallbacks.Add(1)
+				d.tell(&x.program.Nodes[k], x.asked[k], main, to)
+			}
 		}
-		switch able := claimants(u); {
-		case d.router.split && able == 1:
-			p.Reason = "no other member claims it"
-		case d.router.split:
-			p.Reason = "least time of the whole"
+	}
+}
+
+// plan describes one way.
+func (d *device) plan(x *placing, way int) *Plan {
+	plan, main := &Plan{Program: x.program.Name}, d.live(0)
+	if len(x.units) == 0 {
+		plan.Units = []place.PlannedUnit{{Ops: []string{"all"}, Member: main.Spec, Reason: "main member"}}
+		return plan
+	}
+	prices := x.prices(way)
+	for i, u := range x.units {
+		p := place.PlannedUnit{Member: d.members[x.ways[way][i]].Spec, Reason: "main member"}
+		if prices != nil {
+			p.Predicted, p.Reason = time.Duration(prices[i].time*1e9), "least time of the whole"
+			if claimants(u) == 1 {
+				p.Reason = "no other member claims it"
+			}
 		}
 		for _, k := range u.Nodes {
-			p.Ops = append(p.Ops, q.Nodes[k].Op.String())
-			if !u.Able[main.index] && asked[k].refusals[main.index] != nil {
-				p.Reason = fmt.Sprintf("%s lacks %v", main.spec, q.Nodes[k].Op)
-				d.members[assigned[i]].fallbacks.Add(1)
-				d.mu.Lock()
-				d.tell(&q.Nodes[k], asked[k], main, d.members[assigned[i]])
-				d.unlock()
+			p.Ops = append(p.Ops, x.program.Nodes[k].Op.String())
+			if x.lacks(u, k, main) {
+				p.Reason = fmt.Sprintf("%s lacks %v", main.Spec, x.program.Nodes[k].Op)
 			}
 		}
 		plan.Units = append(plan.Units, p)
 	}
-	count(plan, q, units, assigned)
-	return q, plan, units, assigned, prices, nil
+	for i, bytes := range place.Moved(x.units, x.ways[way]) {
+		plan.Units[i].Bytes = bytes
+	}
+	return plan
 }
 
 // claimants returns the number of members that claim a unit.
@@ -143,23 +156,17 @@ func claimants(u *place.Unit) (n int) {
 	return n
 }
 
-// count sets the bytes that a run moves, where its inputs are on the first member.
-func count(plan *Plan, q *program.Program, units []*place.Unit, assigned []int) {
-	home := map[op.TensorID]int{}
-	type copied struct {
-		id op.TensorID
-		at int
-	}
-	there := map[copied]bool{}
-	for i, u := range units {
-		for _, d := range u.In {
-			if at := assigned[i]; home[d.ID] != at && !there[copied{d.ID, at}] {
-				there[copied{d.ID, at}] = true
-				plan.Units[i].Bytes += int64(d.Bytes())
+// tried describes the ways of a trial. The caller holds mu.
+func (d *device) tried(x *placing) (all []place.Tried) {
+	for w, a := range x.ways {
+		seconds, runs := x.trial.Time(w)
+		t := place.Tried{Time: time.Duration(seconds * 1e9), Runs: runs, Chosen: x.trial.Done() && x.trial.Next() == w}
+		for i, m := range d.members {
+			if slices.Contains(a, i) {
+				t.Members = append(t.Members, m.Spec)
 			}
 		}
-		for _, d := range u.Out {
-			home[d.ID] = assigned[i]
-		}
+		all = append(all, t)
 	}
+	return all
 }

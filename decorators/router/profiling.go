@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/decorators/internal/lane"
 )
 
 // profiling is core.Profiling, by that of all members. The steps of the first member come first, and each member has streams
@@ -16,10 +17,10 @@ type profiling struct{ d *device }
 // profiled returns the members that are there, if each of them has core.Profiling.
 func (d *device) profiled() (ms []*member, ps []core.Profiling) {
 	for _, m := range d.members {
-		if m.gone() != nil {
+		if m.Gone() != nil {
 			continue
 		}
-		p, ok := core.Extension[core.Profiling](m.dev)
+		p, ok := core.Extension[core.Profiling](m.Device.Device)
 		if !ok {
 			return nil, nil
 		}
@@ -36,10 +37,10 @@ func (x profiling) StartProfile(ctx context.Context) error {
 	}
 	begun := make([]time.Time, len(x.d.members))
 	for i, p := range ps {
-		if err := ms[i].note(p.StartProfile(ctx)); err != nil {
+		if err := ms[i].Note(p.StartProfile(ctx)); err != nil {
 			for _, p := range ps[:i] {
 				_, stop := p.StopProfile(ctx)
-				err = errors.Join(err, ignoreLost(stop))
+				err = errors.Join(err, lane.IgnoreLost(stop))
 			}
 			return err
 		}
@@ -62,7 +63,7 @@ func (x profiling) StopProfile(ctx context.Context) (*core.Profile, error) {
 		return nil, fmt.Errorf("router: profile: nothing is recorded: %w", core.ErrNotFound)
 	}
 	var first time.Time
-	all, streams := &core.Profile{}, 0
+	all := &core.Profile{}
 	var failed error
 	ms, ps := d.profiled()
 	for i, m := range ms {
@@ -70,25 +71,19 @@ func (x profiling) StopProfile(ctx context.Context) (*core.Profile, error) {
 			continue
 		}
 		p, err := ps[i].StopProfile(ctx)
-		if m.note(err) != nil {
-			failed = errors.Join(failed, ignoreLost(err))
+		if m.Note(err) != nil {
+			failed = errors.Join(failed, lane.IgnoreLost(err))
 			continue
 		}
 		if first.IsZero() {
 			first = begun[m.index]
 		}
-		steps, later, most := len(all.Steps), begun[m.index].Sub(first), -1
-		all.Steps = append(all.Steps, p.Steps...)
-		all.Dropped += p.Dropped
 		for _, r := range p.Records {
 			if s := p.Steps[r.Step]; s.Program == "" || s.Index == core.WholeRun {
 				m.busy.Add(int64(r.Duration))
 			}
-			most = max(most, r.Stream)
-			r.Step, r.Stream, r.Start = r.Step+steps, r.Stream+streams, r.Start+later
-			all.Records = append(all.Records, r)
 		}
-		streams += most + 1
+		all.Append(p, begun[m.index].Sub(first))
 	}
 	if failed != nil {
 		return nil, failed

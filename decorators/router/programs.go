@@ -11,6 +11,7 @@ import (
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/program/place"
+	"github.com/goburn/burn/decorators/internal/lane"
 )
 
 // programs is core.Programs: parts of a program run on the members that they are placed on.
@@ -20,9 +21,11 @@ type programs struct{ d *device }
 type defined struct {
 	*program.Compiled
 	consts []*tensor
-	// layout is guarded by the device's mu.
-	layout  *layout
-	placing bool // anew
+	// What follows is guarded by the device's mu.
+	placing *placing  // nil: node by node
+	layouts []*layout // by way, nil where it was not tried
+	layout  *layout   // of the next run
+	making  bool      // a layout, by another goroutine
 	runs    int64
 	dead    bool // given up
 }
@@ -30,6 +33,7 @@ type defined struct {
 // layout is one way to run a program.
 type layout struct {
 	plan  *Plan
+	way   int
 	units []priced         // with times that are known, else nil
 	parts []*place.Part    // none: node by node
 	outs  []op.TensorID    // of the program, where parts are several: local ids, all different
@@ -56,7 +60,7 @@ func (x *layout) leave() error {
 	var err error
 	if last {
 		for i, id := range x.ids {
-			err = errors.Join(err, ignoreLost(x.members[x.parts[i].Member].programs.Undefine(id)))
+			err = errors.Join(err, lane.IgnoreLost(x.members[x.parts[i].Member].programs.Undefine(id)))
 		}
 	}
 	return err
@@ -64,7 +68,7 @@ func (x *layout) leave() error {
 
 // needs reports whether a part is on a member that is lost.
 func (x *layout) needsLost() bool {
-	return slices.ContainsFunc(x.parts, func(p *place.Part) bool { return x.members[p.Member].gone() != nil })
+	return slices.ContainsFunc(x.parts, func(p *place.Part) bool { return x.members[p.Member].Gone() != nil })
 }
 
 // Define implements core.Programs. It places the program and defines its parts.
@@ -99,7 +103,7 @@ func (x programs) Define(ctx context.Context, cs core.Stream, p *program.Program
 	}
 	d.mu.Unlock()
 	if err == nil {
-		def.layout, err = s.layOut(ctx, def)
+		err = s.layOut(ctx, def)
 	}
 	if err != nil {
 		return 0, errors.Join(err, d.unhold(def))
@@ -112,49 +116,47 @@ func (x programs) Define(ctx context.Context, cs core.Stream, p *program.Program
 	return id, nil
 }
 
-// layOut places a program and defines its parts behind the commands of s.
-func (s *stream) layOut(ctx context.Context, def *defined) (*layout, error) {
+// layOut places a program and defines the parts of the way to begin with, behind the commands of s.
+func (s *stream) layOut(ctx context.Context, def *defined) error {
 	d := s.dev
-	x := &layout{users: 1, members: d.members}
 	for _, m := range d.members {
-		if m.programs == nil && m.gone() == nil {
-			x.plan = &Plan{Program: def.Program.Name}
-			return x, nil
+		if m.programs == nil && m.Gone() == nil {
+			def.layout = &layout{users: 1, members: d.members, plan: &Plan{Program: def.Program.Name}}
+			return nil
 		}
 	}
-	q, plan, units, assigned, prices, err := d.place(ctx, def.Compiled)
+	x, err := d.place(ctx, def.Compiled)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	x.plan, x.outs, x.units = plan, q.Outputs, prices
-	x.parts = place.Parts(q, units, assigned)
-	if whole := onOne(assigned, d.live(0).index); whole >= 0 { // the member gets the host's program unchanged
-		x.parts = []*place.Part{place.Whole(def.Program, whole)}
-		for i := range units {
-			x.parts[0].Units = append(x.parts[0].Units, i)
-		}
+	way := 0
+	if x.trial != nil {
+		d.mu.Lock()
+		way = x.trial.Next()
+		d.mu.Unlock()
 	}
-	for _, p := range x.parts {
-		id, err := s.definePart(ctx, p, def.consts)
-		if err != nil {
-			return nil, errors.Join(err, x.leave())
-		}
-		x.ids = append(x.ids, id)
+	l, err := s.define(ctx, def, x, way)
+	if err != nil {
+		return err
 	}
-	return x, nil
+	def.placing, def.layout, def.layouts = x, l, make([]*layout, len(x.ways))
+	def.layouts[way] = l
+	return nil
 }
 
-// onOne returns the member that all units are on, -1 where they are on several; none where there are no units.
-func onOne(assigned []int, none int) int {
-	for _, m := range assigned {
-		if m != assigned[0] {
-			return -1
+// define defines the parts of one way.
+func (s *stream) define(ctx context.Context, def *defined, x *placing, way int) (*layout, error) {
+	d, assigned := s.dev, x.ways[way]
+	l := &layout{users: 1, members: d.members, way: way, plan: d.plan(x, way), outs: x.program.Outputs, units: x.prices(way)}
+	l.parts = place.Divide(def.Program, x.program, x.units, assigned, d.live(0).index)
+	for _, p := range l.parts {
+		id, err := s.definePart(ctx, p, def.consts)
+		if err != nil {
+			return nil, errors.Join(err, l.leave())
 		}
+		l.ids = append(l.ids, id)
 	}
-	if len(assigned) == 0 {
-		return none
-	}
-	return assigned[0]
+	return l, nil
 }
 
 // definePart defines a part on its member.
@@ -171,14 +173,14 @@ func (s *stream) definePart(ctx context.Context, p *place.Part, consts []*tensor
 		return 0, err
 	}
 	l := s.lane(m)
-	if err := l.settle(ctx); err != nil {
+	if err := l.Settle(ctx); err != nil {
 		return 0, err
 	}
-	if err := m.bad(ids...); err != nil {
+	if err := m.Missing(ids...); err != nil {
 		return 0, err
 	}
-	id, err := m.programs.Define(ctx, l.inner, p.Program, ids)
-	return id, s.dev.translate(m, m.note(err))
+	id, err := m.programs.Define(ctx, l.Stream, p.Program, ids)
+	return id, s.dev.translate(m, m.Note(err))
 }
 
 // Run implements core.Programs.
@@ -193,9 +195,10 @@ func (x programs) Run(cs core.Stream, r core.Run) error {
 		if def == nil {
 			return fmt.Errorf("router: run: program %d: %w", r.Program, core.ErrNotFound)
 		}
-		if err := def.check(r); err != nil {
-			return err
+		if err := def.Program.CheckRun(r.Inputs, r.Donated, len(r.Outputs)); err != nil {
+			return fmt.Errorf("router: %w", err)
 		}
+		d.turn(def)
 		if def.layout.needsLost() {
 			d.anew(def)
 			return s.replay(c, def, r)
@@ -212,23 +215,6 @@ func (x programs) Run(cs core.Stream, r core.Run) error {
 		s.run(c, def, r)
 		return nil
 	})
-}
-
-// check returns an error for an invalid run.
-func (def *defined) check(r core.Run) error {
-	p := def.Program
-	switch {
-	case len(r.Inputs) != len(p.Inputs) || len(r.Outputs) != len(p.Outputs):
-		return fmt.Errorf("router: run %q: %d inputs and %d outputs, want %d and %d: %w", p.Name, len(r.Inputs), len(r.Outputs), len(p.Inputs), len(p.Outputs), core.ErrAttr)
-	case r.Donated != nil && len(r.Donated) != len(r.Inputs):
-		return fmt.Errorf("router: run %q: donation of %d inputs, want %d: %w", p.Name, len(r.Donated), len(r.Inputs), core.ErrAttr)
-	}
-	for i := range r.Donated {
-		if r.Donated[i] && (slices.Contains(r.Inputs[:i], r.Inputs[i]) || slices.Contains(r.Inputs[i+1:], r.Inputs[i])) {
-			return fmt.Errorf("router: run %q: donated input %d, %v, is bound twice: %w", p.Name, i, r.Inputs[i], core.ErrAttr)
-		}
-	}
-	return nil
 }
 
 // replay runs a program node by node.
@@ -263,6 +249,7 @@ func (s *stream) replay(c *change, def *defined, r core.Run) error {
 func (s *stream) run(c *change, def *defined, r core.Run) {
 	d, x := s.dev, def.layout
 	timed := d.router.split && d.router.planted == nil && x.units != nil && def.sampled()
+	after := d.try(s, def)
 	env := map[op.TensorID]*tensor{}
 	given := map[op.TensorID]bool{} // up, at the last part that reads it
 	for i, in := range def.Program.Inputs {
@@ -279,7 +266,7 @@ func (s *stream) run(c *change, def *defined, r core.Run) {
 		var gone []op.TensorID
 		for i, id := range p.In {
 			t := env[id]
-			if !given[id] || lastUse(x.parts, id) != k {
+			if !given[id] || place.LastUse(x.parts, id) != k {
 				continue
 			}
 			given[id] = false
@@ -306,38 +293,29 @@ func (s *stream) run(c *change, def *defined, r core.Run) {
 		}
 		l := s.lane(m)
 		x.hold()
-		var before *gate
+		var t *lane.Span
 		if timed {
-			s.do(func() { before = l.mark() })
+			s.do(func() { t = lane.Begin(l) })
 		}
 		s.do(func() {
-			l.produce(run.Inputs, gone, descs, func() error {
-				l.m.runs.Add(1)
-				return l.m.programs.Run(l.inner, run)
+			l.Produce(run.Inputs, gone, descs, func() error {
+				m.runs.Add(1)
+				return m.programs.Run(l.Stream, run)
 			}, func() { _ = x.leave() }) // a member that does not undefine has told the program's runs of its fault
 			if timed {
-				after := l.mark()
+				t.End(l)
 				d.mu.Lock()
-				d.spawn(func() { d.observe(def, x, k, before, after) })
+				d.spawn(func() { d.observePart(def, x, k, t) })
 				d.mu.Unlock()
 			}
 		})
 	}
+	after()
 	for id, still := range given {
 		if still {
 			s.release(c, env[id].desc.ID)
 		}
 	}
-}
-
-// lastUse returns the last part that reads id.
-func lastUse(parts []*place.Part, id op.TensorID) int {
-	for k := len(parts) - 1; k >= 0; k-- {
-		if slices.Contains(parts[k].In, id) {
-			return k
-		}
-	}
-	return -1
 }
 
 // Undefine implements core.Programs.
@@ -347,9 +325,9 @@ func (x programs) Undefine(id core.ProgramID) error {
 	def := d.programs[id]
 	delete(d.programs, id)
 	closed := d.closed
-	var last *layout
+	var last []*layout
 	if def != nil {
-		def.dead, last = true, def.layout
+		def.dead, last = true, def.all()
 	}
 	d.mu.Unlock()
 	switch {
@@ -358,7 +336,7 @@ func (x programs) Undefine(id core.ProgramID) error {
 	case def == nil:
 		return fmt.Errorf("router: undefine: program %d: %w", id, core.ErrNotFound)
 	}
-	return errors.Join(last.leave(), d.unhold(def))
+	return errors.Join(leaveAll(last), d.unhold(def))
 }
 
 // unhold releases the constants of a program. Those that the host has freed are freed.
@@ -383,7 +361,7 @@ func (d *device) unhold(def *defined) error {
 			}
 			return nil
 		})
-		return errors.Join(err, ignoreLost(core.Sync(context.Background(), s))) // so that the memory is there when Undefine returns
+		return errors.Join(err, lane.IgnoreLost(core.Sync(context.Background(), s))) // so that the memory is there when Undefine returns
 	})
 }
 
@@ -399,35 +377,4 @@ func (d *device) apart(do func(s *stream) error) error {
 		d.spare = s.(*stream)
 	}
 	return do(d.spare)
-}
-
-// anew places a program again without the members that are lost. The caller holds mu; the work is done by another
-// goroutine, and runs go node by node until it is done.
-func (d *device) anew(def *defined) {
-	if def.placing {
-		return
-	}
-	def.placing = true
-	d.spawn(func() {
-		var x *layout
-		s, err := d.OpenStream(context.Background())
-		if err == nil {
-			x, err = s.(*stream).layOut(s.(*stream).lanes[0].ctx, def)
-			err = errors.Join(err, s.Close())
-		}
-		d.mu.Lock()
-		old := def.layout
-		switch {
-		case err != nil:
-			old = nil // runs go on node by node
-		case def.dead || d.closed:
-			old = x
-		default:
-			def.layout, def.placing = x, false
-		}
-		d.mu.Unlock()
-		if old != nil {
-			_ = old.leave() // its members that are there
-		}
-	})
 }

@@ -7,9 +7,12 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/program/place"
+	"github.com/goburn/burn/decorators/internal/lane"
 )
 
 // Option sets how a router works.
@@ -21,6 +24,7 @@ type config struct {
 	onError    func(error)
 	split      bool
 	planted    Costs
+	timed      func(p *program.Program, units []*place.Unit, members []int) time.Duration // what a run took, for tests; nil: by the clock
 	file       string
 	limits     []int64
 	held       int64
@@ -125,7 +129,7 @@ func (r *Router) Close() error {
 	var err error
 	for i, p := range r.places {
 		if !r.shared(i) {
-			err = errors.Join(err, ignoreLost(p.Backend.Close()))
+			err = errors.Join(err, lane.IgnoreLost(p.Backend.Close()))
 		}
 	}
 	return err
@@ -144,14 +148,6 @@ func (r *Router) shared(i int) bool {
 // same reports whether a and b are one backend.
 func same(a, b core.Backend) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.TypeOf(a).Comparable() && a == b
-}
-
-// ignoreLost returns nil for the error of a member that is gone: there is nothing left to close.
-func ignoreLost(err error) error {
-	if errors.Is(err, core.ErrBackendLost) {
-		return nil
-	}
-	return err
 }
 
 // On returns the stream s of a device of a router with member as the preferred one of all tensors that are written and of

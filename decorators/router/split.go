@@ -2,15 +2,16 @@ package router
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/program/place"
+	"github.com/goburn/burn/decorators/internal/costs"
 )
 
 // priced is a unit with its time on the member that it was placed on, in seconds.
@@ -19,107 +20,172 @@ type priced struct {
 	time float64
 }
 
-// split returns the members of the units of a program that make it fastest, with the time of each.
-func (d *device) split(ctx context.Context, s *stream, q *program.Program, units []*place.Unit) (assigned []int, prices []priced, err error) {
+// decision holds the ways to place programs of one structure.
+type decision struct {
+	ways  [][]int      // members by unit; the first one to begin with
+	trial *place.Trial // of the ways; nil: the costs are exact, and there is one
+}
+
+// mostDecisions bounds the decisions that are remembered.
+const mostDecisions = 1 << 14
+
+// split decides where the units of a program run, by their costs.
+func (d *device) split(ctx context.Context, s *stream, x *placing) error {
+	q, units := x.program, x.units
 	p := place.NewProblem(q, units)
 	p.Home, p.Link = d.live(0).index, func(from, to int, bytes int64) float64 { return d.linkTime(ctx, s, from, to, bytes) }
 	budget := make([]time.Duration, len(d.members))
 	for i, m := range d.members {
 		budget[i] = mostMeasured
-		limit := float64(m.memory)
+		limit := float64(m.Memory)
 		if i < len(d.router.limits) && d.router.limits[i] > 0 {
 			limit = float64(d.router.limits[i])
-		} else if m.memory == mostMemory {
+		} else if m.Memory == mostMemory {
 			limit = math.Inf(1)
 		}
 		p.Limit = append(p.Limit, limit)
 	}
-	prices = make([]priced, len(units))
 	for i, u := range units {
-		x := place.Alone(q, units, i)
-		prices[i].key = place.Key(x)
+		unit := place.Alone(q, units, i)
+		key := place.Key(unit)
+		x.keys = append(x.keys, key)
 		row := make([]float64, len(d.members))
 		for k, m := range d.members {
 			if row[k] = math.Inf(1); u.Able[k] {
-				row[k] = d.unitTime(ctx, s, m, x, prices[i].key, sizeOf(x, u.Flops), &budget[k])
+				row[k] = d.unitTime(ctx, s, m, unit, key, costs.Size(unit, u.Flops), &budget[k])
 			}
 		}
 		p.Time = append(p.Time, row)
 	}
-	key := place.Key(place.Canonical(q)) + fmt.Sprint(p.Home)
-	before := d.costs.keep(key, nil)
-	if len(before) != len(units) {
+	x.times, x.key = p.Time, place.Key(place.Canonical(q))+fmt.Sprint(p.Home)
+	d.mu.Lock()
+	before := d.decisions[x.key]
+	d.mu.Unlock()
+	if before != nil && !p.Possible(before.ways...) {
 		before = nil
 	}
-	best, least := p.Solve(before)
-	if math.IsInf(least, 1) {
-		return nil, nil, fmt.Errorf("router: program %q: no placement is within the limits of memory: %w", q.Name, op.ErrUnsupported)
+	x.decision = d.decide(p, before)
+	if x.decision == nil {
+		return fmt.Errorf("router: program %q: no placement is within the limits of memory: %w", q.Name, op.ErrUnsupported)
 	}
-	if d.router.planted == nil { // what is measured is not exact
-		for m := range d.members {
-			one := slices.Repeat([]int{m}, len(units))
-			if c := p.Cost(one); least > margin*c {
-				best, least = one, c
-			}
-		}
+	for _, a := range x.ways {
+		x.back = append(x.back, p.Return(a))
 	}
-	if before != nil && least > worthIt*p.Cost(before) {
-		best = before
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.decisions) >= mostDecisions {
+		clear(d.decisions)
 	}
-	d.costs.keep(key, best)
-	for i, m := range best {
-		prices[i].time = p.Time[i][m]
-	}
-	return best, prices, nil
+	d.decisions[x.key] = x.decision
+	return nil
 }
 
-// unitTime returns the time of a unit on a member, from the ledger or measured.
+// decide solves p, and returns nil where nothing fits. A trial goes on with the next program of its structure. By exact costs, an
+// earlier plan is kept until another one is much better.
+func (d *device) decide(p *place.Problem, before *decision) *decision {
+	if d.router.planted == nil || d.router.timed != nil {
+		if before != nil {
+			return before
+		}
+		ways, seconds := p.Ways()
+		if ways == nil {
+			return nil
+		}
+		return &decision{ways, place.NewTrial(seconds...)}
+	}
+	var start []int
+	if before != nil {
+		start = before.ways[0]
+	}
+	best, least := p.Solve(start)
+	switch {
+	case math.IsInf(least, 1):
+		return nil
+	case start != nil && least > worthIt*p.Cost(start):
+		best = start
+	}
+	return &decision{ways: [][]int{best}}
+}
+
+// prices returns the units of a program with their times on a way.
+func (x *placing) prices(way int) []priced {
+	if x.times == nil {
+		return nil
+	}
+	list := make([]priced, len(x.units))
+	for i, m := range x.ways[way] {
+		list[i] = priced{x.keys[i], x.times[i][m]}
+	}
+	return list
+}
+
+// unitTime returns the time of a unit on a member, from the table or measured.
 func (d *device) unitTime(ctx context.Context, s *stream, m *member, x *program.Program, key string, size int64, budget *time.Duration) float64 {
 	if c := d.router.planted; c != nil {
-		return d.costs.learn(m.identity, key, seconds(c.Unit(m.index, x)), size)
+		return d.costs.Learn(m.identity, key, max(0, c.Unit(m.index, x).Seconds()), size)
 	}
-	if t, ok := d.costs.known(m.identity, key); ok {
+	if t, ok := d.costs.Unit(m.identity, key); ok {
 		return t
 	}
-	if *budget <= 0 || size > m.memory/4 {
-		return d.costs.guess(m.identity, size)
+	if *budget <= 0 || size > m.Memory/4 {
+		return d.costs.Guess(m.identity, size)
 	}
 	start := time.Now()
-	t, err := s.measure(ctx, m, x)
-	*budget -= time.Since(start)
-	if err != nil {
-		d.fault(fmt.Errorf("router: measure on %s: %w", m.spec, err))
-		return d.costs.guess(m.identity, size)
+	l := s.lane(m)
+	err := l.Settle(ctx)
+	var t float64
+	if err == nil {
+		t, err = costs.Program(ctx, m.Device.Device, l.Stream, x)
 	}
-	return d.costs.learn(m.identity, key, t, size)
+	*budget -= time.Since(start)
+	if m.Note(err) != nil {
+		d.fault(fmt.Errorf("router: measure on %s: %w", m.Spec, err))
+		return d.costs.Guess(m.identity, size)
+	}
+	return d.costs.Learn(m.identity, key, t, size)
 }
 
 // linkTime returns the time in which a tensor goes from one member to another.
 func (d *device) linkTime(ctx context.Context, s *stream, from, to int, bytes int64) float64 {
 	if c := d.router.planted; c != nil {
-		return seconds(c.Link(from, to, bytes))
+		return max(0, c.Link(from, to, bytes).Seconds())
 	}
 	a, b := d.members[from], d.members[to]
-	if a.gone() != nil || b.gone() != nil {
+	if a.Gone() != nil || b.Gone() != nil {
 		return math.Inf(1)
 	}
-	d.costs.mu.Lock()
-	l, ok := d.costs.Links[a.identity][b.identity]
-	d.costs.mu.Unlock()
+	l, ok := d.costs.Link(a.identity, b.identity)
 	if !ok {
 		var err error
-		if l, err = s.measureLink(ctx, a, b); err != nil {
-			d.fault(fmt.Errorf("router: measure from %s to %s: %w", a.spec, b.spec, err))
-			l = [2]float64{1e-4, 1e-9}
+		if l, err = costs.Link(func(x op.Desc) (float64, error) { return s.transfer(ctx, a, b, x) }); err != nil {
+			d.fault(fmt.Errorf("router: measure from %s to %s: %w", a.Spec, b.Spec, err))
+			l = costs.Line{1e-4, 1e-9}
 		}
-		d.costs.mu.Lock()
-		if d.costs.Links[a.identity] == nil {
-			d.costs.Links[a.identity] = map[string][2]float64{}
-		}
-		d.costs.Links[a.identity][b.identity], d.costs.change = l, true
-		d.costs.mu.Unlock()
+		d.costs.SetLink(a.identity, b.identity, l)
 	}
-	return l[0] + l[1]*float64(bytes)
+	return l.Time(bytes)
+}
+
+// transfer returns the time in which a new tensor goes from one member to another.
+func (s *stream) transfer(ctx context.Context, from, to *member, d op.Desc) (seconds float64, err error) {
+	d.ID = s.dev.NewIDs(1)
+	on := &stream{s.queue, from.index}
+	if err := on.Write(ctx, d, make([]byte, d.Bytes())); err != nil {
+		return 0, err
+	}
+	if err := core.Sync(ctx, s); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	err = s.command(func(*change) error {
+		s.bring(s.dev.tensors[d.ID], to)
+		return nil
+	})
+	if err == nil {
+		err = core.Sync(ctx, s)
+	}
+	took := time.Since(start)
+	return took.Seconds(), errors.Join(err, s.Submit(nil, []op.TensorID{d.ID}))
 }
 
 // fault reports an error that changes no result to OnError.
@@ -127,58 +193,4 @@ func (d *device) fault(err error) {
 	if err != nil && d.router.onError != nil {
 		d.router.onError(err)
 	}
-}
-
-// sampled reports whether a run is to be timed: after the first ones, which warm up, ever more rarely, and then one in 64.
-func (def *defined) sampled() bool {
-	n := def.runs
-	return n > 2 && (n&(n-1) == 0 || n%64 == 0)
-}
-
-// observe waits until a part has run between two gates of a lane, and corrects the times of its units. The program is
-// placed again when these are far from those that it was placed by.
-func (d *device) observe(def *defined, x *layout, k int, before, after *gate) {
-	p := x.parts[k]
-	m := d.members[p.Member]
-	<-before.open
-	<-after.open
-	var begin, end core.Event
-	err := d.apart(func(s *stream) error {
-		l := s.lane(m)
-		l.idle(func() { // waiting for an event of a stream passes on no failure, so that none is taken from the host
-			if l.inner.Wait(before.event) == nil {
-				begin = l.inner.Signal()
-				if l.inner.Wait(after.event) == nil {
-					end = l.inner.Signal()
-				}
-			}
-		})
-		return nil
-	})
-	if err != nil || end == nil || begin.Wait(context.Background()) != nil {
-		return
-	}
-	start := time.Now()
-	if end.Wait(context.Background()) != nil {
-		return
-	}
-	took, predicted := time.Since(start).Seconds(), 0.0
-	for _, i := range p.Units {
-		predicted += x.units[i].time
-	}
-	if predicted <= 0 {
-		return
-	}
-	off := 1.0
-	d.mu.Lock()
-	for _, i := range p.Units {
-		t := x.units[i].time * took / predicted
-		x.plan.Units[i].Measured = time.Duration(t * 1e9)
-		now := d.costs.learn(m.identity, x.units[i].key, t, 0)
-		off = max(off, now/x.units[i].time, x.units[i].time/now)
-	}
-	if off > misjudged && def.layout == x && !def.dead {
-		d.anew(def)
-	}
-	d.mu.Unlock()
 }

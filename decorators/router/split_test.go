@@ -146,7 +146,7 @@ func TestSplit(t *testing.T) {
 				require.Equal(t, want, r.result(x, id, p))
 			}
 			require.NoError(t, x.Undefine(id))
-			require.Eventually(t, func() bool { return r.live(r.s) == 0 }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return r.live(r.s) == 0 }, 30*time.Second, time.Millisecond)
 		}
 	})
 }
@@ -202,7 +202,7 @@ func TestSplitBits(t *testing.T) {
 		}
 		require.LessOrEqual(t, planned, after-before, "and what the program returns is read where it is")
 		require.NoError(t, x.Undefine(id))
-		require.Eventually(t, func() bool { return r.live(r.s) == 0 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return r.live(r.s) == 0 }, 30*time.Second, time.Millisecond)
 	}
 }
 
@@ -275,7 +275,7 @@ func TestMeasured(t *testing.T) {
 	require.Eventually(t, func() bool {
 		require.Equal(t, want, r.result(x, id, p))
 		return r.Plans()[0].Units[0].Measured > 0
-	}, 10*time.Second, time.Millisecond)
+	}, 30*time.Second, time.Millisecond)
 	require.NoError(t, r.Router.Close())
 	first, err := os.ReadFile(file)
 	require.NoError(t, err)

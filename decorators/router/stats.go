@@ -58,12 +58,12 @@ func (r *Router) Stats() Stats {
 			s.Programs += m.runs.Load()
 			s.Fallbacks += m.fallbacks.Load()
 			s.Time += time.Duration(m.busy.Load())
-			if err := m.gone(); err != nil {
+			if err := m.Gone(); err != nil {
 				s.Lost = err
 			}
 			for k := range d.members {
 				l, s := &d.links[i][k], &links[i*len(r.places)+k]
-				s.From, s.To, s.Peer = m.spec, d.members[k].spec, l.peer
+				s.From, s.To, s.Peer = m.Spec, d.members[k].Spec, l.peer
 				s.Tensors += l.tensors.Load()
 				s.Bytes += l.bytes.Load()
 			}

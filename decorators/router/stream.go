@@ -9,12 +9,13 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/decorators/internal/lane"
 )
 
 // queue is a stream of the router: a lane on each member. One goroutine at a time uses it.
 type queue struct {
 	dev    *device
-	lanes  []*lane
+	lanes  []*lane.Lane
 	closed atomic.Bool
 	acts   []act // of the command that is taken apart, in order
 	in     []op.Desc
@@ -24,7 +25,7 @@ type queue struct {
 
 // act is an action for a lane: run, or nodes and then frees.
 type act struct {
-	l     *lane
+	l     *lane.Lane
 	nodes []op.Node
 	free  []op.TensorID
 	run   func()
@@ -38,12 +39,12 @@ type stream struct {
 
 var _ core.Stream = (*stream)(nil)
 
-func (q *queue) lane(m *member) *lane { return q.lanes[m.index] }
+func (q *queue) lane(m *member) *lane.Lane { return q.lanes[m.index] }
 
 func (q *queue) do(run func()) { q.acts = append(q.acts, act{run: run}) }
 
 // on returns the act that nodes of a lane are added to.
-func (q *queue) on(l *lane) *act {
+func (q *queue) on(l *lane.Lane) *act {
 	if n := len(q.acts); n > 0 && q.acts[n-1].l == l && len(q.acts[n-1].free) == 0 {
 		return &q.acts[n-1]
 	}
@@ -63,17 +64,17 @@ func (q *queue) free(t *tensor, but *copied) {
 }
 
 // order puts what follows on a lane behind the transfers that make a copy, and behind those that read it.
-func (q *queue) order(l *lane, c *copied) {
+func (q *queue) order(l *lane.Lane, c *copied) {
 	q.behind(l, c)
 	for _, g := range c.readers {
-		q.do(func() { l.await(g) })
+		q.do(func() { l.Await(g) })
 	}
 }
 
 // behind puts what follows on a lane behind the transfer that makes a copy.
-func (q *queue) behind(l *lane, c *copied) {
-	if g := c.gate; g != nil && g.lane != l {
-		q.do(func() { l.await(g) })
+func (q *queue) behind(l *lane.Lane, c *copied) {
+	if g := c.gate; g != nil && g.Lane != l {
+		q.do(func() { l.Await(g) })
 	}
 }
 
@@ -87,13 +88,13 @@ func (q *queue) perform() error {
 			a.run()
 			continue
 		}
-		err := a.l.submit(a.nodes, a.free)
+		err := a.l.Submit(a.nodes, a.free)
 		switch {
 		case err == nil:
 		case len(acts) == 1:
 			refused = err
 		default:
-			a.l.push(command{do: func(error) { a.l.refuse(err, a.nodes) }})
+			a.l.Refuse(err, a.nodes)
 		}
 	}
 	return refused
@@ -148,7 +149,7 @@ func (s *stream) release(x *change, id op.TensorID) {
 }
 
 // give plans that a lane frees an id of its member.
-func (q *queue) give(l *lane, id op.TensorID) {
+func (q *queue) give(l *lane.Lane, id op.TensorID) {
 	if n := len(q.acts); n == 0 || q.acts[n-1].l != l {
 		q.acts = append(q.acts, act{l: l})
 	}
@@ -221,27 +222,11 @@ func (s *stream) node(x *change, n *op.Node) {
 
 // Write implements core.Stream. It copies data where the member's stream has to wait for something else first.
 func (s *stream) Write(ctx context.Context, desc op.Desc, data []byte) error {
-	return s.write(desc, func(l *lane, own op.Desc) error {
-		var err error
-		straight := l.idle(func() { err = l.m.note(l.inner.Write(ctx, own, data)) })
-		if straight {
-			return err
-		}
-		if err := checkWrite(ctx, desc, data); err != nil {
-			return err
-		}
-		if err := l.take(ctx, int64(len(data)), s.dev.router.held); err != nil {
-			return err
-		}
-		own.Shape = own.Shape.Clone()
-		data := slices.Clone(data)
-		l.produce(nil, nil, []op.Desc{own}, func() error { return l.adopt(own, data, func() {}) }, func() { l.leave(int64(len(data))) })
-		return nil
-	})
+	return s.write(desc, func(l *lane.Lane, own op.Desc) error { return l.Write(ctx, own, data) })
 }
 
 // write makes a tensor on the preferred member by put, of a lane and the member's description.
-func (s *stream) write(desc op.Desc, put func(l *lane, own op.Desc) error) error {
+func (s *stream) write(desc op.Desc, put func(l *lane.Lane, own op.Desc) error) error {
 	if s.closed.Load() {
 		return fmt.Errorf("router: stream: %w", core.ErrClosed)
 	}
@@ -259,19 +244,6 @@ func (s *stream) write(desc op.Desc, put func(l *lane, own op.Desc) error) error
 	return nil
 }
 
-// checkWrite returns an error if d and data do not make a valid tensor.
-func checkWrite(ctx context.Context, d op.Desc, data []byte) error {
-	switch {
-	case ctx.Err() != nil:
-		return canceled(ctx)
-	case !d.DType.Valid():
-		return fmt.Errorf("router: write %v: %w", d, core.ErrDType)
-	case d.Shape.Check() != nil || len(data) != d.Bytes():
-		return fmt.Errorf("router: write %v, got %d bytes: %w", d, len(data), core.ErrShape)
-	}
-	return nil
-}
-
 // Close implements core.Stream.
 func (s *stream) Close() error {
 	s.dev.mu.Lock()
@@ -286,7 +258,7 @@ func (q *queue) close() error {
 	}
 	var err error
 	for _, l := range q.lanes {
-		err = errors.Join(err, l.close())
+		err = errors.Join(err, l.Close())
 	}
 	return err
 }

@@ -1,6 +1,9 @@
 package router
 
-import "github.com/goburn/burn/core/op"
+import (
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/decorators/internal/lane"
+)
 
 // tensor is a live tensor of the router's device.
 type tensor struct {
@@ -14,9 +17,9 @@ type tensor struct {
 // copied is the copy of a tensor on a member.
 type copied struct {
 	m       *member
-	id      op.TensorID // on the member
-	gate    *gate       // behind the transfer that makes the copy; nil for what the host's own commands make
-	readers []*gate     // behind peer copies that read it
+	id      op.TensorID  // on the member
+	gate    *lane.Gate   // behind the transfer that makes the copy; nil for what the host's own commands make
+	readers []*lane.Gate // behind peer copies that read it
 }
 
 // on returns the copy that a member has, or nil.
@@ -33,8 +36,8 @@ func (t *tensor) on(m *member) *copied {
 func (t *tensor) source() *copied {
 	var best *copied
 	for _, c := range t.copies {
-		better := best == nil || best.m.gone() != nil && c.m.gone() == nil
-		if better || c.m.index == t.place && c.m.gone() == nil {
+		better := best == nil || best.m.Gone() != nil && c.m.Gone() == nil
+		if better || c.m.index == t.place && c.m.Gone() == nil {
 			best = c
 		}
 	}

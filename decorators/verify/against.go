@@ -13,6 +13,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/decorators/internal/order"
 )
 
 // Against computes each node a second time on d, a device of another backend or of a reference, from the operands that the
@@ -82,7 +83,7 @@ func (s *stream) operands(n *op.Node, in []op.Desc) (data [][]byte, ok bool) {
 }
 
 // compare computes a node that the checked device has accepted on the second device too.
-func (s *stream) compare(cmd command, n *op.Node, in []op.Desc, data [][]byte) {
+func (s *stream) compare(cmd order.Command, n *op.Node, in []op.Desc, data [][]byte) {
 	want, err := s.second.compute(n, in, data)
 	s.second.compared(n.Op.String(), err)
 	if err != nil {
@@ -101,10 +102,10 @@ func (s *stream) compare(cmd command, n *op.Node, in []op.Desc, data [][]byte) {
 }
 
 // later reports a fault of a command that was accepted. The next event returns it.
-func (s *stream) later(f *Fault, cmd command) {
+func (s *stream) later(f *Fault, cmd order.Command) {
 	if s.refuse(f) != nil {
 		s.mu.Lock()
-		s.values = append(s.values, late{cmd.tick, f})
+		s.values = append(s.values, late{cmd.Tick, f})
 		s.mu.Unlock()
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/decorators/internal/order"
 )
 
 // Audit computes a share of the work, from 0 to 1, a second time on d, a device of another backend or of a reference, and compares the
@@ -74,7 +75,7 @@ func (s *stream) submitAudited(x *change, nodes []op.Node, free []op.TensorID) e
 }
 
 // auditNode submits one node and compares its results.
-func (s *stream) auditNode(cmd command, m map[op.TensorID]*tensor, one []op.Node) error {
+func (s *stream) auditNode(cmd order.Command, m map[op.TensorID]*tensor, one []op.Node) error {
 	n := &one[0]
 	in := make([]op.Desc, len(n.Inputs))
 	known := true
@@ -124,7 +125,7 @@ func (s *stream) auditNode(cmd command, m map[op.TensorID]*tensor, one []op.Node
 	if err != nil {
 		return nil
 	}
-	cmd.what = n.Op.String()
+	cmd.What = n.Op.String()
 	for i, o := range n.Outputs {
 		if err := differ(n, in, data, o, want[i], got[i]); err != nil {
 			s.later(&Fault{Kind: Difference, Tensor: o.ID, Command: cmd.String(), Err: fmt.Errorf("%v %v: %w: %w", o.ID, o, err, core.ErrKernel)}, cmd)
@@ -152,10 +153,10 @@ func (s *stream) runAudited(inner core.Programs, x *change, p *defined, r core.R
 	large := slices.ContainsFunc(slices.Concat(p.p.Inputs, p.outs), func(d op.Desc) bool { return d.Bytes() > mostRead })
 	switch {
 	case large:
-		s.audit.compared(x.cmd.what, errLarge)
+		s.audit.compared(x.cmd.What, errLarge)
 		return inner.Run(s.inner, r)
 	case p.unaudited != nil:
-		s.audit.compared(x.cmd.what, p.unaudited)
+		s.audit.compared(x.cmd.What, p.unaudited)
 		return inner.Run(s.inner, r)
 	}
 	data := make([][]byte, len(r.Inputs))
@@ -186,7 +187,7 @@ func (s *stream) runAudited(inner core.Programs, x *change, p *defined, r core.R
 		return nil
 	}
 	differences, err := s.audit.compareRun(p, data, got)
-	s.audit.compared(x.cmd.what, err)
+	s.audit.compared(x.cmd.What, err)
 	for i, err := range differences {
 		if err != nil {
 			f := &Fault{Kind: Difference, Tensor: r.Outputs[i], Command: x.cmd.String(), Err: fmt.Errorf("output %d, %v %v: %w: %w", i, r.Outputs[i], p.outs[i], err, core.ErrKernel)}

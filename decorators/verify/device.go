@@ -37,7 +37,7 @@ func (d *device) NewIDs(n int) op.TensorID {
 		return first
 	}
 	d.mu.Lock()
-	twice := d.issued.add(uint64(first), uint64(first)+uint64(n)-1)
+	twice := d.issued.Add(uint64(first), uint64(first)+uint64(n)-1)
 	d.mu.Unlock()
 	if twice {
 		_ = d.blame("new ids", first, nil, "the backend gives %d ids from %v out, want new ones: some were given out before", n, first)
@@ -51,10 +51,9 @@ func (d *device) OpenStream(ctx context.Context) (core.Stream, error) {
 	if err != nil {
 		return nil, d.answer("open stream", err)
 	}
-	s := &stream{world: d.world, dev: d, inner: inner}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.enter(s)
+	s := &stream{world: d.world, dev: d, inner: inner, order: d.streams.Open()}
 	if !d.closed {
 		d.open[s] = struct{}{}
 	}
@@ -150,6 +149,20 @@ func (d *device) returned() {
 	for l := range kept {
 		_ = d.blame(l.cmd.String(), l.id, nil, "release of %v was not called, want one call before Close returns", l.id)
 	}
+}
+
+// leave ends a stream that the backend has closed: its work is done or dropped, and the host knows that. The caller holds mu.
+func (d *device) leave(s *stream) {
+	if s.order.Closed {
+		return
+	}
+	for _, t := range d.tensors {
+		if d.streams.IsOpen(t.made, s.order) {
+			t.uncertain = true
+		}
+	}
+	d.streams.Close(s.order)
+	delete(d.open, s)
 }
 
 // own returns s as a stream of the device.

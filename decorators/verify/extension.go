@@ -10,6 +10,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/decorators/internal/order"
 )
 
 // hostMemory implements core.HostMemory: what is lent and shown is checked as tensors are.
@@ -21,7 +22,7 @@ type hostMemory struct {
 // lent is host memory that the backend was given.
 type lent struct {
 	id    op.TensorID
-	cmd   command
+	cmd   order.Command
 	calls atomic.Int32 // of release
 }
 
@@ -77,12 +78,12 @@ func (h hostMemory) View(ctx context.Context, cs core.Stream, id op.TensorID, us
 	done = sync.OnceFunc(done)
 	defer done()
 	var desc op.Desc
-	var after clock
+	var after order.Clock
 	x, err := s.check("view", func(x *change) {
 		if t := x.use(id, "viewed"); t != nil {
 			desc = t.desc
 		}
-		after = slices.Clone(s.clock)
+		after = slices.Clone(s.order.Clock)
 	})
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/decorators/internal/order"
 )
 
 // wild returns the index and the name of the first NaN or infinity among elements of a float type of any width. Without
@@ -46,7 +47,7 @@ const mostRead = 1 << 30
 
 // probe reads results back and says which may hold a NaN or an infinity. The first that does is a fault, unless it is
 // excused. What cannot be read (a poisoned tensor, a large one) is taken to hold one.
-func (s *stream) probe(cmd command, outs []op.Desc, excused bool) []bool {
+func (s *stream) probe(cmd order.Command, outs []op.Desc, excused bool) []bool {
 	found := make([]bool, len(outs))
 	if !s.notFinite {
 		return found
@@ -115,7 +116,7 @@ func (s *stream) submitEach(x *change, nodes []op.Node, free []op.TensorID) erro
 			in[k] = m[id].desc
 		}
 		cmd := x.cmd
-		cmd.what = n.Op.String()
+		cmd.What = n.Op.String()
 		found, err := s.one(cmd, n, in, s.tainted(m, n.Inputs) || asked(n))
 		if err != nil {
 			return err
@@ -126,7 +127,7 @@ func (s *stream) submitEach(x *change, nodes []op.Node, free []op.TensorID) erro
 }
 
 // one submits a node with operands in, compares its results, and reports which may hold a NaN or an infinity.
-func (s *stream) one(cmd command, n *op.Node, in []op.Desc, excused bool) (found []bool, err error) {
+func (s *stream) one(cmd order.Command, n *op.Node, in []op.Desc, excused bool) (found []bool, err error) {
 	data, compared := s.operands(n, in)
 	if err := s.inner.Submit([]op.Node{*n}, nil); err != nil {
 		return nil, err
@@ -176,7 +177,7 @@ func (s *stream) prepare(p *defined, consts []op.TensorID) *replay {
 	if s.inner.Submit(nodes, nil) != nil {
 		return nil
 	}
-	r.wild = s.probe(command{}, r.consts, true)
+	r.wild = s.probe(order.Command{}, r.consts, true)
 	return r
 }
 
@@ -230,7 +231,7 @@ func (s *stream) runEach(inner core.Programs, x *change, p *defined, r core.Run)
 }
 
 // step runs node i of a program, whose ids are at.
-func (s *stream) step(cmd command, p *defined, i int, at map[op.TensorID]op.Desc, wilds map[op.TensorID]bool) error {
+func (s *stream) step(cmd order.Command, p *defined, i int, at map[op.TensorID]op.Desc, wilds map[op.TensorID]bool) error {
 	n := p.p.Nodes[i]
 	n.Drop = 0
 	n.Inputs, n.Outputs = slices.Clone(n.Inputs), slices.Clone(n.Outputs)
@@ -245,7 +246,7 @@ func (s *stream) step(cmd command, p *defined, i int, at map[op.TensorID]op.Desc
 		o.ID = s.dev.inner.NewIDs(1)
 		at[id] = *o
 	}
-	cmd.what = n.Op.String() + " in " + cmd.what
+	cmd.What = n.Op.String() + " in " + cmd.What
 	found, err := s.one(cmd, &n, in, excused)
 	if err != nil {
 		return err

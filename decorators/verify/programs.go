@@ -9,13 +9,14 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/decorators/internal/order"
 )
 
 // defined is a program that was defined on a device.
 type defined struct {
 	p      *program.Program
 	outs   []op.Desc
-	made   command
+	made   order.Command
 	what   string  // `run "step"`
 	replay *replay // with NotFinite, where the device can copy
 
@@ -68,7 +69,7 @@ func (x programs) Define(ctx context.Context, cs core.Stream, p *program.Program
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.host.join(s.clock) // Define has waited for the commands of s
+		s.streams.Saw(s.order.Clock) // Define has waited for the commands of s
 		x.d.programs[id] = made
 		return nil
 	})
@@ -107,7 +108,7 @@ func (x programs) Run(cs core.Stream, r core.Run) error {
 			c.fault(Unknown, 0, nil, fmt.Errorf("program %d, got none of that id on the device: %w", r.Program, core.ErrNotFound))
 			return
 		}
-		c.cmd.what = p.what
+		c.cmd.What = p.what
 		c.run(p, r)
 	}, func(c *change) error {
 		if s.each() && p != nil {

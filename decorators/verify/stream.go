@@ -9,6 +9,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/decorators/internal/order"
 )
 
 // stream checks the commands for the stream below it, and counts them on a vector clock.
@@ -18,11 +19,7 @@ type stream struct {
 	inner core.Stream
 	busy  atomic.Bool // a method runs
 
-	number int // of the stream, for people
-	slot   int
-	base   uint64 // ticks of the slot before the stream
-	clock  clock  // what comes before the next command
-	left   bool   // the slot was given up
+	order  *order.Stream
 	values []late // faults that the next event reports
 }
 
@@ -39,7 +36,7 @@ func (s *stream) acquire(what string) (release func(), err error) {
 	if s.busy.CompareAndSwap(false, true) {
 		return func() { s.busy.Store(false) }, nil
 	}
-	err = s.refuse(&Fault{Kind: Usage, Command: what, Err: fmt.Errorf("stream %d is called, got two calls at once, want one at a time: %w", s.number, core.ErrProtocol)})
+	err = s.refuse(&Fault{Kind: Usage, Command: what, Err: fmt.Errorf("stream %d is called, got two calls at once, want one at a time: %w", s.order.Number, core.ErrProtocol)})
 	return func() {}, err
 }
 
@@ -62,11 +59,11 @@ func (s *stream) perform(what string, check func(x *change), pass func(x *change
 // check makes the change of a command, or reports why not.
 func (s *stream) check(what string, check func(x *change)) (*change, error) {
 	s.mu.Lock()
-	if s.left || s.dev.closed {
+	if s.order.Closed || s.dev.closed {
 		s.mu.Unlock()
 		return nil, fmt.Errorf("verify: %s: stream: %w", what, core.ErrClosed)
 	}
-	x := &change{s: s, cmd: s.next(what)}
+	x := &change{s: s, cmd: s.streams.Next(s.order, what)}
 	check(x)
 	if x.err != nil {
 		x.back()
@@ -95,14 +92,14 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 	}
 	return s.perform(what, func(x *change) {
 		for i := range nodes {
-			x.cmd.what = nodes[i].Op.String()
+			x.cmd.What = nodes[i].Op.String()
 			x.node(&nodes[i])
 		}
-		x.cmd.what = "free"
+		x.cmd.What = "free"
 		for _, id := range free {
 			x.free(id, "freed")
 		}
-		x.cmd.what = what
+		x.cmd.What = what
 	}, func(x *change) error {
 		if s.each() && len(nodes) > 0 {
 			return s.submitEach(x, nodes, free)
@@ -171,15 +168,15 @@ func (x *change) data(d op.Desc, data []byte) {
 
 // Read implements core.Stream.
 func (s *stream) Read(id op.TensorID, dst []byte) core.Ticket {
-	var after clock
+	var after order.Clock
 	var inner core.Ticket
-	var cmd command
+	var cmd order.Command
 	err := s.perform("read", func(x *change) {
 		cmd = x.cmd
 		if t := x.use(id, "read"); t != nil && len(dst) != t.desc.Bytes() {
 			x.fault(Invalid, id, &t.made, fmt.Errorf("%v %v is read, got room for %d bytes, want %d: %w", id, t.desc, len(dst), t.desc.Bytes(), core.ErrShape))
 		}
-		after = slices.Clone(s.clock)
+		after = slices.Clone(s.order.Clock)
 	}, func(*change) error {
 		inner = s.inner.Read(id, dst[:len(dst):len(dst)])
 		return nil
@@ -194,7 +191,7 @@ func (s *stream) Read(id op.TensorID, dst []byte) core.Ticket {
 // Signal implements core.Stream.
 func (s *stream) Signal() core.Event {
 	e := &event{s: s}
-	err := s.perform("signal", func(x *change) { e.cmd, e.after = x.cmd, slices.Clone(s.clock) }, func(*change) error {
+	err := s.perform("signal", func(x *change) { e.cmd, e.after = x.cmd, slices.Clone(s.order.Clock) }, func(*change) error {
 		e.inner = s.inner.Signal()
 		return nil
 	})
@@ -218,7 +215,7 @@ func (s *stream) Wait(ce core.Event) error {
 		err := s.inner.Wait(e.inner)
 		if err == nil {
 			s.mu.Lock()
-			s.clock.join(e.after)
+			s.order.Clock.Join(e.after)
 			s.mu.Unlock()
 		}
 		return err
@@ -230,7 +227,7 @@ func (s *stream) Close() error {
 	err := s.answer("close", s.inner.Close())
 	if err == nil {
 		s.mu.Lock()
-		s.leave(s)
+		s.dev.leave(s)
 		s.mu.Unlock()
 	}
 	return err
@@ -246,8 +243,8 @@ func reached(err error) bool {
 type event struct {
 	s     *stream
 	inner core.Event
-	cmd   command
-	after clock
+	cmd   order.Command
+	after order.Clock
 }
 
 // Wait implements core.Event.
@@ -257,7 +254,7 @@ func (e *event) Wait(ctx context.Context) error {
 		return err
 	}
 	e.s.saw(e.after)
-	if f := e.s.value(e.cmd.tick); f != nil && err == nil {
+	if f := e.s.value(e.cmd.Tick); f != nil && err == nil {
 		return f
 	}
 	return err
@@ -285,8 +282,8 @@ type ticket struct {
 	s      *stream
 	inner  core.Ticket
 	id     op.TensorID
-	cmd    command
-	after  clock
+	cmd    order.Command
+	after  order.Clock
 	waited atomic.Bool
 }
 

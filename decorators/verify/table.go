@@ -6,26 +6,28 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/decorators/internal/idset"
+	"github.com/goburn/burn/decorators/internal/order"
 )
 
 // tensor describes a live tensor.
 type tensor struct {
 	desc      op.Desc
-	made      command
-	uses      []command // the last one of each slot
-	uncertain bool      // the stream was closed before the host knew that it was made
-	wild      bool      // may hold a NaN or an infinity
+	made      order.Command
+	uses      []order.Command // the last one of each slot
+	uncertain bool            // the stream was closed before the host knew that it was made
+	wild      bool            // may hold a NaN or an infinity
 }
 
 // table is the tensors and programs of a device. World.mu guards it.
 type table struct {
 	tensors  map[op.TensorID]*tensor
 	programs map[core.ProgramID]*defined
-	issued   ranges // ids that NewIDs gave out
-	gone     ranges // ids that were freed
+	issued   idset.Set // ids that NewIDs gave out
+	gone     idset.Set // ids that were freed
 
-	graves map[op.TensorID]command // what freed them, for the last ones
-	ring   []op.TensorID           // the keys of graves
+	graves map[op.TensorID]order.Command // what freed them, for the last ones
+	ring   []op.TensorID                 // the keys of graves
 	oldest int
 }
 
@@ -33,12 +35,12 @@ type table struct {
 const mostGraves = 4096
 
 func newTable() table {
-	return table{tensors: map[op.TensorID]*tensor{}, programs: map[core.ProgramID]*defined{}, graves: map[op.TensorID]command{}}
+	return table{tensors: map[op.TensorID]*tensor{}, programs: map[core.ProgramID]*defined{}, graves: map[op.TensorID]order.Command{}}
 }
 
 // bury remembers for good that id was freed.
 func (b *table) bury(id op.TensorID) {
-	b.gone.add(uint64(id), uint64(id))
+	b.gone.Add(uint64(id), uint64(id))
 	if len(b.ring) < mostGraves {
 		b.ring = append(b.ring, id)
 		return
@@ -52,7 +54,7 @@ func (b *table) bury(id op.TensorID) {
 // refused.
 type change struct {
 	s      *stream
-	cmd    command
+	cmd    order.Command
 	faults []*Fault
 	err    error // the fault that refuses the command; later checks do nothing
 
@@ -68,11 +70,11 @@ type freed struct {
 
 type used struct {
 	t     *tensor
-	prior command // the last use by the stream before; tick 0: none
+	prior order.Command // the last use by the stream before; tick 0: none
 }
 
 // fault notes a fault about id and other, a command or nil.
-func (x *change) fault(kind Kind, id op.TensorID, other *command, err error) {
+func (x *change) fault(kind Kind, id op.TensorID, other *order.Command, err error) {
 	if x.err != nil {
 		return
 	}
@@ -100,14 +102,14 @@ func (x *change) find(b *table, id op.TensorID, does string) *tensor {
 }
 
 // past returns what id was, which is no live tensor, and what freed it, as far as that is known: empty for a new id.
-func (b *table) past(id op.TensorID) (what string, by *command) {
+func (b *table) past(id op.TensorID) (what string, by *order.Command) {
 	c, recent := b.graves[id]
 	switch {
 	case recent:
 		return fmt.Sprintf("a tensor that %v freed", c), &c
-	case b.gone.has(uint64(id)):
+	case b.gone.Has(uint64(id)):
 		return "a tensor that was freed", nil
-	case !b.issued.has(uint64(id)):
+	case !b.issued.Has(uint64(id)):
 		return "an id that NewIDs did not give out", nil
 	}
 	return "", nil
@@ -115,7 +117,7 @@ func (b *table) past(id op.TensorID) (what string, by *command) {
 
 // behindMaker checks that t is made before the command.
 func (x *change) behindMaker(t *tensor, id op.TensorID, does string) {
-	if !t.uncertain && !t.made.before(x.s.clock) {
+	if !t.uncertain && !t.made.Before(x.s.order.Clock) {
 		x.fault(Order, id, &t.made, fmt.Errorf("%v %v is %s, want an event that orders this behind %v, which makes it: %w",
 			id, t.desc, does, t.made, core.ErrProtocol))
 	}
@@ -136,7 +138,7 @@ func (x *change) useOf(b *table, id op.TensorID, does string) *tensor {
 		return nil
 	}
 	for i := range t.uses {
-		if t.uses[i].slot == x.cmd.slot {
+		if t.uses[i].Slot == x.cmd.Slot {
 			x.used = append(x.used, used{t, t.uses[i]})
 			t.uses[i] = x.cmd
 			return t
@@ -159,7 +161,7 @@ func (x *change) free(id op.TensorID, does string) {
 	}
 	x.behindMaker(t, id, does)
 	for _, u := range t.uses {
-		if x.err == nil && !u.before(x.s.clock) {
+		if x.err == nil && !u.Before(x.s.order.Clock) {
 			x.fault(Order, id, &u, fmt.Errorf("%v %v is %s, want an event that orders this behind %v, which uses it: %w",
 				id, t.desc, does, u, core.ErrProtocol))
 		}
@@ -205,10 +207,10 @@ func (x *change) back() {
 	}
 	for i := len(x.used) - 1; i >= 0; i-- {
 		u := x.used[i]
-		at := slices.IndexFunc(u.t.uses, func(c command) bool { return c.slot == x.cmd.slot })
+		at := slices.IndexFunc(u.t.uses, func(c order.Command) bool { return c.Slot == x.cmd.Slot })
 		switch {
 		case at < 0: // two calls at once, passed on
-		case u.prior.tick > 0:
+		case u.prior.Tick > 0:
 			u.t.uses[at] = u.prior
 		default:
 			u.t.uses = slices.Delete(u.t.uses, at, at+1)

@@ -1,11 +1,49 @@
 // Package verify is a decorator that checks every command on its way to a backend, and reports what breaks the contract of
-// package core: uses without order between streams, tensors used after they were freed, ids that no allocator gave out, nodes
-// whose outputs differ from the inferred ones or that the device does not claim, and answers of the backend that cannot be right.
-// With Against it has a second backend compute every node too, and compares; it changes no results.
+// package core. It goes over any backend or other decorator, wherever the question is: above a decorator it checks what the program
+// does, below it what the decorator does. It changes no results. Burn's own tests of models run behind it, and burn run --verify
+// checks a model of a user's.
 //
-// Order is found with vector clocks, one entry for each stream (Mattern, Virtual Time and Global States of Distributed
-// Systems, 1989): Signal captures the clock of its stream, Stream.Wait joins it, and what the host has waited for is
-// known to all streams from then on. So a missing event is found whether or not the commands met this time.
+// # What it finds
+//
+// A Fault has a Kind, the command at fault and the command that it conflicts with, by name and number, and wraps a sentinel of core:
+//
+//   - uses without order: a tensor that one stream makes and another uses, without an event between them (Order);
+//   - tensors that were freed, given away or never made, and programs that are not defined (Unknown);
+//   - ids that no allocator gave out, or that were used before (Identity);
+//   - nodes whose outputs differ from the inferred ones, or that the device does not claim; wrong sizes (Invalid);
+//   - a stream that two goroutines call at once, a ticket that is waited for twice (Usage);
+//   - with NotFinite, the first node of a chain that makes a NaN or an infinity of finite operands (Value);
+//   - with Against or Audit, results that are not those of a second backend (Difference);
+//   - answers of the backend that cannot be right (Answer).
+//
+// What is alive when a device is closed is a Leak, and verify calls OnLeak with it. A command with a fault is refused by default: it
+// returns the *Fault, and nothing of it takes effect. With PassOn it goes to the backend nevertheless, and verify calls OnFault alone.
+//
+// # How
+//
+// Types, shapes and lifetimes are checked against a table of the live tensors and programs of each device. A command changes the table
+// before the backend sees it, and the change is taken back where the command is refused.
+//
+// Order is found with vector clocks, one entry for each stream (decorators/internal/order): Signal captures the clock of its stream,
+// Stream.Wait joins it, and what the host has waited for is known to all streams from then on. So a missing event is found whether or
+// not the commands met this time.
+//
+// NotFinite and Against read the results of each node back, and run programs node by node, so every command waits for the device.
+// Against computes every node on a second device too and compares within the tolerance of the op's row. Audit does so for a share of
+// the work, picked at random, and lets the rest run as it is: that is for production.
+//
+// Without those three options, verify costs the checks of the table alone. What is
+// remembered grows with the number of live tensors, and slowly with ids that are never used (decorators/internal/idset).
+//
+// # Files, in the order of the data
+//
+//	verify.go, device.go, extension.go  Wrap, options, and the wrapped device with its extensions
+//	stream.go, programs.go              commands, and what is checked of each
+//	table.go                            tensors, programs, and changes that can be taken back
+//	notfinite.go                        results read back, programs run node by node
+//	against.go                          every node on a second backend
+//	audit.go, audit_compare.go          a share of the work on a second backend
+//	fault.go                            faults, leaks and logs of them
 package verify
 
 import (
@@ -15,6 +53,7 @@ import (
 	"sync"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/decorators/internal/order"
 )
 
 // Option sets what is checked and how it is reported.
@@ -82,10 +121,7 @@ type world struct {
 	config
 
 	mu      sync.Mutex // guards what follows, and the state of all devices and streams; never held while the backend is called
-	ticks   clock      // commands so far, by slot
-	idle    []int      // slots without a stream
-	host    clock      // what the host has waited for
-	streams int        // opened so far
+	streams order.Streams
 	devices map[*device]struct{}
 }
 
@@ -123,4 +159,11 @@ func (w *world) Close() error {
 		d.returned()
 	}
 	return w.answer("close", err)
+}
+
+// saw records in all streams what the host has waited for.
+func (w *world) saw(c order.Clock) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.streams.Saw(c)
 }

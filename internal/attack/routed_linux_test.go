@@ -40,16 +40,7 @@ func TestKillsUnderRouter(t *testing.T) {
 	require.NoError(t, err)
 
 	round := func(r *rand.Rand) (lost bool) {
-		process, err := host.Open(ctx, "process:cpu", host.Options{Config: one, Dirs: []string{dir}})
-		require.NoError(t, err)
-		builtin, err := host.Open(ctx, "builtin:cpu", host.Options{Config: one})
-		require.NoError(t, err)
-		pid, err := strconv.Atoi(process.Backend.(*client.Backend).PID())
-		require.NoError(t, err)
-		members := []*core.Place{process, builtin}
-		if r.IntN(2) == 0 {
-			members = []*core.Place{builtin, process}
-		}
+		members, pid := mortal(t, dir, r)
 		b, err := router.New(members)
 		require.NoError(t, err)
 		d, err := tensor.On(ctx, &core.Place{Backend: b, Spec: "router"})
@@ -86,4 +77,20 @@ func TestKillsUnderRouter(t *testing.T) {
 	}
 	t.Logf("%d members killed, %d were missed", kills, lost)
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+2 }, 10*time.Second, 10*time.Millisecond, "goroutines are left")
+}
+
+// mortal returns two members of a router in a random order, the process of one of which is to be killed.
+func mortal(t *testing.T, dir string, r *rand.Rand) (members []*core.Place, pid int) {
+	one := core.Config{Threads: 1}
+	process, err := host.Open(ctx, "process:cpu", host.Options{Config: one, Dirs: []string{dir}})
+	require.NoError(t, err)
+	builtin, err := host.Open(ctx, "builtin:cpu", host.Options{Config: one})
+	require.NoError(t, err)
+	pid, err = strconv.Atoi(process.Backend.(*client.Backend).PID())
+	require.NoError(t, err)
+	members = []*core.Place{process, builtin}
+	if r.IntN(2) == 0 {
+		members = []*core.Place{builtin, process}
+	}
+	return members, pid
 }

@@ -17,7 +17,7 @@ const tests = "test -short -count=1 -vet=off "
 
 // checks lists the tests that find gaps: each entry is a list of arguments of go test.
 var checks = []string{
-	"./core/op ./tools/opsdoc ./tools/tensordoc ./conformance/ref ./decorators/autodiff",
+	"./core/op ./tools/opsdoc ./tools/tensordoc ./conformance/ref ./core/program/gradient",
 	"-run ^TestNobodyDecidesBySection$ ./internal",
 	"-run ^(TestComplete|TestElementwise)$/^scratch_|^TestComplete$ ./sdk/gpu/lower",
 	"-run ^TestEveryOpHasAPlan$ ./conformance",

@@ -23,7 +23,7 @@ var composite = scratch{
 			"\tScratchSwishish: wideOne(func(b *Builder, x []Desc, _ Attrs) Desc { return b.Do(Mul, x[0], b.Do(Tanh, x[0])) }),\n"},
 		{"conformance/ref/activation.go", "\nvar activationKernels = map[op.Code]kernel{\n",
 			"\top.ScratchSwishish: activation(func(_ element, x float64) float64 { return x * math.Tanh(x) }),\n"},
-		{"decorators/autodiff/rules_activation.go", "\nvar activationRules = map[op.Code]rule{\n", `	op.ScratchSwishish: fromX(func(g *grad, x, dy op.Desc) op.Desc { // tanh(x) + x·(1-tanh(x)²)
+		{"core/program/gradient/rules_activation.go", "\nvar activationRules = map[op.Code]Rule{\n", `	op.ScratchSwishish: fromX(func(g *grad, x, dy op.Desc) op.Desc { // tanh(x) + x·(1-tanh(x)²)
 		t := g.Do(op.Tanh, x)
 		return g.mul(dy, g.add(t, g.sub(x, g.mul(x, g.mul(t, t)))))
 	}),
@@ -68,7 +68,7 @@ func cube[T float](d, x []T) {
 	}
 }
 `},
-		{"decorators/autodiff/rules_elementwise.go", "\nvar elementwiseRules = map[op.Code]rule{\n",
+		{"core/program/gradient/rules_elementwise.go", "\nvar elementwiseRules = map[op.Code]Rule{\n",
 			"\top.ScratchCube: fromX(func(g *grad, x, dy op.Desc) op.Desc { return g.mul(dy, g.times(g.mul(x, x), 3)) }),\n"},
 		{"sdk/gpu/lower/scalar_float.go", "\nvar floatRules = map[op.Code]scalarRule{\n",
 			"\top.ScratchCube: func(s *scalar) ir.Value { return s.Mul(s.x[0], s.Mul(s.x[0], s.x[0])) },\n"},
@@ -80,7 +80,7 @@ func cube[T float](d, x []T) {
 	needs: []need{
 		{"conformance/ref/testdata/golden.json", "TestGolden", "./conformance/ref"},
 		{"plugins/cpu/internal/elementwise/rules.go", "TestEveryPrimitiveHasAKernelForEveryType", "./plugins/cpu"},
-		{"decorators/autodiff/rules_elementwise.go", "TestComplete", "./decorators/autodiff"},
+		{"core/program/gradient/rules_elementwise.go", "TestComplete", "./core/program/gradient"},
 		{"sdk/gpu/lower/scalar_float.go", "TestComplete", "./sdk/gpu/lower"},
 		{"model/onnx/export/rules_elementwise.go", "TestEveryPrimitive", "./model/onnx/export"},
 	},

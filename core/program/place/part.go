@@ -149,3 +149,53 @@ func Whole(p *program.Program, member int) *Part {
 	}
 	return x
 }
+
+// Divide returns the parts of a program that was made Distinct, from which units are. Where all units are on one member, or there are
+// none, in which case the member is none, the only part is the original program.
+func Divide(original, distinct *program.Program, units []*Unit, assigned []int, none int) []*Part {
+	if len(assigned) > 0 {
+		none = assigned[0]
+	}
+	if slices.ContainsFunc(assigned, func(m int) bool { return m != none }) {
+		return Parts(distinct, units, assigned)
+	}
+	x := Whole(original, none)
+	for i := range units {
+		x.Units = append(x.Units, i)
+	}
+	return []*Part{x}
+}
+
+// LastUse returns the last part that reads a tensor, -1 where none does.
+func LastUse(parts []*Part, id op.TensorID) int {
+	for k := len(parts) - 1; k >= 0; k-- {
+		if slices.Contains(parts[k].In, id) {
+			return k
+		}
+	}
+	return -1
+}
+
+// Moved returns the bytes of operands that a run brings to each unit from other members, where its inputs are on the first one. A
+// tensor counts for the first unit that needs it on a member.
+func Moved(units []*Unit, assigned []int) []int64 {
+	home := map[op.TensorID]int{}
+	type copied struct {
+		id op.TensorID
+		at int
+	}
+	there := map[copied]bool{}
+	moved := make([]int64, len(units))
+	for i, u := range units {
+		for _, d := range u.In {
+			if at := assigned[i]; home[d.ID] != at && !there[copied{d.ID, at}] {
+				there[copied{d.ID, at}] = true
+				moved[i] += int64(d.Bytes())
+			}
+		}
+		for _, d := range u.Out {
+			home[d.ID] = assigned[i]
+		}
+	}
+	return moved
+}

@@ -1,0 +1,237 @@
+package gradient
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+)
+
+// Rule is the gradient of an op, in ops of the contract. An op without a gradient has the zero Rule.
+type Rule struct {
+	// reads says, for the operands that need a gradient, which operands and which results grad reads the elements of, as
+	// bit sets. nil: none.
+	reads func(need []bool) (in, out uint64)
+	// grad returns the gradient of each operand that needs one; a zero Desc is zero. nil: there is no gradient.
+	grad func(g *grad) []op.Desc
+}
+
+// Node is a node to be differentiated: its attributes, operands, results, and the gradients of its results.
+type Node struct {
+	Attrs op.Attrs
+	X, Y  []op.Desc            // only those that Reads names have elements
+	DY    []op.Desc            // a zero Desc is a gradient of zeros
+	Need  []bool               // by operand: whether its gradient is wanted
+	Has   map[op.TensorID]bool // tensors of X, Y and DY that have elements
+}
+
+// Exists reports whether the op has a gradient.
+func (r Rule) Exists() bool { return r.grad != nil }
+
+// Reads returns the operands and the results whose elements Record uses where some operands need a gradient: bit i is operand, or
+// result, i.
+func (r Rule) Reads(need []bool) (in, out uint64) {
+	if r.reads == nil {
+		return 0, 0
+	}
+	return r.reads(need)
+}
+
+// Record records the nodes of a gradient on b, and returns a gradient for each operand that needs one. A zero Desc is a gradient
+// of zeros; others are meaningless for operands that need none. Errors are in b.
+func (r Rule) Record(b *op.Builder, n Node) []op.Desc {
+	return r.grad(&grad{Builder: b, Attrs: n.Attrs, x: n.X, y: n.Y, dy: n.DY, need: n.Need, has: n.Has})
+}
+
+// grad is the input of a rule: a builder, and the operands x, the results y and the gradients dy of the results. Only the x and y
+// that the rule reads have elements; a dy without an id is zero.
+type grad struct {
+	*op.Builder
+	op.Attrs
+	x, y, dy []op.Desc
+	need     []bool
+	has      map[op.TensorID]bool // what of them has elements
+}
+
+// Custom is a gradient rule for a custom op. It records nodes on b that compute the gradients of operands x from
+// the gradients dy of results y, both with their elements, and gives one for each operand; a zero Desc is no gradient. A dy without an
+// id is zero.
+type Custom func(b *op.Builder, a op.Attrs, x, y, dy []op.Desc) []op.Desc
+
+var customRules sync.Map // op.Code → Rule
+
+// Register registers the gradient rule of a custom op. It panics if the op is in the table or has a rule already. It is safe for
+// concurrent use.
+func Register(c op.Code, r Custom) {
+	everything := func([]bool) (uint64, uint64) { return ^uint64(0), ^uint64(0) }
+	_, dup := customRules.LoadOrStore(c, Rule{everything, func(g *grad) []op.Desc { return r(g.Builder, g.Attrs, g.x, g.y, g.dy) }})
+	if _, known := rules[c]; known || dup || op.Lookup(c).Class != op.Custom {
+		panic("gradient: Register: " + op.Lookup(c).Name + " has a gradient already or is not a custom op")
+	}
+}
+
+// Of returns the rule of an op of the table, or of a custom op for which one was registered.
+func Of(c op.Code) (r Rule, ok bool) {
+	if r, ok = rules[c]; ok {
+		return r, true
+	}
+	custom, ok := customRules.Load(c)
+	if !ok {
+		return Rule{}, false
+	}
+	return custom.(Rule), true
+}
+
+// Ops returns the ops of the table that have a rule, in the order of their codes. Others are differentiated through their
+// decomposition, or not at all: see How.
+func Ops() []op.Code { return slices.Sorted(maps.Keys(rules)) }
+
+// What rules read.
+func readIn(bits uint64) func([]bool) (uint64, uint64) {
+	return func([]bool) (uint64, uint64) { return bits, 0 }
+}
+
+func readOut(bits uint64) func([]bool) (uint64, uint64) {
+	return func([]bool) (uint64, uint64) { return 0, bits }
+}
+
+func readBoth(in, out uint64) func([]bool) (uint64, uint64) {
+	return func([]bool) (uint64, uint64) { return in, out }
+}
+
+// readOther reads each of two operands for the gradient of the other.
+func readOther(need []bool) (in, out uint64) {
+	if need[0] {
+		in |= 2
+	}
+	if need[1] {
+		in |= 1
+	}
+	return in, 0
+}
+
+// fromX and fromY make rules of unary ops: the derivative times dy, of the operand or of the result.
+func fromX(f func(g *grad, x, dy op.Desc) op.Desc) Rule {
+	return Rule{readIn(1), func(g *grad) []op.Desc { return []op.Desc{f(g, g.x[0], g.dy[0])} }}
+}
+
+func fromY(f func(g *grad, y, dy op.Desc) op.Desc) Rule {
+	return Rule{readOut(1), func(g *grad) []op.Desc { return []op.Desc{f(g, g.y[0], g.dy[0])} }}
+}
+
+// fromDY makes rules of ops that are linear in their one operand.
+func fromDY(f func(g *grad, dy op.Desc) op.Desc) Rule {
+	return Rule{nil, func(g *grad) []op.Desc { return []op.Desc{f(g, g.dy[0])} }}
+}
+
+// flat is the rule of ops whose results are steps: where they are differentiable, all gradients are zero.
+var flat = Rule{nil, func(g *grad) []op.Desc { return make([]op.Desc, len(g.x)) }}
+
+func (g *grad) add(a, b op.Desc) op.Desc { return g.Do(op.Add, a, b) }
+func (g *grad) sub(a, b op.Desc) op.Desc { return g.Do(op.Sub, a, b) }
+func (g *grad) mul(a, b op.Desc) op.Desc { return g.Do(op.Mul, a, b) }
+func (g *grad) div(a, b op.Desc) op.Desc { return g.Do(op.Div, a, b) }
+
+// times and plus combine with a number.
+func (g *grad) times(a op.Desc, v float64) op.Desc { return g.mul(a, g.Like(a, v)) }
+func (g *grad) plus(a op.Desc, v float64) op.Desc  { return g.add(a, g.Like(a, v)) }
+
+// zero returns a scalar of a's type.
+func (g *grad) zero(a op.Desc) op.Desc { return g.Like(a, 0) }
+
+// pick returns a where the condition holds, else b.
+func (g *grad) pick(c, a, b op.Desc) op.Desc { return g.Do(op.Where, c, a, b) }
+
+// zeros returns a tensor of zeros like d.
+func (g *grad) zeros(d op.Desc) op.Desc { return g.Expand(g.Like(d, 0), d.Shape) }
+
+// fold sums d over the dimensions that were broadcast from s.
+func (g *grad) fold(d op.Desc, s shape.Shape) op.Desc {
+	if d.Shape.Equal(s) {
+		return d
+	}
+	lead := len(d.Shape) - len(s)
+	var axes []int
+	for i, n := range d.Shape {
+		if i < lead || s[i-lead] == 1 && n != 1 {
+			axes = append(axes, i)
+		}
+	}
+	return g.Reshape(g.Reduce(op.Sum, d, false, axes...), s)
+}
+
+// keep reshapes d to the shape of a reduction of x over axes that keeps dimensions.
+func (g *grad) keep(d op.Desc, x shape.Shape, axes []int) op.Desc {
+	s := x.Clone()
+	for _, a := range axes {
+		s[a] = 1
+	}
+	return g.Reshape(d, s)
+}
+
+// each returns 0, 1, ..., n-1.
+func each(n int) []int {
+	axes := make([]int, n)
+	for i := range axes {
+		axes[i] = i
+	}
+	return axes
+}
+
+// widely makes rules compute in f32 on narrow floats and round once, as the ops themselves do.
+func widely(table map[op.Code]Rule) map[op.Code]Rule {
+	for c, r := range table {
+		table[c] = Rule{r.reads, func(g *grad) []op.Desc {
+			own := g.x
+			w := *g
+			w.x, w.y, w.dy = widen(g, g.x), widen(g, g.y), widen(g, g.dy)
+			d := r.grad(&w)
+			for i := range d {
+				if d[i].ID != 0 {
+					d[i] = g.Cast(d[i], own[i].DType)
+				}
+			}
+			return d
+		}}
+	}
+	return table
+}
+
+// widen casts those that have elements; the others are given the type alone.
+func widen(g *grad, ds []op.Desc) []op.Desc {
+	out := make([]op.Desc, len(ds))
+	for i, d := range ds {
+		if out[i] = d; d.DType != dtype.F16 && d.DType != dtype.BF16 {
+			continue
+		}
+		if out[i].DType = dtype.F32; g.has[d.ID] {
+			out[i] = g.Cast(d, dtype.F32)
+		}
+	}
+	return out
+}
+
+// merge joins tables of rules.
+func merge(tables ...map[op.Code]Rule) map[op.Code]Rule {
+	all := map[op.Code]Rule{}
+	for _, t := range tables {
+		for c, r := range t {
+			if _, dup := all[c]; dup {
+				panic("gradient: two rules for " + c.String())
+			}
+			all[c] = r
+		}
+	}
+	return all
+}
+
+// rules are the gradients of the ops that are not differentiated through their decomposition.
+var rules map[op.Code]Rule
+
+func init() {
+	rules = merge(elementwiseRules, widely(arithmeticRules), widely(activationRules), movementRules, indexingRules, widely(statisticsRules), reductionRules, contractionRules, poolingRules,
+		normalisationRules, factorRules, attentionRules)
+}

@@ -1,0 +1,56 @@
+package place
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// Plan describes where the units of a program run. A unit is nodes that are placed together.
+type Plan struct {
+	Program string
+	Units   []PlannedUnit
+	Tried   []Tried // the ways that runs decide among; none where the costs have decided
+}
+
+// Tried is one way to place a program among several, for its first runs.
+type Tried struct {
+	Members []string      // specs of those that have units
+	Time    time.Duration // of a run with its transfers: of those that were timed, or as predicted
+	Runs    int           // that were timed
+	Chosen  bool          // it is the way of all later runs
+}
+
+// PlannedUnit is a unit of a plan.
+type PlannedUnit struct {
+	Ops       []string
+	Member    string        // spec
+	Reason    string        // why it is there
+	Predicted time.Duration // of one run without transfers; 0 is unknown
+	Measured  time.Duration // its share of the last run that was timed, by the predictions; 0 is unknown
+	Bytes     int64         // of operands that one run brings there from other members, each counted for the first unit that needs it
+}
+
+// String prints the plan as a table with a line for each unit.
+func (p *Plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "program %q\n", p.Program)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "unit\tmember\treason\tpredicted\tmeasured\tbytes moved")
+	for _, u := range p.Units {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%v\t%d\n", strings.Join(u.Ops, " "), u.Member, u.Reason, u.Predicted, u.Measured, u.Bytes)
+	}
+	_ = w.Flush() // a strings.Builder takes all
+	for _, t := range p.Tried {
+		how := "predicted"
+		if t.Runs > 0 {
+			how = fmt.Sprintf("by %d runs", t.Runs)
+		}
+		if t.Chosen {
+			how += ", chosen"
+		}
+		fmt.Fprintf(&b, "on %s: %v %s\n", strings.Join(t.Members, " and "), t.Time, how)
+	}
+	return b.String()
+}

@@ -1,0 +1,39 @@
+// Package idset has a set of numbers that mostly follow each other, as ids do that are given out in order: what it remembers grows
+// with the gaps, not with the numbers.
+package idset
+
+import (
+	"slices"
+	"sort"
+)
+
+// Set is a set of numbers. The zero Set is empty. Its spans are in order and do not touch. It is not safe for concurrent use.
+type Set []span
+
+type span struct{ first, last uint64 }
+
+// find returns the first span that ends at x or later.
+func (r Set) find(x uint64) int {
+	return sort.Search(len(r), func(i int) bool { return r[i].last >= x })
+}
+
+// Has reports whether x is in the set.
+func (r Set) Has(x uint64) bool {
+	i := r.find(x)
+	return i < len(r) && r[i].first <= x
+}
+
+// Add puts first to last into the set and reports whether any of them was there.
+func (r *Set) Add(first, last uint64) (overlap bool) {
+	from := r.find(max(first, 1) - 1) // touches below
+	to := from
+	s := span{first, last}
+	for to < len(*r) && (*r)[to].first <= last+1 {
+		o := (*r)[to]
+		overlap = overlap || o.first <= last && o.last >= first
+		s.first, s.last = min(s.first, o.first), max(s.last, o.last)
+		to++
+	}
+	*r = slices.Replace(*r, from, to, s)
+	return overlap
+}

@@ -1,0 +1,154 @@
+package lane
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// failure is a refusal behind so many marks.
+type failure struct {
+	marks int
+	err   error
+}
+
+// mostFailures bounds the failures that a lane keeps.
+const mostFailures = 16
+
+// Submit passes nodes and frees to the device. A refusal is returned where the command went straight to it; else it poisons the
+// results and the next gate reports it.
+func (l *Lane) Submit(nodes []op.Node, free []op.TensorID) (refused error) {
+	straight := l.Do(func() {
+		refused = l.give(nodes, free)
+	})
+	if straight {
+		return refused
+	}
+	l.push(command{do: func(dropped error) {
+		if dropped != nil {
+			l.abandon(nodes, free)
+			return
+		}
+		if err := l.give(nodes, free); err != nil {
+			l.refuse(err, nodes)
+		}
+	}})
+	return nil
+}
+
+// Refuse treats nodes as refused with err at this place of the lane: their results are spoiled, and the next gate reports it.
+func (l *Lane) Refuse(err error, nodes []op.Node) {
+	l.push(command{do: func(error) { l.refuse(err, nodes) }})
+}
+
+// refuse poisons the results of nodes that the device did not accept. The lane executes.
+func (l *Lane) refuse(err error, nodes []op.Node) {
+	for i := range nodes {
+		for _, d := range nodes[i].Outputs {
+			l.Device.Spoil(d.ID, err)
+		}
+	}
+	l.fail(err)
+}
+
+// fail keeps an error for the next gate that the host waits for. The lane executes.
+func (l *Lane) fail(err error) {
+	l.failing.Lock()
+	defer l.failing.Unlock()
+	if len(l.failures) < mostFailures {
+		l.failures = append(l.failures, failure{l.marks, err})
+	}
+}
+
+// report returns the error that a gate reports to the host, given the device's answer err. It reports a failure once, and, while
+// other devices are left, the loss of the device once.
+func (l *Lane) report(g *Gate, err error, others bool) error {
+	l.failing.Lock()
+	defer l.failing.Unlock()
+	told := func() bool { return errors.Is(err, core.ErrBackendLost) && l.told && others }
+	l.failures = slices.DeleteFunc(l.failures, func(f failure) bool {
+		if f.marks >= g.marks {
+			return false
+		}
+		if err == nil || told() {
+			err = f.err
+		}
+		return true
+	})
+	if told() {
+		return nil
+	}
+	l.told = l.told || errors.Is(err, core.ErrBackendLost)
+	return err
+}
+
+// abandon frees what commands that were dropped would have freed.
+func (l *Lane) abandon(nodes []op.Node, free []op.TensorID) {
+	for i := range nodes {
+		free = append(free, dropped(&nodes[i])...)
+	}
+	_ = l.Device.Note(l.Stream.Submit(nil, l.Device.forget(free))) // the stream closes: no caller could get the error
+}
+
+// give passes nodes and frees to the device, except nodes with operands that are missing.
+func (l *Lane) give(nodes []op.Node, free []op.TensorID) error {
+	d := l.Device
+	if d.rotten.Load() == 0 {
+		return d.Note(l.Stream.Submit(nodes, free))
+	}
+	var good []op.Node
+	flush := func(free []op.TensorID) {
+		if len(good)+len(free) == 0 {
+			return
+		}
+		if err := d.Note(l.Stream.Submit(good, free)); err != nil {
+			l.refuse(err, good)
+		}
+		good = nil
+	}
+	for i := range nodes {
+		n := &nodes[i]
+		err := d.Missing(n.Inputs...)
+		if err == nil {
+			good = append(good, *n)
+			continue
+		}
+		gone := d.forget(dropped(n))
+		for _, o := range n.Outputs {
+			d.Spoil(o.ID, err)
+		}
+		if len(gone) > 0 {
+			flush(gone)
+		}
+	}
+	flush(d.forget(free))
+	return nil
+}
+
+// Produce appends a command that makes tensors out from tensors in and ends the life of gone. If an operand is missing, call is
+// not made. An error of call poisons the results. done, which may be nil, is called at the end. call may call the stream.
+func (l *Lane) Produce(in, gone []op.TensorID, out []op.Desc, call func() error, done func()) {
+	l.push(command{do: func(dropped error) {
+		if done != nil {
+			defer done()
+		}
+		err := dropped
+		if err == nil {
+			err = l.Device.Missing(in...)
+		}
+		if err == nil {
+			if err = l.Device.Note(call()); err == nil {
+				return
+			}
+			l.fail(err)
+		}
+		for _, d := range out {
+			l.Device.Spoil(d.ID, err)
+		}
+		if there := l.Device.forget(gone); len(there) > 0 {
+			_ = l.Device.Note(l.Stream.Submit(nil, there)) // the results say what is wrong
+		}
+	}})
+}

@@ -1,0 +1,105 @@
+package lane
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// Device is a device that lanes go to. Its exported fields are not changed once a lane is open. It is safe for concurrent use.
+type Device struct {
+	core.Device
+	Spec   string
+	Memory int64           // no tensor has more bytes
+	Host   core.HostMemory // nil: none
+	Peers  core.PeerCopy   // nil: none
+
+	lost    atomic.Pointer[error]
+	mu      sync.Mutex
+	spoiled map[op.TensorID]error // tensors that should be there and are not, with why: the device knows nothing of them
+	rotten  atomic.Int32          // their number
+}
+
+// Note records that the device is lost if err says so, and returns err.
+func (d *Device) Note(err error) error {
+	if err != nil && d.lost.Load() == nil && errors.Is(err, core.ErrBackendLost) {
+		d.lost.CompareAndSwap(nil, &err)
+	}
+	return err
+}
+
+// Gone returns why the device is lost, or nil.
+func (d *Device) Gone() error {
+	if e := d.lost.Load(); e != nil {
+		return *e
+	}
+	return nil
+}
+
+// Spoil records that a tensor will be missing, and why.
+func (d *Device) Spoil(id op.TensorID, err error) {
+	d.mu.Lock()
+	if d.spoiled == nil {
+		d.spoiled = map[op.TensorID]error{}
+	}
+	d.spoiled[id] = err
+	d.rotten.Store(int32(len(d.spoiled)))
+	d.mu.Unlock()
+}
+
+// Missing returns why one of the tensors is missing, or nil.
+func (d *Device) Missing(ids ...op.TensorID) error {
+	if d.rotten.Load() == 0 {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, id := range ids {
+		if err := d.spoiled[id]; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget removes those of ids that are spoiled, and returns the others, which the device has.
+func (d *Device) forget(ids []op.TensorID) []op.TensorID {
+	if d.rotten.Load() == 0 {
+		return ids
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var there []op.TensorID
+	for _, id := range ids {
+		if d.spoiled[id] == nil {
+			there = append(there, id)
+		}
+		delete(d.spoiled, id)
+	}
+	d.rotten.Store(int32(len(d.spoiled)))
+	return there
+}
+
+// IgnoreLost returns nil for the error of a device that is gone, which has nothing left to close, and other errors as they are.
+func IgnoreLost(err error) error {
+	if errors.Is(err, core.ErrBackendLost) {
+		return nil
+	}
+	return err
+}
+
+// Lost returns a stream that answers everything with err: that of a device that is lost.
+func Lost(err error) core.Stream { return lostStream{err} }
+
+type lostStream struct{ err error }
+
+func (s lostStream) Submit([]op.Node, []op.TensorID) error        { return s.err }
+func (s lostStream) Write(context.Context, op.Desc, []byte) error { return s.err }
+func (s lostStream) Read(op.TensorID, []byte) core.Ticket         { return core.Failed(s.err) }
+func (s lostStream) Signal() core.Event                           { return core.Failed(s.err) }
+func (s lostStream) Wait(core.Event) error                        { return s.err }
+func (s lostStream) Close() error                                 { return nil }

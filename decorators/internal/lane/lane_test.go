@@ -1,0 +1,230 @@
+package lane
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+var ctx = context.Background()
+
+// open returns a lane of a device of the reference backend, and a way to close the gate of a transfer to it.
+func open(t *testing.T, most int64) *Lane {
+	b := ref.New()
+	t.Cleanup(func() { _ = b.Close() })
+	d, err := b.Open(ctx, 0)
+	require.NoError(t, err)
+	x := &Device{Device: d, Spec: "ref", Memory: 1 << 30}
+	x.Host, _ = core.Extension[core.HostMemory](d)
+	l := another(t, x, most)
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func another(t *testing.T, d *Device, most int64) *Lane {
+	s, err := d.OpenStream(ctx)
+	require.NoError(t, err)
+	return New(d, s, most, nil)
+}
+
+func (l *Lane) write(t *testing.T, v ...float32) op.Desc {
+	d := op.Desc{ID: l.Device.NewIDs(1), DType: dtype.F32, Shape: []int{len(v)}}
+	require.NoError(t, l.Write(ctx, d, dtype.Bytes(v)))
+	return d
+}
+
+func (l *Lane) do(t *testing.T, c op.Code, in ...op.Desc) (op.Desc, error) {
+	n, err := op.New(c, in)
+	require.NoError(t, err)
+	n.Outputs[0].ID = l.Device.NewIDs(1)
+	return n.Outputs[0], l.Submit([]op.Node{n}, nil)
+}
+
+func (l *Lane) read(t *testing.T, d op.Desc) []float32 {
+	v := make([]float32, d.Shape.Size())
+	require.NoError(t, l.Read(d.ID, dtype.Bytes(v)).Wait(ctx))
+	return v
+}
+
+func none() bool { return false }
+
+// hold makes later commands of a lane wait until the gate is passed.
+func hold(l *Lane, other *Lane) (let func()) {
+	g := other.Gate()
+	l.Await(g)
+	return func() { g.pass(nil) }
+}
+
+// A command that push executes at once may release the room that it took on the host.
+func TestLaneLeavesAtOnce(t *testing.T) {
+	l := New(&Device{}, nil, 8, nil)
+	require.NoError(t, l.take(t.Context(), 8))
+	done := make(chan struct{})
+	go func() {
+		l.Produce(nil, nil, nil, func() error { return nil }, func() { l.leave(8) })
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the command waits for the lock that push holds")
+	}
+	require.Zero(t, l.held)
+}
+
+// Commands behind one that waits are done in order, once it may go on; the caller waits for none of them.
+func TestOrder(t *testing.T) {
+	l, other := open(t, 1<<20), open(t, 1<<20)
+	let := hold(l, other)
+	x := l.write(t, 1, 2)
+	y, err := l.do(t, op.Neg, x)
+	require.NoError(t, err)
+	require.NoError(t, l.Submit(nil, []op.TensorID{x.ID}))
+	v := make([]float32, 2)
+	ticket := l.Read(y.ID, dtype.Bytes(v))
+	g := l.Mark()
+	require.Same(t, g, l.Mark(), "nothing came since")
+	short, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, l.Settle(short), core.ErrCanceled)
+	require.ErrorIs(t, g.Wait(short, none), core.ErrCanceled)
+	let()
+	require.NoError(t, ticket.Wait(ctx))
+	require.Equal(t, []float32{-1, -2}, v)
+	require.NoError(t, g.Wait(ctx, none))
+	require.NoError(t, l.Settle(ctx))
+}
+
+// A tensor from another lane is there for what follows, and one that could not be made there fails what reads it, with its cause.
+func TestCopy(t *testing.T) {
+	l, other := open(t, 1<<20), open(t, 1<<20)
+	x := other.write(t, 3, 4)
+	d := op.Desc{ID: l.Device.NewIDs(1), DType: dtype.F32, Shape: []int{2}}
+	g := l.Gate()
+	l.Copy(other, x.ID, d, false, g)
+	y, err := l.do(t, op.Neg, d)
+	require.NoError(t, err)
+	require.Equal(t, []float32{-3, -4}, l.read(t, y))
+	require.True(t, g.isOpen())
+
+	cause := errors.New("cause")
+	other.Device.Spoil(x.ID, cause)
+	d.ID = l.Device.NewIDs(1)
+	l.Copy(other, x.ID, d, false, l.Gate())
+	y, err = l.do(t, op.Neg, d)
+	require.NoError(t, err)
+	require.ErrorIs(t, l.Read(y.ID, make([]byte, 8)).Wait(ctx), cause)
+	require.NoError(t, l.Submit(nil, []op.TensorID{d.ID, y.ID}), "it can be freed like any tensor")
+	require.NoError(t, l.Mark().Wait(ctx, none))
+	require.NoError(t, l.Device.Missing(d.ID, y.ID))
+
+	l.Device.Memory = 4
+	d.ID = l.Device.NewIDs(1)
+	small := open(t, 1<<20)
+	l.Copy(small, small.write(t, 1, 2).ID, d, false, l.Gate())
+	require.ErrorIs(t, l.Read(d.ID, make([]byte, 8)).Wait(ctx), core.ErrOutOfMemory)
+}
+
+// A refusal that the caller did not learn at once spoils the results, and the next gate that is waited for reports it, once.
+func TestLateRefusal(t *testing.T) {
+	l, other := open(t, 1<<20), open(t, 1<<20)
+	let := hold(l, other)
+	early := l.Mark()
+	n, err := op.New(op.Neg, []op.Desc{{ID: 99999, DType: dtype.F32, Shape: []int{2}}})
+	require.NoError(t, err)
+	n.Outputs[0].ID = l.Device.NewIDs(1)
+	broken := errors.New("broken")
+	l.Refuse(broken, []op.Node{n})
+	late := l.Mark()
+	let()
+	require.NoError(t, early.Wait(ctx, none))
+	require.ErrorIs(t, late.Wait(ctx, none), broken)
+	require.NoError(t, late.Wait(ctx, none), "once")
+	require.ErrorIs(t, l.Read(n.Outputs[0].ID, make([]byte, 8)).Wait(ctx), broken)
+}
+
+// The loss of a device is noted, and told once while others are left.
+func TestLost(t *testing.T) {
+	l := New(&Device{Spec: "gone"}, Lost(core.ErrBackendLost), 8, func(err error) error { return err })
+	require.ErrorIs(t, l.Submit(nil, []op.TensorID{1}), core.ErrBackendLost)
+	require.ErrorIs(t, l.Device.Gone(), core.ErrBackendLost)
+	some := func() bool { return true }
+	require.ErrorIs(t, l.Mark().Wait(ctx, some), core.ErrBackendLost)
+	require.NoError(t, l.Mark().Wait(ctx, some))
+	require.ErrorIs(t, l.Mark().Wait(ctx, none), core.ErrBackendLost, "nobody is left")
+	require.NoError(t, l.Close())
+	require.NoError(t, IgnoreLost(core.ErrBackendLost))
+	require.ErrorIs(t, IgnoreLost(core.ErrClosed), core.ErrClosed)
+}
+
+// A lane keeps no more bytes for commands that wait than it may: then the caller waits. Closing ends that.
+func TestRoom(t *testing.T) {
+	l, other := open(t, 8), open(t, 8)
+	let := hold(l, other)
+	first := l.write(t, 1, 2)
+	short, cancel := context.WithCancel(ctx)
+	cancel()
+	d := op.Desc{ID: l.Device.NewIDs(1), DType: dtype.F32, Shape: []int{2}}
+	require.ErrorIs(t, l.Write(short, d, make([]byte, 8)), core.ErrCanceled)
+	let()
+	require.NoError(t, l.Write(ctx, d, make([]byte, 8)))
+	require.Equal(t, []float32{1, 2}, l.read(t, first))
+	hold(l, other)
+	d.ID = l.Device.NewIDs(1)
+	require.NoError(t, l.Write(ctx, d, make([]byte, 8)))
+	refused := make(chan error)
+	go func() {
+		e := d
+		e.ID = l.Device.NewIDs(1)
+		refused <- l.Write(ctx, e, make([]byte, 8))
+	}()
+	require.NoError(t, l.Close())
+	if err := <-refused; err != nil { // nil: it came into the queue while that was dropped
+		require.ErrorIs(t, err, core.ErrClosed)
+	}
+}
+
+// Memory that is lent is released, whatever becomes of the tensor.
+func TestAdopt(t *testing.T) {
+	l, other := open(t, 8), open(t, 8)
+	require.NotNil(t, l.Device.Host)
+	released := 0
+	data := dtype.Bytes([]float32{5, 6})
+	d := op.Desc{ID: l.Device.NewIDs(1), DType: dtype.F32, Shape: []int{2}}
+	let := hold(l, other)
+	require.NoError(t, l.Adopt(d, data, func() { released++ }))
+	require.ErrorIs(t, l.Adopt(d, data[:4], func() { released++ }), core.ErrShape)
+	let()
+	require.Equal(t, []float32{5, 6}, l.read(t, d))
+	require.NoError(t, l.Submit(nil, []op.TensorID{d.ID}))
+	require.NoError(t, l.Mark().Wait(ctx, none))
+	require.Equal(t, 1, released)
+}
+
+// A span ends when the commands in it are done, and takes no failure from the caller of the lane.
+func TestSpan(t *testing.T) {
+	l := open(t, 1<<20)
+	own := another(t, l.Device, 8)
+	defer own.Close()
+	x := l.write(t, 1, 2)
+	s := Begin(l)
+	_, err := l.do(t, op.Neg, x)
+	require.NoError(t, err)
+	s.End(l)
+	s.Opened()
+	begin, end, ok := s.Events(own)
+	require.True(t, ok)
+	seconds, ok := s.Time(begin, end)
+	require.True(t, ok)
+	require.GreaterOrEqual(t, seconds, 0.0)
+	_, _, ok = s.Events()
+	require.False(t, ok, "no lane to the device")
+}
