@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/sdk/engine"
 )
 
 // double returns a program that computes -(x+x)+c and gives x too.
@@ -279,4 +282,37 @@ func TestGroupsAtOnce(t *testing.T) {
 	require.NoError(t, b.Close())
 	require.Zero(t, d.live.Load())
 	require.Zero(t, d.twice.Load())
+}
+
+// A device that is closed while another goroutine closes one of its streams waits for the command that the stream executes.
+func TestCloseOfDeviceWaitsForStreams(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	r := open(t, &driver{execute: func(c *engine.Call[*buffer]) {
+		if c.Node.Op == op.Neg {
+			close(begun)
+			<-release
+		}
+	}})
+	x := r.put(1)
+	require.NoError(t, core.Sync(t.Context(), r.stream))
+	s, err := r.dev.OpenStream(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, s.Submit([]op.Node{r.node(op.Neg, 0, x)}, nil))
+	var both sync.WaitGroup
+	both.Go(func() { _ = core.Sync(context.Background(), s) })
+	<-begun
+	both.Go(func() { _ = s.Close() })
+	for s.Submit(nil, nil) == nil { // until the stream is being closed
+		runtime.Gosched()
+	}
+	closed := make(chan struct{})
+	both.Go(func() { _ = r.dev.Close(); close(closed) })
+	select {
+	case <-closed:
+		t.Error("the device was closed while a stream of it executed")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(release)
+	both.Wait()
+	r.closed()
 }

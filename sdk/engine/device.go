@@ -135,6 +135,7 @@ func (d *device[V]) Close() error {
 	d.mu.Unlock()
 	for _, s := range streams {
 		_ = s.Close()
+		<-s.gone // another goroutine may be closing it
 	}
 	d.mu.Lock()
 	cells, programs := d.cells, d.programs

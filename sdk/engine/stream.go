@@ -23,6 +23,7 @@ type stream[V any] struct {
 	busy    Busy            // nil if the queue does not implement it
 	closed  atomic.Bool
 	quit    chan struct{} // closed by Close
+	gone    chan struct{} // closed when Close has released the queue
 
 	spare *pending // the batch that is being executed, or empty
 	done  uint64   // commands that were executed
@@ -56,7 +57,7 @@ type failure struct {
 const mostFailures = 16
 
 func newStream[V any](d *device[V], q Queue[V]) *stream[V] {
-	s := &stream[V]{dev: d, queue: q, wake: make(chan struct{}, 1), quit: make(chan struct{}), asleep: true, pend: new(pending), spare: new(pending)}
+	s := &stream[V]{dev: d, queue: q, wake: make(chan struct{}, 1), quit: make(chan struct{}), gone: make(chan struct{}), asleep: true, pend: new(pending), spare: new(pending)}
 	s.rest = sync.NewCond(&s.mu)
 	s.async, _ = q.(Asynchronous[V])
 	s.checked, _ = q.(Checked)
@@ -198,6 +199,7 @@ func (s *stream[V]) Close() error {
 	d.mu.Lock()
 	delete(d.streams, s)
 	d.mu.Unlock()
+	close(s.gone)
 	return nil
 }
 
