@@ -83,7 +83,7 @@ func loops(level *level) {
 		k.plane(5, stride)
 	}
 	k.copyRows("copyRows", false)
-	k.copyRows("copyRowsPast", true)
+	k.copyRows("copyRowsNonTemporal", true)
 	k.splitRows()
 	k.interleaveRows()
 	k.sampleRows()
@@ -111,7 +111,7 @@ func loops(level *level) {
 	k.philox(c)
 	if level.wide {
 		k.transpose()
-		k.transposeTo("transposePast", true)
+		k.transposeTo("transposeNonTemporal", true)
 	} else {
 		k.square(4)
 	}

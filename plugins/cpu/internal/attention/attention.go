@@ -24,8 +24,8 @@ const (
 	valueBytes   = 96 << 10
 	// fewestPacked is the fewest query rows for which the keys of a head are packed once and for all.
 	fewestPacked = 16
-	// leastWork is the fewest multiply-adds that are worth another thread.
-	leastWork = 256 << 10
+	// minWork is the fewest multiply-adds that are worth another thread.
+	minWork   = 256 << 10
 	packGrain = 16 << 10
 )
 
@@ -129,7 +129,7 @@ func (r *run[T]) compute(c *kernel.Call) {
 	}
 	blocks := ceil(r.rows, r.block)
 	tasks := r.batch * r.shared * blocks
-	grain := leastWork/(r.block*r.keys*(r.depth+r.width)) + 1
+	grain := minWork/(r.block*r.keys*(r.depth+r.width)) + 1
 	size := r.block*(r.depth+r.tile+3) + 15
 	size -= size % 16
 	buffers := kernel.TempOf[T](c, size*c.Pool.Chunks(tasks, grain))

@@ -8,7 +8,7 @@ func (in *input[T]) patches(dst []T, width, k0, k1, j0, j1 int) {
 	src, offsets := in.source(), in.plan.offsets[k0:k1]
 	at := in.plan.cursor(j0)
 	last := in.plan.lastAxis()
-	if kern := gemm.Active[T](); kern.Collect != nil && last.advance == 1 && last.out >= leastRun {
+	if kern := gemm.Active[T](); kern.Collect != nil && last.advance == 1 && last.out >= minRun {
 		in.collect(kern, dst, width, offsets, &at, j0, j1)
 		return
 	}
@@ -46,8 +46,8 @@ func (in *input[T]) patches(dst []T, width, k0, k1, j0, j1 int) {
 	}
 }
 
-// leastRun is the shortest output row whose patches are copied in runs.
-const leastRun = 4
+// minRun is the shortest output row whose patches are copied in runs.
+const minRun = 4
 
 // collect is patches for plans in which neighbouring outputs of a row read
 // neighbouring elements.

@@ -204,7 +204,7 @@ func (r *halfProduct) run(pool *par.Pool, g *HalfArgs) {
 	for r.ic = 0; r.ic < g.M; r.ic += rows {
 		r.mc = min(rows, g.M-r.ic)
 		r.mr = r.wide.balanced(r.mc).MR
-		tasks := r.cut(pool, pairs != nil)
+		tasks := r.partition(pool, pairs != nil)
 		r.left = slices.Grow(r.left[:0], tasks)[:tasks]
 		for i := range r.left {
 			r.left[i] = true
@@ -255,8 +255,8 @@ func (r *halfProduct) byBlocks() bool {
 	return g.PackedB == nil && g.B.ColStride == 1 && r.mc <= blockRows
 }
 
-// cut settles the tasks for the rows in hand and returns their number.
-func (r *halfProduct) cut(pool *par.Pool, paired bool) int {
+// partition settles the tasks for the rows in hand and returns their number.
+func (r *halfProduct) partition(pool *par.Pool, paired bool) int {
 	g, nr := r.args, r.wide.NR
 	panels, bytes := ceil(g.N, nr), 4*g.K
 	if paired {

@@ -18,7 +18,7 @@ type product[T Number] struct {
 	// The block in hand: inner elements pc to pc+kc, columns jc to jc+nc, rows
 	// ic to ic+mc.
 	pc, kc, jc, nc, ic, mc int
-	cut                    cut
+	partition              partition
 	bPanels                int // panels of B that the packing loop fills
 	last                   bool
 
@@ -126,11 +126,11 @@ func (r *product[T]) packPart(lo, hi int) {
 // mul multiplies the packed block, in tasks of rows and columns.
 func (r *product[T]) mul(pool *par.Pool) {
 	kern := r.kernel
-	r.cut = kern.cut(pool, r.mc, r.nc, r.kc)
-	tasks := r.cut.tasks()
-	r.tiles = grow(r.tiles, max(pool.Chunks(tasks, r.cut.grain), 1)*kern.MR*kern.NR)
+	r.partition = kern.partition(pool, r.mc, r.nc, r.kc)
+	tasks := r.partition.tasks()
+	r.tiles = grow(r.tiles, max(pool.Chunks(tasks, r.partition.grain), 1)*kern.MR*kern.NR)
 	r.tile.Store(0)
-	pool.For(tasks, r.cut.grain, r.mulLoop)
+	pool.For(tasks, r.partition.grain, r.mulLoop)
 }
 
 func (r *product[T]) mulPart(lo, hi int) {
@@ -138,7 +138,7 @@ func (r *product[T]) mulPart(lo, hi int) {
 	size := kern.MR * kern.NR
 	tile := r.tiles[(int(r.tile.Add(1))-1)*size:][:size]
 	for t := lo; t < hi; t++ {
-		i0, i1, j0, j1 := r.cut.task(t)
+		i0, i1, j0, j1 := r.partition.task(t)
 		r.mulBlock(i0, i1, j0, j1, tile)
 	}
 }

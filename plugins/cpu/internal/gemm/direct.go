@@ -30,15 +30,15 @@ func mulDirect[T Number](pool *par.Pool, g *Args[T], kern *Kernel[T]) {
 	}
 	r := take[T]()
 	r.args, r.kernel = *g, kern
-	r.cut = kern.cut(pool, g.M, g.N, g.K)
-	pool.For(r.cut.tasks(), r.cut.grain, r.directLoop)
+	r.partition = kern.partition(pool, g.M, g.N, g.K)
+	pool.For(r.partition.tasks(), r.partition.grain, r.directLoop)
 	r.args, r.kernel = Args[T]{}, nil
 	give(r)
 }
 
 func (r *product[T]) directPart(lo, hi int) {
 	for t := lo; t < hi; t++ {
-		i0, i1, j0, j1 := r.cut.task(t)
+		i0, i1, j0, j1 := r.partition.task(t)
 		r.args.direct(r.kernel, i0, i1, j0, j1)
 	}
 }

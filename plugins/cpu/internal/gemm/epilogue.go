@@ -69,7 +69,7 @@ func (e *Epilogue[T]) Rows(i int) *Epilogue[T] {
 	if e == nil || e.BiasRow == nil || i == 0 {
 		return e
 	}
-	cut := *e
-	cut.BiasRow = e.BiasRow[i:]
-	return &cut
+	partition := *e
+	partition.BiasRow = e.BiasRow[i:]
+	return &partition
 }

@@ -37,7 +37,7 @@ func (m Mat[T]) T() Mat[T] {
 }
 
 // PackFunc supplies rows k0 to k1 and columns j0 to j1 of B in packed form.
-// Columns are cut into panels of width columns; panel q takes
+// Columns are divided into panels of width columns; panel q takes
 // dst[q*(k1-k0)*width:], and in it element (p, j) of B is at
 // [(p-k0)*width + j-j0-q*width]. The columns that the last panel lacks are to
 // be written as zeros. A PackFunc is called from several threads at once, for

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestChoosePast(t *testing.T) {
+func TestChooseNonTemporal(t *testing.T) {
 	each(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 6))
 		for n := range 130 {
@@ -17,7 +17,7 @@ func TestChoosePast(t *testing.T) {
 			for i := range cond {
 				cond[i] = byte(r.IntN(3)) * 100
 			}
-			done := ChoosePast(d, cond, a, b)
+			done := ChooseNonTemporal(d, cond, a, b)
 			Fence()
 			require.Equal(t, wholeVectors(n), done)
 			for i := range done {

@@ -9,10 +9,10 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// room returns an ErrOutOfMemory if the system has no address space for so many bytes, for which Go would end the process. It
+// checkAddressSpace returns an ErrOutOfMemory if the system has no address space for so many bytes, for which Go would end the process. It
 // does not test small sizes.
-func room(size int) error {
-	if size < plenty {
+func checkAddressSpace(size int) error {
+	if size < minChecked {
 		return nil
 	}
 	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)

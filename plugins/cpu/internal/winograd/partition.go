@@ -2,9 +2,9 @@ package winograd
 
 import "unsafe"
 
-// cut is the division of an image and group into tasks: of the units of
+// partition is the division of an image and group into tasks: of the units of
 // tiles and of the panels of outputs.
-type cut struct{ across, down int }
+type partition struct{ across, down int }
 
 // The costs of an element, in cycles of a vector: of transforming an input, an
 // output, and of a product.
@@ -13,21 +13,21 @@ const (
 	productCost           = elements / 2
 )
 
-// cut divides items images and groups so that the busiest thread has the least
+// partition divides items images and groups so that the busiest thread has the least
 // to do. Tasks of the same tiles all transform their inputs.
-func (p *Plan) cut(threads, items int, w *Weights) cut {
+func (p *Plan) partition(threads, items int, w *Weights) partition {
 	panels := w.panels()
-	cost := func(c cut) int {
+	cost := func(c partition) int {
 		outputs := ceil(panels, c.down) * w.height
 		each := ceil(p.units, c.across) * active.unit * (p.Channels*inputCost + outputs*(p.Channels*productCost+outputCost))
 		return ceil(items*c.across*c.down, threads) * each
 	}
-	best := cut{1, 1}
+	best := partition{1, 1}
 	least := cost(best)
 	for down := 1; threads > 1 && down <= min(panels, 2*threads); down++ {
 		for across := 1; across <= min(p.units, max(2*threads/down, 1)); across++ {
-			if c := cost(cut{across, down}); c < least {
-				best, least = cut{across, down}, c
+			if c := cost(partition{across, down}); c < least {
+				best, least = partition{across, down}, c
 			}
 		}
 	}

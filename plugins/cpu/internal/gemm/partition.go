@@ -10,29 +10,29 @@ const (
 	// thread, minNativeWork in assembly.
 	minWork       = 64 << 10
 	minNativeWork = 256 << 10
-	// tasksPerThread is into how many tasks a product is cut for the threads'
-	// sake, at most.
+	// tasksPerThread is the most tasks into which a product is divided for the
+	// threads' sake.
 	tasksPerThread = 4
 )
 
-// cut is a division of m rows and n columns into tasks of rows x cols, strip
+// partition is a division of m rows and n columns into tasks of rows x cols, strip
 // by strip: neighbouring tasks have the same columns.
-type cut struct {
+type partition struct {
 	m, n, rows, cols int
 	down             int // tasks in a strip
 	grain            int // the fewest tasks that are worth another thread
 }
 
-// cut divides a block of C into tasks that fit the caches and, if there is
+// partition divides a block of C into tasks that fit the caches and, if there is
 // enough work, keep all threads busy to the end. Tasks consist of complete tiles.
-func (kern *Kernel[T]) cut(pool *par.Pool, m, n, k int) cut {
+func (kern *Kernel[T]) partition(pool *par.Pool, m, n, k int) partition {
 	down, across := ceil(m, kern.MR), ceil(n, kern.NR)
-	leastDown, leastAcross := ceil(down, kern.MC/kern.MR), ceil(across, max(maxStrip/kern.NR, 1))
-	rows, cols := ceil(down, leastDown), ceil(across, leastAcross)
+	minDown, minAcross := ceil(down, kern.MC/kern.MR), ceil(across, max(maxStrip/kern.NR, 1))
+	rows, cols := ceil(down, minDown), ceil(across, minAcross)
 	threads, least := pool.Threads(), kern.grain()
 	best := score(threads, down, across, rows, cols)
-	for y := leastDown; threads > 1 && y <= min(down, tasksPerThread*threads); y++ {
-		for x := leastAcross; x <= min(across, max(leastAcross, tasksPerThread*threads/y)); x++ {
+	for y := minDown; threads > 1 && y <= min(down, tasksPerThread*threads); y++ {
+		for x := minAcross; x <= min(across, max(minAcross, tasksPerThread*threads/y)); x++ {
 			r, c := ceil(down, y), ceil(across, x)
 			if s := score(threads, down, across, r, c); s < best && r*c*kern.MR*kern.NR*k >= least {
 				best, rows, cols = s, r, c
@@ -40,7 +40,7 @@ func (kern *Kernel[T]) cut(pool *par.Pool, m, n, k int) cut {
 		}
 	}
 	rows, cols = rows*kern.MR, cols*kern.NR
-	return cut{m, n, rows, cols, ceil(m, rows), least/(rows*cols*k) + 1}
+	return partition{m, n, rows, cols, ceil(m, rows), least/(rows*cols*k) + 1}
 }
 
 // score is the time, in quarters of tiles, that the busiest thread is at work,
@@ -58,10 +58,10 @@ func (kern *Kernel[T]) grain() int {
 	return minWork
 }
 
-func (c *cut) tasks() int { return c.down * ceil(c.n, c.cols) }
+func (c *partition) tasks() int { return c.down * ceil(c.n, c.cols) }
 
 // task returns the bounds of task t.
-func (c *cut) task(t int) (i0, i1, j0, j1 int) {
+func (c *partition) task(t int) (i0, i1, j0, j1 int) {
 	i0, j0 = t%c.down*c.rows, t/c.down*c.cols
 	return i0, min(i0+c.rows, c.m), j0, min(j0+c.cols, c.n)
 }

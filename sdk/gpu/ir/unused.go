@@ -2,8 +2,8 @@ package ir
 
 import "github.com/goburn/burn/core/dtype"
 
-// tidy drops instructions without effect whose results are not used, and renumbers the remaining values in order.
-func (k *Kernel) tidy() {
+// dropUnused drops instructions without effect whose results are not used, and renumbers the remaining values in order.
+func (k *Kernel) dropUnused() {
 	used := make([]bool, len(k.Types))
 	k.Body = sweep(k.Body, used)
 	number := make([]Value, len(k.Types))

@@ -16,11 +16,11 @@ func TestCut(t *testing.T) {
 		{1, 1, 1, 4, 1}, {256, 256, 256, 1, 3}, {256, 256, 256, 2, 8}, {14, 4096, 500, 4, 16}, {4096, 7, 500, 4, 37}, {300, 300, 2, 3, 3},
 	} {
 		pool := par.New(c.threads)
-		cut := kern.cut(pool, c.m, c.n, c.k)
+		partition := kern.partition(pool, c.m, c.n, c.k)
 		pool.Close()
 		seen := make([]int, c.m*c.n)
-		for task := range cut.tasks() {
-			i0, i1, j0, j1 := cut.task(task)
+		for task := range partition.tasks() {
+			i0, i1, j0, j1 := partition.task(task)
 			require.Zero(t, i0%kern.MR+j0%kern.NR)
 			require.LessOrEqual(t, i1-i0, kern.MC)
 			require.LessOrEqual(t, j1-j0, maxStrip)
@@ -33,6 +33,6 @@ func TestCut(t *testing.T) {
 		for at, times := range seen {
 			require.Equal(t, 1, times, "%+v: element %d", c, at)
 		}
-		require.GreaterOrEqual(t, cut.tasks(), c.tasks, "%+v", c)
+		require.GreaterOrEqual(t, partition.tasks(), c.tasks, "%+v", c)
 	}
 }

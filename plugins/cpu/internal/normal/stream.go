@@ -11,17 +11,17 @@ import (
 const (
 	// streamed is the number of bytes of a result from which it is written with non-temporal stores.
 	streamed = 16 << 20
-	// sheetSize is the longest line that is computed before it is written, sheetFull the elements that suffice.
-	sheetSize, sheetFull = 16 << 10, 4 << 10
+	// maxBufferedLine is the longest line that is computed before it is written, minBuffered the elements that suffice.
+	maxBufferedLine, minBuffered = 16 << 10, 4 << 10
 )
 
-type sheet [sheetSize]float32
+type lineBuffer [maxBufferedLine]float32
 
-var sheets = sync.Pool{New: func() any { return new(sheet) }}
+var lineBuffers = sync.Pool{New: func() any { return new(lineBuffer) }}
 
-// past reports whether lines of n elements of out, the first output of c, are to be written with non-temporal stores.
-func past(c *kernel.Call, out kernel.Array, n int) bool {
-	if out.Buf.Size() < streamed || n > sheetSize || !vector.Has() {
+// useNonTemporal reports whether lines of n elements of out, the first output of c, are to be written with non-temporal stores.
+func useNonTemporal(c *kernel.Call, out kernel.Array, n int) bool {
+	if out.Buf.Size() < streamed || n > maxBufferedLine || !vector.Has() {
 		return false
 	}
 	for i := range c.In {
@@ -35,8 +35,8 @@ func past(c *kernel.Call, out kernel.Array, n int) bool {
 // streamLines computes lines of n elements from those of x, some at a time, and writes them with non-temporal stores. f
 // computes the lines from at on. The operands of the next lines are prefetched meanwhile.
 func streamLines(y, x []float32, n int, f func(d []float32, at int)) {
-	s := sheets.Get().(*sheet)
-	size := max(1, sheetFull/n) * n
+	s := lineBuffers.Get().(*lineBuffer)
+	size := max(1, minBuffered/n) * n
 	for at := 0; at < len(y); at += size {
 		d := s[:min(size, len(y)-at)]
 		f(d, at)
@@ -49,5 +49,5 @@ func streamLines(y, x []float32, n int, f func(d []float32, at int)) {
 		vector.Stream(to, done)
 	}
 	vector.Fence()
-	sheets.Put(s)
+	lineBuffers.Put(s)
 }
