@@ -10,6 +10,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
@@ -106,7 +107,7 @@ func newRun[T float](c *kernel.Call, l *layer, out []T) *run[T] {
 		r.mask = newMask(c.In[3], l)
 	}
 	size := c.In[0].DType.Size()
-	height := gemm.Active[T]().MR
+	height := micro.Active[T]().MR
 	blocks := ceil(l.rows, tileRows)
 	r.block = min(l.rows, ceil(ceil(l.rows, blocks), height)*height)
 	r.tile = max(64, min(tileElements/r.block, valueBytes/(size*l.width))/64*64)

@@ -4,7 +4,7 @@ import (
 	"math"
 	"sync/atomic"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
@@ -18,7 +18,7 @@ type Call struct {
 	X, Out     []float32
 	Weights    []*Weights // of each group
 	Accumulate bool       // add to what Out holds
-	Epilogue   *gemm.Epilogue[float32]
+	Epilogue   *micro.Epilogue[float32]
 }
 
 // Run computes c. It reports false, and has done nothing, if X is not finite or

@@ -15,7 +15,7 @@ package winograd
 import (
 	"sync"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
@@ -58,7 +58,7 @@ const blockElements = 192 << 10
 // New returns the plan of a convolution. It returns nil if this processor has no
 // kernels for it, or if direct sums are faster.
 func New(s Shape) *Plan {
-	if !usable(gemm.Active[float32]()) || s.Channels < active.minChannels || s.Outputs < active.minOutputs {
+	if !usable(micro.Active[float32]()) || s.Channels < active.minChannels || s.Outputs < active.minOutputs {
 		return nil
 	}
 	p := newPlan(s)
@@ -96,7 +96,7 @@ func (p *Plan) tiles() int { return (p.rows-1)*p.span + p.cols }
 
 // usable reports whether a kernel of the matrix product goes with the
 // transforms.
-func usable(k *gemm.Kernel[float32]) bool {
+func usable(k *micro.Kernel[float32]) bool {
 	return active != nil && vector.Has() && k.Tile != nil && k.NR == 2*active.lanes
 }
 
