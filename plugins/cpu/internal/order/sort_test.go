@@ -51,7 +51,7 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// The first k of a line are those of the sorted line, whether k is one, few, most or all of it.
+// The first k elements of the sorted line are the result, whether k is one, few, most or all of them.
 func TestTopK(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(3, 4))
 	for _, d := range dtype.Numbers.List() {
