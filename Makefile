@@ -82,7 +82,7 @@ dist: ## archives of every plugin for every platform in DIST, as a mirror, signe
 test: ## what the README says
 	$(GO) test ./...
 
-LONG := . ./decorators/fusion ./decorators/router ./examples/backends/plain ./plugins/cpu/internal/gemm ./sdk/gpu/lower ./sdk/gpu/template ./tools/dist
+LONG := . ./decorators/fusion ./decorators/router ./examples/backends/plain ./plugins/cpu/internal/gemm/micro ./sdk/gpu/lower ./sdk/gpu/template ./tools/dist
 long: ## the tests that `make test` leaves out or runs on a sample, but for what conformance and backends run
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m $(LONG)
 
@@ -107,7 +107,7 @@ nocgo: ## what loads libraries, starts processes or connects to them, built with
 # What starts no goroutine has no race of its own, and the kernels of the cpu run on several threads in the tests of plugins/cpu.
 SEQUENTIAL := core/dtype core/op core/program/gradient core/program/group core/program/place core/program/window core/shape decorators/internal/idset decorators/internal/order \
 	sdk/gpu/dialect sdk/gpu/ir sdk/gpu/lower sdk/gpu/narrow sdk/gpu/template \
-	$(addprefix plugins/cpu/internal/,conv depthwise gemm vecmath vector window winograd)
+	$(addprefix plugins/cpu/internal/,conv depthwise gemm gemm/gemmtest gemm/half gemm/micro gemm/panel gemm/quantized vecmath vector window winograd)
 race: ## the concurrent packages under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -timeout 30m -race -short $$($(GO) list ./core/... ./decorators/... ./tensor/... ./sdk/... ./host/... ./plugins/... | \
 		grep -vxE '$(shell $(GO) list -m)/($(subst $() ,|,$(strip $(SEQUENTIAL))))')

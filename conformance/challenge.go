@@ -23,8 +23,8 @@ type Challenge struct {
 
 const (
 	defaultSeeds = 3
-	mostSeeds    = 64
-	mostNonce    = 200 // bytes
+	maxSeeds     = 64
+	maxNonce     = 200 // bytes
 )
 
 // NewNonce returns 32 random hex digits.
@@ -40,12 +40,12 @@ func (c *Challenge) check() error {
 		c.Seeds = defaultSeeds
 	}
 	switch {
-	case c.Nonce == "" || len(c.Nonce) > mostNonce || strings.ContainsAny(c.Nonce, "\r\n"):
-		return fmt.Errorf("conformance: challenge: nonce %q, want one line of 1 to %d bytes", c.Nonce, mostNonce)
+	case c.Nonce == "" || len(c.Nonce) > maxNonce || strings.ContainsAny(c.Nonce, "\r\n"):
+		return fmt.Errorf("conformance: challenge: nonce %q, want one line of 1 to %d bytes", c.Nonce, maxNonce)
 	case c.Content == "" || strings.ContainsAny(c.Content, "\r\n"):
 		return errors.New("conformance: challenge: the content of the backend is not known")
-	case c.Seeds < 1 || c.Seeds > mostSeeds:
-		return fmt.Errorf("conformance: challenge: %d seeds, want 1 to %d", c.Seeds, mostSeeds)
+	case c.Seeds < 1 || c.Seeds > maxSeeds:
+		return fmt.Errorf("conformance: challenge: %d seeds, want 1 to %d", c.Seeds, maxSeeds)
 	}
 	return nil
 }

@@ -62,15 +62,15 @@ func (r *Report) holes(p Profile) []Hole {
 	return l
 }
 
-// mostHoles is the greatest number of reasons that are printed with a verdict. The report package lists all.
-const mostHoles = 6
+// maxHoles is the greatest number of reasons that are printed with a verdict. The report package lists all.
+const maxHoles = 6
 
 // holeLines returns lines that say what the verdict of a profile leaves open.
 func (r *Report) holeLines(p ProfileResult) []string {
 	var lines []string
 	all := r.holes(p.Profile)
 	for i, h := range all {
-		if i == mostHoles {
+		if i == maxHoles {
 			rest := 0
 			for _, h := range all[i:] {
 				rest += h.Cases

@@ -164,8 +164,8 @@ func claimsAreMet(caps *core.Capabilities) error {
 	return nil
 }
 
-// mostDenied is the greatest number of nodes per op that are tried although the document does not allow them.
-const mostDenied = 6
+// maxDenied is the greatest number of nodes per op that are tried although the document does not allow them.
+const maxDenied = 6
 
 // deniedNodes: a node that the document does not allow is refused with ErrUnsupported, at once or by its results, or is computed
 // correctly; in any case the stream stays usable.
@@ -183,7 +183,7 @@ func deniedNodes(ctx context.Context, q *queue, c op.Code) error {
 			firsts[types] = true
 			denied = append(denied, s)
 		}
-		return len(denied) < mostDenied
+		return len(denied) < maxDenied
 	})
 	if len(denied) == 0 {
 		return moot{skip{"the document allows all that the op takes"}}

@@ -19,8 +19,8 @@ import (
 // gradientTypes are the types that gradients are tested in.
 var gradientTypes = dtype.SetOf(dtype.F64, dtype.F32, dtype.F16, dtype.BF16)
 
-// mostElements bounds the operands of a gradient case: each difference takes two runs of the reference.
-const mostElements = 2048
+// maxElements bounds the operands of a gradient case: each difference takes two runs of the reference.
+const maxElements = 2048
 
 // gradients returns the cases that compare the gradient of a spec's node, computed by decorators/autodiff on the backend, with
 // finite differences of the reference in f64.
@@ -34,7 +34,7 @@ func (s spec) gradients(id string, isMain bool) []testCase {
 		size += d.Shape.Size()
 	}
 	n, err := s.node(s.in)
-	if err != nil || size > mostElements || size == 0 || !differentiable(s.in) || !differentiable(n.Outputs[:1]) && !differentiable(n.Outputs) {
+	if err != nil || size > maxElements || size == 0 || !differentiable(s.in) || !differentiable(n.Outputs[:1]) && !differentiable(n.Outputs) {
 		return nil
 	}
 	if !isMain && s.in[0].DType != dtype.F64 && s.in[0].DType != dtype.F32 {

@@ -32,7 +32,7 @@ func (s spec) draw(r *rand.Rand, i int) ref.Tensor {
 
 // drawBase makes the values of a tensor that operand i is a view of: indices are good anywhere in it.
 func (s spec) drawBase(r *rand.Rand, i int, base op.Desc) ref.Tensor {
-	return s.drawAs(r, i, base, func(int) int { return s.leastBound() })
+	return s.drawAs(r, i, base, func(int) int { return s.minBound() })
 }
 
 // drawAs makes values of operand i in the shape of d, indices below bound.
@@ -60,8 +60,8 @@ func (s spec) bound(k int) int {
 	return x[s.attr("axis")]
 }
 
-// leastBound returns the smallest of the bounds.
-func (s spec) leastBound() int {
+// minBound returns the smallest of the bounds.
+func (s spec) minBound() int {
 	least := s.bound(0)
 	for k := range s.in[1].Shape.Size() {
 		least = min(least, s.bound(k))

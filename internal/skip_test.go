@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// leastWords is the least number of words in a reason.
-const leastWords = 3
+// minWords is the least number of words in a reason.
+const minWords = 3
 
 // waiting is a requirement that skipped tests wait for, recognised by the words of their reasons.
 type waiting struct {
@@ -83,7 +83,7 @@ func skips(f *ast.File) []skipped {
 		switch words := len(strings.Fields(s.reason)); {
 		case words == 0:
 			s.fault = "a test is skipped without a reason in words"
-		case words < leastWords:
+		case words < minWords:
 			s.fault = fmt.Sprintf("a test is skipped because of %q: say in a few words what to do to run it", s.reason)
 		}
 		list = append(list, s)

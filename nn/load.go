@@ -151,21 +151,21 @@ func LoadStateDict(ctx context.Context, m any, src Source, o LoadOptions) (*Load
 	return r, nil
 }
 
-// tied is a parameter with all paths to it.
-type tied struct {
+// paramPaths is a parameter with all paths to it.
+type paramPaths struct {
 	Named
 	names []string
 }
 
-func paths(m any) []tied {
-	var list []tied
+func paths(m any) []paramPaths {
+	var list []paramPaths
 	at := map[*Param]int{}
 	every(reflect.ValueOf(m), func(name string, p *Param) {
 		i, ok := at[p]
 		if !ok {
 			i = len(list)
 			at[p] = i
-			list = append(list, tied{Named: Named{name, p}})
+			list = append(list, paramPaths{Named: Named{name, p}})
 		}
 		list[i].names = append(list[i].names, name)
 	})

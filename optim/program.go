@@ -21,8 +21,8 @@ type programs struct {
 	made map[string]*tensor.Executable
 }
 
-// mostPrograms is the greatest number of cached programs; beyond it, all are dropped.
-const mostPrograms = 16
+// maxPrograms is the greatest number of cached programs; beyond it, all are dropped.
+const maxPrograms = 16
 
 // get returns the program for key on d. If there is none, it is compiled from the nodes that build records between inputs and
 // outputs.
@@ -36,7 +36,7 @@ func (ps *programs) get(d *tensor.Device, name string, key []byte, inputs []op.D
 	if e := ps.made[string(key)]; e != nil {
 		return e, nil
 	}
-	if len(ps.made) >= mostPrograms {
+	if len(ps.made) >= maxPrograms {
 		for _, e := range ps.made {
 			if err := e.Close(); err != nil {
 				return nil, fmt.Errorf("optim: %w", err)

@@ -32,7 +32,7 @@ func fourier(b *Builder, x signal, n int, inverse bool) signal {
 		return b.Reshape(b.Permute(b.Reshape(v, shape.Of(lines, d1, d2)), 0, 2, 1), shape.Of(lines*d2, d1))
 	}
 	y := fourier(b, signal{turned(x.re, n1, n2), turned(x.im, n1, n2)}, n1, inverse) // [lines·n2, n1]
-	cos, sin := turns(b, y.re.DType, n2, n1, n)
+	cos, sin := twiddles(b, y.re.DType, n2, n1, n)
 	if inverse {
 		sin = b.Do(Neg, sin)
 	}
@@ -58,7 +58,7 @@ func factor(n int) int {
 
 // dft multiplies lines of length n with the first bins columns of the matrix of the transform.
 func dft(b *Builder, x signal, n, bins int, inverse bool) signal {
-	cos, sin := turns(b, x.re.DType, n, bins, n)
+	cos, sin := twiddles(b, x.re.DType, n, bins, n)
 	lines := x.re.Shape[0]
 	both := b.Concat(0, x.re, x.im)
 	c, s := b.Do(MatMul, both, cos), b.Do(MatMul, both, sin)
@@ -70,9 +70,9 @@ func dft(b *Builder, x signal, n, bins int, inverse bool) signal {
 	return signal{b.Do(Add, re(c), im(s)), b.Do(Sub, im(c), re(s))}
 }
 
-// turns returns cos and sin of 2π·jk/n for j below rows and k below cols. jk is reduced modulo n in integers, so that the
+// twiddles returns cos and sin of 2π·jk/n for j below rows and k below cols. jk is reduced modulo n in integers, so that the
 // angle is as exact for large n as for small.
-func turns(b *Builder, d dtype.DType, rows, cols, n int) (cos, sin Desc) {
+func twiddles(b *Builder, d dtype.DType, rows, cols, n int) (cos, sin Desc) {
 	j := b.All(Iota, nil, Type("dtype", dtype.I64), Ints("shape", rows, 1), Int("axis", 0))[0]
 	k := b.All(Iota, nil, Type("dtype", dtype.I64), Ints("shape", 1, cols), Int("axis", 1))[0]
 	return turnsOf(b, d, b.Do(Mul, j, k), n)

@@ -22,7 +22,7 @@ var spectralRules = map[Code]Decomposition{
 		v := linesOf(b, resized(b, x[0], axis, n), axis)
 		var y signal
 		if n <= direct {
-			cos, sin := turns(b, v.DType, n, n/2+1, n)
+			cos, sin := twiddles(b, v.DType, n, n/2+1, n)
 			y = signal{b.Do(MatMul, v, cos), b.Do(Neg, b.Do(MatMul, v, sin))}
 		} else {
 			y = fourier(b, signal{v, zerosLike(b, v)}, n, false)

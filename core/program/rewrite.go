@@ -104,8 +104,8 @@ func (r *rewriter) root(i int) *op.Node {
 	return &r.nodes[i][len(r.nodes[i])-1]
 }
 
-// maker returns the node with one output that computes id, nil if there is none, and its place.
-func (r *rewriter) maker(id op.TensorID) (*op.Node, int) {
+// producer returns the node with one output that computes id, nil if there is none, and its place.
+func (r *rewriter) producer(id op.TensorID) (*op.Node, int) {
 	i, ok := r.place[id]
 	if !ok {
 		return nil, -1
@@ -117,9 +117,9 @@ func (r *rewriter) maker(id op.TensorID) (*op.Node, int) {
 	return n, i
 }
 
-// made is maker for a node of one of the given ops.
+// made is producer for a node of one of the given ops.
 func (r *rewriter) made(id op.TensorID, codes ...op.Code) (*op.Node, int, bool) {
-	n, i := r.maker(id)
+	n, i := r.producer(id)
 	return n, i, n != nil && slices.Contains(codes, n.Op)
 }
 
@@ -163,7 +163,7 @@ func (r *rewriter) replace(i int, inner []int, build func(b *op.Builder) op.Desc
 	before, old := r.last, r.root(i).Outputs[0]
 	b := op.NewBuilder(func() op.TensorID { r.last++; return r.last })
 	y := build(b)
-	if b.Err() != nil || len(b.Nodes) == 0 || !y.SameType(old) || b.Nodes[len(b.Nodes)-1].Outputs[0].ID != y.ID || !r.welcome(b.Nodes) {
+	if b.Err() != nil || len(b.Nodes) == 0 || !y.SameType(old) || b.Nodes[len(b.Nodes)-1].Outputs[0].ID != y.ID || !r.claimed(b.Nodes) {
 		r.last = before
 		return false
 	}
@@ -198,7 +198,7 @@ func (r *rewriter) put(k int, nodes []op.Node) {
 	}
 }
 
-func (r *rewriter) welcome(nodes []op.Node) bool {
+func (r *rewriter) claimed(nodes []op.Node) bool {
 	descs := map[op.TensorID]op.Desc{}
 	for i := range nodes {
 		n := &nodes[i]

@@ -72,7 +72,7 @@ func (r *rewriter) byteProduct(i int) bool {
 // byteConv recognizes a convolution in i32 of bytes, with their zero points taken off.
 func (r *rewriter) byteConv(i int) bool {
 	n := r.root(i)
-	if n.Outputs[0].DType != dtype.I32 || n.Outputs[0].Shape[1]/max(1, n.Attrs.Int("groups")) < leastOutputs {
+	if n.Outputs[0].DType != dtype.I32 || n.Outputs[0].Shape[1]/max(1, n.Attrs.Int("groups")) < minOutputs {
 		return false
 	}
 	x, okX := r.centredBytes(n.Inputs[0])

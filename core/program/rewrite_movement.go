@@ -54,7 +54,7 @@ func (r *rewriter) movedBytes(i int) bool {
 
 // bytesOf returns how st quantizes a tensor without floats, nil where it cannot; user is the only place that needs the tensor.
 func (r *rewriter) bytesOf(id op.TensorID, st step, user, depth int) bytesOf {
-	n, at := r.maker(id)
+	n, at := r.producer(id)
 	if n == nil || depth > 16 {
 		return nil
 	}

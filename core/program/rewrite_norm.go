@@ -47,7 +47,7 @@ func (r *rewriter) tail(n *op.Node, x op.TensorID) (axis int, ok bool) {
 
 // mean reads the mean of some x over its last axes: as an op, or as a sum and a division.
 func (r *rewriter) mean(id op.TensorID) (x op.TensorID, axis int, inner []int, ok bool) {
-	n, i := r.maker(id)
+	n, i := r.producer(id)
 	if n == nil {
 		return 0, 0, nil, false
 	}
@@ -81,7 +81,7 @@ func (r *rewriter) mean(id op.TensorID) (x op.TensorID, axis int, inner []int, o
 
 // square reads x·x.
 func (r *rewriter) square(id op.TensorID) (x op.TensorID, at int, ok bool) {
-	n, i := r.maker(id)
+	n, i := r.producer(id)
 	if n == nil {
 		return 0, 0, false
 	}
@@ -123,7 +123,7 @@ type quotient struct {
 
 // rooted reads √(v+epsilon), or one over it.
 func (r *rewriter) rooted(id op.TensorID, inverse bool) (v op.TensorID, epsilon float64, inner []int, ok bool) {
-	n, i := r.maker(id)
+	n, i := r.producer(id)
 	if n == nil {
 		return 0, 0, nil, false
 	}

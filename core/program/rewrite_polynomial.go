@@ -20,10 +20,10 @@ type reading struct {
 	depth int
 }
 
-// mostDepth and mostTerms bound what is read: the patterns are far below.
+// maxPatternDepth and maxTerms bound what is read: the patterns are far below.
 const (
-	mostDepth = 10
-	mostTerms = 8
+	maxPatternDepth = 10
+	maxTerms        = 8
 )
 
 // readAs returns the polynomial in x and t that place i computes, and the places inside it, i not among them.
@@ -50,8 +50,8 @@ func (l *reading) read(id op.TensorID) polynomial {
 		}
 		return polynomial{{}: v}
 	}
-	n, i := l.r.maker(id)
-	if n == nil || l.depth >= mostDepth {
+	n, i := l.r.producer(id)
+	if n == nil || l.depth >= maxPatternDepth {
 		return nil
 	}
 	l.depth++
@@ -106,7 +106,7 @@ func sum(p, q polynomial, sign float64) polynomial {
 }
 
 func times(p, q polynomial) polynomial {
-	if p == nil || q == nil || len(p)*len(q) > mostTerms {
+	if p == nil || q == nil || len(p)*len(q) > maxTerms {
 		return nil
 	}
 	s := polynomial{}

@@ -65,7 +65,7 @@ func (r *rewriter) attention(i int) bool {
 	k, axes := r.descs[kid], []int(nil)
 	if !m.Attrs.Bool("transpose_b") {
 		axes = swapped(rank)
-		if p, at, ok := r.made(kid, op.Permute); ok && r.private(r.placeOf(m), []int{at}) {
+		if p, at, ok := r.made(kid, op.Permute); ok && r.private(r.indexOf(m), []int{at}) {
 			under, c, through := r.scaled(p.Inputs[0])
 			scale, inner, k = scale*c, append(append(inner, through...), at), r.descs[under]
 			axes = slices.Clone(p.Attrs.Ints("axes"))
@@ -87,8 +87,8 @@ func (r *rewriter) attention(i int) bool {
 	})
 }
 
-// placeOf returns where a node stands.
-func (r *rewriter) placeOf(n *op.Node) int { return r.place[n.Outputs[0].ID] }
+// indexOf returns where a node stands.
+func (r *rewriter) indexOf(n *op.Node) int { return r.place[n.Outputs[0].ID] }
 
 // swapped returns the permutation of the last two axes.
 func swapped(rank int) []int {

@@ -11,10 +11,10 @@ import (
 const (
 	// exactTerms is the number of products of differences of bytes, at most 255 in magnitude, that i32 sums exactly.
 	exactTerms = (1<<31 - 1) / (255 * 255)
-	// leastOutputs is the fewest outputs of a group for which a convolution of integers is worth its while.
-	leastOutputs = 4
-	// leastScale and mostScale bound the scales of which products, also with sums of i32, are normal numbers in f32.
-	leastScale, mostScale = 0x1p-60, 0x1p40
+	// minOutputs is the fewest outputs of a group for which a convolution of integers is worth its while.
+	minOutputs = 4
+	// minScale and maxScale bound the scales of which products, also with sums of i32, are normal numbers in f32.
+	minScale, maxScale = 0x1p-60, 0x1p40
 )
 
 // quantity is a tensor that was dequantized from bytes, by known scales, and then moved.
@@ -63,7 +63,7 @@ func (r *rewriter) moved(n *op.Node, moves []op.Node) (quantity, bool) {
 // scales reports whether a tensor of type f32 or f64 has known elements that count as scales.
 func (r *rewriter) scales(id op.TensorID) bool {
 	v := r.numbers(id)
-	return len(v) > 0 && !slices.ContainsFunc(v, func(f float64) bool { return !(f >= leastScale && f <= mostScale) })
+	return len(v) > 0 && !slices.ContainsFunc(v, func(f float64) bool { return !(f >= minScale && f <= maxScale) })
 }
 
 // quanta records the bytes of q as q has been moved.
@@ -143,7 +143,7 @@ func (r *rewriter) integerConv(i int) bool {
 		return false
 	}
 	kernel := r.descs[n.Inputs[1]].Shape
-	if kernel[0]/max(1, n.Attrs.Int("groups")) < leastOutputs || shape.Shape(kernel[1:]).Size() > exactTerms {
+	if kernel[0]/max(1, n.Attrs.Int("groups")) < minOutputs || shape.Shape(kernel[1:]).Size() > exactTerms {
 		return false
 	}
 	return r.replace(i, nil, func(b *op.Builder) op.Desc {

@@ -57,7 +57,7 @@ func (r *rewriter) within(id op.TensorID, depth int) span {
 			return s
 		}
 	}
-	n, _ := r.maker(id)
+	n, _ := r.producer(id)
 	if n == nil || depth > 16 {
 		return ofType(d.DType)
 	}

@@ -209,7 +209,7 @@ func (p *pass) leave(e *entry) error {
 			p.release(g)
 		}
 	}
-	return p.room()
+	return p.flushIfFull()
 }
 
 // passed drops recomputed results of e: only later entries read them.
@@ -222,8 +222,8 @@ func (p *pass) passed(e *entry) {
 	}
 }
 
-// room sends what is queued once it is worth a message.
-func (p *pass) room() error {
+// flushIfFull sends what is queued once it is worth a message.
+func (p *pass) flushIfFull() error {
 	if len(p.out) < 64 {
 		return nil
 	}

@@ -96,8 +96,8 @@ func (t *tape) evict(v *value) bool {
 	return true
 }
 
-// farthest bounds how many steps back are looked at for what can be computed again instead of being held.
-const farthest = 4
+// maxRecomputeSteps bounds how many steps back are looked at for what can be computed again instead of being held.
+const maxRecomputeSteps = 4
 
 // price returns the number of bytes to hold, beyond what is held, so that e can be run again.
 func price(e *entry, step int) (bytes int64, ok bool) {
@@ -131,7 +131,7 @@ func priceOf(p *value, step int) (bytes int64, ok bool) {
 
 // again reports whether p, which nothing saves, may be computed again rather than held.
 func again(p *value, step int) bool {
-	return step < farthest && p.linked && p.saves == 0 && p.entry.custom == nil && p.entry.replay == nil
+	return step < maxRecomputeSteps && p.linked && p.saves == 0 && p.entry.custom == nil && p.entry.replay == nil
 }
 
 // rerun holds what price counted.

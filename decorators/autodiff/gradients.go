@@ -135,7 +135,7 @@ func (d *device) Backward(cs core.Stream, roots, seeds []op.Desc, wrt []op.Tenso
 		s.queue.mu.Unlock()
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		return s.handOut(grads), err
+		return s.deliver(grads), err
 	}
 	return s.backward(roots, seeds, wrt)
 }
@@ -166,11 +166,11 @@ func (s *stream) backward(roots, seeds []op.Desc, wrt []op.TensorID) ([]core.Gra
 		p.abandon()
 		return nil, err
 	}
-	return s.handOut(grads), nil
+	return s.deliver(grads), nil
 }
 
-// handOut notes gradients as tensors that the host has.
-func (t *tape) handOut(grads []core.Gradient) []core.Gradient {
+// deliver notes gradients as tensors that the host has.
+func (t *tape) deliver(grads []core.Gradient) []core.Gradient {
 	for _, g := range grads {
 		if g.Desc.ID != 0 {
 			t.note(g.Desc)

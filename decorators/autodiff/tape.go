@@ -196,8 +196,8 @@ func (t *tape) forget(e *entry) (loose []*value) {
 
 // node records n where it must and queues it for the stream below.
 func (t *tape) node(n op.Node, mute bool) error {
-	var room [8]*value
-	in := room[:0]
+	var buffer [8]*value
+	in := buffer[:0]
 	track := false
 	for _, id := range n.Inputs {
 		v := t.values[id]

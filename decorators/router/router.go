@@ -73,8 +73,8 @@ func New(places []*core.Place, options ...Option) (*Router, error) {
 	if len(places) == 0 {
 		return nil, fmt.Errorf("router: no places, want one at least: %w", core.ErrNotFound)
 	}
-	if len(places) > place.MostMembers {
-		return nil, fmt.Errorf("router: %d places, at most %d: %w", len(places), place.MostMembers, core.ErrUnsupported)
+	if len(places) > place.MaxMembers {
+		return nil, fmt.Errorf("router: %d places, at most %d: %w", len(places), place.MaxMembers, core.ErrUnsupported)
 	}
 	r := &Router{places: places, devices: map[*device]struct{}{}, config: config{held: 256 << 20}}
 	for _, o := range options {

@@ -21,8 +21,8 @@ import (
 // webgpuFlags make Chromium compute WebGPU in software (SwiftShader) if there is no GPU.
 var webgpuFlags = []string{"--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"}
 
-// mostPacked is the greatest compressed size of the page.
-const mostPacked = 8 << 20
+// maxPacked is the greatest compressed size of the page.
+const maxPacked = 8 << 20
 
 // result is the content of window.drawing and window.classified.
 type result struct {
@@ -76,7 +76,7 @@ func TestPage(t *testing.T) {
 	page, err := build(ctx)
 	require.NoError(t, err)
 	t.Logf("burn.wasm: %d bytes, %d with gzip", len(page["burn.wasm"].data), len(page["burn.wasm"].packed))
-	require.Less(t, len(page["burn.wasm"].packed), mostPacked)
+	require.Less(t, len(page["burn.wasm"].packed), maxPacked)
 	burn := filepath.Join(t.TempDir(), "burn")
 	_, err = goCommand(ctx, nil, "build", "-o", burn, "github.com/goburn/burn/cmd/burn")
 	require.NoError(t, err)

@@ -240,7 +240,7 @@ func (b *Backend) note(change func(j *journal)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	change(&b.journal)
-	b.journal.tidy()
+	b.journal.pruneIfLarge()
 	b.giveBack()
 }
 

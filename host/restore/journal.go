@@ -100,8 +100,8 @@ const (
 	slackBytes = 64 << 20 // and bytes
 )
 
-// tidy prunes when much of the journal may be unneeded.
-func (j *journal) tidy() {
+// pruneIfLarge prunes when much of the journal may be unneeded.
+func (j *journal) pruneIfLarge() {
 	if j.due || len(j.entries) > 2*j.left+slack || j.bytes > 2*j.leftBytes+slackBytes {
 		j.prune()
 	}

@@ -105,12 +105,12 @@ func (s *stream) refuse(e *entry) bool {
 	return true
 }
 
-// mostFailures bounds the failures that are kept for reports.
-const mostFailures = 16
+// maxFailures bounds the failures that are kept for reports.
+const maxFailures = 16
 
 // fail keeps a failure for the next event. The caller holds Backend.mu.
 func (s *stream) fail(n *core.NodeError) {
-	if len(s.failures) < mostFailures {
+	if len(s.failures) < maxFailures {
 		s.failures = append(s.failures, n)
 	}
 }

@@ -43,8 +43,8 @@ func place[T any](a *arena, v T) *T {
 // put is place, but returns only the address.
 func put[T any](a *arena, v T) uintptr { return uintptr(unsafe.Pointer(place(a, v))) }
 
-// room returns a list of n zeros and its address, 0 for an empty one.
-func room[T any](a *arena, n int) ([]T, uintptr) {
+// zeroed returns a list of n zeros and its address, 0 for an empty one.
+func zeroed[T any](a *arena, n int) ([]T, uintptr) {
 	if n == 0 {
 		return nil, 0
 	}
@@ -55,13 +55,13 @@ func room[T any](a *arena, n int) ([]T, uintptr) {
 
 // putAll places a list, 0 for an empty one.
 func putAll[T any](a *arena, v []T) uintptr {
-	list, address := room[T](a, len(v))
+	list, address := zeroed[T](a, len(v))
 	copy(list, v)
 	return address
 }
 
 func (a *arena) text(s string) uintptr {
-	list, address := room[byte](a, len(s)+1)
+	list, address := zeroed[byte](a, len(s)+1)
 	copy(list, s)
 	return address
 }

@@ -24,7 +24,7 @@ func (p *packer) desc(d op.Desc) uintptr {
 }
 
 func (p *packer) descs(ds []op.Desc) uintptr {
-	list, address := room[uintptr](&p.arena, len(ds))
+	list, address := zeroed[uintptr](&p.arena, len(ds))
 	for i, d := range ds {
 		list[i] = p.desc(d)
 	}
@@ -51,7 +51,7 @@ func (p *packer) attr(at op.Attr) uintptr {
 	case op.KindString:
 		c.text, c.count = p.text(v.Str()), uint64(len(v.Str()))
 	case op.KindInts:
-		ints, address := room[int64](&p.arena, len(v.Ints()))
+		ints, address := zeroed[int64](&p.arena, len(v.Ints()))
 		for i, n := range v.Ints() {
 			ints[i] = int64(n)
 		}
@@ -75,7 +75,7 @@ func (p *packer) attr(at op.Attr) uintptr {
 
 // node packs n, with inputs in, under the library's number of its op.
 func (p *packer) node(number uint32, n *op.Node, in []op.Desc) uintptr {
-	attrs, attrsAt := room[uintptr](&p.arena, len(n.Attrs))
+	attrs, attrsAt := zeroed[uintptr](&p.arena, len(n.Attrs))
 	for i, at := range n.Attrs {
 		attrs[i] = p.attr(at)
 	}

@@ -45,7 +45,7 @@ func (v *device) Plan(ctx context.Context, eq engine.Queue[uintptr], p *program.
 	}
 	cancel := place[int32](&q.arena, 0)
 	defer context.AfterFunc(ctx, func() { atomic.StoreInt32(cancel, 1) })()
-	keep, keepAt := room[byte](&q.arena, len(consts))
+	keep, keepAt := zeroed[byte](&q.arena, len(consts))
 	definition := put(&q.arena, cDefinition{head: headOf[cDefinition](), name: q.text(p.Name),
 		nInputs: uint32(len(p.Inputs)), nConsts: uint32(len(p.Consts)), nNodes: uint32(len(p.Nodes)), nOutputs: uint32(len(p.Outputs)),
 		inputs: q.descs(p.Inputs), consts: q.descs(p.Consts), values: putAll(&q.arena, values), keep: keepAt,
@@ -106,13 +106,13 @@ func (c *caller) blame(p *program.Program, err error) error {
 func (p *plan) Run(eq engine.Queue[uintptr], in []uintptr, owned []bool, out []uintptr) error {
 	q := own(eq)
 	defer q.reset()
-	mine, mineAt := room[byte](&q.arena, len(in))
+	mine, mineAt := zeroed[byte](&q.arena, len(in))
 	for i := range owned {
 		if owned[i] {
 			mine[i] = 1
 		}
 	}
-	results, resultsAt := room[uintptr](&q.arena, len(out))
+	results, resultsAt := zeroed[uintptr](&q.arena, len(out))
 	run := put(&q.arena, cRun{head: headOf[cRun](), program: p.handle, nInputs: uint32(len(in)), nOutputs: uint32(len(out)),
 		in: putAll(&q.arena, in), owned: mineAt, out: resultsAt, cancel: addressOf(q.cancel)})
 	if err := q.call(p.device.api.run, q.handle, run); err != nil {

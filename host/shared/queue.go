@@ -24,7 +24,7 @@ func (q *queue) Execute(c *engine.Call[uintptr]) error {
 		return err
 	}
 	defer q.reset()
-	out, outAt := room[uintptr](&q.arena, len(c.Out))
+	out, outAt := zeroed[uintptr](&q.arena, len(c.Out))
 	call := place(&q.arena, cCall{head: headOf[cCall](), node: q.node(number, c.Node, c.Descs), in: putAll(&q.arena, c.In), out: outAt,
 		owned: c.Owned, cancel: addressOf(q.cancel)})
 	if err := q.call(q.device.api.execute, q.handle, addressOf(call)); err != nil {

@@ -21,7 +21,7 @@ type term struct {
 	parts       int // that were given: 1 to 3
 }
 
-var termForm = regexp.MustCompile(`^(=|!=|>=|<=|>|<|~|\^)?\s*v?(\d{1,9})(?:\.(\d{1,9})(?:\.(\d{1,9})(-[0-9A-Za-z.-]+)?)?)?$`)
+var termForm = regexp.MustCompile(`^(=|!=|>=|<=|>|<|~|\^)?\s*v?(0|[1-9]\d{0,8})(?:\.(0|[1-9]\d{0,8})(?:\.(0|[1-9]\d{0,8})(-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?)?)?$`)
 
 // ParseConstraint reads terms that are separated by commas and must all hold: 1.2.3 is that version, 1.2 any of 1.2.x; =, !=, >,
 // >=, < and <= compare; ~1.2.3 allows newer patches, ^1.2.3 newer minor versions too (of 0.x versions: patches). The empty text

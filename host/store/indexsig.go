@@ -101,7 +101,7 @@ func (p *IndexPolicy) check(base string, text, signature []byte) (accept func(co
 		}
 	}
 	for _, k := range known {
-		if (key == nil || !key.vouches(k.Space)) && !p.Stale {
+		if (key == nil || !key.trustedFor(k.Space)) && !p.Stale {
 			return nil, refuse(ErrUnsigned, "tell who keeps the mirror; if its key changed, trust the new one with `burn plugin trust`"+staleRemedy,
 				"the index was signed for %s with key %s before, and is not signed now with a key that is trusted for it", k.Space, k.Key)
 		}
@@ -166,7 +166,7 @@ func (p *IndexPolicy) remember(ctx context.Context, base string, x *Index, key *
 	err := UpdateState(ctx, p.Dir, func(st *State) {
 		for _, e := range x.Plugins {
 			space := e.Plugin[:strings.LastIndex(e.Plugin, "/")]
-			if !key.vouches(space) {
+			if !key.trustedFor(space) {
 				continue
 			}
 			now := KnownMirror{base, space, sig.Counter, sig.Index, sig.Key}
@@ -185,8 +185,8 @@ func (p *IndexPolicy) remember(ctx context.Context, base string, x *Index, key *
 	return err
 }
 
-// vouches reports whether a key is trusted for HOST/NAMESPACE.
-func (k *Key) vouches(space string) bool {
+// trustedFor reports whether a key is trusted for HOST/NAMESPACE.
+func (k *Key) trustedFor(space string) bool {
 	host, namespace, _ := strings.Cut(space, "/")
 	return k.allows(Address{Host: host, Namespace: namespace})
 }

@@ -45,7 +45,7 @@ func (s *Store) Verify(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.strays(s.Dir)
+	r.unexpected(s.Dir)
 	if r.Checked, err = s.List(); err != nil {
 		return nil, err
 	}
@@ -87,8 +87,8 @@ func (s *Store) Verify(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-// strays finds plugins in the top folder of the store, where no installation puts one.
-func (r *Report) strays(dir string) {
+// unexpected finds plugins in the top folder of the store, where no installation puts one.
+func (r *Report) unexpected(dir string) {
 	paths, err := os.ReadDir(dir)
 	if err != nil {
 		return

@@ -107,7 +107,7 @@ func (s *shadowed) found(f *verify.Fault) {
 	if s.differ++; s.first == nil {
 		s.first = f
 	}
-	if s.differ <= mostShown {
+	if s.differ <= maxShown {
 		plain.Fprintf(s.app.err, "shadow: %v\n", f)
 	}
 }

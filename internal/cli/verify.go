@@ -84,8 +84,8 @@ func (v *verified) note(what string, skipped error) {
 	v.skipped[what] = s
 }
 
-// mostShown is the greatest number of faults printed.
-const mostShown = 20
+// maxShown is the greatest number of faults printed.
+const maxShown = 20
 
 // Close closes both backends and prints the report.
 func (v *verified) Close() error {
@@ -93,7 +93,7 @@ func (v *verified) Close() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	faults, count := v.log.Report()
-	for _, f := range faults[:min(len(faults), mostShown)] {
+	for _, f := range faults[:min(len(faults), maxShown)] {
 		plain.Fprintf(v.app.err, "%v: %v\n", f.Kind, f)
 	}
 	for _, what := range slices.Sorted(maps.Keys(v.skipped)) {

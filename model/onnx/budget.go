@@ -168,8 +168,8 @@ func (t *tracer) within(d dtype.DType, dims ...int) {
 	t.fits(op.Desc{DType: d, Shape: s})
 }
 
-// room checks like within, and counts eight bytes of scratch for each element, before the numbers are computed on the host.
-func (t *tracer) room(d dtype.DType, dims ...int) {
+// reserve checks like within, and counts eight bytes of scratch for each element, before the numbers are computed on the host.
+func (t *tracer) reserve(d dtype.DType, dims ...int) {
 	t.within(d, dims...)
 	t.scratch(8, dims...)
 }

@@ -106,7 +106,7 @@ func FuzzLayers(f *testing.F) {
 		if err != nil {
 			require.False(t, strings.Contains(err.Error(), "panic") || strings.Contains(err.Error(), "internal"), "%v: %v", node, err)
 		}
-		require.Less(t, took, 8*time.Second, "%v", node)
+		require.Less(t, took, time.Minute, "%v", node)
 	})
 }
 

@@ -102,7 +102,7 @@ func checkedCount(t *tracer, d dtype.DType, n float64) int {
 	if !(n < 1<<56) {
 		t.fail("%v elements", n)
 	}
-	t.room(d, int(max(n, 0)))
+	t.reserve(d, int(max(n, 0)))
 	return int(max(n, 0))
 }
 

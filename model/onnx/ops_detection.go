@@ -116,7 +116,7 @@ func maxRoiPoolNode(t *tracer, n *node) []value {
 	if pooled[0] < 1 || pooled[1] < 1 {
 		t.fail("pooled_shape is %v", pooled)
 	}
-	t.room(x.dtype(), rois.shape()[0], x.shape()[1], pooled[0], pooled[1])
+	t.reserve(x.dtype(), rois.shape()[0], x.shape()[1], pooled[0], pooled[1])
 	scale := n.float("spatial_scale", 1)
 	return t.hostOp([]value{x, rois}, func(in []hostTensor) ([]hostTensor, error) {
 		v, r, s := toFloats(in[0].DType, in[0].Data), toFloats(in[1].DType, in[1].Data), in[0].Shape

@@ -64,7 +64,7 @@ func affineGridNode(t *tracer, n *node) []value {
 		t.fail("theta %v for size %v", theta.shape(), size)
 	}
 	dims := shape.Shape(size[2:])
-	t.room(dtype.F64, append(dims.Clone(), d+1)...)
+	t.reserve(dtype.F64, append(dims.Clone(), d+1)...)
 	align := n.int("align_corners", 0) != 0
 	points := make([]float64, 0, dims.Size()*(d+1))
 	index := make([]int, d)
@@ -119,7 +119,7 @@ func deformConvNode(t *tracer, n *node) []value {
 	offset = t.reshape(s.wide(offset), batch*og, taps, rank, points)
 	at := make([]value, rank)
 	for d := range rank {
-		t.room(dtype.I64, taps, points)
+		t.reserve(dtype.I64, taps, points)
 		base := make([]int, 0, taps*points)
 		for k := range taps {
 			for p := range points {

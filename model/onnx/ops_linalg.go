@@ -70,7 +70,7 @@ func col2imNode(t *tracer, n *node) []value {
 	x, c := n.input(0), calc{t}
 	image, block := shape.Shape(t.hostDims(n.input(1))), shape.Shape(t.hostDims(n.input(2)))
 	w := t.window(n, image, block)
-	t.room(dtype.I64, block...)
+	t.reserve(dtype.I64, block...)
 	t.within(x.dtype(), image...)
 	taps, steps := block.Size(), make(shape.Shape, len(image))
 	for i, d := range image {
@@ -79,7 +79,7 @@ func col2imNode(t *tracer, n *node) []value {
 	if x.rank() != 3 || x.shape()[1]%taps != 0 || x.shape()[2] != steps.Size() {
 		t.fail("x is %v, want [N, C·%d, %d]", x.shape(), taps, steps.Size())
 	}
-	t.room(dtype.I64, taps, steps.Size())
+	t.reserve(dtype.I64, taps, steps.Size())
 	batch, channels := x.shape()[0], x.shape()[1]/taps
 	index := make([]int, 0, taps*steps.Size())
 	for k := range taps {

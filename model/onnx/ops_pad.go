@@ -85,7 +85,7 @@ func padAxis(t *tracer, x value, axis, lo, hi int, source func(i, d int) int) va
 	if d == 0 {
 		t.fail("axis %d is empty, nothing to pad it with", axis)
 	}
-	t.room(dtype.I64, d+lo+hi)
+	t.reserve(dtype.I64, d+lo+hi)
 	index := make([]int, d+lo+hi)
 	for i := range index {
 		index[i] = source(i-lo, d)

@@ -229,7 +229,7 @@ func (t *tracer) weigh(x value, axis int, list *taps) value {
 		}
 		return sum
 	}
-	t.room(x.dtype(), out, s[axis])
+	t.reserve(x.dtype(), out, s[axis])
 	m := t.constFloats(x.dtype(), []int{out, s[axis]}, list.matrix(s[axis]))
 	before, after := s[:axis].Size(), s[axis+1:].Size()
 	var y value

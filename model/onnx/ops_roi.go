@@ -44,12 +44,12 @@ func roiAlignNode(t *tracer, n *node) []value {
 	default:
 		t.fail("mode is %q, want avg or max", mode)
 	}
-	if r.height < 1 || r.width < 1 || r.samples < 0 || r.samples > mostSamples {
+	if r.height < 1 || r.width < 1 || r.samples < 0 || r.samples > maxSamples {
 		t.fail("output %d by %d with sampling_ratio %d", r.height, r.width, r.samples)
 	}
-	t.room(x.dtype(), rois.shape()[0], x.shape()[1], r.height, r.width)
-	t.room(dtype.F64, r.height, max(1, r.samples))
-	t.room(dtype.F64, r.width, max(1, r.samples))
+	t.reserve(x.dtype(), rois.shape()[0], x.shape()[1], r.height, r.width)
+	t.reserve(dtype.F64, r.height, max(1, r.samples))
+	t.reserve(dtype.F64, r.width, max(1, r.samples))
 	if r.samples == 0 {
 		return t.hostOp([]value{x, rois, batch}, r.host)
 	}
@@ -128,7 +128,7 @@ func (r roiAlign) host(in []hostTensor) ([]hostTensor, error) {
 		y := r.samplesOf(rois[4*i+1], rois[4*i+3], r.height, s[2])
 		z := r.samplesOf(rois[4*i], rois[4*i+2], r.width, s[3])
 		if y == nil || z == nil {
-			return nil, fmt.Errorf("roi %d: more than %d samples in a cell: %w", i, mostSamples, ErrLimit)
+			return nil, fmt.Errorf("roi %d: more than %d samples in a cell: %w", i, maxSamples, ErrLimit)
 		}
 		for c := range s[1] {
 			base := (image*s[1] + c) * s[2] * s[3]
@@ -153,8 +153,8 @@ type point struct {
 	valid     bool
 }
 
-// mostSamples is the greatest number of samples of a cell along an axis.
-const mostSamples = 1 << 12
+// maxSamples is the greatest number of samples of a cell along an axis.
+const maxSamples = 1 << 12
 
 // samplesOf returns the samples of each cell between start and end, or nil if there are too many.
 func (r roiAlign) samplesOf(start, end float64, cells, size int) [][]point {
@@ -166,7 +166,7 @@ func (r roiAlign) samplesOf(start, end float64, cells, size int) [][]point {
 	if !r.halfPixel {
 		length = max(length, 1)
 	}
-	if !(length/float64(cells) <= mostSamples) {
+	if !(length/float64(cells) <= maxSamples) {
 		return nil
 	}
 	count := max(0, int(math.Ceil(max(length, 0)/float64(cells))))

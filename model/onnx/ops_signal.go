@@ -27,7 +27,7 @@ func windowNode(f func(angle float64) float64) converter {
 	return func(t *tracer, n *node) []value {
 		t.need(n, 0)
 		size := t.hostInt(n.input(0))
-		t.room(dtype.F64, size)
+		t.reserve(dtype.F64, size)
 		turn := float64(size)
 		if n.int("periodic", 1) == 0 {
 			turn--
@@ -49,7 +49,7 @@ func melWeightNode(t *tracer, n *node) []value {
 		t.fail("%d mel bins over %d samples at %d hertz", bins, length, rate)
 	}
 	rows := length/2 + 1
-	t.room(dtype.F64, rows, bins)
+	t.reserve(dtype.F64, rows, bins)
 	t.scratch(8, bins)
 	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
 	edges := make([]int, bins+2) // edges of the triangles, as bins of the spectrum
@@ -112,7 +112,7 @@ func (t *tracer) dftNode(n *node, axis int) []value {
 	if length < 1 {
 		t.fail("dft_length is %d", length)
 	}
-	t.room(dtype.F64, length)
+	t.reserve(dtype.F64, length)
 	// The axis moves to the end and all others are merged into one.
 	order := append(without(x.rank()-1, axis), axis)
 	part := func(k int) value {
@@ -186,7 +186,7 @@ func stftNode(t *tracer, n *node) []value {
 		t.fail("frame_length is %d for a signal %v", length, x.shape())
 	}
 	frames := 1 + (x.shape()[1]-length)/step
-	t.room(dtype.F64, frames, length)
+	t.reserve(dtype.F64, frames, length)
 	t.scratch(8, frames, length)
 	var index []int
 	for f := range frames {

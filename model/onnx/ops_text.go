@@ -38,7 +38,7 @@ func tfIdfNode(t *tracer, n *node) []value {
 	}
 	v := t.vectorizer(n)
 	s := append(x.shape()[:x.rank()-1].Clone(), v.width)
-	t.room(dtype.F32, s...)
+	t.reserve(dtype.F32, s...)
 	return t.hostOp([]value{x}, func(in []hostTensor) ([]hostTensor, error) {
 		tokens, line := toInts(in[0].DType, in[0].Data), in[0].Shape[len(in[0].Shape)-1]
 		out := make([]byte, 0, 4*shape.Shape(s).Size())

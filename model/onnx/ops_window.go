@@ -66,13 +66,13 @@ func (t *tracer) perDim(n *node, attr string, rank int) []int {
 // pooled returns how many windows fit over size elements along dimension i, and how far the last one reaches beyond the leading
 // padding and the elements. In ceil mode a last window may extend beyond the end, but must not start in the padding there.
 func (w *window) pooled(i, size int, ceil bool) (out, reach int) {
-	room := size + w.lo[i] + w.hi[i] - w.extent(i)
-	if room < 0 {
+	space := size + w.lo[i] + w.hi[i] - w.extent(i)
+	if space < 0 {
 		return 0, 0
 	}
-	out = room/w.strides[i] + 1
+	out = space/w.strides[i] + 1
 	if ceil {
-		out = (room+w.strides[i]-1)/w.strides[i] + 1
+		out = (space+w.strides[i]-1)/w.strides[i] + 1
 		if (out-1)*w.strides[i] >= size+w.lo[i] {
 			out--
 		}

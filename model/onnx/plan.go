@@ -21,8 +21,8 @@ func (t *tracer) follow(want *step, build func() error) *step {
 	s := t.s
 	var gone trash
 	s.mu.Lock()
-	if want.loose = t.private() || !s.room(&gone); !want.loose {
-		s.stats.Steps++ // reserve its room
+	if want.loose = t.private() || !s.reserveStep(&gone); !want.loose {
+		s.stats.Steps++ // reserve its place
 	}
 	s.mu.Unlock()
 	gone.empty()
@@ -258,8 +258,8 @@ func (s *Session) planOf(signature []byte, gone *trash) *plan {
 	return p
 }
 
-// room reports whether the plan of t may get another step. It forgets plans that no run uses to make room. The caller holds mu.
-func (s *Session) room(gone *trash) bool {
+// reserveStep reports whether the plan of t may get another step. It forgets plans that no run uses to make room. The caller holds mu.
+func (s *Session) reserveStep(gone *trash) bool {
 	for s.stats.Steps >= s.options.MaxSteps && s.forget(s.oldest(func(q *plan) bool { return q.users == 0 }), gone) {
 	}
 	return s.stats.Steps < s.options.MaxSteps

@@ -66,7 +66,7 @@ func (t *tracer) foldNorm(x, scale, bias, mean, variance value, epsilon float64)
 // convOf returns the convolution that computes a value of the segment, and the constant bias that was added per channel; nil for
 // none.
 func (t *tracer) convOf(id op.TensorID) (conv *op.Node, bias *data) {
-	n := t.seg.maker(id)
+	n := t.seg.producer(id)
 	if n != nil && n.Op == op.Add {
 		if bias = t.constantOf(n.Inputs[1]); bias == nil {
 			return nil, nil
@@ -75,7 +75,7 @@ func (t *tracer) convOf(id op.TensorID) (conv *op.Node, bias *data) {
 		if s := bias.shape; s.Size() != channels || !slices.Contains([]int{len(n.Outputs[0].Shape), len(n.Outputs[0].Shape) - 1}, len(s)) || s[len(s)-len(n.Outputs[0].Shape)+1] != channels {
 			return nil, nil
 		}
-		n = t.seg.maker(n.Inputs[0])
+		n = t.seg.producer(n.Inputs[0])
 	}
 	if n == nil || n.Op != op.Conv {
 		return nil, nil
@@ -83,8 +83,8 @@ func (t *tracer) convOf(id op.TensorID) (conv *op.Node, bias *data) {
 	return n, bias
 }
 
-// maker returns the node of the segment that computes id, or nil.
-func (s *segment) maker(id op.TensorID) *op.Node {
+// producer returns the node of the segment that computes id, or nil.
+func (s *segment) producer(id op.TensorID) *op.Node {
 	for i := len(s.nodes) - 1; i >= 0; i-- {
 		if s.nodes[i].Outputs[0].ID == id {
 			return &s.nodes[i]

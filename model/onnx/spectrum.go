@@ -76,7 +76,7 @@ func (s spectrum) transform(re, im value, inverse bool) (value, value) {
 
 // roots returns exp(sign·2πi·j·k/n) for j < rows and k < cols, in the type of like.
 func (s spectrum) roots(like value, rows, cols, n int, sign float64) (cos, sin value) {
-	s.room(like.dtype(), rows, cols)
+	s.reserve(like.dtype(), rows, cols)
 	s.scratch(8, rows, cols)
 	c, d := make([]float64, rows*cols), make([]float64, rows*cols)
 	for j := range rows {

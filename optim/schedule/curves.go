@@ -55,8 +55,10 @@ func Noam(factor float64, size, warmup int) Scheduler {
 func half(x float64) float64 { return (1 + math.Cos(math.Pi*x)) / 2 }
 
 // Cosine goes from first to last along half a wave in the given number of steps, and then continues along the wave: set the
-// length of the whole training, or let a constant follow by Sequence (Loshchilov and Hutter, SGDR, 2017).
+// length of the whole training, or let a constant follow by Sequence (Loshchilov and Hutter, SGDR, 2017). Fewer than
+// one step count as one.
 func Cosine(first, last float64, steps int) Scheduler {
+	steps = max(1, steps)
 	return Curve(func(t int) float64 { return last + (first-last)*half(float64(t)/float64(steps)) }).Of()
 }
 
@@ -97,6 +99,7 @@ func OneCycle(peak float64, steps int, c OneCycleConfig) Scheduler {
 	set(&c.Warmup, 0.3)
 	set(&c.Divide, 25)
 	set(&c.FinalParts, 1e4)
+	steps = max(1, steps)
 	first := peak / c.Divide
 	last := first / c.FinalParts
 	ends, rates := []float64{0, c.Warmup*float64(steps) - 1, float64(steps - 1)}, []float64{first, peak, last}
@@ -109,6 +112,9 @@ func OneCycle(peak float64, steps int, c OneCycleConfig) Scheduler {
 		for i := 1; i < len(ends); i++ {
 			if s > ends[i] && i < len(ends)-1 {
 				continue
+			}
+			if ends[i] == ends[i-1] { // a phase of one step, which is its end
+				return rates[i]
 			}
 			x := (s - ends[i-1]) / (ends[i] - ends[i-1])
 			if c.Linear {

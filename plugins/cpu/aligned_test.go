@@ -11,7 +11,7 @@ import (
 )
 
 // Results that are written with non-temporal stores, with rows that are a multiple of a vector and rows that are not.
-func TestAlignedPastTheCaches(t *testing.T) {
+func TestAlignedNonTemporal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short is set: this test computes with tensors of 32 MB and more")
 	}

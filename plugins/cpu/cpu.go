@@ -113,7 +113,7 @@ func NewForClient(c core.Config) (core.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.crowded = d.pool.Threads() >= runtime.NumCPU(); d.crowded {
+	if d.singleThreadShort = d.pool.Threads() >= runtime.NumCPU(); d.singleThreadShort {
 		d.pool.Brief()
 	}
 	return engine.New(d), nil

@@ -22,8 +22,8 @@ type driver struct {
 	pool    *par.Pool
 	memory  *mem.Pool
 	sharing sharing
-	// crowded says that short programs are to run on one thread.
-	crowded bool
+	// singleThreadShort says that short programs are to run on one thread.
+	singleThreadShort bool
 }
 
 var _ engine.Driver[kernel.Array] = (*driver)(nil)

@@ -12,7 +12,7 @@ import (
 
 // Sizes at which kernels take other ways than for small tensors: non-temporal stores, partial sums, columns.
 
-func TestPastTheCaches(t *testing.T) {
+func TestNonTemporal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short is set: this test computes with tensors of 20 MB")
 	}

@@ -80,7 +80,7 @@ func (pl *plan) Run(eq engine.Queue[kernel.Array], in []kernel.Array, owned []bo
 func (pl *plan) RunProfiled(eq engine.Queue[kernel.Array], in []kernel.Array, owned []bool, out []kernel.Array, t *engine.Steps) error {
 	q := eq.(*queue)
 	env := q.environment()
-	if q.driver.crowded && pl.length.short() {
+	if q.driver.singleThreadShort && pl.length.short() {
 		env = &q.alone
 		defer pl.length.measure(time.Now())
 	}

@@ -41,8 +41,8 @@ func isHalf(t dtype.DType) bool { return t == dtype.F16 || t == dtype.BF16 }
 // operandAlign is the alignment of operands in bytes.
 const operandAlign = 16
 
-// mostWorkspace is the most memory that a plan may need.
-const mostWorkspace = 256 << 20
+// maxWorkspace is the most memory that a plan may need.
+const maxWorkspace = 256 << 20
 
 // build makes a plan of the graph that fill builds. fill returns the tensors of the graph in the order of the call's arguments, and may
 // put scalars into the pack. The graph and the options depend only on call, which describes the whole call.
@@ -59,7 +59,7 @@ func (l *dnn) build(what string, call any, o nv.PlanOptions, fill func(g *nv.DNN
 		}
 		g := x.Handle.NewGraph()
 		if c.tensors, err = fill(g, &c.pack); err == nil {
-			o.MaxWorkspace = mostWorkspace
+			o.MaxWorkspace = maxWorkspace
 			c.plan, err = l.plan(x, g, fmt.Sprintf("%T %+v", call, call), o)
 		}
 		return errors.Join(err, g.Close())

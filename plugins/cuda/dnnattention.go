@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/library"
 )
 
-// mostWidth is the widest head that cuDNN has attention for.
-const mostWidth = 256
+// maxWidth is the widest head that cuDNN has attention for.
+const maxWidth = 256
 
 // Attention implements gpu.Library, for types of 16 bits.
 func (l *dnn) Attention(a gpu.Attention) ([]gpu.Candidate, error) {
@@ -39,8 +39,8 @@ func attentionSpec(a *gpu.Attention) (s nv.AttentionSpec, err error) {
 	switch {
 	case !ok || !isHalf(a.Type):
 		return s, library.Refuse("attention of %v", a.Type)
-	case a.Width%8 != 0 || a.ValueWidth%8 != 0 || a.Width > mostWidth || a.ValueWidth > mostWidth || a.Width == 0 || a.ValueWidth == 0:
-		return s, library.Refuse("attention of heads %d and %d wide, want multiples of 8 up to %d", a.Width, a.ValueWidth, mostWidth)
+	case a.Width%8 != 0 || a.ValueWidth%8 != 0 || a.Width > maxWidth || a.ValueWidth > maxWidth || a.Width == 0 || a.ValueWidth == 0:
+		return s, library.Refuse("attention of heads %d and %d wide, want multiples of 8 up to %d", a.Width, a.ValueWidth, maxWidth)
 	case a.KeyHeads == 0 || a.Heads%a.KeyHeads != 0:
 		return s, library.Refuse("attention of %d heads of queries and %d of keys", a.Heads, a.KeyHeads)
 	case a.Scale == 0:

@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// mostParams is the bytes of parameters that kernels may have on all devices, whatever the driver.
-const mostParams = 4 << 10
+// maxParams is the bytes of parameters that kernels may have on all devices, whatever the driver.
+const maxParams = 4 << 10
 
 // facts are the properties of a device that kernels depend on.
 type facts struct {
@@ -46,7 +46,7 @@ func readFacts(cuda calls, dev nv.Device) (facts, error) {
 // target returns the target that templates build for.
 func (f *facts) target() template.Target {
 	words := dtype.SetOf(dtype.I32, dtype.U32, dtype.I64, dtype.U64, dtype.F32, dtype.F64)
-	t := template.Target{Subgroup: f.warp, Threads: f.threads, Shared: f.shared, Units: f.units, Blocks: max(f.resident/256, 1), Grid: f.grid, Wide: 16, Params: mostParams,
+	t := template.Target{Subgroup: f.warp, Threads: f.threads, Shared: f.shared, Units: f.units, Blocks: max(f.resident/256, 1), Grid: f.grid, Wide: 16, Params: maxParams,
 		Types: dtype.Any, Math: words | dtype.SetOf(dtype.Bool), Atomics: words}
 	if f.capability >= 80 {
 		t.MMA = []ir.MMA{{M: 16, N: 8, K: 16, Type: dtype.F16}, {M: 16, N: 8, K: 16, Type: dtype.BF16}}

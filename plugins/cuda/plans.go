@@ -17,7 +17,7 @@ import (
 // use a folder. A nil plans keeps nothing.
 type plans struct {
 	folder string
-	maker  string        // the library, the driver and the device, all of which plans depend on
+	origin string        // the library, the driver and the device, all of which plans depend on
 	slow   time.Duration // what takes as long to make is kept
 }
 
@@ -27,20 +27,20 @@ const (
 	graphs = 1
 	// slowPlan is the shortest time of making a plan that is worth a file.
 	slowPlan = 20 * time.Millisecond
-	// mostPlans is the number of files that are kept: some 40 MB of attention.
-	mostPlans = 512
+	// maxPlans is the number of files that are kept: some 40 MB of attention.
+	maxPlans = 512
 )
 
-func newPlans(cache, maker string) *plans {
+func newPlans(cache, origin string) *plans {
 	if cache == "" {
 		return nil
 	}
-	return &plans{folder: filepath.Join(cache, "plans"), maker: fmt.Sprintf("graphs %d, %s", graphs, maker), slow: slowPlan}
+	return &plans{folder: filepath.Join(cache, "plans"), origin: fmt.Sprintf("graphs %d, %s", graphs, origin), slow: slowPlan}
 }
 
 // name returns a text with everything that a plan depends on, and the path of its file.
 func (p *plans) name(key string) (name []byte, file string) {
-	name = []byte(p.maker + "\n" + key + "\x00")
+	name = []byte(p.origin + "\n" + key + "\x00")
 	sum := sha256.Sum256(name)
 	return name, filepath.Join(p.folder, hex.EncodeToString(sum[:16])+planSuffix)
 }
@@ -92,7 +92,7 @@ func (p *plans) drop(key string) {
 	}
 }
 
-// trim removes the files that were not used for the longest time, down to mostPlans, and what writers that are gone left behind.
+// trim removes the files that were not used for the longest time, down to maxPlans, and what writers that are gone left behind.
 func (p *plans) trim() {
 	type used struct {
 		file string
@@ -113,11 +113,11 @@ func (p *plans) trim() {
 			_ = os.Remove(file)
 		}
 	}
-	if len(files) <= mostPlans {
+	if len(files) <= maxPlans {
 		return
 	}
 	slices.SortFunc(files, func(a, b used) int { return cmp.Compare(a.at.UnixNano(), b.at.UnixNano()) })
-	for _, f := range files[:len(files)-mostPlans] {
+	for _, f := range files[:len(files)-maxPlans] {
 		_ = os.Remove(f.file)
 	}
 }

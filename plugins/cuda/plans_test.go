@@ -55,7 +55,7 @@ func TestPlans(t *testing.T) {
 func TestPlansAreTrimmed(t *testing.T) {
 	p := newPlans(t.TempDir(), "")
 	old := time.Now().Add(-2 * time.Hour)
-	for i := range mostPlans {
+	for i := range maxPlans {
 		key := fmt.Sprint(i)
 		p.put(key, nil)
 		_, file := p.name(key)

@@ -65,15 +65,15 @@ func (w *worker) product(a, b val, s shape.Shape) val {
 	})
 }
 
-// mostSummed is the number of elementwise products that summed makes at a time, unless one row of them is longer.
-const mostSummed = 1 << 24
+// maxSummed is the number of elementwise products that summed makes at a time, unless one row of them is longer.
+const maxSummed = 1 << 24
 
 // summed returns a product of matrices of integers as sums of elementwise products: on its devices other than the processor, torch
 // multiplies matrices of floats only.
 func (w *worker) summed(a, b val, s shape.Shape) val {
 	ra, rb := len(a.s), len(b.s)
 	k := a.s[ra-1]
-	step := max(1, mostSummed/s.Size())
+	step := max(1, maxSummed/s.Size())
 	var sum val
 	for lo := 0; lo < k; lo += step {
 		hi := min(k, lo+step)

@@ -9,7 +9,7 @@ import (
 var scans = map[op.Code]rule{
 	op.CumSum:  {run: func(w *worker) { w.scan(opCumSum, zeroOf) }, types: numbers},
 	op.CumProd: {run: func(w *worker) { w.scan(opCumProd, oneOf) }, types: numbers},
-	op.CumMax:  {run: func(w *worker) { w.scan(opCumMax, leastOf) }, types: numbers},
+	op.CumMax:  {run: func(w *worker) { w.scan(opCumMax, minOf) }, types: numbers},
 	op.CumMin:  {run: func(w *worker) { w.scan(opCumMin, greatestOf) }, types: numbers},
 }
 
@@ -22,7 +22,7 @@ var (
 
 func zeroOf(dtype.DType) op.Value       { return op.ScalarInt("", 0).Value }
 func oneOf(dtype.DType) op.Value        { return op.ScalarInt("", 1).Value }
-func leastOf(d dtype.DType) op.Value    { return limit(d, -1) }
+func minOf(d dtype.DType) op.Value      { return limit(d, -1) }
 func greatestOf(d dtype.DType) op.Value { return limit(d, 1) }
 
 // scan runs along the axis of the node, from the end where it says so, and puts the identity before an exclusive one.

@@ -30,11 +30,11 @@ func (*dnn) Name() string { return "MIOpen" }
 func (l *dnn) Version() string { return l.m.Version }
 
 const (
-	// mostWorkspace is the most memory that a solution may need.
-	mostWorkspace = 256 << 20
-	// mostSolutions are compiled for a convolution: those behind the first are for operands or devices that refuse it.
-	mostSolutions = 2
-	operandAlign  = 16
+	// maxWorkspace is the most memory that a solution may need.
+	maxWorkspace = 256 << 20
+	// maxSolutions are compiled for a convolution: those behind the first are for operands or devices that refuse it.
+	maxSolutions = 2
+	operandAlign = 16
 )
 
 var dnnTypes = map[dtype.DType]amd.DNNType{dtype.F32: amd.DNNF32, dtype.F16: amd.DNNF16, dtype.BF16: amd.DNNBF16}
@@ -64,7 +64,7 @@ func dnnSpec(c *gpu.Convolution) (s amd.ConvSpec, err error) {
 // forbidden reports whether a solution is not used: what rounds more than the type does, as the transforms do, what asks for more memory
 // than there is for it, and plain loops, than which burn's own kernels are faster.
 func forbidden(t dtype.DType, s *amd.Solution) bool {
-	return s.Algorithm == amd.AlgorithmFFT || s.Algorithm == amd.AlgorithmWinograd && t != dtype.F32 || s.Workspace > mostWorkspace ||
+	return s.Algorithm == amd.AlgorithmFFT || s.Algorithm == amd.AlgorithmWinograd && t != dtype.F32 || s.Workspace > maxWorkspace ||
 		s.ID >= amd.NaiveForward && s.ID <= amd.NaiveWeights
 }
 
@@ -127,7 +127,7 @@ func (p *convolution) candidates(t dtype.DType) ([]gpu.Candidate, error) {
 			errs = append(errs, err)
 			continue
 		}
-		if found = append(found, &solution{p, all[i]}); len(found) == mostSolutions {
+		if found = append(found, &solution{p, all[i]}); len(found) == maxSolutions {
 			break
 		}
 	}

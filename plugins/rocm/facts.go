@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// mostParams is the bytes of parameters that kernels may have.
-	mostParams = 4 << 10
-	// mostThreads is the threads of a grid along a dimension: HIP counts them with 32 bits.
-	mostThreads = 1<<32 - 1
+	// maxParams is the bytes of parameters that kernels may have.
+	maxParams = 4 << 10
+	// maxThreads is the threads of a grid along a dimension: HIP counts them with 32 bits.
+	maxThreads = 1<<32 - 1
 )
 
 // facts are the properties of a device that kernels depend on.
@@ -66,9 +66,9 @@ func (f *facts) usable() error {
 func (f *facts) target() template.Target {
 	words := dtype.SetOf(dtype.I32, dtype.U32, dtype.I64, dtype.U64, dtype.F32, dtype.F64)
 	t := template.Target{Subgroup: f.wave, Threads: min(f.threads, 1024), Shared: f.shared, Units: f.units, Blocks: max(f.resident/256, 1), Grid: f.grid, Wide: 16,
-		Params: mostParams, Types: dtype.Any, Math: words | dtype.SetOf(dtype.Bool), Atomics: words}
+		Params: maxParams, Types: dtype.Any, Math: words | dtype.SetOf(dtype.Bool), Atomics: words}
 	for i := range t.Grid {
-		t.Grid[i] = min(t.Grid[i], mostThreads/1024)
+		t.Grid[i] = min(t.Grid[i], maxThreads/1024)
 	}
 	return t
 }

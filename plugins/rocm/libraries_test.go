@@ -377,7 +377,7 @@ func TestConvolutionRefusals(t *testing.T) {
 	}{
 		{dtype.F32, amd.Solution{ID: 21}, false}, {dtype.F32, amd.Solution{ID: 84}, false}, {dtype.F32, amd.Solution{ID: 85}, true}, {dtype.F16, amd.Solution{ID: 87}, true},
 		{dtype.F32, amd.Solution{ID: 88, Algorithm: amd.AlgorithmFFT}, true}, {dtype.F32, amd.Solution{Algorithm: amd.AlgorithmWinograd}, false},
-		{dtype.BF16, amd.Solution{Algorithm: amd.AlgorithmWinograd}, true}, {dtype.F32, amd.Solution{Workspace: mostWorkspace + 1}, true},
+		{dtype.BF16, amd.Solution{Algorithm: amd.AlgorithmWinograd}, true}, {dtype.F32, amd.Solution{Workspace: maxWorkspace + 1}, true},
 	} {
 		require.Equal(t, c.want, forbidden(c.t, &c.s), "%+v", c)
 	}

@@ -60,11 +60,11 @@ func factsOf(a js.Value) webgpu.Facts {
 		return ""
 	}
 	// The largest binding is tried out when a device is opened: a page is not to take a gigabyte for that.
-	const mostBytes = 256 << 20
+	const maxBytes = 256 << 20
 	f := webgpu.Facts{Name: text("description"), Backend: "browser", Version: version(js.Global().Get("navigator").Get("userAgent").String()),
 		Software: info.Get("isFallbackAdapter").Truthy() || text("architecture") == "swiftshader",
 		Limits: webgpu.Limits{
-			BufferSize: int64(limit("maxBufferSize")), StorageBinding: min(int64(limit("maxStorageBufferBindingSize")), mostBytes),
+			BufferSize: int64(limit("maxBufferSize")), StorageBinding: min(int64(limit("maxStorageBufferBindingSize")), maxBytes),
 			UniformBinding: int64(limit("maxUniformBufferBindingSize")), StorageAlignment: int64(limit("minStorageBufferOffsetAlignment")),
 			UniformAlignment: int64(limit("minUniformBufferOffsetAlignment")), StorageBuffers: limit("maxStorageBuffersPerShaderStage"),
 			WorkgroupStorage: limit("maxComputeWorkgroupStorageSize"),

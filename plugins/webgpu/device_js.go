@@ -28,14 +28,14 @@ type layout struct{ group, pipeline js.Value }
 
 // Bits of GPUBufferUsage, GPUShaderStage and GPUMapMode.
 const (
-	mapRead   = 1
-	copySrc   = 4
-	copyDst   = 8
-	uniform   = 64
-	storage   = 128
-	compute   = 4
-	readMode  = 1
-	leastPipe = 64 << 10
+	mapRead  = 1
+	copySrc  = 4
+	copyDst  = 8
+	uniform  = 64
+	storage  = 128
+	compute  = 4
+	readMode = 1
+	minPipe  = 64 << 10
 )
 
 var usages = map[webgpu.Usage]int{
@@ -209,7 +209,7 @@ func (d *device) NewGroup(p webgpu.Pipeline, bindings []webgpu.Binding) (webgpu.
 // through puts bytes into an array of JavaScript, which the next call uses again.
 func (d *device) through(data []byte) js.Value {
 	if d.bytes.IsUndefined() || d.bytes.Length() < len(data) {
-		d.bytes = js.Global().Get("Uint8Array").New(max(len(data), leastPipe))
+		d.bytes = js.Global().Get("Uint8Array").New(max(len(data), minPipe))
 	}
 	js.CopyBytesToJS(d.bytes, data)
 	return d.bytes

@@ -11,19 +11,19 @@ import (
 // previous run are requested too. So all outputs of a model cost one round trip. The caller of its methods holds the mutex of the
 // stream.
 type ahead struct {
-	habits  map[uint64][]int // by program: the bytes of each output that was read last time, 0 for one that was not
-	program uint64           // of the last run
-	outputs []op.TensorID
-	used    []bool // outputs that were read or requested
-	open    map[op.TensorID]*request
+	readSizes map[uint64][]int // by program: the bytes of each output that was read last time, 0 for one that was not
+	program   uint64           // of the last run
+	outputs   []op.TensorID
+	used      []bool // outputs that were read or requested
+	open      map[op.TensorID]*request
 }
 
-// mostAhead bounds the open prefetches.
-const mostAhead = 64
+// maxAhead bounds the open prefetches.
+const maxAhead = 64
 
 // run records a run. Outputs of the previous run that were prefetched and not read are not prefetched the next time.
 func (a *ahead) run(program uint64, outputs []op.TensorID) {
-	if len(a.open) > mostAhead { // of tensors that were freed on other streams
+	if len(a.open) > maxAhead { // of tensors that were freed on other streams
 		clear(a.open)
 	}
 	for _, id := range a.outputs {
@@ -38,18 +38,18 @@ func (a *ahead) run(program uint64, outputs []op.TensorID) {
 	a.program = program
 	a.outputs = append(a.outputs[:0], outputs...)
 	a.used = append(a.used[:0], make([]bool, len(outputs))...)
-	if a.habits == nil || len(a.habits) > mostAhead {
-		a.habits = map[uint64][]int{}
+	if a.readSizes == nil || len(a.readSizes) > maxAhead {
+		a.readSizes = map[uint64][]int{}
 	}
-	if a.habits[program] == nil {
-		a.habits[program] = make([]int, len(outputs))
+	if a.readSizes[program] == nil {
+		a.readSizes[program] = make([]int, len(outputs))
 	}
 }
 
 // unlearn records that a prefetched output was not read.
 func (a *ahead) unlearn(r *request) {
-	if habit := a.habits[r.program]; r.output < len(habit) {
-		habit[r.output] = 0
+	if sizes := a.readSizes[r.program]; r.output < len(sizes) {
+		sizes[r.output] = 0
 	}
 }
 
@@ -88,9 +88,9 @@ func (s *stream) readAhead(id op.TensorID, n int) {
 	if i < 0 {
 		return
 	}
-	habit := a.habits[a.program]
+	sizes := a.readSizes[a.program]
 	a.used[i] = true
-	for k, size := range habit {
+	for k, size := range sizes {
 		if size == 0 || a.used[k] {
 			continue
 		}
@@ -102,7 +102,7 @@ func (s *stream) readAhead(id op.TensorID, n int) {
 		}
 		a.open[a.outputs[k]] = r
 	}
-	if habit[i] = n; n > wire.MaxInline {
-		habit[i] = 0
+	if sizes[i] = n; n > wire.MaxInline {
+		sizes[i] = 0
 	}
 }

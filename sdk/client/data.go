@@ -43,7 +43,7 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	}
 	if s.shared != nil {
 		if r, err := s.writeShared(d, data, nil); r != nil || err != nil {
-			if err = s.written(ctx, d.ID, r, err); !errors.Is(err, core.ErrOutOfMemory) || s.shared.poor() {
+			if err = s.written(ctx, d.ID, r, err); !errors.Is(err, core.ErrOutOfMemory) || s.shared.disable() {
 				return err // else the plugin may have memory for the tensor without the segment
 			}
 		}
@@ -160,7 +160,7 @@ func (s *stream) Read(id op.TensorID, dst []byte) core.Ticket {
 	if id.Generation() != s.d.b.ids {
 		return core.Failed(s.stale(id))
 	}
-	if s.requests.crowded() {
+	if s.requests.full() {
 		return core.Failed(fmt.Errorf("plugin %s: read: too many are not answered yet: %w", s.d.b.proc.name, core.ErrOutOfMemory))
 	}
 	if s.shared != nil && len(dst) >= wire.SharedAt {

@@ -22,17 +22,17 @@ import (
 // process is a plugin process and implements go-plugin's runner. Its end is detected by waiting for it, not by the pipes, which a
 // grandchild may hold open.
 type process struct {
-	name     string
-	path     string
-	attached bool // started by another program: this one neither waits for it nor ends it
-	cmd      *exec.Cmd
-	plug     *goplugin.Client
-	tail     *tail
-	logger   hclog.Logger // of the plugin
-	limits   Limits
-	dir      string // for its sockets; empty for an attached one
-	release  func() // of the folder for sockets
-	confined confinement
+	name         string
+	path         string
+	attached     bool // started by another program: this one neither waits for it nor ends it
+	cmd          *exec.Cmd
+	pluginClient *goplugin.Client
+	tail         *tail
+	logger       hclog.Logger // of the plugin
+	limits       Limits
+	dir          string // for its sockets; empty for an attached one
+	release      func() // of the folder for sockets
+	confined     confinement
 
 	stdout *io.PipeReader
 
@@ -278,7 +278,7 @@ func (p *process) stop(patience time.Duration) {
 		gone := make(chan struct{})
 		go func() {
 			defer close(gone)
-			p.plug.Kill() // asks, waits two seconds, kills
+			p.pluginClient.Kill() // asks, waits two seconds, kills
 		}()
 		timer := time.NewTimer(patience)
 		defer timer.Stop()

@@ -59,8 +59,8 @@ func (q *requests) put(r *request) *request {
 	return r
 }
 
-// crowded reports whether further requests should wait for answers.
-func (q *requests) crowded() bool {
+// full reports whether further requests should wait for answers.
+func (q *requests) full() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.open) >= wire.MaxRequests/2

@@ -47,12 +47,12 @@ type segments struct {
 
 // take returns a segment with room for n bytes, nil if none is available.
 func (g *segments) take(n int) *segment {
-	room := wire.SegmentRoom(n)
+	size := wire.SegmentCapacity(n)
 	g.mu.Lock()
-	if l := g.free[room]; len(l) > 0 {
+	if l := g.free[size]; len(l) > 0 {
 		x := l[len(l)-1]
-		g.free[room] = l[:len(l)-1]
-		g.idle -= room
+		g.free[size] = l[:len(l)-1]
+		g.idle -= size
 		x.idle = false
 		g.mu.Unlock()
 		return x
@@ -62,7 +62,7 @@ func (g *segments) take(n int) *segment {
 	if refuse {
 		return nil
 	}
-	file, data, err := wire.NewSegment(room)
+	file, data, err := wire.NewSegment(size)
 	if err != nil {
 		g.mu.Lock()
 		g.broken = true
@@ -127,18 +127,18 @@ func (g *segments) trim() {
 	g.mu.Lock()
 	g.timer = nil
 	var old []*segment
-	for room, l := range g.free {
+	for size, l := range g.free {
 		kept := l[:0]
 		for _, x := range l {
 			if time.Since(x.since) >= idleTime {
 				old = append(old, x)
-				g.idle -= room
+				g.idle -= size
 			} else {
 				kept = append(kept, x)
 			}
 		}
 		clear(l[len(kept):])
-		g.free[room] = kept
+		g.free[size] = kept
 	}
 	if g.idle > 0 && !g.closed {
 		g.timer = time.AfterFunc(idleTime, g.trim)
@@ -149,8 +149,8 @@ func (g *segments) trim() {
 	}
 }
 
-// crowded retires the oldest idle segments while they exceed the bound.
-func (g *segments) crowded() {
+// limitIdle retires the oldest idle segments while they exceed the bound.
+func (g *segments) limitIdle() {
 	for {
 		g.mu.Lock()
 		if g.idle <= idleBytes {
@@ -163,9 +163,9 @@ func (g *segments) crowded() {
 				oldest = l[0]
 			}
 		}
-		room := len(oldest.data)
-		g.free[room] = g.free[room][1:]
-		g.idle -= room
+		size := len(oldest.data)
+		g.free[size] = g.free[size][1:]
+		g.idle -= size
 		g.mu.Unlock()
 		g.retire(oldest)
 	}

@@ -14,7 +14,7 @@ func (s *stream) writeShared(d op.Desc, data []byte, settle func(error, bool)) (
 	if x == nil {
 		return nil, nil
 	}
-	defer s.shared.crowded()
+	defer s.shared.limitIdle()
 	if err := wire.Touch(func() { copy(x.data, data) }); err != nil {
 		s.shared.retire(x)
 		return nil, err
@@ -46,8 +46,8 @@ func (s *stream) writeShared(d op.Desc, data []byte, settle func(error, bool)) (
 	return r, nil
 }
 
-// poor stops making segments. It returns false the first time.
-func (g *segments) poor() bool {
+// disable stops making segments. It returns false the first time.
+func (g *segments) disable() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	before := g.broken
@@ -79,7 +79,7 @@ func (s *stream) readShared(id op.TensorID, dst []byte) (*ticket, error) {
 // copyShared copies the bytes in the segment while the plugin adds more.
 func (t *ticket) copyShared(ctx context.Context) error {
 	s, r, x := t.s, t.r, t.shared
-	defer s.shared.crowded()
+	defer s.shared.limitIdle()
 	s.fs.Sleep()
 	defer s.fs.Wake()
 	at := 0

@@ -154,7 +154,7 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 	p.confined.mark = newMark()
 	env = append(env, envRun+"="+p.confined.mark)
 	env = append(env, envClientCert+"="+string(certPEM), fmt.Sprintf("%s=%d", wire.EnvHostPID, os.Getpid()), wire.EnvHostPipe+"=stdin")
-	plug := goplugin.NewClient(&goplugin.ClientConfig{
+	pluginClient := goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{
 			ProtocolVersion: wire.HandshakeVersion, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
 		Plugins:          goplugin.PluginSet{wire.PluginName: connector{}},
@@ -172,7 +172,7 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 		SyncStdout:       p.tail,
 		GRPCDialOptions:  wire.DialOptions(),
 	})
-	p.plug = plug
+	p.pluginClient = pluginClient
 	p.release, p.dir = sync.OnceFunc(release), dir
 	b, err := p.connect(ctx, &o)
 	if err != nil {
@@ -229,7 +229,7 @@ func (p *process) connect(ctx context.Context, o *Options) (*Backend, error) {
 	}
 	started := make(chan result, 1)
 	go func() {
-		proto, err := p.plug.Client()
+		proto, err := p.pluginClient.Client()
 		if err != nil {
 			started <- result{nil, err}
 			return

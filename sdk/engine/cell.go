@@ -148,13 +148,13 @@ func (s *stream[V]) unhold(c *cell[V]) {
 	}
 }
 
-// mostSpare bounds the cells that a stream keeps for reuse.
-const mostSpare = 1024
+// maxSpare bounds the cells that a stream keeps for reuse.
+const maxSpare = 1024
 
 // end calls end of the device, and keeps the cell for reuse.
 func (s *stream[V]) end(c *cell[V], release bool) {
 	s.dev.end(c, release)
-	if len(s.idle) < mostSpare {
+	if len(s.idle) < maxSpare {
 		s.idle = append(s.idle, c)
 	}
 }

@@ -53,8 +53,8 @@ type failure struct {
 	err   error
 }
 
-// mostFailures bounds the failures that are kept for reports.
-const mostFailures = 16
+// maxFailures bounds the failures that are kept for reports.
+const maxFailures = 16
 
 func newStream[V any](d *device[V], q Queue[V]) *stream[V] {
 	s := &stream[V]{dev: d, queue: q, wake: make(chan struct{}, 1), quit: make(chan struct{}), gone: make(chan struct{}), asleep: true, pend: new(pending), spare: new(pending)}
@@ -72,7 +72,7 @@ func (s *stream[V]) fail(err error) { s.failAt(s.done, err) }
 func (s *stream[V]) failAt(place uint64, err error) {
 	s.failing.Lock()
 	defer s.failing.Unlock()
-	if len(s.failures) < mostFailures {
+	if len(s.failures) < maxFailures {
 		s.failures = append(s.failures, failure{place, err})
 	}
 }

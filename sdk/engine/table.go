@@ -18,8 +18,8 @@ type entry[V any] struct {
 	cell *cell[V]
 }
 
-// leastSlots is the size of a table that has held a cell.
-const leastSlots = 64
+// minSlots is the size of a table that has held a cell.
+const minSlots = 64
 
 // slot returns the slot that holds id, or into which it would be put.
 func (t *table[V]) slot(id op.TensorID) uint64 {
@@ -49,7 +49,7 @@ func (t *table[V]) get(id op.TensorID) *cell[V] {
 func (t *table[V]) put(id op.TensorID, c *cell[V]) (old *cell[V]) {
 	if 2*t.used >= len(t.slots) {
 		before := t.slots
-		t.slots = make([]entry[V], max(leastSlots, 2*len(before)))
+		t.slots = make([]entry[V], max(minSlots, 2*len(before)))
 		for _, e := range before {
 			if e.cell != nil {
 				t.slots[t.slot(e.id)] = e

@@ -67,8 +67,8 @@ func (b *builder) finish(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// mostApart bounds the workspaces, in bytes, that neighbouring calls do not share.
-const mostApart = 64 << 20
+// maxApart bounds the workspaces, in bytes, that neighbouring calls do not share.
+const maxApart = 64 << 20
 
 // lives finds the lifetime of each buffer in steps. Buffers that a group reads and writes live during all its steps.
 func (b *builder) lives() {
@@ -87,7 +87,7 @@ func (b *builder) lives() {
 				for _, t := range c.fallback.in {
 					b.buffers[t.buffer].live(from, to)
 				}
-				if w := c.workspace.buffer; w != none && b.buffers[w].bytes <= mostApart { // calls nearby may run at the same time
+				if w := c.workspace.buffer; w != none && b.buffers[w].bytes <= maxApart { // calls nearby may run at the same time
 					b.buffers[w].live(from, min(to+2, len(b.steps)-1))
 				}
 			}

@@ -7,9 +7,9 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// mostWaiting bounds the additional bytes of temporaries that a program may need because groups wait to share a launch with
+// maxWaiting bounds the additional bytes of temporaries that a program may need because groups wait to share a launch with
 // others.
-const mostWaiting = 32 << 20
+const maxWaiting = 32 << 20
 
 // batches makes the steps of all groups. Groups that differ only in sizes and memory share few launches, if the hardware has room
 // for their arguments.
@@ -17,7 +17,7 @@ func (b *builder) batches(all []*group.Group) error {
 	if !b.folds || b.d.target.Params == 0 {
 		return b.groups(all)
 	}
-	how := group.Batching{Kinds: group.Of(group.Elementwise, group.Reduction), Slack: mostWaiting,
+	how := group.Batching{Kinds: group.Of(group.Elementwise, group.Reduction), Slack: maxWaiting,
 		Able: func(g *group.Graph, x *group.Group) bool {
 			return x.Kind != group.Single || !moves(g.Nodes[x.Anchor].Op)
 		}}

@@ -71,8 +71,8 @@ func (s *fallback) get() (*plan, error) {
 	return s.plan, s.err
 }
 
-// mostWorkspace is the most memory that a candidate may ask for.
-const mostWorkspace = 1 << 30
+// maxWorkspace is the most memory that a candidate may ask for.
+const maxWorkspace = 1 << 30
 
 // answer holds the candidates of the libraries for a problem, once they were asked.
 type answer struct {
@@ -126,7 +126,7 @@ func (d *device) ask(o *offered) (all []Candidate) {
 			continue
 		}
 		for _, c := range cs {
-			if c.Workspace() <= mostWorkspace {
+			if c.Workspace() <= maxWorkspace {
 				all = append(all, c)
 				continue
 			}

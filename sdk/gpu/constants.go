@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	mostFolded    = 64 << 20 // bytes of the results of a group that is computed once
-	mostGenerated = 1 << 20  // the same of a group without operands
+	maxFolded    = 64 << 20 // bytes of the results of a group that is computed once
+	maxGenerated = 1 << 20  // the same of a group without operands
 )
 
 // early reports whether a group is to be computed once: it depends only on constants, and its results are not much larger than these.
@@ -32,9 +32,9 @@ func (b *builder) early(x *group.Group) bool {
 		made += int64(d.Bytes())
 	}
 	if read == 0 {
-		return made <= mostGenerated
+		return made <= maxGenerated
 	}
-	return made <= mostFolded && made <= 4*read+mostGenerated
+	return made <= maxFolded && made <= 4*read+maxGenerated
 }
 
 // fold computes the early groups on q and turns their results into constants. The caller releases the returned blocks when the plan

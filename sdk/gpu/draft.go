@@ -17,8 +17,8 @@ type draft struct {
 	questions map[any]*offered
 }
 
-// mostDrafts is the greatest number of drafts that are made of a program. Later queries are made one by one.
-const mostDrafts = 3
+// maxDrafts is the greatest number of drafts that are made of a program. Later queries are made one by one.
+const maxDrafts = 3
 
 // presumed is a candidate of a draft.
 type presumed struct{}
@@ -31,7 +31,7 @@ func (presumed) Close()                       {}
 
 // drafted queries the libraries for everything that the plan of a program will need, and begins to compile its kernels.
 func (d *device) drafted(ctx context.Context, p *program.Program, consts []*block) {
-	for range mostDrafts {
+	for range maxDrafts {
 		if len(d.libraries) == 0 || ctx.Err() != nil {
 			return
 		}

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	leastGraph    = 8 // least number of steps for which a device graph is worth it
-	mostInstances = 4 // graphs of one frame, for different memory
-	mostKeys      = 8 // bindings that a frame remembers
+	minGraph     = 8 // least number of steps for which a device graph is worth it
+	maxInstances = 4 // graphs of one frame, for different memory
+	maxKeys      = 8 // bindings that a frame remembers
 )
 
 // graphs holds the device graphs of a frame. A graph is made at the second run, and updated before later runs where the memory of
@@ -33,7 +33,7 @@ type instance struct {
 
 // replay starts a graph of the steps, if one fits the bound memory or it is time to make one.
 func (f *frame) replay(q *queue) (started bool, err error) {
-	if f.failed || f.runs < 2 || len(f.steps) < leastGraph {
+	if f.failed || f.runs < 2 || len(f.steps) < minGraph {
 		return false, nil
 	}
 	x := f.fitting()
@@ -96,7 +96,7 @@ func (f *frame) again() bool {
 			return true
 		}
 	}
-	if len(f.keys) >= mostKeys {
+	if len(f.keys) >= maxKeys {
 		f.keys = slices.Delete(f.keys, 0, 1)
 	}
 	f.keys = append(f.keys, key)
@@ -152,7 +152,7 @@ func (f *frame) instantiate(q *queue) (*instance, error) {
 		q.device.count(func(s *Stats) { s.GraphFailures++ })
 		return nil, nil
 	}
-	if len(f.all) >= mostInstances {
+	if len(f.all) >= maxInstances {
 		f.remove(slices.MinFunc(f.all, func(a, b *instance) int { return int(a.used) - int(b.used) }), q)
 	}
 	x := &instance{graph: g, bound: slices.Clone(f.bound)}

@@ -12,13 +12,13 @@ type memory struct {
 }
 
 const (
-	mostMisses  = 3
-	mostOperand = 16 << 20 // bytes of an operand that is copied
+	maxMisses  = 3
+	maxOperand = 16 << 20 // bytes of an operand that is copied
 )
 
 // missed counts a run that had no graph for its memory.
 func (f *frame) missed() {
-	if f.misses++; f.misses >= mostMisses && f.staged == nil {
+	if f.misses++; f.misses >= maxMisses && f.staged == nil {
 		f.stage = true
 	}
 }
@@ -36,7 +36,7 @@ func (f *frame) stageOperands(q *queue) {
 		case s < p.scratchSlot():
 			size = p.buffers[p.made[s-len(p.inputs)]].bytes
 		}
-		if size > 0 && size <= mostOperand {
+		if size > 0 && size <= maxOperand {
 			f.staged[s] = f.stagedBytes
 			f.stagedBytes += roundUp(size, grain)
 		}

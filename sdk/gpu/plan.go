@@ -194,7 +194,7 @@ func (p *plan) start(q *queue, in, made []*block, t *engine.Steps) error {
 			return err
 		}
 		if !ready {
-			if err := f.room(q); err != nil {
+			if err := f.growScratch(q); err != nil {
 				return err
 			}
 			continue

@@ -45,8 +45,8 @@ func (p *pool) statistics() PoolStats {
 	return p.stats
 }
 
-// mostSizes is the greatest number of sizes of blocks that a report lists for each use.
-const mostSizes = 4
+// maxSizes is the greatest number of sizes of blocks that a report lists for each use.
+const maxSizes = 4
 
 // exhausted adds to err what holds the memory, and what can be done.
 func (p *pool) exhausted(size int64, err error) error {
@@ -62,7 +62,7 @@ func (p *pool) exhausted(size int64, err error) error {
 	sizes, unused, largest := p.survey()
 	for u, h := range p.stats.held {
 		if h.blocks > 0 {
-			fmt.Fprintf(&b, " %s in %d blocks of %v (%s),", bytesText(h.bytes), h.blocks, use(u), mostOf(sizes[u]))
+			fmt.Fprintf(&b, " %s in %d blocks of %v (%s),", bytesText(h.bytes), h.blocks, use(u), largestSizes(sizes[u]))
 		}
 	}
 	fmt.Fprintf(&b, " %s unused in pieces of at most %s. Free tensors, take a smaller batch or a smaller type", bytesText(unused), bytesText(largest))
@@ -90,8 +90,8 @@ func (p *pool) survey() (sizes [uses]map[int64]int, unused, largest int64) {
 	return sizes, unused, largest
 }
 
-// mostOf lists the sizes that take the most memory.
-func mostOf(sizes map[int64]int) string {
+// largestSizes lists the sizes that take the most memory.
+func largestSizes(sizes map[int64]int) string {
 	type line struct {
 		size int64
 		n    int
@@ -107,10 +107,10 @@ func mostOf(sizes map[int64]int) string {
 		return int(min(max(b.size-a.size, -1), 1))
 	})
 	var texts []string
-	for _, l := range lines[:min(len(lines), mostSizes)] {
+	for _, l := range lines[:min(len(lines), maxSizes)] {
 		texts = append(texts, fmt.Sprintf("%d × %s", l.n, bytesText(l.size)))
 	}
-	if len(lines) > mostSizes {
+	if len(lines) > maxSizes {
 		texts = append(texts, "...")
 	}
 	return strings.Join(texts, ", ")

@@ -24,8 +24,8 @@ func (d *device) prepare(ctx context.Context, q *queue, p *program.Program, cons
 }
 
 const (
-	mostKnown    = 1 << 10 // bytes of a constant whose elements rewrites may look at
-	mostContents = 64      // number of those in one program: each needs a wait
+	maxKnown    = 1 << 10 // bytes of a constant whose elements rewrites may look at
+	maxContents = 64      // number of those in one program: each needs a wait
 )
 
 // contents returns the elements of small constants, nil for others.
@@ -34,7 +34,7 @@ func (q *queue) contents(descs []op.Desc, consts []*block) func(i int) []byte {
 	return func(i int) []byte {
 		n := descs[i].Bytes()
 		v, asked := known[i]
-		if asked || n == 0 || n > mostKnown || len(known) == mostContents {
+		if asked || n == 0 || n > maxKnown || len(known) == maxContents {
 			return v
 		}
 		v = make([]byte, n)

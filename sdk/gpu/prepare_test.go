@@ -14,7 +14,7 @@ import (
 func TestContents(t *testing.T) {
 	d, _ := openDevice(t, Options{}, nil)
 	q := d.queue(t)
-	descs := []op.Desc{op.DescOf(dtype.F32, 3), op.DescOf(dtype.F32, mostKnown/4+1), op.DescOf(dtype.F32, 0)}
+	descs := []op.Desc{op.DescOf(dtype.F32, 3), op.DescOf(dtype.F32, maxKnown/4+1), op.DescOf(dtype.F32, 0)}
 	var blocks []*block
 	for _, x := range descs {
 		v := make([]float32, x.Shape.Size())

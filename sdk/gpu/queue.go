@@ -170,8 +170,8 @@ func (q *queue) Enqueue(d op.Desc, data []byte, done func()) (*block, error) {
 	if err != nil {
 		return nil, err
 	}
-	for at := 0; at < len(data) && err == nil; at += mostStaged {
-		err = q.upload(d, b, at, data[at:min(len(data), at+mostStaged)])
+	for at := 0; at < len(data) && err == nil; at += maxStaged {
+		err = q.upload(d, b, at, data[at:min(len(data), at+maxStaged)])
 	}
 	if err != nil {
 		q.device.pool.release(b)
@@ -253,8 +253,8 @@ func (q *queue) Fetch(dst []byte, _ op.Desc, b *block) error {
 	q.device.pool.touch(&q.tenant, b)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for at := 0; at < len(dst); at += mostStaged {
-		part := dst[at:min(len(dst), at+mostStaged)]
+	for at := 0; at < len(dst); at += maxStaged {
+		part := dst[at:min(len(dst), at+maxStaged)]
 		r := b.ref()
 		r.Offset += int64(at)
 		to := part

@@ -1,7 +1,7 @@
 package gpu
 
-// room grows the scratch memory of the queue to at least n bytes. Graphs and frames notice that it moved.
-func (q *queue) room(n int64) error {
+// growScratch grows the scratch memory of the queue to at least n bytes. Graphs and frames notice that it moved.
+func (q *queue) growScratch(n int64) error {
 	if n == 0 || q.arena != nil && q.arena.size >= n {
 		return nil
 	}
@@ -43,11 +43,11 @@ func (q *queue) vacate() bool {
 	return true
 }
 
-// room allocates the memory that the frame lacks. The caller holds the queue's lock, which is released meanwhile.
-func (f *frame) room(q *queue) error {
+// growScratch allocates the memory that the frame lacks. The caller holds the queue's lock, which is released meanwhile.
+func (f *frame) growScratch(q *queue) error {
 	q.mu.Unlock()
 	defer q.mu.Lock()
-	if err := q.room(f.plan.scratch); err != nil {
+	if err := q.growScratch(f.plan.scratch); err != nil {
 		return err
 	}
 	if f.need > 0 && f.own == nil {

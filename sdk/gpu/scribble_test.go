@@ -20,7 +20,7 @@ func TestPoison(t *testing.T) {
 	require.NoError(t, err)
 	defer p.Close()
 	require.Positive(t, p.scratch)
-	require.NoError(t, q.room(p.scratch))
+	require.NoError(t, q.growScratch(p.scratch))
 	in, err := d.pool.alloc(&q.tenant, 1200, forTensor)
 	require.NoError(t, err)
 	out, err := d.pool.alloc(&q.tenant, 4, forTensor)

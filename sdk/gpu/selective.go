@@ -20,8 +20,8 @@ type selective struct {
 	key     []byte
 }
 
-// mostAnswers is the greatest number of answers that are kept.
-const mostAnswers = 1 << 14
+// maxAnswers is the greatest number of answers that are kept.
+const maxAnswers = 1 << 14
 
 var _ core.Selective = (*selective)(nil)
 
@@ -36,7 +36,7 @@ func (s *selective) Supports(n *op.Node, in []op.Desc) error {
 	err, known := s.answers[string(s.key)]
 	if !known {
 		err = s.ask(n, in)
-		if s.answers == nil || len(s.answers) >= mostAnswers {
+		if s.answers == nil || len(s.answers) >= maxAnswers {
 			s.answers = map[string]error{}
 		}
 		s.answers[string(s.key)] = err

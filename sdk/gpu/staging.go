@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	mostStaged  = 8 << 20  // bytes of one piece of a copy
-	markStaged  = 16 << 20 // bytes of uploads after which a queue is marked, so that their staging memory can be reused
-	leastStaged = 4 << 10
+	maxStaged  = 8 << 20  // bytes of one piece of a copy
+	markStaged = 16 << 20 // bytes of uploads after which a queue is marked, so that their staging memory can be reused
+	minStaged  = 4 << 10
 )
 
 // host is a cache of staging memory for copies to and from a device.
@@ -30,7 +30,7 @@ type stage struct {
 	extra  bool // beyond the limit, not cached
 }
 
-func stageClass(n int) int { return bits.Len(uint(max(n, leastStaged) - 1)) }
+func stageClass(n int) int { return bits.Len(uint(max(n, minStaged) - 1)) }
 
 // get returns a stage of n bytes, nil if the limit is reached.
 func (h *host) get(n int) *stage {

@@ -55,7 +55,7 @@ const (
 	storeSuffix = ".kernels"
 	// storeUnfinished is the name of a file that is being written.
 	storeUnfinished = "new-*"
-	mostNames       = 1 << 16
+	maxNames        = 1 << 16
 )
 
 // newStore returns a store in a folder, which put creates.
@@ -144,7 +144,7 @@ func (s *store) readHead(r io.Reader) ([]digest, error) {
 		return nil, errStore
 	}
 	count := binary.LittleEndian.Uint32(rest[n:])
-	if count == 0 || count > mostNames {
+	if count == 0 || count > maxNames {
 		return nil, errStore
 	}
 	names := make([]digest, count)

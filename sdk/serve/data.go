@@ -23,8 +23,8 @@ const (
 	trusted = 64 << 20
 	// kept is the greatest size of a staging buffer that is kept for the next tensor.
 	kept = 64 << 20
-	// plenty is the size from which on the system is asked whether it has memory for a buffer.
-	plenty = 1 << 30
+	// minChecked is the size from which on the system is asked whether it has memory for a buffer.
+	minChecked = 1 << 30
 )
 
 // write makes a small tensor. A failure poisons it, because no request waits for an answer.
@@ -106,9 +106,9 @@ func (t *session) chunk(f *wire.Frame, request uint64, size int) error {
 func (u *upload) grow(size, total int) {
 	need := u.got + size
 	if need > cap(u.data) {
-		room := max(need, min(total, max(2*cap(u.data), trusted)))
+		capacity := max(need, min(total, max(2*cap(u.data), trusted)))
 		old := u.data[:u.got]
-		u.data = make([]byte, u.got, room)
+		u.data = make([]byte, u.got, capacity)
 		copy(u.data, old)
 	}
 	u.data = u.data[:need]
@@ -135,7 +135,7 @@ func (t *session) read(c *wire.Command) error {
 	a := answer{request: c.Request, size: c.Size}
 	err := t.dev.wanted(c.Desc.ID, c.Size)
 	if err == nil { // the type is known even of a tensor that the backend could not make
-		err = room(c.Size)
+		err = checkAddressSpace(c.Size)
 	}
 	if err != nil {
 		a.ticket = core.Failed(err)

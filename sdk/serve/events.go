@@ -28,14 +28,14 @@ type failure struct {
 	err    error
 }
 
-// mostFailures bounds the failures that are kept for reports.
-const mostFailures = 16
+// maxFailures bounds the failures that are kept for reports.
+const maxFailures = 16
 
 // note records a failure for the next event.
 func (v *events) note(err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.failures) < mostFailures {
+	if len(v.failures) < maxFailures {
 		v.failures = append(v.failures, failure{v.signaled, err})
 	}
 }

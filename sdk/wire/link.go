@@ -78,7 +78,7 @@ func (l *link) shut() {
 	}
 	_ = l.raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) }) // wakes waiting goroutines
 	l.file.Close()
-	l.deafen()
+	l.stopListening()
 }
 
 // Close ends a link at once. Streams over gRPC end with their call.
@@ -137,7 +137,7 @@ func (l *link) writeAll(b []byte) error {
 		case err == nil:
 			b = b[n:]
 		case err == syscall.EAGAIN:
-			if err := l.room(); err != nil {
+			if err := l.waitWritable(); err != nil {
 				return err
 			}
 		case err != syscall.EINTR:

@@ -20,7 +20,7 @@ const quietFor = 2 * time.Millisecond
 // peer. So the socket itself is not in the poller. While a goroutine polls, and shortly afterwards, Next does not listen;
 // otherwise it waits on a duplicate of the socket that is in the poller.
 type listener struct {
-	looking atomic.Int32  // goroutines in Watch
+	polling atomic.Int32  // goroutines in Watch
 	asleep  atomic.Int32  // goroutines between Sleep and Wake
 	looked  atomic.Int64  // when the last poll ended, in nanoseconds since epoch
 	stirred chan struct{} // has an entry when Next should decide again
@@ -41,16 +41,16 @@ func (s *FrameStream) Watch(p *Pace, done func() bool, handle func(*Frame) error
 	if l == nil || p.limit() == 0 || done() {
 		return nil
 	}
-	if l.looking.Add(1) == 1 {
-		l.deafen()
+	if l.polling.Add(1) == 1 {
+		l.stopListening()
 	}
-	defer l.endLook()
+	defer l.endPoll()
 	return p.watch(done, func() (bool, error) { return s.Poll(handle) })
 }
 
-func (l *link) endLook() {
+func (l *link) endPoll() {
 	l.looked.Store(sinceEpoch())
-	if l.looking.Add(-1) == 0 && l.asleep.Load() > 0 {
+	if l.polling.Add(-1) == 0 && l.asleep.Load() > 0 {
 		l.stir()
 	}
 }
@@ -81,7 +81,7 @@ func (l *listener) stir() {
 // quiet returns how long Next must not listen.
 func (l *listener) quiet() time.Duration {
 	switch {
-	case l.looking.Load() > 0:
+	case l.polling.Load() > 0:
 		return quietFor
 	case l.asleep.Load() > 0:
 		return 0
@@ -102,7 +102,7 @@ func (l *link) listen() error {
 		return nil
 	}
 	l.listener.mu.Lock()
-	if l.looking.Load() > 0 || l.shutDown {
+	if l.polling.Load() > 0 || l.shutDown {
 		l.listener.mu.Unlock()
 		return nil
 	}
@@ -123,8 +123,8 @@ func (l *link) listen() error {
 	return err
 }
 
-// deafen ends listening.
-func (l *listener) deafen() {
+// stopListening ends listening.
+func (l *listener) stopListening() {
 	l.mu.Lock()
 	ear := l.ear
 	l.ear = nil
@@ -134,8 +134,8 @@ func (l *listener) deafen() {
 	}
 }
 
-// room waits until the socket can send.
-func (l *link) room() error {
+// waitWritable waits until the socket can send.
+func (l *link) waitWritable() error {
 	f, err := l.duplicate()
 	if err != nil {
 		return err

@@ -235,7 +235,7 @@ func (s *FrameStream) Poll(handle func(*Frame) error) (some bool, err error) {
 		var failed error
 		e := l.raw.Control(func(fd uintptr) { f, failed = l.take(int(fd), reads) })
 		if failed != nil {
-			l.deafen() // Next returns the error
+			l.stopListening() // Next returns the error
 			l.stir()
 		}
 		if e != nil || f == nil {

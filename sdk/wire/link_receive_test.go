@@ -139,6 +139,6 @@ func TestPace(t *testing.T) {
 	require.NoError(t, p.watch(func() bool { return true }, func() (bool, error) { panic("done already") }))
 	start := time.Now()
 	require.NoError(t, p.watch(func() bool { return false }, func() (bool, error) { return false, nil }))
-	require.Less(t, time.Since(start), 10*time.Second, "bounded")
+	require.Less(t, time.Since(start), time.Minute, "bounded")
 	require.Error(t, p.watch(func() bool { return false }, func() (bool, error) { return false, io.EOF }))
 }

@@ -11,8 +11,8 @@ import (
 // SharedAt is the size in bytes from which tensors go through segments.
 const SharedAt = MaxInline + 1
 
-// SegmentRoom returns the size of the segment for n bytes: one of eight sizes per power of two, so that segments can be reused.
-func SegmentRoom(n int) int {
+// SegmentCapacity returns the size of the segment for n bytes: one of eight sizes per power of two, so that segments can be reused.
+func SegmentCapacity(n int) int {
 	const page = 4096
 	step := max(page, 1<<max(0, bits.Len(uint(n-1))-4))
 	return (n + step - 1) / step * step

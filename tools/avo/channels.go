@@ -8,10 +8,10 @@ import (
 
 // standardRows writes a normalisation with one set of parameters per row: dst is (x-mean)*factor+bias. With non-temporal stores,
 // rows consist of whole vectors and dst is aligned to the vector size.
-func (k *kernels) standardRows(past bool) {
+func (k *kernels) standardRows(nonTemporal bool) {
 	name := "standardRows"
-	if past {
-		name += "Past"
+	if nonTemporal {
+		name += "NonTemporal"
 	}
 	TEXT(k.name(name), 4, "func(rows, cols int, dst, x, mean, factor, bias *float32)")
 	Pragma("noescape")
@@ -42,12 +42,12 @@ func (k *kernels) standardRows(past bool) {
 	SUBQ(operand.U8(k.lanes()), left)
 	JLT(operand.LabelRef("tail"))
 	Label("vector")
-	if past {
+	if nonTemporal {
 		PREFETCHT0(operand.Mem{Base: x, Disp: fetchAhead})
 	}
 	k.load(operand.Mem{Base: x}, v)
 	body()
-	if past {
+	if nonTemporal {
 		VMOVNTPS(v, operand.Mem{Base: dst})
 	} else {
 		k.store(v, operand.Mem{Base: dst})
@@ -70,12 +70,12 @@ func (k *kernels) standardRows(past bool) {
 	k.done()
 }
 
-// toF16Past writes the rounding to binary16 with non-temporal stores: n is a multiple of two vectors and dst is aligned to the
+// toF16NonTemporal writes the rounding to binary16 with non-temporal stores: n is a multiple of two vectors and dst is aligned to the
 // vector size.
-func (k *kernels) toF16Past() {
-	TEXT(k.name("toF16Past"), 4, "func(n int, dst *uint16, x *float32)")
+func (k *kernels) toF16NonTemporal() {
+	TEXT(k.name("toF16NonTemporal"), 4, "func(n int, dst *uint16, x *float32)")
 	Pragma("noescape")
-	Doc(k.name("toF16Past") + " takes a multiple of two vectors.")
+	Doc(k.name("toF16NonTemporal") + " takes a multiple of two vectors.")
 	n, dst, x := reg.RDX, reg.RDI, reg.RSI
 	Load(Param("n"), n)
 	Load(Param("dst"), dst)

@@ -9,17 +9,17 @@ import (
 // choices writes the selection by bytes, with ordinary stores and with non-temporal stores to a dst that is aligned to the vector
 // size.
 func (k *kernels) choices() {
-	for _, past := range []bool{false, true} {
+	for _, nonTemporal := range []bool{false, true} {
 		name := "choose"
-		if past {
-			name += "Past"
+		if nonTemporal {
+			name += "NonTemporal"
 		}
 		x, t := k.vec(0), k.vec(1)
 		TEXT(k.name(name), 4, "func(n int, dst *float32, cond *uint8, a, b *float32)")
 		Pragma("noescape")
 		Doc(k.name(name) + " takes a where cond is not zero and b elsewhere.")
 		k.whole([]stride{{"dst", 4}, {"cond", 1}, {"a", 4}, {"b", 4}}, func(at []operand.Mem) {
-			if past {
+			if nonTemporal {
 				for _, from := range at[1:] {
 					PREFETCHT0(from.Offset(fetchAhead))
 				}
@@ -34,7 +34,7 @@ func (k *kernels) choices() {
 				VPCMPGTD(k.vec(2), t, k.vec(14))
 			}
 			k.blend(x, k.vec(3), x)
-			if past {
+			if nonTemporal {
 				VMOVNTPS(x, at[0])
 				return
 			}

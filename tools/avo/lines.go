@@ -68,7 +68,7 @@ func (k *kernels) storage(c *numbers) {
 		k.load(from, x)
 		VCVTPS2PH(operand.U8(0), x, to)
 	})
-	k.toF16Past()
+	k.toF16NonTemporal()
 	convert("fromBF16", "uint16", "float32", 2, 4, func(from, to operand.Mem) {
 		VPMOVZXWD(from, x)
 		VPSLLD(operand.U8(16), x, x)
@@ -121,7 +121,7 @@ func (k *kernels) storage(c *numbers) {
 
 	TEXT(k.name("stream"), 4, "func(n int, dst, x *float32)")
 	Pragma("noescape")
-	Doc(k.name("stream") + " copies past the caches; dst is aligned to a vector.")
+	Doc(k.name("stream") + " copies with non-temporal stores; dst is aligned to a vector.")
 	k.whole([]stride{{"dst", 4}, {"x", 4}}, func(at []operand.Mem) {
 		k.load(at[1], x)
 		VMOVNTPS(x, at[0])

@@ -1,6 +1,6 @@
-// Command avo generates the vector kernels of the cpu backend for amd64 at one instruction set level. The set "gemm" has the
-// tiles of the matrix product, its epilogue, products with vectors, and the packing of panels, for float32 and float64, and
-// products of bytes. The set "vector" has loops over float32, the set "window" reductions of windows, the set "winograd" the
+// Command avo generates the vector kernels of the cpu backend for amd64 at one instruction set level. The set
+// "gemm/micro" has the tiles of the matrix product, its epilogue, products with vectors, and the packing of panels, for float32
+// and float64, "gemm/half" those for 16-bit floats, "gemm/quantized" those for bytes. The set "vector" has loops over float32, the set "window" reductions of windows, the set "winograd" the
 // transforms of a convolution, the set "depthwise" convolutions of single planes. `go generate` runs it in the packages of the
 // kernels.
 package main
@@ -8,14 +8,17 @@ package main
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	. "github.com/mmcloughlin/avo/build"
 )
 
 func main() {
 	name := flag.String("level", "", "avx512 or avx2")
-	set := flag.String("set", "gemm", "gemm, vector, window, winograd or depthwise")
+	set := flag.String("set", "gemm/micro", setNames())
 	flag.Parse()
 	level, ok := levels[*name]
 	if !ok {
@@ -24,7 +27,7 @@ func main() {
 	}
 	write, ok := sets[*set]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "avo: set, got %q, want gemm, vector, window, winograd or depthwise\n", *set)
+		fmt.Fprintf(os.Stderr, "avo: set, got %q, want one of %s\n", *set, setNames())
 		os.Exit(2)
 	}
 	ConstraintExpr("amd64")
@@ -39,9 +42,13 @@ func main() {
 }
 
 // sets maps each set to its writer.
-var sets = map[string]func(*level){"gemm": products, "vector": loops, "window": pools, "winograd": tileSets, "depthwise": depthwise}
+var sets = map[string]func(*level){
+	"gemm/micro": products, "gemm/half": halves, "gemm/quantized": quantizedProducts, "vector": loops, "window": pools, "winograd": tileSets, "depthwise": depthwise,
+}
 
-// products writes the kernels of package gemm.
+func setNames() string { return strings.Join(slices.Sorted(maps.Keys(sets)), ", ") }
+
+// products writes the kernels of package gemm/micro.
 func products(level *level) {
 	level.masks()
 	for _, elem := range []int{4, 8} {
@@ -63,9 +70,18 @@ func products(level *level) {
 		}
 		k.square(2)
 	}
-	k := &kernels{level: level, elem: 4}
-	k.bytes()
+}
+
+// halves writes the kernels of package gemm/half.
+func halves(level *level) {
+	level.masks()
 	level.halves()
+}
+
+// quantizedProducts writes the kernels of package gemm/quantized.
+func quantizedProducts(level *level) {
+	level.masks()
+	(&kernels{level: level, elem: 4}).bytes()
 }
 
 // loops writes the kernels of package vector.
@@ -83,7 +99,7 @@ func loops(level *level) {
 		k.plane(5, stride)
 	}
 	k.copyRows("copyRows", false)
-	k.copyRows("copyRowsPast", true)
+	k.copyRows("copyRowsNonTemporal", true)
 	k.splitRows()
 	k.interleaveRows()
 	k.sampleRows()
@@ -111,7 +127,7 @@ func loops(level *level) {
 	k.philox(c)
 	if level.wide {
 		k.transpose()
-		k.transposeTo("transposePast", true)
+		k.transposeTo("transposeNonTemporal", true)
 	} else {
 		k.square(4)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"testing"
 )
@@ -13,10 +14,10 @@ import (
 func TestRegenerate(t *testing.T) {
 	fresh := t.TempDir()
 	for set := range sets {
-		kept := filepath.Join("..", "..", "plugins", "cpu", "internal", set)
+		kept := filepath.Join("..", "..", "plugins", "cpu", "internal", filepath.FromSlash(set))
 		for level := range levels {
 			names := []string{"z" + level + "_amd64.s", "z" + level + "_amd64.go"}
-			out, err := exec.Command("go", "run", ".", "-set", set, "-level", level, "-pkg", set,
+			out, err := exec.Command("go", "run", ".", "-set", set, "-level", level, "-pkg", path.Base(set),
 				"-out", filepath.Join(fresh, names[0]), "-stubs", filepath.Join(fresh, names[1])).CombinedOutput()
 			if err != nil {
 				t.Fatalf("go run: %v\n%s", err, out)

@@ -93,7 +93,7 @@ func (k *kernels) plane(size, stride int) {
 
 // copyRows writes the copying of rows rows of cols elements. With non-temporal stores, dst is aligned to the vector size, and
 // cols and dstRow are multiples of the vector length.
-func (k *kernels) copyRows(name string, past bool) {
+func (k *kernels) copyRows(name string, nonTemporal bool) {
 	TEXT(k.name(name), 4, fmt.Sprintf("func(rows, cols int, dst *%s, dstRow int, src *%[1]s, srcRow int)", k.typ()))
 	Pragma("noescape")
 	rows, cols, dst, dstRow, src, srcRow := reg.R8, reg.RDX, reg.RDI, reg.R9, reg.RSI, reg.R10
@@ -111,7 +111,7 @@ func (k *kernels) copyRows(name string, past bool) {
 	JLT(operand.LabelRef("tail"))
 	Label("vector")
 	k.load(operand.Mem{Base: from}, k.vec(0))
-	if past {
+	if nonTemporal {
 		PREFETCHT1(operand.Mem{Base: from, Disp: fetchBeside})
 		VMOVNTPS(k.vec(0), operand.Mem{Base: to})
 	} else {

@@ -14,7 +14,7 @@ import (
 func (k *kernels) transpose() { k.transposeTo("transpose", false) }
 
 // transposeTo is transpose or, with non-temporal stores, for a whole vector of lines and rows of dst aligned to the vector size.
-func (k *kernels) transposeTo(name string, past bool) {
+func (k *kernels) transposeTo(name string, nonTemporal bool) {
 	TEXT(k.name(name), 4, fmt.Sprintf(
 		"func(lines, depth int, src *%s, line int, dst *%s, width int)", k.typ(), k.typ()))
 	Pragma("noescape")
@@ -48,7 +48,7 @@ func (k *kernels) transposeTo(name string, past bool) {
 	MOVQ(src, at)
 	MOVQ(lines, left)
 	for i := range n {
-		if past {
+		if nonTemporal {
 			PREFETCHT1(operand.Mem{Base: at, Disp: fetchBeside})
 		}
 		k.loadMasked(operand.Mem{Base: at}, along, k.vec(i))
@@ -60,7 +60,7 @@ func (k *kernels) transposeTo(name string, past bool) {
 	}
 	Label("turn")
 	for _, from := range k.interleave() {
-		if past {
+		if nonTemporal {
 			VMOVNTPS(k.vec(from), operand.Mem{Base: dst})
 		} else {
 			k.storeMasked(k.vec(from), across, operand.Mem{Base: dst})

@@ -13,12 +13,12 @@ func register(i int) value { return value(-1 - i) }
 
 // step is an instruction of a block.
 type step struct {
-	result  value // none if it has no result
-	from    []value
-	tied    bool // the result is in the register of the first operand
-	number  int  // index of a constant in the table, if constant
-	is      kind
-	written func(result int, from []int) string
+	result      value // none if it has no result
+	from        []value
+	destructive bool // the result is in the register of the first operand
+	number      int  // index of a constant in the table, if constant
+	is          kind
+	written     func(result int, from []int) string
 }
 
 type kind int
@@ -66,9 +66,9 @@ func (k *kernels) into(to value, name string, by int, from ...value) value {
 	if !ok {
 		panic("neon: no instruction " + name)
 	}
-	tied := name == "fmla" || name == "fmls" || name == "fmla.2d" || name == "bsl"
-	return k.add(step{result: to, from: from, tied: tied, written: func(result int, from []int) string {
-		if tied {
+	destructive := name == "fmla" || name == "fmls" || name == "fmla.2d" || name == "bsl"
+	return k.add(step{result: to, from: from, destructive: destructive, written: func(result int, from []int) string {
+		if destructive {
 			from = from[1:]
 		}
 		return i.word(by, append([]int{result}, from...)...)
@@ -196,7 +196,7 @@ func (b block) written(free []int) (lines []string, ok bool) {
 		switch {
 		case s.result == none:
 			release(s.from)
-		case s.tied && s.result != s.from[0]:
+		case s.destructive && s.result != s.from[0]:
 			if first := s.from[0]; first >= 0 && last[first] == i && s.result >= 0 {
 				delete(at, first)
 				at[s.result] = from[0]

@@ -175,7 +175,7 @@ func (k *kernels) hold(blocks ...block) []block {
 			}
 			for i, v := range s.from {
 				n, ok := numbers[v]
-				if !ok || s.tied && i == 0 {
+				if !ok || s.destructive && i == 0 {
 					continue // it would have to be copied
 				}
 				if uses[n] == 0 {

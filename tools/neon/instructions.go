@@ -96,7 +96,7 @@ func copied(to, from int) string {
 	return fmt.Sprintf("WORD $0x%08x // mov v%d.16b, v%d.16b", 0x4ea01c00|from<<16|from<<5|to, to, from)
 }
 
-// pairPast writes a non-temporal store of two registers.
-func pairPast(first, second, base int) string {
+// pairNonTemporal writes a non-temporal store of two registers.
+func pairNonTemporal(first, second, base int) string {
 	return fmt.Sprintf("WORD $0x%08x // stnp q%d, q%d, [x%d]", 0xac000000|second<<10|base<<5|first, first, second, base)
 }

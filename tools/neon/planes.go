@@ -145,7 +145,7 @@ func (p *plane) loadIndexed(unit string, base, index int) value {
 // multiplyAdd adds the product of a vector and a weight to a sum.
 func (p *plane) multiplyAdd(sum, x value, weight int) {
 	r, lane := p.weights[weight/4], weight%4
-	p.add(step{result: sum, from: []value{sum, x}, tied: true, written: func(result int, from []int) string {
+	p.add(step{result: sum, from: []value{sum, x}, destructive: true, written: func(result int, from []int) string {
 		return fmt.Sprintf("WORD $0x%08x // fmla v%d.4s, v%d.4s, v%d.s[%d]", 0x4f801000|lane&1<<21|r<<16|lane>>1<<11|from[1]<<5|result, result, from[1], r, lane)
 	}})
 }

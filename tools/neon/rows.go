@@ -13,7 +13,7 @@ func (k *kernels) copies() {
 		k.span("x", "R8", place{"R6", 4}, []place{{"R7", 4}}, 4, true, func(in []value) value { return in[0] })
 		k.nextRow("row")
 	})
-	k.function("stream", "func(n int, dst, x *float32)", "copies n elements, a multiple of four and not zero, past the caches.", func() { k.stream() })
+	k.function("stream", "func(n int, dst, x *float32)", "copies n elements, a multiple of four and not zero, with non-temporal stores.", func() { k.stream() })
 	k.function("streamAhead", "func(n int, dst, x, next, other *float32)", "is stream that meanwhile fetches as many bytes from next and from other.",
 		func() { k.stream("next", "other") })
 	k.function("copyAhead", "func(n int, dst, x, next *float32)", "copies n elements, a multiple of four and not zero, and meanwhile fetches as many bytes from next.", func() {
@@ -47,7 +47,7 @@ func (k *kernels) stream(ahead ...string) {
 		k.line("ADD $32, %s", p)
 	}
 	k.line("FLDPQ.P 32(R2), (F0, F1)")
-	k.line("%s", pairPast(0, 1, 1))
+	k.line("%s", pairNonTemporal(0, 1, 1))
 	k.line("ADD $32, R1")
 	k.line("SUBS $8, R0")
 	k.line("BGE more")

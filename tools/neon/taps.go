@@ -143,7 +143,7 @@ func (w *window) loop(label string, cols int, start value, tap func(sum, x value
 // addThird loads an element into lane 2.
 func (w *window) addThird(x value, place string) value {
 	v := w.fresh()
-	w.add(step{result: v, from: []value{x}, tied: true, written: func(result int, _ []int) string {
+	w.add(step{result: v, from: []value{x}, destructive: true, written: func(result int, _ []int) string {
 		return fmt.Sprintf("VLD1 %s, V%d.S[2]", place, result)
 	}})
 	return v

@@ -14,8 +14,8 @@ import (
 
 const root = "../.."
 
-// mostFiles is the greatest number of files of a composite to edit by hand.
-const mostFiles = 6
+// maxFiles is the greatest number of files of a composite to edit by hand.
+const maxFiles = 6
 
 // files returns the files that s edits, in order.
 func (s scratch) files() []string {
@@ -49,7 +49,7 @@ func listed(t *testing.T, heading string) []string {
 
 func TestListsOfContributing(t *testing.T) {
 	require.Equal(t, composite.files(), listed(t, "A composite"))
-	require.LessOrEqual(t, len(composite.files()), mostFiles)
+	require.LessOrEqual(t, len(composite.files()), maxFiles)
 	require.Equal(t, primitive.files(), listed(t, "A primitive"))
 	data, err := os.ReadFile(root + "/CONTRIBUTING.md")
 	require.NoError(t, err)

@@ -46,8 +46,8 @@ wgpu ` + version + ` of PyPI, whose own licence follows.
 
 `
 
-// mostBytes is the greatest size of a file extracted from a wheel.
-const mostBytes = 64 << 20
+// maxBytes is the greatest size of a file extracted from a wheel.
+const maxBytes = 64 << 20
 
 func main() {
 	platform := flag.String("platform", runtime.GOOS+"/"+runtime.GOARCH, "GOOS/GOARCH: "+strings.Join(slices.Sorted(maps.Keys(wheels)), ", "))
@@ -147,9 +147,9 @@ func read(f *zip.File) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := io.ReadAll(io.LimitReader(r, mostBytes+1))
-	if err == nil && len(b) > mostBytes {
-		err = fmt.Errorf("%s has more than %d bytes", f.Name, mostBytes)
+	b, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+	if err == nil && len(b) > maxBytes {
+		err = fmt.Errorf("%s has more than %d bytes", f.Name, maxBytes)
 	}
 	return b, errors.Join(err, r.Close())
 }

@@ -48,7 +48,7 @@ func (c *counts) Reset()     { *c = counts{} }
 // holds the number of classes.
 func (o LabelOptions) measure(what string, out Output) []*tensor.Tensor {
 	p, t := out.Predictions, out.Targets
-	if p != nil && t != nil && p.Rank() == t.Rank() && p.Size() == t.Size() {
+	if p != nil && t != nil && p.Shape().Equal(t.Shape()) {
 		yes := p.GreaterScalar(o.Threshold).Cast(dtype.I64)
 		if p.Rank() < 2 {
 			return []*tensor.Tensor{yes.Reshape(p.Size(), 1), t.Cast(dtype.I64).Reshape(p.Size(), 1)}

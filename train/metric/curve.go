@@ -20,7 +20,7 @@ type curve struct {
 // AUROC returns the metric of the area, in percent, under the curve of true over false positive rates. Predictions are scores in
 // the shape of targets of 0 and 1 (labels are columns), or scores [..., classes] for class indices [...], each class against the
 // rest. With several columns it is the unweighted mean of those that have both kinds of target. Scores need not be probabilities.
-// All are kept until Reset.
+// All are kept until Reset. With a score that is NaN the area is NaN.
 func AUROC() Metric { return &curve{name: "AUROC", area: rocArea} }
 
 // AUPRC returns the metric of the average precision, in percent: the area under the steps of precision over recall. It takes the
@@ -34,7 +34,7 @@ func (m *curve) Reset()     { m.Scores, m.Hits = nil, nil }
 func (m *curve) Measure(o Output) []*tensor.Tensor {
 	p, t := o.Predictions, o.Targets
 	if p != nil && t != nil && p.Rank() == t.Rank() {
-		if p.Size() != t.Size() {
+		if !p.Shape().Equal(t.Shape()) {
 			fail("%s: predictions %v and targets %v, want equal shapes: %w", m.name, desc(p), desc(t), core.ErrShape)
 		}
 		return []*tensor.Tensor{p, t}
@@ -62,6 +62,9 @@ func (m *curve) Update(s Sample) {
 func (m *curve) Value() float64 {
 	var mean Mean
 	for k := range m.Scores {
+		if slices.ContainsFunc(m.Scores[k], math.IsNaN) {
+			return math.NaN()
+		}
 		if a := m.area(m.Scores[k], m.Hits[k]); !math.IsNaN(a) {
 			mean.Add(100*a, 1)
 		}

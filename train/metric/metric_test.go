@@ -246,6 +246,32 @@ func TestDirection(t *testing.T) {
 	require.False(t, Higher.Better(1, 1))
 }
 
+// A score that is NaN has no place among the others: no area is right, so none is given.
+func TestCurveOfNaN(t *testing.T) {
+	d := open(t)
+	nan := float32(math.NaN())
+	for _, m := range []Metric{AUROC(), AUPRC()} {
+		for at := range 4 {
+			scores := []float32{0.1, 0.4, 0.35, 0.8, 0.3, 0.6, 0.2, 0.9}
+			feed(t, m, Output{Predictions: tensor.From(d, scores, 4, 2), Targets: tensor.From(d, []int64{0, 1, 0, 0, 1, 0, 1, 1}, 4, 2)})
+			require.False(t, math.IsNaN(m.(*curve).Value()), m.Info().Name)
+			scores[2*at+1] = nan
+			feed(t, m, Output{Predictions: tensor.From(d, scores, 4, 2), Targets: tensor.From(d, []int64{0, 1, 0, 0, 1, 0, 1, 1}, 4, 2)})
+			require.True(t, math.IsNaN(m.(*curve).Value()), "%s with NaN at %d", m.Info().Name, at)
+			m.(*curve).Reset()
+		}
+	}
+}
+
+// Predictions and targets of as many elements in other shapes are not paired.
+func TestTransposedTargets(t *testing.T) {
+	d := open(t)
+	o := Output{Predictions: d.Zeros(dtype.F32, 2, 3), Targets: d.Zeros(dtype.I64, 3, 2)}
+	for _, m := range []Metric{AUROC(), AUPRC(), Precision(LabelOptions{}), Hamming(LabelOptions{})} {
+		require.ErrorContains(t, tensor.Try(func() { m.Measure(o) }), "want", m.Info().Name)
+	}
+}
+
 func TestWrongShapes(t *testing.T) {
 	d := open(t)
 	o := Output{Predictions: d.Zeros(dtype.F32, 4, 3), Targets: tensor.From(d, []int64{1, 2})}

@@ -159,9 +159,9 @@ func last(g *grad) op.Desc {
 	axis, batch := g.Int("axis"), g.Int("batch")
 	count := g.All(op.Iota, nil, op.Type("dtype", dtype.I64), op.Dims("shape", shape.Of(at.Shape.Size())), op.Int("axis", 0))[0]
 	order := g.Reshape(count, at.Shape)
-	room := slices.Clone(at.Shape[:batch])
-	room = append(room, x[axis])
-	to := g.Expand(g.FullInt(dtype.I64, 0, nil), room)
+	batchShape := slices.Clone(at.Shape[:batch])
+	batchShape = append(batchShape, x[axis])
+	to := g.Expand(g.FullInt(dtype.I64, 0, nil), batchShape)
 	attrs := []op.Attr{op.Int("axis", batch), op.Int("batch", batch)}
 	winner := g.With(op.Scatter, []op.Desc{to, at, order}, append(attrs, op.Str("mode", "assign"))...)
 	mine := g.Do(op.Equal, g.With(op.Gather, []op.Desc{winner, at}, attrs...), order) // batch + rest of at

@@ -10,12 +10,12 @@ import (
 // Outside is the user of a tensor that the program returns.
 const Outside = -1
 
-// Graph is a program with the maker and the users of each tensor. It is immutable.
+// Graph is a program with the producer and the users of each tensor. It is immutable.
 type Graph struct {
 	*program.Program
-	descs map[op.TensorID]op.Desc
-	maker map[op.TensorID]int
-	users map[op.TensorID][]int
+	descs    map[op.TensorID]op.Desc
+	producer map[op.TensorID]int
+	users    map[op.TensorID][]int
 }
 
 // NewGraph returns the graph of p, which has passed Check and has no dead nodes. p is not changed while the graph is in use.
@@ -23,7 +23,7 @@ func NewGraph(p *program.Program) *Graph {
 	g := &Graph{p, p.Descs(), make(map[op.TensorID]int, len(p.Nodes)), make(map[op.TensorID][]int, len(p.Nodes))}
 	for i := range p.Nodes {
 		for _, d := range p.Nodes[i].Outputs {
-			g.maker[d.ID] = i
+			g.producer[d.ID] = i
 		}
 		for _, id := range p.Nodes[i].Inputs {
 			g.users[id] = append(g.users[id], i)
@@ -49,7 +49,7 @@ func (g *Graph) In(n *op.Node) []op.Desc {
 
 // Maker returns the node that computes id, false for inputs and constants.
 func (g *Graph) Maker(id op.TensorID) (k int, ok bool) {
-	k, ok = g.maker[id]
+	k, ok = g.producer[id]
 	return k, ok
 }
 

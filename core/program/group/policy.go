@@ -9,12 +9,12 @@ import (
 type Limits struct {
 	Nodes   int // most nodes; by default as many as there are
 	Inputs  int // most tensors that are read; by default as many as there are
-	Outputs int // most results that are written; by default MostOutputs
+	Outputs int // most results that are written; by default MaxOutputs
 	Tensors int // most tensors that are read or written; by default as many as there are
 }
 
-// MostOutputs is the default of Limits.Outputs, and the most results of a fused node of the table.
-const MostOutputs = 8
+// MaxOutputs is the default of Limits.Outputs, and the most results of a fused node of the table.
+const MaxOutputs = 8
 
 // Policy describes the kernels of a backend. Its functions are called from the goroutine that calls Decide.
 type Policy struct {
@@ -60,7 +60,7 @@ func (p *Policy) outputs() int {
 	if p.Limits.Outputs > 0 {
 		return p.Limits.Outputs
 	}
-	return MostOutputs
+	return MaxOutputs
 }
 
 // fits reports whether a group of so many nodes and inputs is within the limits.

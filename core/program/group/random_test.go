@@ -135,7 +135,7 @@ func verify(t *testing.T, p *program.Program, policy group.Policy, lacks op.Code
 		}
 		require.True(t, policy.Kinds.Has(x.Kind), "%v", x)
 		l := policy.Limits
-		require.LessOrEqual(t, len(x.Outputs), max(l.Outputs, group.MostOutputs*btoi(l.Outputs == 0)))
+		require.LessOrEqual(t, len(x.Outputs), max(l.Outputs, group.MaxOutputs*btoi(l.Outputs == 0)))
 		require.True(t, l.Nodes == 0 || len(nodes) <= l.Nodes)
 		require.True(t, l.Inputs == 0 || len(x.Inputs) <= l.Inputs)
 		require.True(t, l.Tensors == 0 || len(x.Inputs)+len(x.Outputs) <= l.Tensors)

@@ -32,7 +32,7 @@ func (p *Problem) cut(assigned []int, x, y int) []int {
 		}
 	}
 	for _, f := range p.flows {
-		maker, ours := of(f.maker)
+		producer, ours := of(f.producer)
 		var users []int
 		far := map[int]bool{}
 		for _, u := range f.users {
@@ -43,17 +43,17 @@ func (p *Problem) cut(assigned []int, x, y int) []int {
 			}
 		}
 		if !ours {
-			home := p.at(assigned, f.maker)
+			home := p.at(assigned, f.producer)
 			g.gather(users, sink, p.Link(home, x, f.bytes))
 			g.spread(source, users, p.Link(home, y, f.bytes))
 			continue
 		}
 		for to := range far {
-			g.edge(maker, sink, p.Link(x, to, f.bytes))
-			g.edge(source, maker, p.Link(y, to, f.bytes))
+			g.edge(producer, sink, p.Link(x, to, f.bytes))
+			g.edge(source, producer, p.Link(y, to, f.bytes))
 		}
-		g.spread(maker, users, p.Link(x, y, f.bytes))
-		g.gather(users, maker, p.Link(y, x, f.bytes))
+		g.spread(producer, users, p.Link(x, y, f.bytes))
+		g.gather(users, producer, p.Link(y, x, f.bytes))
 	}
 	g.saturate(source, sink)
 	near := g.reached(source)

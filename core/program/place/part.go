@@ -20,13 +20,13 @@ type Part struct {
 // depends on allow, so that parts are few.
 func Parts(p *program.Program, units []*Unit, assigned []int) []*Part {
 	level := make([]int, len(units))
-	maker := map[op.TensorID]int{}
+	producer := map[op.TensorID]int{}
 	type key struct{ level, member int }
 	found := map[key]*Part{}
 	var order []key
 	for i, u := range units {
 		for _, d := range u.In {
-			if k, ok := maker[d.ID]; ok {
+			if k, ok := producer[d.ID]; ok {
 				after := level[k]
 				if assigned[k] != assigned[i] {
 					after++
@@ -35,7 +35,7 @@ func Parts(p *program.Program, units []*Unit, assigned []int) []*Part {
 			}
 		}
 		for _, d := range u.Out {
-			maker[d.ID] = i
+			producer[d.ID] = i
 		}
 		at := key{level[i], assigned[i]}
 		if found[at] == nil {

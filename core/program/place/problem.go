@@ -12,8 +12,8 @@ import (
 // outside represents the host, at the home member. It makes the inputs of a run and uses its outputs.
 const outside = -1
 
-// MostMembers is the most members of a Problem.
-const MostMembers = 64
+// MaxMembers is the most members of a Problem.
+const MaxMembers = 64
 
 // Problem is the search for the assignment of units to members with the least total time. The total is the time of each unit
 // on its member, plus one transfer for each tensor and member that it is copied to.
@@ -39,8 +39,8 @@ func NewProblem(q *program.Program, units []*Unit) *Problem {
 	p := &Problem{}
 	flows := map[op.TensorID]*flow{}
 	var order []op.TensorID
-	add := func(d op.Desc, maker int) {
-		flows[d.ID] = &flow{maker: maker, bytes: int64(d.Bytes())}
+	add := func(d op.Desc, producer int) {
+		flows[d.ID] = &flow{producer: producer, bytes: int64(d.Bytes())}
 		order = append(order, d.ID)
 	}
 	consts := map[op.TensorID]int{}
@@ -78,11 +78,11 @@ func NewProblem(q *program.Program, units []*Unit) *Problem {
 	return p
 }
 
-// flow is a tensor that goes from its maker to its users.
+// flow is a tensor that goes from its producer to its users.
 type flow struct {
-	maker int
-	users []int
-	bytes int64
+	producer int
+	users    []int
+	bytes    int64
 }
 
 func (p *Problem) members() int { return len(p.Limit) }
@@ -104,9 +104,9 @@ func (p *Problem) Cost(assigned []int) float64 {
 	for i, m := range assigned {
 		sum += p.Time[i][m]
 	}
-	var there [MostMembers]bool
+	var there [MaxMembers]bool
 	for _, f := range p.flows {
-		from, seen := p.at(assigned, f.maker), there[:p.members()]
+		from, seen := p.at(assigned, f.producer), there[:p.members()]
 		clear(seen)
 		seen[from] = true
 		for _, u := range f.users {
@@ -239,7 +239,7 @@ const mostSingle = 3
 // Return returns the time in which the outputs go to the home member.
 func (p *Problem) Return(assigned []int) (sum float64) {
 	for _, f := range p.flows {
-		if from := p.at(assigned, f.maker); from != p.Home && slices.Contains(f.users, outside) {
+		if from := p.at(assigned, f.producer); from != p.Home && slices.Contains(f.users, outside) {
 			sum += p.Link(from, p.Home, f.bytes)
 		}
 	}

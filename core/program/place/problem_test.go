@@ -40,7 +40,7 @@ func random(rnd *rand.Rand, units, members int, limited bool) *Problem {
 		for range rnd.IntN(3) {
 			p.flows = append(p.flows, flow{outside, []int{i}, rnd.Int64N(4)})
 		}
-		out := flow{maker: i, bytes: rnd.Int64N(6)}
+		out := flow{producer: i, bytes: rnd.Int64N(6)}
 		for k := i + 1; k < units; k++ {
 			if rnd.IntN(3) == 0 {
 				out.users = append(out.users, k)
@@ -69,8 +69,8 @@ func brute(p *Problem) float64 {
 		}
 		for _, f := range p.flows {
 			from := p.Home
-			if f.maker >= 0 {
-				from = at[f.maker]
+			if f.producer >= 0 {
+				from = at[f.producer]
 			}
 			to := uint64(0)
 			for _, u := range f.users {

@@ -21,8 +21,8 @@ type stored struct {
 }
 
 const (
-	format     = "burn router costs 1"
-	mostStored = 64 << 20 // bytes
+	format    = "burn router costs 1"
+	maxStored = 64 << 20 // bytes
 )
 
 // Load reads the file of costs. A file that is not there holds none. What is not of this format changes nothing.
@@ -36,7 +36,7 @@ func (t *Table) Load(name string) error {
 	}
 	defer f.Close()
 	s := stored{}
-	d := json.NewDecoder(io.LimitReader(f, mostStored))
+	d := json.NewDecoder(io.LimitReader(f, maxStored))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&s); err != nil || s.Format != format {
 		return fmt.Errorf("costs: %s is not a file of costs, want %q: %w", name, format, errors.Join(core.ErrProtocol, err))

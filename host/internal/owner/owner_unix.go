@@ -45,7 +45,7 @@ func check(path string, info os.FileInfo) error {
 		return nil
 	}
 	switch {
-	case !friend(uid):
+	case !trusted(uid):
 		return fmt.Errorf("%s belongs to user %d, this is user %d: %w", path, uid, os.Geteuid(), ErrForeign)
 	case mode&0o002 != 0:
 		return fmt.Errorf("%s has mode %v: %w", path, mode.Perm(), ErrForeign)
@@ -55,8 +55,8 @@ func check(path string, info os.FileInfo) error {
 	return nil
 }
 
-// friend reports whether a user is this one, the administrator, or the one who became the administrator with sudo.
-func friend(uid int) bool {
+// trusted reports whether a user is this one, the administrator, or the one who became the administrator with sudo.
+func trusted(uid int) bool {
 	if uid == 0 || uid == os.Geteuid() {
 		return true
 	}

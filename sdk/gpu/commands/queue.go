@@ -25,7 +25,7 @@ type queue struct {
 
 // OpenQueue implements gpu.Device.
 func (d *Device) OpenQueue() (gpu.Queue, error) {
-	c, err := d.o.Calls.NewQueue(2 * mostFlight)
+	c, err := d.o.Calls.NewQueue(2 * maxFlight)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (q *queue) launch(f *Function, l *gpu.Launch) error {
 	if slices.Contains(l.Grid[:], 0) {
 		return q.d.fault.Keep(nil)
 	}
-	if err := q.room(); err != nil {
+	if err := q.reserve(); err != nil {
 		return err
 	}
 	c := q.open.commands
@@ -139,7 +139,7 @@ func (q *queue) Copy(dst, src gpu.Ref, bytes int64) error {
 	if err != nil || bytes == 0 {
 		return err
 	}
-	if err := q.room(); err != nil {
+	if err := q.reserve(); err != nil {
 		return err
 	}
 	q.move(span{to, dst.Offset}, span{from, src.Offset}, bytes, 0)
@@ -154,7 +154,7 @@ func (q *queue) Fill(dst gpu.Ref, bytes int64, pattern uint32, width int) error 
 	if err != nil || bytes == 0 {
 		return err
 	}
-	if err := q.room(); err != nil {
+	if err := q.reserve(); err != nil {
 		return err
 	}
 	q.move(span{to, dst.Offset}, span{}, bytes, Word(pattern, width))
@@ -175,7 +175,7 @@ func (q *queue) Upload(dst gpu.Ref, src []byte) error {
 		return q.d.fault.Keep(nil)
 	}
 	from, pinned := q.d.pinned[unsafe.SliceData(src)]
-	if err := q.room(); err != nil {
+	if err := q.reserve(); err != nil {
 		return err
 	}
 	if !pinned {
@@ -202,7 +202,7 @@ func (q *queue) Download(dst []byte, src gpu.Ref) error {
 		return q.d.fault.Keep(nil)
 	}
 	to, pinned := q.d.pinned[unsafe.SliceData(dst)]
-	if err := q.room(); err != nil {
+	if err := q.reserve(); err != nil {
 		return err
 	}
 	if !pinned {
@@ -226,7 +226,7 @@ func (q *queue) Record(timed bool) (gpu.Event, error) {
 	q.d.mu.Lock()
 	defer q.d.mu.Unlock()
 	if timed {
-		if err := q.room(); err != nil {
+		if err := q.reserve(); err != nil {
 			return nil, err
 		}
 		q.flush()
@@ -259,7 +259,7 @@ func (q *queue) Await(x gpu.Event) error {
 	if Finished(e.work.done) {
 		return q.d.fault.Keep(nil)
 	}
-	if err := q.room(); err != nil {
+	if err := q.reserve(); err != nil {
 		return err
 	}
 	q.open.commands.Await(e.q.event, e.work.number)

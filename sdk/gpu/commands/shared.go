@@ -40,14 +40,14 @@ func Finished(done <-chan struct{}) bool {
 	}
 }
 
-const leastSpare = 12 // bits of the size of a spare buffer
+const minSpare = 12 // bits of the size of a spare buffer
 
 // Spare are buffers that wait to be used again, by their size: powers of 2, from 4 KiB on.
 type Spare[B any] map[int64][]B
 
 // Take returns a buffer of n bytes or more with its size, made where none is spare.
 func (s Spare[B]) Take(n int64, make func(size int64) (B, error)) (B, int64, error) {
-	size := int64(1) << max(bits.Len64(uint64(n-1)), leastSpare)
+	size := int64(1) << max(bits.Len64(uint64(n-1)), minSpare)
 	if free := s[size]; len(free) > 0 {
 		s[size] = free[:len(free)-1]
 		return free[len(free)-1], size, nil

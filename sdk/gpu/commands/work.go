@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	mostCommands = 256 // of a work
-	fewCommands  = 16  // with which a queue that has nothing to do is given work
-	mostFlight   = 32  // works of a queue that are not done
-	look         = 20 * time.Millisecond
+	maxCommands = 256 // of a work
+	fewCommands = 16  // with which a queue that has nothing to do is given work
+	maxFlight   = 32  // works of a queue that are not done
+	look        = 20 * time.Millisecond
 )
 
 // work is commands that events wait for. done is closed when all of them are executed and what they fetched has arrived.
@@ -34,15 +34,15 @@ type staging struct {
 	dst    []byte
 }
 
-// room makes sure that there is a work that takes one more command. The caller holds the lock, as of all methods here.
-func (q *queue) room() error {
+// reserve makes sure that there is a work that takes one more command. The caller holds the lock, as of all methods here.
+func (q *queue) reserve() error {
 	if err := q.d.fault.Keep(nil); err != nil {
 		return err
 	}
-	if w := q.open; w != nil && (w.count >= mostCommands || w.count >= fewCommands && len(q.flight) == 0) {
+	if w := q.open; w != nil && (w.count >= maxCommands || w.count >= fewCommands && len(q.flight) == 0) {
 		q.flush()
 	}
-	for len(q.flight) >= mostFlight { // hardware may wait without an end
+	for len(q.flight) >= maxFlight { // hardware may wait without an end
 		w := q.flight[0]
 		q.d.mu.Unlock()
 		_ = w.wait() // the device keeps its fault

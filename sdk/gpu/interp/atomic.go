@@ -57,7 +57,7 @@ func combine[T numeric](o ir.Op, x, y T) T {
 
 // exchange compiles an atomic operation. Threads execute it in order, and blocks one at a time.
 func exchange[I integer, T comparable](m *machine, in *ir.Inst, f func(o ir.Op, x, y T) T) step {
-	idx, p, out, v := vector[I](m, in.Args[0]), placeOf[T](m, in), vector[T](m, in.Out[0]), vector[T](m, in.Args[1])
+	idx, p, out, v := vector[I](m, in.Args[0]), regionOf[T](m, in), vector[T](m, in.Out[0]), vector[T](m, in.Args[1])
 	var swap []T
 	if in.Op == ir.AtomicSwap {
 		swap = vector[T](m, in.Args[2])

@@ -281,7 +281,7 @@ func FuzzSpoiltKernels(f *testing.F) {
 	for seed := range uint64(200) {
 		f.Add(seed, uint32(seed*7919), uint8(seed), uint64(1)<<(seed%64))
 	}
-	f.Fuzz(func(t *testing.T, seed uint64, place uint32, field uint8, value uint64) {
+	f.Fuzz(func(t *testing.T, seed uint64, region uint32, field uint8, value uint64) {
 		l, sizes := write(seed)
 		n := 0
 		var list func(body []ir.Inst) // all instructions
@@ -295,8 +295,8 @@ func FuzzSpoiltKernels(f *testing.F) {
 			}
 		}
 		list(l.Kernel.Body)
-		in := all[int(place)%len(all)]
-		spoil(in, l.Kernel, field, value, int(place))
+		in := all[int(region)%len(all)]
+		spoil(in, l.Kernel, field, value, int(region))
 		n += len(l.Kernel.String())
 		require.Positive(t, n)
 		slots := make([][]byte, len(sizes))
@@ -312,7 +312,7 @@ func FuzzSpoiltKernels(f *testing.F) {
 	})
 }
 
-func spoil(in *ir.Inst, k *ir.Kernel, field uint8, value uint64, place int) {
+func spoil(in *ir.Inst, k *ir.Kernel, field uint8, value uint64, region int) {
 	v := ir.Value(value)
 	switch field % 14 {
 	case 0:
@@ -333,7 +333,7 @@ func spoil(in *ir.Inst, k *ir.Kernel, field uint8, value uint64, place int) {
 		in.Args = append(in.Args, v)
 	case 8:
 		if len(in.Args) > 0 {
-			in.Args[place%len(in.Args)] = v
+			in.Args[region%len(in.Args)] = v
 		}
 	case 9:
 		if len(in.Args) > 0 {
@@ -342,10 +342,10 @@ func spoil(in *ir.Inst, k *ir.Kernel, field uint8, value uint64, place int) {
 	case 10:
 		in.Out = nil
 	case 11:
-		k.Types[place%len(k.Types)] = dtype.DType(value)
+		k.Types[region%len(k.Types)] = dtype.DType(value)
 	case 12:
 		in.Body, in.Else, in.Head = in.Else, in.Head, in.Body
 	case 13:
-		k.Shared[place%len(k.Shared)].Type = dtype.DType(value)
+		k.Shared[region%len(k.Shared)].Type = dtype.DType(value)
 	}
 }

@@ -44,8 +44,8 @@ func accessBy[I integer](m *machine, in *ir.Inst) step {
 	return nil
 }
 
-// place is the memory that an instruction accesses.
-type place[T any] struct {
+// region is the memory that an instruction accesses.
+type region[T any] struct {
 	data   []T
 	state  []state // by element, of shared arrays
 	shadow *cells
@@ -53,17 +53,17 @@ type place[T any] struct {
 	skew int64
 }
 
-// placeOf returns the memory that Ref of an instruction names.
-func placeOf[T any](m *machine, in *ir.Inst) place[T] {
+// regionOf returns the memory that Ref of an instruction names.
+func regionOf[T any](m *machine, in *ir.Inst) region[T] {
 	if in.Op == ir.SharedLoad || in.Op == ir.SharedStore || in.Op == ir.SharedAdd {
 		s := m.shared[in.Ref]
-		return place[T]{data: elements[T](s.data), state: s.state, shadow: m.races.ofShared(in.Ref)}
+		return region[T]{data: elements[T](s.data), state: s.state, shadow: m.races.ofShared(in.Ref)}
 	}
-	return place[T]{data: elements[T](m.buffers[in.Ref]), shadow: m.races.ofBuffer(in.Ref), skew: m.l.Args[in.Ref].Offset / int64(in.Type.Size())}
+	return region[T]{data: elements[T](m.buffers[in.Ref]), shadow: m.races.ofBuffer(in.Ref), skew: m.l.Args[in.Ref].Offset / int64(in.Type.Size())}
 }
 
 // check fails for an index at which the instruction must not be executed.
-func check[I integer, T any](m *machine, in *ir.Inst, p *place[T], lane int32, i I, w int) {
+func check[I integer, T any](m *machine, in *ir.Inst, p *region[T], lane int32, i I, w int) {
 	at := int64(i)
 	if at < 0 || at > int64(len(p.data)-w) {
 		m.fail(in, lane, "index %d of %d elements", i, len(p.data))
@@ -74,7 +74,7 @@ func check[I integer, T any](m *machine, in *ir.Inst, p *place[T], lane int32, i
 }
 
 // checkAll checks the indices of all active threads.
-func checkAll[I integer, T any](m *machine, in *ir.Inst, p *place[T], a *active, idx []I, w int) {
+func checkAll[I integer, T any](m *machine, in *ir.Inst, p *region[T], a *active, idx []I, w int) {
 	most, low, skew := int64(len(p.data)-w), int64(w-1), p.skew
 	if a.full {
 		for i, x := range idx {
@@ -92,7 +92,7 @@ func checkAll[I integer, T any](m *machine, in *ir.Inst, p *place[T], a *active,
 }
 
 func move[I integer, T word](m *machine, in *ir.Inst) step {
-	idx, p, w := vector[I](m, in.Args[0]), placeOf[T](m, in), int(in.Width)
+	idx, p, w := vector[I](m, in.Args[0]), regionOf[T](m, in), int(in.Width)
 	if in.Op == ir.Load || in.Op == ir.SharedLoad {
 		out := make([][]T, w)
 		for k := range out {
@@ -107,7 +107,7 @@ func move[I integer, T word](m *machine, in *ir.Inst) step {
 	return store(m, in, p, idx, v)
 }
 
-func load[I integer, T word](m *machine, in *ir.Inst, p place[T], idx []I, out [][]T) step {
+func load[I integer, T word](m *machine, in *ir.Inst, p region[T], idx []I, out [][]T) step {
 	w := len(out)
 	return func(a *active) {
 		checkAll(m, in, &p, a, idx, w)
@@ -136,7 +136,7 @@ func load[I integer, T word](m *machine, in *ir.Inst, p place[T], idx []I, out [
 	}
 }
 
-func store[I integer, T word](m *machine, in *ir.Inst, p place[T], idx []I, v [][]T) step {
+func store[I integer, T word](m *machine, in *ir.Inst, p region[T], idx []I, v [][]T) step {
 	w := len(v)
 	return func(a *active) {
 		checkAll(m, in, &p, a, idx, w)

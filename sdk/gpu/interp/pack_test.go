@@ -23,7 +23,7 @@ func TestFragPack(t *testing.T) {
 		b.Barrier()
 		first, packed := b.Fragments("first", mma, ir.C, 3), b.Fragments("packed", mma, ir.A, 2)
 		factor, second := b.Fragments("factor", mma, ir.B, 1), b.Fragments("second", mma, ir.C, 2)
-		place := func(c, e int) ir.Value {
+		region := func(c, e int) ir.Value {
 			row := b.Add(b.Div(b.Lane(), b.Int(4)), b.Int(8*(e/2)))
 			return b.Add(b.Mul(row, b.Int(16)), b.Add(b.Mul(b.Rem(b.Lane(), b.Int(4)), b.Int(2)), b.Int(8*c+e%2)))
 		}
@@ -31,7 +31,7 @@ func TestFragPack(t *testing.T) {
 			b.FragFill(second, b.Int(c), b.Float(dtype.F32, 0))
 			b.FragFill(first, b.Int(c+1), b.Float(dtype.F32, 0))
 			for e := range 4 {
-				b.FragSet(first, b.Int(c+1), e, b.Load(x, place(c, e)))
+				b.FragSet(first, b.Int(c+1), e, b.Load(x, region(c, e)))
 			}
 		}
 		b.FragPack(packed, b.Int(1), first, b.Int(1))
@@ -39,7 +39,7 @@ func TestFragPack(t *testing.T) {
 			b.FragLoad(factor, b.Int(0), unit, b.Int(8*c), b.Int(16), false)
 			b.FragMMA(second, b.Int(c), packed, b.Int(1), factor, b.Int(0))
 			for e := range 4 {
-				b.Store(y, place(c, e), b.FragGet(second, b.Int(c), e))
+				b.Store(y, region(c, e), b.FragGet(second, b.Int(c), e))
 			}
 		}
 		in, out := make([]float32, 256), make([]float32, 256)

@@ -52,7 +52,7 @@ func New(name string, threads int) *Builder {
 // Kernel finishes the kernel and returns it, without instructions that have no effect.
 func (b *Builder) Kernel() *Kernel {
 	if !b.done {
-		b.k.tidy()
+		b.k.dropUnused()
 	}
 	b.done = true
 	return b.k

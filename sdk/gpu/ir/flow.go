@@ -238,7 +238,7 @@ func (f *flowing) trips(in *Inst) vary {
 		return v
 	}
 	lo, hi := f.ranges.of(x), f.ranges.of(y)
-	if hi.constant() && !lo.open && lo.lo >= 0 && turns(lo.lo, hi.lo, by) == turns(lo.hi, hi.lo, by) {
+	if hi.constant() && !lo.open && lo.lo >= 0 && tripCount(lo.lo, hi.lo, by) == tripCount(lo.hi, hi.lo, by) {
 		return same
 	}
 	if sub := int64(f.k.Subgroup); sub > 0 && f.lanes[x] && f.vary[y] != each && by%sub == 0 && f.u[x].divisible(sub) && hi.divisible(sub) {
@@ -247,7 +247,7 @@ func (f *flowing) trips(in *Inst) vary {
 	return each
 }
 
-func turns(lo, hi, by int64) int64 {
+func tripCount(lo, hi, by int64) int64 {
 	if lo >= hi {
 		return 0
 	}

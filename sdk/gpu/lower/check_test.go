@@ -11,7 +11,7 @@ import (
 
 // limits returns what kernels of a target are held to.
 func limits(t template.Target) ir.Limits {
-	return ir.Limits{Threads: t.Threads, Shared: t.Shared, Subgroup: t.Subgroup, Grid: t.Grid, Buffers: mostInputs + mostOutputs + 1, Bytes: 1 << 40,
+	return ir.Limits{Threads: t.Threads, Shared: t.Shared, Subgroup: t.Subgroup, Grid: t.Grid, Buffers: maxInputs + maxOutputs + 1, Bytes: 1 << 40,
 		Wide: t.Wide, Types: t.Types, Math: t.Math, Atomics: t.Atomics}
 }
 

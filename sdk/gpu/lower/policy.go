@@ -11,9 +11,9 @@ import (
 
 // Limits of tensors and nodes of a kernel of several nodes.
 const (
-	mostInputs  = 16
-	mostOutputs = 8
-	mostNodes   = 64
+	maxInputs  = 16
+	maxOutputs = 8
+	maxNodes   = 64
 )
 
 // reach is the greatest number of nodes between two nodes of a group: about a layer.
@@ -22,7 +22,7 @@ const reach = 64
 // Policy returns which groups Group can lower. Products and convolutions are grouped too.
 func Policy(t template.Target) group.Policy {
 	return group.Policy{
-		Limits: group.Limits{Nodes: mostNodes, Inputs: mostInputs, Outputs: mostOutputs, Tensors: t.Buffers},
+		Limits: group.Limits{Nodes: maxNodes, Inputs: maxInputs, Outputs: maxOutputs, Tensors: t.Buffers},
 		Kinds:  group.Of(group.Elementwise, group.Reduction, group.Norm, group.Product, group.Convolution),
 		Elementwise: func(g *group.Graph, k int) bool {
 			n := &g.Nodes[k]
@@ -40,15 +40,15 @@ func elementwise(n *op.Node) bool {
 	return n.Op == op.Expand || n.Op == op.Full || n.Op == op.Iota || op.Lookup(n.Op).Traits.Has(op.Elementwise) && op.Lookup(n.Op).Class != op.Custom
 }
 
-// mostTurned is the rank from which on groups may be computed with channels last. There each operand has to have all axes or none.
-const mostTurned = 3
+// maxTurned is the rank from which on groups may be computed with channels last. There each operand has to have all axes or none.
+const maxTurned = 3
 
 // repeats reports whether a node is so cheap that computing it for each element of a space costs less than a launch, such as the cast
 // of a norm's weights.
 func repeats(g *group.Graph, k int, space shape.Shape) bool {
 	switch g.Nodes[k].Op {
 	case op.Cast, op.Add, op.Sub, op.Mul, op.Neg, op.Expand:
-		return len(space) <= mostTurned
+		return len(space) <= maxTurned
 	}
 	return false
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// mostPlaces is the most spatial dimensions of a convolution with a kernel.
-const mostPlaces = 3
+// maxPlaces is the most spatial dimensions of a convolution with a kernel.
+const maxPlaces = 3
 
 // contractions are the ops whose kernels have an epilogue.
 var contractions = map[op.Code]func(f *form, n *op.Node, e epilogue) (ir.Work, error){
@@ -175,8 +175,8 @@ func turned(v shape.View) shape.View {
 
 // convolution returns the work of a convolution.
 func convolution(f *form, n *op.Node, e epilogue) (ir.Work, error) {
-	if places := len(n.Outputs[0].Shape) - 2; places > mostPlaces {
-		return ir.Work{}, unsupported(n, fmt.Sprintf("has kernels for up to %d dimensions of places", mostPlaces))
+	if places := len(n.Outputs[0].Shape) - 2; places > maxPlaces {
+		return ir.Work{}, unsupported(n, fmt.Sprintf("has kernels for up to %d dimensions of places", maxPlaces))
 	}
 	return template.Convolution{X: f.in[e.a], W: f.in[e.b], Stride: n.Attrs.Ints("strides"), Pad: n.Attrs.Ints("pad_lo"), Dilation: n.Attrs.Ints("kernel_dilation"),
 		InputDilation: n.Attrs.Ints("input_dilation"), Groups: n.Attrs.Int("groups"), Compute: compute(n.Outputs[0].DType),
@@ -196,7 +196,7 @@ func bodyOf(e epilogue, n *op.Node) template.Body {
 // acceptProduct reports whether productGroup can lower x: all nodes after the product must be in its space.
 func acceptProduct(t template.Target, g *group.Graph, x *group.Group) bool {
 	n := &g.Nodes[x.Anchor]
-	if contractions[n.Op] == nil || len(x.Prologue) > 0 || Supports(t, n, g.In(n)) != nil || len(n.Outputs[0].Shape) > mostPlaces+2 && n.Op == op.Conv {
+	if contractions[n.Op] == nil || len(x.Prologue) > 0 || Supports(t, n, g.In(n)) != nil || len(n.Outputs[0].Shape) > maxPlaces+2 && n.Op == op.Conv {
 		return false
 	}
 	space := n.Outputs[0].Shape

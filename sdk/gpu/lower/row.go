@@ -99,7 +99,7 @@ func (r *row) find(b *ir.Builder, k int, v []ir.Value, index func(axis int) ir.V
 	if v[k] != 0 {
 		return v[k]
 	}
-	st := &r.steps[r.maker[k]]
+	st := &r.steps[r.producer[k]]
 	for _, a := range st.args {
 		r.find(b, a, v, index)
 	}

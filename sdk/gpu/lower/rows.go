@@ -29,7 +29,7 @@ type rows struct {
 	inexact    map[int]bool  // numbers of values that are rounded differently from the reference
 	coarse     bool          // all results have 16 bits
 	steps      []rowStep
-	maker      map[int]int // by number: the step that computes it
+	producer   map[int]int // by number: the step that computes it
 	passes     [][]int     // steps that are reductions, by pass
 	once, each []int       // numbers of the results
 	keep       []int       // numbers of the values that are kept
@@ -54,7 +54,7 @@ type rowStep struct {
 func (f *form) rows() (ir.Work, error) {
 	n := &f.g.Nodes[f.x.Anchor]
 	s := &rows{f: f, full: f.g.Desc(n.Inputs[0]).Shape, axes: reducedAxes(n), count: 1,
-		operands: map[operand]int{}, made: map[op.TensorID]int{}, maker: map[int]int{}, inexact: map[int]bool{}}
+		operands: map[operand]int{}, made: map[op.TensorID]int{}, producer: map[int]int{}, inexact: map[int]bool{}}
 	for _, a := range s.axes {
 		s.count *= s.full[a]
 	}
@@ -121,7 +121,7 @@ func (s *rows) add(n *op.Node) error {
 	step.out = s.number(stored(n.Outputs[0].DType), uniform, stage)
 	s.inexact[step.out] = !op.Lookup(n.Op).Tolerance.Exact || slices.ContainsFunc(step.args, func(v int) bool { return s.inexact[v] })
 	s.made[n.Outputs[0].ID] = step.out
-	s.maker[step.out] = len(s.steps)
+	s.producer[step.out] = len(s.steps)
 	s.steps = append(s.steps, step)
 	return nil
 }
@@ -207,7 +207,7 @@ func (s *rows) schedule() {
 		if s.uniform[v] {
 			return
 		}
-		k, isNode := s.maker[v]
+		k, isNode := s.producer[v]
 		if !isNode {
 			reads[slices.Index(s.in, v)] = true
 			return
@@ -229,7 +229,7 @@ func (s *rows) schedule() {
 		if s.uniform[v] {
 			return
 		}
-		k, isNode := s.maker[v]
+		k, isNode := s.producer[v]
 		if !isNode {
 			all[slices.Index(s.in, v)] = true
 			return

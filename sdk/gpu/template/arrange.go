@@ -12,10 +12,10 @@ const joinedAtOnce = 16
 // operand after the other.
 func Concat(t Target, outer int, runs []int, in []Operand, y Operand) ir.Work {
 	s := newSequence(t, len(in)+1, false)
-	py, size := placeOf(len(in), y), y.Type.Size()
+	py, size := regionOf(len(in), y), y.Type.Size()
 	bytes := []int{int(py.offset)}
 	for k, r := range runs {
-		bytes = append(bytes, r*size, int(placeOf(k, in[k]).offset))
+		bytes = append(bytes, r*size, int(regionOf(k, in[k]).offset))
 	}
 	u := unitOf(t, y.Type, bytes...)
 	units := make([]int, len(runs)) // of a run
@@ -42,7 +42,7 @@ func Concat(t Target, outer int, runs []int, in []Operand, y Operand) ir.Work {
 			from := make([]ir.Buf, len(in))
 			for k := first; k < last; k++ {
 				if units[k] > 0 {
-					from[k] = p.buffer("x", u.d, ir.Read, placeOf(k, in[k]))
+					from[k] = p.buffer("x", u.d, ir.Read, regionOf(k, in[k]))
 				}
 			}
 			return func(i ir.Value) {
@@ -77,7 +77,7 @@ func Concat(t Target, outer int, runs []int, in []Operand, y Operand) ir.Work {
 func Pad(t Target, dims, lo, hi []int, value uint64, x, y Operand) ir.Work {
 	s := newSequence(t, 2, false)
 	in, before, out := folded(dims, lo, hi)
-	px, py, size := placeOf(0, x), placeOf(1, y), x.Type.Size()
+	px, py, size := regionOf(0, x), regionOf(1, y), x.Type.Size()
 	last := len(in) - 1
 	u := unitOf(t, x.Type, in[last]*size, before[last]*size, out[last]*size, int(px.offset), int(py.offset))
 	in[last], before[last], out[last] = in[last]*size/u.bytes(), before[last]*size/u.bytes(), out[last]*size/u.bytes()
@@ -150,7 +150,7 @@ func (p *step) filled(u unit, bits uint64, size int) []ir.Value {
 // or of all. g has the shapes of an assignment of Count neighbouring slices.
 func CacheWrite(t Target, g Indexing, cache, position, update, y Operand) ir.Work {
 	s := newSequence(t, 4, true)
-	pc, pu, py := placeOf(0, cache), placeOf(2, update), placeOf(3, y)
+	pc, pu, py := regionOf(0, cache), regionOf(2, update), regionOf(3, y)
 	row := g.Inner * cache.Type.Size()
 	u := unitOf(t, cache.Type, row, int(pc.offset), int(pu.offset), int(py.offset))
 	g.Inner = row / u.bytes() // counts units from here on
@@ -165,7 +165,7 @@ func CacheWrite(t Target, g Indexing, cache, position, update, y Operand) ir.Wor
 				p.Store(to, at, p.LoadWide(from, at, u.width)...)
 			}
 		}
-		start, with := p.buffer("position", position.Type, ir.Read, placeOf(1, position)), p.buffer("update", u.d, ir.Read, pu)
+		start, with := p.buffer("position", position.Type, ir.Read, regionOf(1, position)), p.buffer("update", u.d, ir.Read, pu)
 		fault := p.buffer("fault", dtype.U32, ir.Atomic, s.fault())
 		return func(i ir.Value) {
 			c := p.split(i, g.Batch, g.Outer, g.Axis, g.Inner)

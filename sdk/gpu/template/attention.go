@@ -31,11 +31,11 @@ func Attend(t Target, a Attention, in []Operand, y Operand) ir.Work {
 	if a.Batch*a.Heads*a.Queries*a.ValueWidth == 0 {
 		return s.work
 	}
-	f := flash{Attention: a, d: in[0].Type, y: placeOf(len(in), y)}
+	f := flash{Attention: a, d: in[0].Type, y: regionOf(len(in), y)}
 	for k, o := range in {
-		f.in = append(f.in, placeOf(k, o))
+		f.in = append(f.in, regionOf(k, o))
 		if k < 3 {
-			f.lie[k] = o.View
+			f.operandViews[k] = o.View
 		}
 	}
 	switch {
@@ -57,10 +57,10 @@ func Attend(t Target, a Attention, in []Operand, y Operand) ir.Work {
 // 2.
 type flash struct {
 	Attention
-	d   dtype.DType
-	in  []place
-	y   place
-	lie [5]shape.View // of q, k and v, and backward of y and dy; their rows are contiguous
+	d            dtype.DType
+	in           []region
+	y            region
+	operandViews [5]shape.View // of q, k and v, and backward of y and dy; their rows are contiguous
 }
 
 // compute returns the type of scores and sums.
@@ -82,7 +82,7 @@ func (f flash) factor() float64 {
 // reach returns the greatest number in index arithmetic.
 func (f flash) reach() int {
 	n := max(f.Batch*f.Heads*f.Queries*max(f.Width, f.ValueWidth), f.Batch*f.KeyHeads*f.Keys*max(f.Width, f.ValueWidth), f.MaskSize)
-	for _, v := range f.lie {
+	for _, v := range f.operandViews {
 		for k, size := range v.Shape {
 			n += max(0, size-1) * v.Strides[k]
 		}
@@ -121,8 +121,8 @@ func (s *sequence) attend(f flash, name string, threads, rows, tile, extra int) 
 	return n
 }
 
-// place finds the head and the first query of block i of all tiles and heads.
-func (n *flashKernel) place(i ir.Value) {
+// region finds the head and the first query of block i of all tiles and heads.
+func (n *flashKernel) region(i ir.Value) {
 	p := n.step
 	heads := n.Batch * n.Heads
 	tiles := p.number("tiles", (n.Queries+n.rows-1)/n.rows)
@@ -134,7 +134,7 @@ func (n *flashKernel) place(i ir.Value) {
 	n.kRow = p.Mul(p.Add(p.Mul(n.batch, p.Int(n.KeyHeads)), p.Div(n.head, p.Int(n.Heads/n.KeyHeads))), n.keys)
 	n.bases(p.Div(n.head, p.Int(n.Heads/n.KeyHeads)))
 	n.lo, n.hi = p.Int(0), n.keys
-	at := p.Add(n.first, n.past) // place of the first query
+	at := p.Add(n.first, n.past) // region of the first query
 	if n.Causal {
 		n.hi = p.Min(n.hi, p.Max(p.Add(at, p.Int(n.rows)), p.Int(0)))
 	}
@@ -147,7 +147,7 @@ func (n *flashKernel) place(i ir.Value) {
 
 // bases computes the offsets of the rows of the head, and of the key head that it uses.
 func (n *flashKernel) bases(keyHead ir.Value) {
-	for k, v := range n.lie {
+	for k, v := range n.operandViews {
 		if v.Shape == nil {
 			continue
 		}
@@ -173,7 +173,7 @@ func (n *flashKernel) rowsOf(k int, from ir.Buf, first ir.Value) matrixRows {
 	if k == 1 || k == 2 {
 		limit = n.keys
 	}
-	return matrixRows{from, n.base[k], n.lie[k].Strides[2], first, limit}
+	return matrixRows{from, n.base[k], n.operandViews[k].Strides[2], first, limit}
 }
 
 // score returns the score of query i and key j of this head, computed from their product dot. It is -Inf if the query does not

@@ -11,17 +11,17 @@ import (
 // element in a fixed order: results are deterministic.
 func AttendBackward(t Target, a Attention, in, out []Operand) ir.Work {
 	s := newSequence(t, len(in)+len(out), false)
-	f := flashBack{flash: flash{Attention: a, d: in[0].Type, y: placeOf(3, in[3])}, dy: placeOf(4, in[4])}
+	f := flashBack{flash: flash{Attention: a, d: in[0].Type, y: regionOf(3, in[3])}, dy: regionOf(4, in[4])}
 	for _, k := range []int{0, 1, 2, 5} {
 		if k < len(in) {
-			f.in = append(f.in, placeOf(k, in[k]))
+			f.in = append(f.in, regionOf(k, in[k]))
 		}
 	}
 	for k, o := range in[:5] {
-		f.lie[k] = o.View
+		f.operandViews[k] = o.View
 	}
 	for k, o := range out {
-		f.grads[k] = placeOf(len(in)+k, o)
+		f.grads[k] = regionOf(len(in)+k, o)
 	}
 	if a.Batch*a.Heads*a.Queries*a.Keys == 0 { // no query sees a key
 		for k, o := range out {
@@ -47,10 +47,10 @@ func AttendBackward(t Target, a Attention, in, out []Operand) ir.Work {
 // flashBack is the backward pass of a flash. The result y is an operand here.
 type flashBack struct {
 	flash
-	dy    place
-	grads [3]place // of q, k and v
+	dy    region
+	grads [3]region // of q, k and v
 	// By query: the logarithm to base 2 of the sum of its exponentials, +Inf if it sees no key, and the sum of dy·y.
-	total, mean place
+	total, mean region
 }
 
 // backKernel is a kernel of a backward pass. A block holds rows of queries and goes through tiles of keys, or holds rows of keys and
@@ -133,5 +133,5 @@ func (n *backKernel) slope(scaled ir.Value) ir.Value {
 
 // elementOf returns the offset of an element of operand k.
 func (n *backKernel) elementOf(k int, row, column ir.Value) ir.Value {
-	return n.Add(n.base[k], n.Add(n.Mul(row, n.Int(n.lie[k].Strides[2])), column))
+	return n.Add(n.base[k], n.Add(n.Mul(row, n.Int(n.operandViews[k].Strides[2])), column))
 }

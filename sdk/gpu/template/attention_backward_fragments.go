@@ -57,10 +57,10 @@ func (f flashBack) fragments(t Target) bool {
 	_, queries := f.fragBacks(t, false)
 	_, keys := f.fragBacks(t, true)
 	fits := queries && keys && f.Softcap == 0
-	for _, p := range append([]place{f.y, f.dy}, append(f.grads[:], f.in[:3]...)...) {
+	for _, p := range append([]region{f.y, f.dy}, append(f.grads[:], f.in[:3]...)...) {
 		fits = fits && p.offset%16 == 0
 	}
-	for _, v := range f.lie {
+	for _, v := range f.operandViews {
 		for k, size := range v.Shape[:3] {
 			fits = fits && (size == 1 || v.Strides[k]%8 == 0)
 		}
@@ -92,7 +92,7 @@ func (s *sequence) backFragments(f flashBack) {
 			k.buildKeys(f)
 		} else {
 			k.statistics(f, ir.Write)
-			k.place(block)
+			k.region(block)
 			k.buildQueries(f)
 		}
 		s.end(k.step)

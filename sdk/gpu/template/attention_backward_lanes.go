@@ -60,7 +60,7 @@ func (s *sequence) backLane(f flashBack, part backPart, width int) {
 	if own {
 		n.placeKeys(n.Rem(all, n.Int(count)))
 	} else {
-		n.place(n.Rem(all, n.Int(count)))
+		n.region(n.Rem(all, n.Int(count)))
 	}
 	b.squares()
 	if part == backStatistics {

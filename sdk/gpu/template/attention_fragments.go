@@ -38,7 +38,7 @@ func (f flash) fragments(t Target) bool {
 	for _, p := range append(f.in[:3:3], f.y) {
 		fits = fits && p.offset%16 == 0
 	}
-	for _, v := range f.lie {
+	for _, v := range f.operandViews {
 		for k, size := range v.Shape[:max(0, len(v.Shape)-1)] {
 			fits = fits && (size == 1 || v.Strides[k]%8 == 0)
 		}
@@ -57,7 +57,7 @@ func (s *sequence) attendFragments(f flash) {
 	k := &fragKernel{flashKernel: n, times: times}
 	count := (f.Queries + n.rows - 1) / n.rows * f.Batch * f.Heads
 	k.used = n.Lt(n.block, n.Int(count))
-	n.place(n.Min(n.block, n.Int(count-1)))
+	n.region(n.Min(n.block, n.Int(count-1)))
 	k.build()
 	s.end(n.step)
 }
@@ -193,8 +193,8 @@ func (k *fragKernel) weigh(j ir.Value) {
 	}
 }
 
-// mostPower is the greatest amount by which the exponent (of 2) of a score may exceed the reference that exponentials are taken relative to.
-const mostPower = 8
+// maxPower is the greatest amount by which the exponent (of 2) of a score may exceed the reference that exponentials are taken relative to.
+const maxPower = 8
 
 // raise finds the greatest score of each query in the tile. If one is far above the present reference of exponentials, the greatest scores
 // become the new reference, and the sums are rescaled to it. Four threads share a query.
@@ -215,7 +215,7 @@ func (k *fragKernel) raise() {
 			top = k.Max(top, k.ShuffleXor(top, d))
 		}
 		tops[i] = top
-		above := k.Lt(k.FMA(before, factor, k.Float(dtype.F32, mostPower)), k.Mul(top, factor))
+		above := k.Lt(k.FMA(before, factor, k.Float(dtype.F32, maxPower)), k.Mul(top, factor))
 		if i == 0 {
 			far = above
 		} else {

@@ -24,7 +24,7 @@ func (s *sequence) attendLanes(f flash) {
 	count := (f.Queries + n.rows - 1) / n.rows * f.Batch * f.Heads
 	all := n.Min(n.block, n.Int(count*extra-1))
 	l.used = n.Lt(n.block, n.Int(count*extra))
-	n.place(n.Rem(all, n.Int(count)))
+	n.region(n.Rem(all, n.Int(count)))
 	l.value = n.Mul(n.Div(all, n.Int(count)), n.Int(laneValues))
 	l.build()
 	s.end(n.step)

@@ -90,7 +90,7 @@ func (c *convolution) arrange(m *matrix, images int, places []int, strides *[]in
 			image = k.Rem(number, k.size("images", images))
 			batch = []ir.Value{k.Div(number, k.size("images", images))}
 		}
-		p := k.place("from", *m, ir.Read, batch)
+		p := k.region("from", *m, ir.Read, batch)
 		base := k.at(p, image, k.Int(0))
 		for i := len(places) - 1; i >= 0; i-- {
 			at := pixel
@@ -142,7 +142,7 @@ func (c *convolution) direct() []ir.Launch {
 		if c.columns {
 			pixel, result = col, row
 		}
-		image, filter := k.place("image", c.image, ir.Read, batch), k.place("filter", c.filter, ir.Read, batch)
+		image, filter := k.region("image", c.image, ir.Read, batch), k.region("filter", c.filter, ir.Read, batch)
 		places := k.imagePlaces(c)
 		number, starts := places.start(pixel)
 		var strides []ir.Value

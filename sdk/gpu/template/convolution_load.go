@@ -146,7 +146,7 @@ func (c *convolution) load(k *productKernel, x tile, m matrix, span, wide int, f
 // imageLoad loads tiles of pixels by channels.
 func (c *convolution) imageLoad(k *productKernel, x tile, span int, first ir.Value, g productGrid, t *tapAt, fragments bool) *tileLoad {
 	l := c.load(k, x, c.image, span, c.wideImage(), fragments)
-	p := k.place("image", c.image, ir.Read, g.batch)
+	p := k.region("image", c.image, ir.Read, g.batch)
 	l.buf = p.buf
 	l.begin = t.begin
 	pixels, channels := k.size("pixels", c.pixels), k.size("channels", c.channels)
@@ -180,7 +180,7 @@ func (c *convolution) filterLoad(k *productKernel, x tile, span int, first ir.Va
 		l.alongDepth = false
 		l.width = 1
 	}
-	p := k.place("filter", c.filter, ir.Read, g.batch)
+	p := k.region("filter", c.filter, ir.Read, g.batch)
 	l.buf = p.buf
 	l.begin = t.begin
 	results, channels := k.size("results", c.results), k.size("filter channels", c.channels)

@@ -23,7 +23,7 @@ func Gather(t Target, g Indexing, padding int, x, indices, y Operand) ir.Work {
 	if g.slices() == 0 {
 		return s.work
 	}
-	px, py := placeOf(0, x), placeOf(2, y)
+	px, py := regionOf(0, x), regionOf(2, y)
 	row := g.Inner * x.Type.Size()
 	u := unitOf(t, x.Type, row, int(px.offset), int(py.offset))
 	units := row / u.bytes()
@@ -34,7 +34,7 @@ func Gather(t Target, g Indexing, padding int, x, indices, y Operand) ir.Work {
 		if g.Axis > 0 {
 			from = p.buffer("x", u.d, ir.Read, px)
 		}
-		at := p.buffer("indices", indices.Type, ir.Read, placeOf(1, indices))
+		at := p.buffer("indices", indices.Type, ir.Read, regionOf(1, indices))
 		fault := p.buffer("fault", dtype.U32, ir.Atomic, s.fault())
 		return func(i ir.Value) {
 			dst := p.Mul(i, p.Int(u.width))
@@ -70,12 +70,12 @@ func GatherElements(t Target, whole, dims []int, axis int, x, indices, y Operand
 	}
 	u := unitOf(t, x.Type, x.Type.Size())
 	s.each("gather_elements", n, max(n, all), func(p *step) func(ir.Value) {
-		to := p.buffer("y", u.d, ir.Write, placeOf(2, y))
+		to := p.buffer("y", u.d, ir.Write, regionOf(2, y))
 		from := ir.Buf(-1)
 		if all > 0 {
-			from = p.buffer("x", u.d, ir.Read, placeOf(0, x))
+			from = p.buffer("x", u.d, ir.Read, regionOf(0, x))
 		}
-		at := p.buffer("indices", indices.Type, ir.Read, placeOf(1, indices))
+		at := p.buffer("indices", indices.Type, ir.Read, regionOf(1, indices))
 		fault := p.buffer("fault", dtype.U32, ir.Atomic, s.fault())
 		return func(i ir.Value) {
 			dst := p.Mul(i, p.Int(u.width))

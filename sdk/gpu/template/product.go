@@ -77,7 +77,7 @@ func (p Product) Build(t Target) (ir.Work, error) {
 	}
 	var l []ir.Launch
 	switch mma, ok := c.mma(); {
-	case c.m <= fewRows && c.k > 0 && c.t.Subgroup >= leastLanes && vectorThreads <= c.t.Threads:
+	case c.m <= fewRows && c.k > 0 && c.t.Subgroup >= minLanes && vectorThreads <= c.t.Threads:
 		l = c.vector()
 	case ok && !p.Exact:
 		l, err = c.fragmented(mma)

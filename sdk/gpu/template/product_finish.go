@@ -31,10 +31,10 @@ func (k *productKernel) epilogue(number ir.Value, batch []ir.Value, m, n ir.Valu
 	}
 	e := &epilogue{k: k, number: number, m: m, n: n, body: c.body, every: last%width == 0, at: k.at}
 	for i, x := range c.extra {
-		e.extra = append(e.extra, k.place(numbered("extra", i), x, ir.Read, batch))
+		e.extra = append(e.extra, k.region(numbered("extra", i), x, ir.Read, batch))
 	}
 	for i, x := range c.out {
-		e.out = append(e.out, k.place(numbered("out", i), x, ir.Write, batch))
+		e.out = append(e.out, k.region(numbered("out", i), x, ir.Write, batch))
 	}
 	for _, x := range slices.Concat(c.extra, c.out) {
 		e.wide = append(e.wide, min(width, x.aligned(false, last, c.t.Wide, c.batch)))

@@ -33,8 +33,8 @@ type strided struct {
 	outerStrides               []ir.Value
 }
 
-// place adds a matrix to the parameters. batch is the position in the batch, one value for each dimension.
-func (k *productKernel) place(name string, m matrix, a ir.Access, batch []ir.Value) strided {
+// region adds a matrix to the parameters. batch is the position in the batch, one value for each dimension.
+func (k *productKernel) region(name string, m matrix, a ir.Access, batch []ir.Value) strided {
 	p := strided{matrix: m, buf: k.memory(name, m.typ, a, m.slot)}
 	p.base = k.size(name+" offset", m.off)
 	for i, s := range m.batch {

@@ -85,7 +85,7 @@ func (k *productKernel) fragmentFactors(x fragmentTile, g productGrid) (la, lb *
 	if c.conv != nil {
 		return c.conv.factors(k, x.tile, g, true)
 	}
-	pa, pb := k.place("a", c.a, ir.Read, g.batch), k.place("b", c.b, ir.Read, g.batch)
+	pa, pb := k.region("a", c.a, ir.Read, g.batch), k.region("b", c.b, ir.Read, g.batch)
 	la, lb = k.fragmentFactor(x, pa, true, x.rows), k.fragmentFactor(x, pb, false, x.cols)
 	tail := c.k%x.depth != 0
 	la.stored(pa, true, g.row, g.m, c.m%x.rows != 0, tail)

@@ -37,7 +37,7 @@ func (c *product) pack(m *matrix, rows bool, extent int) ir.Launch {
 		across := k.Div(k.plus(depth, width-1), k.Int(width))
 		first := k.Mul(k.Rem(id, across), k.Int(width))
 		line := k.Div(id, across)
-		p := k.place("from", *m, ir.Read, k.position(k.Div(line, size), dims, "batch"))
+		p := k.region("from", *m, ir.Read, k.position(k.Div(line, size), dims, "batch"))
 		out := k.memory("packed", m.typ, ir.Write, to.slot)
 		line = k.Rem(line, size)
 		held := k.Local("held", m.typ, width)

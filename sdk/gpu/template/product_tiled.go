@@ -64,7 +64,7 @@ func (k *productKernel) factors(x tile, g productGrid) (la, lb *tileLoad) {
 	if c.conv != nil {
 		return c.conv.factors(k, x, g, false)
 	}
-	pa, pb := k.place("a", c.a, ir.Read, g.batch), k.place("b", c.b, ir.Read, g.batch)
+	pa, pb := k.region("a", c.a, ir.Read, g.batch), k.region("b", c.b, ir.Read, g.batch)
 	la, lb = k.factor(x, pa, true, x.rows, c.m, c.batch), k.factor(x, pb, false, x.cols, c.n, c.batch)
 	tail := c.k%x.depth != 0
 	la.stored(pa, true, g.row, g.m, c.m%x.rows != 0, tail)

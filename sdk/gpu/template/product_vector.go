@@ -6,11 +6,11 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// fewRows is the most rows of a product for which B is read once, at the speed of memory, by subgroups of at least leastLanes
+// fewRows is the most rows of a product for which B is read once, at the speed of memory, by subgroups of at least minLanes
 // threads.
 const (
-	fewRows    = 4
-	leastLanes = 8
+	fewRows  = 4
+	minLanes = 8
 )
 
 const (
@@ -56,7 +56,7 @@ type vectorFactors struct {
 
 func (k *productKernel) vectors(g productGrid, width, step int, deep bool) *vectorFactors {
 	c := k.c
-	f := &vectorFactors{k: k, g: g, width: width, a: k.place("a", c.a, ir.Read, g.batch), b: k.place("b", c.b, ir.Read, g.batch)}
+	f := &vectorFactors{k: k, g: g, width: width, a: k.region("a", c.a, ir.Read, g.batch), b: k.region("b", c.b, ir.Read, g.batch)}
 	f.wideA = deep && c.a.aligned(false, c.k, c.t.Wide, c.batch) >= width
 	f.tail = c.k%step != 0
 	f.sums, f.held = k.Local("sum", c.compute, c.m*width), k.Local("held", c.compute, inFlight*width)

@@ -16,7 +16,7 @@ type radix struct {
 func (r radix) digits() int { return 1 << r.digitBits }
 func (r radix) tile() int   { return r.threads * r.items }
 
-func (s *sequence) sortRadix(k sorting, x, values, indices place) {
+func (s *sequence) sortRadix(k sorting, x, values, indices region) {
 	r := radix{sorting: k, digitBits: 8, threads: 256, items: 16, ballot: true}
 	limit := min(s.t.Shared, 48<<10) - 1<<10
 	few := r
@@ -33,7 +33,7 @@ func (s *sequence) sortRadix(k sorting, x, values, indices place) {
 	r.tiles = (k.n + r.tile() - 1) / r.tile()
 	passes := max((k.bits+r.digitBits-1)/r.digitBits, 1)
 	// Passes alternate between two pairs of buffers; a single pass needs none.
-	var keys, order [2]place
+	var keys, order [2]region
 	for i := range min(passes-1, 2) {
 		keys[i], order[i] = s.temp(k.rows*k.n*k.d.Size()), s.temp(4*k.rows*k.n)
 	}
@@ -69,8 +69,8 @@ type radixPass struct {
 	shift                        int
 	shiftOf                      ir.Value // as a parameter, so that passes share a kernel
 	first, last                  bool
-	keys, order, toKeys, toOrder place
-	starts                       place
+	keys, order, toKeys, toOrder region
+	starts                       region
 }
 
 // from returns the offset at which element i of a line is read.
@@ -98,7 +98,7 @@ func (s *sequence) beginTiles(name string, m *radixPass) (p *step, row, tile ir.
 	return p, c[0], c[1]
 }
 
-func (s *sequence) radixCount(m radixPass, counts place) {
+func (s *sequence) radixCount(m radixPass, counts region) {
 	p, row, tile := s.beginTiles("radix_count", &m)
 	from, to := p.buffer("keys", m.carrier(), ir.Read, m.keys), p.buffer("counts", dtype.U32, ir.Write, counts)
 	used := p.Lt(p.block, p.Int(m.rows*m.tiles))
@@ -145,7 +145,7 @@ func (s *sequence) radixMove(m radixPass) {
 	at := func(i ir.Value) ir.Value { return m.from(p, row, p.Min(i, p.Int(m.n-1))) }
 	read := radixRead{
 		raw: func(i ir.Value) ir.Value { return p.Load(from, at(i)) },
-		place: func(i ir.Value) ir.Value {
+		region: func(i ir.Value) ir.Value {
 			if m.first {
 				return p.Cast(dtype.U32, i)
 			}
@@ -168,12 +168,12 @@ func (s *sequence) radixMove(m radixPass) {
 	for k := range m.items {
 		e := p.Add(p.Thread(), p.Int(k*m.threads))
 		p.If(p.And(used, p.Lt(p.Add(base, e), p.Int(m.n))), func() {
-			raw, place := p.SharedLoad(keys, e), p.SharedLoad(places, e)
+			raw, region := p.SharedLoad(keys, e), p.SharedLoad(places, e)
 			to := p.Cast(p.Index, p.Min(p.Add(p.Cast(dtype.U32, e), move(m.digit(p, raw))), p.Const(dtype.U32, uint64(m.n))))
 			if !m.last {
 				at := p.join([]int{m.rows, m.n}, row, p.clamp(to, 0, m.n-1))
 				p.Store(toKeys, at, raw)
-				p.Store(toOrder, at, place)
+				p.Store(toOrder, at, region)
 				return
 			}
 			p.If(p.Lt(to, p.Int(m.keep)), func() {
@@ -181,7 +181,7 @@ func (s *sequence) radixMove(m radixPass) {
 				if !m.places {
 					p.Store(toKeys, at, raw)
 				}
-				p.Store(toOrder, at, p.Cast(m.index, place))
+				p.Store(toOrder, at, p.Cast(m.index, region))
 			})
 		})
 	}
@@ -190,8 +190,8 @@ func (s *sequence) radixMove(m radixPass) {
 
 // radixRead reads element i of a line: its value, its place before the sort, and its digit.
 type radixRead struct {
-	raw, place func(i ir.Value) ir.Value
-	digit      func(i, raw ir.Value) ir.Value
+	raw, region func(i ir.Value) ir.Value
+	digit       func(i, raw ir.Value) ir.Value
 }
 
 // rankByBallot stores the elements of a tile in shared memory in the order of their digits. It returns, for each digit, the distance,
@@ -252,16 +252,16 @@ func (m radixPass) rankByBallot(p *step, base ir.Value, read radixRead, start fu
 		p.SharedStore(moves, thread, p.Sub(start(thread), begin[0]))
 	})
 	p.Barrier()
-	place := make([]ir.Value, m.items)
-	for k := range place {
-		place[k] = read.place(p.Add(mine, p.Int(k*size)))
+	region := make([]ir.Value, m.items)
+	for k := range region {
+		region[k] = read.region(p.Add(mine, p.Int(k*size)))
 	}
 	for k := range m.items {
 		digit := read.digit(p.Add(mine, p.Int(k*size)), raw[k])
 		to := p.Add(p.Add(p.SharedLoad(begins, digit), p.SharedLoad(counters, p.Add(slots, digit))), rank[k])
 		at := p.Cast(p.Index, p.Min(to, u32(uint64(m.tile()-1))))
 		p.SharedStore(keys, at, raw[k])
-		p.SharedStore(places, at, place[k])
+		p.SharedStore(places, at, region[k])
 	}
 	return func(digit ir.Value) ir.Value { return p.SharedLoad(moves, digit) }
 }
@@ -274,12 +274,12 @@ func (m radixPass) rankByCounters(p *step, base ir.Value, read radixRead, start 
 	for d := range m.digits() {
 		p.SharedStore(counters, p.Add(p.Int(d*m.threads), thread), u32(0))
 	}
-	raw, place := make([]ir.Value, m.items), make([]ir.Value, m.items)
+	raw, region := make([]ir.Value, m.items), make([]ir.Value, m.items)
 	slot, rank := make([]ir.Value, m.items), make([]ir.Value, m.items)
 	mine := p.Add(base, p.Mul(thread, p.Int(m.items)))
 	for k := range m.items {
 		i := p.Add(mine, p.Int(k))
-		raw[k], place[k] = read.raw(i), read.place(i)
+		raw[k], region[k] = read.raw(i), read.region(i)
 		digit := read.digit(i, raw[k])
 		slot[k] = p.Add(p.Mul(digit, p.Int(m.threads)), thread)
 		rank[k] = p.SharedLoad(counters, slot[k])
@@ -303,7 +303,7 @@ func (m radixPass) rankByCounters(p *step, base ir.Value, read radixRead, start 
 		to := p.Add(p.SharedLoad(counters, slot[k]), rank[k])
 		at := p.Cast(p.Index, p.Min(to, u32(uint64(m.tile()-1))))
 		p.SharedStore(keys, at, raw[k])
-		p.SharedStore(places, at, place[k])
+		p.SharedStore(places, at, region[k])
 	}
 	return func(digit ir.Value) ir.Value {
 		return p.Sub(start(digit), p.SharedLoad(counters, p.Mul(digit, p.Int(m.threads))))

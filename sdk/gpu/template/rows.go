@@ -186,8 +186,8 @@ func (l *layout) wideEnough(w int, nests []*nest) bool {
 	return true
 }
 
-// hands returns the accesses to all operands of a kernel.
-func (l *layout) hands(m *maker, width int, nests ...*nest) []access {
+// bindOperands returns the accesses to all operands of a kernel.
+func (l *layout) bindOperands(m *maker, width int, nests ...*nest) []access {
 	var all []access
 	for i, d := range l.all {
 		a := accessOf(l.t, d, i, width, nests...)

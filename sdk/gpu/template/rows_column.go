@@ -13,7 +13,7 @@ type column struct {
 	m        *maker
 	width    int
 	tx, ty   int
-	hand     []access
+	operands []access
 	wr, wc   *walk
 	p        *Pass
 	mems     []ir.Mem
@@ -71,7 +71,7 @@ func columnTile(rows, n, wide int) (tx, ty int) {
 func newColumn(l *layout, name string, width, tx, ty, tiles, parts, size int) *column {
 	c := &column{layout: l, width: width, tx: tx, ty: ty, p: &l.Passes[0], tiles: tiles, parts: parts, partSize: size}
 	c.m = newMaker(l.t, name, tx*ty, l.most)
-	c.hand = l.hands(c.m, width, &l.cols, &l.rows)
+	c.operands = l.bindOperands(c.m, width, &l.cols, &l.rows)
 	c.wr, c.wc = newWalk(c.m, "r", &l.rows, width), newWalk(c.m, "c", &l.cols, 1)
 	c.count, c.hi = c.m.size("rows", l.rows.size()/width), c.m.size("elements", l.cols.size())
 	if ty > 1 {
@@ -139,7 +139,7 @@ func (c *column) launch(temps []Operand) ir.Launch {
 func (c *column) begin(row *spot) []Row {
 	side := make([][]ir.Value, len(c.Side))
 	for i := range side {
-		side[i] = c.hand[c.side(i)].load(c.wr, c.side(i), row.offset)
+		side[i] = c.operands[c.side(i)].load(c.wr, c.side(i), row.offset)
 	}
 	lanes := make([]Row, c.width)
 	for n := range lanes {
@@ -193,7 +193,7 @@ func (c *column) lift(lanes []Row, s *sums, row *spot, cols []*spot) {
 			return c.m.Add(row.offset(o), col.offset(o))
 		}
 		for _, i := range c.p.All {
-			x[k][i] = c.hand[c.in(i)].load(c.wr, c.in(i), at)
+			x[k][i] = c.operands[c.in(i)].load(c.wr, c.in(i), at)
 		}
 	}
 	for k, col := range cols {
@@ -251,6 +251,6 @@ func (c *column) finish(lanes []Row, s *sums, row *spot) {
 		}
 	}
 	for i, v := range out {
-		c.hand[c.once(i)].store(c.wr, c.once(i), row.offset, v)
+		c.operands[c.once(i)].store(c.wr, c.once(i), row.offset, v)
 	}
 }

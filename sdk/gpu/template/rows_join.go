@@ -68,16 +68,16 @@ func acrossLanes(m *maker, p *Pass, state []ir.Value, lanes int) []ir.Value {
 	return state
 }
 
-// board is the shared memory through which the subgroups of a block exchange their states.
-type board struct {
+// exchange is the shared memory through which the subgroups of a block exchange their states.
+type exchange struct {
 	m    *maker
 	p    *Pass
 	n    int // subgroups
 	mems []ir.Mem
 }
 
-func newBoard(m *maker, p *Pass, threads int) *board {
-	b := &board{m: m, p: p, n: threads / m.t.Subgroup}
+func newExchange(m *maker, p *Pass, threads int) *exchange {
+	b := &exchange{m: m, p: p, n: threads / m.t.Subgroup}
 	for i, d := range p.State {
 		b.mems = append(b.mems, m.Shared(numbered("board", i), d, b.n))
 	}
@@ -85,8 +85,8 @@ func newBoard(m *maker, p *Pass, threads int) *board {
 }
 
 // join joins the states of all threads of the block, each of which has the result. The threads meet at barriers; before the
-// board is used again they have to meet at another one.
-func (b *board) join(state []ir.Value) []ir.Value {
+// exchange is used again they have to meet at another one.
+func (b *exchange) join(state []ir.Value) []ir.Value {
 	m, sub := b.m, b.m.t.Subgroup
 	state = acrossLanes(m, b.p, state, sub)
 	if sub == 1 {
@@ -105,13 +105,13 @@ func (b *board) join(state []ir.Value) []ir.Value {
 }
 
 // put stores a state at a place, and get loads it.
-func (b *board) put(at ir.Value, state []ir.Value) {
+func (b *exchange) put(at ir.Value, state []ir.Value) {
 	for i, v := range state {
 		b.m.SharedStore(b.mems[i], at, v)
 	}
 }
 
-func (b *board) get(at ir.Value) []ir.Value {
+func (b *exchange) get(at ir.Value) []ir.Value {
 	all := make([]ir.Value, len(b.mems))
 	for i := range all {
 		all[i] = b.m.SharedLoad(b.mems[i], at)
@@ -119,9 +119,9 @@ func (b *board) get(at ir.Value) []ir.Value {
 	return all
 }
 
-// halves joins the states on the board, which are more than a subgroup has threads: in each step one half of the remaining states
+// halves joins the states in the exchange, which are more than a subgroup has threads: in each step one half of the remaining states
 // absorbs the other half, until one is left.
-func (b *board) halves() []ir.Value {
+func (b *exchange) halves() []ir.Value {
 	m := b.m
 	for half := b.n / 2; half > 0; half /= 2 {
 		m.If(m.Lt(m.Thread(), m.Int(half)), func() {

@@ -9,15 +9,15 @@ import (
 // line is a kernel that assigns each row to neighbouring threads: lanes of a subgroup, or a block.
 type line struct {
 	*layout
-	m       *maker
-	width   int // neighbours that a thread takes at a time
-	lanes   int // threads for a row
-	threads int // of a block
-	vectors int // of width elements in a row
-	hand    []access
-	wr, wc  *walk
-	count   ir.Value // rows
-	end     ir.Value // vectors
+	m        *maker
+	width    int // neighbours that a thread takes at a time
+	lanes    int // threads for a row
+	threads  int // of a block
+	vectors  int // of width elements in a row
+	operands []access
+	wr, wc   *walk
+	count    ir.Value // rows
+	end      ir.Value // vectors
 }
 
 // newLine begins a kernel with so many threads for each row, or part of a row.
@@ -28,14 +28,14 @@ func newLine(l *layout, name string, width, lanes int) *line {
 	}
 	k.m = newMaker(l.t, name, k.threads, l.most)
 	k.m.SetSubgroup(l.t.Subgroup)
-	k.hand = l.hands(k.m, width, &l.rows, &l.cols)
+	k.operands = l.bindOperands(k.m, width, &l.rows, &l.cols)
 	k.wr, k.wc = newWalk(k.m, "r", &l.rows, 1), newWalk(k.m, "c", &l.cols, width)
 	k.count, k.end = k.m.size("rows", l.rows.size()), k.m.size("vectors", k.vectors)
 	return k
 }
 
-// leastBlock is the least number of threads for a row that gets a block, as hardware runs no fewer together.
-const leastBlock = 32
+// minBlock is the least number of threads for a row that gets a block, as hardware runs no fewer together.
+const minBlock = 32
 
 // rowLanes returns the number of threads for a row of so many vectors, such that a row takes few steps of a loop.
 func rowLanes(t Target, vectors, each int) int {
@@ -45,7 +45,7 @@ func rowLanes(t Target, vectors, each int) int {
 	if vectors <= t.Subgroup*each {
 		return t.Subgroup
 	}
-	return min(max(ceilPower(ceil(vectors, each)), 2*t.Subgroup, leastBlock), t.Threads)
+	return min(max(ceilPower(ceil(vectors, each)), 2*t.Subgroup, minBlock), t.Threads)
 }
 
 // ceilPower returns the least power of two that is at least n.
@@ -99,8 +99,8 @@ func (k *line) begin(row *spot) Row {
 	side := make([]ir.Value, len(k.Side))
 	for i := range side {
 		o := k.side(i)
-		if side[i] = k.hand[o].fixed; side[i] == 0 {
-			side[i] = k.m.Load(k.hand[o].buf, row.offset(o))
+		if side[i] = k.operands[o].fixed; side[i] == 0 {
+			side[i] = k.m.Load(k.operands[o].buf, row.offset(o))
 		}
 	}
 	return k.Begin(k.m.Builder, side)
@@ -109,7 +109,7 @@ func (k *line) begin(row *spot) Row {
 // load reads operand i of In at a place of a row.
 func (k *line) load(i int, row, col *spot) []ir.Value {
 	o := k.in(i)
-	return k.hand[o].load(k.wc, o, k.at(row, col))
+	return k.operands[o].load(k.wc, o, k.at(row, col))
 }
 
 // at returns a function that returns the offset of an element in operand o.
@@ -191,19 +191,19 @@ func (k *line) sweep(lane, lo, hi ir.Value, count int, visit func(cols ...*spot)
 }
 
 // joined returns the state of the whole row, which each of its threads has.
-func (k *line) joined(b *board, p *Pass, s *sums) []ir.Value {
+func (k *line) joined(b *exchange, p *Pass, s *sums) []ir.Value {
 	if k.lanes <= k.t.Subgroup {
 		return acrossLanes(k.m, p, s.total(), k.lanes)
 	}
 	return b.join(s.total())
 }
 
-// board returns the shared memory for a pass, nil if a row has one subgroup.
-func (k *line) board(p *Pass) *board {
+// exchange returns the shared memory for a pass, nil if a row has one subgroup.
+func (k *line) exchange(p *Pass) *exchange {
 	if k.lanes <= k.t.Subgroup {
 		return nil
 	}
-	return newBoard(k.m, p, k.threads)
+	return newExchange(k.m, p, k.threads)
 }
 
 // leader runs body in one thread of the row.
@@ -218,7 +218,7 @@ func (k *line) leader(p rowShare, body func()) {
 // finish writes the results that a row has once.
 func (k *line) finish(r Row, row *spot) {
 	for i, v := range r.Finish(k.m.Builder) {
-		k.m.Store(k.hand[k.once(i)].buf, row.offset(k.once(i)), v)
+		k.m.Store(k.operands[k.once(i)].buf, row.offset(k.once(i)), v)
 	}
 }
 
@@ -231,7 +231,7 @@ func (l *layout) row() ir.Work {
 	}
 	k := newLine(l, l.Name, width, rowLanes(l.t, vectors, 8))
 	p := &l.Passes[0]
-	b := k.board(p)
+	b := k.exchange(p)
 	grid := k.each(func(at rowShare) {
 		r := k.begin(at.row)
 		r.Before(k.m.Builder, 0)
@@ -281,7 +281,7 @@ func (l *layout) splitRow(width int) ir.Work {
 		bufs[i] = m.buffer(numbered("t", i), d, ir.Write)
 	}
 	ofRow, ofPart := m.size("parts", parts), m.size("size", size)
-	b := k.board(p)
+	b := k.exchange(p)
 	grid := m.blocks(rows*parts, func(block ir.Value) {
 		row := k.wr.at(m.Div(block, ofRow)).settled()
 		lo := m.Mul(m.Rem(block, ofRow), ofPart)

@@ -70,9 +70,9 @@ func (l *layout) readers(i int) int {
 
 func (n *lines) launch() ir.Launch {
 	m := n.m
-	boards := make([]*board, len(n.Passes))
+	exchanges := make([]*exchange, len(n.Passes))
 	for p := range n.Passes {
-		boards[p] = n.board(&n.Passes[p])
+		exchanges[p] = n.exchange(&n.Passes[p])
 	}
 	if n.steps > 0 {
 		n.operand = map[int]ir.Var{}
@@ -99,7 +99,7 @@ func (n *lines) launch() ir.Launch {
 					n.keep(p, step, k, keep)
 				}
 			})
-			r.Done(m.Builder, p, n.joined(boards[p], pass, s))
+			r.Done(m.Builder, p, n.joined(exchanges[p], pass, s))
 		}
 		last := len(n.Passes)
 		r.Before(m.Builder, last)
@@ -112,7 +112,7 @@ func (n *lines) launch() ir.Launch {
 					}
 				}
 				for i, v := range y {
-					n.hand[n.out(i)].store(n.wc, n.out(i), n.at(at.row, col), v)
+					n.operands[n.out(i)].store(n.wc, n.out(i), n.at(at.row, col), v)
 				}
 			})
 		})

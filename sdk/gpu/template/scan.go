@@ -32,7 +32,7 @@ func ScanLogSum(t Target, l Lines, x, y Operand) ir.Work {
 
 func scan(t Target, l Lines, r running, x, y Operand) ir.Work {
 	s := newSequence(t, 2, false)
-	s.scan(l, r, placeOf(0, x), placeOf(1, y))
+	s.scan(l, r, regionOf(0, x), regionOf(1, y))
 	return s.work
 }
 
@@ -49,7 +49,7 @@ const (
 // scan runs along lines: with a thread for each line or part of it where neighbouring threads then have neighbouring elements or
 // lines are short, with a block otherwise. A few long lines are cut: a first launch combines each part, a second one scans the parts,
 // and a last launch scans within the parts from there on.
-func (s *sequence) scan(l Lines, r running, x, y place) {
+func (s *sequence) scan(l Lines, r running, x, y region) {
 	if l.size() == 0 {
 		return
 	}
@@ -69,7 +69,7 @@ func (s *sequence) scan(l Lines, r running, x, y place) {
 		build(scanPart{Lines: l, r: r, cut: l.N, x: x, y: y})
 		return
 	}
-	var sums, before []place
+	var sums, before []region
 	for _, d := range r.states() {
 		sums = append(sums, s.temp(l.Outer*parts*l.Inner*d.Size()))
 		before = append(before, s.temp(l.Outer*parts*l.Inner*d.Size()))
@@ -85,8 +85,8 @@ type scanPart struct {
 	Lines
 	r            running
 	cut          int
-	x, y         place
-	sums, before []place
+	x, y         region
+	sums, before []region
 }
 
 func (c scanPart) parts() int { return ceil(c.N, c.cut) }
@@ -158,7 +158,7 @@ func (s *sequence) scanBlocks(c scanPart) {
 	// Counted in runs from here on.
 	lo := p.Mul(q[1], p.Int(ceil(c.cut, run)))
 	hi := p.Min(p.Add(lo, p.Int(ceil(c.cut, run))), p.Int(c.N/run))
-	place := func(k ir.Value) ir.Value {
+	region := func(k ir.Value) ir.Value {
 		k = p.Min(k, p.Int(c.N/run-1))
 		if c.Reverse {
 			k = p.Sub(p.Int(c.N/run-1), k)
@@ -172,7 +172,7 @@ func (s *sequence) scanBlocks(c scanPart) {
 		for k := range runs {
 			at := p.Add(first, p.Int(k*hold.size))
 			inside := p.Lt(at, hi)
-			from := place(at)
+			from := region(at)
 			for i, v := range c.turned(p.LoadWide(b.x, p.Mul(p.join([]int{c.Outer, c.N / run}, q[0], from), p.Int(run)), run)) {
 				if c.Reverse {
 					i = run - 1 - i
@@ -209,7 +209,7 @@ func (s *sequence) scanBlocks(c scanPart) {
 			}
 			at := p.Add(first, p.Int(k*hold.size))
 			p.If(p.And(used, p.Lt(at, hi)), func() {
-				p.Store(b.y, p.Mul(p.join([]int{c.Outer, c.N / run}, q[0], place(at)), p.Int(run)), c.turned(results)...)
+				p.Store(b.y, p.Mul(p.join([]int{c.Outer, c.N / run}, q[0], region(at)), p.Int(run)), c.turned(results)...)
 			})
 		}
 		acc.put(c.r.join(p.Builder, acc.get(), all))
@@ -233,7 +233,7 @@ func (c scanPart) turned(v []ir.Value) []ir.Value {
 }
 
 // scanStates makes the exclusive scan of the states of the parts of lines, with a block for each line.
-func (s *sequence) scanStates(l Lines, r running, sums, before []place) {
+func (s *sequence) scanStates(l Lines, r running, sums, before []region) {
 	const items = 4
 	p := s.begin("scan_parts", scanThreads, l.Outer*l.Inner, l.size()+scanThreads*items)
 	from, to := p.stateBuffers("sums", r, ir.Read, sums), p.stateBuffers("before", r, ir.Write, before)
@@ -281,7 +281,7 @@ func (c scanPart) buffers(p *step) scanBuffers {
 	return b
 }
 
-func (p *step) stateBuffers(name string, r running, a ir.Access, at []place) []ir.Buf {
+func (p *step) stateBuffers(name string, r running, a ir.Access, at []region) []ir.Buf {
 	var out []ir.Buf
 	for k, d := range r.states() {
 		out = append(out, p.buffer(name+string(rune('0'+k)), d, a, at[k]))
@@ -379,8 +379,8 @@ func (b blockScan) total(v []ir.Value) []ir.Value {
 	return all
 }
 
-// place returns the number of a thread in its subgroup, and the number of the subgroup.
-func (b blockScan) place() (lane, group ir.Value) {
+// region returns the number of a thread in its subgroup, and the number of the subgroup.
+func (b blockScan) region() (lane, group ir.Value) {
 	p := b.p
 	if b.size > 1 {
 		return p.Lane(), p.Div(p.Thread(), p.Int(b.size))
@@ -390,13 +390,13 @@ func (b blockScan) place() (lane, group ir.Value) {
 
 // begin returns the first of n runs of a thread. A subgroup has neighbouring runs, and each of its threads every size-th of them.
 func (b blockScan) begin(n int) ir.Value {
-	lane, group := b.place()
+	lane, group := b.region()
 	return b.p.Add(b.p.Mul(group, b.p.Int(n*b.size)), lane)
 }
 
 // inclusive returns the states of the threads of a subgroup up to each.
 func (b blockScan) inclusive(v []ir.Value) []ir.Value {
-	lane, _ := b.place()
+	lane, _ := b.region()
 	for d := 1; d < b.size; d *= 2 {
 		v = b.p.selectState(b.p.Le(b.p.Int(d), lane), b.r.join(b.p.Builder, b.shifted(v, d), v), v)
 	}
@@ -409,7 +409,7 @@ func (b blockScan) earlier(upTo []ir.Value) []ir.Value {
 	if b.size == 1 {
 		return none
 	}
-	lane, _ := b.place()
+	lane, _ := b.region()
 	return b.p.selectState(b.p.Eq(lane, b.p.Int(0)), none, b.shifted(upTo, 1))
 }
 
@@ -447,7 +447,7 @@ func (b blockScan) run(v []ir.Value, scan bool) (before, all []ir.Value) {
 // the state of the block.
 func (b blockScan) across(v []ir.Value, scan bool) (before, all []ir.Value) {
 	p, groups := b.p, b.p.threads/b.size
-	lane, group := b.place()
+	lane, group := b.region()
 	p.Barrier() // an earlier scan has been read
 	p.If(p.Eq(lane, p.Int(b.size-1)), func() {
 		for k, m := range b.mem {

@@ -14,7 +14,7 @@ const fewUpdates = 16
 // equal indices the last counts.
 func Assign(t Target, g Indexing, x, indices, updates, y Operand) ir.Work {
 	s := newSequence(t, 4, true)
-	px, pu, py := placeOf(0, x), placeOf(2, updates), placeOf(3, y)
+	px, pu, py := regionOf(0, x), regionOf(2, updates), regionOf(3, y)
 	row := g.Inner * x.Type.Size()
 	u := unitOf(t, x.Type, row, int(px.offset), int(pu.offset), int(py.offset))
 	g.Inner = row / u.bytes() // counts units from here on
@@ -50,7 +50,7 @@ func Assign(t Target, g Indexing, x, indices, updates, y Operand) ir.Work {
 
 // winners returns a temporary that holds, for each position of each batch, the number of the last index that names it, or -1. The
 // result does not depend on the order of threads.
-func (s *sequence) winners(g Indexing, indices Operand) place {
+func (s *sequence) winners(g Indexing, indices Operand) region {
 	n := g.Batch * g.Axis
 	last := s.temp(4 * n)
 	if g.slices() == 0 {
@@ -62,7 +62,7 @@ func (s *sequence) winners(g Indexing, indices Operand) place {
 	})
 	s.each("scatter_last", g.Batch*g.Count, n, func(p *step) func(ir.Value) {
 		to := p.buffer("last", dtype.I32, ir.Atomic, last)
-		at := p.buffer("indices", indices.Type, ir.Read, placeOf(1, indices))
+		at := p.buffer("indices", indices.Type, ir.Read, regionOf(1, indices))
 		fault := p.buffer("fault", dtype.U32, ir.Atomic, s.fault())
 		return func(i ir.Value) {
 			c := p.split(i, g.Batch, g.Count)
@@ -104,12 +104,12 @@ func Scatter(t Target, g Indexing, how Join, x, indices, updates, y Operand) ir.
 // scatterFew lets each element test all indices of its batch.
 func (s *sequence) scatterFew(g Indexing, j joiner, x, indices, updates, y Operand) {
 	s.each("scatter_few", g.whole(), max(g.whole(), g.slices()), func(p *step) func(ir.Value) {
-		to, from := p.buffer("y", x.Type, ir.Write, placeOf(3, y)), p.buffer("x", x.Type, ir.Read, placeOf(0, x))
+		to, from := p.buffer("y", x.Type, ir.Write, regionOf(3, y)), p.buffer("x", x.Type, ir.Read, regionOf(0, x))
 		if g.slices() == 0 {
 			return func(i ir.Value) { p.Store(to, i, p.Load(from, i)) }
 		}
-		at := p.buffer("indices", indices.Type, ir.Read, placeOf(1, indices))
-		with := p.buffer("updates", x.Type, ir.Read, placeOf(2, updates))
+		at := p.buffer("indices", indices.Type, ir.Read, regionOf(1, indices))
+		with := p.buffer("updates", x.Type, ir.Read, regionOf(2, updates))
 		fault := p.buffer("fault", dtype.U32, ir.Atomic, s.fault())
 		return func(i ir.Value) {
 			c := p.split(i, g.Batch, g.Outer, g.Axis, g.Inner)
@@ -131,12 +131,12 @@ func (s *sequence) scatterFew(g Indexing, j joiner, x, indices, updates, y Opera
 func (s *sequence) scatterAtomic(g Indexing, how Join, x, indices, updates, y Operand) {
 	o := map[Join]ir.Op{JoinAdd: ir.AtomicAdd, JoinMax: ir.AtomicMax, JoinMin: ir.AtomicMin}[how]
 	s.each("scatter_copy", g.whole(), 0, func(p *step) func(ir.Value) {
-		to, from := p.buffer("y", x.Type, ir.Write, placeOf(3, y)), p.buffer("x", x.Type, ir.Read, placeOf(0, x))
+		to, from := p.buffer("y", x.Type, ir.Write, regionOf(3, y)), p.buffer("x", x.Type, ir.Read, regionOf(0, x))
 		return func(i ir.Value) { p.Store(to, i, p.Load(from, i)) }
 	})
 	s.each("scatter_atomic", g.slices(), max(g.whole(), g.slices()), func(p *step) func(ir.Value) {
-		to, with := p.buffer("y", x.Type, ir.Atomic, placeOf(3, y)), p.buffer("updates", x.Type, ir.Read, placeOf(2, updates))
-		at := p.buffer("indices", indices.Type, ir.Read, placeOf(1, indices))
+		to, with := p.buffer("y", x.Type, ir.Atomic, regionOf(3, y)), p.buffer("updates", x.Type, ir.Read, regionOf(2, updates))
+		at := p.buffer("indices", indices.Type, ir.Read, regionOf(1, indices))
 		fault := p.buffer("fault", dtype.U32, ir.Atomic, s.fault())
 		return func(i ir.Value) {
 			c := p.split(i, g.Batch, g.Outer, g.Count, g.Inner)
@@ -153,7 +153,7 @@ func (s *sequence) scatterSorted(g Indexing, j joiner, x, indices, updates, y Op
 	keys := s.temp(4 * n)
 	s.each("scatter_keys", n, 0, func(p *step) func(ir.Value) {
 		to := p.buffer("keys", dtype.U32, ir.Write, keys)
-		at := p.buffer("indices", indices.Type, ir.Read, placeOf(1, indices))
+		at := p.buffer("indices", indices.Type, ir.Read, regionOf(1, indices))
 		fault := p.buffer("fault", dtype.U32, ir.Atomic, s.fault())
 		return func(i ir.Value) {
 			p.Store(to, i, p.Cast(dtype.U32, p.guarded(p.Load(at, i), g.Axis, fault)))
@@ -167,7 +167,7 @@ func (s *sequence) scatterSorted(g Indexing, j joiner, x, indices, updates, y Op
 }
 
 // starts returns a temporary with the number of sorted keys of each batch below each position, and their number at the end.
-func (s *sequence) starts(g Indexing, sorted place) place {
+func (s *sequence) starts(g Indexing, sorted region) region {
 	n := g.Batch * (g.Axis + 1)
 	starts := s.temp(4 * n)
 	s.each("scatter_starts", n, g.Batch*g.Count, func(p *step) func(ir.Value) {
@@ -190,10 +190,10 @@ func (s *sequence) starts(g Indexing, sorted place) place {
 }
 
 // combineSorted lets each element combine its updates.
-func (s *sequence) combineSorted(g Indexing, j joiner, starts, order place, x, updates, y Operand) {
+func (s *sequence) combineSorted(g Indexing, j joiner, starts, order region, x, updates, y Operand) {
 	s.each("scatter_segments", g.whole(), max(g.whole(), g.slices()), func(p *step) func(ir.Value) {
-		to, from := p.buffer("y", x.Type, ir.Write, placeOf(3, y)), p.buffer("x", x.Type, ir.Read, placeOf(0, x))
-		with := p.buffer("updates", x.Type, ir.Read, placeOf(2, updates))
+		to, from := p.buffer("y", x.Type, ir.Write, regionOf(3, y)), p.buffer("x", x.Type, ir.Read, regionOf(0, x))
+		with := p.buffer("updates", x.Type, ir.Read, regionOf(2, updates))
 		first, which := p.buffer("starts", dtype.I32, ir.Read, starts), p.buffer("order", dtype.U32, ir.Read, order)
 		return func(i ir.Value) {
 			c := p.split(i, g.Batch, g.Outer, g.Axis, g.Inner)

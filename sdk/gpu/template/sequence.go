@@ -14,8 +14,8 @@ type sequence struct {
 	slots int // operands and results
 }
 
-// place is the beginning of the elements of an operand: a slot and an offset in bytes.
-type place struct {
+// region is the beginning of the elements of an operand: a slot and an offset in bytes.
+type region struct {
 	slot   int
 	offset int64
 }
@@ -31,17 +31,17 @@ func newSequence(t Target, slots int, faulty bool) *sequence {
 }
 
 // temp adds a temporary.
-func (s *sequence) temp(bytes int) place {
+func (s *sequence) temp(bytes int) region {
 	s.work.Temps = append(s.work.Temps, int64(max(bytes, 4)))
-	return place{slot: s.slots + len(s.work.Temps) - 1}
+	return region{slot: s.slots + len(s.work.Temps) - 1}
 }
 
 // fault returns the word of Work.Fault.
-func (s *sequence) fault() place { return place{slot: s.slots} }
+func (s *sequence) fault() region { return region{slot: s.slots} }
 
-// placeOf returns where o begins, being the contents of a slot.
-func placeOf(slot int, o Operand) place {
-	return place{slot, int64(o.View.Offset) * int64(o.Type.Size())}
+// regionOf returns where o begins, being the contents of a slot.
+func regionOf(slot int, o Operand) region {
+	return region{slot, int64(o.View.Offset) * int64(o.Type.Size())}
 }
 
 // step is a launch under construction: a kernel and the arguments of its parameters.
@@ -86,7 +86,7 @@ func spread(t Target, blocks int) [3]int {
 }
 
 // buffer adds a buffer parameter and its argument.
-func (p *step) buffer(name string, d dtype.DType, a ir.Access, at place) ir.Buf {
+func (p *step) buffer(name string, d dtype.DType, a ir.Access, at region) ir.Buf {
 	p.args = append(p.args, ir.Arg{Slot: at.slot, Offset: at.offset})
 	return p.Buffer(name, d, a)
 }

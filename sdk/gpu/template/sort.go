@@ -17,7 +17,7 @@ type Order struct {
 // order; NaN is greatest and both zeros are equal.
 func Sort(t Target, o Order, x, values, indices Operand) ir.Work {
 	s := newSequence(t, 3, false)
-	s.sort(o.sorting(x.Type), placeOf(0, x), placeOf(1, values), placeOf(2, indices))
+	s.sort(o.sorting(x.Type), regionOf(0, x), regionOf(1, values), regionOf(2, indices))
 	return s.work
 }
 
@@ -26,7 +26,7 @@ func ArgSort(t Target, o Order, x, indices Operand) ir.Work {
 	s := newSequence(t, 2, false)
 	k := o.sorting(x.Type)
 	k.places = true
-	s.sort(k, placeOf(0, x), place{}, placeOf(1, indices))
+	s.sort(k, regionOf(0, x), region{}, regionOf(1, indices))
 	return s.work
 }
 
@@ -87,7 +87,7 @@ func (k sorting) key(p *step, raw ir.Value) ir.Value {
 }
 
 // sort sorts lines of x into values and indices.
-func (s *sequence) sort(k sorting, x, values, indices place) {
+func (s *sequence) sort(k sorting, x, values, indices region) {
 	k.keep = min(k.keep, k.n)
 	if k.rows == 0 || k.keep == 0 {
 		return
@@ -101,7 +101,7 @@ func (s *sequence) sort(k sorting, x, values, indices place) {
 
 // sortBlock sorts lines of at most length elements, a power of two, in shared memory by a bitonic network; places decide between
 // equal keys. A block has several short lines.
-func (s *sequence) sortBlock(k sorting, length int, x, values, indices place) {
+func (s *sequence) sortBlock(k sorting, length int, x, values, indices region) {
 	word := k.word()
 	lines := max(1, 512/max(length, 2))
 	if length < 2 {
@@ -162,12 +162,12 @@ func (s *sequence) sortBlock(k sorting, length int, x, values, indices place) {
 		p.If(p.And(p.Lt(row, rows), p.Lt(i, p.Int(k.keep))), func() {
 			r := p.Min(row, p.Int(k.rows-1))
 			dst := k.at(p, r, p.Min(i, p.Int(k.keep-1)), k.keep)
-			place := p.SharedLoad(order, e)
+			region := p.SharedLoad(order, e)
 			if !k.places {
-				src := p.Cast(p.Index, p.Min(place, p.Const(dtype.U32, uint64(k.n-1))))
+				src := p.Cast(p.Index, p.Min(region, p.Const(dtype.U32, uint64(k.n-1))))
 				p.Store(to, dst, p.Load(from, k.at(p, r, src, k.n)))
 			}
-			p.Store(at, dst, p.Cast(k.index, place))
+			p.Store(at, dst, p.Cast(k.index, region))
 		})
 	})
 	s.end(p)

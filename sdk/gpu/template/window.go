@@ -19,9 +19,9 @@ type Windows struct {
 func WindowReduce(t Target, w Windows, how Join, indices bool, x, y, at Operand) ir.Work {
 	slots := 2
 	states := windowStates{runningJoin{joinerOf(t, how, x.Type)}}
-	to := []place{placeOf(1, y)}
+	to := []region{regionOf(1, y)}
 	if indices {
-		slots, states, to = 3, append(states, runningIndex{joinerOf(t, how, x.Type)}), append(to, placeOf(2, at))
+		slots, states, to = 3, append(states, runningIndex{joinerOf(t, how, x.Type)}), append(to, regionOf(2, at))
 	}
 	s := newSequence(t, slots, false)
 	n := volume(w.Out)
@@ -29,9 +29,9 @@ func WindowReduce(t Target, w Windows, how Join, indices bool, x, y, at Operand)
 		return s.work
 	}
 	if volume(w.Size) >= 1024 && n < 1<<14 && volume(w.In) > 0 {
-		s.windowBlocks(w, states, placeOf(0, x), to)
+		s.windowBlocks(w, states, regionOf(0, x), to)
 	} else {
-		s.windowThreads(w, states, placeOf(0, x), to)
+		s.windowThreads(w, states, regionOf(0, x), to)
 	}
 	return s.work
 }
@@ -49,7 +49,7 @@ func (w Windows) reach() int {
 }
 
 // windowThreads computes each window with one thread.
-func (s *sequence) windowThreads(w Windows, states windowStates, x place, to []place) {
+func (s *sequence) windowThreads(w Windows, states windowStates, x region, to []region) {
 	s.each("window", volume(w.Out), w.reach(), func(p *step) func(ir.Value) {
 		b := states.buffers(p, x, to)
 		first := len(w.In) - len(w.Size)
@@ -75,7 +75,7 @@ func (s *sequence) windowThreads(w Windows, states windowStates, x place, to []p
 }
 
 // windowBlocks computes each window with a block, whose threads have neighbouring parts of it.
-func (s *sequence) windowBlocks(w Windows, states windowStates, x place, to []place) {
+func (s *sequence) windowBlocks(w Windows, states windowStates, x region, to []region) {
 	const threads = 128
 	n, size := volume(w.Out), volume(w.Size)
 	p := s.begin("window_blocks", threads, n, max(w.reach(), size+threads))
@@ -118,7 +118,7 @@ type windowBuffers struct {
 	to []ir.Buf
 }
 
-func (s windowStates) buffers(p *step, x place, to []place) windowBuffers {
+func (s windowStates) buffers(p *step, x region, to []region) windowBuffers {
 	b := windowBuffers{x: p.buffer("x", s[0].in(), ir.Read, x)}
 	for k, r := range s {
 		b.to = append(b.to, p.buffer([]string{"y", "indices"}[k], r.out(), ir.Write, to[k]))

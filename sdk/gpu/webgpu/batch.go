@@ -14,8 +14,8 @@ import (
 
 const (
 	uniformBytes = 128 << 10 // scalars of the launches of one batch
-	inboxBytes   = 256 << 10 // small uploads of one batch
-	mostCommands = 256       // of a batch
+	stagingBytes = 256 << 10 // small uploads of one batch
+	maxCommands  = 256       // of a batch
 	spins        = 50        // looks before a wait sleeps
 )
 
@@ -28,8 +28,8 @@ type batch struct {
 	commands int
 	uniforms Buffer
 	scalars  []byte // of the launches so far, for uniforms
-	inbox    Buffer
-	mail     []byte                 // of uploads so far, for inbox
+	staging  Buffer
+	staged   []byte                 // bytes of uploads so far, written to staging at submission
 	spare    commands.Spare[Buffer] // for downloads
 	doubles  doubles
 	work     *work     // of the recorded commands, nil if there are none
@@ -81,13 +81,13 @@ func (b *batch) fault() error {
 	return b.failed.Keep(b.calls.Lost())
 }
 
-// room ensures that there is an encoder, and space for scalars and mail of that many bytes.
-func (b *batch) room(scalars, mail int64) error {
+// reserve ensures that there is an encoder, and space for that many bytes of scalars and of staged uploads.
+func (b *batch) reserve(scalars, staged int64) error {
 	if err := b.fault(); err != nil {
 		return err
 	}
-	if b.commands >= mostCommands || int64(len(b.scalars))+roundUp(scalars, b.limits.UniformAlignment) > uniformBytes ||
-		int64(len(b.mail))+roundUp(mail, 4) > inboxBytes {
+	if b.commands >= maxCommands || int64(len(b.scalars))+roundUp(scalars, b.limits.UniformAlignment) > uniformBytes ||
+		int64(len(b.staged))+roundUp(staged, 4) > stagingBytes {
 		if err := b.flush(); err != nil {
 			return err
 		}
@@ -127,8 +127,8 @@ func (b *batch) flush() error {
 		return err
 	}
 	e := b.encoder
-	err := errors.Join(b.calls.Write(b.uniforms, 0, b.scalars), b.calls.Write(b.inbox, 0, b.mail))
-	b.work, b.encoder, b.commands, b.scalars, b.mail = nil, nil, 0, b.scalars[:0], b.mail[:0]
+	err := errors.Join(b.calls.Write(b.uniforms, 0, b.scalars), b.calls.Write(b.staging, 0, b.staged))
+	b.work, b.encoder, b.commands, b.scalars, b.staged = nil, nil, 0, b.scalars[:0], b.staged[:0]
 	if len(b.flight) == 0 {
 		b.progress = time.Now()
 	}
@@ -157,7 +157,7 @@ func (b *batch) settle() {
 			b.encoder.Drop()
 		}
 		b.flight = append(b.flight, b.work)
-		b.work, b.encoder, b.commands, b.scalars, b.mail = nil, nil, 0, b.scalars[:0], b.mail[:0]
+		b.work, b.encoder, b.commands, b.scalars, b.staged = nil, nil, 0, b.scalars[:0], b.staged[:0]
 	}
 	for len(b.flight) > 0 {
 		w := b.flight[0]
@@ -198,7 +198,7 @@ func (b *batch) readback(n int64) (Buffer, int64, error) {
 // close releases all buffers. No work is pending.
 func (b *batch) close() {
 	b.spare.Release(Buffer.Destroy)
-	for _, x := range append([]Buffer{b.uniforms, b.inbox}, b.doubles.buffer...) {
+	for _, x := range append([]Buffer{b.uniforms, b.staging}, b.doubles.buffer...) {
 		if x != nil {
 			x.Destroy()
 		}

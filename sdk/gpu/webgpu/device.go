@@ -39,7 +39,7 @@ func newDevice(d *driver, f Facts, calls Device) (*device, error) {
 	if x.uniforms, err = calls.NewBuffer(uniformBytes, Uniform); err != nil {
 		return nil, err
 	}
-	if x.inbox, err = calls.NewBuffer(inboxBytes, Storage); err != nil {
+	if x.staging, err = calls.NewBuffer(stagingBytes, Storage); err != nil {
 		return nil, err
 	}
 	if x.moves, err = newMoves(calls); err != nil {

@@ -14,16 +14,16 @@ import (
 // fake is an API with one adapter, whose device executes copies, and of kernels those of the driver, when it is polled. It refuses what
 // WebGPU refuses.
 type fake struct {
-	mu      sync.Mutex
-	stuck   bool // nothing ends any more
-	lost    error
-	refuses string // text of kernels that are refused
-	room    int64  // bytes for buffers; 0: enough
-	todo    []func()
-	opened  int
-	faults  []string
-	buffers int
-	facts   webgpu.Facts
+	mu       sync.Mutex
+	stuck    bool // nothing ends any more
+	lost     error
+	refuses  string // text of kernels that are refused
+	capacity int64  // bytes for buffers; 0: enough
+	todo     []func()
+	opened   int
+	faults   []string
+	buffers  int
+	facts    webgpu.Facts
 }
 
 func newFake() *fake {
@@ -52,7 +52,7 @@ func (f *fake) NewBuffer(bytes int64, u webgpu.Usage) (webgpu.Buffer, error) {
 	if bytes%4 != 0 {
 		f.fault("buffer of %d bytes", bytes)
 	}
-	if f.room > 0 && bytes > f.room {
+	if f.capacity > 0 && bytes > f.capacity {
 		return nil, fmt.Errorf("%d bytes: %w", bytes, core.ErrOutOfMemory)
 	}
 	f.buffers++

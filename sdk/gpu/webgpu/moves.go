@@ -9,8 +9,8 @@ import (
 // moves are the kernels that copy and fill bytes at any place: WebGPU itself only copies words between different buffers.
 type moves struct{ copy, fill Pipeline }
 
-// mostMoved bounds the bytes that one launch moves, so that offsets fit i32.
-const mostMoved = 1 << 28
+// maxMoved bounds the bytes that one launch moves, so that offsets fit i32.
+const maxMoved = 1 << 28
 
 // The threads of a grid take the words of the destination in turns. Other bytes of the first and last word stay unchanged.
 const (
@@ -70,8 +70,8 @@ func (d *device) window(b Buffer, bytes, offset, n int64) (Binding, uint32) {
 	return Binding{b, start, min(roundUp(offset+n, 4), bytes) - start}, uint32(offset - start)
 }
 
-// place is a range of bytes of a buffer.
-type place struct {
+// region is a range of bytes of a buffer.
+type region struct {
 	buffer Buffer
 	id     uint32 // 0 for buffers of the driver
 	size   int64  // of the buffer
@@ -79,11 +79,11 @@ type place struct {
 }
 
 // move copies n bytes, or fills them with a pattern where src is nil. The caller holds the lock.
-func (d *device) move(dst place, src *place, n int64, pattern uint32) error {
-	most := min(mostMoved, d.limits.StorageBinding-2*d.limits.StorageAlignment) &^ 3 // windows begin before and end behind the bytes
+func (d *device) move(dst region, src *region, n int64, pattern uint32) error {
+	most := min(maxMoved, d.limits.StorageBinding-2*d.limits.StorageAlignment) &^ 3 // windows begin before and end behind the bytes
 	for done := int64(0); done < n; done += most {
 		part := min(n-done, most)
-		if err := d.room(16, 0); err != nil {
+		if err := d.reserve(16, 0); err != nil {
 			return err
 		}
 		to, first := d.window(dst.buffer, dst.size, dst.offset+done, part)
@@ -104,7 +104,7 @@ func (d *device) move(dst place, src *place, n int64, pattern uint32) error {
 	return nil
 }
 
-// placeOf returns the place at offset, which was checked to be within the memory.
-func (m *memory) placeOf(offset int64) place { return place{m.buffer, m.id, m.bytes, offset} }
+// regionAt returns the place at offset, which was checked to be within the memory.
+func (m *memory) regionAt(offset int64) region { return region{m.buffer, m.id, m.bytes, offset} }
 
 var errOtherMemory = fmt.Errorf("memory of another device: %w", core.ErrKernel)

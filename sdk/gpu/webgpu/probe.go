@@ -107,7 +107,7 @@ func (d *device) runOn(text string, m *memory, groups int) error {
 		return err
 	}
 	defer p.Release()
-	if err := d.room(0, 0); err != nil {
+	if err := d.reserve(0, 0); err != nil {
 		return err
 	}
 	g, err := d.group(p, []Binding{{m.buffer, 0, min(m.bytes, d.limits.StorageBinding&^3)}}, []uint32{m.id}, 0)

@@ -22,8 +22,8 @@ type queue struct {
 // OpenQueue implements gpu.Device.
 func (d *device) OpenQueue() (gpu.Queue, error) { return &queue{d: d}, nil }
 
-// mostGroups bounds the cached bindings of launches.
-const mostGroups = 8192
+// maxGroups bounds the cached bindings of launches.
+const maxGroups = 8192
 
 // group returns bindings for launches, which are cached until a buffer of the device is freed. The caller holds the lock.
 func (d *device) group(p Pipeline, bindings []Binding, ids []uint32, uniform int) (Group, error) {
@@ -36,7 +36,7 @@ func (d *device) group(p Pipeline, bindings []Binding, ids []uint32, uniform int
 	if g, ok := d.groups[string(key)]; ok {
 		return g, nil
 	}
-	if len(d.groups) >= mostGroups {
+	if len(d.groups) >= maxGroups {
 		d.dropGroups()
 	}
 	if uniform > 0 {
@@ -115,7 +115,7 @@ func (q *queue) launch(f *function, l *gpu.Launch) error {
 	if slices.Contains(l.Grid[:], 0) {
 		return nil
 	}
-	if err := d.room(int64(f.uniform), 0); err != nil {
+	if err := d.reserve(int64(f.uniform), 0); err != nil {
 		return err
 	}
 	if !d.facts.Alias {
@@ -150,15 +150,15 @@ func (q *queue) Copy(dst, src gpu.Ref, bytes int64) error {
 		return err
 	}
 	if to != from && (dst.Offset|src.Offset|bytes)%4 == 0 {
-		if err := d.room(0, 0); err != nil {
+		if err := d.reserve(0, 0); err != nil {
 			return err
 		}
 		d.commands++
 		d.encoder.Copy(to.buffer, dst.Offset, from.buffer, src.Offset, bytes)
 		return nil
 	}
-	p := from.placeOf(src.Offset)
-	return d.move(to.placeOf(dst.Offset), &p, bytes, 0)
+	p := from.regionAt(src.Offset)
+	return d.move(to.regionAt(dst.Offset), &p, bytes, 0)
 }
 
 // Fill implements gpu.Queue.
@@ -172,7 +172,7 @@ func (q *queue) Fill(dst gpu.Ref, bytes int64, pattern uint32, width int) error 
 	if bytes%int64(width) != 0 || dst.Offset%int64(width) != 0 {
 		return fmt.Errorf("fill of %d bytes from %d on with a pattern of %d: %w", bytes, dst.Offset, width, core.ErrKernel)
 	}
-	return q.d.move(m.placeOf(dst.Offset), nil, bytes, commands.Word(pattern, width))
+	return q.d.move(m.regionAt(dst.Offset), nil, bytes, commands.Word(pattern, width))
 }
 
 // Upload implements gpu.Queue. src is read before it returns.
@@ -184,7 +184,7 @@ func (q *queue) Upload(dst gpu.Ref, src []byte) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	if n > inboxBytes && dst.Offset%4 == 0 { // too large for the batch: written after the recorded commands are submitted, the rest with the next batch
+	if n > stagingBytes && dst.Offset%4 == 0 { // too large for the batch: written after the recorded commands are submitted, the rest with the next batch
 		whole := n &^ 3
 		if err := d.flush(); err != nil {
 			return err
@@ -192,23 +192,23 @@ func (q *queue) Upload(dst gpu.Ref, src []byte) error {
 		if err := d.calls.Write(m.buffer, dst.Offset, src[:whole]); err != nil {
 			return d.failed.Keep(err)
 		}
-		if err := d.room(0, 0); err != nil { // writes take effect with a submission
+		if err := d.reserve(0, 0); err != nil { // writes take effect with a submission
 			return err
 		}
 		dst.Offset, src = dst.Offset+whole, src[whole:]
 	}
 	for len(src) > 0 {
-		part := src[:min(len(src), inboxBytes)]
+		part := src[:min(len(src), stagingBytes)]
 		k := int64(len(part))
-		if err := d.room(16, k); err != nil {
+		if err := d.reserve(16, k); err != nil {
 			return err
 		}
-		from := place{d.inbox, 0, inboxBytes, int64(len(d.mail))}
-		d.mail = append(append(d.mail, part...), make([]byte, roundUp(k, 4)-k)...)
+		from := region{d.staging, 0, stagingBytes, int64(len(d.staged))}
+		d.staged = append(append(d.staged, part...), make([]byte, roundUp(k, 4)-k)...)
 		if (dst.Offset|k)%4 == 0 {
 			d.commands++
 			d.encoder.Copy(m.buffer, dst.Offset, from.buffer, from.offset, k)
-		} else if err := d.move(m.placeOf(dst.Offset), &from, k, 0); err != nil {
+		} else if err := d.move(m.regionAt(dst.Offset), &from, k, 0); err != nil {
 			return err
 		}
 		dst.Offset, src = dst.Offset+k, src[k:]
@@ -227,7 +227,7 @@ func (q *queue) Download(dst []byte, src gpu.Ref) error {
 	}
 	start := src.Offset &^ 3
 	bytes := roundUp(src.Offset+n, 4) - start
-	if err := d.room(0, 0); err != nil {
+	if err := d.reserve(0, 0); err != nil {
 		return err
 	}
 	b, size, err := d.readback(bytes)

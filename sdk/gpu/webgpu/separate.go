@@ -71,7 +71,7 @@ func (q *queue) double(n, which int) error {
 				return err
 			}
 			old.Destroy()
-			if err := d.room(0, 0); err != nil {
+			if err := d.reserve(0, 0); err != nil {
 				return err
 			}
 		}

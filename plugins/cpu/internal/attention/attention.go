@@ -10,6 +10,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
@@ -24,8 +25,8 @@ const (
 	valueBytes   = 96 << 10
 	// fewestPacked is the fewest query rows for which the keys of a head are packed once and for all.
 	fewestPacked = 16
-	// leastWork is the fewest multiply-adds that are worth another thread.
-	leastWork = 256 << 10
+	// minWork is the fewest multiply-adds that are worth another thread.
+	minWork   = 256 << 10
 	packGrain = 16 << 10
 )
 
@@ -106,7 +107,7 @@ func newRun[T float](c *kernel.Call, l *layer, out []T) *run[T] {
 		r.mask = newMask(c.In[3], l)
 	}
 	size := c.In[0].DType.Size()
-	height := gemm.Active[T]().MR
+	height := micro.Active[T]().MR
 	blocks := ceil(l.rows, tileRows)
 	r.block = min(l.rows, ceil(ceil(l.rows, blocks), height)*height)
 	r.tile = max(64, min(tileElements/r.block, valueBytes/(size*l.width))/64*64)
@@ -129,7 +130,7 @@ func (r *run[T]) compute(c *kernel.Call) {
 	}
 	blocks := ceil(r.rows, r.block)
 	tasks := r.batch * r.shared * blocks
-	grain := leastWork/(r.block*r.keys*(r.depth+r.width)) + 1
+	grain := minWork/(r.block*r.keys*(r.depth+r.width)) + 1
 	size := r.block*(r.depth+r.tile+3) + 15
 	size -= size % 16
 	buffers := kernel.TempOf[T](c, size*c.Pool.Chunks(tasks, grain))

@@ -1,7 +1,7 @@
 // Package byteconv computes convolutions of bytes less their zero points, with
 // sums in i32 that a requantize.Epilogue may turn into floats or bytes. It
-// stands between the rules of package contraction and the products of bytes of
-// package gemm, which must have a kernel (gemm.CanMulBytes).
+// stands between the rules of package contraction and the products of package
+// quantized, which must have a kernel (quantized.CanMul).
 //
 // A Plan is the geometry of one convolution. A strategy is one algorithm: it
 // says which plans it fits, packs weights for them and computes them. planes.go
@@ -11,7 +11,7 @@ package byteconv
 
 import (
 	"github.com/goburn/burn/core/shape"
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/quantized"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 	"github.com/goburn/burn/plugins/cpu/internal/requantize"
@@ -80,7 +80,7 @@ func orAll(values []int, n, one int) []int {
 
 // weights returns the weights of one group as a left operand, whose rows are the
 // outputs.
-func (p *Plan) weights(w gemm.ByteMat, group int) gemm.ByteMat {
+func (p *Plan) weights(w quantized.Mat, group int) quantized.Mat {
 	w.RowStride, w.ColStride = p.depth(), 1
 	w.Data = w.Data[min(len(w.Data), group*p.outputs*p.depth()):]
 	if len(w.Zero) > 1 {
@@ -96,7 +96,7 @@ type strategy interface {
 	fits(p *Plan, constant bool) bool
 	// pack prepares contiguous weights, or a kernel that takes them at each run
 	// if w is nil.
-	pack(pool *par.Pool, p *Plan, w *gemm.ByteMat) Kernel
+	pack(pool *par.Pool, p *Plan, w *quantized.Mat) Kernel
 }
 
 // strategies lists the algorithms in order of preference.
@@ -116,8 +116,8 @@ type Kernel interface {
 // Signed and Zero of matrices are read: the zero point of X is one for all, those
 // of W are one for all or one for each output.
 type Args struct {
-	X        gemm.ByteMat
-	W        gemm.ByteMat // unless weights were packed
+	X        quantized.Mat
+	W        quantized.Mat // unless weights were packed
 	Out      kernel.Array
 	Epilogue *requantize.Epilogue // nil for sums
 }
@@ -125,7 +125,7 @@ type Args struct {
 // Prepare returns the kernel of the first strategy that fits. w are constant
 // weights, which are not referred to afterwards, or nil for those that come with
 // each run. It returns nil if floats are expected to be faster.
-func Prepare(pool *par.Pool, p *Plan, w *gemm.ByteMat) Kernel {
+func Prepare(pool *par.Pool, p *Plan, w *quantized.Mat) Kernel {
 	for _, s := range strategies {
 		if s.fits(p, w != nil) {
 			return s.pack(pool, p, w)

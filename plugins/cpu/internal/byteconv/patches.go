@@ -2,7 +2,7 @@ package byteconv
 
 import (
 	"github.com/goburn/burn/core/shape"
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/quantized"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 	"github.com/goburn/burn/plugins/cpu/internal/requantize"
@@ -18,26 +18,26 @@ const patchBytes, minPositions = 512 << 10, 256
 
 func (patchProduct) fits(p *Plan, constant bool) bool { return !constant || p.depth() > 0 }
 
-func (patchProduct) pack(pool *par.Pool, p *Plan, w *gemm.ByteMat) Kernel {
+func (patchProduct) pack(pool *par.Pool, p *Plan, w *quantized.Mat) Kernel {
 	k := &patchKernel{Plan: p}
 	if w == nil {
 		return k
 	}
 	for g := range p.groups {
-		k.packed = append(k.packed, gemm.PackBytesA(pool, p.outputs, p.depth(), p.weights(*w, g)))
+		k.packed = append(k.packed, quantized.PackA(pool, p.outputs, p.depth(), p.weights(*w, g)))
 	}
 	return k
 }
 
 type patchKernel struct {
 	*Plan
-	packed []*gemm.PackedBytes // by group; nil if weights come with each run
+	packed []*quantized.Packed // by group; nil if weights come with each run
 }
 
 // Bytes implements Kernel.
 func (p *patchKernel) Bytes() int { return packedBytes(p.packed) }
 
-func packedBytes(packed []*gemm.PackedBytes) int {
+func packedBytes(packed []*quantized.Packed) int {
 	n := 0
 	for _, w := range packed {
 		n += w.Size()
@@ -70,7 +70,7 @@ func (p *patchKernel) Run(c *kernel.Call, in *Args) {
 	for i := range p.images * p.groups {
 		group, first := i%p.groups, i*p.outputs*p.outSize
 		from := x.Data[min(len(x.Data), i*p.channels*p.inSize):]
-		args := gemm.ByteArgs{M: p.outputs, K: depth}
+		args := quantized.Args{M: p.outputs, K: depth}
 		if p.packed != nil {
 			args.PackedA = p.packed[group]
 		} else {
@@ -92,11 +92,11 @@ func (p *patchKernel) Run(c *kernel.Call, in *Args) {
 			}
 			if in.Epilogue == nil {
 				args.C, args.LDC = sums[first+j0:], p.outSize
-				gemm.MulBytes(c.Pool, &args)
+				quantized.Mul(c.Pool, &args)
 				continue
 			}
 			args.C, args.LDC = sums, n
-			gemm.MulBytes(c.Pool, &args)
+			quantized.Mul(c.Pool, &args)
 			c.Pool.For(p.outputs, requantize.Grain/n+1, func(lo, hi int) {
 				for o := lo; o < hi; o++ {
 					in.Epilogue.Row(to, first+o*p.outSize+j0, sums[o*n:][:n], group*p.outputs+o)

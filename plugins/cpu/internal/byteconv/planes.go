@@ -1,7 +1,7 @@
 package byteconv
 
 import (
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/quantized"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 	"github.com/goburn/burn/plugins/cpu/internal/requantize"
@@ -31,14 +31,14 @@ func (p *Plan) paddedLength(d int) int {
 	return p.out[d] + (p.kernel[d]-1)*p.dilation[d]/p.stride[d]
 }
 
-func (paddedPlanes) pack(pool *par.Pool, p *Plan, w *gemm.ByteMat) Kernel {
+func (paddedPlanes) pack(pool *par.Pool, p *Plan, w *quantized.Mat) Kernel {
 	rank := len(p.in)
 	two := func(s []int, one int) (v [2]int) {
 		v[0] = one
 		copy(v[2-rank:], s)
 		return v
 	}
-	k := &planeKernel{Plan: p, unit: gemm.ByteGroup(), rows: 1, in: two(p.in, 1), out: two(p.out, 1), phases: two(p.stride, 1), padLo: two(p.padLo, 0)}
+	k := &planeKernel{Plan: p, unit: quantized.Group(), rows: 1, in: two(p.in, 1), out: two(p.out, 1), phases: two(p.stride, 1), padLo: two(p.padLo, 0)}
 	dilation, size := two(p.dilation, 1), two(p.kernel, 1)
 	k.count = (p.channels + k.unit - 1) / k.unit
 	k.width = p.paddedLength(rank - 1)
@@ -57,7 +57,7 @@ func (paddedPlanes) pack(pool *par.Pool, p *Plan, w *gemm.ByteMat) Kernel {
 		}
 	}
 	for g := range p.groups {
-		k.packed = append(k.packed, gemm.PackBytesTaps(pool, p.outputs, p.channels, p.taps, p.weights(*w, g)))
+		k.packed = append(k.packed, quantized.PackTaps(pool, p.outputs, p.channels, p.taps, p.weights(*w, g)))
 	}
 	return k
 }
@@ -69,7 +69,7 @@ type planeKernel struct {
 	count, unit            int    // planes of a phase, channels of a unit
 	starts                 []int  // of the runs that taps read, by tap and plane
 	read                   []bool // the phases that taps read
-	packed                 []*gemm.PackedBytes
+	packed                 []*quantized.Packed
 }
 
 // Bytes implements Kernel.
@@ -77,13 +77,13 @@ func (p *planeKernel) Bytes() int { return packedBytes(p.packed) }
 
 // Run implements Kernel.
 func (p *planeKernel) Run(c *kernel.Call, in *Args) {
-	right := gemm.ByteUnits{Starts: p.starts, Flip: gemm.FlipsB(in.X.Signed)}
+	right := quantized.Units{Starts: p.starts, Flip: quantized.FlipsB(in.X.Signed)}
 	if len(in.X.Zero) > 0 {
 		right.Zero = in.X.Zero[0]
 	}
 	plane := p.rows * p.width
 	flat := kernel.TempOf[int32](c, p.count*p.inSize)
-	units := kernel.TempOf[int32](c, p.phases[0]*p.phases[1]*p.count*plane+p.width+gemm.UnitSlack)
+	units := kernel.TempOf[int32](c, p.phases[0]*p.phases[1]*p.count*plane+p.width+quantized.UnitSlack)
 	lines := max(1, min(p.out[0], maxSumBytes/4/(p.outputs*p.width)))
 	sums := kernel.TempOf[int32](c, p.outputs*lines*p.width)
 	e := in.Epilogue
@@ -105,7 +105,7 @@ func (p *planeKernel) Run(c *kernel.Call, in *Args) {
 			h := min(lines, p.out[0]-y0)
 			n := h * p.width
 			right.Units = units[y0*p.width:]
-			gemm.MulBytes(c.Pool, &gemm.ByteArgs{M: p.outputs, N: n, K: len(p.starts) * p.unit, PackedA: p.packed[group], Units: &right, C: sums, LDC: n})
+			quantized.Mul(c.Pool, &quantized.Args{M: p.outputs, N: n, K: len(p.starts) * p.unit, PackedA: p.packed[group], Units: &right, C: sums, LDC: n})
 			c.Pool.For(p.outputs, requantize.Grain/n+1, func(lo, hi int) {
 				for o := lo; o < hi; o++ {
 					at := (i*p.outputs+o)*p.outSize + y0*p.out[1]
@@ -147,11 +147,11 @@ func (p *planeKernel) fill(c *kernel.Call, flat, units []int32, x []byte, zero b
 			if unpadded {
 				one = units[u*size:][:size]
 			}
-			gemm.PackUnits(one, x[u*p.unit*size:], size, channels, size, signed)
+			quantized.PackUnits(one, x[u*p.unit*size:], size, channels, size, signed)
 			if unpadded {
 				continue
 			}
-			pad := gemm.UnitOf(zero, channels, signed)
+			pad := quantized.UnitOf(zero, channels, signed)
 			for phase, read := range p.read {
 				if read {
 					p.phase(units[(phase*p.count+u)*plane:][:plane], one, phase/p.phases[1], phase%p.phases[1], pad)

@@ -4,7 +4,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/quantized"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 	"github.com/goburn/burn/plugins/cpu/internal/requantize"
 )
@@ -21,7 +21,7 @@ type byteProduct struct {
 	node          *op.Node
 	batch         shape.Shape
 	rows, cols, k int
-	packed        *gemm.PackedBytes
+	packed        *quantized.Packed
 	fusion        IntegerFusion
 }
 
@@ -41,9 +41,9 @@ func prepareBytes(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) ke
 		if p.k == 0 {
 			return nil
 		}
-		b := gemm.ByteMat{Signed: s.Weight.DType == dtype.I8, Data: make([]byte, v.Shape.Size()), RowStride: p.cols, ColStride: 1, Zero: constantZeros(env, s.Zero)}
+		b := quantized.Mat{Signed: s.Weight.DType == dtype.I8, Data: make([]byte, v.Shape.Size()), RowStride: p.cols, ColStride: 1, Zero: constantZeros(env, s.Zero)}
 		kernel.Read(env.Pool, b.Data, *s.Weight)
-		p.packed = gemm.PackBytesB(env.Pool, p.k, p.cols, b)
+		p.packed = quantized.PackB(env.Pool, p.k, p.cols, b)
 		s.keep(p.packed.Size())
 	}
 	return p.run
@@ -82,7 +82,7 @@ func (p *byteProduct) run(c *kernel.Call) error {
 	}
 	o := p.fusion.operands(c)
 	x := c.Contiguous(o.x)
-	args := gemm.ByteArgs{N: p.cols, K: p.k, LDC: p.cols, PackedB: p.packed, A: byteMat(c, x, p.k, 1, o.xZero)}
+	args := quantized.Args{N: p.cols, K: p.k, LDC: p.cols, PackedB: p.packed, A: byteMat(c, x, p.k, 1, o.xZero)}
 	data, zero, count := args.A.Data, args.A.Zero, max(1, sumBytes/4/p.cols)
 	if len(zero) > 1 { // by row of each matrix
 		count = p.rows
@@ -91,7 +91,7 @@ func (p *byteProduct) run(c *kernel.Call) error {
 	args.C = kernel.TempOf[int32](c, count*p.cols)
 	for r := 0; r < total; r += count {
 		args.M, args.A.Data = min(count, total-r), data[r*p.k:]
-		gemm.MulBytes(c.Pool, &args)
+		quantized.Mul(c.Pool, &args)
 		c.Pool.For(args.M, requantize.Grain/p.cols+1, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
 				p.fusion.Epilogue.Columns(to, (r+i)*p.cols, args.C[i*p.cols:][:p.cols])
@@ -110,7 +110,7 @@ func (p *byteProduct) multiply(c *kernel.Call, out []int32) {
 	rank := len(p.batch)
 	a := forward(c, o.x)
 	av := a.View.Expand(p.shape(p.rows, p.k))
-	args := gemm.ByteArgs{M: p.rows, N: p.cols, K: p.k, C: out, LDC: p.cols, PackedB: p.packed}
+	args := quantized.Args{M: p.rows, N: p.cols, K: p.k, C: out, LDC: p.cols, PackedB: p.packed}
 	args.A = byteMat(c, a, av.Strides[rank], av.Strides[rank+1], o.xZero)
 	var b kernel.Array
 	bv := shape.View{Strides: make([]int, rank+2)}
@@ -121,7 +121,7 @@ func (p *byteProduct) multiply(c *kernel.Call, out []int32) {
 	}
 	if run, ok := joined(av, bv.Strides[:rank]); ok && (len(args.A.Zero) < 2 || run.n == p.rows) {
 		args.M, args.A.RowStride = run.n, run.stride
-		gemm.MulBytes(c.Pool, &args)
+		quantized.Mul(c.Pool, &args)
 		return
 	}
 	w := kernel.NewWalk(p.batch, []int{a.View.Offset, bv.Offset}, av.Strides[:rank], bv.Strides[:rank])
@@ -135,7 +135,7 @@ func (p *byteProduct) multiply(c *kernel.Call, out []int32) {
 				}
 			}
 			one.C = out[i*p.rows*p.cols:][:p.rows*p.cols]
-			gemm.MulBytes(c.Pool, &one)
+			quantized.Mul(c.Pool, &one)
 			at.Next()
 		}
 	})
@@ -150,8 +150,8 @@ func fromEnd(s shape.Shape, i int) int {
 }
 
 // byteMat returns a as an operand with the zero points of zero, which may be nil.
-func byteMat(c *kernel.Call, a kernel.Array, row, col int, zero *kernel.Array) gemm.ByteMat {
-	m := gemm.ByteMat{Signed: a.DType == dtype.I8, RowStride: row, ColStride: col}
+func byteMat(c *kernel.Call, a kernel.Array, row, col int, zero *kernel.Array) quantized.Mat {
+	m := quantized.Mat{Signed: a.DType == dtype.I8, RowStride: row, ColStride: col}
 	if a.Size() > 0 {
 		m.Data = kernel.Data[byte](a)[a.View.Offset:]
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
@@ -76,7 +76,7 @@ func Prepare(env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
 	return nil
 }
 
-func prepareAs[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
+func prepareAs[T micro.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
 	if n.Op == op.Conv {
 		return prepareConv[T](env, n, in, f)
 	}
@@ -84,11 +84,11 @@ func prepareAs[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fusio
 }
 
 // epilogue makes the fixed part of an epilogue, nil when there is nothing to do.
-func epilogue[T gemm.Number](d dtype.DType, f Fusion) *gemm.Epilogue[T] {
+func epilogue[T micro.Number](d dtype.DType, f Fusion) *micro.Epilogue[T] {
 	if !f.Bias && !f.Clamp {
 		return nil
 	}
-	e := &gemm.Epilogue[T]{HasClamp: f.Clamp}
+	e := &micro.Epilogue[T]{HasClamp: f.Clamp}
 	if f.Clamp {
 		e.Lo, e.Hi = kernel.FromBits[T](kernel.Scalar(d, f.Lo)), kernel.FromBits[T](kernel.Scalar(d, f.Hi))
 	}
@@ -106,7 +106,7 @@ func forward(c *kernel.Call, a kernel.Array) kernel.Array {
 }
 
 // line is the elements of a tensor that has one dimension longer than one at most.
-func line[T gemm.Number](c *kernel.Call, a kernel.Array) []T {
+func line[T micro.Number](c *kernel.Call, a kernel.Array) []T {
 	return kernel.Flat[T](c.Contiguous(a))
 }
 

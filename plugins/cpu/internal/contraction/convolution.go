@@ -7,11 +7,12 @@ import (
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/cpu/internal/byteconv"
 	"github.com/goburn/burn/plugins/cpu/internal/conv"
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/quantized"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-func prepareConv[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
+func prepareConv[T micro.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
 	a := n.Attrs
 	plan, err := conv.New(in[0].Shape, in[1].Shape, conv.Params{Stride: a.Ints("strides"), PadLo: a.Ints("pad_lo"), PadHi: a.Ints("pad_hi"),
 		KernelDilation: a.Ints("kernel_dilation"), InputDilation: a.Ints("input_dilation"), Groups: a.Int("groups")})
@@ -69,7 +70,7 @@ func prepareByteConv(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion)
 	}
 	var convolution byteconv.Kernel
 	if s.Weight != nil {
-		w := gemm.ByteMat{Signed: s.Weight.DType == dtype.I8, Data: make([]byte, s.Weight.Size()), Zero: constantZeros(env, s.Zero)}
+		w := quantized.Mat{Signed: s.Weight.DType == dtype.I8, Data: make([]byte, s.Weight.Size()), Zero: constantZeros(env, s.Zero)}
 		kernel.Read(env.Pool, w.Data, *s.Weight)
 		convolution = byteconv.Prepare(env.Pool, plan, &w)
 	} else {

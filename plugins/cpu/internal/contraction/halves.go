@@ -3,15 +3,16 @@ package contraction
 import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/half"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// halfTypes are the 16-bit floats as package gemm takes them.
-var halfTypes = map[dtype.DType]*gemm.HalfType{dtype.BF16: halfType(dtype.BF16), dtype.F16: halfType(dtype.F16)}
+// halfTypes are the 16-bit floats as package half takes them.
+var halfTypes = map[dtype.DType]*half.Type{dtype.BF16: halfType(dtype.BF16), dtype.F16: halfType(dtype.F16)}
 
-func halfType(d dtype.DType) *gemm.HalfType {
-	return &gemm.HalfType{BF16: d == dtype.BF16,
+func halfType(d dtype.DType) *half.Type {
+	return &half.Type{BF16: d == dtype.BF16,
 		Decode: func(dst []float32, src []uint16) { kernel.Decode(d, dst, src) },
 		Encode: func(dst []uint16, src []float32) { kernel.Encode(d, dst, src) },
 	}
@@ -20,9 +21,9 @@ func halfType(d dtype.DType) *gemm.HalfType {
 // halfProduct is a matmul or linear of 16-bit floats of given shapes, which are summed in f32.
 type halfProduct struct {
 	product[uint16]
-	element  *gemm.HalfType
-	packed   *gemm.PackedHalves
-	epilogue *gemm.Epilogue[float32]
+	element  *half.Type
+	packed   *half.Packed
+	epilogue *micro.Epilogue[float32]
 }
 
 func prepareHalves(env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
@@ -35,7 +36,7 @@ func prepareHalves(env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.F
 		p.epilogue.Lo, p.epilogue.Hi = bounds[0], bounds[1]
 	}
 	if f.Weight != nil {
-		p.packed = gemm.PackHalves(env.Pool, p.element, p.k, p.n, p.weight(*f.Weight))
+		p.packed = half.Pack(env.Pool, p.element, p.k, p.n, p.weight(*f.Weight))
 		f.keep(p.packed.Size())
 	}
 	return p.run
@@ -46,7 +47,7 @@ func (p *halfProduct) run(c *kernel.Call) error {
 	if len(out) == 0 {
 		return nil
 	}
-	args := gemm.HalfArgs{Type: p.element, N: p.n, K: p.k, C: out, LDC: p.n, PackedB: p.packed, Accumulate: p.fusion.Sum, Epilogue: p.epilogue}
+	args := half.Args{Type: p.element, N: p.n, K: p.k, C: out, LDC: p.n, PackedB: p.packed, Accumulate: p.fusion.Sum, Epilogue: p.epilogue}
 	if p.fusion.Bias {
 		e := *p.epilogue
 		e.BiasCol = kernel.TempOf[float32](c, p.n)
@@ -56,9 +57,9 @@ func (p *halfProduct) run(c *kernel.Call) error {
 	o := p.operands(c, p.packed != nil)
 	args.M, args.A, args.B = o.m, o.a, o.b
 	if o.joined {
-		gemm.MulHalves(c.Pool, &args)
+		half.Mul(c.Pool, &args)
 		return nil
 	}
-	gemm.MulHalfBatch(c.Pool, o.batch, &args)
+	half.MulBatch(c.Pool, o.batch, &args)
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/quantized"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 	"github.com/goburn/burn/plugins/cpu/internal/requantize"
 )
@@ -57,7 +57,7 @@ func optional(in []kernel.Array, k int) *kernel.Array {
 // the operands, without their zero points, are multiplied as floats in which every sum is exact, for which there are fast
 // ones. env is needed when the weight is given, which is not used afterwards.
 func PrepareInteger(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) kernel.Func {
-	if gemm.CanMulBytes() {
+	if quantized.CanMul() {
 		prepare := prepareBytes
 		if n.Op == op.ConvInteger {
 			prepare = prepareByteConv

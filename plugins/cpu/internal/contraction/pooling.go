@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/conv"
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 	"github.com/goburn/burn/plugins/cpu/internal/window"
@@ -90,7 +90,7 @@ func fastWindows(n *op.Node, x op.Desc, lo, hi []int) *conv.Plan {
 	return p
 }
 
-func reduceWindows[T gemm.Number](plan *window.Plan, max bool, first int) kernel.Func {
+func reduceWindows[T micro.Number](plan *window.Plan, max bool, first int) kernel.Func {
 	return func(c *kernel.Call) error {
 		x := kernel.Flat[T](c.Contiguous(c.In[0]))
 		y := kernel.Flat[T](c.Alloc(0))

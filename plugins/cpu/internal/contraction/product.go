@@ -4,21 +4,22 @@ import (
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
 // product is a matmul or linear of given shapes.
-type product[T gemm.Number] struct {
+type product[T micro.Number] struct {
 	batch          shape.Shape
 	m, n, k        int
 	transA, transB bool
 	packed         *gemm.PackedB[T]
 	fusion         Fusion
-	epilogue       *gemm.Epilogue[T]
+	epilogue       *micro.Epilogue[T]
 	out            shape.Shape // batch + [m, n]
 }
 
-func prepareProduct[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
+func prepareProduct[T micro.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
 	p := shaped[T](n, in, f)
 	p.epilogue = epilogue[T](in[0].DType, f)
 	if f.Weight != nil {
@@ -29,7 +30,7 @@ func prepareProduct[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f 
 }
 
 // shaped is the product of a node with its shapes settled.
-func shaped[T gemm.Number](n *op.Node, in []op.Desc, f Fusion) product[T] {
+func shaped[T micro.Number](n *op.Node, in []op.Desc, f Fusion) product[T] {
 	p := product[T]{fusion: f}
 	y := n.Outputs[0].Shape
 	a := in[0].Shape
@@ -95,7 +96,7 @@ func (p *product[T]) run(c *kernel.Call) error {
 }
 
 // operands are the matrices of a call: one product of all rows if joined is set, else one product per batch element.
-type operands[T gemm.Number] struct {
+type operands[T micro.Number] struct {
 	a, b   gemm.Mat[T]
 	m      int
 	batch  gemm.Batch
@@ -124,7 +125,7 @@ func (p *product[T]) operands(c *kernel.Call, packed bool) operands[T] {
 }
 
 // from is the elements of a from its first on.
-func from[T gemm.Number](a kernel.Array, k int) []T {
+func from[T micro.Number](a kernel.Array, k int) []T {
 	if k == 0 {
 		return nil
 	}

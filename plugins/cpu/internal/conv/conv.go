@@ -28,13 +28,13 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
 // Weights are the weights of a convolution, packed once for many runs of one
 // plan. They are immutable and safe for concurrent use.
-type Weights[T gemm.Number] struct {
+type Weights[T micro.Number] struct {
 	plan    *Plan
 	choices []prepared[T] // in order of preference
 	single  bool          // packed for one run
@@ -52,14 +52,14 @@ func (w *Weights[T]) Bytes() int {
 
 // PackWeights prepares the weights w of the plan's weight shape for many runs.
 // Some strategies refer to w: it must not change while the result is used.
-func PackWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
+func PackWeights[T micro.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 	return pack(strategies[T](), pool, p, w, kept)
 }
 
 // Run computes the convolution of x with w into out, which must not overlap
 // them. The epilogue may be nil; its rows are the output channels, and
 // BiasCol must be nil. Slices that are too short for the shapes panic.
-func Run[T gemm.Number](pool *par.Pool, x []T, xShape []int, w []T, wShape []int, params Params, out []T, epilogue *gemm.Epilogue[T]) error {
+func Run[T micro.Number](pool *par.Pool, x []T, xShape []int, w []T, wShape []int, params Params, out []T, epilogue *micro.Epilogue[T]) error {
 	p, err := New(xShape, wShape, params)
 	if err != nil {
 		return err
@@ -68,30 +68,30 @@ func Run[T gemm.Number](pool *par.Pool, x []T, xShape []int, w []T, wShape []int
 }
 
 // RunPlan is Run for shapes that have been laid out.
-func RunPlan[T gemm.Number](pool *par.Pool, p *Plan, x, w, out []T, epilogue *gemm.Epilogue[T]) error {
+func RunPlan[T micro.Number](pool *par.Pool, p *Plan, x, w, out []T, epilogue *micro.Epilogue[T]) error {
 	return RunPacked(pool, p, x, packOnce(pool, p, w), out, epilogue)
 }
 
 // AddPlan is RunPlan that adds to what out holds, before the epilogue. The plan
 // must add (see Adds).
-func AddPlan[T gemm.Number](pool *par.Pool, p *Plan, x, w, out []T, epilogue *gemm.Epilogue[T]) error {
+func AddPlan[T micro.Number](pool *par.Pool, p *Plan, x, w, out []T, epilogue *micro.Epilogue[T]) error {
 	return AddPacked(pool, p, x, packOnce(pool, p, w), out, epilogue)
 }
 
 // packOnce prepares w for a single run.
-func packOnce[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
+func packOnce[T micro.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 	ready := pack(strategies[T](), pool, p, w, once)
 	ready.single = true
 	return ready
 }
 
 // RunPacked is Run for a plan and weights that were packed for it.
-func RunPacked[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T, epilogue *gemm.Epilogue[T]) error {
+func RunPacked[T micro.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T, epilogue *micro.Epilogue[T]) error {
 	return execute(pool, p, x, w, out, false, epilogue)
 }
 
 // AddPacked is AddPlan for packed weights.
-func AddPacked[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T, epilogue *gemm.Epilogue[T]) error {
+func AddPacked[T micro.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T, epilogue *micro.Epilogue[T]) error {
 	if !p.Adds() {
 		return fmt.Errorf("conv: sum with an output, got a convolution of one input or two outputs for each group, want more")
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -101,7 +101,7 @@ func or(s []int, i, def int) int {
 
 // naive sums over all taps for each output element. It stores no padding: it
 // tests for each tap whether an input element is there.
-func naive[T gemm.Number](x []T, xs []int, w []T, ws []int, p Params, e *gemm.Epilogue[T]) ([]T, []int) {
+func naive[T micro.Number](x []T, xs []int, w []T, ws []int, p Params, e *micro.Epilogue[T]) ([]T, []int) {
 	rank, groups := len(xs)-2, max(p.Groups, 1)
 	os := []int{xs[0], ws[0]}
 	for i := range rank {
@@ -175,7 +175,7 @@ func index(i int, shape []int) []int {
 	return at
 }
 
-func random[T gemm.Number](rng *rand.Rand, n int) []T {
+func random[T micro.Number](rng *rand.Rand, n int) []T {
 	s := make([]T, n)
 	for i := range s {
 		if T(1)/2 != 0 {
@@ -187,7 +187,7 @@ func random[T gemm.Number](rng *rand.Rand, n int) []T {
 	return s
 }
 
-func near[T gemm.Number](t *testing.T, want, got []T) {
+func near[T micro.Number](t *testing.T, want, got []T) {
 	t.Helper()
 	require.Len(t, got, len(want))
 	for i := range want {
@@ -197,11 +197,11 @@ func near[T gemm.Number](t *testing.T, want, got []T) {
 	}
 }
 
-func check[T gemm.Number](t *testing.T, pool *par.Pool, s spec) {
+func check[T micro.Number](t *testing.T, pool *par.Pool, s spec) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	x, w := random[T](rng, count(s.x)), random[T](rng, count(s.w))
-	for _, e := range []*gemm.Epilogue[T]{nil, {BiasRow: random[T](rng, s.w[0]), HasClamp: true, Lo: 0, Hi: 100}} {
+	for _, e := range []*micro.Epilogue[T]{nil, {BiasRow: random[T](rng, s.w[0]), HasClamp: true, Lo: 0, Hi: 100}} {
 		want, shape := naive(x, s.x, w, s.w, s.p, e)
 		got, err := OutShape(s.x, s.w, s.p)
 		require.NoError(t, err)
@@ -223,7 +223,7 @@ func check[T gemm.Number](t *testing.T, pool *par.Pool, s spec) {
 }
 
 // checkSum adds to an output that holds numbers.
-func checkSum[T gemm.Number](t *testing.T, pool *par.Pool, plan *Plan, x, w []T, e *gemm.Epilogue[T], s spec) {
+func checkSum[T micro.Number](t *testing.T, pool *par.Pool, plan *Plan, x, w []T, e *micro.Epilogue[T], s spec) {
 	t.Helper()
 	want, _ := naive(x, s.x, w, s.w, s.p, nil)
 	held := random[T](rand.New(rand.NewPCG(5, 6)), len(want))

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/goburn/burn/plugins/cpu/internal/depthwise"
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -25,7 +25,7 @@ func (p *Plan) depthwisePlan() *depthwise.Plan {
 }
 
 // depthwisePlanes computes plane by plane from the unpadded input.
-type depthwisePlanes[T gemm.Number] struct{}
+type depthwisePlanes[T micro.Number] struct{}
 
 func (depthwisePlanes[T]) fits(p *Plan) bool {
 	return isFloat32[T]() && p.depthwise != nil && p.depthwise.Has()
@@ -36,7 +36,7 @@ func (depthwisePlanes[T]) pack(_ *par.Pool, p *Plan, w []T, _ use) prepared[T] {
 }
 
 // depthwiseWeights are the weights as they came.
-type depthwiseWeights[T gemm.Number] struct {
+type depthwiseWeights[T micro.Number] struct {
 	total
 	w, noBias []float32
 }
@@ -48,7 +48,7 @@ func (w *depthwiseWeights[T]) run(r *run[T]) bool {
 	p := r.plan
 	x, out := any(r.x).([]float32), any(r.out).([]float32)
 	lo, hi, bias := float32(math.Inf(-1)), float32(math.Inf(1)), w.noBias
-	if e := any(r.epilogue).(*gemm.Epilogue[float32]); e != nil {
+	if e := any(r.epilogue).(*micro.Epilogue[float32]); e != nil {
 		if e.BiasRow != nil {
 			bias = e.BiasRow
 		}

@@ -3,14 +3,14 @@ package conv
 import (
 	"math"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // directTaps computes outputs one by one, tap by tap, from weights that are not
 // packed: a matrix product is not worth its packing.
-type directTaps[T gemm.Number] struct{}
+type directTaps[T micro.Number] struct{}
 
 const (
 	// maxFewOutputs is the most outputs of a group for which patches are not
@@ -41,7 +41,7 @@ func (directTaps[T]) pack(_ *par.Pool, _ *Plan, w []T, _ use) prepared[T] {
 }
 
 // directWeights are the weights as they came.
-type directWeights[T gemm.Number] struct {
+type directWeights[T micro.Number] struct {
 	total
 	w []T
 }
@@ -98,7 +98,7 @@ func (w *directWeights[T]) channel(r *run[T], src []T, i, lo, hi int) {
 	weights := w.w[channel*p.depth():][:p.depth()]
 	if vector.Has() && p.lastAxis().advance == 1 {
 		if out, ok := any(out).([]float32); ok {
-			p.runVectors(out, any(src).([]float32), any(weights).([]float32), any(r.epilogue).(*gemm.Epilogue[float32]), channel, lo)
+			p.runVectors(out, any(src).([]float32), any(weights).([]float32), any(r.epilogue).(*micro.Epilogue[float32]), channel, lo)
 			return
 		}
 	}
@@ -112,7 +112,7 @@ func (w *directWeights[T]) channel(r *run[T], src []T, i, lo, hi int) {
 const planeRows = 4
 
 // runVectors computes an output channel from line lo on, in assembly.
-func (p *Plan) runVectors(out, src, weights []float32, e *gemm.Epilogue[float32], channel, lo int) {
+func (p *Plan) runVectors(out, src, weights []float32, e *micro.Epilogue[float32], channel, lo int) {
 	bias, least, most := float32(0), float32(math.Inf(-1)), float32(math.Inf(1))
 	if e != nil {
 		if e.BiasRow != nil {
@@ -184,7 +184,7 @@ func (p *Plan) eachPlane(out, src []float32, lo int, f func(r vector.Rows, dst, 
 
 // runRows computes an output from line lo on, row by row of the last axis: a tap
 // is one pass over the output row, or three are.
-func runRows[T gemm.Number](p *Plan, out, src, weights []T, lo int) {
+func runRows[T micro.Number](p *Plan, out, src, weights []T, lo int) {
 	last := p.lastAxis()
 	at := p.cursor(lo * (p.outSize / p.lines()))
 	step := last.advance
@@ -203,7 +203,7 @@ func runRows[T gemm.Number](p *Plan, out, src, weights []T, lo int) {
 	}
 }
 
-func taps3[T gemm.Number](row, a, b, c []T, u, v, w T, step int) {
+func taps3[T micro.Number](row, a, b, c []T, u, v, w T, step int) {
 	if step == 1 {
 		a, b, c = a[:len(row)], b[:len(row)], c[:len(row)]
 		for i := range row {
@@ -218,7 +218,7 @@ func taps3[T gemm.Number](row, a, b, c []T, u, v, w T, step int) {
 	}
 }
 
-func tap[T gemm.Number](row, from []T, w T, step int) {
+func tap[T micro.Number](row, from []T, w T, step int) {
 	if step == 1 {
 		from = from[:len(row)]
 		for i := range row {

@@ -3,7 +3,7 @@ package conv
 import (
 	"sync/atomic"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -12,10 +12,10 @@ import (
 // weight gradients of first and depthwise layers have this form. Each output
 // is a dot product instead: with zeros in the gaps between its rows, a channel
 // of the kernel is one vector, and it meets one contiguous vector of the input.
-type dotProducts[T gemm.Number] struct{}
+type dotProducts[T micro.Number] struct{}
 
 func (dotProducts[T]) fits(p *Plan) bool {
-	if gemm.Active[T]().Dot == nil || len(p.axes) != 2 || p.batch != 1 || p.outSize == 0 || p.outSize > maxLongOutputs || p.taps < minTapsPerOutput*p.outSize || p.channels == 0 {
+	if micro.Active[T]().Dot == nil || len(p.axes) != 2 || p.batch != 1 || p.outSize == 0 || p.outSize > maxLongOutputs || p.taps < minTapsPerOutput*p.outSize || p.channels == 0 {
 		return false
 	}
 	for _, a := range p.axes {
@@ -35,7 +35,7 @@ func (dotProducts[T]) pack(_ *par.Pool, p *Plan, w []T, use use) prepared[T] {
 }
 
 // dotWeights are the weights as they came.
-type dotWeights[T gemm.Number] struct {
+type dotWeights[T micro.Number] struct {
 	partial
 	w []T
 }
@@ -46,7 +46,7 @@ func (w *dotWeights[T]) elements() int { return 0 }
 // run refuses an input that is not finite: the zeros in the gaps would make it a
 // NaN for all outputs.
 func (w *dotWeights[T]) run(r *run[T]) bool {
-	p, kern := r.plan, gemm.Active[T]()
+	p, kern := r.plan, micro.Active[T]()
 	planes := r.x
 	if !p.unpadded {
 		spare, _ := p.spare.Get().(*[]T)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -17,7 +17,7 @@ func TestDotsOfInfinity(t *testing.T) {
 	defer pool.Close()
 	p, err := New([]int{1, 2, 10, 11}, []int{3, 2, 9, 9}, Params{})
 	require.NoError(t, err)
-	require.Equal(t, gemm.Active[float32]().Dot != nil, dotProducts[float32]{}.fits(p), "the portable kernels have no dot product")
+	require.Equal(t, micro.Active[float32]().Dot != nil, dotProducts[float32]{}.fits(p), "the portable kernels have no dot product")
 	rng := rand.New(rand.NewPCG(7, 8))
 	x, w := random[float32](rng, 2*10*11), random[float32](rng, 3*2*9*9)
 	want, got := make([]float32, 3*2*3), make([]float32, 3*2*3)

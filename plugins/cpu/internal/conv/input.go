@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -13,7 +14,7 @@ const padGrain = 16 << 10
 // input holds the input channels of one group, padded. In a padded channel
 // every element of every patch is at a fixed offset: one for its position in
 // the patch plus one for the position of the patch.
-type input[T gemm.Number] struct {
+type input[T micro.Number] struct {
 	plan    *Plan
 	x       []T // the channels
 	padded  []T
@@ -27,7 +28,7 @@ type input[T gemm.Number] struct {
 	packPatches gemm.PackFunc[T]
 }
 
-func takeInput[T gemm.Number](p *Plan) *input[T] {
+func takeInput[T micro.Number](p *Plan) *input[T] {
 	if in, ok := p.inputs.Get().(*input[T]); ok {
 		return in
 	}
@@ -50,7 +51,7 @@ func takeInput[T gemm.Number](p *Plan) *input[T] {
 var freeInputs sync.Map // by element type: *sync.Pool
 
 // giveInput returns in for the next run of its plan, or of any plan if this one is single.
-func giveInput[T gemm.Number](in *input[T], single bool) {
+func giveInput[T micro.Number](in *input[T], single bool) {
 	in.x, in.padded = nil, nil
 	if !single {
 		in.plan.inputs.Put(in)

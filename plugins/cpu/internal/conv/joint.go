@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -109,7 +110,7 @@ func newJointLayout(p *Plan) *jointLayout {
 
 // jointPhases computes the phases of a dilated input together. It refuses sums
 // with the output.
-type jointPhases[T gemm.Number] struct{}
+type jointPhases[T micro.Number] struct{}
 
 func (jointPhases[T]) fits(p *Plan) bool { return p.joint != nil && gemm.IndirectCols[T]() > 0 }
 
@@ -124,7 +125,7 @@ func (jointPhases[T]) pack(pool *par.Pool, p *Plan, w []T, use use) prepared[T] 
 }
 
 // jointWeights are packed by phase, group and block of outputs.
-type jointWeights[T gemm.Number] struct {
+type jointWeights[T micro.Number] struct {
 	partial
 	packedGroups[T]
 }
@@ -141,7 +142,7 @@ func (p *Plan) block(b int) (lo, hi int) {
 // order of the weight shape, and offset is the first element. It returns nil
 // where the weights must be made contiguous first. The result cannot be used
 // with AddPacked.
-func PackView[T gemm.Number](pool *par.Pool, p *Plan, w []T, offset int, strides []int) *Weights[T] {
+func PackView[T micro.Number](pool *par.Pool, p *Plan, w []T, offset int, strides []int) *Weights[T] {
 	if !(jointPhases[T]{}).fits(p) {
 		return nil
 	}
@@ -165,7 +166,7 @@ func PackView[T gemm.Number](pool *par.Pool, p *Plan, w []T, offset int, strides
 
 // packJoint packs a strided view of weights (see PackView). It returns nil where
 // the taps of a channel are not contiguous.
-func packJoint[T gemm.Number](pool *par.Pool, p *Plan, w []T, offset int, strides []int) *jointWeights[T] {
+func packJoint[T micro.Number](pool *par.Pool, p *Plan, w []T, offset int, strides []int) *jointWeights[T] {
 	starts := []int{0} // of the elements of a kernel
 	for d, a := range p.axes {
 		var next []int
@@ -194,7 +195,7 @@ func packJoint[T gemm.Number](pool *par.Pool, p *Plan, w []T, offset int, stride
 	defer giveJoint(s)
 	s.sums = resize(s.sums, phaseStarts[len(p.phases)])
 	parts := s.sums
-	transpose := gemm.Active[T]().Transpose
+	transpose := micro.Active[T]().Transpose
 	pool.For(p.outputs, packGrain/p.depth()+1, func(lo, hi int) {
 		own := takeJoint[T]()
 		defer giveJoint(own)

@@ -4,13 +4,14 @@ import (
 	"sync"
 
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // jointRun is the workspace of one thread. A run on several threads has one
 // more, whose padded input they share.
-type jointRun[T gemm.Number] struct {
+type jointRun[T micro.Number] struct {
 	padded []T
 	// The task under way: rows outputs, columns j0 to j1, and their sums by
 	// phase and output, in rows of row elements.
@@ -20,7 +21,7 @@ type jointRun[T gemm.Number] struct {
 
 var jointScratch sync.Map // by element type: *sync.Pool
 
-func takeJoint[T gemm.Number]() *jointRun[T] {
+func takeJoint[T micro.Number]() *jointRun[T] {
 	var zero T
 	pool, _ := jointScratch.LoadOrStore(any(zero), &sync.Pool{})
 	if s, ok := pool.(*sync.Pool).Get().(*jointRun[T]); ok {
@@ -29,7 +30,7 @@ func takeJoint[T gemm.Number]() *jointRun[T] {
 	return &jointRun[T]{}
 }
 
-func giveJoint[T gemm.Number](s *jointRun[T]) {
+func giveJoint[T micro.Number](s *jointRun[T]) {
 	var zero T
 	if pool, ok := jointScratch.Load(any(zero)); ok && len(s.padded)+len(s.sums) <= 16<<20 {
 		pool.(*sync.Pool).Put(s)
@@ -240,7 +241,7 @@ func (ph *phase) eachLine(p *Plan, j0, j1 int, f func(count, to, toStep, at, n i
 }
 
 // storeStrided copies from to every step-th element of to.
-func storeStrided[T gemm.Number](to, from []T, step int) {
+func storeStrided[T micro.Number](to, from []T, step int) {
 	at := 0
 	for _, v := range from {
 		to[at] = v

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -15,7 +16,7 @@ import (
 // within a position, and its inner dimension is channels times taps. Since
 // images are innermost, the right operand is a view of the input and needs no
 // packing.
-type longKernels[T gemm.Number] struct{}
+type longKernels[T micro.Number] struct{}
 
 const (
 	maxLongOutputs   = 64 // positions
@@ -35,7 +36,7 @@ func (longKernels[T]) pack(_ *par.Pool, _ *Plan, w []T, _ use) prepared[T] {
 }
 
 // longWeights are the weights as they came.
-type longWeights[T gemm.Number] struct {
+type longWeights[T micro.Number] struct {
 	total
 	w []T
 }
@@ -43,10 +44,10 @@ type longWeights[T gemm.Number] struct {
 func (w *longWeights[T]) elements() int { return len(w.w) }
 
 // longRun is the workspace of one execution.
-type longRun[T gemm.Number] struct {
+type longRun[T micro.Number] struct {
 	*run[T]
 	w       []T
-	kern    *gemm.Kernel[T]
+	kern    *micro.Kernel[T]
 	images  []T // [channels, padded position, image]
 	kernels []T // panels of outputs, [channel, tap, output]
 	sums    []T // [row of the output, output, position, image]
@@ -54,7 +55,7 @@ type longRun[T gemm.Number] struct {
 
 var longScratch sync.Map // by element type: *sync.Pool
 
-func takeLong[T gemm.Number](r *run[T], w []T) *longRun[T] {
+func takeLong[T micro.Number](r *run[T], w []T) *longRun[T] {
 	var zero T
 	pool, _ := longScratch.LoadOrStore(any(zero), &sync.Pool{})
 	l, ok := pool.(*sync.Pool).Get().(*longRun[T])
@@ -62,14 +63,14 @@ func takeLong[T gemm.Number](r *run[T], w []T) *longRun[T] {
 		l = &longRun[T]{}
 	}
 	p := r.plan
-	l.run, l.w, l.kern = r, w, gemm.Active[T]()
+	l.run, l.w, l.kern = r, w, micro.Active[T]()
 	l.images = resize(l.images, p.channels*p.paddedSize*p.batch)
 	l.kernels = resize(l.kernels, (p.outputs+l.kern.MR-1)/l.kern.MR*l.kern.MR*p.depth())
 	l.sums = resize(l.sums, p.outSize*p.outputs*p.batch)
 	return l
 }
 
-func giveLong[T gemm.Number](l *longRun[T]) {
+func giveLong[T micro.Number](l *longRun[T]) {
 	var zero T
 	l.run, l.w = nil, nil
 	if pool, ok := longScratch.Load(any(zero)); ok && len(l.images)+len(l.kernels) <= 16<<20 {
@@ -78,7 +79,7 @@ func giveLong[T gemm.Number](l *longRun[T]) {
 }
 
 // resize returns a slice of n elements of unknown values, s if it is large enough.
-func resize[T gemm.Number](s []T, n int) []T {
+func resize[T micro.Number](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
 	}

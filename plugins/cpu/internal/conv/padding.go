@@ -1,12 +1,12 @@
 package conv
 
 import (
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // padAxes copies a dense block to its positions in the padded one.
-func padAxes[T gemm.Number](to, from []T, axes []axis) {
+func padAxes[T micro.Number](to, from []T, axes []axis) {
 	a := axes[0]
 	if a.in == 0 || a.padded == 0 || len(from) == 0 {
 		return
@@ -49,7 +49,7 @@ func padAxes[T gemm.Number](to, from []T, axes []axis) {
 }
 
 // padRow copies elements to the last axis, from position at on.
-func padRow[T gemm.Number](to, from []T, at int, a *axis) {
+func padRow[T micro.Number](to, from []T, at int, a *axis) {
 	switch {
 	case a.phases > 0 && a.dilation == 1:
 		for q := range min(a.stride, len(from)) {
@@ -76,7 +76,7 @@ func padRow[T gemm.Number](to, from []T, at int, a *axis) {
 
 // padPlane is padAxes for two axes in assembly, for inputs of which all rows
 // are kept. It reports whether there is such a loop.
-func padPlane[T gemm.Number](to, from []T, rows, cols *axis) bool {
+func padPlane[T micro.Number](to, from []T, rows, cols *axis) bool {
 	from32, ok := any(from).([]float32)
 	if !ok || !vector.Has() || cols.dilation != 1 || cols.phases != 0 && cols.phases != 2 {
 		return false
@@ -103,7 +103,7 @@ func padPlane[T gemm.Number](to, from []T, rows, cols *axis) bool {
 // samplePlane is padAxes for two axes in assembly, where one phase of each is
 // kept. from begins at the first row that is kept. It reports whether there is
 // such a loop.
-func samplePlane[T gemm.Number](to, from []T, rows, cols *axis) bool {
+func samplePlane[T micro.Number](to, from []T, rows, cols *axis) bool {
 	from32, ok := any(from).([]float32)
 	if !ok || !vector.Has() || cols.dilation != 1 || cols.phases != 1 || cols.stride != 2 {
 		return false
@@ -120,7 +120,7 @@ func samplePlane[T gemm.Number](to, from []T, rows, cols *axis) bool {
 }
 
 // copyStrided copies every stride-th element.
-func copyStrided[T gemm.Number](to, from []T, stride int) {
+func copyStrided[T micro.Number](to, from []T, stride int) {
 	n := (len(from) + stride - 1) / stride
 	to = to[:n]
 	k := 0

@@ -1,6 +1,6 @@
 package conv
 
-import "github.com/goburn/burn/plugins/cpu/internal/gemm"
+import "github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 
 // patches is the gemm.PackFunc of the input: row p of B is an element of the
 // patch, column j a position of the output.
@@ -8,7 +8,7 @@ func (in *input[T]) patches(dst []T, width, k0, k1, j0, j1 int) {
 	src, offsets := in.source(), in.plan.offsets[k0:k1]
 	at := in.plan.cursor(j0)
 	last := in.plan.lastAxis()
-	if kern := gemm.Active[T](); kern.Collect != nil && last.advance == 1 && last.out >= leastRun {
+	if kern := micro.Active[T](); kern.Collect != nil && last.advance == 1 && last.out >= minRun {
 		in.collect(kern, dst, width, offsets, &at, j0, j1)
 		return
 	}
@@ -46,12 +46,12 @@ func (in *input[T]) patches(dst []T, width, k0, k1, j0, j1 int) {
 	}
 }
 
-// leastRun is the shortest output row whose patches are copied in runs.
-const leastRun = 4
+// minRun is the shortest output row whose patches are copied in runs.
+const minRun = 4
 
 // collect is patches for plans in which neighbouring outputs of a row read
 // neighbouring elements.
-func (in *input[T]) collect(kern *gemm.Kernel[T], dst []T, width int, offsets []int, at *cursor, j0, j1 int) {
+func (in *input[T]) collect(kern *micro.Kernel[T], dst []T, width int, offsets []int, at *cursor, j0, j1 int) {
 	src, size := in.source(), width*len(offsets)
 	last := len(at.axes) - 1
 	row := at.axes[last].out
@@ -74,7 +74,7 @@ func (in *input[T]) collect(kern *gemm.Kernel[T], dst []T, width int, offsets []
 // maxWidth is the widest panel that a kernel may ask for.
 const maxWidth = 128
 
-func gather2[T gemm.Number](panel, src []T, offsets []int, a, b int) {
+func gather2[T micro.Number](panel, src []T, offsets []int, a, b int) {
 	for _, k := range offsets {
 		to := (*[2]T)(panel)
 		to[0], to[1] = src[k+a], src[k+b]
@@ -82,7 +82,7 @@ func gather2[T gemm.Number](panel, src []T, offsets []int, a, b int) {
 	}
 }
 
-func gather4[T gemm.Number](panel, src []T, offsets []int, a, b, c, d int) {
+func gather4[T micro.Number](panel, src []T, offsets []int, a, b, c, d int) {
 	for _, k := range offsets {
 		to := (*[4]T)(panel)
 		to[0], to[1], to[2], to[3] = src[k+a], src[k+b], src[k+c], src[k+d]

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -82,11 +82,11 @@ func jointPlan(t *testing.T, s spec) *Plan {
 	return p
 }
 
-func checkTogether[T gemm.Number](t *testing.T, pool *par.Pool, s spec) {
+func checkTogether[T micro.Number](t *testing.T, pool *par.Pool, s spec) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	p, x, w := jointPlan(t, s), random[T](rng, count(s.x)), random[T](rng, count(s.w))
-	for _, e := range []*gemm.Epilogue[T]{nil, {BiasRow: random[T](rng, s.w[0]), HasClamp: true, Lo: 0, Hi: 100}} {
+	for _, e := range []*micro.Epilogue[T]{nil, {BiasRow: random[T](rng, s.w[0]), HasClamp: true, Lo: 0, Hi: 100}} {
 		want, _ := naive(x, s.x, w, s.w, s.p, e)
 		ready := PackWeights(pool, p, w)
 		for range 2 { // the second run finds the scratch of the first

@@ -3,7 +3,7 @@ package conv
 import (
 	"math"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -88,7 +88,7 @@ const maxPlanPhases = 64
 
 // separatePhases computes the phases one after the other. It refuses sums with
 // the output, because a phase computes into memory of its own.
-type separatePhases[T gemm.Number] struct{}
+type separatePhases[T micro.Number] struct{}
 
 func (separatePhases[T]) fits(p *Plan) bool { return len(p.phases) > 0 }
 
@@ -115,7 +115,7 @@ func (separatePhases[T]) pack(pool *par.Pool, p *Plan, w []T, use use) prepared[
 }
 
 // phaseWeights are the weights of all phases.
-type phaseWeights[T gemm.Number] struct {
+type phaseWeights[T micro.Number] struct {
 	partial
 	phases []*Weights[T]
 }
@@ -168,8 +168,8 @@ func (ph *phase) within(kernel, list []int, d, base int) []int {
 
 // finite reports whether w holds numbers alone: a zero times another is a NaN,
 // so that holes must be computed.
-func finite[T gemm.Number](w []T) bool {
-	if kern := gemm.Active[T](); kern.Dot != nil {
+func finite[T micro.Number](w []T) bool {
+	if kern := micro.Active[T](); kern.Dot != nil {
 		var zeros [1024]T
 		var sums [16]T
 		for len(w) > 0 {
@@ -195,7 +195,7 @@ func finite[T gemm.Number](w []T) bool {
 
 // storePhase copies a channel of a phase to its elements of the output channel,
 // from axis d on.
-func storePhase[T gemm.Number](ph *phase, to, from []T, axes []axis, d int) {
+func storePhase[T micro.Number](ph *phase, to, from []T, axes []axis, d int) {
 	step, n := ph.dilation[d], ph.plan.axes[d].out
 	if d == len(axes)-1 {
 		at := ph.first[d]

@@ -2,6 +2,7 @@ package conv
 
 import (
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -9,7 +10,7 @@ import (
 // output positions the columns. They differ in the operand that is packed.
 
 // inPlaceProduct reads rows of the padded input in place of packed patches.
-type inPlaceProduct[T gemm.Number] struct{}
+type inPlaceProduct[T micro.Number] struct{}
 
 const (
 	// minFilled is the least percentage of outputs among the elements of a row
@@ -43,7 +44,7 @@ func (inPlaceProduct[T]) pack(pool *par.Pool, p *Plan, w []T, use use) prepared[
 	return &inPlaceWeights[T]{packedGroups: packGroups(pool, p, w)}
 }
 
-type inPlaceWeights[T gemm.Number] struct {
+type inPlaceWeights[T micro.Number] struct {
 	total
 	packedGroups[T]
 }
@@ -62,7 +63,7 @@ func (w *inPlaceWeights[T]) group(r *run[T], in *input[T], image, group int) {
 
 // patchProduct packs patches of the input. The matrix of all patches is never
 // in memory. It fits every plan.
-type patchProduct[T gemm.Number] struct{}
+type patchProduct[T micro.Number] struct{}
 
 func (patchProduct[T]) fits(*Plan) bool { return true }
 
@@ -79,7 +80,7 @@ func (p *Plan) packingPays(use use) bool {
 }
 
 // patchWeights are packed weights, or the weights as they came.
-type patchWeights[T gemm.Number] struct {
+type patchWeights[T micro.Number] struct {
 	total
 	packedGroups[T]
 	w []T
@@ -114,7 +115,7 @@ func (w *patchWeights[T]) group(r *run[T], in *input[T], image, group int) {
 
 // transposedProduct exchanges the roles: output positions are the rows, outputs
 // the columns.
-type transposedProduct[T gemm.Number] struct{}
+type transposedProduct[T micro.Number] struct{}
 
 func (transposedProduct[T]) fits(p *Plan) bool {
 	return p.prefersTransposed() && gemm.CanTranspose[T]()
@@ -144,7 +145,7 @@ func (transposedProduct[T]) pack(pool *par.Pool, p *Plan, w []T, use use) prepar
 	return ready
 }
 
-type transposedWeights[T gemm.Number] struct {
+type transposedWeights[T micro.Number] struct {
 	total
 	groups []*gemm.PackedB[T]
 }
@@ -175,9 +176,9 @@ func (w *transposedWeights[T]) group(r *run[T], in *input[T], image, group int) 
 }
 
 // packedGroups are the left operands of a product, packed by group.
-type packedGroups[T gemm.Number] []*gemm.PackedA[T]
+type packedGroups[T micro.Number] []*gemm.PackedA[T]
 
-func packGroups[T gemm.Number](pool *par.Pool, p *Plan, w []T) packedGroups[T] {
+func packGroups[T micro.Number](pool *par.Pool, p *Plan, w []T) packedGroups[T] {
 	perGroup, depth := p.outputs/p.groups, p.depth()
 	packed := make(packedGroups[T], p.groups)
 	for g := range packed {

@@ -3,18 +3,18 @@ package conv
 import (
 	"fmt"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // run is one execution. Its memory is kept for the next one of the plan.
-type run[T gemm.Number] struct {
+type run[T micro.Number] struct {
 	pool       *par.Pool
 	plan       *Plan
 	x, out     []T
 	accumulate bool // add to out
-	epilogue   *gemm.Epilogue[T]
+	epilogue   *micro.Epilogue[T]
 	single     bool // the plan is not expected to run again
 
 	byGroup  groupRunner[T]
@@ -25,11 +25,11 @@ type run[T gemm.Number] struct {
 
 // groupRunner computes one group of an image on the threads of r.pool. in holds
 // the input channels of the group.
-type groupRunner[T gemm.Number] interface {
+type groupRunner[T micro.Number] interface {
 	group(r *run[T], in *input[T], image, group int)
 }
 
-func execute[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T, accumulate bool, epilogue *gemm.Epilogue[T]) error {
+func execute[T micro.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T, accumulate bool, epilogue *micro.Epilogue[T]) error {
 	if epilogue != nil && epilogue.BiasCol != nil {
 		return fmt.Errorf("conv: epilogue, got a bias for columns, want one for output channels only")
 	}
@@ -45,7 +45,7 @@ func execute[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out [
 }
 
 // compute runs the first choice that takes the input. It reports false if none does.
-func (w *Weights[T]) compute(pool *par.Pool, x, out []T, accumulate bool, epilogue *gemm.Epilogue[T]) bool {
+func (w *Weights[T]) compute(pool *par.Pool, x, out []T, accumulate bool, epilogue *micro.Epilogue[T]) bool {
 	if len(out) == 0 {
 		return true
 	}
@@ -118,6 +118,6 @@ func (r *run[T]) groupOutput(image, group int) []T {
 }
 
 // groupEpilogue returns the epilogue of the outputs from a group on.
-func (r *run[T]) groupEpilogue(group int) *gemm.Epilogue[T] {
+func (r *run[T]) groupEpilogue(group int) *micro.Epilogue[T] {
 	return r.epilogue.Rows(group * (r.plan.outputs / r.plan.groups))
 }

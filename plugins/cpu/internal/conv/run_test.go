@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -80,7 +80,7 @@ func TestErrors(t *testing.T) {
 	require.NoError(t, err)
 	x, w, out := make([]float32, 3), make([]float32, 16), make([]float32, 24)
 	require.ErrorContains(t, RunPacked(pool, p, x, PackWeights(pool, other, w), out, nil), "conv: prepared weights")
-	require.ErrorContains(t, RunPlan(pool, p, x, w, out, &gemm.Epilogue[float32]{BiasCol: x}), "conv: epilogue")
+	require.ErrorContains(t, RunPlan(pool, p, x, w, out, &micro.Epilogue[float32]{BiasCol: x}), "conv: epilogue")
 }
 
 func TestConcurrentStreams(t *testing.T) {

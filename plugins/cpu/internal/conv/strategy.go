@@ -1,14 +1,14 @@
 package conv
 
 import (
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
 // strategy is one algorithm for convolutions. It has no state: what it derives
 // from shapes is in the Plan, what it derives from weights is in the value that
 // pack returns.
-type strategy[T gemm.Number] interface {
+type strategy[T micro.Number] interface {
 	// fits reports whether the strategy computes the plan on this processor.
 	fits(p *Plan) bool
 	// pack prepares the weights w of a plan that fits. It returns nil if these
@@ -19,7 +19,7 @@ type strategy[T gemm.Number] interface {
 
 // prepared is a strategy with the weights that it packed. It is immutable and
 // safe for concurrent use.
-type prepared[T gemm.Number] interface {
+type prepared[T micro.Number] interface {
 	// run computes the convolution. It reports false, and has written nothing,
 	// if it refuses the input or the sum with the output.
 	run(r *run[T]) bool
@@ -39,13 +39,13 @@ const (
 )
 
 // strategies lists the algorithms in order of preference. The last fits every plan.
-func strategies[T gemm.Number]() []strategy[T] {
+func strategies[T micro.Number]() []strategy[T] {
 	return append([]strategy[T]{winogradTiles[T]{}}, exactStrategies[T]()...)
 }
 
 // exactStrategies lists the algorithms whose every product is one of an input
 // element and a weight, which bounds their rounding errors element by element.
-func exactStrategies[T gemm.Number]() []strategy[T] {
+func exactStrategies[T micro.Number]() []strategy[T] {
 	return []strategy[T]{
 		dotProducts[T]{}, depthwisePlanes[T]{}, directTaps[T]{}, longKernels[T]{}, jointPhases[T]{}, separatePhases[T]{},
 		transposedProduct[T]{}, inPlaceProduct[T]{}, patchProduct[T]{},
@@ -54,7 +54,7 @@ func exactStrategies[T gemm.Number]() []strategy[T] {
 
 // pack prepares w for the first strategy of the list that takes it, and for
 // those after it up to the first that never refuses a run.
-func pack[T gemm.Number](list []strategy[T], pool *par.Pool, p *Plan, w []T, use use) *Weights[T] {
+func pack[T micro.Number](list []strategy[T], pool *par.Pool, p *Plan, w []T, use use) *Weights[T] {
 	w = w[:p.outputs*p.depth()]
 	ready := &Weights[T]{plan: p}
 	for _, s := range list {
@@ -75,7 +75,7 @@ func pack[T gemm.Number](list []strategy[T], pool *par.Pool, p *Plan, w []T, use
 }
 
 // isFloat32 reports whether T is float32, the type of the loops in assembly.
-func isFloat32[T gemm.Number]() bool {
+func isFloat32[T micro.Number]() bool {
 	_, ok := any(*new(T)).(float32)
 	return ok
 }

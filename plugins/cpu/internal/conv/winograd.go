@@ -1,7 +1,7 @@
 package conv
 
 import (
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 	"github.com/goburn/burn/plugins/cpu/internal/winograd"
 )
@@ -23,7 +23,7 @@ func (p *Plan) winogradPlan() *winograd.Plan {
 
 // winogradTiles is Winograd's algorithm, for kernels of 3x3. It refuses input
 // whose infinities would spread over a tile.
-type winogradTiles[T gemm.Number] struct{}
+type winogradTiles[T micro.Number] struct{}
 
 func (winogradTiles[T]) fits(p *Plan) bool { return p.winograd != nil && isFloat32[T]() }
 
@@ -43,7 +43,7 @@ func (winogradTiles[T]) pack(pool *par.Pool, p *Plan, w []T, use use) prepared[T
 }
 
 // winogradWeights are transformed weights by group.
-type winogradWeights[T gemm.Number] struct {
+type winogradWeights[T micro.Number] struct {
 	partial
 	groups []*winograd.Weights
 }
@@ -58,5 +58,5 @@ func (w *winogradWeights[T]) elements() int {
 
 func (w *winogradWeights[T]) run(r *run[T]) bool {
 	return r.plan.winograd.Run(r.pool, &winograd.Call{Batch: r.plan.batch, X: any(r.x).([]float32), Out: any(r.out).([]float32), Weights: w.groups,
-		Accumulate: r.accumulate, Epilogue: any(r.epilogue).(*gemm.Epilogue[float32])})
+		Accumulate: r.accumulate, Epilogue: any(r.epilogue).(*micro.Epilogue[float32])})
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -29,7 +29,7 @@ func TestTiles(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/threads=%d", s.name, threads), func(t *testing.T) {
 				plan, err := New(s.x, s.w, s.p)
 				require.NoError(t, err)
-				if gemm.Active[float32]().Name == "avx512" || gemm.Active[float32]().Name == "avx2" {
+				if micro.Active[float32]().Name == "avx512" || micro.Active[float32]().Name == "avx2" {
 					require.NotNil(t, plan.winograd)
 				}
 				check[float32](t, pool, s)
@@ -57,8 +57,8 @@ func TestTilesOfInfinity(t *testing.T) {
 					x[rng.IntN(len(x))] = bad
 				}
 				held := random[float32](rng, count(plan.OutShape()))
-				e := &gemm.Epilogue[float32]{BiasRow: random[float32](rng, s.w[0]), HasClamp: true, Lo: -2, Hi: inf}
-				for _, way := range []func(*par.Pool, *Plan, []float32, *Weights[float32], []float32, *gemm.Epilogue[float32]) error{RunPacked[float32], AddPacked[float32]} {
+				e := &micro.Epilogue[float32]{BiasRow: random[float32](rng, s.w[0]), HasClamp: true, Lo: -2, Hi: inf}
+				for _, way := range []func(*par.Pool, *Plan, []float32, *Weights[float32], []float32, *micro.Epilogue[float32]) error{RunPacked[float32], AddPacked[float32]} {
 					want, got := append([]float32(nil), held...), append([]float32(nil), held...)
 					require.NoError(t, way(pool, plan, x, pack(exactStrategies[float32](), pool, plan, w, kept), want, e))
 					require.NoError(t, way(pool, plan, x, PackWeights(pool, plan, w), got, e))

@@ -65,7 +65,7 @@ func chooseNonTemporal(c *kernel.Call, in [3]kernel.Array) bool {
 		head := min(vector.Ahead(y[lo:hi]), hi-lo)
 		choose(y[lo:lo+head], cond[lo:], a[lo:], b[lo:])
 		lo += head
-		lo += vector.ChoosePast(y[lo:hi], cond[lo:], a[lo:], b[lo:])
+		lo += vector.ChooseNonTemporal(y[lo:hi], cond[lo:], a[lo:], b[lo:])
 		vector.Fence()
 		choose(y[lo:hi], cond[lo:], a[lo:], b[lo:])
 	})

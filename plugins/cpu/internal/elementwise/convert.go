@@ -218,7 +218,7 @@ func narrow(c *kernel.Call) error {
 	x, y, nonTemporal := kernel.Flat[float32](a), kernel.Flat[uint16](out), streams(c, out)
 	c.Pool.For(len(y), lightGrain, func(lo, hi int) {
 		if nonTemporal && out.DType == dtype.F16 {
-			from, to := vector.ToF16Past(y[lo:hi], x[lo:hi])
+			from, to := vector.ToF16NonTemporal(y[lo:hi], x[lo:hi])
 			kernel.Encode(out.DType, y[lo:lo+from], x[lo:lo+from])
 			kernel.Encode(out.DType, y[lo+to:hi], x[lo+to:hi])
 			vector.Fence()

@@ -1,6 +1,9 @@
 package gemm
 
-import "github.com/goburn/burn/plugins/cpu/internal/par"
+import (
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
 
 // Batch lays out many products of the same size: one for each index of Dims,
 // with the strides, in elements, by which A, B and C move along each of its
@@ -15,26 +18,31 @@ type Batch struct {
 // the operands of the first. Packed operands are the same for all; PackB is
 // not allowed. Products run side by side where there are enough of them, and
 // one after the other on all threads where not, with the same results.
-func MulBatch[T Number](pool *par.Pool, batch Batch, args *Args[T]) {
+func MulBatch[T micro.Number](pool *par.Pool, batch Batch, args *Args[T]) {
+	if args.M <= 0 || args.N <= 0 {
+		return
+	}
+	batch.For(pool, args.M*args.N*args.K, micro.Active[T]().Grain(), func(a, b, c int) { args.shift(a, b, c, pool) })
+}
+
+// For calls multiply with the offsets of A, B and C of each product: side by
+// side where there are enough of them, else one after the other, so that each
+// may use all threads. work is the multiply-adds of one product and grain the
+// fewest that are worth another thread.
+func (batch *Batch) For(pool *par.Pool, work, grain int, multiply func(a, b, c int)) {
 	n := 1
 	for _, d := range batch.Dims {
 		n *= d
 	}
-	if n <= 0 || args.M <= 0 || args.N <= 0 {
+	if n <= 0 {
 		return
 	}
-	if n == 1 {
-		Mul(pool, args)
+	work = max(work, 1)
+	if n == 1 || n < pool.Threads() || n < 4*pool.Threads() && work > 16*grain {
+		batch.run(multiply, 0, n)
 		return
 	}
-	work, least := max(args.M*args.N*args.K, 1), Active[T]().grain()
-	if n < pool.Threads() || n < 4*pool.Threads() && work > 16*least {
-		batch.run(func(a, b, c int) { args.shift(a, b, c, pool) }, 0, n)
-		return
-	}
-	pool.For(n, least/work+1, func(lo, hi int) {
-		batch.run(func(a, b, c int) { args.shift(a, b, c, pool) }, lo, hi)
-	})
+	pool.For(n, grain/work+1, func(lo, hi int) { batch.run(multiply, lo, hi) })
 }
 
 // run calls f with the offsets of elements lo to hi.

@@ -8,6 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/gemmtest"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/panel"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -31,8 +34,8 @@ func TestMulBatch(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(11, 12))
-			g := &Args[float64]{M: c.m, N: c.n, K: c.k, A: Row(random[float64](rng, c.a), c.k),
-				B: Row(random[float64](rng, c.b), c.n), C: random[float64](rng, c.c), LDC: c.n, Accumulate: true}
+			g := &Args[float64]{M: c.m, N: c.n, K: c.k, A: Row(gemmtest.Random[float64](rng, c.a), c.k),
+				B: Row(gemmtest.Random[float64](rng, c.b), c.n), C: gemmtest.Random[float64](rng, c.c), LDC: c.n, Accumulate: true}
 			want := append([]float64(nil), g.C...)
 			c.batch.run(func(a, b, at int) {
 				one := *g
@@ -40,9 +43,56 @@ func TestMulBatch(t *testing.T) {
 				copy(want[at:], naive(&one, Row(g.A.Data[a:], c.k), Row(g.B.Data[b:], c.n)))
 			}, 0, elements(c.batch.Dims))
 			MulBatch(pool, c.batch, g)
-			equal(t, want, g.C, c.k, c.name)
+			gemmtest.Equal(t, want, g.C, c.k, c.name)
 		})
 	}
+}
+
+// Every product of a batch is computed once, at the offsets of its index, however many there are and whatever one costs.
+func TestBatchFor(t *testing.T) {
+	for _, threads := range []int{1, 3} {
+		pool := par.New(threads)
+		for _, dims := range [][]int{nil, {0}, {1}, {2}, {5, 3}, {4, 1, 30}} {
+			for _, work := range []int{0, 1, 1 << 30} {
+				batch := Batch{Dims: dims, A: make([]int, len(dims)), B: make([]int, len(dims)), C: make([]int, len(dims))}
+				step := 1
+				for d := len(dims) - 1; d >= 0; d-- {
+					batch.A[d], batch.C[d] = 2*step, step
+					step *= dims[d]
+				}
+				var seen sync.Map
+				batch.For(pool, work, 1000, func(a, b, c int) {
+					if _, twice := seen.LoadOrStore(c, true); twice || a != 2*c || b != 0 {
+						t.Errorf("%v: product %d at %d and %d", dims, c, a, b)
+					}
+				})
+				for c := range step {
+					_, ok := seen.LoadAndDelete(c)
+					require.True(t, ok, "%v: product %d", dims, c)
+				}
+				seen.Range(func(c, _ any) bool { t.Errorf("%v: product %v is none", dims, c); return true })
+			}
+		}
+		pool.Close()
+	}
+}
+
+// Operands that were packed elsewhere, in the panels of the kernel in use, are the same as packed here.
+func TestPackedOf(t *testing.T) {
+	pool := par.New(2)
+	defer pool.Close()
+	rng := rand.New(rand.NewPCG(15, 16))
+	m, n, k := 31, 45, 530
+	a, b := Row(gemmtest.Random[float32](rng, m*k), k), Row(gemmtest.Random[float32](rng, k*n), n)
+	want := make([]float32, m*n)
+	Mul(pool, &Args[float32]{M: m, N: n, K: k, PackedA: PackA(pool, m, k, a), PackedB: PackB(pool, k, n, b), C: want, LDC: n})
+	kern := micro.Active[float32]()
+	tall := kern.Balanced(m)
+	left := PackedAOf(m, k, panel.New(pool, tall, tall.MR, m, k, k, 1, a.Data))
+	right := PackedBOf(k, n, panel.New(pool, kern, kern.NR, n, 1, k, n, b.Data))
+	got := make([]float32, m*n)
+	Mul(pool, &Args[float32]{M: m, N: n, K: k, PackedA: &left, PackedB: &right, C: got, LDC: n})
+	require.Equal(t, want, got)
 }
 
 func elements(dims []int) int {
@@ -60,7 +110,7 @@ func TestConcurrentStreams(t *testing.T) {
 	defer pool.Close()
 	rng := rand.New(rand.NewPCG(13, 14))
 	m, n, k := 40, 60, 50
-	a, b := random[float32](rng, m*k), random[float32](rng, k*n)
+	a, b := gemmtest.Random[float32](rng, m*k), gemmtest.Random[float32](rng, k*n)
 	packed := PackB(pool, k, n, Row(b, n))
 	want := make([]float32, m*n)
 	MulPacked(pool, m, Row(a, k), packed, want, n, nil)
@@ -83,7 +133,7 @@ func TestConcurrentStreams(t *testing.T) {
 }
 
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
-	if underRace {
+	if gemmtest.UnderRace {
 		t.Skip("with -race: the race detector empties sync.Pools at random")
 	}
 	pool := par.New(2)
@@ -111,8 +161,8 @@ func BenchmarkMul(b *testing.B) {
 
 func benchmarkPacked(b *testing.B, pool *par.Pool, m, n, k int) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	x, c := Row(random[float32](rng, m*k), k), make([]float32, m*n)
-	packed := PackB(pool, k, n, Row(random[float32](rng, k*n), n))
+	x, c := Row(gemmtest.Random[float32](rng, m*k), k), make([]float32, m*n)
+	packed := PackB(pool, k, n, Row(gemmtest.Random[float32](rng, k*n), n))
 	b.Run(fmt.Sprintf("packed/%dx%dx%d/threads=%d", m, n, k, pool.Threads()), func(b *testing.B) {
 		for b.Loop() {
 			MulPacked(pool, m, x, packed, c, n, nil)
@@ -121,10 +171,10 @@ func benchmarkPacked(b *testing.B, pool *par.Pool, m, n, k int) {
 	})
 }
 
-func benchmark[T Number](b *testing.B, pool *par.Pool, size [3]int) {
+func benchmark[T micro.Number](b *testing.B, pool *par.Pool, size [3]int) {
 	m, n, k := size[0], size[1], size[2]
 	rng := rand.New(rand.NewPCG(1, 1))
-	g := &Args[T]{M: m, N: n, K: k, A: Row(random[T](rng, m*k), k), B: Row(random[T](rng, k*n), n), C: make([]T, m*n), LDC: n}
+	g := &Args[T]{M: m, N: n, K: k, A: Row(gemmtest.Random[T](rng, m*k), k), B: Row(gemmtest.Random[T](rng, k*n), n), C: make([]T, m*n), LDC: n}
 	b.Run(fmt.Sprintf("%T/%dx%dx%d/threads=%d", T(0), m, n, k, pool.Threads()), func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

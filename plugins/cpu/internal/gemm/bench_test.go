@@ -5,15 +5,18 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/gemmtest"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/panel"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
 // BenchmarkGemm is the product of square matrices, at each kernel that this
 // processor can run. BenchmarkPeak says how much is possible.
 func BenchmarkGemm(b *testing.B) {
-	defer func() { _ = Select("") }()
-	for _, name := range Names() {
-		if err := Select(name); err != nil {
+	defer func() { _ = micro.Select("") }()
+	for _, name := range micro.Names() {
+		if err := micro.Select(name); err != nil {
 			b.Fatal(err)
 		}
 		for _, threads := range []int{1, 2} {
@@ -27,22 +30,22 @@ func BenchmarkGemm(b *testing.B) {
 	}
 }
 
-func benchmarkSquare[T Number](b *testing.B, pool *par.Pool, name string, n int) {
+func benchmarkSquare[T micro.Number](b *testing.B, pool *par.Pool, name string, n int) {
 	b.Run(fmt.Sprintf("%s/%T/%d/threads=%d", name, T(0), n, pool.Threads()), func(b *testing.B) {
 		rng := rand.New(rand.NewPCG(1, 1))
-		g := &Args[T]{M: n, N: n, K: n, A: Row(random[T](rng, n*n), n), B: Row(random[T](rng, n*n), n), C: make([]T, n*n), LDC: n}
+		g := &Args[T]{M: n, N: n, K: n, A: Row(gemmtest.Random[T](rng, n*n), n), B: Row(gemmtest.Random[T](rng, n*n), n), C: make([]T, n*n), LDC: n}
 		for b.Loop() {
 			Mul(pool, g)
 		}
-		rate(b, 2*n*n*n)
+		gemmtest.Rate(b, 2*n*n*n)
 	})
 }
 
 // BenchmarkPack is the cost of bringing a matrix into panels, in GB/s.
 func BenchmarkPack(b *testing.B) {
-	kern := Active[float32]()
+	kern := micro.Active[float32]()
 	for _, n := range []int{256, 1024} {
-		src := random[float32](rand.New(rand.NewPCG(1, 1)), n*n)
+		src := gemmtest.Random[float32](rand.New(rand.NewPCG(1, 1)), n*n)
 		for _, c := range []struct {
 			name        string
 			line, depth int
@@ -51,19 +54,15 @@ func BenchmarkPack(b *testing.B) {
 			{"A", n, 1, kern.MR}, {"A transposed", 1, n, kern.MR}, {"B", 1, n, kern.NR}, {"B transposed", n, 1, kern.NR},
 		} {
 			b.Run(fmt.Sprintf("%s/%s/%d", kern.Name, c.name, n), func(b *testing.B) {
-				dst := aligned[float32](ceil(n, c.width) * c.width * n)
+				dst := panel.Aligned[float32](micro.CeilDiv(n, c.width) * c.width * n)
 				b.SetBytes(int64(4 * n * n))
 				for b.Loop() {
 					for p := 0; p < n; p += kern.KC {
 						depth := min(kern.KC, n-p)
-						pack(dst, src[p*c.depth:], n, c.line, depth, c.depth, c.width, kern)
+						panel.Pack(dst, src[p*c.depth:], n, c.line, depth, c.depth, c.width, kern)
 					}
 				}
 			})
 		}
 	}
-}
-
-func rate(b *testing.B, flops int) {
-	b.ReportMetric(float64(b.N)*float64(flops)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }

@@ -3,22 +3,24 @@ package gemm
 import (
 	"sync/atomic"
 
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/panel"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// maxRows bounds the rows of A that are packed at a time, and with them the
+// MaxRows bounds the rows of A that are packed at a time, and with them the
 // scratch memory.
-const maxRows = 1024
+const MaxRows = 1024
 
 // product is the state of one blocked product, reused from call to call.
-type product[T Number] struct {
+type product[T micro.Number] struct {
 	args   Args[T]
-	kernel *Kernel[T]
+	kernel *micro.Kernel[T]
 
 	// The block in hand: inner elements pc to pc+kc, columns jc to jc+nc, rows
 	// ic to ic+mc.
 	pc, kc, jc, nc, ic, mc int
-	cut                    cut
+	partition              partition
 	bPanels                int // panels of B that the packing loop fills
 	last                   bool
 
@@ -35,7 +37,7 @@ type product[T Number] struct {
 	packLoop, mulLoop, directLoop, vectorLoop, stripLoop func(lo, hi int)
 }
 
-func mulBlocked[T Number](pool *par.Pool, args *Args[T]) {
+func mulBlocked[T micro.Number](pool *par.Pool, args *Args[T]) {
 	r := take[T]()
 	r.args = *args
 	r.run(pool)
@@ -47,15 +49,15 @@ func mulBlocked[T Number](pool *par.Pool, args *Args[T]) {
 // pick settles the kernel, which packed operands dictate.
 func (r *product[T]) pick() {
 	a, b := r.args.PackedA, r.args.PackedB
-	r.kernel = Active[T]()
+	r.kernel = micro.Active[T]()
 	if b != nil {
-		r.kernel = b.panel.kernel
+		r.kernel = b.panel.Kernel
 	}
 	if a != nil {
-		if b != nil && a.panel.kernel.Name != b.panel.kernel.Name {
-			panic("gemm: operands packed for different kernels, got " + a.panel.kernel.Name + " and " + b.panel.kernel.Name)
+		if b != nil && a.panel.Kernel.Name != b.panel.Kernel.Name {
+			panic("gemm: operands packed for different kernels, got " + a.panel.Kernel.Name + " and " + b.panel.Kernel.Name)
 		}
-		r.kernel = a.panel.kernel
+		r.kernel = a.panel.Kernel
 	}
 	if a != nil && (a.m != r.args.M || a.k != r.args.K) || b != nil && (b.n != r.args.N || b.k != r.args.K) {
 		panic("gemm: packed operand of another size")
@@ -65,14 +67,14 @@ func (r *product[T]) pick() {
 func (r *product[T]) run(pool *par.Pool) {
 	r.pick()
 	g, kern := &r.args, r.kernel
-	depth := kern.depth(g.K)
-	rows := ceil(min(g.M, maxRows), kern.MC) * kern.MC
-	cols := ceil(min(g.N, kern.NC), kern.NR) * kern.NR
+	depth := kern.Depth(g.K)
+	rows := micro.CeilDiv(min(g.M, MaxRows), kern.MC) * kern.MC
+	cols := micro.CeilDiv(min(g.N, kern.NC), kern.NR) * kern.NR
 	if g.PackedA == nil {
-		r.abuf = grow(r.abuf, rows*depth)
+		r.abuf = panel.Grow(r.abuf, rows*depth)
 	}
 	if g.PackedB == nil {
-		r.bbuf = grow(r.bbuf, cols*depth)
+		r.bbuf = panel.Grow(r.bbuf, cols*depth)
 	}
 	for r.jc = 0; r.jc < g.N; r.jc += kern.NC {
 		r.nc = min(kern.NC, g.N-r.jc)
@@ -93,13 +95,13 @@ func (r *product[T]) pack(pool *par.Pool) {
 	kern := r.kernel
 	r.bPanels = 0
 	if r.args.PackedB == nil && r.ic == 0 {
-		r.bPanels = ceil(r.nc, kern.NR)
+		r.bPanels = micro.CeilDiv(r.nc, kern.NR)
 	}
 	aPanels := 0
 	if r.args.PackedA == nil {
-		aPanels = ceil(r.mc, kern.MR)
+		aPanels = micro.CeilDiv(r.mc, kern.MR)
 	}
-	pool.For(r.bPanels+aPanels, packGrain/(r.kc*min(kern.MR, kern.NR))+1, r.packLoop)
+	pool.For(r.bPanels+aPanels, panel.Grain/(r.kc*min(kern.MR, kern.NR))+1, r.packLoop)
 }
 
 // packPart packs panels lo to hi: those of B come first.
@@ -107,30 +109,30 @@ func (r *product[T]) packPart(lo, hi int) {
 	g, kern := &r.args, r.kernel
 	if lo < r.bPanels {
 		j0, j1 := lo*kern.NR, min(min(hi, r.bPanels)*kern.NR, r.nc)
-		dst := r.bbuf[j0*r.kc : ceil(j1, kern.NR)*kern.NR*r.kc]
+		dst := r.bbuf[j0*r.kc : micro.CeilDiv(j1, kern.NR)*kern.NR*r.kc]
 		if g.PackB != nil {
 			g.PackB(dst, kern.NR, r.pc, r.pc+r.kc, r.jc+j0, r.jc+j1)
 		} else {
 			src := g.B.Data[r.pc*g.B.RowStride+(r.jc+j0)*g.B.ColStride:]
-			pack(dst, src, j1-j0, g.B.ColStride, r.kc, g.B.RowStride, kern.NR, kern)
+			panel.Pack(dst, src, j1-j0, g.B.ColStride, r.kc, g.B.RowStride, kern.NR, kern)
 		}
 		lo = r.bPanels
 	}
 	if lo < hi {
 		i0, i1 := (lo-r.bPanels)*kern.MR, min((hi-r.bPanels)*kern.MR, r.mc)
 		src := g.A.Data[(r.ic+i0)*g.A.RowStride+r.pc*g.A.ColStride:]
-		pack(r.abuf[i0*r.kc:], src, i1-i0, g.A.RowStride, r.kc, g.A.ColStride, kern.MR, kern)
+		panel.Pack(r.abuf[i0*r.kc:], src, i1-i0, g.A.RowStride, r.kc, g.A.ColStride, kern.MR, kern)
 	}
 }
 
 // mul multiplies the packed block, in tasks of rows and columns.
 func (r *product[T]) mul(pool *par.Pool) {
 	kern := r.kernel
-	r.cut = kern.cut(pool, r.mc, r.nc, r.kc)
-	tasks := r.cut.tasks()
-	r.tiles = grow(r.tiles, max(pool.Chunks(tasks, r.cut.grain), 1)*kern.MR*kern.NR)
+	r.partition = newPartition(kern, pool, r.mc, r.nc, r.kc)
+	tasks := r.partition.tasks()
+	r.tiles = panel.Grow(r.tiles, max(pool.Chunks(tasks, r.partition.grain), 1)*kern.MR*kern.NR)
 	r.tile.Store(0)
-	pool.For(tasks, r.cut.grain, r.mulLoop)
+	pool.For(tasks, r.partition.grain, r.mulLoop)
 }
 
 func (r *product[T]) mulPart(lo, hi int) {
@@ -138,7 +140,7 @@ func (r *product[T]) mulPart(lo, hi int) {
 	size := kern.MR * kern.NR
 	tile := r.tiles[(int(r.tile.Add(1))-1)*size:][:size]
 	for t := lo; t < hi; t++ {
-		i0, i1, j0, j1 := r.cut.task(t)
+		i0, i1, j0, j1 := r.partition.task(t)
 		r.mulBlock(i0, i1, j0, j1, tile)
 	}
 }
@@ -149,20 +151,20 @@ func (r *product[T]) mulBlock(i0, i1, j0, j1 int, tile []T) {
 	mr, nr, kc, ldc := kern.MR, kern.NR, r.kc, g.LDC
 	a, b := r.abuf, r.bbuf
 	if g.PackedA != nil {
-		a = g.PackedA.panel.block(r.pc, kc, r.ic/mr)
+		a = g.PackedA.panel.Block(r.pc, kc, r.ic/mr)
 	}
 	if g.PackedB != nil {
-		b = g.PackedB.panel.block(r.pc, kc, r.jc/nr)
+		b = g.PackedB.panel.Block(r.pc, kc, r.jc/nr)
 	}
 	accumulate := g.Accumulate || r.pc > 0
 	if kern.Tile != nil {
 		// The rows of A stay in the first cache, the columns of B in the second.
-		e := g.Epilogue.only(r.last)
+		e := g.Epilogue.When(r.last)
 		for i := i0; i < i1; i += mr {
 			rows := min(mr, i1-i)
 			j := j0
-			if kern.Panels != nil && rows <= GroupRows {
-				for ; j+GroupPanels*nr <= j1; j += GroupPanels * nr {
+			if kern.Panels != nil && rows <= micro.GroupRows {
+				for ; j+micro.GroupPanels*nr <= j1; j += micro.GroupPanels * nr {
 					kern.Panels(rows, kc, a[i*kc:], 1, mr, b[j*kc:], g.C[(r.ic+i)*ldc+r.jc+j:], ldc, accumulate, e, r.ic+i, r.jc+j)
 				}
 			}
@@ -174,7 +176,7 @@ func (r *product[T]) mulBlock(i0, i1, j0, j1 int, tile []T) {
 	}
 	first := j0
 	if i1-i0 == 1 && nr == 2 {
-		first = rowOfPanels(kc, mr, a[i0*kc:], b, g.C[(r.ic+i0)*ldc+r.jc:], j0, j1, accumulate)
+		first = micro.RowOfPanels(kc, mr, a[i0*kc:], b, g.C[(r.ic+i0)*ldc+r.jc:], j0, j1, accumulate)
 	}
 	for j := first; j < j1; j += nr {
 		bp := b[j*kc:][:nr*kc]
@@ -199,6 +201,6 @@ func (r *product[T]) mulBlock(i0, i1, j0, j1 int, tile []T) {
 		}
 	}
 	if r.last {
-		g.Epilogue.apply(g.C, ldc, r.ic+i0, r.ic+i1, r.jc+j0, r.jc+j1)
+		g.Epilogue.ApplyRange(g.C, ldc, r.ic+i0, r.ic+i1, r.jc+j0, r.jc+j1)
 	}
 }

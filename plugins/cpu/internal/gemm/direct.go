@@ -1,6 +1,10 @@
 package gemm
 
-import "github.com/goburn/burn/plugins/cpu/internal/par"
+import (
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/panel"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
 
 const (
 	// directBytes is the largest B that is read without packing. It and the
@@ -13,9 +17,9 @@ const (
 
 // isDirect reports whether the product is better computed from operands that
 // are not packed.
-func isDirect[T Number](g *Args[T], kern *Kernel[T]) bool {
+func isDirect[T micro.Number](g *Args[T], kern *micro.Kernel[T]) bool {
 	return kern.Tile != nil && g.B.ColStride == 1 &&
-		(g.M <= directTiles*kern.MR || g.K*g.N*sizeOf[T]() <= directBytes && g.K <= kern.KC)
+		(g.M <= directTiles*kern.MR || g.K*g.N*panel.SizeOf[T]() <= directBytes && g.K <= kern.KC)
 }
 
 // directDepth is the most steps of the inner dimension in one call: a thread
@@ -23,28 +27,28 @@ func isDirect[T Number](g *Args[T], kern *Kernel[T]) bool {
 const directDepth = 4096
 
 // mulDirect computes the product without packing the operands.
-func mulDirect[T Number](pool *par.Pool, g *Args[T], kern *Kernel[T]) {
-	if g.M*g.N*g.K < 2*minNativeWork || pool.Threads() == 1 {
+func mulDirect[T micro.Number](pool *par.Pool, g *Args[T], kern *micro.Kernel[T]) {
+	if g.M*g.N*g.K < 2*micro.MinNativeWork || pool.Threads() == 1 {
 		g.direct(kern, 0, g.M, 0, g.N)
 		return
 	}
 	r := take[T]()
 	r.args, r.kernel = *g, kern
-	r.cut = kern.cut(pool, g.M, g.N, g.K)
-	pool.For(r.cut.tasks(), r.cut.grain, r.directLoop)
+	r.partition = newPartition(kern, pool, g.M, g.N, g.K)
+	pool.For(r.partition.tasks(), r.partition.grain, r.directLoop)
 	r.args, r.kernel = Args[T]{}, nil
 	give(r)
 }
 
 func (r *product[T]) directPart(lo, hi int) {
 	for t := lo; t < hi; t++ {
-		i0, i1, j0, j1 := r.cut.task(t)
+		i0, i1, j0, j1 := r.partition.task(t)
 		r.args.direct(r.kernel, i0, i1, j0, j1)
 	}
 }
 
 // direct computes rows i0 to i1, columns j0 to j1.
-func (g *Args[T]) direct(kern *Kernel[T], i0, i1, j0, j1 int) {
+func (g *Args[T]) direct(kern *micro.Kernel[T], i0, i1, j0, j1 int) {
 	a, b := &g.A, &g.B
 	depth := min(directDepth, g.K)
 	for i := i0; i < i1; i += kern.MR {
@@ -53,7 +57,7 @@ func (g *Args[T]) direct(kern *Kernel[T], i0, i1, j0, j1 int) {
 			for p := 0; p < g.K; p += depth {
 				kern.Tile(rows, min(kern.NR, j1-j), min(depth, g.K-p),
 					a.Data[i*a.RowStride+p*a.ColStride:], a.RowStride, a.ColStride,
-					b.Data[p*b.RowStride+j:], b.RowStride, g.C[i*g.LDC+j:], g.LDC, g.Accumulate || p > 0, g.Epilogue.only(p+depth >= g.K), i, j)
+					b.Data[p*b.RowStride+j:], b.RowStride, g.C[i*g.LDC+j:], g.LDC, g.Accumulate || p > 0, g.Epilogue.When(p+depth >= g.K), i, j)
 			}
 		}
 	}

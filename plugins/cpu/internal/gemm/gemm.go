@@ -1,33 +1,49 @@
-// Package gemm multiplies matrices: packed, cache blocked and spread over the
-// threads of a par.Pool, for all element types, with the micro kernel behind
-// a seam (Kernel) so that one written in assembly needs nothing else changed.
+// Package gemm multiplies matrices, cache blocked and spread over the threads
+// of a par.Pool, for all element types that package micro has kernels for. It
+// stands between the kernels of ops (contraction, conv, attention, recurrent)
+// and the micro kernels, one package a concern:
+//
+//	micro      micro kernels (AVX-512, AVX2, NEON, plain Go), which of them is in use, epilogues
+//	panel      packing of operands into what micro kernels read
+//	gemm       drivers: blocked, strips, direct, vectors, batches, indirect and transposed products
+//	half       products of f16 and bf16, summed in f32
+//	quantized  products of eight-bit integers with zero points, summed in i32
+//	gemmtest   the reference and the layouts that the tests of all of them use
+//
+// Here is no arithmetic on elements but in micro kernels, small products and
+// products with vectors; what an element type needs of its own is in half and
+// quantized, which call the drivers and are not known here.
 //
 // For given operands and kernel the result is the same bits for every thread
 // count: rows and columns are shared among threads, the inner dimension never
 // is. Kernels differ in rounding. No product is skipped, so NaN and infinities
 // go where arithmetic takes them.
 //
-// The kernels in assembly, AVX-512, AVX2 and NEON, are used as package cpuid
-// allows; those for amd64 are written by tools/avo.
-//
 // Functions panic, as indexing does, when a slice is too short for the sizes
 // and strides given with it. They may be called concurrently with the same
 // pool and the same inputs. Scratch is kept from call to call: in steady state
 // no buffer is allocated.
+//
+// Files: gemm.go chooses; blocked.go, strips.go, direct.go, small.go and
+// vector.go are the ways that it chooses from, partition.go divides a product
+// among threads, packed.go has operands that are packed once.
 package gemm
 
-import "github.com/goburn/burn/plugins/cpu/internal/par"
+import (
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
 
 // Mat is a view of a matrix: element (i, j) is Data[i*RowStride+j*ColStride].
 // Strides are zero (broadcast) or positive and may be in any relation, so a
 // transposed view needs no copy.
-type Mat[T Number] struct {
+type Mat[T micro.Number] struct {
 	Data                 []T
 	RowStride, ColStride int
 }
 
 // Row returns the view of a contiguous row-major matrix with cols columns.
-func Row[T Number](data []T, cols int) Mat[T] {
+func Row[T micro.Number](data []T, cols int) Mat[T] {
 	return Mat[T]{Data: data, RowStride: cols, ColStride: 1}
 }
 
@@ -37,18 +53,18 @@ func (m Mat[T]) T() Mat[T] {
 }
 
 // PackFunc supplies rows k0 to k1 and columns j0 to j1 of B in packed form.
-// Columns are cut into panels of width columns; panel q takes
+// Columns are divided into panels of width columns; panel q takes
 // dst[q*(k1-k0)*width:], and in it element (p, j) of B is at
 // [(p-k0)*width + j-j0-q*width]. The columns that the last panel lacks are to
 // be written as zeros. A PackFunc is called from several threads at once, for
 // disjoint parts; j0 is a multiple of width.
-type PackFunc[T Number] func(dst []T, width, k0, k1, j0, j1 int)
+type PackFunc[T micro.Number] func(dst []T, width, k0, k1, j0, j1 int)
 
 // Args is one product C = A·B or C += A·B, of sizes M x K and K x N. A is
 // given as A or PackedA, B as B, PackedB or PackB: the packed ones win. C is
 // row-major, row i at C[i*LDC], and must not overlap an operand. With K of
 // zero the product is zero.
-type Args[T Number] struct {
+type Args[T micro.Number] struct {
 	M, N, K int
 
 	A       Mat[T]
@@ -62,11 +78,11 @@ type Args[T Number] struct {
 	LDC int
 
 	Accumulate bool
-	Epilogue   *Epilogue[T] // nil for none
+	Epilogue   *micro.Epilogue[T] // nil for none
 }
 
 // Mul computes the product that args describes.
-func Mul[T Number](pool *par.Pool, args *Args[T]) {
+func Mul[T micro.Number](pool *par.Pool, args *Args[T]) {
 	if args.M <= 0 || args.N <= 0 {
 		return
 	}
@@ -75,7 +91,7 @@ func Mul[T Number](pool *par.Pool, args *Args[T]) {
 		return
 	}
 	if args.PackedA == nil && args.PackedB == nil && args.PackB == nil {
-		kern := Active[T]()
+		kern := micro.Active[T]()
 		switch {
 		case args.M == 1 || args.N == 1:
 			mulVector(pool, args)
@@ -98,16 +114,16 @@ func Mul[T Number](pool *par.Pool, args *Args[T]) {
 }
 
 // MulPacked computes c = a·b for a of m rows and a packed b.
-func MulPacked[T Number](pool *par.Pool, m int, a Mat[T], b *PackedB[T], c []T, ldc int, epilogue *Epilogue[T]) {
+func MulPacked[T micro.Number](pool *par.Pool, m int, a Mat[T], b *PackedB[T], c []T, ldc int, epilogue *micro.Epilogue[T]) {
 	Mul(pool, &Args[T]{M: m, N: b.n, K: b.k, A: a, PackedB: b, C: c, LDC: ldc, Epilogue: epilogue})
 }
 
 // mulEmpty is the product over no inner elements.
-func mulEmpty[T Number](args *Args[T]) {
+func mulEmpty[T micro.Number](args *Args[T]) {
 	for i := range args.M {
 		if !args.Accumulate {
 			clear(args.C[i*args.LDC:][:args.N])
 		}
 	}
-	args.Epilogue.apply(args.C, args.LDC, 0, args.M, 0, args.N)
+	args.Epilogue.ApplyRange(args.C, args.LDC, 0, args.M, 0, args.N)
 }

@@ -1,12 +1,16 @@
 package gemm
 
-import "github.com/goburn/burn/plugins/cpu/internal/par"
+import (
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/panel"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
 
 // Indirect is a product whose right operand B is read from Src by offsets: C has
 // Rows*Cols columns, and column y*Cols+x of row p of B is
 // Src[Offsets[p]+y*Step+x]. A convolution's matrix of patches has this form.
 // Offsets are not negative. The greatest is Reach.
-type Indirect[T Number] struct {
+type Indirect[T micro.Number] struct {
 	A                *PackedA[T]
 	Src              []T
 	Offsets          []int
@@ -16,14 +20,14 @@ type Indirect[T Number] struct {
 	C          []T
 	LDC        int
 	Accumulate bool
-	Epilogue   *Epilogue[T] // without BiasCol
+	Epilogue   *micro.Epilogue[T] // without BiasCol
 }
 
 // IndirectCols returns the number of which Cols is best a multiple with the active
 // kernel, or zero if that computes no Indirect product. For other Cols, MulIndirect
 // also computes the elements between rows and discards them.
-func IndirectCols[T Number]() int {
-	kern := Active[T]()
+func IndirectCols[T micro.Number]() int {
+	kern := micro.Active[T]()
 	if kern.Indirect == nil {
 		return 0
 	}
@@ -39,15 +43,15 @@ const (
 )
 
 // MulIndirect computes g. Nothing is packed.
-func MulIndirect[T Number](pool *par.Pool, g *Indirect[T]) {
-	kern := g.A.panel.kernel
+func MulIndirect[T micro.Number](pool *par.Pool, g *Indirect[T]) {
+	kern := g.A.panel.Kernel
 	if g.Rows > 1 && g.Cols%(kern.NR/2) != 0 {
 		g.mulGaps(pool, kern)
 		return
 	}
-	pairs := ceil(g.Rows*g.Cols, kern.NR)
+	pairs := micro.CeilDiv(g.Rows*g.Cols, kern.NR)
 	work := max(g.A.m*g.A.k*kern.NR, 1)
-	pool.For(pairs, minNativeWork/work+1, func(lo, hi int) {
+	pool.For(pairs, micro.MinNativeWork/work+1, func(lo, hi int) {
 		group := max(indirectElements/(g.A.k*kern.NR), 1)
 		for ; lo < hi; lo += group {
 			j0, j1 := lo*kern.NR, min(min(lo+group, hi)*kern.NR, g.Rows*g.Cols)
@@ -58,20 +62,20 @@ func MulIndirect[T Number](pool *par.Pool, g *Indirect[T]) {
 
 // mulGaps computes rows together with the elements between them into a buffer,
 // and copies the rows to C.
-func (g *Indirect[T]) mulGaps(pool *par.Pool, kern *Kernel[T]) {
+func (g *Indirect[T]) mulGaps(pool *par.Pool, kern *micro.Kernel[T]) {
 	whole := *g
 	whole.Rows, whole.Cols, whole.Step = 1, (g.Rows-1)*g.Step+g.Cols, 0
 	rows := min(max(indirectCols/g.Step, 1), g.Rows)
-	parts := ceil(g.Rows, rows)
+	parts := micro.CeilDiv(g.Rows, rows)
 	if threads := pool.Threads(); threads > 1 {
-		parts = min(ceil(parts, threads)*threads, g.Rows)
+		parts = min(micro.CeilDiv(parts, threads)*threads, g.Rows)
 	}
-	rows = ceil(g.Rows, parts)
-	parts = ceil(g.Rows, rows)
+	rows = micro.CeilDiv(g.Rows, parts)
+	parts = micro.CeilDiv(g.Rows, rows)
 	m := g.A.m
-	pool.For(parts, minNativeWork/(m*g.A.k*rows*g.Step)+1, func(lo, hi int) {
+	pool.For(parts, micro.MinNativeWork/(m*g.A.k*rows*g.Step)+1, func(lo, hi int) {
 		r := take[T]()
-		r.bbuf = grow(r.bbuf, m*rows*g.Step)
+		r.bbuf = panel.Grow(r.bbuf, m*rows*g.Step)
 		for ; lo < hi; lo++ {
 			y0, y1 := lo*rows, min((lo+1)*rows, g.Rows)
 			width := rows * g.Step
@@ -92,14 +96,14 @@ func (g *Indirect[T]) mulGaps(pool *par.Pool, kern *Kernel[T]) {
 }
 
 // part computes columns j0 to j1. c begins at column j0.
-func (g *Indirect[T]) part(kern *Kernel[T], j0, j1 int, c []T, ldc int) {
+func (g *Indirect[T]) part(kern *micro.Kernel[T], j0, j1 int, c []T, ldc int) {
 	mr, nr, m := kern.MR, kern.NR, g.A.m
-	depth := kern.depth(g.A.k)
+	depth := kern.Depth(g.A.k)
 	at := func(j int) int { return j/g.Cols*g.Step + j%g.Cols }
 	for pc := 0; pc < g.A.k; pc += depth {
 		kc := min(depth, g.A.k-pc)
-		e := g.Epilogue.only(pc+kc == g.A.k)
-		a := g.A.panel.block(pc, kc, 0)
+		e := g.Epilogue.When(pc+kc == g.A.k)
+		a := g.A.panel.Block(pc, kc, 0)
 		for i := 0; i < m; i += mr {
 			for j := j0; j < j1; j += nr {
 				cols, from, next := min(nr, j1-j), at(j), 0

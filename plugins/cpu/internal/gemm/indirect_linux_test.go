@@ -7,23 +7,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/gemmtest"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-func TestMulPlaced(t *testing.T) {
-	t.Run("float32", checkPlaced[float32])
-	t.Run("float64", checkPlaced[float64])
+func TestMulIndirect(t *testing.T) {
+	t.Run("float32", checkIndirect[float32])
+	t.Run("float64", checkIndirect[float64])
 }
 
-// checkPlaced compares products whose right operand is read by offsets with naive ones of that operand. The source ends
+// checkIndirect compares products whose right operand is read by offsets with naive ones of that operand. The source ends
 // where memory begins that must not be touched.
-func checkPlaced[T Number](t *testing.T) {
-	defer func() { require.NoError(t, Select("")) }()
+func checkIndirect[T micro.Number](t *testing.T) {
+	defer func() { require.NoError(t, micro.Select("")) }()
 	rng := rand.New(rand.NewPCG(71, 72))
 	for _, threads := range []int{1, 3} {
 		pool := par.New(threads)
-		for _, kernel := range Names() {
-			require.NoError(t, Select(kernel))
+		for _, kernel := range micro.Names() {
+			require.NoError(t, micro.Select(kernel))
 			best := IndirectCols[T]()
 			if best == 0 {
 				continue // the portable kernels compute no such product
@@ -36,7 +38,7 @@ func checkPlaced[T Number](t *testing.T) {
 					g.Offsets = append(g.Offsets, rng.IntN(3*step))
 					g.Reach = max(g.Reach, g.Offsets[len(g.Offsets)-1])
 				}
-				g.Src = fence(t, random[T](rng, g.Reach+(s.rows-1)*step+s.cols))
+				g.Src = gemmtest.Fence(t, gemmtest.Random[T](rng, g.Reach+(s.rows-1)*step+s.cols))
 				n := s.rows * s.cols
 				b := make([]T, s.k*n)
 				for p, o := range g.Offsets {
@@ -44,14 +46,14 @@ func checkPlaced[T Number](t *testing.T) {
 						b[p*n+j] = g.Src[o+j/s.cols*step+j%s.cols]
 					}
 				}
-				a := Row(random[T](rng, s.m*s.k), s.k)
+				a := Row(gemmtest.Random[T](rng, s.m*s.k), s.k)
 				g.A = PackA(pool, s.m, s.k, a)
-				g.Epilogue = &Epilogue[T]{BiasRow: random[T](rng, s.m), HasClamp: true, Lo: 0, Hi: 2}
-				c := random[T](rng, s.m*g.LDC)
+				g.Epilogue = &micro.Epilogue[T]{BiasRow: gemmtest.Random[T](rng, s.m), HasClamp: true, Lo: 0, Hi: 2}
+				c := gemmtest.Random[T](rng, s.m*g.LDC)
 				g.C = append([]T(nil), c...)
 				want := naive(&Args[T]{M: s.m, N: n, K: s.k, C: c, LDC: g.LDC, Accumulate: g.Accumulate, Epilogue: g.Epilogue}, a, Row(b, n))
 				MulIndirect(pool, g)
-				equal(t, want, g.C, s.k, fmt.Sprintf("%s, %d threads, %+v", kernel, threads, s))
+				gemmtest.Equal(t, want, g.C, s.k, fmt.Sprintf("%s, %d threads, %+v", kernel, threads, s))
 			}
 		}
 		pool.Close()
@@ -65,17 +67,17 @@ func TestPackInto(t *testing.T) {
 }
 
 // checkPackInto packs into memory that ends where the packed form does, and multiplies the first columns of it.
-func checkPackInto[T Number](t *testing.T) {
-	defer func() { require.NoError(t, Select("")) }()
+func checkPackInto[T micro.Number](t *testing.T) {
+	defer func() { require.NoError(t, micro.Select("")) }()
 	pool := par.New(2)
 	defer pool.Close()
 	rng := rand.New(rand.NewPCG(73, 74))
-	for _, kernel := range Names() {
-		require.NoError(t, Select(kernel))
+	for _, kernel := range micro.Names() {
+		require.NoError(t, micro.Select(kernel))
 		for _, s := range [][3]int{{1, 1, 1}, {5, 33, 9}, {17, 70, 40}, {3, 200, 300}} {
 			m, n, k := s[0], s[1], s[2]
-			a, b := Row(random[T](rng, m*k), k), Row(random[T](rng, k*n), n)
-			data := fence(t, make([]T, PackedSizeB[T](k, n)))
+			a, b := Row(gemmtest.Random[T](rng, m*k), k), Row(gemmtest.Random[T](rng, k*n), n)
+			data := gemmtest.Fence(t, make([]T, PackedSizeB[T](k, n)))
 			packed := PackBInto(pool, data, k, n, b)
 			require.Equal(t, len(data), packed.Elements())
 			gotK, gotN := packed.Size()
@@ -84,52 +86,15 @@ func checkPackInto[T Number](t *testing.T) {
 				first := packed.First(cols)
 				_, have := first.Size()
 				require.GreaterOrEqual(t, have, cols)
-				g := &Args[T]{M: m, N: have, K: k, A: a, PackedB: &first, C: random[T](rng, m*have), LDC: have}
+				g := &Args[T]{M: m, N: have, K: k, A: a, PackedB: &first, C: gemmtest.Random[T](rng, m*have), LDC: have}
 				want := naive(g, a, b)
 				Mul(pool, g)
-				equal(t, want, g.C, k, fmt.Sprintf("%s %v, %d columns", kernel, s, cols))
+				gemmtest.Equal(t, want, g.C, k, fmt.Sprintf("%s %v, %d columns", kernel, s, cols))
 			}
 		}
-		left := PackA(pool, 7, 9, Row(random[T](rng, 63), 9))
+		left := PackA(pool, 7, 9, Row(gemmtest.Random[T](rng, 63), 9))
 		m, k := left.Size()
 		require.Equal(t, [2]int{7, 9}, [2]int{m, k})
 		require.GreaterOrEqual(t, left.Elements(), 63)
-	}
-}
-
-func TestEpilogueAlone(t *testing.T) {
-	t.Run("float32", checkApply[float32])
-	t.Run("float64", checkApply[float64])
-	t.Run("int32", checkApply[int32])
-}
-
-// checkApply finishes a result from one of its rows on, as callers that split it do.
-func checkApply[T Number](t *testing.T) {
-	defer func() { require.NoError(t, Select("")) }()
-	rng := rand.New(rand.NewPCG(75, 76))
-	for _, kernel := range Names() {
-		require.NoError(t, Select(kernel))
-		for n := 1; n < 70; n += 1 + n/7 {
-			const m, ldc, skip = 5, 80, 2
-			c := fence(t, random[T](rng, (m-1)*ldc+n))
-			for _, e := range []*Epilogue[T]{nil, {}, {BiasRow: random[T](rng, m+skip)}, {BiasCol: random[T](rng, n)}, {HasClamp: true, Lo: 1, Hi: 2},
-				{BiasRow: random[T](rng, m+skip), BiasCol: random[T](rng, n), HasClamp: true, Lo: 0, Hi: 1}} {
-				want := append([]T(nil), c...)
-				for i := range m * n {
-					v := &want[i/n*ldc+i%n]
-					if e != nil && e.BiasRow != nil {
-						*v += e.BiasRow[skip+i/n]
-					}
-					if e != nil && e.BiasCol != nil {
-						*v += e.BiasCol[i%n]
-					}
-					if e != nil && e.HasClamp {
-						*v = min(max(*v, e.Lo), e.Hi)
-					}
-				}
-				e.Rows(skip).Apply(c, ldc, m, n)
-				require.Equal(t, want, c, "%s, %d columns", kernel, n)
-			}
-		}
 	}
 }

@@ -8,34 +8,36 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/gemmtest"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
 // levels computes g with every kernel and compares with the naive product,
 // every way that operands can be given.
-func levels[T Number](t *testing.T, pool *par.Pool, g *Args[T], name string) {
+func levels[T micro.Number](t *testing.T, pool *par.Pool, g *Args[T], name string) {
 	t.Helper()
-	defer func() { require.NoError(t, Select("")) }()
-	for _, kernel := range Names() {
-		require.NoError(t, Select(kernel))
+	defer func() { require.NoError(t, micro.Select("")) }()
+	for _, kernel := range micro.Names() {
+		require.NoError(t, micro.Select(kernel))
 		checkAll(t, pool, g, g.K, kernel+" "+name)
 	}
 }
 
 // fuzzed makes operands from the input of a fuzzer: sizes, a seed, and bits
-// that choose layouts, epilogue and special values.
-func fuzzed[T Number](m, n, k uint16, seed uint64, ways uint8) *Args[T] {
+// that choose gemmtest.Layouts, epilogue and special values.
+func fuzzed[T micro.Number](m, n, k uint16, seed uint64, ways uint8) *Args[T] {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	g := &Args[T]{M: int(m % 200), N: int(n % 200), K: int(k % 800), Accumulate: ways&1 != 0}
 	view := func(rows, cols, way int) Mat[T] {
-		row, col, size := layouts[way%len(layouts)].make(rng, rows, cols)
-		return Mat[T]{random[T](rng, size), row, col}
+		row, col, size := gemmtest.Layouts[way%len(gemmtest.Layouts)].Strides(rows, cols)
+		return Mat[T]{gemmtest.Random[T](rng, size), row, col}
 	}
 	g.A, g.B = view(g.M, g.K, int(seed%7)), view(g.K, g.N, int(seed/7%7))
 	g.LDC = g.N + int(seed%3)
-	g.C = random[T](rng, g.M*g.LDC+1)
+	g.C = gemmtest.Random[T](rng, g.M*g.LDC+1)
 	if ways&2 != 0 {
-		g.Epilogue = &Epilogue[T]{BiasCol: random[T](rng, g.N), HasClamp: ways&4 != 0, Lo: 0, Hi: 3}
+		g.Epilogue = &micro.Epilogue[T]{BiasCol: gemmtest.Random[T](rng, g.N), HasClamp: ways&4 != 0, Lo: 0, Hi: 3}
 	}
 	if ways&8 != 0 {
 		g.A.Data[rng.IntN(len(g.A.Data))] = T(math.NaN())

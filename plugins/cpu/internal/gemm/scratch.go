@@ -2,16 +2,15 @@ package gemm
 
 import (
 	"sync"
-	"unsafe"
-)
 
-// maxKept is the most elements of a buffer that outlives its call.
-const maxKept = 8 << 20
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/panel"
+)
 
 // scratch keeps idle products, for each element type apart.
 var scratch [10]sync.Pool
 
-func pool[T Number]() *sync.Pool {
+func pool[T micro.Number]() *sync.Pool {
 	var zero T
 	i := 0
 	switch any(zero).(type) {
@@ -39,7 +38,7 @@ func pool[T Number]() *sync.Pool {
 	return &scratch[i]
 }
 
-func take[T Number]() *product[T] {
+func take[T micro.Number]() *product[T] {
 	if r, ok := pool[T]().Get().(*product[T]); ok {
 		return r
 	}
@@ -48,43 +47,12 @@ func take[T Number]() *product[T] {
 	return r
 }
 
-func give[T Number](r *product[T]) {
-	if cap(r.abuf) > maxKept {
+func give[T micro.Number](r *product[T]) {
+	if cap(r.abuf) > panel.MaxKept {
 		r.abuf = nil
 	}
-	if cap(r.bbuf) > maxKept {
+	if cap(r.bbuf) > panel.MaxKept {
 		r.bbuf = nil
 	}
 	pool[T]().Put(r)
-}
-
-// grow returns a slice of n elements of unknown values.
-func grow[T Number](s []T, n int) []T {
-	if cap(s) < n {
-		return aligned[T](n)
-	}
-	return s[:n]
-}
-
-// line is the bytes of a cache line, and of the longest vector.
-const line = 64
-
-// aligned returns n zeros that begin at a cache line: a vector that straddles
-// two lines is read twice.
-func aligned[T Number](n int) []T {
-	if n == 0 {
-		return nil
-	}
-	size := sizeOf[T]()
-	s := make([]T, n+line/size-1)
-	at := 0
-	if over := int(uintptr(unsafe.Pointer(&s[0])) % line); over > 0 {
-		at = (line - over) / size
-	}
-	return s[at:][:n:n]
-}
-
-func sizeOf[T Number]() int {
-	var zero T
-	return int(unsafe.Sizeof(zero))
 }

@@ -1,17 +1,20 @@
 package gemm
 
-import "github.com/goburn/burn/plugins/cpu/internal/par"
+import (
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
 
 // smallWork is the most multiply-adds for which packing does not pay.
 const smallWork = 2 << 10
 
 // mulSmall computes the product without packing, on the calling goroutine.
-func mulSmall[T Number](g *Args[T]) {
-	if kern := Active[T](); kern.Dot != nil && !g.Accumulate && g.A.ColStride == 1 && g.B.RowStride == 1 {
+func mulSmall[T micro.Number](g *Args[T]) {
+	if kern := micro.Active[T](); kern.Dot != nil && !g.Accumulate && g.A.ColStride == 1 && g.B.RowStride == 1 {
 		for i := range g.M {
 			kern.Dot(g.A.Data[i*g.A.RowStride:][:g.K], g.B.Data, g.B.ColStride, g.C[i*g.LDC:][:g.N])
 		}
-		g.Epilogue.apply(g.C, g.LDC, 0, g.M, 0, g.N)
+		g.Epilogue.ApplyRange(g.C, g.LDC, 0, g.M, 0, g.N)
 		return
 	}
 	for i := range g.M {
@@ -38,7 +41,7 @@ func mulSmall[T Number](g *Args[T]) {
 			c[j] += sum
 		}
 	}
-	g.Epilogue.apply(g.C, g.LDC, 0, g.M, 0, g.N)
+	g.Epilogue.ApplyRange(g.C, g.LDC, 0, g.M, 0, g.N)
 }
 
 // maxThin is the most rows for which packing B does not pay, however large it
@@ -46,7 +49,7 @@ func mulSmall[T Number](g *Args[T]) {
 const maxThin = 3
 
 // mulThin computes a product of few rows row by row.
-func mulThin[T Number](pool *par.Pool, g *Args[T]) {
+func mulThin[T micro.Number](pool *par.Pool, g *Args[T]) {
 	row := *g
 	row.M = 1
 	for i := range g.M {

@@ -1,46 +1,50 @@
 package gemm
 
-import "github.com/goburn/burn/plugins/cpu/internal/par"
+import (
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/panel"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
 
 const (
 	// stripElements is the number of elements of B that a strip holds for each
 	// block of the inner dimension: with the rows of A that go by they fill
 	// half of a cache of the second level.
 	stripElements = 64 << 10
-	// stripPanels is the fewest panels for each thread, where there are
+	// StripPanels is the fewest panels for each thread, where there are
 	// several, for which columns alone are shared evenly enough.
-	stripPanels = 3
+	StripPanels = 3
 	// maxInPlace is the most rows of B that several row tiles read without
-	// packing. Rows that are a multiple of aliasing bytes apart are packed, as
+	// packing. Rows that are a multiple of Aliasing bytes apart are packed, as
 	// they would share few sets of the cache.
-	maxInPlace, aliasing = 96, 2048
+	maxInPlace, Aliasing = 96, 2048
 )
 
 // mulStrips computes a product with a packed A strip of columns by strip: a
 // thread packs the columns of B and multiplies them while they are in its
 // cache. It reports false, and has done nothing, where the columns are too few
 // to share or there is no kernel for it.
-func mulStrips[T Number](pool *par.Pool, args *Args[T]) bool {
-	kern := args.PackedA.panel.kernel
-	panels := ceil(args.N, kern.NR)
-	if kern.Tile == nil || pool.Threads() > 1 && panels < stripPanels*pool.Threads() {
+func mulStrips[T micro.Number](pool *par.Pool, args *Args[T]) bool {
+	kern := args.PackedA.panel.Kernel
+	panels := micro.CeilDiv(args.N, kern.NR)
+	if kern.Tile == nil || pool.Threads() > 1 && panels < StripPanels*pool.Threads() {
 		return false
 	}
 	r := take[T]()
 	r.args = *args
 	r.pick()
-	depth := kern.depth(args.K)
-	width := min(max(stripElements/depth/kern.NR, 1), maxStrip/kern.NR, panels)
-	tasks := ceil(panels, width)
+	depth := kern.Depth(args.K)
+	width := min(max(stripElements/depth/kern.NR, 1), MaxStrip/kern.NR, panels)
+	tasks := micro.CeilDiv(panels, width)
 	if threads := pool.Threads(); threads > 1 {
-		tasks = min(ceil(tasks, threads)*threads, panels)
-		width = ceil(panels, tasks)
-		tasks = ceil(panels, width)
+		tasks = min(micro.CeilDiv(tasks, threads)*threads, panels)
+		width = micro.CeilDiv(panels, tasks)
+		tasks = micro.CeilDiv(panels, width)
 	}
 	r.nc = width * kern.NR
 	r.kc = depth
-	grain := minNativeWork/(r.nc*args.K*args.M) + 1
-	r.tiles = grow(r.tiles, max(pool.Chunks(tasks, grain), 1)*r.nc*depth)
+	grain := micro.MinNativeWork/(r.nc*args.K*args.M) + 1
+	r.tiles = panel.Grow(r.tiles, max(pool.Chunks(tasks, grain), 1)*r.nc*depth)
 	r.tile.Store(0)
 	pool.For(tasks, grain, r.stripLoop)
 	r.args, r.kernel = Args[T]{}, nil
@@ -61,19 +65,19 @@ func (r *product[T]) stripPart(lo, hi int) {
 func (r *product[T]) strip(j0, j1 int, buffer []T) {
 	g, kern := &r.args, r.kernel
 	mr, nr, ldc := kern.MR, kern.NR, g.LDC
-	inPlace := g.PackB == nil && g.B.ColStride == 1 && (g.M <= mr || g.K <= maxInPlace && g.B.RowStride*sizeOf[T]()%aliasing != 0)
+	inPlace := g.PackB == nil && g.B.ColStride == 1 && (g.M <= mr || g.K <= maxInPlace && g.B.RowStride*panel.SizeOf[T]()%Aliasing != 0)
 	for pc := 0; pc < g.K; pc += r.kc {
 		kc := min(r.kc, g.K-pc)
-		a := g.PackedA.panel.block(pc, kc, 0)
+		a := g.PackedA.panel.Block(pc, kc, 0)
 		switch {
 		case inPlace:
 		case g.PackB != nil:
-			g.PackB(buffer[:ceil(j1-j0, nr)*nr*kc], nr, pc, pc+kc, j0, j1)
+			g.PackB(buffer[:micro.CeilDiv(j1-j0, nr)*nr*kc], nr, pc, pc+kc, j0, j1)
 		default:
 			src := g.B.Data[pc*g.B.RowStride+j0*g.B.ColStride:]
-			pack(buffer, src, j1-j0, g.B.ColStride, kc, g.B.RowStride, nr, kern)
+			panel.Pack(buffer, src, j1-j0, g.B.ColStride, kc, g.B.RowStride, nr, kern)
 		}
-		accumulate, e := g.Accumulate || pc > 0, g.Epilogue.only(pc+kc == g.K)
+		accumulate, e := g.Accumulate || pc > 0, g.Epilogue.When(pc+kc == g.K)
 		for i := 0; i < g.M; i += mr {
 			rows := min(mr, g.M-i)
 			for j := j0; j < j1; j += nr {

@@ -1,6 +1,10 @@
 package gemm
 
-import "github.com/goburn/burn/plugins/cpu/internal/par"
+import (
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/panel"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
 
 // vectorBlock is the number of results of a product by columns that are
 // computed at a time: they stay in the first cache while the matrix streams by.
@@ -8,9 +12,9 @@ const vectorBlock = 1024
 
 // mulVector computes a product with one row or one column. It is seen as
 // y = M·x; for a single row, M is B transposed and x the row of A.
-func mulVector[T Number](pool *par.Pool, g *Args[T]) {
+func mulVector[T micro.Number](pool *par.Pool, g *Args[T]) {
 	r := take[T]()
-	r.args, r.kernel = *g, Active[T]()
+	r.args, r.kernel = *g, micro.Active[T]()
 	if g.N == 1 {
 		r.matrix, r.rows, r.yStride = g.A, g.M, g.LDC
 		r.vector(g.B.Data, g.B.RowStride)
@@ -18,22 +22,15 @@ func mulVector[T Number](pool *par.Pool, g *Args[T]) {
 		r.matrix, r.rows, r.yStride = g.B.T(), g.N, 1
 		r.vector(g.A.Data, g.A.ColStride)
 	}
-	grain := minVectorWork
+	grain := micro.MinVectorWork
 	if r.kernel.Dot != nil {
-		grain = minNativeVectorWork
-		r.bbuf = grow(r.bbuf, r.rows)
+		grain = micro.MinNativeVectorWork
+		r.bbuf = panel.Grow(r.bbuf, r.rows)
 	}
 	pool.For(r.rows, grain/g.K+1, r.vectorLoop)
 	r.args, r.kernel, r.matrix, r.x = Args[T]{}, nil, Mat[T]{}, nil
 	give(r)
 }
-
-// minVectorWork is the fewest elements of the matrix that are worth another
-// thread in plain Go, minNativeVectorWork in assembly.
-const (
-	minVectorWork       = 32 << 10
-	minNativeVectorWork = 128 << 10
-)
 
 // vector settles x: contiguous, copied if it is not.
 func (r *product[T]) vector(data []T, stride int) {
@@ -42,7 +39,7 @@ func (r *product[T]) vector(data []T, stride int) {
 		r.x = data[:k]
 		return
 	}
-	r.abuf = grow(r.abuf, k)
+	r.abuf = panel.Grow(r.abuf, k)
 	r.x = r.abuf
 	for p := range k {
 		r.x[p] = data[p*stride]
@@ -71,9 +68,9 @@ func (r *product[T]) vectorPart(lo, hi int) {
 		}
 	}
 	if g.N == 1 {
-		g.Epilogue.apply(g.C, g.LDC, lo, hi, 0, 1)
+		g.Epilogue.ApplyRange(g.C, g.LDC, lo, hi, 0, 1)
 	} else {
-		g.Epilogue.apply(g.C, g.LDC, 0, 1, lo, hi)
+		g.Epilogue.ApplyRange(g.C, g.LDC, 0, 1, lo, hi)
 	}
 }
 
@@ -101,48 +98,15 @@ func (r *product[T]) byRows(lo, hi int) {
 	for ; i+4 <= hi; i += 4 {
 		at := r.matrix.Data[i*r.matrix.RowStride:]
 		s := r.matrix.RowStride
-		s0, s1, s2, s3 := dot4(r.x, at[:k], at[s:][:k], at[2*s:][:k], at[3*s:][:k])
+		s0, s1, s2, s3 := micro.Dot4(r.x, at[:k], at[s:][:k], at[2*s:][:k], at[3*s:][:k])
 		r.put(i, s0)
 		r.put(i+1, s1)
 		r.put(i+2, s2)
 		r.put(i+3, s3)
 	}
 	for ; i < hi; i++ {
-		r.put(i, dot(r.x, r.matrix.Data[i*r.matrix.RowStride:][:k]))
+		r.put(i, micro.Dot(r.x, r.matrix.Data[i*r.matrix.RowStride:][:k]))
 	}
-}
-
-func dot4[T Number](x, m0, m1, m2, m3 []T) (T, T, T, T) {
-	var e0, e1, e2, e3, o0, o1, o2, o3 T
-	for len(x) >= 4 && len(m0) >= 4 && len(m1) >= 4 && len(m2) >= 4 && len(m3) >= 4 {
-		v, w := x[0], x[1]
-		e0, o0 = e0+m0[0]*v, o0+m0[1]*w
-		e1, o1 = e1+m1[0]*v, o1+m1[1]*w
-		e2, o2 = e2+m2[0]*v, o2+m2[1]*w
-		e3, o3 = e3+m3[0]*v, o3+m3[1]*w
-		v, w = x[2], x[3]
-		e0, o0 = e0+m0[2]*v, o0+m0[3]*w
-		e1, o1 = e1+m1[2]*v, o1+m1[3]*w
-		e2, o2 = e2+m2[2]*v, o2+m2[3]*w
-		e3, o3 = e3+m3[2]*v, o3+m3[3]*w
-		x, m0, m1, m2, m3 = x[4:], m0[4:], m1[4:], m2[4:], m3[4:]
-	}
-	return finish(e0, o0, x, m0), finish(e1, o1, x, m1), finish(e2, o2, x, m2), finish(e3, o3, x, m3)
-}
-
-func dot[T Number](x, m []T) T { return finish(0, 0, x, m) }
-
-// finish adds the products that are left to the sums over even and odd
-// places, and the two together. It begins at an even place.
-func finish[T Number](even, odd T, x, m []T) T {
-	for len(x) >= 2 && len(m) >= 2 {
-		even, odd = even+m[0]*x[0], odd+m[1]*x[1]
-		x, m = x[2:], m[2:]
-	}
-	if len(x) > 0 && len(m) > 0 {
-		even += m[0] * x[0]
-	}
-	return even + odd
 }
 
 // byColumns adds the columns of the matrix to y, four at a time.

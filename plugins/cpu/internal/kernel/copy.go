@@ -147,7 +147,7 @@ func (c *move[T]) fence() {
 func (c *move[T]) copyRows(d, row, s, from, count int) {
 	r, dst, src := vector.Rows{Count: count, Cols: c.n, DstStep: row, SrcStep: from}, Cast[float32](Bytes(c.dst[d:])), Cast[float32](Bytes(c.src[s:]))
 	if c.nonTemporal {
-		vector.CopyPast(r, dst, src)
+		vector.CopyNonTemporal(r, dst, src)
 		return
 	}
 	vector.Copy(r, dst, src)
@@ -178,7 +178,7 @@ func (c *move[T]) tiles(d, s, rows int) {
 		dst, src := Cast[float32](Bytes(c.dst[d:])), Cast[float32](Bytes(c.src[s:]))
 		side, transpose := 4*tile, vector.Transpose
 		if c.nonTemporal { // few lines at a time, which are read from beginning to end
-			side, transpose = tile, vector.TransposePast
+			side, transpose = tile, vector.TransposeNonTemporal
 			defer vector.Fence()
 		}
 		for j := 0; j < c.n; j += side {

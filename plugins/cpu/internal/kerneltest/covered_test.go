@@ -15,7 +15,7 @@ import (
 )
 
 // kernels are packages without assembly of their own that choose between kernels by level. Packages with assembly are found.
-var kernels = []string{"conv", "vecmath"}
+var kernels = []string{"conv", "gemm", "gemm/panel", "vecmath"}
 
 // levels are functions that run what they are given, or the tests of a package, on every level of instruction sets.
 var levels = []string{"AtEveryLevel", "TestEveryLevel", "TestAtEveryLevel"}
@@ -30,7 +30,7 @@ func TestEveryKernelIsTestedAtEveryLevel(t *testing.T) {
 		}
 		return err
 	}))
-	require.GreaterOrEqual(t, len(packages), 7, "gemm, vector, window, winograd and depthwise have assembly")
+	require.GreaterOrEqual(t, len(packages), 9, "gemm/micro, gemm/half, gemm/quantized, vector, window, winograd and depthwise have assembly")
 	total := 0
 	for _, p := range packages {
 		exported, named := names(t, filepath.Join("..", p))

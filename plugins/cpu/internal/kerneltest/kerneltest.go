@@ -186,7 +186,7 @@ func (b *Bench[T]) run(n *op.Node, in []Operand, pool *par.Pool, l layout, own u
 	}
 	memory := mem.NewGuardedPool(1<<30, 1<<28, 128)
 	env := &kernel.Env{Pool: pool, Account: memory.NewAccount()}
-	b.soil(env, n)
+	b.fillPool(env, n)
 	var arrays []kernel.Array
 	for _, o := range in {
 		arrays = append(arrays, l.place(b, env, o))
@@ -220,9 +220,9 @@ func (b *Bench[T]) run(n *op.Node, in []Operand, pool *par.Pool, l layout, own u
 	return r
 }
 
-// soil leaves memory of the sizes of the outputs in the pool that holds no zeros, so that a kernel that leaves an element
+// fillPool leaves memory of the sizes of the outputs in the pool that holds no zeros, so that a kernel that leaves an element
 // out is found.
-func (b *Bench[T]) soil(env *kernel.Env, n *op.Node) {
+func (b *Bench[T]) fillPool(env *kernel.Env, n *op.Node) {
 	for _, d := range n.Outputs {
 		buf, err := env.Account.New(d.Bytes())
 		if err != nil {

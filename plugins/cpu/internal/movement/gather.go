@@ -87,7 +87,7 @@ func take[T any](c *kernel.Call, p plan, dst, src []T, idx []int) {
 		return
 	}
 	bytes := len(kernel.Bytes(dst))
-	past := bytes >= streamed && bytes/rows >= longRow
+	nonTemporal := bytes >= streamed && bytes/rows >= longRow
 	c.Pool.For(rows, grain/p.inner+1, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			block := r / p.count // batch and outer
@@ -102,15 +102,15 @@ func take[T any](c *kernel.Call, p plan, dst, src []T, idx []int) {
 			ahead := unsafe.Pointer(&src[(next*p.length+idx[next/p.outer*p.count+(r+1)%p.count])*p.inner])
 			d, s := kernel.Bytes(to), kernel.Bytes(row)
 			switch {
-			case past && vector.CanStream(d):
+			case nonTemporal && vector.CanStream(d):
 				vector.StreamAhead(d, s, ahead, ahead)
-			case past:
+			case nonTemporal:
 				vector.Stream(d, s)
 			default:
 				vector.CopyAhead(d, s, ahead)
 			}
 		}
-		if past {
+		if nonTemporal {
 			vector.Fence()
 		}
 	})

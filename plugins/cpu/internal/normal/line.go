@@ -40,9 +40,9 @@ func tailLine(y, x, scale, bias []float32, root bool, epsilon float64) {
 
 // softmaxLines is softmax of lines of n elements in assembly.
 func softmaxLines(y, x []float32, n int) {
-	var room [64]float32
+	var workspace [64]float32
 	for len(y) > 0 {
-		most := room[:min(len(y)/n, len(room))]
+		most := workspace[:min(len(y)/n, len(workspace))]
 		if n <= vector.RowLimit {
 			vector.Maxima.OfRows(most, x, n, n)
 		} else {
@@ -65,10 +65,10 @@ const part = 512
 func logSoftmaxOf(y, x []float32) {
 	m := vector.Greatest(x)
 	var sum float64
-	var room [part]float32
+	var workspace [part]float32
 	for i := 0; i < len(x); i += part {
 		some := x[i:min(i+part, len(x))]
-		sum += float64(vector.ExpSub(room[:len(some)], some, m))
+		sum += float64(vector.ExpSub(workspace[:len(some)], some, m))
 	}
 	vector.Standard(y, x, m, 1)
 	vector.Standard(y, y, float32(math.Log(sum)), 1)

@@ -29,15 +29,15 @@ func batchNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 		}
 		if to, ok := float32s(y); ok {
 			from, scale, bias, mean := any(x).([]float32), any(factor).([]float32), any(p[1]).([]float32), any(p[2]).([]float32)
-			far := past(c, c.Out[0], inner)
+			nonTemporal := useNonTemporal(c, c.Out[0], inner)
 			c.Pool.For(s[0]*channels, grain/inner+1, func(lo, hi int) {
 				for i := lo; i < hi; {
 					k := i % channels
 					count := min(channels-k, hi-i)
-					vector.StandardRows(to[i*inner:][:count*inner], from[i*inner:], inner, mean[k:k+count], scale[k:k+count], bias[k:k+count], far)
+					vector.StandardRows(to[i*inner:][:count*inner], from[i*inner:], inner, mean[k:k+count], scale[k:k+count], bias[k:k+count], nonTemporal)
 					i += count
 				}
-				if far {
+				if nonTemporal {
 					vector.Fence()
 				}
 			})
@@ -76,7 +76,7 @@ func tailNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 			return nil
 		}
 		if from, ok := float32s(x); ok {
-			to, factors, biases, far := any(y).([]float32), any(scale).([]float32), any(bias).([]float32), past(c, c.Out[0], length)
+			to, factors, biases, nonTemporal := any(y).([]float32), any(scale).([]float32), any(bias).([]float32), useNonTemporal(c, c.Out[0], length)
 			lines := func(y, x []float32) {
 				for i := 0; i < len(y); i += length {
 					tailLine(y[i:i+length], x[i:i+length], factors, biases, n.Op == op.RMSNorm, epsilon)
@@ -84,7 +84,7 @@ func tailNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 			}
 			c.Pool.For(count, grain/length+1, func(lo, hi int) {
 				from, to := from[lo*length:hi*length], to[lo*length:hi*length]
-				if far {
+				if nonTemporal {
 					streamLines(to, from, length, func(d []float32, at int) { lines(d, from[at:]) })
 					return
 				}

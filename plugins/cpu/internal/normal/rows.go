@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// least is the number of columns that are normalised at a time if there are not more, most the largest number: where a strip
+	// minStrip is the number of columns that are normalised at a time if there are not more, maxStrip the largest number: where a strip
 	// leaves the caches, wide ones are faster, as long runs of memory are.
-	least, most = 256, 4096
-	cached      = 128 << 10 // elements of a strip that stays in a cache
-	// fewest neighbours behind the axis for which columns pay.
-	fewest = 32
+	minStrip, maxStrip = 256, 4096
+	cached             = 128 << 10 // elements of a strip that stays in a cache
+	// minInner is the fewest elements behind the axis for which columns pay.
+	minInner = 32
 )
 
 // softmaxRows is softmax of float32 along an axis with many elements behind it: strips of columns, row by row, so that
@@ -25,7 +25,7 @@ const (
 func softmaxRows(n *op.Node, in []op.Desc) kernel.Func {
 	s, axis := in[0].Shape, n.Attrs.Int("axis")
 	outer, length, inner := shape.Shape(s[:axis]).Size(), s[axis], shape.Shape(s[axis+1:]).Size()
-	if in[0].DType != dtype.F32 || !vector.Has() || inner < fewest || outer*length == 0 {
+	if in[0].DType != dtype.F32 || !vector.Has() || inner < minInner || outer*length == 0 {
 		return nil
 	}
 	line := softmaxStrip
@@ -34,26 +34,26 @@ func softmaxRows(n *op.Node, in []op.Desc) kernel.Func {
 	}
 	return func(c *kernel.Call) error {
 		x, y := kernel.Flat[float32](c.Contiguous(c.In[0])), kernel.Flat[float32](c.Reuse(0, 0))
-		strip := least
-		if length*least > cached { // as wide as leaves every thread one
-			strip = min(most, max(least, outer*inner/c.Pool.Threads()&^15))
+		strip := minStrip
+		if length*minStrip > cached { // as wide as leaves every thread one
+			strip = min(maxStrip, max(minStrip, outer*inner/c.Pool.Threads()&^15))
 		}
 		strips := (inner + strip - 1) / strip
-		c.Pool.For(outer*strips, dearGrain/(length*min(inner, strip))+1, func(lo, hi int) {
-			room := columns.Get().(*numbers)
+		c.Pool.For(outer*strips, lineGrain/(length*min(inner, strip))+1, func(lo, hi int) {
+			workspace := stripWorkspaces.Get().(*stripWorkspace)
 			for i := lo; i < hi; i++ {
 				from := i/strips*length*inner + i%strips*strip
-				line(y[from:], x[from:], min(strip, inner-i%strips*strip), length, inner, room)
+				line(y[from:], x[from:], min(strip, inner-i%strips*strip), length, inner, workspace)
 			}
-			columns.Put(room)
+			stripWorkspaces.Put(workspace)
 		})
 		return nil
 	}
 }
 
-// mostOf sets m to the maximum of each column of x, whose rows are step apart.
-func mostOf(m, x []float32, rows, step int) {
-	if len(m) <= least {
+// columnMaxima sets m to the maximum of each column of x, whose rows are step apart.
+func columnMaxima(m, x []float32, rows, step int) {
+	if len(m) <= minStrip {
 		vector.Maxima.OfColumns(m, x, rows, step)
 		return
 	}
@@ -64,25 +64,25 @@ func mostOf(m, x []float32, rows, step int) {
 	for ; rows-k >= vector.Stacked; k += vector.Stacked {
 		vector.Maxima.OfStack(m, x[k*step:], step)
 	}
-	for most := vector.Max().Both; k < rows; k++ {
-		most(m, m, x[k*step:][:len(m)])
+	for maxStrip := vector.Max().Both; k < rows; k++ {
+		maxStrip(m, m, x[k*step:][:len(m)])
 	}
 }
 
-// numbers is the workspace of a strip, with an element for each column.
-type numbers struct {
-	tops, sums, exps [most]float32
-	totals           [most]float64
+// stripWorkspace is the workspace of a strip, with an element for each column.
+type stripWorkspace struct {
+	tops, sums, exps [maxStrip]float32
+	totals           [maxStrip]float64
 }
 
-var columns = sync.Pool{New: func() any { return new(numbers) }}
+var stripWorkspaces = sync.Pool{New: func() any { return new(stripWorkspace) }}
 
 // sumRows is the number of rows that are added in float32 before their sum is added in float64.
 const sumRows = 64
 
 // sum sets the sums of width columns to those of all rows of exponentials. row computes row k.
-func (room *numbers) sum(width, rows int, row func(k int) []float32) []float32 {
-	sums, totals, add := room.sums[:width], room.totals[:width], vector.Add().Both
+func (workspace *stripWorkspace) sum(width, rows int, row func(k int) []float32) []float32 {
+	sums, totals, add := workspace.sums[:width], workspace.totals[:width], vector.Add().Both
 	clear(totals)
 	for from := 0; from < rows; from += sumRows {
 		clear(sums)
@@ -99,11 +99,11 @@ func (room *numbers) sum(width, rows int, row func(k int) []float32) []float32 {
 	return sums
 }
 
-func softmaxStrip(y, x []float32, width, rows, step int, room *numbers) {
-	tops := room.tops[:width]
-	mostOf(tops, x, rows, step)
+func softmaxStrip(y, x []float32, width, rows, step int, workspace *stripWorkspace) {
+	tops := workspace.tops[:width]
+	columnMaxima(tops, x, rows, step)
 	sub, div := vector.Sub().Both, vector.Div().Both
-	sums := room.sum(width, rows, func(k int) []float32 {
+	sums := workspace.sum(width, rows, func(k int) []float32 {
 		to := y[k*step:][:width]
 		sub(to, x[k*step:][:width], tops)
 		vector.Exp(to, to)
@@ -115,11 +115,11 @@ func softmaxStrip(y, x []float32, width, rows, step int, room *numbers) {
 	}
 }
 
-func logSoftmaxStrip(y, x []float32, width, rows, step int, room *numbers) {
-	tops, exps := room.tops[:width], room.exps[:width]
-	mostOf(tops, x, rows, step)
+func logSoftmaxStrip(y, x []float32, width, rows, step int, workspace *stripWorkspace) {
+	tops, exps := workspace.tops[:width], workspace.exps[:width]
+	columnMaxima(tops, x, rows, step)
 	sub := vector.Sub().Both
-	sums := room.sum(width, rows, func(k int) []float32 {
+	sums := workspace.sum(width, rows, func(k int) []float32 {
 		sub(exps, x[k*step:][:width], tops)
 		vector.Exp(exps, exps)
 		return exps

@@ -14,7 +14,7 @@ type float interface{ float32 | float64 }
 
 const (
 	grain     = 16 << 10
-	dearGrain = 4 << 10
+	lineGrain = 4 << 10
 )
 
 func softmax[T float](n *op.Node, in []op.Desc) kernel.Func {
@@ -37,10 +37,10 @@ func softmax[T float](n *op.Node, in []op.Desc) kernel.Func {
 			return nil
 		}
 		if from, ok := float32s(x); ok {
-			to, far := any(y).([]float32), past(c, c.Out[0], l.N)
-			c.Pool.For(l.Count, dearGrain/l.N+1, func(lo, hi int) {
+			to, nonTemporal := any(y).([]float32), useNonTemporal(c, c.Out[0], l.N)
+			c.Pool.For(l.Count, lineGrain/l.N+1, func(lo, hi int) {
 				from, to := from[lo*l.N:hi*l.N], to[lo*l.N:hi*l.N]
-				if far {
+				if nonTemporal {
 					streamLines(to, from, l.N, func(d []float32, at int) { lines(d, from[at:], l.N) })
 					return
 				}
@@ -49,7 +49,7 @@ func softmax[T float](n *op.Node, in []op.Desc) kernel.Func {
 			done()
 			return nil
 		}
-		c.Pool.For(l.Count, dearGrain/l.N+1, func(lo, hi int) {
+		c.Pool.For(l.Count, lineGrain/l.N+1, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
 				f(y[i*l.N:][:l.N], x[i*l.N:][:l.N])
 			}

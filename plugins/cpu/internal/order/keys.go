@@ -136,8 +136,8 @@ func sortKeys(k, buffer []uint64) {
 	}
 }
 
-// leastKeys moves the least n keys to the beginning, in order.
-func leastKeys(k []uint64, n int) {
+// selectSmallest moves the least n keys to the beginning, in order.
+func selectSmallest(k []uint64, n int) {
 	heap := k[:n] // the greatest of the least on top
 	for j := n/2 - 1; j >= 0; j-- {
 		sinkKey(heap, j)

@@ -28,7 +28,7 @@ func check[T number](t *testing.T, x []T) {
 		require.True(t, keys(k, x, reverse))
 		for n := 1; n < len(x); n += 1 + n/2 {
 			some := slices.Clone(k)
-			leastKeys(some, n)
+			selectSmallest(some, n)
 			for j, it := range items[:n] {
 				require.Equal(t, it.i, int(some[j]&math.MaxUint32), "first %d of %d, reverse %v: place %d", n, len(x), reverse, j)
 			}

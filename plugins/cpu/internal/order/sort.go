@@ -141,7 +141,7 @@ func topK[T number](n *op.Node, in []op.Desc) kernel.Func {
 					if r > lo {
 						keys(ks, x[r*from.N:][:from.N], largest)
 					}
-					leastKeys(ks, k)
+					selectSmallest(ks, k)
 					read(ks[:k], x[r*from.N:][:from.N], v[r*k:], i[r*k:])
 				}
 				return

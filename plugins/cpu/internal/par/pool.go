@@ -35,7 +35,7 @@ const (
 // of goroutines at once. A Pool must be closed to let its workers go.
 type Pool struct {
 	threads int
-	patient bool        // idle threads spin before they park
+	spins   bool        // idle threads spin before they park
 	brief   atomic.Bool // for a short time, when the pool is not held
 	workers []*worker
 
@@ -93,7 +93,7 @@ func New(threads int) *Pool {
 	}
 	threads = min(threads, maxThreads)
 	p := &Pool{threads: threads, tickets: make([]ticket, threads), done: make(chan struct{}, 1)}
-	p.patient = threads <= procs
+	p.spins = threads <= procs
 	for i := range threads - 1 {
 		w := &worker{number: i + 1, wake: make(chan struct{}, 1)}
 		p.workers = append(p.workers, w)
@@ -226,7 +226,7 @@ func (p *Pool) abandon(last *bool) {
 // await returns when the last chunk, run by a worker, has finished.
 func (p *Pool) await() {
 	finished := func() bool { return p.pending.Load() == 0 }
-	if p.patient && p.spin(finished) {
+	if p.spins && p.spin(finished) {
 		return
 	}
 	for !finished() {
@@ -285,7 +285,7 @@ func (p *Pool) serve(w *worker) {
 		go p.serve(w)
 	}()
 	for !p.closing.Load() {
-		if p.work(w.number) || p.patient && p.spin(p.open) {
+		if p.work(w.number) || p.spins && p.spin(p.open) {
 			continue
 		}
 		w.parked.Store(true)

@@ -8,6 +8,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
@@ -129,7 +130,7 @@ func (r *direction[T]) run(in, outs [][]T) {
 	w, rec, bias := part(in[1], d, width*r.inputs), part(in[2], d, width*r.hidden), part(in[3], d, width)
 	rows := r.steps * r.batch
 	r.input.set(r.pool, r.fixed[1], 1, r.inputs, width, w)
-	r.input.mul(r.pool, &gemm.Args[T]{M: rows, A: gemm.Row(in[0], r.inputs), C: r.projected, LDC: width, Epilogue: &gemm.Epilogue[T]{BiasCol: bias}})
+	r.input.mul(r.pool, &gemm.Args[T]{M: rows, A: gemm.Row(in[0], r.inputs), C: r.projected, LDC: width, Epilogue: &micro.Epilogue[T]{BiasCol: bias}})
 	if r.gates == 3 && !r.resetAfter {
 		r.recurrent.set(r.pool, r.fixed[2], r.steps, r.hidden, 2*r.hidden, rec)
 		r.candidate.set(r.pool, r.fixed[2], r.steps, r.hidden, r.hidden, rec[2*r.hidden*r.hidden:])
@@ -175,7 +176,7 @@ func (r *direction[T]) gru(xw []T) {
 	reset, sums := r.held[:size], r.held[size:]
 	width := r.recurrent.outputs // of the sums
 	r.recurrent.mul(r.pool, &gemm.Args[T]{M: r.batch, A: gemm.Row(r.h, h), C: sums, LDC: width,
-		Epilogue: &gemm.Epilogue[T]{BiasCol: r.biasR[:width]}})
+		Epilogue: &micro.Epilogue[T]{BiasCol: r.biasR[:width]}})
 	for b := range r.batch {
 		g, s := xw[b*3*h:][:3*h], sums[b*width:][:width]
 		add(g[:2*h], s[:2*h], g[:2*h])
@@ -188,7 +189,7 @@ func (r *direction[T]) gru(xw []T) {
 	}
 	if !r.resetAfter {
 		r.candidate.mul(r.pool, &gemm.Args[T]{M: r.batch, A: gemm.Row(reset, h), C: sums, LDC: h,
-			Epilogue: &gemm.Epilogue[T]{BiasCol: r.biasR[2*h:]}})
+			Epilogue: &micro.Epilogue[T]{BiasCol: r.biasR[2*h:]}})
 		copy(reset, sums[:size])
 	}
 	for b := range r.batch {

@@ -64,14 +64,14 @@ func argRows(y []int64, x []float32, n int, least bool) {
 		some := best[:min(len(y), len(best))]
 		extreme.OfRows(some, x, n, n)
 		for r, b := range some {
-			y[r] = int64(placeOf(x[r*n:][:n], b, bound))
+			y[r] = int64(firstIndexOf(x[r*n:][:n], b, bound))
 		}
 		y, x = y[len(some):], x[len(some)*n:]
 	}
 }
 
-// placeOf is the place of the first element as extreme as best or, if that is NaN, of the first NaN.
-func placeOf(x []float32, best float32, bound vector.Bound) int {
+// firstIndexOf returns the index of the first element as extreme as best or, if that is NaN, of the first NaN.
+func firstIndexOf(x []float32, best float32, bound vector.Bound) int {
 	if best == best {
 		return bound.Find(x, best)
 	}
@@ -114,8 +114,8 @@ func argMin[T number](x []T) int {
 	return at
 }
 
-// first is the place of the first NaN or, if there is none, of the first element that is as extreme as any: parts of the
-// line are joined, and the place is looked for in the best of them.
+// first returns the index of the first NaN or, if there is none, of the first element that is as extreme as any: parts of the
+// line are joined, and only the best of them is searched.
 func first(x []float32, extreme func(x []float32) float32, bound vector.Bound, better func(a, b float32) bool) int {
 	const part = 512
 	at, best := 0, float32(0)
@@ -127,7 +127,7 @@ func first(x []float32, extreme func(x []float32) float32, bound vector.Bound, b
 			}
 		}
 	}
-	return at + placeOf(x[at:], best, bound)
+	return at + firstIndexOf(x[at:], best, bound)
 }
 
 // argColumns finds along the rows of x, [length, inner], a strip of columns at a time.

@@ -38,13 +38,13 @@ type reducer[T number] struct {
 }
 
 const (
-	block = 512      // elements of a strided line that are brought together
-	chunk = 64 << 10 // elements of a long line that make one partial result
-	grain = 32 << 10 // fewest elements worth another thread
-	cols  = 2048     // columns that are summed at a time
-	piled = 64 << 10 // columns that are summed at a time, several rows in one go
-	whole = 256      // columns up to which a row is read in one go, strip by strip
-	near  = 64 << 10 // elements that a cache holds, so that strips may be read in any order
+	block          = 512      // elements of a strided line that are brought together
+	chunk          = 64 << 10 // elements of a long line that make one partial result
+	grain          = 32 << 10 // fewest elements worth another thread
+	cols           = 2048     // columns that are summed at a time
+	stackedColumns = 64 << 10 // columns that are summed at a time, several rows in one go
+	whole          = 256      // columns up to which a row is read in one go, strip by strip
+	near           = 64 << 10 // elements that a cache holds, so that strips may be read in any order
 )
 
 // form is a view split into the dimensions that are kept and those that are reduced.
@@ -243,8 +243,8 @@ func columns[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) 
 
 // reduceRows reduces rows, which begin row elements apart, into acc, one cache-sized strip of columns at a time.
 func (r *reducer[T]) reduceRows(acc, x []T, rows, row int) {
-	for at := 0; at < len(acc); at += piled {
-		some, k := acc[at:min(at+piled, len(acc))], 0
+	for at := 0; at < len(acc); at += stackedColumns {
+		some, k := acc[at:min(at+stackedColumns, len(acc))], 0
 		for i := range some {
 			some[i] = r.start
 		}

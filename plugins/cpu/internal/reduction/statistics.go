@@ -80,11 +80,11 @@ func squares[T float](x []T, m T) float64 {
 // expSum is the sum of exp(x-m).
 func expSum(x []float32, m float32) float64 {
 	s := scratches.Get().(*scratch)
-	room := unsafe.Slice((*float32)(unsafe.Pointer(s)), 2*block)
+	workspace := unsafe.Slice((*float32)(unsafe.Pointer(s)), 2*block)
 	var sum float64
 	for len(x) > 0 {
-		n := min(len(x), len(room))
-		sum += float64(vector.ExpSub(room[:n], x[:n], m))
+		n := min(len(x), len(workspace))
+		sum += float64(vector.ExpSub(workspace[:n], x[:n], m))
 		x = x[n:]
 	}
 	scratches.Put(s)

@@ -1,6 +1,6 @@
 // Package requantize holds the epilogue of integer sums: they are scaled to
 // floats, and may be clamped and quantized to bytes again. It follows the
-// products of bytes of package gemm, for packages contraction and byteconv. The
+// products of package quantized, for packages contraction and byteconv. The
 // epilogue knows no shapes: callers say which channel a row belongs to.
 package requantize
 

@@ -52,7 +52,7 @@ func bytesOf(x []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
 }
 
-func TestToF16Past(t *testing.T) {
+func TestToF16NonTemporal(t *testing.T) {
 	each(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 6))
 		for n := range 300 {
@@ -62,7 +62,7 @@ func TestToF16Past(t *testing.T) {
 			for i := range all {
 				all[i] = 0x1234
 			}
-			from, to := ToF16Past(d, x)
+			from, to := ToF16NonTemporal(d, x)
 			Fence()
 			want := make([]uint16, n)
 			done := ToF16(want, x)

@@ -192,9 +192,9 @@ func TestMovesAtEveryPlace(t *testing.T) {
 					src[i] = rng.Float32()
 				}
 				r := vector.Rows{Count: rows, Cols: cols, DstStep: cols, SrcStep: cols}
-				for name, move := range map[string]func(){"copy": func() { vector.Copy(r, dst, src) }, "copy past": func() { vector.CopyPast(r, dst, src) },
-					"transpose":      func() { vector.Transpose(rows, cols, dst, rows, src, cols) },
-					"transpose past": func() { vector.TransposePast(rows, cols, dst, rows, src, cols) }} {
+				for name, move := range map[string]func(){"copy": func() { vector.Copy(r, dst, src) }, "copy, non-temporal": func() { vector.CopyNonTemporal(r, dst, src) },
+					"transpose":               func() { vector.Transpose(rows, cols, dst, rows, src, cols) },
+					"transpose, non-temporal": func() { vector.TransposeNonTemporal(rows, cols, dst, rows, src, cols) }} {
 					clear(dst)
 					move()
 					vector.Fence()

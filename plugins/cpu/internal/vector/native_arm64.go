@@ -7,9 +7,9 @@ import "github.com/goburn/burn/plugins/cpu/internal/cpuid"
 var neon = loops{
 	lanes:    4,
 	taps:     [6]tapsFunc{tapsx4x1NEON, tapsx1x1NEON, tapsx2x2NEON, tapsx1x2NEON, tapsx1x3NEON, tapsx1x4NEON},
-	most:     [6]mostFunc{mostx4x1NEON, mostx1x1NEON, mostx2x2NEON, mostx1x2NEON, mostx1x3NEON, mostx1x4NEON},
+	most:     [6]maxFunc{mostx4x1NEON, mostx1x1NEON, mostx2x2NEON, mostx1x2NEON, mostx1x3NEON, mostx1x4NEON},
 	plane:    [2][2]planeFunc{{planex3x1NEON, planex3x2NEON}, {planex5x1NEON, planex5x2NEON}},
-	copyRows: copyRowsNEON, copyRowsPast: copyRowsNEON, splitRows: splitRowsNEON,
+	copyRows: copyRowsNEON, copyRowsNonTemporal: copyRowsNEON, splitRows: splitRowsNEON,
 
 	add: pairLoops{addNEON, addToNEON, nil}, mul: pairLoops{mulNEON, mulToNEON, nil},
 	sub: pairLoops{subNEON, subToNEON, subFromNEON}, div: pairLoops{divNEON, divToNEON, divFromNEON},
@@ -18,8 +18,8 @@ var neon = loops{
 
 	apply: [functions]mapFunc{logNEON, log1pNEON, expm1NEON, erfNEON, geluNEON, geluTanhNEON, softplusNEON, mishNEON, sinNEON, cosNEON, negNEON, absNEON, squareNEON, sqrtNEON, rsqrtNEON, reciprocalNEON, roundNEON, floorNEON, ceilNEON, truncNEON},
 	elu:   eluNEON, leaky: leakyNEON, gate: gateNEON, standard: standardNEON, linear: linearNEON,
-	standardScaled: standardScaledNEON, standardAffine: standardAffineNEON, standardRows: standardRowsNEON, standardRowsPast: standardRowsNEON,
-	storageFuncs: storageFuncs{fromF16: fromF16NEON, fromBF16: fromBF16NEON, toF16: toF16NEON, toF16Past: toF16NEON, toBF16: toBF16NEON, toI32: toI32NEON, fromI32: fromI32NEON, fromU8: fromU8NEON, fromI8: fromI8NEON, pow: powNEON, stream: streamNEON, streamAhead: streamAheadNEON, copyAhead: copyAheadNEON, fence: func() {}, choose: chooseNEON, choosePast: chooseNEON, quantize: quantizeNEON, dequantizeU8: dequantizeU8NEON, dequantizeI8: dequantizeI8NEON, square: transposeFourNEON},
+	standardScaled: standardScaledNEON, standardAffine: standardAffineNEON, standardRows: standardRowsNEON, standardRowsNonTemporal: standardRowsNEON,
+	storageFuncs: storageFuncs{fromF16: fromF16NEON, fromBF16: fromBF16NEON, toF16: toF16NEON, toF16NonTemporal: toF16NEON, toBF16: toBF16NEON, toI32: toI32NEON, fromI32: fromI32NEON, fromU8: fromU8NEON, fromI8: fromI8NEON, pow: powNEON, stream: streamNEON, streamAhead: streamAheadNEON, copyAhead: copyAheadNEON, fence: func() {}, choose: chooseNEON, chooseNonTemporal: chooseNEON, quantize: quantizeNEON, dequantizeU8: dequantizeU8NEON, dequantizeI8: dequantizeI8NEON, square: transposeFourNEON},
 }
 
 func best() *loops {

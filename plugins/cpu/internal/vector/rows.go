@@ -150,7 +150,7 @@ func StandardRows(d, x []float32, cols int, mean, factor, bias []float32, nonTem
 	}
 	f := active.standardRows
 	if nonTemporal && (uintptr(unsafe.Pointer(&d[0]))|uintptr(4*cols))&uintptr(4*active.lanes-1) == 0 {
-		f = active.standardRowsPast
+		f = active.standardRowsNonTemporal
 	}
 	f(rows, cols, &d[:rows*cols][0], &x[:rows*cols][0], &mean[0], &factor[:rows][0], &bias[:rows][0])
 }

@@ -23,26 +23,26 @@ func whole[D, X any](f func(n int, d *D, x *X), d []D, x []X) int {
 
 // storageFuncs are the loops of one level.
 type storageFuncs struct {
-	fromF16, fromBF16 func(n int, d *float32, x *uint16)
-	toF16, toBF16     func(n int, d *uint16, x *float32)
-	toF16Past         func(n int, d *uint16, x *float32)
-	toI32             func(n int, d *int32, x *float32)
-	fromI32           func(n int, d *float32, x *int32)
-	fromU8            func(n int, d *float32, x *uint8)
-	fromI8            func(n int, d *float32, x *int8)
-	pow               func(n int, d, x *float32, y float64)
-	stream            func(n int, d, x *float32)
-	streamAhead       func(n int, d, x, next, other *float32)
-	copyAhead         func(n int, d, x, next *float32)
-	fence             func()
-	choose            func(n int, d *float32, cond *uint8, a, b *float32)
-	choosePast        func(n int, d *float32, cond *uint8, a, b *float32)
-	quantize          func(n int, d *uint8, x *float32, scale, zero, lo, hi float32)
-	dequantizeU8      func(n int, d *float32, x *uint8, scale float32, zero int32)
-	dequantizeI8      func(n int, d *float32, x *int8, scale float32, zero int32)
-	transposePast     func(lines, depth int, src *float32, line int, dst *float32, width int)
-	transpose         func(lines, depth int, src *float32, line int, dst *float32, width int)
-	square            func(depth int, src *float32, line int, dst *float32, width int)
+	fromF16, fromBF16    func(n int, d *float32, x *uint16)
+	toF16, toBF16        func(n int, d *uint16, x *float32)
+	toF16NonTemporal     func(n int, d *uint16, x *float32)
+	toI32                func(n int, d *int32, x *float32)
+	fromI32              func(n int, d *float32, x *int32)
+	fromU8               func(n int, d *float32, x *uint8)
+	fromI8               func(n int, d *float32, x *int8)
+	pow                  func(n int, d, x *float32, y float64)
+	stream               func(n int, d, x *float32)
+	streamAhead          func(n int, d, x, next, other *float32)
+	copyAhead            func(n int, d, x, next *float32)
+	fence                func()
+	choose               func(n int, d *float32, cond *uint8, a, b *float32)
+	chooseNonTemporal    func(n int, d *float32, cond *uint8, a, b *float32)
+	quantize             func(n int, d *uint8, x *float32, scale, zero, lo, hi float32)
+	dequantizeU8         func(n int, d *float32, x *uint8, scale float32, zero int32)
+	dequantizeI8         func(n int, d *float32, x *int8, scale float32, zero int32)
+	transposeNonTemporal func(lines, depth int, src *float32, line int, dst *float32, width int)
+	transpose            func(lines, depth int, src *float32, line int, dst *float32, width int)
+	square               func(depth int, src *float32, line int, dst *float32, width int)
 }
 
 // FromF16 widens binary16 numbers.
@@ -69,9 +69,9 @@ func ToF16(d []uint16, x []float32) int {
 	return whole(active.toF16, d, x)
 }
 
-// ToF16Past is ToF16 with non-temporal stores. It begins at the first vector of d that is aligned, and returns the bounds of
+// ToF16NonTemporal is ToF16 with non-temporal stores. It begins at the first vector of d that is aligned, and returns the bounds of
 // the elements that it has converted. Call Fence before another thread reads d.
-func ToF16Past(d []uint16, x []float32) (from, to int) {
+func ToF16NonTemporal(d []uint16, x []float32) (from, to int) {
 	if active == nil || len(d) < 4*active.lanes {
 		return 0, 0
 	}
@@ -79,7 +79,7 @@ func ToF16Past(d []uint16, x []float32) (from, to int) {
 	from = int(-uintptr(unsafe.Pointer(&d[0]))&(size-1)) / 2
 	n := (len(d) - from) &^ (2*active.lanes - 1)
 	if n > 0 {
-		active.toF16Past(n, &d[from], &x[:from+n][from])
+		active.toF16NonTemporal(n, &d[from], &x[:from+n][from])
 	}
 	return from, from + n
 }
@@ -133,13 +133,13 @@ func Choose(d []float32, cond []uint8, a, b []float32) int {
 	return n
 }
 
-// ChoosePast is Choose with non-temporal stores if d is aligned to a vector. Call Fence before another thread reads d.
-func ChoosePast(d []float32, cond []uint8, a, b []float32) int {
+// ChooseNonTemporal is Choose with non-temporal stores if d is aligned to a vector. Call Fence before another thread reads d.
+func ChooseNonTemporal(d []float32, cond []uint8, a, b []float32) int {
 	n := wholeVectors(len(d))
 	if n == 0 || Ahead(d) != 0 {
 		return Choose(d, cond, a, b)
 	}
-	active.choosePast(n, &d[0], &cond[:n][0], &a[:n][0], &b[:n][0])
+	active.chooseNonTemporal(n, &d[0], &cond[:n][0], &a[:n][0], &b[:n][0])
 	return n
 }
 

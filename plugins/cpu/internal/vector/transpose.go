@@ -7,8 +7,8 @@ func Transpose(lines, depth int, dst []float32, width int, src []float32, line i
 	transpose(lines, depth, dst, width, src, line, false)
 }
 
-// TransposePast is Transpose with non-temporal stores where possible. Call Fence before another thread reads dst.
-func TransposePast(lines, depth int, dst []float32, width int, src []float32, line int) {
+// TransposeNonTemporal is Transpose with non-temporal stores where possible. Call Fence before another thread reads dst.
+func TransposeNonTemporal(lines, depth int, dst []float32, width int, src []float32, line int) {
 	transpose(lines, depth, dst, width, src, line, true)
 }
 
@@ -23,7 +23,7 @@ func transpose(lines, depth int, dst []float32, width int, src []float32, line i
 	if f := active.transpose; f != nil {
 		for l := 0; l < lines; l += active.lanes {
 			if nonTemporal && lines-l >= active.lanes && (uintptr(unsafe.Pointer(&dst[l]))|uintptr(4*width))%64 == 0 {
-				active.transposePast(active.lanes, depth, &src[l*line], line, &dst[l], width)
+				active.transposeNonTemporal(active.lanes, depth, &src[l*line], line, &dst[l], width)
 				continue
 			}
 			f(min(active.lanes, lines-l), depth, &src[l*line], line, &dst[l], width)

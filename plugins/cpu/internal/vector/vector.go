@@ -14,12 +14,12 @@ package vector
 type loops struct {
 	lanes int
 	taps  [6]tapsFunc // by shape, in the order of tapShapes in tools/avo and tools/neon
-	most  [6]mostFunc
+	most  [6]maxFunc
 	// plane is by size of the kernel, 3 or 5, and stride, 1 or 2; nil where
 	// there is none.
-	plane                  [2][2]planeFunc
-	copyRows, copyRowsPast func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int)
-	splitRows              func(rows, cols int, dst, odd *float32, dstRow int, src *float32, srcRow int)
+	plane                         [2][2]planeFunc
+	copyRows, copyRowsNonTemporal func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+	splitRows                     func(rows, cols int, dst, odd *float32, dstRow int, src *float32, srcRow int)
 
 	add, sub, mul, div, max, min pairLoops
 	clamp                        func(n int, dst, x *float32, lo, hi float32)
@@ -27,22 +27,22 @@ type loops struct {
 	silu                         oneFunc
 	expSub                       func(n int, dst, x *float32, shift float32) float32
 
-	apply            [functions]mapFunc
-	elu              func(n int, dst, x *float32, alpha, gamma, by float32)
-	leaky            oneFunc
-	gate             func(n int, dst, x *float32, alpha, alphaLow, beta, betaLow, times float32)
-	standard, linear func(n int, dst, x *float32, a, b float32)
-	standardScaled   func(n int, dst, x, scale *float32, mean, factor float32)
-	standardAffine   func(n int, dst, x, scale, bias *float32, mean, factor float32)
-	standardRows     func(rows, cols int, dst, x, mean, factor, bias *float32)
-	standardRowsPast func(rows, cols int, dst, x, mean, factor, bias *float32)
+	apply                   [functions]mapFunc
+	elu                     func(n int, dst, x *float32, alpha, gamma, by float32)
+	leaky                   oneFunc
+	gate                    func(n int, dst, x *float32, alpha, alphaLow, beta, betaLow, times float32)
+	standard, linear        func(n int, dst, x *float32, a, b float32)
+	standardScaled          func(n int, dst, x, scale *float32, mean, factor float32)
+	standardAffine          func(n int, dst, x, scale, bias *float32, mean, factor float32)
+	standardRows            func(rows, cols int, dst, x, mean, factor, bias *float32)
+	standardRowsNonTemporal func(rows, cols int, dst, x, mean, factor, bias *float32)
 	storageFuncs
 }
 
 type (
 	tapsFunc  func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, weights *float32, taps int, bias, lo, hi float32)
 	planeFunc func(groups, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, weights *float32, bias, lo, hi float32)
-	mostFunc  func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, taps int)
+	maxFunc   func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, taps int)
 )
 
 // The shapes of the blocks that taps and most compute: rows by vectors.

@@ -132,15 +132,15 @@ func Copy(r Rows, dst, src []float32) {
 	}
 }
 
-// CopyPast is Copy with non-temporal stores where possible. Call Fence before another thread reads dst.
-func CopyPast(r Rows, dst, src []float32) {
+// CopyNonTemporal is Copy with non-temporal stores where possible. Call Fence before another thread reads dst.
+func CopyNonTemporal(r Rows, dst, src []float32) {
 	if r.Count <= 0 || r.Cols <= 0 {
 		return
 	}
 	r.check(dst, src, []int{0})
 	copied := active.copyRows
 	if (uintptr(unsafe.Pointer(&dst[0]))|uintptr(4*r.DstStep)|uintptr(4*r.Cols))&uintptr(4*active.lanes-1) == 0 {
-		copied = active.copyRowsPast
+		copied = active.copyRowsNonTemporal
 	}
 	copied(r.Count, r.Cols, &dst[0], r.DstStep, &src[0], r.SrcStep)
 }

@@ -44,7 +44,7 @@ func most32AVX2x1x4(rows int, cols int, dst *float32, dstRow int, src *float32, 
 func copyRows32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
 
 //go:noescape
-func copyRowsPast32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+func copyRowsNonTemporal32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
 
 //go:noescape
 func splitRows32AVX2(rows int, cols int, dst *float32, odd *float32, dstRow int, src *float32, srcRow int)
@@ -201,10 +201,10 @@ func fromF1632AVX2(n int, dst *float32, x *uint16)
 //go:noescape
 func toF1632AVX2(n int, dst *uint16, x *float32)
 
-// toF16Past32AVX2 takes a multiple of two vectors.
+// toF16NonTemporal32AVX2 takes a multiple of two vectors.
 //
 //go:noescape
-func toF16Past32AVX2(n int, dst *uint16, x *float32)
+func toF16NonTemporal32AVX2(n int, dst *uint16, x *float32)
 
 //go:noescape
 func fromBF1632AVX2(n int, dst *float32, x *uint16)
@@ -224,7 +224,7 @@ func fromU832AVX2(n int, dst *float32, x *uint8)
 //go:noescape
 func fromI832AVX2(n int, dst *float32, x *int8)
 
-// stream32AVX2 copies past the caches; dst is aligned to a vector.
+// stream32AVX2 copies with non-temporal stores; dst is aligned to a vector.
 //
 //go:noescape
 func stream32AVX2(n int, dst *float32, x *float32)
@@ -247,10 +247,10 @@ func copyAhead32AVX2(n int, dst *float32, x *float32, next *float32)
 //go:noescape
 func choose32AVX2(n int, dst *float32, cond *uint8, a *float32, b *float32)
 
-// choosePast32AVX2 takes a where cond is not zero and b elsewhere.
+// chooseNonTemporal32AVX2 takes a where cond is not zero and b elsewhere.
 //
 //go:noescape
-func choosePast32AVX2(n int, dst *float32, cond *uint8, a *float32, b *float32)
+func chooseNonTemporal32AVX2(n int, dst *float32, cond *uint8, a *float32, b *float32)
 
 // quantize32AVX2 divides by scale, rounds to even, adds zero, and brings the sum into [lo, hi]; NaN counts as 0.
 //
@@ -383,10 +383,10 @@ func standardScaled32AVX2(n int, dst *float32, x *float32, scale *float32, mean 
 //go:noescape
 func standardRows32AVX2(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
 
-// standardRowsPast32AVX2 sets each row of dst to (x-mean)*factor+bias.
+// standardRowsNonTemporal32AVX2 sets each row of dst to (x-mean)*factor+bias.
 //
 //go:noescape
-func standardRowsPast32AVX2(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
+func standardRowsNonTemporal32AVX2(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
 
 // philox32AVX2 writes groups of 2·lanes blocks of four words, lanes being those of 64 bits, for counters from the given one on.
 //

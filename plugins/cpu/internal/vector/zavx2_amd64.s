@@ -863,9 +863,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func copyRowsPast32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+// func copyRowsNonTemporal32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
 // Requires: AVX, MMX+
-TEXT ·copyRowsPast32AVX2(SB), NOSPLIT, $0-48
+TEXT ·copyRowsNonTemporal32AVX2(SB), NOSPLIT, $0-48
 	MOVQ    rows+0(FP), R8
 	MOVQ    cols+8(FP), DX
 	MOVQ    dst+16(FP), DI
@@ -6060,9 +6060,9 @@ vector:
 	VZEROUPPER
 	RET
 
-// func toF16Past32AVX2(n int, dst *uint16, x *float32)
+// func toF16NonTemporal32AVX2(n int, dst *uint16, x *float32)
 // Requires: AVX, F16C, MMX+
-TEXT ·toF16Past32AVX2(SB), NOSPLIT, $0-24
+TEXT ·toF16NonTemporal32AVX2(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), DX
 	MOVQ dst+8(FP), DI
 	MOVQ x+16(FP), SI
@@ -6298,9 +6298,9 @@ vector:
 	VZEROUPPER
 	RET
 
-// func choosePast32AVX2(n int, dst *float32, cond *uint8, a *float32, b *float32)
+// func chooseNonTemporal32AVX2(n int, dst *float32, cond *uint8, a *float32, b *float32)
 // Requires: AVX, AVX2, MMX+
-TEXT ·choosePast32AVX2(SB), NOSPLIT, $0-40
+TEXT ·chooseNonTemporal32AVX2(SB), NOSPLIT, $0-40
 	MOVQ n+0(FP), DX
 	MOVQ dst+8(FP), DI
 	MOVQ cond+16(FP), SI
@@ -9670,9 +9670,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func standardRowsPast32AVX2(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
+// func standardRowsNonTemporal32AVX2(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·standardRowsPast32AVX2(SB), NOSPLIT, $0-56
+TEXT ·standardRowsNonTemporal32AVX2(SB), NOSPLIT, $0-56
 	MOVQ    rows+0(FP), R8
 	MOVQ    cols+8(FP), R9
 	MOVQ    R9, BX

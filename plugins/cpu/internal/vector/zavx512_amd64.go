@@ -56,7 +56,7 @@ func plane32AVX512x5x2(groups int, cols int, dst *float32, dstRow int, src *floa
 func copyRows32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
 
 //go:noescape
-func copyRowsPast32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+func copyRowsNonTemporal32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
 
 //go:noescape
 func splitRows32AVX512(rows int, cols int, dst *float32, odd *float32, dstRow int, src *float32, srcRow int)
@@ -213,10 +213,10 @@ func fromF1632AVX512(n int, dst *float32, x *uint16)
 //go:noescape
 func toF1632AVX512(n int, dst *uint16, x *float32)
 
-// toF16Past32AVX512 takes a multiple of two vectors.
+// toF16NonTemporal32AVX512 takes a multiple of two vectors.
 //
 //go:noescape
-func toF16Past32AVX512(n int, dst *uint16, x *float32)
+func toF16NonTemporal32AVX512(n int, dst *uint16, x *float32)
 
 //go:noescape
 func fromBF1632AVX512(n int, dst *float32, x *uint16)
@@ -236,7 +236,7 @@ func fromU832AVX512(n int, dst *float32, x *uint8)
 //go:noescape
 func fromI832AVX512(n int, dst *float32, x *int8)
 
-// stream32AVX512 copies past the caches; dst is aligned to a vector.
+// stream32AVX512 copies with non-temporal stores; dst is aligned to a vector.
 //
 //go:noescape
 func stream32AVX512(n int, dst *float32, x *float32)
@@ -259,10 +259,10 @@ func copyAhead32AVX512(n int, dst *float32, x *float32, next *float32)
 //go:noescape
 func choose32AVX512(n int, dst *float32, cond *uint8, a *float32, b *float32)
 
-// choosePast32AVX512 takes a where cond is not zero and b elsewhere.
+// chooseNonTemporal32AVX512 takes a where cond is not zero and b elsewhere.
 //
 //go:noescape
-func choosePast32AVX512(n int, dst *float32, cond *uint8, a *float32, b *float32)
+func chooseNonTemporal32AVX512(n int, dst *float32, cond *uint8, a *float32, b *float32)
 
 // quantize32AVX512 divides by scale, rounds to even, adds zero, and brings the sum into [lo, hi]; NaN counts as 0.
 //
@@ -395,10 +395,10 @@ func standardScaled32AVX512(n int, dst *float32, x *float32, scale *float32, mea
 //go:noescape
 func standardRows32AVX512(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
 
-// standardRowsPast32AVX512 sets each row of dst to (x-mean)*factor+bias.
+// standardRowsNonTemporal32AVX512 sets each row of dst to (x-mean)*factor+bias.
 //
 //go:noescape
-func standardRowsPast32AVX512(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
+func standardRowsNonTemporal32AVX512(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
 
 // philox32AVX512 writes groups of 2·lanes blocks of four words, lanes being those of 64 bits, for counters from the given one on.
 //
@@ -409,4 +409,4 @@ func philox32AVX512(groups int, dst *uint32, key uint64, counter uint64)
 func transpose32AVX512(lines int, depth int, src *float32, line int, dst *float32, width int)
 
 //go:noescape
-func transposePast32AVX512(lines int, depth int, src *float32, line int, dst *float32, width int)
+func transposeNonTemporal32AVX512(lines int, depth int, src *float32, line int, dst *float32, width int)

@@ -1688,9 +1688,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func copyRowsPast32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+// func copyRowsNonTemporal32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·copyRowsPast32AVX512(SB), NOSPLIT, $0-48
+TEXT ·copyRowsNonTemporal32AVX512(SB), NOSPLIT, $0-48
 	MOVQ  rows+0(FP), R8
 	MOVQ  cols+8(FP), DX
 	MOVQ  dst+16(FP), DI
@@ -6774,9 +6774,9 @@ vector:
 	VZEROUPPER
 	RET
 
-// func toF16Past32AVX512(n int, dst *uint16, x *float32)
+// func toF16NonTemporal32AVX512(n int, dst *uint16, x *float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·toF16Past32AVX512(SB), NOSPLIT, $0-24
+TEXT ·toF16NonTemporal32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), DX
 	MOVQ dst+8(FP), DI
 	MOVQ x+16(FP), SI
@@ -7010,9 +7010,9 @@ vector:
 	VZEROUPPER
 	RET
 
-// func choosePast32AVX512(n int, dst *float32, cond *uint8, a *float32, b *float32)
+// func chooseNonTemporal32AVX512(n int, dst *float32, cond *uint8, a *float32, b *float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·choosePast32AVX512(SB), NOSPLIT, $0-40
+TEXT ·chooseNonTemporal32AVX512(SB), NOSPLIT, $0-40
 	MOVQ n+0(FP), DX
 	MOVQ dst+8(FP), DI
 	MOVQ cond+16(FP), SI
@@ -10423,9 +10423,9 @@ next:
 	VZEROUPPER
 	RET
 
-// func standardRowsPast32AVX512(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
+// func standardRowsNonTemporal32AVX512(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·standardRowsPast32AVX512(SB), NOSPLIT, $0-56
+TEXT ·standardRowsNonTemporal32AVX512(SB), NOSPLIT, $0-56
 	MOVQ  rows+0(FP), R8
 	MOVQ  cols+8(FP), R9
 	MOVQ  R9, BX
@@ -10997,9 +10997,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func transposePast32AVX512(lines int, depth int, src *float32, line int, dst *float32, width int)
+// func transposeNonTemporal32AVX512(lines int, depth int, src *float32, line int, dst *float32, width int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·transposePast32AVX512(SB), NOSPLIT, $0-48
+TEXT ·transposeNonTemporal32AVX512(SB), NOSPLIT, $0-48
 	MOVQ  lines+0(FP), R8
 	MOVQ  R8, BX
 	MOVQ  BX, CX

@@ -292,7 +292,7 @@ func cumulateNEON(n int, sums *float64, dst, x *float32)
 //go:noescape
 func copyRowsNEON(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int)
 
-// streamNEON copies n elements, a multiple of four and not zero, past the caches.
+// streamNEON copies n elements, a multiple of four and not zero, with non-temporal stores.
 //
 //go:noescape
 func streamNEON(n int, dst, x *float32)

@@ -3,7 +3,7 @@ package window
 import (
 	"math"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -11,7 +11,7 @@ import (
 // which may be axes without a window: for a tensor [batch, channels,
 // spatial...] axis is 2 whatever the windows are. It must not be larger than
 // the first axis that has a window.
-func MaxFrom[T gemm.Number](pool *par.Pool, p *Plan, axis int, x, out []T, index []int64) {
+func MaxFrom[T micro.Number](pool *par.Pool, p *Plan, axis int, x, out []T, index []int64) {
 	x, out = x[:p.planes*p.inSize], out[:p.planes*p.outSize]
 	if axis < 0 || axis > p.outer {
 		panic("window: first axis of a place lies behind an axis with a window")
@@ -62,7 +62,7 @@ func MaxFrom[T gemm.Number](pool *par.Pool, p *Plan, axis int, x, out []T, index
 
 // Lowest returns the identity of the maximum: minus infinity for floats, the
 // least integer otherwise.
-func Lowest[T gemm.Number]() T {
+func Lowest[T micro.Number]() T {
 	var v any
 	var zero T
 	switch any(zero).(type) {
@@ -85,7 +85,7 @@ func Lowest[T gemm.Number]() T {
 }
 
 // max2 is the maximum over a plane of two axes.
-func max2[T gemm.Number](axes []axis, x, out []T, index []int64, lowest T) {
+func max2[T micro.Number](axes []axis, x, out []T, index []int64, lowest T) {
 	rows, cols := &axes[0], &axes[1]
 	lo, hi := cols.interior()
 	for i := range rows.out {
@@ -116,7 +116,7 @@ func max2[T gemm.Number](axes []axis, x, out []T, index []int64, lowest T) {
 // maxInterior computes maxima without their indices, for windows without
 // padding. from begins at the first row. The built-in max propagates NaN and
 // needs no branch.
-func maxInterior[T gemm.Number](rows, cols *axis, to, from []T, height int) {
+func maxInterior[T micro.Number](rows, cols *axis, to, from []T, height int) {
 	for r := range height {
 		line := from[r*rows.dilation*cols.in:]
 		for i := range to {
@@ -143,7 +143,7 @@ func maxInterior[T gemm.Number](rows, cols *axis, to, from []T, height int) {
 
 // maxWindow is the maximum of height x width elements, the first at place at,
 // with the given steps between rows and columns, and its place.
-func maxWindow[T gemm.Number](x []T, at, height, rowStep, width, colStep int) (T, int) {
+func maxWindow[T micro.Number](x []T, at, height, rowStep, width, colStep int) (T, int) {
 	best, place := x[at], at
 	for range height {
 		for k := at; k < at+width*colStep; k += colStep {
@@ -157,7 +157,7 @@ func maxWindow[T gemm.Number](x []T, at, height, rowStep, width, colStep int) (T
 	return best, place
 }
 
-func maxAny[T gemm.Number](w *walker, axes []axis, x, out []T, index []int64, lowest T) {
+func maxAny[T micro.Number](w *walker, axes []axis, x, out []T, index []int64, lowest T) {
 	w.start(axes)
 	for o := range out {
 		best, place := lowest, -1

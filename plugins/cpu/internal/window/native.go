@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
@@ -158,5 +158,5 @@ func (p *Plan) lines(x, buffer, out []float32, nothing float32, f func(lines, ro
 
 // sumWhole sums planes lo to hi, where each plane is a single window.
 func (p *Plan) sumWhole(x, out []float32, ones []float32, lo, hi int) {
-	gemm.Active[float32]().Dot(ones, x[lo*p.inSize:hi*p.inSize], p.inSize, out[lo:hi])
+	micro.Active[float32]().Dot(ones, x[lo*p.inSize:hi*p.inSize], p.inSize, out[lo:hi])
 }

@@ -1,10 +1,10 @@
 package window
 
-import "github.com/goburn/burn/plugins/cpu/internal/gemm"
+import "github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 
 // sum2 sums over a plane of two axes: rows of the window are added to the
 // output row one after the other.
-func sum2[T gemm.Number](axes []axis, x, out []T) {
+func sum2[T micro.Number](axes []axis, x, out []T) {
 	rows, cols := &axes[0], &axes[1]
 	lo, hi := cols.interior()
 	for i := range rows.out {
@@ -45,7 +45,7 @@ func (a *axis) interior() (lo, hi int) {
 	return lo, hi
 }
 
-func sumEdge[T gemm.Number](a *axis, row []T, o int) T {
+func sumEdge[T micro.Number](a *axis, row []T, o int) T {
 	var sum T
 	t0, t1, at := a.within(o)
 	for ; t0 < t1; t0++ {
@@ -55,7 +55,7 @@ func sumEdge[T gemm.Number](a *axis, row []T, o int) T {
 	return sum
 }
 
-func sumInterior[T gemm.Number](a *axis, to, from []T) {
+func sumInterior[T micro.Number](a *axis, to, from []T) {
 	reach := (a.size-1)*a.dilation + 1
 	for i := range to {
 		sum := from[0]
@@ -75,7 +75,7 @@ func sumInterior[T gemm.Number](a *axis, to, from []T) {
 	}
 }
 
-func sumAny[T gemm.Number](w *walker, axes []axis, x, out []T) {
+func sumAny[T micro.Number](w *walker, axes []axis, x, out []T) {
 	w.start(axes)
 	for o := range out {
 		var sum T

@@ -10,7 +10,7 @@ package window
 import (
 	"fmt"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -153,14 +153,14 @@ func (a *axis) within(o int) (t0, t1, at int) {
 
 // Sum writes the sum of each window to out. Padding counts as zero, so the sum
 // of a window of padding alone is zero. Integers wrap around.
-func Sum[T gemm.Number](pool *par.Pool, p *Plan, x, out []T) {
+func Sum[T micro.Number](pool *par.Pool, p *Plan, x, out []T) {
 	x, out = x[:p.planes*p.inSize], out[:p.planes*p.outSize]
 	if len(out) == 0 {
 		return
 	}
 	x32, native := any(x).([]float32)
 	out32, _ := any(out).([]float32)
-	if native && p.fast.whole && gemm.Active[float32]().Dot != nil {
+	if native && p.fast.whole && micro.Active[float32]().Dot != nil {
 		ones := make([]float32, p.inSize)
 		for i := range ones {
 			ones[i] = 1
@@ -194,7 +194,7 @@ func Sum[T gemm.Number](pool *par.Pool, p *Plan, x, out []T) {
 // NaN is larger than any number, and the first NaN is taken. For a window of
 // padding alone the maximum is the lowest value of T (minus infinity for
 // floats) and the index is -1.
-func Max[T gemm.Number](pool *par.Pool, p *Plan, x, out []T, index []int64) {
+func Max[T micro.Number](pool *par.Pool, p *Plan, x, out []T, index []int64) {
 	MaxFrom(pool, p, p.outer, x, out, index)
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -59,7 +59,7 @@ func or(s []int, i, def int) int {
 
 // naive looks every place of every window up. Places are counted within the
 // axes from number first on.
-func naive[T gemm.Number](x []T, s spec, first int) (sums, maxima []T, places []int64, shape []int) {
+func naive[T micro.Number](x []T, s spec, first int) (sums, maxima []T, places []int64, shape []int) {
 	shape = []int{}
 	for i, n := range s.shape {
 		length := n + or(s.p.PadLo, i, 0) + or(s.p.PadHi, i, 0)
@@ -115,7 +115,7 @@ func index(i int, shape []int) []int {
 
 // values are small integers, with many ties, and for floats a NaN or an
 // infinity here and there.
-func values[T gemm.Number](rng *rand.Rand, n int, odd bool) []T {
+func values[T micro.Number](rng *rand.Rand, n int, odd bool) []T {
 	s := make([]T, n)
 	for i := range s {
 		s[i] = T(rng.IntN(7)) - 3
@@ -131,7 +131,7 @@ func values[T gemm.Number](rng *rand.Rand, n int, odd bool) []T {
 	return s
 }
 
-func same[T gemm.Number](t *testing.T, what string, want, got []T) {
+func same[T micro.Number](t *testing.T, what string, want, got []T) {
 	t.Helper()
 	require.Len(t, got, len(want))
 	for i := range want {
@@ -141,7 +141,7 @@ func same[T gemm.Number](t *testing.T, what string, want, got []T) {
 	}
 }
 
-func check[T gemm.Number](t *testing.T, pool *par.Pool, s spec) {
+func check[T micro.Number](t *testing.T, pool *par.Pool, s spec) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, odd := range []bool{false, true} {

@@ -6,7 +6,7 @@ func nativeTransforms() *native {
 	switch {
 	case cpuid.Active().Has(cpuid.LevelAVX512):
 		return &native{
-			lanes: 16, unit: 1, leastChannels: 16, leastOutputs: 16,
+			lanes: 16, unit: 1, minChannels: 16, minOutputs: 16,
 			greatest: greatest32AVX512, split: split32AVX512, input: input32AVX512, output: output32AVX512, storeTiles: storeTiles32AVX512,
 			product: [tallRows / 2]productFunc{
 				product32AVX512x2, product32AVX512x4, product32AVX512x6, product32AVX512x8, product32AVX512x10, product32AVX512x12,
@@ -16,7 +16,7 @@ func nativeTransforms() *native {
 		}
 	case cpuid.Active().Has(cpuid.LevelAVX2):
 		return &native{
-			lanes: 8, unit: 2, leastChannels: 8, leastOutputs: 4,
+			lanes: 8, unit: 2, minChannels: 8, minOutputs: 4,
 			greatest: greatest32AVX2, split: split32AVX2, input: input32AVX2, output: output32AVX2, storeTiles: storeTiles32AVX2,
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"sync/atomic"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
@@ -18,7 +18,7 @@ type Call struct {
 	X, Out     []float32
 	Weights    []*Weights // of each group
 	Accumulate bool       // add to what Out holds
-	Epilogue   *gemm.Epilogue[float32]
+	Epilogue   *micro.Epilogue[float32]
 }
 
 // Run computes c. It reports false, and has done nothing, if X is not finite or
@@ -39,19 +39,19 @@ func (p *Plan) Run(pool *par.Pool, c *Call) bool {
 // run is one execution, kept for the next one.
 type run struct {
 	Call
-	plan     *Plan
-	greatest atomic.Uint32 // the bits of a magnitude
-	cut      cut
+	plan      *Plan
+	greatest  atomic.Uint32 // the bits of a magnitude
+	partition partition
 
 	measureLoop, taskLoop func(lo, hi int)
 }
 
 const (
-	// leastWork is the fewest multiply-adds that are worth another thread.
-	leastWork = 256 << 10
+	// minWork is the fewest multiply-adds that are worth another thread.
+	minWork = 256 << 10
 	// stretch is the number of inputs that are measured at a time,
-	// leastStretches the number of stretches that are worth another thread.
-	stretch, leastStretches = 4 << 10, 8
+	// minStretches the number of stretches that are worth another thread.
+	stretch, minStretches = 4 << 10, 8
 )
 
 func (r *run) start(pool *par.Pool) bool {
@@ -63,15 +63,15 @@ func (r *run) start(pool *par.Pool) bool {
 		limit = min(limit, w.limit)
 	}
 	r.greatest.Store(0)
-	pool.For(ceil(n, stretch), leastStretches, r.measureLoop)
+	pool.For(ceil(n, stretch), minStretches, r.measureLoop)
 	if r.greatest.Load() > math.Float32bits(limit) {
 		return false
 	}
 	items := r.Batch * len(r.Weights)
-	r.cut = p.cut(pool.Threads(), items, r.Weights[0])
-	tasks := items * r.cut.across * r.cut.down
-	work := p.units * active.unit * active.lanes * elements * p.Channels * p.Outputs / (r.cut.across * r.cut.down)
-	pool.For(tasks, leastWork/max(work, 1)+1, r.taskLoop)
+	r.partition = p.partition(pool.Threads(), items, r.Weights[0])
+	tasks := items * r.partition.across * r.partition.down
+	work := p.units * active.unit * active.lanes * elements * p.Channels * p.Outputs / (r.partition.across * r.partition.down)
+	pool.For(tasks, minWork/max(work, 1)+1, r.taskLoop)
 	return true
 }
 
@@ -95,10 +95,10 @@ func (r *run) tasks(lo, hi int) {
 		s = &scratch{}
 	}
 	for t := lo; t < hi; t++ {
-		item, part := t/(r.cut.across*r.cut.down), t%(r.cut.across*r.cut.down)
+		item, part := t/(r.partition.across*r.partition.down), t%(r.partition.across*r.partition.down)
 		w := r.Weights[item%len(r.Weights)]
-		u0, u1 := share(p.units, r.cut.across, part/r.cut.down)
-		p0, p1 := share(w.panels(), r.cut.down, part%r.cut.down)
+		u0, u1 := share(p.units, r.partition.across, part/r.partition.down)
+		p0, p1 := share(w.panels(), r.partition.down, part%r.partition.down)
 		for u := u0; u < u1; u += p.block {
 			r.block(s, item, w, u, min(u+p.block, u1), p0, p1)
 		}

@@ -3,7 +3,7 @@ package winograd
 import (
 	"math"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -11,7 +11,7 @@ import (
 // They are immutable, safe for concurrent use and hold no other memory.
 type Weights struct {
 	outputs, channels int
-	kernel            *gemm.Kernel[float32]
+	kernel            *micro.Kernel[float32]
 	height            int       // outputs of a panel
 	data              []float32 // [panel][element][channel][output of the panel]
 	limit             float32   // of the inputs: no sum overflows
@@ -44,7 +44,7 @@ const growth = (3 * (1 + math.Sqrt2/2)) * (3 * (1 + math.Sqrt2/2)) * 7.4 * 7.4
 // with as many outputs and channels. It returns nil if there are no kernels for
 // this processor, or if the weights are not finite or too large.
 func (plan *Plan) Pack(pool *par.Pool, w []float32) *Weights {
-	kernel := gemm.Active[float32]()
+	kernel := micro.Active[float32]()
 	if !usable(kernel) {
 		return nil
 	}

@@ -15,7 +15,7 @@ package winograd
 import (
 	"sync"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
@@ -58,18 +58,18 @@ const blockElements = 192 << 10
 // New returns the plan of a convolution. It returns nil if this processor has no
 // kernels for it, or if direct sums are faster.
 func New(s Shape) *Plan {
-	if !usable(gemm.Active[float32]()) || s.Channels < active.leastChannels || s.Outputs < active.leastOutputs {
+	if !usable(micro.Active[float32]()) || s.Channels < active.minChannels || s.Outputs < active.minOutputs {
 		return nil
 	}
 	p := newPlan(s)
-	if s.OutHeight*s.OutWidth*100 < p.units*active.unit*active.lanes*side*side*leastFull {
+	if s.OutHeight*s.OutWidth*100 < p.units*active.unit*active.lanes*side*side*minFull {
 		return nil
 	}
 	return p
 }
 
-// leastFull is the percentage of the computed outputs that must be wanted.
-const leastFull = 45
+// minFull is the percentage of the computed outputs that must be wanted.
+const minFull = 45
 
 func newPlan(s Shape) *Plan {
 	p := &Plan{Shape: s, rows: ceil(s.OutHeight, side), cols: ceil(s.OutWidth, side)}
@@ -96,7 +96,7 @@ func (p *Plan) tiles() int { return (p.rows-1)*p.span + p.cols }
 
 // usable reports whether a kernel of the matrix product goes with the
 // transforms.
-func usable(k *gemm.Kernel[float32]) bool {
+func usable(k *micro.Kernel[float32]) bool {
 	return active != nil && vector.Has() && k.Tile != nil && k.NR == 2*active.lanes
 }
 
@@ -105,7 +105,7 @@ type native struct {
 	lanes int
 	unit  int // vectors of tiles that are computed together
 
-	leastChannels, leastOutputs int // with which tiles win
+	minChannels, minOutputs int // with which tiles win
 
 	greatest func(n int, x *float32) uint32
 	split    func(rows, cols int, src *float32, srcRow, near, far int, dst *float32, dstRow, plane int)

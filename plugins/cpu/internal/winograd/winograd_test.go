@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -77,7 +77,7 @@ const tolerance = 2e-6
 
 // check compares with exact sums. It returns the greatest error relative to the
 // sum of magnitudes of the products.
-func (p *problem) check(t *testing.T, threads int, accumulate bool, e *gemm.Epilogue[float32]) float64 {
+func (p *problem) check(t *testing.T, threads int, accumulate bool, e *micro.Epilogue[float32]) float64 {
 	t.Helper()
 	pool := par.New(threads)
 	defer pool.Close()
@@ -177,9 +177,9 @@ func TestEpilogues(t *testing.T) {
 				p := newProblem(rng, s, 2, 2)
 				bias := random(rng, 2*s.Outputs)
 				p.check(t, threads, accumulate, nil)
-				p.check(t, threads, accumulate, &gemm.Epilogue[float32]{BiasRow: bias})
-				p.check(t, threads, accumulate, &gemm.Epilogue[float32]{HasClamp: true, Lo: 0, Hi: 6})
-				p.check(t, threads, accumulate, &gemm.Epilogue[float32]{BiasRow: bias, HasClamp: true, Lo: -1, Hi: 1})
+				p.check(t, threads, accumulate, &micro.Epilogue[float32]{BiasRow: bias})
+				p.check(t, threads, accumulate, &micro.Epilogue[float32]{HasClamp: true, Lo: 0, Hi: 6})
+				p.check(t, threads, accumulate, &micro.Epilogue[float32]{BiasRow: bias, HasClamp: true, Lo: -1, Hi: 1})
 			}
 		}
 	}

@@ -49,7 +49,7 @@ const (
 type BLASType int32
 
 // Versions of rocBLAS with these numbers: 2.44 of ROCm 5.2 to 5 of ROCm 7.
-const leastBLASMajor, leastBLASMinor, mostBLASMajor = 2, 44, 5
+const minBLASMajor, minBLASMinor, maxBLASMajor = 2, 44, 5
 
 func openBLAS(handle uintptr) (*BLAS, error) {
 	b := &BLAS{}
@@ -66,8 +66,8 @@ func openBLAS(handle uintptr) (*BLAS, error) {
 	for i := range min(2, len(said)) {
 		v[i], _ = strconv.Atoi(said[i]) // what is no number is version 0, which is refused
 	}
-	if v[0] < leastBLASMajor || v[0] == leastBLASMajor && v[1] < leastBLASMinor || v[0] > mostBLASMajor {
-		return nil, fmt.Errorf("it is rocBLAS %s, want %d.%d to %d", b.Version, leastBLASMajor, leastBLASMinor, mostBLASMajor)
+	if v[0] < minBLASMajor || v[0] == minBLASMajor && v[1] < minBLASMinor || v[0] > maxBLASMajor {
+		return nil, fmt.Errorf("it is rocBLAS %s, want %d.%d to %d", b.Version, minBLASMajor, minBLASMinor, maxBLASMajor)
 	}
 	return b, nil
 }

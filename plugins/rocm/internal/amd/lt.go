@@ -24,7 +24,7 @@ var ltStatuses = []string{"HIPBLAS_STATUS_SUCCESS", "HIPBLAS_STATUS_NOT_INITIALI
 // ltNumbers has the numbers of hipblaslt.h in ROCm 6.0 to 7 (tags rocm-6.0.0 to rocm-6.2.2 and the branch of 7): hipblasLtMatmulDescAttributes_t,
 // hipblasLtMatrixLayoutAttribute_t, hipblasLtMatmulPreferenceAttributes_t and the 24 bytes of hipblasLtMatmulAlgo_t (16 of data and a
 // size); and from hipblas-common.h hipblasOperation_t and hipblasComputeType_t. All of ROCm 6 and 7 agree in them. The type of an auxiliary
-// matrix, which ROCm 6.4 added, is not set here. ROCm 5.5 to 5.7 had other types, ways to compute and algorithms: leastLt.
+// matrix, which ROCm 6.4 added, is not set here. ROCm 5.5 to 5.7 had other types, ways to compute and algorithms: minLt.
 var ltNumbers = lt.Numbers{
 	Prefix: "hipblasLt", Plain: 111, Transposed: 112,
 	Computes: map[lt.Compute]int32{lt.ComputeF16: 0, lt.ComputeF32: 2, lt.ComputeTF32: 6, lt.ComputeF64: 7, lt.ComputeI32: 9},
@@ -43,8 +43,8 @@ var ltNumbers = lt.Numbers{
 	},
 }
 
-// leastLt is the first version with the numbers of ltNumbers: 0.6, of ROCm 6.0.
-const leastLt = 600
+// minLt is the first version with the numbers of ltNumbers: 0.6, of ROCm 6.0.
+const minLt = 600
 
 func openLt(handle uintptr) (*HipBLASLt, error) {
 	x, err := lt.New(handle, ltName, &ltNumbers)
@@ -69,7 +69,7 @@ func openLt(handle uintptr) (*HipBLASLt, error) {
 	if status != 0 {
 		return nil, ltNumbers.Error(ltName, c.version.Name, status)
 	}
-	if v < leastLt {
+	if v < minLt {
 		return nil, fmt.Errorf("it is hipBLASLt %s, whose types and algorithms have another layout; want 0.6 or newer, of ROCm 6.0", ltVersion(int(v)))
 	}
 	return &HipBLASLt{x, int(v)}, nil

@@ -1,0 +1,43 @@
+package micro
+
+// packGroup is the number of neighbouring elements that PackStrips takes at a
+// time: a cache line of float32, so that no line is fetched twice.
+const packGroup = 16
+
+// PackStrips copies a lines x depth matrix, of lines that are neighbours in memory, into panels of width lines: element
+// (l, p), at src[l+p*depthStride], goes to panel l/width, place p*width + l%width. It leaves the rest of the last panel alone.
+func PackStrips[T Number](dst, src []T, lines, depth, depthStride, width int) {
+	group := max(packGroup/width, 1) * width
+	for l0 := 0; l0 < lines; l0 += group {
+		n := min(group, lines-l0)
+		panels := dst[l0*depth:]
+		for p := range depth {
+			row := src[p*depthStride+l0:][:n]
+			at := p * width
+			switch {
+			case width == 2:
+				for len(row) >= 2 {
+					to := panels[at:][:2]
+					to[0], to[1] = row[0], row[1]
+					row = row[2:]
+					at += 2 * depth
+				}
+			case width == 4:
+				for len(row) >= 4 {
+					*(*[4]T)(panels[at:]) = [4]T(row)
+					row = row[4:]
+					at += 4 * depth
+				}
+			default:
+				for len(row) >= width {
+					copy(panels[at:], row[:width])
+					row = row[width:]
+					at += width * depth
+				}
+			}
+			if len(row) > 0 {
+				copy(panels[at:], row)
+			}
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package normal
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
+)
+
+const (
+	// streamed is the number of bytes of a result from which it is written with non-temporal stores.
+	streamed = 16 << 20
+	// maxBufferedLine is the longest line that is computed before it is written, minBuffered the elements that suffice.
+	maxBufferedLine, minBuffered = 16 << 10, 4 << 10
+)
+
+type lineBuffer [maxBufferedLine]float32
+
+var lineBuffers = sync.Pool{New: func() any { return new(lineBuffer) }}
+
+// useNonTemporal reports whether lines of n elements of out, the first output of c, are to be written with non-temporal stores.
+func useNonTemporal(c *kernel.Call, out kernel.Array, n int) bool {
+	if out.Buf.Size() < streamed || n > maxBufferedLine || !vector.Has() {
+		return false
+	}
+	for i := range c.In {
+		if c.In[i].Buf == out.Buf {
+			return false
+		}
+	}
+	return true
+}
+
+// streamLines computes lines of n elements from those of x, some at a time, and writes them with non-temporal stores. f
+// computes the lines from at on. The operands of the next lines are prefetched meanwhile.
+func streamLines(y, x []float32, n int, f func(d []float32, at int)) {
+	s := lineBuffers.Get().(*lineBuffer)
+	size := max(1, minBuffered/n) * n
+	for at := 0; at < len(y); at += size {
+		d := s[:min(size, len(y)-at)]
+		f(d, at)
+		to, done := kernel.Bytes(y[at:at+len(d)]), kernel.Bytes(d)
+		if next := at + len(d); next < len(y) && vector.CanStream(to) {
+			from := unsafe.Pointer(&x[next])
+			vector.StreamAhead(to, done, from, from)
+			continue
+		}
+		vector.Stream(to, done)
+	}
+	vector.Fence()
+	lineBuffers.Put(s)
+}

@@ -1,6 +1,0 @@
-//go:build !unix
-
-package serve
-
-// room always returns nil on this system.
-func room(int) error { return nil }
