@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -99,4 +102,39 @@ func TestImageNetOnWGPU(t *testing.T) {
 	require.Less(t, want[steps-1], want[0]/2, "nothing was learned")
 	require.Greater(t, known, 150)
 	require.InDelta(t, known, right, 4)
+}
+
+// TestDriverCacheOnWGPU runs a model on Mesa's driver, confined to what the manifest states: compiled kernels are in the driver's cache in the
+// user's folder afterwards, and a second process of the plugin compiles nothing that is kept anew.
+func TestDriverCacheOnWGPU(t *testing.T) {
+	dir := os.Getenv("BURN_WGPU_PLUGINS")
+	if dir == "" {
+		t.Skip("BURN_WGPU_PLUGINS is not set: it names a folder with the plugin wgpu and its library; make wgpu sets it")
+	}
+	home := t.TempDir()
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
+		t.Setenv(name, home)
+	}
+	cache := filepath.Join(home, ".cache")
+	t.Setenv("XDG_CACHE_HOME", cache) // else Mesa asks the system for the user's folder
+	kept := func() (files []string) {
+		found, err := filepath.Glob(filepath.Join(cache, "mesa_shader_cache*", "*", "*"))
+		require.NoError(t, err)
+		return found
+	}
+	model := []string{"run", "../../examples/digits/digits.onnx", "../../examples/digits/digit_7.png", "--top", "1", "--device", "process:wgpu:0", "--plugin-path", dir}
+	once := func() {
+		var out, errOut bytes.Buffer
+		code := run(t.Context(), func(string) string { return "" }, model, strings.NewReader(""), &out, &errOut)
+		require.Equal(t, exitOK, code, errOut.String())
+		require.Contains(t, out.String(), " 7 ")
+	}
+	once()
+	first := kept()
+	require.NotEmpty(t, first)
+	probes, err := os.ReadDir(filepath.Join(cache, "burn", "kernels", "wgpu", "probes"))
+	require.NoError(t, err)
+	require.Len(t, probes, 1)
+	once()
+	require.Equal(t, first, kept())
 }
