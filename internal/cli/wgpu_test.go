@@ -19,7 +19,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// marks returns n images of 28 by 28 and their classes: a bright square whose place is that of the class, and noise.
+// marks returns n images of 28 by 28 and their classes: a bright square at the place for the class, and noise.
 func marks(seed uint64, n int) (pixels []float32, classes []int64) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	pixels, classes = make([]float32, n*28*28), make([]int64, n)

@@ -232,7 +232,7 @@ func rowMax(z sizes) opCase {
 		want:  func(in [][]float32, i int) float64 { return float64(slices.Max(in[0][i*n : i*n+n])) }}
 }
 
-// dispatched returns a chain of dependent launches, 1,000 at the full size, whose time is that of launching: no two of them can be one kernel.
+// dispatched returns a chain of dependent launches, 1,000 at the full size, whose time is spent on launching: no two of them can be one kernel.
 func dispatched(z sizes) opCase {
 	const n = 64
 	return opCase{name: "dispatches", kind: "dispatches", in: []op.Desc{desc(dtype.F32, n, n)}, scale: 1,

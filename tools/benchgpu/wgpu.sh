@@ -15,7 +15,7 @@
 #     soak         SOAK of mixed work with the memory sampled
 #
 # Settings of run: OUT=./out  LIMIT=280 (seconds a step)  BUDGET=1500 (seconds for all)  PY=python3 (with torch)  EPOCHS=3  SOAK=4m  RUN=REGEXP (cases)
-# PROFILES="core nn training half quant"  DEVICE=wgpu:0. Results: $OUT/table.txt, $OUT/*.log, $OUT/ops.jsonl and report packages.
+# PROFILES="core nn training half quant"  JOBS=8  DEVICE=wgpu:0. Results: $OUT/table.txt, $OUT/*.log, $OUT/ops.jsonl and report packages.
 set -eu
 HERE=$(cd "$(dirname "$0")" && pwd)
 
@@ -92,7 +92,7 @@ part_mnist() {
 part_conformance() {
 	local p
 	for p in $PROFILES; do
-		step "conformance_$p" "$BURN" conformance run "process:$DEVICE" --profile "$p" --timeout 60s --report "$OUT/$p.tar.gz" ${RUN:+--run "$RUN"}
+		step "conformance_$p" "$BURN" conformance run "process:$DEVICE" --profile "$p" --jobs "$JOBS" --timeout 60s --report "$OUT/$p.tar.gz" ${RUN:+--run "$RUN"}
 		{ grep -m 20 -i 'fail' "$OUT/conformance_$p.log" || true; } | cut -c1-200 >> "$OUT/table.txt"
 	done
 }
@@ -126,7 +126,7 @@ part_soak() {
 }
 
 run() {
-	OUT=${OUT:-./out} LIMIT=${LIMIT:-280} BUDGET=${BUDGET:-1500} PY=${PY:-python3} EPOCHS=${EPOCHS:-3} SOAK=${SOAK:-4m} DEVICE=${DEVICE:-wgpu:0}
+	OUT=${OUT:-./out} LIMIT=${LIMIT:-280} BUDGET=${BUDGET:-1500} PY=${PY:-python3} EPOCHS=${EPOCHS:-3} SOAK=${SOAK:-4m} DEVICE=${DEVICE:-wgpu:0} JOBS=${JOBS:-8}
 	PROFILES=${PROFILES:-core nn training half quant} BURN=$HERE/bin/burn WORK=$(mktemp -d) icd='' part=''
 	mkdir -p "$OUT"; OUT=$(cd "$OUT" && pwd)
 	trap 'rm -rf "$WORK"' EXIT

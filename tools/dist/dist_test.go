@@ -172,7 +172,7 @@ func TestWGPUFromIndex(t *testing.T) {
 		python: python, log: &bytes.Buffer{}, date: date}
 	if err := dist(context.Background(), o); err != nil {
 		if strings.Contains(err.Error(), "pip download") {
-			t.Skip("needs PyPI: ", err)
+			t.Skip("the library cannot be had from PyPI: ", err)
 		}
 		require.NoError(t, err)
 	}

@@ -82,7 +82,7 @@ func (o *options) archive(ctx context.Context, p plugin, platform, work string, 
 	return o.pack(p, platform, exe, beside, key)
 }
 
-// pack packs a program with what lies in the folder beside, if there is one, and its manifest, with the needs that the plugin states.
+// pack packs a program, its manifest with the needs that the plugin states, and the files of the folder beside, if there is one.
 func (o *options) pack(p plugin, platform, exe, beside string, key *store.PrivateKey) (*store.Package, error) {
 	goos, arch, _ := strings.Cut(platform, "_")
 	m := host.Manifest{Name: p.name, Namespace: o.namespace, Version: o.version, Kind: host.Process, OS: goos, Arch: arch,
