@@ -77,7 +77,7 @@ cuda-cu-test: ## the tests of the cuda backend on gorgonia.org/cu, where it can 
 DIST ?= dist
 KEY  ?=
 dist: ## archives of every plugin for every platform in DIST, as a mirror, signed with KEY (burn plugin keygen)
-	$(GO) run ./tools/dist -out $(DIST) $(if $(KEY),-key $(KEY))
+	$(GO) run ./tools/dist -out $(DIST) -python $(PYTHON) $(if $(KEY),-key $(KEY))
 
 test: ## what the README says
 	$(GO) test ./...
@@ -200,7 +200,8 @@ hip: ## kernels of every op, in f32 and bf16, through clang-19 for gfx942 and gf
 
 WGPU_SAMPLE   ?= 60
 WGPU_PROFILES ?= core nn training
-wgpu: ## the tests of the wgpu backend, and every WGPU_SAMPLE-th case of the profiles WGPU_PROFILES, on Mesa's Vulkan driver for the processor (Debian's mesa-vulkan-drivers)
+WGPU_TIMEOUT  ?= 30m
+wgpu: ## the tests of the wgpu backend, with its process killed while it trains, and every WGPU_SAMPLE-th case of the profiles WGPU_PROFILES, on Mesa's Vulkan driver for the processor (Debian's mesa-vulkan-drivers)
 	@if [ ! -e /usr/share/vulkan/icd.d/lvp_icd.x86_64.json ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && apt-get install -y -qq libvulkan1 libxext6 mesa-vulkan-drivers || true; fi; \
 	lib=$$(mktemp -d) && trap 'rm -rf "$$lib"' EXIT; \
@@ -208,8 +209,10 @@ wgpu: ## the tests of the wgpu backend, and every WGPU_SAMPLE-th case of the pro
 	icd=$$(ls /usr/share/vulkan/icd.d/lvp_icd*.json 2>/dev/null | head -n 1); \
 	if [ -z "$$icd" ]; then echo "skipped: no mesa-vulkan-drivers"; exit 0; fi; \
 	export BURN_WGPU_LIBRARY=$$(ls "$$lib"/*wgpu_native.*) VK_ICD_FILENAMES=$$icd BURN_WGPU_REQUIRED=1; \
-	cd plugins/wgpu && $(GO) test -count=1 -timeout 10m ./internal/... && \
-	{ BURN_WGPU_SAMPLE=$(WGPU_SAMPLE) BURN_WGPU_PROFILES="$(WGPU_PROFILES)" $(GO) test -count=1 -timeout 30m -v -run 'Test[^/]*$$' . >"$$lib/log"; status=$$?; \
+	( cd plugins/wgpu && $(GO) test -count=1 -timeout 10m ./internal/... && CGO_ENABLED=0 $(GO) build $(STRIP) -o "$$lib/burn-backend-wgpu" ./cmd/burn-backend-wgpu ) && \
+	$(GO) run ./tools/manifest -needs plugins/wgpu/needs.toml "$$lib/burn-backend-wgpu" && \
+	env -u BURN_WGPU_LIBRARY BURN_WGPU_PLUGINS="$$lib" $(GO) test -count=1 -timeout 20m -run OnWGPU ./internal/attack ./internal/cli && cd plugins/wgpu && \
+	{ BURN_WGPU_SAMPLE=$(WGPU_SAMPLE) BURN_WGPU_PROFILES="$(WGPU_PROFILES)" $(GO) test -count=1 -timeout $(WGPU_TIMEOUT) -v -run 'Test[^/]*$$' . >"$$lib/log"; status=$$?; \
 		grep -E '(passed,.*failed|wrong|FAIL|fault|^(ok|PASS|---))' "$$lib/log"; exit $$status; }
 
 METAL_SAMPLE   ?= 200

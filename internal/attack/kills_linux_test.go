@@ -88,18 +88,24 @@ func (tr *training) step(d *tensor.Device) {
 // TestKillsInTraining kills the process at random moments between the first and the last step. The weights equal those of an
 // undisturbed run on the built-in backend, to the bit.
 func TestKillsInTraining(t *testing.T) {
-	kills := size(6, 150)
-	const steps = 40 // steps per round, after which the weights are read
 	p, err := host.Open(ctx, "builtin:cpu", host.Options{Config: core.Config{Threads: 1}})
 	require.NoError(t, err)
 	defer p.Close()
 	calm := on(t, p)
 	d, b := restored(t)
+	killInTraining(t, calm, d, b, size(6, 150), 20*time.Millisecond)
+}
+
+// killInTraining trains on two devices, and kills the process of d, whose backend is b, so many times, each time at a random moment within a
+// span of time. The weights must be equal.
+func killInTraining(t *testing.T, calm, d *tensor.Device, b *restore.Backend, kills int, span time.Duration) {
+	t.Helper()
+	const steps = 40 // steps per round, after which the weights are read
 	want, got := newTraining(calm), newTraining(d)
 	rounds := 0
 	for ; b.Restarts() < int64(kills); rounds++ {
 		r := rand.New(rand.NewPCG(uint64(rounds), 3))
-		timer := time.AfterFunc(time.Duration(r.IntN(20_000))*time.Microsecond, func() { kill(b) })
+		timer := time.AfterFunc(time.Duration(r.Int64N(int64(span))), func() { kill(b) })
 		for range steps {
 			want.step(calm)
 			got.step(d)

@@ -1,12 +1,12 @@
 // Package wgpu is the backend for every GPU with Vulkan, Metal or Direct3D 12: package sdk/gpu over the driver for WebGPU
 // (sdk/gpu/webgpu), whose calls go to wgpu-native. That library is found when the backend is made: the file that BURN_WGPU_LIBRARY names,
-// else beside the executable, else where the loader of the system finds it. It is a process of its own, as the library ends the process
+// else in the folder of the plugin, else where the loader of the system finds it. It is a process of its own, as the library ends the process
 // where a driver fails it: cmd/burn-backend-wgpu.
 //
 // Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
 // or T (powers of 1024). "plain" is true or false: whether each kernel is waited for, so that a fault names its node. "patience" is how
-// long work may take until the device is given up, two minutes by default. "cache" is the folder of texts of kernels and results of
-// probes; "off" keeps none.
+// long work may take until the device is given up, two minutes by default. "cache" is the folder of results of probes; "off"
+// keeps none.
 package wgpu
 
 import (
@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/goburn/burn/core"
@@ -29,7 +30,10 @@ const Name = "wgpu"
 // Version is the version of the backend.
 const Version = "0.1.0"
 
-const libraryVariable = "BURN_WGPU_LIBRARY"
+const (
+	libraryVariable = "BURN_WGPU_LIBRARY"
+	folderVariable  = "BURN_PLUGIN_DIR" // that the host sets: the program itself may be executed from memory
+)
 
 // New makes the backend. It is ErrNotFound, with the remedy, where there is no library or no adapter. Unknown options and values that do
 // not parse are ErrAttr.
@@ -42,12 +46,14 @@ func Opener(lost func(device int, err error)) core.Opener {
 		if err != nil {
 			return nil, err
 		}
-		o.Lost = lost
+		// The backend keeps no kernels: what it could keep are their texts, and drivers keep what they compile themselves.
+		cache := o.Cache
+		o.Lost, o.Cache, o.NoCache = lost, "", true
 		api, err := library()
 		if err != nil {
 			return nil, fmt.Errorf("wgpu: %w", err)
 		}
-		d, err := webgpu.New(context.Background(), api, webgpu.Options{Name: Name, Version: Version, Cache: o.Cache, Patience: patience})
+		d, err := webgpu.New(context.Background(), api, webgpu.Options{Name: Name, Version: Version, Cache: cache, Patience: patience})
 		if err != nil {
 			return nil, fmt.Errorf("wgpu: %w", err)
 		}
@@ -56,18 +62,24 @@ func Opener(lost func(device int, err error)) core.Opener {
 }
 
 // library is the library loaded into this process. It stays loaded until the process ends.
-var library = sync.OnceValues(func() (*native.API, error) { return native.Open(candidates(os.Getenv(libraryVariable), executable())) })
+var library = sync.OnceValues(func() (*native.API, error) {
+	return native.Open(candidates(os.Getenv(libraryVariable), os.Getenv(folderVariable), executable()))
+})
 
-// candidates returns the files that are tried, in order.
-func candidates(named, beside string) []string {
+// candidates returns the files that are tried, in order: the one that is named, or those in folders and the one that the loader finds.
+// Empty folders do not count.
+func candidates(named string, folders ...string) []string {
 	if named != "" {
 		return []string{named}
 	}
 	file := fileName(runtime.GOOS)
-	if beside == "" {
-		return []string{file}
+	var all []string
+	for _, f := range folders {
+		if at := filepath.Join(f, file); f != "" && !slices.Contains(all, at) {
+			all = append(all, at)
+		}
 	}
-	return []string{filepath.Join(beside, file), file}
+	return append(all, file)
 }
 
 // fileName returns the name of the library on a platform.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"slices"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
@@ -47,6 +48,7 @@ func cases(z sizes) []opCase {
 		row("softmax_bf16", z, dtype.BF16, 1e-2, softmax), row("layer_norm_bf16", z, dtype.BF16, 1e-2, layerNorm),
 		chain(z), total(z), attend("attention", z, 64), attend("attention_d128", z, 128),
 		transposed(z), columnSum(z), running(z), sorted(z), gathered(z), small200(z),
+		product("matmul_f32_2048", dtype.F32, z.square/2, 1e-4), negated(z), added(z), rowSum(z), rowMax(z), dispatched(z),
 	}
 	list[1].tf32 = true
 	if z == full {
@@ -194,6 +196,59 @@ func columnSum(z sizes) opCase {
 				sum += float64(in[0][r*z.columns+i])
 			}
 			return sum
+		}}
+}
+
+// negated returns an elementwise op that moves as many bytes as a copy.
+func negated(z sizes) opCase {
+	return opCase{name: "negate", kind: "negate", in: []op.Desc{desc(dtype.F32, z.elements)}, scale: 1, bytes: 8 * int64(z.elements),
+		build: func(b *op.Builder, in []op.Desc) op.Desc { return b.Do(op.Neg, in[0]) },
+		want:  func(in [][]float32, i int) float64 { return -float64(in[0][i]) }}
+}
+
+func added(z sizes) opCase {
+	x := desc(dtype.F32, z.elements)
+	return opCase{name: "add", kind: "add", in: []op.Desc{x, x}, tolerance: 1e-6, scale: 1, bytes: 12 * int64(z.elements),
+		build: func(b *op.Builder, in []op.Desc) op.Desc { return b.Do(op.Add, in...) },
+		want:  func(in [][]float32, i int) float64 { return float64(in[0][i]) + float64(in[1][i]) }}
+}
+
+func rowSum(z sizes) opCase {
+	n := z.columns
+	return opCase{name: "row_sum", kind: "row_sum", in: []op.Desc{desc(dtype.F32, z.rows, n)}, tolerance: 1e-4, scale: math.Sqrt(float64(n)), bytes: 4 * int64(z.rows) * int64(n),
+		build: func(b *op.Builder, in []op.Desc) op.Desc { return b.Un(op.Sum, in[0], op.Ints("axes", 1)) },
+		want: func(in [][]float32, i int) (sum float64) {
+			for _, v := range in[0][i*n : i*n+n] {
+				sum += float64(v)
+			}
+			return sum
+		}}
+}
+
+func rowMax(z sizes) opCase {
+	n := z.columns
+	return opCase{name: "row_max", kind: "row_max", in: []op.Desc{desc(dtype.F32, z.rows, n)}, scale: 1, bytes: 4 * int64(z.rows) * int64(n),
+		build: func(b *op.Builder, in []op.Desc) op.Desc { return b.Un(op.ReduceMax, in[0], op.Ints("axes", 1)) },
+		want:  func(in [][]float32, i int) float64 { return float64(slices.Max(in[0][i*n : i*n+n])) }}
+}
+
+// dispatched returns a chain of dependent launches, 1,000 at the full size, whose time is spent on launching: no two of them can be one kernel.
+func dispatched(z sizes) opCase {
+	const n = 64
+	return opCase{name: "dispatches", kind: "dispatches", in: []op.Desc{desc(dtype.F32, n, n)}, scale: 1,
+		build: func(b *op.Builder, in []op.Desc) op.Desc {
+			x := in[0]
+			for i := range 5 * z.chain {
+				x = b.Un(op.CumMax, x, op.Int("axis", i%2))
+			}
+			return x
+		},
+		want: func(in [][]float32, i int) float64 {
+			most := in[0][0]
+			for r := range i/n + 1 {
+				most = max(most, slices.Max(in[0][r*n:r*n+i%n+1]))
+			}
+			return float64(most)
 		}}
 }
 

@@ -26,6 +26,16 @@ def tiny_products(chain):
     return run
 
 
+def dispatches(chain):
+    def run(x):
+        for i in range(5 * chain):
+            x = torch.cummax(x, i % 2)[0]
+        return x
+
+    return run
+
+
+CHAINS = {"tiny_products": tiny_products, "dispatches": dispatches}
 KINDS = {
     "matmul": torch.matmul,
     "softmax": lambda x: torch.softmax(x, 1),
@@ -35,6 +45,10 @@ KINDS = {
     "attention": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
     "transpose": lambda x: torch.neg(x.t()).contiguous(),
     "column_sum": lambda x: x.sum(0),
+    "row_sum": lambda x: x.sum(1),
+    "row_max": lambda x: x.amax(1),
+    "negate": torch.neg,
+    "add": torch.add,
     "cumsum": lambda x: x.cumsum(0),
     "sort": lambda x: x.sort(stable=True)[0],
     "gather_rows": lambda x, i: F.embedding(i, x),
@@ -114,7 +128,7 @@ def inputs(c):
 
 
 def program(c):
-    f = tiny_products(c["chain"]) if c["kind"] == "tiny_products" else KINDS[c["kind"]]
+    f = CHAINS[c["kind"]](c["chain"]) if c["kind"] in CHAINS else KINDS[c["kind"]]
     torch.backends.cuda.matmul.allow_tf32 = c["tf32"]
     sets, at = inputs(c), [0]
 
@@ -126,7 +140,7 @@ def program(c):
         return run
 
     report(c["name"], "eager", lambda: sample(turning(f)))
-    report(c["name"], "compiled", lambda: sample(turning(torch.compile(f, mode="reduce-overhead" if c["kind"] == "tiny_products" else None))))
+    report(c["name"], "compiled", lambda: sample(turning(torch.compile(f, mode="reduce-overhead" if c["kind"] in CHAINS else None))))
     torch.backends.cuda.matmul.allow_tf32 = False
 
 
@@ -182,7 +196,7 @@ def main():
     device, repeats, atleast, limit = torch.device(req["device"]), req["repeats"], req["sample"], req["limit"]
     for c in req["cases"]:
         try:
-            (program if c["kind"] in KINDS or c["kind"] == "tiny_products" else plain)(c)
+            (program if c["kind"] in KINDS or c["kind"] in CHAINS else plain)(c)
             if device.type == "cuda":
                 torch.cuda.empty_cache()
             torch.compiler.reset()

@@ -124,3 +124,71 @@ func TestChoose(t *testing.T) {
 		require.DirExists(t, filepath.Join("../..", p.module, p.pkg))
 	}
 }
+
+// The archive of the plugin wgpu has the library that it calls, the library's licences, and what its process may do, on each platform
+// that the library is known for.
+func TestWGPU(t *testing.T) {
+	rows, err := choose([]string{"wgpu"})
+	require.NoError(t, err)
+	require.NotNil(t, rows[0].beside)
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	o := options{out: t.TempDir(), version: "0.1.0", namespace: "github.com/goburn", root: root, log: &bytes.Buffer{}, date: date}
+	for platform, library := range map[string]string{"linux_amd64": "libwgpu_native.so", "linux_arm64": "libwgpu_native.so", "darwin_amd64": "libwgpu_native.dylib",
+		"darwin_arm64": "libwgpu_native.dylib", "windows_amd64": "wgpu_native.dll", "windows_arm64": "wgpu_native.dll"} {
+		require.True(t, rows[0].on(platform))
+		dir := t.TempDir()
+		exe, beside := filepath.Join(dir, store.Executable("wgpu", "process", platform)), filepath.Join(dir, "beside")
+		require.NoError(t, os.WriteFile(exe, []byte("program"), 0o755))
+		require.NoError(t, os.Mkdir(beside, 0o755))
+		for name, text := range map[string]string{library: "library", "wgpu-native.LICENSE": "MIT or Apache"} {
+			require.NoError(t, os.WriteFile(filepath.Join(beside, name), []byte(text), 0o644))
+		}
+		p, err := o.pack(rows[0], platform, exe, beside, nil)
+		require.NoError(t, err, platform)
+		var names []string
+		for _, f := range p.Files {
+			names = append(names, f.Path)
+		}
+		require.ElementsMatch(t, []string{filepath.Base(exe), "burn-backend-wgpu.toml", library, "wgpu-native.LICENSE", "LICENSE"}, names, platform)
+		require.NotNil(t, p.Manifest.Needs, platform)
+		require.Contains(t, p.Manifest.Needs.Devices, "/dev/dri/*")
+	}
+}
+
+// The whole archive, with the library from PyPI, which is installed and opens where there is an adapter.
+func TestWGPUFromIndex(t *testing.T) {
+	long.Need(t, "builds a plugin and fetches a library")
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("the go command is not in PATH: this test builds a plugin with it")
+	}
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	python := os.Getenv("BURN_PYTHON")
+	if python == "" {
+		python = "python3"
+	}
+	o := options{out: t.TempDir(), version: "0.1.0", namespace: "github.com/goburn", platforms: []string{store.Native()}, names: []string{"wgpu"}, root: root,
+		python: python, log: &bytes.Buffer{}, date: date}
+	if err := dist(context.Background(), o); err != nil {
+		if strings.Contains(err.Error(), "pip download") {
+			t.Skip("the library cannot be had from PyPI: ", err)
+		}
+		require.NoError(t, err)
+	}
+	p, err := store.Inspect(filepath.Join(o.out, "github.com/goburn/wgpu/0.1.0", store.Native()+".tar.gz"), store.Limits{})
+	require.NoError(t, err)
+	sizes := map[string]int64{}
+	for _, f := range p.Files {
+		sizes[f.Path] = f.Size
+	}
+	require.Greater(t, sizes["wgpu-native.LICENSE"], int64(500))
+	delete(sizes, "wgpu-native.LICENSE")
+	large := 0
+	for name, n := range sizes {
+		if strings.Contains(name, "wgpu_native") && n > 1<<20 {
+			large++
+		}
+	}
+	require.Equal(t, 1, large, "%v", sizes)
+}

@@ -26,6 +26,7 @@ func main() {
 	flag.StringVar(&o.namespace, "namespace", "github.com/goburn", "`HOST/NAMESPACE` of the maker")
 	flag.StringVar(&platforms, "platforms", strings.Join(store.Platforms(), ","), "OS_ARCH `list`")
 	flag.StringVar(&names, "plugins", "", "`list` of plugins (default: all)")
+	flag.StringVar(&o.python, "python", "python3", "Python with pip, which fetches libraries that plugins carry")
 	expires := flag.String("expires", "", "`date` (YYYY-MM-DD) until which the signed index holds (default: 90 days)")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -69,6 +70,7 @@ func split(list string) []string {
 
 type options struct {
 	out, key, version, namespace string
+	python                       string
 	platforms, names             []string  // names is empty for all
 	date, expires                time.Time // of the index; zero means now, and 90 days later
 	root                         string    // of the repository; empty means the working folder

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,8 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/BurntSushi/toml"
+
 	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/sdk/client/contain"
 	"github.com/goburn/burn/sdk/wire"
 )
 
@@ -21,12 +25,26 @@ type plugin struct {
 	module    string   // folder of its go.mod, from the root
 	pkg       string   // folder of its main package, relative to module
 	platforms []string // that it can be built for; nil for all
+	// beside puts the files that the archive has beside the program into a folder; nil for none.
+	beside func(ctx context.Context, o *options, platform, dir string) error
 }
 
 // plugins lists the plugins: add a row for a new one.
 var plugins = []plugin{
 	{name: "cpu", module: ".", pkg: "./plugins/cpu/cmd/burn-backend-cpu"},
 	{name: "metal", module: "plugins/metal", pkg: "./cmd/burn-backend-metal", platforms: []string{"darwin_amd64", "darwin_arm64"}},
+	{name: "wgpu", module: "plugins/wgpu", pkg: "./cmd/burn-backend-wgpu", beside: wgpuNative},
+}
+
+// wgpuNative takes the library that the plugin wgpu calls, with its licences, out of the package that PyPI has for a platform.
+func wgpuNative(ctx context.Context, o *options, platform, dir string) error {
+	goos, arch, _ := strings.Cut(platform, "_")
+	cmd := exec.CommandContext(ctx, "go", "run", "./tools/wgpunative", "-platform", goos+"/"+arch, "-out", dir, "-python", o.python)
+	cmd.Dir = o.root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("wgpu-native: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
 }
 
 func (p *plugin) on(platform string) bool {
@@ -55,14 +73,41 @@ func (o *options) archive(ctx context.Context, p plugin, platform, work string, 
 	if err := o.build(ctx, p, platform, exe); err != nil {
 		return nil, err
 	}
+	beside := filepath.Join(work, platform, p.name)
+	if p.beside != nil {
+		if err := p.beside(ctx, o, platform, beside); err != nil {
+			return nil, err
+		}
+	}
+	return o.pack(p, platform, exe, beside, key)
+}
+
+// pack packs a program, its manifest with the needs that the plugin states, and the files of the folder beside, if there is one.
+func (o *options) pack(p plugin, platform, exe, beside string, key *store.PrivateKey) (*store.Package, error) {
 	goos, arch, _ := strings.Cut(platform, "_")
 	m := host.Manifest{Name: p.name, Namespace: o.namespace, Version: o.version, Kind: host.Process, OS: goos, Arch: arch,
 		Protocol: host.Protocol(wire.Speaks())}
+	if needs := filepath.Join(o.root, p.module, "needs.toml"); exists(needs) {
+		m.Needs = &contain.Needs{}
+		if _, err := toml.DecodeFile(needs, m.Needs); err != nil {
+			return nil, err
+		}
+		if err := m.Needs.Check(); err != nil {
+			return nil, fmt.Errorf("%s: %w", needs, err)
+		}
+	}
 	space, ns, _ := strings.Cut(o.namespace, "/")
 	id := store.ID{Address: store.Address{Host: space, Namespace: ns, Name: p.name}, Version: o.version, Platform: platform}
 	extra := map[string]string{}
 	if license := filepath.Join(o.root, "LICENSE"); exists(license) {
 		extra["LICENSE"] = license
+	}
+	files, err := os.ReadDir(beside)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	for _, f := range files {
+		extra[f.Name()] = filepath.Join(beside, f.Name())
 	}
 	path := filepath.Join(o.out, filepath.FromSlash(id.MirrorPath()))
 	built, err := store.Pack(path, store.Content{Executable: exe, Manifest: m, Extra: extra})

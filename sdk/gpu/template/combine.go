@@ -27,7 +27,7 @@ type joiner struct {
 }
 
 // joinerOf combines elements of type d. Products of floats are computed in f64 where there is one: those of a few numbers leave
-// the range of f32 on the way to a result within it.
+// the range of f32 on the way to a result within it. Running products do without it too: runningProduct.
 func joinerOf(t Target, how Join, d dtype.DType) joiner {
 	j := joiner{how, d, accumulator(d)}
 	if how == JoinMul && d.IsFloat() && t.Math.Has(dtype.F64) {

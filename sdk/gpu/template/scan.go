@@ -3,6 +3,7 @@ package template
 import (
 	"slices"
 
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
@@ -17,6 +18,9 @@ func (l Lines) size() int { return l.Outer * l.N * l.Inner }
 
 // Scan returns the work that computes slot 1: each element of slot 0 combined with those before it on its line.
 func Scan(t Target, l Lines, how Join, x, y Operand) ir.Work {
+	if how == JoinMul && x.Type.IsFloat() && !t.Math.Has(dtype.F64) {
+		return scan(t, l, runningProduct{x.Type}, x, y)
+	}
 	return scan(t, l, runningJoin{joinerOf(t, how, x.Type)}, x, y)
 }
 
