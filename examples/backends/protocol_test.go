@@ -50,9 +50,10 @@ func TestPlainProtocol(t *testing.T) {
 }
 
 func TestCProtocol(t *testing.T) {
-	out := pluginPath(t)
+	t.Parallel()
+	out := t.TempDir()
 	buildC(t, "cabi", out)
-	certified(t, append(carrier(t).Carrier, filepath.Join(out, "burn-backend-cabi.so"))...)
+	certified(t, append(carrier(t, out).Carrier, filepath.Join(out, "burn-backend-cabi.so"))...)
 }
 
 // mutants are faulty variants of the Python carrier: a change of a file, and the rule that it breaks.
@@ -72,6 +73,7 @@ var mutants = []struct {
 }
 
 func TestPythonMutants(t *testing.T) {
+	t.Parallel()
 	python(t)
 	for i, m := range mutants {
 		t.Run(strings.ReplaceAll(m.name, " ", "-"), func(t *testing.T) {
