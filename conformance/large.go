@@ -75,10 +75,10 @@ func (s spec) agrees(ctx context.Context, q *queue, n *op.Node, in, outs []op.De
 	return nil
 }
 
-// largeBounds returns the tolerance of a result of a large variant. That of the row allows a rounding error of the accumulation for
-// each term, n·u relative to the sum of magnitudes, which is the worst case of a sum from left to right. Of 200,000 terms it allows
+// largeBounds returns the tolerance of a result of a large variant. That of the row allows two rounding errors for each of n
+// terms, 2·n·u relative to the sum of magnitudes: the worst case of a sum from left to right. Of 200,000 terms it allows
 // 2 %, and an absolute error beside which a mean or a probability vanishes. Rounding errors of drawn values are independent enough
-// that λ·√n·u bounds them but for a probability of 2·exp(-λ²/2) for each operation (N. J. Higham and T. Mary, A new approach to
+// that λ·√n·u bounds them except with a probability of 2·exp(-λ²/2) for each operation (N. J. Higham and T. Mary, A new approach to
 // probabilistic rounding error analysis, SIAM J. Sci. Comput. 41, 2019), with λ = 4, for any order of the sum. Terms are positive,
 // so that the sum of magnitudes is the result, and the bound a relative one; only of centered results it is absolute too.
 func (x variant) largeBounds(n *op.Node, in []op.Desc, d dtype.DType) (rel, abs float64) {

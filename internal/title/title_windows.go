@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// hide changes the text in the process environment block, which is what other processes read. The runtime has copied it to os.Args.
+// hide changes the text in the process environment block, which other processes read. The runtime has copied it to os.Args.
 func hide(name string) bool {
 	peb := windows.RtlGetCurrentPeb()
 	if peb == nil || peb.ProcessParameters == nil {
