@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,7 +20,7 @@ import (
 // certified tests the plugin that a command line starts against the protocol. A shared object needs a carrier program.
 func certified(t *testing.T, command ...string) {
 	t.Helper()
-	o := protocol.Options{Command: command, Debug: len(command) == 1}
+	o := protocol.Options{Command: command, Debug: len(command) == 1, Patience: 30 * time.Second} // Python takes 5 to decode 65,537 names
 	if !long.Tests() { // cases that start and end processes take most of the time, and are the same for all plugins on one carrier
 		o.Run = regexp.MustCompile("^(services|frames|data|events|checks|poison|nodes|programs|errors|plane)/")
 	}
