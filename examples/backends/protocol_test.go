@@ -20,8 +20,9 @@ import (
 // certified tests the plugin that a command line starts against the protocol. A shared object needs a carrier program.
 func certified(t *testing.T, command ...string) {
 	t.Helper()
-	o := protocol.Options{Command: command, Debug: len(command) == 1, Patience: 30 * time.Second} // Python takes 5 to decode 65,537 names
-	if !long.Tests() {                                                                            // cases that start and end processes take most of the time, and are the same for all plugins on one carrier
+	o := protocol.Options{Command: command, Debug: len(command) == 1}
+	o.Patience = 30 * time.Second // Python takes 5 to decode 65,537 names
+	if !long.Tests() {            // cases that start and end processes take most of the time, and are the same for all plugins on one carrier
 		o.Run = regexp.MustCompile("^(services|frames|data|events|checks|poison|nodes|programs|errors|plane)/")
 	}
 	r, err := protocol.Check(context.Background(), o)
