@@ -34,6 +34,8 @@ type testCase struct {
 	redraws bool
 	// fresh: structure and shapes are drawn too, and not the values alone.
 	fresh bool
+	// large: the case takes as long as a hundred others, and a sample has fewer of its kind.
+	large bool
 	// checks, if set, is the number of checks in the case, each of which bounds its own time: the case may take as many times longer.
 	checks int
 	// rule says what the case checks; set for cases of the contract.
@@ -126,6 +128,7 @@ func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 		vs = append(vs[:len(vs):len(vs)], p.typed(first, dtype.Any)...)
 	}
 	main, hasMain := primary(vs)
+	vs = append(vs[:len(vs):len(vs)], largeVariants[c]...)
 	var cases []testCase
 	for _, x := range vs {
 		if x.types != 0 && !x.types.Has(first) {
@@ -152,6 +155,10 @@ func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 				id += first.String() + "-"
 			}
 			id = id[:len(id)-1] + "/" + x.name
+			if x.large {
+				cases = append(cases, s.largeCases(id)...)
+				continue
+			}
 			if x.grid {
 				s.gridded()
 				cases = append(cases, s.testCase(id, values(plain)))

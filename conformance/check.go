@@ -20,8 +20,8 @@ type Options struct {
 	Run string
 	// Profile limits the run to the cases of one profile; empty: All.
 	Profile Profile
-	// Sample, above 1, runs about one in so many of these cases: always the same ones, and at least one of each test of each
-	// op; cases of the contract run all. A report of a sample is no proof of conformance.
+	// Sample, above 1, runs about one in so many of these cases: always the same ones, at least one of each test of each op, and
+	// fewer of the large ones; cases of the contract run all. A report of a sample is no proof of conformance.
 	Sample int
 	// Device is the index of the device under test.
 	Device int
@@ -191,7 +191,11 @@ func sample(cases []testCase, n int) []testCase {
 		kind := parts[0] + "/" + parts[len(parts)-1]
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(c.id)) // never fails
-		if (c.spec != nil || c.fresh) && seen[kind] && h.Sum32()%uint32(n) != 0 {
+		every := uint32(n)
+		if c.large {
+			every *= 8
+		}
+		if (c.spec != nil || c.fresh) && seen[kind] && h.Sum32()%every != 0 {
 			return true
 		}
 		seen[kind] = true

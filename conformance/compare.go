@@ -10,18 +10,23 @@ import (
 
 // compare reports the first element of got that is not within the row's tolerance of want, and how many there are.
 func compare(n *op.Node, in []op.Desc, output int, want, got ref.Tensor) error {
-	d := want.Desc.DType
 	tolerance := op.Lookup(n.Op).Tolerance
 	joined := 1
 	if tolerance.PerTerm {
 		joined = op.Terms(n, in)
 	}
-	rel, abs := tolerance.Bounds(d, joined)
+	rel, abs := tolerance.Bounds(want.Desc.DType, joined)
+	return compareWithin(rel, abs, tolerance.Exact, output, want, got)
+}
+
+// compareWithin is compare with other bounds than the row's.
+func compareWithin(rel, abs float64, exact bool, output int, want, got ref.Tensor) error {
+	d := want.Desc.DType
 	wrong, first := 0, -1
 	for i := range want.Desc.Shape.Size() {
 		ok := false
 		if d.IsFloat() {
-			ok = near(want.F[i], got.F[i], rel, abs, tolerance.Exact)
+			ok = near(want.F[i], got.F[i], rel, abs, exact)
 		} else {
 			ok = want.I[i] == got.I[i]
 		}

@@ -228,6 +228,10 @@ var gradientTolerance = map[dtype.DType]float64{dtype.F64: 2e-5, dtype.F32: 2e-3
 // last place, which gradientTolerance of the floor is in f16 and bf16.
 var gradientFloor = map[dtype.DType]float64{dtype.F64: 1e-3, dtype.F32: 1e-3, dtype.F16: 1e-2, dtype.BF16: 2e-2}
 
+// sharpKink is the difference of the slopes on both sides of an element, 1e-6 apart, from which on there is a kink or a jump between them,
+// relative to the gradient. There any gradient is right, and one between those of both sides need not be within the tolerance of a narrow type.
+const sharpKink = 1e-3
+
 // differences compares got, the gradient of operand i, with central differences of the weighted sum of the results at some
 // of its elements. Elements whose differences to the right and to the left disagree are at a kink and are left out. Equal elements
 // of unique, where results begin to exist, are left out too.
@@ -284,6 +288,14 @@ func (s spec) differences(ctx context.Context, in []ref.Tensor, i int, weights [
 			scale = max(scale, math.Abs(f))
 		}
 	}
+	faintest := 1.0 // of the weights
+	for _, w := range weights {
+		for _, f := range w.F {
+			if f != 0 {
+				faintest = min(faintest, math.Abs(f))
+			}
+		}
+	}
 	tol := gradientTolerance[got.Desc.DType]
 	for range min(count, 10) {
 		if err := ctx.Err(); err != nil {
@@ -308,12 +320,14 @@ func (s spec) differences(ctx context.Context, in []ref.Tensor, i int, weights [
 			return err
 		}
 		want := (right + left) / 2
-		allowed := tol * (math.Abs(want) + scale + gradientFloor[got.Desc.DType])
+		size := math.Abs(want) + scale + gradientFloor[got.Desc.DType]
+		allowed, kink := tol*size, sharpKink*size
 		switch {
 		case s.op == op.Unique && slices.Index(in[i].F[e+1:], in[i].F[e])+slices.Index(in[i].F[:e], in[i].F[e]) > -2:
-		case !(math.Abs(right-left) <= allowed && math.Abs(right-near) <= allowed+4*noise): // a kink, a jump, or no number
+		case !(math.Abs(right-left) <= min(allowed, kink+4*noise) && math.Abs(right-near) <= min(allowed, kink)+4*noise): // or no number
 		case noise > allowed/4:
 		case got.Desc.DType == dtype.F16 && math.Abs(want)+scale > 8192: // intermediate results may overflow
+		case got.Desc.DType == dtype.F16 && math.IsInf(have, 0) && math.Abs(want) > 32768*faintest: // the slope did, which the weight makes smaller
 		case !(math.Abs(have-want) <= allowed):
 			return fmt.Errorf("gradient of operand %d at element %d is %g, differences give %g", i, e, have, want)
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // SuiteVersion is raised when the check of a case changes and its id does not.
-const SuiteVersion = 4
+const SuiteVersion = 5
 
 // Suite identifies the set of cases that a backend was tested with. Two reports are comparable when their hashes are equal.
 type Suite struct {

@@ -17,6 +17,9 @@ type variant struct {
 	domains map[int]op.Domain
 	// grid makes the case use only special values: every pair (or triple) of them.
 	grid bool
+	// large: the node has some 200,000 elements, and is compared by largeBounds. centered: its results are of magnitude 1 and either
+	// sign. repeated: it has to give the same bits again.
+	large, centered, repeated bool
 }
 
 // plan is the variants of an op.

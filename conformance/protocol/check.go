@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
+	"strconv"
+	"sync"
 	"time"
 )
 
@@ -33,11 +36,13 @@ type Options struct {
 	Progress func(Result)
 }
 
-// checker is one certification. Checks run one after the other, and share a plugin process while none of them breaks it.
+// checker runs checks one after the other, which share a plugin process while none of them breaks it. A certification has one for
+// most rules, and one more for each rule that is alone.
 type checker struct {
 	Options
 	ctx     context.Context
-	dir     string // for all processes
+	dir     string // for all processes of the certification
+	prefix  string // of their folders
 	starts  int
 	shared  *plugin
 	unseen  *plugin  // that no Hello was said to
@@ -68,18 +73,30 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	}
 	defer os.RemoveAll(c.dir)
 	defer c.drop()
-	r := &Report{Protocol: Version, Started: time.Now().UTC()}
+	var rules []Rule
 	for _, rule := range Rules() {
+		if o.Run == nil || o.Run.MatchString(rule.ID) {
+			rules = append(rules, rule)
+		}
+	}
+	beside, wait := c.beside(rules)
+	defer wait()
+	r := &Report{Protocol: Version, Started: time.Now().UTC()}
+	for i := range rules {
 		if ctx.Err() != nil {
 			return r, context.Cause(ctx)
 		}
-		if o.Run != nil && !o.Run.MatchString(rule.ID) {
-			continue
+		var x Result
+		if b := beside[i]; b != nil {
+			select {
+			case x = <-b.result:
+			case <-ctx.Done():
+				return r, context.Cause(ctx)
+			}
+			c.join(b.checker)
+		} else {
+			x = c.result(&rules[i])
 		}
-		start := time.Now()
-		x := Result{ID: rule.ID, Section: rule.Section, Rule: rule.Text}
-		x.Status, x.Reason = c.judge(&rule)
-		x.Seconds = time.Since(start).Seconds()
 		r.add(x)
 		if o.Progress != nil {
 			o.Progress(x)
@@ -90,6 +107,56 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	}
 	r.Stderr, r.Seconds = c.stderr, time.Since(r.Started).Seconds()
 	return r, nil
+}
+
+// mostAlone is the number of rules that are checked beside the others at a time.
+const mostAlone = 4
+
+// alone is a check beside the others. Its checker may be read once the result has come.
+type alone struct {
+	*checker
+	result chan Result
+}
+
+// beside begins the checks of the rules that are alone, by their places in rules. The function that it returns waits for their ends.
+func (c *checker) beside(rules []Rule) (map[int]*alone, func()) {
+	all, turn := map[int]*alone{}, make(chan struct{}, mostAlone)
+	var ends sync.WaitGroup
+	for i := range rules {
+		if !rules[i].alone {
+			continue
+		}
+		a := &alone{&checker{Options: c.Options, ctx: c.ctx, dir: c.dir, prefix: strconv.Itoa(i) + "."}, make(chan Result, 1)}
+		all[i] = a
+		ends.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			if c.ctx.Err() != nil {
+				return
+			}
+			a.result <- a.checker.result(&rules[i])
+		})
+	}
+	return all, ends.Wait
+}
+
+// join takes over what another checker has seen of the plugin.
+func (c *checker) join(other *checker) {
+	c.starts += other.starts
+	c.noises = append(c.noises, other.noises...)
+	c.stderr = cmp.Or(other.stderr, c.stderr)
+	if c.info == nil {
+		c.info = other.info
+	}
+}
+
+// result checks one rule.
+func (c *checker) result(rule *Rule) Result {
+	start := time.Now()
+	x := Result{ID: rule.ID, Section: rule.Section, Rule: rule.Text}
+	x.Status, x.Reason = c.judge(rule)
+	x.Seconds = time.Since(start).Seconds()
+	return x
 }
 
 func or(d, usual time.Duration) time.Duration {

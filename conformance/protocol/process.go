@@ -67,7 +67,7 @@ func (t *test) environment() []string {
 func (t *test) start(w how) *plugin {
 	t.starts++
 	p := &plugin{c: t.checker, gone: make(chan struct{}), silent: make(chan struct{}), first: make(chan struct{})}
-	p.dir = filepath.Join(t.dir, strconv.Itoa(t.starts))
+	p.dir = filepath.Join(t.dir, t.prefix+strconv.Itoa(t.starts))
 	work := filepath.Join(p.dir, "work")
 	t.must("folder", os.MkdirAll(work, 0o700))
 	var err error

@@ -17,6 +17,7 @@ type Rule struct {
 	check func(t *test)
 	unix  bool // needs signals or processes of Unix
 	linux bool
+	alone bool // has processes of its own, and mostly waits: it runs beside others
 }
 
 // Rules lists all rules in the order in which they are checked.

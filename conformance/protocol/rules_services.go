@@ -5,7 +5,7 @@ import (
 )
 
 var serviceRules = []Rule{
-	{ID: "services/controller", Section: 3, Text: "the messages of Shutdown are empty", check: func(t *test) {
+	{ID: "services/controller", alone: true, Section: 3, Text: "the messages of Shutdown are empty", check: func(t *test) {
 		p := t.start(how{})
 		p.connect(t)
 		reply, err := p.conn.call(t, "/plugin.GRPCController/Shutdown", nil)
@@ -59,7 +59,7 @@ var serviceRules = []Rule{
 			}
 		}
 	}},
-	{ID: "services/again", Section: 3, Text: "A second Hello, of another host that attaches, answers with the backend already open.", check: func(t *test) {
+	{ID: "services/again", alone: true, Section: 3, Text: "A second Hello, of another host that attaches, answers with the backend already open.", check: func(t *test) {
 		p, c := t.two()
 		defer c.close()
 		a := p.conn.hello(t, Version, Version)

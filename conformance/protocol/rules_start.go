@@ -13,7 +13,7 @@ import (
 )
 
 var startRules = []Rule{
-	{ID: "start/cookie", Section: 1, Text: "without it the plugin MUST say that it is a plugin and exit", check: func(t *test) {
+	{ID: "start/cookie", alone: true, Section: 1, Text: "without it the plugin MUST say that it is a plugin and exit", check: func(t *test) {
 		p := t.start(how{stranger: true})
 		p.wantEnd(t, "start without BURN_PLUGIN", t.StartTimeout)
 		line, _ := p.firstLine(time.Second)
@@ -28,11 +28,11 @@ var startRules = []Rule{
 			t.fail("it says %q, want that it is a plugin", line+p.last())
 		}
 	}},
-	{ID: "start/handshake", Section: 1, Text: "1|1|NETWORK|ADDRESS|grpc|CERTIFICATE", check: func(t *test) {
+	{ID: "start/handshake", alone: true, Section: 1, Text: "1|1|NETWORK|ADDRESS|grpc|CERTIFICATE", check: func(t *test) {
 		p := t.start(how{})
 		t.must("start", p.handshake(t.StartTimeout))
 	}},
-	{ID: "start/late-host", Section: 1, Text: "a connection was there and none is left", check: func(t *test) {
+	{ID: "start/late-host", alone: true, Section: 1, Text: "a connection was there and none is left", check: func(t *test) {
 		p := t.start(how{})
 		t.must("start", p.handshake(t.StartTimeout))
 		time.Sleep(1500 * time.Millisecond)
@@ -44,7 +44,7 @@ var startRules = []Rule{
 	{ID: "start/health", Section: 1, Text: "It asks `grpc.health.v1.Health/Check` from time to time; a plugin that gives no answer of any kind for ten seconds", check: func(t *test) {
 		t.must("health", t.plugin().conn.healthy(t))
 	}},
-	{ID: "start/interrupt", Section: 1, Text: "It ignores SIGINT, which a terminal sends to both.", unix: true, check: func(t *test) {
+	{ID: "start/interrupt", alone: true, Section: 1, Text: "It ignores SIGINT, which a terminal sends to both.", unix: true, check: func(t *test) {
 		p := t.start(how{})
 		p.connect(t)
 		t.must("signal", p.cmd.Process.Signal(interrupt))
@@ -60,21 +60,21 @@ var startRules = []Rule{
 const endLimit = time.Second
 
 var endRules = []Rule{
-	{ID: "end/shutdown", Section: 1, Text: "The plugin MUST end when its host asks (the call `plugin.GRPCController/Shutdown`)", check: func(t *test) {
+	{ID: "end/shutdown", alone: true, Section: 1, Text: "The plugin MUST end when its host asks (the call `plugin.GRPCController/Shutdown`)", check: func(t *test) {
 		p := t.start(how{})
 		p.connect(t)
 		p.conn.open(t).stream()
 		_, _ = p.conn.call(t, "/plugin.GRPCController/Shutdown", nil) // the answer may not arrive
 		p.wantEnd(t, "Shutdown", endLimit)
 	}},
-	{ID: "end/stdin", Section: 1, Text: "within a second after any of these: standard input ends while `BURN_HOST_PIPE` is `stdin`", check: func(t *test) {
+	{ID: "end/stdin", alone: true, Section: 1, Text: "within a second after any of these: standard input ends while `BURN_HOST_PIPE` is `stdin`", check: func(t *test) {
 		p := t.start(how{})
 		p.connect(t)
 		p.conn.open(t).stream()
 		p.stdin.Close()
 		p.wantEnd(t, "the end of standard input", endLimit)
 	}},
-	{ID: "end/parent", Section: 1, Text: "the parent process is not `BURN_HOST_PID` any more", unix: true, check: func(t *test) {
+	{ID: "end/parent", alone: true, Section: 1, Text: "the parent process is not `BURN_HOST_PID` any more", unix: true, check: func(t *test) {
 		p := t.start(how{behind: true})
 		p.connect(t)
 		m := regexp.MustCompile(`pid (\d+)`).FindStringSubmatch(p.last())
@@ -89,14 +89,14 @@ var endRules = []Rule{
 			}
 		}
 	}},
-	{ID: "end/connection", Section: 1, Text: "a connection was there and none is left", check: func(t *test) {
+	{ID: "end/connection", alone: true, Section: 1, Text: "a connection was there and none is left", check: func(t *test) {
 		p := t.start(how{})
 		p.connect(t)
 		p.conn.open(t).stream()
 		p.conn.close()
 		p.wantEnd(t, "the end of the last connection", endLimit)
 	}},
-	{ID: "end/one-of-two", Section: 1, Text: "a connection was there and none is left", check: func(t *test) {
+	{ID: "end/one-of-two", alone: true, Section: 1, Text: "a connection was there and none is left", check: func(t *test) {
 		p, second := t.two()
 		p.conn.hello(t, Version, Version)
 		second.close()
@@ -201,7 +201,7 @@ var tlsRules = []Rule{
 }
 
 var debugRules = []Rule{
-	{ID: "debug/version", Section: 8, Text: "prints a line with name, version, protocol and platform", check: func(t *test) {
+	{ID: "debug/version", alone: true, Section: 8, Text: "prints a line with name, version, protocol and platform", check: func(t *test) {
 		if !t.Debug {
 			t.skip("the program carries the plugin, and has other flags")
 		}
@@ -214,7 +214,7 @@ var debugRules = []Rule{
 			}
 		}
 	}},
-	{ID: "debug/attach", Section: 8, Text: "Started with `--debug` and without a host, a plugin listens without TLS and prints", check: func(t *test) {
+	{ID: "debug/attach", alone: true, Section: 8, Text: "Started with `--debug` and without a host, a plugin listens without TLS and prints", check: func(t *test) {
 		p := t.debugging()
 		p.conn.hello(t, Version, Version)
 		p.conn.open(t).stream().alive("a stream of a plugin that runs with --debug")
@@ -227,7 +227,7 @@ var debugRules = []Rule{
 		p.conn = p.dial(t, nil)
 		p.conn.hello(t, Version, Version)
 	}},
-	{ID: "debug/devices", Section: 3, Text: "A device ends as well when the gRPC connection ends over which it was opened", check: func(t *test) {
+	{ID: "debug/devices", alone: true, Section: 3, Text: "A device ends as well when the gRPC connection ends over which it was opened", check: func(t *test) {
 		p := t.debugging()
 		p.conn.hello(t, Version, Version)
 		d := p.conn.open(t)

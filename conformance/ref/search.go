@@ -119,6 +119,17 @@ func runningIndex(beats func(order int) bool) kernel {
 	})
 }
 
+// joined makes a running combination of a function of all elements so far.
+func joined(f func(xs []float64) float64) running {
+	return running{f: func() (float64, func(float64) float64) {
+		var xs []float64
+		return f(nil), func(x float64) float64 {
+			xs = append(xs, x)
+			return f(xs)
+		}
+	}}
+}
+
 var searchKernels = map[op.Code]kernel{
 	op.Std: statistic(func(a op.Attrs, xs []float64) float64 {
 		return math.Sqrt(squares(xs) / (float64(len(xs)) - a.Float("correction")))
@@ -186,12 +197,13 @@ var searchKernels = map[op.Code]kernel{
 		out := Zeros(n.Outputs[0])
 		for _, line := range lines(in[0].Desc.Shape, n.Attrs.Int("axis")) {
 			for k, p := range ranked(in[0], line, n.Attrs.Bool("descending")) {
-				out.I[line[k]] = int64(slices.Index(line, p))
+				place, _ := slices.BinarySearch(line, p) // positions ascend along a line
+				out.I[line[k]] = int64(place)
 			}
 		}
 		return out
 	}),
-	op.LogCumSumExp: scan(reducer{f: func(xs []float64) float64 {
+	op.LogCumSumExp: scan(joined(func(xs []float64) float64 {
 		m := greatest.f(xs)
 		if math.IsInf(m, 0) {
 			return m
@@ -201,7 +213,7 @@ var searchKernels = map[op.Code]kernel{
 			s.add(math.Exp(x - m))
 		}
 		return m + math.Log(s.value())
-	}}),
+	})),
 	op.CumArgMax:  runningIndex(func(order int) bool { return order > 0 }),
 	op.CumArgMin:  runningIndex(func(order int) bool { return order < 0 }),
 	op.VectorNorm: statistic(func(a op.Attrs, xs []float64) float64 { return vectorNorm(xs, a.Float("p")) }),

@@ -1,6 +1,7 @@
 package ref
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/goburn/burn/core/op"
@@ -10,11 +11,11 @@ import (
 // their order.
 func ranked(t Tensor, line []int, descending bool) []int {
 	r := slices.Clone(line)
-	slices.SortStableFunc(r, func(p, q int) int {
+	slices.SortFunc(r, func(p, q int) int {
 		if descending {
-			return order(t, q, p)
+			return cmp.Or(order(t, q, p), p-q)
 		}
-		return order(t, p, q)
+		return cmp.Or(order(t, p, q), p-q)
 	})
 	return r
 }
@@ -28,7 +29,8 @@ func firstRanked(n *op.Node, t Tensor, descending bool) []Tensor {
 		r := ranked(t, line, descending)
 		for k, p := range to[i] {
 			values.set(p, t, r[k])
-			indices.I[p] = int64(slices.Index(line, r[k]))
+			place, _ := slices.BinarySearch(line, r[k]) // positions ascend along a line
+			indices.I[p] = int64(place)
 		}
 	}
 	return []Tensor{values, indices}

@@ -20,30 +20,43 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// Variables that make this test binary run as another program.
+// First arguments that make this test binary run as another program.
 const (
-	envCarry = "BURN_TEST_CARRY" // serves the shared object that the argument names
-	envSuite = "BURN_TEST_SUITE" // runs the suite on this device, with the cases that match the argument
+	asCarrier = "carry" // serves the shared object that the next argument names
+	asSuite   = "suite" // runs the suite on the device, with the cases and a folder of plugins, that the next arguments name
 )
 
 func TestMain(m *testing.M) {
-	switch {
-	case os.Getenv(envCarry) != "":
-		_ = os.Unsetenv(envCarry)
-		if err := shared.Serve(os.Args[len(os.Args)-1]); err != nil {
+	if len(os.Args) > 2 && os.Args[1] == asCarrier {
+		if err := shared.Serve(os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		os.Exit(0)
-	case os.Getenv(envSuite) != "":
-		os.Exit(suite(os.Getenv(envSuite), os.Args[len(os.Args)-1]))
 	}
-	os.Exit(m.Run())
+	if len(os.Args) > 4 && os.Args[1] == asSuite {
+		os.Exit(suite(os.Args[2], os.Args[3], os.Args[4]))
+	}
+	os.Exit(isolated(m))
+}
+
+// isolated runs the tests without the plugins of the user. A test names the folders of its own in host.Options.
+func isolated(m *testing.M) int {
+	empty, err := os.MkdirTemp("", "burn-backends")
+	if err == nil {
+		defer os.RemoveAll(empty)
+		err = errors.Join(os.Setenv(host.EnvPath, empty), os.Setenv("XDG_DATA_HOME", empty))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
 }
 
 // suite runs the suite in this process and prints the report of a device.
-func suite(spec, run string) int {
-	r, err := check(spec, run, host.Options{})
+func suite(spec, run, dir string) int {
+	r, err := check(spec, run, host.Options{Dirs: []string{dir}})
 	if err == nil {
 		err = errors.Join(r.Write(os.Stdout), r.Err())
 	}
@@ -88,13 +101,11 @@ func failures(r *conformance.Report) (list []string) {
 }
 
 // inChild runs the suite on a device in a separate process, so that a crash of a shared object is a failed test.
-func inChild(t *testing.T, spec, run string) string {
+func inChild(t *testing.T, spec, run, dir string) string {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.Command(self, run)
-	cmd.Env = append(os.Environ(), envSuite+"="+spec)
-	out, err := cmd.CombinedOutput()
+	out, err := exec.Command(self, asSuite, spec, run, dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return string(out)
 }
@@ -108,22 +119,12 @@ func passed(t *testing.T, report string) (n int) {
 	return n
 }
 
-// carrier returns host options with this test binary as Carrier.
-func carrier(t *testing.T) host.Options {
+// carrier returns host options with this test binary as Carrier, and a folder of plugins.
+func carrier(t *testing.T, dir string) host.Options {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	t.Setenv(envCarry, "1")
-	return host.Options{Carrier: []string{self}}
-}
-
-// pluginPath makes an empty folder the only place where plugins are searched.
-func pluginPath(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	t.Setenv(host.EnvPath, dir)
-	t.Setenv("XDG_DATA_HOME", t.TempDir())
-	return dir
+	return host.Options{Carrier: []string{self, asCarrier}, Dirs: []string{dir}}
 }
 
 // buildC runs the Makefile of a C backend.

@@ -18,21 +18,23 @@ const covered = "^(full|iota|random_bits|reshape|permute|expand|slice|pad|flip|c
 	"layer_norm|topk|claims/(info|document|no-device))/|^acos/f32/"
 
 func TestC(t *testing.T) {
-	buildC(t, "cabi", pluginPath(t))
-	t.Run("devices", devicesOfC)
-	inHost := inChild(t, "shared:cabi", covered)
+	t.Parallel()
+	dir := t.TempDir()
+	buildC(t, "cabi", dir)
+	t.Run("devices", func(t *testing.T) { devicesOfC(t, dir) })
+	inHost := inChild(t, "shared:cabi", covered, dir)
 	t.Logf("shared:cabi: %d cases pass", passed(t, inHost))
 	require.Greater(t, passed(t, inHost), 2500/sampled())
 
 	// The same object in a separate process has the same report.
-	r, err := check("process:cabi", covered, carrier(t))
+	r, err := check("process:cabi", covered, carrier(t, dir))
 	require.NoError(t, err)
 	require.Empty(t, failures(r))
 	require.Equal(t, passed(t, inHost), r.Passed)
 }
 
-func devicesOfC(t *testing.T) {
-	for _, s := range host.Devices(context.Background(), carrier(t)) {
+func devicesOfC(t *testing.T, dir string) {
+	for _, s := range host.Devices(context.Background(), carrier(t, dir)) {
 		if s.Name == "cabi" {
 			require.Equal(t, host.Ready, s.State, "%+v", s.Failure)
 			require.Equal(t, host.Shared, s.Transport)

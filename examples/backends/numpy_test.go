@@ -32,23 +32,24 @@ func python(t *testing.T) string {
 
 // The core profile runs by default; BURN_TEST_CASES selects other cases.
 func TestNumpy(t *testing.T) {
+	t.Parallel()
 	python(t)
-	dir := pluginPath(t)
+	dir := t.TempDir()
 	launcher, err := filepath.Abs("numpy/burn-backend-numpy")
 	require.NoError(t, err)
 	script := "#!/bin/sh\nexec '" + launcher + "' \"$@\"\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "burn-backend-numpy"), []byte(script), 0o755))
 	manifest := fmt.Sprintf("name = \"numpy\"\n[needs]\nread = [%q]\n", filepath.Dir(launcher)) // it is not beside the script
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "burn-backend-numpy.toml"), []byte(manifest), 0o644))
-	r, err := check("process:numpy", os.Getenv("BURN_TEST_CASES"), host.Options{})
+	r, err := check("process:numpy", os.Getenv("BURN_TEST_CASES"), host.Options{Dirs: []string{dir}})
 	require.NoError(t, err)
 	require.NoError(t, r.Write(os.Stdout))
 	require.Empty(t, failures(r))
 }
 
 func TestNumpyDevices(t *testing.T) {
+	t.Parallel()
 	python(t)
-	pluginPath(t)
 	launcher, err := filepath.Abs("numpy")
 	require.NoError(t, err)
 	for _, s := range host.Devices(t.Context(), host.Options{Dirs: []string{launcher}}) {

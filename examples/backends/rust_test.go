@@ -51,11 +51,10 @@ func rust(t *testing.T) string {
 
 // The core profile runs by default; BURN_TEST_CASES selects other cases.
 func TestRust(t *testing.T) {
+	t.Parallel()
 	dir := rust(t)
 	certified(t, filepath.Join(dir, "burn-backend-rusty"))
-	t.Setenv(host.EnvPath, dir)
-	t.Setenv("XDG_DATA_HOME", t.TempDir())
-	r, err := check("process:rusty", os.Getenv("BURN_TEST_CASES"), host.Options{})
+	r, err := check("process:rusty", os.Getenv("BURN_TEST_CASES"), host.Options{Dirs: []string{dir}})
 	require.NoError(t, err)
 	require.NoError(t, r.Write(os.Stdout))
 	require.Empty(t, failures(r))

@@ -67,31 +67,32 @@ func starts(t *testing.T, transport string, ops []string, o host.Options) {
 }
 
 func TestScaffoldC(t *testing.T) {
-	dir := written(t, "c")
-	out := pluginPath(t)
+	t.Parallel()
+	dir, out := written(t, "c"), t.TempDir()
 	buildC(t, dir, out)
 	manifest, err := os.ReadFile(filepath.Join(dir, "burn-backend-npu-1.toml"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(out, "burn-backend-npu-1.toml"), manifest, 0o644))
-	o := carrier(t)
+	o := carrier(t, out)
 	starts(t, "process", []string{"copy", "reshape", "permute", "neg"}, o)
 	certified(t, append(o.Carrier, filepath.Join(out, "burn-backend-npu-1.so"))...)
 }
 
 func TestScaffoldPython(t *testing.T) {
+	t.Parallel()
 	python(t)
-	pluginPath(t)
 	dir := written(t, "python")
 	starts(t, "process", []string{"copy", "reshape", "permute", "neg", "add", "mul", "equal"}, host.Options{Dirs: []string{dir}})
 	certified(t, filepath.Join(dir, "burn-backend-npu-1"))
 }
 
 func TestScaffoldGo(t *testing.T) {
+	t.Parallel()
 	goTool, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("the go command is not in PATH: this test builds plugins with it")
 	}
-	dir, out := written(t, "go"), pluginPath(t)
+	dir, out := written(t, "go"), t.TempDir()
 	for _, args := range [][]string{{"mod", "tidy"}, {"vet", "."}, {"test", "."}, {"build", "-o", filepath.Join(out, "burn-backend-npu-1"), "."}} {
 		cmd := exec.Command(goTool, args...)
 		cmd.Dir = dir
@@ -99,7 +100,7 @@ func TestScaffoldGo(t *testing.T) {
 		text, err := cmd.CombinedOutput()
 		require.NoError(t, err, "go %v: %s", args, text)
 	}
-	starts(t, "process", []string{"copy", "reshape", "neg", "add", "mul"}, host.Options{})
+	starts(t, "process", []string{"copy", "reshape", "neg", "add", "mul"}, host.Options{Dirs: []string{out}})
 	certified(t, filepath.Join(out, "burn-backend-npu-1"))
 }
 
@@ -155,6 +156,7 @@ func run(c *engine.Call[tensor]) error {
 
 // The code around the kernels in the scaffold passes the core profile unchanged: an author adds only kernels.
 func TestScaffoldGoCore(t *testing.T) {
+	t.Parallel()
 	if !long.Tests() {
 		t.Skip("BURN_LONG=1 runs the core profile on the scaffold, as make backends does")
 	}
@@ -162,7 +164,7 @@ func TestScaffoldGoCore(t *testing.T) {
 	if err != nil {
 		t.Skip("the go command is not in PATH: this test builds plugins with it")
 	}
-	dir, out := written(t, "go"), pluginPath(t)
+	dir, out := written(t, "go"), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "kernels.go"), []byte(allKernels), 0o644))
 	for _, args := range [][]string{{"mod", "tidy"}, {"build", "-o", filepath.Join(out, "burn-backend-npu-1"), "."}} {
 		cmd := exec.Command(goTool, args...)
@@ -171,7 +173,7 @@ func TestScaffoldGoCore(t *testing.T) {
 		text, err := cmd.CombinedOutput()
 		require.NoError(t, err, "go %v: %s", args, text)
 	}
-	r, err := check("process:npu-1", "", host.Options{})
+	r, err := check("process:npu-1", "", host.Options{Dirs: []string{out}})
 	require.NoError(t, err)
 	require.Empty(t, failures(r))
 	require.Greater(t, r.Passed, 500)

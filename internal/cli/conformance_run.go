@@ -21,6 +21,7 @@ import (
 	"github.com/goburn/burn/host/store"
 	"github.com/goburn/burn/internal/nearest"
 	"github.com/goburn/burn/internal/plain"
+	"github.com/goburn/burn/sdk/wire"
 	"github.com/spf13/cobra"
 )
 
@@ -148,8 +149,18 @@ func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 		return a.testedFile(ctx, arg)
 	}
 	a.config.Device = arg
-	t := &tested{plugin: conformance.Plugin{Device: arg}}
-	d, err := a.openDevice(ctx, false) // once, to identify it; the suite itself tests losses
+	t := &tested{open: func() (core.Backend, error) {
+		d, err := a.openDevice(ctx, false) // the suite itself tests losses
+		if err != nil {
+			return nil, err
+		}
+		return d.Backend, nil
+	}}
+	if s, p := a.testedProcess(arg); p != nil {
+		t.plugin.Device, t.index, t.kill = s.String(), s.Index, kill
+		return t, t.of(a, p)
+	}
+	d, err := a.openDevice(ctx, false) // to identify it
 	if err != nil {
 		return nil, err
 	}
@@ -158,39 +169,57 @@ func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 	if err := d.Close(); err != nil {
 		return nil, err
 	}
-	t.open = func() (core.Backend, error) {
-		d, err := a.openDevice(ctx, false)
-		if err != nil {
-			return nil, err
-		}
-		return d.Backend, nil
-	}
-	file := ""
-	if d.Transport == host.Builtin || d.Transport == routed {
-		file, _ = os.Executable()
-	} else {
-		winners, _ := host.Find(a.hostOptions())
-		s, _ := host.ParseSpec(d.Spec)
-		for _, p := range winners {
-			if p.Name == s.Name {
-				file = p.Path
-				t.protocol = a.protocolOf(p.Path, p.Name)
-				t.plugin.File = filepath.Base(p.Path)
-				c, err := p.Contents()
-				if err != nil {
-					return nil, err
-				}
-				describePlugin(&t.plugin, c)
-			}
-		}
-	}
 	if pid != 0 {
 		t.kill = kill
-	} else {
-		t.protocol = nil
 	}
-	t.plugin.SHA256, err = fileDigest(file)
-	return t, err
+	if d.Transport == host.Builtin || d.Transport == routed {
+		file, _ := os.Executable()
+		t.plugin.SHA256, err = fileDigest(file)
+		return t, err
+	}
+	s, err := host.ParseSpec(d.Spec)
+	if err != nil {
+		return nil, err
+	}
+	winners, _ := host.Find(a.hostOptions())
+	for _, p := range winners {
+		if p.Name == s.Name {
+			return t, t.of(a, &p)
+		}
+	}
+	return t, nil
+}
+
+// testedProcess returns the plugin that a device is opened from in a process of its own, nil for another device. The plugin is not
+// started: one that is started and asked for nothing, or that has to wait after its start, would know that it is tested.
+func (a *app) testedProcess(arg string) (host.Spec, *host.Plugin) {
+	s, err := host.ParseSpec(arg)
+	if err != nil || s.Transport == "" && slices.Contains(core.Registered(), s.Name) || os.Getenv(wire.EnvReattach) != "" {
+		return s, nil
+	}
+	winners, _ := host.Find(a.hostOptions())
+	for i := range winners {
+		if p := &winners[i]; p.Name == s.Name && (s.Transport == host.Process || s.Transport == "" && p.Kind != host.Shared) {
+			s.Transport = host.Process
+			return s, p
+		}
+	}
+	return s, nil
+}
+
+// of describes the plugin that is tested.
+func (t *tested) of(a *app, p *host.Plugin) error {
+	t.plugin.File = filepath.Base(p.Path)
+	if t.kill != nil {
+		t.protocol = a.protocolOf(p.Path, p.Name)
+	}
+	c, err := p.Contents()
+	if err != nil {
+		return err
+	}
+	describePlugin(&t.plugin, c)
+	t.plugin.SHA256, err = fileDigest(p.Path)
+	return err
 }
 
 // testedFile returns a plugin by its path.

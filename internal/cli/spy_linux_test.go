@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,7 +12,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -44,7 +47,8 @@ func init() {
 			if err != nil {
 				return nil, err
 			}
-			return cpu.New(c)
+			b, err := cpu.New(c)
+			return &watched{Backend: b, events: []event{{"start", started}, {"backend", time.Now()}}}, err
 		})
 	case os.Getenv(envSniffer) != "":
 		serve.Main("sniffer", func(c core.Config) (core.Backend, error) {
@@ -60,6 +64,61 @@ func init() {
 			})), nil
 		})
 	}
+}
+
+// started is about the time when this process did.
+var started = time.Now()
+
+// event is a call of the host, as a plugin sees it.
+type event struct {
+	Call string
+	At   time.Time
+}
+
+// watched is a backend that keeps the host's calls up to the first stream of a device, and appends them to a file then: a line for
+// each process.
+type watched struct {
+	core.Backend
+	mu     sync.Mutex
+	events []event
+	told   bool
+}
+
+func (w *watched) called(what string, last bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events = append(w.events, event{what, time.Now()})
+	if !last || w.told {
+		return
+	}
+	w.told = true
+	f, err := os.OpenFile(os.Getenv(envSpy)+".events", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	_ = json.NewEncoder(f).Encode(w.events) // a test that misses the line fails
+}
+
+func (w *watched) Open(ctx context.Context, index int) (core.Device, error) {
+	w.called("device", false)
+	d, err := w.Backend.Open(ctx, index)
+	return watchedDevice{d, w}, err
+}
+
+func (w *watched) Close() error {
+	w.called("close", true)
+	return w.Backend.Close()
+}
+
+type watchedDevice struct {
+	core.Device
+	w *watched
+}
+
+func (d watchedDevice) OpenStream(ctx context.Context) (core.Stream, error) {
+	d.w.called("stream", true)
+	return d.Device.OpenStream(ctx)
 }
 
 func parentLine() []byte {
@@ -121,7 +180,7 @@ func buildBurn(t *testing.T) string {
 }
 
 // A plugin cannot tell whether it is tested or used: its arguments, environment, working folder and configuration, the command
-// line and name of its parent, the open files and the host's messages are the same. A backend that is right only if the command
+// line and name of its parent, the open files, the host's messages and the times between its first calls are the same. A backend that is right only if the command
 // line of its parent looks like a test fails the test.
 func TestPluginsCannotTellTests(t *testing.T) {
 	if testing.Short() {
@@ -166,9 +225,65 @@ func TestPluginsCannotTellTests(t *testing.T) {
 		require.Equal(t, usedHello, testedHello, args)
 	}
 
+	require.NoError(t, os.Remove(seen+".events"))
+	timed := func(args ...string) []event {
+		t.Helper()
+		out, err := start(envSpy, seen, args...)
+		require.NoError(t, err, out)
+		text, err := os.ReadFile(seen + ".events")
+		require.NoError(t, err, out)
+		require.NoError(t, os.Remove(seen+".events"))
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		require.Len(t, lines, 1, "%v starts a further process", args)
+		var l []event
+		require.NoError(t, json.Unmarshal([]byte(lines[0]), &l))
+		return l
+	}
+	sameTimes(t, func() []event { return timed("run", digits+"digits.onnx", "@zeros", "--device", "npu") },
+		func() []event { return timed("conformance", "run", "npu", "--run", "^add/f32/same/plain$") })
+
 	out, err := start(envSniffer, "1", "conformance", "run", "npu", "--run", "^(add|mul)/f32/(same|rank0)/plain$")
 	require.Error(t, err)
 	require.Contains(t, out, "0 passed, 4 failed", "it takes the test for use")
+}
+
+// sameTimes fails if the host's calls, or the times between them, tell two commands apart: whether there is a time that all of one are
+// above and all of the other below. Two commands of which none is slower are apart in all of n pairs with a probability of 2·n!²/(2n)!.
+func sameTimes(t *testing.T, a, b func() []event) {
+	t.Helper()
+	const pairs = 15
+	type span struct{ least, most time.Duration }
+	spans := map[string]*[2]span{}
+	for range pairs {
+		var calls [2][]string
+		for i, run := range []func() []event{a, b} {
+			l := run()
+			for k := range l {
+				calls[i] = append(calls[i], l[k].Call)
+				if k == 0 {
+					continue
+				}
+				key, d := l[k-1].Call+" to "+l[k].Call, l[k].At.Sub(l[k-1].At)
+				if spans[key] == nil {
+					spans[key] = &[2]span{{time.Hour, 0}, {time.Hour, 0}}
+				}
+				s := &spans[key][i]
+				s.least, s.most = min(s.least, d), max(s.most, d)
+			}
+		}
+		require.Equal(t, calls[0], calls[1])
+		apart := false
+		for _, s := range spans {
+			apart = apart || s[0].most < s[1].least || s[1].most < s[0].least
+		}
+		if !apart {
+			return
+		}
+	}
+	for key, s := range spans {
+		t.Logf("%s: %v and %v", key, s[0], s[1])
+	}
+	t.Error("the times between the host's calls tell the commands apart")
 }
 
 // Options reach a plugin by flag, by the environment and by the configuration, and so do the variables that its manifest declares: the

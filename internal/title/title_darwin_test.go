@@ -1,0 +1,25 @@
+package title_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const shown = "burn"
+
+// commandLine returns what other processes see of this one's command line: after the number of arguments and the path of the program,
+// as many texts as there were arguments.
+func commandLine() (string, error) {
+	b, err := unix.SysctlRaw("kern.procargs2", os.Getpid())
+	if err != nil || len(b) < 4 {
+		return "", err
+	}
+	n := int(binary.NativeEndian.Uint32(b))
+	_, rest, _ := bytes.Cut(b[4:], []byte{0})
+	texts := strings.SplitN(strings.TrimLeft(string(rest), "\x00"), "\x00", n+1)
+	return strings.Join(texts[:min(n, len(texts))], ""), nil
+}

@@ -1,3 +1,0 @@
-package title
-
-const known = true
