@@ -33,7 +33,7 @@ func (m *Matrix) pad() bool {
 	return true
 }
 
-// lines returns a matrix of rows and cols as it lies in memory, line by line.
+// lines returns a matrix of rows and cols as it is in memory, line by line.
 func (m Matrix) lines(rows, cols, offset int) shape.View {
 	if m.Col == 1 {
 		return shape.View{Shape: shape.Of(rows, cols), Strides: []int{m.Row, 1}, Offset: offset}

@@ -23,7 +23,7 @@ func logits(t *testing.T) *maker {
 	return m
 }
 
-// TestPaddedLines has products with lines of 13 elements read and write lines of 64. Results are those of the reference, by the library and
+// TestPaddedLines has products with lines of 13 elements read and write lines of 64. Results equal the reference, by the library and
 // by own kernels where the library refuses.
 func TestPaddedLines(t *testing.T) {
 	for _, refuses := range []bool{false, true} {

@@ -202,9 +202,8 @@ func (l *Library) DeviceMemory(d Device) int64 {
 	return int64(m[1])
 }
 
-// setEnvironment tells the libraries that will be loaded how many threads to compute with, and that f32 keeps its precision: torch lets
-// cuDNN round it unless it is told otherwise, for which its C functions have no call. They read the environment of C, which is not that
-// of Go.
+// setEnvironment sets the number of threads for the libraries that will be loaded, and keeps the precision of f32: by default torch lets
+// cuDNN use TF32, and the C ABI has no function that changes this. The libraries read the environment of C, which Go does not share.
 func setEnvironment(o Options) {
 	setenv, err := purego.Dlsym(purego.RTLD_DEFAULT, "setenv")
 	if err != nil {
