@@ -38,7 +38,7 @@ pack() {
 	done
 	for name in "$data"/models/*; do [ ! -d "$name/test_data_set_0" ] || cp -r "$name" "$b/models/"; done
 	if ls "$mnist"/train-images-idx3-ubyte > /dev/null 2>&1; then cp "$mnist"/*-ubyte "$b/data/mnist/"; else echo "wgpu.sh: no MNIST" >&2; fi
-	cp tools/benchgpu/wgpu.sh tools/benchgpu/copy.py "$b/"
+	cp tools/benchgpu/wgpu.sh tools/benchgpu/bandwidth.py "$b/"
 	tar -C "$dir" --owner=0 --group=0 -cf - wgpu-bundle | xz -T1 --x86 --lzma2=preset=3,dict=192MiB > "$dir/wgpu-bundle.tar.xz"
 	ls -l "$dir/wgpu-bundle.tar.xz"
 }
@@ -67,7 +67,7 @@ part_ops() {
 	step ops "$HERE/bin/benchgpu" ops -device "$DEVICE" -python "" -json "$OUT/ops.jsonl" \
 		-run "${RUN:-^(negate|add|gelu_chain|row_sum|row_max|softmax|layer_norm|sum|column_sum|matmul_f32|matmul_f32_2048|dispatches|cumsum|transpose|gather_rows|copy_up|copy_down|host_run|round_trip|tiny_eager_1000)\$}"
 	show ops
-	step copy "$PY" "$HERE/copy.py"
+	step copy "$PY" "$HERE/bandwidth.py"
 	cat "$OUT/copy.log" >> "$OUT/table.txt"
 }
 
@@ -132,7 +132,7 @@ run() {
 	trap 'rm -rf "$WORK"' EXIT
 	export BURN_WGPU_LIBRARY=$HERE/plugins/libwgpu_native.so LD_LIBRARY_PATH=$HERE/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} BURN_PLUGIN_PATH=$HERE/plugins BURN_PLUGIN_CONTAINMENT=off BURN_DATA=$HERE/data
 	export XDG_CACHE_HOME=$WORK/cache XDG_CONFIG_HOME=$WORK/config
-	icd=$(ls /usr/share/vulkan/icd.d/nvidia_icd*.json /etc/vulkan/icd.d/nvidia_icd*.json 2> /dev/null | head -1 || true)
+	icd=$(ls /usr/local/nvidia/share/vulkan/icd.d/nvidia_icd*.json /usr/share/vulkan/icd.d/nvidia_icd*.json /etc/vulkan/icd.d/nvidia_icd*.json 2> /dev/null | head -1 || true)
 	if [ -z "$icd" ]; then
 		icd=$WORK/nvidia_icd.json
 		printf '{"file_format_version": "1.0.0", "ICD": {"library_path": "libGLX_nvidia.so.0", "api_version": "1.3.0"}}\n' > "$icd"
