@@ -186,7 +186,7 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 	if t, placed := b.placed[o.out.ID]; placed && o.view.IsContiguous() {
 		b.at[o.out.ID] = t
 	} else {
-		b.at[o.out.ID] = tensor{b.add(buffer{bytes: extent(o.view) * int64(o.out.DType.Size())}), o.view}
+		b.at[o.out.ID] = tensor{b.add(buffer{bytes: o.written()}), o.view}
 	}
 	c := &callStep{candidates: cs, workspace: arg{buffer: none}}
 	for _, t := range o.from {
