@@ -105,7 +105,9 @@ func (s spec) layouts(id string) []testCase {
 
 // centred reports whether the op divides the distance from the mean of a row by its deviation. Where all elements of the row are equal,
 // the quotient is the rounding of the mean, magnified without bound.
-func (s spec) centred() bool { return s.op == op.LayerNorm || s.op == op.GroupNorm }
+func (s spec) centred() bool {
+	return s.op == op.LayerNorm || s.op == op.GroupNorm || s.op == op.CorrCoef
+}
 
 // viewed runs the case with every operand as a view. It checks that the tensors behind the views are unchanged afterwards,
 // whether or not the node dropped the views.
