@@ -194,6 +194,12 @@ fn mulhi_i32(x: i32, y: i32) -> i32 {
 	return h - select(0i, y, x < 0i) - select(0i, x, y < 0i);
 }
 `},
+	// SPIR-V, which WGSL becomes, leaves the remainder of negative numbers undefined, and NVIDIA's driver gives others.
+	{"rem_i32", `
+fn rem_i32(x: i32, y: i32) -> i32 {
+	return x - y * (x / y);
+}
+`},
 	// As cosh_f32: 4 units.
 	{"sinh_f32", `
 fn sinh_f32(x: f32) -> f32 {

@@ -109,7 +109,7 @@ var wgslOps = join(cOps, wgslFunctions(), map[ir.Op]forms{
 	ir.Ne:  {every: "$a != $b", dtype.F32: "!($a == $b)"},     // compilers take the other for false of NaN
 	ir.Lt:  {dtype.Bool: "!$a && $b"},
 	ir.Le:  {dtype.Bool: "!$a || $b"},
-	ir.Rem: {every: "$a % $b"},
+	ir.Rem: {every: "$a % $b", dtype.I32: "rem_i32($a, $b)", dtype.I16: "rem_i32($a, $b)", dtype.I8: "rem_i32($a, $b)"},
 	ir.Min: {every: "min($a, $b)"}, ir.Max: {every: "max($a, $b)"}, ir.Abs: {every: "abs($a)"},
 	ir.FMA:     {every: "$a * $b + $c"},
 	ir.Maximum: {dtype.F32: "max_f32($a, $b)"}, ir.Minimum: {dtype.F32: "min_f32($a, $b)"}, ir.Exp2Fast: {dtype.F32: "exp2($a)"},
