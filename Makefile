@@ -172,7 +172,7 @@ report-%:
 	@if [ -z "$(REPORT_$*)" ]; then echo "no report is called $*"; exit 1; fi; \
 	case $* in plain) $(GO) build $(STRIP) -o bin/burn-backend-plain$(EXE) ./examples/backends/plain;; cabi) $(MAKE) -s -C examples/backends/cabi OUT="$(CURDIR)/bin";; esac && \
 	set -- $(REPORT_$*) && echo "report of $*" && log=$$(mktemp) && trap 'rm -f "$$log"' EXIT && \
-	if ! BURN_CPU=$$3 bin/burn$(EXE) conformance run $$1 --profile $$2 --challenge new --seeds 1 --lean --report submissions/$*/report.tar.gz >"$$log" 2>&1; then tail -n 20 "$$log"; exit 1; fi
+	if ! BURN_CPU=$$3 bin/burn$(EXE) conformance run $$1 --profile $$2 --challenge new --seeds 1 --lean --jobs $(JOBS) --report submissions/$*/report.tar.gz >"$$log" 2>&1; then tail -n 20 "$$log"; exit 1; fi
 
 GPU_SAMPLE ?= 1
 gpu: ## the whole suite on a GPU backend whose hardware is emulated like NVIDIA's, a quarter of it like WebGPU's, and a tenth like AMD's and Apple's; of all of these, every GPU_SAMPLE-th case
