@@ -29,7 +29,7 @@ type Options struct {
 	// NoLibraries leaves the vendor's libraries unused.
 	NoLibraries bool
 	// ChannelsFirst keeps the images of convolutions in programs in row-major order. Otherwise their channels come last in memory,
-	// where a library computes convolutions so, unless they are of f32 without TF32.
+	// where a library computes convolutions so.
 	ChannelsFirst bool
 	// TF32 lets libraries round factors of f32 to 10 bits of mantissa.
 	TF32 bool

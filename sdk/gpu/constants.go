@@ -133,7 +133,7 @@ func (d *device) build(ctx context.Context, q *queue, p *program.Program, consts
 // planner returns a builder that knows the constants of a program. whole says that it is a whole program, not a single node.
 func (d *device) planner(p *program.Program, consts []*block, whole bool) (*builder, []*group.Group) {
 	b, groups := newBuilder(d, p)
-	b.folds, b.lasts = whole, whole && !d.options.ChannelsFirst && putsLast(p, d.options.TF32)
+	b.folds, b.lasts = whole, whole && !d.options.ChannelsFirst && putsLast(p)
 	for i, desc := range p.Consts {
 		b.constant(desc, consts[i])
 	}

@@ -12,17 +12,16 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// Convolutions of libraries on tensor cores are fastest with channels last, that is with the channels of a pixel contiguous in memory. So in
+// Convolutions of libraries are fastest with channels last, that is with the channels of a pixel contiguous in memory. So in
 // programs they write their results with channels last, and groups that read such a tensor compute and write in that order too,
-// until a group cannot; for that group the tensor is copied. Types and shapes do not change, only strides. Convolutions of f32 that keeps
-// its precision do not use tensor cores, and are fastest in row-major order.
+// until a group cannot; for that group the tensor is copied. Types and shapes do not change, only strides.
 
 // putsLast reports whether a program uses channels last. One with a single convolution does not: its operands and results are in
 // row-major order, and computed in that order it has the same bits as the node by itself.
-func putsLast(p *program.Program, tf32 bool) bool {
+func putsLast(p *program.Program) bool {
 	n := 0
 	for i := range p.Nodes {
-		if x := &p.Nodes[i]; x.Op == op.Conv && (tf32 || x.Outputs[0].DType.Size() < 4) {
+		if p.Nodes[i].Op == op.Conv {
 			n++
 		}
 	}

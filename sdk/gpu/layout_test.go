@@ -273,7 +273,7 @@ func residual(t *testing.T) *maker {
 
 func TestChannelsLast(t *testing.T) {
 	l := &convolutions{}
-	d, fake := openDevice(t, Options{TF32: true}, func(d *fakeDevice) { d.libraries = []Library{l} })
+	d, fake := openDevice(t, Options{}, func(d *fakeDevice) { d.libraries = []Library{l} })
 	against(t, d, residual(t).p)
 	require.Len(t, l.called, 9)
 	for _, c := range l.called {
@@ -289,7 +289,7 @@ func TestChannelsLast(t *testing.T) {
 }
 
 func TestChannelsFirst(t *testing.T) {
-	for _, o := range []Options{{ChannelsFirst: true}, {TF32: true}} {
+	for _, o := range []Options{{ChannelsFirst: true}, {}} {
 		l := &convolutions{only: func(c *Convolution) bool { return slices.Equal(c.ImageStrides, shape.Shape(c.Image).Strides()) }}
 		d, _ := openDevice(t, o, func(d *fakeDevice) { d.libraries = []Library{l} })
 		against(t, d, residual(t).p)
@@ -297,21 +297,10 @@ func TestChannelsFirst(t *testing.T) {
 	}
 }
 
-// Convolutions of f32 without TF32 stay in row-major order, though the library takes channels last.
-func TestPreciseConvolutions(t *testing.T) {
-	l := &convolutions{}
-	d, _ := openDevice(t, Options{}, func(d *fakeDevice) { d.libraries = []Library{l} })
-	against(t, d, residual(t).p)
-	require.NotEmpty(t, l.called)
-	for _, c := range l.called {
-		require.Equal(t, []int(shape.Shape(c.Image).Strides()), c.ImageStrides)
-	}
-}
-
 // A program of one convolution asks for what the node by itself asks for, so that it has the same bits.
 func TestOneConvolution(t *testing.T) {
 	l := &convolutions{}
-	d, _ := openDevice(t, Options{TF32: true}, func(d *fakeDevice) { d.libraries = []Library{l} })
+	d, _ := openDevice(t, Options{}, func(d *fakeDevice) { d.libraries = []Library{l} })
 	m := newMaker(t, "one")
 	m.p.Outputs = ids(m.conv(m.input(2, 3, 8, 8), m.constant(8, 3, 3, 3), 2, 1, 1))
 	against(t, d, m.p)
@@ -333,7 +322,7 @@ func TestLessBehindACall(t *testing.T) {
 		dtype.Invalid: func(c *Convolution) bool { return c.Activation == None && c.Bias == dtype.Invalid && !c.Residual },
 	} {
 		l := &convolutions{only: only}
-		d, _ := openDevice(t, Options{TF32: true}, func(d *fakeDevice) { d.libraries = []Library{l} })
+		d, _ := openDevice(t, Options{}, func(d *fakeDevice) { d.libraries = []Library{l} })
 		against(t, d, residual(t).p)
 		require.Len(t, l.called, 9)
 		require.Equal(t, bias, l.called[0].Bias)
@@ -368,7 +357,7 @@ func TestGradientsOfConvolutions(t *testing.T) {
 	for _, c := range []struct{ size, kernel, stride, pad int }{{6, 3, 1, 1}, {8, 3, 2, 1}, {7, 3, 2, 1}, {9, 4, 3, 0}, {5, 1, 1, 0}, {6, 1, 2, 0}, {8, 5, 2, 2}} {
 		for _, first := range []bool{false, true} {
 			l := &convolutions{}
-			d, _ := openDevice(t, Options{ChannelsFirst: first, TF32: true}, func(d *fakeDevice) { d.libraries = []Library{l} })
+			d, _ := openDevice(t, Options{ChannelsFirst: first}, func(d *fakeDevice) { d.libraries = []Library{l} })
 			against(t, d, gradients(t, c.size, c.kernel, c.stride, c.pad).p)
 			kinds := map[ConvolutionKind]int{}
 			for _, c := range l.called {
@@ -395,7 +384,7 @@ func TestPartsOfConcatenations(t *testing.T) {
 			require.EqualValues(t, 3*4, fake.launches.Load())
 		}
 	}
-	d, _ := openDevice(t, Options{TF32: true}, nil)
+	d, _ := openDevice(t, Options{}, nil)
 	m := newMaker(t, "odd")
 	x, y := m.input(3), m.input(5)
 	a, b := m.node(op.Neg, ids(x)), m.node(op.Abs, ids(y))
