@@ -50,7 +50,7 @@ func (m Matrix) lines(rows, cols, offset int) shape.View {
 }
 
 // offerPadded lets a large product of 16-bit elements read and write padded lines, if its own are not aligned and a library has candidates
-// for that.
+// for that. Products outside of programs keep theirs: they run a few times, and their copies would take memory from what follows.
 func (b *builder) offerPadded(x *group.Group, o *offered) ([]Candidate, error) {
 	was := o.product
 	p := *was
@@ -58,7 +58,7 @@ func (b *builder) offerPadded(x *group.Group, o *offered) ([]Candidate, error) {
 	if f := b.d.options.padFrom; f > 0 {
 		least, small = f, true
 	}
-	if p.Batch != 1 || !small || p.M*p.N < least/p.K {
+	if !b.folds || p.Batch != 1 || !small || p.M*p.N < least/p.K {
 		return nil, nil
 	}
 	y := *o
