@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/internal/machine"
 )
 
-// growth is how many times its memory a virtual machine may have later.
+// A virtual machine may have growth times its memory later.
 const growth = 16
 
 // checkAddressSpace returns an ErrOutOfMemory for a size that the machine can never have, and if the system has no address space for so
