@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
@@ -16,6 +17,9 @@ type Capabilities struct {
 	// Emulated is the part of Types for which the hardware has no arithmetic: i64 and u8 are required as types of storage and of
 	// indices, and devices without them emulate them. It is information: claimed ops on these types are correct but slow.
 	Emulated dtype.Set
+	// Flushes is the part of Types, of floats, whose subnormal numbers the device may take for zeros of the same sign, among the operands of
+	// a node and among its results. Elements that are only moved may keep them or not.
+	Flushes dtype.Set
 	// Ops is the claims by op name.
 	Ops map[string]OpCapability
 	// Limits on every node. Rank is always there.
@@ -56,7 +60,15 @@ func Uniform(version uint16, types dtype.Set) OpCapability {
 func (c *Capabilities) Check(n *op.Node, in []op.Desc) error {
 	row := op.Lookup(n.Op)
 	claim, ok := c.Ops[row.Name]
-	if !ok || claim.Version != n.Version {
+	if !ok {
+		return fmt.Errorf("%s version %d: %w", row.Name, n.Version, ErrUnsupported)
+	}
+	return c.check(row, &claim, n, in)
+}
+
+// check is Check for the claim of the node's op.
+func (c *Capabilities) check(row *op.Row, claim *OpCapability, n *op.Node, in []op.Desc) error {
+	if claim.Version != n.Version {
 		return fmt.Errorf("%s version %d: %w", row.Name, n.Version, ErrUnsupported)
 	}
 	if err := c.types(row.Name, "operand", in, claim.Operands); err != nil {
@@ -74,13 +86,13 @@ func (c *Capabilities) Check(n *op.Node, in []op.Desc) error {
 }
 
 func (c *Capabilities) types(name, what string, ds []op.Desc, allowed []dtype.Set) error {
-	for i, d := range ds {
+	for i := range ds {
 		set := c.Types
 		if len(allowed) > 0 {
 			set &= allowed[min(i, len(allowed)-1)]
 		}
-		if !set.Has(d.DType) {
-			return fmt.Errorf("%s: %s %d is %v, want %v: %w", name, what, i, d, set, ErrUnsupported)
+		if !set.Has(ds[i].DType) {
+			return fmt.Errorf("%s: %s %d is %v, want %v: %w", name, what, i, ds[i], set, ErrUnsupported)
 		}
 	}
 	return nil
@@ -90,15 +102,19 @@ func (l *Limits) check(name string, in, out []op.Desc) error {
 	if l.Buffers > 0 && len(in)+len(out) > l.Buffers {
 		return fmt.Errorf("%s: %d operands and results, at most %d: %w", name, len(in)+len(out), l.Buffers, ErrUnsupported)
 	}
+	if l.Rank <= 0 && l.Bytes <= 0 && l.Elements <= 0 {
+		return nil
+	}
 	for i, ds := range [...][]op.Desc{in, out} {
-		for _, d := range ds {
+		for k := range ds {
+			d := &ds[k]
 			switch {
 			case l.Rank > 0 && len(d.Shape) > l.Rank:
 				return fmt.Errorf("%s: rank %d, at most %d: %w", name, len(d.Shape), l.Rank, ErrUnsupported)
 			case l.Bytes > 0 && int64(d.Bytes()) > l.Bytes:
-				return fmt.Errorf("%s: %v, at most %d bytes a tensor: %w", name, d, l.Bytes, ErrUnsupported)
+				return fmt.Errorf("%s: %v, at most %d bytes a tensor: %w", name, *d, l.Bytes, ErrUnsupported)
 			case i == 1 && l.Elements > 0 && int64(d.Shape.Size()) > l.Elements:
-				return fmt.Errorf("%s: %v, at most %d elements a result: %w", name, d, l.Elements, ErrUnsupported)
+				return fmt.Errorf("%s: %v, at most %d elements a result: %w", name, *d, l.Elements, ErrUnsupported)
 			}
 		}
 	}
@@ -106,19 +122,41 @@ func (l *Limits) check(name string, in, out []op.Desc) error {
 }
 
 // TargetOf returns the target to which programs for a device of the named backend are lowered: its capabilities, and its answers
-// for nodes if it is Selective.
+// for nodes if it is Selective. It remembers how nodes were lowered.
 func TargetOf(name string, d Device) program.Target {
 	caps := d.Capabilities()
-	sel, selective := Extension[Selective](d)
-	if !selective {
-		return program.Target{Name: name, Supports: caps.Check}
-	}
-	return program.Target{Name: name, Supports: func(n *op.Node, in []op.Desc) error {
-		if err := caps.Check(n, in); err != nil {
-			return err
+	t := program.Target{Name: name, Supports: caps.checker(), Expanded: &program.Expansions{}}
+	if sel, selective := Extension[Selective](d); selective {
+		check := t.Supports
+		t.Supports = func(n *op.Node, in []op.Desc) error {
+			if err := check(n, in); err != nil {
+				return err
+			}
+			return sel.Supports(n, in)
 		}
-		return sel.Supports(n, in)
-	}}
+	}
+	return t
+}
+
+// checker returns Check, which it spares from searching claims by the names of ops.
+func (c *Capabilities) checker() func(n *op.Node, in []op.Desc) error {
+	claims := sync.OnceValue(func() []*OpCapability {
+		var list []*OpCapability
+		for code := range op.Code(len(op.All()) + 1) {
+			var claim *OpCapability
+			if found, ok := c.Ops[op.Lookup(code).Name]; ok {
+				claim = &found
+			}
+			list = append(list, claim)
+		}
+		return list
+	})
+	return func(n *op.Node, in []op.Desc) error {
+		if list := claims(); int(n.Op) < len(list) && list[n.Op] != nil {
+			return c.check(op.Lookup(n.Op), list[n.Op], n, in)
+		}
+		return c.Check(n, in)
+	}
 }
 
 // Claim returns the claim of a kernel that computes the op of row for the types first of its first operand (of its result

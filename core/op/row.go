@@ -51,6 +51,23 @@ type Row struct {
 	Domain []Domain
 	// Tolerance is the allowed difference of a result from the reference.
 	Tolerance Tolerance
+
+	draws bool
+}
+
+// Draws reports whether an op of the table draws random numbers by the attributes seed and counter, which differ from one node to the
+// next. RandomBitsAt, which has them relative to an operand, does not.
+func Draws(c Code) bool { return Lookup(c).draws }
+
+// findDraws sets draws.
+func (r *Row) findDraws(c Code) {
+	found := 0
+	for _, a := range r.Attrs {
+		if a.Kind == KindInt && (a.Name == "seed" || a.Name == "counter") {
+			found++
+		}
+	}
+	r.draws = found == 2 && c != RandomBitsAt
 }
 
 // Operand is an input of an op.

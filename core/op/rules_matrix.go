@@ -9,10 +9,10 @@ import (
 
 var matrixRules = map[Code]Decomposition{
 	Tril: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
-		return b.Do(Where, b.Do(LessEqual, columnLessRow(b, x[0]), offsetOf(b, a)), x[0], b.Like(x[0], 0))
+		return b.Do(Where, b.Do(LessEqual, columnMinusRow(b, x[0]), offsetOf(b, a)), x[0], b.Like(x[0], 0))
 	}),
 	Triu: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
-		return b.Do(Where, b.Do(LessEqual, offsetOf(b, a), columnLessRow(b, x[0])), x[0], b.Like(x[0], 0))
+		return b.Do(Where, b.Do(LessEqual, offsetOf(b, a), columnMinusRow(b, x[0])), x[0], b.Like(x[0], 0))
 	}),
 	Diag: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
 		s, k := x[0].Shape, a.Int("offset")
@@ -24,7 +24,7 @@ var matrixRules = map[Code]Decomposition{
 			line = append(s[:last:last], 1, size)
 		}
 		square := DescOf(x[0].DType, size, size)
-		return b.Do(Where, b.Do(Equal, columnLessRow(b, square), offsetOf(b, a)), b.Reshape(v, line), b.Like(x[0], 0))
+		return b.Do(Where, b.Do(Equal, columnMinusRow(b, square), offsetOf(b, a)), b.Reshape(v, line), b.Like(x[0], 0))
 	}),
 	Diagonal: elementwise(func(b *Builder, x []Desc, a Attrs) Desc { return diagonalBy(b, x[0], a.Int("offset")) }),
 	Trace: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
@@ -64,8 +64,8 @@ var matrixRules = map[Code]Decomposition{
 	}),
 }
 
-// columnLessRow returns column - row (i64) of x's matrices.
-func columnLessRow(b *Builder, x Desc) Desc {
+// columnMinusRow returns column - row (i64) of x's matrices.
+func columnMinusRow(b *Builder, x Desc) Desc {
 	if b.Err() != nil {
 		return x
 	}
@@ -79,10 +79,10 @@ func offsetOf(b *Builder, a Attrs) Desc { return b.FullInt(dtype.I64, int64(a.In
 
 // eye returns the n by n identity.
 func eye(b *Builder, d dtype.DType, n int) Desc {
-	return b.Cast(b.Do(Equal, columnLessRow(b, DescOf(d, n, n)), b.FullInt(dtype.I64, 0, nil)), d)
+	return b.Cast(b.Do(Equal, columnMinusRow(b, DescOf(d, n, n)), b.FullInt(dtype.I64, 0, nil)), d)
 }
 
-// diagonalBy returns the diagonal at an offset, last dimension.
+// diagonalBy returns the diagonal at an offset as the last dimension.
 func diagonalBy(b *Builder, x Desc, offset int) Desc {
 	if b.Err() != nil {
 		return x

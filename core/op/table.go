@@ -49,6 +49,7 @@ func init() {
 				panic("op: two rows named " + e.row.Name)
 			}
 			s.rows[e.code], s.byName[e.row.Name] = &e.row, e.code
+			e.row.findDraws(e.code)
 		}
 	}
 	for c, r := range s.rows {

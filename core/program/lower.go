@@ -14,6 +14,9 @@ type Target struct {
 	// Supports answers for a node with inputs in: nil, or an error that wraps op.ErrUnsupported where the node has to be
 	// decomposed. Any other error is a fault of the node itself. A nil Supports supports every node.
 	Supports func(n *op.Node, in []op.Desc) error
+	// Expanded remembers what nodes were expanded to; nil: nothing is remembered. With it, the answer of Supports for a node must not
+	// change.
+	Expanded *Expansions
 }
 
 func (t Target) supports(n *op.Node, in []op.Desc) error {
@@ -28,11 +31,39 @@ func (t Target) supports(n *op.Node, in []op.Desc) error {
 // node does, returned in free. A node that is not supported and has no decomposition is a *MissingError. next numbers
 // intermediate results.
 func LowerNode(t Target, n *op.Node, in []op.Desc, next func() op.TensorID) (nodes []op.Node, free []op.TensorID, err error) {
-	if err := t.supports(n, in); err == nil {
-		return []op.Node{*n}, nil, nil
-	} else if !errors.Is(err, op.ErrUnsupported) {
-		return nil, nil, err
+	return t.Append(nil, n, in, next)
+}
+
+// Append is LowerNode that appends to a list. With an error the list is unchanged.
+func (t Target) Append(to []op.Node, n *op.Node, in []op.Desc, next func() op.TensorID) (nodes []op.Node, free []op.TensorID, err error) {
+	if s := t.Expanded.find(n, in); s != nil {
+		nodes, free = s.append(to, n, next)
+		return nodes, free, nil
 	}
+	if err := t.supports(n, in); err == nil {
+		return append(to, *n), nil, nil
+	} else if !errors.Is(err, op.ErrUnsupported) {
+		return to, nil, err
+	}
+	parts, free, err := t.lower(n, in, next)
+	if err != nil {
+		return to, nil, err
+	}
+	t.Expanded.add(n, in, parts, free)
+	return append(to, parts...), free, nil
+}
+
+// Lowers returns the error that LowerNode would return for a node.
+func (t Target) Lowers(n *op.Node, in []op.Desc, next func() op.TensorID) error {
+	if t.Expanded.find(n, in) != nil {
+		return nil
+	}
+	_, _, err := t.Append(nil, n, in, next)
+	return err
+}
+
+// lower expands a node that t does not support.
+func (t Target) lower(n *op.Node, in []op.Desc, next func() op.TensorID) (nodes []op.Node, free []op.TensorID, err error) {
 	x := expansion{target: t, next: next, descs: map[op.TensorID]op.Desc{}}
 	for _, d := range in {
 		x.descs[d.ID] = d

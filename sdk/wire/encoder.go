@@ -125,7 +125,7 @@ func (e *Encoder) Node(n *op.Node) {
 	e.b = appendNode(append(e.b, byte(TagNode)), n, &e.names, &e.ids)
 }
 
-// Fits reports a node that is too large to cross a process boundary, as an ErrUnsupported.
+// Fits reports a node that is too large to cross a process boundary, or exceeds a limit of the protocol, as an ErrUnsupported.
 func Fits(n *op.Node) error {
 	const number = binary.MaxVarintLen64
 	size := 10 * number
@@ -134,11 +134,33 @@ func Fits(n *op.Node) error {
 		v := &n.Attrs[i].Value
 		size += len(n.Attrs[i].Name) + len(v.Str()) + number*(2+len(v.Ints())+len(v.Floats()))
 	}
-	if size > MaxFrame/2 || len(n.Attrs) > MaxAttrs {
-		return fmt.Errorf("%v: node of up to %d bytes with %d attributes, at most %d and %d cross a process boundary: %w",
-			n.Op, size, len(n.Attrs), MaxFrame/2, MaxAttrs, core.ErrUnsupported)
+	if size > MaxFrame/2 {
+		return fmt.Errorf("%v: node of up to %d bytes, at most %d cross a process boundary: %w", n.Op, size, MaxFrame/2, core.ErrUnsupported)
+	}
+	return fitAttrs(n)
+}
+
+// fitAttrs reports a node whose attributes exceed a limit of the protocol, as an ErrUnsupported.
+func fitAttrs(n *op.Node) error {
+	if len(n.Attrs) > MaxAttrs {
+		return fmt.Errorf("%v: node with %d attributes, at most %d cross a process boundary: %w", n.Op, len(n.Attrs), MaxAttrs, core.ErrUnsupported)
+	}
+	for i := range n.Attrs {
+		a := &n.Attrs[i]
+		if len(a.Name) > MaxName || len(a.Value.Str()) > MaxText {
+			return fmt.Errorf("%v: attribute with a name of %d bytes and a text of %d, at most %d and %d cross a process boundary: %w",
+				n.Op, len(a.Name), len(a.Value.Str()), MaxName, MaxText, core.ErrUnsupported)
+		}
 	}
 	return nil
+}
+
+// FitsQuery reports a node that AppendQuery cannot write, as an ErrUnsupported.
+func FitsQuery(n *op.Node, inputs int) error {
+	if inputs > math.MaxUint16 {
+		return fmt.Errorf("%v: node with %d inputs, at most %d can be asked about: %w", n.Op, inputs, math.MaxUint16, core.ErrUnsupported)
+	}
+	return Fits(n)
 }
 
 // FitsRun reports a run with too many tensors, as an ErrUnsupported.
@@ -222,11 +244,16 @@ func (e *Encoder) Await(request, event uint64) {
 	e.b = binary.AppendUvarint(e.b, event)
 }
 
-// Define writes a program, known by number from then on. It must start a frame. A program that is too large for a frame
-// is an ErrUnsupported, and nothing is written.
+// Define writes a program, known by number from then on. It must start a frame. A program that is too large for a frame,
+// or has a node with too many or too long attributes, is an ErrUnsupported, and nothing is written.
 func (e *Encoder) Define(request, number uint64, p *program.Program, consts []op.TensorID) error {
 	if len(e.b) > 0 {
 		return fmt.Errorf("wire: define within a frame: %w", core.ErrProtocol)
+	}
+	for i := range p.Nodes {
+		if err := fitAttrs(&p.Nodes[i]); err != nil {
+			return fmt.Errorf("program %q: %w", p.Name, err)
+		}
 	}
 	e.head(TagDefine, request)
 	e.b = binary.AppendUvarint(e.b, number)

@@ -17,14 +17,14 @@ type Open struct {
 	Generation uint16 // of its tensor ids
 }
 
-// Opened is the answer.
+// Opened is the answer to Open.
 type Opened struct {
 	Capabilities *core.Capabilities
 	Extensions   Extensions
 	Err          error // why the device could not be opened, and then the rest is empty
 }
 
-// Extensions says what a device has beyond the required.
+// Extensions lists the optional interfaces that a device has.
 type Extensions struct{ Programs, Memory, PeerCopy, Collectives, Selective, Profiling bool }
 
 func (o *Open) toProto() *pb.OpenRequest {
@@ -61,7 +61,7 @@ func openedFromProto(m *pb.OpenReply) (*Opened, error) {
 }
 
 func capabilitiesToProto(c *core.Capabilities) *pb.Capabilities {
-	m := &pb.Capabilities{Types: uint32(c.Types), Emulated: uint32(c.Emulated), Limits: limitsToProto(c.Limits),
+	m := &pb.Capabilities{Types: uint32(c.Types), Emulated: uint32(c.Emulated), Flushes: uint32(c.Flushes), Limits: limitsToProto(c.Limits),
 		Deterministic: c.Deterministic, Features: c.Features}
 	for name, o := range c.Ops {
 		m.Ops = append(m.Ops, &pb.Op{Name: name, Version: uint32(o.Version), Operands: setsToProto(o.Operands),
@@ -81,7 +81,7 @@ func capabilitiesFromProto(m *pb.Capabilities) (*core.Capabilities, error) {
 	if limits.Rank < 1 {
 		return nil, fmt.Errorf("open: %w: the limit of ranks is missing", core.ErrProtocol)
 	}
-	c := &core.Capabilities{Types: dtype.Set(m.GetTypes()), Emulated: dtype.Set(m.GetEmulated()), Limits: limits,
+	c := &core.Capabilities{Types: dtype.Set(m.GetTypes()), Emulated: dtype.Set(m.GetEmulated()), Flushes: dtype.Set(m.GetFlushes()), Limits: limits,
 		Deterministic: m.GetDeterministic(), Features: m.GetFeatures(), Ops: make(map[string]core.OpCapability, len(m.GetOps()))}
 	for _, o := range m.GetOps() {
 		if o.GetVersion() > math.MaxUint16 {

@@ -20,6 +20,9 @@ func Holds(below program.Target, n *op.Node, in []op.Desc, need func(i int) bool
 	return holds == nil || holds(below, n, in, need)
 }
 
+// Conditional reports whether there are nodes of an op that Holds refuses.
+func Conditional(c op.Code) bool { return conditions[c] != nil }
+
 // conditions say, of ops whose rules do not always hold, whether they do for a node on the device below, where some operands need a
 // gradient. Where a rule does not hold, the op is differentiated through its decomposition.
 var conditions = map[op.Code]func(below program.Target, n *op.Node, in []op.Desc, need func(i int) bool) bool{

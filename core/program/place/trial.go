@@ -24,7 +24,8 @@ const (
 // It asks for blocks of runs, one way after the other, so that what a run leaves on its members (weights that were updated) moves
 // seldom, and the first run of a block does not count. After each round, it leaves out ways that are slower than the best one by more
 // than chance makes likely, and takes up others that were predicted to be hopeless, if by now they are not. It is done when one way
-// is left, or after so many rounds that the best one is within a few thousandths: after Bound runs at most, and mostly after some ten.
+// is left, also after those that the first round left out have been tried once more, or after so many rounds that the best one is within a few
+// thousandths: after Bound runs at most, and mostly after some thirty.
 //
 // A Trial is not safe for concurrent use.
 type Trial struct {
@@ -33,6 +34,7 @@ type Trial struct {
 	block int // samples that the way has in the present round; the first one is not counted
 	round int
 	best  int
+	again bool // ways that the first round left out have been taken up again
 	done  bool
 }
 
@@ -51,7 +53,7 @@ const (
 	lost
 )
 
-// NewTrial returns the trial of ways by their predicted times. It begins with the first one, which is the best until it is known
+// NewTrial returns the trial of ways by their predicted times. It begins with the first one, which is the best until another is known to be
 // better.
 func NewTrial(predicted ...float64) *Trial {
 	t := &Trial{}
@@ -173,9 +175,27 @@ func (t *Trial) end() {
 	if t.wake() {
 		return
 	}
-	if t.round++; left <= 1 || t.round == rounds {
-		t.done = true
+	t.round++
+	if left <= 1 && t.retry() {
+		return
 	}
+	t.done = left <= 1 || t.round == rounds
+}
+
+// retry takes up, once, what the first round left out and what is not hopeless: other work on the machine may have hit all of its few samples. It
+// reports whether there was any.
+func (t *Trial) retry() (some bool) {
+	if t.again || t.round == rounds {
+		return false
+	}
+	t.again = true
+	best, _ := t.Time(t.best)
+	for i, w := range t.ways {
+		if s, n := t.Time(i); w.state == lost && n > 0 && n <= firstRound && s <= Doubt*best {
+			w.state, w.times, some = open, nil, true
+		}
+	}
+	return some
 }
 
 // wake opens ways that wait and could be as fast as the best one, for all that is known, and reports whether there were any.

@@ -146,8 +146,8 @@ func TestTrial(t *testing.T) {
 		best, runs      int
 	}{
 		"one way":                      {[]float64{1}, []float64{9}, 0, 5},
-		"clear, as predicted":          {[]float64{1, 1.5}, []float64{1, 1.5}, 0, 10},
-		"clear, and the other":         {[]float64{1, 1.5}, []float64{1.5, 1}, 1, 10},
+		"clear, as predicted":          {[]float64{1, 1.5}, []float64{1, 1.5}, 0, 24},
+		"clear, and the other":         {[]float64{1, 1.5}, []float64{1.5, 1}, 1, 24},
 		"hopeless ones are not tried":  {[]float64{1, 3, 9}, []float64{1, 3, 9}, 0, 5},
 		"but for a worse surprise":     {[]float64{1, 3, 9}, []float64{5, 2, 1}, 2, 0},
 		"a way that came second":       {[]float64{1, 1.1, 1.2}, []float64{1.2, 1, 1.2}, 1, 0},
@@ -199,5 +199,22 @@ func TestTrialIgnoresLateRuns(t *testing.T) {
 	}
 	_, runs := trial.Time(1)
 	require.Zero(t, runs)
+	require.Equal(t, 0, trial.Next())
+}
+
+// Other work that hits all samples that the fastest way has in the first round does not decide the trial.
+func TestTrialSurvivesABurst(t *testing.T) {
+	trial, first := NewTrial(1, 1.1), 5
+	for runs := 0; !trial.Done(); runs++ {
+		require.Less(t, runs, Bound(2))
+		seconds := 1.86
+		if trial.Next() == 0 {
+			if seconds = 1; first > 0 {
+				first--
+				seconds = 2.6
+			}
+		}
+		trial.Observe(trial.Next(), seconds)
+	}
 	require.Equal(t, 0, trial.Next())
 }

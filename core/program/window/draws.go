@@ -10,26 +10,8 @@ import (
 // those of its first draw: what is drawn behind it moves on with it. Its program is made of random_bits_at, and seed and counter of the
 // first draw are an operand of each run.
 
-// drawing is the ops with seed and counter.
-var drawing = func() map[op.Code]bool {
-	all := map[op.Code]bool{}
-	for _, c := range op.All() {
-		row := op.Lookup(c)
-		found := 0
-		for _, a := range row.Attrs {
-			if a.Kind == op.KindInt && (a.Name == "seed" || a.Name == "counter") {
-				found++
-			}
-		}
-		if found == 2 && row.Class != op.Custom && c != op.RandomBitsAt {
-			all[c] = true
-		}
-	}
-	return all
-}()
-
 // draws reports whether n is a draw.
-func draws(n *op.Node) bool { return drawing[n.Op] }
+func draws(n *op.Node) bool { return op.Draws(n.Op) }
 
 // State is the seed and counter at which a draw begins.
 type State struct{ seed, counter int }

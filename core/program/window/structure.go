@@ -73,15 +73,15 @@ func (s *Structure) Same(o *Structure, lifted []bool) bool {
 		return false
 	}
 	var mine, other State
-	drew := false
+	seen := false
 	for i := range s.Nodes {
 		a, b := &s.Nodes[i], &o.Nodes[i]
 		if a.Op != b.Op || a.Version != b.Version {
 			return false
 		}
 		if draws(a) {
-			if !drew {
-				drew, mine, other = true, stateOf(a), stateOf(b)
+			if !seen {
+				seen, mine, other = true, stateOf(a), stateOf(b)
 			}
 			if !sameDraw(a, b, mine, other) {
 				return false

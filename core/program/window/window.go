@@ -10,19 +10,19 @@ import (
 // Window records nodes as a Structure, with the ids of this time. Init makes it ready for use. It is not safe for concurrent use.
 type Window struct {
 	Structure
-	IDs    []op.TensorID // by number
-	Prefix []uint64      // hash of the nodes up to each one, without attributes of sources
-	Values uint64        // hash of the attributes of sources
-	Begin  State         // of the first draw
-	Odd    string        // why the nodes are no program; empty for none
+	IDs     []op.TensorID // by number
+	Prefix  []uint64      // hash of the nodes up to each one, without attributes of sources
+	Values  uint64        // hash of the attributes of sources
+	Begin   State         // of the first draw
+	Invalid string        // why the nodes cannot be a program; empty where they can
 
 	AttrBytes int   // of memory that attributes take
 	LiveBytes int64 // of results that are not freed
 
-	drew   bool // there is a draw
-	table  idTable
-	find   func(op.TensorID) (op.Desc, bool)
-	faults *Faults
+	hasDraw bool // a node draws random numbers
+	table   idTable
+	find    func(op.TensorID) (op.Desc, bool)
+	faults  *Faults
 }
 
 // Faults leaves parts of a structure out of its hashes. Tests plant them to show that the comparison in full is needed and is made.
@@ -42,7 +42,7 @@ func (w *Window) Reset() {
 	clear(w.Types)
 	w.Nodes, w.from, w.args, w.First, w.Types = w.Nodes[:0], w.from[:0], w.args[:0], w.First[:0], w.Types[:0]
 	w.Maker, w.dead, w.IDs, w.Prefix = w.Maker[:0], w.dead[:0], w.IDs[:0], w.Prefix[:0]
-	w.Values, w.drew, w.AttrBytes, w.LiveBytes, w.Odd = 0, false, 0, 0, ""
+	w.Values, w.hasDraw, w.AttrBytes, w.LiveBytes, w.Invalid = 0, false, 0, 0, ""
 	w.table.clear()
 }
 
@@ -75,8 +75,8 @@ func (w *Window) Add(n *op.Node, kind, values uint64) {
 		h = mix(w.Prefix[at-1], kind)
 	}
 	if draws(n) {
-		if !w.drew {
-			w.drew, w.Begin = true, stateOf(n)
+		if !w.hasDraw {
+			w.hasDraw, w.Begin = true, stateOf(n)
 		}
 		if s := stateOf(n).past(w.Begin); !w.faults.Attrs {
 			h = mix(mix(h, uint64(s.seed)), uint64(s.counter))
@@ -87,14 +87,14 @@ func (w *Window) Add(n *op.Node, kind, values uint64) {
 		if !ok {
 			d, known := w.find(id)
 			if !known {
-				w.Odd = "a tensor that is not known"
+				w.Invalid = "a tensor that is not known"
 			}
 			local = w.number(id, &d, Outside)
 			if !w.faults.Types {
 				h = hashType(h, &d)
 			}
 		} else if w.IsDead(local) {
-			w.Odd = "a tensor is used after it was freed"
+			w.Invalid = "a tensor is used after it was freed"
 		}
 		w.args = append(w.args, local)
 		if !w.faults.Operands {
@@ -105,7 +105,7 @@ func (w *Window) Add(n *op.Node, kind, values uint64) {
 	for i := range n.Outputs {
 		d := &n.Outputs[i]
 		if _, ok := w.table.get(d.ID); ok {
-			w.Odd = "a tensor is made twice"
+			w.Invalid = "a tensor is made twice"
 		}
 		w.number(d.ID, d, at)
 		w.LiveBytes += int64(d.Bytes())
@@ -133,7 +133,7 @@ func (w *Window) Free(id op.TensorID) bool {
 		return false
 	}
 	if w.IsDead(local) {
-		w.Odd = "a tensor is freed twice"
+		w.Invalid = "a tensor is freed twice"
 	}
 	w.dead[local>>6] |= 1 << (local & 63)
 	if w.Maker[local] != Outside {
@@ -186,8 +186,8 @@ func Record(p *program.Program, given []op.TensorID) (*Window, error) {
 			w.Free(id)
 		}
 	}
-	if w.Odd != "" {
-		return nil, fmt.Errorf("window: %s: %w", w.Odd, op.ErrAttr)
+	if w.Invalid != "" {
+		return nil, fmt.Errorf("window: %s: %w", w.Invalid, op.ErrAttr)
 	}
 	return w, nil
 }

@@ -97,7 +97,7 @@ func TestSame(t *testing.T) {
 			one(a)
 			two(b)
 			kept := a.w.Clone()
-			require.Empty(t, a.w.Odd)
+			require.Empty(t, a.w.Invalid)
 			require.Equal(t, name == other, kept.Same(&b.w.Structure, nil), "%s and %s", name, other)
 			require.Equal(t, name == other, a.w.Key() == b.w.Key(), "%s and %s", name, other)
 		}
@@ -129,9 +129,9 @@ func TestOdd(t *testing.T) {
 	} {
 		x := record(t, 0, nil)
 		f(x)
-		require.Contains(t, x.w.Odd, want)
+		require.Contains(t, x.w.Invalid, want)
 		x.w.Reset()
-		require.Empty(t, x.w.Odd)
+		require.Empty(t, x.w.Invalid)
 	}
 	x := record(t, 0, nil)
 	require.False(t, x.w.Free(5), "the window does not know it")

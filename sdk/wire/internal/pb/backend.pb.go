@@ -709,6 +709,7 @@ type Capabilities struct {
 	Limits        *Limits  `protobuf:"bytes,4,opt,name=limits,proto3" json:"limits,omitempty"`
 	Deterministic bool     `protobuf:"varint,5,opt,name=deterministic,proto3" json:"deterministic,omitempty"`
 	Features      []string `protobuf:"bytes,6,rep,name=features,proto3" json:"features,omitempty"`
+	Flushes       uint32   `protobuf:"varint,7,opt,name=flushes,proto3" json:"flushes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -783,6 +784,13 @@ func (x *Capabilities) GetFeatures() []string {
 		return x.Features
 	}
 	return nil
+}
+
+func (x *Capabilities) GetFlushes() uint32 {
+	if x != nil {
+		return x.Flushes
+	}
+	return 0
 }
 
 // Limits bounds nodes. Zero is no bound.
@@ -1538,14 +1546,15 @@ const file_backend_proto_rawDesc = "" +
 	"\tselective\x18\x05 \x01(\bR\tselective\x12\x1c\n" +
 	"\tprofiling\x18\x06 \x01(\bR\tprofiling\"'\n" +
 	"\rDeviceRequest\x12\x16\n" +
-	"\x06handle\x18\x01 \x01(\x06R\x06handle\"\xd4\x01\n" +
+	"\x06handle\x18\x01 \x01(\x06R\x06handle\"\xee\x01\n" +
 	"\fCapabilities\x12\x14\n" +
 	"\x05types\x18\x01 \x01(\rR\x05types\x12\x1a\n" +
 	"\bemulated\x18\x02 \x01(\rR\bemulated\x12\"\n" +
 	"\x03ops\x18\x03 \x03(\v2\x10.burn.wire.v1.OpR\x03ops\x12,\n" +
 	"\x06limits\x18\x04 \x01(\v2\x14.burn.wire.v1.LimitsR\x06limits\x12$\n" +
 	"\rdeterministic\x18\x05 \x01(\bR\rdeterministic\x12\x1a\n" +
-	"\bfeatures\x18\x06 \x03(\tR\bfeatures\"h\n" +
+	"\bfeatures\x18\x06 \x03(\tR\bfeatures\x12\x18\n" +
+	"\aflushes\x18\a \x01(\rR\aflushes\"h\n" +
 	"\x06Limits\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\rR\x04rank\x12\x14\n" +
 	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\x12\x1a\n" +

@@ -1,0 +1,243 @@
+package group
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+)
+
+// maxRepeated is the most nodes that are repeated to compute a tensor again.
+const maxRepeated = 8
+
+// cheap are the ops that are repeated: a kernel that waits for memory computes them in passing.
+var cheap = map[op.Code]bool{op.Cast: true, op.Add: true, op.Sub: true, op.Mul: true, op.Div: true, op.Neg: true, op.Exp: true}
+
+// Recompute returns a program that computes the same and keeps fewer large tensors. One of at least that many bytes, which a few cheap
+// nodes compute from tensors of half its bytes, and which groups by the policy would pass on to other groups, is computed again by each of
+// them: of logits in 16 bits, their softmax in 32. From the same tensors are computed the elements that a gather takes of it. The result is the
+// program of g itself, unless the groups of the other one read and write fewer bytes in all.
+func (g *Graph) Recompute(policy Policy, least int) *program.Program {
+	large := func(d op.Desc) bool { return d.Bytes() >= least }
+	if !slices.ContainsFunc(g.Nodes, func(n op.Node) bool { return cheap[n.Op] && large(n.Outputs[0]) }) {
+		return g.Program
+	}
+	groups := g.Decide(policy)
+	r := &repeater{Graph: g, policy: &policy, of: make([]*Group, len(g.Nodes)), before: map[int][]op.Node{}, reads: map[int]map[op.TensorID]op.TensorID{}, gone: map[int]bool{}}
+	for _, x := range groups {
+		for _, k := range x.Nodes() {
+			r.of[k] = x
+		}
+	}
+	for _, d := range g.descs {
+		r.last = max(r.last, d.ID)
+	}
+	for _, x := range groups {
+		for _, d := range x.Outputs {
+			if large(d) {
+				r.repeat(x, d)
+			}
+		}
+	}
+	if len(r.reads) == 0 && len(r.before) == 0 {
+		return g.Program
+	}
+	q := r.program()
+	if h := NewGraph(q); h.traffic(h.Decide(policy)) >= g.traffic(groups) {
+		return g.Program
+	}
+	return q
+}
+
+// traffic returns the bytes that groups read and write.
+func (g *Graph) traffic(groups []*Group) (bytes int64) {
+	for _, x := range groups {
+		for _, id := range x.Inputs {
+			bytes += int64(g.Desc(id).Bytes())
+		}
+		for _, d := range x.Outputs {
+			bytes += int64(d.Bytes())
+		}
+	}
+	return bytes
+}
+
+// repeater collects the changes of a program.
+type repeater struct {
+	*Graph
+	policy *Policy
+	of     []*Group // by node
+	// before holds the nodes to insert in front of a node, reads the tensors that it reads instead of others, and gone the nodes that
+	// those in front of them replace.
+	before map[int][]op.Node
+	reads  map[int]map[op.TensorID]op.TensorID
+	gone   map[int]bool
+	last   op.TensorID
+}
+
+// repeat lets all groups but x compute tensor d of it, if they can.
+func (r *repeater) repeat(x *Group, d op.Desc) {
+	k, _ := r.Maker(d.ID)
+	nodes, leaves := r.cone(k)
+	if len(nodes) == 0 {
+		return
+	}
+	users := map[*Group][]int{}
+	var order []*Group
+	for _, u := range r.Users(d.ID) {
+		switch {
+		case u == Outside || r.of[u] != x && !r.takes(u, d) && r.taken(u, d, leaves) == nil:
+			return
+		case r.of[u] == x:
+			continue
+		}
+		if users[r.of[u]] == nil {
+			order = append(order, r.of[u])
+		}
+		users[r.of[u]] = append(users[r.of[u]], u)
+	}
+	for _, y := range order {
+		first := users[y][0]
+		if !r.takes(first, d) {
+			r.gathered(first, d, nodes, leaves)
+			continue
+		}
+		again := map[op.TensorID]op.TensorID{}
+		for _, m := range nodes {
+			n := r.Nodes[m]
+			n.Inputs, n.Outputs = slices.Clone(n.Inputs), slices.Clone(n.Outputs)
+			for i, id := range n.Inputs {
+				if to, ok := again[id]; ok {
+					n.Inputs[i] = to
+				}
+			}
+			r.last++
+			again[n.Outputs[0].ID], n.Outputs[0].ID = r.last, r.last
+			r.before[first] = append(r.before[first], n)
+		}
+		for _, u := range users[y] {
+			if r.reads[u] == nil {
+				r.reads[u] = map[op.TensorID]op.TensorID{}
+			}
+			r.reads[u][d.ID] = again[d.ID]
+		}
+	}
+}
+
+// cone returns the nodes that compute the result of node k, in order, and the smaller tensors that they read, none if these are not small
+// enough or the nodes too many.
+func (r *repeater) cone(k int) (nodes []int, leaves []op.TensorID) {
+	whole, read := r.Nodes[k].Outputs[0].Bytes(), 0
+	var visit func(k int) bool
+	visit = func(k int) bool {
+		if !cheap[r.Nodes[k].Op] || !r.policy.elementwise(r.Graph, k) {
+			return false
+		}
+		for _, id := range r.Nodes[k].Inputs {
+			m, made := r.Maker(id)
+			switch {
+			case slices.Contains(leaves, id) || made && slices.Contains(nodes, m):
+			case 2*r.Desc(id).Bytes() <= whole:
+				leaves, read = append(leaves, id), read+r.Desc(id).Bytes()
+			case !made || len(nodes) == maxRepeated || !visit(m):
+				return false
+			}
+		}
+		nodes = append(nodes, k)
+		return len(nodes) <= maxRepeated
+	}
+	if !visit(k) || read > whole/2+whole/8 {
+		return nil, nil
+	}
+	return nodes, leaves
+}
+
+// takes reports whether a group of node u may compute its operand d: it is elementwise in the space of d, or reduces it.
+func (r *repeater) takes(u int, d op.Desc) bool {
+	n := &r.Nodes[u]
+	if KindOf(n.Op) == Reduction {
+		return true
+	}
+	return r.policy.elementwise(r.Graph, u) && n.Outputs[0].Shape.Equal(d.Shape)
+}
+
+// taken returns, for a gather of one element of each line of d along an axis, how it takes a leaf: true for a leaf that is gathered too,
+// false for one that is the same along the axis. It is nil where that is not so.
+func (r *repeater) taken(u int, d op.Desc, leaves []op.TensorID) map[op.TensorID]bool {
+	n := &r.Nodes[u]
+	if n.Op != op.Gather || n.Inputs[0] != d.ID || n.Inputs[1] == d.ID || len(r.Desc(n.Inputs[1]).Shape) != n.Attrs.Int("batch") || 2*n.Outputs[0].Bytes() > d.Bytes() {
+		return nil
+	}
+	how := map[op.TensorID]bool{}
+	for _, id := range leaves {
+		s := r.Desc(id).Shape
+		once := slices.Clone(d.Shape)
+		once[n.Attrs.Int("axis")] = 1
+		switch {
+		case s.Equal(d.Shape):
+			how[id] = true
+		case s.Equal(once) || len(s) == 0:
+			how[id] = false
+		default:
+			return nil
+		}
+	}
+	return how
+}
+
+// gathered replaces gather u of d by the computation of the elements that it takes.
+func (r *repeater) gathered(u int, d op.Desc, nodes []int, leaves []op.TensorID) {
+	n, how := &r.Nodes[u], r.taken(u, d, leaves)
+	before := r.last
+	b := op.NewBuilder(func() op.TensorID { r.last++; return r.last })
+	made := map[op.TensorID]op.Desc{}
+	for _, id := range leaves {
+		switch leaf := r.Desc(id); {
+		case how[id]:
+			made[id] = b.With(op.Gather, []op.Desc{leaf, r.Desc(n.Inputs[1])}, n.Attrs...)
+		case len(leaf.Shape) > 0:
+			made[id] = b.Reshape(leaf, n.Outputs[0].Shape)
+		default:
+			made[id] = leaf
+		}
+	}
+	for _, m := range nodes {
+		in := make([]op.Desc, len(r.Nodes[m].Inputs))
+		for i, id := range r.Nodes[m].Inputs {
+			in[i] = made[id]
+		}
+		made[r.Nodes[m].Outputs[0].ID] = b.With(r.Nodes[m].Op, in, r.Nodes[m].Attrs...)
+	}
+	y := made[d.ID]
+	if b.Err() != nil || !y.SameType(n.Outputs[0]) {
+		r.last = before
+		return
+	}
+	b.Nodes[len(b.Nodes)-1].Outputs[0].ID = n.Outputs[0].ID
+	r.before[u], r.gone[u] = append(r.before[u], b.Nodes...), true
+}
+
+// program returns the changed program.
+func (r *repeater) program() *program.Program {
+	q := *r.Program
+	q.Nodes = nil
+	for i, n := range r.Nodes {
+		q.Nodes = append(q.Nodes, r.before[i]...)
+		if r.gone[i] {
+			continue
+		}
+		if reads := r.reads[i]; reads != nil {
+			n.Inputs = slices.Clone(n.Inputs)
+			for k, id := range n.Inputs {
+				if to, ok := reads[id]; ok {
+					n.Inputs[k] = to
+				}
+			}
+		}
+		q.Nodes = append(q.Nodes, n)
+	}
+	for i := range q.Nodes {
+		q.Nodes[i].Drop = 0
+	}
+	return q.Live()
+}

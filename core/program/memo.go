@@ -1,0 +1,142 @@
+package program
+
+import (
+	"sync"
+
+	"github.com/goburn/burn/core/op"
+)
+
+// Memo is a bounded map from structures to what was made of them. Entries that nobody asks for between two fillings are dropped. The
+// zero Memo is empty. It is safe for concurrent use.
+type Memo[V any] struct {
+	mu         sync.Mutex
+	fresh, old map[string]V
+	bytes      int // of fresh
+}
+
+// memoBytes is the size at which a Memo is full. A part of a model that runs op by op needs some hundred entries of about 1 KiB.
+const memoBytes = 2 << 20
+
+// Get returns the entry of a key.
+func (m *Memo[V]) Get(key []byte) (v V, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if v, ok = m.fresh[string(key)]; ok {
+		return v, ok
+	}
+	if v, ok = m.old[string(key)]; ok {
+		m.put(string(key), v, 1024)
+	}
+	return v, ok
+}
+
+// Put adds an entry that takes so many bytes.
+func (m *Memo[V]) Put(key []byte, v V, bytes int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.put(string(key), v, bytes)
+}
+
+func (m *Memo[V]) put(key string, v V, bytes int) {
+	if m.fresh == nil || m.bytes > memoBytes {
+		m.old, m.fresh, m.bytes = m.fresh, map[string]V{}, 0
+	}
+	m.fresh[key] = v
+	m.bytes += bytes + len(key)
+}
+
+// Sequence is nodes with numbers for tensors: first those that it is given, then those that its nodes make. It is not changed.
+type Sequence struct {
+	nodes   []op.Node // without Inputs and ids
+	in, out []int32   // numbers of all operands, and of all results
+	free    []int32   // tensors that no Drop bit releases
+	given   int
+	made    int // numbers in all
+	results []int32
+}
+
+// NewSequence returns the sequence of nodes that read and make the tensors given, and others of their own; free are those that no Drop bit
+// of the nodes releases. Results reports the numbers of results, -1 for an id of zero.
+func NewSequence(given []op.TensorID, nodes []op.Node, free, results []op.TensorID) *Sequence {
+	s := &Sequence{given: len(given), made: len(given), nodes: make([]op.Node, len(nodes))}
+	numbers := make(map[op.TensorID]int32, len(given)+len(nodes))
+	number := func(id op.TensorID) int32 {
+		at, ok := numbers[id]
+		if !ok {
+			at = int32(s.made)
+			numbers[id] = at
+			s.made++
+		}
+		return at
+	}
+	for i, id := range given {
+		if _, twice := numbers[id]; !twice {
+			numbers[id] = int32(i)
+		}
+	}
+	for i := range nodes {
+		n := nodes[i]
+		for _, id := range n.Inputs {
+			s.in = append(s.in, number(id))
+		}
+		n.Inputs, n.Outputs = nil, append([]op.Desc(nil), n.Outputs...)
+		for k := range n.Outputs {
+			d := &n.Outputs[k]
+			s.out = append(s.out, number(d.ID))
+			d.ID, d.Shape = 0, d.Shape.Clone()
+		}
+		s.nodes[i] = n
+		s.nodes[i].Inputs = make([]op.TensorID, len(nodes[i].Inputs)) // for their number
+	}
+	for _, id := range free {
+		s.free = append(s.free, number(id))
+	}
+	for _, id := range results {
+		at := int32(-1)
+		if id != 0 {
+			at = number(id)
+		}
+		s.results = append(s.results, at)
+	}
+	return s
+}
+
+// Results returns the numbers of the results that s was made with.
+func (s *Sequence) Results() []int32 { return s.results }
+
+// Bytes returns about the memory that s takes.
+func (s *Sequence) Bytes() int { return 256 + 256*len(s.nodes) + 8*(len(s.in)+2*len(s.out)) }
+
+// Append appends the nodes to a list, for tensors given and ids of next for the others. ids are all tensors by number, and free are
+// those that no Drop bit of the nodes releases.
+func (s *Sequence) Append(to []op.Node, given []op.TensorID, next func() op.TensorID) (nodes []op.Node, ids, free []op.TensorID) {
+	memory := make([]op.TensorID, s.made+len(s.in)+len(s.free))
+	ids, in := memory[:s.made:s.made], memory[s.made:]
+	for i := copy(ids, given); i < s.made; i++ {
+		ids[i] = next()
+	}
+	for i, number := range s.in {
+		in[i] = ids[number]
+	}
+	rest := in[len(s.in):]
+	out := make([]op.Desc, 0, len(s.out))
+	for i := range s.nodes {
+		n := s.nodes[i]
+		k := len(n.Inputs)
+		n.Inputs, in = in[:k:k], in[k:]
+		from := len(out)
+		out = append(out, n.Outputs...)
+		n.Outputs = out[from:len(out):len(out)]
+		for j := range n.Outputs {
+			n.Outputs[j].ID = ids[s.out[from+j]]
+		}
+		to = append(to, n)
+	}
+	for i, number := range s.free {
+		rest[i] = ids[number]
+	}
+	if len(rest) == 0 {
+		return to, ids, nil
+	}
+	return to, ids, rest
+}
