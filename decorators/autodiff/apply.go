@@ -18,42 +18,140 @@ func (p *pass) apply(e *entry, need []bool, dy []op.Desc) ([]op.Desc, error) {
 	if !e.rule.Exists() {
 		return nil, fmt.Errorf("the op has no gradient: register one, or detach its operands: %w", core.ErrUnsupported)
 	}
-	n := gradient.Node{Attrs: e.node.Attrs, Need: need, DY: dy, Has: map[op.TensorID]bool{}}
-	for _, v := range e.in {
-		n.X = append(n.X, v.desc)
+	if err := p.operands(e, dy); err != nil {
+		return nil, err
 	}
-	for _, v := range e.out {
-		n.Y = append(n.Y, v.desc)
+	row := op.Lookup(e.node.Op)
+	if row.Class == op.Custom || op.Draws(e.node.Op) {
+		return p.differentiate(e, need)
 	}
-	readable := map[op.TensorID]op.Desc{}
+	p.key = p.use.key(p.key[:0], e, need)
+	if r, ok := p.recipes.Get(p.key); ok {
+		return p.follow(r), nil
+	}
+	out, dead := len(p.out), len(p.dead)
+	grads, err := p.differentiate(e, need)
+	if err == nil {
+		r := newRecipe(p.use.ids, p.out[out:], p.dead[dead:], grads)
+		p.recipes.Put(p.key, r, r.nodes.Bytes())
+	}
+	return grads, err
+}
+
+// use holds the operands of an entry, its results and their gradients, and which of them have elements, for the rule of the entry.
+type use struct {
+	descs    []op.Desc
+	ids      []op.TensorID
+	has      []bool
+	in, outs int // the number of operands and of results
+}
+
+// operands fills p.use.
+func (p *pass) operands(e *entry, dy []op.Desc) error {
+	u := &p.use
+	u.descs, u.has, u.ids, u.in, u.outs = u.descs[:0], u.has[:0], u.ids[:0], len(e.in), len(e.out)
+	for _, list := range [2][]*value{e.in, e.out} {
+		for _, v := range list {
+			u.descs, u.has = append(u.descs, v.desc), append(u.has, false)
+		}
+	}
 	for _, v := range e.saved {
 		d, err := p.elements(v)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		readable[d.ID], n.Has[d.ID] = d, true
 		for i, w := range e.in {
 			if w == v {
-				n.X[i] = d
+				u.descs[i], u.has[i] = d, true
 			}
 		}
 		for i, w := range e.out {
 			if w == v {
-				n.Y[i] = d
+				u.descs[u.in+i], u.has[u.in+i] = d, true
 			}
 		}
 	}
 	for _, d := range dy {
-		if d.ID != 0 {
+		u.descs, u.has = append(u.descs, d), append(u.has, d.ID != 0)
+	}
+	for i := range u.descs {
+		u.ids = append(u.ids, u.descs[i].ID)
+	}
+	return nil
+}
+
+// key appends all that the gradient of e depends on.
+func (u *use) key(b []byte, e *entry, need []bool) []byte {
+	b = append(b, byte(e.node.Op), byte(e.node.Op>>8), byte(e.node.Version), byte(u.in), byte(u.outs))
+	for i, has := range u.has {
+		bits := byte(0)
+		if has {
+			bits = 1
+		}
+		if i < len(need) && need[i] {
+			bits |= 2
+		}
+		b = append(b, bits)
+	}
+	b = op.AppendTypes(b, u.descs)
+	b = op.AppendAttrs(b, e.node.Attrs)
+	return program.AppendAliases(b, u.ids)
+}
+
+// differentiate records e's rule for p.use.
+func (p *pass) differentiate(e *entry, need []bool) ([]op.Desc, error) {
+	u := &p.use
+	descs := slices.Clone(u.descs)
+	n := gradient.Node{Attrs: e.node.Attrs, Need: need, X: descs[:u.in:u.in], Y: descs[u.in:][:u.outs:u.outs], DY: descs[u.in+u.outs:], Has: map[op.TensorID]bool{}}
+	readable := map[op.TensorID]op.Desc{}
+	for i, d := range descs {
+		if u.has[i] {
 			readable[d.ID], n.Has[d.ID] = d, true
 		}
 	}
-	b := op.NewBuilder(p.next)
+	b := op.NewBuilder(p.nextID)
 	grads := e.rule.Record(b, n)
 	if b.Err() != nil {
 		return nil, b.Err()
 	}
 	return p.finish(b.Nodes, grads, readable)
+}
+
+// recipe is the gradient of a structure: its nodes, as the stream below takes them, whose results are the gradients of the operands, and
+// the types of these.
+type recipe struct {
+	nodes *program.Sequence
+	types []op.Desc
+}
+
+// newRecipe returns the recipe of nodes that read the tensors given.
+func newRecipe(given []op.TensorID, nodes []op.Node, dead []op.TensorID, grads []op.Desc) *recipe {
+	r := &recipe{types: make([]op.Desc, len(grads))}
+	ids := make([]op.TensorID, len(grads))
+	for i, g := range grads {
+		ids[i], r.types[i] = g.ID, op.Desc{DType: g.DType, Shape: g.Shape.Clone()}
+	}
+	r.nodes = program.NewSequence(given, nodes, dead, ids)
+	return r
+}
+
+// follow queues the nodes of r for p.use, and returns the gradients.
+func (p *pass) follow(r *recipe) []op.Desc {
+	nodes, ids, free := r.nodes.Append(p.out, p.use.ids, p.nextID)
+	p.out, p.dead = nodes, append(p.dead, free...)
+	p.grad = p.grad[:0]
+	for i, number := range r.nodes.Results() {
+		g := r.types[i]
+		if number >= 0 {
+			g.ID = ids[number]
+			_, ours := p.holders[g.ID]
+			if int(number) >= len(p.use.ids) || ours {
+				p.holders[g.ID]++
+			}
+		}
+		p.grad = append(p.grad, g)
+	}
+	return p.grad
 }
 
 // finish queues the nodes of a rule and drops tensors that only they use.
@@ -107,14 +205,18 @@ func (p *pass) emit(nodes []op.Node, descs map[op.TensorID]op.Desc) error {
 		for _, id := range n.Inputs {
 			in = append(in, descs[id])
 		}
-		parts, free, err := program.LowerNode(p.target, n, in, p.next)
-		if err != nil {
+		if err := p.queueNode(n, in); err != nil {
 			return err
 		}
-		p.out = append(p.out, parts...)
-		p.dead = append(p.dead, free...)
 	}
 	return nil
+}
+
+// queueNode queues a node for the stream below, decomposed where that lacks it.
+func (p *pass) queueNode(n *op.Node, in []op.Desc) error {
+	nodes, free, err := p.target.Append(p.out, n, in, p.nextID)
+	p.out, p.dead = nodes, append(p.dead, free...)
+	return err
 }
 
 // custom runs a gradient of the caller's own on the stream below.

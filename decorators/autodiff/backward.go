@@ -17,6 +17,12 @@ type pass struct {
 	wanted  map[*value]bool     // what a gradient was asked for
 	useful  map[*entry]bool     // entries on a way to something wanted; nil: all
 	pieces  map[*value][]piece  // gradients of parts of values, not yet added to those of the whole
+
+	// Memory for the entry that is visited.
+	use      use
+	key      []byte
+	dy, grad []op.Desc
+	need     []bool
 }
 
 // abandon frees the tensors that a failed pass has made.
@@ -120,15 +126,15 @@ func (p *pass) add(v *value, g op.Desc) error {
 		p.grads[v] = g
 		return nil
 	}
-	b := op.NewBuilder(p.next)
-	sum := b.Do(op.Add, old, g)
-	if b.Err() != nil {
-		return b.Err()
+	n, err := op.New(op.Add, []op.Desc{old, g})
+	if err != nil {
+		return err
 	}
-	n := &b.Nodes[0]
+	sum := &n.Outputs[0]
+	sum.ID = p.next()
 	p.holders[sum.ID] = 1
-	p.grads[v] = sum
-	for i, id := range []op.TensorID{old.ID, g.ID} {
+	p.grads[v] = *sum
+	for i, id := range n.Inputs {
 		if _, ours := p.holders[id]; !ours {
 			continue
 		}
@@ -137,7 +143,7 @@ func (p *pass) add(v *value, g op.Desc) error {
 			n.Drop |= 1 << i
 		}
 	}
-	return p.emit(b.Nodes, map[op.TensorID]op.Desc{old.ID: old, g.ID: g})
+	return p.queueNode(&n, []op.Desc{old, g})
 }
 
 // release releases one hold on a gradient.
@@ -157,8 +163,8 @@ func (p *pass) visit(e *entry) error {
 	if p.useful != nil && !p.useful[e] {
 		return p.leave(e)
 	}
-	dy := make([]op.Desc, len(e.out))
-	some := false
+	p.dy = append(p.dy[:0], make([]op.Desc, len(e.out))...)
+	dy, some := p.dy, false
 	for i, v := range e.out {
 		if err := p.gather(v); err != nil {
 			return err
@@ -170,8 +176,10 @@ func (p *pass) visit(e *entry) error {
 	if !some {
 		return nil
 	}
-	need := slices.Clone(e.need)
+	need := e.need
 	if p.useful != nil {
+		p.need = append(p.need[:0], need...)
+		need = p.need
 		for i, v := range e.in {
 			need[i] = need[i] && (p.wanted[v] || v.entry != nil && p.useful[v.entry])
 		}
@@ -258,30 +266,9 @@ func (p *pass) results(leaves []*value, wrt []op.TensorID) ([]core.Gradient, err
 		if !has && !reached[v] {
 			continue
 		}
-		b := op.NewBuilder(p.next)
-		switch {
-		case !has: // a leaf whose every way to the roots is flat
-			g = b.Un(op.Copy, b.Expand(b.Like(v.desc, 0), v.desc.Shape))
-		case p.holders[g.ID] != 1:
-			copied := b.Un(op.Copy, g)
-			p.release(g)
-			g = copied
-		default:
+		if has && p.holders[g.ID] == 1 {
 			delete(p.holders, g.ID)
-		}
-		if b.Err() != nil {
-			return nil, b.Err()
-		}
-		descs := map[op.TensorID]op.Desc{g.ID: g, p.grads[v].ID: p.grads[v]}
-		for k := range b.Nodes {
-			for _, d := range b.Nodes[k].Outputs {
-				descs[d.ID] = d
-			}
-			if k > 0 {
-				b.Nodes[k].Drop = 1
-			}
-		}
-		if err := p.emit(b.Nodes, descs); err != nil {
+		} else if err := p.copied(v, &g, has); err != nil {
 			return nil, err
 		}
 		delete(p.grads, v)
@@ -297,4 +284,30 @@ func (p *pass) results(leaves []*value, wrt []op.TensorID) ([]core.Gradient, err
 		return nil, err
 	}
 	return grads, nil
+}
+
+// copied replaces a gradient that the pass does not hold alone by a copy. Where there is none, the leaf v's every way to the roots is flat,
+// and it is zeros.
+func (p *pass) copied(v *value, g *op.Desc, has bool) error {
+	b := op.NewBuilder(p.next)
+	old := *g
+	if has {
+		*g = b.Un(op.Copy, old)
+		p.release(old)
+	} else {
+		*g = b.Un(op.Copy, b.Expand(b.Like(v.desc, 0), v.desc.Shape))
+	}
+	if b.Err() != nil {
+		return b.Err()
+	}
+	descs := map[op.TensorID]op.Desc{old.ID: old}
+	for k := range b.Nodes {
+		for _, d := range b.Nodes[k].Outputs {
+			descs[d.ID] = d
+		}
+		if k > 0 {
+			b.Nodes[k].Drop = 1
+		}
+	}
+	return p.emit(b.Nodes, descs)
 }

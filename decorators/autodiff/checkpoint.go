@@ -56,7 +56,7 @@ func below(e *entry) int {
 // fit evicts until the budget holds or nothing is left to evict.
 func (t *tape) fit() {
 	budget := t.checkpoint.budget
-	if budget == 0 || t.kept <= max(budget, t.stuck) {
+	if budget == 0 || t.kept <= max(budget, t.evictFrom) {
 		return
 	}
 	for limit := 1; limit <= deepest && t.kept > budget; limit *= 2 {
@@ -72,9 +72,9 @@ func (t *tape) fit() {
 		clear(t.evictable[len(left):])
 		t.evictable = left
 	}
-	t.stuck = 0
+	t.evictFrom = 0
 	if t.kept > budget { // try again when a tenth more is held
-		t.stuck = t.kept + t.kept/10
+		t.evictFrom = t.kept + t.kept/10
 	}
 }
 

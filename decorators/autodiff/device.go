@@ -2,14 +2,12 @@ package autodiff
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
-	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/program/gradient"
 )
 
@@ -17,8 +15,9 @@ import (
 type device struct {
 	*tape
 	caps      *core.Capabilities
-	added     map[op.Code]bool // ops that are claimed here and not below
-	selective bool             // the device below is
+	added     []bool // by op: it is claimed here and not below
+	adds      bool   // some op is
+	selective bool   // the device below is
 }
 
 var (
@@ -30,6 +29,7 @@ var (
 func newDevice(inner core.Device, name string, c config) *device {
 	d := &device{tape: &tape{below: inner, target: core.TargetOf(name, inner), checkpoint: c.checkpoint,
 		values: map[op.TensorID]*value{}, programs: map[core.ProgramID]*recorded{}}}
+	d.tape.nextID = d.tape.next
 	d.gradients, _ = core.Extension[core.Gradients](inner)
 	_, d.selective = core.Extension[core.Selective](inner)
 	d.claim()
@@ -42,7 +42,7 @@ func newDevice(inner core.Device, name string, c config) *device {
 func (d *device) claim() {
 	caps := *d.below.Capabilities()
 	caps.Ops = maps.Clone(caps.Ops)
-	d.added = map[op.Code]bool{}
+	d.added = make([]bool, len(op.All())+1)
 	for _, c := range gradient.Ops() {
 		row := op.Lookup(c)
 		if row.Class != op.Composite || !op.HasDecomposition(c) {
@@ -56,6 +56,7 @@ func (d *device) claim() {
 		if has, ok := caps.Ops[row.Name]; !ok || !covers(has, full, caps.Types) {
 			caps.Ops[row.Name] = full
 			d.added[c] = true
+			d.adds = true
 		}
 	}
 	d.caps = &caps
@@ -84,17 +85,16 @@ func covers(has, full core.OpCapability, types dtype.Set) bool {
 
 // Supports answers for the device below, and for what that lacks by lowering it.
 func (d *device) Supports(n *op.Node, in []op.Desc) error {
-	if !d.added[n.Op] && !d.selective {
+	if int(n.Op) >= len(d.added) || !d.added[n.Op] {
+		if d.selective {
+			return d.target.Supports(n, in)
+		}
 		return nil
 	}
-	err := d.target.Supports(n, in)
-	if !d.added[n.Op] || err == nil || !errors.Is(err, core.ErrUnsupported) {
-		return err
+	if d.target.Lowers(n, in, d.next) == nil {
+		return nil
 	}
-	if _, _, lerr := program.LowerNode(d.target, n, in, d.next); lerr != nil {
-		return err
-	}
-	return nil
+	return d.target.Supports(n, in)
 }
 
 // Capabilities implements core.Device.
@@ -118,7 +118,7 @@ func (d *device) Extend(target any) bool {
 	case *core.Gradients:
 		*t = d
 	case *core.Selective:
-		if len(d.added) == 0 && !d.selective {
+		if !d.adds && !d.selective {
 			return false
 		}
 		*t = d

@@ -110,7 +110,7 @@ func (x programs) Run(cs core.Stream, r core.Run) error {
 	}
 	donated := slices.Clone(r.Donated)
 	for i, d := range donated {
-		donated[i] = d && (in[i] == nil || s.part(in[i]))
+		donated[i] = d && (in[i] == nil || s.freeByHost(in[i]))
 	}
 	r.Donated = donated
 	if err := s.settled(x.pass(s, r)); err != nil {
@@ -142,7 +142,7 @@ func (s *stream) replay(rec *recorded, r core.Run) error {
 		return err
 	}
 	for i := range nodes {
-		if err = s.node(nodes[i], false); err != nil {
+		if err = s.node(&nodes[i], false); err != nil {
 			return s.settled(err)
 		}
 	}

@@ -113,7 +113,7 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 				return s.settled(fmt.Errorf("autodiff: %v: operand %d, %w", n.Op, k, err))
 			}
 		}
-		if err := s.node(*n, s.mute); err != nil {
+		if err := s.node(n, s.mute); err != nil {
 			return s.settled(err)
 		}
 	}
@@ -131,7 +131,7 @@ func (s *stream) giveUp(free []op.TensorID) error {
 		if err != nil {
 			return fmt.Errorf("autodiff: free %w", err)
 		}
-		if v == nil || s.part(v) { // the stream below says what is wrong with unknown ids
+		if v == nil || s.freeByHost(v) { // the stream below says what is wrong with unknown ids
 			s.gone = append(s.gone, id)
 		}
 	}

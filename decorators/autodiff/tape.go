@@ -2,6 +2,8 @@ package autodiff
 
 import (
 	"fmt"
+	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/goburn/burn/core"
@@ -16,6 +18,7 @@ type tape struct {
 	target     program.Target // the device below
 	gradients  core.Gradients // of the device below, if it has them
 	checkpoint Checkpointing
+	recipes    program.Memo[*recipe]
 
 	mu       sync.Mutex // guards what follows, and is held by commands that record
 	values   map[op.TensorID]*value
@@ -29,12 +32,15 @@ type tape struct {
 	gone    []op.TensorID
 	made    []*value
 	parting []parted
+	current op.Node   // that node records
+	descs   []op.Desc // of its operands
+	nextID  func() op.TensorID
 
 	dead  []op.TensorID // to free next, on whatever stream
 	after uint64        // slots of the streams that used what is freed next
 
 	kept      int64    // bytes of tensors whose elements the tape holds
-	stuck     int64    // kept bytes up to which evicting more was found to be in vain
+	evictFrom int64    // kept bytes above which evicting is tried again, because it freed nothing up to there
 	evictable []*value // oldest first, with a memory budget
 }
 
@@ -110,8 +116,8 @@ func (t *tape) tracks(id op.TensorID) bool {
 	return v != nil && v.tracked
 }
 
-// part lets the command give v up, and reports whether its elements go with that: the tape does not need them.
-func (t *tape) part(v *value) (freed bool) {
+// freeByHost records that the command frees v for the host, and reports whether its elements go with that: the tape does not need them.
+func (t *tape) freeByHost(v *value) (freed bool) {
 	freed = v.saves == 0 || v.evicted
 	t.parting = append(t.parting, parted{v, freed && v.live})
 	v.parting = true
@@ -194,15 +200,17 @@ func (t *tape) forget(e *entry) (loose []*value) {
 	return loose
 }
 
-// node records n where it must and queues it for the stream below.
-func (t *tape) node(n op.Node, mute bool) error {
+// node records a node where it must and queues it for the stream below.
+func (t *tape) node(given *op.Node, mute bool) error {
+	t.current = *given
+	n := &t.current
 	var buffer [8]*value
 	in := buffer[:0]
 	track := false
 	for _, id := range n.Inputs {
 		v := t.values[id]
 		if v == nil { // the stream below says what is wrong
-			t.out = append(t.out, n)
+			t.out = append(t.out, *n)
 			for _, d := range n.Outputs {
 				t.define(d)
 			}
@@ -213,11 +221,13 @@ func (t *tape) node(n op.Node, mute bool) error {
 	}
 	if track && !mute {
 		r, ok := gradient.Of(n.Op)
-		ok = ok && gradient.Holds(t.target, &n, descsOf(in), func(i int) bool { return in[i].tracked })
-		if !ok && op.HasDecomposition(n.Op) && anyFloat(n.Outputs) {
-			return t.expand(n, in)
+		if ok && gradient.Conditional(n.Op) {
+			ok = t.holds(n, slices.Clone(in))
 		}
-		t.record(n, in, r)
+		if !ok && op.HasDecomposition(n.Op) && anyFloat(n.Outputs) {
+			return t.expand(*n, in)
+		}
+		t.record(*n, in, r)
 	} else {
 		for _, d := range n.Outputs {
 			t.define(d)
@@ -225,21 +235,30 @@ func (t *tape) node(n op.Node, mute bool) error {
 	}
 	// The host's drops stand unless the tape holds what is dropped.
 	for i, v := range in {
-		if i < 64 && n.Drop>>i&1 != 0 && !t.part(v) {
+		if i < 64 && n.Drop>>i&1 != 0 && !t.freeByHost(v) {
 			n.Drop &^= 1 << i
 		}
 	}
 	if op.Lookup(n.Op).Class == op.Primitive {
-		t.out = append(t.out, n)
+		t.out = append(t.out, *n)
 		return nil
 	}
 	return t.lower(n, in)
 }
 
+// holds reports whether the rule of n's op may be used for it.
+func (t *tape) holds(n *op.Node, in []*value) bool {
+	return gradient.Holds(t.target, n, descsOf(in), func(i int) bool { return in[i].tracked })
+}
+
 // lower queues a composite as the backend below can run it.
-func (t *tape) lower(n op.Node, in []*value) error {
-	parts, free, err := program.LowerNode(t.target, &n, descsOf(in), t.next)
-	t.out, t.gone = append(t.out, parts...), append(t.gone, free...)
+func (t *tape) lower(n *op.Node, in []*value) error {
+	t.descs = t.descs[:0]
+	for _, v := range in {
+		t.descs = append(t.descs, v.desc)
+	}
+	nodes, free, err := t.target.Append(t.out, n, t.descs, t.nextID)
+	t.out, t.gone = nodes, append(t.gone, free...)
 	return err
 }
 
@@ -291,7 +310,7 @@ func (t *tape) expand(n op.Node, in []*value) error {
 		}
 	}
 	for _, v := range temporary {
-		if t.part(v) {
+		if t.freeByHost(v) {
 			t.gone = append(t.gone, v.desc.ID)
 		}
 	}
@@ -314,12 +333,13 @@ func (t *tape) lowered(p op.Node) error {
 	if !ruled && t.target.Supports(&p, descs) != nil && op.HasDecomposition(p.Op) {
 		return t.expand(p, in)
 	}
-	return t.node(p, false)
+	return t.node(&p, false)
 }
 
 // record makes the entry of n and its results.
 func (t *tape) record(n op.Node, in []*value, r gradient.Rule) *entry {
-	e := &entry{node: n, in: append([]*value(nil), in...), need: make([]bool, len(in)), rule: r, sequence: t.sequence}
+	list := append(make([]*value, 0, len(in)+len(n.Outputs)), in...)
+	e := &entry{node: n, in: list[:len(in):len(in)], out: list[len(in):], need: make([]bool, len(in)), rule: r, sequence: t.sequence}
 	t.sequence++
 	e.node.Inputs, e.node.Drop = nil, 0
 	for i, v := range in {
@@ -343,6 +363,9 @@ func (t *tape) record(n op.Node, in []*value, r gradient.Rule) *entry {
 	}
 	t.plan(e)
 	ins, outs := r.Reads(e.need)
+	if some := bits.OnesCount64(ins&(1<<min(len(in), 64)-1)) + bits.OnesCount64(outs&(1<<min(len(e.out), 64)-1)); some > 0 {
+		e.saved = make([]*value, 0, some)
+	}
 	for i, v := range in {
 		if i < 64 && ins>>i&1 != 0 {
 			e.saved = append(e.saved, t.hold(v))

@@ -15,17 +15,17 @@ type cache struct {
 	config   *config
 	volatile kinds
 
-	mu      sync.Mutex         // guards what follows
-	starts  map[uint64][]*plan // by the hash of the first node; the lists are not changed
-	names   map[string]*plan
-	order   *list.List // of plans, the one used last in front
-	places  map[*plan]*list.Element
-	made    int // plans so far
-	sights  sights[uint64]
-	kinds   sights[*variant] // by the hash without attributes of sources
-	changed []*variant       // that have a structure, the oldest first
-	formed  sights[int]      // programs by ops and types alone
-	discard []core.ProgramID // to be given up
+	mu       sync.Mutex         // guards what follows
+	starts   map[uint64][]*plan // by the hash of the first node; the lists are not changed
+	names    map[string]*plan
+	order    *list.List // of plans, the one used last in front
+	places   map[*plan]*list.Element
+	made     int // plans so far
+	occurred recentMap[uint64]
+	kinds    recentMap[*variant] // by the hash without attributes of sources
+	changed  []*variant          // that have a structure, the oldest first
+	formed   recentMap[int]      // programs by ops and types alone
+	discard  []core.ProgramID    // to be given up
 
 	counts sync.Mutex
 	stats  Stats
@@ -36,12 +36,12 @@ func newCache(c *config, name string) *cache {
 		stats: Stats{Device: name, Unfused: map[string]int64{}}}
 }
 
-// sights is a bounded map of recently seen keys: entries that are not looked up between two fillings are dropped.
-type sights[V any] struct{ fresh, old map[uint64]V }
+// recentMap is a bounded map of recently seen keys: entries that are not looked up between two fillings are dropped.
+type recentMap[V any] struct{ fresh, old map[uint64]V }
 
-const mostSights = 1024
+const maxRecent = 1024
 
-func (s *sights[V]) get(key uint64) (v V, ok bool) {
+func (s *recentMap[V]) get(key uint64) (v V, ok bool) {
 	if v, ok = s.fresh[key]; ok {
 		return v, ok
 	}
@@ -51,8 +51,8 @@ func (s *sights[V]) get(key uint64) (v V, ok bool) {
 	return v, ok
 }
 
-func (s *sights[V]) put(key uint64, v V) {
-	if s.fresh == nil || len(s.fresh) >= mostSights {
+func (s *recentMap[V]) put(key uint64, v V) {
+	if s.fresh == nil || len(s.fresh) >= maxRecent {
 		s.old, s.fresh = s.fresh, make(map[uint64]V)
 	}
 	s.fresh[key] = v
@@ -159,17 +159,17 @@ func (c *cache) see(w *window.Window) *plan {
 		}
 	}
 	exact := w.Exact()
-	if _, seen := c.sights.get(exact); !seen {
-		c.sights.put(exact, 1)
+	if _, seen := c.occurred.get(exact); !seen {
+		c.occurred.put(exact, 1)
 		if w.Values == 0 {
-			return unfused("first sight")
+			return unfused("first occurrence")
 		}
 		return c.vary(w, key, unfused)
 	}
 	if !c.form(w) {
 		return unfused("attributes have too many values")
 	}
-	unfused("second sight")
+	unfused("second occurrence")
 	return c.enter(newPlan(w, nil))
 }
 
@@ -184,13 +184,13 @@ func (c *cache) form(w *window.Window) bool {
 	return true
 }
 
-// vary looks at a window at its first sight: where only attributes of sources have changed, again and again, one plan is made
+// vary looks at a window at its first occurrence: where only attributes of sources have changed, again and again, one plan is made
 // for whatever they are. Sources that are large would take memory early; they go by themselves from then on.
 func (c *cache) vary(w *window.Window, key uint64, unfused func(string) *plan) *plan {
 	v, ok := c.kinds.get(key)
 	if !ok {
 		c.kinds.put(key, &variant{})
-		return unfused("first sight")
+		return unfused("first occurrence")
 	}
 	if v.first == nil {
 		v.first = newPlan(w, nil)

@@ -14,9 +14,9 @@ import (
 )
 
 // The suite passes over fusion as it does without: as it is, where nothing repeats, and where every window is a program at the
-// first sight.
+// first occurrence.
 func TestConformance(t *testing.T) {
-	sample := 80
+	sample := 240
 	switch {
 	case long.Tests():
 		sample = 1

@@ -29,8 +29,8 @@ type device struct {
 	recent  [16]ran // a ring of the last runs
 	runs    int
 
-	compiling sync.Mutex // guards bench
-	bench     core.Stream
+	compiling sync.Mutex // guards definer
+	definer   core.Stream
 }
 
 var _ core.Device = (*device)(nil)
@@ -129,7 +129,7 @@ func (d *device) flush() {
 	d.mu.Unlock()
 	for _, s := range open {
 		s.mu.Lock()
-		s.let()
+		s.passHeld()
 		s.mu.Unlock()
 	}
 }

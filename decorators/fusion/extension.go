@@ -91,7 +91,7 @@ func (h hostMemory) Adopt(cs core.Stream, d op.Desc, data []byte, release func()
 	s.upload(len(data))
 	err = h.inner.Adopt(s.inner, d, data, release)
 	if errors.Is(err, core.ErrOutOfMemory) && s.hold != nil {
-		s.let()
+		s.passHeld()
 		err = h.inner.Adopt(s.inner, d, data, release)
 	}
 	if err == nil {

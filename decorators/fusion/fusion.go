@@ -27,7 +27,7 @@ type hooks struct {
 	donate  func([]bool)  // changes the donation mask
 	hash    window.Faults // what hashes leave out
 	trust   bool          // an equal hash is taken for an equal structure
-	always  bool          // every window is a program at first sight, also one of a single node
+	always  bool          // every window is a program at first occurrence, also one of a single node
 }
 
 // The limits that hold without options.

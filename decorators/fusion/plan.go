@@ -84,12 +84,12 @@ func (d *device) prepare(p *plan) (err error) {
 		return err
 	}
 	p.owner = p.Owners(c.Program)
-	if d.bench == nil { // use a stream of its own, because Define waits for its stream
-		if d.bench, err = d.inner.OpenStream(context.Background()); err != nil {
+	if d.definer == nil { // use a stream of its own, because Define waits for its stream
+		if d.definer, err = d.inner.OpenStream(context.Background()); err != nil {
 			return err
 		}
 	}
-	p.id, err = d.programs.Define(context.Background(), d.bench, c.Program, nil)
+	p.id, err = d.programs.Define(context.Background(), d.definer, c.Program, nil)
 	return err
 }
 
@@ -111,7 +111,7 @@ func (p *plan) allowed(t program.Target, q *program.Program) error {
 // run runs the plan of the held nodes, if the window matches one, and reports whether it did.
 func (s *stream) run() bool {
 	w, d := &s.w, s.dev
-	if w.Odd != "" {
+	if w.Invalid != "" {
 		return false
 	}
 	p := d.cache.match(&w.Window, s.like)
@@ -177,11 +177,11 @@ func (s *stream) partly(p *plan, to int32) {
 	s.send(nodes, w.frees)
 }
 
-// see records a window that passed. At the second sight of a key it starts to make a plan.
+// see records a window that passed. At the second occurrence of a key it starts to make a plan.
 func (d *device) see(s *stream) {
 	w := &s.w
-	if w.Odd != "" {
-		d.cache.count(func(st *Stats) { st.Windows++; st.reason(w.Odd, len(w.Nodes)) })
+	if w.Invalid != "" {
+		d.cache.count(func(st *Stats) { st.Windows++; st.reason(w.Invalid, len(w.Nodes)) })
 		return
 	}
 	if p := d.cache.see(&w.Window); p != nil {

@@ -150,13 +150,13 @@ func (s *stream) record(n *op.Node, kind, values uint64) {
 			s.arm()
 		}
 	}
-	if s.dev.always && w.Odd == "" {
+	if s.dev.always && w.Invalid == "" {
 		return
 	}
-	if s.hold == nil || w.Odd == "" && at < len(s.hold.prefix) && s.hold.prefix[at] == h {
+	if s.hold == nil || w.Invalid == "" && at < len(s.hold.prefix) && s.hold.prefix[at] == h {
 		return
 	}
-	if w.Odd == "" {
+	if w.Invalid == "" {
 		for _, p := range s.like {
 			if at < len(p.prefix) && p.prefix[at] == h {
 				s.hold = p
@@ -164,7 +164,7 @@ func (s *stream) record(n *op.Node, kind, values uint64) {
 			}
 		}
 	}
-	s.let()
+	s.passHeld()
 }
 
 // release ends a Submit, whose nodes are in the window, and frees tensors.
@@ -183,7 +183,7 @@ func (s *stream) release(free []op.TensorID) error {
 		err := s.inner.Submit(nodes, free)
 		w.passed = len(w.Nodes)
 		if err != nil { // nothing was made
-			w.Odd = oddRefused
+			w.Invalid = nodesRefused
 			for i := range nodes {
 				for _, d := range nodes[i].Outputs {
 					w.Free(d.ID)
@@ -202,8 +202,8 @@ func (s *stream) release(free []op.TensorID) error {
 		}
 	}
 	w.batches = append(w.batches, batch{len(w.Nodes), len(w.frees)})
-	if w.Odd != "" {
-		s.let()
+	if w.Invalid != "" {
+		s.passHeld()
 	}
 	if other == nil {
 		return nil
@@ -211,8 +211,8 @@ func (s *stream) release(free []op.TensorID) error {
 	return s.inner.Submit(nil, other) // no held node uses them
 }
 
-// let passes on the held nodes unchanged. The window continues.
-func (s *stream) let() {
+// passHeld passes on the held nodes unchanged. The window continues.
+func (s *stream) passHeld() {
 	w := &s.w
 	if s.hold == nil {
 		return
@@ -234,12 +234,12 @@ func (s *stream) send(nodes []op.Node, free []op.TensorID) {
 		return
 	}
 	if err := s.inner.Submit(nodes, free); err != nil {
-		s.w.Odd = oddRefused
+		s.w.Invalid = nodesRefused
 		s.lose(nodes, err)
 	}
 }
 
-const oddRefused = "nodes were refused"
+const nodesRefused = "nodes were refused"
 
 // alone passes on a node that no window has.
 func (s *stream) alone(n *op.Node) error {
@@ -262,7 +262,7 @@ func (s *stream) flush() {
 			s.settle()
 			return
 		}
-		s.let()
+		s.passHeld()
 	}
 	s.send(w.Nodes[w.passed:], nil)
 	s.dev.see(s)
@@ -329,7 +329,7 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	err := s.inner.Write(ctx, d, data)
 	if held {
 		if errors.Is(err, core.ErrOutOfMemory) {
-			s.let()
+			s.passHeld()
 			err = s.inner.Write(ctx, d, data)
 		}
 		s.mu.Unlock()
@@ -391,7 +391,7 @@ func (s *stream) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
-		s.let()
+		s.passHeld()
 		s.settle()
 		s.end()
 	}

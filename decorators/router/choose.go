@@ -27,7 +27,7 @@ func (d *device) choose(n *op.Node, in []op.Desc, ts []*tensor, place int) (m *m
 		return m, m.index // which returns the error
 	}
 	d.members[to].fallbacks.Add(1)
-	d.tell(n, a, m, d.members[to])
+	d.reportFallback(n, a, m, d.members[to])
 	return d.members[to], m.index
 }
 
@@ -65,12 +65,12 @@ func (d *device) live(index int) *member {
 	return d.members[index]
 }
 
-// tell reports the first fallback of an op and class of shapes.
-func (d *device) tell(n *op.Node, a *claims.Answer, from, to *member) {
+// reportFallback reports the first fallback of an op and class of shapes.
+func (d *device) reportFallback(n *op.Node, a *claims.Answer, from, to *member) {
 	if d.router.onFallback == nil || !d.claims.First(a) {
 		return
 	}
 	name := n.Op.String()
-	d.telling = append(d.telling, Fallback{Op: name, Class: a.Class[len(name)+len(" of "):], From: from.Spec, To: to.Spec,
+	d.fallbacks = append(d.fallbacks, Fallback{Op: name, Class: a.Class[len(name)+len(" of "):], From: from.Spec, To: to.Spec,
 		Reason: fmt.Errorf("%s: %w", from.Spec, a.Refusals[from.index])})
 }

@@ -16,27 +16,27 @@ import (
 
 // device joins the devices of all members.
 type device struct {
-	router  *Router
-	members []*member
-	links   [][]link // from, to
-	caps    *core.Capabilities
-	claims  *claims.Set
-	never   op.TensorID // an id that nothing ever has
-	costs   *costs.Table
+	router   *Router
+	members  []*member
+	links    [][]link // from, to
+	caps     *core.Capabilities
+	claims   *claims.Set
+	unusedID op.TensorID // an id that nothing ever has
+	costs    *costs.Table
 
-	owning sync.Mutex // held while spare is used
-	spare  *stream    // of the router's own; nil until it is needed
+	owning    sync.Mutex // held while ownStream is used
+	ownStream *stream    // of the router's own; nil until it is needed
 
 	mu sync.Mutex // guards what follows; never held while a member is called for work
 	table
-	telling   []Fallback // to be reported once mu is free
-	programs  map[core.ProgramID]*defined
-	decisions map[string]*decision // by structure of programs
-	lastID    core.ProgramID
-	streams   map[*queue]struct{}
-	closed    bool
-	begun     []time.Time    // by member, when a recording began; nil without one
-	aside     sync.WaitGroup // goroutines of the router's own; it grows under mu while the device is open
+	fallbacks  []Fallback // to be reported once mu is free
+	programs   map[core.ProgramID]*defined
+	decisions  map[string]*decision // by structure of programs
+	lastID     core.ProgramID
+	streams    map[*queue]struct{}
+	closed     bool
+	begun      []time.Time    // by member, when a recording began; nil without one
+	background sync.WaitGroup // goroutines of the router's own; it grows under mu while the device is open
 }
 
 var (
@@ -72,7 +72,7 @@ func open(ctx context.Context, r *Router) (*device, error) {
 	for _, m := range d.members {
 		each = append(each, claims.Device{Target: m.target, Caps: m.caps, Selective: m.selective})
 	}
-	d.claims, d.never = claims.New(each...), d.members[0].NewIDs(1)
+	d.claims, d.unusedID = claims.New(each...), d.members[0].NewIDs(1)
 	d.caps = d.members[0].caps
 	if !d.claims.Uniform() && !r.strict {
 		d.caps = d.claims.Union()
@@ -180,14 +180,14 @@ func (d *device) end() bool {
 	for q := range open {
 		_ = q.close() // the device closes
 	}
-	d.aside.Wait()
+	d.background.Wait()
 	return true
 }
 
 // spawn calls do from another goroutine, unless the device is closed. The caller holds mu.
 func (d *device) spawn(do func()) {
 	if !d.closed {
-		d.aside.Go(do)
+		d.background.Go(do)
 	}
 }
 
@@ -217,10 +217,10 @@ func (d *device) own(what string, s core.Stream) (*stream, error) {
 
 // unlock ends a critical section and then reports the fallbacks that it found.
 func (d *device) unlock() {
-	tell := d.telling
-	d.telling = nil
+	report := d.fallbacks
+	d.fallbacks = nil
 	d.mu.Unlock()
-	for _, f := range tell {
+	for _, f := range report {
 		d.router.onFallback(f)
 	}
 }

@@ -29,9 +29,9 @@ func leaveAll(all []*layout) (err error) {
 	return err
 }
 
-// turn chooses the layout of the next run of a program whose ways are tried. A way without a layout gets one by and by. The caller
+// nextLayout chooses the layout of the next run of a program whose ways are tried. A way without a layout gets one by and by. The caller
 // holds mu.
-func (d *device) turn(def *defined) {
+func (d *device) nextLayout(def *defined) {
 	x := def.placing
 	if x == nil || x.trial == nil || def.making {
 		return
@@ -109,9 +109,9 @@ func (d *device) try(s *stream, def *defined) (after func()) {
 	}
 }
 
-// anew places a program again without the members that are lost. The caller holds mu; the work is done by another
+// placeAgain places a program again without the members that are lost. The caller holds mu; the work is done by another
 // goroutine, and runs go node by node until it is done.
-func (d *device) anew(def *defined) {
+func (d *device) placeAgain(def *defined) {
 	if def.making {
 		return
 	}

@@ -54,6 +54,6 @@ func (d *device) observePart(def *defined, x *layout, k int, t *lane.Span) {
 	}
 	if off > misjudged && def.layout == x && !def.dead && def.placing.trial.Done() {
 		delete(d.decisions, def.placing.key)
-		d.anew(def)
+		d.placeAgain(def)
 	}
 }

@@ -110,7 +110,7 @@ func (d *device) fallBack(x *placing, main *member) {
 		for _, k := range u.Nodes {
 			if x.lacks(u, k, main) {
 				to.fallbacks.Add(1)
-				d.tell(&x.program.Nodes[k], x.asked[k], main, to)
+				d.reportFallback(&x.program.Nodes[k], x.asked[k], main, to)
 			}
 		}
 	}

@@ -198,9 +198,9 @@ func (x programs) Run(cs core.Stream, r core.Run) error {
 		if err := def.Program.CheckRun(r.Inputs, r.Donated, len(r.Outputs)); err != nil {
 			return fmt.Errorf("router: %w", err)
 		}
-		d.turn(def)
+		d.nextLayout(def)
 		if def.layout.needsLost() {
-			d.anew(def)
+			d.placeAgain(def)
 			return s.replay(c, def, r)
 		}
 		def.runs++
@@ -369,12 +369,12 @@ func (d *device) unhold(def *defined) error {
 func (d *device) apart(do func(s *stream) error) error {
 	d.owning.Lock()
 	defer d.owning.Unlock()
-	if d.spare == nil {
+	if d.ownStream == nil {
 		s, err := d.OpenStream(context.Background())
 		if err != nil {
 			return err
 		}
-		d.spare = s.(*stream)
+		d.ownStream = s.(*stream)
 	}
-	return do(d.spare)
+	return do(d.ownStream)
 }

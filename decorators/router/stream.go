@@ -14,17 +14,17 @@ import (
 
 // queue is a stream of the router: a lane on each member. One goroutine at a time uses it.
 type queue struct {
-	dev    *device
-	lanes  []*lane.Lane
-	closed atomic.Bool
-	acts   []act // of the command that is taken apart, in order
-	in     []op.Desc
-	ts     []*tensor
-	change change
+	dev     *device
+	lanes   []*lane.Lane
+	closed  atomic.Bool
+	actions []action // of the command that is taken apart, in order
+	in      []op.Desc
+	ts      []*tensor
+	change  change
 }
 
-// act is an action for a lane: run, or nodes and then frees.
-type act struct {
+// action is an action for a lane: run, or nodes and then frees.
+type action struct {
 	l     *lane.Lane
 	nodes []op.Node
 	free  []op.TensorID
@@ -41,15 +41,15 @@ var _ core.Stream = (*stream)(nil)
 
 func (q *queue) lane(m *member) *lane.Lane { return q.lanes[m.index] }
 
-func (q *queue) do(run func()) { q.acts = append(q.acts, act{run: run}) }
+func (q *queue) do(run func()) { q.actions = append(q.actions, action{run: run}) }
 
-// on returns the act that nodes of a lane are added to.
-func (q *queue) on(l *lane.Lane) *act {
-	if n := len(q.acts); n > 0 && q.acts[n-1].l == l && len(q.acts[n-1].free) == 0 {
-		return &q.acts[n-1]
+// on returns the action that nodes of a lane are added to.
+func (q *queue) on(l *lane.Lane) *action {
+	if n := len(q.actions); n > 0 && q.actions[n-1].l == l && len(q.actions[n-1].free) == 0 {
+		return &q.actions[n-1]
 	}
-	q.acts = append(q.acts, act{l: l})
-	return &q.acts[len(q.acts)-1]
+	q.actions = append(q.actions, action{l: l})
+	return &q.actions[len(q.actions)-1]
 }
 
 // free releases the copies of a tensor that was taken out of the table, except but, which a node drops itself.
@@ -78,12 +78,12 @@ func (q *queue) behind(l *lane.Lane, c *copied) {
 	}
 }
 
-// perform does what was planned, and returns the refusal of a command that is one act.
+// perform does what was planned, and returns the refusal of a command that is one action.
 func (q *queue) perform() error {
-	acts := q.acts
-	q.acts = nil
+	actions := q.actions
+	q.actions = nil
 	var refused error
-	for _, a := range acts {
+	for _, a := range actions {
 		if a.run != nil {
 			a.run()
 			continue
@@ -91,7 +91,7 @@ func (q *queue) perform() error {
 		err := a.l.Submit(a.nodes, a.free)
 		switch {
 		case err == nil:
-		case len(acts) == 1:
+		case len(actions) == 1:
 			refused = err
 		default:
 			a.l.Refuse(err, a.nodes)
@@ -100,13 +100,13 @@ func (q *queue) perform() error {
 	return refused
 }
 
-// command calls plan, which changes the table and plans acts, and performs these.
+// command calls plan, which changes the table and plans actions, and performs these.
 func (q *queue) command(plan func(x *change) error) error {
 	if q.closed.Load() {
 		return fmt.Errorf("router: stream: %w", core.ErrClosed)
 	}
 	d, x := q.dev, &q.change
-	x.made, x.gone, q.acts = x.made[:0], x.gone[:0], nil
+	x.made, x.gone, q.actions = x.made[:0], x.gone[:0], nil
 	d.mu.Lock()
 	err := plan(x)
 	if err != nil {
@@ -150,17 +150,17 @@ func (s *stream) release(x *change, id op.TensorID) {
 
 // give plans that a lane frees an id of its member.
 func (q *queue) give(l *lane.Lane, id op.TensorID) {
-	if n := len(q.acts); n == 0 || q.acts[n-1].l != l {
-		q.acts = append(q.acts, act{l: l})
+	if n := len(q.actions); n == 0 || q.actions[n-1].l != l {
+		q.actions = append(q.actions, action{l: l})
 	}
-	a := &q.acts[len(q.acts)-1]
+	a := &q.actions[len(q.actions)-1]
 	a.free = append(a.free, id)
 }
 
 // unknown returns the id that the first member is given for one that is not in the table, so that it says what is wrong.
 func (d *device) unknown(id op.TensorID) op.TensorID {
 	if d.kept[id] != nil {
-		return d.never
+		return d.unusedID
 	}
 	return id
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// looks is the number of times that a program is computed with inputs and constants that are changed by a rounding error.
-const looks = 2
+// perturbedRuns is the number of times that a program is computed with inputs and constants that are changed by a rounding error.
+const perturbedRuns = 2
 
 // lowered returns the program as the second device runs it.
 func (p *defined) lowered(t program.Target) (*program.Program, error) {
@@ -38,19 +38,19 @@ func (a *audit) compareRun(p *defined, inputs, got [][]byte) (differences []erro
 	}
 	e := unitOf(p.p)
 	var near [][][]byte
-	for range looks {
-		look, err := a.run(p, shaken(p.p.Inputs, inputs, e), shaken(p.p.Consts, p.constants, e))
+	for range perturbedRuns {
+		perturbed, err := a.run(p, perturb(p.p.Inputs, inputs, e), perturb(p.p.Consts, p.constants, e))
 		if err != nil {
 			return nil, err
 		}
-		near = append(near, look)
+		near = append(near, perturbed)
 	}
 	for i, d := range p.outs {
-		other := make([][]byte, looks)
+		other := make([][]byte, perturbedRuns)
 		for k := range near {
 			other[k] = near[k][i]
 		}
-		differences[i] = apart(d, e, want[i], got[i], other)
+		differences[i] = compareOutput(d, e, want[i], got[i], other)
 	}
 	return differences, nil
 }
@@ -69,8 +69,8 @@ func unitOf(p *program.Program) float64 {
 	return e
 }
 
-// shaken is data with floats changed by up to half of e, relatively.
-func shaken(descs []op.Desc, data [][]byte, e float64) [][]byte {
+// perturb returns data with floats changed by up to half of e, relatively.
+func perturb(descs []op.Desc, data [][]byte, e float64) [][]byte {
 	out := make([][]byte, len(data))
 	for i, d := range descs {
 		out[i] = data[i]
@@ -97,9 +97,9 @@ func shaken(descs []op.Desc, data [][]byte, e float64) [][]byte {
 	return out
 }
 
-// apart returns an error for the first element of an output of a program that is too far from want, the second device's output.
+// compareOutput returns an error for the first element of an output of a program that is too far from want, the second device's output.
 // near holds that device's outputs for changed inputs. An element counts as decided by rounding if near is far from want.
-func apart(d op.Desc, e float64, want, got []byte, near [][]byte) error {
+func compareOutput(d op.Desc, e float64, want, got []byte, near [][]byte) error {
 	size := d.DType.Size()
 	if !dtype.AnyFloats.Has(d.DType) {
 		for i := range len(want) / max(1, size) {
@@ -121,9 +121,9 @@ func apart(d op.Desc, e float64, want, got []byte, near [][]byte) error {
 		}
 	}
 	// In f32, 1e-5 of the greatest element and 64 times what rounding errors of inputs make; coarser types have less room.
-	least, times, turned := 84*e*scale, 64.0, 1e-2*scale
+	least, times, jump := 84*e*scale, 64.0, 1e-2*scale
 	if e > 0x1p-20 {
-		least, times, turned = 16*e*scale, 8, 16*e*scale
+		least, times, jump = 16*e*scale, 8, 16*e*scale
 	}
 	for i := range n {
 		w, g := dtype.FloatAt(d.DType, want, i), dtype.FloatAt(d.DType, got, i)
@@ -131,10 +131,10 @@ func apart(d op.Desc, e float64, want, got []byte, near [][]byte) error {
 			continue
 		}
 		slack := least
-		for _, look := range near {
-			v := dtype.FloatAt(d.DType, look, i)
+		for _, perturbed := range near {
+			v := dtype.FloatAt(d.DType, perturbed, i)
 			switch diff := math.Abs(v - w); {
-			case (v != v) != (w != w), diff > turned, math.IsInf(v, 0) != math.IsInf(w, 0):
+			case (v != v) != (w != w), diff > jump, math.IsInf(v, 0) != math.IsInf(w, 0):
 				slack = math.Inf(1)
 			case diff == diff:
 				slack = max(slack, times*diff)

@@ -129,12 +129,12 @@ func (p peers) CopyFrom(cs core.Stream, d op.Desc, from core.Device, id op.Tenso
 		return fmt.Errorf("verify: copy from a device of another backend: %w", core.ErrUnsupported)
 	}
 	return s.perform("copy from", func(x *change) {
-		wild := false
+		nonFinite := false
 		if t := x.useOf(&src.table, id, "copied"); t != nil {
 			x.same("copied", id, t, d)
-			wild = t.wild
+			nonFinite = t.nonFinite
 		}
-		x.define(d, wild)
+		x.define(d, nonFinite)
 	}, func(*change) error { return p.inner.CopyFrom(s.inner, d, src.inner, id) })
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/goburn/burn/decorators/internal/order"
 )
 
-// wild returns the index and the name of the first NaN or infinity among elements of a float type of any width. Without
+// findNonFinite returns the index and the name of the first NaN or infinity among elements of a float type of any width. Without
 // one the index is negative.
-func wild(d dtype.DType, data []byte) (at int, name string) {
+func findNonFinite(d dtype.DType, data []byte) (at int, name string) {
 	if !dtype.AnyFloats.Has(d) {
 		return -1, ""
 	}
@@ -28,8 +28,8 @@ func wild(d dtype.DType, data []byte) (at int, name string) {
 	return -1, ""
 }
 
-// asked reports whether an attribute of a node is a NaN or an infinity: then such results are intended.
-func asked(n *op.Node) bool {
+// wantsNonFinite reports whether an attribute of a node is a NaN or an infinity: then such results are intended.
+func wantsNonFinite(n *op.Node) bool {
 	out := func(f float64) bool { return math.IsNaN(f) || math.IsInf(f, 0) }
 	return slices.ContainsFunc(n.Attrs, func(a op.Attr) bool {
 		switch a.Value.Kind() {
@@ -61,7 +61,7 @@ func (s *stream) probe(cmd order.Command, outs []op.Desc, excused bool) []bool {
 			found[i], excused = true, true
 			continue
 		}
-		at, name := wild(o.DType, data)
+		at, name := findNonFinite(o.DType, data)
 		if found[i] = at >= 0; !found[i] || excused {
 			continue
 		}
@@ -92,7 +92,7 @@ func (x *change) touched() map[op.TensorID]*tensor {
 func (s *stream) tainted(m map[op.TensorID]*tensor, ids []op.TensorID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(ids, func(id op.TensorID) bool { return m[id] == nil || m[id].wild })
+	return slices.ContainsFunc(ids, func(id op.TensorID) bool { return m[id] == nil || m[id].nonFinite })
 }
 
 // learn keeps what was found of results.
@@ -101,7 +101,7 @@ func (s *stream) learn(m map[op.TensorID]*tensor, outs []op.Desc, found []bool) 
 	defer s.mu.Unlock()
 	for i, o := range outs {
 		if t := m[o.ID]; t != nil {
-			t.wild = found[i]
+			t.nonFinite = found[i]
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (s *stream) submitEach(x *change, nodes []op.Node, free []op.TensorID) erro
 		}
 		cmd := x.cmd
 		cmd.What = n.Op.String()
-		found, err := s.one(cmd, n, in, s.tainted(m, n.Inputs) || asked(n))
+		found, err := s.one(cmd, n, in, s.tainted(m, n.Inputs) || wantsNonFinite(n))
 		if err != nil {
 			return err
 		}
@@ -140,10 +140,10 @@ func (s *stream) one(cmd order.Command, n *op.Node, in []op.Desc, excused bool) 
 
 // replay holds the data to run a program node by node.
 type replay struct {
-	mu     sync.RWMutex // held for reading while one runs
-	consts []op.Desc    // copies, under ids of the device below
-	wild   []bool
-	last   [][]op.TensorID
+	mu        sync.RWMutex // held for reading while one runs
+	consts    []op.Desc    // copies, under ids of the device below
+	nonFinite []bool
+	last      [][]op.TensorID
 }
 
 // copyOf returns a node that copies d, nil where the device lacks it.
@@ -177,7 +177,7 @@ func (s *stream) prepare(p *defined, consts []op.TensorID) *replay {
 	if s.inner.Submit(nodes, nil) != nil {
 		return nil
 	}
-	r.wild = s.probe(order.Command{}, r.consts, true)
+	r.nonFinite = s.probe(order.Command{}, r.consts, true)
 	return r
 }
 
@@ -213,31 +213,31 @@ func (s *stream) runEach(inner core.Programs, x *change, p *defined, r core.Run)
 	}
 	p.replay.mu.RLock()
 	defer p.replay.mu.RUnlock()
-	at, wilds := map[op.TensorID]op.Desc{}, map[op.TensorID]bool{}
+	at, nonFinite := map[op.TensorID]op.Desc{}, map[op.TensorID]bool{}
 	for i, d := range p.p.Inputs {
 		id := d.ID
 		d.ID = r.Inputs[i]
-		at[id], wilds[id] = d, s.tainted(m, r.Inputs[i:i+1])
+		at[id], nonFinite[id] = d, s.tainted(m, r.Inputs[i:i+1])
 	}
 	for i, d := range p.p.Consts {
-		at[d.ID], wilds[d.ID] = p.replay.consts[i], p.replay.wild[i]
+		at[d.ID], nonFinite[d.ID] = p.replay.consts[i], p.replay.nonFinite[i]
 	}
 	for i := range p.p.Nodes {
-		if err := s.step(x.cmd, p, i, at, wilds); err != nil {
+		if err := s.step(x.cmd, p, i, at, nonFinite); err != nil {
 			return err
 		}
 	}
-	return s.results(m, p, r, at, wilds)
+	return s.results(m, p, r, at, nonFinite)
 }
 
 // step runs node i of a program, whose ids are at.
-func (s *stream) step(cmd order.Command, p *defined, i int, at map[op.TensorID]op.Desc, wilds map[op.TensorID]bool) error {
+func (s *stream) step(cmd order.Command, p *defined, i int, at map[op.TensorID]op.Desc, nonFinite map[op.TensorID]bool) error {
 	n := p.p.Nodes[i]
 	n.Drop = 0
 	n.Inputs, n.Outputs = slices.Clone(n.Inputs), slices.Clone(n.Outputs)
-	excused, in := asked(&n), make([]op.Desc, len(n.Inputs))
+	excused, in := wantsNonFinite(&n), make([]op.Desc, len(n.Inputs))
 	for k, id := range n.Inputs {
-		excused = excused || wilds[id]
+		excused = excused || nonFinite[id]
 		in[k], n.Inputs[k] = at[id], at[id].ID
 	}
 	for k := range n.Outputs {
@@ -252,7 +252,7 @@ func (s *stream) step(cmd order.Command, p *defined, i int, at map[op.TensorID]o
 		return err
 	}
 	for k, w := range found {
-		wilds[p.p.Nodes[i].Outputs[k].ID] = w
+		nonFinite[p.p.Nodes[i].Outputs[k].ID] = w
 	}
 	free := make([]op.TensorID, 0, len(p.replay.last[i]))
 	for _, id := range p.replay.last[i] {
@@ -262,7 +262,7 @@ func (s *stream) step(cmd order.Command, p *defined, i int, at map[op.TensorID]o
 }
 
 // results copies the outputs of a run, ends what it was given and what it made, and waits for that.
-func (s *stream) results(m map[op.TensorID]*tensor, p *defined, r core.Run, at map[op.TensorID]op.Desc, wilds map[op.TensorID]bool) error {
+func (s *stream) results(m map[op.TensorID]*tensor, p *defined, r core.Run, at map[op.TensorID]op.Desc, nonFinite map[op.TensorID]bool) error {
 	var nodes []op.Node
 	var free []op.TensorID
 	kept := map[op.TensorID]bool{} // the caller's, or a constant
@@ -276,7 +276,7 @@ func (s *stream) results(m map[op.TensorID]*tensor, p *defined, r core.Run, at m
 		n := s.dev.copyOf(d)
 		n.Outputs[0].ID = r.Outputs[i]
 		nodes = append(nodes, *n)
-		outs[i].ID, found[i] = r.Outputs[i], wilds[id]
+		outs[i].ID, found[i] = r.Outputs[i], nonFinite[id]
 		if !kept[id] {
 			kept[id] = true
 			free = append(free, at[id].ID)

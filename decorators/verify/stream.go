@@ -160,7 +160,7 @@ func (x *change) data(d op.Desc, data []byte) {
 	default:
 		at := -1
 		if x.s.notFinite {
-			at, _ = wild(d.DType, data)
+			at, _ = findNonFinite(d.DType, data)
 		}
 		x.define(d, at >= 0)
 	}

@@ -16,7 +16,7 @@ type tensor struct {
 	made      order.Command
 	uses      []order.Command // the last one of each slot
 	uncertain bool            // the stream was closed before the host knew that it was made
-	wild      bool            // may hold a NaN or an infinity
+	nonFinite bool            // may hold a NaN or an infinity
 }
 
 // table is the tensors and programs of a device. World.mu guards it.
@@ -26,28 +26,28 @@ type table struct {
 	issued   idset.Set // ids that NewIDs gave out
 	gone     idset.Set // ids that were freed
 
-	graves map[op.TensorID]order.Command // what freed them, for the last ones
-	ring   []op.TensorID                 // the keys of graves
-	oldest int
+	freedBy    map[op.TensorID]order.Command // what freed them, for the last ones
+	freedOrder []op.TensorID                 // the keys of freedBy
+	oldest     int
 }
 
-// mostGraves bounds how many freed tensors are remembered with the command that freed them.
-const mostGraves = 4096
+// maxFreedBy bounds how many freed tensors are remembered with the command that freed them.
+const maxFreedBy = 4096
 
 func newTable() table {
-	return table{tensors: map[op.TensorID]*tensor{}, programs: map[core.ProgramID]*defined{}, graves: map[op.TensorID]order.Command{}}
+	return table{tensors: map[op.TensorID]*tensor{}, programs: map[core.ProgramID]*defined{}, freedBy: map[op.TensorID]order.Command{}}
 }
 
-// bury remembers for good that id was freed.
-func (b *table) bury(id op.TensorID) {
+// markFreed remembers for good that id was freed.
+func (b *table) markFreed(id op.TensorID) {
 	b.gone.Add(uint64(id), uint64(id))
-	if len(b.ring) < mostGraves {
-		b.ring = append(b.ring, id)
+	if len(b.freedOrder) < maxFreedBy {
+		b.freedOrder = append(b.freedOrder, id)
 		return
 	}
-	delete(b.graves, b.ring[b.oldest])
-	b.ring[b.oldest] = id
-	b.oldest = (b.oldest + 1) % mostGraves
+	delete(b.freedBy, b.freedOrder[b.oldest])
+	b.freedOrder[b.oldest] = id
+	b.oldest = (b.oldest + 1) % maxFreedBy
 }
 
 // change is the effect of a command on tables. It is applied before the backend sees the command, and undone if the command is
@@ -103,7 +103,7 @@ func (x *change) find(b *table, id op.TensorID, does string) *tensor {
 
 // past returns what id was, which is no live tensor, and what freed it, as far as that is known: empty for a new id.
 func (b *table) past(id op.TensorID) (what string, by *order.Command) {
-	c, recent := b.graves[id]
+	c, recent := b.freedBy[id]
 	switch {
 	case recent:
 		return fmt.Sprintf("a tensor that %v freed", c), &c
@@ -170,12 +170,12 @@ func (x *change) free(id op.TensorID, does string) {
 		return
 	}
 	delete(d.tensors, id)
-	d.graves[id] = x.cmd
+	d.freedBy[id] = x.cmd
 	x.freed = append(x.freed, freed{id, t})
 }
 
-// define checks that the command may make d. wild says that it may hold a NaN or an infinity.
-func (x *change) define(d op.Desc, wild bool) {
+// define checks that the command may make d. nonFinite says that it may hold a NaN or an infinity.
+func (x *change) define(d op.Desc, nonFinite bool) {
 	if x.err != nil {
 		return
 	}
@@ -191,7 +191,7 @@ func (x *change) define(d op.Desc, wild bool) {
 		return
 	}
 	d.Shape = d.Shape.Clone()
-	b.tensors[d.ID] = &tensor{desc: d, made: x.cmd, wild: wild}
+	b.tensors[d.ID] = &tensor{desc: d, made: x.cmd, nonFinite: nonFinite}
 	x.made = append(x.made, d.ID)
 }
 
@@ -200,7 +200,7 @@ func (x *change) back() {
 	b := &x.s.dev.table
 	for _, f := range x.freed {
 		b.tensors[f.id] = f.t
-		delete(b.graves, f.id)
+		delete(b.freedBy, f.id)
 	}
 	for _, id := range x.made {
 		delete(b.tensors, id)
@@ -221,6 +221,6 @@ func (x *change) back() {
 // keep makes the change final. The caller holds mu.
 func (x *change) keep() {
 	for _, f := range x.freed {
-		x.s.dev.bury(f.id)
+		x.s.dev.markFreed(f.id)
 	}
 }

@@ -76,6 +76,7 @@ func (s *Set) Union() *core.Capabilities {
 		}
 		u.Types |= c.Types
 		u.Emulated &= c.Emulated | ^c.Types // arithmetic on one device is enough
+		u.Flushes |= c.Flushes
 		u.Limits = wider(u.Limits, c.Limits)
 		u.Deterministic = u.Deterministic && c.Deterministic
 		for _, f := range c.Features {

@@ -38,7 +38,7 @@ func (l *Lane) Submit(nodes []op.Node, free []op.TensorID) (refused error) {
 	return nil
 }
 
-// Refuse treats nodes as refused with err at this place of the lane: their results are spoiled, and the next gate reports it.
+// Refuse treats nodes as refused with err at this place of the lane: their results are poisoned, and the next gate reports it.
 func (l *Lane) Refuse(err error, nodes []op.Node) {
 	l.push(command{do: func(error) { l.refuse(err, nodes) }})
 }
@@ -47,7 +47,7 @@ func (l *Lane) Refuse(err error, nodes []op.Node) {
 func (l *Lane) refuse(err error, nodes []op.Node) {
 	for i := range nodes {
 		for _, d := range nodes[i].Outputs {
-			l.Device.Spoil(d.ID, err)
+			l.Device.Poison(d.ID, err)
 		}
 	}
 	l.fail(err)
@@ -95,7 +95,7 @@ func (l *Lane) abandon(nodes []op.Node, free []op.TensorID) {
 // give passes nodes and frees to the device, except nodes with operands that are missing.
 func (l *Lane) give(nodes []op.Node, free []op.TensorID) error {
 	d := l.Device
-	if d.rotten.Load() == 0 {
+	if d.poisonedN.Load() == 0 {
 		return d.Note(l.Stream.Submit(nodes, free))
 	}
 	var good []op.Node
@@ -117,7 +117,7 @@ func (l *Lane) give(nodes []op.Node, free []op.TensorID) error {
 		}
 		gone := d.forget(dropped(n))
 		for _, o := range n.Outputs {
-			d.Spoil(o.ID, err)
+			d.Poison(o.ID, err)
 		}
 		if len(gone) > 0 {
 			flush(gone)
@@ -145,7 +145,7 @@ func (l *Lane) Produce(in, gone []op.TensorID, out []op.Desc, call func() error,
 			l.fail(err)
 		}
 		for _, d := range out {
-			l.Device.Spoil(d.ID, err)
+			l.Device.Poison(d.ID, err)
 		}
 		if there := l.Device.forget(gone); len(there) > 0 {
 			_ = l.Device.Note(l.Stream.Submit(nil, there)) // the results say what is wrong

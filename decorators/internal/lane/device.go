@@ -18,10 +18,10 @@ type Device struct {
 	Host   core.HostMemory // nil: none
 	Peers  core.PeerCopy   // nil: none
 
-	lost    atomic.Pointer[error]
-	mu      sync.Mutex
-	spoiled map[op.TensorID]error // tensors that should be there and are not, with why: the device knows nothing of them
-	rotten  atomic.Int32          // their number
+	lost      atomic.Pointer[error]
+	mu        sync.Mutex
+	poisoned  map[op.TensorID]error // tensors that should be there and are not, with why: the device knows nothing of them
+	poisonedN atomic.Int32          // their number
 }
 
 // Note records that the device is lost if err says so, and returns err.
@@ -40,47 +40,47 @@ func (d *Device) Gone() error {
 	return nil
 }
 
-// Spoil records that a tensor will be missing, and why.
-func (d *Device) Spoil(id op.TensorID, err error) {
+// Poison records that a tensor will be missing, and why.
+func (d *Device) Poison(id op.TensorID, err error) {
 	d.mu.Lock()
-	if d.spoiled == nil {
-		d.spoiled = map[op.TensorID]error{}
+	if d.poisoned == nil {
+		d.poisoned = map[op.TensorID]error{}
 	}
-	d.spoiled[id] = err
-	d.rotten.Store(int32(len(d.spoiled)))
+	d.poisoned[id] = err
+	d.poisonedN.Store(int32(len(d.poisoned)))
 	d.mu.Unlock()
 }
 
 // Missing returns why one of the tensors is missing, or nil.
 func (d *Device) Missing(ids ...op.TensorID) error {
-	if d.rotten.Load() == 0 {
+	if d.poisonedN.Load() == 0 {
 		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, id := range ids {
-		if err := d.spoiled[id]; err != nil {
+		if err := d.poisoned[id]; err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// forget removes those of ids that are spoiled, and returns the others, which the device has.
+// forget removes those of ids that are poisoned, and returns the others, which the device has.
 func (d *Device) forget(ids []op.TensorID) []op.TensorID {
-	if d.rotten.Load() == 0 {
+	if d.poisonedN.Load() == 0 {
 		return ids
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var there []op.TensorID
 	for _, id := range ids {
-		if d.spoiled[id] == nil {
+		if d.poisoned[id] == nil {
 			there = append(there, id)
 		}
-		delete(d.spoiled, id)
+		delete(d.poisoned, id)
 	}
-	d.rotten.Store(int32(len(d.spoiled)))
+	d.poisonedN.Store(int32(len(d.poisoned)))
 	return there
 }
 

@@ -6,7 +6,7 @@
 // A Gate is a place in a lane. It opens when everything before it was given to the device, and its event is behind that. Await orders
 // a lane behind a gate of another one.
 //
-// A tensor that could not be made is spoiled: the device knows nothing of it, and the lanes of the device answer for it. What reads
+// A tensor that could not be made is poisoned: the device knows nothing of it, and the lanes of the device answer for it. What reads
 // it fails with the same error, what frees it succeeds. Failures that the caller did not learn at once are reported by the next gate
 // that is waited for, once. A device that answers core.ErrBackendLost is lost from then on.
 //

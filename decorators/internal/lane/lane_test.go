@@ -116,7 +116,7 @@ func TestCopy(t *testing.T) {
 	require.True(t, g.isOpen())
 
 	cause := errors.New("cause")
-	other.Device.Spoil(x.ID, cause)
+	other.Device.Poison(x.ID, cause)
 	d.ID = l.Device.NewIDs(1)
 	l.Copy(other, x.ID, d, false, l.Gate())
 	y, err = l.do(t, op.Neg, d)
@@ -133,7 +133,7 @@ func TestCopy(t *testing.T) {
 	require.ErrorIs(t, l.Read(d.ID, make([]byte, 8)).Wait(ctx), core.ErrOutOfMemory)
 }
 
-// A refusal that the caller did not learn at once spoils the results, and the next gate that is waited for reports it, once.
+// A refusal that the caller did not learn at once poisons the results, and the next gate that is waited for reports it, once.
 func TestLateRefusal(t *testing.T) {
 	l, other := open(t, 1<<20), open(t, 1<<20)
 	let := hold(l, other)

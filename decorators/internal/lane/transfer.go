@@ -42,7 +42,7 @@ func (l *Lane) Adopt(d op.Desc, data []byte, release func()) (err error) {
 			err = l.adopt(d, data, release)
 		}
 		if err != nil {
-			l.Device.Spoil(d.ID, err)
+			l.Device.Poison(d.ID, err)
 			l.fail(err)
 			release()
 		}
@@ -121,7 +121,7 @@ func (l *Lane) copyPeer(from *Lane, id op.TensorID, d op.Desc, g *Gate) {
 			}
 		}
 		if err != nil {
-			l.Device.Spoil(d.ID, err)
+			l.Device.Poison(d.ID, err)
 		}
 		g.pass(dropped)
 	}}
@@ -146,7 +146,7 @@ func (l *Lane) receive(t *Ticket, data []byte, d op.Desc, g *Gate) {
 				}
 			}
 			if err != nil {
-				l.Device.Spoil(d.ID, err)
+				l.Device.Poison(d.ID, err)
 			}
 			g.pass(dropped)
 		},
@@ -164,7 +164,7 @@ func (l *Lane) tooLarge(t *Ticket, d op.Desc, g *Gate) {
 			if !errors.As(err, &n) {
 				err = fmt.Errorf("lane: copy of %v to %s: %w", d, l.Device.Spec, core.ErrOutOfMemory)
 			}
-			l.Device.Spoil(d.ID, err)
+			l.Device.Poison(d.ID, err)
 			g.pass(dropped)
 		},
 	})
