@@ -5,18 +5,25 @@ import (
 	"math"
 
 	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 )
 
 // compare reports the first element of got that is not within the row's tolerance of want, and how many there are.
 func compare(n *op.Node, in []op.Desc, output int, want, got ref.Tensor) error {
+	rel, abs, exact := bounds(n, in, want.Desc.DType)
+	return compareWithin(rel, abs, exact, output, want, got)
+}
+
+// bounds returns the tolerance of the row of n for results of type d.
+func bounds(n *op.Node, in []op.Desc, d dtype.DType) (rel, abs float64, exact bool) {
 	tolerance := op.Lookup(n.Op).Tolerance
 	joined := 1
 	if tolerance.PerTerm {
 		joined = op.Terms(n, in)
 	}
-	rel, abs := tolerance.Bounds(want.Desc.DType, joined)
-	return compareWithin(rel, abs, tolerance.Exact, output, want, got)
+	rel, abs = tolerance.Bounds(d, joined)
+	return rel, abs, tolerance.Exact
 }
 
 // compareWithin is compare with other bounds than the row's.

@@ -34,7 +34,7 @@ func (s spec) decomposed(id string) []testCase {
 		if err := q.Submit(nodes, nil); err != nil {
 			return fmt.Errorf("submit of the decomposition: %w", err)
 		}
-		if err := s.agrees(ctx, q, &n, descs, n.Outputs, want); err != nil {
+		if err := s.agrees(ctx, q, &n, in, n.Outputs, want); err != nil {
 			return fmt.Errorf("decomposition: %w", err)
 		}
 		return nil

@@ -27,7 +27,7 @@ func TestHangIsIsolated(t *testing.T) {
 		})), nil
 	}
 	start := time.Now()
-	r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^tan/f32/[^/]+/plain", Timeout: 100 * time.Millisecond})
+	r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^tan/f32/[^/]+/plain", Timeout: time.Second})
 	require.NoError(t, err)
 	require.Equal(t, 1, r.Failed)
 	require.Equal(t, 5, r.Passed)
@@ -39,7 +39,7 @@ func TestHangIsIsolated(t *testing.T) {
 			require.Contains(t, x.Reason, "left behind")
 		}
 	}
-	require.Less(t, time.Since(start), 20*time.Second)
+	require.Less(t, time.Since(start), time.Minute)
 }
 
 // panicking panics in the caller's goroutine.

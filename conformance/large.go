@@ -47,7 +47,7 @@ func largeValues(ctx context.Context, q *queue, s spec, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.agrees(ctx, q, &n, descsOf(in), outs, want); err != nil {
+	if err := s.agrees(ctx, q, &n, in, outs, want); err != nil {
 		return err
 	}
 	if err := q.sync(ctx); err != nil {
@@ -57,7 +57,7 @@ func largeValues(ctx context.Context, q *queue, s spec, id string) error {
 }
 
 // agrees reads outs and compares them with want: by the tolerance of the row, and those of a large variant by largeBounds.
-func (s spec) agrees(ctx context.Context, q *queue, n *op.Node, in, outs []op.Desc, want []ref.Tensor) error {
+func (s spec) agrees(ctx context.Context, q *queue, n *op.Node, in []ref.Tensor, outs []op.Desc, want []ref.Tensor) error {
 	if !s.variant.large {
 		return q.same(ctx, n, in, outs, want)
 	}
@@ -66,8 +66,8 @@ func (s spec) agrees(ctx context.Context, q *queue, n *op.Node, in, outs []op.De
 		if err != nil {
 			return fmt.Errorf("read of output %d: %w", i, err)
 		}
-		q.accuracy.note(q.test, n, in, want[i], got)
-		rel, abs := s.variant.largeBounds(n, in, want[i].Desc.DType)
+		q.accuracy.note(q.test, n, descsOf(in), want[i], got)
+		rel, abs := s.variant.largeBounds(n, descsOf(in), want[i].Desc.DType)
 		if err := compareWithin(rel, abs, op.Lookup(n.Op).Tolerance.Exact, i, want[i], got); err != nil {
 			return fmt.Errorf("%s: %w", renumbered(n), err)
 		}

@@ -219,7 +219,7 @@ func lateResult(ctx context.Context, q *queue) error {
 		if err != nil {
 			return err
 		}
-		if err := q.same(ctx, &n, []op.Desc{d, d}, outs, want); err != nil {
+		if err := q.same(ctx, &n, []ref.Tensor{in, in}, outs, want); err != nil {
 			return fmt.Errorf("read right after submit: %w", err)
 		}
 	}

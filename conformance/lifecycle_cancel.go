@@ -105,7 +105,7 @@ func canceledMidway(ctx context.Context, q *queue, call func(context.Context, op
 		if err := wantEnough(err); err != nil {
 			return err
 		}
-		const patience = 5 * time.Second // far above what any machine needs to notice
+		const patience = 20 * time.Second // far above what any machine needs to notice
 		if took > patience {
 			return fmt.Errorf("the call returned %v after its context ended", took)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 )
 
@@ -66,9 +67,12 @@ func valuesText(t ref.Tensor) string {
 			fmt.Fprintf(&b, "... %d more", t.Desc.Shape.Size()-most)
 			break
 		}
-		if t.Desc.DType.IsFloat() {
+		switch {
+		case t.Desc.DType.IsFloat():
 			b.WriteString(strconv.FormatFloat(t.F[i], 'g', -1, 64))
-		} else {
+		case t.Desc.DType == dtype.U64:
+			b.WriteString(strconv.FormatUint(uint64(t.I[i]), 10))
+		default:
 			b.WriteString(strconv.FormatInt(t.I[i], 10))
 		}
 	}

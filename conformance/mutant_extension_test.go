@@ -208,9 +208,9 @@ func TestMutantHostMemoryIsCaught(t *testing.T) {
 		{"memory is released twice", onAdopt(func(h core.HostMemory, s core.Stream, d op.Desc, data []byte, release func()) error {
 			return h.Adopt(s, d, data, func() { release(); release() })
 		}), "host/adopt"},
-		{"memory is not released", onAdopt(func(h core.HostMemory, s core.Stream, d op.Desc, data []byte, _ func()) error {
+		{"memory is not released", hanging(onAdopt(func(h core.HostMemory, s core.Stream, d op.Desc, data []byte, _ func()) error {
 			return h.Adopt(s, d, data, func() {})
-		}), "host/adopt-closed"},
+		})), "host/adopt-closed"},
 		{"memory is written to", onAdopt(func(h core.HostMemory, s core.Stream, d op.Desc, data []byte, release func()) error {
 			err := h.Adopt(s, d, slices.Clone(data), release)
 			clear(data)
@@ -373,7 +373,7 @@ func TestMutantGroupsAreCaught(t *testing.T) {
 			}
 			return m.Group.AllReduce(s, by, in, out)
 		}}), "collective/poison"},
-		{"a rank that leaves is waited for", onGroup(member{stays: true}), "collective/leaves"},
+		{"a rank that leaves is waited for", hanging(onGroup(member{stays: true})), "collective/leaves"},
 		{"sizes are not compared", onJoin(func(c core.Collectives, ctx context.Context, key string, rank, size int) (core.Group, error) {
 			return c.Join(ctx, key, rank, min(size, 2))
 		}), "collective/sizes"},
@@ -384,9 +384,9 @@ func TestMutantGroupsAreCaught(t *testing.T) {
 			}
 			return g, err
 		}), "collective/ranks"},
-		{"nobody is canceled", onJoin(func(c core.Collectives, _ context.Context, key string, rank, size int) (core.Group, error) {
+		{"nobody is canceled", hanging(onJoin(func(c core.Collectives, _ context.Context, key string, rank, size int) (core.Group, error) {
 			return c.Join(context.Background(), key, rank, size)
-		}), "collective/canceled"},
+		})), "collective/canceled"},
 	} {
 		t.Run(m.name, func(t *testing.T) { caught(t, m.id, m.fault) })
 	}

@@ -140,13 +140,13 @@ func TestMutantEventsAreCaught(t *testing.T) {
 				return err
 			}}
 		}), "events/canceled"},
-		{"events of a closed stream are never reached", onEvent(func(ctx context.Context, good core.Ticket) error {
+		{"events of a closed stream are never reached", hanging(onEvent(func(ctx context.Context, good core.Ticket) error {
 			err := good.Wait(ctx)
 			if errors.Is(err, core.ErrClosed) {
 				select {}
 			}
 			return err
-		}), "events/closed"},
+		})), "events/closed"},
 		{"another node is named", onRead(renamed(func(e *core.NodeError) { e.Op = "neg" })), "blame/among"},
 		{"other outputs are named", onRead(renamed(func(e *core.NodeError) { e.Outputs = nil })), "blame/node"},
 		{"no node is named", onRead(renamed(func(e *core.NodeError) { e.Op, e.Outputs = "", nil })), "blame/node"},
@@ -329,16 +329,16 @@ func TestMutantTicketsAreCaught(t *testing.T) {
 				return err
 			}}
 		}), "tickets/one-of-many"},
-		{"tickets hang when the stream closes", onRead(func(ctx context.Context, good core.Ticket) error {
+		{"tickets hang when the stream closes", hanging(onRead(func(ctx context.Context, good core.Ticket) error {
 			err := good.Wait(ctx)
 			if errors.Is(err, core.ErrClosed) {
 				select {}
 			}
 			return err
-		}), "tickets/closed"},
+		})), "tickets/closed"},
 		{"room is not looked at", onStream(func(s core.Stream) core.Stream { return roomy{base{s}, map[op.TensorID]int{}} }), "tickets/errors"},
 		{"tickets end with the stream", perStream(func(s core.Stream, x *atomic.Bool) core.Stream { return mortal{base{s}, x} }), "tickets/reached"},
-		{"close waits for tickets", perStream(func(s core.Stream, x *sync.WaitGroup) core.Stream { return patient{base{s}, x} }), "tickets/never-waited"},
+		{"close waits for tickets", hanging(perStream(func(s core.Stream, x *sync.WaitGroup) core.Stream { return patient{base{s}, x} })), "tickets/never-waited"},
 		{"one ticket at a time", perStream(func(s core.Stream, x *atomic.Int64) core.Stream { return single{base{s}, x} }), "tickets/place"},
 		{"poison is told once", perStream(func(s core.Stream, told *atomic.Bool) core.Stream {
 			return reading{base{s}, func(ctx context.Context, good core.Ticket) error {

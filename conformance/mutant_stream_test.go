@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
@@ -17,6 +18,8 @@ type tampered struct {
 	device func(core.Device) core.Device // changes a device, around all else
 	stream func(core.Stream) core.Stream // changes each stream
 	extend func(target any)              // changes the extension that target points to
+	hangs  bool                          // the fault is caught by the time limit of a case
+	slow   time.Duration                 // is slept before each node of a Backend that is nil
 }
 
 func (b tampered) Open(ctx context.Context, device int) (core.Device, error) {

@@ -297,7 +297,7 @@ func sharedByMany(ctx context.Context, q *queue) error {
 			if err != nil {
 				return err
 			}
-			if err := s.same(ctx, &n, []op.Desc{d, d}, outs, want); err != nil {
+			if err := s.same(ctx, &n, []ref.Tensor{x, x}, outs, want); err != nil {
 				return err
 			}
 			if p == nil {

@@ -64,6 +64,7 @@ const packageFormat = 3
 type capabilities struct {
 	Types         string               `json:"types"`
 	Emulated      string               `json:"emulated,omitempty"`
+	Flushes       string               `json:"flushes,omitempty"`
 	Ops           map[string]opSupport `json:"ops"`
 	Limits        limits               `json:"limits"`
 	Deterministic bool                 `json:"deterministic"`
@@ -100,6 +101,9 @@ func capabilitiesOf(c *core.Capabilities) capabilities {
 	d := capabilities{Types: c.Types.String(), Ops: map[string]opSupport{}, Limits: limits(c.Limits), Deterministic: c.Deterministic, Features: c.Features}
 	if c.Emulated != 0 {
 		d.Emulated = c.Emulated.String()
+	}
+	if c.Flushes != 0 {
+		d.Flushes = c.Flushes.String()
 	}
 	for name, o := range c.Ops {
 		d.Ops[name] = opSupport{o.Version, typeNames(o.Operands), typeNames(o.Results), limits(o.Limits)}

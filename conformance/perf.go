@@ -35,7 +35,8 @@ const (
 // Perf times the ops that the backend claims on f32, or on the first type of their row: each on one node, an enlarged primary
 // variant of the row. The median is of repeated submissions of a few nodes and one wait for them, divided by their number; a result
 // of the last submission is read and compared with the reference, as the suite does. o.Run selects by "op/type". An op that fails,
-// is wrong or takes longer than o.Timeout has an error instead of a time, and the others are still timed.
+// is wrong or takes longer than o.Timeout has an error instead of a time, and the others are still timed. tell, unless it is nil, is
+// called with each timing as soon as it is there.
 //
 // The report has the timings, the device and the machine, but no results of cases.
 func Perf(ctx context.Context, open func() (core.Backend, error), o Options, tell func(Timing)) (*Report, error) {

@@ -47,11 +47,11 @@ func TestSample(t *testing.T) {
 	require.Equal(t, some, again)
 }
 
-// The reference backend passes everything and skips nothing but what needs a process, and gradients of ops that have none. An eighth of
+// The reference backend passes everything and skips nothing but what needs a process, and gradients of ops that have none. A thirtieth of
 // the suite is enough here: make conformance runs it in full.
 func TestReferencePasses(t *testing.T) {
 	t.Parallel()
-	r, err := conformance.Check(context.Background(), openRef(), conformance.Options{Sample: sampled(8)})
+	r, err := conformance.Check(context.Background(), openRef(), conformance.Options{Sample: sampled(30)})
 	require.NoError(t, err)
 	require.NoError(t, r.Write(os.Stdout))
 	require.NoError(t, r.Err())

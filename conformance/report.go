@@ -123,15 +123,33 @@ func (r *Report) finish() {
 	}
 }
 
-// Err returns nil when at least one case was executed and none failed, except those that were expected to.
+// Err returns nil when at least one case was executed and none failed, except those that were expected to. The error names the
+// first cases that failed, with their reasons.
 func (r *Report) Err() error {
 	switch {
 	case r.Failed > 0:
-		return fmt.Errorf("conformance: %s: %d cases failed", r.Backend.Name, r.Failed)
+		return fmt.Errorf("conformance: %s: %d cases failed%s", r.Backend.Name, r.Failed, r.failures(5))
 	case r.Passed+r.Expected == 0:
 		return fmt.Errorf("conformance: %s: no case was executed", r.Backend.Name)
 	}
 	return nil
+}
+
+// failures lists the first most cases that failed.
+func (r *Report) failures(most int) string {
+	var b strings.Builder
+	for _, x := range r.Results {
+		if x.Status != Failed {
+			continue
+		}
+		if most--; most < 0 {
+			b.WriteString("; and more")
+			break
+		}
+		reason, _, _ := strings.Cut(x.Reason, "\n")
+		fmt.Fprintf(&b, "; %s: %s", x.ID, reason)
+	}
+	return b.String()
 }
 
 func (r *Report) counts() string {

@@ -52,10 +52,12 @@ func scanned(special specialness) plan {
 	return p
 }
 
+// Products have no denormals among their special values: 2^-149 times 0.4 is 0 in f32, which is wide enough for a partial product, and 0 times
+// infinity is NaN where another order of the factors gives infinity.
 var reductionPlans = map[op.Code]plan{
-	op.Sum: reduced(ordinary), op.Prod: reduced(ordinary), op.ReduceMax: reduced(extreme), op.ReduceMin: reduced(extreme),
+	op.Sum: reduced(ordinary), op.Prod: reduced(tame), op.ReduceMax: reduced(extreme), op.ReduceMin: reduced(extreme),
 	op.ArgMax: axial(extreme, set(op.Flag("keep_dims", true))).ties(), op.ArgMin: axial(extreme, set(op.Flag("keep_dims", true))).ties(),
-	op.CumSum: scanned(ordinary), op.CumProd: scanned(ordinary), op.CumMax: scanned(extreme), op.CumMin: scanned(extreme),
+	op.CumSum: scanned(ordinary), op.CumProd: scanned(tame), op.CumMax: scanned(extreme), op.CumMin: scanned(extreme),
 	op.Sort: axial(extreme, set(op.Flag("descending", true))).ties().ties(op.Flag("descending", true)).named(),
 
 	op.Mean: reduced(ordinary), op.LogSumExp: reduced(ordinary),
