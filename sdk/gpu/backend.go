@@ -31,6 +31,8 @@ type Options struct {
 	// ChannelsFirst keeps the images of convolutions in programs in row-major order. Otherwise their channels come last in memory,
 	// where a library computes convolutions so.
 	ChannelsFirst bool
+	// NoDirect makes convolutions of few channels products of matrices, or leaves them to libraries. Otherwise they have kernels of their own.
+	NoDirect bool
 	// TF32 lets libraries round factors of f32 to 10 bits of mantissa.
 	TF32 bool
 	// Staging bounds the bytes of host memory for copies to and from a device, 256 MiB by default.
@@ -41,6 +43,8 @@ type Options struct {
 	GraphSteps int
 	// padFrom, if it is not 0, replaces padMinimum and lets products of all types have padded lines, in tests.
 	padFrom int
+	// keepFrom, if it is not 0, replaces keepMost in tests.
+	keepFrom int
 	// Lost is called once for each device that a fault ends, from any goroutine. It may be nil.
 	Lost func(device int, err error)
 }

@@ -32,6 +32,7 @@ type builder struct {
 	own     bool                    // libraries are not asked
 	lasts   bool                    // convolutions write their results with channels last, where a library takes that
 	draft   *draft                  // not nil: no plan is made, only the kernels and libraries that it needs are found
+	zeros   map[int]int             // by buffer of lines with zeros behind their elements: the distance between lines
 	folds   bool                    // groups that depend on constants alone are computed once
 }
 
@@ -240,7 +241,7 @@ func (b *builder) lowered(x *group.Group) (l lowered, err error) {
 			slots = append(slots, arg{buffer: t.buffer})
 		}
 		for _, d := range x.Outputs {
-			out = append(out, template.Operand{Type: d.DType, View: contiguous(0, d).view})
+			out = append(out, template.Operand{Type: d.DType, View: b.written(x, d, k).view})
 		}
 		if work, err = lower.Group(b.d.target, b.g, x, in, out); err != nil {
 			return l, err
@@ -252,7 +253,11 @@ func (b *builder) lowered(x *group.Group) (l lowered, err error) {
 	for _, d := range x.Outputs {
 		t, placed := b.placed[d.ID]
 		if !placed || k == isEarly || empty {
-			t = contiguous(b.add(buffer{kind: k, bytes: int64(d.Bytes())}), d)
+			if t = b.written(x, d, k); t.view.IsContiguous() {
+				t.buffer = b.add(buffer{kind: k, bytes: int64(d.Bytes())})
+			} else if t, err = b.zeroed(x, d, t.view); err != nil {
+				return l, err
+			}
 		}
 		b.at[d.ID] = t
 		slots = append(slots, b.argOf(t, d.DType))

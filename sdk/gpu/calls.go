@@ -11,6 +11,7 @@ import (
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/program/group"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/sdk/gpu/lower"
 )
 
 // callStep is a step that a library computes, with the first candidate that accepts the operands where they lie. If none does,
@@ -157,7 +158,7 @@ func (d *device) closeCandidates() {
 
 // call makes x a call of a library, if one has a candidate for it, and generated kernels for the nodes that the library leaves.
 func (b *builder) call(x *group.Group) (done bool, err error) {
-	if b.own || len(b.d.libraries) == 0 {
+	if b.own || len(b.d.libraries) == 0 || !b.lasts && b.ahead(x) {
 		return false, nil
 	}
 	var o *offered
@@ -186,7 +187,7 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 	if t, placed := b.placed[o.out.ID]; placed && o.view.IsContiguous() {
 		b.at[o.out.ID] = t
 	} else {
-		b.at[o.out.ID] = tensor{b.add(buffer{bytes: o.written()}), o.view}
+		b.at[o.out.ID] = tensor{b.add(buffer{bytes: o.bytes()}), o.view}
 	}
 	c := &callStep{candidates: cs, workspace: arg{buffer: none}}
 	for _, t := range o.from {
@@ -217,6 +218,15 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 		return true, b.group(b.following(o))
 	}
 	return true, nil
+}
+
+// ahead reports whether the anchor of x is a convolution with kernels that are faster than libraries, with its operands where they are.
+func (b *builder) ahead(x *group.Group) bool {
+	if x.Anchor == group.None || b.g.Nodes[x.Anchor].Op != op.Conv {
+		return false
+	}
+	in := b.g.Nodes[x.Anchor].Inputs
+	return lower.Direct(b.d.target, b.g, x.Anchor, b.at[in[0]].view, b.at[in[1]].view)
 }
 
 // argOf returns the place at which a tensor begins.

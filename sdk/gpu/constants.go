@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/goburn/burn/core/program"
@@ -130,10 +131,16 @@ func (d *device) build(ctx context.Context, q *queue, p *program.Program, consts
 	return b.plan(ctx)
 }
 
+// keepMost is the bytes of a tensor from which on computing it again is considered, where it is made from less.
+const keepMost = 16 << 20
+
 // planner returns a builder that knows the constants of a program. whole says that it is a whole program, not a single node.
 func (d *device) planner(p *program.Program, consts []*block, whole bool) (*builder, []*group.Group) {
+	if whole {
+		p = group.NewGraph(p).Recompute(d.policy, cmp.Or(d.options.keepFrom, keepMost))
+	}
 	b, groups := newBuilder(d, p)
-	b.folds, b.lasts = whole, whole && !d.options.ChannelsFirst && putsLast(p)
+	b.folds, b.lasts = whole, whole && !d.options.ChannelsFirst && b.putsLast()
 	for i, desc := range p.Consts {
 		b.constant(desc, consts[i])
 	}

@@ -88,6 +88,7 @@ func newDevice(a *author, index int, hw Device) *device {
 	info := a.driver.Info()
 	d := &device{name: info.Name, index: index, driver: hw, options: a.options, words: hw.Target()}
 	d.target = narrow.Widen(d.words)
+	d.target.Products = d.options.NoDirect
 	if g, ok := hw.(Grapher); ok && !d.options.Plain {
 		d.grapher = g
 	}
@@ -96,7 +97,7 @@ func newDevice(a *author, index int, hw Device) *device {
 	own := lower.Capabilities(d.target)
 	d.kernel = program.Target{Name: info.Name, Supports: func(n *op.Node, in []op.Desc) error { return lower.Supports(d.target, n, in) }}
 	d.claims = claims(own)
-	d.claims.Emulated = narrow.Emulated(d.words)
+	d.claims.Emulated, d.claims.Flushes = narrow.Emulated(d.words), d.words.Flushes&d.claims.Types
 	var s *store
 	if folder := d.options.folder(info.Name); folder != "" && hw.Dialect() != nil {
 		s = newStore(folder, hw.Compiler(), d.options.CacheLimit)

@@ -17,15 +17,17 @@ import (
 // until a group cannot; for that group the tensor is copied. Types and shapes do not change, only strides.
 
 // putsLast reports whether a program uses channels last. One with a single convolution does not: its operands and results are in
-// row-major order, and computed in that order it has the same bits as the node by itself.
-func putsLast(p *program.Program) bool {
-	n := 0
-	for i := range p.Nodes {
-		if p.Nodes[i].Op == op.Conv {
+// row-major order, and computed in that order it has the same bits as the node by itself. Nor does one in which libraries have no
+// convolution to compute.
+func (b *builder) putsLast() bool {
+	n, direct := 0, true
+	for k := range b.g.Nodes {
+		if b.g.Nodes[k].Op == op.Conv {
 			n++
+			direct = direct && b.direct(&group.Group{Anchor: k}, 0, shape.View{})
 		}
 	}
-	return n > 1
+	return n > 1 && !direct
 }
 
 // last returns the order of axes that puts channels last: batch, spatial axes, channels.

@@ -2,8 +2,6 @@ package gpu
 
 import (
 	"context"
-	"encoding/binary"
-	"math"
 	"sync"
 
 	"github.com/goburn/burn/core"
@@ -66,7 +64,7 @@ func newNodeCache(limit int64) *nodeCache {
 
 // get returns the plan of a node. The caller becomes a holder of it.
 func (x *nodeCache) get(q *queue, n *op.Node, in []op.Desc) (*plan, error) {
-	q.buffer.key = nodeKey(q.buffer.key[:0], n, in)
+	q.buffer.key = op.AppendKey(q.buffer.key[:0], n, in)
 	x.mu.Lock()
 	if c := x.plans[string(q.buffer.key)]; c != nil {
 		x.first(c)
@@ -150,49 +148,6 @@ func (x *nodeCache) close() {
 	for _, c := range plans {
 		c.plan.drop()
 	}
-}
-
-// nodeKey appends everything that the plan of a node depends on.
-func nodeKey(b []byte, n *op.Node, in []op.Desc) []byte {
-	number := func(v uint64) { b = binary.AppendUvarint(b, v) }
-	descs := func(ds []op.Desc) {
-		number(uint64(len(ds)))
-		for _, d := range ds {
-			number(uint64(d.DType))
-			number(uint64(len(d.Shape)))
-			for _, v := range d.Shape {
-				number(uint64(v))
-			}
-		}
-	}
-	number(uint64(n.Op))
-	number(uint64(n.Version))
-	descs(in)
-	descs(n.Outputs)
-	for _, a := range n.Attrs {
-		number(uint64(len(a.Name)))
-		b = append(b, a.Name...)
-		v := a.Value
-		bits, isInt := v.Bits()
-		number(uint64(v.Kind()) << 1)
-		if isInt {
-			b = append(b, 1)
-		} else {
-			b = append(b, 0)
-		}
-		b = binary.LittleEndian.AppendUint64(b, bits)
-		number(uint64(len(v.Str())))
-		b = append(b, v.Str()...)
-		number(uint64(len(v.Ints())))
-		for _, k := range v.Ints() {
-			number(uint64(k))
-		}
-		number(uint64(len(v.Floats())))
-		for _, f := range v.Floats() {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
-		}
-	}
-	return b
 }
 
 // single makes a plan of one node.

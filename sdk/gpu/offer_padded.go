@@ -54,11 +54,7 @@ func (m Matrix) lines(rows, cols, offset int) shape.View {
 func (b *builder) offerPadded(x *group.Group, o *offered) ([]Candidate, error) {
 	was := o.product
 	p := *was
-	least, small := padMinimum, p.A.Type.Size() == 2 && p.D.Type.Size() == 2
-	if f := b.d.options.padFrom; f > 0 {
-		least, small = f, true
-	}
-	if !b.folds || p.Batch != 1 || !small || p.M*p.N < least/p.K {
+	if !b.folds || p.Batch != 1 || p.A.Type != p.D.Type || !b.pads(p.A.Type, p.M*p.N, p.K) {
 		return nil, nil
 	}
 	y := *o
@@ -78,7 +74,9 @@ func (b *builder) offerPadded(x *group.Group, o *offered) ([]Candidate, error) {
 	copies := 0
 	for i := range factors {
 		f := &factors[i]
-		if *f.m.line()%lineUnit == 0 && f.shape.Equal(f.from.Shape) {
+		line := *f.m.line()
+		zeros := f.from.Offset == 0 && b.zeros[o.from[i].buffer] == line && f.shape[0] == f.from.Shape[0] && f.shape[1] <= line
+		if line%lineUnit == 0 && (zeros || f.shape.Equal(f.from.Shape)) {
 			f.shape = nil
 			continue
 		}
@@ -124,6 +122,12 @@ func (b *builder) padded(x *group.Group, d dtype.DType, from tensor, to shape.Sh
 	if t, done := b.copies[key]; done {
 		return t, nil
 	}
+	if !from.view.IsContiguous() {
+		var err error
+		if from, err = b.packed(x, op.Desc{DType: d, Shape: from.view.Shape}, from, nil); err != nil {
+			return from, err
+		}
+	}
 	kind := isTemp
 	if k := b.buffers[from.buffer].kind; b.folds && (k == isConstant || k == isEarly) {
 		kind = isEarly
@@ -150,8 +154,8 @@ func (b *builder) padded(x *group.Group, d dtype.DType, from tensor, to shape.Sh
 	return t, nil
 }
 
-// written returns the bytes of the result in its buffer, which padding is part of.
-func (o *offered) written() int64 {
+// bytes returns the bytes of the result in its buffer, which padding is part of.
+func (o *offered) bytes() int64 {
 	n := extent(o.view)
 	if p := o.product; p != nil && p.Batch == 1 {
 		n = max(n, int64(p.M*p.D.Row))
@@ -166,4 +170,80 @@ func extent(v shape.View) int64 {
 		n += int64(k-1) * int64(max(v.Strides[i], -v.Strides[i]))
 	}
 	return n
+}
+
+// pads reports whether a product with so many results of so many terms is large enough for padded lines.
+func (b *builder) pads(d dtype.DType, results, terms int) bool {
+	if f := b.d.options.padFrom; f > 0 {
+		return results >= f/terms
+	}
+	return d.Size() == 2 && results >= padMinimum/terms
+}
+
+// written returns the view in which a generated kernel writes d: with padded lines, if large products alone read it and would copy it
+// to such lines otherwise.
+func (b *builder) written(x *group.Group, d op.Desc, k kind) tensor {
+	t := contiguous(none, d)
+	if _, placed := b.placed[d.ID]; placed || k != isTemp || !b.folds || b.own || len(b.d.libraries) == 0 || len(d.Shape) != 2 || x.Kind != group.Elementwise && x.Kind != group.Norm {
+		return t
+	}
+	if n := padded(d.Shape[1]); n != d.Shape[1] && padded(d.Shape[0]) == d.Shape[0] && b.factorOnly(d.ID) {
+		t.view = rowsOf(d.Shape, n)
+	}
+	return t
+}
+
+// factorOnly reports whether a matrix is read by large products alone, as it is or as a view of the same lines.
+func (b *builder) factorOnly(id op.TensorID) bool {
+	d, users := b.g.Desc(id), b.g.Users(id)
+	for _, u := range users {
+		if u == group.Outside {
+			return false
+		}
+		switch n := &b.g.Nodes[u]; n.Op {
+		case op.Reshape:
+			y := n.Outputs[0]
+			if b.of[u].Kind != group.Single || len(y.Shape) < 2 || y.Shape[len(y.Shape)-1] != d.Shape[len(d.Shape)-1] || !b.factorOnly(y.ID) {
+				return false
+			}
+		case op.MatMul:
+			y, terms := n.Outputs[0], d.Shape[len(d.Shape)-1]
+			if n.Inputs[0] == id && n.Attrs.Bool("transpose_a") || n.Inputs[1] == id && !n.Attrs.Bool("transpose_b") {
+				terms = d.Shape[len(d.Shape)-2]
+			}
+			if len(d.Shape) != 2 || len(y.Shape) != 2 || y.DType != d.DType || b.of[u].Anchor != u || !b.pads(d.DType, y.Shape.Size(), terms) {
+				return false
+			}
+			for _, k := range b.of[u].Epilogue {
+				if slices.Contains(b.g.Nodes[k].Inputs, id) {
+					return false
+				}
+			}
+		default:
+			return false
+		}
+	}
+	return len(users) > 0
+}
+
+// zeroed adds memory for d, with padded lines as in view, and a launch that writes zeros behind their elements.
+func (b *builder) zeroed(x *group.Group, d op.Desc, view shape.View) (tensor, error) {
+	rows, cols, line := d.Shape[0], d.Shape[1], view.Strides[0]
+	t := tensor{b.add(buffer{bytes: int64(rows * line * d.DType.Size())}), view}
+	n, err := op.New(op.Full, nil, op.Type("dtype", d.DType), op.Ints("shape", rows, line-cols), op.ScalarFloat("value", 0))
+	if err != nil {
+		return t, err
+	}
+	n.Outputs[0].ID = 1
+	g := group.NewGraph(&program.Program{Nodes: []op.Node{n}, Outputs: []op.TensorID{1}})
+	rest := shape.View{Shape: shape.Of(rows, line-cols), Strides: []int{line, 1}, Offset: cols}
+	w, err := lower.Group(b.d.target, g, g.Decide(group.Policy{})[0], nil, []template.Operand{{Type: d.DType, View: rest}})
+	if err != nil {
+		return t, err
+	}
+	if b.zeros == nil {
+		b.zeros = map[int]int{}
+	}
+	b.zeros[t.buffer] = line
+	return t, b.work(x, w, []arg{{buffer: t.buffer}}, false)
 }

@@ -58,3 +58,36 @@ func TestPaddedLinesWherePaying(t *testing.T) {
 		require.NotEqual(t, lineStep, p.D.Row)
 	}
 }
+
+// TestPaddedFactors has a kernel write the factor of two large products with padded lines, unless it is needed otherwise too or its columns
+// have to be padded as well.
+func TestPaddedFactors(t *testing.T) {
+	steps := func(rows int, shared, refuses bool) int {
+		l := &fakeLibrary{names: []string{"a"}}
+		if refuses {
+			l.refuse = func(string, []Ref) error { return core.ErrUnsupported }
+		}
+		d, _ := openDevice(t, Options{padFrom: 1}, func(d *fakeDevice) { d.libraries = []Library{l} })
+		m := newMaker(t, "factor")
+		x, w := m.input(rows, 16), m.input(13, 16)
+		g := m.node(op.Tanh, ids(m.node(op.Mul, ids(m.input(rows, 13), m.input(rows, 13)))))
+		lines := m.node(op.Reshape, ids(m.node(op.Reshape, ids(g), op.Ints("shape", 2, rows/2, 13))), op.Ints("shape", rows, 13))
+		m.p.Outputs = ids(m.node(op.MatMul, ids(lines, w)), m.node(op.MatMul, ids(lines, x), op.Flag("transpose_a", true)))
+		if shared {
+			m.p.Outputs = append(m.p.Outputs, m.node(op.Sum, ids(g), op.Ints("axes", 1)))
+		}
+		against(t, d, m.p)
+		for _, p := range l.products {
+			require.Equal(t, lineStep, *p.A.line(), "%+v", p)
+		}
+		b, groups := d.planner(m.p, nil, true)
+		require.NoError(t, b.groups(groups))
+		return len(b.steps)
+	}
+	for _, refuses := range []bool{false, true} {
+		const products, zeros, copyOfW = 2, 1, 1
+		require.Equal(t, 1+zeros+copyOfW+products, steps(16, false, refuses))
+		require.Equal(t, 1+1+copyOfW+products+1, steps(16, true, refuses), "one copy for both products, and a sum")
+		require.Positive(t, steps(6, false, refuses))
+	}
+}

@@ -32,7 +32,7 @@ func (s *selective) Supports(n *op.Node, in []op.Desc) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.key = nodeKey(s.key[:0], n, in)
+	s.key = op.AppendKey(s.key[:0], n, in)
 	err, known := s.answers[string(s.key)]
 	if !known {
 		err = s.ask(n, in)

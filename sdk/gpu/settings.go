@@ -13,10 +13,10 @@ import (
 )
 
 // ReadOptions reads the options of core.Config that the backends of streams have: memory_limit (bytes, with an optional suffix K, M, G or
-// T), tf32, plain, in_order, channels_first (true or false) and cache (an absolute path or off). BURN_NAME_PLAIN=1 in the environment is plain. Unknown
+// T), tf32, plain, in_order, channels_first, direct (true or false) and cache (an absolute path or off). BURN_NAME_PLAIN=1 in the environment is plain. Unknown
 // options and values that do not parse are ErrAttr.
 func ReadOptions(backend string, c core.Config) (Options, error) {
-	o, _, err := readOptions(backend, c, "memory_limit", "tf32", "plain", "in_order", "channels_first", "cache")
+	o, _, err := readOptions(backend, c, "memory_limit", "tf32", "plain", "in_order", "channels_first", "direct", "cache")
 	return o, err
 }
 
@@ -46,6 +46,9 @@ func readOptions(backend string, c core.Config, names ...string) (o Options, pat
 			o.InOrder, err = strconv.ParseBool(text)
 		case "channels_first":
 			o.ChannelsFirst, err = strconv.ParseBool(text)
+		case "direct":
+			o.NoDirect, err = strconv.ParseBool(text)
+			o.NoDirect = !o.NoDirect
 		case "patience":
 			if patience, err = time.ParseDuration(text); err == nil && patience <= 0 {
 				err = fmt.Errorf("got %q, want a duration such as 30s", text)

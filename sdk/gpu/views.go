@@ -114,7 +114,23 @@ func (b *builder) taken(d op.Desc, t tensor) bool {
 
 // takes reports whether generated kernels accept input i of x, which is d, as t.
 func (b *builder) takes(x *group.Group, i int, d op.Desc, t tensor) bool {
-	return t.view.IsContiguous() && b.aligned(d, t.view) || lower.Strided(b.g, x, i) || lower.InRows(b.g, x, i) && b.inRows(d, t.view)
+	return t.view.IsContiguous() && b.aligned(d, t.view) || lower.Strided(b.g, x, i) || lower.InRows(b.g, x, i) && b.inRows(d, t.view) ||
+		lower.InLines(b.g, x, i, t.view) || b.direct(x, d.ID, t.view)
+}
+
+// direct reports whether the anchor of x is a convolution with kernels that are faster than libraries, with operand id at v, and the others
+// in row-major order.
+func (b *builder) direct(x *group.Group, id op.TensorID, v shape.View) bool {
+	if x.Anchor == group.None || b.g.Nodes[x.Anchor].Op != op.Conv {
+		return false
+	}
+	var views [2]shape.View
+	for i, in := range b.g.Nodes[x.Anchor].Inputs[:2] {
+		if views[i] = shape.Contiguous(b.g.Desc(in).Shape); in == id {
+			views[i] = v
+		}
+	}
+	return lower.Direct(b.d.target, b.g, x.Anchor, views[0], views[1])
 }
 
 // inRows reports whether rows of a view are contiguous and aligned for the widest accesses.

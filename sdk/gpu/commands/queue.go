@@ -99,6 +99,29 @@ func (q *queue) launch(f *Function, l *gpu.Launch) error {
 	return nil
 }
 
+// Encode calls f with the commands that a queue of this package puts together and with the buffers of operands, for work that is no launch. f keeps to
+// the memory behind the operands.
+func Encode(x gpu.Queue, args []gpu.Ref, f func(c Commands, buffers []Buffer) error) error {
+	q, ok := x.(*queue)
+	if !ok {
+		return fmt.Errorf("a queue of another backend: %w", core.ErrAttr)
+	}
+	q.d.mu.Lock()
+	defer q.d.mu.Unlock()
+	buffers := make([]Buffer, len(args))
+	for i, r := range args {
+		b, err := q.d.at(r, 0)
+		if err != nil {
+			return err
+		}
+		buffers[i] = b
+	}
+	if err := q.reserve(); err != nil {
+		return err
+	}
+	return f(q.open.commands, buffers)
+}
+
 // span is bytes of a buffer.
 type span struct {
 	buffer Buffer

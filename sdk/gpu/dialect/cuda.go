@@ -3,7 +3,6 @@ package dialect
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/goburn/burn/core/dtype"
@@ -29,6 +28,7 @@ var CUDA = &Dialect{
 	header:  cudaHeader,
 	helpers: cudaHelpers,
 	shapes:  [][3]int{{16, 8, 16}},
+	orders:  []ir.Order{ir.Pairs},
 	pairs:   true,
 }
 
@@ -273,11 +273,6 @@ func cudaDeclare(p *printer, symbol string) {
 			p.line("__shared__ __align__(16) %s %s[%d];", t, n, x.Len)
 		}
 	}
-	for i, f := range p.k.Frags {
-		if m := f.MMA; !slices.Contains(p.d.shapes, [3]int{m.M, m.N, m.K}) {
-			p.fail("the language has no matrix instruction %v", m)
-		}
-		p.line("%s %s[%d];", fragmentType(f), p.frag(int32(i)), f.Len)
-	}
+	p.fragments()
 	p.depth--
 }

@@ -19,6 +19,9 @@ type Dialect struct {
 	// Static is the most bytes of shared arrays that a kernel may declare. Larger ones are parts of one array whose size the launch
 	// sets.
 	Static int
+	// Components says that a store to a component of a vector in memory leaves the other components alone, so that WGSL may declare
+	// arrays as arrays of vectors although some stores write single elements.
+	Components bool
 
 	types  map[dtype.DType]string // of values; the language lacks types without a name
 	ops    map[ir.Op]forms
@@ -35,8 +38,9 @@ type Dialect struct {
 	// header is printed first.
 	header  string
 	helpers []helper
-	// shapes are the M, N and K of matrix instructions.
+	// shapes are the M, N and K of matrix instructions, orders those of their results.
 	shapes [][3]int
+	orders []ir.Order
 	// pairs: there are helpers that load two neighbouring fragments of B at once.
 	pairs bool
 }

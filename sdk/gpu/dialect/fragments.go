@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/sdk/gpu/ir"
@@ -10,6 +11,16 @@ import (
 // fragmentType returns the name of a fragment's type, as in frag_a_16_8_16. A language defines the type among its helpers.
 func fragmentType(f ir.Fragments) string {
 	return fmt.Sprintf("frag_%c_%d_%d_%d", 'a'+rune(f.Role), f.MMA.M, f.MMA.N, f.MMA.K)
+}
+
+// fragments declares the arrays of fragments of a kernel. A matrix instruction that the language lacks is an error.
+func (p *printer) fragments() {
+	for i, f := range p.k.Frags {
+		if m := f.MMA; !slices.Contains(p.d.shapes, [3]int{m.M, m.N, m.K}) || !slices.Contains(p.d.orders, m.Order) {
+			p.fail("the language has no matrix instruction %v", m)
+		}
+		p.line("%s %s[%d];", fragmentType(f), p.frag(int32(i)), f.Len)
+	}
 }
 
 // fragments prints instructions on fragments as calls of helpers, whose arguments are elements of fragment arrays.

@@ -19,10 +19,14 @@ func samples() []sample {
 	mma := ir.MMA{M: 16, N: 8, K: 16}
 	half, brain := mma, mma
 	half.Type, brain.Type = dtype.F16, dtype.BF16
-	square := ir.MMA{M: 16, N: 16, K: 16, Type: dtype.F16}
+	square := ir.MMA{M: 16, N: 16, K: 16, Type: dtype.F16, Order: ir.Strided}
 	squareBrain := square
 	squareBrain.Type = dtype.BF16
-	noDouble, cudaOnly, hipOnly := "MSL WGSL", "MSL WGSL HIP", "CUDA MSL WGSL"
+	quarter := mma
+	quarter.Type, quarter.Order = dtype.F16, ir.Quarters
+	quarterBrain := quarter
+	quarterBrain.Type = dtype.BF16
+	noDouble, cudaOnly, hipOnly, metalOnly := "MSL WGSL", "MSL WGSL HIP", "CUDA MSL WGSL", "CUDA HIP WGSL"
 	return []sample{
 		{"arithmetic_i32", arithmetic(dtype.I32), ""},
 		{"arithmetic_u32", arithmetic(dtype.U32), ""},
@@ -51,6 +55,8 @@ func samples() []sample {
 		{"fragments_bf16", fragmentsOf(brain, 32), cudaOnly},
 		{"square_fragments_f16", fragmentsOf(square, 32), hipOnly},
 		{"square_fragments_bf16", fragmentsOf(squareBrain, 32), hipOnly},
+		{"quarter_fragments_f16", fragmentsOf(quarter, 32), metalOnly},
+		{"quarter_fragments_bf16", fragmentsOf(quarterBrain, 32), metalOnly},
 		{"large_shared", largeShared(), "MSL WGSL"},
 		{"batched", batched(), "MSL WGSL"},
 	}

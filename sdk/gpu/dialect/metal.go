@@ -3,13 +3,14 @@ package dialect
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Metal is Metal's language, version 2.4. It has neither f64 nor atomics of 64 bits nor matrix fragments here. As Metal takes 31 arguments,
+// Metal is Metal's language, version 2.4. It has neither f64 nor atomics of 64 bits here. As Metal takes 31 arguments,
 // buffers are bound to the first numbers in order, and all scalars to the next one, as a struct in their order, each aligned to its
 // size; a bool takes a byte.
 var Metal = &Dialect{
@@ -24,13 +25,15 @@ var Metal = &Dialect{
 	syntax:  cSyntax,
 	declare: metalDeclare,
 	memory:  metalMemory,
+	shapes:  [][3]int{{16, 8, 16}},
+	orders:  []ir.Order{ir.Quarters},
 	header: `#include <metal_stdlib>
 using namespace metal;
 typedef char i8; typedef short i16; typedef int i32; typedef long i64;
 typedef uchar u8; typedef ushort u16; typedef uint u32; typedef ulong u64; typedef float f32;
 #define DEVICE static inline
 `,
-	helpers: append(metalHelpers, metal("f32_bits", "expm1_f32", "log1p_f32", "erf_f32", "erfc_f32", "max_f32", "min_f32",
+	helpers: append(append(slices.Clone(metalHelpers), metalMatrix...), metal("f32_bits", "expm1_f32", "log1p_f32", "erf_f32", "erfc_f32", "order_f32", "max_f32", "min_f32",
 		"ldexp_f32", "expnear_f32", "exp_f32", "mantissa_f32", "exponent_f32", "logrest_f32", "log_f32")...),
 }
 
@@ -211,7 +214,7 @@ func metalMemory(p *printer, in *ir.Inst) bool {
 			p.spelled[in.Out[0]] = "(scalars." + p.field(in.Ref) + " != 0)"
 		}
 	default:
-		return metalPointers.print(p, in)
+		return metalFragments(p, in) || metalPointers.print(p, in)
 	}
 	return true
 }
@@ -242,9 +245,6 @@ func metalDeclare(p *printer, symbol string) {
 	if n := p.k.SharedBytes(); n > p.d.Static {
 		p.fail("%d bytes of shared memory, the language allows %d", n, p.d.Static)
 	}
-	if len(p.k.Frags) > 0 {
-		p.fail("the language has no matrix fragments")
-	}
 	if p.k.Members > 0 {
 		p.fail("the language has no parameters of members")
 	}
@@ -256,4 +256,7 @@ func metalDeclare(p *printer, symbol string) {
 		}
 		p.line("\tthreadgroup alignas(16) %s %s[%d];", t, p.shared(int32(i)), x.Len)
 	}
+	p.depth++
+	p.fragments()
+	p.depth--
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
 // onProcessor compiles text in Metal's language with a C++ compiler and the stand-in for Metal's library in testdata.
@@ -40,7 +41,7 @@ func onProcessor(t *testing.T, name, text string) string {
 
 // The texts in Metal's language compile as C++ with a substitute for Metal's library: names, types and brackets are right.
 func TestMetalIsCPlusPlus(t *testing.T) {
-	kernels := largest(t, true)
+	kernels := append(largest(t, true), withMatrices(t)...)
 	for _, s := range samples() {
 		if !slices.Contains(strings.Fields(s.lacking), Metal.Name) {
 			kernels = append(kernels, s.kernel)
@@ -48,7 +49,22 @@ func TestMetalIsCPlusPlus(t *testing.T) {
 	}
 	text, err := Metal.Print(kernels)
 	require.NoError(t, err)
+	require.Contains(t, text, "frag_multiply(")
 	onProcessor(t, "kernels", text)
+}
+
+// Families of Apple's GPUs have simdgroup matrices from the seventh on; others have none, as have names that are no family.
+func TestMetalMatrices(t *testing.T) {
+	for _, family := range []string{"Apple7", "Apple8", "Apple9", "Apple10"} {
+		all := MetalMatrices(family)
+		require.Len(t, all, 2, family)
+		for _, m := range all {
+			require.Equal(t, ir.Quarters, m.Order)
+		}
+	}
+	for _, family := range []string{"Apple1", "Apple6", "Mac1", "Mac2", "Metal3", "Common3", "Apple", "Apple-7", "apple7", ""} {
+		require.Empty(t, MetalMatrices(family), family)
+	}
 }
 
 // The portable functions of numbers keep to the errors that they state, in units in the last place.

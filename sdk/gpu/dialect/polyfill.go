@@ -11,23 +11,18 @@ var portable = append(portableMath[:len(portableMath):len(portableMath)], []help
 	{"is_nan_f32", `
 fn is_nan_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
 `},
-	{"max_f32", `
-fn max_f32(x: f32, y: f32) -> f32 {
-	let a = bitcast<u32>(x);
-	let b = bitcast<u32>(y);
-	if ((a & 0x7fffffffu) > 0x7f800000u) { return x; }
-	if ((b & 0x7fffffffu) > 0x7f800000u || x < y || (x == y && b < 0x80000000u)) { return y; }
-	return x;
+	// The bits of numbers in their order: those of NaN are at both ends, and subtracting a constant brings them to the end that wins.
+	{"order_f32", `
+fn order_f32(x: f32) -> u32 {
+	let a = bitcast<i32>(x);
+	return bitcast<u32>(a ^ ((a >> 31u) & 0x7fffffff));
 }
 `},
+	{"max_f32", `
+fn max_f32(x: f32, y: f32) -> f32 { return select(x, y, order_f32(y) - 0x807fffffu > order_f32(x) - 0x807fffffu); }
+`},
 	{"min_f32", `
-fn min_f32(x: f32, y: f32) -> f32 {
-	let a = bitcast<u32>(x);
-	let b = bitcast<u32>(y);
-	if ((a & 0x7fffffffu) > 0x7f800000u) { return x; }
-	if ((b & 0x7fffffffu) > 0x7f800000u || y < x || (x == y && b >= 0x80000000u)) { return y; }
-	return x;
-}
+fn min_f32(x: f32, y: f32) -> f32 { return select(x, y, order_f32(y) - 0x7f800001u < order_f32(x) - 0x7f800001u); }
 `},
 	{"f32_f16", `
 fn f32_f16(x: f32) -> u32 {

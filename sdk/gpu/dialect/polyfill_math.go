@@ -11,7 +11,7 @@ fn f32_bits(x: u32) -> f32 { var y = x; return bitcast<f32>(y); }
 	// y·2^n with n from -252 to 252, in two steps, each of a power of two that is a normal number.
 	{"ldexp_f32", `
 fn ldexp_f32(y: f32, n: i32) -> f32 {
-	let a = n / 2;
+	let a = n >> 1u;
 	return y * f32_bits(u32(a + 127) << 23u) * f32_bits(u32(n - a + 127) << 23u);
 }
 `},
@@ -27,15 +27,15 @@ fn expnear_f32(r: f32) -> f32 {
 	return 1.0f + fma(p * r, r, r);
 }
 `},
-	// x = n·log(2) + r, where the first part of log(2) has 9 bits: 2 units.
+	// x = n·log(2) + r, where the first part of log(2) has 9 bits: 2 units. Beyond the bounds the result is infinite or 0. The bits of
+	// n + 1.5·2^23 end with those of n: that is quicker than a conversion.
 	{"exp_f32", `
 fn exp_f32(x: f32) -> f32 {
-	if ((bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u) { return x; }
-	if (x > 88.8f) { return f32_bits(0x7f800000u); }
-	if (x < -104.0f) { return 0.0f; }
-	let n = floor(fma(x, 1.44269504f, 0.5f));
-	let r = fma(n, 2.12194440e-4f, max(fma(n, -0.693359375f, x), -1.0f));
-	return ldexp_f32(expnear_f32(r), i32(n));
+	let c = min(max(x, -104.0f), 88.8f);
+	let n = floor(fma(c, 1.44269504f, 0.5f));
+	let r = fma(n, 2.12194440e-4f, max(fma(n, -0.693359375f, c), -1.0f));
+	let y = ldexp_f32(expnear_f32(r), bitcast<i32>(n + 12582912.0f) - 0x4b400000);
+	return select(y, x, (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u);
 }
 `},
 	{"exp2_f32", `
@@ -239,6 +239,7 @@ fn atan2_f32(y: f32, x: f32) -> f32 {
 	let scale = select(1.0f, 2.32830644e-10f, max(a, b) > 0x70000000u);
 	var t = (scale * f32_bits(min(a, b))) / (scale * f32_bits(max(a, b)));
 	if (max(a, b) == 0u || (min(a, b) != max(a, b) && max(a, b) == 0x7f800000u)) { t = 0.0f; }
+	if (max(a, b) - 1u < 0x7fffffu) { t = f32(min(a, b)) / f32(max(a, b)); }
 	if (min(a, b) == max(a, b) && a != 0u) { t = 1.0f; }
 	var r = atannear_f32(t);
 	if (a > b) { r = 1.57079633f - r; }
@@ -316,7 +317,7 @@ fn pow_f32(x: f32, y: f32) -> f32 {
 	return select(p, -p, negative && odd);
 }
 `},
-	// Compilers may take 0/0 of constants for 0.
+	// Compilers may take 0/0 of constants for 0. Hardware that multiplies by a reciprocal takes that of numbers above 2^126 for 0.
 	{"over_f32", `
 fn over_f32(x: f32, y: f32) -> f32 {
 	let a = bitcast<u32>(x);
@@ -324,6 +325,7 @@ fn over_f32(x: f32, y: f32) -> f32 {
 	if ((b & 0x7fffffffu) == 0u) {
 		return f32_bits(select(0x7f800000u | ((a ^ b) & 0x80000000u), 0x7fc00000u, (a & 0x7fffffffu) == 0u || (a & 0x7fffffffu) > 0x7f800000u));
 	}
+	if ((b & 0x7fffffffu) > 0x7e000000u) { return (0.25f * x) / (0.25f * y); }
 	return x / y;
 }
 `},

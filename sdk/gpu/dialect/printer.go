@@ -24,6 +24,7 @@ type printer struct {
 	prefix string
 	// atomicBuffers and atomicShared are arrays that a dialect declares to be of atomics.
 	atomicBuffers, atomicShared map[int32]bool
+	lanes                       lanes
 	err                         error
 }
 

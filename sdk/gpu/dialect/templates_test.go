@@ -23,6 +23,19 @@ func largest(t *testing.T, plain bool) []*ir.Kernel {
 		target.MMA, target.Async, target.Threads, target.Shared = nil, false, 256, 16<<10
 		factors = []dtype.DType{dtype.F32, dtype.I8, dtype.BF16, dtype.F16}
 	}
+	return largestOn(t, target, factors)
+}
+
+// withMatrices returns the largest kernels for a GPU of Apple's with simdgroup matrices, of the types that these have.
+func withMatrices(t *testing.T) []*ir.Kernel {
+	types := dtype.SetOf(dtype.All()...) &^ dtype.SetOf(dtype.F64)
+	target := template.Target{Subgroup: 32, Threads: 1024, Shared: 32 << 10, Units: 16, Blocks: 4, Grid: [3]int{1<<31 - 1, 65535, 65535}, Wide: 16, Types: types, Math: types,
+		MMA: MetalMatrices("Apple7")}
+	return largestOn(t, target, []dtype.DType{dtype.BF16, dtype.F16})
+}
+
+// largestOn returns the largest kernels for a target: products and convolutions of the factors, and what is of other types.
+func largestOn(t *testing.T, target template.Target, factors []dtype.DType) []*ir.Kernel {
 	compute := map[dtype.DType]dtype.DType{dtype.F32: dtype.F32, dtype.F64: dtype.F64, dtype.I8: dtype.I32, dtype.BF16: dtype.F32, dtype.F16: dtype.F32}
 	whole := func(d dtype.DType, dims ...int) template.Operand {
 		return template.Operand{Type: d, View: shape.Contiguous(shape.Of(dims...))}
@@ -43,6 +56,13 @@ func largest(t *testing.T, plain bool) []*ir.Kernel {
 			add(template.Convolution{X: whole(d, 8, channels, 56, 56), W: whole(d, 64, channels, 3, 3), Stride: []int{1, 1}, Pad: []int{1, 1}, Dilation: []int{1, 1},
 				InputDilation: []int{1, 1}, Groups: 1, Compute: compute[d], Out: []template.Operand{whole(compute[d], 8, 64, 56, 56)}}.Build(target))
 		}
+	}
+	for _, dims := range [][3][]int{{{1024, 8, 26, 26}, {16, 8, 3, 3}, {1024, 16, 24, 24}}, {{8, 1024, 26, 26}, {16, 1024, 24, 24}, {8, 16, 3, 3}}} { // few channels, and their filters
+		one := []int{1, 1}
+		v := template.Convolution{X: whole(dtype.F32, dims[0]...), W: whole(dtype.F32, dims[1]...), Stride: one, Pad: []int{0, 0}, Dilation: one, InputDilation: one,
+			Groups: 1, Compute: dtype.F32, Out: []template.Operand{whole(dtype.F32, dims[2]...)}}
+		require.True(t, v.Direct(target))
+		add(v.Build(target))
 	}
 	for _, d := range []dtype.DType{dtype.BF16, dtype.F32} {
 		for _, width := range []int{64, 128} {

@@ -120,7 +120,6 @@ var wgslOps = join(cOps, wgslFunctions(), map[ir.Op]forms{
 		dtype.U8: "u32($a) & 0xffu", dtype.I16: "extractBits(i32($a), 0u, 16u)", dtype.I8: "extractBits(i32($a), 0u, 8u)",
 	},
 	ir.Thread: {every: "i32(thread_at.x)"}, ir.Lane: {every: "i32(lane_at)"},
-	ir.Barrier:         {every: "storageBarrier(); workgroupBarrier()"},
 	ir.SubgroupBarrier: {every: "subgroupBarrier()"},
 	ir.ShuffleXor:      wgslExchange("subgroupShuffleXor($v, $nu)"),
 	ir.ShuffleUp:       wgslExchange("select(subgroupShuffleUp($v, $nu), $v, lane_at < $nu)"),

@@ -50,6 +50,7 @@ func wgslWord(t dtype.DType, atomic bool) string {
 func wgslDeclare(p *printer, symbol string) {
 	p.prefix = symbol + "_"
 	p.atomicBuffers, p.atomicShared = wgslArrays(p.k)
+	p.lanes = wgslLanes(p, p.d.Components)
 	if p.k.Members > 0 {
 		p.fail("the language has no parameters of members")
 	}
@@ -64,7 +65,8 @@ func wgslDeclare(p *printer, symbol string) {
 			scalars = append(scalars, p.field(int32(i))+": "+t)
 			continue
 		}
-		p.line("@group(0) @binding(%d) var<storage, read_write> %s: array<%s>;", bound, p.param(int32(i)), wgslWord(x.Type, p.atomicBuffers[int32(i)]))
+		p.line("@group(0) @binding(%d) var<storage, read_write> %s: array<%s>;", bound, p.param(int32(i)),
+			wgslArray(wgslWord(x.Type, p.atomicBuffers[int32(i)]), p.lanes.buffers[int32(i)]))
 		bound++
 	}
 	if len(scalars) > 0 {
@@ -77,7 +79,8 @@ func wgslDeclare(p *printer, symbol string) {
 		if x.Type.Size() < 4 && x.Type != dtype.Bool {
 			word = p.typ(x.Type)
 		}
-		p.line("var<workgroup> %s: array<%s, %d>;", p.shared(int32(i)), word, x.Len)
+		n := max(p.lanes.shared[int32(i)], 1)
+		p.line("var<workgroup> %s: array<%s, %d>;", p.shared(int32(i)), wgslArray(word, n), x.Len/n)
 		bytes += 4 * x.Len
 	}
 	if bytes > p.d.Static {
@@ -103,6 +106,18 @@ func usesSubgroups(list []ir.Inst) bool {
 	return false
 }
 
+// wgslExchanges reports whether threads of a block may give each other values through buffers: through one that is read and written, or
+// one whose memory another parameter has too. Only then a barrier has to order accesses to buffers, which takes hardware a long time, as the
+// language orders them for the whole device.
+func wgslExchanges(k *ir.Kernel) bool {
+	for _, p := range k.Params {
+		if p.IsBuffer() && (p.Aliased || p.Access&ir.Atomic != 0 || p.Access&(ir.Read|ir.Write) == ir.Read|ir.Write) {
+			return true
+		}
+	}
+	return false
+}
+
 // wgslMemory prints the instructions that depend on the declarations of arrays.
 func wgslMemory(p *printer, in *ir.Inst) bool {
 	if p.err != nil {
@@ -118,24 +133,39 @@ func wgslMemory(p *printer, in *ir.Inst) bool {
 		p.define(in.Out[0], "i32(block_at."+components[in.Imm]+")")
 	case ir.Blocks:
 		p.define(in.Out[0], "i32(blocks."+components[in.Imm]+")")
+	case ir.Barrier:
+		if wgslExchanges(p.k) {
+			p.line("storageBarrier();")
+		}
+		p.line("workgroupBarrier();")
 	case ir.Load:
+		if n := p.lanes.buffers[in.Ref]; n > 0 {
+			p.wgslLoadLanes(in, p.param(in.Ref), n)
+			break
+		}
 		for k, out := range in.Out {
 			p.define(out, p.wgslElement(in.Ref, in.Type, p.arg(in, 0), k, int(in.Width)))
 		}
 	case ir.Store:
 		p.wgslStore(in)
 	case ir.SharedLoad:
+		if n := p.lanes.shared[in.Ref]; n > 0 {
+			p.wgslLoadLanes(in, p.shared(in.Ref), n)
+			break
+		}
 		for k, out := range in.Out {
 			p.define(out, p.wgslShared(in.Ref, p.arg(in, 0), k))
 		}
 	case ir.SharedStore:
+		if n := p.lanes.shared[in.Ref]; n > 0 {
+			p.wgslStoreLanes(in.Type, p.shared(in.Ref), p.arg(in, 0), n, in.Args[1:])
+			break
+		}
 		for k, v := range in.Args[1:] {
 			p.wgslSharedStore(in.Ref, plus(p.arg(in, 0), k), p.spelled[v])
 		}
 	case ir.AsyncCopy:
-		for k := range int(in.Width) {
-			p.wgslSharedStore(in.Ref, plus(p.arg(in, 0), k), p.wgslElement(in.Ref2, in.Type, p.arg(in, 1), k, int(in.Width)))
-		}
+		p.wgslCopy(in)
 	case ir.AsyncCommit, ir.AsyncWait:
 	case ir.AtomicAdd, ir.AtomicMin, ir.AtomicMax, ir.AtomicSwap:
 		p.wgslAtomic(in, fmt.Sprintf("&%s[%s]", p.param(in.Ref), p.arg(in, 0)))
@@ -186,6 +216,22 @@ func (p *printer) wgslElement(buffer int32, t dtype.DType, i string, k, width in
 	}
 }
 
+// wgslCopy prints a copy from a buffer to a shared array, which the language has no faster way for than a load and a store.
+func (p *printer) wgslCopy(in *ir.Inst) {
+	to, from := p.lanes.shared[in.Ref], p.lanes.buffers[in.Ref2]
+	for k := range int(in.Width) {
+		v := p.wgslElement(in.Ref2, in.Type, p.arg(in, 1), k, int(in.Width))
+		if from > 0 {
+			v = wgslLane(p.param(in.Ref2), p.arg(in, 1), from, k)
+		}
+		if to > 0 {
+			p.line("%s = %s;", wgslLane(p.shared(in.Ref), p.arg(in, 0), to, k), v)
+		} else {
+			p.wgslSharedStore(in.Ref, plus(p.arg(in, 0), k), v)
+		}
+	}
+}
+
 // wgslBits returns a value of less than 32 bits as the low bits of a word.
 func wgslBits(t dtype.DType, v string) string {
 	return fmt.Sprintf("(u32(%s) & 0x%xu)", v, 1<<(8*t.Size())-1)
@@ -193,6 +239,10 @@ func wgslBits(t dtype.DType, v string) string {
 
 func (p *printer) wgslStore(in *ir.Inst) {
 	t, i, b := in.Type, p.arg(in, 0), p.param(in.Ref)
+	if n := p.lanes.buffers[in.Ref]; n > 0 {
+		p.wgslStoreLanes(t, b, i, n, in.Args[1:])
+		return
+	}
 	size := t.Size()
 	store := func(at, v string) {
 		if p.atomicBuffers[in.Ref] {

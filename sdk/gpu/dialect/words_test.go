@@ -47,7 +47,7 @@ func TestWords(t *testing.T) {
 		})
 	}
 	for _, name := range []string{"async", "atomics_16", "atomics_64", "batched", "casts_64", "constants_64", "fragments_bf16", "fragments_f16", "functions_f64",
-		"square_fragments_bf16", "square_fragments_f16", "subgroups_64", "vectors_64"} {
+		"quarter_fragments_bf16", "quarter_fragments_f16", "square_fragments_bf16", "square_fragments_f16", "subgroups_64", "vectors_64"} {
 		require.True(t, refused[name], name)
 		delete(refused, name)
 	}

@@ -31,6 +31,8 @@ type Options struct {
 	Order   interp.Order
 	Seed    uint64
 	Workers int
+	// Flush is as in interp.Options. A Target that says nothing of it in Flushes is then wrong.
+	Flush bool
 	// Late runs kernels as rewritten by ir.Kernel.Late.
 	Late bool
 	// Run, if set, runs launches instead of interp.Run.

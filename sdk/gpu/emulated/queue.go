@@ -152,7 +152,7 @@ func (q *queue) Launch(l *gpu.Launch) error {
 	}
 	x.Kernel = f.run
 	return q.do(func() error {
-		o := interp.Options{Order: d.o.Order, Seed: d.o.Seed, Workers: d.o.Workers, Races: d.o.Races, Subgroup: d.o.Target.Subgroup}
+		o := interp.Options{Order: d.o.Order, Seed: d.o.Seed, Workers: d.o.Workers, Races: d.o.Races, Subgroup: d.o.Target.Subgroup, Flush: d.o.Flush}
 		if d.o.Run != nil {
 			return d.o.Run(x, data, o)
 		}

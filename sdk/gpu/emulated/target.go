@@ -15,14 +15,17 @@ func Targets() map[string]template.Target {
 		Types: dtype.Any, Math: words | dtype.SetOf(dtype.F64, dtype.I64, dtype.U64, dtype.Bool), MMA: mma, Async: true,
 		Atomics: words | dtype.SetOf(dtype.F64, dtype.I64, dtype.U64)}
 	rocm := cuda
-	rocm.Subgroup, rocm.Shared, rocm.MMA, rocm.Async = 64, 64<<10, nil, false
+	rocm.Subgroup, rocm.Shared, rocm.Async = 64, 64<<10, false
+	rocm.MMA = []ir.MMA{{M: 16, N: 16, K: 16, Type: dtype.F16, Order: ir.Runs}, {M: 16, N: 16, K: 16, Type: dtype.BF16, Order: ir.Runs}}
 	metal := cuda
-	metal.Shared, metal.MMA, metal.Async, metal.Blocks, metal.Atomics, metal.Params = 32<<10, nil, false, 4, words, 0
+	metal.Shared, metal.Async, metal.Blocks, metal.Atomics, metal.Params = 32<<10, false, 4, words, 0
+	metal.MMA = []ir.MMA{{M: 16, N: 8, K: 16, Type: dtype.F16, Order: ir.Quarters}, {M: 16, N: 8, K: 16, Type: dtype.BF16, Order: ir.Quarters}}
 	metal.Types &^= dtype.SetOf(dtype.F64)
 	metal.Math &^= dtype.SetOf(dtype.F64)
 	web := metal
 	web.Subgroup, web.Threads, web.Shared, web.Grid = 16, 256, 16<<10, [3]int{65535, 65535, 65535}
 	web.Types, web.Math, web.Atomics = dtype.Any&^dtype.SetOf(dtype.F64, dtype.I64, dtype.U64), words|dtype.SetOf(dtype.Bool), words&^dtype.SetOf(dtype.F32)
+	web.MMA = nil
 	web.Words, web.Align, web.Buffers, web.Bytes, web.Apart = true, 256, 8, 128<<20, true
 	return map[string]template.Target{"cuda": cuda, "rocm": rocm, "metal": metal, "webgpu": web}
 }

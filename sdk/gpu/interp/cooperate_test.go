@@ -203,8 +203,12 @@ func TestFragments(t *testing.T) {
 
 // The places of a thread's elements cover a matrix once.
 func TestAccumulator(t *testing.T) {
-	for _, c := range []struct{ m, n, sub int }{{16, 8, 32}, {16, 16, 32}, {8, 8, 32}, {16, 16, 64}, {16, 8, 16}, {32, 8, 32}} {
-		f := ir.Fragments{MMA: ir.MMA{M: c.m, N: c.n, K: 8}, Role: ir.C}
+	for _, c := range []struct {
+		m, n, sub int
+		order     ir.Order
+	}{{16, 8, 32, ir.Pairs}, {16, 16, 32, ir.Pairs}, {8, 8, 32, ir.Pairs}, {16, 16, 64, ir.Pairs}, {16, 8, 16, ir.Pairs}, {32, 8, 32, ir.Pairs},
+		{16, 16, 32, ir.Runs}, {16, 16, 64, ir.Runs}, {16, 16, 32, ir.Strided}, {16, 8, 32, ir.Quarters}} {
+		f := ir.Fragments{MMA: ir.MMA{M: c.m, N: c.n, K: 8, Order: c.order}, Role: ir.C}
 		seen := map[[2]int]bool{}
 		for lane := range c.sub {
 			for e := range f.Elements(c.sub) {

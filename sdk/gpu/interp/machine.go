@@ -312,7 +312,7 @@ func (m *machine) inst(in *ir.Inst) step {
 		out, axis := vector[int32](m, in.Out[0]), in.Imm
 		return m.spreading(in.Out[0], func(*active) { out[0] = int32(m.index[axis]) })
 	case op == ir.Cast:
-		return m.need(in, m.spreading(in.Out[0], m.cast(in)))
+		return m.need(in, m.spreading(in.Out[0], m.flushing(in, func() step { return m.cast(in) })))
 	case op == ir.Bitcast:
 		return m.spreading(in.Out[0], m.bitcast(in))
 	case op == ir.Select:
@@ -320,7 +320,7 @@ func (m *machine) inst(in *ir.Inst) step {
 	case op == ir.PopCount:
 		return m.spreading(in.Out[0], m.popCount(in))
 	case op >= ir.Add && op <= ir.Exp2Fast:
-		return m.need(in, m.spreading(in.Out[0], m.arithmetic(in)))
+		return m.need(in, m.spreading(in.Out[0], m.flushing(in, func() step { return m.arithmetic(in) })))
 	case op >= ir.Load && op <= ir.SharedAdd:
 		return m.need(in, m.access(in))
 	case op == ir.AsyncCopy || op == ir.AsyncCommit || op == ir.AsyncWait:

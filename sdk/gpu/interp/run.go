@@ -33,6 +33,9 @@ type Options struct {
 	Subgroup int
 	// Iterations is the number of times that the body of a While may run before the loop counts as endless; 0 is a million.
 	Iterations int
+	// Flush replaces subnormal numbers of f32 by zeros, in operands and results of arithmetic and casts, as some hardware does. Copies keep
+	// them.
+	Flush bool
 }
 
 // Fault is a mistake that a kernel made when it ran.

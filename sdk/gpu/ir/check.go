@@ -189,6 +189,9 @@ func (c *checker) fragments(f Fragments) {
 		c.fail(nil, "fragments %s: there is no %v", f.Name, m)
 	case sub < 4 || m.M < 1 || m.N < 1 || m.K < 1 || m.M > 256 || m.N > 256 || m.K > 256 || m.M%(sub/4) != 0 || m.N%8 != 0 || m.M*m.K%sub != 0 || m.K*m.N%sub != 0:
 		c.fail(nil, "fragments %s: %v does not divide among %d threads", f.Name, m, sub)
+	case m.Order > Quarters || m.Order == Quarters && (m.M != 16 || m.N != 8 || sub != 32),
+		(m.Order == Runs || m.Order == Strided) && (m.M != 16 || m.N != 16 || sub != 32 && sub != 64):
+		c.fail(nil, "fragments %s: %v has no such order for %d threads", f.Name, m, sub)
 	case m.Type != dtype.F16 && m.Type != dtype.BF16 && m.Type != dtype.F32:
 		c.fail(nil, "fragments %s: %v", f.Name, m)
 	}

@@ -68,10 +68,27 @@ const (
 	C
 )
 
+// Order says which elements of C a thread of a subgroup holds.
+type Order uint8
+
+// The orders of accumulators.
+const (
+	// Pairs is the order of PTX: a thread holds pairs of neighbouring columns.
+	Pairs Order = iota
+	// Runs is the order of AMD's MFMA and of WMMA since gfx12: 16 threads hold neighbouring rows, each those of one of 16 columns.
+	Runs
+	// Strided is the order of WMMA of gfx11: as Runs, but the rows of groups of 16 threads alternate.
+	Strided
+	// Quarters is the order of Apple's simdgroup matrices: groups of 8 threads hold quarters of 4 × 4, row by row in pairs of neighbouring
+	// columns.
+	Quarters
+)
+
 // MMA is a form of matrix instruction: C (M×N, f32) += A (M×K) · B (K×N), both of type Type.
 type MMA struct {
 	M, N, K int
 	Type    dtype.DType
+	Order   Order
 }
 
 // Fragments is an array of fragments of one role.
@@ -99,9 +116,18 @@ func (f Fragments) Elements(subgroup int) int {
 	return rows * cols / subgroup
 }
 
-// Accumulator returns the place in C of element e of a thread's part, as FragGet and FragSet number them. For subgroups of 32 and
-// m16n8 it is the layout of PTX: row lane/4 + 8·(e/2), column 2·(lane%4) + e%2. Further rows and then columns of 8 follow.
+// Accumulator returns the place in C of element e of a thread's part, as FragGet and FragSet number them. In the order Pairs, for subgroups
+// of 32 and m16n8, it is the layout of PTX: row lane/4 + 8·(e/2), column 2·(lane%4) + e%2. Further rows and then columns of 8 follow. The order
+// Quarters has the same elements e at other places of 8 × 8.
 func (m MMA) Accumulator(subgroup, lane, e int) (row, col int) {
+	switch m.Order {
+	case Runs:
+		return lane/16*(m.M*16/subgroup) + e, lane % 16
+	case Strided:
+		return lane/16 + e*(subgroup/16), lane % 16
+	case Quarters:
+		return lane/16*4 + lane/2%4 + 8*(e/2), lane/8%2*4 + lane%2*2 + e%2
+	}
 	high := subgroup / 4
 	times := max(m.M/high, 1)
 	return lane/4 + high*(e/2%times), lane%4*2 + e%2 + 8*(e/2/times)

@@ -27,8 +27,10 @@ func (o Op) String() string {
 	return fmt.Sprintf("op(%d)", uint8(o))
 }
 
-// String returns the shape and element type, as in m16n8k16.f16.
-func (m MMA) String() string { return fmt.Sprintf("m%dn%dk%d.%v", m.M, m.N, m.K, m.Type) }
+// String returns the shape, element type and order, as in m16n8k16.f16 and m16n16k16.bf16.runs.
+func (m MMA) String() string {
+	return fmt.Sprintf("m%dn%dk%d.%v%s", m.M, m.N, m.K, m.Type, map[Order]string{Runs: ".runs", Strided: ".strided", Quarters: ".quarters"}[m.Order])
+}
 
 // String returns "a", "b" or "c".
 func (r Role) String() string {

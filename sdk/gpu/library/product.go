@@ -23,7 +23,6 @@ var types = map[[2]dtype.DType]struct {
 	{dtype.F16, dtype.F32}:   {lt.F16, lt.F32, lt.ComputeF32, lt.F32},
 	{dtype.BF16, dtype.BF16}: {lt.BF16, lt.BF16, lt.ComputeF32, lt.F32},
 	{dtype.BF16, dtype.F32}:  {lt.BF16, lt.F32, lt.ComputeF32, lt.F32},
-	{dtype.I8, dtype.I32}:    {lt.I8, lt.I32, lt.ComputeI32, lt.I32},
 }
 
 var biasTypes = map[dtype.DType]lt.DataType{dtype.F32: lt.F32, dtype.F64: lt.F64, dtype.F16: lt.F16, dtype.BF16: lt.BF16}

@@ -57,7 +57,7 @@ func TestProductPrecision(t *testing.T) {
 		compute         lt.Compute
 	}{
 		{dtype.F32, dtype.F32, false, lt.ComputeF32}, {dtype.F32, dtype.F32, true, lt.ComputeTF32}, {dtype.BF16, dtype.BF16, true, lt.ComputeF32},
-		{dtype.F16, dtype.F32, false, lt.ComputeF32}, {dtype.F64, dtype.F64, true, lt.ComputeF64}, {dtype.I8, dtype.I32, false, lt.ComputeI32},
+		{dtype.F16, dtype.F32, false, lt.ComputeF32}, {dtype.F64, dtype.F64, true, lt.ComputeF64},
 	} {
 		p := plainProduct(c.factors, 4, 4, 4)
 		p.D.Type, p.TF32 = c.result, c.tf32
@@ -65,7 +65,7 @@ func TestProductPrecision(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.compute, s.Compute)
 	}
-	for _, x := range [][2]dtype.DType{{dtype.I32, dtype.I32}, {dtype.F32, dtype.F16}, {dtype.I8, dtype.I8}} {
+	for _, x := range [][2]dtype.DType{{dtype.I32, dtype.I32}, {dtype.F32, dtype.F16}, {dtype.I8, dtype.I8}, {dtype.I8, dtype.I32}} {
 		p := plainProduct(x[0], 4, 4, 4)
 		p.D.Type = x[1]
 		_, err := Spec(&p)

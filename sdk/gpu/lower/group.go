@@ -7,6 +7,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program/group"
+	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/sdk/gpu/ir"
 	"github.com/goburn/burn/sdk/gpu/template"
 )
@@ -102,6 +103,16 @@ func InRows(g *group.Graph, x *group.Group, input int) bool {
 		rows = 5
 	}
 	return rows > 0 && !slices.Contains(n.Inputs[rows:], x.Inputs[input]) // a mask
+}
+
+// InLines reports whether the input of x with that number may be v, a view in which lines from an axis of the node on are contiguous.
+func InLines(g *group.Graph, x *group.Group, input int, v shape.View) bool {
+	if x.Kind != group.Single || g.Nodes[x.Anchor].Op != op.Gather || v.Shape.Size() == 0 {
+		return false
+	}
+	n := &g.Nodes[x.Anchor]
+	_, ok := gapped(v, n.Attrs.Int("axis"))
+	return ok && n.Inputs[0] == x.Inputs[input] && n.Inputs[1] != x.Inputs[input]
 }
 
 // rules lower single nodes that are neither elementwise nor reductions.

@@ -49,8 +49,16 @@ func repeats(g *group.Graph, k int, space shape.Shape) bool {
 	switch g.Nodes[k].Op {
 	case op.Cast, op.Add, op.Sub, op.Mul, op.Neg, op.Expand:
 		return len(space) <= maxTurned
+	case op.Iota:
+		return len(space) <= maxTurned && counts(&g.Nodes[k], space)
 	}
 	return false
+}
+
+// counts reports whether a node numbers the elements along an axis of a space in which it is broadcast along the others.
+func counts(n *op.Node, space shape.Shape) bool {
+	s, axis := n.Outputs[0].Shape, n.Attrs.Int("axis")
+	return len(s) == len(space) && s[axis] == space[axis]
 }
 
 // accept rejects groups for which several kernels are faster.
@@ -82,6 +90,7 @@ func lastAxis(s shape.Shape, axes []int) bool {
 // per row.
 func countsInFull(g *group.Graph, x *group.Group, full shape.Shape) bool {
 	return !slices.ContainsFunc(x.Nodes(), func(k int) bool {
-		return g.Nodes[k].Op == op.Iota && !g.Nodes[k].Outputs[0].Shape.Equal(full)
+		n := &g.Nodes[k]
+		return n.Op == op.Iota && !n.Outputs[0].Shape.Equal(full) && (x.Kind != group.Norm || !counts(n, full))
 	})
 }

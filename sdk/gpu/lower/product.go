@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program/group"
 	"github.com/goburn/burn/core/shape"
@@ -178,9 +179,27 @@ func convolution(f *form, n *op.Node, e epilogue) (ir.Work, error) {
 	if places := len(n.Outputs[0].Shape) - 2; places > maxPlaces {
 		return ir.Work{}, unsupported(n, fmt.Sprintf("has kernels for up to %d dimensions of places", maxPlaces))
 	}
-	return template.Convolution{X: f.in[e.a], W: f.in[e.b], Stride: n.Attrs.Ints("strides"), Pad: n.Attrs.Ints("pad_lo"), Dilation: n.Attrs.Ints("kernel_dilation"),
-		InputDilation: n.Attrs.Ints("input_dilation"), Groups: n.Attrs.Int("groups"), Compute: compute(n.Outputs[0].DType),
-		Extra: e.extra, Out: f.out, Body: bodyOf(e, n)}.Build(f.t)
+	v := convolutionOf(n, f.in[e.a], f.in[e.b])
+	v.Extra, v.Out, v.Body = e.extra, f.out, bodyOf(e, n)
+	return v.Build(f.t)
+}
+
+// convolutionOf returns the convolution of a node without its results.
+func convolutionOf(n *op.Node, x, w template.Operand) template.Convolution {
+	return template.Convolution{X: x, W: w, Stride: n.Attrs.Ints("strides"), Pad: n.Attrs.Ints("pad_lo"), Dilation: n.Attrs.Ints("kernel_dilation"),
+		InputDilation: n.Attrs.Ints("input_dilation"), Groups: n.Attrs.Int("groups"), Compute: compute(n.Outputs[0].DType)}
+}
+
+// Direct reports whether node k is a convolution of f32 whose kernels are faster than libraries, for an image and filters in these places.
+func Direct(t template.Target, g *group.Graph, k int, image, filter shape.View) bool {
+	n := &g.Nodes[k]
+	d := n.Outputs[0]
+	if n.Op != op.Conv || d.DType != dtype.F32 || len(d.Shape) != 4 || d.Shape.Size() == 0 {
+		return false
+	}
+	v := convolutionOf(n, template.Operand{Type: d.DType, View: image}, template.Operand{Type: d.DType, View: filter})
+	v.Out = []template.Operand{{Type: d.DType, View: shape.Contiguous(d.Shape)}}
+	return v.Direct(t)
 }
 
 // bodyOf returns the body of e, or one that rounds the sum to the type of the node's result.

@@ -26,7 +26,7 @@ var reductions = []struct {
 	{shape.Of(64, 40), []int{1}}, {shape.Of(7, 4), []int{1}}, {shape.Of(300, 3), []int{1}}, {shape.Of(40, 64), []int{0}},
 	{shape.Of(1000, 12), []int{0}}, {shape.Of(997, 1), []int{0}}, {shape.Of(700, 5), []int{0}}, {shape.Of(3, 4, 5, 6), []int{0, 2, 3}},
 	{shape.Of(3, 4, 5, 6), []int{1}}, {shape.Of(3, 4, 5, 6), []int{0, 2}}, {shape.Of(2, 3, 4), nil}, {shape.Of(2, 0, 3), []int{1}},
-	{shape.Of(2, 0, 3), []int{0}}, {shape.Of(4, 1, 6), []int{1}}, {shape.Of(2, 513, 4), []int{1}}, {shape.Of(40000, 2), []int{0}}, {shape.Of(2, 2, 2, 2, 2, 2, 2, 2), []int{1, 3, 5}},
+	{shape.Of(2, 0, 3), []int{0}}, {shape.Of(4, 1, 6), []int{1}}, {shape.Of(2, 513, 4), []int{1}}, {shape.Of(40000, 2), []int{0}}, {shape.Of(5, 3, 1999), []int{1}}, {shape.Of(3, 8, 4096), []int{1}}, {shape.Of(2, 2, 2, 2, 2, 2, 2, 2), []int{1, 3, 5}},
 }
 
 func TestReductions(t *testing.T) {

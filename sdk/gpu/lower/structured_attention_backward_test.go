@@ -9,6 +9,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/internal/long"
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
@@ -37,9 +38,10 @@ var racedCases = []attentionCase{
 }
 
 func TestAttentionGradientRaces(t *testing.T) {
-	for _, d := range []dtype.DType{dtype.F16, dtype.BF16, dtype.F32} {
-		for _, c := range racedCases {
+	for i, d := range []dtype.DType{dtype.F16, dtype.BF16, dtype.F32} {
+		for j, c := range racedCases {
 			c.backward(t, d).run(structuredTargets[0], 5)
+			c.backward(t, d).run(matrixTargets[1+(i+j)%4], 5)
 		}
 	}
 }
@@ -60,30 +62,39 @@ func TestAttentionOfViews(t *testing.T) {
 // Matrix instructions do for widths that are multiples of 16, and a block of queries or keys of the widest has its rows in registers or
 // in shared memory.
 func TestAttentionGradientByMatrices(t *testing.T) {
+	matrices := []string{"attention_back_queries_mma", "attention_back_keys_mma"}
+	vectors := []string{"attention_back_statistics", "attention_back_queries", "attention_back_keys", "attention_back_values"}
 	for _, c := range []struct {
 		width, values int
 		attrs         []op.Attr
 		names         []string
+		little        []string // with 32 KiB of shared memory
 	}{
-		{64, 64, nil, []string{"attention_back_queries_mma", "attention_back_keys_mma"}},
-		{128, 128, nil, []string{"attention_back_queries_mma", "attention_back_keys_mma"}},
-		{16, 96, nil, []string{"attention_back_queries_mma", "attention_back_keys_mma"}},
-		{24, 24, nil, []string{"attention_back_statistics", "attention_back_queries", "attention_back_keys", "attention_back_values"}},
-		{64, 64, []op.Attr{op.Float("softcap", 1)}, []string{"attention_back_statistics", "attention_back_queries", "attention_back_keys", "attention_back_values"}},
+		{64, 64, nil, matrices, matrices},
+		{128, 128, nil, matrices, vectors},
+		{16, 96, nil, matrices, matrices},
+		{24, 24, nil, vectors, vectors},
+		{64, 64, []op.Attr{op.Float("softcap", 1)}, vectors, vectors},
 	} {
 		q, y := op.DescOf(dtype.BF16, 1, 2, 100, c.width), op.DescOf(dtype.BF16, 1, 2, 100, c.values)
 		in := []op.Desc{q, q, y, y, y}
 		n, err := op.New(op.AttentionGradient, in, c.attrs...)
 		require.NoError(t, err)
-		w, err := attentionGradient(structuredTargets[0], &n, operandsOf(in), operandsOf(n.Outputs))
-		require.NoError(t, err)
-		var names []string
-		for _, l := range w.Launches {
-			names = append(names, l.Kernel.Name)
+		for _, target := range matrixTargets {
+			w, err := attentionGradient(target, &n, operandsOf(in), operandsOf(n.Outputs))
+			require.NoError(t, err)
+			var names []string
+			for _, l := range w.Launches {
+				names = append(names, l.Kernel.Name)
+			}
+			want := c.names
+			if target.Shared == 32<<10 {
+				want = c.little
+			}
+			require.Equal(t, want, names)
+			require.Len(t, w.Temps, 2) // numbers of queries, and no scores
+			require.EqualValues(t, []int64{2 * 100 * 4, 2 * 100 * 4}, w.Temps)
 		}
-		require.Equal(t, c.names, names)
-		require.Len(t, w.Temps, 2) // numbers of queries, and no scores
-		require.EqualValues(t, []int64{2 * 100 * 4, 2 * 100 * 4}, w.Temps)
 	}
 }
 
@@ -96,12 +107,15 @@ func operandsOf(ds []op.Desc) []template.Operand {
 }
 
 func TestAttentionGradient(t *testing.T) {
-	for _, d := range dtype.Floats.List() {
+	for n, d := range dtype.Floats.List() {
 		for i, c := range attentionCases {
 			k := i % len(structuredTargets)
 			c.backward(t, d).run(structuredTargets[k], 5)
 			if d.Size() == 2 && k != 0 { // those that have matrix instructions
 				c.backward(t, d).run(structuredTargets[0], 5)
+			}
+			if d.Size() == 2 && (i+n)%long.Every(2) == 0 {
+				c.backward(t, d).run(matrixTargets[1+i%4], 5)
 			}
 		}
 	}

@@ -53,8 +53,9 @@ func TestAttention(t *testing.T) {
 				continue
 			}
 			c.trial(t, d).run(structuredTargets[i%len(structuredTargets)], 5)
-			if d.Size() == 2 { // those that have matrix instructions
+			if d.Size() == 2 {
 				c.trial(t, d).run(structuredTargets[0], 5)
+				c.trial(t, d).run(matrixTargets[1+i%4], 5)
 			}
 		}
 	}

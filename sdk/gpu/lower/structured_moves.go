@@ -21,7 +21,22 @@ func indexingOf(n *op.Node, in []template.Operand) template.Indexing {
 }
 
 func gather(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {
-	return template.Gather(t, indexingOf(n, in), -1, in[0], in[1], out[0]), nil
+	g := indexingOf(n, in)
+	if x := in[0].View; !x.IsContiguous() {
+		g.Line, _ = gapped(x, n.Attrs.Int("axis"))
+	}
+	return template.Gather(t, g, -1, in[0], in[1], out[0]), nil
+}
+
+// gapped returns the distance between lines of a view, which go from an axis on. It is false unless lines are contiguous and all at that
+// distance.
+func gapped(v shape.View, axis int) (line int, ok bool) {
+	inner := shape.View{Shape: v.Shape[axis:], Strides: v.Strides[axis:]}
+	outer := shape.Collapse(shape.View{Shape: v.Shape[:axis], Strides: v.Strides[:axis]})[0]
+	if !inner.IsContiguous() || len(outer.Shape) != 1 {
+		return 0, false
+	}
+	return outer.Strides[0], outer.Strides[0] >= inner.Shape.Size()
 }
 
 func embedding(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {

@@ -35,6 +35,23 @@ var structuredTargets = []template.Target{
 		Atomics: dtype.SetOf(dtype.I32, dtype.U32)},
 }
 
+// matrixTargets are the kinds of hardware with matrix instructions: NVIDIA's, AMD's gfx9, gfx11 and gfx12, and Apple's.
+var matrixTargets = []template.Target{structuredTargets[0], amd(64, ir.Runs), amd(32, ir.Strided), amd(32, ir.Runs), apple()}
+
+func apple() template.Target {
+	t := structuredTargets[0]
+	t.Shared, t.Async = 32<<10, false
+	t.MMA = []ir.MMA{{M: 16, N: 8, K: 16, Type: dtype.F16, Order: ir.Quarters}, {M: 16, N: 8, K: 16, Type: dtype.BF16, Order: ir.Quarters}}
+	return t
+}
+
+func amd(wave int, order ir.Order) template.Target {
+	t := structuredTargets[0]
+	t.Subgroup, t.Shared, t.Async = wave, 64<<10, false
+	t.MMA = []ir.MMA{{M: 16, N: 16, K: 16, Type: dtype.F16, Order: order}, {M: 16, N: 16, K: 16, Type: dtype.BF16, Order: order}}
+	return t
+}
+
 // trial runs a node on a target and compares the results with the reference, or with want where the reference would take too long.
 type trial struct {
 	t     *testing.T

@@ -2,7 +2,6 @@ package template
 
 import (
 	"math"
-	"slices"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/sdk/gpu/ir"
@@ -11,6 +10,7 @@ import (
 const (
 	fragBackRows      = fragGroups * fragRows // of a block
 	fragBackRegisters = 176                   // of a thread, for fragments
+	fragBackFew       = 96                    // where a thread has 128 in all: on Apple's GPUs
 )
 
 // fragBack is the memory layout of a kernel of the backward pass: the rows of a block and of a tile, and whether the block's own
@@ -21,14 +21,19 @@ type fragBack struct {
 }
 
 // registers returns how many registers of a thread fragments take.
-func (f flashBack) registers(x fragBack) int {
+func (f flashBack) registers(t Target, x fragBack) int {
 	sums, packs := f.Width, 1
 	if x.ofKeys {
 		sums, packs = f.Width+f.ValueWidth, 2
 	}
-	n := sums/8*4 + 2*x.tile/8*4 + packs*x.tile/16*4
+	// Registers that 16 columns of a factor and of a result take.
+	factor, result := 16*16/2/t.Subgroup, 16*16/t.Subgroup
+	if m, _ := t.matrixInstruction(f.d); m.Order == ir.Strided || m.Order == ir.Quarters {
+		factor *= 2 // which both halves of the subgroup hold, or which is held as f32
+	}
+	n := sums/16*result + 2*x.tile/16*result + packs*x.tile/16*factor
 	if x.resident {
-		n += (f.Width + f.ValueWidth) / 16 * 4
+		n += (f.Width + f.ValueWidth) / 16 * factor
 	}
 	return n
 }
@@ -44,8 +49,12 @@ func (x fragBack) shared(f flashBack) int {
 
 // fragBacks chooses a layout that fits the target; false if none does.
 func (f flashBack) fragBacks(t Target, keys bool) (fragBack, bool) {
+	most := fragBackRegisters
+	if m, _ := t.matrixInstruction(f.d); m.Order == ir.Quarters {
+		most = fragBackFew
+	}
 	for _, x := range []fragBack{{64, true, keys}, {32, true, keys}, {64, false, keys}, {32, false, keys}, {16, true, keys}, {16, false, keys}} {
-		if f.registers(x) <= fragBackRegisters && x.shared(f) <= t.Shared {
+		if f.registers(t, x) <= most && x.shared(f) <= t.Shared {
 			return x, true
 		}
 	}
@@ -65,8 +74,7 @@ func (f flashBack) fragments(t Target) bool {
 			fits = fits && (size == 1 || v.Strides[k]%8 == 0)
 		}
 	}
-	return fits && (f.d == dtype.F16 || f.d == dtype.BF16) && slices.Contains(t.MMA, f.fragMMA()) && t.Subgroup == 32 && t.Wide >= 16 && t.Threads >= 128 &&
-		f.Width > 0 && f.Width%16 == 0 && f.ValueWidth > 0 && f.ValueWidth%16 == 0 && f.Width <= 128 && f.ValueWidth <= 128
+	return fits && f.suits(t)
 }
 
 // backFragments makes the backward pass with matrix instructions, in two launches: one with blocks of queries, which computes the
@@ -79,12 +87,13 @@ func (s *sequence) backFragments(f flashBack) {
 		if keys {
 			name, count = "attention_back_keys_mma", ceil(f.Keys, fragBackRows)*f.Batch*f.KeyHeads
 		}
-		k := &fragBackKernel{backKernel: s.back(f, name, 32*fragGroups, fragBackRows, x.tile, 1, keys), fragBack: x}
-		k.SetSubgroup(32)
+		m, _ := s.t.matrixInstruction(f.d)
+		k := &fragBackKernel{backKernel: s.back(f, name, s.t.Subgroup*fragGroups, fragBackRows, x.tile, 1, keys), fragBack: x, accumulatorLayout: s.t.accumulatorLayout(m)}
+		k.SetSubgroup(s.t.Subgroup)
 		k.SetBlocks(2)
 		k.used = k.Lt(k.block, k.Int(count))
 		k.lane = k.Lane()
-		k.row = k.Mul(k.Div(k.Thread(), k.Int(32)), k.Int(fragRows))
+		k.row = k.Mul(k.Div(k.Thread(), k.Int(k.subgroup)), k.Int(fragRows))
 		block := k.Min(k.block, k.Int(count-1))
 		if keys {
 			k.statistics(f, ir.Read)
@@ -104,6 +113,7 @@ func (s *sequence) backFragments(f flashBack) {
 type fragBackKernel struct {
 	*backKernel
 	fragBack
+	accumulatorLayout
 	used         ir.Value
 	lane, row    ir.Value  // row is the subgroup's first in the block
 	mine, theirs [2]ir.Mem // two tiles, one after the other
@@ -116,11 +126,11 @@ type fragBackKernel struct {
 
 func (k *fragBackKernel) widths() [2]int    { return [2]int{k.Width, k.ValueWidth} }
 func (k *fragBackKernel) stride(of int) int { return k.widths()[of] + fragSkew }
-func (k *fragBackKernel) columns() int      { return k.tile / 8 }
+func (k *fragBackKernel) columns() int      { return k.tile / k.N }
 
 // begin loads the rows of the block.
 func (k *fragBackKernel) begin(rows [2]matrixRows) {
-	m := k.fragMMA()
+	m := k.MMA
 	for of, name := range []string{"first", "second"} {
 		k.mine[of] = k.Shared("own_"+name, k.d, fragBackRows*k.stride(of))
 		k.theirs[of] = k.Shared("tile_"+name, k.d, 2*k.tile*k.stride(of))
@@ -141,10 +151,10 @@ func (k *fragBackKernel) begin(rows [2]matrixRows) {
 
 // sum declares and clears the sums of rows of the tiles' matrix number of.
 func (k *fragBackKernel) sum(of int, name string) {
-	m := k.fragMMA()
+	m := k.MMA
 	k.packs[of] = k.Fragments("pack_"+name, m, ir.A, k.tile/16)
-	k.sums[of] = k.Fragments("sum_"+name, m, ir.C, k.widths()[of]/8)
-	for i := range k.widths()[of] / 8 {
+	k.sums[of] = k.Fragments("sum_"+name, m, ir.C, k.widths()[of]/k.N)
+	for i := range k.widths()[of] / k.N {
 		k.FragFill(k.sums[of], k.Int(i), k.Float(dtype.F32, 0))
 	}
 }
@@ -192,7 +202,7 @@ func (k *fragBackKernel) multiply(of int) {
 			k.loadOwn(left, 0, of, d)
 		}
 		for c := range k.columns() {
-			k.FragLoad(k.factor, k.Int(0), k.theirs[of], k.at(of, 8*c, 16*d), k.Int(k.stride(of)), true)
+			k.FragLoad(k.factor, k.Int(0), k.theirs[of], k.at(of, k.N*c, 16*d), k.Int(k.stride(of)), true)
 			k.FragMMA(k.dots[of], k.Int(c), left, k.Int(i), k.factor, k.Int(0))
 		}
 	}
@@ -201,32 +211,32 @@ func (k *fragBackKernel) multiply(of int) {
 // collect adds rows of the tile, weighted by the dots number weights.
 func (k *fragBackKernel) collect(of, weights int) {
 	for c := range k.tile / 16 {
-		k.FragPack(k.packs[of], k.Int(c), k.dots[weights], k.Int(2*c))
+		k.FragPack(k.packs[of], k.Int(c), k.dots[weights], k.Int(16/k.N*c))
 	}
 	for d := range k.tile / 16 {
-		for c := range k.widths()[of] / 8 {
-			k.FragLoad(k.factor, k.Int(0), k.theirs[of], k.at(of, 16*d, 8*c), k.Int(k.stride(of)), false)
+		for c := range k.widths()[of] / k.N {
+			k.FragLoad(k.factor, k.Int(0), k.theirs[of], k.at(of, 16*d, k.N*c), k.Int(k.stride(of)), false)
 			k.FragMMA(k.sums[of], k.Int(c), k.packs[of], k.Int(d), k.factor, k.Int(0))
 		}
 	}
 }
 
-// ownRow returns the number of the thread's row in half h of its fragments. theirRow returns the row of element e of fragment c in the tile
-// from j on.
+// ownRow returns the place in the block of the thread's row h of its fragments. theirRow returns the place in the tile of element e of
+// fragment c.
 func (k *fragBackKernel) ownRow(h int) ir.Value {
-	return k.Add(k.first, k.Add(k.row, k.Add(k.Div(k.lane, k.Int(4)), k.Int(8*h))))
+	return k.Add(k.row, k.heldRow(k.Builder, k.lane, h))
 }
 
-func (k *fragBackKernel) theirRow(j ir.Value, c, e int) ir.Value {
-	return k.Add(j, k.Add(k.Mul(k.Rem(k.lane, k.Int(4)), k.Int(2)), k.Int(8*c+e)))
+func (k *fragBackKernel) theirRow(c, e int) ir.Value {
+	return k.Add(k.column(k.Builder, k.lane, e), k.Int(k.N*c))
 }
 
 // score replaces the products of the tile from j on by scores.
 func (k *fragBackKernel) score(j ir.Value) {
 	adjust := func() {
 		for c := range k.columns() {
-			for e := range 4 {
-				query, key := k.ownRow(e/2), k.theirRow(j, c, e%2)
+			for e := range k.held * k.run {
+				query, key := k.Add(k.first, k.ownRow(e/k.run)), k.Add(j, k.theirRow(c, e%k.run))
 				if k.ofKeys {
 					query, key = key, query
 				}
@@ -256,19 +266,18 @@ func (k *fragBackKernel) results(of int, to ir.Buf, before, limit ir.Value, fact
 	const wide = 8
 	width, stride := k.widths()[of], k.stride(of)
 	k.SubgroupBarrier()
-	for h := range 2 {
-		row := k.Add(k.row, k.Add(k.Div(k.lane, k.Int(4)), k.Int(8*h)))
-		for c := range width / 8 {
-			var pair [2]ir.Value
-			for e := range pair {
-				pair[e] = k.Cast(k.d, k.Mul(k.FragGet(k.sums[of], k.Int(c), 2*h+e), k.Float(dtype.F32, factor)))
+	for h := range k.held {
+		for c := range width / k.N {
+			v := make([]ir.Value, k.run)
+			for e := range v {
+				v[e] = k.Cast(k.d, k.Mul(k.FragGet(k.sums[of], k.Int(c), k.element(h, e)), k.Float(dtype.F32, factor)))
 			}
-			k.SharedStore(k.mine[of], k.Add(k.Mul(row, k.Int(stride)), k.theirRow(k.Int(0), c, 0)), pair[:]...)
+			k.SharedStore(k.mine[of], k.Add(k.Mul(k.ownRow(h), k.Int(stride)), k.theirRow(c, 0)), v...)
 		}
 	}
 	k.SubgroupBarrier()
 	across := width / wide
-	k.For(k.lane, k.Int(fragRows*across), 32, func(e ir.Value) {
+	k.For(k.lane, k.Int(fragRows*across), k.subgroup, func(e ir.Value) {
 		row, c := k.Add(k.row, k.Div(e, k.Int(across))), k.Mul(k.Rem(e, k.Int(across)), k.Int(wide))
 		i := k.Add(k.first, row)
 		k.If(k.And(k.used, k.Lt(i, limit)), func() {
@@ -303,7 +312,7 @@ func (k *fragBackKernel) buildKeys(f flashBack) {
 
 // bringStatistics loads the statistics of the queries from j on; queries beyond the last see no key.
 func (k *fragBackKernel) bringStatistics(j, half ir.Value) {
-	k.For(k.Thread(), k.Int(k.tile), 32*fragGroups, func(e ir.Value) {
+	k.For(k.Thread(), k.Int(k.tile), k.subgroup*fragGroups, func(e ir.Value) {
 		i := k.Add(j, e)
 		query := k.Add(k.qRow, k.Min(i, k.Sub(k.queries, k.Int(1))))
 		at := k.Add(k.Mul(half, k.Int(2*k.tile)), e)
@@ -316,10 +325,10 @@ func (k *fragBackKernel) bringStatistics(j, half ir.Value) {
 func (k *fragBackKernel) weigh() {
 	base := k.Mul(k.half, k.Int(2*k.tile))
 	for c := range k.columns() {
-		at := k.Add(base, k.theirRow(k.Int(0), c, 0))
-		total, mean := k.SharedLoadWide(k.stats, at, 2), k.SharedLoadWide(k.stats, k.Add(at, k.Int(k.tile)), 2)
-		for e := range 4 {
-			k.weighOne(c, e, total[e%2], mean[e%2])
+		at := k.Add(base, k.theirRow(c, 0))
+		total, mean := k.SharedLoadWide(k.stats, at, k.run), k.SharedLoadWide(k.stats, k.Add(at, k.Int(k.tile)), k.run)
+		for e := range k.held * k.run {
+			k.weighOne(c, e, total[e%k.run], mean[e%k.run])
 		}
 	}
 }

@@ -2,7 +2,6 @@ package template
 
 import (
 	"math"
-	"slices"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/sdk/gpu/ir"
@@ -14,13 +13,12 @@ const (
 	fragSkew   = 8 // padding of rows of shared arrays, in elements, so that columns are not all in one bank
 )
 
-// fragMMA returns the matrix instruction that attendFragments uses.
-func (f flash) fragMMA() ir.MMA { return ir.MMA{M: 16, N: 8, K: 16, Type: f.d} }
-
 // fragSizes returns how many groups of 16 queries a subgroup has, and how many keys a tile has.
 func (f flash) fragSizes(t Target) (times, tile int, ok bool) {
 	times, tile = 1, 64
-	if max(f.Width, f.ValueWidth) <= 64 && f.Queries > fragGroups*fragRows {
+	m, _ := t.matrixInstruction(f.d)
+	// WMMA keeps a factor twice in a subgroup of 32: there are no registers for a second group.
+	if max(f.Width, f.ValueWidth) <= 64 && f.Queries > fragGroups*fragRows && (m.Order == ir.Pairs || t.Subgroup == 64) {
 		times = 2
 	}
 	for ; tile >= 16; tile /= 2 {
@@ -43,18 +41,25 @@ func (f flash) fragments(t Target) bool {
 			fits = fits && (size == 1 || v.Strides[k]%8 == 0)
 		}
 	}
-	return fits && (f.d == dtype.F16 || f.d == dtype.BF16) && slices.Contains(t.MMA, f.fragMMA()) && t.Subgroup == 32 && t.Wide >= 16 && t.Threads >= 128 &&
-		f.Width > 0 && f.Width%16 == 0 && f.ValueWidth%16 == 0 && f.Width <= 128 && f.ValueWidth <= 128
+	return fits && f.suits(t)
+}
+
+// suits reports whether the target has a matrix instruction for the type and widths of f, and threads for a block.
+func (f flash) suits(t Target) bool {
+	_, ok := t.matrixInstruction(f.d)
+	return ok && t.Wide >= 16 && t.Threads >= t.Subgroup*fragGroups && f.Width > 0 && f.Width%16 == 0 && f.ValueWidth > 0 && f.ValueWidth%16 == 0 &&
+		f.Width <= 128 && f.ValueWidth <= 128
 }
 
 // attendFragments makes attention with matrix instructions. Scores and weights stay in registers: as results of one product and
 // factors of the next. While the keys and values of a tile are multiplied, the next tile is loaded.
 func (s *sequence) attendFragments(f flash) {
 	times, tile, _ := f.fragSizes(s.t)
-	n := s.attend(f, "attention_mma", 32*fragGroups, fragGroups*fragRows*times, tile, 1)
-	n.SetSubgroup(32)
+	m, _ := s.t.matrixInstruction(f.d)
+	n := s.attend(f, "attention_mma", s.t.Subgroup*fragGroups, fragGroups*fragRows*times, tile, 1)
+	n.SetSubgroup(s.t.Subgroup)
 	n.SetBlocks(2)
-	k := &fragKernel{flashKernel: n, times: times}
+	k := &fragKernel{flashKernel: n, accumulatorLayout: s.t.accumulatorLayout(m), times: times}
 	count := (f.Queries + n.rows - 1) / n.rows * f.Batch * f.Heads
 	k.used = n.Lt(n.block, n.Int(count))
 	n.region(n.Min(n.block, n.Int(count-1)))
@@ -64,13 +69,14 @@ func (s *sequence) attendFragments(f flash) {
 
 type fragKernel struct {
 	*flashKernel
+	accumulatorLayout
 	times      int // rows of 16 queries of a subgroup
 	used       ir.Value
 	lane, row  ir.Value // row is the subgroup's first query in the block
 	qs, ks, vs ir.Mem
 	// The query, score and weight fragments of a subgroup, its sums, and two factors that are loaded on demand.
 	query, weight, score, sum, factor ir.Frag
-	top, all                          ir.Var // for the two queries of a thread in each row of fragments
+	top, all                          ir.Var // for the queries of a thread in each row of fragments
 }
 
 func (k *fragKernel) qStride() int { return max(k.Width, k.ValueWidth) + fragSkew }
@@ -78,18 +84,18 @@ func (k *fragKernel) kStride() int { return k.Width + fragSkew }
 func (k *fragKernel) vStride() int { return k.ValueWidth + fragSkew }
 
 // columns returns how many fragments a row of scores has, and outputs one of results.
-func (k *fragKernel) columns() int { return k.tile / 8 }
-func (k *fragKernel) outputs() int { return k.ValueWidth / 8 }
+func (k *fragKernel) columns() int { return k.tile / k.N }
+func (k *fragKernel) outputs() int { return k.ValueWidth / k.N }
 
 func (k *fragKernel) build() {
-	m := k.fragMMA()
+	m := k.MMA
 	k.qs, k.ks = k.Shared("qs", k.d, k.rows*k.qStride()), k.Shared("ks", k.d, 2*k.tile*k.kStride())
 	k.vs = k.Shared("vs", k.d, 2*k.tile*k.vStride())
 	k.query, k.weight = k.Fragments("query", m, ir.A, k.times*k.Width/16), k.Fragments("weight", m, ir.A, k.times*k.tile/16)
 	k.score, k.sum = k.Fragments("score", m, ir.C, k.times*k.columns()), k.Fragments("sum", m, ir.C, k.times*k.outputs())
-	k.factor = k.Fragments("factor", m, ir.B, 2)
-	k.top, k.all = k.Local("top", dtype.F32, 2*k.times), k.Local("all", dtype.F32, 2*k.times)
-	for i := range 2 * k.times {
+	k.factor = k.Fragments("factor", m, ir.B, 16/k.N)
+	k.top, k.all = k.Local("top", dtype.F32, k.held*k.times), k.Local("all", dtype.F32, k.held*k.times)
+	for i := range k.held * k.times {
 		k.Set(k.top, k.Int(i), k.Float(dtype.F32, math.Inf(-1)))
 		k.Set(k.all, k.Int(i), k.Float(dtype.F32, 0))
 	}
@@ -97,7 +103,7 @@ func (k *fragKernel) build() {
 		k.FragFill(k.sum, k.Int(i), k.Float(dtype.F32, 0))
 	}
 	k.lane = k.Lane()
-	k.row = k.Mul(k.Div(k.Thread(), k.Int(32)), k.Int(fragRows*k.times))
+	k.row = k.Mul(k.Div(k.Thread(), k.Int(k.subgroup)), k.Int(fragRows*k.times))
 
 	k.stage(k.qs, k.Int(0), k.qStride(), k.rowsOf(0, k.flashKernel.q, k.first), k.rows, k.Width)
 	k.fetch(k.lo)
@@ -138,9 +144,9 @@ func (k *fragKernel) multiply(j ir.Value) {
 		k.FragFill(k.score, k.Int(i), k.Float(dtype.F32, 0))
 	}
 	for d := range k.Width / 16 {
-		for c := 0; c < k.columns(); c += 2 {
-			k.FragLoadWide(k.factor, k.Int(0), 2, k.ks, k.Add(from, k.Int(8*c*k.kStride()+16*d)), k.Int(k.kStride()), true)
-			for n := range 2 {
+		for c := 0; c < k.columns(); c += 16 / k.N {
+			k.FragLoadWide(k.factor, k.Int(0), 16/k.N, k.ks, k.Add(from, k.Int(k.N*c*k.kStride()+16*d)), k.Int(k.kStride()), true)
+			for n := range 16 / k.N {
 				for r := range k.times {
 					k.FragMMA(k.score, k.Int(r*k.columns()+c+n), k.query, k.Int(r*k.Width/16+d), k.factor, k.Int(n))
 				}
@@ -149,14 +155,14 @@ func (k *fragKernel) multiply(j ir.Value) {
 	}
 }
 
-// queryOf returns the number of the thread's query in half h of row r of its fragments, and keyOf the key of element e of
+// rowOf returns the place in the block of the thread's query h in row r of its fragments, and columnOf the column of element e of
 // fragment c.
-func (k *fragKernel) queryOf(r, h int) ir.Value {
-	return k.Add(k.first, k.Add(k.row, k.Add(k.Div(k.lane, k.Int(4)), k.Int(fragRows*r+8*h))))
+func (k *fragKernel) rowOf(r, h int) ir.Value {
+	return k.Add(k.row, k.Add(k.heldRow(k.Builder, k.lane, h), k.Int(fragRows*r)))
 }
 
-func (k *fragKernel) keyOf(j ir.Value, c, e int) ir.Value {
-	return k.Add(j, k.Add(k.Mul(k.Rem(k.lane, k.Int(4)), k.Int(2)), k.Int(8*c+e)))
+func (k *fragKernel) columnOf(c, e int) ir.Value {
+	return k.Add(k.column(k.Builder, k.lane, e), k.Int(k.N*c))
 }
 
 // weigh replaces the scores of the tile from key j on by exponentials, and rescales the sums so far to the new greatest score.
@@ -164,9 +170,10 @@ func (k *fragKernel) weigh(j ir.Value) {
 	adjust := func() {
 		for r := range k.times {
 			for c := range k.columns() {
-				for e := range 4 {
-					at := k.Int(r*k.columns() + c)
-					k.FragSet(k.score, at, e, k.flashKernel.score(k.FragGet(k.score, at, e), k.queryOf(r, e/2), k.keyOf(j, c, e%2)))
+				at := k.Int(r*k.columns() + c)
+				for i := range k.held * k.run {
+					query, key := k.Add(k.first, k.rowOf(r, i/k.run)), k.Add(j, k.columnOf(c, i%k.run))
+					k.FragSet(k.score, at, i, k.flashKernel.score(k.FragGet(k.score, at, i), query, key))
 				}
 			}
 		}
@@ -184,11 +191,11 @@ func (k *fragKernel) weigh(j ir.Value) {
 	}
 	k.raise()
 	for r := range k.times {
-		for h := range 2 {
+		for h := range k.held {
 			k.weighRow(r, h)
 		}
 		for c := range k.tile / 16 {
-			k.FragPack(k.weight, k.Int(r*k.tile/16+c), k.score, k.Int(r*k.columns()+2*c))
+			k.FragPack(k.weight, k.Int(r*k.tile/16+c), k.score, k.Int(r*k.columns()+16/k.N*c))
 		}
 	}
 }
@@ -197,23 +204,20 @@ func (k *fragKernel) weigh(j ir.Value) {
 const maxPower = 8
 
 // raise finds the greatest score of each query in the tile. If one is far above the present reference of exponentials, the greatest scores
-// become the new reference, and the sums are rescaled to it. Four threads share a query.
+// become the new reference, and the sums are rescaled to it.
 func (k *fragKernel) raise() {
 	factor := k.Float(dtype.F32, k.flash.factor())
-	n := 2 * k.times
-	tops := make([]ir.Value, n)
+	tops := make([]ir.Value, k.held*k.times)
 	var far ir.Value
 	for i := range tops {
 		before := k.Get(k.top, k.Int(i))
 		top := before
 		for c := range k.columns() {
-			for e := range 2 {
-				top = k.Max(top, k.FragGet(k.score, k.Int(i/2*k.columns()+c), 2*(i%2)+e))
+			for e := range k.run {
+				top = k.Max(top, k.FragGet(k.score, k.Int(i/k.held*k.columns()+c), k.element(i%k.held, e)))
 			}
 		}
-		for d := 1; d < 4; d *= 2 {
-			top = k.Max(top, k.ShuffleXor(top, d))
-		}
+		top = k.acrossRow(k.Builder, top, k.Max)
 		tops[i] = top
 		above := k.Lt(k.FMA(before, factor, k.Float(dtype.F32, maxPower)), k.Mul(top, factor))
 		if i == 0 {
@@ -222,7 +226,7 @@ func (k *fragKernel) raise() {
 			far = k.Or(far, above)
 		}
 	}
-	k.If(k.Ne(k.Ballot(far), k.Const(dtype.U32, 0)), func() {
+	k.If(k.anywhere(k.Builder, far), func() {
 		for i, top := range tops {
 			at := k.Int(i)
 			base := k.Unary(ir.Neg, k.Mul(k.finite(top), factor))
@@ -230,9 +234,9 @@ func (k *fragKernel) raise() {
 			k.Set(k.top, at, top)
 			k.Set(k.all, at, k.Mul(k.Get(k.all, at), scale))
 			for c := range k.outputs() {
-				for e := range 2 {
-					sum := k.Int(i/2*k.outputs() + c)
-					k.FragSet(k.sum, sum, 2*(i%2)+e, k.Mul(k.FragGet(k.sum, sum, 2*(i%2)+e), scale))
+				for e := range k.run {
+					sum, n := k.Int(i/k.held*k.outputs()+c), k.element(i%k.held, e)
+					k.FragSet(k.sum, sum, n, k.Mul(k.FragGet(k.sum, sum, n), scale))
 				}
 			}
 		}
@@ -241,16 +245,16 @@ func (k *fragKernel) raise() {
 
 // weighRow replaces the scores of one query of each thread by exponentials, and sums them.
 func (k *fragKernel) weighRow(r, h int) {
-	at := k.Int(2*r + h)
+	at := k.Int(k.held*r + h)
 	factor := k.Float(dtype.F32, k.flash.factor())
 	base := k.Unary(ir.Neg, k.Mul(k.finite(k.Get(k.top, at)), factor))
 	sum := k.Get(k.all, at)
 	for c := range k.columns() {
-		for e := range 2 {
-			i := k.Int(r*k.columns() + c)
-			w := k.Unary(ir.Exp2Fast, k.FMA(k.FragGet(k.score, i, 2*h+e), factor, base))
+		for e := range k.run {
+			i, n := k.Int(r*k.columns()+c), k.element(h, e)
+			w := k.Unary(ir.Exp2Fast, k.FMA(k.FragGet(k.score, i, n), factor, base))
 			sum = k.Add(sum, w)
-			k.FragSet(k.score, i, 2*h+e, w)
+			k.FragSet(k.score, i, n, w)
 		}
 	}
 	k.Set(k.all, at, sum)
@@ -260,9 +264,9 @@ func (k *fragKernel) weighRow(r, h int) {
 func (k *fragKernel) collect(j ir.Value) {
 	from := k.Mul(k.half(j), k.Int(k.tile*k.vStride()))
 	for d := range k.tile / 16 {
-		for c := 0; c < k.outputs(); c += 2 {
-			k.FragLoadWide(k.factor, k.Int(0), 2, k.vs, k.Add(from, k.Int(16*d*k.vStride()+8*c)), k.Int(k.vStride()), false)
-			for n := range 2 {
+		for c := 0; c < k.outputs(); c += 16 / k.N {
+			k.FragLoadWide(k.factor, k.Int(0), 16/k.N, k.vs, k.Add(from, k.Int(16*d*k.vStride()+k.N*c)), k.Int(k.vStride()), false)
+			for n := range 16 / k.N {
 				for r := range k.times {
 					k.FragMMA(k.sum, k.Int(r*k.outputs()+c+n), k.weight, k.Int(r*k.tile/16+d), k.factor, k.Int(n))
 				}
@@ -275,23 +279,21 @@ func (k *fragKernel) collect(j ir.Value) {
 func (k *fragKernel) finish() {
 	const wide = 8
 	for r := range k.times {
-		for h := range 2 {
-			all := k.Get(k.all, k.Int(2*r+h))
-			for d := 1; d < 4; d *= 2 {
-				all = k.Add(all, k.ShuffleXor(all, d))
-			}
-			inverse := k.inverse(all)
-			row := k.Add(k.row, k.Add(k.Div(k.lane, k.Int(4)), k.Int(fragRows*r+8*h)))
+		for h := range k.held {
+			inverse := k.inverse(k.acrossRow(k.Builder, k.Get(k.all, k.Int(k.held*r+h)), k.Add))
 			for c := range k.outputs() {
-				i := k.Int(r*k.outputs() + c)
-				at := k.Add(k.Mul(row, k.Int(k.qStride())), k.keyOf(k.Int(0), c, 0))
-				k.SharedStore(k.qs, at, k.Cast(k.d, k.Mul(k.FragGet(k.sum, i, 2*h), inverse)), k.Cast(k.d, k.Mul(k.FragGet(k.sum, i, 2*h+1), inverse)))
+				at := k.Add(k.Mul(k.rowOf(r, h), k.Int(k.qStride())), k.columnOf(c, 0))
+				v := make([]ir.Value, k.run)
+				for e := range v {
+					v[e] = k.Cast(k.d, k.Mul(k.FragGet(k.sum, k.Int(r*k.outputs()+c), k.element(h, e)), inverse))
+				}
+				k.SharedStore(k.qs, at, v...)
 			}
 		}
 	}
 	k.SubgroupBarrier()
 	across := k.ValueWidth / wide
-	k.For(k.lane, k.Int(fragRows*k.times*across), 32, func(e ir.Value) {
+	k.For(k.lane, k.Int(fragRows*k.times*across), k.subgroup, func(e ir.Value) {
 		row, c := k.Add(k.row, k.Div(e, k.Int(across))), k.Mul(k.Rem(e, k.Int(across)), k.Int(wide))
 		i := k.Add(k.first, row)
 		k.If(k.And(k.used, k.Lt(i, k.queries)), func() {

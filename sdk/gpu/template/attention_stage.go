@@ -3,9 +3,10 @@ package template
 import "github.com/goburn/burn/sdk/gpu/ir"
 
 // stage starts to copy rows of a matrix into shared memory from base on, with that stride; rows beyond the last repeat the last. All
-// threads of the 32·fragGroups take part.
+// threads of the fragGroups subgroups take part.
 func (n *flashKernel) stage(m ir.Mem, base ir.Value, stride int, from matrixRows, rows, width int) {
-	const wide, threads = 8, 32 * fragGroups
+	const wide = 8
+	threads := n.t.Subgroup * fragGroups
 	n.For(n.Thread(), n.Int(rows*width/wide), threads, func(e ir.Value) {
 		row, c := n.Div(e, n.Int(width/wide)), n.Mul(n.Rem(e, n.Int(width/wide)), n.Int(wide))
 		at := n.Min(n.Add(from.first, row), n.Sub(from.limit, n.Int(1)))

@@ -57,7 +57,12 @@ func (v Convolution) Build(t Target) (ir.Work, error) {
 		return ir.Work{}, nil
 	}
 	var l []ir.Launch
+	few, gradient := c.few(), c.gradient()
 	switch mma, ok := c.mma(); {
+	case few != nil:
+		l = c.fewLaunch(few)
+	case gradient != nil:
+		l = c.gradientLaunches(gradient)
 	case c.channels*c.taps() < 16 || c.results < 8 || c.pixels < 8 || c.channels == 0:
 		l = c.direct()
 	case ok && !v.Exact && c.channels >= 16:

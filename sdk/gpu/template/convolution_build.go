@@ -28,12 +28,7 @@ func (c *convolution) tiledConvolution() ([]ir.Launch, error) {
 // fragmentedConvolution makes the convolution with matrix instructions, from an image and filters with contiguous channels.
 // Others are first copied into that layout.
 func (c *convolution) fragmentedConvolution(m ir.MMA) ([]ir.Launch, error) {
-	var fitting []tile
-	for _, x := range fragmentTiles {
-		if x.threads() <= c.t.Threads && x.bytes(2) <= c.t.Shared {
-			fitting = append(fitting, x.tile)
-		}
-	}
+	fitting := c.t.fragmentTiles()
 	if len(fitting) == 0 {
 		return c.tiledConvolution()
 	}
@@ -44,14 +39,9 @@ func (c *convolution) fragmentedConvolution(m ir.MMA) ([]ir.Launch, error) {
 	if c.wideFilter() != 8 {
 		l = append(l, c.arrange(&c.filter, c.results, c.window, &c.filterStrides, "filter"))
 	}
-	best, parts := c.choose(fitting)
-	c.k = c.taps() * ceil(c.channels, best.depth) * best.depth
-	for _, x := range fragmentTiles {
-		if x.tile == best {
-			l = append(l, c.split(parts, func(slot int) ir.Launch { return c.fragmentKernel(m, x, parts, slot) })...)
-		}
-	}
-	return l, nil
+	x, parts := c.chooseFragments(fitting)
+	c.k = c.taps() * ceil(c.channels, x.depth) * x.depth
+	return append(l, c.split(parts, func(slot int) ir.Launch { return c.fragmentKernel(m, x, parts, slot) })...), nil
 }
 
 // arrange copies an image or filters into a temporary in which the channels of a group are contiguous, padded with zeros to a

@@ -124,7 +124,7 @@ func (c *convolution) load(k *productKernel, x tile, m matrix, span, wide int, f
 	l := &tileLoad{k: k, typ: c.compute, span: span, depth: x.depth, threads: x.threads(), byDepth: true, pitch: span + linePad}
 	l.size = l.depth * l.pitch
 	if fragments {
-		l.typ, l.byDepth, l.alongDepth, l.pitch, l.width, l.async = m.typ, false, true, x.depth+fragmentPad, 8, true
+		l.typ, l.byDepth, l.alongDepth, l.pitch, l.width, l.async = m.typ, false, true, x.depth+fragmentPad, 8, c.t.Async
 		l.size = span * l.pitch
 		return l
 	}

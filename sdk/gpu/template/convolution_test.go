@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,6 +28,19 @@ type convolutionCase struct {
 	lastImage, lastFilter, lastOut bool // channels come last in memory
 	units                          int
 	web, exact, body               bool
+	turned                         bool   // filters have their places reversed and their first two axes exchanged in memory
+	exchanged                      bool   // images and filters have their first two axes exchanged in memory
+	kernel                         string // how the name of the first kernel has to begin
+}
+
+// exchangedTensor is memory of the shape (first, second, places...) with the second axis before the first in memory.
+func exchangedTensor(t dtype.DType, dims []int) tensor {
+	axes := []int{1, 0}
+	for i := 2; i < len(dims); i++ {
+		axes = append(axes, i)
+	}
+	v := shape.Contiguous(shape.Of(append([]int{dims[1], dims[0]}, dims[2:]...)...)).Permute(axes)
+	return tensor{template.Operand{Type: t, View: v}, make([]byte, v.Shape.Size()*t.Size())}
 }
 
 // channelsTensor is memory of the shape (first, channels, places...), channels last in memory or not.
@@ -53,6 +67,15 @@ func testConvolution(t *testing.T, p convolutionCase) {
 	}
 	x := channelsTensor(p.typ, append([]int{p.batch, p.channels}, p.in...), p.lastImage).fill(r, 2)
 	w := channelsTensor(p.typ, append([]int{p.results, p.channels / p.groups}, p.window...), p.lastFilter).fill(r, 2)
+	if p.exchanged {
+		x = exchangedTensor(p.typ, append([]int{p.batch, p.channels}, p.in...)).fill(r, 2)
+		w = exchangedTensor(p.typ, append([]int{p.results, p.channels}, p.window...)).fill(r, 2)
+	}
+	if p.turned {
+		w = exchangedTensor(p.typ, append([]int{p.results, p.channels}, p.window...))
+		w.operand.View = w.operand.View.Flip([]int{2, 3})
+		w.fill(r, 2)
+	}
 	y := channelsTensor(p.typ, out, p.lastOut)
 	target := hopper(p.units)
 	if p.web {
@@ -88,6 +111,10 @@ func testConvolution(t *testing.T, p convolutionCase) {
 	}
 	work, err := v.Build(target)
 	require.NoError(t, err)
+	if p.kernel != "" {
+		require.True(t, strings.HasPrefix(work.Launches[0].Kernel.Name, p.kernel), work.Launches[0].Kernel.Name)
+		require.True(t, v.Direct(target))
+	}
 	run(t, work, limitsOf(target), operands, []tensor{y})
 
 	bad, per := 0, p.channels/p.groups

@@ -11,9 +11,12 @@ import (
 // or scattered [Batch, Outer, Count, Inner].
 type Indexing struct {
 	Batch, Outer, Axis, Inner, Count int
+	// Line is the distance in memory between lines of x, of Axis·Inner elements, where there are gaps between them; 0: there are none.
+	// Gather alone takes it.
+	Line int
 }
 
-func (g Indexing) whole() int  { return g.Batch * g.Outer * g.Axis * g.Inner }
+func (g Indexing) whole() int  { return g.Batch * g.Outer * max(g.Axis*g.Inner, g.Line) }
 func (g Indexing) slices() int { return g.Batch * g.Outer * g.Count * g.Inner }
 
 // Gather returns the work that writes to slot 2 the elements of slot 0 along the axis that the indices in slot 1 name. An index equal to
@@ -25,7 +28,7 @@ func Gather(t Target, g Indexing, padding int, x, indices, y Operand) ir.Work {
 	}
 	px, py := regionOf(0, x), regionOf(2, y)
 	row := g.Inner * x.Type.Size()
-	u := unitOf(t, x.Type, row, int(px.offset), int(py.offset))
+	u := unitOf(t, x.Type, row, g.Line*x.Type.Size(), int(px.offset), int(py.offset))
 	units := row / u.bytes()
 	dims := []int{g.Batch, g.Outer, g.Count, units}
 	s.each("gather", g.Batch*g.Outer*g.Count*units, max(g.whole(), g.slices()), func(p *step) func(ir.Value) {
@@ -46,7 +49,12 @@ func Gather(t Target, g Indexing, padding int, x, indices, y Operand) ir.Work {
 			c := p.split(i, dims...)
 			index := p.Load(at, p.join([]int{g.Batch, g.Count}, c[0], c[2]))
 			k := p.guarded(index, g.Axis, fault)
-			src := p.Mul(p.join([]int{g.Batch, g.Outer, g.Axis, units}, c[0], c[1], k, c[3]), p.Int(u.width))
+			place := p.join([]int{g.Batch, g.Outer, g.Axis, units}, c[0], c[1], k, c[3])
+			if g.Line > 0 {
+				line := p.join([]int{g.Batch, g.Outer}, c[0], c[1])
+				place = p.Add(p.Mul(line, p.Int(g.Line*x.Type.Size()/u.bytes())), p.join([]int{g.Axis, units}, k, c[3]))
+			}
+			src := p.Mul(place, p.Int(u.width))
 			v := slices.Clone(p.LoadWide(from, src, u.width))
 			if padding >= 0 {
 				none := p.Eq(k, p.Int(padding))

@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/sdk/gpu/ir"
@@ -14,12 +15,43 @@ type fragmentTile struct {
 	high, wide, stages int
 }
 
-// fragmentTiles are the choices, for subgroups of 32 threads. tm and tn are such that threads() is right.
+// fragmentTiles are the choices for asynchronous copies and subgroups of 32 threads. tm and tn are such that threads() is right.
 var fragmentTiles = []fragmentTile{
 	{tile{128, 256, 64, 16, 8, 1, 1}, 64, 64, 3},
 	{tile{128, 128, 32, 16, 8, 2, 0.85}, 64, 64, 4},
 	{tile{128, 64, 32, 8, 8, 3, 0.7}, 64, 32, 4},
 	{tile{64, 64, 32, 8, 4, 3, 0.5}, 32, 32, 4},
+}
+
+// heldTiles are the choices, by size of subgroup, where threads hold the elements of the next tile in registers while they multiply.
+var heldTiles = map[int][]fragmentTile{
+	32: {{tile{128, 128, 32, 8, 8, 1, 1}, 64, 32, 2}, {tile{64, 64, 32, 8, 4, 2, 0.7}, 32, 32, 2}},
+	64: {{tile{128, 128, 32, 8, 8, 1, 1}, 64, 64, 2}, {tile{64, 64, 32, 8, 4, 2, 0.7}, 64, 32, 2}},
+}
+
+// fragmentTiles returns the choices that fit the target.
+func (t Target) fragmentTiles() []fragmentTile {
+	all := heldTiles[t.Subgroup]
+	if t.Async {
+		all = fragmentTiles
+	}
+	var fitting []fragmentTile
+	for _, x := range all {
+		if x.threads() <= t.Threads && x.bytes(2) <= t.Shared {
+			fitting = append(fitting, x)
+		}
+	}
+	return fitting
+}
+
+// chooseFragments is choose of tiles for matrix instructions.
+func (c *product) chooseFragments(list []fragmentTile) (best fragmentTile, parts int) {
+	tiles := make([]tile, len(list))
+	for i, x := range list {
+		tiles[i] = x.tile
+	}
+	found, parts := c.choose(tiles)
+	return list[slices.Index(tiles, found)], parts
 }
 
 // fragmentPad keeps rows of tiles in shared memory apart, so that eight of them begin in different banks.
@@ -35,25 +67,15 @@ func (x fragmentTile) bytes(size int) int {
 
 // mma returns the matrix instruction for the product, if the target has one and the product is large enough for it.
 func (c *product) mma() (ir.MMA, bool) {
-	if c.a.typ != c.b.typ || c.compute != dtype.F32 || c.m < 16 || c.n < 8 || c.k < 16 || c.t.Subgroup != 32 || !c.t.Async {
+	if c.a.typ != c.b.typ || c.compute != dtype.F32 || c.m < 16 || c.n < 8 || c.k < 16 || c.t.Async && c.t.Subgroup != 32 || c.t.Wide < 16 {
 		return ir.MMA{}, false
 	}
-	for _, m := range c.t.MMA {
-		if m.Type == c.a.typ && m.M == 16 && m.K == 16 && 16%m.N == 0 {
-			return m, true
-		}
-	}
-	return ir.MMA{}, false
+	return c.t.matrixInstruction(c.a.typ)
 }
 
 // fragmented makes the product with matrix instructions. Factors that cannot be copied 16 bytes at a time are packed first.
 func (c *product) fragmented(m ir.MMA) ([]ir.Launch, error) {
-	var fitting []tile
-	for _, x := range fragmentTiles {
-		if x.threads() <= c.t.Threads && x.bytes(2) <= c.t.Shared {
-			fitting = append(fitting, x.tile)
-		}
-	}
+	fitting := c.t.fragmentTiles()
 	if len(fitting) == 0 {
 		return c.tiled()
 	}
@@ -64,13 +86,8 @@ func (c *product) fragmented(m ir.MMA) ([]ir.Launch, error) {
 	if !c.copied(c.b, false, c.n) {
 		l = append(l, c.pack(&c.b, false, c.n))
 	}
-	best, parts := c.choose(fitting)
-	for _, x := range fragmentTiles {
-		if x.tile == best {
-			l = append(l, c.split(parts, func(slot int) ir.Launch { return c.fragmentKernel(m, x, parts, slot) })...)
-		}
-	}
-	return l, nil
+	x, parts := c.chooseFragments(fitting)
+	return append(l, c.split(parts, func(slot int) ir.Launch { return c.fragmentKernel(m, x, parts, slot) })...), nil
 }
 
 // copied reports whether a factor has aligned groups of 16 contiguous bytes along one of its dimensions. rows: it is A.
@@ -96,7 +113,7 @@ func (k *productKernel) fragmentFactors(x fragmentTile, g productGrid) (la, lb *
 // fragmentFactor returns the load of tiles of a factor for matrix instructions, in the layout of memory.
 func (k *productKernel) fragmentFactor(x fragmentTile, p strided, a bool, span int) *tileLoad {
 	c := k.c
-	l := &tileLoad{k: k, typ: p.typ, span: span, depth: x.depth, width: 8, async: true, threads: x.threads()}
+	l := &tileLoad{k: k, typ: p.typ, span: span, depth: x.depth, width: 8, async: c.t.Async, threads: x.threads()}
 	if p.packed || p.aligned(!a, c.k, 16, c.batch) == l.width {
 		l.alongDepth, l.pitch = true, x.depth+fragmentPad
 		l.size = span * l.pitch
@@ -110,10 +127,10 @@ func (k *productKernel) fragmentFactor(x fragmentTile, p strided, a bool, span i
 // fragmentKernel makes the product, or parts of it, with one shape of tiles.
 func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir.Launch {
 	k := c.kernel(fmt.Sprintf("product_%v_%dx%d", mma.Type, x.rows, x.cols), x.threads())
-	k.SetSubgroup(32)
+	k.SetSubgroup(c.t.Subgroup)
 	k.SetBlocks(x.blocks)
 	g := k.grid(x.rows, x.cols, x.depth, parts)
-	lane, warp := k.Lane(), k.Div(k.Thread(), k.Int(32))
+	lane, warp := k.Lane(), k.Div(k.Thread(), k.Int(c.t.Subgroup))
 	across := x.cols / x.wide
 	row, col := k.Mul(k.Div(warp, k.Int(across)), k.Int(x.high)), k.Mul(k.Rem(warp, k.Int(across)), k.Int(x.wide))
 
@@ -122,37 +139,48 @@ func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir
 	la, lb := k.fragmentFactors(x, g)
 	la.to, lb.to = k.Shared("a", mma.Type, x.stages*la.size), k.Shared("b", mma.Type, x.stages*lb.size)
 	pitch := x.wide + stagePad
-	ordered := k.Shared("c", dtype.F32, x.threads()/32*16*pitch)
+	ordered := k.Shared("c", dtype.F32, x.threads()/c.t.Subgroup*16*pitch)
 
 	down, right := x.high/16, x.wide/mma.N
-	fa, fb := k.Fragments("a", mma, ir.A, 2*down), k.Fragments("b", mma, ir.B, 2*right)
+	sets := 1 // of fragments of factors: with two, one is loaded while the other is multiplied
+	if c.t.Async {
+		sets = 2
+	}
+	fa, fb := k.Fragments("a", mma, ir.A, sets*down), k.Fragments("b", mma, ir.B, sets*right)
 	fc := k.Fragments("c", mma, ir.C, down*right)
 	zero := k.Float(dtype.F32, 0)
 	k.Unroll(down*right, func(i ir.Value) { k.FragFill(fc, i, zero) })
 	steps := x.depth / 16
 	load := func(stage []ir.Value, step int) {
-		half := step % 2
+		set := step % sets
 		for i := range down {
-			k.fragmentLoad(fa, half*down+i, 1, la, stage[0], row, i*16, step*16, la.byDepth)
+			k.fragmentLoad(fa, set*down+i, 1, la, stage[0], row, i*16, step*16, la.byDepth)
 		}
-		pair := 1
-		if mma.N == 8 {
-			pair = 2
-		}
-		for j := 0; j < right; j += pair {
-			k.fragmentLoad(fb, half*right+j, pair, lb, stage[1], col, j*mma.N, step*16, !lb.byDepth)
+		for j := 0; j < right; j += 16 / mma.N {
+			k.fragmentLoad(fb, set*right+j, 16/mma.N, lb, stage[1], col, j*mma.N, step*16, !lb.byDepth)
 		}
 	}
 	multiply := func(step int) {
-		half := step % 2
+		set := step % sets
 		k.Unroll(down, func(i ir.Value) {
 			k.Unroll(right, func(j ir.Value) {
 				at := k.Add(k.Mul(i, k.Int(right)), j)
-				k.FragMMA(fc, at, fa, k.plus(i, half*down), fb, k.plus(j, half*right))
+				k.FragMMA(fc, at, fa, k.plus(i, set*down), fb, k.plus(j, set*right))
 			})
 		})
 	}
-	k.overlapped(x.stages, x.depth, steps, g.from, g.end, []*tileLoad{la, lb}, load, multiply)
+	if loads := []*tileLoad{la, lb}; c.t.Async {
+		k.overlapped(x.stages, x.depth, steps, g.from, g.end, loads, load, multiply)
+	} else {
+		la.hold("held a")
+		lb.hold("held b")
+		k.pipeline(x.stages, x.depth, g.from, g.end, loads, func(stage []ir.Value) {
+			for step := range steps {
+				load(stage, step)
+				multiply(step)
+			}
+		})
+	}
 
 	mine := k.Mul(warp, k.Int(16*pitch))
 	threads := x.wide / width // that write one row
@@ -162,8 +190,8 @@ func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir
 			k.FragStore(fc, k.Add(k.Mul(i, k.Int(right)), j), ordered, k.Add(mine, k.Mul(j, k.Int(mma.N))), k.Int(pitch))
 		})
 		k.SubgroupBarrier()
-		k.Unroll(16*threads/32, func(r ir.Value) {
-			line := k.Add(k.Mul(r, k.Int(32/threads)), k.Div(lane, k.Int(threads)))
+		k.Unroll(16*threads/c.t.Subgroup, func(r ir.Value) {
+			line := k.Add(k.Mul(r, k.Int(c.t.Subgroup/threads)), k.Div(lane, k.Int(threads)))
 			at := k.Mul(k.Rem(lane, k.Int(threads)), k.Int(width))
 			from := k.Add(mine, k.Add(k.Mul(line, k.Int(pitch)), at))
 			sums := append(k.SharedLoadWide(ordered, from, 4), k.SharedLoadWide(ordered, k.plus(from, 4), 4)...)

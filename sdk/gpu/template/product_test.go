@@ -27,6 +27,35 @@ func hopper(units int) template.Target {
 	}
 }
 
+// amd returns a target like a GPU of AMD's with matrix instructions whose results are in an order: waves of 64 threads and MFMA, or of 32 and
+// WMMA.
+func amd(units, wave int, order ir.Order) template.Target {
+	t := hopper(units)
+	t.Subgroup, t.Shared, t.Async, t.MMA = wave, 64<<10, false, nil
+	for _, d := range []dtype.DType{dtype.F16, dtype.BF16} {
+		t.MMA = append(t.MMA, ir.MMA{M: 16, N: 16, K: 16, Type: d, Order: order})
+	}
+	return t
+}
+
+// apple returns a target like a GPU of Apple's with simdgroup matrices.
+func apple(units int) template.Target {
+	t := hopper(units)
+	t.Shared, t.Async, t.MMA = 32<<10, false, nil
+	for _, d := range []dtype.DType{dtype.F16, dtype.BF16} {
+		t.MMA = append(t.MMA, ir.MMA{M: 16, N: 8, K: 16, Type: d, Order: ir.Quarters})
+	}
+	return t
+}
+
+// orders are targets with matrix instructions of each order but NVIDIA's.
+var orders = map[string]func(units int) template.Target{
+	"gfx9":  func(units int) template.Target { return amd(units, 64, ir.Runs) },
+	"gfx11": func(units int) template.Target { return amd(units, 32, ir.Strided) },
+	"gfx12": func(units int) template.Target { return amd(units, 32, ir.Runs) },
+	"apple": apple,
+}
+
 // web returns a target without anything special.
 func web(units int) template.Target {
 	types := dtype.SetOf(dtype.F32, dtype.I32, dtype.U32)
@@ -138,9 +167,13 @@ func (x tensor) get(at []int) float64 {
 		return float64(dtype.Slice[int32](b[:4])[0])
 	case dtype.U32:
 		return float64(dtype.Slice[uint32](b[:4])[0])
+	case dtype.I16:
+		return float64(dtype.Slice[int16](b[:2])[0])
+	case dtype.U16:
+		return float64(dtype.Slice[uint16](b[:2])[0])
 	case dtype.I8:
 		return float64(int8(b[0]))
-	case dtype.U8:
+	case dtype.U8, dtype.Bool:
 		return float64(b[0])
 	}
 	panic(x.operand.Type)
@@ -161,8 +194,10 @@ func (x tensor) set(at []int, v float64) {
 		dtype.Slice[int64](b[:8])[0] = int64(v)
 	case dtype.I32, dtype.U32:
 		dtype.Slice[int32](b[:4])[0] = int32(v)
+	case dtype.I16, dtype.U16:
+		dtype.Slice[int16](b[:2])[0] = int16(int(v))
 	default:
-		b[0] = byte(int8(v))
+		b[0] = byte(int(v))
 	}
 }
 
@@ -242,6 +277,7 @@ type productCase struct {
 	spreadB []int
 	units   int
 	web     bool
+	order   string // a key of orders
 	exact   bool
 	body    bool // bias of columns, residual, and the position
 }
@@ -261,6 +297,9 @@ func testProduct(t *testing.T, p productCase) {
 	target := hopper(p.units)
 	if p.web {
 		target = web(p.units)
+	}
+	if p.order != "" {
+		target = orders[p.order](p.units)
 	}
 	product := template.Product{Batch: p.batch, M: p.m, N: p.n, K: p.k, A: a.operand, B: b.operand, Compute: p.compute, Out: []template.Operand{c.operand}, Exact: p.exact}
 	operands := []tensor{a, b}
@@ -394,6 +433,12 @@ func TestProductFragments(t *testing.T) {
 					p.out = dtype.F32
 				}
 				t.Run(p.String(), func(t *testing.T) { testProduct(t, p) })
+				for j, name := range []string{"gfx9", "gfx11", "gfx12", "apple"} {
+					if p.order = name; (i+j)%long.Every(3) == 0 {
+						t.Run(name+"/"+p.String(), func(t *testing.T) { testProduct(t, p) })
+					}
+				}
+				p.order = ""
 			}
 		}
 	}

@@ -25,11 +25,17 @@ type column struct {
 	partSize int
 }
 
+// fewElements is the most elements of rows that one thread reads at once.
+const fewElements = 8
+
 // column returns the work of one pass without results for each element, over rows that lie across memory.
 func (l *layout) column() ir.Work {
 	width := l.width(&l.rows, &l.cols, &l.rows)
 	rows, n := l.rows.size()/width, l.cols.size()
 	tx, ty := columnTile(rows, n, 32)
+	if n <= fewElements && rows >= 2*l.t.Units*threads {
+		tx, ty = threads, 1 // a thread joins its rows by itself, without barriers
+	}
 	tiles := ceil(rows, tx)
 	parts := 1
 	switch {
@@ -159,6 +165,14 @@ func (c *column) sweep(first, hi ir.Value, visit func(cols ...*spot)) {
 	many := 1
 	for many < 4 && c.partSize >= 4*many*c.ty {
 		many *= 2
+	}
+	if c.ty == 1 && c.parts == 1 && c.cols.size() <= fewElements {
+		all := make([]*spot, c.cols.size())
+		for k := range all {
+			all[k] = c.wc.at(m.Int(k))
+		}
+		visit(all...)
+		return
 	}
 	one := func(j ir.Value) { visit(c.wc.at(j)) }
 	if many == 1 {

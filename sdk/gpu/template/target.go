@@ -26,12 +26,17 @@ type Target struct {
 	Async       bool // asynchronous copies to shared memory are worth it
 	Atomics     dtype.Set
 
+	// Products makes every convolution a product of matrices, also where Convolution.Direct would hold.
+	Products bool
+
 	// Words says that memory consists of words of 32 bits: package narrow rewrites kernels and provides integers of 64 bits. Types
 	// are then the types of values.
 	Words   bool
 	Align   int   // alignment of offsets of buffers in bytes; 0: of the element
 	Buffers int   // most buffers of a kernel; 0 does not limit
 	Bytes   int64 // most bytes of a tensor; 0 does not limit
+	// Flushes are the types whose subnormal numbers arithmetic may take for zeros, or give zeros for.
+	Flushes dtype.Set
 	// Apart says that memory which a kernel writes may not be given to another parameter of it.
 	Apart bool
 }

@@ -7,7 +7,7 @@ func Load(name string) (uintptr, error) {
 	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 }
 
-// Symbol is the address of a symbol of a library, or 0.
+// Symbol returns the address of a symbol of a library, or 0.
 func Symbol(handle uintptr, name string) uintptr {
 	address, err := purego.Dlsym(handle, name)
 	if err != nil {

@@ -32,6 +32,8 @@ type Facts struct {
 	Subgroups [2]int
 	// Alias says that writable bindings of a launch may overlap.
 	Alias bool
+	// Components says that a store to a component of a vector in memory leaves its other components alone.
+	Components bool
 }
 
 // Limits are the limits of an adapter, by the names of WebGPU.

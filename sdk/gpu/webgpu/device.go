@@ -54,7 +54,7 @@ func newDevice(d *driver, f Facts, calls Device) (*device, error) {
 	if !found.Rounded {
 		own = *dialect.Corrected
 	}
-	own.Threads, own.Static = x.target.Threads, f.Limits.WorkgroupStorage
+	own.Threads, own.Static, own.Components = x.target.Threads, f.Limits.WorkgroupStorage, f.Components
 	x.dialect = &own
 	return x, nil
 }
@@ -66,15 +66,21 @@ func targetOf(f Facts, found features) template.Target {
 	words := dtype.SetOf(dtype.F32, dtype.I32, dtype.U32)
 	t := template.Target{Subgroup: 1, Threads: min(l.WorkgroupThreads, 256), Units: 32, Blocks: 4, Grid: [3]int{axis, axis, axis}, Wide: 16,
 		Shared: l.WorkgroupStorage, Types: dtype.Any &^ dtype.SetOf(dtype.F64, dtype.I64, dtype.U64), Math: words | dtype.SetOf(dtype.Bool), Atomics: dtype.SetOf(dtype.I32, dtype.U32),
-		Words: true, Align: int(l.StorageAlignment), Buffers: l.StorageBuffers, Bytes: l.StorageBinding &^ 3, Apart: !f.Alias}
-	if f.Software {
+		Words: true, Align: int(l.StorageAlignment), Buffers: l.StorageBuffers, Bytes: l.StorageBinding &^ (vectorBytes - 1), Apart: !f.Alias}
+	switch { // WebGPU does not say how many multiprocessors there are: for too few of them, work is not divided enough
+	case f.Software:
 		t.Units = 4
+	case f.Discrete:
+		t.Units, t.Blocks = 128, 8
 	}
 	if found.Subgroup > 0 {
 		t.Subgroup = found.Subgroup
 	}
 	if !found.F16 {
 		t.Types &^= dtype.SetOf(dtype.F16)
+	}
+	if found.Flushes { // bf16 has the exponents of f32, and is computed in it
+		t.Flushes = dtype.SetOf(dtype.F32, dtype.BF16)
 	}
 	t.Bytes = min(t.Bytes, found.Binding)
 	return t
@@ -174,9 +180,12 @@ type memory struct {
 // Bytes implements gpu.Memory.
 func (m *memory) Bytes() int64 { return m.bytes }
 
+// vectorBytes is the size of the longest vectors that kernels declare buffers with: bindings have whole ones.
+const vectorBytes = 16
+
 // Alloc implements gpu.Device.
 func (d *device) Alloc(bytes int64) (gpu.Memory, error) {
-	n := max(roundUp(bytes, 4), 4)
+	n := max(roundUp(bytes, vectorBytes), vectorBytes)
 	if n > d.limits.BufferSize {
 		return nil, fmt.Errorf("%d bytes in one piece, the device has at most %d: %w", n, d.limits.BufferSize, core.ErrOutOfMemory)
 	}

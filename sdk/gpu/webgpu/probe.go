@@ -23,16 +23,21 @@ type features struct {
 	F16 bool
 	// Rounded says that quotients and roots of f32 are correctly rounded.
 	Rounded bool
+	// Flushes says that arithmetic of f32 takes subnormal numbers for zeros, or gives zeros for them.
+	Flushes bool
 	// Binding is the size in bytes of the largest binding whose end was written and read.
 	Binding int64
 }
+
+// probesVersion changes with the probes, so that findings of other ones are not read.
+const probesVersion = 2
 
 // features runs the probes, or reads the findings of an earlier process with this adapter, driver, library and version.
 func (d *device) features() (features, error) {
 	file := ""
 	if folder := d.driver.options.Cache; folder != "" {
 		f := d.facts
-		key := sha256.Sum256(fmt.Append(nil, f.Name, "\n", f.Driver, "\n", f.Backend, "\n", f.Version, "\n", d.driver.info.Version, "\n", f.Limits, f.Subgroups))
+		key := sha256.Sum256(fmt.Append(nil, probesVersion, "\n", f.Name, "\n", f.Driver, "\n", f.Backend, "\n", f.Version, "\n", d.driver.info.Version, "\n", f.Limits, f.Subgroups))
 		file = filepath.Join(folder, "probes", fmt.Sprintf("%x.json", key[:16]))
 		var found features
 		if b, err := os.ReadFile(file); err == nil && json.Unmarshal(b, &found) == nil && found.Binding > 0 {
@@ -61,7 +66,7 @@ func keep(file string, found features) error {
 }
 
 func (d *device) probes() (found features, err error) {
-	for _, probe := range []func(*features) error{d.probeHalves, d.probeRounding, d.probeSubgroups, d.probeBinding} {
+	for _, probe := range []func(*features) error{d.probeHalves, d.probeRounding, d.probeSubnormals, d.probeSubgroups, d.probeBinding} {
 		// A feature that the compiler rejects is missing; a lost device ends the probes.
 		if e := probe(&found); errors.Is(e, core.ErrBackendLost) || errors.Is(e, core.ErrClosed) {
 			return found, e
@@ -164,6 +169,31 @@ func (d *device) probeRounding(found *features) error {
 			found.Rounded = false
 		}
 	}
+	return nil
+}
+
+// probeSubnormals checks products of subnormal numbers, products that are subnormal, sums and comparisons.
+func (d *device) probeSubnormals(found *features) error {
+	const n = 1 << 10
+	found.Flushes = true // until all results are exact
+	words, err := d.run(probeText(64, "", `let k = (words[4u * i] >> 9u) | 1u;
+	let x = bitcast<f32>(k);
+	let y = bitcast<f32>(k | 0x00800000u);
+	words[4u * i] = bitcast<u32>(x * 16777216.0f);
+	words[4u * i + 1u] = bitcast<u32>(y * 0.25f);
+	words[4u * i + 2u] = bitcast<u32>(y - x);
+	words[4u * i + 3u] = select(0u, 1u, x > 0.0f);`), 4*n, n/64)
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		k := uint32(4*i)*2654435761>>9 | 1
+		x, y := math.Float32frombits(k), math.Float32frombits(k|0x00800000)
+		if words[4*i] != math.Float32bits(x*16777216) || words[4*i+1] != math.Float32bits(y*0.25) || words[4*i+2] != math.Float32bits(y-x) || words[4*i+3] != 1 {
+			return nil
+		}
+	}
+	found.Flushes = false
 	return nil
 }
 

@@ -107,9 +107,9 @@ func (q *queue) launch(f *function, l *gpu.Launch) error {
 		}
 		size := m.bytes - a.Ref.Offset
 		if !d.facts.Alias { // only the bytes that the kernel may use
-			size = min(size, max(roundUp(a.Bytes, 4), 4))
+			size = min(size, max(roundUp(a.Bytes, vectorBytes), vectorBytes))
 		}
-		q.bindings = append(q.bindings, Binding{m.buffer, a.Ref.Offset, min(size, d.limits.StorageBinding&^3)})
+		q.bindings = append(q.bindings, Binding{m.buffer, a.Ref.Offset, min(size, d.limits.StorageBinding&^(vectorBytes-1))})
 		q.ids = append(q.ids, m.id)
 	}
 	if slices.Contains(l.Grid[:], 0) {

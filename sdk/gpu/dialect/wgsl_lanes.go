@@ -1,0 +1,124 @@
+package dialect
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// lanes are the lengths of the vectors that arrays of a kernel are declared as arrays of, by number: hardware moves a vector at once.
+// Arrays that are missing have scalars.
+type lanes struct{ buffers, shared map[int32]int }
+
+// wgslLanes returns the lanes of the arrays of a kernel: what the widest access to an array moves, at most 4 elements. Elements that do not
+// fill a word and atomics have none. An array has no longer vectors than each store writes, unless components says that a store to a
+// component of a vector leaves the others alone: compilers of some languages read the vector, change it and write all of it.
+func wgslLanes(p *printer, components bool) lanes {
+	l := lanes{map[int32]int{}, map[int32]int{}}
+	least := map[bool]map[int32]int{false: {}, true: {}} // of stores, by whether the array is shared
+	note := func(shared bool, ref, width int32, store bool) {
+		w := min(max(int(width), 1), 4)
+		all := l.buffers
+		if shared {
+			all = l.shared
+		}
+		all[ref] = max(all[ref], w)
+		if n, ok := least[shared][ref]; store && (!ok || w < n) {
+			least[shared][ref] = w
+		}
+	}
+	var walk func(list []ir.Inst)
+	walk = func(list []ir.Inst) {
+		for i := range list {
+			switch in := &list[i]; in.Op {
+			case ir.Load, ir.Store:
+				note(false, in.Ref, in.Width, in.Op == ir.Store)
+			case ir.SharedLoad, ir.SharedStore:
+				note(true, in.Ref, in.Width, in.Op == ir.SharedStore)
+			case ir.AsyncCopy:
+				note(true, in.Ref, in.Width, true)
+				note(false, in.Ref2, in.Width, false)
+			}
+			walk(list[i].Head)
+			walk(list[i].Body)
+			walk(list[i].Else)
+		}
+	}
+	walk(p.k.Body)
+	keep := func(all map[int32]int, shared bool, words func(ref int32) bool) {
+		for ref, n := range all {
+			if w, ok := least[shared][ref]; ok && !components {
+				n = min(n, w)
+			}
+			if all[ref] = n; n == 1 || !words(ref) {
+				delete(all, ref)
+			}
+		}
+	}
+	keep(l.buffers, false, func(ref int32) bool { return p.k.Params[ref].Type.Size() == 4 && !p.atomicBuffers[ref] })
+	keep(l.shared, true, func(ref int32) bool {
+		x := p.k.Shared[ref]
+		return x.Type.Size() == 4 && !p.atomicShared[ref] && x.Len%l.shared[ref] == 0
+	})
+	return l
+}
+
+// wgslArray returns the type of the elements that an array is declared with.
+func wgslArray(word string, lanes int) string {
+	if lanes < 2 {
+		return word
+	}
+	return fmt.Sprintf("vec%d<%s>", lanes, word)
+}
+
+// wgslVector returns the place in an array of vectors of the vector that holds element k of an access to elements from i on, which begins
+// with a vector if it moves that many elements.
+func wgslVector(array, i string, lanes, k int) string {
+	at := fmt.Sprintf("(u32(%s) >> %du)", i, bits.TrailingZeros(uint(lanes)))
+	if k >= lanes {
+		at += fmt.Sprintf(" + %du", k/lanes)
+	}
+	return array + "[" + at + "]"
+}
+
+// wgslLane returns the place of element k of an access that moves fewer elements than a vector has.
+func wgslLane(array, i string, lanes, k int) string {
+	return fmt.Sprintf("%s[(%s) & %du]", wgslVector(array, i, lanes, 0), plus("u32("+i+")", k), lanes-1)
+}
+
+// wgslLoadLanes prints a load from an array of vectors.
+func (p *printer) wgslLoadLanes(in *ir.Inst, array string, lanes int) {
+	i := p.arg(in, 0)
+	if len(in.Out) < lanes {
+		for k, out := range in.Out {
+			p.define(out, wgslLane(array, i, lanes, k))
+		}
+		return
+	}
+	for k, out := range in.Out {
+		if k%lanes == 0 {
+			p.line("let w%d = %s;", out, wgslVector(array, i, lanes, k))
+		}
+		p.define(out, fmt.Sprintf("w%d.%c", in.Out[k-k%lanes], "xyzw"[k%lanes]))
+	}
+}
+
+// wgslStoreLanes prints a store of values to an array of vectors of words of type t from i on.
+func (p *printer) wgslStoreLanes(t dtype.DType, array, i string, lanes int, values []ir.Value) {
+	if len(values) < lanes {
+		for k, v := range values {
+			p.line("%s = %s;", wgslLane(array, i, lanes, k), p.spelled[v])
+		}
+		return
+	}
+	for k := 0; k < len(values); k += lanes {
+		var list []string
+		for _, v := range values[k : k+lanes] {
+			list = append(list, p.spelled[v])
+		}
+		p.line("%s = %s(%s);", wgslVector(array, i, lanes, k), wgslArray(p.typ(t), lanes), strings.Join(list, ", "))
+	}
+}
