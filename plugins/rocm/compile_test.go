@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,12 +20,16 @@ import (
 
 	"github.com/goburn/burn/conformance"
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/rocm/internal/amd"
 	"github.com/goburn/burn/sdk/gpu"
 	"github.com/goburn/burn/sdk/gpu/child"
 	"github.com/goburn/burn/sdk/gpu/dialect"
 	"github.com/goburn/burn/sdk/gpu/emulated"
 	"github.com/goburn/burn/sdk/gpu/ir"
+	"github.com/goburn/burn/sdk/gpu/template"
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
@@ -64,6 +70,15 @@ var instructions = regexp.MustCompile(`(?m)^k\d+_\w+:`)
 // instructions whose constants are linked: 5.2.3 has those of gfx940 and gfx1036 for gfx942 and gfx1100, with which they agree in what
 // kernels read.
 func byClang(t *testing.T, arch, isa, wave64 string) func(text string) error {
+	assemble := assembler(t, arch, isa, wave64)
+	return func(text string) error {
+		_, err := assemble(text)
+		return err
+	}
+}
+
+// assembler is byClang with the assembler's text.
+func assembler(t *testing.T, arch, isa, wave64 string) func(text string) (string, error) {
 	clang, err := exec.LookPath("clang-19")
 	if err != nil {
 		t.Skip("no clang-19: apt-get install clang-19")
@@ -84,7 +99,7 @@ func byClang(t *testing.T, arch, isa, wave64 string) func(text string) error {
 	if wave64 == "off" {
 		wave = "32"
 	}
-	return func(text string) error {
+	return func(text string) (string, error) {
 		// The text and the compiler agree on the size of waves.
 		cmd := exec.Command(clang, append(args, "-S", "-o", "-", "-")...)
 		cmd.Stdin = strings.NewReader(text + "\nstatic_assert(WAVE == " + wave + " && __AMDGCN_WAVEFRONT_SIZE == " + wave + ", \"wave\");\n")
@@ -92,14 +107,58 @@ func byClang(t *testing.T, arch, isa, wave64 string) func(text string) error {
 		cmd.Stderr = &said
 		out, err := cmd.Output()
 		if err != nil {
-			return fmt.Errorf("%w\n%s", err, said.String())
+			return "", fmt.Errorf("%w\n%s", err, said.String())
 		}
 		if want, got := strings.Count(text, "__global__ __launch_bounds__"), len(instructions.FindAll(out, -1)); got != want || !strings.Contains(string(out), arch) {
-			return fmt.Errorf("instructions of %d kernels, want %d, for %s", got, want, arch)
+			return "", fmt.Errorf("instructions of %d kernels, want %d, for %s", got, want, arch)
 		}
-		return nil
+		return string(out), nil
 	}
 }
+
+// TestMatrixInstructions compiles products and attention of 16-bit floats with clang, which makes the matrix instructions of each family of
+// them. With BURN_HIP=full it compiles the gradients of attention too.
+func TestMatrixInstructions(t *testing.T) {
+	for _, c := range []struct {
+		arch, isa, wave64, half, brain string
+		types                          []dtype.DType
+	}{
+		{"gfx90a", "90a", "on", "v_mfma_f32_16x16x16f16", "v_mfma_f32_16x16x16bf16_1k", []dtype.DType{dtype.BF16}},
+		{"gfx942", "940", "on", "v_mfma_f32_16x16x16_f16", "v_mfma_f32_16x16x16_bf16", []dtype.DType{dtype.F16}},
+		{"gfx1100", "1036", "off", "v_wmma_f32_16x16x16_f16", "v_wmma_f32_16x16x16_bf16", []dtype.DType{dtype.BF16}},
+		{"gfx1201", "1036", "off", "v_wmma_f32_16x16x16_f16", "v_wmma_f32_16x16x16_bf16", []dtype.DType{dtype.F16}},
+	} {
+		t.Run(c.arch, func(t *testing.T) {
+			t.Parallel()
+			assemble := assembler(t, c.arch, c.isa, c.wave64)
+			f := facts{architecture: c.arch, units: 104, wave: map[string]int{"on": 64, "off": 32}[c.wave64], threads: 1024, resident: 2048, shared: 64 << 10}
+			for _, d := range c.types {
+				x := template.Operand{Type: d, View: shape.Contiguous(shape.Of(256, 256))}
+				product, err := template.Product{M: 256, N: 256, K: 256, A: x, B: x, Compute: dtype.F32, Out: []template.Operand{x}}.Build(f.target())
+				require.NoError(t, err)
+				q := template.Operand{Type: d, View: shape.Contiguous(shape.Of(1, 1, 128, 64))}
+				a := template.Attention{Batch: 1, Heads: 1, KeyHeads: 1, Queries: 128, Keys: 128, Width: 64, ValueWidth: 64, Scale: 0.125}
+				attention := template.Attend(f.target(), a, []template.Operand{q, q, q}, q)
+				launches := slices.Concat(product.Launches, attention.Launches)
+				if os.Getenv("BURN_HIP") == "full" {
+					launches = append(launches, template.AttendBackward(f.target(), a, []template.Operand{q, q, q, q, q}, []template.Operand{q, q, q}).Launches...)
+				}
+				for _, l := range launches {
+					text, err := dialect.HIP.Print([]*ir.Kernel{l.Kernel})
+					require.NoError(t, err)
+					out, err := assemble(text)
+					require.NoError(t, err)
+					instruction := map[dtype.DType]string{dtype.F16: c.half, dtype.BF16: c.brain}[d]
+					require.Contains(t, out, instruction, l.Kernel.Name)
+					t.Logf("%v %s: %d of %s, %s", d, l.Kernel.Name, strings.Count(out, instruction), instruction, strings.Join(registers.FindAllString(out, -1), ", "))
+				}
+			}
+		})
+	}
+}
+
+// registers matches what clang says of a kernel's registers.
+var registers = regexp.MustCompile(`; (NumVgprs|ScratchSize): \d+`)
 
 // byHiprtc compiles for an architecture with the hiprtc that is found, in children.
 func byHiprtc(t *testing.T, arch string) func(text string) error {
@@ -176,10 +235,73 @@ func TestForwardingRuntime(t *testing.T) {
 	require.ErrorIs(t, by("no program"), core.ErrKernel)
 }
 
+// collected are different texts, which are compiled many at a time: compilers take most of their time for headers.
+type collected struct {
+	by    func(text string) error
+	mu    sync.Mutex // guards what follows
+	known map[[32]byte]bool
+	texts []string
+}
+
+func (c *collected) add(text string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if key := sha256.Sum256([]byte(text)); !c.known[key] {
+		c.known[key] = true
+		c.texts = append(c.texts, text)
+	}
+	return nil
+}
+
+// kernelNames matches what names of kernels begin with.
+var kernelNames = regexp.MustCompile(`void k(\d+)_`)
+
+// compile compiles all texts, each in a namespace of its own with other names of kernels. Texts of a batch that fails are compiled one by one.
+func (c *collected) compile(t *testing.T) {
+	for batch := range slices.Chunk(c.texts, 24) {
+		var w strings.Builder
+		for i, text := range batch {
+			fmt.Fprintf(&w, "namespace text%d {\n%s\n}\n", i, kernelNames.ReplaceAllString(text, fmt.Sprintf("void k%d_${1}_", i)))
+		}
+		whole := c.by(w.String())
+		if whole == nil {
+			continue
+		}
+		for _, text := range batch {
+			if err := c.by(text); err != nil {
+				t.Errorf("%v\n%s", err, text)
+			}
+		}
+		if !t.Failed() {
+			t.Errorf("texts that compile alone do not together: %v", whole)
+		}
+	}
+}
+
+// classes are the classes of types by which kernels differ: the test's short form has one type of each.
+var classes = []string{"f32", "bf16", "i32", "u8", "bool"}
+
+// share returns a pattern of the plain cases of one part of all pairs of an op and a class of types, so that each pair is in one of n parts.
+func share(part, n int) string {
+	var all []string
+	for i, class := range classes {
+		var names []string
+		for j, code := range op.All() {
+			if (i+j)%n == part {
+				names = append(names, code.String())
+			}
+		}
+		all = append(all, "("+strings.Join(names, "|")+")/"+class)
+	}
+	return "^(" + strings.Join(all, "|") + ")/[^/]+/plain$"
+}
+
 // TestKernelsCompile compiles the kernels of a sample of the conformance suite to machine code, and runs them in the interpreter. It is run
-// where BURN_HIP is set: one case in BURN_HIP_SAMPLE is taken, 1024 by default, of those that BURN_HIP_RUN matches.
+// where BURN_HIP is set. With BURN_HIP=short, the compilers that CI has share the plain cases of each op and class of types: each pair is
+// compiled by one of them. Otherwise one case in BURN_HIP_SAMPLE is taken, 1024 by default, of those that BURN_HIP_RUN matches, for all.
 func TestKernelsCompile(t *testing.T) {
-	if os.Getenv("BURN_HIP") == "" {
+	form := os.Getenv("BURN_HIP")
+	if form == "" {
 		t.Skip("it takes minutes: make hip")
 	}
 	o := conformance.Options{Run: os.Getenv("BURN_HIP_RUN"), Sample: 1024, Shrink: -1}
@@ -188,47 +310,38 @@ func TestKernelsCompile(t *testing.T) {
 		o.Sample, err = strconv.Atoi(text)
 		require.NoError(t, err)
 	}
+	const parts = 3
 	for _, c := range []struct {
 		name string
 		wave int
+		part int // of the short form, below parts
 		by   func(t *testing.T) func(text string) error
 	}{
-		{"clang/gfx942", 64, func(t *testing.T) func(string) error { return byClang(t, "gfx942", "940", "on") }},
-		{"clang/gfx1100", 32, func(t *testing.T) func(string) error { return byClang(t, "gfx1100", "1036", "off") }},
-		{"hiprtc/gfx90a", 64, func(t *testing.T) func(string) error { return byHiprtc(t, "gfx90a") }},
-		{"hiprtc/gfx942", 64, func(t *testing.T) func(string) error { return byHiprtc(t, "gfx942") }},
-		{"hiprtc/gfx1100", 32, func(t *testing.T) func(string) error { return byHiprtc(t, "gfx1100") }},
-		{"nvrtc/gfx90a", 64, func(t *testing.T) func(string) error { return byNVRTC(t, "gfx90a") }},
-		{"nvrtc/gfx1100", 32, func(t *testing.T) func(string) error { return byNVRTC(t, "gfx1100") }},
+		{"clang/gfx942", 64, 0, func(t *testing.T) func(string) error { return byClang(t, "gfx942", "940", "on") }},
+		{"clang/gfx1100", 32, 1, func(t *testing.T) func(string) error { return byClang(t, "gfx1100", "1036", "off") }},
+		{"hiprtc/gfx90a", 64, 2, func(t *testing.T) func(string) error { return byHiprtc(t, "gfx90a") }},
+		{"hiprtc/gfx942", 64, parts, func(t *testing.T) func(string) error { return byHiprtc(t, "gfx942") }},
+		{"hiprtc/gfx1100", 32, parts, func(t *testing.T) func(string) error { return byHiprtc(t, "gfx1100") }},
+		{"nvrtc/gfx90a", 64, parts, func(t *testing.T) func(string) error { return byNVRTC(t, "gfx90a") }},
+		{"nvrtc/gfx1100", 32, parts, func(t *testing.T) func(string) error { return byNVRTC(t, "gfx1100") }},
 	} {
+		o := o
+		if form == "short" {
+			if c.part == parts {
+				continue
+			}
+			o.Run, o.Sample = share(c.part, parts), 1<<20
+		}
 		t.Run(c.name, func(t *testing.T) {
 			if !strings.HasPrefix(c.name, "nvrtc") { // which sets the environment
 				t.Parallel()
 			}
-			by := c.by(t)
-			var mu sync.Mutex
-			known := map[[32]byte]error{}
-			compile := func(text string) error {
-				key := sha256.Sum256([]byte(text))
-				mu.Lock()
-				err, ok := known[key]
-				mu.Unlock()
-				if ok {
-					return err
-				}
-				if err = by(text); err != nil {
-					t.Errorf("%v\n%s", err, text)
-					err = fmt.Errorf("%w: %w", core.ErrKernel, err)
-				}
-				mu.Lock()
-				known[key] = err
-				mu.Unlock()
-				return err
-			}
-			f := facts{architecture: c.name, units: 104, wave: c.wave, threads: 1024, resident: 2048, shared: 64 << 10, grid: [3]int{1<<31 - 1, 65535, 65535}}
-			driver := compiling{emulated.New(emulated.Options{Target: f.target()}), compile}
+			texts := &collected{by: c.by(t), known: map[[32]byte]bool{}}
+			f := facts{architecture: path.Base(c.name), units: 104, wave: c.wave, threads: 1024, resident: 2048, shared: 64 << 10, grid: [3]int{1<<31 - 1, 65535, 65535}}
+			driver := compiling{emulated.New(emulated.Options{Target: f.target()}), texts.add}
 			conformance.Run(t, func() (core.Backend, error) { return gpu.New(driver, gpu.Options{NoCache: true}), nil }, o)
-			t.Logf("%d texts were compiled", len(known))
+			texts.compile(t)
+			t.Logf("%d texts were compiled", len(texts.known))
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/plugins/rocm/internal/amd"
+	"github.com/goburn/burn/sdk/gpu/dialect"
 	"github.com/goburn/burn/sdk/gpu/streams"
 	"github.com/goburn/burn/sdk/gpu/template"
 	"github.com/goburn/burn/sdk/gpu/vendor"
@@ -61,12 +62,12 @@ func (f *facts) usable() error {
 	return nil
 }
 
-// target returns the facts for templates. It has no matrix instructions: templates use them with asynchronous copies to shared memory
-// alone, which HIP C++ does not have.
+// target returns the facts for templates.
 func (f *facts) target() template.Target {
 	words := dtype.SetOf(dtype.I32, dtype.U32, dtype.I64, dtype.U64, dtype.F32, dtype.F64)
 	t := template.Target{Subgroup: f.wave, Threads: min(f.threads, 1024), Shared: f.shared, Units: f.units, Blocks: max(f.resident/256, 1), Grid: f.grid, Wide: 16,
-		Params: maxParams, Types: dtype.Any, Math: words | dtype.SetOf(dtype.Bool), Atomics: words}
+		Params: maxParams, Types: dtype.Any, Math: words | dtype.SetOf(dtype.Bool), Atomics: words,
+		MMA: dialect.HIPMatrices(f.architecture)}
 	for i := range t.Grid {
 		t.Grid[i] = min(t.Grid[i], maxThreads/1024)
 	}

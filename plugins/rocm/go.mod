@@ -3,7 +3,7 @@ module github.com/goburn/burn/plugins/rocm
 go 1.26.0
 
 require (
-	github.com/ebitengine/purego v0.9.0
+	github.com/ebitengine/purego v0.11.3
 	github.com/goburn/burn v0.1.0
 	github.com/stretchr/testify v1.12.1
 )
@@ -11,14 +11,12 @@ require (
 require (
 	github.com/fatih/color v1.13.0 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
-	github.com/google/uuid v1.6.0 // indirect
 	github.com/hashicorp/go-hclog v1.6.3 // indirect
 	github.com/hashicorp/go-plugin v1.8.0 // indirect
 	github.com/hashicorp/yamux v0.1.2 // indirect
 	github.com/mattn/go-colorable v0.1.12 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/oklog/run v1.1.0 // indirect
-	github.com/pkg/errors v0.9.1 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect

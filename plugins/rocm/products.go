@@ -38,7 +38,7 @@ func (*blas) Name() string { return "rocBLAS" }
 // Version implements gpu.Library.
 func (l *blas) Version() string { return l.b.Version }
 
-var blasTypes = map[lt.DataType]amd.BLASType{lt.F32: amd.BLASF32, lt.F64: amd.BLASF64, lt.F16: amd.BLASF16, lt.BF16: amd.BLASBF16, lt.I8: amd.BLASI8, lt.I32: amd.BLASI32}
+var blasTypes = map[lt.DataType]amd.BLASType{lt.F32: amd.BLASF32, lt.F64: amd.BLASF64, lt.F16: amd.BLASF16, lt.BF16: amd.BLASBF16}
 
 // Product implements gpu.Library.
 func (l *blas) Product(p gpu.Product) ([]gpu.Candidate, error) {

@@ -40,8 +40,6 @@ const (
 	BLASF16  BLASType = 150
 	BLASF32  BLASType = 151
 	BLASF64  BLASType = 152
-	BLASI8   BLASType = 160
-	BLASI32  BLASType = 162
 	BLASBF16 BLASType = 168
 )
 
@@ -156,11 +154,8 @@ func (h *BLASHandle) Run(s streams.Stream, g *Gemm) error {
 		return BLASPlain
 	}
 	h.scalars = [2]float64{1, g.Beta}
-	switch at := unsafe.Pointer(&h.scalars); g.Compute {
-	case BLASF32:
-		*(*[2]float32)(at) = [2]float32{1, float32(g.Beta)}
-	case BLASI32:
-		*(*[2]int32)(at) = [2]int32{1, int32(g.Beta)}
+	if g.Compute == BLASF32 {
+		*(*[2]float32)(unsafe.Pointer(&h.scalars)) = [2]float32{1, float32(g.Beta)}
 	}
 	size := uintptr(4)
 	if g.Compute == BLASF64 {

@@ -27,7 +27,7 @@ var ltStatuses = []string{"HIPBLAS_STATUS_SUCCESS", "HIPBLAS_STATUS_NOT_INITIALI
 // matrix, which ROCm 6.4 added, is not set here. ROCm 5.5 to 5.7 had other types, ways to compute and algorithms: minLt.
 var ltNumbers = lt.Numbers{
 	Prefix: "hipblasLt", Plain: 111, Transposed: 112,
-	Computes: map[lt.Compute]int32{lt.ComputeF16: 0, lt.ComputeF32: 2, lt.ComputeTF32: 6, lt.ComputeF64: 7, lt.ComputeI32: 9},
+	Computes: map[lt.Compute]int32{lt.ComputeF16: 0, lt.ComputeF32: 2, lt.ComputeTF32: 6, lt.ComputeF64: 7},
 	TransA:   0, TransB: 1, Epilogue: 2, Bias: 3, BiasType: 4, BiasStride: lt.None, Scales: [3]int{5, 6, 8}, Aux: 10, AuxLD: 11, AuxStride: 12, AuxType: lt.None,
 	FastAccumulate: lt.None,
 	LayoutBatch:    0, LayoutStride: 1, LayoutOrder: 3,

@@ -31,10 +31,10 @@ var (
 // The libraries that the backend is faster with.
 var (
 	LtLibrary = vendor.Library{Key: "hipblaslt", Name: ltName, Sonames: []string{"libhipblaslt.so.1", "libhipblaslt.so.0", "libhipblaslt.so"}, Stays: true,
-		Lost:    "matrix products run on rocBLAS, without a bias or gelu in the same kernel; without that too, on burn's own kernels, which use no matrix instructions",
+		Lost:    "matrix products run on rocBLAS, without a bias or gelu in the same kernel; without that too, on burn's own kernels",
 		Install: "AMD's package hipblaslt of ROCm 6 or 7"}
 	BLASLibrary = vendor.Library{Key: "rocblas", Name: blasName, Sonames: []string{"librocblas.so.5", "librocblas.so.4", "librocblas.so.3", "librocblas.so.0", "librocblas.so"}, Stays: true,
-		Lost:    "matrix products that hipBLASLt does not take, as those of f64, run on burn's own kernels, which are slower in f64 and f32 and much slower in f16 and bf16",
+		Lost:    "matrix products that hipBLASLt does not take, as those of f64, run on burn's own kernels, which are slower",
 		Install: "AMD's package rocblas, or Debian's librocblas0"}
 	DNNLibrary = vendor.Library{Key: "miopen", Name: dnnName, Sonames: []string{"libMIOpen.so.1", "libMIOpen.so"}, Stays: true,
 		Lost:    "convolutions run on burn's own kernels, which are slower",

@@ -1,6 +1,7 @@
 // A libamdhip64 over NVIDIA's driver, so that the rocm plugin runs on a GPU of NVIDIA's, with the kernels that nvrtc.c compiled.
 //
-// BURN_HIPSHIM_ARCH is the architecture that devices say: gfx1100, with waves of 32 threads, unless it is set; gfx9 and what begins so has
+// Devices have 64 KiB of shared memory, as those of AMD: what is beyond 32 KiB, kernels ask for at their launch, and the rest of NVIDIA's 48 KiB
+// is for what waves and matrix instructions exchange. BURN_HIPSHIM_ARCH is the architecture that devices say: gfx1100, with waves of 32 threads, unless it is set; gfx9 and what begins so has
 // waves of 64, of pairs of warps, and blocks of at most 512 threads then.
 #include <dlfcn.h>
 #include <stdint.h>
@@ -36,13 +37,13 @@ int hipGetDevicePropertiesR0600(char *properties, int d) {
 	return hipDeviceGetName(properties, 256, d);
 }
 int hipDeviceGetAttribute(int *v, int attribute, int d) {
-	static const int known[][2] = {{29, 5}, {30, 6}, {31, 7}, {56, 1}, {57, 39}, {63, 16}, {74, 8}};
+	static const int known[][2] = {{29, 5}, {30, 6}, {31, 7}, {56, 1}, {57, 39}, {63, 16}, {74, 97}};
 	if (attribute == 87) return *v = wave(), 0;
 	for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
 		if (known[i][0] == attribute) {
 			int code = CU(cuDeviceGetAttribute, (int *, int, int), v, known[i][1], d);
 			if (attribute == 56 && wave() == 64 && *v > 512) *v = 512;
-			if (attribute == 74 && wave() == 64) *v -= 8 << 10; // what waves exchange lies there
+			if (attribute == 74 && *v > 64 << 10) *v = 64 << 10;
 			return code;
 		}
 	return 1;
@@ -79,7 +80,10 @@ int hipMemsetD32Async(word d, unsigned v, size_t n, word q) { return CU(cuMemset
 
 int hipModuleLoadData(word *m, const void *image) { return CU(cuModuleLoadData, (word *, const void *), m, image); }
 int hipModuleUnload(word m) { return CU(cuModuleUnload, (word), m); }
-int hipModuleGetFunction(word *f, word m, const char *name) { return CU(cuModuleGetFunction, (word *, word, const char *), f, m, name); }
+int hipModuleGetFunction(word *f, word m, const char *name) {
+	int code = CU(cuModuleGetFunction, (word *, word, const char *), f, m, name);
+	return code ? code : CU(cuFuncSetAttribute, (word, int, int), *f, 8, 64 << 10);
+}
 int hipModuleLaunchKernel(word f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, word q, void **params, void **extra) {
 	return CU(cuLaunchKernel, (word, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, word, void **, void **), f, gx, gy, gz, bx, by, bz, shared, q, params, extra);
 }

@@ -74,8 +74,6 @@ static int element(int type, enum element *to) { // of hipDataType
 	case 0: *to = FLOAT; return 1;
 	case 1: *to = DOUBLE; return 1;
 	case 2: *to = HALF; return 1;
-	case 3: *to = BYTE; return 1;
-	case 10: *to = INT; return 1;
 	case 14: *to = BFLOAT; return 1;
 	}
 	return 0;

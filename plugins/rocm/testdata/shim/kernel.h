@@ -88,6 +88,14 @@ extern "C" float fmaf(float, float, float);
 static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 
+#define MATRIX_WAVE HOST_WAVE
+#define matrix_meet() ((void)host_wave(0))
+static inline unsigned short matrix_bits(_Float16 x) { return host_bits<unsigned short>(x); }
+static inline unsigned short matrix_bits(short x) { return x; }
+static inline float matrix_value(_Float16, unsigned short bits) { return host_bits<_Float16>(bits); }
+static inline float matrix_value(short, unsigned short bits) { return host_bits<float>(unsigned(bits) << 16); }
+#include "matrix.h"
+
 // HOST_KERNEL makes what host.c calls: the kernel with pointers to its arguments, and the bytes of an argument, 0 where there is none.
 template <unsigned long... I> struct host_indices {};
 template <unsigned long N, unsigned long... I> struct host_count : host_count<N - 1, N - 1, I...> {};

@@ -47,15 +47,13 @@ static int gone(int *o, int kind) {
 	return 0;
 }
 
-enum element { HALF, FLOAT, DOUBLE, BFLOAT, BYTE, INT };
-static size_t size_of(enum element t) { return (const size_t[]){2, 4, 8, 2, 1, 4}[t]; }
+enum element { HALF, FLOAT, DOUBLE, BFLOAT };
+static size_t size_of(enum element t) { return (const size_t[]){2, 4, 8, 2}[t]; }
 static double get(const void *base, long at, enum element t) {
 	switch (t) {
 	case HALF: return ((const _Float16 *)base)[at];
 	case FLOAT: return ((const float *)base)[at];
 	case DOUBLE: return ((const double *)base)[at];
-	case BYTE: return ((const int8_t *)base)[at];
-	case INT: return ((const int32_t *)base)[at];
 	case BFLOAT: break;
 	}
 	uint32_t bits = (uint32_t)((const uint16_t *)base)[at] << 16;
@@ -68,8 +66,6 @@ static void put(void *base, long at, enum element t, double v) {
 	case HALF: ((_Float16 *)base)[at] = (_Float16)v; return;
 	case FLOAT: ((float *)base)[at] = (float)v; return;
 	case DOUBLE: ((double *)base)[at] = v; return;
-	case BYTE: ((int8_t *)base)[at] = (int8_t)v; return;
-	case INT: ((int32_t *)base)[at] = (int32_t)v; return;
 	case BFLOAT: break;
 	}
 	float f = (float)v;

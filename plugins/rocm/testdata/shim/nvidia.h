@@ -1,6 +1,5 @@
-// What HIP C++ of burn's kernels needs to run on a GPU of NVIDIA's: this text stands before each of them, and NVRTC compiles both. It takes
-// the branches of AMD's compilers. A wave of 64 threads is a pair of warps, which meet at a barrier of their own.
-#undef __CUDACC_RTC__
+// What HIP C++ of burn's kernels needs to run on a GPU of NVIDIA's: this text and matrix.h stand before each of them, and NVRTC compiles all. A
+// wave of 64 threads is a pair of warps, which meet at a barrier of their own.
 #ifdef __GFX9__
 #define NV_WAVE 64
 #else
@@ -51,6 +50,7 @@ template <class T> static __device__ __forceinline__ T nv_shfl_up(T v, unsigned 
 
 struct nv_half {
 	unsigned short bits;
+	nv_half() = default;
 	__device__ explicit nv_half(float x) { asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x)); }
 	__device__ explicit operator float() const { float r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(bits)); return r; }
 };
@@ -61,3 +61,15 @@ template <class To, class From> static __device__ __forceinline__ To nv_bits(con
 	return r;
 }
 #define __builtin_bit_cast(T, x) nv_bits<T>(x)
+
+template <class T, int n> struct nv_vector {
+	T x[n];
+	__device__ __forceinline__ T &operator[](int i) { return x[i]; }
+};
+#define VECTOR(T, n) nv_vector<T, n>
+#define MATRIX_WAVE NV_WAVE
+#define matrix_meet nv_meet
+static __device__ __forceinline__ unsigned short matrix_bits(nv_half x) { return x.bits; }
+static __device__ __forceinline__ unsigned short matrix_bits(short x) { return x; }
+static __device__ __forceinline__ float matrix_value(nv_half x, unsigned short bits) { x.bits = bits; return float(x); }
+static __device__ __forceinline__ float matrix_value(short, unsigned short bits) { return __uint_as_float(bits << 16); }

@@ -1,6 +1,6 @@
-// A libhiprtc that has NVRTC compile the text behind nvidia.h, for NVIDIA's GPUs.
+// A libhiprtc that has NVRTC compile the text behind nvidia.h and matrix.h, for NVIDIA's GPUs.
 //
-// BURN_HIPSHIM is the folder of nvidia.h, BURN_HIPSHIM_NVRTC the library, libnvrtc.so.13 or .12 unless it is set, and BURN_HIPSHIM_SM the
+// BURN_HIPSHIM is the folder of these, BURN_HIPSHIM_NVRTC the library, libnvrtc.so.13 or .12 unless it is set, and BURN_HIPSHIM_SM the
 // architecture, sm_90a unless it is set.
 #include <dlfcn.h>
 #include <stdio.h>
@@ -36,14 +36,16 @@ __attribute__((constructor)) static void load(void) {
 int hiprtcVersion(int *major, int *minor) { return nv.nvrtcVersion ? nv.nvrtcVersion(major, minor) : 11; }
 const char *hiprtcGetErrorString(int code) { return nv.nvrtcGetErrorString ? nv.nvrtcGetErrorString(code) : "no NVRTC"; }
 int hiprtcCreateProgram(program *p, const char *text, const char *name, int n, const char **headers, const char **names) {
-	const char *home = getenv("BURN_HIPSHIM");
-	char path[4096];
-	snprintf(path, sizeof path, "%s/nvidia.h", home ? home : ".");
-	FILE *f = fopen(path, "r");
-	if (!f) return 11;
-	char *all = calloc(1, (64 << 10) + strlen(text));
-	size_t read = fread(all, 1, 60 << 10, f);
-	fclose(f);
+	const char *home = getenv("BURN_HIPSHIM"), *before[] = {"nvidia.h", "matrix.h"};
+	char path[4096], *all = calloc(1, (64 << 10) + strlen(text));
+	size_t read = 0;
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "%s/%s", home ? home : ".", before[i]);
+		FILE *f = fopen(path, "r");
+		if (!f) return free(all), 11;
+		read += fread(all + read, 1, (60 << 10) - read, f);
+		fclose(f);
+	}
 	sprintf(all + read, "#line 1 \"burn.hip\"\n%s", text);
 	int code = nv.nvrtcCreateProgram(p, all, name, n, headers, names);
 	free(all);
@@ -52,17 +54,18 @@ int hiprtcCreateProgram(program *p, const char *text, const char *name, int n, c
 int hiprtcDestroyProgram(program *p) { return nv.nvrtcDestroyProgram(p); }
 int hiprtcCompileProgram(program p, int n, const char **options) {
 	const char *all[16] = {"--diag-suppress=177,186,550", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"};
-	char sm[64];
-	int count = 4, gfx9 = 0;
+	char sm[64], family[32] = "";
+	int count = 4;
 	for (int i = 0; i < n; i++) {
-		if (!strncmp(options[i], "--offload-arch=", 15)) gfx9 = !strncmp(options[i] + 15, "gfx9", 4);
+		const char *arch = options[i] + 15;
+		if (!strncmp(options[i], "--offload-arch=gfx", 18)) snprintf(family, sizeof family, "-D__GFX%.*s__=1", arch[3] == '9' ? 1 : 2, arch + 3);
 		else if (!strcmp(options[i], "-ffp-contract=off")) all[count++] = "--fmad=false";
 		else if (!strncmp(options[i], "-std=", 5)) all[count++] = "--std=c++17";
 		else return 5; // an option that has no counterpart
 	}
 	snprintf(sm, sizeof sm, "--gpu-architecture=%s", getenv("BURN_HIPSHIM_SM") ? getenv("BURN_HIPSHIM_SM") : "sm_90a");
 	all[count++] = sm;
-	if (gfx9) all[count++] = "-D__GFX9__=1";
+	if (*family) all[count++] = family;
 	return nv.nvrtcCompileProgram(p, count, all);
 }
 int hiprtcGetProgramLogSize(program p, size_t *n) { return nv.nvrtcGetProgramLogSize(p, n); }

@@ -24,8 +24,6 @@ static int element(int type, enum element *to) { // of rocblas_datatype
 	case 150: *to = HALF; return 1;
 	case 151: *to = FLOAT; return 1;
 	case 152: *to = DOUBLE; return 1;
-	case 160: *to = BYTE; return 1;
-	case 162: *to = INT; return 1;
 	case 168: *to = BFLOAT; return 1;
 	}
 	return 0;
@@ -39,7 +37,7 @@ int rocblas_gemm_strided_batched_ex(struct handle *h, int trans_a, int trans_b, 
 	if (h->kind != HANDLE || h->atomics) return bad("a handle that is none, or allows atomics"), VALUE;
 	if (!element(a_type, &p.a.type) || !element(b_type, &p.b.type) || !element(c_type, &p.c.type) || !element(d_type, &p.d.type) || a_type != b_type || c_type != d_type || !element(compute, &in))
 		return bad("types %d %d %d %d in %d", a_type, b_type, c_type, d_type, compute), VALUE;
-	if (in != (p.a.type == DOUBLE ? DOUBLE : p.a.type == BYTE ? INT : FLOAT)) return bad("type %d computed in %d", a_type, compute), VALUE;
+	if (in != (p.a.type == DOUBLE ? DOUBLE : FLOAT)) return bad("type %d computed in %d", a_type, compute), VALUE;
 	if (trans_a != 111 && trans_a != 112 || trans_b != 111 && trans_b != 112 || algo || solution || flags) return bad("operations %d %d, %d %d %u", trans_a, trans_b, algo, solution, flags), VALUE;
 	if (get(alpha, 0, in) != 1) return bad("alpha %g", get(alpha, 0, in)), VALUE;
 	p.trans_a = trans_a == 112, p.trans_b = trans_b == 112, p.beta = get(beta, 0, in);

@@ -1,7 +1,7 @@
 // A libhiprtc that compiles for the processor: kernel.h, the text and a clang make a shared object, which host.c loads as a module.
 //
 // BURN_HIPSHIM is the folder of kernel.h, BURN_HIPSHIM_CC the compiler. BURN_HIPSHIM_FAULT plants faults: "compile" fails each text,
-// "abort" ends the process at the first, "rtcversion" is a compiler that cannot say its version.
+// "abort" ends the process at the first, "matrix" makes NaN of what matrix instructions compute, "rtcversion" is a compiler that cannot say its version.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,8 @@ int hiprtcCompileProgram(struct program *p, int n, const char **options) {
 	snprintf(object, sizeof object, "%s/k.so", folder);
 	snprintf(said, sizeof said, "%s/log", folder);
 	FILE *f = fopen(file, "w");
-	if (!strncmp(arch, "gfx9", 4)) fprintf(f, "#define __GFX9__ 1\n");
+	fprintf(f, "#define __GFX%.*s__ 1\n", !strncmp(arch, "gfx9", 4) ? 1 : 2, arch + 3);
+	if (planted("matrix")) fprintf(f, "#define MATRIX_FAULT\n");
 	fprintf(f, "#include \"%s/kernel.h\"\n#line 1 \"burn.hip\"\n%s\n", home, p->text);
 	for (const char *at = p->text; (at = strstr(at, "__global__ __launch_bounds__(")); at++) {
 		const char *name = strstr(at, ") void ") + 7;
