@@ -30,7 +30,7 @@ type device struct {
 
 var _ gpu.Device = (*device)(nil)
 
-func newDevice(c calls.Device, patience time.Duration) (*device, error) {
+func newDevice(c calls.Device, m []ir.MMA, patience time.Duration) (*device, error) {
 	d := &device{calls: c, facts: c.Facts(), libraries: map[string]calls.Library{}}
 	moves, err := newMoves(c)
 	if err != nil {
@@ -38,6 +38,7 @@ func newDevice(c calls.Device, patience time.Duration) (*device, error) {
 	}
 	d.Device = commands.New(commands.Options{Calls: c, Backend: Name, Memory: d.facts.Memory, Largest: d.facts.Largest, Moves: moves, Patience: patience})
 	d.target = targetOf(d.facts, moves[0].Width())
+	d.target.MMA = m
 	own := *dialect.Metal
 	own.Threads, own.Static = d.target.Threads, d.facts.Shared
 	d.dialect = &own
@@ -137,7 +138,12 @@ func (d *device) load(l calls.Library, i int, k *ir.Kernel) (*commands.Function,
 }
 
 // Libraries implements gpu.Device.
-func (d *device) Libraries() []gpu.Library { return nil }
+func (d *device) Libraries() []gpu.Library {
+	if hidden("mps") {
+		return nil
+	}
+	return []gpu.Library{shaders{d}}
+}
 
 // Close implements gpu.Device.
 func (d *device) Close() {

@@ -10,11 +10,13 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/plugins/metal/internal/calls"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
 // driver implements gpu.Driver.
 type driver struct {
 	devices  []calls.Device
+	matrices [][]ir.MMA // by device
 	info     core.Info
 	patience time.Duration
 }
@@ -28,7 +30,13 @@ func newDriver(api calls.API, patience time.Duration) (*driver, error) {
 	slices.SortStableFunc(d.devices, func(a, b calls.Device) int { return rank(a.Facts()) - rank(b.Facts()) })
 	for i, x := range d.devices {
 		f := x.Facts()
-		d.info.Devices = append(d.info.Devices, core.DeviceInfo{Index: i, Name: f.Name, Kind: "gpu", Memory: f.Memory, Detail: detail(f)})
+		m, err := matrices(x)
+		note := "simdgroup matrices"
+		if err != nil {
+			note = "no simdgroup matrices: " + err.Error()
+		}
+		d.matrices = append(d.matrices, m)
+		d.info.Devices = append(d.info.Devices, core.DeviceInfo{Index: i, Name: f.Name, Kind: "gpu", Memory: f.Memory, Detail: detail(f) + "; " + note})
 	}
 	return d, nil
 }
@@ -70,7 +78,7 @@ func (d *driver) Open(_ context.Context, index int) (gpu.Device, error) {
 	if index < 0 || index >= len(d.devices) {
 		return nil, fmt.Errorf("metal: device %d of %d: %w", index, len(d.devices), core.ErrNotFound)
 	}
-	x, err := newDevice(d.devices[index], d.patience)
+	x, err := newDevice(d.devices[index], d.matrices[index], d.patience)
 	if err != nil {
 		return nil, fmt.Errorf("metal: device %d: %w", index, err)
 	}

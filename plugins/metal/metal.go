@@ -5,6 +5,8 @@
 // Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
 // or T (powers of 1024). "plain" is true or false: whether each kernel is waited for, so that a fault names its node. "patience" is how
 // long work may take until the device is given up, two minutes by default. "cache" is the folder of texts of kernels; "off" keeps none.
+// BURN_METAL_HIDE in the environment lists parts of Metal that are then taken for missing: with mps, burn's own kernels compute products
+// for which there are Metal Performance Shaders, and with matrices they use no simdgroup matrices.
 package metal
 
 import (
@@ -27,9 +29,10 @@ const Version = "0.1.0"
 func New(c core.Config) (core.Backend, error) { return Opener(nil)(c) }
 
 // Opener is New of backends that call lost, once for each device that a fault ends.
-func Opener(lost func(device int, err error)) core.Opener { return opener(apple.New(), lost) }
+func Opener(lost func(device int, err error)) core.Opener { return Over(apple.New(), lost) }
 
-func opener(api calls.API, lost func(device int, err error)) core.Opener {
+// Over is Opener of backends over another implementation of Metal, for tests.
+func Over(api calls.API, lost func(device int, err error)) core.Opener {
 	return func(c core.Config) (core.Backend, error) {
 		o, patience, err := gpu.ReadPatientOptions(Name, c)
 		if err != nil {

@@ -148,7 +148,7 @@ func TestFaultsEndTheDevice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := openDevice(t, processor.Options{Fault: func(n int) error {
-				if n == 2 {
+				if n == 3 { // after the product that is tried when devices are listed
 					return x.planted
 				}
 				return nil
@@ -183,7 +183,7 @@ func TestFaultsEndTheDevice(t *testing.T) {
 // Work that never ends is given up after the driver's patience, also where it keeps a queue from taking more.
 func TestStuck(t *testing.T) {
 	t.Parallel()
-	d := openDevice(t, processor.Options{Stuck: func(n int) bool { return n >= 2 }}, 300*time.Millisecond)
+	d := openDevice(t, processor.Options{Stuck: func(n int) bool { return n >= 3 }}, 300*time.Millisecond)
 	q, err := d.OpenQueue()
 	require.NoError(t, err)
 	m, err := d.Alloc(64)

@@ -9,10 +9,11 @@ import (
 
 // Numbers of enumerations, by their names in the headers.
 const (
-	storageShared   = 0 << 4 // MTLResourceStorageModeShared, MTLResource.h
-	mathModeSafe    = 0      // MTLMathModeSafe, MTLLibrary.h
-	statusCompleted = 4      // MTLCommandBufferStatusCompleted, MTLCommandBuffer.h
-	statusError     = 5      // MTLCommandBufferStatusError
+	storageShared   = 0 << 4          // MTLResourceStorageModeShared, MTLResource.h
+	mathModeSafe    = 0               // MTLMathModeSafe, MTLLibrary.h
+	statusCompleted = 4               // MTLCommandBufferStatusCompleted, MTLCommandBuffer.h
+	statusError     = 5               // MTLCommandBufferStatusError
+	dataTypeF32     = 0x10000000 | 32 // MPSDataTypeFloat32, MPSCoreTypes.h
 )
 
 // family is a kind of GPU that MTLGPUFamily of MTLDevice.h names.

@@ -60,6 +60,11 @@ const (
 	bufferContents
 	eventValue
 	eventWait
+	alloc
+	initProduct
+	encodeProduct
+	matrixDescriptor
+	initMatrix
 	messageCount
 )
 
@@ -115,6 +120,14 @@ var messages = [messageCount]message{
 	bufferContents: {"MTLBuffer", "contents", "", "void *", "Metal/MTLBuffer.h", ""},
 	eventValue:     {"MTLSharedEvent", "signaledValue", "", "uint64_t", "Metal/MTLEvent.h", ""},
 	eventWait:      {"MTLSharedEvent", "waitUntilSignaledValue:timeoutMS:", "uint64_t; uint64_t", "BOOL", "Metal/MTLEvent.h", "12.0"},
+	alloc:          {"NSObject", "alloc", "", "instancetype", "objc/NSObject.h", ""},
+	initProduct: {"MPSMatrixMultiplication", "initWithDevice:transposeLeft:transposeRight:resultRows:resultColumns:interiorColumns:alpha:beta:",
+		"id<MTLDevice>; BOOL; BOOL; NSUInteger; NSUInteger; NSUInteger; double; double", "instancetype", "MPSMatrix/MPSMatrixMultiplication.h", ""},
+	encodeProduct: {"MPSMatrixMultiplication", "encodeToCommandBuffer:leftMatrix:rightMatrix:resultMatrix:", "id<MTLCommandBuffer>; MPSMatrix *; MPSMatrix *; MPSMatrix *",
+		"void", "MPSMatrix/MPSMatrixMultiplication.h", ""},
+	matrixDescriptor: {"MPSMatrixDescriptor", "matrixDescriptorWithRows:columns:matrices:rowBytes:matrixBytes:dataType:",
+		"NSUInteger; NSUInteger; NSUInteger; NSUInteger; NSUInteger; MPSDataType", "instancetype", "MPSCore/MPSMatrix.h", ""},
+	initMatrix: {"MPSMatrix", "initWithBuffer:offset:descriptor:", "id<MTLBuffer>; NSUInteger; MPSMatrixDescriptor *", "instancetype", "MPSCore/MPSMatrix.h", ""},
 }
 
 // arguments returns the types of the arguments.
@@ -129,7 +142,7 @@ func (m message) arguments() []string {
 func (m message) declaration() string {
 	sign := "-"
 	switch m.selector {
-	case "new", "stringWithUTF8String:", "processInfo":
+	case "new", "alloc", "stringWithUTF8String:", "processInfo", "matrixDescriptorWithRows:columns:matrices:rowBytes:matrixBytes:dataType:":
 		sign = "+"
 	}
 	text := sign + " (" + m.gives + ")"
@@ -149,6 +162,7 @@ func (m message) declaration() string {
 // functions are the C functions that the package calls, by library.
 var functions = [...]struct{ name, declaration, header, library string }{
 	{"MTLCopyAllDevices", "NSArray<id<MTLDevice>> *MTLCopyAllDevices(void)", "Metal/MTLDevice.h", metalLibrary},
+	{"MPSSupportsMTLDevice", "BOOL MPSSupportsMTLDevice(id<MTLDevice>)", "MPSCore/MPSCoreTypes.h", shadersLibrary},
 	{"objc_msgSend", "void objc_msgSend(void)", "objc/message.h", objcLibrary},
 	{"objc_autoreleasePoolPush", "void *objc_autoreleasePoolPush(void)", "objc-internal.h; clang's document of automatic reference counting", objcLibrary},
 	{"objc_autoreleasePoolPop", "void objc_autoreleasePoolPop(void *)", "objc-internal.h; clang's document of automatic reference counting", objcLibrary},
@@ -157,5 +171,6 @@ var functions = [...]struct{ name, declaration, header, library string }{
 const (
 	metalLibrary      = "/System/Library/Frameworks/Metal.framework/Metal"
 	foundationLibrary = "/System/Library/Frameworks/Foundation.framework/Foundation"
+	shadersLibrary    = "/System/Library/Frameworks/MetalPerformanceShaders.framework/MetalPerformanceShaders"
 	objcLibrary       = "/usr/lib/libobjc.A.dylib"
 )

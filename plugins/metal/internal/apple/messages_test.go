@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +25,7 @@ var conversions = map[string]string{
 	"NSUInteger": "unsigned", "uint64_t": "unsigned", "MTLGPUFamily": "enumeration", "MTLResourceOptions": "enumeration", "MTLMathMode": "enumeration", "BOOL": "boolean",
 	"SEL": "selector", "NSString *": "object", "MTLCompileOptions *": "object", "id<MTLFunction>": "object", "id<MTLEvent>": "object", "id<MTLBuffer>": "object",
 	"id<MTLComputePipelineState>": "object", "NSError **": "address", "const void *": "address", "const char *": "address", "MTLSize": "size",
+	"id<MTLDevice>": "object", "id<MTLCommandBuffer>": "object", "MPSMatrix *": "object", "MPSMatrixDescriptor *": "object", "MPSDataType": "enumeration", "double": "double",
 }
 
 // Each row of the table has as many types as its selector has colons, and a header of the framework that declares it.
@@ -115,6 +117,9 @@ func TestCallSites(t *testing.T) {
 				if a == "MTLSize" {
 					how = "messageSizes"
 				}
+			}
+			if slices.Contains(m.arguments(), "double") {
+				how = "messageProduct"
 			}
 			if m.gives == "CFTimeInterval" {
 				how = "messageDouble"

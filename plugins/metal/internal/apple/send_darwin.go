@@ -19,6 +19,8 @@ type runtimeOf struct {
 	pop       func(uintptr)
 	devices   func() id
 	double    func(receiver id, selector uintptr) float64
+	product   func(receiver id, selector, device, left, right, rows, columns, interior uintptr, alpha, beta float64) id
+	supports  func(device id) bool // nil where the system has no Metal Performance Shaders
 	selectors [messageCount]uintptr
 }
 
@@ -30,8 +32,16 @@ var objective = sync.OnceValues(func() (r *runtimeOf, err error) {
 			return nil, err
 		}
 	}
+	// Products are burn's own where the system has no library of them.
+	shaders, missing := purego.Dlopen(shadersLibrary, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	if missing == nil {
+		libraries[shadersLibrary] = shaders
+	}
 	addresses := map[string]uintptr{}
 	for _, f := range functions {
+		if f.library == shadersLibrary && missing != nil {
+			continue
+		}
 		if addresses[f.name], err = purego.Dlsym(libraries[f.library], f.name); err != nil {
 			return nil, err
 		}
@@ -41,6 +51,10 @@ var objective = sync.OnceValues(func() (r *runtimeOf, err error) {
 	purego.RegisterFunc(&r.pop, addresses["objc_autoreleasePoolPop"])
 	purego.RegisterFunc(&r.devices, addresses["MTLCopyAllDevices"])
 	purego.RegisterFunc(&r.double, r.send)
+	purego.RegisterFunc(&r.product, r.send)
+	if missing == nil {
+		purego.RegisterFunc(&r.supports, addresses["MPSSupportsMTLDevice"])
+	}
 	for i, m := range messages {
 		r.selectors[i] = uintptr(objc.RegisterName(m.selector))
 	}
@@ -61,6 +75,7 @@ func address(p unsafe.Pointer) uintptr {
 	}
 	return uintptr(p)
 }
+func double(f float64) float64     { return f }
 func size(s *[3]uint64) *[3]uint64 { return s }
 func boolean(b bool) uintptr {
 	if b {
@@ -76,7 +91,7 @@ var (
 
 // message sends a message whose arguments are integers and pointers. The caller keeps alive what they point to.
 func (r *runtimeOf) message(m int, receiver id, args ...uintptr) uintptr {
-	var list [6]uintptr
+	var list [8]uintptr
 	list[0], list[1] = receiver, r.selectors[m]
 	n := copy(list[2:], args)
 	result, _, _ := purego.SyscallN(r.send, list[:2+n]...)
@@ -98,6 +113,11 @@ func (r *runtimeOf) messageSizes(m int, receiver id, a, b *[3]uint64) {
 // messageDouble sends a message without arguments whose result is a double.
 func (r *runtimeOf) messageDouble(m int, receiver id) float64 {
 	return r.double(receiver, r.selectors[m])
+}
+
+// messageProduct sends the message that makes a product: its last arguments are doubles, which have registers of their own.
+func (r *runtimeOf) messageProduct(m int, receiver id, device, left, right, rows, columns, interior uintptr, alpha, beta float64) id {
+	return r.product(receiver, r.selectors[m], device, left, right, rows, columns, interior, alpha, beta)
 }
 
 // truth is the BOOL of a result, which has the lowest byte alone.

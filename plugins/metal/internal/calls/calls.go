@@ -29,6 +29,9 @@ type Device interface {
 	commands.Calls
 	// NewLibrary compiles a text, with exact arithmetic. What the compiler refuses wraps core.ErrKernel, with its messages.
 	NewLibrary(text string) (Library, error)
+	// NewMultiplication prepares products of matrices by the system's library. It wraps core.ErrUnsupported where that is missing or does not
+	// take the device.
+	NewMultiplication(m Multiplication) (Multiplier, error)
 	// Release releases the device. Devices that are listed later are not affected.
 	Release()
 }
@@ -37,6 +40,23 @@ type Device interface {
 type Library interface {
 	// Pipeline makes a kernel of the library ready. It wraps core.ErrKernel.
 	Pipeline(kernel string) (Pipeline, error)
+	Release()
+}
+
+// Multiplication is Batch products C = A·B of matrices of f32: A is M×K, or K×M where it is transposed, B is K×N, or N×K, and C is M×N.
+type Multiplication struct {
+	M, N, K, Batch         int
+	TransposeA, TransposeB bool
+	A, B, C                Matrix
+}
+
+// Matrix describes the memory of matrices: rows of RowBytes, and matrices of MatrixBytes, which are multiples of rows.
+type Matrix struct{ Rows, Columns, RowBytes, MatrixBytes int }
+
+// Multiplier is a prepared multiplication.
+type Multiplier interface {
+	// Encode adds it to commands. A, B and C begin at the offsets in the buffers.
+	Encode(c Commands, buffers [3]Buffer, offsets [3]int64) error
 	Release()
 }
 

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -61,7 +62,7 @@ func findCompiler() (string, error) {
 }
 
 func newCompiler(include, folder string, options []string) (*compiler, error) {
-	c := &compiler{folder: folder, include: include, options: append([]string{"-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fno-exceptions",
+	c := &compiler{folder: folder, include: include, options: append([]string{"-std=c++17", "-O1", "-fPIC", "-shared", "-Wl,-Bsymbolic", "-ffp-contract=off", "-fno-exceptions",
 		"-fno-math-errno", "-Wall", "-Werror", "-Wno-unknown-attributes", "-Wno-ignored-attributes", "-Wno-unused-function", "-Wno-keyword-macro",
 		"-Wno-parentheses-equality", "-Wno-unused-variable", "-Wno-unused-const-variable", "-Wno-self-assign", "-Wno-tautological-compare"}, options...), objects: map[string]uintptr{}}
 	var err error
@@ -112,15 +113,20 @@ func digest(text string) string {
 func (c *compiler) object(name, text string) (uintptr, error) {
 	file := filepath.Join(c.folder, name+".so")
 	if _, err := os.Stat(file); err != nil {
-		source := filepath.Join(c.folder, name+".cc")
+		work, err := os.MkdirTemp(c.folder, "work-") // others may compile the same text
+		if err != nil {
+			return 0, err
+		}
+		defer os.RemoveAll(work)
+		source, made := filepath.Join(work, name+".cc"), filepath.Join(work, "made")
 		if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 			return 0, err
 		}
-		args := append(c.options, "-I", c.include, source, "-o", file+".new")
+		args := append(slices.Clone(c.options), "-I", c.include, source, "-o", made)
 		if log, err := exec.Command(c.cxx, args...).CombinedOutput(); err != nil {
 			return 0, fmt.Errorf("%w: %w:\n%s", core.ErrKernel, err, log)
 		}
-		if err := errors.Join(os.Remove(source), os.Rename(file+".new", file)); err != nil {
+		if err := os.Rename(made, file); err != nil {
 			return 0, err
 		}
 		c.count(func(s *Stats) { s.Compiles++ })
@@ -148,10 +154,10 @@ type parameter struct{ typ, bound string }
 var (
 	head  = regexp.MustCompile(`(?m)^(?:\[\[max_total_threads_per_threadgroup\((\d+)\)\]\] )?kernel void (\w+)\(([^{]*)\) \{$`)
 	param = regexp.MustCompile(`^\s*(.*?)\s*\b(\w+) \[\[(\w+)(?:\((\d+)\))?\]\]$`)
-	meets = regexp.MustCompile(`\bsimd_|_barrier\(`)
+	meets = regexp.MustCompile(`\bsimd(group)?_|_barrier\(`)
 	// positions spells the attributes of a thread's position in C++.
 	positions = map[string]string{
-		"thread_position_in_threadgroup": "metal::uint3{at->thread, 0, 0}", "threadgroup_position_in_grid": "metal::uint3{at->block[0], at->block[1], at->block[2]}",
+		"thread_position_in_threadgroup": "metal::uint3{at->number, 0, 0}", "threadgroup_position_in_grid": "metal::uint3{at->block[0], at->block[1], at->block[2]}",
 		"threadgroups_per_grid": "metal::uint3{at->blocks[0], at->blocks[1], at->blocks[2]}", "thread_index_in_simdgroup": "at->lane",
 	}
 )
@@ -215,7 +221,7 @@ func part(text string, kernels []kernelText) string {
 
 func entryName(key, kernel string) string { return "burn_" + key + "_" + kernel }
 
-const unitHead = "#define BURN_THREADS\n#include <metal_stdlib>\nstruct burn_place { unsigned thread, lane, block[3], blocks[3]; };\n"
+const unitHead = "#define BURN_THREADS\n#include <metal_stdlib>\nstruct burn_place { unsigned number, lane, block[3], blocks[3]; };\n"
 
 // Compile compiles texts with one call of the compiler, so that they are found later.
 func (c *compiler) compile(texts []string) error {
@@ -234,7 +240,12 @@ func (c *compiler) compile(texts []string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(c.folder, name+".keys"), []byte(strings.Join(keys, "\n")), 0o600); err != nil {
+	list, err := os.CreateTemp(c.folder, "keys-")
+	if err != nil {
+		return err
+	}
+	_, err = list.WriteString(strings.Join(keys, "\n"))
+	if err := errors.Join(err, list.Close(), os.Rename(list.Name(), filepath.Join(c.folder, name+".keys"))); err != nil {
 		return err
 	}
 	c.mu.Lock()

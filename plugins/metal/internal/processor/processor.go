@@ -6,6 +6,7 @@
 package processor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -24,15 +25,19 @@ import (
 type Options struct {
 	Include string // folder of metal_stdlib
 	Folder  string // for compiled texts
+	Name    string // of the device; "" is processor
 	// Compiler is further options of clang++.
 	Compiler []string
 	Memory   int64 // bytes of the device; 0 is 4 GiB
 	// Fault, if set, is called for each commands that are committed, by their number from 1 on; its error is their fault.
 	Fault func(number int) error
+	// Shaders plants a fault in the library of products: "missing", "refuse" (no kernel can be made) or "encode". Otherwise there is one, which
+	// checks all that it is given.
+	Shaders string
 	// Stuck, if set, keeps commands from ever being done.
 	Stuck func(number int) bool
-	// Collect, if set, is given each text that is to be compiled, and kernels are neither compiled nor run.
-	Collect func(text string)
+	// Collect, if set, is given each text that is to be compiled. Where it returns true, its kernels are neither compiled nor run.
+	Collect func(text string) bool
 }
 
 // API implements calls.API with one device.
@@ -44,6 +49,7 @@ type API struct {
 	allocated int64
 	committed int
 	launches  atomic.Int64
+	products  atomic.Int64 // by the library
 }
 
 // New makes the API. It is ErrNotFound where there is no clang++.
@@ -78,7 +84,7 @@ func (a *API) Devices() ([]calls.Device, error) { return []calls.Device{(*device
 type device API
 
 func (d *device) Facts() calls.Facts {
-	return calls.Facts{Name: "processor", System: "clang++", Families: []string{"Apple7"}, Memory: d.o.Memory, Largest: d.o.Memory / 2, Shared: 32 << 10, Unified: true}
+	return calls.Facts{Name: cmp.Or(d.o.Name, "processor"), System: "clang++", Families: []string{"Apple7"}, Memory: d.o.Memory, Largest: d.o.Memory / 2, Shared: 32 << 10, Unified: true}
 }
 
 func (d *device) Release() {}
@@ -131,6 +137,7 @@ type library struct {
 	key     string
 	handle  uintptr
 	kernels []kernelText
+	idle    bool // kernels are not run
 }
 
 func (d *device) NewLibrary(text string) (calls.Library, error) {
@@ -139,8 +146,7 @@ func (d *device) NewLibrary(text string) (calls.Library, error) {
 		return nil, err
 	}
 	l := &library{d: d, key: digest(text), kernels: ks}
-	if d.o.Collect != nil {
-		d.o.Collect(text)
+	if l.idle = d.o.Collect != nil && d.o.Collect(text); l.idle {
 		return l, nil
 	}
 	if l.handle = d.compiler.has(text); l.handle == 0 {
@@ -158,6 +164,7 @@ type pipeline struct {
 	d     *device
 	k     kernelText
 	entry uintptr
+	idle  bool
 }
 
 func (l *library) Pipeline(name string) (calls.Pipeline, error) {
@@ -165,8 +172,8 @@ func (l *library) Pipeline(name string) (calls.Pipeline, error) {
 		if k.name != name {
 			continue
 		}
-		p := &pipeline{d: l.d, k: k}
-		if l.d.o.Collect != nil {
+		p := &pipeline{d: l.d, k: k, idle: l.idle}
+		if p.idle {
 			return p, nil
 		}
 		var err error
@@ -273,7 +280,7 @@ func (c *commands) Dispatch(groups [3]int, threads int) {
 		panic(fmt.Sprintf("kernel %s: %d threads of a threadgroup, at most %d", p.k.name, threads, p.k.most))
 	}
 	c.steps = append(c.steps, func() error {
-		if d.o.Collect != nil {
+		if p.idle {
 			return nil
 		}
 		scheduler.Lock()

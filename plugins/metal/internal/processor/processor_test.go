@@ -3,6 +3,7 @@
 package processor
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/plugins/metal/internal/calls"
+	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
 func open(t *testing.T) calls.Device {
@@ -105,6 +107,53 @@ func TestThreads(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Simdgroup matrices are multiplied as by hand, and each simdgroup has its own; what threads hold is in the order of ir.Quarters.
+func TestSimdgroupMatrices(t *testing.T) {
+	d := open(t)
+	const threads = 64
+	got, err := run(t, d, `threadgroup alignas(16) float s[2][3][80];
+	const uint group = thread_at.x / 32u;
+	for (uint i = lane_at; i < 80u; i += 32u) s[group][0][i] = float((i * 7u + group * 11u) % 13u) - 6.0f, s[group][1][i] = float((i * 5u + group) % 11u) - 5.0f;
+	simdgroup_float8x8 a, b, c = make_filled_simdgroup_matrix<float, 8, 8>(0.25f);
+	simdgroup_barrier(mem_flags::mem_threadgroup);
+	simdgroup_load(a, s[group][0], 10);
+	simdgroup_load(b, s[group][1] + 1, 9);
+	simdgroup_multiply_accumulate(c, a, b, c);
+	simdgroup_multiply_accumulate(c, b, a, c);
+	c.thread_elements()[1] += 1000.0f;
+	simdgroup_store(c, s[group][2], 10);
+	simdgroup_barrier(mem_flags::mem_threadgroup);
+	for (uint i = lane_at; i < 64u; i += 32u) out[group * 128u + i] = as_type<uint>(s[group][2][i / 8u * 10u + i % 8u]);
+	out[group * 128u + 64u + 2u * lane_at] = as_type<uint>(c.thread_elements()[0]);
+	out[group * 128u + 64u + 2u * lane_at + 1u] = as_type<uint>(c.thread_elements()[1]);`, 256, 1, threads)
+	require.NoError(t, err)
+	order := ir.MMA{M: 16, N: 8, K: 16, Order: ir.Quarters}
+	for group := range 2 {
+		a := func(row, column int) float32 { return float32(((row*10+column)*7+group*11)%13) - 6 }
+		b := func(row, column int) float32 { return float32(((row*9+column+1)*5+group)%11) - 5 }
+		var want [8][8]float32
+		for row := range 8 {
+			for column := range 8 {
+				want[row][column] = 0.25
+				for k := range 8 {
+					want[row][column] += a(row, k)*b(k, column) + b(row, k)*a(k, column)
+				}
+			}
+		}
+		for lane := range 32 {
+			row, column := order.Accumulator(32, lane, 1)
+			want[row][column] += 1000
+		}
+		for i := range 64 {
+			require.Equal(t, want[i/8][i%8], math.Float32frombits(got[group*128+i]), "simdgroup %d, element %d", group, i)
+			row, column := order.Accumulator(32, i/2, i%2)
+			require.Equal(t, want[row][column], math.Float32frombits(got[group*128+64+i]), "simdgroup %d, thread %d", group, i/2)
+		}
+	}
+	_, err = run(t, d, "simdgroup_float8x8 a = make_filled_simdgroup_matrix<float, 8, 8>(1.0f), c = a;\nif (lane_at < 9u) simdgroup_multiply_accumulate(c, a, a, c);\nout[0] = as_type<uint>(c.thread_elements()[0]);", 64, 1, 64)
+	require.ErrorIs(t, err, core.ErrKernel, "a part of a simdgroup")
 }
 
 // Threads that wait for others that never come are a fault of the kernel, and so is a text that is no C++.

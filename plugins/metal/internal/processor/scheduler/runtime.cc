@@ -82,6 +82,11 @@ unsigned burn_exchange(unsigned v, int source) {
 	if (source < 0 || source >= lanes || first + source >= fibers + most) return 0xdeadbeefu;
 	return unsigned(first[source].slot[n]);
 }
+void burn_gather(unsigned long v, unsigned long* all) {
+	unsigned long n = give(v);
+	fiber* first = current - current->at.lane;
+	for (int i = 0; i < lanes; i++) all[i] = first + i < fibers + most ? first[i].slot[n] : 0;
+}
 unsigned long burn_vote(bool v) {
 	unsigned long n = give(v), all = 0;
 	fiber* first = current - current->at.lane;
