@@ -104,6 +104,7 @@ var backends = map[uint32]string{4: "Direct3D 12", 5: "Metal", 6: "Vulkan", 7: "
 const (
 	adapterDiscrete = 1
 	adapterCPU      = 3
+	backendVulkan   = 6
 	statusSuccess   = 1
 )
 
@@ -121,6 +122,7 @@ func (x *adapter) describe() error {
 	x.facts = webgpu.Facts{
 		Name: i.device.text(), Driver: i.description.text(), Backend: backends[i.backendType], Version: a.version,
 		Software: i.adapterType == adapterCPU, Discrete: i.adapterType == adapterDiscrete, Alias: true,
+		Components: i.backendType == backendVulkan, // the library makes an access to the component alone
 		Limits: webgpu.Limits{
 			BufferSize: clamp(l.maxBufferSize), StorageBinding: clamp(l.maxStorageBufferBindingSize), UniformBinding: clamp(l.maxUniformBufferBindingSize),
 			StorageAlignment: int64(l.minStorageBufferOffsetAlignment), UniformAlignment: int64(l.minUniformBufferOffsetAlignment),
