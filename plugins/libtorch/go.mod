@@ -3,7 +3,7 @@ module github.com/goburn/burn/plugins/libtorch
 go 1.26.0
 
 require (
-	github.com/ebitengine/purego v0.9.0
+	github.com/ebitengine/purego v0.11.3
 	github.com/goburn/burn v0.1.0
 	github.com/stretchr/testify v1.12.1
 )

@@ -86,16 +86,18 @@ func gatherElements(w *worker) {
 	})
 }
 
-// plane reports whether a pooling node is one of torch's over two dimensions: the padding is even, at most half a window, and nothing
-// hangs over.
+// plane reports whether a pooling node is one of torch's over two dimensions. torch pads both ends by pad_lo: that is the same where its windows
+// are as many as the node's, since they are then at the same places and reach no further.
 func plane(w *worker) bool {
-	a, x := w.n.Attrs, w.in[0]
-	window, lo, hi, over := a.Ints("window"), a.Ints("pad_lo"), a.Ints("pad_hi"), a.Ints("overhang")
-	if len(window) != 2 || len(x.s) != 3 && len(x.s) != 4 || !x.d.IsFloat() || x.s.Size() == 0 || w.n.Outputs[0].Shape.Size() == 0 {
+	a, x, y := w.n.Attrs, w.in[0], w.n.Outputs[0].Shape
+	window, strides, lo, dilation := a.Ints("window"), a.Ints("strides"), a.Ints("pad_lo"), a.Ints("dilation")
+	if len(window) != 2 || len(x.s) != 3 && len(x.s) != 4 || !x.d.IsFloat() || x.s.Size() == 0 || y.Size() == 0 {
 		return false
 	}
 	for i := range window {
-		if lo[i] != hi[i] || over[i] != 0 || 2*lo[i] > window[i] {
+		axis := len(x.s) - 2 + i
+		room := x.s[axis] + 2*lo[i] - (dilation[i]*(window[i]-1) + 1)
+		if lo[i] < 0 || 2*lo[i] > window[i] || room < 0 || room/strides[i]+1 != y[axis] {
 			return false
 		}
 	}
@@ -103,11 +105,16 @@ func plane(w *worker) bool {
 }
 
 func maxPool(w *worker) {
-	a, x, d := w.n.Attrs, w.in[0], w.n.Outputs[0]
-	if !plane(w) || a.Bool("indices") {
+	if a := w.n.Attrs; !plane(w) || a.Bool("indices") {
 		w.maxima(sums(a.Ints("pad_hi"), a.Ints("overhang")))
 		return
 	}
+	w.maxPool()
+}
+
+// maxPool calls torch for a node of which plane is true.
+func (w *worker) maxPool() {
+	a, x, d := w.n.Attrs, w.in[0], w.n.Outputs[0]
 	w.out[0] = w.call(opMaxPool2, x.d, d.Shape, func(t *torch.Thread) {
 		t.Tensor(x.h)
 		t.Ints(a.Ints("window")...)
@@ -128,11 +135,11 @@ func sums(a, b []int) []int {
 
 func avgPool(w *worker) {
 	a, x, d := w.n.Attrs, w.in[0], w.n.Outputs[0]
-	dilated := false
-	for _, n := range a.Ints("dilation") {
-		dilated = dilated || n != 1
+	native := plane(w)
+	for i, n := range a.Ints("dilation") {
+		native = native && n == 1 && (a.Ints("overhang")[i] == 0 || !a.Bool("count_pad")) // torch counts an overhang as padding
 	}
-	if plane(w) && !dilated {
+	if native {
 		w.out[0] = w.call(opAvgPool2, x.d, d.Shape, func(t *torch.Thread) {
 			t.Tensor(x.h)
 			t.Ints(a.Ints("window")...)

@@ -15,6 +15,10 @@ var windows = map[op.Code]rule{
 func windowReduce(w *worker) {
 	a, d := w.n.Attrs, w.n.Outputs[0]
 	if a.Str("reduce") != "sum" {
+		if !a.Bool("indices") && plane(w) {
+			w.maxPool()
+			return
+		}
 		w.maxima(a.Ints("pad_hi"))
 		return
 	}
