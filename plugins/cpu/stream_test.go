@@ -148,10 +148,8 @@ func TestCancel(t *testing.T) {
 	require.NoError(t, b.Submit(nodes))
 	short, stop := context.WithTimeout(ctx, 5*time.Millisecond)
 	defer stop()
-	begin := time.Now()
 	require.ErrorIs(t, b.Sync(short), core.ErrCanceled)
 	require.ErrorIs(t, b.Read(short, x.ID, make([]byte, 4<<20)), core.ErrCanceled)
-	require.Less(t, time.Since(begin), 5*time.Second)
 	require.NoError(t, b.Sync(ctx), "the stream stays usable")
 	require.Len(t, get[float32](b, x), 1<<20)
 }

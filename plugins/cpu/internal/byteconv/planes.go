@@ -182,7 +182,9 @@ func (p *planeKernel) phase(dst, src []int32, dy, dx int, pad int32) {
 			n = min((len(line)-ix+step-1)/step, p.width-before)
 		}
 		if step == 1 {
-			copy(to[before:][:n], line[min(ix, len(line)):])
+			if n > 0 { // else ix may lie outside
+				copy(to[before:][:n], line[ix:])
+			}
 		} else {
 			for k := range to[before:][:n] {
 				to[before+k] = line[ix]

@@ -1,6 +1,10 @@
 package elementwise
 
-import "math"
+import (
+	"math"
+	"math/big"
+	"sync"
+)
 
 // Angles near a multiple of a quarter turn are reduced in twice the precision of package math, which loses the digits of
 // small results there.
@@ -35,14 +39,20 @@ func tan(x float64) float64 {
 	return math.Tan(r)
 }
 
-// delicate reports whether y, a function of the angle x, is small enough to have lost digits. From 2^29 on package math
-// reduces with more of them.
+// far is the angle from which package math reduces with more digits, though with an error that does not shrink with the result.
+const far = 1 << 29
+
+// delicate reports whether y, a function of the angle x, is small enough to have lost digits.
 func delicate(x, y float64) bool {
-	return math.Abs(y) < 0x1p-12 && math.Abs(x) > 1 && math.Abs(x) < 1<<29
+	x, y = math.Abs(x), math.Abs(y)
+	return y < 0x1p-12 && x > 1 && x < far || y < 0x1p-2 && x >= far
 }
 
 // reduced returns x - q·pi/2 for the nearest integer q, and q modulo 4. It subtracts pi in three parts (Cody and Waite).
 func reduced(x float64) (quarter int, rest float64) {
+	if math.Abs(x) >= far {
+		return reducedFar(x)
+	}
 	const first, second, third = 0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110
 	q := math.RoundToEven(x * (2 / math.Pi))
 	p1, p2 := float64(q*first), float64(q*second) // the conversions prevent fused multiply-add, which would not round the products
@@ -51,6 +61,31 @@ func reduced(x float64) (quarter int, rest float64) {
 	s, c2 := twoSum(s, -p2)
 	return int(int64(q) & 3), s + (c1 + c2 - low2 - q*third)
 }
+
+// reducedFar is reduced for the greatest angles: it multiplies by as many digits of 2/pi as their exponent asks for (Payne and
+// Hanek).
+func reducedFar(x float64) (quarter int, rest float64) {
+	fraction, exponent := math.Frexp(x)
+	turns := new(big.Int).Mul(big.NewInt(int64(fraction*(1<<53))), perQuarter())
+	point := uint(quarterBits + 53 - exponent) // of the bits of turns, those after the point
+	whole := new(big.Int).Rsh(new(big.Int).Add(turns, new(big.Int).Lsh(big.NewInt(1), point-1)), point)
+	turns.Sub(turns, new(big.Int).Lsh(whole, point))
+	part := new(big.Float).SetInt(turns)
+	rest, _ = part.SetMantExp(part, -int(point)).Float64()
+	return int(new(big.Int).And(whole, big.NewInt(3)).Int64()), rest * (math.Pi / 2)
+}
+
+// quarterBits is enough digits of 2/pi for the greatest exponent, the digits of a float64 and those that cancel.
+const quarterBits = 1152
+
+// perQuarter returns 2/pi times 2^quarterBits.
+var perQuarter = sync.OnceValue(func() *big.Int {
+	const digits = "a2f9836e4e441529fc2757d1f534ddc0db6295993c439041fe5163abdebbc561b7246e3a424dd2e006492eea09d1921c" +
+		"fe1deb1cb129a73ee88235f52ebb4484e99c7026b45f7e413991d639835339f49c845f8bbdf9283b1ff897ffde05980f" +
+		"ef2f118b5a0a6d1f6d367ecf27cb09b74f463f669e5fea2d7527bac7ebe5f17b3d0739f78a5292ea6bfb5fb11f8d5d08"
+	q, _ := new(big.Int).SetString(digits, 16)
+	return q
+})
 
 // twoSum is a+b, and what rounding took from it (Knuth).
 func twoSum(a, b float64) (sum, rest float64) {

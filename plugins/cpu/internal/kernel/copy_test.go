@@ -3,8 +3,6 @@ package kernel
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
@@ -27,7 +25,9 @@ func TestCopyRepeats(t *testing.T) {
 			x := i / times % cols
 			y := i / (times * cols * 2) % rows
 			p := i / (times * cols * 2 * rows)
-			require.Equal(t, uint32((p*rows+y)*cols+x), v, "%d times, element %d", times, i)
+			if want := uint32((p*rows+y)*cols + x); v != want {
+				t.Fatalf("%d times, element %d: got %d, want %d", times, i, v, want)
+			}
 		}
 	}
 }

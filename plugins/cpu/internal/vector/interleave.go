@@ -2,7 +2,7 @@ package vector
 
 // Interleave is the inverse of Split: it sets, for rows of r.Cols elements of
 // dst, dst[y*DstStep+2*i] to even[y*SrcStep+i] and dst[y*DstStep+2*i+1] to
-// odd[y*SrcStep+i]. It is for when Has.
+// odd[y*SrcStep+i]. Has must report true.
 func Interleave(r Rows, dst, even, odd []float32) {
 	if r.Count <= 0 || r.Cols <= 0 {
 		return
@@ -21,7 +21,7 @@ func Interleave(r Rows, dst, even, odd []float32) {
 }
 
 // Sample sets dst[y*DstStep+i] to src[y*SrcStep+2*i] for rows of r.Cols
-// elements of src. It is for when Has.
+// elements of src. Has must report true.
 func Sample(r Rows, dst, src []float32) {
 	if r.Count <= 0 || r.Cols <= 0 {
 		return

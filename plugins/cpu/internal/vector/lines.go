@@ -8,7 +8,7 @@ const lanes = 16
 // pairwise is the length up to which each lane sums in order: 64 numbers.
 const pairwise = 4096
 
-// Sum is the sum of x, added pairwise above some thousand numbers. It is for when Has.
+// Sum returns the sum of x, added pairwise above some thousand numbers. Has must report true.
 func Sum(x []float32) float32 {
 	if len(x) > pairwise {
 		half := len(x) / 2 &^ 63
@@ -33,7 +33,7 @@ func Sum(x []float32) float32 {
 	return sum + rest
 }
 
-// Greatest is the greatest of x, which is not empty: NaN if one of them is, and zero rather than minus zero. It is for when Has.
+// Greatest returns the greatest element of x, which is not empty: NaN if one of them is, and zero rather than minus zero. Has must report true.
 func Greatest(x []float32) float32 {
 	if m, ok := Maxima.quarters(x); ok {
 		return m
@@ -58,7 +58,7 @@ func Greatest(x []float32) float32 {
 	return m
 }
 
-// Least is the least of x, which is not empty: NaN if one of them is, and minus zero rather than zero. It is for when Has.
+// Least returns the least element of x, which is not empty: NaN if one of them is, and minus zero rather than zero. Has must report true.
 func Least(x []float32) float32 {
 	if m, ok := Minima.quarters(x); ok {
 		return m
@@ -88,7 +88,7 @@ func number(key int32) float32 {
 	return math.Float32frombits(uint32(key ^ key>>31&math.MaxInt32))
 }
 
-// Total is the sum of x in float64. It is for when Has.
+// Total returns the sum of x in float64. Has must report true.
 func Total(x []float32) float64 {
 	n := wholeVectors(len(x))
 	var sum float64
@@ -105,7 +105,7 @@ func Total(x []float32) float64 {
 	return sum
 }
 
-// Squares is the sum in float64 of the squares of x[i]-mean. It is for when Has.
+// Squares returns the sum in float64 of the squares of x[i]-mean. Has must report true.
 func Squares(x []float32, mean float32) float64 {
 	n := wholeVectors(len(x))
 	var sum float64

@@ -2,7 +2,7 @@ package vector
 
 import "unsafe"
 
-// Ahead returns the number of elements, from the first of d on, that precede one that is aligned to a vector. It is for when Has.
+// Ahead returns the number of elements, from the first of d on, that precede one that is aligned to a vector. Has must report true.
 func Ahead(d []float32) int {
 	if len(d) == 0 {
 		return 0

@@ -37,7 +37,7 @@ func (j Joint) OfRows(out, x []float32, cols, row int) {
 	}
 }
 
-// OfColumns sets out[c] to what x[r*row+c] join to for r < rows, which is at least one. It is for when Has.
+// OfColumns reduces columns: out[c] is the reduction of x[r*row+c] over r < rows, which is at least one. Has must report true.
 func (j Joint) OfColumns(out, x []float32, rows, row int) {
 	if len(out) == 0 {
 		return
@@ -51,11 +51,11 @@ func (j Joint) OfColumns(out, x []float32, rows, row int) {
 	}
 }
 
-// Stacked is the number of rows that OfStack joins.
+// Stacked is the number of rows that OfStack reduces.
 const Stacked = 8
 
-// OfStack joins Stacked rows of x, row apart, to acc, which has their length, element by element: NaN if one of them is, zero and
-// minus zero as in Greatest and Least. Each row is read from beginning to end, so that they may lie far apart. It is for when Has.
+// OfStack reduces Stacked rows of x, row apart, into acc, which has their length, element by element: NaN if one of them is, zero and
+// minus zero as in Greatest and Least. Each row is read from beginning to end, so that they may lie far apart. Has must report true.
 func (j Joint) OfStack(acc, x []float32, row int) {
 	if n := len(acc); n > 0 {
 		j.check(x, Stacked, n, row)
@@ -123,7 +123,7 @@ const (
 	AtMost
 )
 
-// Find is the place of the first element of x that is so to bound, or a NaN; len(x) if there is none. It is for when Has.
+// Find returns the index of the first element of x that compares so to bound, or is NaN; len(x) if there is none. Has must report true.
 func (b Bound) Find(x []float32, bound float32) int {
 	if len(x) == 0 {
 		return 0

@@ -2,7 +2,7 @@ package vector
 
 import "unsafe"
 
-// Transpose sets dst[p*width+l] to src[l*line+p] for l < lines and p < depth. It is for when Has.
+// Transpose sets dst[p*width+l] to src[l*line+p] for l < lines and p < depth. Has must report true.
 func Transpose(lines, depth int, dst []float32, width int, src []float32, line int) {
 	transpose(lines, depth, dst, width, src, line, false)
 }
