@@ -178,7 +178,7 @@ func TestHostStaysFree(t *testing.T) {
 			}
 		}
 		return true
-	}, 5*time.Second, 5*time.Millisecond, "a thread with rules is left")
+	}, patience, 5*time.Millisecond, "a thread with rules is left")
 }
 
 func inForce(r contain.Report, name string) bool {
@@ -229,7 +229,7 @@ func TestDescendants(t *testing.T) {
 						<-b.Lost()
 					}
 					require.NoError(t, b.Close())
-					require.Eventually(t, func() bool { return !running(child) }, 5*time.Second, time.Millisecond)
+					require.Eventually(t, func() bool { return !running(child) }, patience, time.Millisecond)
 				})
 			}
 		}
@@ -268,7 +268,7 @@ func hostKilled(t *testing.T, mode string, groups bool) {
 	mark, _, _ = strings.Cut(mark, "\x00")
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	require.Eventually(t, func() bool { return !running(pid) && !running(child) }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return !running(pid) && !running(child) }, patience, 5*time.Millisecond)
 	group, err := contain.NewGroup("of-a-test", 0)
 	if err != nil {
 		return
@@ -277,7 +277,7 @@ func hostKilled(t *testing.T, mode string, groups bool) {
 	require.Eventually(t, func() bool {
 		left, err := filepath.Glob(filepath.Join(filepath.Dir(group.Dir()), "burn-plugin-"+mark+"*"))
 		return err == nil && len(left) == 0
-	}, 10*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 }
 
 // TestHelperParent is the host that hostKilled kills.
@@ -315,7 +315,7 @@ func TestSweptProcesses(t *testing.T) {
 	}
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	require.Eventually(t, func() bool { return !running(pid) }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return !running(pid) }, patience, 5*time.Millisecond)
 	require.True(t, running(child), "nobody is left to end it")
 	left, _ := filepath.Glob(filepath.Join(dir, "burn-host-*"))
 	require.Len(t, left, 1)
@@ -323,7 +323,7 @@ func TestSweptProcesses(t *testing.T) {
 	require.NoError(t, os.Chtimes(left[0], old, old))
 	b, err := started(t, fake.Good, nil)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return !running(child) }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return !running(child) }, patience, 5*time.Millisecond)
 	require.NoError(t, b.Close())
 }
 
@@ -359,5 +359,5 @@ func TestContainedChildren(t *testing.T) {
 	_, err = fmt.Sscanf(r.find(t, "child ")["@message"].(string), "child %d", &child)
 	require.NoError(t, err)
 	require.NoError(t, b.Close())
-	require.Eventually(t, func() bool { return !running(child) }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !running(child) }, patience, time.Millisecond)
 }

@@ -167,6 +167,9 @@ func (d *device) Supports(n *op.Node, in []op.Desc) error {
 	if err := d.gone(); err != nil {
 		return err
 	}
+	if err := wire.FitsQuery(n, len(in)); err != nil {
+		return err
+	}
 	query := wire.AppendQuery(nil, n, in)
 	if answer, ok := d.answers.get(query); ok {
 		return answer

@@ -59,7 +59,7 @@ func (r *record) find(t *testing.T, text string) (found map[string]any) {
 			}
 		}
 		return false
-	}, 5*time.Second, 5*time.Millisecond, text)
+	}, patience, 5*time.Millisecond, text)
 	return found
 }
 
@@ -67,7 +67,7 @@ func (r *record) find(t *testing.T, text string) (found map[string]any) {
 func logged(t *testing.T, behaviour string, o client.Options) (*client.Backend, *record, error) {
 	t.Helper()
 	r := &record{}
-	o.Name, o.Env, o.StartTimeout = "fake", append(o.Env, fake.Env+"="+behaviour), 10*time.Second
+	o.Name, o.Env, o.StartTimeout = "fake", append(o.Env, fake.Env+"="+behaviour), patience
 	o.Logger = hclog.New(&hclog.LoggerOptions{Name: "host", Level: hclog.Info, Output: r, JSONFormat: true})
 	b, err := client.Start(context.Background(), os.Args[0], o)
 	if b != nil {
@@ -124,7 +124,7 @@ func TestForks(t *testing.T) {
 				}
 			}
 			require.NoError(t, b.Close())
-			require.Eventually(t, func() bool { return !running(child) }, 5*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return !running(child) }, patience, time.Millisecond)
 		})
 	}
 }

@@ -26,7 +26,7 @@ func TestLateWrite(t *testing.T) {
 	const n = 1 << 16
 	require.ErrorIs(t, s.Write(ctx, desc(1, n), make([]byte, 4*n)), core.ErrCanceled)
 	require.NoError(t, core.Sync(context.Background(), s), "after the answer to the write")
-	require.Eventually(t, func() bool { return tensors(t, s) == 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return tensors(t, s) == 0 }, patience, time.Millisecond)
 	require.NoError(t, core.Sync(context.Background(), s))
 }
 

@@ -47,12 +47,11 @@ func pidOf(t *testing.T, b *client.Backend) int {
 
 func exists(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
-// lost asserts that a call failed because the plugin was killed, and long before any timeout would have ended it.
-func lost(t *testing.T, since time.Time, err error) {
+// lost asserts that a call failed because the plugin ended. No timeout gives this error.
+func lost(t *testing.T, err error) {
 	t.Helper()
 	require.ErrorIs(t, err, core.ErrBackendLost)
 	require.ErrorContains(t, err, "plugin fake")
-	require.Less(t, time.Since(since), 10*time.Second)
 }
 
 func TestKillBefore(t *testing.T) {
@@ -60,15 +59,14 @@ func TestKillBefore(t *testing.T) {
 	b, err := started(t, fake.Good, nil)
 	require.NoError(t, err)
 	s := open(t, b)
-	start := time.Now()
 	require.NoError(t, syscall.Kill(pidOf(t, b), syscall.SIGKILL))
 	err = core.Sync(context.Background(), s)
-	lost(t, start, err)
+	lost(t, err)
 	require.ErrorContains(t, err, "signal: killed")
 	_, err = b.Open(context.Background(), 0)
-	lost(t, start, err)
+	lost(t, err)
 	_, err = s.dev.OpenStream(context.Background())
-	lost(t, start, err)
+	lost(t, err)
 	require.ErrorIs(t, s.Submit([]op.Node{full(t, 1, 1)}, nil), core.ErrBackendLost)
 	require.ErrorIs(t, s.Write(context.Background(), desc(1, 1), f32(1)), core.ErrBackendLost)
 	require.ErrorIs(t, core.Read(context.Background(), s, id(1), make([]byte, 4)), core.ErrBackendLost)
@@ -93,10 +91,8 @@ func TestKillDuring(t *testing.T) {
 			require.NoError(t, err)
 			s, ctx := open(t, b), context.Background()
 			require.NoError(t, s.Submit([]op.Node{full(t, 1, 1), full(t, 2, 1)}, nil))
-			var start time.Time
 			killed := make(chan struct{})
 			time.AfterFunc(50*time.Millisecond, func() {
-				start = time.Now()
 				_ = syscall.Kill(pidOf2(b), syscall.SIGKILL)
 				close(killed)
 			})
@@ -115,7 +111,7 @@ func TestKillDuring(t *testing.T) {
 				_, err = p.Define(ctx, s.Stream, twice(t), []op.TensorID{id(1)})
 			}
 			<-killed
-			lost(t, start, err)
+			lost(t, err)
 			require.ErrorContains(t, err, "signal: killed")
 			require.NoError(t, b.Close())
 		})
@@ -130,9 +126,8 @@ func TestKillAfter(t *testing.T) {
 	require.NoError(t, s.Submit([]op.Node{full(t, 1, 3)}, nil))
 	require.Equal(t, f32(3), read(t, s, desc(1)))
 	require.NoError(t, syscall.Kill(pidOf(t, b), syscall.SIGKILL))
-	time.Sleep(50 * time.Millisecond)
-	start := time.Now()
-	lost(t, start, core.Read(context.Background(), s, id(1), make([]byte, 4)))
+	require.Eventually(t, func() bool { return !exists(pidOf2(b)) || !running(pidOf2(b)) }, patience, time.Millisecond)
+	lost(t, core.Read(context.Background(), s, id(1), make([]byte, 4)))
 	require.NoError(t, s.Close())
 	require.NoError(t, b.Close())
 }
@@ -143,9 +138,8 @@ func TestCrash(t *testing.T) {
 	require.NoError(t, err)
 	s := open(t, b)
 	require.NoError(t, s.Submit([]op.Node{full(t, 1, 1), full(t, 2, 1), full(t, 3, 1)}, nil))
-	start := time.Now()
 	err = core.Read(context.Background(), s, id(3), make([]byte, 4))
-	lost(t, start, err)
+	lost(t, err)
 	require.ErrorContains(t, err, "exit status 7")
 	require.ErrorContains(t, err, "the device is on fire")
 }
@@ -163,7 +157,7 @@ func stop(t *testing.T, pid int) {
 		b, err := os.ReadFile(status)
 		_, state, _ := strings.Cut(string(b), ") ")
 		return err == nil && strings.HasPrefix(state, "T")
-	}, 5*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 }
 
 // TestStopped is a plugin that hangs as a whole: calls end with their context, and Close ends it.
@@ -180,21 +174,17 @@ func TestStopped(t *testing.T) {
 		t.Cleanup(cancel)
 		return ctx
 	}
-	start := time.Now()
 	require.ErrorIs(t, core.Read(short(), s, id(1), make([]byte, 4)), core.ErrCanceled)
 	require.ErrorIs(t, core.Sync(short(), s), core.ErrCanceled)
 	require.ErrorIs(t, s.Write(short(), desc(2, 16<<20), make([]byte, 64<<20)), core.ErrCanceled)
 	_, err = b.Open(short(), 0)
 	require.ErrorIs(t, err, core.ErrCanceled)
-	require.Less(t, time.Since(start), 10*time.Second)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
 	require.Equal(t, f32(1), read(t, s, desc(1, 1)), "it is usable once it runs again")
 	require.NoError(t, core.Sync(context.Background(), s))
 
 	stop(t, pid)
-	start = time.Now()
-	require.NoError(t, b.Close())
-	require.Less(t, time.Since(start), 20*time.Second)
+	require.NoError(t, soon(t, "Close", b.Close))
 	require.False(t, exists(pid))
 }
 
@@ -254,14 +244,20 @@ func TestStartFailures(t *testing.T) {
 		{fake.Good, map[string]string{"open": "hang"}, client.CauseTimeout, core.ErrBackendLost, "no answer to hello"},
 	} {
 		t.Run(tc.behaviour+tc.opts["open"], func(t *testing.T) {
-			limit := 5 * time.Second
+			limit := patience
 			if tc.cause == client.CauseTimeout {
 				limit = 400 * time.Millisecond
 			}
-			start := time.Now()
-			_, err := client.Start(context.Background(), os.Args[0], client.Options{Name: "fake", StartTimeout: limit,
-				Env: []string{fake.Env + "=" + tc.behaviour}, Config: core.Config{Options: tc.opts}})
-			require.Less(t, time.Since(start), limit+5*time.Second, "it hangs")
+			start := func() error {
+				_, err := client.Start(context.Background(), os.Args[0], client.Options{Name: "fake", StartTimeout: limit,
+					Env: []string{fake.Env + "=" + tc.behaviour}, Config: core.Config{Options: tc.opts}})
+				return err
+			}
+			err := start()
+			for tc.cause == client.CauseTimeout && limit < patience && !strings.Contains(err.Error(), tc.text) {
+				limit *= 4 // a busy machine did not come as far as the call that hangs
+				err = start()
+			}
 			var e *client.StartError
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, tc.cause, e.Cause, "%v", err)
@@ -298,7 +294,7 @@ func TestNotStarted(t *testing.T) {
 			if tc.cause == client.CauseWrongPlatform && core.Platform() == "linux/arm64" {
 				t.Skip("on linux/arm64: the foreign program is for it, and would run")
 			}
-			_, err := client.Start(context.Background(), tc.path, client.Options{StartTimeout: 3 * time.Second})
+			_, err := client.Start(context.Background(), tc.path, client.Options{StartTimeout: patience})
 			var e *client.StartError
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, tc.cause, e.Cause, "%v", err)
@@ -307,7 +303,7 @@ func TestNotStarted(t *testing.T) {
 	}
 }
 
-// TestHostKilled kills a host with SIGKILL and asserts that its plugin is gone within a second and left no socket, by the
+// TestHostKilled kills a host with SIGKILL and asserts that its plugin ends and leaves no socket, by the
 // kernel's help and without it.
 func TestHostKilled(t *testing.T) {
 	for _, mode := range []string{fake.Good, fake.IgnoreHost} {
@@ -329,7 +325,7 @@ func TestHostKilled(t *testing.T) {
 			require.True(t, exists(pid))
 			require.NoError(t, cmd.Process.Kill())
 			_ = cmd.Wait()
-			require.Eventually(t, func() bool { return !running(pid) }, 5*time.Second, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return !running(pid) }, patience, 5*time.Millisecond)
 			sockets := 0
 			_ = filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
 				if err == nil && d.Type()&os.ModeSocket != 0 {

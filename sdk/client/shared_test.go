@@ -118,7 +118,7 @@ func TestSharedLeaves(t *testing.T) {
 			require.Eventually(t, func() bool {
 				f, m := descriptors(t)
 				return f <= files && m == 0
-			}, 5*time.Second, time.Millisecond)
+			}, patience, time.Millisecond)
 		})
 	}
 }
@@ -151,7 +151,7 @@ func TestSharedCancel(t *testing.T) {
 	require.NoError(t, core.Read(context.Background(), s, id(1), got))
 	require.True(t, bytes.Equal(data, got))
 	require.NoError(t, core.Sync(context.Background(), s))
-	require.Eventually(t, func() bool { return tensors(t, s) == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return tensors(t, s) == 1 }, patience, time.Millisecond)
 }
 
 // TestSharedKilled kills plugins during large transfers: the host gets errors, and nothing of it is left.
@@ -196,5 +196,5 @@ func TestSharedKilled(t *testing.T) {
 	require.Eventually(t, func() bool {
 		f, m := descriptors(t)
 		return f <= files && m == 0
-	}, 5*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 }

@@ -17,6 +17,9 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
+// patience is the time that a test waits for what takes moments on an idle machine. Only a hang takes longer.
+const patience = 2 * time.Minute
+
 // soon returns the error of f, and fails when f takes longer than anything but a hang does.
 func soon(t *testing.T, what string, f func() error) error {
 	t.Helper()
@@ -25,7 +28,7 @@ func soon(t *testing.T, what string, f func() error) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatalf("%s hangs", what)
 		return nil
 	}
@@ -43,11 +46,16 @@ func TestNeverOpened(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrProtocol)
 	require.NotErrorIs(t, err, core.ErrCanceled)
 	require.ErrorContains(t, err, "no answer for 50ms; if the device needs longer, raise open_timeout in the configuration (OpenTimeout in Options)")
-	r = &rogue{opened: []byte{0x81}, silent: "stream", welcome: decent(), device: decentDevice(), options: client.Options{OpenTimeout: 50 * time.Millisecond}}
-	b, err = r.serve(t)
-	require.NoError(t, err)
-	d, err := b.Open(context.Background(), 0)
-	require.NoError(t, err)
+	var d core.Device
+	for limit := 50 * time.Millisecond; d == nil; limit *= 4 { // a busy machine may take longer to open the device
+		require.Less(t, limit, patience)
+		r = &rogue{opened: []byte{0x81}, silent: "stream", welcome: decent(), device: decentDevice(), options: client.Options{OpenTimeout: limit}}
+		b, err = r.serve(t)
+		require.NoError(t, err)
+		if d, err = b.Open(context.Background(), 0); err != nil {
+			d = nil
+		}
+	}
 	err = soon(t, "OpenStream", func() error {
 		_, err := d.OpenStream(context.Background())
 		return err
@@ -89,9 +97,7 @@ func TestNeverAnswered(t *testing.T) {
 		"write": func(ctx context.Context) error { return s.Write(ctx, desc(9, 1<<20), make([]byte, 4<<20)) },
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
-		began := time.Now()
 		require.ErrorIs(t, soon(t, what, func() error { return wait(ctx) }), core.ErrCanceled, what)
-		require.Less(t, time.Since(began), 10*time.Second, what)
 		cancel()
 	}
 	require.NoError(t, soon(t, "Close", s.Close))

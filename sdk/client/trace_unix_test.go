@@ -66,7 +66,7 @@ func TestTraces(t *testing.T) {
 				require.NotContains(t, err.Error(), "goroutine")
 				require.Eventually(t, func() bool {
 					return strings.Contains(strings.Join(text.lines(), "\n"), c.want[0])
-				}, 20*time.Second, time.Millisecond)
+				}, patience, time.Millisecond)
 				all := strings.Join(text.lines(), "\n")
 				for _, w := range append(c.want, "remedy=\"report it to the plugin's author") {
 					require.Contains(t, all, w)
@@ -75,7 +75,7 @@ func TestTraces(t *testing.T) {
 					require.Len(t, text.lines(), 1, all)
 					require.NotContains(t, all, "goroutine")
 				} else {
-					require.Eventually(t, func() bool { return strings.Contains(strings.Join(text.lines(), "\n"), "goroutine") }, 20*time.Second, time.Millisecond)
+					require.Eventually(t, func() bool { return strings.Contains(strings.Join(text.lines(), "\n"), "goroutine") }, patience, time.Millisecond)
 				}
 			}
 		})

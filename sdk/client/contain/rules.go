@@ -107,11 +107,22 @@ func For(p Program, n *Needs) Rules {
 		}
 	}
 	for _, pattern := range n.Devices {
-		found, _ := filepath.Glob(pattern)
-		r.Devices = append(r.Devices, found...)
-		r.AskedDevices = append(r.AskedDevices, found...)
+		for _, found := range devices(pattern) {
+			r.Devices = append(r.Devices, found)
+			r.AskedDevices = append(r.AskedDevices, found)
+		}
 	}
 	return r
+}
+
+// devices returns the paths of a pattern that lead below /dev. Links out of it, such as /dev/fd to the open files of this process,
+// are no devices.
+func devices(pattern string) []string {
+	found, _ := filepath.Glob(pattern)
+	return slices.DeleteFunc(found, func(path string) bool {
+		real, err := filepath.EvalSymlinks(path)
+		return err != nil || !strings.HasPrefix(real, "/dev/")
+	})
 }
 
 // newKey returns a number that no program passes by chance: neither 0 nor the upper half of a negative one.
@@ -155,17 +166,32 @@ func (r *Rules) installation(bin, home string) {
 	}
 }
 
-// above reports whether dir is the user's folder or contains it: a rule for it would allow everything.
+// above reports whether dir is the user's folder or contains it, also by way of links: a rule for it would allow everything.
 func above(dir, home string) bool {
-	dir = filepath.Clean(dir)
-	if dir == string(filepath.Separator) || dir == filepath.Clean(os.TempDir()) {
-		return true
+	for _, dir := range spellings(dir) {
+		if dir == string(filepath.Separator) || slices.Contains(spellings(os.TempDir()), dir) {
+			return true
+		}
+		if home == "" {
+			continue
+		}
+		for _, home := range spellings(home) {
+			rel, err := filepath.Rel(dir, home)
+			if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+				return true
+			}
+		}
 	}
-	if home == "" {
-		return false
+	return false
+}
+
+// spellings returns a path as it is written, and without links where it exists.
+func spellings(path string) []string {
+	all := []string{filepath.Clean(path)}
+	if real, err := filepath.EvalSymlinks(path); err == nil && real != all[0] {
+		all = append(all, real)
 	}
-	rel, err := filepath.Rel(dir, home)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	return all
 }
 
 // unsupported returns the report of a system without these mechanisms.
