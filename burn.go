@@ -12,7 +12,7 @@
 //	import _ "github.com/goburn/burn/plugins/cpu"
 //
 // Open joins three steps that remain there for programs that need them apart: host.Open finds a backend and starts it,
-// decorators such as autodiff.Device change what it does, and tensor.On opens a device of it. A program that needs no
+// decorators such as fusion.Device and autodiff.Device change what it does, and tensor.On opens a device of it. A program that needs no
 // plugins uses tensor.Open, which links neither gRPC nor a search for plugins.
 package burn
 
@@ -31,8 +31,10 @@ import (
 type Option func(*config)
 
 type config struct {
-	host host.Options
-	wrap []func(*core.Place) *core.Place
+	host    host.Options
+	unfused bool
+	fusion  []fusion.Option
+	wrap    []func(*core.Place) *core.Place
 }
 
 // WithGradients makes the device record operations on tracked tensors, so that Backward works on it. If given twice, the outer
@@ -41,15 +43,18 @@ func WithGradients(options ...autodiff.Option) Option {
 	return WithDecorator(func(p *core.Place) *core.Place { return autodiff.Device(p, options...) })
 }
 
-// WithFusion compiles op sequences that the streams of the device repeat into programs: a training loop written op by op runs as
-// a few programs per step. It is applied closest to the backend, below gradients, regardless of its position among the options.
+// WithFusion sets options of fusion (package decorators/fusion), which every device has unless WithoutFusion switches it off: op
+// sequences that the streams of the device repeat become programs, so that a training loop written op by op runs as a few
+// programs per step. Fusion is closest to the backend, below gradients, regardless of its position among the options.
 func WithFusion(options ...fusion.Option) Option {
-	return func(c *config) {
-		c.wrap = append([]func(*core.Place) *core.Place{func(p *core.Place) *core.Place { return fusion.Device(p, options...) }}, c.wrap...)
-	}
+	return func(c *config) { c.unfused, c.fusion = false, append(c.fusion, options...) }
 }
 
-// WithDecorator wraps the backend in a decorator. The first of several is closest to the backend. Closing the backend that the
+// WithoutFusion makes the device run every op by itself, as it is written: for comparisons, and to follow ops one by one. The last
+// of WithFusion and WithoutFusion applies.
+func WithoutFusion() Option { return func(c *config) { c.unfused = true } }
+
+// WithDecorator wraps the backend in a decorator. The first of several is closest to the backend, above fusion. Closing the backend that the
 // decorator returns must close the wrapped one, as all of package decorators do.
 func WithDecorator(wrap func(*core.Place) *core.Place) Option {
 	return func(c *config) { c.wrap = append(c.wrap, wrap) }
@@ -72,6 +77,9 @@ func Open(ctx context.Context, spec string, options ...Option) (*tensor.Device, 
 	p, err := host.Open(ctx, spec, c.host)
 	if err != nil {
 		return nil, err
+	}
+	if !c.unfused {
+		p = fusion.Device(p, c.fusion...)
 	}
 	for _, wrap := range c.wrap {
 		p = wrap(p)

@@ -107,7 +107,7 @@ func refusals(order []string) (ids []string) {
 }
 
 func TestCompositionConforms(t *testing.T) {
-	sample := 400
+	sample := 1000
 	if long.Tests() {
 		sample = 20
 	}

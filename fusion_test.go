@@ -55,6 +55,8 @@ func newTrainee(t testing.TB, batch int, dropout float64, fused bool) *trainee {
 	options := []burn.Option{burn.WithGradients()}
 	if fused {
 		options = append(options, burn.WithFusion(fusion.With(&r.report), fusion.Idle(time.Minute)))
+	} else {
+		options = append(options, burn.WithoutFusion())
 	}
 	dev, err := burn.Open(context.Background(), "builtin:cpu", options...)
 	require.NoError(t, err)
@@ -147,7 +149,7 @@ func BenchmarkFusion(b *testing.B) {
 
 // BenchmarkFusionChain measures ten elementwise ops over 4 Mi elements, with and without fusion.
 func BenchmarkFusionChain(b *testing.B) {
-	for mode, options := range map[string][]burn.Option{"eager": nil, "fused": {burn.WithFusion()}} {
+	for mode, options := range map[string][]burn.Option{"eager": {burn.WithoutFusion()}, "fused": nil} {
 		b.Run(mode, func(b *testing.B) {
 			dev, err := burn.Open(context.Background(), "builtin:cpu", options...)
 			require.NoError(b, err)

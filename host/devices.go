@@ -47,6 +47,8 @@ type Device struct {
 	core.DeviceInfo
 	// Emulated names the element types that the hardware has no arithmetic for.
 	Emulated []string `json:"emulated,omitempty"`
+	// Flushes names the element types whose subnormal numbers the device may take for zeros.
+	Flushes []string `json:"flushes,omitempty"`
 	// Error says why the device cannot be opened; other devices of the backend may work.
 	Error string `json:"error,omitempty"`
 }
@@ -61,6 +63,9 @@ func devicesOf(ctx context.Context, b core.Backend) []Device {
 		} else {
 			for _, t := range d.Capabilities().Emulated.List() {
 				x.Emulated = append(x.Emulated, t.String())
+			}
+			for _, t := range d.Capabilities().Flushes.List() {
+				x.Flushes = append(x.Flushes, t.String())
 			}
 			_ = d.Close()
 		}

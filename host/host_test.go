@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -236,13 +237,8 @@ func TestDevices(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, exe("plain")), []byte("hello"), 0o644))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, exe("chatty")), []byte("#!/bin/sh\necho hello there\n"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, exe("crashes")), []byte("#!/bin/sh\necho out of cheese >&2\nexit 3\n"), 0o755))
-		for _, name := range []string{"sleeps", "sleeps2", "sleeps3", "sleeps4"} {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, exe(name)), []byte("#!/bin/sh\nexec sleep 60\n"), 0o755))
-		}
 	}
-	start := time.Now()
-	all := Devices(context.Background(), Options{Dirs: []string{dir, filepath.Join(dir, "x")}, StartTimeout: 4 * time.Second})
-	require.Less(t, time.Since(start), 13*time.Second, "probes run at once: one after the other they take 16 s")
+	all := Devices(context.Background(), Options{Dirs: []string{dir, filepath.Join(dir, "x")}, StartTimeout: patience})
 	by := map[string]Status{}
 	for _, s := range all {
 		by[string(s.State)+" "+s.Transport+" "+s.Name] = s
@@ -265,7 +261,7 @@ func TestDevices(t *testing.T) {
 	for key, cause := range map[string]client.Cause{
 		"failed builtin broken": CauseBuiltin, "failed builtin panics": CauseBuiltin, "failed process changed": CauseChecksum,
 		"failed process plain": client.CauseNotExecutable, "failed process chatty": client.CauseNotPlugin,
-		"failed process crashes": client.CauseCrash, "failed process sleeps": client.CauseTimeout,
+		"failed process crashes": client.CauseCrash,
 	} {
 		s, ok := by[key]
 		if !ok && runtime.GOOS == "windows" {
@@ -281,6 +277,70 @@ func TestDevices(t *testing.T) {
 	}
 	_, err = json.Marshal(all)
 	require.NoError(t, err)
+}
+
+// patience is the time that a test waits for what takes moments on an idle machine. Only a hang takes longer.
+const patience = 2 * time.Minute
+
+// sleepers writes plugins that say so on standard error and never speak to the host.
+func sleepers(t *testing.T, n int) (dir string) {
+	if runtime.GOOS == "windows" {
+		t.Skip("on windows: the plugins are shell scripts")
+	}
+	dir = isolate(t)
+	for i := range n {
+		script := "#!/bin/sh\necho awake >&2\nexec sleep 600\n"
+		require.NoError(t, os.WriteFile(filepath.Join(dir, exe(fmt.Sprint("sleeps", i))), []byte(script), 0o755))
+	}
+	return dir
+}
+
+// A plugin that never speaks is given up after StartTimeout.
+func TestDevicesTimeout(t *testing.T) {
+	for _, s := range Devices(context.Background(), Options{Dirs: []string{sleepers(t, 1)}, StartTimeout: 200 * time.Millisecond}) {
+		if s.Name == "sleeps0" {
+			require.Equal(t, client.CauseTimeout, s.Failure.Cause)
+			return
+		}
+	}
+	t.Fatal("the plugin is not listed")
+}
+
+// lineSink sends every line of a log that contains text.
+type lineSink struct {
+	text  string
+	lines chan<- struct{}
+}
+
+func (s lineSink) Write(p []byte) (int, error) {
+	for range strings.Count(string(p), s.text) {
+		s.lines <- struct{}{}
+	}
+	return len(p), nil
+}
+
+// Plugins are probed at once: all of them run before the first one is given up.
+func TestDevicesAtOnce(t *testing.T) {
+	const n = 4
+	dir := sleepers(t, n)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	lines := make(chan struct{}, 10*n)
+	go func() {
+		for range n {
+			<-lines
+		}
+		cancel()
+	}()
+	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Trace, Output: lineSink{"awake", lines}})
+	found := 0
+	for _, s := range Devices(ctx, Options{Dirs: []string{dir}, StartTimeout: patience, Logger: log}) {
+		if strings.HasPrefix(s.Name, "sleeps") {
+			found++
+			require.ErrorIs(t, s.Failure.Err, core.ErrCanceled, "%v", s.Failure)
+		}
+	}
+	require.Equal(t, n, found)
 }
 
 func TestReattach(t *testing.T) {
@@ -305,7 +365,7 @@ func TestReattach(t *testing.T) {
 	}
 	cancel()
 	<-done
-	_, err = Open(context.Background(), "process:fake", Options{StartTimeout: time.Second})
+	_, err = Open(context.Background(), "process:fake", Options{StartTimeout: patience})
 	require.ErrorIs(t, err, core.ErrBackendLost)
 	t.Setenv(wire.EnvReattach, "{")
 	_, err = Open(context.Background(), "process:fake", Options{})

@@ -42,6 +42,9 @@ func less(old, now *core.Capabilities, had, has extensions) string {
 	if gone := old.Types &^ now.Types; gone != 0 {
 		return fmt.Sprintf("type %v", gone)
 	}
+	if gone := now.Flushes &^ old.Flushes; gone != 0 {
+		return fmt.Sprintf("subnormal numbers of %v", gone)
+	}
 	for _, name := range slices.Sorted(maps.Keys(old.Ops)) {
 		x := old.Ops[name]
 		y, ok := now.Ops[name]

@@ -106,8 +106,7 @@ func TestConformancePluginFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		file += ".exe"
 	}
-	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "../../plugins/cpu/cmd/burn-backend-cpu").CombinedOutput()
-	require.NoError(t, err, string(out))
+	built(t, "../../plugins/cpu/cmd/burn-backend-cpu", file)
 	r := call(t, "conformance", "run", file, "--run", "^(process/|errors/(read-short|node-fields)$|add/f32/same/plain)")
 	require.Equal(t, 0, r.code, r.err)
 	require.Regexp(t, `\n5 passed, 0 failed, 0 skipped\n$`, r.out)
@@ -158,14 +157,12 @@ func TestConformanceSharedObject(t *testing.T) {
 	dir := t.TempDir()
 	out, err := exec.Command("make", "-C", "../../examples/backends/cabi", "OUT="+dir).CombinedOutput()
 	require.NoError(t, err, string(out))
-	burn := filepath.Join(dir, "burn")
-	out, err = exec.Command("go", "build", "-o", burn, "../../cmd/burn").CombinedOutput()
-	require.NoError(t, err, string(out))
-	built, err := filepath.Glob(filepath.Join(dir, "*cabi*"))
+	burn := buildBurn(t)
+	objects, err := filepath.Glob(filepath.Join(dir, "*cabi*"))
 	require.NoError(t, err)
-	require.Len(t, built, 1)
-	file := filepath.Join(dir, "x"+filepath.Ext(built[0])) // of any name
-	require.NoError(t, os.Rename(built[0], file))
+	require.Len(t, objects, 1)
+	file := filepath.Join(dir, "x"+filepath.Ext(objects[0])) // of any name
+	require.NoError(t, os.Rename(objects[0], file))
 	cmd := exec.Command(burn, "conformance", "run", "./"+filepath.Base(file), "--run", "^(process/|add/f32/same/plain)", "-v")
 	cmd.Dir = dir
 	out, err = cmd.CombinedOutput()

@@ -87,6 +87,9 @@ func (a *app) printDevices(all []host.Status) error {
 			if len(d.Emulated) > 0 {
 				hardware += ", emulates " + strings.Join(d.Emulated, " ")
 			}
+			if len(d.Flushes) > 0 {
+				hardware += ", subnormal " + strings.Join(d.Flushes, " ") + " may be 0"
+			}
 			state := string(s.State)
 			if d.Error != "" {
 				state, hardware = string(host.Failed), hardware+": "+oneLine(d.Error)

@@ -78,7 +78,7 @@ func (e *explained) print() {
 		e.routes(e.app.router)
 	}
 	if !e.app.config.Fusion {
-		plain.Fprintf(e.app.err, "fusion is off: eager code runs node by node (see the setting fusion in burn --help, or BURN_FUSION=true)\n")
+		plain.Fprintf(e.app.err, "fusion is off: eager code runs node by node (see the setting fusion in burn --help, or BURN_FUSION)\n")
 		return
 	}
 	var report strings.Builder

@@ -118,7 +118,7 @@ func TestDoctor(t *testing.T) {
 		origins[v.Key] = v.Value + " " + v.Origin
 	}
 	require.Equal(t, map[string]string{"device": "npu " + file, "threads": "2 " + file, "plugin_path": " default", "log": "off flag --log",
-		"mirror": "/no/such " + file, "mirror_stale": "false default", "fusion": "false default", "dev_plugins": " default", "options": " default", "plugin_memory": "0 default", "plugin_threads": "0 default",
+		"mirror": "/no/such " + file, "mirror_stale": "false default", "fusion": "true default", "dev_plugins": " default", "options": " default", "plugin_memory": "0 default", "plugin_threads": "0 default",
 		"plugin_files": "0 default", "plugin_containment": "on default", "start_timeout": "30s default", "open_timeout": "1m0s default", "define_timeout": "5m0s default", "heartbeat": "10s default", "restart_attempts": "5 default", "restart_backoff": "20ms default"}, origins)
 	var errs []string
 	for _, f := range d.Findings {

@@ -27,12 +27,11 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// buildPlugin builds the cpu plugin into a folder that is searched for plugins.
+// buildPlugin returns a folder that is searched for plugins, with the cpu plugin.
 func buildPlugin(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(dir, "burn-backend-cpu"), "../../plugins/cpu/cmd/burn-backend-cpu").CombinedOutput()
-	require.NoError(t, err, string(out))
+	built(t, "../../plugins/cpu/cmd/burn-backend-cpu", filepath.Join(dir, "burn-backend-cpu"))
 	return dir
 }
 
@@ -130,8 +129,21 @@ func TestSessionOutlivesKills(t *testing.T) {
 
 // child returns the plugin process that a process has started, or 0. Its other child is the guard, a shell.
 func child(of int) int {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	var stats []string
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", of))
+	for _, path := range lists {
+		pids, _ := os.ReadFile(path)
+		for _, pid := range strings.Fields(string(pids)) {
+			stats = append(stats, "/proc/"+pid+"/stat")
+		}
+	}
+	if lists == nil { // the kernel does not list them
+		stats, _ = filepath.Glob("/proc/[0-9]*/stat")
+	}
 	for _, path := range stats {
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err != nil || pid < of {
+			continue // it is older
+		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			continue
@@ -155,9 +167,7 @@ func TestRunOutlivesKill(t *testing.T) {
 		t.Skip("builds burn and a plugin, and needs BURN_TESTDATA")
 	}
 	dir := buildPlugin(t)
-	burn := filepath.Join(dir, "burn")
-	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", burn, "../../cmd/burn").CombinedOutput()
-	require.NoError(t, err, string(out))
+	burn := buildBurn(t)
 	model := filepath.Join(data, "models", "bodypix_mobilenetv1", "model.onnx")
 	// run kills the plugin once it has computed for so long; 0 means never. It also returns how long the plugin has computed.
 	run := func(kill time.Duration) (stdout, stderr string, computed time.Duration) {

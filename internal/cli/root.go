@@ -55,7 +55,7 @@ BURN_CONFIG names or else config.toml in the folder burn of the user's configura
   log = "warn"                            # off, error, warn, info, debug, trace
   mirror = "https://example.org/burn"     # folder or address that plugins are installed from
   mirror_stale = false                    # true: take an index that is expired or older than one seen before, of an offline mirror
-  fusion = false                          # true: what eager code repeats, as a training step, runs as programs of the device
+  fusion = true                           # what eager code repeats, as a training step, runs as programs of the device; false: op by op
   dev_plugins = {npu = "/src/npu/burn-backend-npu"}     # come before all others, unchecked
   options = {cpu = {threads_per_stream = "all"}}        # of backends' own, by their names, as --option; those of cpu are in docs/PLUGINS.md
   plugin_memory = "8GiB"                  # private memory of a plugin process (Linux); 0: no bound

@@ -170,15 +170,6 @@ func (v view) settled() view {
 	return v
 }
 
-// buildBurn builds the command.
-func buildBurn(t *testing.T) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "burn")
-	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "../../cmd/burn").CombinedOutput()
-	require.NoError(t, err, string(out))
-	return file
-}
-
 // A plugin cannot tell whether it is tested or used: its arguments, environment, working folder and configuration, the command
 // line and name of its parent, the open files, the host's messages and the times between its first calls are the same. A backend that is right only if the command
 // line of its parent looks like a test fails the test.

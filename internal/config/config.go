@@ -27,7 +27,7 @@ type Config struct {
 	Mirror     string   // folder or address that plugins are installed from
 	// MirrorStale accepts an index of an offline mirror that has expired or is older than one seen before.
 	MirrorStale bool
-	// Fusion executes repeated sequences of eager ops as programs (package decorators/fusion).
+	// Fusion executes repeated sequences of eager ops as programs (package decorators/fusion). It is on by default.
 	Fusion bool
 	// DevPlugins maps names to paths of plugins that take precedence over all others and are not verified.
 	DevPlugins map[string]string
@@ -48,7 +48,7 @@ func Variable(key string) string { return "BURN_" + strings.ToUpper(key) }
 var Levels = []string{"off", "error", "warn", "info", "debug", "trace"}
 
 // Default returns the configuration without file and variables.
-func Default() Config { return Config{Device: "cpu", Log: "warn"} }
+func Default() Config { return Config{Device: "cpu", Log: "warn", Fusion: true} }
 
 // maxThreads is far above the threads of any machine, and low enough not to exhaust one.
 const maxThreads = 1 << 12

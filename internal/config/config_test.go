@@ -32,12 +32,12 @@ func TestPrecedence(t *testing.T) {
 	path := write(t, "device = \"process:cpu\"\nthreads = 3\nplugin_path = [\"/a\", \"/b\"]\nlog = \"debug\"\n")
 	c, err := Load(environ("BURN_CONFIG", path))
 	require.NoError(t, err)
-	require.Equal(t, Config{Device: "process:cpu", Threads: 3, PluginPath: []string{"/a", "/b"}, Log: "debug", File: path}, c)
+	require.Equal(t, Config{Device: "process:cpu", Threads: 3, PluginPath: []string{"/a", "/b"}, Log: "debug", Fusion: true, File: path}, c)
 
 	c, err = Load(environ("BURN_CONFIG", path, "BURN_DEVICE", "cuda:1", "BURN_THREADS", "0", "BURN_LOG", "off",
 		"BURN_PLUGIN_PATH", "/c"+string(os.PathListSeparator)+"/d"))
 	require.NoError(t, err)
-	require.Equal(t, Config{Device: "cuda:1", PluginPath: []string{"/c", "/d"}, Log: "off", File: path}, c)
+	require.Equal(t, Config{Device: "cuda:1", PluginPath: []string{"/c", "/d"}, Log: "off", Fusion: true, File: path}, c)
 
 	c, err = Load(environ("BURN_CONFIG", write(t, "threads = 2\n"), "BURN_DEVICE", "x"))
 	require.NoError(t, err)
