@@ -72,6 +72,7 @@ func newDevice(p *core.Place, c core.Device, s core.Stream) *queue {
 // newQueue adds a queue over s.
 func (d *device) newQueue(s core.Stream) *queue {
 	q := &queue{dev: d, stream: s, untracked: s, waited: map[*queue]uint64{}}
+	q.next = q.nextID
 	if d.gradients != nil {
 		q.untracked = d.gradients.Untracked(s)
 	}

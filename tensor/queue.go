@@ -9,7 +9,6 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
-	"github.com/goburn/burn/core/program"
 )
 
 // queue is a stream of the device, with the nodes that have not been sent yet. Its commands are numbered: a tensor records the
@@ -32,6 +31,8 @@ type queue struct {
 	refused   error             // error of a command that the device did not accept, for the next Sync
 	id        op.TensorID       // the next of ids
 	ids       int
+	current   op.Node            // that is enqueued
+	next      func() op.TensorID // nextID
 }
 
 // flushAt is the number of queued nodes at which they are sent: few, so that work starts early.
@@ -62,20 +63,16 @@ func (q *queue) enqueue(n *op.Node, in []op.Desc) error {
 	if q.closed.Load() {
 		return q.closedError()
 	}
-	if q.dev.target.Supports(n, in) == nil {
-		q.pending = append(q.pending, *n)
-		if looksUp[n.Op] {
-			q.dev.origins.note(n.Op, n.Outputs[0], q.pending[len(q.pending)-1:])
-		}
-	} else {
-		nodes, free, err := program.LowerNode(q.dev.target, n, in, q.nextID)
-		if err != nil {
-			return err
-		}
-		q.dev.origins.note(n.Op, n.Outputs[0], nodes)
-		q.pending = append(q.pending, nodes...)
-		q.dead = append(q.dead, free...)
+	from := len(q.pending)
+	nodes, free, err := q.dev.target.Append(q.pending, n, in, q.next)
+	if err != nil {
+		return err
 	}
+	q.pending = nodes
+	if len(nodes)-from != 1 || nodes[from].Op != n.Op || looksUp[n.Op] {
+		q.dev.origins.note(n.Op, n.Outputs[0], nodes[from:])
+	}
+	q.dead = append(q.dead, free...)
 	if len(q.pending) >= flushAt {
 		q.flush()
 	}

@@ -192,7 +192,8 @@ func applyIn(q *queue, c op.Code, in []*Tensor, attrs []op.Attr, s, owner *scope
 	for i := range n.Outputs {
 		n.Outputs[i].ID = q.nextID()
 	}
-	err = q.enqueue(&n, descs)
+	q.current = n
+	err = q.enqueue(&q.current, descs)
 	if err != nil {
 		if consume {
 			q.release(in[0].desc.ID) // no node has released it

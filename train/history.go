@@ -1,38 +1,16 @@
 package train
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/goburn/burn/train/metric"
 )
 
-// Number is a float64 that JSON can represent even if it is not finite: as "NaN", "+Inf" and "-Inf".
-type Number float64
-
-// MarshalJSON writes a number or a string.
-func (n Number) MarshalJSON() ([]byte, error) {
-	v := float64(n)
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return strconv.AppendQuote(nil, strconv.FormatFloat(v, 'g', -1, 64)), nil
-	}
-	return json.Marshal(v)
-}
-
-// UnmarshalJSON reads a number or a string.
-func (n *Number) UnmarshalJSON(b []byte) error {
-	var s string
-	if json.Unmarshal(b, &s) == nil {
-		v, err := strconv.ParseFloat(s, 64)
-		*n = Number(v)
-		return err
-	}
-	return json.Unmarshal(b, (*float64)(n))
-}
+// Number is a float64 that JSON can represent even if it is not finite.
+type Number = metric.Number
 
 // Record holds the metrics of a split at the end of an epoch.
 type Record struct {

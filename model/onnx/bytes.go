@@ -12,6 +12,9 @@ import (
 
 // appendFloat appends v as an element of type d, converted by the rules of cast.
 func appendFloat(b []byte, d dtype.DType, v float64) []byte {
+	if dtype.Smalls.Has(d) {
+		return append(b, dtype.ToSmall(d, v, true))
+	}
 	le := binary.LittleEndian
 	switch d {
 	case dtype.F64:
@@ -76,6 +79,8 @@ func appendInt(b []byte, d dtype.DType, v int64) []byte {
 		return append(b, 0)
 	case dtype.F32:
 		return le.AppendUint32(b, math.Float32bits(float32(v)))
+	case dtype.I4, dtype.U4, dtype.I2, dtype.U2:
+		return append(b, dtype.IntToSmall(d, v))
 	}
 	return appendFloat(b, d, float64(v))
 }
@@ -90,21 +95,14 @@ func appendNumber(b []byte, d dtype.DType, v op.Value) []byte {
 
 // toFloats converts elements of type d to float64.
 func toFloats(d dtype.DType, b []byte) []float64 {
-	le, size := binary.LittleEndian, d.Size()
+	size := d.Size()
 	out := make([]float64, len(b)/size)
 	for i := range out {
-		e := b[i*size:]
-		switch d {
-		case dtype.F64:
-			out[i] = math.Float64frombits(le.Uint64(e))
-		case dtype.F32:
-			out[i] = float64(math.Float32frombits(le.Uint32(e)))
-		case dtype.F16:
-			out[i] = float64(dtype.Float16(le.Uint16(e)).Float32())
-		case dtype.BF16:
-			out[i] = float64(dtype.BFloat16(le.Uint16(e)).Float32())
-		case dtype.U64:
-			out[i] = float64(le.Uint64(e))
+		switch e := b[i*size:]; {
+		case dtype.AnyFloats.Has(d):
+			out[i] = dtype.FloatAt(d, b, i)
+		case d == dtype.U64:
+			out[i] = float64(binary.LittleEndian.Uint64(e))
 		default:
 			out[i] = float64(toInt64(d, e))
 		}
@@ -116,7 +114,7 @@ func toFloats(d dtype.DType, b []byte) []float64 {
 func toInts(d dtype.DType, b []byte) []int {
 	size := d.Size()
 	out := make([]int, len(b)/size)
-	if d.IsFloat() {
+	if dtype.AnyFloats.Has(d) {
 		for i, v := range toFloats(d, b) {
 			out[i] = toInt(saturate(dtype.I64, v))
 		}
@@ -142,7 +140,7 @@ func toInt64(d dtype.DType, e []byte) int64 {
 		return int64(int16(le.Uint16(e)))
 	case dtype.U16:
 		return int64(le.Uint16(e))
-	case dtype.I8:
+	case dtype.I8, dtype.I4, dtype.I2:
 		return int64(int8(e[0]))
 	}
 	return int64(e[0])

@@ -75,6 +75,9 @@ func (t *tracer) device(d *data) *tensor.Tensor {
 		return d.dev
 	}
 	var err error
+	if d.host == nil && dtype.Smalls.Has(d.dtype) { // op.Full makes none of the storage types
+		t.content(d)
+	}
 	switch {
 	case d.host != nil && d.shared && len(d.host) >= adoptAt: // the model's memory, which is never written and is freed by the garbage collector
 		d.dev, err = t.now.dev.Adopt(t.ctx, d.dtype, d.shape, d.host, func() {})

@@ -135,7 +135,7 @@ func clipInputs(t *tracer, n *node) []value {
 
 // scalarAttr returns the only element of v as an attribute; integers keep all their bits.
 func (t *tracer) scalarAttr(name string, v value) op.Attr {
-	if v.dtype().IsFloat() {
+	if dtype.AnyFloats.Has(v.dtype()) {
 		return op.ScalarFloat(name, t.hostFloats(v)[0])
 	}
 	return op.ScalarInt(name, int64(t.hostInts(v)[0]))

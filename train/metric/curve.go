@@ -11,10 +11,10 @@ import (
 
 // curve keeps all scores, by class or label, as the area depends on their order.
 type curve struct {
-	Scores [][]float64 `json:"scores"`
-	Hits   [][]bool    `json:"hits"`
+	Scores [][]Number `json:"scores"`
+	Hits   [][]bool   `json:"hits"`
 	name   string
-	area   func(scores []float64, hits []bool) float64
+	area   func(scores []Number, hits []bool) float64
 }
 
 // AUROC returns the metric of the area, in percent, under the curve of true over false positive rates. Predictions are scores in
@@ -54,7 +54,7 @@ func (m *curve) Update(s Sample) {
 	}
 	for i, v := range p.Data {
 		k := i % columns
-		m.Scores[k] = append(m.Scores[k], v)
+		m.Scores[k] = append(m.Scores[k], Number(v))
 		m.Hits[k] = append(m.Hits[k], t.Data[i] != 0)
 	}
 }
@@ -62,7 +62,7 @@ func (m *curve) Update(s Sample) {
 func (m *curve) Value() float64 {
 	var mean Mean
 	for k := range m.Scores {
-		if slices.ContainsFunc(m.Scores[k], math.IsNaN) {
+		if slices.ContainsFunc(m.Scores[k], func(v Number) bool { return v != v }) {
 			return math.NaN()
 		}
 		if a := m.area(m.Scores[k], m.Hits[k]); !math.IsNaN(a) {
@@ -73,7 +73,7 @@ func (m *curve) Value() float64 {
 }
 
 // steps calls f after each group of equal scores, from the greatest down, with the number of hits and misses so far.
-func steps(scores []float64, hits []bool, f func(tp, fp float64)) (positives, negatives float64) {
+func steps(scores []Number, hits []bool, f func(tp, fp float64)) (positives, negatives float64) {
 	order := make([]int, len(scores))
 	for i := range order {
 		order[i] = i
@@ -101,7 +101,7 @@ func steps(scores []float64, hits []bool, f func(tp, fp float64)) (positives, ne
 }
 
 // rocArea integrates by trapezoids, in which ties count one half (Fawcett 2006).
-func rocArea(scores []float64, hits []bool) float64 {
+func rocArea(scores []Number, hits []bool) float64 {
 	var area, lastTP, lastFP float64
 	p, n := steps(scores, hits, func(tp, fp float64) {
 		area += (fp - lastFP) * (tp + lastTP) / 2
@@ -110,7 +110,7 @@ func rocArea(scores []float64, hits []bool) float64 {
 	return ratio(area, p*n)
 }
 
-func prArea(scores []float64, hits []bool) float64 {
+func prArea(scores []Number, hits []bool) float64 {
 	var area, last float64
 	p, n := steps(scores, hits, func(tp, fp float64) {
 		area += (tp - last) * tp / (tp + fp)

@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"encoding/json"
 	"math"
 
 	"github.com/goburn/burn/tensor"
@@ -8,8 +9,8 @@ import (
 
 // Mean is a weighted sum and its total weight.
 type Mean struct {
-	Sum    float64 `json:"sum"`
-	Weight float64 `json:"weight"`
+	Sum    float64
+	Weight float64
 	last   float64
 }
 
@@ -31,6 +32,25 @@ func (m *Mean) Reset() { *m = Mean{} }
 
 // State returns m itself.
 func (m *Mean) State() any { return m }
+
+// meanState is the JSON of a Mean, whose sum is NaN after a loss that is NaN.
+type meanState struct {
+	Sum    Number `json:"sum"`
+	Weight Number `json:"weight"`
+}
+
+// MarshalJSON writes the sum and the weight, also if they are not finite.
+func (m *Mean) MarshalJSON() ([]byte, error) {
+	return json.Marshal(meanState{Number(m.Sum), Number(m.Weight)})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (m *Mean) UnmarshalJSON(b []byte) error {
+	s := meanState{Number(m.Sum), Number(m.Weight)}
+	err := json.Unmarshal(b, &s)
+	m.Sum, m.Weight = float64(s.Sum), float64(s.Weight)
+	return err
+}
 
 // ratio returns a/b, NaN for b = 0.
 func ratio(a, b float64) float64 {

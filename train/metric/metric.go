@@ -99,7 +99,7 @@ type Metric interface {
 // Stateful is implemented by metrics whose unfinished sums are saved with a checkpoint, so that an epoch that is resumed midway
 // ends with the same value. Other metrics start anew for the rest of the epoch.
 type Stateful interface {
-	// State returns a pointer to a value that JSON can encode and decode.
+	// State returns a pointer to a value that JSON can encode and decode, also when the metric is NaN or infinite.
 	State() any
 }
 
