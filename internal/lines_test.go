@@ -1,8 +1,6 @@
 package internal_test
 
 import (
-	"go/scanner"
-	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,37 +8,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/internal/golines"
 )
 
 // mostDecoratorLines bounds the lines of code of a decorator, without tests.
 const mostDecoratorLines = 2000
-
-// codeLines returns the number of lines of a Go file that have a part of a token on them: blank lines and lines of comments do not
-// count, and a raw string counts as often as it has lines.
-func codeLines(text []byte) int {
-	var s scanner.Scanner
-	files := token.NewFileSet()
-	f := files.AddFile("", files.Base(), len(text))
-	s.Init(f, text, nil, 0)
-	count, last := 0, 0
-	for {
-		pos, tok, lit := s.Scan()
-		if tok == token.EOF {
-			return count
-		}
-		if tok == token.SEMICOLON && lit == "\n" {
-			continue // an end of a line, which the scanner adds
-		}
-		first := f.Line(pos)
-		end := first + strings.Count(lit, "\n")
-		count += end - max(first-1, last)
-		last = end
-	}
-}
-
-func TestCodeLines(t *testing.T) {
-	require.Equal(t, 5, codeLines([]byte("// doc\npackage p // trailing\n\n/* a\nb */\nvar x = `1\n2\n3`; var y = 1\n\nvar z int")))
-}
 
 // TestDecoratorsAreSmall holds each decorator, with the packages in its folder, to so many lines of code that one reads it in a sitting.
 // What is not a decorator's job is a package below it: in core/program, or in decorators/internal.
@@ -58,7 +31,7 @@ func TestDecoratorsAreSmall(t *testing.T) {
 				return err
 			}
 			text, err := os.ReadFile(file)
-			lines += codeLines(text)
+			lines += golines.Code(text)
 			return err
 		})
 		require.NoError(t, err)

@@ -83,7 +83,7 @@ func run(ctx context.Context, args []string, out io.Writer) (loss float64, err e
 	}
 	play, err := source.TinyShakespeare(ctx, source.Options{Offline: *quick})
 	if *quick {
-		play, *epochs, err = strings.Repeat("to be, or not to be, that is the question:\n", 3000), 1, nil
+		play, *epochs, err = strings.Repeat("to be, or not to be, that is the question:\n", 1000), 1, nil
 	}
 	if err != nil {
 		return 0, err

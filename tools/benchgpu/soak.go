@@ -70,8 +70,8 @@ func runSoak(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	options := []burn.Option{burn.WithGradients(), burn.WithHost(host.Options{Containment: os.Getenv("BURN_PLUGIN_CONTAINMENT")})}
-	if *fusion {
-		options = append(options, burn.WithFusion())
+	if !*fusion {
+		options = append(options, burn.WithoutFusion())
 	}
 	dev, err := burn.Open(ctx, *device, options...)
 	if err != nil {

@@ -3,18 +3,19 @@
 #
 #   wgpu.sh pack DIR [DATA [MNIST]]   builds everything for linux/amd64 and packs it into DIR/wgpu-bundle.tar.xz (needs Go, pip, and
 #                                     libvulkan1 and libxext6 installed); DATA and MNIST as for bundle.sh
-#   wgpu.sh run [PART...]             beside what was packed; without a part, all of them in this order:
+#   wgpu.sh run [PART...]             beside what was packed; without a part, those up to numbers, in this order:
 #     devices      what the plugin and Vulkan see
 #     tests        the plugin's own tests: 1,000 dependent launches, numbers that are not ordinary
-#     ops          copy, elementwise, reductions of rows, products, 1,000 launches of one program; then the same of PyTorch for the ratios
 #     resnet       light_resnet50, batch 1, from the first run on and again with the caches of that run
+#     ops          copy, elementwise, reductions of rows, products, 1,000 launches of one program; then the same of PyTorch for the ratios
+#     numbers      cases of profile core with NaN, infinities and subnormal numbers
 #     models       the models with expected results
 #     mnist        the CNN, EPOCHS epochs, on the device and on the processor
 #     conformance  every profile of PROFILES, with a report package
 #     kill         training while the plugin is killed
 #     soak         SOAK of mixed work with the memory sampled
 #
-# Settings of run: OUT=./out  LIMIT=280 (seconds a step)  BUDGET=1500 (seconds for all)  PY=python3 (with torch)  EPOCHS=3  SOAK=4m  RUN=REGEXP (cases)
+# Settings of run: OUT=./out  LIMIT=280 (seconds a step)  BUDGET=145 (seconds for all)  PY=python3 (with torch)  EPOCHS=3  SOAK=4m  RUN=REGEXP (cases)
 # PROFILES="core nn training half quant"  JOBS=8  DEVICE=wgpu:0. Results: $OUT/table.txt, $OUT/*.log, $OUT/ops.jsonl and report packages.
 set -eu
 HERE=$(cd "$(dirname "$0")" && pwd)
@@ -65,7 +66,7 @@ part_tests() { step tests env BURN_WGPU_REQUIRED=1 "$HERE/bin/wgpu.test" -test.v
 
 part_ops() {
 	step ops "$HERE/bin/benchgpu" ops -device "$DEVICE" -python "" -json "$OUT/ops.jsonl" \
-		-run "${RUN:-^(negate|add|gelu_chain|row_sum|row_max|softmax|layer_norm|sum|column_sum|matmul_f32|matmul_f32_2048|dispatches|cumsum|transpose|gather_rows|copy_up|copy_down|host_run|round_trip|tiny_eager_1000)\$}"
+		-run "${RUN:-^(negate|add|gelu_chain|row_sum|row_max|softmax|layer_norm|sum|column_sum|matmul_f32|matmul_f32_2048|dispatches|cumsum|transpose|gather_rows|host_run|round_trip|tiny_eager_1000)\$}"
 	show ops
 	step copy "$PY" "$HERE/bandwidth.py"
 	cat "$OUT/copy.log" >> "$OUT/table.txt"
@@ -77,6 +78,11 @@ part_resnet() {
 	step resnet_warm "$BURN" run "$model" --device "$DEVICE" --input "$HERE/models/light_resnet50/test_data_set_0/input_0.pb" --top 1 --verbose
 	step resnet "$BURN" bench model "$model" --device "$DEVICE" --batch 1 --min-time 3s
 	tail -8 "$OUT/resnet.log" >> "$OUT/table.txt"
+}
+
+part_numbers() {
+	step numbers "$BURN" conformance run "process:$DEVICE" --profile core --jobs "$JOBS" --timeout 60s --report "$OUT/numbers.tar.gz" --run '/(special|nan)$'
+	{ grep -m 40 -i 'fail' "$OUT/numbers.log" || true; } | cut -c1-220 >> "$OUT/table.txt"
 }
 
 part_models() { step models "$BURN" conformance onnx "$HERE/models" --device "$DEVICE" --rtol 1e-3 --atol 1e-4 --json "$OUT/models.json" --verbose; }
@@ -126,7 +132,7 @@ part_soak() {
 }
 
 run() {
-	OUT=${OUT:-./out} LIMIT=${LIMIT:-280} BUDGET=${BUDGET:-1500} PY=${PY:-python3} EPOCHS=${EPOCHS:-3} SOAK=${SOAK:-4m} DEVICE=${DEVICE:-wgpu:0} JOBS=${JOBS:-8}
+	OUT=${OUT:-./out} LIMIT=${LIMIT:-280} BUDGET=${BUDGET:-145} PY=${PY:-python3} EPOCHS=${EPOCHS:-3} SOAK=${SOAK:-4m} DEVICE=${DEVICE:-wgpu:0} JOBS=${JOBS:-8}
 	PROFILES=${PROFILES:-core nn training half quant} BURN=$HERE/bin/burn WORK=$(mktemp -d) icd='' part=''
 	mkdir -p "$OUT"; OUT=$(cd "$OUT" && pwd)
 	trap 'rm -rf "$WORK"' EXIT
@@ -138,7 +144,7 @@ run() {
 		printf '{"file_format_version": "1.0.0", "ICD": {"library_path": "libGLX_nvidia.so.0", "api_version": "1.3.0"}}\n' > "$icd"
 	fi
 	export VK_ICD_FILENAMES=${VK_ICD_FILENAMES:-$icd}
-	for part in ${*:-devices tests ops resnet models mnist conformance kill soak}; do "part_$part"; done
+	for part in ${*:-devices tests resnet ops numbers}; do "part_$part"; done
 }
 
 case ${1:-} in

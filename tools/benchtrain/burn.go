@@ -57,8 +57,8 @@ func (s *settings) host() host.Options {
 // newTrainer returns burn's side of a contest on a device with additional decorators, below gradients.
 func newTrainer(ctx context.Context, c contest, s settings, more ...burn.Option) (*trainer, error) {
 	options := append(more, burn.WithGradients(), burn.WithHost(s.host()))
-	if s.fusion {
-		options = append(options, burn.WithFusion())
+	if !s.fusion {
+		options = append(options, burn.WithoutFusion())
 	}
 	dev, err := burn.Open(ctx, s.device, options...)
 	if err != nil {

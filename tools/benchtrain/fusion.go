@@ -203,7 +203,7 @@ func links(x *tensor.Tensor) *tensor.Tensor {
 var eagerAndFused = []struct {
 	name    string
 	options []burn.Option
-}{{"eager", nil}, {"fused", []burn.Option{burn.WithFusion()}}}
+}{{"eager", []burn.Option{burn.WithoutFusion()}}, {"fused", nil}}
 
 // open opens burn's device with the settings.
 func (s *settings) open(ctx context.Context, more ...burn.Option) (*tensor.Device, error) {
