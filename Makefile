@@ -6,7 +6,7 @@ EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 JOBS    ?= 2# cases of the conformance suite that run at the same time
 
-.PHONY: help build plugins plugins-cuda plugins-libtorch plugins-rocm plugins-wgpu plugins-metal cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance agreement scoreboard gpu nvrtc hip wgpu metal certify-metal web libtorch libtorch-wheels levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins plugins-cuda plugins-libtorch plugins-rocm plugins-wgpu plugins-metal cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance agreement scoreboard gpu nvrtc hip hip-full rocm-h200 wgpu metal metal-processor certify-metal web libtorch libtorch-wheels levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -108,8 +108,10 @@ nocgo: ## what loads libraries, starts processes or connects to them, built with
 SEQUENTIAL := core/dtype core/op core/program/gradient core/program/group core/program/place core/program/window core/shape decorators/internal/idset decorators/internal/order \
 	sdk/gpu/dialect sdk/gpu/ir sdk/gpu/lower sdk/gpu/narrow sdk/gpu/template \
 	$(addprefix plugins/cpu/internal/,conv depthwise gemm gemm/gemmtest gemm/half gemm/micro gemm/panel gemm/quantized vecmath vector window winograd)
+# Outside of the folders that are raced as a whole: what starts goroutines itself.
+RACED := ./data ./data/jsonl ./train ./train/checkpoint ./train/dashboard ./model/onnx
 race: ## the concurrent packages under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -timeout 30m -race -short $$($(GO) list ./core/... ./decorators/... ./tensor/... ./sdk/... ./host/... ./plugins/... | \
+	CGO_ENABLED=1 $(GO) test -timeout 30m -race -short $$($(GO) list ./core/... ./decorators/... ./tensor/... ./sdk/... ./host/... ./plugins/... $(RACED) | \
 		grep -vxE '$(shell $(GO) list -m)/($(subst $() ,|,$(strip $(SEQUENTIAL))))')
 
 # What a page may import: all but the command, its tools and the terminal's dashboard.
@@ -143,9 +145,10 @@ web: ## js/wasm: tests in Node.js, then the page of examples/web in headless Chr
 newop: ## the files that a new op takes, as CONTRIBUTING.md lists them, tried out in a copy of the tree
 	BURN_NEWOP=1 $(GO) test -count=1 -timeout 20m -run TestNewOp ./tools/newop
 
-conformance: plugins ## the whole suite on the cpu backend, built in and as a plugin, and through all doors
-	$(GO) run ./cmd/burn conformance run builtin:cpu --jobs $(JOBS)
-	$(GO) run ./cmd/burn conformance run $(PLUGINS)/burn-backend-cpu$(EXE) --jobs $(JOBS)
+PLUGIN_LEVEL ?=# BURN_CPU=LEVEL: the kernels of the plugin
+conformance: plugins ## the whole suite on the cpu backend, built in with guard bands and as a plugin, and through all doors
+	$(GO) run ./cmd/burn conformance run builtin:cpu --option cpu.guard_bands=128 --jobs $(JOBS)
+	$(PLUGIN_LEVEL) $(GO) run ./cmd/burn conformance run $(PLUGINS)/burn-backend-cpu$(EXE) --jobs $(JOBS)
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run 'TestReferencePasses|TestLatencyPasses|TestSmallMemoryPasses|TestReleaseDemands' ./conformance
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run TestDoorsAgree -v ./conformance/wiretest
 
@@ -162,6 +165,9 @@ REPORT_numpy        := examples/backends/numpy/burn-backend-numpy core
 REPORT_cabi         := bin/burn-backend-cabi.so storage
 REPORT_libtorch     := $(PLUGINS)/burn-backend-libtorch core
 REPORT_wgpu         := $(PLUGINS)/burn-backend-wgpu$(EXE) core
+REPORT_rocm         := $(PLUGINS)/burn-backend-rocm core
+METAL_PROCESSOR := bin/metal-processor
+REPORT_metal        := $(METAL_PROCESSOR)/burn-backend-metal core
 REPORT_cuda         := $(PLUGINS)/burn-backend-cuda all
 SCOREBOARD ?= cpu-portable cpu-avx2 cpu-avx512 cpu-process plain numpy cabi
 scoreboard: build plugins ## reports of SCOREBOARD by the newest release of the suite, and submissions/README.md of all submissions; numpy needs BURN_PYTHON, cabi a C compiler, others their plugin (docs/VENDORS.md)
@@ -170,7 +176,8 @@ scoreboard: build plugins ## reports of SCOREBOARD by the newest release of the 
 
 report-%:
 	@if [ -z "$(REPORT_$*)" ]; then echo "no report is called $*"; exit 1; fi; \
-	case $* in plain) $(GO) build $(STRIP) -o bin/burn-backend-plain$(EXE) ./examples/backends/plain;; cabi) $(MAKE) -s -C examples/backends/cabi OUT="$(CURDIR)/bin";; esac && \
+	case $* in plain) $(GO) build $(STRIP) -o bin/burn-backend-plain$(EXE) ./examples/backends/plain;; cabi) $(MAKE) -s -C examples/backends/cabi OUT="$(CURDIR)/bin";; \
+	metal) $(MAKE) -s metal-processor && export BURN_PLUGIN_CONTAINMENT=off;; esac && \
 	set -- $(REPORT_$*) && echo "report of $*" && log=$$(mktemp) && trap 'rm -f "$$log"' EXIT && \
 	if ! BURN_CPU=$$3 bin/burn$(EXE) conformance run $$1 --profile $$2 --challenge new --seeds 1 --lean --jobs $(JOBS) --report submissions/$*/report.tar.gz >"$$log" 2>&1; then tail -n 20 "$$log"; exit 1; fi
 
@@ -190,13 +197,19 @@ nvrtc: ## kernels of every op, in f32 and bf16, through NVIDIA's compiler, from 
 		$(GO) test -count=1 -timeout 20m -run 'TestKernelsCompile|TestNVRTC' . ./internal/nv
 
 HIP_SAMPLE ?= 1000
-HIP_OPS    ?= [a-z0-9_]+
+HIP_RUN    ?= ^[a-z0-9_]+/(f32|bf16)/[^/]+/plain$$
 HIP_PACKAGES := clang-19 libamdhip64-dev libhiprtc-builtins5 rocm-device-libs
-hip: ## kernels of every op, in f32 and bf16, through clang-19 for gfx942 and gfx1100 and Debian's hiprtc for gfx90a, one case in HIP_SAMPLE of the ops that match HIP_OPS; where BURN_NVRTC names a libnvrtc.so, through it too, as testdata/shim of the rocm plugin has them run on NVIDIA's GPUs
+hip: ## kernels of every op, in each class of types, through one of clang-19 for gfx942, clang-19 for gfx1100 and Debian's hiprtc for gfx90a
 	@if [ ! -e /usr/include/hip/hip_runtime.h ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && apt-get install -y -qq --no-install-recommends $(HIP_PACKAGES) || echo "hip: $(HIP_PACKAGES) cannot all be had: what lacks them is skipped"; fi; \
-	cd plugins/rocm && BURN_HIP=1 BURN_HIP_RUN='^($(HIP_OPS))/(f32|bf16)/[^/]+/plain$$' BURN_HIP_SAMPLE=$(HIP_SAMPLE) CGO_ENABLED=0 \
-		$(GO) test -count=1 -timeout 20m -run 'TestKernelsCompile|TestHiprtcAborts|TestForwardingRuntime' .
+	cd plugins/rocm && BURN_HIP=short CGO_ENABLED=0 $(GO) test -count=1 -timeout 20m -run 'TestKernelsCompile|TestMatrixInstructions|TestHiprtcAborts|TestForwardingRuntime' .
+
+hip-full: ## the same kernels through all three, of the types that HIP_RUN says, one case in HIP_SAMPLE; where BURN_NVRTC names a libnvrtc.so, through it too, as testdata/shim of the rocm plugin has them run on NVIDIA's GPUs
+	cd plugins/rocm && BURN_HIP=full BURN_HIP_RUN='$(HIP_RUN)' BURN_HIP_SAMPLE=$(HIP_SAMPLE) CGO_ENABLED=0 \
+		$(GO) test -count=1 -timeout 120m -run 'TestKernelsCompile|TestMatrixInstructions|TestHiprtcAborts|TestForwardingRuntime' .
+
+rocm-h200: ## what runs the rocm plugin on a GPU of NVIDIA's, packed into BUNDLE: tools/benchgpu/rocm.sh says how it is run
+	tools/benchgpu/rocm.sh pack $(BUNDLE)
 
 WGPU_SAMPLE   ?= 60
 WGPU_PROFILES ?= core nn training
@@ -214,6 +227,11 @@ wgpu: ## the tests of the wgpu backend, with its process killed while it trains,
 	env -u BURN_WGPU_LIBRARY BURN_WGPU_PLUGINS="$$lib" $(GO) test -count=1 -timeout 20m -run OnWGPU ./internal/attack ./internal/cli && cd plugins/wgpu && \
 	{ BURN_WGPU_SAMPLE=$(WGPU_SAMPLE) BURN_WGPU_PROFILES="$(WGPU_PROFILES)" $(GO) test -count=1 -timeout $(WGPU_TIMEOUT) -v -run 'Test[^/]*$$' . >"$$lib/log"; status=$$?; \
 		grep -E '(passed,.*failed|wrong|FAIL|fault|^(ok|PASS|---))' "$$lib/log"; exit $$status; }
+
+metal-processor: ## for tests, on Linux: the metal backend as a plugin process whose kernels clang++ makes programs of the processor, in METAL_PROCESSOR; it wants BURN_PLUGIN_CONTAINMENT=off
+	mkdir -p $(METAL_PROCESSOR)/include && cp sdk/gpu/dialect/testdata/include/metal_stdlib $(METAL_PROCESSOR)/include/
+	cd plugins/metal && CGO_ENABLED=0 $(GO) build $(STRIP) -o ../../$(METAL_PROCESSOR)/burn-backend-metal ./cmd/burn-backend-processor
+	$(GO) run ./tools/manifest $(METAL_PROCESSOR)/burn-backend-metal
 
 METAL_SAMPLE   ?= 200
 METAL_PROFILES ?= core nn training
@@ -237,9 +255,9 @@ certify-metal: build ## on a Mac: build the metal backend, run the whole suite o
 
 QEMU         ?= qemu-aarch64-static
 LEVELS_TYPES ?= f32|f16|bf16
-levels: ## the cpu backend at its lesser levels: AVX2 and portable through the whole suite, NEON under qemu-user, with the suite of LEVELS_TYPES
-	BURN_CPU=avx2 $(GO) run ./cmd/burn conformance run builtin:cpu --jobs $(JOBS)
-	BURN_CPU=portable $(GO) run ./cmd/burn conformance run builtin:cpu --jobs $(JOBS)
+LEVELS       ?= avx2 portable
+levels: ## the cpu backend at its lesser levels: LEVELS through the whole suite, NEON under qemu-user, with the suite of LEVELS_TYPES
+	@for l in $(LEVELS); do echo "level $$l"; BURN_CPU=$$l $(GO) run ./cmd/burn conformance run builtin:cpu --jobs $(JOBS) || exit 1; done
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -timeout 30m -short -skip '^TestEnvironment$$' -exec $(QEMU) ./plugins/cpu/internal/... # it starts itself, which only an emulated kernel could
 	BURN_LONG=1 GOARCH=arm64 CGO_ENABLED=0 $(GO) test -timeout 30m -short -run '^TestConformance$$/./^($(LEVELS_TYPES))$$' -exec $(QEMU) ./plugins/cpu/ # the types with loops
 
