@@ -136,7 +136,7 @@ func istft(n *op.Node, in []Tensor) Tensor {
 			}
 		}
 		for k := range length {
-			if p := k + cut; p < total-cut && weight[p].value() > 1e-11 {
+			if p := k + cut; p < total && weight[p].value() > 1e-11 {
 				out.F[b*length+k] = sum[p].value() / weight[p].value()
 			}
 		}

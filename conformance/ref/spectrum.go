@@ -8,10 +8,34 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
+// levelled returns x over the power of two that brings its largest element into [1/2, 1), so that no square overflows or vanishes.
+func levelled(x matrix) (matrix, int) {
+	var most float64
+	for _, row := range x {
+		for _, f := range row {
+			most = max(most, math.Abs(f))
+		}
+	}
+	_, exponent := math.Frexp(most)
+	return x.shifted(-exponent), exponent
+}
+
+// shifted returns x times 2^exponent.
+func (x matrix) shifted(exponent int) matrix {
+	y := x.clone()
+	for _, row := range y {
+		for j, f := range row {
+			row[j] = math.Ldexp(f, exponent)
+		}
+	}
+	return y
+}
+
 // reflected returns the complete QR factorisation of x by reflections, r's diagonal not negative.
 func reflected(x matrix) (q, r matrix) {
 	m, n := len(x), len(x[0])
-	q, r = identity(m), x.clone()
+	q = identity(m)
+	r, exponent := levelled(x)
 	for j := range min(m-1, n) {
 		v, square := make([]float64, m), 0.0
 		for i := j; i < m; i++ {
@@ -49,7 +73,7 @@ func reflected(x matrix) (q, r matrix) {
 			}
 		}
 	}
-	return q, r
+	return q, r.shifted(exponent)
 }
 
 // turn returns the cosine and sine of the rotation that makes the off-diagonal of [[app, apq], [apq, aqq]] zero.
@@ -147,7 +171,7 @@ func decomposed(x matrix) (u matrix, s []float64, v matrix) {
 	if len(x) < len(x[0]) {
 		v, s, u = decomposed(x.transpose())
 	} else {
-		w := x.clone()
+		w, exponent := levelled(x)
 		v = identity(len(x[0]))
 		for range 40 {
 			for p := range v {
@@ -177,6 +201,9 @@ func decomposed(x matrix) (u matrix, s []float64, v matrix) {
 		u = newMatrix(len(q), len(s))
 		for i := range u {
 			copy(u[i], q[i])
+		}
+		for k := range s {
+			s[k] = math.Ldexp(s[k], exponent)
 		}
 	}
 	signs := columnSigns(u)

@@ -105,8 +105,8 @@ var spectralRules = map[Code]Decomposition{
 		if a.Bool("center") {
 			cut = n / 2
 		}
-		y = b.Narrow(y, 1, cut, total-2*cut)
 		length := lengthOr(a.Int("length"), total-2*cut)
+		y = b.Narrow(y, 1, cut, total-cut)
 		return b.Reshape(resized(b, y, 1, length), append(outer[:len(outer):len(outer)], length))
 	}),
 	HannWindow: windowRule(func(b *Builder, a Attrs, k Desc, n int) Desc { return cosines(b, a, k, n, 0.5, -0.5) }),

@@ -19,7 +19,9 @@ var spectrumRules = map[Code]Decomposition{
 		if a.Bool("complete") {
 			k = m
 		}
-		q, r := householder(b, batched(b, x[0]), m, n)
+		w, back := levelled(b, batched(b, x[0]))
+		q, r := householder(b, w, m, n)
+		r = b.Do(Mul, r, back)
 		return []Desc{b.Reshape(b.Narrow(q, 2, 0, k), append(batch, m, k)), b.Reshape(b.Narrow(r, 1, 0, k), append(batch, k, n))}
 	}),
 	Eigh: inWide(func(b *Builder, x []Desc, _ Attrs) []Desc {
@@ -53,7 +55,9 @@ var spectrumRules = map[Code]Decomposition{
 		if m < n {
 			w = transposed(b, w)
 		}
+		w, back := levelled(b, w)
 		u, values, v := singular(b, w, max(m, n), min(m, n)) // columns of u and v
+		values = b.Do(Mul, values, b.Reshape(back, shape.Of(batch.Size(), 1)))
 		if m < n {
 			u, v = v, u
 		}
@@ -105,6 +109,23 @@ var spectrumRules = map[Code]Decomposition{
 	LstSq: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		return b.Do(MatMul, b.Un(PInv, x[0], Float("rcond", a.Float("rcond"))), x[1])
 	}),
+}
+
+// levelled returns [batches, m, n] times a power of two for each matrix with which the squares of its elements neither overflow nor
+// vanish, 1 for most, and its inverse, [batches, 1, 1].
+func levelled(b *Builder, w Desc) (scaled, back Desc) {
+	if b.Err() != nil {
+		return w, w
+	}
+	low, high, factor := 0x1p-40, 0x1p50, 0x1p80 // of f32: the largest element is then between 2^-69 and 2^50
+	if w.DType == dtype.F64 {
+		low, high, factor = 0x1p-400, 0x1p400, 0x1p600
+	}
+	most := b.Reduce(ReduceMax, b.Do(Abs, w), true, 1, 2)
+	large, small := b.Do(Less, b.Like(w, high), most), b.Do(Less, most, b.Like(w, low))
+	up, down, one := b.Like(w, factor), b.Like(w, 1/factor), b.Like(w, 1)
+	by := b.Do(Where, large, down, b.Do(Where, small, up, one))
+	return b.Do(Mul, w, by), b.Do(Where, large, up, b.Do(Where, small, down, one))
 }
 
 // householder returns the complete factorisation of [batches, m, n].

@@ -37,6 +37,7 @@ func init() {
 		{op.FFT, ins(f(6, 2)), axis(0)}, {op.FFT, ins(f(3, 7, 2)), with(op.Int("axis", 0), op.Flag("inverse", true), op.Str("norm", "ortho"))}, {op.RFFT, ins(f(2, 7)), axis(1)}, {op.RFFT, ins(f(5, 2)), n(8, 0)},
 		{op.IRFFT, ins(f(2, 4, 2)), n(7, 1)}, {op.IRFFT, ins(f(3, 2)), n(8, 0, op.Str("norm", "forward"))}, {op.FFTShift, ins(f(5, 4)), with(axes(0, 1))}, {op.FFTShift, ins(f(5, 1)), with(axes(0), op.Flag("inverse", true))},
 		{op.STFT, ins(f(2, 9), f(4)), framed(4, 2)}, {op.STFT, ins(f(9), f(3)), framed(5, 3, off, twoSided)},
+		{op.ISTFT, ins(f(4, 4, 2), f(4)), framed(7, 3, op.Int("length", 11))}, {op.ISTFT, ins(f(2, 2, 5, 2), f(8)), framed(8, 5, op.Int("length", 20))},
 		{op.ISTFT, ins(f(2, 5, 3, 2), f(4)), framed(4, 2)}, {op.ISTFT, ins(f(3, 5, 2), f(4)), framed(5, 2, off, twoSided, op.Int("length", 12))},
 	}...)
 	inferences = append(inferences, []inference{

@@ -116,7 +116,8 @@ var spectralRows = []entry{
 		}),
 	spectral(ISTFT, "istft", "The real signal whose stft with the same attributes is x[..., frames, bins, 2], of least squares: frames after the inverse "+
 		"transform are multiplied by the window, added up where they were, and divided by the sum of the squares of the window where that is above "+
-		"1e-11; elsewhere the result is 0. With center n_fft/2 elements are cut off at both ends. The end is cut or filled with zeros to length.",
+		"1e-11; elsewhere the result is 0. With center n_fft/2 elements are cut off at the start, and without a length at the end too. With a length the end is cut or "+
+		"filled with zeros to it.",
 		[]Operand{in("x", dtype.Floats), same("window", 1)},
 		append(stftAttrs[:4:4], defaults(Int("length", 0), "length of the result, 0 for what the frames cover")),
 		[]Constraint{{"C1", "x is [..., frames, bins, 2] with a frame or more"}, {"C2", "n_fft and hop are 1 or more"}, {"C3", "window has rank 1 and 1 to n_fft elements"},

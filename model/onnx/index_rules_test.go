@@ -41,8 +41,9 @@ func TestReshapeDims(t *testing.T) {
 	}
 }
 
-// pythonSlice returns the indices range(*slice(start, end, step).indices(d)), by the rules of the Python reference.
-func pythonSlice(d, start, end, step int) []int {
+// slicedBy returns the indices that Slice copies by the rules of its specification: those of range(*slice(start, end, step).indices(d))
+// in Python, except that a start before the first element is clamped to it for a negative step too.
+func slicedBy(d, start, end, step int) []int {
 	in := func(i, low, high int) int {
 		if i < 0 {
 			if i += d; i < low {
@@ -59,7 +60,7 @@ func pythonSlice(d, start, end, step int) []int {
 		}
 		return l
 	}
-	for i := in(start, -1, d-1); i > in(end, -1, d-1); i += step {
+	for i := in(max(start, -d), -1, d-1); i > in(end, -1, d-1); i += step {
 		l = append(l, i)
 	}
 	return l
@@ -70,7 +71,7 @@ func TestClampRange(t *testing.T) {
 		for start := -7; start <= 7; start++ {
 			for end := -7; end <= 7; end++ {
 				for _, step := range []int{1, 2, 3, 9, -1, -2, -9} {
-					want := pythonSlice(d, start, end, step)
+					want := slicedBy(d, start, end, step)
 					first, count := clampRange(d, start, end, step)
 					require.Len(t, want, count, "%d: [%d:%d:%d]", d, start, end, step)
 					if count > 0 {

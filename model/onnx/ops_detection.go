@@ -2,10 +2,12 @@ package onnx
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 	"sort"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/shape"
 )
@@ -125,9 +127,12 @@ func maxRoiPoolNode(t *tracer, n *node) []value {
 			roi := r[5*i : 5*i+5]
 			var at [4]int
 			for k := range at {
-				at[k] = int(math.Round(roi[1+k] * scale))
+				at[k] = roiCorner(roi[1+k], scale)
 			}
-			image := max(0, min(int(roi[0]), s[0]-1))
+			image := int(roi[0])
+			if image < 0 || image >= s[0] {
+				return nil, fmt.Errorf("roi %d is of image %v, want one in [0,%d): %w", i, roi[0], s[0], core.ErrIndex)
+			}
 			for c := range s[1] {
 				plane := v[(image*s[1]+c)*s[2]*s[3]:]
 				for y := range pooled[0] {
@@ -152,11 +157,17 @@ func maxRoiPoolNode(t *tracer, n *node) []value {
 	})
 }
 
+// roiCorner returns the element that a coordinate times a scale rounds to, halves away from zero. Their product is that of f32.
+func roiCorner(v, scale float64) int {
+	const far = 1 << 30
+	return int(math.Round(float64(max(-far, min(float32(v)*float32(scale), far)))))
+}
+
 // cellRange returns the half-open range of elements that cell k covers when first to last (inclusive) are divided into cells, cut
 // to [0, size).
 func cellRange(k, cells, first, last, size int) (from, to int) {
-	width := float64(max(last-first+1, 1)) / float64(cells)
-	from = first + int(math.Floor(float64(k)*width))
-	to = first + int(math.Ceil(float64(k+1)*width))
+	length := max(last-first+1, 1)
+	from = first + k*length/cells
+	to = first + ((k+1)*length+cells-1)/cells
 	return max(0, min(from, size)), max(0, min(to, size))
 }

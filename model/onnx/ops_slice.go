@@ -53,19 +53,20 @@ func whole(s shape.Shape) (start, size, step []int) {
 }
 
 // clampRange returns the first index and the number of elements of the range [start, end) by step over d elements, by the rules
-// of Python slices. start and end may be any int, and step any int except 0.
+// of Slice: those of Python, but a start before the first element is the first element for a negative step too. start and end may be
+// any int, and step any int except 0.
 func clampRange(d, start, end, step int) (first, count int) {
 	low, high := 0, d
 	if step < 0 {
 		low, high = -1, d-1
 	}
-	bring := func(i int) int {
+	bring := func(i, low int) int {
 		if i < 0 {
 			i += d
 		}
 		return min(max(i, low), high)
 	}
-	first, last := bring(start), bring(end)
+	first, last := bring(start, 0), bring(end, low)
 	span := last - first
 	if step < 0 {
 		span = -span
