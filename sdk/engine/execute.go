@@ -122,6 +122,7 @@ func (s *stream[V]) executeNodes(nodes []op.Node) {
 	most := 0
 	for i := range nodes {
 		if s.closed.Load() {
+			s.abandonNodes(nodes[i:])
 			break
 		}
 		n := &nodes[i]

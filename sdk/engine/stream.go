@@ -205,28 +205,17 @@ func (s *stream[V]) Close() error {
 
 // abandon releases the holds of a command that will not be executed, and frees the tensors that it would have freed.
 func (s *stream[V]) abandon(p *pending, c *command) {
-	free := func(id op.TensorID) {
-		s.enter()
-		_ = s.free(id) // a dropped command may have been the one to define it
-	}
 	switch c.kind {
 	case doNodes:
-		for i := c.from; i < c.to; i++ {
-			n := &p.nodes[i]
-			for k, id := range n.Inputs {
-				if k < 64 && n.Drop>>k&1 != 0 {
-					free(id)
-				}
-			}
-		}
+		s.abandonNodes(p.nodes[c.from:c.to])
 	case doFree:
 		for _, id := range p.ids[c.from:c.to] {
-			free(id)
+			s.abandonTensor(id)
 		}
 	case doRun:
 		for i, given := range p.donated(c) {
 			if given {
-				free(p.ids[c.from+i])
+				s.abandonTensor(p.ids[c.from+i])
 			}
 		}
 		s.leave()
@@ -238,6 +227,23 @@ func (s *stream[V]) abandon(p *pending, c *command) {
 		c.on.(*upload).done()
 	}
 	s.leave()
+}
+
+// abandonNodes frees the tensors that nodes which will not be executed would have dropped.
+func (s *stream[V]) abandonNodes(nodes []op.Node) {
+	for i := range nodes {
+		for k, id := range nodes[i].Inputs {
+			if k < 64 && nodes[i].Drop>>k&1 != 0 {
+				s.abandonTensor(id)
+			}
+		}
+	}
+}
+
+// abandonTensor frees a tensor, if it exists: an abandoned command may have been the one to define it.
+func (s *stream[V]) abandonTensor(id op.TensorID) {
+	s.enter()
+	_ = s.free(id)
 }
 
 func (s *stream[V]) closedError() error {
