@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"context"
+	"fmt"
 	"runtime"
 	"testing"
 
@@ -8,8 +10,83 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/sdk/engine"
 )
+
+// hooks is a driver whose device calls functions of the test.
+type hooks struct {
+	*driver
+	upload      func() error                         // before an upload; an error fails it
+	plan        func(consts []engine.Const[*buffer]) // while a program is compiled
+	closeDevice func()
+	closeDriver func()
+}
+
+func (h *hooks) Open(ctx context.Context, i int) (engine.Device[*buffer], error) {
+	d, err := h.driver.Open(ctx, i)
+	return hooked{d.(*device), h}, err
+}
+
+func (h *hooks) Close() error {
+	if h.closeDriver != nil {
+		h.closeDriver()
+	}
+	return nil
+}
+
+type hooked struct {
+	*device
+	h *hooks
+}
+
+func (d hooked) Upload(desc op.Desc, data []byte) (*buffer, error) {
+	if d.h.upload != nil {
+		if err := d.h.upload(); err != nil {
+			return nil, err
+		}
+	}
+	return d.device.Upload(desc, data)
+}
+
+func (d hooked) Close() {
+	if d.h.closeDevice != nil {
+		d.h.closeDevice()
+	}
+	d.device.Close()
+}
+
+// Plan keeps the constants, as a compiled program does.
+func (d hooked) Plan(_ context.Context, _ engine.Queue[*buffer], _ *program.Program, consts []engine.Const[*buffer]) (engine.Plan[*buffer], error) {
+	if d.h.plan == nil {
+		return nil, core.ErrUnsupported
+	}
+	var p keeping
+	for _, c := range consts {
+		p = append(p, c.Retain())
+	}
+	d.h.plan(consts)
+	return p, nil
+}
+
+type keeping []func()
+
+func (keeping) Run(engine.Queue[*buffer], []*buffer, []bool, []*buffer) error { return core.ErrKernel }
+
+func (k keeping) Close() {
+	for _, release := range k {
+		release()
+	}
+}
+
+func openHooked(t *testing.T, h *hooks) *rig {
+	b := engine.New[*buffer](h)
+	dev, err := b.Open(t.Context(), 0)
+	require.NoError(t, err)
+	s, err := dev.OpenStream(t.Context())
+	require.NoError(t, err)
+	return &rig{t, h.driver, b, dev, s}
+}
 
 // TestCloseFreesWhatABatchDrops closes a stream while the first node of a batch computes. The nodes that will not run would have
 // dropped tensors, which nobody can free afterwards.
@@ -36,5 +113,19 @@ func TestCloseFreesWhatABatchDrops(t *testing.T) {
 	close(release)
 	require.NoError(t, <-closed)
 	require.EqualValues(t, 1, stats.Memory().Tensors, "the result of the node that ran")
+	r.closed()
+}
+
+// TestWriteOnAClosingStream closes the stream of a write for which there is no memory at first.
+func TestWriteOnAClosingStream(t *testing.T) {
+	h := &hooks{driver: new(driver)}
+	r := openHooked(t, h)
+	h.upload = func() error {
+		require.NoError(t, r.stream.Close())
+		return fmt.Errorf("full: %w", core.ErrOutOfMemory)
+	}
+	_, err := r.write(r.stream, 1, 2)
+	require.ErrorIs(t, err, core.ErrClosed)
+	h.upload = nil
 	r.closed()
 }

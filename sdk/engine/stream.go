@@ -141,7 +141,11 @@ func (s *stream[V]) Write(ctx context.Context, desc op.Desc, data []byte) error 
 	defer s.dev.using.Done()
 	v, err := s.upload(desc, data)
 	if errors.Is(err, core.ErrOutOfMemory) { // frees that are still queued may release memory
-		if e := s.Signal().(*event[V]).reach(ctx); e != nil {
+		freed, e := s.signal()
+		if e == nil {
+			e = freed.reach(ctx)
+		}
+		if e != nil {
 			return e
 		}
 		v, err = s.upload(desc, data)
