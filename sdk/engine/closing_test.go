@@ -2,9 +2,11 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -88,6 +90,19 @@ func openHooked(t *testing.T, h *hooks) *rig {
 	return &rig{t, h.driver, b, dev, s}
 }
 
+// within fails the test if f does not return.
+func within(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { f(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		buf := make([]byte, 1<<16)
+		t.Fatalf("%s does not return\n%s", what, buf[:runtime.Stack(buf, true)])
+	}
+}
+
 // TestCloseFreesWhatABatchDrops closes a stream while the first node of a batch computes. The nodes that will not run would have
 // dropped tensors, which nobody can free afterwards.
 func TestCloseFreesWhatABatchDrops(t *testing.T) {
@@ -127,5 +142,31 @@ func TestWriteOnAClosingStream(t *testing.T) {
 	_, err := r.write(r.stream, 1, 2)
 	require.ErrorIs(t, err, core.ErrClosed)
 	h.upload = nil
+	r.closed()
+}
+
+// TestDefineWhileClosing closes the device while it compiles a program that keeps a constant.
+func TestDefineWhileClosing(t *testing.T) {
+	h := &hooks{driver: new(driver)}
+	r := openHooked(t, h)
+	programs, _ := core.Extension[core.Programs](r.dev)
+	k := r.put(1, 2)
+	closed := make(chan error, 1)
+	h.plan = func([]engine.Const[*buffer]) {
+		go func() { closed <- r.dev.Close() }()
+		for {
+			if _, err := r.dev.OpenStream(context.Background()); errors.Is(err, core.ErrClosed) {
+				return
+			}
+			runtime.Gosched()
+		}
+	}
+	c := vector(2, 2)
+	p := &program.Program{Name: "constant", Consts: []op.Desc{c}, Outputs: []op.TensorID{c.ID}}
+	within(t, "Define or Close", func() {
+		_, err := programs.Define(context.Background(), r.stream, p, []op.TensorID{k.ID})
+		require.ErrorIs(t, err, core.ErrClosed)
+		require.NoError(t, <-closed)
+	})
 	r.closed()
 }
