@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -168,5 +169,30 @@ func TestDefineWhileClosing(t *testing.T) {
 		require.ErrorIs(t, err, core.ErrClosed)
 		require.NoError(t, <-closed)
 	})
+	r.closed()
+}
+
+// TestBackendWaitsForDevices closes a backend while another goroutine closes its device: the driver is closed last.
+func TestBackendWaitsForDevices(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	var open, early atomic.Bool
+	open.Store(true)
+	h := &hooks{driver: new(driver)}
+	h.closeDevice = func() {
+		close(begun)
+		<-release
+		open.Store(false)
+	}
+	h.closeDriver = func() { early.Store(open.Load()) }
+	r := openHooked(t, h)
+	device, backend := make(chan error, 1), make(chan error, 1)
+	go func() { device <- r.dev.Close() }()
+	<-begun
+	go func() { backend <- r.back.Close() }()
+	time.Sleep(20 * time.Millisecond)
+	close(release)
+	require.NoError(t, <-device)
+	require.NoError(t, <-backend)
+	require.False(t, early.Load(), "the driver was closed before its device")
 	r.closed()
 }
