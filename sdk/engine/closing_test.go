@@ -196,3 +196,64 @@ func TestBackendWaitsForDevices(t *testing.T) {
 	require.False(t, early.Load(), "the driver was closed before its device")
 	r.closed()
 }
+
+// groupOfTwo makes two devices of a backend and joins them.
+func groupOfTwo(t *testing.T, d *driver) (rigs [2]*rig, groups [2]core.Group) {
+	b := engineOf(d)
+	for i := range rigs {
+		dev, err := b.Open(t.Context(), 0)
+		require.NoError(t, err)
+		s, err := dev.OpenStream(t.Context())
+		require.NoError(t, err)
+		rigs[i] = &rig{t, d, b, dev, s}
+	}
+	parallel(t, 2, func(i int) (err error) {
+		c, _ := core.Extension[core.Collectives](rigs[i].dev)
+		groups[i], err = c.Join(context.Background(), t.Name(), i, 2)
+		return err
+	})
+	return rigs, groups
+}
+
+// TestGroupOfAClosedStream: a rank whose stream is closed before the round that it has asked for ends the group. The other rank
+// must not wait for it.
+func TestGroupOfAClosedStream(t *testing.T) {
+	for _, when := range []string{"before the round is asked for", "before the round begins"} {
+		t.Run(when, func(t *testing.T) {
+			begun, release := make(chan struct{}), make(chan struct{})
+			d := &driver{execute: func(c *engine.Call[*buffer]) {
+				if c.Node.Op == op.Abs {
+					close(begun)
+					<-release
+				}
+			}}
+			rigs, groups := groupOfTwo(t, d)
+			x := [2]op.Desc{rigs[0].put(1), rigs[1].put(2)}
+			sum := [2]op.Desc{vector(rigs[0].dev.NewIDs(1), 1), vector(rigs[1].dev.NewIDs(1), 1)}
+			gone := rigs[0].stream
+			if when == "before the round is asked for" {
+				require.NoError(t, gone.Close())
+				require.ErrorIs(t, groups[0].AllReduce(gone, core.ReduceSum, x[0].ID, sum[0]), core.ErrClosed)
+				require.NoError(t, groups[0].Close())
+			} else {
+				rigs[0].do(op.Abs, 0, x[0])
+				<-begun
+				require.NoError(t, groups[0].AllReduce(gone, core.ReduceSum, x[0].ID, sum[0]))
+				closed := make(chan error)
+				go func() { closed <- gone.Close() }()
+				for gone.Submit(nil, nil) == nil {
+					runtime.Gosched()
+				}
+				close(release)
+				require.NoError(t, <-closed)
+			}
+			require.NoError(t, groups[1].AllReduce(rigs[1].stream, core.ReduceSum, x[1].ID, sum[1]))
+			within(t, "the read of the other rank", func() {
+				_, err := values(rigs[1].stream, sum[1])
+				require.ErrorIs(t, err, core.ErrClosed)
+			})
+			require.NoError(t, rigs[0].back.Close())
+			require.Zero(t, d.live.Load())
+		})
+	}
+}

@@ -56,7 +56,7 @@ func (s *stream[V]) executeOutside(p *pending, c *command) {
 	case doAwait:
 		s.await(c.on.(*event[V]))
 	case doCall:
-		c.on.(func())()
+		c.on.(*call).do()
 	}
 }
 

@@ -45,13 +45,13 @@ func (s *stream[V]) inOrder(ctx context.Context, do func() error) error {
 	var err error
 	var done latch
 	var began atomic.Bool // by the queue, or by a caller whose context ended
-	call := func() {
+	run := func() {
 		if began.CompareAndSwap(false, true) {
 			err = do()
 		}
 		done.open()
 	}
-	if err := s.do(command{kind: doCall, on: call}); err != nil {
+	if err := s.do(command{kind: doCall, on: &call{do: run}}); err != nil {
 		return err
 	}
 	if done.isOpen.Load() {

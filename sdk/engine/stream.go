@@ -229,6 +229,11 @@ func (s *stream[V]) abandon(p *pending, c *command) {
 		s.unhold(c.on.(*cell[V]))
 	case doUpload:
 		c.on.(*upload).done()
+	case doCall:
+		s.leave()
+		if w := c.on.(*call); w.abandon != nil {
+			w.abandon()
+		}
 	}
 	s.leave()
 }
