@@ -67,6 +67,7 @@ func (b *backend[V]) Close() error {
 	b.mu.Unlock()
 	for _, d := range open {
 		_ = d.Close()
+		<-d.gone // another goroutine may be closing it
 	}
 	return b.driver.Close()
 }

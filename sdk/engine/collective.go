@@ -174,15 +174,12 @@ func (g *group[V]) take(what string, cs core.Stream, in op.TensorID, out op.Desc
 	}
 	out.Shape = out.Shape.Clone()
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	if g.closed {
-		g.mu.Unlock()
 		return fmt.Errorf("%s: %s: group: %w", g.d.backend.name(), what, core.ErrClosed)
 	}
 	n := g.rounds
-	g.rounds++
-	g.open++
-	g.mu.Unlock()
-	return s.append(command{kind: doCall, on: func() {
+	err = s.append(command{kind: doCall, on: &call{abandon: g.broken, do: func() {
 		defer g.ended()
 		s.produce(what, []op.Desc{out}, func() ([][]byte, error) {
 			mine, err := g.mine(s, in, check)
@@ -193,7 +190,18 @@ func (g *group[V]) take(what string, cs core.Stream, in op.TensorID, out op.Desc
 			got, err := combine(all)
 			return [][]byte{got}, err
 		})
-	}})
+	}}})
+	if err == nil { // else the rank has not asked for a round
+		g.rounds++
+		g.open++
+	}
+	return err
+}
+
+// broken leaves the group because a round that was asked for will not take place.
+func (g *group[V]) broken() {
+	g.m.leave()
+	g.ended()
 }
 
 // mine returns the elements that the rank contributes.

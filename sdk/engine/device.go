@@ -29,13 +29,15 @@ type device[V any] struct {
 	opened     int        // streams, ever
 	tickets    *ticket[V] // the first of those that hold tensors
 	closed     bool
+	gone       chan struct{}  // closed when Close has closed the author's device
 	using      sync.WaitGroup // calls of the author outside of a stream's commands; grows under mu
 }
 
 var _ core.Device = (*device[int])(nil)
 
 func newDevice[V any](b *backend[V], author Device[V]) *device[V] {
-	d := &device[V]{backend: b, author: author, ids: core.NewIDs(0), programs: map[core.ProgramID]*defined[V]{}, streams: map[*stream[V]]struct{}{}}
+	d := &device[V]{backend: b, author: author, ids: core.NewIDs(0), programs: map[core.ProgramID]*defined[V]{}, streams: map[*stream[V]]struct{}{},
+		gone: make(chan struct{})}
 	d.meter, _ = author.(Meter)
 	for name, claim := range author.Capabilities().Ops {
 		c, ok := op.ByName(name)
@@ -157,8 +159,9 @@ func (d *device[V]) Close() error {
 			d.drop(e.cell)
 		}
 	}
-	d.backend.forget(d)
 	d.author.Close()
+	d.backend.forget(d)
+	close(d.gone)
 	return nil
 }
 

@@ -18,11 +18,16 @@ type event[V any] struct {
 
 // Signal implements core.Stream.
 func (s *stream[V]) Signal() core.Event {
-	e := &event[V]{s: s}
-	if err := s.do(command{kind: doSignal, on: e}); err != nil {
+	e, err := s.signal()
+	if err != nil {
 		return core.Failed(err).(core.Event)
 	}
 	return e
+}
+
+func (s *stream[V]) signal() (*event[V], error) {
+	e := &event[V]{s: s}
+	return e, s.do(command{kind: doSignal, on: e})
 }
 
 // reach executes an event: the queue has come to it.

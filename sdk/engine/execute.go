@@ -56,7 +56,7 @@ func (s *stream[V]) executeOutside(p *pending, c *command) {
 	case doAwait:
 		s.await(c.on.(*event[V]))
 	case doCall:
-		c.on.(func())()
+		c.on.(*call).do()
 	}
 }
 
@@ -122,6 +122,7 @@ func (s *stream[V]) executeNodes(nodes []op.Node) {
 	most := 0
 	for i := range nodes {
 		if s.closed.Load() {
+			s.abandonNodes(nodes[i:])
 			break
 		}
 		n := &nodes[i]

@@ -22,14 +22,14 @@ func (x peers[V]) CopyFrom(cs core.Stream, desc op.Desc, from core.Device, id op
 		return fmt.Errorf("%s: copy from a device of another backend: %w", x.d.backend.name(), core.ErrUnsupported)
 	}
 	desc.Shape = desc.Shape.Clone()
-	return s.append(command{kind: doCall, on: func() {
+	return s.append(command{kind: doCall, on: &call{do: func() {
 		s.produce("copy", []op.Desc{desc}, func() ([][]byte, error) {
 			if err := s.flush(); err != nil { // the command that makes id is done then
 				return nil, err
 			}
 			return src.elements(id, desc)
 		})
-	}})
+	}}})
 }
 
 // elements copies the elements of a tensor, which must have the type and shape of want, to the host.

@@ -45,13 +45,13 @@ func (s *stream[V]) inOrder(ctx context.Context, do func() error) error {
 	var err error
 	var done latch
 	var began atomic.Bool // by the queue, or by a caller whose context ended
-	call := func() {
+	run := func() {
 		if began.CompareAndSwap(false, true) {
 			err = do()
 		}
 		done.open()
 	}
-	if err := s.do(command{kind: doCall, on: call}); err != nil {
+	if err := s.do(command{kind: doCall, on: &call{do: run}}); err != nil {
 		return err
 	}
 	if done.isOpen.Load() {
@@ -114,14 +114,16 @@ func (x programs[V]) Define(ctx context.Context, cs core.Stream, p *program.Prog
 		return 0, fault(err)
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		made.drop()
+	closed, id := d.closed, d.lastID+1
+	if !closed {
+		d.lastID, d.programs[id] = id, made
+	}
+	d.mu.Unlock()
+	if closed {
+		made.drop() // a plan may release constants, which takes the lock
 		return 0, d.closedError()
 	}
-	d.lastID++
-	d.programs[d.lastID] = made
-	return d.lastID, nil
+	return id, nil
 }
 
 // constants finds the values of a program's constants, which live until release is called.

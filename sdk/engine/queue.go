@@ -18,7 +18,7 @@ const (
 	doSignal             // an *event is reached
 	doAwait              // later commands follow an *event
 	doRead               // a *ticket is resolved
-	doCall               // a func()
+	doCall               // a *call
 )
 
 // command is an entry of the queue. The lists that it works on are in pending.
@@ -27,6 +27,12 @@ type command struct {
 	from, mid, to int
 	mask          int // -1: nothing is donated
 	on            any // its type depends on kind
+}
+
+// call is work of the engine itself in the order of the queue.
+type call struct {
+	do      func()
+	abandon func() // is called instead if the stream is closed first; may be nil
 }
 
 // upload is a tensor that is made from host memory in the order of the queue.

@@ -141,7 +141,11 @@ func (s *stream[V]) Write(ctx context.Context, desc op.Desc, data []byte) error 
 	defer s.dev.using.Done()
 	v, err := s.upload(desc, data)
 	if errors.Is(err, core.ErrOutOfMemory) { // frees that are still queued may release memory
-		if e := s.Signal().(*event[V]).reach(ctx); e != nil {
+		freed, e := s.signal()
+		if e == nil {
+			e = freed.reach(ctx)
+		}
+		if e != nil {
 			return e
 		}
 		v, err = s.upload(desc, data)
@@ -205,28 +209,17 @@ func (s *stream[V]) Close() error {
 
 // abandon releases the holds of a command that will not be executed, and frees the tensors that it would have freed.
 func (s *stream[V]) abandon(p *pending, c *command) {
-	free := func(id op.TensorID) {
-		s.enter()
-		_ = s.free(id) // a dropped command may have been the one to define it
-	}
 	switch c.kind {
 	case doNodes:
-		for i := c.from; i < c.to; i++ {
-			n := &p.nodes[i]
-			for k, id := range n.Inputs {
-				if k < 64 && n.Drop>>k&1 != 0 {
-					free(id)
-				}
-			}
-		}
+		s.abandonNodes(p.nodes[c.from:c.to])
 	case doFree:
 		for _, id := range p.ids[c.from:c.to] {
-			free(id)
+			s.abandonTensor(id)
 		}
 	case doRun:
 		for i, given := range p.donated(c) {
 			if given {
-				free(p.ids[c.from+i])
+				s.abandonTensor(p.ids[c.from+i])
 			}
 		}
 		s.leave()
@@ -236,8 +229,30 @@ func (s *stream[V]) abandon(p *pending, c *command) {
 		s.unhold(c.on.(*cell[V]))
 	case doUpload:
 		c.on.(*upload).done()
+	case doCall:
+		s.leave()
+		if w := c.on.(*call); w.abandon != nil {
+			w.abandon()
+		}
 	}
 	s.leave()
+}
+
+// abandonNodes frees the tensors that nodes which will not be executed would have dropped.
+func (s *stream[V]) abandonNodes(nodes []op.Node) {
+	for i := range nodes {
+		for k, id := range nodes[i].Inputs {
+			if k < 64 && nodes[i].Drop>>k&1 != 0 {
+				s.abandonTensor(id)
+			}
+		}
+	}
+}
+
+// abandonTensor frees a tensor, if it exists: an abandoned command may have been the one to define it.
+func (s *stream[V]) abandonTensor(id op.TensorID) {
+	s.enter()
+	_ = s.free(id)
 }
 
 func (s *stream[V]) closedError() error {

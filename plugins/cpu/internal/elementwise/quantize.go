@@ -55,11 +55,7 @@ func quantize[T float, Z integer](n *op.Node) kernel.Func {
 	if n.Outputs[0].DType.Class() == dtype.Signed && bits > 0 {
 		least, most = -T(int64(1)<<(bits-1)), T(int64(1)<<(bits-1)-1)
 	}
-	loop := func(d []Z, zero []Z, x, scale []T) {
-		if done := quantizeBytes(d, zero, x, scale, least, most); done > 0 {
-			d, zero, x, scale = d[done:], zero[done:], x[done:], scale[done:]
-		}
-		var v [block]T
+	part := func(v []T, d, zero []Z, x, scale []T) {
 		for i := range d {
 			r := T(math.RoundToEven(float64(x[i] / scale[i])))
 			if r != r {
@@ -74,6 +70,17 @@ func quantize[T float, Z integer](n *op.Node) kernel.Func {
 		}
 		saturate(d, v[:len(d)])
 	}
+	loop := func(d []Z, zero []Z, x, scale []T) {
+		if done := quantizeBytes(d, zero, x, scale, least, most); done > 0 {
+			d, zero, x, scale = d[done:], zero[done:], x[done:], scale[done:]
+		}
+		var v [block]T
+		for ; len(d) > block; d, zero, x, scale = d[block:], zero[block:], x[block:], scale[block:] {
+			part(v[:], d[:block], zero, x, scale)
+		}
+		part(v[:], d, zero, x, scale)
+	}
+
 	return byBlocks(n, func(c *kernel.Call) error {
 		rank := len(c.In[0].View.Shape)
 		if c.In[1].Size() == 1 && c.In[2].Size() == 1 {
