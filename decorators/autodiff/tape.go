@@ -336,7 +336,7 @@ func (t *tape) lowered(p op.Node) error {
 	return t.node(&p, false)
 }
 
-// record makes the entry of n and its results.
+// record returns the entry of n and its results.
 func (t *tape) record(n op.Node, in []*value, r gradient.Rule) *entry {
 	list := append(make([]*value, 0, len(in)+len(n.Outputs)), in...)
 	e := &entry{node: n, in: list[:len(in):len(in)], out: list[len(in):], need: make([]bool, len(in)), rule: r, sequence: t.sequence}

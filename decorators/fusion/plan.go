@@ -51,7 +51,7 @@ var (
 	errDead  = errors.New("no result lives on")
 )
 
-// prepare makes the program and defines it. A panic is an error. The caller holds compiling.
+// prepare creates the program and defines it. A panic is an error. The caller holds compiling.
 func (d *device) prepare(p *plan) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -189,7 +189,7 @@ func (d *device) see(s *stream) {
 	}
 }
 
-// writeState makes the operand of a run whose first draw begins at first.
+// writeState returns the operand of a run whose first draw begins at first.
 func (s *stream) writeState(first window.State) (op.TensorID, error) {
 	d := window.StateDesc(s.dev.inner.NewIDs(1))
 	return d.ID, s.inner.Write(context.Background(), d, dtype.Bytes(first.Elements()))

@@ -66,7 +66,7 @@ type Router struct {
 
 var _ core.Backend = (*Router)(nil)
 
-// New makes a router over the devices of places. The first is the main member. Places may have a backend in common. The router
+// New returns a router over the devices of places. The first is the main member. Places may have a backend in common. The router
 // owns the backends from then on, and closes each of them once. Without a place it returns core.ErrNotFound, with more than 64
 // core.ErrUnsupported.
 func New(places []*core.Place, options ...Option) (*Router, error) {

@@ -225,7 +225,7 @@ func (s *stream) Write(ctx context.Context, desc op.Desc, data []byte) error {
 	return s.write(desc, func(l *lane.Lane, own op.Desc) error { return l.Write(ctx, own, data) })
 }
 
-// write makes a tensor on the preferred member by put, of a lane and the member's description.
+// write creates a tensor on the preferred member by put, of a lane and the member's description.
 func (s *stream) write(desc op.Desc, put func(l *lane.Lane, own op.Desc) error) error {
 	if s.closed.Load() {
 		return fmt.Errorf("router: stream: %w", core.ErrClosed)

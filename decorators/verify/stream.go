@@ -56,7 +56,7 @@ func (s *stream) perform(what string, check func(x *change), pass func(x *change
 	return err
 }
 
-// check makes the change of a command, or reports why not.
+// check returns the change of a command, or reports why not.
 func (s *stream) check(what string, check func(x *change)) (*change, error) {
 	s.mu.Lock()
 	if s.order.Closed || s.dev.closed {

@@ -40,7 +40,7 @@ const fallbackLimit = 16 << 30
 // maxBand bounds guard bands, which no limit counts.
 const maxBand = 1 << 16
 
-// New makes the backend. Threads of zero means as many as the process may run at once. Unknown options and values that
+// New returns the backend. Threads of zero means as many as the process may run at once. Unknown options and values that
 // do not parse are ErrAttr.
 func New(c core.Config) (core.Backend, error) {
 	d, err := newDriver(c)

@@ -252,7 +252,7 @@ func (c *contractor) clamp(lo, hi op.Value) {
 	c.fusion.Clamp, c.fusion.Lo, c.fusion.Hi = true, lo, hi
 }
 
-// channels is the dimension of the result that biases run along.
+// channels returns the dimension of the result that biases run along.
 func (c *contractor) channels() (axis, n int) {
 	s := c.desc[0].Shape
 	axis = len(s) - 1

@@ -72,7 +72,7 @@ func (b *builder) joinUnit(units []unit, p group.Placement) unit {
 	return unit{node: u.node, all: u.all, assembled: true, desc: []op.Desc{made}, run: func(c *kernel.Call) error { c.Alloc(0); return nil }}
 }
 
-// fresh is an id that the program does not use.
+// fresh returns an id that the program does not use.
 func (b *builder) fresh() op.TensorID {
 	if b.last == 0 {
 		for id := range b.descs {

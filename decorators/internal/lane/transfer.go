@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Write makes a tensor of data. It copies data, and may wait for room, where earlier commands are queued.
+// Write creates a tensor of data. It copies data, and may wait for room, where earlier commands are queued.
 func (l *Lane) Write(ctx context.Context, d op.Desc, data []byte) (err error) {
 	if l.Do(func() { err = l.Device.Note(l.Stream.Write(ctx, d, data)) }) {
 		return err
@@ -27,7 +27,7 @@ func (l *Lane) Write(ctx context.Context, d op.Desc, data []byte) (err error) {
 	return nil
 }
 
-// Adopt makes a tensor of data by core.HostMemory, which the device must have.
+// Adopt creates a tensor of data by core.HostMemory, which the device must have.
 func (l *Lane) Adopt(d op.Desc, data []byte, release func()) (err error) {
 	if l.Do(func() { err = l.Device.Note(l.Device.Host.Adopt(l.Stream, d, data, release)) }) {
 		return err
@@ -63,7 +63,7 @@ func check(ctx context.Context, d op.Desc, data []byte) error {
 	return nil
 }
 
-// adopt makes a tensor of data that the caller hands over. The lane executes.
+// adopt creates a tensor of data that the caller hands over. The lane executes.
 func (l *Lane) adopt(d op.Desc, data []byte, release func()) error {
 	if h := l.Device.Host; h != nil {
 		if err := h.Adopt(l.Stream, d, data, release); err == nil {

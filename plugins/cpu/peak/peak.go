@@ -15,7 +15,7 @@ type Loop struct {
 	Run   func(turns int)
 }
 
-// Of is the loop for operands of type d: f32, f64, and i8 (products of u8 and i8 added up in i32) where the processor has an
+// Of returns the loop for operands of type d: f32, f64, and i8 (products of u8 and i8 added up in i32) where the processor has an
 // instruction for it. ok is false for other types.
 func Of(d dtype.DType) (l Loop, ok bool) {
 	if l, ok = native(d); ok {

@@ -74,7 +74,7 @@ func prepare[T float](n *op.Node, in []op.Desc) kernel.Func {
 // limited reports whether a query may not see all keys, whatever the mask says.
 func (l *layer) limited() bool { return l.causal || l.window > 0 }
 
-// seen is the range of keys that query i sees, as far as no mask is concerned.
+// seen returns the range of keys that query i sees, as far as no mask is concerned.
 func (l *layer) seen(i int) (lo, hi int) {
 	lo, hi = 0, l.keys
 	if l.causal {
@@ -187,7 +187,7 @@ func operandOf[T float](a kernel.Array) operand[T] {
 	return operand[T]{kernel.Data[T](a), append(append(make([]int, 0, 5), a.View.Strides...), a.View.Offset)}
 }
 
-// matrix is the rows from row on of head h, counted over the batch, of heads.
+// matrix returns the rows from row on of head h, counted over the batch, of heads.
 func (o operand[T]) matrix(h, heads, row int) gemm.Mat[T] {
 	if o.data == nil {
 		return gemm.Mat[T]{}
@@ -196,7 +196,7 @@ func (o operand[T]) matrix(h, heads, row int) gemm.Mat[T] {
 	return gemm.Mat[T]{Data: o.data[s[4]+h/heads*s[0]+h%heads*s[1]+row*s[2]:], RowStride: s[2], ColStride: s[3]}
 }
 
-// forward is a, copied when a stride is negative, or with dense when the elements of its rows are not neighbours.
+// forward returns a, copied when a stride is negative, or with dense when the elements of its rows are not neighbours.
 func forward(c *kernel.Call, a kernel.Array, dense bool) kernel.Array {
 	s := a.View.Strides
 	if min(s[0], s[1], s[2], s[3]) >= 0 && (!dense || s[3] == 1) {

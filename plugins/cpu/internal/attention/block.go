@@ -123,7 +123,7 @@ func (w *worker[T]) reach(from, n int) (first, last int) {
 	return first, last
 }
 
-// part is the range of the n keys from j on that a row sees, counted from j.
+// part returns the range of the n keys from j on that a row sees, counted from j.
 func (w *worker[T]) part(row, j, n int) (lo, hi int) {
 	if !w.limited() {
 		return 0, n

@@ -30,7 +30,7 @@ func scale[T float](y, x []T, factor T) {
 	}
 }
 
-// sum is the sum of x, which is finite if all of x are and it does not overflow.
+// sum returns the sum of x, which is finite if all of x are and it does not overflow.
 func sum[T float](x []T) T {
 	if x, ok := float32s(x); ok {
 		return T(vector.Sum(x))
@@ -65,7 +65,7 @@ func expSub[T float](x []T, m T) T {
 	return sum
 }
 
-// greatest is the maximum, NaN if there is one, -Inf of none.
+// greatest returns the maximum, NaN if there is one, -Inf of none.
 func greatest[T float](x []T) T {
 	if x, ok := float32s(x); ok && len(x) > 0 {
 		return T(vector.Greatest(x))

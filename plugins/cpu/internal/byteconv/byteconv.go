@@ -63,7 +63,7 @@ func New(x, w, y shape.Shape, params Params) *Plan {
 	return p
 }
 
-// depth is the number of products in one output element.
+// depth returns the number of products in one output element.
 func (p *Plan) depth() int { return p.channels * p.taps }
 
 // orAll returns values, or n times one value if there are none.

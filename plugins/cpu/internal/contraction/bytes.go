@@ -25,7 +25,7 @@ type byteProduct struct {
 	fusion        IntegerFusion
 }
 
-// prepareBytes makes the kernel of a product of bytes that multiplies them as they are. It is nil where there is no kernel
+// prepareBytes returns the kernel of a product of bytes that multiplies them as they are. It is nil where there is no kernel
 // for that, or where a zero point changes along the inner dimension or from matrix to matrix.
 func prepareBytes(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) kernel.Func {
 	y := n.Outputs[0].Shape

@@ -83,7 +83,7 @@ func prepareAs[T micro.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fusi
 	return prepareProduct[T](env, n, in, f)
 }
 
-// epilogue makes the fixed part of an epilogue, nil when there is nothing to do.
+// epilogue returns the fixed part of an epilogue, nil when there is nothing to do.
 func epilogue[T micro.Number](d dtype.DType, f Fusion) *micro.Epilogue[T] {
 	if !f.Bias && !f.Clamp {
 		return nil
@@ -95,7 +95,7 @@ func epilogue[T micro.Number](d dtype.DType, f Fusion) *micro.Epilogue[T] {
 	return e
 }
 
-// forward is a, copied when a stride is negative, which gemm does not take.
+// forward returns a, copied when a stride is negative, which gemm does not take.
 func forward(c *kernel.Call, a kernel.Array) kernel.Array {
 	if !slices.ContainsFunc(a.View.Strides, func(s int) bool { return s < 0 }) {
 		return a
@@ -105,7 +105,7 @@ func forward(c *kernel.Call, a kernel.Array) kernel.Array {
 	return t
 }
 
-// line is the elements of a tensor that has one dimension longer than one at most.
+// line returns the elements of a tensor that has one dimension longer than one at most.
 func line[T micro.Number](c *kernel.Call, a kernel.Array) []T {
 	return kernel.Flat[T](c.Contiguous(a))
 }

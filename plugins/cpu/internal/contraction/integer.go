@@ -53,7 +53,7 @@ func optional(in []kernel.Array, k int) *kernel.Array {
 	return nil
 }
 
-// PrepareInteger makes the kernel of a product or convolution of bytes, summed in i32. Where there is no kernel for bytes,
+// PrepareInteger returns the kernel of a product or convolution of bytes, summed in i32. Where there is no kernel for bytes,
 // the operands, without their zero points, are multiplied as floats in which every sum is exact, for which there are fast
 // ones. env is needed when the weight is given, which is not used afterwards.
 func PrepareInteger(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) kernel.Func {

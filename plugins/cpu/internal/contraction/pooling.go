@@ -75,7 +75,7 @@ func prepareWindow(n *op.Node, in []op.Desc) kernel.Func {
 	return nil
 }
 
-// fastWindows is the plan for the loops in assembly, nil where there are none.
+// fastWindows returns the plan for the loops in assembly, nil where there are none.
 func fastWindows(n *op.Node, x op.Desc, lo, hi []int) *conv.Plan {
 	if x.DType != dtype.F32 {
 		return nil

@@ -63,7 +63,7 @@ func Packs(n *op.Node, in []op.Desc) bool {
 	return w.Size() > 0 && w[:len(w)-2].Size() == 1 && y.Size()/max(1, y[len(y)-1]) > 1 && y[len(y)-1] > 1
 }
 
-// weight is a constant second operand as a matrix of k rows.
+// weight returns a constant second operand as a matrix of k rows.
 func (p *product[T]) weight(w kernel.Array) gemm.Mat[T] {
 	v := w.View
 	rank := len(v.Shape)
@@ -124,7 +124,7 @@ func (p *product[T]) operands(c *kernel.Call, packed bool) operands[T] {
 	return o
 }
 
-// from is the elements of a from its first on.
+// from returns the elements of a from its first on.
 func from[T micro.Number](a kernel.Array, k int) []T {
 	if k == 0 {
 		return nil

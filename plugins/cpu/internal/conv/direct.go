@@ -143,7 +143,7 @@ func (p *Plan) runVectors(out, src, weights []float32, e *micro.Epilogue[float32
 	})
 }
 
-// square is the side of a kernel that is a square of the last two axes, on one
+// square returns the side of a kernel that is a square of the last two axes, on one
 // input channel, with rows that are neighbours, and the stride of the rows;
 // zero for other kernels.
 func (p *Plan) square() (size, stride int) {

@@ -130,7 +130,7 @@ type jointWeights[T micro.Number] struct {
 	packedGroups[T]
 }
 
-// blocks is the number of parts of the outputs of a group.
+// blocks returns the number of parts of the outputs of a group.
 func (p *Plan) blocks() int { return (p.outputs/p.groups + p.joint.rows - 1) / p.joint.rows }
 
 // block returns the outputs of part b of a group.

@@ -60,7 +60,7 @@ func (p *Plan) setPhases() {
 	}
 }
 
-// planPhases makes the plans of the phases, which not every strategy needs.
+// planPhases creates the plans of the phases, which not every strategy needs.
 func (p *Plan) planPhases() error {
 	p.phasePlans.Do(func() {
 		x, w := []int{p.batch, p.channels}, []int{p.outputs, p.channels / p.groups}

@@ -185,7 +185,7 @@ func (p *Plan) setPatches() {
 // lastAxis returns the axis whose elements are neighbours in memory.
 func (p *Plan) lastAxis() *axis { return &p.axes[len(p.axes)-1] }
 
-// depth is the number of products in one output element.
+// depth returns the number of products in one output element.
 func (p *Plan) depth() int { return p.channels / p.groups * p.taps }
 
 // appendTaps appends the offsets of the taps of one channel, which begins at base.

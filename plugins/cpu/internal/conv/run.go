@@ -65,7 +65,7 @@ func (w *Weights[T]) compute(pool *par.Pool, x, out []T, accumulate bool, epilog
 	return done
 }
 
-// minWork is the fewest multiply-adds that are worth another thread.
+// minWork returns the fewest multiply-adds that are worth another thread.
 func minWork() int {
 	if vector.Has() {
 		return 256 << 10

@@ -87,7 +87,7 @@ var perQuarter = sync.OnceValue(func() *big.Int {
 	return q
 })
 
-// twoSum is a+b, and what rounding took from it (Knuth).
+// twoSum returns a+b, and what rounding took from it (Knuth).
 func twoSum(a, b float64) (sum, rest float64) {
 	sum = a + b
 	t := sum - a

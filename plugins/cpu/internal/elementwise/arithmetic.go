@@ -114,7 +114,7 @@ func minimum[T number]() *pair[T, T] {
 	}, vs, func(d []T, a T, b []T) { vs(d, b, a) }}
 }
 
-// common is the ops that all numbers share.
+// common returns the ops that all numbers share.
 func common[T number](c op.Code) *pair[T, T] {
 	switch c {
 	case op.Add:

@@ -33,7 +33,7 @@ func byBlocks(n *op.Node, f func(c *kernel.Call) error) func(c *kernel.Call) err
 	}
 }
 
-// split is a with dimension axis in two.
+// split returns a with dimension axis in two.
 func split(a kernel.Array, axis, blocks, length int) kernel.Array {
 	v := a.View
 	stride := v.Strides[axis]
@@ -42,7 +42,7 @@ func split(a kernel.Array, axis, blocks, length int) kernel.Array {
 	return a
 }
 
-// repeated is a scale or zero point by blocks in the shape of x.
+// repeated returns a scale or zero point by blocks in the shape of x.
 func repeated(c *kernel.Call, a kernel.Array, x shape.Shape, axis, length int) kernel.Array {
 	t := c.Temp(a.DType, x)
 	for b := range a.View.Shape[axis] {

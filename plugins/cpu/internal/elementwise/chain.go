@@ -286,7 +286,7 @@ func valueIndex(from int) int {
 	return from
 }
 
-// compile makes the loop of a link.
+// compile returns the loop of a link.
 func compile(l Link) func(s *blocks, d []float32, t []uint8, n int) {
 	at := make([]int, len(l.From))
 	for i, f := range l.From {

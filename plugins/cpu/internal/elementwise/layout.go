@@ -34,7 +34,7 @@ type layout struct {
 	walk  kernel.Walk              // over the other dimensions
 }
 
-// setLayout makes the layout of arrays that broadcast to s.
+// setLayout creates the layout of arrays that broadcast to s.
 func setLayout(l *layout, s shape.Shape, in []kernel.Array) {
 	l.n = s.Size()
 	if simple(l, s, in) {

@@ -23,7 +23,7 @@ func assemble() map[op.Code]*pair[float32, float32] {
 	return found
 }
 
-// native32 is one of pairs, nil for others.
+// native32 returns one of pairs, nil for others.
 func native32(c op.Code) *pair[float32, float32] { return pairs[c] }
 
 // functions is the unary ops of float32 that are in assembly.
@@ -31,7 +31,7 @@ var functions = map[op.Code]vector.Function{op.Log1p: vector.Log1p, op.Expm1: ve
 	op.Square: vector.Square, op.Sqrt: vector.Sqrt, op.Rsqrt: vector.Rsqrt, op.Reciprocal: vector.Reciprocal, op.Round: vector.Round,
 	op.Floor: vector.Floor, op.Ceil: vector.Ceil, op.Trunc: vector.Trunc, op.Softplus: vector.Softplus, op.Mish: vector.Mish}
 
-// nativeUnary is the loop of one of functions, or of sine and cosine, on this processor; nil for others.
+// nativeUnary returns the loop of one of functions, or of sine and cosine, on this processor; nil for others.
 func nativeUnary(c op.Code) func(d, x []float32) {
 	if !vector.Has() {
 		return nil
@@ -63,7 +63,7 @@ func reaching(f vector.Function, far func(d, x []float32)) func(d, x []float32) 
 	}
 }
 
-// nativeActivation is the loop of an activation with coefficients, of the type that T is; nil where there is none.
+// nativeActivation returns the loop of an activation with coefficients, of the type that T is; nil where there is none.
 func nativeActivation[T float](c op.Code, dt dtype.DType, a op.Attrs) func(d, x []T) {
 	var f func(d, x []float32)
 	alpha := a.Float("alpha")

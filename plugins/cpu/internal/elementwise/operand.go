@@ -23,7 +23,7 @@ func reads[T any](a kernel.Array, k int) operand[T] {
 	return operand[T]{k: k, data: kernel.Data[T](a), dt: a.DType}
 }
 
-// one is the element at position i.
+// one returns the element at position i.
 func (o *operand[T]) one(i int) T {
 	if o.half == nil {
 		return o.data[i]

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// alongAxis is a scale or zero point, laid so that it broadcasts along axis of a tensor of the given rank. One by blocks
+// alongAxis returns a scale or zero point, laid so that it broadcasts along axis of a tensor of the given rank. One by blocks
 // stays.
 func alongAxis(a kernel.Array, axis, rank int) kernel.Array {
 	if axis < 0 || len(a.View.Shape) != 1 {
@@ -98,7 +98,7 @@ func quantize[T float, Z integer](n *op.Node) kernel.Func {
 	})
 }
 
-// first is the first element of a.
+// first returns the first element of a.
 func first[T any](a kernel.Array) T {
 	o := reads[T](a, 0)
 	return o.one(a.View.Offset)

@@ -62,7 +62,7 @@ func Rules() map[op.Code]kernel.Rule {
 	return rules
 }
 
-// ready makes the kernels of an op for all types beforehand, so that a node costs a look into a table.
+// ready returns the kernels of an op for all types beforehand, so that a node costs a look into a table.
 func ready(c op.Code, types dtype.Set, prepare func(n *op.Node, in []op.Desc) kernel.Func) func(n *op.Node, in []op.Desc) kernel.Func {
 	var made [32]kernel.Func // as many types as a set has
 	n := op.Node{Op: c, Outputs: make([]op.Desc, 1)}

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vecmath"
 )
 
-// exactly is the unary ops that need no approximation.
+// exactly returns the unary ops that need no approximation.
 func exactly[T float](c op.Code) func(d, x []T) {
 	switch c {
 	case op.Neg:
@@ -255,7 +255,7 @@ func log(x float64) float64 {
 	return math.Log(x)
 }
 
-// fast is the functions of float32 with loops of their own.
+// fast returns the functions of float32 with loops of their own.
 func fast(c op.Code) func(d, x []float32) {
 	switch c {
 	case op.Exp:

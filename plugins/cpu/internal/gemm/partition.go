@@ -42,7 +42,7 @@ func newPartition[T micro.Number](kern *micro.Kernel[T], pool *par.Pool, m, n, k
 	return partition{m, n, rows, cols, micro.CeilDiv(m, rows), least/(rows*cols*k) + 1}
 }
 
-// score is the time, in quarters of tiles, that the busiest thread is at work,
+// score returns the time, in quarters of tiles, that the busiest thread is at work,
 // and a quarter of a task for a thread that is late.
 func score(threads, down, across, rows, cols int) int {
 	tasks := micro.CeilDiv(down, rows) * micro.CeilDiv(across, cols)

@@ -9,7 +9,7 @@ import (
 // IsHalf reports whether d is one of the 16-bit floats, which are computed in f32.
 func IsHalf(d dtype.DType) bool { return d == dtype.F16 || d == dtype.BF16 }
 
-// Wide is the type that elements of d are computed in.
+// Wide returns the type that elements of d are computed in.
 func Wide(d dtype.DType) dtype.DType {
 	if IsHalf(d) {
 		return dtype.F32
@@ -62,7 +62,7 @@ func Encode(d dtype.DType, dst []uint16, src []float32) {
 // halfGrain is the fewest elements worth another thread.
 const halfGrain = 16 << 10
 
-// widen is a as f32, in memory that lives until the kernel returns.
+// widen returns a as f32, in memory that lives until the kernel returns.
 func (c *Call) widen(a Array) Array {
 	a = c.Contiguous(a)
 	t := c.Temp(dtype.F32, a.View.Shape)

@@ -37,7 +37,7 @@ func Flat[T any](a Array) []T {
 	return Data[T](a)[a.View.Offset:][:n]
 }
 
-// Size is the number of elements.
+// Size returns the number of elements.
 func (a Array) Size() int { return a.View.Shape.Size() }
 
 // Whole reports whether the view is all of the buffer in row-major order.
@@ -181,14 +181,14 @@ func (c *Call) Give(i int, a Array, v shape.View) {
 	c.Out[i] = Array{Buf: a.Buf.Retain(), DType: c.Desc[i].DType, View: v}
 }
 
-// Temp is a contiguous array that lives until the kernel returns, with undefined elements.
+// Temp returns a contiguous array that lives until the kernel returns, with undefined elements.
 func (c *Call) Temp(d dtype.DType, s shape.Shape) Array {
 	b := c.buffer(s.Size() * d.Size())
 	c.temps = append(c.temps, b)
 	return Array{Buf: b, DType: d, View: shape.Contiguous(s)}
 }
 
-// TempOf is n undefined elements that live until the kernel returns.
+// TempOf returns n undefined elements that live until the kernel returns.
 func TempOf[T any](c *Call, n int) []T {
 	var z T
 	b := c.buffer(n * int(unsafe.Sizeof(z)))
@@ -196,7 +196,7 @@ func TempOf[T any](c *Call, n int) []T {
 	return unsafe.Slice((*T)(b.Pointer()), n)
 }
 
-// Contiguous is a, or a copy of it in row-major order that lives until the kernel returns.
+// Contiguous returns a, or a copy of it in row-major order that lives until the kernel returns.
 func (c *Call) Contiguous(a Array) Array {
 	if a.View.IsContiguous() {
 		return a
@@ -206,7 +206,7 @@ func (c *Call) Contiguous(a Array) Array {
 	return t
 }
 
-// Bytes is s as bytes.
+// Bytes returns s as bytes.
 func Bytes[T any](s []T) []byte {
 	var z T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(z)))

@@ -70,7 +70,7 @@ func sticky(i int64) float64 {
 	return StickyUint(uint64(i))
 }
 
-// StickyInt is i as a float64 that rounds to any 16-bit float as i itself does.
+// StickyInt returns i as a float64 that rounds to any 16-bit float as i itself does.
 func StickyInt(i int64) float64 { return sticky(i) }
 
 // StickyUint is StickyInt for unsigned integers.

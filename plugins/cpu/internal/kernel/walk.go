@@ -20,7 +20,7 @@ type Walk struct {
 	count   int
 }
 
-// NewWalk makes a walk of arrays that begin at offsets and have the given strides over dims.
+// NewWalk returns a walk of arrays that begin at offsets and have the given strides over dims.
 func NewWalk(dims []int, offsets []int, strides ...[]int) Walk {
 	w := Walk{rank: len(dims), arrays: len(strides), count: 1}
 	for i, d := range dims {
@@ -34,7 +34,7 @@ func NewWalk(dims []int, offsets []int, strides ...[]int) Walk {
 	return w
 }
 
-// Count is the number of index tuples.
+// Count returns the number of index tuples.
 func (w *Walk) Count() int { return w.count }
 
 // Cursor is a place on a walk.
@@ -44,7 +44,7 @@ type Cursor struct {
 	at   [shape.MaxRank]int
 }
 
-// Start is the place of tuple number i.
+// Start returns the place of tuple number i.
 func (w *Walk) Start(i int) Cursor {
 	c := Cursor{walk: w, Pos: w.offsets}
 	for d := w.rank - 1; d >= 0 && i > 0; d-- {
@@ -76,7 +76,7 @@ func (c *Cursor) Next() {
 	}
 }
 
-// Cast is b as elements of type T. b is made by the caller of Read or Write and may lie anywhere.
+// Cast returns b as elements of type T. b is made by the caller of Read or Write and may lie anywhere.
 func Cast[T any](b []byte) []T {
 	var z T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(z)))

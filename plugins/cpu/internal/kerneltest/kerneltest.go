@@ -31,7 +31,7 @@ type Bench[T Tensor] struct {
 	pools  []*par.Pool
 }
 
-// New makes a bench for kernels of rules. eval computes a node in the reference implementation, decode makes its tensors.
+// New returns a bench for kernels of rules. eval computes a node in the reference implementation, decode makes its tensors.
 func New[T Tensor](t testing.TB, rules map[op.Code]kernel.Rule, eval func(*op.Node, []T) ([]T, error), decode func(op.Desc, []byte) (T, error)) *Bench[T] {
 	b := &Bench[T]{TB: t, rules: rules, eval: eval, decode: decode}
 	for _, threads := range []int{1, 3} {

@@ -62,7 +62,7 @@ func contiguous(s shape.Shape) ([]int, int, int) {
 	return strides, 0, s.Size()
 }
 
-// place makes the array of an operand. Elements of its buffer that are not the operand's are all ones, which is NaN.
+// place returns the array of an operand. Elements of its buffer that are not the operand's are all ones, which is NaN.
 func (l layout) place(t testing.TB, env *kernel.Env, o Operand) kernel.Array {
 	t.Helper()
 	strides, offset, count := l.of(o.Desc.Shape)

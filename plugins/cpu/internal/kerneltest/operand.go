@@ -15,7 +15,7 @@ type Operand struct {
 	Data []byte
 }
 
-// Floats makes a tensor of numbers, which are rounded to type d, an integer type too. Fewer numbers than elements are
+// Floats returns a tensor of numbers, which are rounded to type d, an integer type too. Fewer numbers than elements are
 // repeated from the first on.
 func Floats(d dtype.DType, dims []int, v ...float64) Operand {
 	o := empty(d, dims)
@@ -25,7 +25,7 @@ func Floats(d dtype.DType, dims []int, v ...float64) Operand {
 	return o
 }
 
-// Ints makes a tensor of integers of an integer type d, or bool. Fewer integers than elements are repeated.
+// Ints returns a tensor of integers of an integer type d, or bool. Fewer integers than elements are repeated.
 func Ints(d dtype.DType, dims []int, v ...int64) Operand {
 	o := empty(d, dims)
 	for i := range o.Desc.Shape.Size() {
@@ -34,7 +34,7 @@ func Ints(d dtype.DType, dims []int, v ...int64) Operand {
 	return o
 }
 
-// Random makes a tensor of numbers between lo and hi, whole ones if d is an integer type.
+// Random returns a tensor of numbers between lo and hi, whole ones if d is an integer type.
 func Random(r *rand.Rand, d dtype.DType, lo, hi float64, dims ...int) Operand {
 	o := empty(d, dims)
 	for i := range o.Desc.Shape.Size() {

@@ -60,5 +60,5 @@ func (p *Pool) bands(b *Buffer, visit func(band []byte, at int)) {
 	visit(b.whole[p.band+b.size:], b.size)
 }
 
-// mark is the pattern: neighbours differ, and copies of zeros or of data are unlikely to match.
+// mark returns the pattern: neighbours differ, and copies of zeros or of data are unlikely to match.
 func mark(at int) byte { return byte(at*37) ^ 0xa5 }

@@ -33,13 +33,13 @@ type Pool struct {
 	written error                // the first guard band that was found written
 }
 
-// NewPool makes a pool that holds at most limit bytes, and at most idle bytes in buffers that nobody uses.
+// NewPool returns a pool that holds at most limit bytes, and at most idle bytes in buffers that nobody uses.
 func NewPool(limit, idle int64) *Pool { return &Pool{limit: limit, maxIdle: idle} }
 
-// Limit is the greatest number of bytes that the pool holds.
+// Limit returns the greatest number of bytes that the pool holds.
 func (p *Pool) Limit() int64 { return p.limit }
 
-// Reserved is the number of bytes that buffers take, idle ones included.
+// Reserved returns the number of bytes that buffers take, idle ones included.
 func (p *Pool) Reserved() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,17 +52,17 @@ type Account struct {
 	inUse int64 // guarded by the pool
 }
 
-// NewAccount makes an account on p.
+// NewAccount returns an account on p.
 func (p *Pool) NewAccount() *Account { return &Account{pool: p} }
 
-// InUse is the number of bytes in buffers of the account that are not released.
+// InUse returns the number of bytes in buffers of the account that are not released.
 func (a *Account) InUse() int64 {
 	a.pool.mu.Lock()
 	defer a.pool.mu.Unlock()
 	return a.inUse
 }
 
-// Pool is the pool that the account draws on.
+// Pool returns the pool that the account draws on.
 func (a *Account) Pool() *Pool { return a.pool }
 
 // Hold counts n bytes that lie elsewhere as in use, or returns core.ErrOutOfMemory when the limit does not allow them.
@@ -145,7 +145,7 @@ func (a *Account) New(size int) (*Buffer, error) {
 	return b, nil
 }
 
-// Adopt makes a buffer with one holder of memory that lies elsewhere, aligned to Align bytes, which counts as in use until
+// Adopt returns a buffer with one holder of memory that lies elsewhere, aligned to Align bytes, which counts as in use until
 // release is called after the last holder. It is for reading only. It returns core.ErrOutOfMemory, and changes nothing,
 // when the limit does not allow it.
 func (a *Account) Adopt(data []byte, release func()) (*Buffer, error) {
@@ -223,13 +223,13 @@ func (b *Buffer) Release() {
 // Sole reports whether there is one holder, who may then write to the memory.
 func (b *Buffer) Sole() bool { return b.refs.Load() == 1 && b.foreign == nil }
 
-// Size is the number of bytes that were asked for.
+// Size returns the number of bytes that were asked for.
 func (b *Buffer) Size() int { return b.size }
 
-// Bytes is the memory, of Size bytes.
+// Bytes returns the memory, of Size bytes.
 func (b *Buffer) Bytes() []byte { return b.data[:b.size] }
 
-// Pointer is the address of the memory, which is aligned to Align bytes.
+// Pointer returns the address of the memory, which is aligned to Align bytes.
 func (b *Buffer) Pointer() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b.data)) }
 
 // Size classes: multiples of 64 bytes up to 1 KiB, then four to an octave.

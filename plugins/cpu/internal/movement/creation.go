@@ -23,7 +23,7 @@ func types(c op.Code) dtype.Set {
 	return op.Lookup(c).Operands[0].Types
 }
 
-// full is one element that a view of stride zero spreads.
+// full returns one element that a view of stride zero spreads.
 func full(n *op.Node, _ []op.Desc) kernel.Func {
 	d := n.Outputs[0]
 	bits := kernel.Scalar(d.DType, n.Attrs.Value("value"))

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// view makes a kernel of a rule from one view to another.
+// view returns a kernel of a rule from one view to another.
 func view(f func(v shape.View) shape.View) kernel.Func {
 	return func(c *kernel.Call) error {
 		c.Give(0, c.In[0], f(c.In[0].View))

@@ -18,7 +18,7 @@ func moments(x []float32, epsilon float64) (mean, factor float32) {
 	return mean, float32(1 / math.Sqrt(vector.Squares(x, mean)/float64(len(x))+epsilon))
 }
 
-// rootMeanSquare is the factor that brings a line to a mean square of 1.
+// rootMeanSquare returns the factor that brings a line to a mean square of 1.
 func rootMeanSquare(x []float32, epsilon float64) float32 {
 	return float32(1 / math.Sqrt(vector.Squares(x, 0)/float64(len(x))+epsilon))
 }

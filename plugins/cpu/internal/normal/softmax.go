@@ -59,7 +59,7 @@ func softmax[T float](n *op.Node, in []op.Desc) kernel.Func {
 	}
 }
 
-// greatest is the maximum, NaN if there is one.
+// greatest returns the maximum, NaN if there is one.
 func greatest[T float](x []T) T {
 	m := x[0]
 	for _, v := range x[1:] {

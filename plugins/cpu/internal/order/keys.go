@@ -41,7 +41,7 @@ func keys[T number](to []uint64, x []T, reverse bool) bool {
 	return true
 }
 
-// keyOf is the key of element i.
+// keyOf returns the key of element i.
 func keyOf(v float32, i int, flip uint32) uint64 {
 	b := math.Float32bits(v + 0) // no minus zero
 	if b&0x7fffffff > 0x7f800000 {

@@ -25,7 +25,7 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// caught makes a Panic of a recovered value; a nested loop's Panic is kept as
+// caught returns a Panic of a recovered value; a nested loop's Panic is kept as
 // it is.
 func caught(value any) *Panic {
 	if p, ok := value.(*Panic); ok {

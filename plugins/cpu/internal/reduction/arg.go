@@ -83,7 +83,7 @@ func firstIndexOf(x []float32, best float32, bound vector.Bound) int {
 	return len(x)
 }
 
-// argMax is the first of the greatest, or of NaN.
+// argMax returns the first of the greatest, or of NaN.
 func argMax[T number](x []T) int {
 	if f, ok := any(x).([]float32); ok && vector.Has() {
 		return first(f, vector.Greatest, vector.AtLeast, func(a, b float32) bool { return a > b })

@@ -81,7 +81,7 @@ func (f *form) byColumns() bool {
 	return j < 0 || size(f.joined.Strides[j]) > 1
 }
 
-// reduce makes a kernel of a reducer; finish, unless nil, is applied to the results.
+// reduce returns a kernel of a reducer; finish, unless nil, is applied to the results.
 func reduce[T number](n *op.Node, r *reducer[T], finish func(y []T)) kernel.Func {
 	axes := n.Attrs.Ints("axes")
 	return func(c *kernel.Call) error {
@@ -150,7 +150,7 @@ func lines[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) {
 	})
 }
 
-// only is the step of a view of at most one dimension.
+// only returns the step of a view of at most one dimension.
 func only(v shape.View) (step int, ok bool) {
 	if len(v.Shape) == 1 {
 		return v.Strides[0], true

@@ -29,7 +29,7 @@ func assemble() map[op.Code]any {
 	}
 }
 
-// native is the reducer in assembly of elements of type T, nil where there is none.
+// native returns the reducer in assembly of elements of type T, nil where there is none.
 func native[T number](c op.Code) *reducer[T] {
 	r, _ := assembled[c].(*reducer[T])
 	return r
@@ -143,7 +143,7 @@ func isFloat[T number]() bool {
 	return T(half) != 0
 }
 
-// lowest is minus infinity or the least integer.
+// lowest returns minus infinity or the least integer.
 func lowest[T number]() T {
 	if isFloat[T]() {
 		f := math.Inf(-1)
@@ -160,7 +160,7 @@ func lowest[T number]() T {
 	return least
 }
 
-// highest is infinity or the greatest integer.
+// highest returns infinity or the greatest integer.
 func highest[T number]() T {
 	if isFloat[T]() {
 		f := math.Inf(1)

@@ -60,10 +60,10 @@ func Mul() Pair { return active.mul.pair() }
 // Div divides.
 func Div() Pair { return active.div.pair() }
 
-// Max is the greater operand.
+// Max returns the greater operand.
 func Max() Pair { return active.max.pair() }
 
-// Min is the lesser operand.
+// Min returns the lesser operand.
 func Min() Pair { return active.min.pair() }
 
 // Clamp sets d[i] to x[i] brought into [lo, hi]; a NaN stays one.

@@ -63,7 +63,7 @@ func (j Joint) OfStack(acc, x []float32, row int) {
 	}
 }
 
-// quarters is the extreme of a long line, taken as four rows; ok is false where that does not tell.
+// quarters returns the extreme of a long line, taken as four rows; ok is false where that does not tell.
 func (j Joint) quarters(x []float32) (m float32, ok bool) {
 	n := wholeVectors(len(x) / 4)
 	if n < 64 {

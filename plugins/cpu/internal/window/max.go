@@ -141,7 +141,7 @@ func maxInterior[T micro.Number](rows, cols *axis, to, from []T, height int) {
 	}
 }
 
-// maxWindow is the maximum of height x width elements, the first at place at,
+// maxWindow returns the maximum of height x width elements, the first at place at,
 // with the given steps between rows and columns, and its place.
 func maxWindow[T micro.Number](x []T, at, height, rowStep, width, colStep int) (T, int) {
 	best, place := x[at], at

@@ -163,7 +163,7 @@ func (w *workspace) done() {
 	idleWorkspaces.Put(w)
 }
 
-// pairsFor is the kernel of pairs where it serves besides the kernel wide.
+// pairsFor returns the kernel of pairs where it serves besides the kernel wide.
 func pairsFor(t *Type, wide *micro.Kernel[float32]) *pairKernel {
 	if p := active.pairs; p != nil && t.BF16 && p.MR == wide.MR && p.NR == wide.NR {
 		return p

@@ -21,7 +21,7 @@ type Packed struct {
 	halves    []uint16  // panels of k rows of wide.NR columns, where there are no pairs
 }
 
-// Size is the bytes that the packed form takes.
+// Size returns the bytes that the packed form takes.
 func (p *Packed) Size() int { return 4*len(p.pairs) + 2*len(p.halves) }
 
 // Pack packs the k x n matrix b for the kernels in use.

@@ -35,7 +35,7 @@ var active = func() level {
 	return level{name: "portable"}
 }()
 
-// loopsFor is the loops for elements of type t, nil if there are none.
+// loopsFor returns the loops for elements of type t, nil if there are none.
 func loopsFor(t *Type) *loops {
 	if t.BF16 {
 		return active.bf16

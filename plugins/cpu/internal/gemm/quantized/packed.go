@@ -51,5 +51,5 @@ func PackB(pool *par.Pool, k, n int, b Mat) *Packed {
 	return p
 }
 
-// Size is the bytes that the packed form takes.
+// Size returns the bytes that the packed form takes.
 func (p *Packed) Size() int { return 4 * (len(p.panel.Data) + len(p.sums) + len(p.zero)) }

@@ -298,7 +298,7 @@ func (kern *kernel) sumColumns(packed []int32, width, p0, p1, j0, j1 int, sums [
 	}
 }
 
-// onesOf is a vector of two registers of ones.
+// onesOf returns a vector of two registers of ones.
 func onesOf(kern *kernel) *[32]int32 {
 	if kern.group == 4 {
 		return &ones4

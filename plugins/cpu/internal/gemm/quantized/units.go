@@ -25,7 +25,7 @@ func Group() int { return active.group }
 // FlipsB reports whether units of a right operand have moved by 128.
 func FlipsB(signed bool) bool { return active.group == 4 && !signed }
 
-// UnitOf is the unit of n equal bytes, the others being zero.
+// UnitOf returns the unit of n equal bytes, the others being zero.
 func UnitOf(b byte, n int, signed bool) int32 {
 	kern := active
 	src, dst := make([]byte, n), make([]int32, 1)
