@@ -59,7 +59,7 @@ func Encode(d dtype.DType, dst []uint16, src []float32) {
 	}
 }
 
-// halfGrain is the fewest elements worth another thread.
+// halfGrain is the least number of elements for which another thread is used.
 const halfGrain = 16 << 10
 
 // widen returns a as f32, in memory that lives until the kernel returns.
@@ -71,8 +71,8 @@ func (c *Call) widen(a Array) Array {
 	return t
 }
 
-// Halves makes a rule compute 16-bit floats too: its operands are widened to f32, its kernel runs on them, and its
-// results are rounded once. Other types pass as they are.
+// Halves extends a rule to 16-bit floats: operands are widened to f32, the kernel runs on them, and results are rounded once. Nothing
+// changes for other types.
 func Halves(r Rule) Rule {
 	return Rule{Types: r.Types | dtype.SetOf(dtype.F16, dtype.BF16), Prepare: func(n *op.Node, in []op.Desc) Func {
 		if !hasHalf(in) {

@@ -21,7 +21,7 @@ func mean[T float](n *op.Node, in []op.Desc) kernel.Func {
 	})
 }
 
-// perLine returns a kernel of a function from the elements along the axes to one result.
+// perLine returns a kernel that applies f to the elements along the axes.
 func perLine[T float](n *op.Node, in []op.Desc, f func(x []T) T) kernel.Func {
 	l := kernel.LinesOf(in[0].Shape, n.Attrs.Ints("axes")...)
 	return func(c *kernel.Call) error {
@@ -41,7 +41,7 @@ func variance[T float](n *op.Node, in []op.Desc) kernel.Func {
 		count := float64(len(x))
 		mean := total(x) / count
 		rounded := T(mean)
-		// The squared distances from rounded are too large by those of rounded itself from the mean.
+		// The sum of squared distances from rounded exceeds that from the mean by the squared distance between the two, per element.
 		rest := mean - float64(rounded)
 		return T((squares(x, rounded) - count*rest*rest) / (count - correction))
 	})
