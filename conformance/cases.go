@@ -45,7 +45,7 @@ type testCase struct {
 // body runs a case of a spec. id seeds the values that it draws.
 type body func(ctx context.Context, q *queue, s spec, id string) error
 
-// testCase makes a case of a spec.
+// testCase returns a case of a spec.
 func (s spec) testCase(id string, b body) testCase {
 	c := testCase{id: id, op: s.op, spec: &s, body: b, run: func(ctx context.Context, q *queue) error { return b(ctx, q, s, id) }}
 	for _, d := range s.in {
@@ -245,7 +245,7 @@ func (s spec) valueCase(id string, k kind) testCase {
 	return s.testCase(id+"/"+string(k), values(k))
 }
 
-// node makes the spec's node for operands in.
+// node returns the spec's node for operands in.
 func (s spec) node(in []op.Desc) (op.Node, error) {
 	n, err := op.New(s.op, in, s.variant.attrs...)
 	if err != nil {

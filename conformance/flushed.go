@@ -24,7 +24,7 @@ func (q *queue) flushed(n *op.Node, in, want []ref.Tensor) *flushes {
 	return &flushes{types: q.dev.Capabilities().Flushes & typesOf(n, descsOf(in)), n: n, in: in, want: want}
 }
 
-// lists makes the lists of results. Those for operands without subnormal numbers are there if there are such operands.
+// lists returns the lists of results. Those for operands without subnormal numbers are there if there are such operands.
 func (f *flushes) lists() [][]ref.Tensor {
 	if f.made == nil {
 		f.made = [][]ref.Tensor{f.zeroed(f.want)}

@@ -65,7 +65,7 @@ type called struct {
 	err  error
 }
 
-// calls makes the calls of a stream that take a tensor; d is one.
+// calls returns the calls of a stream that take a tensor; d is one.
 func (q *queue) calls(ctx context.Context, d op.Desc) []called {
 	n, in := negNode()
 	n.Inputs[0], n.Outputs[0].ID = d.ID, q.id()

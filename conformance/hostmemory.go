@@ -29,7 +29,7 @@ func (q *queue) hostMemory() (core.HostMemory, error) {
 	return needs[core.HostMemory](q.dev, "host memory")
 }
 
-// adopt makes a tensor of data that the device may refuse, which is a skip.
+// adopt returns a tensor of data that the device may refuse, which is a skip.
 func (q *queue) adopt(t ref.Tensor, released *atomic.Int32) (d op.Desc, data []byte, err error) {
 	h, err := q.hostMemory()
 	if err != nil {

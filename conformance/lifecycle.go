@@ -29,7 +29,7 @@ func lifecycleCases() []testCase {
 	return append(cases, processCases()...)
 }
 
-// freeOrder makes tensors that depend on each other, frees them in an unrelated order, and checks that the others are unharmed.
+// freeOrder creates tensors that depend on each other, frees them in an unrelated order, and checks that the others are unharmed.
 func freeOrder(ctx context.Context, q *queue) error {
 	r := q.random("free-order")
 	type kept struct {

@@ -104,7 +104,7 @@ func (q *queue) relation(ctx context.Context, id string, rel relation, f rowwise
 	return rel.check(ctx, q, r, a)
 }
 
-// draw makes values for n rows.
+// draw returns values for n rows.
 func (a *application) draw(r *rand.Rand, n int) ref.Tensor {
 	return fill(r, a.desc(n), a.domain, op.Lookup(a.op).Tolerance.PerTerm)
 }
@@ -113,7 +113,7 @@ func (a *application) desc(n int) op.Desc {
 	return op.Desc{DType: dtype.F32, Shape: slices.Concat(shape.Of(n), a.row)}
 }
 
-// small makes whole numbers from -2 to 2, on which sums and products are exact.
+// small returns whole numbers from -2 to 2, on which sums and products are exact.
 func small(r *rand.Rand, d op.Desc) ref.Tensor {
 	t := ref.Zeros(d)
 	for i := range t.F {
@@ -158,7 +158,7 @@ func (a *application) apply(ctx context.Context, q *queue, x ref.Tensor) (n op.N
 	return n, in, results, nil
 }
 
-// rows are rows of t along axis 0, in the order of which.
+// rows returns rows of t along axis 0, in the order of which.
 func rows(t ref.Tensor, which ...int) ref.Tensor {
 	d := t.Desc
 	size := d.Shape[1:].Size()

@@ -25,17 +25,17 @@ func (s spec) domain(i int) op.Domain {
 
 func (s spec) elementwise() bool { return elementwisePlans[s.op].variants != nil }
 
-// draw makes the values of operand i.
+// draw returns the values of operand i.
 func (s spec) draw(r *rand.Rand, i int) ref.Tensor {
 	return s.drawAs(r, i, s.in[i], func(k int) int { return s.bound(k) })
 }
 
-// drawBase makes the values of a tensor that operand i is a view of: indices are good anywhere in it.
+// drawBase returns the values of a tensor that operand i is a view of: indices are good anywhere in it.
 func (s spec) drawBase(r *rand.Rand, i int, base op.Desc) ref.Tensor {
 	return s.drawAs(r, i, base, func(int) int { return s.minBound() })
 }
 
-// drawAs makes values of operand i in the shape of d, indices below bound.
+// drawAs returns values of operand i in the shape of d, indices below bound.
 func (s spec) drawAs(r *rand.Rand, i int, d op.Desc, bound func(k int) int) ref.Tensor {
 	dom := s.domain(i)
 	if dom.Matrix != op.AnyMatrix {

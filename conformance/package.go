@@ -111,7 +111,7 @@ func capabilitiesOf(c *core.Capabilities) capabilities {
 	return d
 }
 
-// files makes the package in memory.
+// files returns the package in memory.
 func (r *Report) files() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	writers := map[string]func(io.Writer) error{RowsFile: r.WriteJSON, SummaryFile: r.Write}

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// perfSpec makes a node that takes long enough to be timed.
+// perfSpec returns a node that takes long enough to be timed.
 func perfSpec(c op.Code, d dtype.DType) (spec, bool) {
 	p, ok := planOf(c)
 	if !ok {

@@ -34,7 +34,7 @@ func (s spec) placed(ctx context.Context, q *queue, in []ref.Tensor) ([]op.Desc,
 	return descs, n, err
 }
 
-// supported makes the node, and skips the case when the backend does not run it natively. A primitive that the document
+// supported returns the node, and skips the case when the backend does not run it natively. A primitive that the document
 // claims on types that every backend has must run.
 func (s spec) supported(q *queue, in []op.Desc) (op.Node, error) {
 	n, err := s.node(in)

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// created makes variants of an op without operands, for each result type.
+// created returns variants of an op without operands, for each result type.
 func created(attrs func(d dtype.DType, s shape.Shape) [][]op.Attr) plan {
 	return plan{typed: func(d dtype.DType, _ dtype.Set) []variant {
 		var vs []variant

@@ -81,7 +81,7 @@ func (d *drawer) related(s shape.Shape) shape.Shape {
 	return t
 }
 
-// source makes an input or a constant.
+// source returns an input or a constant.
 func (d *drawer) source(k dtype.DType, s shape.Shape) op.Desc {
 	d.last++
 	desc := op.Desc{ID: d.last, DType: k, Shape: s}

@@ -68,7 +68,7 @@ func (p *plugin) handshake(limit time.Duration) error {
 	return nil
 }
 
-// dial makes a connection as config says; nil is without TLS. It is not tried before the first call.
+// dial returns a connection as config says; nil is without TLS. It is not tried before the first call.
 func (p *plugin) dial(t *test, config *tls.Config) *connection {
 	creds := insecure.NewCredentials()
 	if config != nil {

@@ -12,7 +12,7 @@ func (d *device) poisoned(what string, f *frame, out tensor, codes ...uint64) {
 
 const notDone = "What can be decoded but not done poisons the outputs of its node"
 
-// here makes a tensor of f32 with n elements.
+// here returns a tensor of f32 with n elements.
 func (d *device) here(n uint64) tensor {
 	s := d.stream()
 	x := d.new(n)

@@ -14,7 +14,7 @@ func pairwise(f func(a, b float64) float64, i func(d dtype.DType, a, b int64) in
 	})
 }
 
-// compare makes a kernel of a predicate on whether a is less than, equal to, or greater than b; all are false with NaN.
+// compare returns a kernel of a predicate on whether a is less than, equal to, or greater than b; all are false with NaN.
 func compare(holds func(less, equal, greater bool) bool) kernel {
 	return pairwise(
 		func(a, b float64) float64 { return bool01(holds(a < b, a == b, a > b)) },

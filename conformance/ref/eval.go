@@ -50,7 +50,7 @@ func Eval(n *op.Node, in []Tensor) ([]Tensor, error) {
 	return outs, nil
 }
 
-// direct makes a kernel of a function of one result that cannot fail.
+// direct returns a kernel of a function of one result that cannot fail.
 func direct(f func(n *op.Node, in []Tensor) Tensor) kernel {
 	return func(n *op.Node, in []Tensor) ([]Tensor, error) { return []Tensor{f(n, in)}, nil }
 }

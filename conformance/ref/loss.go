@@ -21,7 +21,7 @@ func reduceLosses(n *op.Node, ys []float64, divisor float64) Tensor {
 	return out
 }
 
-// elementLoss makes a kernel of the loss of one element of each operand; operands beyond the second broadcast.
+// elementLoss returns a kernel of the loss of one element of each operand; operands beyond the second broadcast.
 func elementLoss(f func(a op.Attrs, x []float64) float64) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		var ys []float64
@@ -36,7 +36,7 @@ func elementLoss(f func(a op.Attrs, x []float64) float64) kernel {
 	})
 }
 
-// vectorLoss makes a kernel of the loss of the vectors of the first operands along their last axis, and of one element of
+// vectorLoss returns a kernel of the loss of the vectors of the first operands along their last axis, and of one element of
 // each further operand.
 func vectorLoss(vectors int, f func(a op.Attrs, v [][]float64, y []float64) float64) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {

@@ -78,7 +78,7 @@ func (t Tensor) put(at int, x matrix) {
 	}
 }
 
-// byMatrix makes a kernel of a function from matrices to one matrix.
+// byMatrix returns a kernel of a function from matrices to one matrix.
 func byMatrix(f func(a op.Attrs, x []matrix) matrix) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		return byMatrixOf(n, in, func(x []matrix) matrix { return f(n.Attrs, x) })
@@ -97,7 +97,7 @@ func byMatrixOf(n *op.Node, in []Tensor, f func(x []matrix) matrix) Tensor {
 	return out
 }
 
-// picked makes a kernel that keeps the elements of the last two dimensions for which keep is true, and zeros the others.
+// picked returns a kernel that keeps the elements of the last two dimensions for which keep is true, and zeros the others.
 func picked(keep func(offset, beyond int) bool) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])

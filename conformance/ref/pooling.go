@@ -49,7 +49,7 @@ var poolingKernels = map[op.Code]kernel{
 	},
 }
 
-// maxima makes a kernel of the positions that each result is the maximum of; attr has an entry per pooled dimension.
+// maxima returns a kernel of the positions that each result is the maximum of; attr has an entry per pooled dimension.
 func maxima(held func(n *op.Node, s shape.Shape, idx []int) []int, attr string) kernel {
 	return func(n *op.Node, in []Tensor) ([]Tensor, error) {
 		s := in[0].Desc.Shape

@@ -49,7 +49,7 @@ func comoment(xs, ys []float64) float64 {
 	return s.value()
 }
 
-// linePairs makes a kernel of a function of two lines of x along its last dimension.
+// linePairs returns a kernel of a function of two lines of x along its last dimension.
 func linePairs(f func(a op.Attrs, xs, ys []float64) float64) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		s, out := in[0].Desc.Shape, Zeros(n.Outputs[0])
@@ -119,7 +119,7 @@ func runningIndex(beats func(order int) bool) kernel {
 	})
 }
 
-// joined makes a running combination of a function of all elements so far.
+// joined returns a running combination of a function of all elements so far.
 func joined(f func(xs []float64) float64) running {
 	return running{f: func() (float64, func(float64) float64) {
 		var xs []float64

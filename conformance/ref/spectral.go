@@ -154,7 +154,7 @@ func bessel(x float64) float64 {
 	return sum
 }
 
-// taper makes a kernel of a function of 2πk/N and k/N.
+// taper returns a kernel of a function of 2πk/N and k/N.
 func taper(f func(a op.Attrs, angle, at float64) float64) kernel {
 	return direct(func(n *op.Node, _ []Tensor) Tensor {
 		out, size := Zeros(n.Outputs[0]), n.Attrs.Int("size")

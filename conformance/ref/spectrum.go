@@ -262,7 +262,7 @@ func matrixNorm(x matrix, ord string) float64 {
 	return map[string]float64{"nuc": total(s), "2": s[0], "-2": s[len(s)-1]}[ord]
 }
 
-// severalOf makes a kernel of a function from a matrix to a matrix for each result; a vector is one row.
+// severalOf returns a kernel of a function from a matrix to a matrix for each result; a vector is one row.
 func severalOf(f func(n *op.Node, x matrix) []matrix) kernel {
 	return func(n *op.Node, in []Tensor) ([]Tensor, error) {
 		var outs []Tensor

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// statistic makes a kernel of a function of the elements that are joined over axes.
+// statistic returns a kernel of a function of the elements that are joined over axes.
 func statistic(f func(a op.Attrs, xs []float64) float64) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])

@@ -86,7 +86,7 @@ func (t Tensor) Bytes() []byte {
 	return out
 }
 
-// pick makes a tensor of t's elements at positions from; position -1 takes the element of fill.
+// pick returns a tensor of t's elements at positions from; position -1 takes the element of fill.
 func (t Tensor) pick(d op.Desc, from []int, fill Tensor) Tensor {
 	out := Zeros(d)
 	for i, p := range from {

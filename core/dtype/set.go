@@ -5,7 +5,7 @@ import "strings"
 // Set is a set of types, as capability documents and operand classes use it. The zero Set is empty.
 type Set uint32
 
-// SetOf makes a set of the given types.
+// SetOf returns a set of the given types.
 func SetOf(ds ...DType) Set {
 	var s Set
 	for _, d := range ds {

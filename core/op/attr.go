@@ -52,15 +52,15 @@ type Attr struct {
 	Value Value
 }
 
-// Int makes an integer attribute.
+// Int returns an integer attribute.
 func Int(name string, v int) Attr { return Attr{name, Value{kind: KindInt, bits: uint64(v)}} }
 
-// Float makes a float attribute.
+// Float returns a float attribute.
 func Float(name string, v float64) Attr {
 	return Attr{name, Value{kind: KindFloat, bits: math.Float64bits(v)}}
 }
 
-// Flag makes a bool attribute.
+// Flag returns a bool attribute.
 func Flag(name string, v bool) Attr {
 	a := Attr{name, Value{kind: KindBool}}
 	if v {
@@ -69,29 +69,29 @@ func Flag(name string, v bool) Attr {
 	return a
 }
 
-// Str makes a string attribute.
+// Str returns a string attribute.
 func Str(name, v string) Attr { return Attr{name, Value{kind: KindString, str: v}} }
 
-// Type makes a dtype attribute.
+// Type returns a dtype attribute.
 func Type(name string, d dtype.DType) Attr {
 	return Attr{name, Value{kind: KindDType, bits: uint64(d)}}
 }
 
-// Ints makes an attribute that is a list of integers. It keeps v.
+// Ints returns an attribute that is a list of integers. It keeps v.
 func Ints(name string, v ...int) Attr { return Attr{name, Value{kind: KindInts, ints: v}} }
 
-// Dims makes an attribute that is a shape. It keeps s.
+// Dims returns an attribute that is a shape. It keeps s.
 func Dims(name string, s shape.Shape) Attr { return Attr{name, Value{kind: KindInts, ints: s}} }
 
-// Floats makes an attribute that is a list of floats. It keeps v.
+// Floats returns an attribute that is a list of floats. It keeps v.
 func Floats(name string, v ...float64) Attr { return Attr{name, Value{kind: KindFloats, floats: v}} }
 
-// ScalarInt makes a scalar attribute from an integer; unsigned 64-bit values are passed as their bits.
+// ScalarInt returns a scalar attribute from an integer; unsigned 64-bit values are passed as their bits.
 func ScalarInt(name string, v int64) Attr {
 	return Attr{name, Value{kind: KindScalar, isInt: true, bits: uint64(v)}}
 }
 
-// ScalarFloat makes a scalar attribute from a float.
+// ScalarFloat returns a scalar attribute from a float.
 func ScalarFloat(name string, v float64) Attr {
 	return Attr{name, Value{kind: KindScalar, bits: math.Float64bits(v)}}
 }

@@ -14,7 +14,7 @@ type Builder struct {
 	err   error
 }
 
-// NewBuilder makes a Builder whose outputs are numbered by next.
+// NewBuilder returns a Builder whose outputs are numbered by next.
 func NewBuilder(next func() TensorID) *Builder { return &Builder{next: next} }
 
 // Err returns the first fault.

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// New makes a checked node: it completes attrs with the row's defaults, checks operands and attributes, and infers the
+// New returns a checked node: it completes attrs with the row's defaults, checks operands and attributes, and infers the
 // outputs, whose ids are zero for the caller to assign. Inputs are taken from the ids of in. An optional operand is left
 // out by giving fewer inputs.
 func New(c Code, in []Desc, attrs ...Attr) (Node, error) {

@@ -97,7 +97,7 @@ func empty(outs []Desc) bool {
 	return !slices.ContainsFunc(outs, func(d Desc) bool { return d.Shape.Size() != 0 })
 }
 
-// emptied makes tensors without elements, whatever the operands are.
+// emptied returns tensors without elements, whatever the operands are.
 func emptied(outs []Desc) Decomposition {
 	return func(b *Builder, _ []Desc, _ Attrs) []Desc {
 		made := make([]Desc, len(outs))
@@ -108,7 +108,7 @@ func emptied(outs []Desc) Decomposition {
 	}
 }
 
-// elementwise makes a rule of a function of the operands alone.
+// elementwise returns a rule of a function of the operands alone.
 func elementwise(f func(b *Builder, x []Desc, a Attrs) Desc) Decomposition {
 	return func(b *Builder, in []Desc, a Attrs) []Desc { return []Desc{f(b, in, a)} }
 }

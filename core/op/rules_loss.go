@@ -18,7 +18,7 @@ func reduceLoss(b *Builder, y Desc, a Attrs) Desc {
 	return y
 }
 
-// lossOf makes a rule of the loss of single elements.
+// lossOf returns a rule of the loss of single elements.
 func lossOf(f func(b *Builder, x []Desc, a Attrs) Desc) Decomposition {
 	return wideOne(func(b *Builder, x []Desc, a Attrs) Desc { return reduceLoss(b, f(b, x, a), a) })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// inWide makes a rule that computes narrow floats in f32 and rounds its float results once; integer results stay.
+// inWide returns a rule that computes narrow floats in f32 and rounds its float results once; integer results stay.
 func inWide(rule Decomposition) Decomposition {
 	return func(b *Builder, in []Desc, a Attrs) []Desc {
 		x := make([]Desc, len(in))

@@ -147,7 +147,7 @@ func besselTerms(beta float64) []float64 {
 	return logs
 }
 
-// windowRule makes a rule of a function of the indices (i64) and N.
+// windowRule returns a rule of a function of the indices (i64) and N.
 func windowRule(f func(b *Builder, a Attrs, k Desc, n int) Desc) Decomposition {
 	return elementwise(func(b *Builder, _ []Desc, a Attrs) Desc {
 		size, n := a.Int("size"), a.Int("size")

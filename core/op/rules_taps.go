@@ -68,7 +68,7 @@ func trailing(x Desc, n int) (first int, dims shape.Shape) {
 	return first, x.Shape[first:]
 }
 
-// unlessEmpty makes rules that write results without elements as such: what they compute with could be too long to count.
+// unlessEmpty returns rules that write results without elements as such: what they compute with could be too long to count.
 func unlessEmpty(rules map[Code]Decomposition) map[Code]Decomposition {
 	for c, rule := range rules {
 		rules[c] = func(b *Builder, in []Desc, a Attrs) []Desc {

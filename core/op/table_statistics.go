@@ -142,7 +142,7 @@ func count(s shape.Shape, axes []int) float64 {
 	return n
 }
 
-// channel makes a [C] tensor broadcast along axis 1 of a tensor of the given rank.
+// channel returns a [C] tensor broadcast along axis 1 of a tensor of the given rank.
 func channel(b *Builder, x Desc, rank int) Desc {
 	s := make(shape.Shape, rank-1)
 	for i := range s {

@@ -33,7 +33,7 @@ func (r *rewriter) numbers(id op.TensorID) []float64 {
 	return r.content(id)
 }
 
-// whole is numbers of a tensor of type u8, i8 or i32.
+// whole returns numbers of a tensor of type u8, i8 or i32.
 func (r *rewriter) whole(id op.TensorID) []int64 {
 	d := r.descs[id]
 	if d.DType != dtype.U8 && d.DType != dtype.I8 && d.DType != dtype.I32 {

@@ -21,7 +21,7 @@ var Err = errors.New("shape error")
 // dimension of length zero is legal and makes the tensor empty.
 type Shape []int
 
-// Of makes a shape.
+// Of returns a shape.
 func Of(dims ...int) Shape { return Shape(dims) }
 
 // Rank returns the number of dimensions.

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/program/gradient"
 )
 
-// apply runs e's rule. Its results have one hold each, unless they are not the pass's own.
+// apply runs the gradient rule of e. The caller gets one hold on each result, except on tensors that the pass does not own.
 func (p *pass) apply(e *entry, need []bool, dy []op.Desc) ([]op.Desc, error) {
 	if e.custom != nil {
 		return p.custom(e, dy)
@@ -38,7 +38,7 @@ func (p *pass) apply(e *entry, need []bool, dy []op.Desc) ([]op.Desc, error) {
 	return grads, err
 }
 
-// use holds the operands of an entry, its results and their gradients, and which of them have elements, for the rule of the entry.
+// use describes an entry for its rule: operands, results, their gradients, and which of them have elements.
 type use struct {
 	descs    []op.Desc
 	ids      []op.TensorID
@@ -46,7 +46,7 @@ type use struct {
 	in, outs int // the number of operands and of results
 }
 
-// operands fills p.use.
+// operands sets p.use for e.
 func (p *pass) operands(e *entry, dy []op.Desc) error {
 	u := &p.use
 	u.descs, u.has, u.ids, u.in, u.outs = u.descs[:0], u.has[:0], u.ids[:0], len(e.in), len(e.out)
@@ -117,14 +117,14 @@ func (p *pass) differentiate(e *entry, need []bool) ([]op.Desc, error) {
 	return p.finish(b.Nodes, grads, readable)
 }
 
-// recipe is the gradient of a structure: its nodes, as the stream below takes them, whose results are the gradients of the operands, and
-// the types of these.
+// recipe is the gradient of all entries with one structure: its nodes, in ops that the stream below supports, and the types of the
+// gradients of the operands.
 type recipe struct {
 	nodes *program.Sequence
 	types []op.Desc
 }
 
-// newRecipe returns the recipe of nodes that read the tensors given.
+// newRecipe returns the recipe of nodes that read the tensors in given.
 func newRecipe(given []op.TensorID, nodes []op.Node, dead []op.TensorID, grads []op.Desc) *recipe {
 	r := &recipe{types: make([]op.Desc, len(grads))}
 	ids := make([]op.TensorID, len(grads))
@@ -156,7 +156,7 @@ func (p *pass) follow(r *recipe) []op.Desc {
 
 // finish queues the nodes of a rule and drops tensors that only they use.
 func (p *pass) finish(nodes []op.Node, grads []op.Desc, readable map[op.TensorID]op.Desc) ([]op.Desc, error) {
-	last := map[op.TensorID]int{} // for each output of the nodes: the node that uses it last
+	last := map[op.TensorID]int{} // for each output of the nodes: index of the node that uses it last
 	for i := range nodes {
 		for _, id := range nodes[i].Inputs {
 			if _, made := last[id]; made {
@@ -196,7 +196,7 @@ func (p *pass) finish(nodes []op.Node, grads []op.Desc, readable map[op.TensorID
 	return grads, nil
 }
 
-// emit queues nodes for the stream below, decomposed where it lacks them.
+// emit queues nodes for the stream below. It decomposes ops that the device below does not support.
 func (p *pass) emit(nodes []op.Node, descs map[op.TensorID]op.Desc) error {
 	var in []op.Desc
 	for i := range nodes {
@@ -212,14 +212,14 @@ func (p *pass) emit(nodes []op.Node, descs map[op.TensorID]op.Desc) error {
 	return nil
 }
 
-// queueNode queues a node for the stream below, decomposed where that lacks it.
+// queueNode queues a node for the stream below, or its decomposition if the device below does not support it.
 func (p *pass) queueNode(n *op.Node, in []op.Desc) error {
 	nodes, free, err := p.target.Append(p.out, n, in, p.nextID)
 	p.out, p.dead = nodes, append(p.dead, free...)
 	return err
 }
 
-// custom runs a gradient of the caller's own on the stream below.
+// custom runs a gradient function of the caller on the stream below.
 func (p *pass) custom(e *entry, dy []op.Desc) ([]op.Desc, error) {
 	saved := make([]op.Desc, len(e.saved))
 	for i, v := range e.saved {
@@ -247,7 +247,7 @@ func (p *pass) custom(e *entry, dy []op.Desc) ([]op.Desc, error) {
 	return grads, nil
 }
 
-// call lets the caller's function work with the stream below while others record.
+// call calls the caller's function with the stream below. Other streams may record meanwhile.
 func (p *pass) call(e *entry, saved, dy []op.Desc) ([]op.Desc, error) {
 	for _, v := range e.saved {
 		v.pinned++
@@ -264,7 +264,7 @@ func (p *pass) call(e *entry, saved, dy []op.Desc) ([]op.Desc, error) {
 	return e.custom.Backward(core.Below{Device: p.below, Stream: p.inner}, saved, dy)
 }
 
-// elements returns v below, computed again if it was evicted.
+// elements returns the tensor of v below. It recomputes an evicted one.
 func (p *pass) elements(v *value) (op.Desc, error) {
 	if v.live {
 		p.used(v)

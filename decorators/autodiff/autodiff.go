@@ -1,14 +1,13 @@
-// Package autodiff is a decorator that gives any backend gradients. Its devices have the extension core.Gradients: they
-// remember the nodes that tracked tensors went through, for as long as a result can still be asked about, and compute
-// gradients with nodes of the contract on the device below. So it works over built-in backends and plugins alike, and
-// wrapping twice gives second derivatives.
+// Package autodiff is a decorator that gives any backend gradients. Its devices have the extension core.Gradients: they record the nodes
+// that tracked tensors pass through, for as long as a gradient of a result can be requested, and compute gradients with nodes of the
+// contract on the device below. So it works with built-in backends and plugins, and wrapping twice yields second derivatives.
 //
-// The tape is reverse-mode differentiation by operator overloading (Griewank and Walther, Evaluating Derivatives, 2008):
-// entries are linked from results to operands, and memory follows reachability: an entry is gone as soon as neither the
-// host nor a later entry holds one of its results. A forward pass without a backward pass leaves nothing behind.
+// The tape is reverse-mode differentiation by operator overloading (Griewank and Walther, Evaluating Derivatives, 2008): entries are linked
+// from results to operands, and an entry is released as soon as neither the host nor a later entry holds one of its results. A forward pass
+// without a backward pass leaves nothing behind.
 //
-// A device has one tape, which all of its streams record on. Streams may be used concurrently, as those of any device:
-// commands are recorded one at a time, and what the tape frees is ordered behind whatever read it on other streams.
+// A device has one tape, which all of its streams record on. Streams may be used concurrently, as those of any device: commands are
+// recorded one at a time, and the tape frees a tensor only after the commands of other streams that read it.
 package autodiff
 
 import (
@@ -29,11 +28,10 @@ func WithCheckpointing(c Checkpointing) Option { return func(o *config) { o.chec
 
 // Wrap returns b with the extension core.Gradients on its devices. Closing the result closes b.
 //
-// Of the other extensions, a wrapped device has only the ones listed here, if the device below has them. Programs run unchanged if
-// no input is tracked, and node by node if one is. Donations that the tape needs are kept. HostMemory and PeerCopy make constants,
-// and so do Collectives, which refuse tracked operands outside Untracked. MemoryStats, Pinning and Profiling are passed through to
-// the device below. Selective exists if the device below is selective, or does not claim all composite ops that have a gradient rule
-// of their own.
+// Of the other extensions, a wrapped device has only the ones listed here, if the device below has them. Programs run unchanged if no input
+// is tracked, and node by node if one is. Donations that the tape needs are kept. HostMemory and PeerCopy make constants, and so do
+// Collectives, which refuse tracked operands outside Untracked. MemoryStats, Pinning and Profiling are passed through to the device below.
+// Selective exists if the device below is selective, or does not claim all composite ops that have a gradient rule.
 func Wrap(b core.Backend, options ...Option) core.Backend {
 	w := &backend{inner: b}
 	for _, o := range options {
@@ -48,7 +46,7 @@ type Rule = gradient.Custom
 // Register registers the gradient rule of a custom op. It panics if the op is in the table or has a rule already.
 func Register(c op.Code, r Rule) { gradient.Register(c, r) }
 
-// Gradient returns how op c is differentiated: "rule", "decomposition", or "none" with the reason why.
+// Gradient returns how op c is differentiated: "rule", "decomposition", or "none" with the reason.
 func Gradient(c op.Code) (how, reason string) { return gradient.How(c) }
 
 // Device returns p with its backend wrapped.
@@ -68,7 +66,7 @@ func (b *backend) Info() core.Info {
 	return i
 }
 
-// Open opens the device below and gives it a tape.
+// Open opens the device below and creates its tape.
 func (b *backend) Open(ctx context.Context, index int) (core.Device, error) {
 	inner, err := b.inner.Open(ctx, index)
 	if err != nil {

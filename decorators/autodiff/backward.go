@@ -12,10 +12,10 @@ import (
 type pass struct {
 	*stream
 	grads   map[*value]op.Desc  // accumulated so far
-	holders map[op.TensorID]int // of gradients that the pass made
-	again   map[*value]op.Desc  // elements computed again
-	wanted  map[*value]bool     // what a gradient was asked for
-	useful  map[*entry]bool     // entries on a way to something wanted; nil: all
+	holders map[op.TensorID]int // number of holds on gradients that the pass created
+	again   map[*value]op.Desc  // recomputed values
+	wanted  map[*value]bool     // values whose gradients were requested
+	useful  map[*entry]bool     // entries between the roots and a wanted value; nil: all
 	pieces  map[*value][]piece  // gradients of parts of values, not yet added to those of the whole
 
 	// Memory for the entry that is visited.
@@ -25,7 +25,7 @@ type pass struct {
 	need     []bool
 }
 
-// abandon frees the tensors that a failed pass has made.
+// abandon frees the tensors that a failed pass created.
 func (p *pass) abandon() {
 	for id := range p.holders {
 		p.dead = append(p.dead, id)
@@ -116,7 +116,7 @@ func (p *pass) narrow(entries []*entry) {
 	}
 }
 
-// add accumulates g into v's gradient. The pass may or may not own g.
+// add accumulates g into v's gradient. g need not belong to the pass.
 func (p *pass) add(v *value, g op.Desc) error {
 	old, has := p.grads[v]
 	if _, ours := p.holders[g.ID]; ours {
@@ -204,12 +204,12 @@ func (p *pass) visit(e *entry) error {
 		}
 	}
 	for _, g := range grads {
-		p.release(g) // apply's hold
+		p.release(g) // the hold of apply
 	}
 	return p.leave(e)
 }
 
-// leave drops the gradients of e's results, unless they were asked for.
+// leave drops the gradients of e's results, unless they were requested.
 func (p *pass) leave(e *entry) error {
 	for _, v := range e.out {
 		if g, ok := p.grads[v]; ok && !p.wanted[v] {
@@ -220,7 +220,7 @@ func (p *pass) leave(e *entry) error {
 	return p.flushIfFull()
 }
 
-// passed drops recomputed results of e: only later entries read them.
+// passed drops the recomputed results of e: only later entries read them.
 func (p *pass) passed(e *entry) {
 	for _, v := range e.out {
 		if d, ok := p.again[v]; ok {
@@ -230,7 +230,7 @@ func (p *pass) passed(e *entry) {
 	}
 }
 
-// flushIfFull sends what is queued once it is worth a message.
+// flushIfFull sends the queued commands if there are enough for a message.
 func (p *pass) flushIfFull() error {
 	if len(p.out) < 64 {
 		return nil
@@ -238,7 +238,7 @@ func (p *pass) flushIfFull() error {
 	return p.flush()
 }
 
-// results returns the gradients, each as a tensor of its own.
+// results returns the gradients, each as a separate tensor.
 func (p *pass) results(leaves []*value, wrt []op.TensorID) ([]core.Gradient, error) {
 	reached := map[*value]bool{}
 	var list []*value
@@ -274,7 +274,7 @@ func (p *pass) results(leaves []*value, wrt []op.TensorID) ([]core.Gradient, err
 		delete(p.grads, v)
 		grads[i].Desc = g
 	}
-	for _, g := range p.grads { // wanted twice, or of values that nothing asked for
+	for _, g := range p.grads { // requested twice, or not requested
 		p.release(g)
 	}
 	for _, d := range p.again {
@@ -286,8 +286,8 @@ func (p *pass) results(leaves []*value, wrt []op.TensorID) ([]core.Gradient, err
 	return grads, nil
 }
 
-// copied replaces a gradient that the pass does not hold alone by a copy. Where there is none, the leaf v's every way to the roots is flat,
-// and it is zeros.
+// copied replaces a gradient to which there are other references by a copy. If v has no gradient, because all paths to the roots have zero
+// slope, it returns zeros.
 func (p *pass) copied(v *value, g *op.Desc, has bool) error {
 	b := op.NewBuilder(p.next)
 	old := *g

@@ -14,20 +14,20 @@ type Checkpointing struct {
 var (
 	// KeepAll keeps whatever a gradient reads: most memory, least time.
 	KeepAll = Checkpointing{}
-	// Balanced keeps results that are expensive to compute (contractions, recurrences, factorisations) and recomputes the rest:
-	// elementwise ops, movement, reductions, activations and normalisations cost a pass over memory each.
+	// Balanced keeps results that are expensive to compute (contractions, recurrences, factorisations) and recomputes the rest: elementwise
+	// ops, movement, reductions, activations and normalisations, which cost one pass over memory each.
 	Balanced = Checkpointing{balanced: true}
 )
 
-// Budget keeps at most about that many bytes for backward passes, as far as evicting can reach that: beyond it, the oldest
-// tensors that can be recomputed from kept ones are evicted, every second one first, then longer stretches (Chen et al., Training
-// Deep Nets with Sublinear Memory Cost, 2016).
+// Budget keeps about the given number of bytes at most for backward passes. Beyond that, it evicts the oldest tensors that can be
+// recomputed from kept ones: first every second tensor, then longer sequences (Chen et al., Training Deep Nets with Sublinear Memory Cost,
+// 2016). If too few tensors can be recomputed, more bytes are kept.
 func Budget(bytes int64) Checkpointing { return Checkpointing{budget: max(1, bytes)} }
 
-// deepest bounds how many entries may be rerun to recompute one tensor.
+// deepest bounds the number of entries that are run again to recompute one tensor.
 const deepest = 64
 
-// plan decides at once which results of e are not kept.
+// plan decides which results of e are evicted as soon as they are recorded.
 func (t *tape) plan(e *entry) {
 	if !t.checkpoint.balanced || e.custom != nil || !op.Lookup(e.node.Op).Traits.Has(op.Cheap) {
 		return
@@ -53,7 +53,7 @@ func below(e *entry) int {
 	return d
 }
 
-// fit evicts until the budget holds or nothing is left to evict.
+// fit evicts values until the budget is met or none can be evicted.
 func (t *tape) fit() {
 	budget := t.checkpoint.budget
 	if budget == 0 || t.kept <= max(budget, t.evictFrom) {
@@ -73,12 +73,12 @@ func (t *tape) fit() {
 		t.evictable = left
 	}
 	t.evictFrom = 0
-	if t.kept > budget { // try again when a tenth more is held
+	if t.kept > budget { // try again when ten percent more is held
 		t.evictFrom = t.kept + t.kept/10
 	}
 }
 
-// evict releases v's elements if they can be computed again and that saves memory.
+// evict releases v's elements if they can be recomputed and that saves memory.
 func (t *tape) evict(v *value) bool {
 	e := v.entry
 	if e.custom != nil || v.pinned > 0 {
@@ -96,10 +96,10 @@ func (t *tape) evict(v *value) bool {
 	return true
 }
 
-// maxRecomputeSteps bounds how many steps back are looked at for what can be computed again instead of being held.
+// maxRecomputeSteps bounds the number of steps back in the graph in which price looks for values to recompute instead of keeping them.
 const maxRecomputeSteps = 4
 
-// price returns the number of bytes to hold, beyond what is held, so that e can be run again.
+// price returns the number of bytes that must be kept in addition to be able to run e again.
 func price(e *entry, step int) (bytes int64, ok bool) {
 	for _, p := range e.in {
 		c, ok := priceOf(p, step)
@@ -129,12 +129,12 @@ func priceOf(p *value, step int) (bytes int64, ok bool) {
 	return whole, true
 }
 
-// again reports whether p, which nothing saves, may be computed again rather than held.
+// again reports whether p, which no entry saves, may be recomputed rather than kept.
 func again(p *value, step int) bool {
 	return step < maxRecomputeSteps && p.linked && p.saves == 0 && p.entry.custom == nil && p.entry.replay == nil
 }
 
-// rerun holds what price counted.
+// rerun keeps the values that price counted.
 func (t *tape) rerun(e *entry, step int) {
 	for _, p := range e.in {
 		if !p.evicted && p.live && again(p, step) {

@@ -15,9 +15,9 @@ import (
 type device struct {
 	*tape
 	caps      *core.Capabilities
-	added     []bool // by op: it is claimed here and not below
-	adds      bool   // some op is
-	selective bool   // the device below is
+	added     []bool // by op: claimed by this device and not by the device below
+	adds      bool   // there is such an op
+	selective bool   // the device below is core.Selective
 }
 
 var (
@@ -36,9 +36,8 @@ func newDevice(inner core.Device, name string, c config) *device {
 	return d
 }
 
-// claim makes the capabilities: the capabilities of the device below, and composite ops with a gradient rule of their own, which
-// is better than the gradient of their parts. The tape decomposes these ops if the device below lacks them; Supports checks that
-// it has the parts.
+// claim sets the capabilities: those of the device below, and composite ops with a gradient rule, which is better than the gradient of
+// their decomposition. The tape decomposes these ops if the device below does not support them; Supports checks that it supports the parts.
 func (d *device) claim() {
 	caps := *d.below.Capabilities()
 	caps.Ops = maps.Clone(caps.Ops)
@@ -62,7 +61,7 @@ func (d *device) claim() {
 	d.caps = &caps
 }
 
-// covers reports whether the claim has allows all that full does on tensors of types.
+// covers reports whether capability has allows everything that full allows for tensors of the given types.
 func covers(has, full core.OpCapability, types dtype.Set) bool {
 	at := func(sets []dtype.Set, i int) dtype.Set {
 		if len(sets) == 0 {
@@ -83,7 +82,7 @@ func covers(has, full core.OpCapability, types dtype.Set) bool {
 	return has.Version == full.Version && has.Limits == core.Limits{}
 }
 
-// Supports answers for the device below, and for what that lacks by lowering it.
+// Supports returns the answer of the device below. If the tape decomposes the op, it asks about the parts.
 func (d *device) Supports(n *op.Node, in []op.Desc) error {
 	if int(n.Op) >= len(d.added) || !d.added[n.Op] {
 		if d.selective {

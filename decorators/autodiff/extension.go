@@ -19,7 +19,7 @@ func (h hostMemory) Adopt(cs core.Stream, d op.Desc, data []byte, release func()
 	return h.t.constant("adopt", cs, d, func(s core.Stream) error { return h.inner.Adopt(s, d, data, release) })
 }
 
-// View implements core.HostMemory. The stream is free for others while use runs.
+// View implements core.HostMemory. Other calls may use the stream while use runs.
 func (h hostMemory) View(ctx context.Context, cs core.Stream, id op.TensorID, use func([]byte) error) error {
 	s, err := h.t.own("view", cs)
 	if err != nil {
@@ -34,7 +34,7 @@ func (h hostMemory) View(ctx context.Context, cs core.Stream, id op.TensorID, us
 	})
 }
 
-// peers is core.PeerCopy; what is copied is a constant.
+// peers implements core.PeerCopy. Copies are constants.
 type peers struct {
 	t     *tape
 	inner core.PeerCopy
@@ -48,7 +48,7 @@ func (p peers) CopyFrom(cs core.Stream, d op.Desc, src core.Device, id op.Tensor
 	return p.t.constant("copy", cs, d, func(s core.Stream) error { return p.inner.CopyFrom(s, d, src, id) })
 }
 
-// constant calls a command of the stream below that makes tensor d, which becomes a constant.
+// constant calls a command of the stream below that creates tensor d, and records d as a constant.
 func (t *tape) constant(what string, cs core.Stream, d op.Desc, command func(s core.Stream) error) error {
 	s, err := t.own(what, cs)
 	if err != nil {
@@ -65,7 +65,7 @@ func (t *tape) constant(what string, cs core.Stream, d op.Desc, command func(s c
 	return err
 }
 
-// collectives is core.Collectives; what is combined is a constant.
+// collectives implements core.Collectives. Results are constants.
 type collectives struct {
 	t     *tape
 	inner core.Collectives
@@ -80,8 +80,8 @@ func (c collectives) Join(ctx context.Context, key string, rank, size int) (core
 	return group{g, c.t}, nil
 }
 
-// group is a rank's place, whose commands make constants. A tracked operand is refused outside Untracked: its gradient
-// would be zero without a word.
+// group is a rank of a group. Its commands create constants. Outside Untracked it refuses tracked operands, because their gradients would
+// silently be zero.
 type group struct {
 	core.Group
 	t *tape

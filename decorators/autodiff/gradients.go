@@ -42,7 +42,7 @@ func (d *device) Tracked(id op.TensorID) bool {
 	return d.tracks(id) || d.gradients != nil && d.gradients.Tracked(id)
 }
 
-// Untracked returns the view that does not record.
+// Untracked returns the view of a stream that does not record.
 func (d *device) Untracked(cs core.Stream) core.Stream {
 	s, err := d.own("untracked", cs)
 	if err != nil {
@@ -55,7 +55,7 @@ func (d *device) Untracked(cs core.Stream) core.Stream {
 	return &stream{tape: d.tape, queue: s.queue, inner: inner, mute: true}
 }
 
-// Custom records a computation with a gradient of its own. The outputs exist already, untracked.
+// Custom records a computation with a custom gradient. The outputs exist already and are untracked.
 func (d *device) Custom(cs core.Stream, c core.CustomGradient) error {
 	s, err := d.own("custom gradient", cs)
 	if err != nil || s.mute {
@@ -169,7 +169,7 @@ func (s *stream) backward(roots, seeds []op.Desc, wrt []op.TensorID) ([]core.Gra
 	return s.deliver(grads), nil
 }
 
-// deliver notes gradients as tensors that the host has.
+// deliver records gradients as tensors that the host holds.
 func (t *tape) deliver(grads []core.Gradient) []core.Gradient {
 	for _, g := range grads {
 		if g.Desc.ID != 0 {

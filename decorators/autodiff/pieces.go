@@ -6,13 +6,13 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// piece is the gradient of a part of a value: of neighbouring elements along one axis, from start on.
+// piece is the gradient of a contiguous range of a value along one axis, which begins at start.
 type piece struct {
 	axis, start int
 	d           op.Desc
 }
 
-// pieceOf reports whether e takes neighbouring elements along one axis, and where.
+// pieceOf reports whether e selects a contiguous range along one axis, and returns the axis and the start.
 func pieceOf(e *entry) (axis, start int, ok bool) {
 	if e.custom != nil || e.node.Op != op.Slice {
 		return 0, 0, false
@@ -34,7 +34,7 @@ func pieceOf(e *entry) (axis, start int, ok bool) {
 	return axis, e.node.Attrs.Ints("start")[axis], true
 }
 
-// keep holds the gradient of a part of v until that of v is needed.
+// keep stores the gradient of a part of v until the gradient of v is needed.
 func (p *pass) keep(v *value, x piece) {
 	if _, ours := p.holders[x.d.ID]; ours {
 		p.holders[x.d.ID]++
@@ -42,8 +42,8 @@ func (p *pass) keep(v *value, x piece) {
 	p.pieces[v] = append(p.pieces[v], x)
 }
 
-// gather adds the gradients of parts of v to v's. Those that are all of v, as where a tensor was split, are joined, which moves each
-// element once; others are added with zeros around them.
+// gather adds the gradients of parts of v to the gradient of v. If the parts cover v, as after a split, it concatenates them, which moves
+// each element once; otherwise it pads each part with zeros and adds them.
 func (p *pass) gather(v *value) error {
 	list := p.pieces[v]
 	if len(list) == 0 {
@@ -57,7 +57,7 @@ func (p *pass) gather(v *value) error {
 		end += x.d.Shape[axis]
 		return !ok
 	}) < 0 && end == v.desc.Shape[axis]
-	if whole && len(list) == 1 { // a part of one element of one, by whatever step
+	if whole && len(list) == 1 { // a part of an axis of one element, whatever its step
 		defer p.release(list[0].d)
 		return p.add(v, list[0].d)
 	}

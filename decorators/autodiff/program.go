@@ -10,13 +10,13 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// recorded is a program that was defined, with the constants that its nodes read when the tape runs them one by one.
+// recorded is a defined program, with the constants that its nodes read when the tape runs them one by one.
 type recorded struct {
-	*program.Compiled // with the nodes as they were given: those of the program below may be decomposed
+	*program.Compiled // with the original nodes: the program below may contain decomposed ones
 	consts            []*value
 }
 
-// programs runs programs: below as they are, or, where an input is tracked, node by node.
+// programs implements core.Programs. A program runs unchanged below or, if an input is tracked, node by node.
 type programs struct {
 	t     *tape
 	inner core.Programs
@@ -67,7 +67,7 @@ func (x programs) Define(ctx context.Context, cs core.Stream, p *program.Program
 	return id, nil
 }
 
-// abandon releases the constants of a program, on any stream: it is ordered behind those that used them.
+// abandon releases the constants of a program, on any stream: it is ordered behind the runs that used them.
 func (t *tape) abandon(rec *recorded) {
 	for _, c := range rec.consts {
 		t.unhold(c)
@@ -75,13 +75,13 @@ func (t *tape) abandon(rec *recorded) {
 	}
 	for _, list := range t.open {
 		for _, q := range list {
-			_ = (&stream{tape: t, queue: q, inner: q.inner}).flush() // a later command frees, or says why it cannot
+			_ = (&stream{tape: t, queue: q, inner: q.inner}).flush() // if it fails, a later command frees them or reports why it cannot
 			return
 		}
 	}
 }
 
-// Run runs the program below, or its nodes one by one where something is tracked.
+// Run runs the program below, or its nodes one by one if an input is tracked.
 func (x programs) Run(cs core.Stream, r core.Run) error {
 	t := x.t
 	s, err := t.own("run", cs)

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// stream is one view of a stream of the device: the recording one, or, with mute set, the one that Untracked returns.
+// stream is a view of a stream of the device: the one that records or, with mute set, the one that Untracked returns.
 type stream struct {
 	*tape
 	queue *queue
@@ -20,7 +20,7 @@ type stream struct {
 
 var _ core.Stream = (*stream)(nil)
 
-// queue is a stream below. Its owner calls it, and so does any other stream of the device that frees what it used.
+// queue is a stream below. Its owner calls it, and so do other streams of the device that free tensors which it used.
 type queue struct {
 	mu    sync.Mutex // held while a method of the stream below runs; taken after tape.mu, never before
 	inner core.Stream
@@ -31,7 +31,7 @@ type queue struct {
 // slots.
 const slots = 64
 
-// enter returns a stream below a slot.
+// enter assigns a slot to a stream below.
 func (t *tape) enter(inner core.Stream) *queue {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,7 +45,7 @@ func (t *tape) enter(inner core.Stream) *queue {
 	return q
 }
 
-// leave is the opposite.
+// leave releases the slot of a stream.
 func (t *tape) leave(q *queue) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,10 +58,10 @@ func (t *tape) leave(q *queue) {
 	}
 }
 
-// used notes that the tape read v on s, or that the host gave v up there while the tape needs it.
+// used records that the tape read v on s, or that the host released v there while the tape still needs it.
 func (s *stream) used(v *value) { v.users |= 1 << s.queue.slot }
 
-// order puts s behind the other streams that used what it frees next.
+// order makes s wait for the other streams that used the tensors which it frees next.
 func (s *stream) order() {
 	users := s.after
 	s.after = 0
@@ -74,13 +74,13 @@ func (s *stream) order() {
 			e := q.inner.Signal()
 			q.mu.Unlock()
 			s.queue.mu.Lock()
-			_ = s.inner.Wait(e) // fails where the other stream has ended, and uses nothing any more
+			_ = s.inner.Wait(e) // fails if the other stream has ended and uses nothing any more
 			s.queue.mu.Unlock()
 		}
 	}
 }
 
-// submit passes commands on.
+// submit passes commands to the stream below.
 func (s *stream) submit(nodes []op.Node, free []op.TensorID) error {
 	if len(nodes) == 0 && len(free) == 0 {
 		return nil
@@ -102,7 +102,7 @@ func (s *stream) flush() error {
 	return err
 }
 
-// Submit records the nodes that tracked tensors go through and passes all of them on. With an error, nothing has changed.
+// Submit records the nodes with tracked operands and passes all nodes on. If it returns an error, nothing has changed.
 func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,15 +131,15 @@ func (s *stream) giveUp(free []op.TensorID) error {
 		if err != nil {
 			return fmt.Errorf("autodiff: free %w", err)
 		}
-		if v == nil || s.freeByHost(v) { // the stream below says what is wrong with unknown ids
+		if v == nil || s.freeByHost(v) { // the stream below reports the error for unknown ids
 			s.gone = append(s.gone, id)
 		}
 	}
 	return nil
 }
 
-// settled ends a command that the stream below answered with err: if err is nil, what it recorded stays and what it released is
-// gone; otherwise neither.
+// settled ends a command that the stream below answered with err. If err is nil, it keeps what the command recorded and frees what it
+// released; otherwise it undoes both.
 func (s *stream) settled(err error) error {
 	clear(s.out)
 	s.out, s.gone = s.out[:0], s.gone[:0]
@@ -166,7 +166,7 @@ func (s *stream) settled(err error) error {
 	clear(s.made)
 	s.parting, s.made = s.parting[:0], s.made[:0]
 	if len(s.dead) > 0 {
-		_ = s.flush() // where it fails, a later command frees, or says why it cannot
+		_ = s.flush() // if it fails, a later command frees, or reports why it cannot
 	}
 	return err
 }

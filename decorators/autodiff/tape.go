@@ -16,7 +16,7 @@ import (
 type tape struct {
 	below      core.Device
 	target     program.Target // the device below
-	gradients  core.Gradients // of the device below, if it has them
+	gradients  core.Gradients // extension of the device below, if it has it
 	checkpoint Checkpointing
 	recipes    program.Memo[*recipe]
 
@@ -26,21 +26,21 @@ type tape struct {
 	open     [slots][]*queue
 	sequence uint64
 
-	// The command that is recorded: nodes and frees to pass on, tensors that it makes, tensors that the host releases with it.
-	// All of them are empty between commands.
+	// The current command: nodes and frees to pass on, tensors that it creates, tensors that the host releases with it. All of them are
+	// empty between commands.
 	out     []op.Node
 	gone    []op.TensorID
 	made    []*value
 	parting []parted
-	current op.Node   // that node records
-	descs   []op.Desc // of its operands
+	current op.Node   // the node that is being recorded
+	descs   []op.Desc // descriptions of its operands
 	nextID  func() op.TensorID
 
-	dead  []op.TensorID // to free next, on whatever stream
-	after uint64        // slots of the streams that used what is freed next
+	dead  []op.TensorID // tensors to free with the next command, on any stream
+	after uint64        // slots of the streams that used them
 
 	kept      int64    // bytes of tensors whose elements the tape holds
-	evictFrom int64    // kept bytes above which evicting is tried again, because it freed nothing up to there
+	evictFrom int64    // if evicting freed too little: the value of kept from which on it is tried again
 	evictable []*value // oldest first, with a memory budget
 }
 
@@ -50,26 +50,25 @@ type parted struct {
 	freed bool
 }
 
-// value is a tensor of the stream: its elements below, and its place in the graph.
+// value is a tensor of the stream: its elements on the device below, and its position in the graph.
 type value struct {
 	desc    op.Desc
 	tracked bool
-	entry   *entry // what computed it; nil for leaves and constants
+	entry   *entry // entry that computed it; nil for leaves and constants
 	linked  bool   // it counts among the results that keep entry
-	// host: the host has not freed it. saves: holds on its elements, own of them by entry itself. children: entries that pass
-	// it a gradient.
-	// parting: the command that is recorded gives it up.
+	// host: the host has not freed it. saves: number of holds on its elements, of which own are by entry itself. children: number of
+	// entries that pass it a gradient. parting: the current command releases it.
 	host, parting        bool
 	saves, own, children int
-	pinned               int    // backward passes that read it now; it is not evicted
-	users                uint64 // slots of the streams that used it last without the host's knowledge of the order
-	// evicted: saves do not hold its elements, which are computed again from entry's operands.
+	pinned               int    // number of backward passes that are reading it; if any, it is not evicted
+	users                uint64 // slots of the streams that used it last in an order that the host does not know
+	// evicted: its elements are not kept, in spite of saves; they are recomputed from entry's operands.
 	evicted bool
 	live    bool // the elements exist below
-	depth   int  // of evicted values: entries to run again, one after the other
+	depth   int  // if evicted: number of entries to run again to recompute it
 }
 
-// entry is one node that tracked tensors went through.
+// entry is one node with tracked operands.
 type entry struct {
 	node     op.Node
 	in       []*value
@@ -78,8 +77,8 @@ type entry struct {
 	rule     gradient.Rule
 	custom   *core.CustomGradient
 	saved    []*value // operands and results that the rule reads
-	replay   []*value // operands held to run the node again; nil when nothing may ask for that
-	alive    int      // results that something holds
+	replay   []*value // operands kept to run the node again; nil if no result may be recomputed
+	alive    int      // number of results that are referenced
 	sequence uint64
 }
 
@@ -128,7 +127,7 @@ func (t *tape) freeByHost(v *value) (freed bool) {
 	return freed
 }
 
-// hold keeps the elements of v within reach.
+// hold keeps the elements of v available.
 func (t *tape) hold(v *value) *value {
 	if v.saves++; v.saves == 1 && !v.evicted {
 		t.kept += int64(v.desc.Bytes())
@@ -139,7 +138,7 @@ func (t *tape) hold(v *value) *value {
 	return v
 }
 
-// unhold is the opposite; settle follows.
+// unhold ends a hold. settle must follow.
 func (t *tape) unhold(v *value) {
 	if v.saves--; v.saves == 0 && !v.evicted {
 		t.kept -= int64(v.desc.Bytes())
@@ -177,7 +176,7 @@ func (t *tape) settle(v *value) {
 	}
 }
 
-// forget releases what e holds, which is returned to be settled.
+// forget removes the references of e and returns the values to be settled.
 func (t *tape) forget(e *entry) (loose []*value) {
 	for i, p := range e.in {
 		if e.need[i] {
@@ -200,7 +199,7 @@ func (t *tape) forget(e *entry) (loose []*value) {
 	return loose
 }
 
-// node records a node where it must and queues it for the stream below.
+// node queues a node for the stream below, and records it if an operand is tracked.
 func (t *tape) node(given *op.Node, mute bool) error {
 	t.current = *given
 	n := &t.current
@@ -209,7 +208,7 @@ func (t *tape) node(given *op.Node, mute bool) error {
 	track := false
 	for _, id := range n.Inputs {
 		v := t.values[id]
-		if v == nil { // the stream below says what is wrong
+		if v == nil { // the stream below reports the error
 			t.out = append(t.out, *n)
 			for _, d := range n.Outputs {
 				t.define(d)
@@ -233,7 +232,7 @@ func (t *tape) node(given *op.Node, mute bool) error {
 			t.define(d)
 		}
 	}
-	// The host's drops stand unless the tape holds what is dropped.
+	// The host's drops are passed on unless the tape holds the operand.
 	for i, v := range in {
 		if i < 64 && n.Drop>>i&1 != 0 && !t.freeByHost(v) {
 			n.Drop &^= 1 << i
@@ -246,12 +245,12 @@ func (t *tape) node(given *op.Node, mute bool) error {
 	return t.lower(n, in)
 }
 
-// holds reports whether the rule of n's op may be used for it.
+// holds reports whether the gradient rule of n's op applies to n.
 func (t *tape) holds(n *op.Node, in []*value) bool {
 	return gradient.Holds(t.target, n, descsOf(in), func(i int) bool { return in[i].tracked })
 }
 
-// lower queues a composite as the backend below can run it.
+// lower queues a composite node, decomposed if the backend below does not support it.
 func (t *tape) lower(n *op.Node, in []*value) error {
 	t.descs = t.descs[:0]
 	for _, v := range in {
@@ -317,7 +316,7 @@ func (t *tape) expand(n op.Node, in []*value) error {
 	return nil
 }
 
-// lowered records a part of a decomposition, itself decomposed where the backend below lacks it.
+// lowered records a part of a decomposition, itself decomposed if the backend below does not support it.
 func (t *tape) lowered(p op.Node) error {
 	in := make([]*value, len(p.Inputs))
 	descs := make([]op.Desc, len(p.Inputs))
@@ -329,14 +328,14 @@ func (t *tape) lowered(p op.Node) error {
 		in[i], descs[i] = v, v.desc
 	}
 	_, ruled := gradient.Of(p.Op)
-	ruled = ruled && op.Lookup(p.Op).Class != op.Custom // a custom op is decomposed where the device below lacks it
+	ruled = ruled && op.Lookup(p.Op).Class != op.Custom // a custom op is decomposed if the device below does not support it
 	if !ruled && t.target.Supports(&p, descs) != nil && op.HasDecomposition(p.Op) {
 		return t.expand(p, in)
 	}
 	return t.node(&p, false)
 }
 
-// record makes the entry of n and its results.
+// record creates the entry of n and its results.
 func (t *tape) record(n op.Node, in []*value, r gradient.Rule) *entry {
 	list := append(make([]*value, 0, len(in)+len(n.Outputs)), in...)
 	e := &entry{node: n, in: list[:len(in):len(in)], out: list[len(in):], need: make([]bool, len(in)), rule: r, sequence: t.sequence}

@@ -10,22 +10,22 @@ import (
 	"github.com/goburn/burn/core/program/window"
 )
 
-// cache holds the plans of a device, and the windows that were seen and have no plan yet.
+// cache contains the plans of a device, and the structures of windows that were seen and have no plan yet.
 type cache struct {
 	config   *config
 	volatile kinds
 
 	mu       sync.Mutex         // guards what follows
-	starts   map[uint64][]*plan // by the hash of the first node; the lists are not changed
+	starts   map[uint64][]*plan // by the hash of the first node; the lists are immutable
 	names    map[string]*plan
-	order    *list.List // of plans, the one used last in front
+	order    *list.List // plans, the most recently used one first
 	places   map[*plan]*list.Element
 	made     int // plans so far
 	occurred recentMap[uint64]
-	kinds    recentMap[*variant] // by the hash without attributes of sources
-	changed  []*variant          // that have a structure, the oldest first
-	formed   recentMap[int]      // programs by ops and types alone
-	discard  []core.ProgramID    // to be given up
+	kinds    recentMap[*variant] // by the hash without the attributes of sources
+	changed  []*variant          // variants that have a structure, the oldest first
+	formed   recentMap[int]      // number of programs by ops and types only
+	discard  []core.ProgramID    // programs to be undefined
 
 	counts sync.Mutex
 	stats  Stats
@@ -58,7 +58,7 @@ func (s *recentMap[V]) put(key uint64, v V) {
 	s.fresh[key] = v
 }
 
-// kinds is hashes of nodes that no window has.
+// kinds is a set of hashes of nodes that are excluded from windows.
 type kinds struct {
 	set atomic.Pointer[map[uint64]bool]
 }
@@ -80,16 +80,16 @@ func (k *kinds) add(kind uint64) {
 	k.set.Store(&m)
 }
 
-// variant is a structure whose sources have attributes that change.
+// variant is a structure whose sources have varying attributes.
 type variant struct{ first *plan } // to compare with, nil at first
 
 const (
-	mostForms   = 8    // programs that differ in attributes alone
-	mostLifted  = 4096 // bytes of a source that runs before its program
-	mostChanged = 16   // structures that are kept to compare with
+	mostForms   = 8    // greatest number of programs that differ only in attributes
+	mostLifted  = 4096 // greatest size in bytes of a source that runs before its program
+	mostChanged = 16   // greatest number of structures that are kept for comparison
 )
 
-// starting returns the plans whose first node has a hash.
+// starting returns the plans whose first node has hash h.
 func (c *cache) starting(h uint64) []*plan {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *cache) named(name string) *plan {
 	return c.names[name]
 }
 
-// match finds the plan of a window among those that begin alike, by its hash and by comparison in full.
+// match returns the plan of a window from the list like, by hash and by complete comparison, or nil.
 func (c *cache) match(w *window.Window, like []*plan) *plan {
 	key := w.Key()
 	c.mu.Lock()
@@ -133,7 +133,7 @@ func (c *cache) hit(p *plan) {
 	c.count(func(s *Stats) { s.Windows++; s.Hits++; s.Fused += int64(len(p.Nodes)) })
 }
 
-// see counts a window that passed, and returns a plan to be made where it is time for one.
+// see counts a window that was passed on unchanged. It returns a plan to be prepared if the window was seen often enough, else nil.
 func (c *cache) see(w *window.Window) *plan {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,7 +173,7 @@ func (c *cache) see(w *window.Window) *plan {
 	return c.enter(newPlan(w, nil))
 }
 
-// form counts the programs that differ in attributes alone, and reports whether there may be one more.
+// form counts the programs that differ only in attributes, and reports whether another one is allowed.
 func (c *cache) form(w *window.Window) bool {
 	form := w.Form()
 	forms, _ := c.formed.get(form)
@@ -184,8 +184,9 @@ func (c *cache) form(w *window.Window) bool {
 	return true
 }
 
-// vary looks at a window at its first occurrence: where only attributes of sources have changed, again and again, one plan is made
-// for whatever they are. Sources that are large would take memory early; they go by themselves from then on.
+// vary examines a window at its first occurrence. If only the attributes of sources have changed repeatedly, it returns one plan for all
+// values of these attributes. Large sources are excluded from windows from then on, because running them before the program would allocate
+// memory early.
 func (c *cache) vary(w *window.Window, key uint64, unfused func(string) *plan) *plan {
 	v, ok := c.kinds.get(key)
 	if !ok {
@@ -279,7 +280,7 @@ func (c *cache) evict(p *plan) {
 	c.count(func(s *Stats) { s.Evictions++; s.Programs--; s.Bytes -= p.bytes })
 }
 
-// refuse keeps a plan from being run again.
+// refuse prevents a plan from running again.
 func (c *cache) refuse(p *plan, why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -293,7 +294,7 @@ func (c *cache) refuse(p *plan, why string) {
 	}
 }
 
-// settle notes how the making of a plan ended.
+// settle records the result of preparing a plan.
 func (c *cache) settle(p *plan, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -309,14 +310,14 @@ func (c *cache) settle(p *plan, err error) {
 	}
 }
 
-// isMade reports whether a plan was made ready, or could not be, and whether it may be run.
+// isMade reports whether the preparation of a plan has ended, and whether the plan may be run.
 func (c *cache) isMade(p *plan) (made, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return p.ready || p.gone || p.broken != "", p.ready && !p.gone
 }
 
-// discarded returns programs to be given up, once.
+// discarded returns the programs to be undefined, once.
 func (c *cache) discarded() []core.ProgramID {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,18 +10,18 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// device knows the types of its tensors, and has the cache of plans that its streams share.
+// device records the types of its tensors, and contains the cache of plans that its streams share.
 type device struct {
 	*backend
 	inner    core.Device
 	target   program.Target
-	programs core.Programs // nil without: nodes pass
+	programs core.Programs // nil: the device below has none, and nodes are passed on
 	cache    *cache
-	most     int64 // bytes of live results in a window
+	most     int64 // greatest number of bytes of live results in a window
 
 	mu      sync.Mutex // guards what follows; taken after stream.mu
 	types   map[op.TensorID]op.Desc
-	outputs map[core.ProgramID][]op.Desc // of programs that the host defined
+	outputs map[core.ProgramID][]op.Desc // outputs of programs that the host defined
 	streams map[*stream]struct{}
 
 	failing sync.Mutex // guards what follows
@@ -98,7 +98,7 @@ func (d *device) compile(p *plan) bool {
 	err := d.prepare(p)
 	d.cache.settle(p, err)
 	for _, id := range d.cache.discarded() {
-		_ = d.programs.Undefine(id) // fails where the device is lost, and has no programs
+		_ = d.programs.Undefine(id) // fails if the device is lost, which has no programs
 	}
 	return err == nil
 }
@@ -164,7 +164,7 @@ func (d *device) Extend(target any) bool {
 	return false
 }
 
-// Close closes the device below, which ends what its streams wait for, and drops what is held.
+// Close closes the device below, which ends the waits of its streams, and drops held nodes.
 func (d *device) Close() error {
 	d.backend.mu.Lock()
 	delete(d.backend.devices, d)
@@ -174,7 +174,7 @@ func (d *device) Close() error {
 	return err
 }
 
-// end drops what is held on a device that is closed.
+// end drops the held nodes of a device that is closed.
 func (d *device) end() {
 	d.mu.Lock()
 	open := d.streams

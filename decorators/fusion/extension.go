@@ -133,7 +133,7 @@ func (p peers) CopyFrom(cs core.Stream, d op.Desc, from core.Device, id op.Tenso
 	return s.take(d, func(s core.Stream) error { return p.inner.CopyFrom(s, d, src.inner, id) })
 }
 
-// take returns a command that makes out.
+// take ends the window, calls pass, which creates tensor out on the stream below, and records out.
 func (s *stream) take(out op.Desc, pass func(core.Stream) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,7 @@ func (c collectives) Join(ctx context.Context, key string, rank, size int) (core
 	return &group{d: c.d, inner: g}, nil
 }
 
-// group is a rank's place.
+// group is a rank of a group.
 type group struct {
 	d     *device
 	inner core.Group
@@ -205,7 +205,7 @@ func (m memoryStats) Memory() core.Memory {
 	return m.inner.Memory()
 }
 
-// profiling is core.Profiling: nodes that were submitted before a call are not delayed beyond it.
+// profiling implements core.Profiling. Nodes that were submitted before a call are not delayed beyond it.
 type profiling struct {
 	d     *device
 	inner core.Profiling

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// ran is a run of a plan: errors name its tensors.
+// ran is a run of a plan. Errors of its tensors name the original nodes.
 type ran struct {
 	plan *plan
 	ids  []op.TensorID // by number
@@ -23,7 +23,7 @@ func (d *device) note(p *plan, ids []op.TensorID) {
 	d.runs++
 }
 
-// lose notes that nodes failed which were accepted from the host and refused below. What they were to free stays.
+// lose records that the stream below refused nodes which this stream had accepted. The tensors that they were to free are not freed.
 func (s *stream) lose(nodes []op.Node, err error) {
 	d := s.dev
 	d.failing.Lock()
@@ -43,16 +43,16 @@ func (s *stream) lose(nodes []op.Node, err error) {
 
 const mostFailed = 1 << 16
 
-// failure returns why a tensor was not made, nil for one that may be there.
+// failure returns the reason why a tensor was not created, or nil if it may exist.
 func (d *device) failure(id op.TensorID) error {
 	d.failing.Lock()
 	defer d.failing.Unlock()
 	return d.failed[id]
 }
 
-// explain is err, which names the node that was written where it names one that this became. id is the tensor that was read,
-// zero for none. A plan that failed is not run again: the nodes by themselves say more, and spare what does not depend on the
-// one that fails.
+// explain returns err with the names of original nodes in place of nodes of a program. id is the tensor that was read, zero for none. It
+// prevents a plan that failed from running again: single nodes give more precise errors, and only results that depend on the failed node
+// are lost.
 func (d *device) explain(err error, id op.TensorID) error {
 	var n *core.NodeError
 	if err == nil || !errors.As(err, &n) || n.Program == "" {
@@ -83,7 +83,7 @@ func (d *device) explain(err error, id op.TensorID) error {
 	return found
 }
 
-// idsOf returns the tensors of the run of p that a tensor is of, or of the only run; nil where that cannot be told.
+// idsOf returns the tensors of the run of p that tensor id belongs to, or of the only run of p. It returns nil if the run is ambiguous.
 func (d *device) idsOf(p *plan, id op.TensorID) []op.TensorID {
 	d.failing.Lock()
 	defer d.failing.Unlock()
@@ -118,11 +118,11 @@ type ticket struct {
 // Wait implements core.Ticket.
 func (t *ticket) Wait(ctx context.Context) error { return t.dev.explain(t.inner.Wait(ctx), t.id) }
 
-// event is a place in a stream.
+// event is a position in a stream.
 type event struct {
 	dev   *device
 	inner core.Event
-	fault error // of nodes that were refused after they were accepted
+	fault error // fault of nodes that were refused after they were accepted
 }
 
 // Wait implements core.Event.

@@ -13,24 +13,24 @@ import (
 type Option func(*config)
 
 type config struct {
-	programs int           // most programs in the cache of a device
-	bytes    int64         // most memory of their structures
-	memory   int64         // most bytes of live results in a window; 0: by the memory of the device
-	idle     time.Duration // how long nodes are held for a stream without calls
+	programs int           // greatest number of programs in the cache of a device
+	bytes    int64         // greatest size of their structures in bytes
+	memory   int64         // greatest number of bytes of live results in a window; 0: depends on the memory of the device
+	idle     time.Duration // how long nodes are held while the stream is not called
 	report   *Report
 	hooks
 }
 
-// hooks plant faults for tests, which show that the differential test finds them. All are off otherwise.
+// hooks plant faults in tests, to show that the differential test finds them. Otherwise all are off.
 type hooks struct {
 	compile func()        // is called before a program is compiled
 	donate  func([]bool)  // changes the donation mask
-	hash    window.Faults // what hashes leave out
-	trust   bool          // an equal hash is taken for an equal structure
-	always  bool          // every window is a program at first occurrence, also one of a single node
+	hash    window.Faults // parts of the structure that hashes omit
+	trust   bool          // windows with equal hashes count as equal
+	always  bool          // every window becomes a program at its first occurrence, even one of a single node
 }
 
-// The limits that hold without options.
+// Default limits.
 const (
 	DefaultPrograms = 256
 	DefaultBytes    = 64 << 20
@@ -38,19 +38,19 @@ const (
 	DefaultIdle     = 10 * time.Millisecond // delays no waiting caller, because a wait ends the window
 )
 
-// Cache bounds the programs that are kept for each device: their number, and the memory of the structures that they are
-// recognised by.
+// Cache bounds the programs that are kept for each device: their number, and the bytes of their structures, with which windows are
+// compared.
 func Cache(programs int, bytes int64) Option {
 	return func(c *config) { c.programs, c.bytes = max(1, programs), max(0, bytes) }
 }
 
-// Memory ends a window whose results take more than so many bytes.
+// Memory ends a window when its results take more than the given number of bytes.
 func Memory(bytes int64) Option { return func(c *config) { c.memory = max(1, bytes) } }
 
 // Idle bounds how long nodes are held while their stream is not called.
 func Idle(d time.Duration) Option { return func(c *config) { c.idle = max(time.Microsecond, d) } }
 
-// With adds the devices of the decorator to r, and begins each with the programs that r has loaded.
+// With adds the devices of the decorator to r. Each begins with the programs that r has loaded.
 func With(r *Report) Option { return func(c *config) { c.report = r } }
 
 // Wrap returns b with a decorator that turns repeated windows of its streams into programs; see the package. Closing the result

@@ -13,24 +13,24 @@ import (
 	"github.com/goburn/burn/core/program/window"
 )
 
-// plan is a structure that was seen twice, and the program that it became.
+// plan is the structure of a window that was seen twice, and its program.
 type plan struct {
 	window.Structure
 	prefix []uint64 // see window.Window
 	hash   uint64   // window.Window.Key
 	values uint64
-	lifted []bool // sources that run by themselves before the program, with whatever attributes they have; nil: none
+	lifted []bool // sources that run separately before the program, with any attributes; nil: none
 	name   string
 	bytes  int64
 
 	program *window.Program // nil until prepare
 
-	// Of the device that has it; cache.mu guards them, and owner is not changed once it is there.
+	// State on the device. cache.mu guards these fields; owner is immutable once it is set.
 	ready  bool
 	id     core.ProgramID
-	owner  map[op.TensorID]int // tensors of the program that was defined, to the nodes that were written
-	broken string              // why it is not run
-	gone   bool                // from the cache
+	owner  map[op.TensorID]int // the original node of each tensor of the defined program
+	broken string              // why it may not be run
+	gone   bool                // it was evicted from the cache
 	runs   int64
 }
 
@@ -51,7 +51,7 @@ var (
 	errDead  = errors.New("no result lives on")
 )
 
-// prepare makes the program and defines it. A panic is an error. The caller holds compiling.
+// prepare creates the program and defines it. A panic is an error. The caller holds compiling.
 func (d *device) prepare(p *plan) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -84,7 +84,7 @@ func (d *device) prepare(p *plan) (err error) {
 		return err
 	}
 	p.owner = p.Owners(c.Program)
-	if d.definer == nil { // use a stream of its own, because Define waits for its stream
+	if d.definer == nil { // use a separate stream, because Define waits for its stream
 		if d.definer, err = d.inner.OpenStream(context.Background()); err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (s *stream) run() bool {
 			s.send(nil, ids[in-1:in])
 		}
 	}
-	if err != nil { // it was not accepted
+	if err != nil { // the run was refused
 		d.cache.refuse(p, err.Error())
 		if len(p.program.Apart) > 0 {
 			s.partly(p, int32(len(w.Nodes)))
@@ -164,7 +164,7 @@ func (s *stream) run() bool {
 	return true
 }
 
-// partly passes on the held nodes, except the lifted nodes before a place, which the stream below already has.
+// partly passes on the held nodes, except the lifted nodes before node to, which the stream below already has.
 func (s *stream) partly(p *plan, to int32) {
 	w := &s.w
 	var nodes []op.Node
@@ -177,7 +177,7 @@ func (s *stream) partly(p *plan, to int32) {
 	s.send(nodes, w.frees)
 }
 
-// see records a window that passed. At the second occurrence of a key it starts to make a plan.
+// see records a window that was passed on. At the second occurrence of a key it starts to prepare a plan.
 func (d *device) see(s *stream) {
 	w := &s.w
 	if w.Invalid != "" {
@@ -189,7 +189,7 @@ func (d *device) see(s *stream) {
 	}
 }
 
-// writeState makes the operand of a run whose first draw begins at first.
+// writeState returns the operand of a run whose first draw begins at first.
 func (s *stream) writeState(first window.State) (op.TensorID, error) {
 	d := window.StateDesc(s.dev.inner.NewIDs(1))
 	return d.ID, s.inner.Write(context.Background(), d, dtype.Bytes(first.Elements()))

@@ -22,7 +22,7 @@ type Stats struct {
 	Panics    int64            // panics while a program was compiled
 	Programs  int              // programs in the cache
 	Bytes     int64            // memory of the structures in the cache
-	Evictions int64            // programs that left the cache for others
+	Evictions int64            // programs that were evicted for others
 	Unfused   map[string]int64 // misses by their reason
 }
 
@@ -41,7 +41,7 @@ func (c *cache) count(f func(*Stats)) {
 	f(&c.stats)
 }
 
-// snapshot copies the statistics.
+// snapshot returns a copy of the statistics.
 func (c *cache) snapshot() Stats {
 	c.counts.Lock()
 	defer c.counts.Unlock()
@@ -50,13 +50,13 @@ func (c *cache) snapshot() Stats {
 	return s
 }
 
-// Report collects statistics and programs of all devices behind the decorators that were made with it (see With), and carries
-// programs from one process to the next. The zero Report is ready to use. It is safe for concurrent use.
+// Report collects statistics and programs of all devices behind the decorators that were made with it (see With), and transfers programs
+// from one process to the next. The zero Report is ready to use. It is safe for concurrent use.
 type Report struct {
 	mu      sync.Mutex
 	devices []*device
-	closed  []Stats // of the devices that were closed last
-	loaded  []*plan // by Load; a device that opens begins with them
+	closed  []Stats // the devices that were closed last
+	loaded  []*plan // from Load; devices begin with them
 }
 
 const mostClosed = 64

@@ -20,17 +20,17 @@ type stream struct {
 	mu     sync.Mutex // held while a method of the stream below is called, except methods that wait
 	w      held
 	marks  window.Marks
-	hold   *plan   // whose nodes those of the window are so far; nil: the nodes pass
-	like   []*plan // that begin as the window does
+	hold   *plan   // the plan that the window matches so far; nil: nodes are passed on
+	like   []*plan // plans that begin like the window
 	closed bool
-	wrote  int  // bytes since the window began
+	wrote  int  // bytes written since the window began
 	cut    bool // the window ends with the next call
 
 	timer *time.Timer
 	armed bool
-	calls uint64 // of Submit
-	seen  uint64 // of them, by the timer
-	fault error  // of nodes that were accepted and refused later, for the next event
+	calls uint64 // number of calls of Submit
+	seen  uint64 // the value of calls that the timer has seen
+	fault error  // error of nodes that were accepted and refused later; the next event returns it
 }
 
 var _ core.Stream = (*stream)(nil)
@@ -41,11 +41,11 @@ const (
 	mostAttrs = 4 << 20 // bytes
 )
 
-// held is the window of a stream, with what of it the stream below does not have.
+// held is the window of a stream, and the part of it that the stream below does not have yet.
 type held struct {
 	window.Window
-	passed  int     // nodes that the stream below has
-	batches []batch // of nodes that are held
+	passed  int     // number of nodes that the stream below has
+	batches []batch // of held nodes
 	frees   []op.TensorID
 }
 
@@ -182,7 +182,7 @@ func (s *stream) release(free []op.TensorID) error {
 		}
 		err := s.inner.Submit(nodes, free)
 		w.passed = len(w.Nodes)
-		if err != nil { // nothing was made
+		if err != nil { // no tensor was created
 			w.Invalid = nodesRefused
 			for i := range nodes {
 				for _, d := range nodes[i].Outputs {
@@ -241,7 +241,7 @@ func (s *stream) send(nodes []op.Node, free []op.TensorID) {
 
 const nodesRefused = "nodes were refused"
 
-// alone passes on a node that no window has.
+// alone passes on a node that is excluded from windows.
 func (s *stream) alone(n *op.Node) error {
 	s.marks.Pass(uint64(n.Op))
 	if err := s.inner.Submit([]op.Node{*n}, nil); err != nil {
@@ -251,7 +251,7 @@ func (s *stream) alone(n *op.Node) error {
 	return nil
 }
 
-// flush ends the window: as a run of its plan, or as it is.
+// flush ends the window: it runs its plan, or passes on the held nodes unchanged.
 func (s *stream) flush() {
 	w := &s.w
 	if len(w.Nodes) == 0 {
@@ -269,7 +269,7 @@ func (s *stream) flush() {
 	s.settle()
 }
 
-// settle records the tensors that live on in the device, and begins a new window.
+// settle records the tensors that outlive the window in the device, and begins a new window.
 func (s *stream) settle() {
 	w, d := &s.w, s.dev
 	d.mu.Lock()
@@ -317,7 +317,7 @@ func (s *stream) tick() {
 	s.arm()
 }
 
-// Write implements core.Stream. Small tensors are made at once, as no held node uses them. For others the window ends first, so
+// Write implements core.Stream. Small tensors are written at once, because no held node uses them. For others the window ends first, so
 // that memory is freed before it is allocated.
 func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	s.mu.Lock()
@@ -341,7 +341,7 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	return err
 }
 
-// smallWrites is the number of bytes that are written before a window ends.
+// smallWrites is the number of bytes that may be written without ending the window.
 const smallWrites = 16 << 10
 
 // upload counts written bytes, and ends the window if there are many.

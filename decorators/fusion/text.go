@@ -29,12 +29,12 @@ const (
 )
 
 type planText struct {
-	Program *program.Program `json:"program"`         // of all nodes; its outputs are the tensors that live on
+	Program *program.Program `json:"program"`         // the original nodes; its outputs are the tensors that outlive the window
 	Given   []op.TensorID    `json:"given,omitempty"` // inputs that are donated
-	Apart   []int            `json:"apart,omitempty"` // sources with whatever attributes
+	Apart   []int            `json:"apart,omitempty"` // sources that run separately, with any attributes
 }
 
-// Save writes the programs of all open devices as text, the one used last at the end.
+// Save writes the programs of all open devices as text, the most recently used one last.
 func (r *Report) Save(w io.Writer) error {
 	r.mu.Lock()
 	var plans []*plan
@@ -54,7 +54,7 @@ func (r *Report) Save(w io.Writer) error {
 	return nil
 }
 
-// kept returns the plans that run, the one used last at the end.
+// kept returns the plans that may run, the most recently used one last.
 func (c *cache) kept() []*plan {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +121,7 @@ func (r *Report) Load(from io.Reader) error {
 	return nil
 }
 
-// plan checks a text, and records it as a stream would.
+// plan checks the text of a program and returns its plan.
 func (t *planText) plan() (*plan, error) {
 	q := t.Program
 	if q == nil || len(q.Nodes) == 0 || len(q.Nodes) > mostNodes || len(q.Consts) > 0 {

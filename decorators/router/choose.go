@@ -7,11 +7,11 @@ import (
 	"github.com/goburn/burn/decorators/internal/claims"
 )
 
-// anywhere is the place of a stream that On was not called for.
+// anywhere is the place of streams for which On was not called.
 const anywhere = -1
 
-// choose returns the member that a node runs on, and the index of the one that it prefers: the package comment has the
-// rule. The caller holds mu.
+// choose returns the member that a node runs on, and the index of the one that it prefers, by the rule in the package comment. The caller
+// holds mu.
 func (d *device) choose(n *op.Node, in []op.Desc, ts []*tensor, place int) (m *member, prefers int) {
 	if place == anywhere {
 		place = d.heaviest(ts, func(t *tensor, m *member) bool { return t.place == m.index }, nil)
@@ -24,15 +24,15 @@ func (d *device) choose(n *op.Node, in []op.Desc, ts []*tensor, place int) (m *m
 	to := d.heaviest(ts, func(t *tensor, m *member) bool { return t.on(m) != nil },
 		func(m *member) bool { return a.Refusals[m.index] == nil && m.Gone() == nil })
 	if to < 0 {
-		return m, m.index // which returns the error
+		return m, m.index // the member that returns the error
 	}
 	d.members[to].fallbacks.Add(1)
 	d.reportFallback(n, a, m, d.members[to])
 	return d.members[to], m.index
 }
 
-// heaviest returns the index of the member, among those that may, with most bytes of the operands that it has: the first of
-// them where several have as many, -1 where none may.
+// heaviest returns the index of the member that has most bytes of the operands, by has, among the members for which may reports true. It
+// prefers lower indices, and returns -1 if there is no such member.
 func (d *device) heaviest(ts []*tensor, has func(t *tensor, m *member) bool, may func(m *member) bool) int {
 	best, most := -1, int64(-1)
 	for i, m := range d.members {
@@ -42,7 +42,7 @@ func (d *device) heaviest(ts []*tensor, has func(t *tensor, m *member) bool, may
 		sum := int64(0)
 		for _, t := range ts {
 			if t != nil && has(t, m) {
-				sum += int64(t.desc.Bytes()) + 1 // an empty operand has a place too
+				sum += int64(t.desc.Bytes()) + 1 // counts an empty operand too
 			}
 		}
 		if sum > most {

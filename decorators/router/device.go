@@ -18,25 +18,25 @@ import (
 type device struct {
 	router   *Router
 	members  []*member
-	links    [][]link // from, to
+	links    [][]link // by member: from, to
 	caps     *core.Capabilities
 	claims   *claims.Set
-	unusedID op.TensorID // an id that nothing ever has
+	unusedID op.TensorID // an id that no tensor ever has
 	costs    *costs.Table
 
 	owning    sync.Mutex // held while ownStream is used
-	ownStream *stream    // of the router's own; nil until it is needed
+	ownStream *stream    // internal stream of the router; nil until it is needed
 
-	mu sync.Mutex // guards what follows; never held while a member is called for work
+	mu sync.Mutex // guards the following fields; never held while commands are passed to members
 	table
-	fallbacks  []Fallback // to be reported once mu is free
+	fallbacks  []Fallback // to be reported after mu is unlocked
 	programs   map[core.ProgramID]*defined
 	decisions  map[string]*decision // by structure of programs
 	lastID     core.ProgramID
 	streams    map[*queue]struct{}
 	closed     bool
 	begun      []time.Time    // by member, when a recording began; nil without one
-	background sync.WaitGroup // goroutines of the router's own; it grows under mu while the device is open
+	background sync.WaitGroup // goroutines of the router; none is added once the device is closed
 }
 
 var (
@@ -89,8 +89,8 @@ func (d *device) Capabilities() *core.Capabilities { return d.caps }
 // NewIDs implements core.Device.
 func (d *device) NewIDs(n int) op.TensorID { return d.members[0].NewIDs(n) }
 
-// Extend implements core.Device. The device has Programs, MemoryStats and HostMemory, Selective where a document cannot say
-// what the members claim together, Pinning where a member has it, and Profiling where all have it.
+// Extend implements core.Device. The device has Programs, MemoryStats and HostMemory. It has Selective if no document can describe the
+// claims of all members, Pinning if any member has it, and Profiling if all have it.
 func (d *device) Extend(target any) bool {
 	switch t := target.(type) {
 	case *core.Selective:
@@ -132,7 +132,7 @@ func (d *device) Memory() core.Memory {
 	return sum
 }
 
-// OpenStream opens a stream on every member. One on a member that is lost answers with the loss.
+// OpenStream opens a stream on every member. On a lost member, the stream returns the loss.
 func (d *device) OpenStream(ctx context.Context) (core.Stream, error) {
 	q := &queue{dev: d}
 	for _, m := range d.members {
@@ -178,13 +178,13 @@ func (d *device) end() bool {
 	d.streams = nil
 	d.mu.Unlock()
 	for q := range open {
-		_ = q.close() // the device closes
+		_ = q.close() // the device is being closed
 	}
 	d.background.Wait()
 	return true
 }
 
-// spawn calls do from another goroutine, unless the device is closed. The caller holds mu.
+// spawn calls do in a new goroutine, unless the device is closed. The caller holds mu.
 func (d *device) spawn(do func()) {
 	if !d.closed {
 		d.background.Go(do)
@@ -215,7 +215,7 @@ func (d *device) own(what string, s core.Stream) (*stream, error) {
 	return own, nil
 }
 
-// unlock ends a critical section and then reports the fallbacks that it found.
+// unlock unlocks mu and then reports the fallbacks that were found meanwhile.
 func (d *device) unlock() {
 	report := d.fallbacks
 	d.fallbacks = nil

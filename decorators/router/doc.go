@@ -4,50 +4,48 @@
 //
 // # Where things run
 //
-// The first place that New is given is the main member, the others are helpers. Every tensor has a place: the member that
-// the host put it on, which is the main one, or the one that On names. A node prefers the member that is the place of most
-// bytes of its operands, and of two with as many bytes the one that was given first; a node without operands prefers the
-// main member. Its results have the preferred member as their place.
+// The first place that New is given is the main member, the others are helpers. Every tensor has a place: the member that the host wrote it
+// to, which is the main one or the one that On names. A node prefers the member that is the place of most bytes of its operands (if there
+// are several, the first one); a node without operands prefers the main member. The preferred member is the place of its results.
 //
-// A node runs on the member that it prefers where that claims it, by its capability document and, where the device is
-// core.Selective, by its answer for this node. Else it runs on a helper that claims it, on the one that has most bytes of the
-// operands. So a chain of nodes that the main member lacks stays on the helper, and what follows returns. This is never silent:
-// Stats counts such nodes, OnFallback is called for the first one of each op and class of shapes, and with Strict such nodes are
-// core.ErrUnsupported. The capabilities of the device are the union of all members' capabilities, so that the host decomposes a
-// node only if no member claims it; with Strict they are the main member's.
+// A node runs on the preferred member if that claims it, by its capability document and, if the device is core.Selective, by its answer for
+// this node. Otherwise it runs on the helper that claims it and has most bytes of the operands. So a chain of nodes that the main member
+// does not support stays on one helper, and later nodes run on the main member again. This is never silent: Stats counts such nodes,
+// OnFallback is called for the first one of each op and class of shapes, and with Strict such nodes are core.ErrUnsupported. The
+// capabilities of the device are the union of all members' capabilities, so that the host decomposes a node only if no member claims it;
+// with Strict they are the main member's.
 //
 // # How tensors move
 //
-// Operands are copied to the member where a node runs, once: a copy is kept until its tensor is freed. Between devices of one
-// backend with core.PeerCopy the copy is theirs. Else the elements are read on the one side and written on the other, and the
-// caller waits for neither: commands for a member that needs an operand which is still on its way queue up on the host, in order,
-// and are given to the member once the operand is there (decorators/internal/lane). Other members go on meanwhile. Commands that
-// wait for no operand go straight to the member.
+// Operands are copied to the member where a node runs, once: a copy is kept until its tensor is freed. Devices of one backend copy by
+// core.PeerCopy if they have it. Otherwise the elements are read from one member and written to the other, and the caller waits for
+// neither: commands that need an operand in transfer are queued on the host, in order, and passed to the member once the operand has
+// arrived (decorators/internal/lane). Other members continue meanwhile. Commands that wait for no operand are passed to the member at once.
 //
-// Each stream of the router is one stream on every member. An event of it is an event on each, so whatever is ordered by
-// Signal and Wait is ordered on all members. A copy that one stream has caused and another uses is ordered by the router.
+// Each stream of the router is one stream on every member. An event of it is an event on each, so Signal and Wait order commands on all
+// members. If one stream causes a copy and another uses it, the router orders the two.
 //
 // # What fails
 //
-// A failed node poisons its results, on whatever member they are needed. When a member is lost, tensors that have a copy
-// elsewhere live on, and the others are core.ErrBackendLost; each stream reports the loss once, at its next event, and new work
-// goes to the remaining members. A device of which every member is lost answers core.ErrBackendLost.
+// A failed node poisons its results on all members. When a member is lost, tensors that have a copy on another one survive, and uses of the
+// others return core.ErrBackendLost; each stream reports the loss once, at its next event, and new work goes to the remaining members. If
+// all members are lost, the device returns core.ErrBackendLost.
 //
 // # Programs
 //
-// A program is placed as a whole when it is defined, see Plan. Consecutive nodes of one member become one program there.
-// Constants are copied at Define, and kept for as long as the program is defined, so that it can be placed anew when a
-// member is lost. Random ops need no care: they count, and so give the same bits anywhere.
+// A program is placed as a whole when it is defined, see Plan. Consecutive nodes of one member become one program there. Constants are
+// copied at Define, and kept as long as the program is defined, so that it can be placed again when a member is lost. Random ops are
+// counter-based, and return the same bits on every member.
 //
-// Without Split, a program is on the main member, except units that this does not claim. With Split or SplitMeasured, its units, nodes
-// that a device may compute as one kernel, go where the whole takes the least time, transfers included: package core/program/place
-// finds that, by times that decorators/internal/costs has measured and kept.
+// Without Split, a program runs on the main member, except units that the main member does not claim. A unit is a set of nodes that a
+// device may compute as one kernel. With Split or SplitMeasured, units are placed such that the program takes the least time, transfers
+// included: package core/program/place finds this placement, from times that decorators/internal/costs has measured and stored.
 //
-// Measured times are not exact, and do not add up exactly, so they only propose. A program begins on the best single member, or split
-// where the gain is greater than measurements that are off by a tenth could make up. Its first runs then try the other proposals
-// as well, whole runs with their transfers, until all but one are found slower: after some tens of runs, and after place.Bound at
-// most. So a split that is slower than one member does not last, and a good one that was not predicted is found. From then on the plan
-// stays, unless the times of its parts change by half. A Plan says which ways were tried and what they took.
+// Measured times are not exact, and their sums even less, so they only propose placements. A program begins on the best single member, or
+// split if the predicted gain is greater than an error of ten percent in the measurements. Its first runs then try the other proposals, as
+// whole runs with their transfers, until all but one are found slower: after some tens of runs, at most place.Bound. So a split that is
+// slower than a single member is abandoned, and a good split that was not predicted is found. From then on the plan stays, unless the times
+// of its parts change by half. A Plan lists the placements that were tried and their times.
 //
 // Nothing in this package may wait for a device within Submit, Run or Free, except for room on the host (HeldBytes), or while it
 // holds a lock that these take.

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/decorators/internal/lane"
 )
 
-// translation returns what translates errors of a member that name a node: to the router's ids of its results, as far as they live.
+// translation returns a function that translates the tensor ids in errors of a member to the router's ids, if the tensors still exist.
 func (d *device) translation(m *member) func(error) error {
 	if m.index == 0 {
 		return nil
@@ -64,7 +64,7 @@ func (s *stream) Read(id op.TensorID, dst []byte) core.Ticket {
 	return t
 }
 
-// event is a place in a stream: one on every lane that has had commands.
+// event is a position in a stream: an event on every lane that has had commands.
 type event struct {
 	q     *queue
 	gates []*lane.Gate

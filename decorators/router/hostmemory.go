@@ -27,7 +27,7 @@ func (h hostMemory) Adopt(cs core.Stream, desc op.Desc, data []byte, release fun
 	})
 }
 
-// pinning is core.Pinning, by the members that have it.
+// pinning implements core.Pinning with the members that have it.
 type pinning []core.Pinning
 
 func (d *device) pinning() (all pinning) {
@@ -61,7 +61,7 @@ func (ps pinning) Pin(data []byte) (unpin func(), err error) {
 	}, nil
 }
 
-// View implements core.HostMemory. It waits until all earlier commands have been passed to the member.
+// View implements core.HostMemory. It waits until earlier commands have been passed to the member.
 func (h hostMemory) View(ctx context.Context, cs core.Stream, id op.TensorID, use func(data []byte) error) error {
 	s, err := h.d.own("view", cs)
 	if err != nil {

@@ -29,8 +29,8 @@ func leaveAll(all []*layout) (err error) {
 	return err
 }
 
-// nextLayout chooses the layout of the next run of a program whose ways are tried. A way without a layout gets one by and by. The caller
-// holds mu.
+// nextLayout chooses the layout of the next run of a program whose placements are being tried. Missing layouts are defined one after the
+// other, in other goroutines. The caller holds mu.
 func (d *device) nextLayout(def *defined) {
 	x := def.placing
 	if x == nil || x.trial == nil || def.making {
@@ -49,12 +49,13 @@ func (d *device) nextLayout(def *defined) {
 	for i, l := range def.layouts {
 		if l != nil && i != way {
 			def.layouts[i] = nil
-			d.spawn(func() { _ = l.leave() }) // its members that are there
+			d.spawn(func() { _ = l.leave() }) // on the members that are left
 		}
 	}
 }
 
-// make defines one more way of a program, from another goroutine. A way that cannot be defined is not tried. The caller holds mu.
+// make defines the layout of one more placement, in another goroutine. A placement that cannot be defined is not tried. The caller holds
+// mu.
 func (d *device) make(def *defined, way int) {
 	def.making = true
 	x := def.placing
@@ -82,8 +83,8 @@ func (d *device) make(def *defined, way int) {
 	})
 }
 
-// try prepares that a run is timed while the ways of its program are tried. The caller calls after once the run is planned, both
-// with mu held.
+// try prepares timing a run while the placements of its program are being tried. The caller calls after once the run is planned. Both are
+// called with mu held.
 func (d *device) try(s *stream, def *defined) (after func()) {
 	x := def.placing
 	if x == nil || x.trial == nil || x.trial.Done() || x.trial.Next() != def.layout.way {
@@ -109,8 +110,8 @@ func (d *device) try(s *stream, def *defined) (after func()) {
 	}
 }
 
-// placeAgain places a program again without the members that are lost. The caller holds mu; the work is done by another
-// goroutine, and runs go node by node until it is done.
+// placeAgain places a program again without the members that are lost. The caller holds mu; another goroutine does the work, and until then
+// runs go node by node.
 func (d *device) placeAgain(def *defined) {
 	if def.making {
 		return
@@ -122,7 +123,7 @@ func (d *device) placeAgain(def *defined) {
 		d.mu.Lock()
 		var old []*layout
 		switch {
-		case err != nil: // runs go on node by node
+		case err != nil: // runs remain node by node
 		case def.dead || d.closed:
 			old = next.all()
 		default:
@@ -130,11 +131,11 @@ func (d *device) placeAgain(def *defined) {
 			def.placing, def.layout, def.layouts, def.making = next.placing, next.layout, next.layouts, false
 		}
 		d.mu.Unlock()
-		_ = leaveAll(old) // their members that are there
+		_ = leaveAll(old) // on the members that are left
 	})
 }
 
-// onStream calls do with a stream that is closed then.
+// onStream calls do with a new stream and closes it.
 func (d *device) onStream(do func(s *stream) error) error {
 	s, err := d.OpenStream(context.Background())
 	if err != nil {

@@ -19,14 +19,14 @@ type member struct {
 	caps      *core.Capabilities
 	target    program.Target
 	selective bool
-	identity  string        // identifies the device, driver and version of the plugin, on which its times depend
-	programs  core.Programs // nil: none
+	identity  string        // identifies the device, the driver and the version of the plugin, which its times depend on
+	programs  core.Programs // nil if the device does not have it
 
 	nodes, runs, fallbacks atomic.Int64
-	busy                   atomic.Int64 // nanoseconds, while it was recorded
+	busy                   atomic.Int64 // in nanoseconds, in profiles
 }
 
-// mostMemory is taken for the memory of devices that do not tell theirs.
+// mostMemory is assumed for devices that do not report their memory.
 const mostMemory = 1 << 38
 
 func openMember(ctx context.Context, index int, p *core.Place) (*member, error) {

@@ -7,13 +7,14 @@ import (
 	"github.com/goburn/burn/decorators/internal/lane"
 )
 
-// sampled reports whether the parts of a run are to be timed: after the first ones, which warm up, ever more rarely, and then one in 64.
+// sampled reports whether to time the parts of a run. It skips the first runs, which warm up, then samples less and less often, down to one
+// in 64.
 func (def *defined) sampled() bool {
 	n := def.runs
 	return n > 2 && (n&(n-1) == 0 || n%64 == 0)
 }
 
-// took waits for a span and returns its time.
+// took waits for a span and returns its duration.
 func (d *device) took(t *lane.Span) (seconds float64, ok bool) {
 	var begin, end []core.Event
 	t.Opened()
@@ -23,7 +24,7 @@ func (d *device) took(t *lane.Span) (seconds float64, ok bool) {
 	return t.Time(begin, end)
 }
 
-// observe times a run on one of the ways of its trial.
+// observe times a run of one of the placements of a trial.
 func (d *device) observe(x *placing, way int, t *lane.Span) {
 	if seconds, ok := d.took(t); ok {
 		d.mu.Lock()
@@ -32,7 +33,7 @@ func (d *device) observe(x *placing, way int, t *lane.Span) {
 	}
 }
 
-// observePart times a part of a run, and corrects the times of its units. The program is placed again when these are far from those
+// observePart times a part of a run, and corrects the times of its units. The program is placed again if these differ much from the times
 // that it was placed by.
 func (d *device) observePart(def *defined, x *layout, k int, t *lane.Span) {
 	took, ok := d.took(t)

@@ -38,10 +38,10 @@ func (r *Router) Plans() []*Plan {
 	return all
 }
 
-// placing is a program with the ways to place its units. It is not changed once it is made, except the trial of its decision.
+// placing is a program with the possible placements of its units. It is immutable, except the trial of its decision.
 type placing struct {
-	program *program.Program // with outputs that differ from each other
-	units   []*place.Unit    // none: it is a whole, for the main member
+	program *program.Program // its outputs are distinct tensors
+	units   []*place.Unit    // nil: the whole program is for the main member
 	asked   []*claims.Answer // by node
 	*decision
 
@@ -49,7 +49,7 @@ type placing struct {
 	key   string      // of programs that are placed alike
 	keys  []string    // of the units
 	times [][]float64 // of the units on the members
-	back  []float64   // by way: in which outputs return to the main member
+	back  []float64   // by placement: the time in which outputs return to the main member
 }
 
 // place decides where the units of a program run.
@@ -96,12 +96,12 @@ func (d *device) place(ctx context.Context, c *program.Compiled) (*placing, erro
 	return x, nil
 }
 
-// lacks reports whether a member does not claim node k of a unit.
+// lacks reports whether member m does not claim node k of unit u.
 func (x *placing) lacks(u *place.Unit, k int, m *member) bool {
 	return !u.Able[m.index] && x.asked[k].Refusals[m.index] != nil
 }
 
-// fallBack counts and reports the nodes that do not run on the main member as it lacks them.
+// fallBack counts and reports the nodes that do not run on the main member because it does not claim them.
 func (d *device) fallBack(x *placing, main *member) {
 	d.mu.Lock()
 	defer d.unlock()
@@ -116,7 +116,7 @@ func (d *device) fallBack(x *placing, main *member) {
 	}
 }
 
-// plan describes one way.
+// plan describes one placement.
 func (d *device) plan(x *placing, way int) *Plan {
 	plan, main := &Plan{Program: x.program.Name}, d.live(0)
 	if len(x.units) == 0 {
@@ -156,7 +156,7 @@ func claimants(u *place.Unit) (n int) {
 	return n
 }
 
-// tried describes the ways of a trial. The caller holds mu.
+// tried describes the placements of a trial. The caller holds mu.
 func (d *device) tried(x *placing) (all []place.Tried) {
 	for w, a := range x.ways {
 		seconds, runs := x.trial.Time(w)

@@ -10,11 +10,11 @@ import (
 	"github.com/goburn/burn/decorators/internal/lane"
 )
 
-// profiling is core.Profiling, by that of all members. The steps of the first member come first, and each member has streams
-// of its own numbers, in the same order. A member that is lost while it records leaves nothing.
+// profiling implements core.Profiling with the profiles of all members. Steps are ordered by member. Stream numbers of different members do
+// not overlap, and keep their order. If a member is lost while it records, its steps are missing.
 type profiling struct{ d *device }
 
-// profiled returns the members that are there, if each of them has core.Profiling.
+// profiled returns the members that are not lost, if each of them has core.Profiling.
 func (d *device) profiled() (ms []*member, ps []core.Profiling) {
 	for _, m := range d.members {
 		if m.Gone() != nil {
@@ -29,7 +29,7 @@ func (d *device) profiled() (ms []*member, ps []core.Profiling) {
 	return ms, ps
 }
 
-// StartProfile implements core.Profiling. Where a member refuses, none records.
+// StartProfile implements core.Profiling. If one member refuses, none records.
 func (x profiling) StartProfile(ctx context.Context) error {
 	ms, ps := x.d.profiled()
 	if len(ms) == 0 {

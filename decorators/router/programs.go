@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/decorators/internal/lane"
 )
 
-// programs is core.Programs: parts of a program run on the members that they are placed on.
+// programs implements core.Programs: parts of a program run on the members that they are placed on.
 type programs struct{ d *device }
 
 // defined is a program of the router.
@@ -23,26 +23,26 @@ type defined struct {
 	consts []*tensor
 	// What follows is guarded by the device's mu.
 	placing *placing  // nil: node by node
-	layouts []*layout // by way, nil where it was not tried
-	layout  *layout   // of the next run
-	making  bool      // a layout, by another goroutine
+	layouts []*layout // by placement, nil where it was not tried
+	layout  *layout   // layout of the next run
+	making  bool      // another goroutine is defining a layout
 	runs    int64
-	dead    bool // given up
+	dead    bool // undefined
 }
 
 // layout is one way to run a program.
 type layout struct {
 	plan  *Plan
 	way   int
-	units []priced         // with times that are known, else nil
-	parts []*place.Part    // none: node by node
-	outs  []op.TensorID    // of the program, where parts are several: local ids, all different
-	ids   []core.ProgramID // of the parts, on their members
+	units []priced         // units with known times, else nil
+	parts []*place.Part    // nil: the program runs node by node
+	outs  []op.TensorID    // outputs of the program, if there are several parts: distinct local ids
+	ids   []core.ProgramID // programs of the parts on their members
 
 	members []*member
 
 	mu    sync.Mutex
-	users int // runs that a member was not given yet, and the program itself
+	users int // number of runs that were not passed to a member yet, plus one for the program itself
 }
 
 // hold keeps the parts defined until leave is called.
@@ -66,7 +66,7 @@ func (x *layout) leave() error {
 	return err
 }
 
-// needs reports whether a part is on a member that is lost.
+// needsLost reports whether a part is on a lost member.
 func (x *layout) needsLost() bool {
 	return slices.ContainsFunc(x.parts, func(p *place.Part) bool { return x.members[p.Member].Gone() != nil })
 }
@@ -116,7 +116,7 @@ func (x programs) Define(ctx context.Context, cs core.Stream, p *program.Program
 	return id, nil
 }
 
-// layOut places a program and defines the parts of the way to begin with, behind the commands of s.
+// layOut places a program and defines the parts of its first placement, after the commands of s.
 func (s *stream) layOut(ctx context.Context, def *defined) error {
 	d := s.dev
 	for _, m := range d.members {
@@ -144,7 +144,7 @@ func (s *stream) layOut(ctx context.Context, def *defined) error {
 	return nil
 }
 
-// define defines the parts of one way.
+// define defines the parts of one placement.
 func (s *stream) define(ctx context.Context, def *defined, x *placing, way int) (*layout, error) {
 	d, assigned := s.dev, x.ways[way]
 	l := &layout{users: 1, members: d.members, way: way, plan: d.plan(x, way), outs: x.program.Outputs, units: x.prices(way)}
@@ -209,7 +209,7 @@ func (x programs) Run(cs core.Stream, r core.Run) error {
 		}
 		for _, id := range r.Inputs {
 			if d.tensors[id] == nil {
-				return s.replay(c, def, r) // which says, node by node, what is wrong
+				return s.replay(c, def, r) // reports the error, node by node
 			}
 		}
 		s.run(c, def, r)
@@ -224,7 +224,7 @@ func (s *stream) replay(c *change, def *defined, r core.Run) error {
 	var hidden []*tensor
 	for i, t := range def.consts {
 		consts[i] = t.desc.ID
-		if t.freed { // the host has freed it, and the program has not
+		if t.freed { // freed by the host, but held by the program
 			d.tensors[consts[i]] = t
 			hidden = append(hidden, t)
 		}
@@ -251,7 +251,7 @@ func (s *stream) run(c *change, def *defined, r core.Run) {
 	timed := d.router.split && d.router.planted == nil && x.units != nil && def.sampled()
 	after := d.try(s, def)
 	env := map[op.TensorID]*tensor{}
-	given := map[op.TensorID]bool{} // up, at the last part that reads it
+	given := map[op.TensorID]bool{} // tensors that the last part that reads them may free
 	for i, in := range def.Program.Inputs {
 		env[in.ID] = d.tensors[r.Inputs[i]]
 		given[in.ID] = r.Donated != nil && r.Donated[i]
@@ -301,7 +301,7 @@ func (s *stream) run(c *change, def *defined, r core.Run) {
 			l.Produce(run.Inputs, gone, descs, func() error {
 				m.runs.Add(1)
 				return m.programs.Run(l.Stream, run)
-			}, func() { _ = x.leave() }) // a member that does not undefine has told the program's runs of its fault
+			}, func() { _ = x.leave() }) // if a member fails to undefine a part, the runs have already reported its fault
 			if timed {
 				t.End(l)
 				d.mu.Lock()
@@ -339,7 +339,7 @@ func (x programs) Undefine(id core.ProgramID) error {
 	return errors.Join(leaveAll(last), d.unhold(def))
 }
 
-// unhold releases the constants of a program. Those that the host has freed are freed.
+// unhold releases the constants of a program. Constants that the host has freed are freed now.
 func (d *device) unhold(def *defined) error {
 	var free []*tensor
 	d.mu.Lock()
@@ -361,11 +361,11 @@ func (d *device) unhold(def *defined) error {
 			}
 			return nil
 		})
-		return errors.Join(err, lane.IgnoreLost(core.Sync(context.Background(), s))) // so that the memory is there when Undefine returns
+		return errors.Join(err, lane.IgnoreLost(core.Sync(context.Background(), s))) // so that the memory is free when Undefine returns
 	})
 }
 
-// apart calls do with a stream of the router's own, one call at a time.
+// apart calls do with the internal stream of the router, one call at a time.
 func (d *device) apart(do func(s *stream) error) error {
 	d.owning.Lock()
 	defer d.owning.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/decorators/internal/lane"
 )
 
-// Option sets how a router works.
+// Option configures a router.
 type Option func(*config)
 
 type config struct {
@@ -24,14 +24,14 @@ type config struct {
 	onError    func(error)
 	split      bool
 	planted    Costs
-	timed      func(p *program.Program, units []*place.Unit, members []int) time.Duration // what a run took, for tests; nil: by the clock
+	timed      func(p *program.Program, units []*place.Unit, members []int) time.Duration // replaces the clock in tests: duration of a run
 	file       string
 	limits     []int64
 	held       int64
 }
 
-// Strict makes nodes that the member they prefer does not claim core.ErrUnsupported, instead of running them on another
-// one. The capabilities of the device are then those of the main member.
+// Strict makes nodes fail with core.ErrUnsupported if their preferred member does not claim them, instead of running them on another one.
+// The capabilities of the device are then those of the main member.
 func Strict() Option { return func(c *config) { c.strict = true } }
 
 // HeldBytes bounds the bytes of elements in transfer to a member that a stream keeps on the host, 256 MiB by default. A stream
@@ -55,7 +55,7 @@ func (f Fallback) String() string {
 	return fmt.Sprintf("%s of %s runs on %s, as %s does not claim it: %v", f.Op, f.Class, f.To, f.From, f.Reason)
 }
 
-// Router is several devices as a core.Backend of one.
+// Router joins several devices into a core.Backend with one device.
 type Router struct {
 	config
 	places []*core.Place
@@ -66,9 +66,9 @@ type Router struct {
 
 var _ core.Backend = (*Router)(nil)
 
-// New makes a router over the devices of places. The first is the main member. Places may have a backend in common. The router
-// owns the backends from then on, and closes each of them once. Without a place it returns core.ErrNotFound, with more than 64
-// core.ErrUnsupported.
+// New returns a router over the devices of places. The first is the main member. Places may share a backend. The router then owns the
+// backends and closes each of them once. New returns core.ErrNotFound if there are no places, and core.ErrUnsupported if there are more
+// than 64.
 func New(places []*core.Place, options ...Option) (*Router, error) {
 	if len(places) == 0 {
 		return nil, fmt.Errorf("router: no places, want one at least: %w", core.ErrNotFound)
@@ -135,7 +135,7 @@ func (r *Router) Close() error {
 	return err
 }
 
-// shared reports whether place i has the backend of one before it.
+// shared reports whether place i has the same backend as an earlier one.
 func (r *Router) shared(i int) bool {
 	for _, q := range r.places[:i] {
 		if same(q.Backend, r.places[i].Backend) {
@@ -145,14 +145,14 @@ func (r *Router) shared(i int) bool {
 	return false
 }
 
-// same reports whether a and b are one backend.
+// same reports whether a and b are the same backend.
 func same(a, b core.Backend) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.TypeOf(a).Comparable() && a == b
 }
 
-// On returns the stream s of a device of a router with member as the preferred one of all tensors that are written and of
-// all nodes that are submitted: so op.Copy moves a tensor there. It is the same queue: the rule of core.Stream holds for
-// both together. A stream of something else, and a member that is not there, are core.ErrAttr.
+// On returns a view of stream s of a router with the given preferred member, an index: tensors that are written and nodes that are
+// submitted through the view prefer that member, so that op.Copy moves a tensor there. Both are the same queue, and the concurrency rule of
+// core.Stream holds for both together. If s is not a stream of a router, or the member does not exist, On returns core.ErrAttr.
 func On(s core.Stream, member int) (core.Stream, error) {
 	own, ok := s.(*stream)
 	if !ok || member < 0 || member >= len(own.dev.members) {

@@ -20,10 +20,10 @@ type priced struct {
 	time float64
 }
 
-// decision holds the ways to place programs of one structure.
+// decision contains the possible placements of programs of one structure.
 type decision struct {
-	ways  [][]int      // members by unit; the first one to begin with
-	trial *place.Trial // of the ways; nil: the costs are exact, and there is one
+	ways  [][]int      // placements: a member for each unit; the first one is used first
+	trial *place.Trial // trial of the placements; nil: costs are exact, and there is one placement
 }
 
 // mostDecisions bounds the decisions that are remembered.
@@ -80,8 +80,8 @@ func (d *device) split(ctx context.Context, s *stream, x *placing) error {
 	return nil
 }
 
-// decide solves p, and returns nil where nothing fits. A trial goes on with the next program of its structure. By exact costs, an
-// earlier plan is kept until another one is much better.
+// decide solves p, and returns nil if no placement fits memory. A trial continues with the next program of the same structure. With exact
+// costs, an earlier plan is kept until another one is much better.
 func (d *device) decide(p *place.Problem, before *decision) *decision {
 	if d.router.planted == nil || d.router.timed != nil {
 		if before != nil {
@@ -107,7 +107,7 @@ func (d *device) decide(p *place.Problem, before *decision) *decision {
 	return &decision{ways: [][]int{best}}
 }
 
-// prices returns the units of a program with their times on a way.
+// prices returns the units of a program with their times in a placement.
 func (x *placing) prices(way int) []priced {
 	if x.times == nil {
 		return nil
@@ -119,7 +119,7 @@ func (x *placing) prices(way int) []priced {
 	return list
 }
 
-// unitTime returns the time of a unit on a member, from the table or measured.
+// unitTime returns the time of a unit on a member in seconds, from the table or by measuring.
 func (d *device) unitTime(ctx context.Context, s *stream, m *member, x *program.Program, key string, size int64, budget *time.Duration) float64 {
 	if c := d.router.planted; c != nil {
 		return d.costs.Learn(m.identity, key, max(0, c.Unit(m.index, x).Seconds()), size)
@@ -145,7 +145,7 @@ func (d *device) unitTime(ctx context.Context, s *stream, m *member, x *program.
 	return d.costs.Learn(m.identity, key, t, size)
 }
 
-// linkTime returns the time in which a tensor goes from one member to another.
+// linkTime returns the transfer time of a tensor between members, in seconds.
 func (d *device) linkTime(ctx context.Context, s *stream, from, to int, bytes int64) float64 {
 	if c := d.router.planted; c != nil {
 		return max(0, c.Link(from, to, bytes).Seconds())
@@ -166,7 +166,7 @@ func (d *device) linkTime(ctx context.Context, s *stream, from, to int, bytes in
 	return l.Time(bytes)
 }
 
-// transfer returns the time in which a new tensor goes from one member to another.
+// transfer copies a new tensor from one member to another and returns the time that took.
 func (s *stream) transfer(ctx context.Context, from, to *member, d op.Desc) (seconds float64, err error) {
 	d.ID = s.dev.NewIDs(1)
 	on := &stream{s.queue, from.index}
@@ -188,7 +188,7 @@ func (s *stream) transfer(ctx context.Context, from, to *member, d op.Desc) (sec
 	return took.Seconds(), errors.Join(err, s.Submit(nil, []op.TensorID{d.ID}))
 }
 
-// fault reports an error that changes no result to OnError.
+// fault passes an error that does not affect results to OnError.
 func (d *device) fault(err error) {
 	if err != nil && d.router.onError != nil {
 		d.router.onError(err)

@@ -8,19 +8,19 @@ import (
 // Stats counts the work of a router, over all of its open devices.
 type Stats struct {
 	Members []MemberStats
-	Links   []LinkStats // those that were used, in the order of members
+	Links   []LinkStats // the links that were used, in the order of members
 }
 
 // MemberStats counts the work of one member.
 type MemberStats struct {
 	Spec      string
-	Nodes     int64 // that ran there by themselves
+	Nodes     int64 // nodes that ran there outside programs
 	Programs  int64 // runs of programs, or of parts of programs
-	Fallbacks int64 // nodes that ran there and preferred another member, those of programs counted once when they are placed
+	Fallbacks int64 // nodes that ran there but preferred another member; nodes of programs count once, when they are placed
 	// Time is the time for which the member worked, all streams together, while a profile of the device was recorded
 	// (core.Profiling).
 	Time time.Duration
-	Lost error // why the member is gone, nil while it is there
+	Lost error // why the member is lost, else nil
 }
 
 // LinkStats counts the transfers from one member to another.
@@ -28,10 +28,10 @@ type LinkStats struct {
 	From, To string
 	Tensors  int64
 	Bytes    int64
-	Peer     bool // by core.PeerCopy, not through the host
+	Peer     bool // copies by core.PeerCopy, not through the host
 }
 
-// link counts what goes from one member to another.
+// link counts the transfers from one member to another.
 type link struct {
 	peer           bool
 	tensors, bytes atomic.Int64
@@ -42,7 +42,7 @@ func (k *link) count(bytes int) {
 	k.bytes.Add(int64(bytes))
 }
 
-// Stats returns what was done so far. It may be called at any time.
+// Stats returns the counts so far. It may be called at any time.
 func (r *Router) Stats() Stats {
 	st := Stats{Members: make([]MemberStats, len(r.places))}
 	for i, p := range r.places {

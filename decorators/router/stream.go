@@ -17,13 +17,13 @@ type queue struct {
 	dev     *device
 	lanes   []*lane.Lane
 	closed  atomic.Bool
-	actions []action // of the command that is taken apart, in order
+	actions []action // actions of the current command, in order
 	in      []op.Desc
 	ts      []*tensor
 	change  change
 }
 
-// action is an action for a lane: run, or nodes and then frees.
+// action is a step of a command on a lane: run, or else nodes and then frees.
 type action struct {
 	l     *lane.Lane
 	nodes []op.Node
@@ -31,10 +31,10 @@ type action struct {
 	run   func()
 }
 
-// stream is a queue, as a view that prefers a member.
+// stream is a view of a queue that prefers a member.
 type stream struct {
 	*queue
-	place int // of tensors that are written or computed; anywhere: determined by the operands
+	place int // place of tensors that are written or computed; anywhere: the operands determine it
 }
 
 var _ core.Stream = (*stream)(nil)
@@ -52,7 +52,7 @@ func (q *queue) on(l *lane.Lane) *action {
 	return &q.actions[len(q.actions)-1]
 }
 
-// free releases the copies of a tensor that was taken out of the table, except but, which a node drops itself.
+// free releases the copies of a tensor that was removed from the table, except but, which a node drops.
 func (q *queue) free(t *tensor, but *copied) {
 	for _, c := range t.copies {
 		l := q.lane(c.m)
@@ -63,7 +63,7 @@ func (q *queue) free(t *tensor, but *copied) {
 	}
 }
 
-// order puts what follows on a lane behind the transfers that make a copy, and behind those that read it.
+// order makes later commands of a lane wait for the transfers that write copy c, and for those that read it.
 func (q *queue) order(l *lane.Lane, c *copied) {
 	q.behind(l, c)
 	for _, g := range c.readers {
@@ -71,14 +71,14 @@ func (q *queue) order(l *lane.Lane, c *copied) {
 	}
 }
 
-// behind puts what follows on a lane behind the transfer that makes a copy.
+// behind makes later commands of a lane wait for the transfer that writes copy c.
 func (q *queue) behind(l *lane.Lane, c *copied) {
 	if g := c.gate; g != nil && g.Lane != l {
 		q.do(func() { l.Await(g) })
 	}
 }
 
-// perform does what was planned, and returns the refusal of a command that is one action.
+// perform executes the planned actions. It returns the refusal of a command that is one action.
 func (q *queue) perform() error {
 	actions := q.actions
 	q.actions = nil
@@ -137,7 +137,7 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 	})
 }
 
-// release plans that a tensor is freed.
+// release plans that the host frees a tensor.
 func (s *stream) release(x *change, id op.TensorID) {
 	if t := s.dev.tensors[id]; t != nil {
 		if s.dev.remove(x, t) {
@@ -157,7 +157,7 @@ func (q *queue) give(l *lane.Lane, id op.TensorID) {
 	a.free = append(a.free, id)
 }
 
-// unknown returns the id that the first member is given for one that is not in the table, so that it says what is wrong.
+// unknown returns an id to pass to the first member in place of one that is not in the table, so that the member returns the error.
 func (d *device) unknown(id op.TensorID) op.TensorID {
 	if d.kept[id] != nil {
 		return d.unusedID
@@ -165,7 +165,7 @@ func (d *device) unknown(id op.TensorID) op.TensorID {
 	return id
 }
 
-// node plans one node: where it runs, what is brought there, what is given up.
+// node plans one node: where it runs, which operands are copied there, and which tensors are freed.
 func (s *stream) node(x *change, n *op.Node) {
 	d := s.dev
 	s.in, s.ts = s.in[:0], s.ts[:0]
@@ -220,12 +220,12 @@ func (s *stream) node(x *change, n *op.Node) {
 	a.nodes = append(a.nodes, c)
 }
 
-// Write implements core.Stream. It copies data where the member's stream has to wait for something else first.
+// Write implements core.Stream. It copies data if earlier commands for the member are queued.
 func (s *stream) Write(ctx context.Context, desc op.Desc, data []byte) error {
 	return s.write(desc, func(l *lane.Lane, own op.Desc) error { return l.Write(ctx, own, data) })
 }
 
-// write makes a tensor on the preferred member by put, of a lane and the member's description.
+// write creates a tensor on the preferred member. put writes it to a lane, given the member's description.
 func (s *stream) write(desc op.Desc, put func(l *lane.Lane, own op.Desc) error) error {
 	if s.closed.Load() {
 		return fmt.Errorf("router: stream: %w", core.ErrClosed)

@@ -8,18 +8,18 @@ import (
 // tensor is a live tensor of the router's device.
 type tensor struct {
 	desc   op.Desc
-	place  int // index of the member that the host put it on, or that preferred to compute it
+	place  int // index of the member that the host wrote it to, or that its node preferred
 	copies []*copied
-	held   int  // programs that have it as a constant
-	freed  bool // by the host, and held
+	held   int  // number of programs that have it as a constant
+	freed  bool // freed by the host, but held
 }
 
 // copied is the copy of a tensor on a member.
 type copied struct {
 	m       *member
 	id      op.TensorID  // on the member
-	gate    *lane.Gate   // behind the transfer that makes the copy; nil for what the host's own commands make
-	readers []*lane.Gate // behind peer copies that read it
+	gate    *lane.Gate   // opens after the transfer that creates the copy; nil for copies that commands of the host create
+	readers []*lane.Gate // open after the peer copies that read it
 }
 
 // on returns the copy that a member has, or nil.
@@ -32,7 +32,8 @@ func (t *tensor) on(m *member) *copied {
 	return nil
 }
 
-// source returns the copy to read from: of the tensor's place, else the oldest one, and of members that are not lost first.
+// source returns the copy to read from: the one on the tensor's place if there is one, else the oldest. Copies on lost members are used
+// last.
 func (t *tensor) source() *copied {
 	var best *copied
 	for _, c := range t.copies {
@@ -44,10 +45,10 @@ func (t *tensor) source() *copied {
 	return best
 }
 
-// table is the tensors of a device. The device's mu guards it.
+// table contains the tensors of a device. The device's mu guards it.
 type table struct {
 	tensors map[op.TensorID]*tensor
-	kept    map[op.TensorID]*tensor // that the host has freed and programs hold
+	kept    map[op.TensorID]*tensor // tensors that the host has freed and programs hold
 }
 
 // change records the effect of a command on the table, so that it can be undone.
@@ -64,7 +65,7 @@ func (b *table) define(x *change, d op.Desc, place int, m *member) op.TensorID {
 	return c.id
 }
 
-// remove removes a tensor that the host releases. It reports false where programs hold it, so that its copies stay.
+// remove removes a tensor that the host releases. It reports false if programs hold it, so that its copies stay.
 func (b *table) remove(x *change, t *tensor) bool {
 	delete(b.tensors, t.desc.ID)
 	x.gone = append(x.gone, t)
@@ -76,7 +77,7 @@ func (b *table) remove(x *change, t *tensor) bool {
 	return true
 }
 
-// back takes a change back.
+// back undoes a change.
 func (b *table) back(x *change) {
 	for _, id := range x.made {
 		delete(b.tensors, id)

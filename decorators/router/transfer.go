@@ -2,8 +2,8 @@ package router
 
 import "github.com/goburn/burn/core/op"
 
-// bring plans that a tensor is on a member, and returns its id there. What it plans does not wait on the caller's
-// goroutine. The caller holds the device's mu.
+// bring plans the transfer of a tensor to a member unless the member has it, and returns its id there. The transfer does not block the
+// caller. The caller holds the device's mu.
 func (q *queue) bring(t *tensor, to *member) op.TensorID {
 	l := q.lane(to)
 	if c := t.on(to); c != nil {

@@ -23,10 +23,10 @@ import (
 // Programs run node by node, and every command waits, as with NotFinite. Not compared are nodes with an operand or result
 // of more than a gibibyte, nodes that d cannot compute, and programs where the checked device lacks the op copy.
 //
-// compared, unless it is nil, is called with the op of each node: skipped is nil when its results were compared, else says
-// why they were not. A program that does not run node by node is reported by its name. compared must be safe for concurrent use.
+// compared, unless it is nil, is called with the op of each node. skipped is nil if its results were compared, and the reason otherwise. A
+// program that does not run node by node is reported by its name. compared must be safe for concurrent use.
 //
-// d stays the caller's, who closes it after the checked device.
+// The caller still owns d, and closes it after the checked device.
 func Against(d core.Device, compared func(what string, skipped error)) Option {
 	if compared == nil {
 		compared = func(string, error) {}
@@ -37,7 +37,7 @@ func Against(d core.Device, compared func(what string, skipped error)) Option {
 	}
 }
 
-// second computes nodes again.
+// second computes nodes on the second device.
 type second struct {
 	dev      core.Device
 	target   program.Target
@@ -50,7 +50,7 @@ type second struct {
 // errLarge is the reason that a node with a large tensor is not compared.
 var errLarge = fmt.Errorf("a tensor has more than %d bytes: %w", mostRead, core.ErrOutOfMemory)
 
-// fetch returns the elements of a tensor, nil where they cannot be read or are too many.
+// fetch returns the elements of a tensor, nil if they cannot be read or are too many.
 func (s *stream) fetch(d op.Desc) []byte {
 	if d.Bytes() > mostRead {
 		return nil
@@ -62,8 +62,8 @@ func (s *stream) fetch(d op.Desc) []byte {
 	return data
 }
 
-// operands returns the elements of the operands of a node that is to be compared; ok is false where it is not. That of a
-// node with a poisoned operand is no fault of its own.
+// operands returns the elements of the operands of a node. ok is false if the node is not to be compared, for instance because an operand
+// is poisoned.
 func (s *stream) operands(n *op.Node, in []op.Desc) (data [][]byte, ok bool) {
 	if s.second == nil {
 		return nil, false
@@ -92,7 +92,7 @@ func (s *stream) compare(cmd order.Command, n *op.Node, in []op.Desc, data [][]b
 	for i, o := range n.Outputs {
 		got := s.fetch(o)
 		if got == nil {
-			return // the read of whoever wants it says why
+			return // the caller that reads it gets the error
 		}
 		if err := differ(n, in, data, o, want[i], got); err != nil {
 			s.later(&Fault{Kind: Difference, Tensor: o.ID, Command: cmd.String(), Err: fmt.Errorf("%v %v: %w: %w", o.ID, o, err, core.ErrKernel)}, cmd)
@@ -155,7 +155,7 @@ func (c *second) compute(n *op.Node, in []op.Desc, data [][]byte) (results [][]b
 	return results, nil
 }
 
-// differ returns the first element of a result that is not within the tolerance of the row.
+// differ returns an error for the first element of a result that is not within the tolerance of the row.
 func differ(n *op.Node, in []op.Desc, data [][]byte, out op.Desc, want, got []byte) error {
 	if bytes.Equal(want, got) {
 		return nil
@@ -183,7 +183,7 @@ func differ(n *op.Node, in []op.Desc, data [][]byte, out op.Desc, want, got []by
 	return nil
 }
 
-// magnitude returns the greatest finite magnitude of elements of a float type, 1 of others.
+// magnitude returns the greatest finite magnitude of elements of a float type, and 1 for other types.
 func magnitude(d dtype.DType, data []byte) float64 {
 	if !dtype.AnyFloats.Has(d) {
 		return 1

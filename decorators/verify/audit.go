@@ -18,12 +18,12 @@ import (
 // far off is a fault of kind Difference.
 //
 // Nodes are compared within the tolerance of their rows, as with Against. The outputs of a program have no such tolerance: they are
-// compared with d's results for the same inputs and constants, within a multiple of the difference that a rounding error in these
-// makes. Elements that such an error changes completely, as the index of a maximum, are not compared.
+// compared with d's results for the same inputs and constants, within a multiple of the difference that a rounding error in these makes.
+// Elements that such an error changes completely, such as the index of a maximum, are not compared.
 //
-// Constants of programs are read once, when they are defined, and kept in the memory of this process. Work that Against does not
-// compare is not compared either. audited is called as compared in Against. The caller still owns d, and closes it after the
-// checked device. Audit and Against exclude each other; the last one counts.
+// Constants of programs are read once, when they are defined, and kept in the memory of this process. Work that Against does not compare is
+// not compared either. audited is called like compared of Against. The caller still owns d, and closes it after the checked device. Audit
+// and Against exclude each other; the last option takes effect.
 func Audit(d core.Device, share float64, audited func(what string, skipped error)) Option {
 	if audited == nil {
 		audited = func(string, error) {}
@@ -40,10 +40,10 @@ type audit struct {
 	share float64
 }
 
-// picks decides about one node or run.
+// picks chooses at random whether to compare a node or run.
 func (a *audit) picks() bool { return a.share >= 1 || rand.Float64() < a.share }
 
-// submitAudited submits nodes as they come, in as many pieces as it takes to compare those that are picked.
+// submitAudited submits nodes in order. It divides them such that those picked for comparison are submitted alone.
 func (s *stream) submitAudited(x *change, nodes []op.Node, free []op.TensorID) error {
 	picked := -1
 	for i := range nodes {
@@ -81,7 +81,7 @@ func (s *stream) auditNode(cmd order.Command, m map[op.TensorID]*tensor, one []o
 	known := true
 	for k, id := range n.Inputs {
 		if m[id] == nil {
-			known = false // it is reported already
+			known = false // already reported
 			continue
 		}
 		in[k] = m[id].desc
@@ -109,7 +109,7 @@ func (s *stream) auditNode(cmd order.Command, m map[op.TensorID]*tensor, one []o
 	got := make([][]byte, len(n.Outputs))
 	for i, o := range n.Outputs {
 		if got[i] = s.fetch(o); got[i] == nil {
-			return nil // the read of whoever wants it says why
+			return nil // the caller that reads it gets the error
 		}
 	}
 	for k, d := range in {
@@ -135,7 +135,7 @@ func (s *stream) auditNode(cmd order.Command, m map[op.TensorID]*tensor, one []o
 	return nil
 }
 
-// keep reads the constants of a program that is to be audited.
+// keep reads the constants of a program for audits of its runs.
 func (s *stream) keep(p *defined, consts []op.TensorID) {
 	for i, d := range p.p.Consts {
 		d.ID = consts[i]
@@ -180,7 +180,7 @@ func (s *stream) runAudited(inner core.Programs, x *change, p *defined, r core.R
 	for i, d := range p.outs {
 		d.ID = r.Outputs[i]
 		if got[i] = s.fetch(d); got[i] == nil {
-			return nil // the read of whoever wants it says why
+			return nil // the caller that reads it gets the error
 		}
 	}
 	if !read(false) {
@@ -198,7 +198,7 @@ func (s *stream) runAudited(inner core.Programs, x *change, p *defined, r core.R
 	return nil
 }
 
-// run has the second device compute a program on inputs and constants, and returns its outputs.
+// run computes a program on the second device and returns its outputs.
 func (c *second) run(p *defined, inputs, consts [][]byte) (results [][]byte, err error) {
 	ctx := context.Background()
 	c.mu.Lock()

@@ -55,7 +55,7 @@ func (a *audit) compareRun(p *defined, inputs, got [][]byte) (differences []erro
 	return differences, nil
 }
 
-// unitOf returns the distance of 1 from the next number in the coarsest float type of a program: that of f32 at least.
+// unitOf returns the machine epsilon of the coarsest float type of a program, at least that of f32.
 func unitOf(p *program.Program) float64 {
 	e := 0x1p-23
 	for _, d := range p.Descs() {
@@ -69,7 +69,7 @@ func unitOf(p *program.Program) float64 {
 	return e
 }
 
-// perturb returns data with floats changed by up to half of e, relatively.
+// perturb returns data with each float changed by a relative amount of at most e/2.
 func perturb(descs []op.Desc, data [][]byte, e float64) [][]byte {
 	out := make([][]byte, len(data))
 	for i, d := range descs {

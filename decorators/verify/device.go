@@ -85,7 +85,7 @@ func (d *device) Extend(target any) bool {
 	return false
 }
 
-// Close reports what is alive and closes the device below.
+// Close reports live tensors and programs, and closes the device below.
 func (d *device) Close() error {
 	d.end()
 	err := d.inner.Close()
@@ -93,7 +93,7 @@ func (d *device) Close() error {
 	return d.answer("close", err)
 }
 
-// end reports what is alive, once, and forgets it.
+// end reports live tensors and programs once, and removes them from the table.
 func (d *device) end() {
 	d.mu.Lock()
 	if d.closed {
@@ -109,7 +109,7 @@ func (d *device) end() {
 	}
 }
 
-// alive describes what is alive. The caller holds mu.
+// alive describes the live tensors and programs. The caller holds mu.
 func (d *device) alive() Leak {
 	leak := Leak{Device: d.index, Programs: len(d.programs)}
 	var ids []op.TensorID
@@ -134,7 +134,7 @@ func (d *device) alive() Leak {
 	return leak
 }
 
-// returned ends the streams of a device that the backend has closed, and checks that it released what was lent to it.
+// returned ends the streams of a device that the backend has closed, and checks that the backend released the memory that was lent to it.
 func (d *device) returned() {
 	d.mu.Lock()
 	for s := range d.open {
@@ -143,7 +143,7 @@ func (d *device) returned() {
 	kept := d.lent
 	d.lent = map[*lent]struct{}{}
 	d.mu.Unlock()
-	if d.tickets.Load() > 0 { // they hold on to memory
+	if d.tickets.Load() > 0 { // pending reads hold memory
 		return
 	}
 	for l := range kept {
@@ -151,7 +151,7 @@ func (d *device) returned() {
 	}
 }
 
-// leave ends a stream that the backend has closed: its work is done or dropped, and the host knows that. The caller holds mu.
+// leave ends a stream that the backend has closed. The host then knows that its commands are done or dropped. The caller holds mu.
 func (d *device) leave(s *stream) {
 	if s.order.Closed {
 		return

@@ -13,17 +13,17 @@ import (
 	"github.com/goburn/burn/decorators/internal/order"
 )
 
-// hostMemory implements core.HostMemory: what is lent and shown is checked as tensors are.
+// hostMemory implements core.HostMemory, and checks adopted and viewed tensors like others.
 type hostMemory struct {
 	d     *device
 	inner core.HostMemory
 }
 
-// lent is host memory that the backend was given.
+// lent is host memory that was lent to the backend.
 type lent struct {
 	id    op.TensorID
 	cmd   order.Command
-	calls atomic.Int32 // of release
+	calls atomic.Int32 // number of calls of release
 }
 
 // Adopt implements core.HostMemory.
@@ -160,14 +160,14 @@ func (c collectives) Join(ctx context.Context, key string, rank, size int) (core
 	return &group{d: c.d, inner: g, size: size}, nil
 }
 
-// group is a rank's place.
+// group is a rank of a group.
 type group struct {
 	d     *device
 	inner core.Group
 	size  int
 }
 
-// take checks a command that makes out from tensor in, which fits says more about.
+// take checks a command that creates out from tensor in. fits makes further checks.
 func (g *group) take(what string, cs core.Stream, in op.TensorID, out op.Desc, fits func(x *change, t *tensor), pass func(s core.Stream) error) error {
 	s, err := g.d.own(what, cs)
 	if err != nil {

@@ -15,26 +15,25 @@ type Kind uint8
 
 // The kinds of faults.
 const (
-	// Order: a tensor is used on one stream, and no event puts the use behind the command of another stream that makes it;
-	// or it is freed or donated, and no event puts that behind a use. It wraps core.ErrProtocol.
+	// Order: a tensor is used on one stream, and no event orders the use after the command of another stream that creates it; or it is
+	// freed or donated, and no event orders that after a use. It wraps core.ErrProtocol.
 	Order Kind = iota + 1
-	// Unknown: a tensor is used, freed or donated that was never made or is freed already (core.ErrUnknownTensor), or a
+	// Unknown: a command uses, frees or donates a tensor that was never created or is already freed (core.ErrUnknownTensor), or uses a
 	// program that is not defined (core.ErrNotFound).
 	Unknown
-	// Identity: a tensor is made under an id that NewIDs did not give out, or that was used before. It wraps
-	// core.ErrProtocol.
+	// Identity: a tensor is created with an id that NewIDs did not return, or that was used before. It wraps core.ErrProtocol.
 	Identity
-	// Invalid: a node does not pass op.Check or Capabilities.Check; a size, a type or a number of operands is wrong; an id
-	// is donated and listed twice among the inputs. It wraps what those checks say, core.ErrShape or core.ErrAttr.
+	// Invalid: a node does not pass op.Check or Capabilities.Check; a size, a type or a number of operands is wrong; an id is donated and
+	// listed twice among the inputs. It wraps the error of these checks, core.ErrShape or core.ErrAttr.
 	Invalid
 	// Usage: a stream is called by two goroutines at once, a ticket is waited for twice, or a stream or event is of another
 	// backend. It wraps core.ErrProtocol, core.ErrClosed or core.ErrAttr.
 	Usage
-	// Value: a node makes a NaN or an infinity of finite operands. It wraps core.ErrKernel.
+	// Value: a node computes a NaN or an infinity from finite operands. It wraps core.ErrKernel.
 	Value
-	// Answer: the backend breaks the contract. An error without a sentinel, an id given out twice, a live tensor that it
-	// does not know or whose size it disputes, and a release that is not called once are such faults. It wraps
-	// core.ErrKernel, and the backend's error where there is one.
+	// Answer: the backend breaks the contract. Examples are an error without a sentinel, an id that is returned twice, an unknown live
+	// tensor or one of another size, and a release that is not called exactly once. It wraps core.ErrKernel, and the backend's error if
+	// there is one.
 	Answer
 	// Difference: a node's results are not those of a second backend, see Against. It wraps core.ErrKernel.
 	Difference
@@ -54,7 +53,7 @@ func (k Kind) String() string {
 // Fault is one finding. It is the error that a refused command returns.
 type Fault struct {
 	Kind Kind
-	// Tensor is the tensor concerned, 0 where the fault is about none.
+	// Tensor is the id of the tensor concerned, 0 if there is none.
 	Tensor op.TensorID
 	// Command is the command at fault, as "add (command 7 of stream 1)". Streams are numbered from 0 in the order in which
 	// they were opened on the backend, commands from 1.
@@ -86,7 +85,7 @@ type Log struct {
 	count  int
 }
 
-// Add is for OnFault. The first 1000 faults are kept.
+// Add adds a fault. It keeps the first 1000 faults. Pass it to OnFault.
 func (l *Log) Add(f *Fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,7 +94,7 @@ func (l *Log) Add(f *Fault) {
 	}
 }
 
-// Report returns the faults that are kept, in the order in which they were found, and how many there were in all.
+// Report returns the faults that are kept, in the order in which they were found, and the total number of faults.
 func (l *Log) Report() (faults []*Fault, count int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +106,7 @@ type Leak struct {
 	Device   int // index of the device
 	Tensors  int
 	Programs int
-	Bytes    int64 // of the elements of the tensors
+	Bytes    int64 // bytes of the elements of the tensors
 	// First describes up to eight of them, lowest ids first: "t4 f32[2] made by add (command 7 of stream 1)".
 	First []string
 }
@@ -115,7 +114,7 @@ type Leak struct {
 // mostLeaks bounds Leak.First.
 const mostLeaks = 8
 
-// report passes faults on to the option. It is called without mu.
+// report passes faults to the option OnFault. The caller must not hold mu.
 func (w *world) report(faults ...*Fault) {
 	if w.onFault == nil {
 		return
@@ -125,7 +124,7 @@ func (w *world) report(faults ...*Fault) {
 	}
 }
 
-// refuse reports a fault, and returns it as an error unless faults are passed on.
+// refuse reports a fault. It returns it as an error unless the option PassOn is set.
 func (w *world) refuse(f *Fault) error {
 	w.report(f)
 	if w.passOn {
@@ -134,7 +133,7 @@ func (w *world) refuse(f *Fault) error {
 	return f
 }
 
-// blame reports a fault of the backend. It is returned in the place of err where it is refused.
+// blame reports a fault of the backend. If commands with faults are refused, it returns the fault in place of err.
 func (w *world) blame(command string, id op.TensorID, err error, format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
 	f := &Fault{Kind: Answer, Tensor: id, Command: command}

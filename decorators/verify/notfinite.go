@@ -42,11 +42,11 @@ func wantsNonFinite(n *op.Node) bool {
 	})
 }
 
-// mostRead bounds what is read back of a result, in bytes: one that the device may not even have room for needs none here.
+// mostRead bounds the size in bytes of a result that is read back.
 const mostRead = 1 << 30
 
-// probe reads results back and says which may hold a NaN or an infinity. The first that does is a fault, unless it is
-// excused. What cannot be read (a poisoned tensor, a large one) is taken to hold one.
+// probe reads results back and returns which may contain a NaN or an infinity. The first one that does is a fault, unless excused is set.
+// Results that cannot be read (poisoned or large tensors) count as containing one.
 func (s *stream) probe(cmd order.Command, outs []op.Desc, excused bool) []bool {
 	found := make([]bool, len(outs))
 	if !s.notFinite {
@@ -72,7 +72,7 @@ func (s *stream) probe(cmd order.Command, outs []op.Desc, excused bool) []bool {
 	return found
 }
 
-// touched returns the tensors that a change uses or makes.
+// touched returns the tensors that a change uses or creates.
 func (x *change) touched() map[op.TensorID]*tensor {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *stream) tainted(m map[op.TensorID]*tensor, ids []op.TensorID) bool {
 	return slices.ContainsFunc(ids, func(id op.TensorID) bool { return m[id] == nil || m[id].nonFinite })
 }
 
-// learn keeps what was found of results.
+// learn records which results may contain a NaN or an infinity.
 func (s *stream) learn(m map[op.TensorID]*tensor, outs []op.Desc, found []bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *stream) submitEach(x *change, nodes []op.Node, free []op.TensorID) erro
 	return s.inner.Submit(nil, free)
 }
 
-// one submits a node with operands in, compares its results, and reports which may hold a NaN or an infinity.
+// one submits a node with operands in, compares its results, and returns which may contain a NaN or an infinity.
 func (s *stream) one(cmd order.Command, n *op.Node, in []op.Desc, excused bool) (found []bool, err error) {
 	data, compared := s.operands(n, in)
 	if err := s.inner.Submit([]op.Node{*n}, nil); err != nil {
@@ -138,15 +138,15 @@ func (s *stream) one(cmd order.Command, n *op.Node, in []op.Desc, excused bool) 
 	return s.probe(cmd, n.Outputs, excused), nil
 }
 
-// replay holds the data to run a program node by node.
+// replay contains the data to run a program node by node.
 type replay struct {
-	mu        sync.RWMutex // held for reading while one runs
+	mu        sync.RWMutex // held for reading during a run
 	consts    []op.Desc    // copies, under ids of the device below
 	nonFinite []bool
 	last      [][]op.TensorID
 }
 
-// copyOf returns a node that copies d, nil where the device lacks it.
+// copyOf returns a node that copies desc, or nil if the device does not support that.
 func (d *device) copyOf(desc op.Desc) *op.Node {
 	n, err := op.New(op.Copy, []op.Desc{desc})
 	if err != nil || d.target.Supports(&n, []op.Desc{desc}) != nil {
@@ -156,7 +156,7 @@ func (d *device) copyOf(desc op.Desc) *op.Node {
 	return &n
 }
 
-// prepare makes what running p node by node takes; nil where the device cannot copy.
+// prepare returns the data for running p node by node, or nil if the device cannot copy tensors.
 func (s *stream) prepare(p *defined, consts []op.TensorID) *replay {
 	r := &replay{last: p.p.LastUse()}
 	for _, o := range p.outs {
@@ -187,17 +187,17 @@ func (d *device) drop(r *replay) {
 	defer r.mu.Unlock()
 	s, err := d.inner.OpenStream(context.Background())
 	if err != nil || len(r.consts) == 0 {
-		return // a device that is closed or lost has freed them
+		return // a closed or lost device has freed them
 	}
 	free := make([]op.TensorID, len(r.consts))
 	for i, c := range r.consts {
 		free[i] = c.ID
 	}
 	_ = s.Submit(nil, free)
-	_ = s.Close() // frees what is left
+	_ = s.Close() // frees the rest
 }
 
-// runEach runs a program and reads its results: node by node where that was prepared.
+// runEach runs a program and reads its results. It runs node by node if that was prepared.
 func (s *stream) runEach(inner core.Programs, x *change, p *defined, r core.Run) error {
 	m := x.touched()
 	if p.replay == nil {
@@ -230,7 +230,7 @@ func (s *stream) runEach(inner core.Programs, x *change, p *defined, r core.Run)
 	return s.results(m, p, r, at, nonFinite)
 }
 
-// step runs node i of a program, whose ids are at.
+// step runs node i of a program. at maps ids of the program to tensors.
 func (s *stream) step(cmd order.Command, p *defined, i int, at map[op.TensorID]op.Desc, nonFinite map[op.TensorID]bool) error {
 	n := p.p.Nodes[i]
 	n.Drop = 0
@@ -261,11 +261,11 @@ func (s *stream) step(cmd order.Command, p *defined, i int, at map[op.TensorID]o
 	return s.inner.Submit(nil, free)
 }
 
-// results copies the outputs of a run, ends what it was given and what it made, and waits for that.
+// results copies the outputs of a run, frees donated inputs and intermediate tensors, and waits for completion.
 func (s *stream) results(m map[op.TensorID]*tensor, p *defined, r core.Run, at map[op.TensorID]op.Desc, nonFinite map[op.TensorID]bool) error {
 	var nodes []op.Node
 	var free []op.TensorID
-	kept := map[op.TensorID]bool{} // the caller's, or a constant
+	kept := map[op.TensorID]bool{} // inputs of the caller, and constants
 	for _, d := range slices.Concat(p.p.Inputs, p.p.Consts) {
 		kept[d.ID] = true
 	}
@@ -292,7 +292,7 @@ func (s *stream) results(m map[op.TensorID]*tensor, p *defined, r core.Run, at m
 	}
 	s.learn(m, outs, found)
 	if k := len(outs) - 1; k >= 0 {
-		_ = s.fetch(outs[k]) // constants are not used any more, whatever it is
+		_ = s.fetch(outs[k]) // the read only ensures that the constants are no longer in use
 	}
 	return nil
 }

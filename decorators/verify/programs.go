@@ -17,12 +17,12 @@ type defined struct {
 	p      *program.Program
 	outs   []op.Desc
 	made   order.Command
-	what   string  // `run "step"`
-	replay *replay // with NotFinite, where the device can copy
+	what   string  // `run "step"`, for messages
+	replay *replay // with NotFinite, if the device can copy
 
 	// with Audit
 	constants [][]byte
-	unaudited error // why runs are not compared
+	unaudited error // reason why runs are not compared, or nil
 	lower     sync.Once
 	low       *program.Program // for the second device
 	lowErr    error
@@ -76,7 +76,7 @@ func (x programs) Define(ctx context.Context, cs core.Stream, p *program.Program
 	return id, err
 }
 
-// program checks what is known of a program without its constants.
+// program makes the checks of a program that do not need its constants.
 func (x *change) program(p *program.Program) {
 	if err := p.Check(); err != nil {
 		x.fault(Invalid, 0, nil, err)

@@ -25,13 +25,13 @@ type stream struct {
 
 var _ core.Stream = (*stream)(nil)
 
-// late is a fault of a command that was accepted.
+// late is a fault that is found after the command was accepted.
 type late struct {
 	tick  uint64
 	fault *Fault
 }
 
-// acquire notes that a method runs. Where one runs already, that is a fault, and release is not called for this one.
+// acquire records that a method runs. If another one is running, that is a fault, and the caller must not call release.
 func (s *stream) acquire(what string) (release func(), err error) {
 	if s.busy.CompareAndSwap(false, true) {
 		return func() { s.busy.Store(false) }, nil
@@ -40,7 +40,7 @@ func (s *stream) acquire(what string) (release func(), err error) {
 	return func() {}, err
 }
 
-// perform checks a command, passes it on, and keeps or takes back what it changes.
+// perform checks a command, passes it on, and keeps or undoes its change.
 func (s *stream) perform(what string, check func(x *change), pass func(x *change) error) error {
 	release, err := s.acquire(what)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *stream) perform(what string, check func(x *change), pass func(x *change
 	return err
 }
 
-// check makes the change of a command, or reports why not.
+// check returns the change that a command makes, or the error that refuses it.
 func (s *stream) check(what string, check func(x *change)) (*change, error) {
 	s.mu.Lock()
 	if s.order.Closed || s.dev.closed {
@@ -111,7 +111,7 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 	})
 }
 
-// node checks a node, with the ids that it uses, drops and makes.
+// node checks a node, and the ids that it uses, drops and creates.
 func (x *change) node(n *op.Node) {
 	in := make([]op.Desc, 0, len(n.Inputs))
 	for i, id := range n.Inputs {
@@ -145,7 +145,7 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	return s.perform("write", func(x *change) { x.data(d, data) }, func(*change) error { return s.inner.Write(ctx, d, data) })
 }
 
-// data checks a tensor that is made of host memory.
+// data checks a tensor that is created from host memory.
 func (x *change) data(d op.Desc, data []byte) {
 	types := x.s.dev.Capabilities().Types
 	switch {
@@ -233,13 +233,13 @@ func (s *stream) Close() error {
 	return err
 }
 
-// reached reports whether a place in a stream was reached, where waiting for it returned err.
+// reached reports whether an event has occurred, given the error of waiting for it.
 func reached(err error) bool {
 	var n *core.NodeError
 	return err == nil || errors.As(err, &n) || !errors.Is(err, core.ErrCanceled) && !errors.Is(err, core.ErrClosed) && !errors.Is(err, core.ErrBackendLost)
 }
 
-// event is an event below with what the stream knew.
+// event is an event below, with the clock of the stream.
 type event struct {
 	s     *stream
 	inner core.Event
@@ -260,7 +260,7 @@ func (e *event) Wait(ctx context.Context) error {
 	return err
 }
 
-// value returns the first fault of commands up to a tick that was not reported, and forgets the others up to there.
+// value returns the first unreported fault of the commands up to a tick, and discards the other faults up to there.
 func (s *stream) value(tick uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -304,7 +304,7 @@ func (t *ticket) Wait(ctx context.Context) error {
 	return t.s.believe(t.cmd.String(), t.id, err)
 }
 
-// believe checks the answer to a read of a tensor that was right when it was asked for.
+// believe checks the backend's answer to a read that was valid when it was requested.
 func (s *stream) believe(command string, id op.TensorID, err error) error {
 	var n *core.NodeError
 	if err == nil || s.passOn || errors.As(err, &n) {

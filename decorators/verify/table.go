@@ -14,8 +14,8 @@ import (
 type tensor struct {
 	desc      op.Desc
 	made      order.Command
-	uses      []order.Command // the last one of each slot
-	uncertain bool            // the stream was closed before the host knew that it was made
+	uses      []order.Command // the last use in each slot
+	uncertain bool            // the stream was closed before the host knew that it was created
 	nonFinite bool            // may hold a NaN or an infinity
 }
 
@@ -23,11 +23,11 @@ type tensor struct {
 type table struct {
 	tensors  map[op.TensorID]*tensor
 	programs map[core.ProgramID]*defined
-	issued   idset.Set // ids that NewIDs gave out
+	issued   idset.Set // ids that NewIDs has returned
 	gone     idset.Set // ids that were freed
 
-	freedBy    map[op.TensorID]order.Command // what freed them, for the last ones
-	freedOrder []op.TensorID                 // the keys of freedBy
+	freedBy    map[op.TensorID]order.Command // the commands that freed the most recently freed tensors
+	freedOrder []op.TensorID                 // the keys of freedBy, oldest first
 	oldest     int
 }
 
@@ -70,10 +70,10 @@ type freed struct {
 
 type used struct {
 	t     *tensor
-	prior order.Command // the last use by the stream before; tick 0: none
+	prior order.Command // the previous last use by the stream; tick 0: none
 }
 
-// fault notes a fault about id and other, a command or nil.
+// fault records a fault about id and other, a command or nil.
 func (x *change) fault(kind Kind, id op.TensorID, other *order.Command, err error) {
 	if x.err != nil {
 		return
@@ -88,7 +88,7 @@ func (x *change) fault(kind Kind, id op.TensorID, other *order.Command, err erro
 	}
 }
 
-// find returns a live tensor of the stream's device, or notes that there is none.
+// find returns a live tensor of the stream's device, or records a fault if there is none.
 func (x *change) find(b *table, id op.TensorID, does string) *tensor {
 	if t := b.tensors[id]; t != nil {
 		return t
@@ -101,7 +101,7 @@ func (x *change) find(b *table, id op.TensorID, does string) *tensor {
 	return nil
 }
 
-// past returns what id was, which is no live tensor, and what freed it, as far as that is known: empty for a new id.
+// past describes an id that is not a live tensor, and returns the command that freed it if known. The description is empty for a new id.
 func (b *table) past(id op.TensorID) (what string, by *order.Command) {
 	c, recent := b.freedBy[id]
 	switch {
@@ -115,7 +115,7 @@ func (b *table) past(id op.TensorID) (what string, by *order.Command) {
 	return "", nil
 }
 
-// behindMaker checks that t is made before the command.
+// behindMaker checks that the command that creates t happens before this one.
 func (x *change) behindMaker(t *tensor, id op.TensorID, does string) {
 	if !t.uncertain && !t.made.Before(x.s.order.Clock) {
 		x.fault(Order, id, &t.made, fmt.Errorf("%v %v is %s, want an event that orders this behind %v, which makes it: %w",
@@ -123,7 +123,7 @@ func (x *change) behindMaker(t *tensor, id op.TensorID, does string) {
 	}
 }
 
-// use checks that the command may use id of the stream's device, and returns what it is; nil where it is unknown.
+// use checks that the command may use id of the stream's device, and returns the tensor, or nil if it is unknown.
 func (x *change) use(id op.TensorID, does string) *tensor { return x.useOf(&x.s.dev.table, id, does) }
 
 func (x *change) useOf(b *table, id op.TensorID, does string) *tensor {
@@ -149,7 +149,7 @@ func (x *change) useOf(b *table, id op.TensorID, does string) *tensor {
 	return t
 }
 
-// free checks that the command may end id.
+// free checks that the command may free id.
 func (x *change) free(id op.TensorID, does string) {
 	if x.err != nil {
 		return
@@ -174,7 +174,7 @@ func (x *change) free(id op.TensorID, does string) {
 	x.freed = append(x.freed, freed{id, t})
 }
 
-// define checks that the command may make d. nonFinite says that it may hold a NaN or an infinity.
+// define checks that the command may create d. nonFinite means that d may contain a NaN or an infinity.
 func (x *change) define(d op.Desc, nonFinite bool) {
 	if x.err != nil {
 		return
@@ -195,7 +195,7 @@ func (x *change) define(d op.Desc, nonFinite bool) {
 	x.made = append(x.made, d.ID)
 }
 
-// back takes the change back. The caller holds mu.
+// back undoes the change. The caller holds mu.
 func (x *change) back() {
 	b := &x.s.dev.table
 	for _, f := range x.freed {
@@ -209,7 +209,7 @@ func (x *change) back() {
 		u := x.used[i]
 		at := slices.IndexFunc(u.t.uses, func(c order.Command) bool { return c.Slot == x.cmd.Slot })
 		switch {
-		case at < 0: // two calls at once, passed on
+		case at < 0: // two concurrent calls, which were passed on
 		case u.prior.Tick > 0:
 			u.t.uses[at] = u.prior
 		default:

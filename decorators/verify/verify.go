@@ -1,7 +1,6 @@
-// Package verify is a decorator that checks every command on its way to a backend, and reports what breaks the contract of
-// package core. It goes over any backend or other decorator, wherever the question is: above a decorator it checks what the program
-// does, below it what the decorator does. It changes no results. Burn's own tests of models run behind it, and burn run --verify
-// checks a model of a user's.
+// Package verify is a decorator that checks every command on its way to a backend, and reports violations of the contract of package core.
+// It can wrap any backend or decorator: above a decorator it checks the calls of the program, below it the calls of the decorator. It
+// changes no results. Burn's tests of models use it, and burn run --verify checks a user's model.
 //
 // # What it finds
 //
@@ -16,24 +15,25 @@
 //   - with Against or Audit, results that are not those of a second backend (Difference);
 //   - answers of the backend that cannot be right (Answer).
 //
-// What is alive when a device is closed is a Leak, and verify calls OnLeak with it. A command with a fault is refused by default: it
-// returns the *Fault, and nothing of it takes effect. With PassOn it goes to the backend nevertheless, and verify calls OnFault alone.
+// If tensors or programs are alive when a device is closed, verify calls OnLeak with a Leak. By default, a command with a fault is refused:
+// it returns the *Fault and has no effect. With PassOn, the command is passed to the backend nevertheless, and faults are only reported to
+// OnFault.
 //
 // # How
 //
 // Types, shapes and lifetimes are checked against a table of the live tensors and programs of each device. A command changes the table
-// before the backend sees it, and the change is taken back where the command is refused.
+// before the backend sees it, and the change is undone if the command is refused.
 //
 // Order is found with vector clocks, one entry for each stream (decorators/internal/order): Signal captures the clock of its stream,
-// Stream.Wait joins it, and what the host has waited for is known to all streams from then on. So a missing event is found whether or
-// not the commands met this time.
+// Stream.Wait joins it, and all streams are ordered after what the host has waited for. So a missing event is found even if the commands
+// happened to run in the right order.
 //
 // NotFinite and Against read the results of each node back, and run programs node by node, so every command waits for the device.
 // Against computes every node on a second device too and compares within the tolerance of the op's row. Audit does so for a share of
 // the work, picked at random, and lets the rest run as it is: that is for production.
 //
-// Without those three options, verify costs the checks of the table alone. What is
-// remembered grows with the number of live tensors, and slowly with ids that are never used (decorators/internal/idset).
+// Without those three options, verify only costs the checks against the table. Its memory grows with the number of live tensors, and slowly
+// with ids that are never used (decorators/internal/idset).
 //
 // # Files, in the order of the data
 //
@@ -68,29 +68,30 @@ type config struct {
 	audit     *audit  // nil: no share of the work is compared
 }
 
-// each reports whether nodes are submitted one by one, and their results looked at.
+// each reports whether nodes are submitted one by one, and their results read.
 func (c *config) each() bool { return c.notFinite || c.second != nil }
 
 // OnFault calls f with every fault, in the order in which they are found. f is called from the goroutine whose command it
 // was, or that waits, and must be safe for concurrent use. It may call the backend. Log.Add is such a function.
 func OnFault(f func(*Fault)) Option { return func(c *config) { c.onFault = f } }
 
-// OnLeak calls f when a device is closed, by itself or with its backend, on which tensors or programs are alive. That is no
-// fault: Close frees them.
+// OnLeak calls f if tensors or programs are alive when a device is closed, by itself or with its backend. That is not a fault: Close frees
+// them.
 func OnLeak(f func(Leak)) Option { return func(c *config) { c.onLeak = f } }
 
-// PassOn submits commands with a fault to the backend nevertheless; faults are only reported to OnFault. By default a command
-// with a fault is refused: it returns the *Fault, and nothing of it takes effect.
+// PassOn submits commands with a fault to the backend nevertheless; faults are only reported to OnFault. By default a command with a fault
+// is refused: it returns the *Fault and has no effect.
 func PassOn() Option { return func(c *config) { c.passOn = true } }
 
-// NotFinite reads the results of each node back, and reports nodes that make a NaN or an infinity of operands and
-// attributes that have none: the first of each chain, as what follows has such operands. The next event of the stream
-// that the host waits for returns the fault, unless PassOn is given.
+// NotFinite reads the results of each node back, and reports nodes that compute a NaN or an infinity from operands and
+// attributes without one. So it reports the first node of a chain. The next event of the stream that the host waits for
+// returns the fault, unless PassOn is set.
 //
-// Programs run node by node, so that the node is found, where the device has the op copy for their constants and outputs;
-// a node that fails is then reported without its program. Else they run as they are, and the program is named. Results of
-// collectives are not read, as other ranks may be behind, nor results of more than a gibibyte: nodes that use them are not
-// reported. Every command waits for the device, so each rank of a group needs a goroutine of its own.
+// If the device supports the op copy, which constants and outputs need, programs run node by node, so that the fault names
+// the node; errors of nodes then do not name the program. Otherwise programs run as a whole, and the fault names the program.
+// Results of collectives are not read, because other ranks may not have sent theirs yet, nor are results of more than a
+// gibibyte: nodes that use them are not reported. Every command waits for the device, so each rank of a group needs a
+// separate goroutine.
 func NotFinite() Option { return func(c *config) { c.notFinite = true } }
 
 // Wrap checks the commands of all devices of b. Closing the result closes b.
@@ -100,8 +101,8 @@ func NotFinite() Option { return func(c *config) { c.notFinite = true } }
 // autodiff. Streams, devices and events that its methods are given must be those of the same Wrap; a copy from a device of
 // another one is ErrUnsupported.
 //
-// Tensors of a stream that is closed before the host knows its work done may never have been made; what uses them is not
-// reported. What is remembered grows with the number of live tensors, and slowly with ids that are never used.
+// If a stream is closed before the host knows that its commands are done, its tensors may never have been created; uses of them are not
+// reported. Memory grows with the number of live tensors, and slowly with ids that are never used.
 func Wrap(b core.Backend, options ...Option) core.Backend {
 	w := &world{inner: b, devices: map[*device]struct{}{}}
 	for _, o := range options {
@@ -115,7 +116,7 @@ func Device(p *core.Place, options ...Option) *core.Place {
 	return p.With(func(b core.Backend) core.Backend { return Wrap(b, options...) })
 }
 
-// world is a wrapped backend: what its devices and streams have in common.
+// world is a wrapped backend, and the state that its devices and streams share.
 type world struct {
 	inner core.Backend
 	config
@@ -146,7 +147,7 @@ func (w *world) Open(ctx context.Context, index int) (core.Device, error) {
 	return d, nil
 }
 
-// Close reports what is alive and closes the backend below.
+// Close reports live tensors and programs, and closes the backend below.
 func (w *world) Close() error {
 	w.mu.Lock()
 	open := slices.SortedFunc(maps.Keys(w.devices), func(a, b *device) int { return a.index - b.index })
@@ -161,7 +162,7 @@ func (w *world) Close() error {
 	return w.answer("close", err)
 }
 
-// saw records in all streams what the host has waited for.
+// saw records that the host has waited for clock c.
 func (w *world) saw(c order.Clock) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

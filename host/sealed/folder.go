@@ -27,7 +27,7 @@ type folder struct {
 	lock *os.File
 }
 
-// newFolder makes a folder, and removes those that dead processes of this user left.
+// newFolder returns a folder, and removes those that dead processes of this user left.
 func newFolder() (*folder, error) {
 	base, err := execBase()
 	if err != nil {

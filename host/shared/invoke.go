@@ -10,5 +10,5 @@ func invoke(f uintptr, args ...uintptr) uintptr {
 	return r
 }
 
-// callback makes a function that libraries can call. It is never released.
+// callback returns a function that libraries can call. It is never released.
 func callback(f func(uintptr) uintptr) uintptr { return purego.NewCallback(f) }

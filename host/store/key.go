@@ -26,7 +26,7 @@ type PrivateKey struct{ key ed25519.PrivateKey }
 // PublicKey checks signatures.
 type PublicKey struct{ key ed25519.PublicKey }
 
-// GenerateKey makes a key from the system's random numbers.
+// GenerateKey returns a key from the system's random numbers.
 func GenerateKey() (PrivateKey, error) {
 	_, k, err := ed25519.GenerateKey(rand.Reader)
 	return PrivateKey{k}, err

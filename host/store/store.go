@@ -62,7 +62,7 @@ func (s *Store) acquire(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// stage makes an empty folder on the file system of the store. The caller holds the store.
+// stage returns an empty folder on the file system of the store. The caller holds the store.
 func (s *Store) stage() (string, error) {
 	parent := filepath.Join(s.Dir, stagingDir)
 	if err := os.MkdirAll(parent, 0o700); err != nil {

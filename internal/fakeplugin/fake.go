@@ -29,7 +29,7 @@ type driver struct {
 	threads int
 }
 
-// New is the core.Opener of the fake backend.
+// New returns the core.Opener of the fake backend.
 func New(c core.Config) (core.Backend, error) {
 	switch c.Options["open"] {
 	case "fail":

@@ -10,20 +10,20 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// builder makes a plan of a program.
+// builder creates a plan of a program.
 type builder struct {
 	env    *kernel.Env
 	q      *queue // computes constants
 	p      *program.Program
 	nodes  []op.Node
 	descs  map[op.TensorID]op.Desc
-	consts map[op.TensorID]kernel.Array // each with a holder of the builder's
+	consts map[op.TensorID]kernel.Array // each with a reference that the builder holds
 	made   []kernel.Array               // constants without an id, which the plan releases too
-	packed int64                        // bytes that kernels keep of constants
-	last   op.TensorID                  // that fresh gave
+	packed int64                        // bytes of packed constants
+	last   op.TensorID                  // the last id that fresh returned
 }
 
-// unit is a kernel to be: a node, or several that were fused.
+// unit is a planned kernel: that of one node, or of several fused nodes.
 type unit struct {
 	node      *op.Node   // the first one, for errors
 	all       []*op.Node // what the kernel computes, in order
@@ -31,14 +31,14 @@ type unit struct {
 	desc      []op.Desc
 	run       kernel.Func
 	dest      destination
-	assembled bool // a concatenation into which other units write parts
+	assembled bool // a concatenation; other units write its parts
 }
 
-// foldLimit is the size of a result, in bytes, up to which nodes on constants are computed once; larger ones are when
-// they take no memory of their own.
+// foldLimit is the size of a result in bytes up to which a node on constants is computed when the plan is built. A larger result is
+// computed then only if it shares the memory of a constant.
 const foldLimit = 64 << 20
 
-// build returns a plan of p. arrays holds the constants in order. Nodes that depend on constants alone are computed here.
+// build returns a plan of p. arrays contains the constants in order. Nodes that depend only on constants are computed here.
 func (q *queue) build(ctx context.Context, p *program.Program, arrays []kernel.Array) (*plan, error) {
 	env := &q.device.env
 	live := p.Live()
@@ -87,7 +87,7 @@ func (b *builder) inputs(n *op.Node) []op.Desc {
 	return in
 }
 
-// fold computes nodes that depend on constants alone. A node that fails stays, so that its error comes when it runs.
+// fold computes nodes that depend only on constants. A node that fails is kept, so that its error is reported when the program runs.
 func (b *builder) fold(ctx context.Context) error {
 	rest := make([]op.Node, 0, len(b.nodes))
 	for i := range b.nodes {
@@ -103,7 +103,7 @@ func (b *builder) fold(ctx context.Context) error {
 	return nil
 }
 
-// foldNode reports whether n has become constants.
+// foldNode replaces the results of n by constants if possible, and reports whether it did.
 func (b *builder) foldNode(n *op.Node) bool {
 	args := make([]kernel.Array, len(n.Inputs))
 	for i, id := range n.Inputs {
@@ -129,7 +129,7 @@ func (b *builder) foldNode(n *op.Node) bool {
 		return false
 	}
 	for _, a := range outs {
-		if a.Buf.Size() > foldLimit && a.Buf.Sole() { // big, and no view of another constant
+		if a.Buf.Size() > foldLimit && a.Buf.Sole() { // large, and not a view of another constant
 			for _, a := range outs {
 				a.Buf.Release()
 			}
@@ -142,7 +142,7 @@ func (b *builder) foldNode(n *op.Node) bool {
 	return true
 }
 
-// plan numbers slots.
+// plan assigns slots and returns the plan.
 func (b *builder) plan(units []unit) *plan {
 	pl := &plan{name: b.p.Name, program: b.p, inputs: b.p.Inputs, account: b.env.Account, packed: b.packed}
 	slots := map[op.TensorID]int{}
@@ -187,7 +187,7 @@ func (b *builder) plan(units []unit) *plan {
 	return pl
 }
 
-// hold makes a constant a slot of the frame.
+// hold adds a constant as a slot of the frame and returns its number.
 func (pl *plan) hold(a kernel.Array) int {
 	a.Buf.Retain()
 	pl.consts = append(pl.consts, a)

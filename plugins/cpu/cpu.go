@@ -34,13 +34,13 @@ const Version = "0.1.0"
 
 func init() { core.Register(Name, New) }
 
-// fallbackLimit bounds memory where the size of the machine's is not known.
+// fallbackLimit bounds memory if the memory size of the machine is unknown.
 const fallbackLimit = 16 << 30
 
-// maxBand bounds guard bands, which no limit counts.
+// maxBand bounds the size of guard bands, which limits do not include.
 const maxBand = 1 << 16
 
-// New makes the backend. Threads of zero means as many as the process may run at once. Unknown options and values that
+// New returns the backend. Threads of zero means as many as the process may run at once. Unknown options and values that
 // do not parse are ErrAttr.
 func New(c core.Config) (core.Backend, error) {
 	d, err := newDriver(c)
@@ -105,9 +105,9 @@ func newDriver(c core.Config) (*driver, error) {
 	return d, nil
 }
 
-// NewForClient is New for a process that serves a client process on the same machine. If the backend uses all processors, a
-// worker that wakes up for a short program displaces the client that waits for it. Short programs therefore run on one
-// thread. Results are the same.
+// NewForClient is like New, for a process that serves a client process on the same machine. If the backend uses all processors, a worker
+// that wakes up for a short program displaces the client that waits for it. Short programs therefore run on one thread. Results are the
+// same.
 func NewForClient(c core.Config) (core.Backend, error) {
 	d, err := newDriver(c)
 	if err != nil {

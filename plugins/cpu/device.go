@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// device is the memory of one opened device. Its values are arrays, each a holder of its buffer.
+// device is the memory of one opened device. Its values are arrays, which each hold a reference to a buffer.
 type device struct {
 	driver *driver
 	env    kernel.Env
@@ -90,7 +90,7 @@ func (d *device) Memory() (inUse, reserved int64) {
 	return d.env.Account.InUse(), d.env.Account.Pool().Reserved()
 }
 
-// Extend implements engine.Extender: tests that opened the backend with guard bands ask for CheckGuards.
+// Extend implements engine.Extender, for tests that open the backend with guard bands and call CheckGuards.
 func (d *device) Extend(target any) bool {
 	g, ok := target.(*interface{ CheckGuards() error })
 	if ok {
@@ -99,8 +99,8 @@ func (d *device) Extend(target any) bool {
 	return ok
 }
 
-// CheckGuards reports the first write into a guard band of the backend's tensors. Without the option guard_bands it has
-// nothing to report. Commands that are not done yet are not looked at: Sync before.
+// CheckGuards returns an error that describes the first write into a guard band of the backend's tensors. Without the option guard_bands it
+// returns nil. It does not wait for queued commands: call Sync before.
 func (d *device) CheckGuards() error { return d.env.Account.Pool().CheckGuards() }
 
 // OpenQueue implements engine.Device.

@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// driver is the threads and the memory that all devices share.
+// driver contains the threads and the memory that all devices share.
 type driver struct {
 	pool    *par.Pool
 	memory  *mem.Pool

@@ -13,11 +13,11 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/recurrent"
 )
 
-// fuse turns nodes into units, in the order in which they run, by the groups that kernels can compute. A product or convolution
-// takes in the addition of a bias, of another tensor of its shape, and the clamp that follow it, and a convolution with constant
-// weights a batch normalisation with constant parameters; constant weights are packed. A product or convolution of bytes takes
-// in what makes floats, and bytes again, of its sums; bytes that are added in between as floats are one unit. Elementwise nodes
-// that feed each other become one unit. Parts of a concatenation are written where they belong.
+// fuse converts nodes to units, in execution order, by the groups that kernels can compute. A product or convolution is fused with a
+// following bias, addition of a tensor of its shape, and clamp. A convolution with constant weights is also fused with a batch
+// normalisation with constant parameters. Constant weights are packed. A product or convolution of bytes is fused with the dequantization
+// and quantization of its sums. An addition of dequantized bytes whose sum is quantized is one unit. Elementwise nodes that feed each other
+// become one unit. Inputs of a concatenation are written directly into its result.
 func (b *builder) fuse() ([]unit, error) {
 	p := *b.p
 	p.Nodes, p.Consts = b.nodes, nil
@@ -25,7 +25,7 @@ func (b *builder) fuse() ([]unit, error) {
 		p.Consts = append(p.Consts, b.descs[id])
 	}
 	g := group.NewGraph(&p)
-	made := map[int]unit{} // by the place of the group
+	made := map[int]unit{} // by the index of the group
 	keep := func(x *group.Group, u unit) bool {
 		if u.run == nil {
 			return false
@@ -64,15 +64,15 @@ func (b *builder) fuse() ([]unit, error) {
 	return b.join(units, g.Placements(groups, func(x *group.Group) bool { return writesAnywhere(g, x) })), nil
 }
 
-// fusing is a kernel while it takes nodes in.
+// fusing is a kernel that is being fused with further nodes.
 type fusing interface {
 	// Take implements group.Taker.
 	Take(k int) (also []int, ok bool)
-	// unit returns the unit of the nodes taken. It has no kernel if these are to be computed by ordinary kernels.
+	// unit returns the unit of the nodes taken. Its kernel is nil if ordinary kernels are to compute them.
 	unit(x *group.Group) unit
 }
 
-// fusing begins a unit at node i; nil for nodes that take nothing in.
+// fusing returns a fusing kernel that begins with node i, or nil if none does.
 func (b *builder) fusing(g *group.Graph, i int) fusing {
 	switch g.Nodes[i].Op {
 	case op.MatMul, op.Linear, op.Conv:
@@ -113,19 +113,19 @@ func (b *builder) kernel(n *op.Node) (kernel.Func, error) {
 	return prepare(n, in)
 }
 
-// contractor is a product or convolution while it takes nodes in.
+// contractor fuses a product or convolution with further nodes.
 type contractor struct {
 	builder *builder
 	n       *op.Node
 	x       op.TensorID
 	weight  op.TensorID
-	w       *kernel.Array // when constant
-	sum     op.TensorID   // 0: none
+	w       *kernel.Array // the weight, if it is constant
+	sum     op.TensorID   // addend; 0: none
 	bias    op.TensorID   // 0: none
 	b       *kernel.Array // a constant bias, of one element per channel
 	fusion  contraction.Fusion
 	desc    []op.Desc
-	folded  bool // b is no constant of the program
+	folded  bool // b is not a constant of the program, but computed from some
 }
 
 // contractor returns a contractor that begins with node i, a product or convolution. It returns nil for nodes that ordinary
@@ -188,7 +188,7 @@ func (c *contractor) unit(*group.Group) unit {
 	return u
 }
 
-// spread replaces a constant with a broadcast view by a contiguous copy, on which kernels are faster.
+// spread replaces a constant that is a broadcast view by a contiguous copy, on which kernels are faster.
 func (b *builder) spread(id op.TensorID, a kernel.Array) {
 	bytes := a.Size() * a.DType.Size()
 	if !slices.Contains(a.View.Strides, 0) || a.View.IsContiguous() || bytes > foldLimit {
@@ -204,7 +204,7 @@ func (b *builder) spread(id op.TensorID, a kernel.Array) {
 	b.consts[id] = whole
 }
 
-// setBias adds a tensor of one element per channel, in any shape.
+// setBias sets the bias to a tensor of one element per channel, in any shape.
 func (c *contractor) setBias(id op.TensorID) {
 	c.bias, c.b = id, nil
 	if a, ok := c.builder.consts[id]; ok {
@@ -212,7 +212,7 @@ func (c *contractor) setBias(id op.TensorID) {
 	}
 }
 
-// takeIn reports whether c has taken node n, the only user of its result, in.
+// takeIn fuses node n, the only user of the result, with c if possible, and reports whether it did.
 func (c *contractor) takeIn(n *op.Node) bool {
 	b := c.builder
 	switch n.Op {
@@ -252,7 +252,7 @@ func (c *contractor) clamp(lo, hi op.Value) {
 	c.fusion.Clamp, c.fusion.Lo, c.fusion.Hi = true, lo, hi
 }
 
-// channels is the dimension of the result that biases run along.
+// channels returns the dimension of the result along which the bias varies, and its size.
 func (c *contractor) channels() (axis, n int) {
 	s := c.desc[0].Shape
 	axis = len(s) - 1
@@ -266,7 +266,7 @@ func (c *contractor) channels() (axis, n int) {
 func (c *contractor) perChannel(s shape.Shape) bool {
 	axis, n := c.channels()
 	rank := len(c.desc[0].Shape)
-	at := axis - (rank - len(s)) // place of the channels in s
+	at := axis - (rank - len(s)) // dimension of the channels in s
 	if at < 0 || s[at] != n {
 		return false
 	}

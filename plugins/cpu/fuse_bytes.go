@@ -17,7 +17,7 @@ type byteSum struct {
 	terms  []requantize.Quantization
 }
 
-// byteSum begins with node i, a dequantization. It is nil unless its scale and zero point are constants.
+// byteSum returns a byteSum that begins with node i, a dequantization, or nil unless its scale and zero point are constants.
 func (b *builder) byteSum(g *group.Graph, i int) *byteSum {
 	n := &b.nodes[i]
 	q, ok := b.quantization(n)
@@ -54,7 +54,7 @@ func (a *byteSum) unit(*group.Group) unit {
 	return unit{node: a.first, inputs: a.inputs, desc: a.desc, run: requantize.Add(a.terms, &a.epilogue)}
 }
 
-// quantization returns the constants of a dequantization from bytes to f32 by one scale.
+// quantization returns the scale and zero point of n if it dequantizes bytes to f32 with a single constant scale.
 func (b *builder) quantization(n *op.Node) (requantize.Quantization, bool) {
 	d := b.descs[n.Inputs[0]].DType
 	v, ok := b.floats(n.Inputs[1])
@@ -67,7 +67,7 @@ func (b *builder) quantization(n *op.Node) (requantize.Quantization, bool) {
 	return requantize.Quantization{Scale: v[0], Zero: kernel.ByteValue(d, z[0])}, true
 }
 
-// other returns the dequantization that n alone adds to the sum so far.
+// other returns the dequantization that n adds to the sum so far, if n is its only user.
 func (a *byteSum) other(n *op.Node) (k int, q requantize.Quantization, ok bool) {
 	id := n.Inputs[0]
 	if id == a.desc[0].ID {

@@ -15,7 +15,7 @@ import (
 type epilogueBuilder struct {
 	*builder
 	desc     []op.Desc
-	axis     int // of the result, that channels run along
+	axis     int // axis of the result that is the channel
 	epilogue requantize.Epilogue
 	floats   bool // the sums are dequantized
 }
@@ -26,7 +26,7 @@ type integerFusion struct {
 	n *op.Node
 }
 
-// integerFusion begins with node i, a product or convolution of bytes.
+// integerFusion returns an integerFusion that begins with node i, a product or convolution of bytes.
 func (b *builder) integerFusion(i int) *integerFusion {
 	n := &b.nodes[i]
 	s := &integerFusion{epilogueBuilder{builder: b, desc: n.Outputs, axis: len(n.Outputs[0].Shape) - 1}, n}
@@ -46,7 +46,7 @@ func (s *integerFusion) Take(k int) (also []int, ok bool) {
 	return nil, true
 }
 
-// unit packs a constant weight.
+// unit returns the unit. It packs a constant weight.
 func (s *integerFusion) unit(*group.Group) unit {
 	n, in := s.n, s.inputs(s.n)
 	var fusion contraction.IntegerFusion
@@ -68,7 +68,7 @@ func (s *integerFusion) unit(*group.Group) unit {
 	return u
 }
 
-// byteWeight returns a constant second operand that is worth keeping, and its zero points, which are nil for none.
+// byteWeight returns a constant second operand that is worth packing, and its zero points, which are nil for none.
 func (b *builder) byteWeight(n *op.Node, in []op.Desc) (w, zero *kernel.Array, ok bool) {
 	a, ok := b.consts[n.Inputs[1]]
 	if !ok || !contraction.PacksInteger(n, in) {

@@ -8,9 +8,9 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// destination is the memory in which a unit writes its result: a part of the result of another one, which a unit before it has made.
+// destination is the memory into which a unit writes its result: a part of the result of another unit, which an earlier unit allocates.
 type destination struct {
-	id   op.TensorID // 0: memory of its own
+	id   op.TensorID // 0: separate memory
 	view shape.View
 }
 
@@ -28,10 +28,10 @@ func writesAnywhere(g *group.Graph, x *group.Group) bool {
 	return false
 }
 
-// join makes units write their results directly into the concatenation that reads them. placements refer to the groups of the
-// units.
+// join changes units such that they write their results directly into the concatenations that read them. placements refer to the groups of
+// the units.
 func (b *builder) join(units []unit, placements []group.Placement) []unit {
-	before := map[int][]unit{} // units that make the memory
+	before := map[int][]unit{} // units that allocate the memory, by the unit that they precede
 	for _, p := range placements {
 		before[p.First] = append(before[p.First], b.joinUnit(units, p))
 	}
@@ -50,7 +50,7 @@ func (b *builder) joinUnit(units []unit, p group.Placement) unit {
 	u := &units[p.Concat]
 	made := op.Desc{ID: b.fresh(), DType: u.desc[0].DType, Shape: u.desc[0].Shape}
 	u.inputs, u.assembled = []op.TensorID{made.ID}, true
-	var parts []shape.View // of the other inputs
+	var parts []shape.View // views of the parts of the other inputs
 	for _, part := range p.Parts {
 		if part.Writer != group.None {
 			units[part.Writer].dest = destination{made.ID, part.View}
@@ -72,7 +72,7 @@ func (b *builder) joinUnit(units []unit, p group.Placement) unit {
 	return unit{node: u.node, all: u.all, assembled: true, desc: []op.Desc{made}, run: func(c *kernel.Call) error { c.Alloc(0); return nil }}
 }
 
-// fresh is an id that the program does not use.
+// fresh returns an id that the program does not use.
 func (b *builder) fresh() op.TensorID {
 	if b.last == 0 {
 		for id := range b.descs {

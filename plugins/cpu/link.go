@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/elementwise"
 )
 
-// chain is the unit of a group of elementwise nodes, without a kernel where there is none.
+// chain returns the unit of a group of elementwise nodes, without a kernel where there is none.
 func chain(g *group.Graph, x *group.Group) unit {
 	results := map[op.TensorID]int{} // of the links, by number
 	links := make([]elementwise.Link, len(x.Epilogue))

@@ -14,20 +14,20 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// plan is a program made ready: kernels are chosen, tensors are numbered slots of a frame, and every slot is given back
-// after its last use. Slots begin with the inputs, then the constants; both are borrowed and never overwritten, donated
-// inputs excepted. A plan does not change: runs at the same time have frames of their own.
+// plan is a compiled program: it has a kernel for each step, and tensors are numbered slots of a frame. Each slot is released after its
+// last use. The first slots are the inputs, followed by the constants; kernels never overwrite them, except donated inputs. A plan is
+// immutable: concurrent runs use separate frames.
 type plan struct {
 	name    string
 	program *program.Program // for profiles
 	inputs  []op.Desc
 	outputs []int // slots
 	consts  []kernel.Array
-	temps   int // first slot that a step fills
+	temps   int // first slot that a step sets
 	slots   int
 	steps   []step
 	account *mem.Account
-	packed  int64 // bytes that kernels keep, on the account
+	packed  int64 // bytes of packed constants, which the account includes
 	length  length
 	frames  sync.Pool // *frame
 }

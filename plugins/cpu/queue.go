@@ -47,7 +47,7 @@ func (q *queue) End() {
 	}
 }
 
-// environment is the threads and memory for the next kernel.
+// environment returns the threads and memory for the next kernel.
 func (q *queue) environment() *kernel.Env {
 	if s := &q.driver.sharing; s.single && s.active.Load() > 1 {
 		return &q.alone
@@ -67,7 +67,7 @@ func (q *queue) Execute(c *engine.Call[kernel.Array]) error {
 // Close implements engine.Queue.
 func (q *queue) Close() {}
 
-// prepare makes the kernel for a node, or ErrUnsupported.
+// prepare returns the kernel for a node, or ErrUnsupported.
 func prepare(n *op.Node, in []op.Desc) (f kernel.Func, err error) {
 	defer func() {
 		if v := recover(); v != nil {

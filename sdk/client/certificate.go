@@ -15,7 +15,7 @@ import (
 // envClientCert is go-plugin's variable that passes the host's certificate to the plugin, in PEM.
 const envClientCert = "PLUGIN_CLIENT_CERT"
 
-// clientTLS makes a root for one start, and a host certificate issued by it. It returns a configuration with that certificate, and
+// clientTLS returns a root for one start, and a host certificate issued by it. It returns a configuration with that certificate, and
 // the PEM of the root, against which the plugin verifies it: libraries such as rustls refuse a root as an end entity. The server's
 // own certificate, from the handshake, becomes the only root that go-plugin sets in the configuration. Keys are on P-256:
 // go-plugin's own certificates are on P-521, which the gRPC libraries in C (Python, Ruby, PHP) refuse to verify.

@@ -54,7 +54,7 @@ func Environment(host []string, l Limits, asked func(name string) bool) []string
 	return env
 }
 
-// workDir makes the folder that a plugin works in, within the one for its sockets.
+// workDir returns the folder that a plugin works in, within the one for its sockets.
 func workDir(dir string) (string, error) {
 	work := dir + string(os.PathSeparator) + "work"
 	return work, os.Mkdir(work, 0o700)

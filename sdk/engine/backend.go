@@ -19,7 +19,7 @@ type backend[V any] struct {
 	meets   meets
 }
 
-// New makes a backend of a driver.
+// New returns a backend of a driver.
 func New[V any](d Driver[V]) core.Backend {
 	return &backend[V]{driver: d, title: d.Info().Name, devices: map[*device[V]]struct{}{}}
 }

@@ -159,7 +159,7 @@ func (s *stream[V]) end(c *cell[V], release bool) {
 	}
 }
 
-// newCell makes a cell for an output of the executing command. The caller sets its value.
+// newCell returns a cell for an output of the executing command. The caller sets its value.
 func (s *stream[V]) newCell(desc *op.Desc, err error) (c *cell[V]) {
 	if n := len(s.idle) - 1; n >= 0 {
 		c, s.idle = s.idle[n], s.idle[:n]

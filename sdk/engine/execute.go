@@ -219,7 +219,7 @@ func (s *stream[V]) compute(call *Call[V]) (err error) {
 	return err
 }
 
-// executeUpload makes a tensor from data in the order of the queue.
+// executeUpload creates a tensor from data in the order of the queue.
 func (s *stream[V]) executeUpload(u *upload) {
 	var v V
 	err := guard(func() (err error) {

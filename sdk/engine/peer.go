@@ -76,7 +76,7 @@ func (d *device[V]) download(dst []byte, c *cell[V]) error {
 	})
 }
 
-// produce makes tensors from the elements that get returns for each, within the executing command. A failure poisons all of them.
+// produce creates tensors from the elements that get returns for each, within the executing command. A failure poisons all of them.
 // The failure of a node on another device is passed on unchanged.
 func (s *stream[V]) produce(what string, outs []op.Desc, get func() ([][]byte, error)) {
 	data, err := get()

@@ -64,7 +64,7 @@ func (c *connections) watch(some, empty func()) {
 	c.some, c.empty = some, empty
 }
 
-// TagConn makes the connection.
+// TagConn returns the connection.
 func (c *connections) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
 	return context.WithValue(ctx, connectionKey{}, &connection{devices: map[uint64]*device{}, streams: map[uint64]*session{}})
 }

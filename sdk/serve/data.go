@@ -27,7 +27,7 @@ const (
 	minChecked = 1 << 30
 )
 
-// write makes a small tensor. A failure poisons it, because no request waits for an answer.
+// write creates a small tensor. A failure poisons it, because no request waits for an answer.
 func (t *session) write(d op.Desc, data []byte) {
 	err := t.fresh(d)
 	if err == nil {

@@ -130,7 +130,7 @@ func (t *session) give(g *group, c *wire.Command) error {
 	return g.Broadcast(t.be, int(min(c.Argument, math.MaxInt32)), c.Source, c.Desc)
 }
 
-// copy makes a tensor from a tensor of another device of the host.
+// copy creates a tensor from a tensor of another device of the host.
 func (t *session) copy(c *wire.Command) {
 	d, outs := t.dev, []op.Desc{c.Desc}
 	from, err, poisoned := t.source(c)

@@ -148,7 +148,7 @@ func (t *session) segment(number uint64, size int) error {
 	return t.segments.add(&segment{number: number, data: data, err: err})
 }
 
-// writeShared makes a tensor from a segment: in place if the backend can, else by a copy.
+// writeShared creates a tensor from a segment: in place if the backend can, else by a copy.
 func (t *session) writeShared(c *wire.Command) error {
 	if err := t.requests.begin(c.Request); err != nil {
 		return err

@@ -40,7 +40,7 @@ func newSockets(s *server) *sockets {
 	return k
 }
 
-// invite makes a socket for the host that sent Hello, if it wants one, and names it in the answer.
+// invite creates a socket for the host that sent Hello, if it wants one, and names it in the answer.
 func (k *sockets) invite(h *wire.Hello, w *wire.Welcome) {
 	if !slices.Contains(h.Features, wire.FeatureSocket) || runtime.GOOS == "windows" || os.Getenv(wire.EnvDataPlane) == "off" || k.ctx.Err() != nil {
 		return

@@ -38,7 +38,7 @@ func Dial(ctx context.Context, path string, token []byte) (*Carrier, error) {
 // Close ends the carrier, not the streams that it carried.
 func (c *Carrier) Close() error { return c.conn.Close() }
 
-// Open makes a stream, which ends with ctx, and passes its other end to the plugin.
+// Open returns a stream, which ends with ctx, and passes its other end to the plugin.
 func (c *Carrier) Open(ctx context.Context) (*FrameStream, error) {
 	ours, theirs, err := pair()
 	if err != nil {

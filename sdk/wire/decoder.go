@@ -47,7 +47,7 @@ type Decoder struct {
 	values  slab[op.Attr]
 }
 
-// NewDecoder makes the Decoder of a stream of the given generation.
+// NewDecoder returns the Decoder of a stream of the given generation.
 func NewDecoder(generation uint16) *Decoder {
 	return &Decoder{base: op.NewTensorID(generation, 0)}
 }

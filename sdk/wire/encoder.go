@@ -86,7 +86,7 @@ type Encoder struct {
 	b     []byte
 }
 
-// NewEncoder makes the Encoder of a stream whose ids are of the given generation.
+// NewEncoder returns the Encoder of a stream whose ids are of the given generation.
 func NewEncoder(generation uint16) *Encoder {
 	e := &Encoder{base: op.NewTensorID(generation, 0)}
 	e.names.init()
@@ -229,7 +229,7 @@ func (e *Encoder) ReadShared(request uint64, id op.TensorID, size int, segment u
 	e.b = binary.AppendUvarint(e.b, segment)
 }
 
-// Signal makes the next event of the stream.
+// Signal creates the next event of the stream.
 func (e *Encoder) Signal() { e.b = append(e.b, byte(TagSignal)) }
 
 // Wait orders later commands after an event of another stream.

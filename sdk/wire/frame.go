@@ -56,7 +56,7 @@ func (f *Frame) copyFrom(offset int, dst []byte) {
 	}
 }
 
-// NewFrame makes a frame of a copy of content.
+// NewFrame returns a frame of a copy of content.
 func NewFrame(content []byte) *Frame {
 	buf := framePool.Get(len(content))
 	copy(*buf, content)

@@ -34,12 +34,12 @@ type link struct {
 	broken error
 }
 
-// HostLink makes the host's end of a stream over a connected socket, and closes conn. It ends with ctx.
+// HostLink returns the host's end of a stream over a connected socket, and closes conn. It ends with ctx.
 func HostLink(ctx context.Context, conn *net.UnixConn) (*FrameStream, error) {
 	return newLink(ctx, conn, true, false)
 }
 
-// PluginLink makes the plugin's end, and closes conn. takeFiles says whether descriptors are received.
+// PluginLink returns the plugin's end, and closes conn. takeFiles says whether descriptors are received.
 func PluginLink(ctx context.Context, conn *net.UnixConn, takeFiles bool) (*FrameStream, error) {
 	return newLink(ctx, conn, false, takeFiles)
 }

@@ -203,7 +203,7 @@ func (s *server) Stream(stream grpc.BidiStreamingServer[pb.Frame, pb.Frame]) err
 // Caller is the host side of the service on a connection made with DialOptions.
 type Caller struct{ c pb.BackendClient }
 
-// NewCaller makes a Caller.
+// NewCaller returns a Caller.
 func NewCaller(conn grpc.ClientConnInterface) *Caller { return &Caller{pb.NewBackendClient(conn)} }
 
 // Hello introduces the host. It returns errors of gRPC, or ErrProtocol for a peer without the service.

@@ -340,7 +340,7 @@ func bf16(v float32) float32 {
 	return math.Float32frombits((b + 0x7fff + b>>16&1) &^ 0xffff)
 }
 
-// mix is a permutation of the 32-bit numbers that looks random: the finaliser of MurmurHash3.
+// mix returns a permutation of the 32-bit numbers that looks random: the finaliser of MurmurHash3.
 func mix(h uint32) uint32 {
 	h ^= h >> 16
 	h *= 0x85ebca6b

@@ -122,7 +122,7 @@ func fromY(f func(g *grad, y, dy op.Desc) op.Desc) Rule {
 	return Rule{readOut(1), func(g *grad) []op.Desc { return []op.Desc{f(g, g.y[0], g.dy[0])} }}
 }
 
-// fromDY makes rules of ops that are linear in their one operand.
+// fromDY returns rules of ops that are linear in their one operand.
 func fromDY(f func(g *grad, dy op.Desc) op.Desc) Rule {
 	return Rule{nil, func(g *grad) []op.Desc { return []op.Desc{f(g, g.dy[0])} }}
 }

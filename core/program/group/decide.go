@@ -96,7 +96,7 @@ func (d *decider) taker(i int) bool {
 	return true
 }
 
-// contraction makes a group of product or convolution i and the elementwise nodes in the space of its result that follow.
+// contraction returns a group of product or convolution i and the elementwise nodes in the space of its result that follow.
 func (d *decider) contraction(i int) bool {
 	n := &d.Nodes[i]
 	kind := KindOf(n.Op)
@@ -107,7 +107,7 @@ func (d *decider) contraction(i int) bool {
 	return d.finish(kind, i, d.absorb(kind, i, set, n.Outputs[0]))
 }
 
-// chain makes a group of elementwise node i and those that it feeds.
+// chain returns a group of elementwise node i and those that it feeds.
 func (d *decider) chain(i int) bool {
 	if !d.policy.Kinds.Has(Elementwise) || !d.policy.elementwise(d.Graph, i) {
 		return false
@@ -140,7 +140,7 @@ func (d *decider) reserved(i, k int) bool {
 	return false
 }
 
-// finish makes a group of at least two nodes final, if the policy accepts it.
+// finish returns a group of at least two nodes final, if the policy accepts it.
 func (d *decider) finish(kind Kind, anchor int, set map[int]bool) bool {
 	if len(set) < 2 {
 		return false

@@ -40,7 +40,7 @@ func (d *decider) reduces(r *rows, k int) bool {
 	return other.full.Equal(r.full) && slices.Equal(other.axes, r.axes)
 }
 
-// reduction makes a group of reduction i, the elementwise nodes before it, and the nodes that use its result. If results are
+// reduction returns a group of reduction i, the elementwise nodes before it, and the nodes that use its result. If results are
 // broadcast back, the group also has further reductions of the same rows and nodes of the full shape. A norm that is refused
 // is offered again as a reduction.
 func (d *decider) reduction(i int) bool {

@@ -55,7 +55,7 @@ func Parts(p *program.Program, units []*Unit, assigned []int) []*Part {
 	return parts
 }
 
-// build makes the program of a part.
+// build creates the program of a part.
 func (x *Part) build(p *program.Program, units []*Unit) {
 	inside, read := map[op.TensorID]bool{}, map[op.TensorID]bool{}
 	needed := map[op.TensorID]bool{}

@@ -88,7 +88,7 @@ func (t *Trial) Time(i int) (seconds float64, runs int) {
 	return w.time(), len(w.times)
 }
 
-// time is the mean of the faster half of the runs: a run is slowed down by what else the machine does, and not made faster.
+// time returns the mean of the faster half of the runs: a run is slowed down by what else the machine does, and not made faster.
 func (w *way) time() float64 {
 	sorted := slices.Sorted(slices.Values(w.times))
 	sorted = sorted[:(len(sorted)+1)/2]
@@ -124,7 +124,7 @@ func (t *Trial) Drop(i int) {
 	}
 }
 
-// wanted is the number of samples that ways have at the end of the present round.
+// wanted returns the number of samples that ways have at the end of the present round.
 func (t *Trial) wanted() int { return firstRound << t.round }
 
 // advance goes on to the next way that lacks samples, or to the next round.

@@ -1,6 +1,6 @@
-// Package claims answers for several devices at once which nodes they run. A decorator that joins devices publishes the union of their
-// capability documents, and asks for each node which of them have it; equal questions are sent once. It must not choose among
-// those that have it.
+// Package claims determines which of several devices support a node. A decorator that joins devices publishes the union of their capability
+// documents, and asks for each node which devices support it; devices are asked each question once. This package must not choose among the
+// devices.
 package claims
 
 import (
@@ -23,23 +23,23 @@ import (
 type Device struct {
 	Target    program.Target
 	Caps      *core.Capabilities
-	Selective bool // its document does not say all: it has core.Selective
+	Selective bool // its document is incomplete: it has core.Selective
 }
 
-// Set is the claims of some devices. It is safe for concurrent use.
+// Set contains the claims of several devices. It is safe for concurrent use.
 type Set struct {
 	devices []Device
 	uniform bool
 
 	mu      sync.Mutex
 	answers map[string]*Answer
-	said    map[string]bool // classes
+	said    map[string]bool // classes that First was called for
 }
 
 // Answer holds the answers of the devices for a node.
 type Answer struct {
-	Refusals []error // by device: why it does not run the node, nil where it does
-	Class    string  // of nodes that differ from this one a little at most: "sort of f32 2^10", types and sizes rounded up to powers of two
+	Refusals []error // by device: why it does not support the node, or nil
+	Class    string  // class of similar nodes, with equal types and sizes rounded up to powers of two: "sort of f32 2^10"
 }
 
 // New returns the claims of at least one device.
@@ -54,11 +54,11 @@ func New(devices ...Device) *Set {
 	return s
 }
 
-// Uniform reports whether all devices claim the same, by their documents alone.
+// Uniform reports whether all devices claim the same, and their documents are complete.
 func (s *Set) Uniform() bool { return s.uniform }
 
-// Union returns a document that claims what any of the devices claims. Of an op that they claim in different versions it has
-// the first device's.
+// Union returns a document that claims what any of the devices claims. If they claim an op in different versions, it contains the first
+// device's version.
 func (s *Set) Union() *core.Capabilities {
 	u := *s.devices[0].Caps
 	u.Ops, u.Features = maps.Clone(u.Ops), slices.Clone(u.Features)
@@ -75,7 +75,7 @@ func (s *Set) Union() *core.Capabilities {
 			}
 		}
 		u.Types |= c.Types
-		u.Emulated &= c.Emulated | ^c.Types // arithmetic on one device is enough
+		u.Emulated &= c.Emulated | ^c.Types // one device with native arithmetic is enough
 		u.Flushes |= c.Flushes
 		u.Limits = wider(u.Limits, c.Limits)
 		u.Deterministic = u.Deterministic && c.Deterministic
@@ -106,7 +106,7 @@ func join(a, b []dtype.Set, typesA, typesB dtype.Set) []dtype.Set {
 	return u
 }
 
-// wider returns limits that hold where a or b does.
+// wider returns the union of two limits.
 func wider(a, b core.Limits) core.Limits {
 	return core.Limits{Rank: loosest(a.Rank, b.Rank), Bytes: loosest(a.Bytes, b.Bytes), Elements: loosest(a.Elements, b.Elements),
 		Buffers: loosest(a.Buffers, b.Buffers)}
@@ -145,7 +145,7 @@ func (s *Set) Ask(n *op.Node, in []op.Desc) *Answer {
 	return a
 }
 
-// First reports whether this is the first call for the class of an answer, so that what is said of all of its nodes is said once.
+// First reports whether this is the first call for the class of an answer, so that a message about all nodes of a class can be shown once.
 func (s *Set) First(a *Answer) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +163,7 @@ func (s *Set) Has(device int, n *op.Node, in []op.Desc) bool {
 	return s.Ask(n, in).Refusals[device] == nil
 }
 
-// question returns a text with everything that an answer may depend on: op, version, attributes, types and shapes.
+// question returns the key of an answer: everything that it may depend on, which is op, version, attributes, types and shapes.
 func question(n *op.Node, in []op.Desc) string {
 	b := binary.AppendUvarint(nil, uint64(n.Op))
 	b = binary.AppendUvarint(b, uint64(n.Version))
@@ -182,7 +182,7 @@ func question(n *op.Node, in []op.Desc) string {
 	return string(b)
 }
 
-// class returns which types operands have, and how large they are.
+// class returns the types and the rounded sizes of operands, as text.
 func class(in []op.Desc) string {
 	var parts []string
 	for _, d := range in {

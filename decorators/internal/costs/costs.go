@@ -1,10 +1,9 @@
-// Package costs remembers how long programs and transfers take. A Table holds the time of each program that was measured on a
-// device, and of the links between devices, by names that the caller chooses: the name of a device includes whatever its times
-// depend on, such as driver and version. Times that are learned again are smoothed, so that a single disturbed one changes little.
-// A table is kept in a file from one process to the next (Load, Save). Program and Link measure.
+// Package costs remembers how long programs and transfers take. A Table contains the measured times of programs on devices, and of links
+// between devices. The caller chooses the names: the name of a device includes whatever its times depend on, such as driver and version.
+// Repeated measurements are smoothed, so that a single disturbed one changes little. A table is kept in a file from one process to the next
+// (Load, Save). Program and Link measure.
 //
-// It must not decide anything: what a placement costs altogether is for core/program/place, what is done about it for
-// decorators/router.
+// It must not decide anything: core/program/place computes the cost of a placement, and decorators/router chooses one.
 //
 // Times are in seconds.
 package costs
@@ -47,7 +46,7 @@ func (t *Table) Unit(device, unit string) (seconds float64, ok bool) {
 	return seconds, ok
 }
 
-// Learn adds a time to those of a unit, and returns their smooth mean. size, if above 0, is the size of the unit: see Size and Guess.
+// Learn adds a time to those of a unit, and returns their smoothed mean. size, if above 0, is the size of the unit: see Size and Guess.
 func (t *Table) Learn(device, unit string, seconds float64, size int64) float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,7 +62,7 @@ func (t *Table) Learn(device, unit string, seconds float64, size int64) float64 
 	return seconds
 }
 
-// Guess returns the time of a unit that was not measured, by its size and by what others took on the device.
+// Guess estimates the time of a unit that was not measured, from its size and the times of other units on the device.
 func (t *Table) Guess(device string, size int64) float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,7 +72,7 @@ func (t *Table) Guess(device string, size int64) float64 {
 	return float64(size) * 1e-9
 }
 
-// Link returns the line of a link.
+// Link returns the transfer time of a link.
 func (t *Table) Link(from, to string) (l Line, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,7 +80,7 @@ func (t *Table) Link(from, to string) (l Line, ok bool) {
 	return l, ok
 }
 
-// SetLink sets the line of a link.
+// SetLink sets the transfer time of a link.
 func (t *Table) SetLink(from, to string, l Line) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	enough      = 5 * time.Millisecond // that runs are repeated for
+	enough      = 5 * time.Millisecond // the time for which runs are repeated
 	mostRepeats = 50
 )
 
-// Program returns the time of one run of a program on a device, with operands of zeros: the mean of the runs of some milliseconds,
-// after one that compiles. s is a stream of d, and nothing of the program is left there.
+// Program returns the time of one run of a program on a device, with operands of zeros: the mean of the runs of some milliseconds, after
+// one that compiles. s is a stream of d. The program is undefined afterwards.
 func Program(ctx context.Context, d core.Device, s core.Stream, p *program.Program) (seconds float64, err error) {
 	programs, ok := core.Extension[core.Programs](d)
 	if !ok {
@@ -71,7 +71,7 @@ func Program(ctx context.Context, d core.Device, s core.Stream, p *program.Progr
 		err := core.Sync(ctx, s)
 		return time.Since(start), err
 	}
-	if _, err := runs(1); err != nil { // compiles, and faults memory in
+	if _, err := runs(1); err != nil { // compiles the program, and causes page faults
 		return 0, err
 	}
 	once, err := runs(1)
@@ -83,7 +83,8 @@ func Program(ctx context.Context, d core.Device, s core.Stream, p *program.Progr
 	return total.Seconds() / float64(count), err
 }
 
-// Link returns the line of a link, over which transfer moves a tensor: the best of some transfers of a small and of a large one.
+// Link measures the transfer time of a link, from the fastest of several transfers of a small and of a large tensor. transfer transfers one
+// tensor.
 func Link(transfer func(d op.Desc) (seconds float64, err error)) (l Line, err error) {
 	const small, large = 1 << 10, 1 << 20 // elements
 	var took [2]float64

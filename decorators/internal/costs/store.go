@@ -25,7 +25,7 @@ const (
 	maxStored = 64 << 20 // bytes
 )
 
-// Load reads the file of costs. A file that is not there holds none. What is not of this format changes nothing.
+// Load reads the file of costs. A missing file counts as empty. If the file is invalid, Load returns an error and changes nothing.
 func (t *Table) Load(name string) error {
 	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +67,7 @@ func (t *Table) Load(name string) error {
 	return nil
 }
 
-// Save writes the file of costs where they have changed.
+// Save writes the file of costs if costs have changed.
 func (t *Table) Save(name string) error {
 	t.mu.Lock()
 	change := t.changed

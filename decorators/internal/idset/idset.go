@@ -1,5 +1,5 @@
-// Package idset has a set of numbers that mostly follow each other, as ids do that are given out in order: what it remembers grows
-// with the gaps, not with the numbers.
+// Package idset implements a set of numbers that are mostly consecutive, such as ids from a counter. It stores intervals, so that memory
+// grows with the number of gaps.
 package idset
 
 import (
@@ -23,9 +23,9 @@ func (r Set) Has(x uint64) bool {
 	return i < len(r) && r[i].first <= x
 }
 
-// Add puts first to last into the set and reports whether any of them was there.
+// Add adds first to last, inclusive, to the set and reports whether it contained any of them.
 func (r *Set) Add(first, last uint64) (overlap bool) {
-	from := r.find(max(first, 1) - 1) // touches below
+	from := r.find(max(first, 1) - 1) // the interval ends just below
 	to := from
 	s := span{first, last}
 	for to < len(*r) && (*r)[to].first <= last+1 {

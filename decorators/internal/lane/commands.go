@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// failure is a refusal behind so many marks.
+// failure is a refusal, and the number of marks before it.
 type failure struct {
 	marks int
 	err   error
@@ -17,7 +17,7 @@ type failure struct {
 // mostFailures bounds the failures that a lane keeps.
 const mostFailures = 16
 
-// Submit passes nodes and frees to the device. A refusal is returned where the command went straight to it; else it poisons the
+// Submit passes nodes and frees to the device. If it passes them at once, it returns a refusal; if they are queued, a refusal poisons the
 // results and the next gate reports it.
 func (l *Lane) Submit(nodes []op.Node, free []op.TensorID) (refused error) {
 	straight := l.Do(func() {
@@ -38,12 +38,12 @@ func (l *Lane) Submit(nodes []op.Node, free []op.TensorID) (refused error) {
 	return nil
 }
 
-// Refuse treats nodes as refused with err at this place of the lane: their results are poisoned, and the next gate reports it.
+// Refuse treats nodes as refused with err at this position of the lane: their results are poisoned, and the next gate reports err.
 func (l *Lane) Refuse(err error, nodes []op.Node) {
 	l.push(command{do: func(error) { l.refuse(err, nodes) }})
 }
 
-// refuse poisons the results of nodes that the device did not accept. The lane executes.
+// refuse poisons the results of nodes that the device did not accept. The caller executes a command of the lane.
 func (l *Lane) refuse(err error, nodes []op.Node) {
 	for i := range nodes {
 		for _, d := range nodes[i].Outputs {
@@ -53,7 +53,7 @@ func (l *Lane) refuse(err error, nodes []op.Node) {
 	l.fail(err)
 }
 
-// fail keeps an error for the next gate that the host waits for. The lane executes.
+// fail keeps an error for the next gate that the host waits for. The caller executes a command of the lane.
 func (l *Lane) fail(err error) {
 	l.failing.Lock()
 	defer l.failing.Unlock()
@@ -84,15 +84,15 @@ func (l *Lane) report(g *Gate, err error, others bool) error {
 	return err
 }
 
-// abandon frees what commands that were dropped would have freed.
+// abandon frees the tensors that dropped commands would have freed.
 func (l *Lane) abandon(nodes []op.Node, free []op.TensorID) {
 	for i := range nodes {
 		free = append(free, dropped(&nodes[i])...)
 	}
-	_ = l.Device.Note(l.Stream.Submit(nil, l.Device.forget(free))) // the stream closes: no caller could get the error
+	_ = l.Device.Note(l.Stream.Submit(nil, l.Device.forget(free))) // the stream is closing: no caller could get the error
 }
 
-// give passes nodes and frees to the device, except nodes with operands that are missing.
+// give passes nodes and frees to the device, except nodes with missing operands.
 func (l *Lane) give(nodes []op.Node, free []op.TensorID) error {
 	d := l.Device
 	if d.poisonedN.Load() == 0 {
@@ -127,8 +127,8 @@ func (l *Lane) give(nodes []op.Node, free []op.TensorID) error {
 	return nil
 }
 
-// Produce appends a command that makes tensors out from tensors in and ends the life of gone. If an operand is missing, call is
-// not made. An error of call poisons the results. done, which may be nil, is called at the end. call may call the stream.
+// Produce appends a command that creates tensors out from tensors in and frees tensors gone. call executes it, and may use the stream; an
+// error poisons the results. If an operand is missing, call is not called. done, which may be nil, is called at the end.
 func (l *Lane) Produce(in, gone []op.TensorID, out []op.Desc, call func() error, done func()) {
 	l.push(command{do: func(dropped error) {
 		if done != nil {
@@ -148,7 +148,7 @@ func (l *Lane) Produce(in, gone []op.TensorID, out []op.Desc, call func() error,
 			l.Device.Poison(d.ID, err)
 		}
 		if there := l.Device.forget(gone); len(there) > 0 {
-			_ = l.Device.Note(l.Stream.Submit(nil, there)) // the results say what is wrong
+			_ = l.Device.Note(l.Stream.Submit(nil, there)) // the results report the error
 		}
 	}})
 }

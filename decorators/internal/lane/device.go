@@ -10,17 +10,18 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Device is a device that lanes go to. Its exported fields are not changed once a lane is open. It is safe for concurrent use.
+// Device is a device that commands of lanes are passed to. Its exported fields are not changed once a lane is open. It is safe for
+// concurrent use.
 type Device struct {
 	core.Device
 	Spec   string
-	Memory int64           // no tensor has more bytes
-	Host   core.HostMemory // nil: none
-	Peers  core.PeerCopy   // nil: none
+	Memory int64           // bytes of the device's memory, which bound tensors
+	Host   core.HostMemory // nil if the device does not have it
+	Peers  core.PeerCopy   // nil if the device does not have it
 
 	lost      atomic.Pointer[error]
 	mu        sync.Mutex
-	poisoned  map[op.TensorID]error // tensors that should be there and are not, with why: the device knows nothing of them
+	poisoned  map[op.TensorID]error // tensors that could not be created, with the error; the device does not know them
 	poisonedN atomic.Int32          // their number
 }
 
@@ -84,7 +85,7 @@ func (d *Device) forget(ids []op.TensorID) []op.TensorID {
 	return there
 }
 
-// IgnoreLost returns nil for the error of a device that is gone, which has nothing left to close, and other errors as they are.
+// IgnoreLost returns nil if err says that the device is lost, which leaves nothing to close, and err otherwise.
 func IgnoreLost(err error) error {
 	if errors.Is(err, core.ErrBackendLost) {
 		return nil
@@ -92,7 +93,7 @@ func IgnoreLost(err error) error {
 	return err
 }
 
-// Lost returns a stream that answers everything with err: that of a device that is lost.
+// Lost returns a stream of a lost device, whose methods all return err.
 func Lost(err error) core.Stream { return lostStream{err} }
 
 type lostStream struct{ err error }

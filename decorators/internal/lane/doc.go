@@ -1,14 +1,14 @@
-// Package lane puts a queue on the host in front of the stream of a device. Commands go straight to the stream. If one has to wait
-// for something on the host, such as a tensor that another device still computes, it and later ones queue up, and a goroutine gives
-// them to the stream in order; the caller waits for nothing but room for elements in transfer. A decorator that drives several
-// devices has a lane on each (decorators/router). It must not choose where anything runs, or know the ids of other devices.
+// Package lane implements a queue on the host in front of the stream of a device. Normally, commands are passed to the stream at once. If a
+// command has to wait on the host, for instance for a tensor that another device still computes, it and later ones are queued, and a
+// goroutine passes them to the stream in order. The caller waits only for memory for elements in transfer. A decorator that drives several
+// devices has a lane for each (decorators/router). This package must not choose where nodes run, or know the ids of other devices.
 //
-// A Gate is a place in a lane. It opens when everything before it was given to the device, and its event is behind that. Await orders
-// a lane behind a gate of another one.
+// A Gate is a position in a lane. It opens when all earlier commands have been passed to the device; its event follows these commands.
+// Await makes a lane wait for a gate of another lane.
 //
-// A tensor that could not be made is poisoned: the device knows nothing of it, and the lanes of the device answer for it. What reads
-// it fails with the same error, what frees it succeeds. Failures that the caller did not learn at once are reported by the next gate
-// that is waited for, once. A device that answers core.ErrBackendLost is lost from then on.
+// A tensor that could not be created is poisoned: the device does not know it. Commands of lanes that read it fail with the same error, and
+// freeing it succeeds. An error that the failing call could not return is returned once, by the next wait for a gate. A device that answers
+// core.ErrBackendLost is lost from then on.
 //
 //	device.go    the device: whether it is lost, and which of its tensors are missing
 //	lane.go      the queue, and gates

@@ -13,40 +13,39 @@ import (
 // for concurrent use.
 type Lane struct {
 	Device *Device
-	Stream core.Stream // for calls within Do; no others may be made
+	Stream core.Stream // for calls within Do; not to be used elsewhere
 
-	most      int64                 // bytes of elements on the host
-	translate func(err error) error // of errors that the device returns
+	most      int64                 // greatest number of bytes of elements on the host
+	translate func(err error) error // applied to errors of the device
 	ctx       context.Context       // ends when the lane is closed
 	cancel    context.CancelFunc
 
-	last  *Gate // of the last Mark; nil for none. This and dirty are the caller's of the stream
-	dirty bool  // there were commands since
+	last  *Gate // gate of the last Mark, or nil. Only callers of the stream use this and dirty
+	dirty bool  // there were commands since last
 
 	failing  sync.Mutex // guards what follows
 	failures []failure  // refusals that are not reported yet
-	marks    int        // that were passed
+	marks    int        // number of marks that were passed
 	told     bool       // the lane has reported that the device is lost
 
 	mu     sync.Mutex
 	queue  []command
-	busy   chan struct{} // closed when the goroutine ends; nil while there is none
+	busy   chan struct{} // closed when the goroutine ends; nil if none runs
 	closed bool
 
-	holding sync.Mutex    // guards held apart from mu, since commands return their bytes while push executes them
-	held    int64         // bytes of elements on the host that commands of the queue have
-	room    chan struct{} // has an element when held has become less
+	holding sync.Mutex    // guards held; separate from mu, because commands release their bytes while push executes them
+	held    int64         // bytes of elements on the host that queued commands hold
+	room    chan struct{} // receives an element when held has decreased
 }
 
 // command is an entry of the queue.
 type command struct {
 	wait func(ctx context.Context) // returns when do may be called; nil: at once
-	do   func(dropped error)       // is called once, with an error where the lane was closed before
+	do   func(dropped error)       // called once; the error is not nil if the lane was closed before
 }
 
-// New makes a lane for a stream of d, which it owns from then on. It keeps at most so many bytes of elements on the host for commands
-// that wait; a single tensor may be larger. translate, if not nil, is applied to errors of the device before they are returned to
-// whoever waits.
+// New returns a lane for stream s of d, which the lane then owns. Queued commands hold at most most bytes of elements on the host; a single
+// tensor may be larger. translate, if not nil, is applied to errors of the device before waits return them.
 func New(d *Device, s core.Stream, most int64, translate func(error) error) *Lane {
 	if translate == nil {
 		translate = func(err error) error { return err }
@@ -61,13 +60,13 @@ func (l *Lane) Context() context.Context { return l.ctx }
 
 func closedError() error { return fmt.Errorf("lane: stream: %w", core.ErrClosed) }
 
-// canceled returns the error of a call whose context ended.
+// canceled returns the error of a call whose context has ended.
 func canceled(ctx context.Context) error {
 	return fmt.Errorf("lane: %w: %w", core.ErrCanceled, context.Cause(ctx))
 }
 
-// push executes a command, at once if the queue is empty, else in order. do must not wait for the device. It runs while mu is
-// locked, so the only method of the lane that it may call is leave.
+// push executes a command, at once if the queue is empty, else in order. do must not wait for the device. It runs while mu is locked: of
+// the methods of the lane, it may only call leave.
 func (l *Lane) push(c command) {
 	l.dirty = true
 	l.mu.Lock()
@@ -100,8 +99,8 @@ func (l *Lane) Do(do func()) bool {
 	return true
 }
 
-// take waits until there is room for n more bytes of elements on the host, or none are there. What it waits for are commands before
-// this one. leave gives them back.
+// take reserves n bytes for elements on the host. It waits until they fit the limit, or until earlier commands hold no bytes. leave
+// releases them.
 func (l *Lane) take(ctx context.Context, n int64) error {
 	for {
 		l.holding.Lock()
@@ -188,18 +187,18 @@ func (l *Lane) Close() error {
 	return IgnoreLost(l.Stream.Close())
 }
 
-// Gate is a place in a lane. It opens when the commands before it were given to the device.
+// Gate is a position in a lane. It opens when the commands before it have been passed to the device.
 type Gate struct {
 	Lane  *Lane
 	open  chan struct{}
-	event core.Event // of the device, behind the commands; set before open is closed, and only waited for
-	marks int        // that the lane had passed with this one, where it is one
+	event core.Event // of the device, after the commands; set before open is closed, then only waited for
+	marks int        // number of marks that the lane had passed, including this one, if it is a mark
 }
 
-// Gate returns a gate that a command of the lane is to pass: see Copy.
+// Gate returns a gate that a later command of the lane opens: see Copy.
 func (l *Lane) Gate() *Gate { return &Gate{open: make(chan struct{}), Lane: l} }
 
-// pass opens the gate at this place of the lane, which executes.
+// pass opens the gate at this position of the lane. The caller executes a command of the lane.
 func (g *Gate) pass(dropped error) {
 	if dropped != nil {
 		g.event = core.Failed(dropped)
@@ -209,7 +208,7 @@ func (g *Gate) pass(dropped error) {
 	close(g.open)
 }
 
-// through waits until the gate is open or ctx ends.
+// through waits until the gate is open or ctx has ended.
 func (g *Gate) through(ctx context.Context) {
 	select {
 	case <-g.open:
@@ -226,10 +225,10 @@ func (g *Gate) isOpen() bool {
 	}
 }
 
-// Used reports whether the lane has had commands.
+// Used reports whether there were commands.
 func (l *Lane) Used() bool { return l.dirty || l.last != nil }
 
-// Mark returns a gate behind all commands so far.
+// Mark returns a gate after all commands so far.
 func (l *Lane) Mark() *Gate {
 	if !l.dirty && l.last != nil {
 		return l.last
@@ -250,7 +249,7 @@ func (l *Lane) Mark() *Gate {
 func (l *Lane) Await(g *Gate) {
 	c := command{do: func(dropped error) {
 		if dropped == nil && g.isOpen() {
-			_ = l.Device.Note(l.Stream.Wait(g.event)) // an event that failed orders nothing; its own stream reports the failure
+			_ = l.Device.Note(l.Stream.Wait(g.event)) // an event that failed imposes no order; its own stream reports the failure
 		}
 	}}
 	if !g.isOpen() {
@@ -259,7 +258,7 @@ func (l *Lane) Await(g *Gate) {
 	l.push(c)
 }
 
-// dropped returns the operands that a node drops.
+// dropped returns the ids of the operands that a node frees.
 func dropped(n *op.Node) (ids []op.TensorID) {
 	for i, id := range n.Inputs {
 		if i < 64 && n.Drop>>i&1 != 0 {

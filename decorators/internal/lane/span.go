@@ -7,14 +7,14 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Span is the time between two places in some lanes: from when the devices have done all that is before Begin, or from Begin if they
-// had done it by then, until they have done all that is before End.
+// Span measures the time between two positions in several lanes. It begins when the devices have completed all commands before Begin, at
+// the earliest with the call of Begin. It ends when they have completed all commands before End.
 type Span struct {
 	begun         time.Time
 	before, after []*Gate
 }
 
-// Begin marks what is before a span in lanes that have had commands.
+// Begin begins a span in those of the lanes that have had commands.
 func Begin(lanes ...*Lane) *Span {
 	x := &Span{begun: time.Now()}
 	for _, l := range lanes {
@@ -25,25 +25,25 @@ func Begin(lanes ...*Lane) *Span {
 	return x
 }
 
-// End marks what is in the span.
+// End ends the commands of the span.
 func (x *Span) End(lanes ...*Lane) {
 	for _, l := range lanes {
 		x.after = append(x.after, l.Mark())
 	}
 }
 
-// atOnce is the time within which an event that is waited for had come before.
+// atOnce is the duration of a wait up to which the event is assumed to have occurred before the wait.
 const atOnce = 50 * time.Microsecond
 
-// Opened waits until the devices were given the commands of a span, or the lanes are closed.
+// Opened waits until the commands of the span have been passed to the devices, or the lanes are closed.
 func (x *Span) Opened() {
 	for _, g := range append(x.before[:len(x.before):len(x.before)], x.after...) {
 		<-g.open
 	}
 }
 
-// Events returns what to wait for at both ends of a span that is opened, by lanes of the caller's own to the same devices, so that
-// it takes no failure from whoever waits for the lanes of the span. ok is false where a gate has failed or one of own is in use.
+// Events returns events for both ends of a span whose gates are open. The events are of own, other lanes to the same devices, so that
+// waiting for them consumes no failure of the span's lanes. ok is false if a gate has failed or if one of own is in use.
 func (x *Span) Events(own ...*Lane) (begin, end []core.Event, ok bool) {
 	if begin, ok = behind(own, x.before); ok {
 		end, ok = behind(own, x.after)
@@ -51,7 +51,7 @@ func (x *Span) Events(own ...*Lane) (begin, end []core.Event, ok bool) {
 	return begin, end, ok
 }
 
-// behind returns an event of own behind each gate.
+// behind returns events of own that follow the gates.
 func behind(own []*Lane, gates []*Gate) (events []core.Event, ok bool) {
 	for _, g := range gates {
 		var e core.Event
@@ -87,7 +87,7 @@ func (x *Span) Time(begin, end []core.Event) (seconds float64, ok bool) {
 	return time.Since(start).Seconds(), ok
 }
 
-// came waits for events, and reports whether all have come.
+// came waits for events, and reports whether all have occurred.
 func came(events []core.Event) bool {
 	for _, e := range events {
 		if e.Wait(context.Background()) != nil {

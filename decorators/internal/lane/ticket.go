@@ -10,20 +10,20 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Ticket is a read, which the device may not have been asked for yet.
+// Ticket is a read that may still be queued.
 type Ticket struct {
 	lane  *Lane
 	asked chan struct{} // closed when inner is set; nil: from the beginning
 
 	mu      sync.Mutex
 	inner   core.Ticket
-	given   bool // up: nobody waits any more
-	foreign bool // the error of inner is the device's own
+	given   bool // the ticket was abandoned: no caller waits
+	foreign bool // inner returns errors of the device, which must be translated
 }
 
 var _ core.Ticket = (*Ticket)(nil)
 
-// Read asks for the elements of a tensor of the device.
+// Read reads the elements of a tensor of the device into dst.
 func (l *Lane) Read(id op.TensorID, dst []byte) *Ticket {
 	t := &Ticket{lane: l}
 	if l.Do(func() { t.ask(id, dst) }) {
@@ -45,7 +45,7 @@ func (l *Lane) Read(id op.TensorID, dst []byte) *Ticket {
 	return t
 }
 
-// ask asks the device. The lane executes.
+// ask passes the read to the device. The caller executes a command of the lane.
 func (t *Ticket) ask(id op.TensorID, dst []byte) {
 	if err := t.lane.Device.Missing(id); err != nil {
 		t.inner = core.Failed(err)
@@ -82,8 +82,8 @@ func (t *Ticket) Wait(ctx context.Context) error {
 	return t.lane.translate(t.lane.Device.Note(err))
 }
 
-// Wait waits until the device has done what is before the gate, a Mark, and returns failures that nobody has learned of yet. It
-// reports the loss of the device once, while others says that other devices are left; a context that ends is core.ErrCanceled.
+// Wait waits until the device has completed the commands before g, a gate from Mark, and returns failures that were not returned yet. While
+// others reports that other devices are left, it returns the loss of the device only once. If ctx ends, it returns core.ErrCanceled.
 func (g *Gate) Wait(ctx context.Context, others func() bool) error {
 	if ctx.Err() != nil {
 		return canceled(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Write makes a tensor of data. It copies data, and may wait for room, where earlier commands are queued.
+// Write creates a tensor of data. If earlier commands are queued, it copies data, and may wait for memory.
 func (l *Lane) Write(ctx context.Context, d op.Desc, data []byte) (err error) {
 	if l.Do(func() { err = l.Device.Note(l.Stream.Write(ctx, d, data)) }) {
 		return err
@@ -27,7 +27,7 @@ func (l *Lane) Write(ctx context.Context, d op.Desc, data []byte) (err error) {
 	return nil
 }
 
-// Adopt makes a tensor of data by core.HostMemory, which the device must have.
+// Adopt creates a tensor of data by core.HostMemory, which the device must have.
 func (l *Lane) Adopt(d op.Desc, data []byte, release func()) (err error) {
 	if l.Do(func() { err = l.Device.Note(l.Device.Host.Adopt(l.Stream, d, data, release)) }) {
 		return err
@@ -63,7 +63,7 @@ func check(ctx context.Context, d op.Desc, data []byte) error {
 	return nil
 }
 
-// adopt makes a tensor of data that the caller hands over. The lane executes.
+// adopt creates a tensor of data, which it takes over. The caller executes a command of the lane.
 func (l *Lane) adopt(d op.Desc, data []byte, release func()) error {
 	if h := l.Device.Host; h != nil {
 		if err := h.Adopt(l.Stream, d, data, release); err == nil {
@@ -91,8 +91,8 @@ func (l *Lane) View(ctx context.Context, id op.TensorID, use func(data []byte) e
 	return l.translate(l.Device.Note(l.Device.Host.View(ctx, l.Stream, id, use)))
 }
 
-// Copy makes tensor d of the elements of tensor id on the lane from, and then passes the gate g of this lane. By peer it uses
-// core.PeerCopy, which the device must have; else the elements go through the host, and Copy may wait for room there.
+// Copy creates tensor d from the elements of tensor id on the lane from, and then opens the gate g of this lane. With peer it uses
+// core.PeerCopy, which the device must have; otherwise the elements are copied through the host, and Copy may wait for memory there.
 func (l *Lane) Copy(from *Lane, id op.TensorID, d op.Desc, peer bool, g *Gate) {
 	switch {
 	case peer:
@@ -106,7 +106,7 @@ func (l *Lane) Copy(from *Lane, id op.TensorID, d op.Desc, peer bool, g *Gate) {
 	}
 }
 
-// copyPeer makes d by core.PeerCopy behind the commands of the lane that has it.
+// copyPeer creates d with core.PeerCopy, after the commands of the lane that has the source.
 func (l *Lane) copyPeer(from *Lane, id op.TensorID, d op.Desc, g *Gate) {
 	after := from.Mark()
 	c := command{do: func(dropped error) {
@@ -115,7 +115,7 @@ func (l *Lane) copyPeer(from *Lane, id op.TensorID, d op.Desc, g *Gate) {
 			err = from.Device.Missing(id)
 		}
 		if err == nil {
-			_ = l.Device.Note(l.Stream.Wait(after.event)) // it failed: the copy finds that too
+			_ = l.Device.Note(l.Stream.Wait(after.event)) // it failed: the copy returns the failure
 			if err = l.Device.Note(l.Device.Peers.CopyFrom(l.Stream, d, from.Device.Device, id)); err != nil {
 				l.fail(err)
 			}
@@ -131,7 +131,7 @@ func (l *Lane) copyPeer(from *Lane, id op.TensorID, d op.Desc, g *Gate) {
 	l.push(c)
 }
 
-// receive makes d of the elements that a ticket reads. The room for data was taken.
+// receive creates d from the elements that a ticket reads. The memory for data was reserved with take.
 func (l *Lane) receive(t *Ticket, data []byte, d op.Desc, g *Gate) {
 	var err error
 	l.push(command{
@@ -153,8 +153,8 @@ func (l *Lane) receive(t *Ticket, data []byte, d op.Desc, g *Gate) {
 	})
 }
 
-// tooLarge poisons d, for which a device has no room. The ticket is of a read that has to fail: with the failure of the tensor, or
-// as there is no room for its elements.
+// tooLarge poisons d, which does not fit the memory of a device. t is a read that must fail: with the failure of the source tensor or, if
+// that exists, because the elements do not fit.
 func (l *Lane) tooLarge(t *Ticket, d op.Desc, g *Gate) {
 	var err error
 	l.push(command{

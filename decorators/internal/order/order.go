@@ -1,14 +1,14 @@
-// Package order knows which commands of several streams are done before which others. Its Streams are a vector clock with one entry
-// for each stream (Mattern, Virtual Time and Global States of Distributed Systems, 1989): a command gets a number when its stream is
-// given it (Next), and comes before another command where that one's stream, or the host, has waited for it (Join, Saw). It knows
-// no backends: what is a stream, an event or a wait is decided by whoever calls it.
+// Package order tracks the happens-before relation between commands of several streams. Streams is a vector clock with one entry for each
+// stream (Mattern, Virtual Time and Global States of Distributed Systems, 1989). Next numbers a command. A command happens before another
+// one if the other's stream, or the host, has waited for it (Join, Saw). The package knows no backends: the caller decides what counts as a
+// stream, an event or a wait.
 //
 // Nothing here is safe for concurrent use.
 package order
 
 import "fmt"
 
-// Clock says how many commands of each slot come before.
+// Clock is a vector clock: the number of commands of each slot that happen before.
 type Clock []uint64
 
 func (c Clock) at(slot int) uint64 {
@@ -25,7 +25,7 @@ func (c *Clock) set(slot int, n uint64) {
 	(*c)[slot] = n
 }
 
-// Join adds what o knows.
+// Join merges clock o into c: for each slot, the maximum.
 func (c *Clock) Join(o Clock) {
 	for i, n := range o {
 		if n > c.at(i) {
@@ -34,12 +34,12 @@ func (c *Clock) Join(o Clock) {
 	}
 }
 
-// Command is a place in a stream.
+// Command is a position in a stream.
 type Command struct {
-	Slot   int    // entry in clocks
+	Slot   int    // index in clocks
 	Tick   uint64 // of the slot; above 0
-	What   string // what it does, for people
-	stream int    // number of the stream, for people
+	What   string // what it does, for messages
+	stream int    // number of the stream, for messages
 	number uint64 // of the command within its stream
 }
 
@@ -48,18 +48,19 @@ func (c Command) String() string {
 	return fmt.Sprintf("%s (command %d of stream %d)", c.What, c.number, c.stream)
 }
 
-// Before reports whether c is done before a command that has clock k.
+// Before reports whether c happens before a command that has clock k.
 func (c Command) Before(k Clock) bool { return c.Tick <= k.at(c.Slot) }
 
 // Streams is the order of the commands of all streams. The zero Streams has none.
 type Streams struct {
 	ticks  Clock // commands so far, by slot
 	idle   []int // slots without a stream
-	host   Clock // what the host has waited for
+	host   Clock // commands that the host has waited for
 	opened int
 }
 
-// Stream is one of them. Its Clock holds the commands before its next one. The caller joins the clocks of events that it waits for.
+// Stream is a stream of a Streams. Its Clock contains the commands that happen before its next one. The caller joins the clocks of events
+// that it waits for.
 type Stream struct {
 	Number int // in the order of opening, from 0
 	Clock  Clock
@@ -69,7 +70,7 @@ type Stream struct {
 	base uint64 // ticks of the slot before the stream
 }
 
-// Open returns a new stream. It may have the slot of one that was closed: by then the host knows that stream's commands done.
+// Open returns a new stream. It may reuse the slot of a closed one: by then the host knows that the commands of that stream are done.
 func (s *Streams) Open() *Stream {
 	x := &Stream{Number: s.opened}
 	s.opened++
@@ -83,7 +84,7 @@ func (s *Streams) Open() *Stream {
 	return x
 }
 
-// Close closes a stream, whose commands are done or dropped then, as the host knows. A stream is closed once; later calls do nothing.
+// Close closes a stream. The host then knows that its commands are done or dropped. A stream is closed once; later calls do nothing.
 func (s *Streams) Close(x *Stream) {
 	if x.Closed {
 		return
@@ -96,7 +97,7 @@ func (s *Streams) Close(x *Stream) {
 // IsOpen reports whether c is a command of x, or of an earlier stream in its slot, that the host does not know to be done.
 func (s *Streams) IsOpen(c Command, x *Stream) bool { return c.Slot == x.slot && !c.Before(s.host) }
 
-// Next numbers the next command of a stream. It comes behind all that the stream and the host have waited for.
+// Next numbers the next command of a stream. The commands that the stream and the host have waited for happen before it.
 func (s *Streams) Next(x *Stream, what string) Command {
 	x.Clock.Join(s.host)
 	s.ticks[x.slot]++
@@ -105,5 +106,5 @@ func (s *Streams) Next(x *Stream, what string) Command {
 	return Command{Slot: x.slot, Tick: n, What: what, stream: x.Number, number: n - x.base}
 }
 
-// Saw notes that the host has waited for what has clock c.
+// Saw records that the host has waited for everything in clock c.
 func (s *Streams) Saw(c Clock) { s.host.Join(c) }

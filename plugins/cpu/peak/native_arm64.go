@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/cpuid"
 )
 
-// The loops trust turns to be at least 1.
+// The loops require turns to be at least 1.
 
 //go:noescape
 func f32neon(turns int)

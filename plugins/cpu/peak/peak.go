@@ -8,14 +8,14 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// Loop is independent multiply-adds in vector registers, enough of them that their latency does not show.
+// Loop runs independent multiply-adds in vector registers, enough of them to hide their latency.
 type Loop struct {
 	Name  string // the level: avx512, avx2, neon or portable
-	Flops int64  // multiplications and additions of one turn
+	Flops int64  // floating point operations of one turn
 	Run   func(turns int)
 }
 
-// Of is the loop for operands of type d: f32, f64, and i8 (products of u8 and i8 added up in i32) where the processor has an
+// Of returns the loop for operands of type d: f32, f64, and i8 (products of u8 and i8 added up in i32) where the processor has an
 // instruction for it. ok is false for other types.
 func Of(d dtype.DType) (l Loop, ok bool) {
 	if l, ok = native(d); ok {
@@ -33,7 +33,7 @@ func Of(d dtype.DType) (l Loop, ok bool) {
 // lanes is the number of sums that the portable loop keeps.
 const lanes = 8
 
-// portable multiplies and adds in a recurrence for each lane, so that no step can be left out.
+// portable multiplies and adds in a recurrence for each lane, so that the compiler cannot omit steps.
 func portable[T float32 | float64](turns int) {
 	var a, b, c, d, e, f, g, h T
 	x := T(turns&1) / 2

@@ -82,7 +82,7 @@ func delegated(dir, path string) bool {
 	return ok && int(s.Uid) == os.Geteuid()
 }
 
-// NewGroup makes a group below the group of this process; name is unique among the groups of this user. The error says why there
+// NewGroup returns a group below the group of this process; name is unique among the groups of this user. The error says why there
 // is none. memory bounds all memory of the group where that is possible; 0: no bound.
 func NewGroup(name string, memory int64) (*Group, error) {
 	parent, path, err := ownGroup()

@@ -1,6 +1,6 @@
-// Package attention holds the kernel of scaled dot-product attention. Blocks of query rows go over blocks of keys with a
-// running maximum and sum (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; Dao et al.,
-// FlashAttention, 2022), so that no more than a tile of the scores is ever held by a thread.
+// Package attention contains the kernel of scaled dot-product attention. It processes blocks of query rows against tiles of keys with a
+// running maximum and sum (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; Dao et al., FlashAttention, 2022), so
+// that a thread never holds more than one tile of the scores.
 package attention
 
 import (
@@ -18,19 +18,19 @@ import (
 type float interface{ float32 | float64 }
 
 const (
-	// tileRows is the approximate number of query rows of a block, and tileElements that of the scores of a tile. valueBytes
-	// bounds the values of a tile, which are multiplied without packing.
+	// tileRows is the approximate number of query rows of a block, and tileElements that of the scores in a tile. valueBytes bounds the
+	// bytes of a tile's values, which are multiplied without packing.
 	tileRows     = 56
 	tileElements = 28 << 10
 	valueBytes   = 96 << 10
-	// fewestPacked is the fewest query rows for which the keys of a head are packed once and for all.
+	// fewestPacked is the least number of query rows per head for which the keys of the head are packed once for all blocks.
 	fewestPacked = 16
-	// minWork is the fewest multiply-adds that are worth another thread.
+	// minWork is the least number of multiply-adds for which another thread is used.
 	minWork   = 256 << 10
 	packGrain = 16 << 10
 )
 
-// layer is the sizes and settings of a node. The rows of a key head are the rows of all query heads that use it.
+// layer contains the sizes and settings of a node. The rows of a key head are the rows of all query heads that share it.
 type layer struct {
 	batch, heads, shared, queries, keys, depth, width int
 	rows                                              int // of a key head: heads/shared*queries
@@ -74,7 +74,7 @@ func prepare[T float](n *op.Node, in []op.Desc) kernel.Func {
 // limited reports whether a query may not see all keys, whatever the mask says.
 func (l *layer) limited() bool { return l.causal || l.window > 0 }
 
-// seen is the range of keys that query i sees, as far as no mask is concerned.
+// seen returns the range [lo, hi) of keys that query i sees, before the mask is applied.
 func (l *layer) seen(i int) (lo, hi int) {
 	lo, hi = 0, l.keys
 	if l.causal {
@@ -86,7 +86,7 @@ func (l *layer) seen(i int) (lo, hi int) {
 	return lo, max(lo, hi)
 }
 
-// run is a call: its operands and how it is cut.
+// run contains the operands of a call and its division into tasks.
 type run[T float] struct {
 	*layer
 	pool    *par.Pool
@@ -95,9 +95,9 @@ type run[T float] struct {
 	out     []T
 	block   int               // rows of a task
 	tile    int               // keys of each tile except the last
-	packed  []gemm.PackedB[T] // keys by head and tile; nil where they are not worth it
-	skips   bool              // keys that no query of a block sees may be left out
-	low     []T               // a tile's row of -Inf
+	packed  []gemm.PackedB[T] // keys by head and tile; nil where packing costs more than it saves
+	skips   bool              // keys that no query of a block sees are not read, because all values are finite
+	low     []T               // -Inf, as long as a row of a tile
 }
 
 func newRun[T float](c *kernel.Call, l *layer, out []T) *run[T] {
@@ -144,7 +144,7 @@ func (r *run[T]) compute(c *kernel.Call) {
 	})
 }
 
-// pack brings the keys of all heads into the form that products take.
+// pack packs the keys of all heads for the products.
 func (r *run[T]) pack(c *kernel.Call) {
 	tiles := ceil(r.keys, r.tile)
 	size := gemm.PackedSizeB[T](r.depth, r.tile)
@@ -158,7 +158,7 @@ func (r *run[T]) pack(c *kernel.Call) {
 	})
 }
 
-// finite reports whether all values are finite. Values that are not affect every query, even with weight zero.
+// finite reports whether all values are finite. NaN and infinities affect every query, even with weight zero.
 func (r *run[T]) finite() bool {
 	for h := range r.batch * r.shared {
 		m := r.v.matrix(h, r.shared, 0)
@@ -176,7 +176,7 @@ func (r *run[T]) finite() bool {
 
 // operand is an array of rank 4.
 type operand[T float] struct {
-	data    []T // from the first element on; nil when there is none
+	data    []T // begins at the first element; nil without an operand
 	strides []int
 }
 
@@ -187,7 +187,7 @@ func operandOf[T float](a kernel.Array) operand[T] {
 	return operand[T]{kernel.Data[T](a), append(append(make([]int, 0, 5), a.View.Strides...), a.View.Offset)}
 }
 
-// matrix is the rows from row on of head h, counted over the batch, of heads.
+// matrix returns a view of head h (batch index times heads plus head), from row on.
 func (o operand[T]) matrix(h, heads, row int) gemm.Mat[T] {
 	if o.data == nil {
 		return gemm.Mat[T]{}
@@ -196,7 +196,7 @@ func (o operand[T]) matrix(h, heads, row int) gemm.Mat[T] {
 	return gemm.Mat[T]{Data: o.data[s[4]+h/heads*s[0]+h%heads*s[1]+row*s[2]:], RowStride: s[2], ColStride: s[3]}
 }
 
-// forward is a, copied when a stride is negative, or with dense when the elements of its rows are not neighbours.
+// forward returns a, or a copy in row-major order if a stride is negative or, with dense, if the elements of a row are not contiguous.
 func forward(c *kernel.Call, a kernel.Array, dense bool) kernel.Array {
 	s := a.View.Strides
 	if min(s[0], s[1], s[2], s[3]) >= 0 && (!dense || s[3] == 1) {

@@ -11,9 +11,9 @@ type worker[T float] struct {
 	*run[T]
 	q      []T // the queries of a block times the scale, [block, depth]
 	scores []T // a tile, [block, tile]
-	top    []T // by row: the greatest score so far
+	top    []T // by row: the maximum score so far
 	sum    []T // the sum of exp(score-top) so far
-	most   []T // the greatest score of the tile
+	most   []T // the maximum score in the tile
 }
 
 func (r *run[T]) worker(buffer []T) *worker[T] {
@@ -27,12 +27,12 @@ func (r *run[T]) worker(buffer []T) *worker[T] {
 	return w
 }
 
-// queryAt returns the entry of the batch, the query head and the query of a row of key head h, which is counted over the batch.
+// queryAt returns the batch index, the query head and the query of a row of key head h. h counts the key heads of all batch entries.
 func (r *run[T]) queryAt(h, row int) (b, head, query int) {
 	return h / r.shared, h%r.shared*(r.heads/r.shared) + row/r.queries, row % r.queries
 }
 
-// rowsOf sets n rows, from row from on, of key head h.
+// rowsOf prepares w for n rows of key head h, beginning with row from.
 func (w *worker[T]) rowsOf(h, from, n int) {
 	w.load(h, from, n)
 	out := w.out[(h*w.rows+from)*w.width:][:n*w.width]
@@ -60,7 +60,7 @@ func (w *worker[T]) rowsOf(h, from, n int) {
 	}
 }
 
-// whole computes a block from all scores of its rows. It divides them by their sums before it multiplies the values, so that
+// whole computes a block from all scores of its rows at once. It divides the weights by their sum before it multiplies the values, so that
 // values near the end of the range do not overflow.
 func (w *worker[T]) whole(h, from, n int, out []T) {
 	scores, top := make([]T, n*w.keys), w.top[:n]
@@ -84,13 +84,13 @@ func (w *worker[T]) whole(h, from, n int, out []T) {
 	}
 }
 
-// load fills q.
+// load copies the scaled queries of a block into q.
 func (w *worker[T]) load(h, from, n int) {
 	if w.depth == 0 {
 		return
 	}
 	s := w.run.q.strides
-	if s[3] == 1 && s[2] == w.depth && (from%w.queries+n <= w.queries || s[1] == w.queries*w.depth) { // one piece
+	if s[3] == 1 && s[2] == w.depth && (from%w.queries+n <= w.queries || s[1] == w.queries*w.depth) { // the rows are contiguous
 		b, head, query := w.queryAt(h, from)
 		scale(w.q[:n*w.depth], w.run.q.data[s[4]+b*s[0]+head*s[1]+query*s[2]:][:n*w.depth], T(w.scale))
 		return
@@ -109,7 +109,7 @@ func (w *worker[T]) load(h, from, n int) {
 	}
 }
 
-// reach returns the range of keys that the mask lets the block see.
+// reach returns the range of keys that at least one query of the block sees, before the mask is applied.
 func (w *worker[T]) reach(from, n int) (first, last int) {
 	if !w.skips {
 		return 0, w.keys
@@ -123,7 +123,7 @@ func (w *worker[T]) reach(from, n int) (first, last int) {
 	return first, last
 }
 
-// part is the range of the n keys from j on that a row sees, counted from j.
+// part returns the range of keys that a row sees among the n keys from j on, relative to j.
 func (w *worker[T]) part(row, j, n int) (lo, hi int) {
 	if !w.limited() {
 		return 0, n
@@ -147,7 +147,8 @@ func (w *worker[T]) multiply(h, rows, j, n int) int {
 	return args.N
 }
 
-// weigh makes scores, n rows of keys from j on, of products, and sets most. Keys that the row does not see become zero.
+// weigh converts n rows of products with keys from j on into scores: it applies the scale, the softcap and the mask, and sets most. Keys
+// that a row does not see become zero.
 func (w *worker[T]) weigh(h, from, n, j, keys int, scores []T, ld int) {
 	plain := !w.limited() && w.mask == nil && w.softcap == 0
 	for i := 0; !plain && i < n; i++ {

@@ -30,7 +30,7 @@ func scale[T float](y, x []T, factor T) {
 	}
 }
 
-// sum is the sum of x, which is finite if all of x are and it does not overflow.
+// sum returns the sum of x. It is finite if all of x are finite and the sum does not overflow.
 func sum[T float](x []T) T {
 	if x, ok := float32s(x); ok {
 		return T(vector.Sum(x))
@@ -65,7 +65,7 @@ func expSub[T float](x []T, m T) T {
 	return sum
 }
 
-// greatest is the maximum, NaN if there is one, -Inf of none.
+// greatest returns the maximum of x, NaN if x contains one, and -Inf if x is empty.
 func greatest[T float](x []T) T {
 	if x, ok := float32s(x); ok && len(x) > 0 {
 		return T(vector.Greatest(x))
@@ -79,7 +79,7 @@ func greatest[T float](x []T) T {
 	return m
 }
 
-// greatestOfRows sets most[i] to the maximum of the cols elements from x[i*ld] on.
+// greatestOfRows sets most[i] to the maximum of the cols elements that begin at x[i*ld].
 func greatestOfRows[T float](most, x []T, cols, ld int) {
 	if x, ok := float32s(x); ok {
 		vector.Maxima.OfRows(any(most).([]float32), x, cols, ld)

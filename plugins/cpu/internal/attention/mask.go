@@ -19,7 +19,7 @@ func newMask(a kernel.Array, l *layer) *mask {
 	return &mask{a}
 }
 
-// apply brings the mask to scores x of a query, of the keys from j on. low is -Inf over and over.
+// apply applies the mask to the scores x of one query and the keys from j on. low contains -Inf only, and is at least as long as x.
 func apply[T float](m *mask, x, low []T, b, head, query, j int) {
 	s := m.View.Strides
 	at, step := m.View.Offset+b*s[0]+head*s[1]+query*s[2]+j*s[3], s[3]

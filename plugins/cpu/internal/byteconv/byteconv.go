@@ -1,7 +1,6 @@
-// Package byteconv computes convolutions of bytes less their zero points, with
-// sums in i32 that a requantize.Epilogue may turn into floats or bytes. It
-// stands between the rules of package contraction and the products of package
-// quantized, which must have a kernel (quantized.CanMul).
+// Package byteconv computes convolutions of bytes minus their zero points, with sums in i32 that a requantize.Epilogue may convert to
+// floats or bytes. It stands between the rules of package contraction and the products of package quantized, which must have a kernel
+// (quantized.CanMul).
 //
 // A Plan is the geometry of one convolution. A strategy is one algorithm: it
 // says which plans it fits, packs weights for them and computes them. planes.go
@@ -18,11 +17,11 @@ import (
 )
 
 const (
-	// minOutputs is the fewest outputs of a group for which patches are worth their copy.
+	// minOutputs is the least number of outputs of a group for which gathering patches pays.
 	minOutputs = 4
-	// maxSumBytes bounds the buffer of sums that are not requantized yet.
+	// maxSumBytes bounds the buffer of sums before requantization.
 	maxSumBytes = 256 << 10
-	// copyGrain is the fewest bytes of patches that are worth another thread.
+	// copyGrain is the least number of bytes of patches for which another thread is used.
 	copyGrain = 64 << 10
 )
 
@@ -63,7 +62,7 @@ func New(x, w, y shape.Shape, params Params) *Plan {
 	return p
 }
 
-// depth is the number of products in one output element.
+// depth returns the number of products in one output element.
 func (p *Plan) depth() int { return p.channels * p.taps }
 
 // orAll returns values, or n times one value if there are none.
@@ -91,11 +90,9 @@ func (p *Plan) weights(w quantized.Mat, group int) quantized.Mat {
 
 // strategy is one algorithm. It has no state.
 type strategy interface {
-	// fits reports whether the strategy computes the plan. constant reports
-	// whether the weights are known beforehand.
+	// fits reports whether the strategy computes the plan. constant means that the weights are known when the kernel is prepared.
 	fits(p *Plan, constant bool) bool
-	// pack prepares contiguous weights, or a kernel that takes them at each run
-	// if w is nil.
+	// pack prepares contiguous weights. With a nil w it returns a kernel that reads the weights at each run.
 	pack(pool *par.Pool, p *Plan, w *quantized.Mat) Kernel
 }
 
@@ -105,16 +102,14 @@ var strategies = []strategy{paddedPlanes{}, patchProduct{}}
 // Kernel is a strategy with the weights that it packed. It is immutable and
 // safe for concurrent use.
 type Kernel interface {
-	// Run computes a convolution in memory of call. Its results are sums, or
-	// what the epilogue makes of them.
+	// Run computes a convolution in memory of call. Its results are sums, or the epilogue's results if there is one.
 	Run(call *kernel.Call, args *Args)
 	// Bytes returns the memory that packed weights take.
 	Bytes() int
 }
 
-// Args are the operands of a run, contiguous and in row-major order. Only Data,
-// Signed and Zero of matrices are read: the zero point of X is one for all, those
-// of W are one for all or one for each output.
+// Args are the operands of a run, contiguous and in row-major order. Only Data, Signed and Zero of matrices are read: X has a single zero
+// point, W a single one or one for each output.
 type Args struct {
 	X        quantized.Mat
 	W        quantized.Mat // unless weights were packed
@@ -122,9 +117,8 @@ type Args struct {
 	Epilogue *requantize.Epilogue // nil for sums
 }
 
-// Prepare returns the kernel of the first strategy that fits. w are constant
-// weights, which are not referred to afterwards, or nil for those that come with
-// each run. It returns nil if floats are expected to be faster.
+// Prepare returns the kernel of the first strategy that fits, or nil if floats are expected to be faster. w contains constant weights,
+// which are copied; a nil w means that the weights come with each run.
 func Prepare(pool *par.Pool, p *Plan, w *quantized.Mat) Kernel {
 	for _, s := range strategies {
 		if s.fits(p, w != nil) {

@@ -8,8 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/requantize"
 )
 
-// patchProduct multiplies the weights by the patches of the input, which it
-// gathers part by part.
+// patchProduct multiplies the weights by patches of the input, which it gathers in parts of bounded size.
 type patchProduct struct{}
 
 // At most patchBytes of patches are gathered at a time, but at least
@@ -106,11 +105,10 @@ func (p *patchKernel) Run(c *kernel.Call, in *Args) {
 	}
 }
 
-// row writes the elements of a channel that one tap of the kernel meets, from
-// output position j0 on.
+// row copies the elements of a channel that one tap of the kernel reads, beginning at output position j0.
 func (p *Plan) row(dst, channel []byte, tap, j0 int, zero byte) {
 	last := len(p.in) - 1
-	var at, index [shape.MaxRank]int // of the tap, in the padded input, less the low padding; of the line
+	var at, index [shape.MaxRank]int // at: position of the tap in the padded input less the low padding; index: that of the line
 	rest := j0 / p.out[last]
 	for d := last; d >= 0; d-- {
 		at[d] = tap%p.kernel[d]*p.dilation[d] - p.padLo[d]
@@ -144,8 +142,7 @@ func (p *Plan) row(dst, channel []byte, tap, j0 int, zero byte) {
 	}
 }
 
-// line copies elements of src, stride apart, from position at on, which may be
-// in the padding.
+// line copies every stride-th element of src, beginning at position at. Positions in the padding become zero.
 func (p *Plan) line(dst, src []byte, at, stride int, zero byte) {
 	if stride == 1 && at >= 0 && at+len(dst) <= len(src) {
 		copy(dst, src[at:])

@@ -7,14 +7,12 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/requantize"
 )
 
-// paddedPlanes computes convolutions with constant weights over one or two
-// spatial dimensions. The input is copied into padded planes of units of a few
-// channels each, one set of planes for each phase of the strides. Each tap of the
-// kernel then reads one contiguous run of such a plane. Sums are computed for
-// full padded rows, and those in the padding are dropped.
+// paddedPlanes computes convolutions with constant weights over one or two spatial dimensions. The input is copied into padded planes, one
+// set for each phase of the strides. An element of a plane is a unit: the bytes of a few adjacent channels. Each tap of the kernel then
+// reads one contiguous run of such a plane. Sums are computed for full padded rows, and those in the padding are dropped.
 type paddedPlanes struct{}
 
-// maxWidth is the most sums of a padded row, in parts of the outputs that are kept.
+// maxWidth bounds the length of a padded row, as a multiple of the outputs that are kept of it.
 const maxWidth = 1.5
 
 func (paddedPlanes) fits(p *Plan, constant bool) bool {
@@ -66,7 +64,7 @@ type planeKernel struct {
 	*Plan
 	in, out, phases, padLo [2]int // by row and column
 	rows, width            int    // of a plane
-	count, unit            int    // planes of a phase, channels of a unit
+	count, unit            int    // planes of a phase, channels in a unit
 	starts                 []int  // of the runs that taps read, by tap and plane
 	read                   []bool // the phases that taps read
 	packed                 []*quantized.Packed
@@ -129,14 +127,14 @@ func (p *planeKernel) Run(c *kernel.Call, in *Args) {
 	}
 }
 
-// dropEnds copies the first n elements of each line.
+// dropEnds copies the first n elements of each line of width elements.
 func dropEnds[T any](dst, src []T, lines, n, width int) {
 	for l := range lines {
 		copy(dst[l*n:][:n], src[l*width:])
 	}
 }
 
-// fill makes the planes of one group of an image.
+// fill writes the planes of one group of an image.
 func (p *planeKernel) fill(c *kernel.Call, flat, units []int32, x []byte, zero byte, signed bool) {
 	size, plane := p.inSize, p.rows*p.width
 	unpadded := p.phases == [2]int{1, 1} && p.padLo == [2]int{} && p.rows == p.in[0] && p.width == p.in[1]
@@ -161,7 +159,7 @@ func (p *planeKernel) fill(c *kernel.Call, flat, units []int32, x []byte, zero b
 	})
 }
 
-// phase makes one plane: every stride-th element of the padded input.
+// phase writes one plane: every stride-th element of the padded input.
 func (p *planeKernel) phase(dst, src []int32, dy, dx int, pad int32) {
 	for r := range p.rows {
 		to, iy := dst[r*p.width:][:p.width], r*p.phases[0]+dy-p.padLo[0]
@@ -182,7 +180,7 @@ func (p *planeKernel) phase(dst, src []int32, dy, dx int, pad int32) {
 			n = min((len(line)-ix+step-1)/step, p.width-before)
 		}
 		if step == 1 {
-			if n > 0 { // else ix may lie outside
+			if n > 0 { // else ix may be outside the input
 				copy(to[before:][:n], line[ix:])
 			}
 		} else {

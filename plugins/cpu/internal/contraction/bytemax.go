@@ -60,7 +60,8 @@ func fromBytes(v []float32, x []byte, signed bool) {
 	}
 }
 
-// toBytes converts floats back to bytes. Minus infinity, the maximum of a window of padding alone, becomes the least byte.
+// toBytes converts floats back to bytes. Minus infinity, the maximum of a window that covers padding only, becomes the smallest value of
+// the type.
 func toBytes(d []byte, v []float32, signed bool) {
 	least, most := 0.0, 255.0
 	if signed {

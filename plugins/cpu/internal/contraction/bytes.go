@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// byteGrain is the fewest products of bytes that are worth another thread.
+	// byteGrain is the least number of products of bytes for which another thread is used.
 	byteGrain = 1 << 20
-	// sumBytes bounds the buffer of sums that are not requantized yet.
+	// sumBytes bounds the buffer of sums before requantization.
 	sumBytes = 256 << 10
 )
 
@@ -25,8 +25,8 @@ type byteProduct struct {
 	fusion        IntegerFusion
 }
 
-// prepareBytes makes the kernel of a product of bytes that multiplies them as they are. It is nil where there is no kernel
-// for that, or where a zero point changes along the inner dimension or from matrix to matrix.
+// prepareBytes returns a kernel that multiplies bytes without conversion to floats. It returns nil if the processor has no such kernel, or
+// if a zero point varies along the inner dimension or between matrices.
 func prepareBytes(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) kernel.Func {
 	y := n.Outputs[0].Shape
 	last := len(y) - 1
@@ -84,7 +84,7 @@ func (p *byteProduct) run(c *kernel.Call) error {
 	x := c.Contiguous(o.x)
 	args := quantized.Args{N: p.cols, K: p.k, LDC: p.cols, PackedB: p.packed, A: byteMat(c, x, p.k, 1, o.xZero)}
 	data, zero, count := args.A.Data, args.A.Zero, max(1, sumBytes/4/p.cols)
-	if len(zero) > 1 { // by row of each matrix
+	if len(zero) > 1 { // one for each row of each matrix
 		count = p.rows
 	}
 	to := p.fusion.Epilogue.Output(c.Alloc(0))
@@ -101,7 +101,7 @@ func (p *byteProduct) run(c *kernel.Call) error {
 	return nil
 }
 
-// multiply sums into out.
+// multiply stores the sums in out.
 func (p *byteProduct) multiply(c *kernel.Call, out []int32) {
 	if len(out) == 0 {
 		return
@@ -141,7 +141,7 @@ func (p *byteProduct) multiply(c *kernel.Call, out []int32) {
 	})
 }
 
-// fromEnd returns dimension i counted from the last, which is number 1. Dimensions before the first are 1.
+// fromEnd returns dimension i of s counted from the last, which has number 1. It returns 1 for dimensions that s does not have.
 func fromEnd(s shape.Shape, i int) int {
 	if i > len(s) {
 		return 1
@@ -149,7 +149,7 @@ func fromEnd(s shape.Shape, i int) int {
 	return s[len(s)-i]
 }
 
-// byteMat returns a as an operand with the zero points of zero, which may be nil.
+// byteMat returns the matrix of a with the zero points in zero, which may be nil.
 func byteMat(c *kernel.Call, a kernel.Array, row, col int, zero *kernel.Array) quantized.Mat {
 	m := quantized.Mat{Signed: a.DType == dtype.I8, RowStride: row, ColStride: col}
 	if a.Size() > 0 {

@@ -1,5 +1,5 @@
-// Package contraction holds the kernels of matrix products, convolutions and window reductions: it lays views out for
-// the packages gemm, conv and window, which compute.
+// Package contraction contains the kernels of matrix products, convolutions and window reductions: it brings views into the layouts that
+// the packages gemm, conv and window compute on.
 package contraction
 
 import (
@@ -11,18 +11,18 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// Fusion lists the nodes that the kernel of a product or convolution computes as well.
+// Fusion lists the neighbouring nodes that the kernel of a product or convolution also computes.
 type Fusion struct {
-	// Weight is the second operand when it is a constant, which the kernel then keeps in a form of its own. The call
-	// lacks it, so that later inputs move down by one.
+	// Weight is the second operand when it is a constant, which the kernel then keeps in packed form. It is missing from the inputs of a
+	// call, so that the inputs after it move down by one.
 	Weight *kernel.Array
 	// Keep is called with the bytes of the packed weight that the kernel keeps. It may be nil.
 	Keep func(bytes int)
-	// Sum adds an input of the shape of the result: the call's last, or the one before Bias.
+	// Sum adds an input of the shape of the result: the last input of the call, or the one before the bias.
 	Sum bool
-	// Bias adds the call's last input: one element per column of a product, per output channel of a convolution.
+	// Bias adds the last input of the call: one element per column of a product, per output channel of a convolution.
 	Bias bool
-	// Clamp brings results into [Lo, Hi].
+	// Clamp limits results to [Lo, Hi].
 	Clamp  bool
 	Lo, Hi op.Value
 }
@@ -83,7 +83,7 @@ func prepareAs[T micro.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fusi
 	return prepareProduct[T](env, n, in, f)
 }
 
-// epilogue makes the fixed part of an epilogue, nil when there is nothing to do.
+// epilogue returns the part of an epilogue that is equal in all calls, or nil without fused nodes.
 func epilogue[T micro.Number](d dtype.DType, f Fusion) *micro.Epilogue[T] {
 	if !f.Bias && !f.Clamp {
 		return nil
@@ -95,7 +95,7 @@ func epilogue[T micro.Number](d dtype.DType, f Fusion) *micro.Epilogue[T] {
 	return e
 }
 
-// forward is a, copied when a stride is negative, which gemm does not take.
+// forward returns a, or a copy of it when a stride is negative, which gemm does not support.
 func forward(c *kernel.Call, a kernel.Array) kernel.Array {
 	if !slices.ContainsFunc(a.View.Strides, func(s int) bool { return s < 0 }) {
 		return a
@@ -105,12 +105,12 @@ func forward(c *kernel.Call, a kernel.Array) kernel.Array {
 	return t
 }
 
-// line is the elements of a tensor that has one dimension longer than one at most.
+// line returns the elements of a tensor that has at most one dimension longer than one.
 func line[T micro.Number](c *kernel.Call, a kernel.Array) []T {
 	return kernel.Flat[T](c.Contiguous(a))
 }
 
-// Sums reports whether a node takes Fusion.Sum.
+// Sums reports whether the kernel of a node supports Fusion.Sum.
 func Sums(n *op.Node, in []op.Desc) bool {
 	if n.Op != op.Conv {
 		return true
@@ -126,7 +126,7 @@ func (f *Fusion) keep(bytes int) {
 	}
 }
 
-// begin allocates the result. With f.Sum, it holds a copy of the addend.
+// begin allocates the result. With f.Sum, it fills it with a copy of the addend.
 func (f *Fusion) begin(c *kernel.Call) kernel.Array {
 	if !f.Sum {
 		return c.Alloc(0)

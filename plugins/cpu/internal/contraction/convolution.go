@@ -25,7 +25,7 @@ func prepareConv[T micro.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fu
 	epi := epilogue[T](in[0].DType, f)
 	var packed *conv.Weights[T]
 	if f.Weight != nil {
-		w := make([]T, f.Weight.Size()) // some strategies refer to it
+		w := make([]T, f.Weight.Size()) // some strategies keep a reference to the weights
 		kernel.Read(env.Pool, kernel.Bytes(w), *f.Weight)
 		packed = conv.PackWeights(env.Pool, plan, w)
 		f.keep(packed.Bytes())
@@ -56,8 +56,8 @@ func prepareConv[T micro.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fu
 	}
 }
 
-// prepareByteConv returns the kernel of a convolution of bytes that multiplies them as they are, and nil where there is none
-// or where floats are faster.
+// prepareByteConv returns a kernel that convolves bytes without conversion to floats, or nil if the processor has none or floats are
+// faster.
 func prepareByteConv(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) kernel.Func {
 	a := n.Attrs
 	if slices.ContainsFunc(a.Ints("input_dilation"), func(d int) bool { return d != 1 }) {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// halfTypes are the 16-bit floats as package half takes them.
+// halfTypes maps the 16-bit dtypes to the types of package half.
 var halfTypes = map[dtype.DType]*half.Type{dtype.BF16: halfType(dtype.BF16), dtype.F16: halfType(dtype.F16)}
 
 func halfType(d dtype.DType) *half.Type {
@@ -18,7 +18,7 @@ func halfType(d dtype.DType) *half.Type {
 	}
 }
 
-// halfProduct is a matmul or linear of 16-bit floats of given shapes, which are summed in f32.
+// halfProduct is a matmul or linear of 16-bit floats of given shapes. Sums are in f32.
 type halfProduct struct {
 	product[uint16]
 	element  *half.Type

@@ -11,14 +11,14 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/requantize"
 )
 
-// exactTerms is the number of products of bytes without their zero points, at most 255 in magnitude each, that f32 sums exactly:
-// the sums stay below 2^24. In f64 any number that memory holds is exact.
+// exactTerms is the number of products that f32 sums exactly. Factors are bytes minus zero points, at most 255 in magnitude, so that the
+// sums stay below 2^24. f64 sums any number of products that fits in memory exactly.
 const exactTerms = 256
 
-// IntegerFusion lists the nodes that the kernel of a product or convolution of bytes computes as well.
+// IntegerFusion lists the neighbouring nodes that the kernel of a product or convolution of bytes also computes.
 type IntegerFusion struct {
-	// Weight is the second operand when it is a constant, one matrix for all in a product, which the kernel then keeps in a
-	// form of its own, and Zero its zero points, nil for none. The call lacks them: later inputs move down.
+	// Weight is the second operand when it is a constant (for a product: one matrix for the whole batch), and Zero its zero points, nil for
+	// none. The kernel keeps it in packed form. Both are missing from the inputs of a call: later inputs move down.
 	Weight, Zero *kernel.Array
 	// Keep is called with the bytes of the packed weight that the kernel keeps. It may be nil.
 	Keep func(bytes int)
@@ -53,9 +53,9 @@ func optional(in []kernel.Array, k int) *kernel.Array {
 	return nil
 }
 
-// PrepareInteger makes the kernel of a product or convolution of bytes, summed in i32. Where there is no kernel for bytes,
-// the operands, without their zero points, are multiplied as floats in which every sum is exact, for which there are fast
-// ones. env is needed when the weight is given, which is not used afterwards.
+// PrepareInteger returns the kernel of a product or convolution of bytes, summed in i32. Without a kernel for bytes, it converts the
+// operands minus their zero points to floats in which every sum is exact, and uses a float kernel. env is needed only with a constant
+// weight, which is not read afterwards.
 func PrepareInteger(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) kernel.Func {
 	if quantized.CanMul() {
 		prepare := prepareBytes
@@ -66,7 +66,7 @@ func PrepareInteger(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) 
 			return run
 		}
 	}
-	terms := slices.Max(in[0].Shape[max(0, len(in[0].Shape)-2):]) // whichever of them is summed over
+	terms := slices.Max(in[0].Shape[max(0, len(in[0].Shape)-2):]) // either may be the dimension that is summed over
 	if n.Op == op.ConvInteger {
 		terms = in[1].Shape[1:].Size()
 	}
@@ -80,15 +80,14 @@ func prepareInteger(n *op.Node, in []op.Desc) kernel.Func {
 	return PrepareInteger(nil, n, in, IntegerFusion{})
 }
 
-// PacksInteger reports whether the kernel of a node keeps a packed copy of a constant weight: it does for one matrix and for
-// the weights of a convolution.
+// PacksInteger reports whether the kernel of a node keeps a packed copy of a constant weight: it does for a weight that is one matrix, and
+// for the weights of a convolution.
 func PacksInteger(n *op.Node, in []op.Desc) bool {
 	w := in[1].Shape
 	return w.Size() > 0 && (n.Op == op.ConvInteger || w[:len(w)-2].Size() == 1)
 }
 
-// requantize applies the epilogue. The innermost dimension of sums is the output position in a convolution, the channel in a
-// product.
+// requantize applies the epilogue. The innermost dimension of sums is the output position for a convolution and the channel for a product.
 func (s *IntegerFusion) requantize(c *kernel.Call, n *op.Node, sums []int32) {
 	y := n.Outputs[0].Shape
 	to := s.Epilogue.Output(c.Alloc(0))
@@ -165,8 +164,7 @@ func integers[T float32 | float64](env *kernel.Env, d dtype.DType, n *op.Node, i
 	}
 }
 
-// constantWithoutZero is withoutZero for a constant. The result has a reference
-// count of one. It reports false if there is no memory.
+// constantWithoutZero is like withoutZero for a constant. The result has a reference count of one. It returns false if there is no memory.
 func constantWithoutZero[T float32 | float64](env *kernel.Env, d dtype.DType, a kernel.Array, zero *kernel.Array, byRows bool) (kernel.Array, bool) {
 	buf, err := env.Account.New(a.Size() * d.Size())
 	if err != nil {
@@ -195,8 +193,8 @@ func constantWithoutZero[T float32 | float64](env *kernel.Env, d dtype.DType, a 
 	return out, true
 }
 
-// alongRows returns zero points with a shape that broadcasts to a tensor of the given rank. With byRows, there is one for
-// each output channel.
+// alongRows returns zero points with a shape that broadcasts to a tensor of the given rank. byRows means that each output channel has a
+// zero point.
 func alongRows(z kernel.Array, rank int, byRows bool) kernel.Array {
 	if !byRows || len(z.View.Shape) != 1 {
 		return z

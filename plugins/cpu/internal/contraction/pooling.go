@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/window"
 )
 
-// padded puts n neutral entries before the entries of an attribute, for the leading dimensions that have no window.
+// padded prepends n neutral entries to an attribute, for the leading dimensions, which have no window.
 func padded(n, neutral int, l []int) []int {
 	out := make([]int, n, n+len(l))
 	for i := range out {
@@ -75,7 +75,7 @@ func prepareWindow(n *op.Node, in []op.Desc) kernel.Func {
 	return nil
 }
 
-// fastWindows is the plan for the loops in assembly, nil where there are none.
+// fastWindows returns the plan for the loops in assembly, nil if they do not exist for the node.
 func fastWindows(n *op.Node, x op.Desc, lo, hi []int) *conv.Plan {
 	if x.DType != dtype.F32 {
 		return nil
@@ -107,7 +107,7 @@ func reduceWindows[T micro.Number](plan *window.Plan, max bool, first int) kerne
 	}
 }
 
-// prepareAvgPool divides window sums by the number of elements that count, which is the same for every plane.
+// prepareAvgPool returns a kernel that divides window sums by the number of counted elements, which is the same for every plane.
 func prepareAvgPool(n *op.Node, in []op.Desc) kernel.Func {
 	if in[0].DType == dtype.F64 {
 		return avgPool[float64](n, in[0])
@@ -155,7 +155,7 @@ func avgPool[T float32 | float64](n *op.Node, in op.Desc) kernel.Func {
 	}
 }
 
-// divide divides planes by counts, element by element, in assembly; same is whether all of counts are the same.
+// divide divides planes by counts, element by element, in assembly. same means that all counts are equal.
 func divide(c *kernel.Call, y, counts []float32, same bool) {
 	if same {
 		c.Pool.For(len(y), 64<<10, func(lo, hi int) { vector.Div().To(y[lo:hi], y[lo:hi], counts[0]) })
@@ -169,8 +169,8 @@ func divide(c *kernel.Call, y, counts []float32, same bool) {
 	})
 }
 
-// divisors counts, for each window of a plane, the elements of the plane that it covers, padding included when the
-// attributes say so.
+// divisors returns, for each window of a plane, the number of its elements that count: those in the plane and, if the attributes say so,
+// those in the padding.
 func divisors[T float32 | float64](a op.Attrs, x, y shape.Shape) []T {
 	lo, hi, size, stride, dilation := a.Ints("pad_lo"), a.Ints("pad_hi"), a.Ints("window"), a.Ints("strides"), a.Ints("dilation")
 	counts := []T{1}

@@ -29,7 +29,7 @@ func prepareProduct[T micro.Number](env *kernel.Env, n *op.Node, in []op.Desc, f
 	return p.run
 }
 
-// shaped is the product of a node with its shapes settled.
+// shaped returns the product of a node for given operand shapes.
 func shaped[T micro.Number](n *op.Node, in []op.Desc, f Fusion) product[T] {
 	p := product[T]{fusion: f}
 	y := n.Outputs[0].Shape
@@ -52,8 +52,7 @@ func shaped[T micro.Number](n *op.Node, in []op.Desc, f Fusion) product[T] {
 	return p
 }
 
-// Packs reports whether a constant weight of a node is worth keeping in packed form: it is one matrix, and the product
-// has enough rows.
+// Packs reports whether a constant weight of a node is kept in packed form: it is one matrix, and the product has enough rows.
 func Packs(n *op.Node, in []op.Desc) bool {
 	w := in[1].Shape
 	y := n.Outputs[0].Shape
@@ -63,7 +62,7 @@ func Packs(n *op.Node, in []op.Desc) bool {
 	return w.Size() > 0 && w[:len(w)-2].Size() == 1 && y.Size()/max(1, y[len(y)-1]) > 1 && y[len(y)-1] > 1
 }
 
-// weight is a constant second operand as a matrix of k rows.
+// weight returns a constant second operand as a matrix of k rows.
 func (p *product[T]) weight(w kernel.Array) gemm.Mat[T] {
 	v := w.View
 	rank := len(v.Shape)
@@ -95,7 +94,7 @@ func (p *product[T]) run(c *kernel.Call) error {
 	return nil
 }
 
-// operands are the matrices of a call: one product of all rows if joined is set, else one product per batch element.
+// operands contains the matrices of a call: one product of all rows if joined is set, else one product per batch element.
 type operands[T micro.Number] struct {
 	a, b   gemm.Mat[T]
 	m      int
@@ -103,7 +102,7 @@ type operands[T micro.Number] struct {
 	joined bool
 }
 
-// operands lays out the inputs of a call; with packed, the second operand is none of them.
+// operands returns the inputs of a call as matrices. With packed, the second operand is not among the inputs.
 func (p *product[T]) operands(c *kernel.Call, packed bool) operands[T] {
 	rank := len(p.batch)
 	a := forward(c, c.In[0])
@@ -124,7 +123,7 @@ func (p *product[T]) operands(c *kernel.Call, packed bool) operands[T] {
 	return o
 }
 
-// from is the elements of a from its first on.
+// from returns the elements of a, beginning with its first.
 func from[T micro.Number](a kernel.Array, k int) []T {
 	if k == 0 {
 		return nil
@@ -132,7 +131,7 @@ func from[T micro.Number](a kernel.Array, k int) []T {
 	return kernel.Data[T](a)[a.View.Offset:]
 }
 
-// matrix brings a view to batch + [rows, cols].
+// matrix returns a view of shape batch + [rows, cols].
 func (p *product[T]) matrix(v shape.View, transposed bool, rows, cols int) shape.View {
 	if len(v.Shape) == 1 { // the vector of a linear
 		v = shape.View{Shape: shape.Of(1, v.Shape[0]), Strides: []int{0, v.Strides[0]}, Offset: v.Offset}
@@ -155,7 +154,7 @@ func (p *product[T]) matrix(v shape.View, transposed bool, rows, cols int) shape
 
 type rowRun struct{ n, stride int }
 
-// joined reports whether the batch and row dimensions of a are one run of rows against one and the same b.
+// joined reports whether the batch and row dimensions of a form one sequence of rows, all multiplied by the same matrix b.
 func joined(a shape.View, b []int) (rowRun, bool) {
 	rows := len(b)
 	r := rowRun{n: a.Shape[rows], stride: a.Strides[rows]}

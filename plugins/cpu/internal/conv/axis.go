@@ -33,7 +33,7 @@ func (a *axis) at(i int) int {
 	return i
 }
 
-// maxPhases is the largest stride for which an axis is stored in phases.
+// maxPhases is the greatest stride for which an axis is stored in phases.
 const maxPhases = 8
 
 // choosePhases decides whether an axis is stored in phases. A kernel of one

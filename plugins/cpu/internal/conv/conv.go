@@ -36,7 +36,7 @@ import (
 // plan. They are immutable and safe for concurrent use.
 type Weights[T micro.Number] struct {
 	plan    *Plan
-	choices []prepared[T] // in order of preference
+	choices []prepared[T] // in order of preference; a later one runs what an earlier one refuses
 	single  bool          // packed for one run
 }
 
@@ -67,13 +67,12 @@ func Run[T micro.Number](pool *par.Pool, x []T, xShape []int, w []T, wShape []in
 	return RunPlan(pool, p, x, w, out, epilogue)
 }
 
-// RunPlan is Run for shapes that have been laid out.
+// RunPlan is like Run, for a plan made beforehand.
 func RunPlan[T micro.Number](pool *par.Pool, p *Plan, x, w, out []T, epilogue *micro.Epilogue[T]) error {
 	return RunPacked(pool, p, x, packOnce(pool, p, w), out, epilogue)
 }
 
-// AddPlan is RunPlan that adds to what out holds, before the epilogue. The plan
-// must add (see Adds).
+// AddPlan is like RunPlan, but adds to the elements of out before the epilogue. Adds must report true for the plan.
 func AddPlan[T micro.Number](pool *par.Pool, p *Plan, x, w, out []T, epilogue *micro.Epilogue[T]) error {
 	return AddPacked(pool, p, x, packOnce(pool, p, w), out, epilogue)
 }
@@ -85,12 +84,12 @@ func packOnce[T micro.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 	return ready
 }
 
-// RunPacked is Run for a plan and weights that were packed for it.
+// RunPacked is like Run, for a plan and weights that were packed for it.
 func RunPacked[T micro.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T, epilogue *micro.Epilogue[T]) error {
 	return execute(pool, p, x, w, out, false, epilogue)
 }
 
-// AddPacked is AddPlan for packed weights.
+// AddPacked is like AddPlan, for packed weights.
 func AddPacked[T micro.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T, epilogue *micro.Epilogue[T]) error {
 	if !p.Adds() {
 		return fmt.Errorf("conv: sum with an output, got a convolution of one input or two outputs for each group, want more")
@@ -98,5 +97,5 @@ func AddPacked[T micro.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], ou
 	return execute(pool, p, x, w, out, true, epilogue)
 }
 
-// Adds reports whether a plan computes sums with what its output holds.
+// Adds reports whether AddPlan and AddPacked support the plan.
 func (p *Plan) Adds() bool { return !p.hasSingleInputs() && !p.hasFewOutputs() }

@@ -8,9 +8,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// depthwisePlan returns the plan of a convolution with one input and one output
-// for each group, and nil for others and for kernels and strides that package
-// depthwise does not have.
+// depthwisePlan returns the plan of a convolution with one input and one output for each group. It returns nil for other convolutions, and
+// for kernels and strides that package depthwise does not support.
 func (p *Plan) depthwisePlan() *depthwise.Plan {
 	if len(p.axes) != 2 || p.channels != p.groups || p.outputs != p.groups || p.outSize == 0 || p.inSize == 0 {
 		return nil
@@ -35,7 +34,7 @@ func (depthwisePlanes[T]) pack(_ *par.Pool, p *Plan, w []T, _ use) prepared[T] {
 	return &depthwiseWeights[T]{w: any(w).([]float32), noBias: make([]float32, p.outputs)}
 }
 
-// depthwiseWeights are the weights as they came.
+// depthwiseWeights contains unpacked weights.
 type depthwiseWeights[T micro.Number] struct {
 	total
 	w, noBias []float32
@@ -43,7 +42,7 @@ type depthwiseWeights[T micro.Number] struct {
 
 func (w *depthwiseWeights[T]) elements() int { return len(w.w) }
 
-// run computes all planes: in bands of rows if they are few.
+// run computes all planes. It divides them into bands of rows if there are few.
 func (w *depthwiseWeights[T]) run(r *run[T]) bool {
 	p := r.plan
 	x, out := any(r.x).([]float32), any(r.out).([]float32)

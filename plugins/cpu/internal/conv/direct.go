@@ -8,20 +8,18 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// directTaps computes outputs one by one, tap by tap, from weights that are not
-// packed: a matrix product is not worth its packing.
+// directTaps computes outputs one by one, tap by tap, from unpacked weights. It is for convolutions that are too small to repay the packing
+// for a matrix product.
 type directTaps[T micro.Number] struct{}
 
 const (
-	// maxFewOutputs is the most outputs of a group for which patches are not
-	// worth packing if there are loops in assembly for that.
+	// maxFewOutputs is the greatest number of outputs of a group for which patches are not packed, where direct loops in assembly exist.
 	maxFewOutputs = 2
-	// maxDirectOutputs is the most outputs of a one-channel group that are
-	// computed without a matrix product.
+	// maxDirectOutputs is the greatest number of outputs of a one-channel group that are computed without a matrix product.
 	maxDirectOutputs = 4
 )
 
-// hasFewOutputs reports whether patches are not worth packing for the outputs of a group.
+// hasFewOutputs reports whether a group has too few outputs to repay the packing of patches.
 func (p *Plan) hasFewOutputs() bool {
 	return p.outputs/p.groups <= maxFewOutputs && p.taps > 0 && p.channels/p.groups > 0
 }
@@ -40,7 +38,7 @@ func (directTaps[T]) pack(_ *par.Pool, _ *Plan, w []T, _ use) prepared[T] {
 	return &directWeights[T]{w: w}
 }
 
-// directWeights are the weights as they came.
+// directWeights contains unpacked weights.
 type directWeights[T micro.Number] struct {
 	total
 	w []T
@@ -74,7 +72,7 @@ func (r *run[T]) outputs(lo, hi int) {
 	giveInput(in, r.single)
 }
 
-// group computes the outputs of a group, all threads on each of them.
+// group computes the outputs of a group one after the other, each on all threads.
 func (w *directWeights[T]) group(r *run[T], in *input[T], image, group int) {
 	p := r.plan
 	lines := p.lines()
@@ -85,7 +83,7 @@ func (w *directWeights[T]) group(r *run[T], in *input[T], image, group int) {
 	}
 }
 
-// lines is into how many lines an output channel may be cut.
+// lines returns the number of lines of an output channel, which are the units of work that threads share.
 func (p *Plan) lines() int { return p.axes[0].out }
 
 // channel computes lines lo to hi of one output channel, counted over the
@@ -111,7 +109,7 @@ func (w *directWeights[T]) channel(r *run[T], src []T, i, lo, hi int) {
 // planeRows is the number of rows that vector.Plane computes at a time.
 const planeRows = 4
 
-// runVectors computes an output channel from line lo on, in assembly.
+// runVectors computes an output channel, beginning at line lo, in assembly.
 func (p *Plan) runVectors(out, src, weights []float32, e *micro.Epilogue[float32], channel, lo int) {
 	bias, least, most := float32(0), float32(math.Inf(-1)), float32(math.Inf(1))
 	if e != nil {
@@ -128,7 +126,7 @@ func (p *Plan) runVectors(out, src, weights []float32, e *micro.Epilogue[float32
 				vector.Taps(r, dst, src, p.offsets, weights, bias, least, most)
 				return
 			}
-			// The last rows are computed with some that are there already: one by one they take longer.
+			// The last rows are computed together with some that are already computed: a loop over single rows takes longer.
 			if rest := r.Count % planeRows; rest > 0 && r.Count > planeRows {
 				tail, at := r, r.Count-planeRows
 				r.Count, tail.Count = r.Count-rest, planeRows
@@ -143,9 +141,8 @@ func (p *Plan) runVectors(out, src, weights []float32, e *micro.Epilogue[float32
 	})
 }
 
-// square is the side of a kernel that is a square of the last two axes, on one
-// input channel, with rows that are neighbours, and the stride of the rows;
-// zero for other kernels.
+// square returns the side of a square kernel over the last two axes on one input channel whose rows are contiguous, and the stride of the
+// rows. It returns zeros for other kernels.
 func (p *Plan) square() (size, stride int) {
 	rank := len(p.axes)
 	if rank < 2 || p.channels != p.groups {
@@ -158,8 +155,7 @@ func (p *Plan) square() (size, stride int) {
 	return x.kernel, y.stride
 }
 
-// eachPlane calls f for the planes that the last two axes of an output form, from
-// line lo on.
+// eachPlane calls f for each plane that the last two axes of an output form, beginning at line lo.
 func (p *Plan) eachPlane(out, src []float32, lo int, f func(r vector.Rows, dst, src []float32)) {
 	rank := len(p.axes)
 	cols := p.axes[rank-1].out
@@ -182,8 +178,7 @@ func (p *Plan) eachPlane(out, src []float32, lo int, f func(r vector.Rows, dst, 
 	}
 }
 
-// runRows computes an output from line lo on, row by row of the last axis: a tap
-// is one pass over the output row, or three are.
+// runRows computes an output, beginning at line lo, row by row of the last axis. One pass over the output row adds one tap or three.
 func runRows[T micro.Number](p *Plan, out, src, weights []T, lo int) {
 	last := p.lastAxis()
 	at := p.cursor(lo * (p.outSize / p.lines()))

@@ -34,7 +34,7 @@ func (dotProducts[T]) pack(_ *par.Pool, p *Plan, w []T, use use) prepared[T] {
 	return &dotWeights[T]{w: w}
 }
 
-// dotWeights are the weights as they came.
+// dotWeights contains unpacked weights.
 type dotWeights[T micro.Number] struct {
 	partial
 	w []T
@@ -43,8 +43,7 @@ type dotWeights[T micro.Number] struct {
 // elements returns zero: the strategy for refused inputs holds the same weights.
 func (w *dotWeights[T]) elements() int { return 0 }
 
-// run refuses an input that is not finite: the zeros in the gaps would make it a
-// NaN for all outputs.
+// run refuses an input that is not finite, because the zeros in the gaps would turn all outputs into NaN.
 func (w *dotWeights[T]) run(r *run[T]) bool {
 	p, kern := r.plan, micro.Active[T]()
 	planes := r.x

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// padGrain is the fewest elements that a thread pads at a time.
+// padGrain is the least number of elements that a thread pads at a time.
 const padGrain = 16 << 10
 
 // input holds the input channels of one group, padded. In a padded channel
@@ -50,7 +50,7 @@ func takeInput[T micro.Number](p *Plan) *input[T] {
 // freeInputs holds inputs of plans that are not expected to run again.
 var freeInputs sync.Map // by element type: *sync.Pool
 
-// giveInput returns in for the next run of its plan, or of any plan if this one is single.
+// giveInput keeps in for the next run of its plan, or of any plan if single is set.
 func giveInput[T micro.Number](in *input[T], single bool) {
 	in.x, in.padded = nil, nil
 	if !single {
@@ -86,7 +86,7 @@ func (in *input[T]) reserve(channels int) {
 	in.filled, in.stale = in.padding, false
 }
 
-// set takes the channels of a group, which it pads on the calling thread.
+// set assigns the channels of a group and pads them on the calling thread.
 func (in *input[T]) set(x []T) {
 	in.x = x
 	if !in.plan.unpadded {
@@ -96,7 +96,7 @@ func (in *input[T]) set(x []T) {
 	}
 }
 
-// setPadded is set on all threads of the pool.
+// setPadded is like set, on all threads of the pool.
 func (in *input[T]) setPadded(pool *par.Pool, x []T) {
 	p := in.plan
 	in.x = x

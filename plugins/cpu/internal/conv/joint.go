@@ -8,25 +8,20 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// The phases of a dilated input read the same elements. So the input is padded
-// once, as far as any of them reads, and each phase is a product over the
-// padded rows as if they were one: column j of it is the position j elements
-// after the first, and the columns between the rows are discarded. A thread
-// computes some columns of all phases of some outputs and interleaves them into
-// the output while they are in its cache.
+// All phases of a dilated input read the same elements. So the input is padded once, as far as any phase reads. The padded rows are treated
+// as one long row, and each phase is a product over it: column j is the position j elements after the first. Columns between the rows are
+// discarded. A thread computes some columns of all phases of some outputs and interleaves them into the output while they are in its cache.
 
-// jointLayout is the geometry that the phases of a plan share. For each phase,
-// newJointLayout also sets base, the start of its first patch in the padded input;
-// offsets, those of the patch's elements, tap by tap and by channel within a
-// tap; reach, the greatest offset; and end, the number of columns up to its
-// last output.
+// jointLayout is the geometry that the phases of a plan share. For each phase, newJointLayout also sets: base, the start of its first patch
+// in the padded input; offsets, the offsets of the patch's elements (outer: tap, inner: channel); reach, the greatest offset; end, the
+// number of columns up to its last output.
 type jointLayout struct {
 	axes       []axis
 	size       int  // elements of a padded channel
-	unpadded   bool // the padded input is the input
+	unpadded   bool // the input needs no padding
 	end        int  // of the longest phase
 	maxOutputs int  // of a phase
-	rows       int  // outputs that are computed together, at most
+	rows       int  // greatest number of outputs that are computed together
 }
 
 const (
@@ -39,9 +34,8 @@ const (
 	minJointFilled, jointTile = 80, 32
 )
 
-// prefersJoint reports whether computing the phases together is expected to be
-// faster. It is not where too many columns would be discarded, or where the
-// transposed product is better.
+// prefersJoint reports whether computing the phases together is expected to be faster. It reports false if too many columns would be
+// discarded, or if the transposed product is faster.
 func (p *Plan) prefersJoint() bool {
 	if p.joint == nil {
 		return false
@@ -108,8 +102,7 @@ func newJointLayout(p *Plan) *jointLayout {
 	return f
 }
 
-// jointPhases computes the phases of a dilated input together. It refuses sums
-// with the output.
+// jointPhases computes the phases of a dilated input together. It does not support AddPlan.
 type jointPhases[T micro.Number] struct{}
 
 func (jointPhases[T]) fits(p *Plan) bool { return p.joint != nil && gemm.IndirectCols[T]() > 0 }
@@ -130,18 +123,16 @@ type jointWeights[T micro.Number] struct {
 	packedGroups[T]
 }
 
-// blocks is the number of parts of the outputs of a group.
+// blocks returns the number of blocks of outputs of a group.
 func (p *Plan) blocks() int { return (p.outputs/p.groups + p.joint.rows - 1) / p.joint.rows }
 
-// block returns the outputs of part b of a group.
+// block returns the range of outputs of block b of a group.
 func (p *Plan) block(b int) (lo, hi int) {
 	return b * p.joint.rows, min((b+1)*p.joint.rows, p.outputs/p.groups)
 }
 
-// PackView is PackWeights for a strided view: strides are in elements, in the
-// order of the weight shape, and offset is the first element. It returns nil
-// where the weights must be made contiguous first. The result cannot be used
-// with AddPacked.
+// PackView is like PackWeights for a strided view. strides are in elements, in the order of the weight shape; offset is the index of the
+// first element. It returns nil if the weights must be made contiguous first. The result cannot be used with AddPacked.
 func PackView[T micro.Number](pool *par.Pool, p *Plan, w []T, offset int, strides []int) *Weights[T] {
 	if !(jointPhases[T]{}).fits(p) {
 		return nil
@@ -167,7 +158,7 @@ func PackView[T micro.Number](pool *par.Pool, p *Plan, w []T, offset int, stride
 // packJoint packs a strided view of weights (see PackView). It returns nil where
 // the taps of a channel are not contiguous.
 func packJoint[T micro.Number](pool *par.Pool, p *Plan, w []T, offset int, strides []int) *jointWeights[T] {
-	starts := []int{0} // of the elements of a kernel
+	starts := []int{0} // offsets of the elements of a kernel
 	for d, a := range p.axes {
 		var next []int
 		for _, o := range starts {
@@ -243,5 +234,5 @@ func (p *Plan) weightStrides() []int {
 	return strides
 }
 
-// packGrain is the fewest weights that a thread prepares at a time.
+// packGrain is the least number of weights that a thread packs at a time.
 const packGrain = 4 << 10

@@ -9,12 +9,10 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// jointRun is the workspace of one thread. A run on several threads has one
-// more, whose padded input they share.
+// jointRun is the workspace of one thread. A run on several threads has an additional one: all threads read its padded input.
 type jointRun[T micro.Number] struct {
 	padded []T
-	// The task under way: rows outputs, columns j0 to j1, and their sums by
-	// phase and output, in rows of row elements.
+	// The current task: rows is its number of outputs, [j0, j1) are its columns, and row is the distance between rows of sums, in elements.
 	rows, j0, j1, row int
 	sums, spare       []T
 }
@@ -118,7 +116,7 @@ func (w *jointWeights[T]) tasks(r *run[T], src, s *jointRun[T], split jointSplit
 	if p.joint.unpadded {
 		from = r.x[item*(p.channels/p.groups)*p.inSize:]
 	}
-	s.row = split.cols + 16 // not a power of two: rows would share few sets of the cache
+	s.row = split.cols + 16 // A row of a power of two would map to few sets of the cache.
 	group := item % p.groups
 	for t := lo; t < hi; t++ {
 		b, j0 := t%p.blocks(), t/p.blocks()*split.cols
@@ -146,7 +144,7 @@ func (w *jointWeights[T]) tasks(r *run[T], src, s *jointRun[T], split jointSplit
 	}
 }
 
-// phaseSums returns the sums of phase i from one output of the task on.
+// phaseSums returns the sums of phase i, beginning with those of one output of the task.
 func (s *jointRun[T]) phaseSums(i, output int) []T { return s.sums[(i*s.rows+output)*s.row:] }
 
 // interleave stores columns j0 to j1 of all phases to their positions in out.
@@ -181,16 +179,15 @@ func (s *jointRun[T]) interleave(p *Plan, out []T) {
 	}
 }
 
-// interleaver merges rows of phases. sums holds the phases, phase elements
-// apart. spare is the workspace for rows that are merged in part.
+// interleaver merges rows of phases. The rows of consecutive phases are phase elements apart in sums. spare is the workspace for rows that
+// are not merged completely in one step.
 type interleaver struct {
 	sums, spare []float32
 	phase       int
 }
 
-// interleave merges n phases into the rows of dst: phase k fills elements k,
-// k+n, k+2n and so on. The first phase begins at element at of sums, and each
-// further one skip phases later. n is a power of two.
+// interleave merges n phases into the rows of dst: phase k fills elements k, k+n, k+2n and so on. The first phase begins at element at of
+// sums; each further one is skip phases later. n is a power of two.
 func (w interleaver) interleave(r vector.Rows, dst []float32, at, skip, n int) {
 	next := at + skip*w.phase
 	if n == 2 {
@@ -208,10 +205,8 @@ func (w interleaver) interleave(r vector.Rows, dst []float32, at, skip, n int) {
 	}
 }
 
-// eachLine calls f for the rows of outputs within columns j0 to j1. Each call
-// is for count rows of n outputs. The first row starts at column at and is
-// stored from element to of the output on, each further one toStep elements
-// later.
+// eachLine calls f for the rows of outputs within columns j0 to j1. Each call covers count rows of n outputs. The first row begins at
+// column at and is stored at element to of the output; each further row is stored toStep elements later.
 func (ph *phase) eachLine(p *Plan, j0, j1 int, f func(count, to, toStep, at, n int)) {
 	last := len(p.axes) - 1
 	width, n := p.joint.axes[last].padded, ph.out[last]
@@ -240,7 +235,7 @@ func (ph *phase) eachLine(p *Plan, j0, j1 int, f func(count, to, toStep, at, n i
 	}
 }
 
-// storeStrided copies from to every step-th element of to.
+// storeStrided copies the elements of from to every step-th element of to.
 func storeStrided[T micro.Number](to, from []T, step int) {
 	at := 0
 	for _, v := range from {

@@ -35,7 +35,7 @@ func (longKernels[T]) pack(_ *par.Pool, _ *Plan, w []T, _ use) prepared[T] {
 	return &longWeights[T]{w: w}
 }
 
-// longWeights are the weights as they came.
+// longWeights contains unpacked weights.
 type longWeights[T micro.Number] struct {
 	total
 	w []T
@@ -78,7 +78,7 @@ func giveLong[T micro.Number](l *longRun[T]) {
 	}
 }
 
-// resize returns a slice of n elements of unknown values, s if it is large enough.
+// resize returns a slice of n elements with undefined values. It is s if s is large enough.
 func resize[T micro.Number](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)

@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// padAxes copies a dense block to its positions in the padded one.
+// padAxes copies a contiguous block to its positions in the padded block.
 func padAxes[T micro.Number](to, from []T, axes []axis) {
 	a := axes[0]
 	if a.in == 0 || a.padded == 0 || len(from) == 0 {
@@ -48,7 +48,7 @@ func padAxes[T micro.Number](to, from []T, axes []axis) {
 	}
 }
 
-// padRow copies elements to the last axis, from position at on.
+// padRow copies elements to the last axis, beginning at position at.
 func padRow[T micro.Number](to, from []T, at int, a *axis) {
 	switch {
 	case a.phases > 0 && a.dilation == 1:
@@ -74,8 +74,7 @@ func padRow[T micro.Number](to, from []T, at int, a *axis) {
 	}
 }
 
-// padPlane is padAxes for two axes in assembly, for inputs of which all rows
-// are kept. It reports whether there is such a loop.
+// padPlane is like padAxes, in assembly, for two axes without discarded rows. It reports false, and does nothing, if there is no such loop.
 func padPlane[T micro.Number](to, from []T, rows, cols *axis) bool {
 	from32, ok := any(from).([]float32)
 	if !ok || !vector.Has() || cols.dilation != 1 || cols.phases != 0 && cols.phases != 2 {
@@ -100,9 +99,8 @@ func padPlane[T micro.Number](to, from []T, rows, cols *axis) bool {
 	return true
 }
 
-// samplePlane is padAxes for two axes in assembly, where one phase of each is
-// kept. from begins at the first row that is kept. It reports whether there is
-// such a loop.
+// samplePlane is like padAxes, in assembly, for two axes of which one phase each is kept. from begins at the first row that is kept. It
+// reports false, and does nothing, if there is no such loop.
 func samplePlane[T micro.Number](to, from []T, rows, cols *axis) bool {
 	from32, ok := any(from).([]float32)
 	if !ok || !vector.Has() || cols.dilation != 1 || cols.phases != 1 || cols.stride != 2 {

@@ -2,8 +2,7 @@ package conv
 
 import "github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 
-// patches is the gemm.PackFunc of the input: row p of B is an element of the
-// patch, column j a position of the output.
+// patches is a gemm.PackFunc: row p of B is element p of the patches, column j is position j of the output.
 func (in *input[T]) patches(dst []T, width, k0, k1, j0, j1 int) {
 	src, offsets := in.source(), in.plan.offsets[k0:k1]
 	at := in.plan.cursor(j0)
@@ -46,11 +45,10 @@ func (in *input[T]) patches(dst []T, width, k0, k1, j0, j1 int) {
 	}
 }
 
-// minRun is the shortest output row whose patches are copied in runs.
+// minRun is the least length of an output row whose patches are copied as contiguous runs.
 const minRun = 4
 
-// collect is patches for plans in which neighbouring outputs of a row read
-// neighbouring elements.
+// collect is like patches, for plans in which neighbouring outputs of a row read neighbouring elements.
 func (in *input[T]) collect(kern *micro.Kernel[T], dst []T, width int, offsets []int, at *cursor, j0, j1 int) {
 	src, size := in.source(), width*len(offsets)
 	last := len(at.axes) - 1

@@ -7,24 +7,20 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// In a convolution of a dilated input, most taps of the kernel meet holes. The
-// taps that meet elements repeat with the dilation. So the convolution is split
-// into phases: each is a convolution of the undilated input with every
-// dilation-th tap, and its outputs lie a dilation apart. The input gradient of
-// a strided convolution has this form.
+// In a convolution of a dilated input, most taps of the kernel read holes. The pattern of the other taps repeats with the dilation. So the
+// convolution is split into phases: each is a convolution of the undilated input with every dilation-th tap, and its outputs are dilation
+// positions apart. The input gradient of a strided convolution has this form.
 
-// phase is the part of the output at positions first, first+dilation ...: a
-// convolution without strides of the input, padded by lo.
+// phase computes the output at positions first, first+dilation, and so on: it is a convolution of the input, padded by lo, without strides.
 type phase struct {
 	plan                  *Plan // see planPhases
-	first, taps, dilation []int // by axis: of the output, the first element of the kernel, and the steps of both
+	first, taps, dilation []int // by axis: the first output, the first element of the kernel, and the step of both
 	lo, out, kernel       []int // by axis: padding, outputs and elements of the kernel
 	base, reach, end      int   // see jointLayout
 	offsets               []int
 }
 
-// setPhases makes the phases of a plan that has them: dilated, no strides and no
-// dilated kernel.
+// setPhases sets the phases of a plan with input dilation, without strides and kernel dilation. Other plans have none.
 func (p *Plan) setPhases() {
 	phases := 1
 	for _, a := range p.axes {
@@ -60,7 +56,7 @@ func (p *Plan) setPhases() {
 	}
 }
 
-// planPhases makes the plans of the phases, which not every strategy needs.
+// planPhases creates the plans of the phases, which only some strategies need.
 func (p *Plan) planPhases() error {
 	p.phasePlans.Do(func() {
 		x, w := []int{p.batch, p.channels}, []int{p.outputs, p.channels / p.groups}
@@ -86,8 +82,7 @@ func (p *Plan) planPhases() error {
 // maxPlanPhases bounds the phases of a plan.
 const maxPlanPhases = 64
 
-// separatePhases computes the phases one after the other. It refuses sums with
-// the output, because a phase computes into memory of its own.
+// separatePhases computes the phases one after the other. It does not support AddPlan, because a phase computes into separate memory.
 type separatePhases[T micro.Number] struct{}
 
 func (separatePhases[T]) fits(p *Plan) bool { return len(p.phases) > 0 }
@@ -166,8 +161,7 @@ func (ph *phase) within(kernel, list []int, d, base int) []int {
 	return list
 }
 
-// finite reports whether w holds numbers alone: a zero times another is a NaN,
-// so that holes must be computed.
+// finite reports whether w contains no NaN or infinity: multiplied by the zero of a hole these are NaN, so that the holes must be computed.
 func finite[T micro.Number](w []T) bool {
 	if kern := micro.Active[T](); kern.Dot != nil {
 		var zeros [1024]T
@@ -193,8 +187,7 @@ func finite[T micro.Number](w []T) bool {
 	return true
 }
 
-// storePhase copies a channel of a phase to its elements of the output channel,
-// from axis d on.
+// storePhase copies a channel of a phase to its positions in the output channel, from axis d on.
 func storePhase[T micro.Number](ph *phase, to, from []T, axes []axis, d int) {
 	step, n := ph.dilation[d], ph.plan.axes[d].out
 	if d == len(axes)-1 {

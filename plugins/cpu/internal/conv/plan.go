@@ -9,22 +9,20 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/winograd"
 )
 
-// MaxRank is the most spatial dimensions.
+// MaxRank is the greatest number of spatial dimensions.
 const MaxRank = 6
 
-// Params are the attributes of a convolution, one element for each spatial
-// dimension. A nil slice means ones, for the paddings zeros; Groups of zero
-// means one. The input is first dilated (InputDilation-1 zeros between
-// neighbours), then padded by PadLo before and PadHi after; a negative
-// padding removes elements instead.
+// Params are the attributes of a convolution, one element for each spatial dimension. A nil slice means ones, or zeros for the paddings;
+// Groups of zero means one. The input is first dilated (InputDilation-1 zeros between neighbours), then padded by PadLo before and PadHi
+// after; a negative padding removes elements instead.
 type Params struct {
 	Stride, PadLo, PadHi          []int
 	KernelDilation, InputDilation []int
 	Groups                        int
 }
 
-// Plan is the geometry of a convolution of given shapes. It is immutable and
-// safe for concurrent use; keep it where the same shapes come again.
+// Plan is the geometry of a convolution of given shapes. It is immutable and safe for concurrent use. Keep it for further convolutions of
+// the same shapes.
 type Plan struct {
 	batch, channels, outputs int
 	groups                   int
@@ -32,15 +30,15 @@ type Plan struct {
 	inSize, outSize          int // elements of a channel
 	paddedSize               int
 	taps                     int   // elements of a kernel
-	offsets                  []int // of the patch elements of a group in its padded input
+	offsets                  []int // offset of each element of a patch in the padded input of a group
 	reach                    int   // the greatest offset
-	unpadded                 bool  // the padded input is the input
+	unpadded                 bool  // the input needs no padding
 	view                     patchView
 
 	winograd  *winograd.Plan  // nil unless Winograd's algorithm is faster
 	depthwise *depthwise.Plan // nil unless there is one input and one output for each group
-	phases    []phase         // of a dilated input
-	joint     *jointLayout    // of the phases, nil unless computing them together is faster
+	phases    []phase         // if the input is dilated
+	joint     *jointLayout    // nil unless computing all phases together is faster
 
 	phasePlans    sync.Once // see planPhases
 	phasePlansErr error
@@ -50,13 +48,13 @@ type Plan struct {
 	runs   sync.Pool // *run[T]
 }
 
-// patchView describes how the matrix of patches is found in the padded input.
+// patchView says how the matrix of patches is read from the padded input.
 type patchView int
 
 const (
 	gatheredPatches    patchView = iota // by the plan's offsets
-	channelPatches                      // the channels are its rows
-	overlappingPatches                  // its columns are parts of one channel, which overlap
+	channelPatches                      // its rows are the channels
+	overlappingPatches                  // its columns are overlapping parts of one channel
 )
 
 // New checks shapes and parameters and lays out the convolution.
@@ -151,7 +149,7 @@ func (p *Plan) setAxes(in, kernel []int, params Params) error {
 // maxLength bounds the elements of a padded channel.
 const maxLength = 1<<31 - 1
 
-// setPatches finds the patches in the padded input.
+// setPatches computes the offsets of patches in the padded input.
 func (p *Plan) setPatches() {
 	pointwise, sampled := true, p.taps == 1
 	p.unpadded = true
@@ -185,10 +183,10 @@ func (p *Plan) setPatches() {
 // lastAxis returns the axis whose elements are neighbours in memory.
 func (p *Plan) lastAxis() *axis { return &p.axes[len(p.axes)-1] }
 
-// depth is the number of products in one output element.
+// depth returns the number of products that are added for one output element.
 func (p *Plan) depth() int { return p.channels / p.groups * p.taps }
 
-// appendTaps appends the offsets of the taps of one channel, which begins at base.
+// appendTaps appends the offsets of the taps of one channel, whose first element is at base.
 func appendTaps(offsets []int, axes []axis, base int) []int {
 	if len(axes) == 0 {
 		return append(offsets, base)

@@ -6,24 +6,22 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// The products of weights and patches: the outputs of a group are the rows, the
-// output positions the columns. They differ in the operand that is packed.
+// The strategies in this file multiply weights by patches: the rows are the outputs of a group, the columns the output positions. They
+// differ in which operand is packed.
 
-// inPlaceProduct reads rows of the padded input in place of packed patches.
+// inPlaceProduct reads rows of the padded input without packing patches.
 type inPlaceProduct[T micro.Number] struct{}
 
 const (
-	// minFilled is the least percentage of outputs among the elements of a row
-	// for which the others are computed and discarded. For up to
-	// maxSparseOutputs outputs it is minFilledSparse.
+	// minFilled is the least percentage of a row's elements that must be outputs, since the other elements are computed and discarded. For
+	// up to maxSparseOutputs outputs the limit is minFilledSparse.
 	minFilled        = 90
 	minFilledSparse  = 75
 	maxSparseOutputs = 32
 )
 
-// fits reports whether reading in place costs less than packing. Where rows
-// are no multiple of a kernel's columns, the elements between rows are also
-// computed, and discarded.
+// fits reports whether reading in place costs less than packing. If the length of a row is no multiple of the kernel's columns, elements
+// between rows are also computed, and discarded.
 func (inPlaceProduct[T]) fits(p *Plan) bool {
 	unit, last := gemm.IndirectCols[T](), p.lastAxis()
 	if unit == 0 || len(p.axes) > 2 || last.advance != 1 || len(p.offsets) == 0 || p.taps <= 1 || p.view == overlappingPatches {
@@ -74,12 +72,12 @@ func (patchProduct[T]) pack(pool *par.Pool, p *Plan, w []T, use use) prepared[T]
 	return &patchWeights[T]{packedGroups: packGroups(pool, p, w)}
 }
 
-// packingPays reports whether weights are packed for the runs of a use.
+// packingPays reports whether packing the weights costs less than it saves.
 func (p *Plan) packingPays(use use) bool {
 	return use == kept || use == once && (p.batch > 1 || len(p.phases) > 0)
 }
 
-// patchWeights are packed weights, or the weights as they came.
+// patchWeights contains packed or unpacked weights.
 type patchWeights[T micro.Number] struct {
 	total
 	packedGroups[T]
@@ -113,23 +111,21 @@ func (w *patchWeights[T]) group(r *run[T], in *input[T], image, group int) {
 	gemm.Mul(r.pool, &args)
 }
 
-// transposedProduct exchanges the roles: output positions are the rows, outputs
-// the columns.
+// transposedProduct exchanges the operands: output positions are the rows, outputs the columns.
 type transposedProduct[T micro.Number] struct{}
 
 func (transposedProduct[T]) fits(p *Plan) bool {
 	return p.prefersTransposed() && gemm.CanTranspose[T]()
 }
 
-// prefersTransposed reports whether the output positions are few and fill
-// vectors badly, and the outputs are many.
+// prefersTransposed reports whether there are many outputs, but too few output positions to fill vectors.
 func (p *Plan) prefersTransposed() bool {
 	return p.view != overlappingPatches && transposedFills(p.outSize, p.outputs/p.groups)
 }
 
 func transposedFills(positions, outputs int) bool {
 	const lanes, maxPositions, minOutputs = 16, 128, 64
-	waste := func(n, unit int) int { return (n + unit - 1) / unit * unit * 64 / n } // in parts of 64
+	waste := func(n, unit int) int { return (n + unit - 1) / unit * unit * 64 / n } // the padding of the last vector, relative to n
 	return positions > 0 && positions <= maxPositions && outputs >= minOutputs && waste(positions, lanes) > waste(outputs, 2*lanes)+4
 }
 

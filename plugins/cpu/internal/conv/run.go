@@ -44,7 +44,7 @@ func execute[T micro.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out 
 	return nil
 }
 
-// compute runs the first choice that takes the input. It reports false if none does.
+// compute runs the first choice that does not refuse the input. It reports false if all refuse.
 func (w *Weights[T]) compute(pool *par.Pool, x, out []T, accumulate bool, epilogue *micro.Epilogue[T]) bool {
 	if len(out) == 0 {
 		return true
@@ -65,7 +65,7 @@ func (w *Weights[T]) compute(pool *par.Pool, x, out []T, accumulate bool, epilog
 	return done
 }
 
-// minWork is the fewest multiply-adds that are worth another thread.
+// minWork returns the least number of multiply-adds for which another thread is used.
 func minWork() int {
 	if vector.Has() {
 		return 256 << 10
@@ -73,7 +73,7 @@ func minWork() int {
 	return 64 << 10
 }
 
-// minDirectWork is minWork for outputs that are computed tap by tap, which takes longer.
+// minDirectWork is like minWork for outputs that are computed tap by tap, which takes longer.
 func minDirectWork() int { return minWork() / 4 }
 
 // eachGroup computes all groups of all images with g.
@@ -111,13 +111,13 @@ func (r *run[T]) groupInput(i int) []T {
 	return r.x[i*n:][:n]
 }
 
-// groupOutput returns the output from a group of an image on.
+// groupOutput returns the output, beginning with a group of an image.
 func (r *run[T]) groupOutput(image, group int) []T {
 	p := r.plan
 	return r.out[(image*p.outputs+group*(p.outputs/p.groups))*p.outSize:]
 }
 
-// groupEpilogue returns the epilogue of the outputs from a group on.
+// groupEpilogue returns the epilogue of the outputs, beginning with those of a group.
 func (r *run[T]) groupEpilogue(group int) *micro.Epilogue[T] {
 	return r.epilogue.Rows(group * (r.plan.outputs / r.plan.groups))
 }

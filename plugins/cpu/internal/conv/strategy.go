@@ -11,9 +11,8 @@ import (
 type strategy[T micro.Number] interface {
 	// fits reports whether the strategy computes the plan on this processor.
 	fits(p *Plan) bool
-	// pack prepares the weights w of a plan that fits. It returns nil if these
-	// weights do not suit the strategy, or if packing does not pay for the use.
-	// The result may refer to w.
+	// pack prepares the weights w of a plan that fits. It returns nil if the strategy cannot use these weights, or if packing costs more
+	// than it saves in this use. The result may refer to w.
 	pack(pool *par.Pool, p *Plan, w []T, use use) prepared[T]
 }
 
@@ -29,13 +28,13 @@ type prepared[T micro.Number] interface {
 	elements() int
 }
 
-// use is the number of runs for which weights are packed.
+// use says how many runs the weights are packed for.
 type use int
 
 const (
 	kept     use = iota // many runs
 	once                // one run
-	fallback            // the runs that the strategy before refuses: packing does not pay
+	fallback            // the runs that an earlier strategy refuses: packing does not pay
 )
 
 // strategies lists the algorithms in order of preference. The last fits every plan.
@@ -43,8 +42,8 @@ func strategies[T micro.Number]() []strategy[T] {
 	return append([]strategy[T]{winogradTiles[T]{}}, exactStrategies[T]()...)
 }
 
-// exactStrategies lists the algorithms whose every product is one of an input
-// element and a weight, which bounds their rounding errors element by element.
+// exactStrategies lists the algorithms that multiply input elements by weights and only add the products. This bounds their rounding errors
+// element by element.
 func exactStrategies[T micro.Number]() []strategy[T] {
 	return []strategy[T]{
 		dotProducts[T]{}, depthwisePlanes[T]{}, directTaps[T]{}, longKernels[T]{}, jointPhases[T]{}, separatePhases[T]{},
@@ -52,8 +51,7 @@ func exactStrategies[T micro.Number]() []strategy[T] {
 	}
 }
 
-// pack prepares w for the first strategy of the list that takes it, and for
-// those after it up to the first that never refuses a run.
+// pack prepares w for the first strategy of the list that accepts it, and for the following ones up to the first that never refuses a run.
 func pack[T micro.Number](list []strategy[T], pool *par.Pool, p *Plan, w []T, use use) *Weights[T] {
 	w = w[:p.outputs*p.depth()]
 	ready := &Weights[T]{plan: p}

@@ -7,9 +7,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// Windows returns a plan whose patches are the windows of each of the given
-// number of planes, for MaxWindows and SumWindows. These are in assembly: where
-// they do not exist, Windows returns nil and no error.
+// Windows returns a plan for MaxWindows and SumWindows: its patches are the windows of each of the given number of planes. Both functions
+// are in assembly; on processors without them, Windows returns nil and no error.
 func Windows(planes int, plane, window []int, params Params) (*Plan, error) {
 	if !vector.Has() || planes == 0 || len(plane) == 0 || len(plane) > MaxRank {
 		return nil, nil
@@ -22,8 +21,7 @@ func Windows(planes int, plane, window []int, params Params) (*Plan, error) {
 	return p, nil
 }
 
-// MaxWindows writes the maximum of each window; a NaN stays one. Padding
-// counts as minus infinity.
+// MaxWindows writes the maximum of each window; a window with a NaN results in NaN. Padding counts as minus infinity.
 func MaxWindows(pool *par.Pool, p *Plan, x, out []float32) {
 	p.reduceWindows(pool, x, out, float32(math.Inf(-1)), vector.Most)
 }

@@ -17,7 +17,7 @@ type Features uint32
 
 // The instruction sets that kernels ask for.
 const (
-	AVX2       Features = 1 << iota // with AVX and its saved registers
+	AVX2       Features = 1 << iota // AVX2, with AVX registers that the system saves
 	FMA                             // three-operand fused multiply-add
 	F16C                            // half precision conversions
 	AVX512F                         // foundation
@@ -66,10 +66,8 @@ func (f Features) Level() string {
 	return "portable"
 }
 
-// Env is the environment variable that Active obeys: either a level
-// (portable, avx2, avx512, neon), which switches off what lies above it, or a
-// list of features to be switched off, separated by commas. What the machine
-// lacks cannot be switched on.
+// Env is the environment variable that Active obeys: either a level (portable, avx2, avx512, neon), which switches off all higher levels,
+// or a comma-separated list of features to switch off. Features that the machine lacks cannot be switched on.
 const Env = "BURN_CPU"
 
 var (
@@ -77,10 +75,10 @@ var (
 	active, envErr = Restrict(detected, os.Getenv(Env))
 )
 
-// Detected returns what the processor and the operating system allow.
+// Detected returns the features that the processor and the operating system support.
 func Detected() Features { return detected }
 
-// Active returns what kernels may use. It is settled when the program starts.
+// Active returns the features that kernels may use. It is constant after the program has started.
 func Active() Features { return active }
 
 // Err returns an error if the environment variable is invalid, in which case it
@@ -97,8 +95,7 @@ func String() string {
 	return s
 }
 
-// Restrict applies a setting of Env to a set. With an error it returns the set
-// unchanged.
+// Restrict returns f as restricted by a setting of Env. If the setting is invalid it returns an error, and f unchanged.
 func Restrict(f Features, setting string) (Features, error) {
 	setting = strings.ToLower(strings.TrimSpace(setting))
 	off := Features(0)

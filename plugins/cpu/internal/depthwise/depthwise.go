@@ -12,21 +12,20 @@ type Plan struct {
 	size, stride                     int
 	inRows, inCols, outRows, outCols int
 	top, left                        int
-	masks                            []uint16 // blockMasks for each block of columns
+	masks                            []uint16 // masks of each block of columns, blockMasks each
 }
 
 const (
-	// lanes is the columns of a block.
+	// lanes is the number of columns of a block.
 	lanes = 16
-	// blockMasks is the number of masks of a block: one for the elements read
-	// for each column, or pair of columns, of the kernel, and one for the results.
+	// blockMasks is the number of masks of a block: one for the elements that each column of the kernel (or pair of columns) reads, and one
+	// for the results.
 	blockMasks = 8
 )
 
-// New returns the plan of a convolution from planes of in rows and columns to
-// planes of out rows and columns. There are top rows and left columns of zeros
-// before each plane, and behind it as many as out needs. New returns nil for
-// kernels and strides without a loop in assembly.
+// New returns the plan of a convolution from planes of in rows and columns to planes of out rows and columns. Each plane is padded with top
+// rows of zeros above, left columns of zeros before, and as many below and after as out needs. New returns nil for kernels and strides
+// without a loop in assembly.
 func New(in, out [2]int, size, stride, top, left int) *Plan {
 	if size != 3 && size != 5 || stride != 1 && stride != 2 || top < 0 || left < 0 || in[0] == 0 || in[1] == 0 || out[0] == 0 || out[1] == 0 {
 		return nil
@@ -50,8 +49,7 @@ func New(in, out [2]int, size, stride, top, left int) *Plan {
 	return p
 }
 
-// within returns the mask of the columns of the input among lanes columns from
-// first on.
+// within returns the mask of those columns first, first+1, ..., first+lanes-1 that are inside the input.
 func (p *Plan) within(first int) uint16 {
 	var m uint16
 	for l := range lanes {
@@ -62,7 +60,7 @@ func (p *Plan) within(first int) uint16 {
 	return m
 }
 
-// Has reports whether the processor has the loop of the plan.
+// Has reports whether the processor supports the loop of the plan.
 func (p *Plan) Has() bool { return loop(p.size, p.stride) != nil }
 
 // call is the argument of the loops in assembly, which know its fields by
@@ -79,9 +77,8 @@ type call struct {
 	lo, hi                  float32
 }
 
-// Run computes rows y0 to y1 of consecutive planes, one for each element of
-// bias. It adds the bias and clamps the results to [lo, hi]. src and dst are
-// the planes, weights their kernels.
+// Run computes rows y0 to y1 of consecutive planes, one for each element of bias. It adds the bias and clamps the results to [lo, hi]. src
+// and dst contain the planes, weights the kernel of each plane.
 func (p *Plan) Run(dst, src, weights, bias []float32, lo, hi float32, y0, y1 int) {
 	n := len(bias)
 	if n == 0 || y0 >= y1 {

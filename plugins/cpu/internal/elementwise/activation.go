@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vecmath"
 )
 
-// coefficient is an attribute rounded to type d, as rows with exact results mean it.
+// coefficient returns an attribute rounded to type d. Ops with exact results compute with the rounded value.
 func coefficient(d dtype.DType, f float64) float64 {
 	switch d {
 	case dtype.F32:
@@ -104,7 +104,7 @@ func activation[T float](c op.Code, dt dtype.DType, a op.Attrs) func(d, x []T) {
 	return smooth[T](c, al, a)
 }
 
-// gate is alpha·x+beta brought into [0, 1]; in float64, as the sum loses digits near zero.
+// gate returns alpha·x+beta clamped to [0, 1]. It computes in float64, because the sum loses digits near zero.
 func gate(x, alpha, beta float64) float64 {
 	y := x*alpha + beta
 	if y < 0 {
@@ -189,7 +189,7 @@ func geluTanh[T float](d, x []T) {
 	}
 }
 
-// clampLoop brings into [lo, hi]; the builtins keep NaN.
+// clampLoop returns a loop that clamps to [lo, hi] and keeps NaN.
 func clampLoop[T number](lo, hi T) func(d, x []T) {
 	if f := nativeClamp(lo, hi); f != nil {
 		return f

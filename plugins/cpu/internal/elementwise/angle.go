@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Angles near a multiple of a quarter turn are reduced in twice the precision of package math, which loses the digits of
-// small results there.
+// Angles near a multiple of a quarter turn are reduced modulo pi/2 in twice the precision of package math, whose small results there have
+// few correct digits.
 
 func sin(x float64) float64 {
 	y := math.Sin(x)
@@ -39,10 +39,10 @@ func tan(x float64) float64 {
 	return math.Tan(r)
 }
 
-// far is the angle from which package math reduces with more digits, though with an error that does not shrink with the result.
+// far is the angle from which on package math reduces with more digits. Even there, its error does not shrink with the result.
 const far = 1 << 29
 
-// delicate reports whether y, a function of the angle x, is small enough to have lost digits.
+// delicate reports whether y, a function of the angle x, is so small that it may have lost digits.
 func delicate(x, y float64) bool {
 	x, y = math.Abs(x), math.Abs(y)
 	return y < 0x1p-12 && x > 1 && x < far || y < 0x1p-2 && x >= far
@@ -62,12 +62,12 @@ func reduced(x float64) (quarter int, rest float64) {
 	return int(int64(q) & 3), s + (c1 + c2 - low2 - q*third)
 }
 
-// reducedFar is reduced for the greatest angles: it multiplies by as many digits of 2/pi as their exponent asks for (Payne and
+// reducedFar is like reduced for the greatest angles: it multiplies by as many digits of 2/pi as the exponent of x requires (Payne and
 // Hanek).
 func reducedFar(x float64) (quarter int, rest float64) {
 	fraction, exponent := math.Frexp(x)
 	turns := new(big.Int).Mul(big.NewInt(int64(fraction*(1<<53))), perQuarter())
-	point := uint(quarterBits + 53 - exponent) // of the bits of turns, those after the point
+	point := uint(quarterBits + 53 - exponent) // number of fractional bits in turns
 	whole := new(big.Int).Rsh(new(big.Int).Add(turns, new(big.Int).Lsh(big.NewInt(1), point-1)), point)
 	turns.Sub(turns, new(big.Int).Lsh(whole, point))
 	part := new(big.Float).SetInt(turns)
@@ -75,7 +75,7 @@ func reducedFar(x float64) (quarter int, rest float64) {
 	return int(new(big.Int).And(whole, big.NewInt(3)).Int64()), rest * (math.Pi / 2)
 }
 
-// quarterBits is enough digits of 2/pi for the greatest exponent, the digits of a float64 and those that cancel.
+// quarterBits is the number of bits of 2/pi that the greatest exponent, the digits of a float64 and cancellation require.
 const quarterBits = 1152
 
 // perQuarter returns 2/pi times 2^quarterBits.
@@ -87,7 +87,7 @@ var perQuarter = sync.OnceValue(func() *big.Int {
 	return q
 })
 
-// twoSum is a+b, and what rounding took from it (Knuth).
+// twoSum returns the rounded sum a+b, and its rounding error (Knuth).
 func twoSum(a, b float64) (sum, rest float64) {
 	sum = a + b
 	t := sum - a

@@ -2,21 +2,21 @@ package elementwise
 
 import "github.com/goburn/burn/plugins/cpu/internal/kernel"
 
-// The fewest elements that are worth another thread, by the cost of one.
+// The least numbers of elements for which another thread is used, by the cost of one element.
 const (
 	lightGrain = 32 << 10
 	heavyGrain = 4 << 10
 )
 
-// pair is a binary op on contiguous slices: both operands of the length of d, or one of them a single element. The last
-// two may be nil.
+// pair is the loops of a binary op on contiguous slices. Both operands are as long as d, or one of them is a single element. The loops for
+// single elements may be nil.
 type pair[T, R any] struct {
 	vv func(d []R, a, b []T)
 	vs func(d []R, a []T, b T)
 	sv func(d []R, a T, b []T)
 }
 
-// begin lays a call out and says how long pieces may be and whether blocks are needed.
+// begin sets the layout of a call. It returns the greatest length of a piece, and whether operands must be copied to blocks.
 func begin(c *kernel.Call, l *layout) (most int, blocks bool) {
 	setLayout(l, c.Desc[0].Shape, c.In)
 	blocks = !l.direct(len(c.In))
@@ -43,7 +43,7 @@ func (s *scratch) free() {
 	}
 }
 
-// native reports whether loops take the elements of a without conversion.
+// native reports whether loops read the elements of a without conversion.
 func native(a kernel.Array) bool { return !kernel.IsHalf(a.DType) }
 
 // unary runs a loop over the elements of one operand.
@@ -55,7 +55,7 @@ func unary[T, R any](c *kernel.Call, grain int, loop func(d []R, x []T)) error {
 	return unaryFrom(c, grain, 0, loop)
 }
 
-// unaryFrom runs a loop over the elements of operand k, which are native and in row-major order.
+// unaryFrom runs a loop over the elements of operand k, which need no conversion and are in row-major order.
 func unaryFrom[T, R any](c *kernel.Call, grain, k int, loop func(d []R, x []T)) error {
 	x := kernel.Flat[T](c.In[k])
 	out := c.Reuse(0, k)
@@ -74,13 +74,13 @@ func unaryFrom[T, R any](c *kernel.Call, grain, k int, loop func(d []R, x []T)) 
 	return nil
 }
 
-// unaryAny is unary for operands of any layout and type.
+// unaryAny is like unary, for operands of any layout and type.
 func unaryAny[T, R any](c *kernel.Call, grain int, loop func(d []R, x []T)) error {
 	l := new(layout)
 	most, blocks := begin(c, l)
 	x, y := reads[T](c.In[0], 0), writes[R](c, c.Reuse(0, 0))
 	if l.same[0] || y.nonTemporal {
-		most, blocks = block, true // one element for all
+		most, blocks = block, true // the operand has a single element
 	}
 	c.Pool.For(l.n, grain, func(lo, hi int) {
 		s := blocksOf(blocks)
@@ -142,7 +142,7 @@ func binary[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 	return nil
 }
 
-// unequal is binary for operands of n elements and less.
+// unequal is like binary, for an operand of n elements and one of fewer.
 func unequal[T, R any](c *kernel.Call, grain int, loop *pair[T, R], n int) error {
 	switch {
 	case loop.vs != nil && full(&c.In[0], n) && c.In[1].Size() == 1:
@@ -168,7 +168,7 @@ func unequal[T, R any](c *kernel.Call, grain int, loop *pair[T, R], n int) error
 	return binaryAny(c, grain, loop)
 }
 
-// binaryAny is binary for operands of any layout and type.
+// binaryAny is like binary, for operands of any layout and type.
 func binaryAny[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 	l := new(layout)
 	most, blocks := begin(c, l)
@@ -209,13 +209,14 @@ func binaryAny[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 	return nil
 }
 
-// needsFill reports whether a single element must be repeated into a buffer, since the loop takes only slices.
+// needsFill reports whether a single element must be repeated into a buffer, since the loop reads only slices.
 func needsFill(l *layout, noVS, noSV bool) bool {
 	one := func(k int) bool { return l.step[k] == 0 }
 	return one(0) && (noSV || one(1)) || one(1) && noVS
 }
 
-// ternary runs a loop over the elements of three operands, the first of another type. Single elements are written out.
+// ternary runs a loop over the elements of three operands; the first has another type. An operand of a single element is repeated into a
+// buffer.
 func ternary[S, T, R any](c *kernel.Call, grain int, loop func(d []R, a []S, b, c []T), reuse ...int) error {
 	if n := c.Desc[0].Shape.Size(); !anyHalf(c) && full(&c.In[0], n) && full(&c.In[1], n) && full(&c.In[2], n) {
 		return ternaryFlat(c, grain, loop, reuse...)
@@ -260,7 +261,7 @@ func anyHalf(c *kernel.Call) bool {
 	return kernel.IsHalf(c.Desc[0].DType)
 }
 
-// ternaryFlat is ternary for operands that lie as the result does.
+// ternaryFlat is like ternary, for operands with the layout of the result.
 func ternaryFlat[S, T, R any](c *kernel.Call, grain int, loop func(d []R, a []S, b, c []T), reuse ...int) error {
 	x, a, b := kernel.Flat[S](c.In[0]), kernel.Flat[T](c.In[1]), kernel.Flat[T](c.In[2])
 	out := c.Reuse(0, reuse...)

@@ -83,7 +83,7 @@ func divFloat[T float]() *pair[T, T] {
 	}}
 }
 
-// maximum and minimum: the builtins propagate NaN and order the zeros, as the rows ask.
+// maximum returns the loops of the op max. The builtins max and min propagate NaN and order -0 before +0, as the op table requires.
 func maximum[T number]() *pair[T, T] {
 	vs := func(d, a []T, b T) {
 		a = a[:len(d)]
@@ -114,7 +114,7 @@ func minimum[T number]() *pair[T, T] {
 	}, vs, func(d []T, a T, b []T) { vs(d, b, a) }}
 }
 
-// common is the ops that all numbers share.
+// common returns the loops of the ops that all types of numbers share.
 func common[T number](c op.Code) *pair[T, T] {
 	switch c {
 	case op.Add:
@@ -170,7 +170,7 @@ func floatPair[T float](c op.Code) *pair[T, T] {
 	return common[T](c)
 }
 
-// powBy raises to one exponent; the square is by far the most frequent.
+// powBy raises elements to a common exponent. Squares have a path of their own.
 func powBy[T float](d, a []T, b T) {
 	a = a[:len(d)]
 	if b == 2 {
@@ -265,7 +265,7 @@ func intPair[T integer](c op.Code) *pair[T, T] {
 	return common[T](c)
 }
 
-// width masks the bits of T, so that a shift count is taken as unsigned.
+// width returns the mask of a shift count, which is read as unsigned.
 func width[T integer]() uint64 {
 	var z T
 	return ^uint64(0) >> (64 - 8*unsafe.Sizeof(z))
@@ -276,7 +276,7 @@ func intPow[T integer](a, b T) T {
 		switch {
 		case a == 1:
 			return 1
-		case a == ^T(0): // -1, as T is signed here
+		case a == ^T(0): // -1: T is signed here
 			if b&1 != 0 {
 				return a
 			}

@@ -8,9 +8,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// byBlocks makes a kernel of x, scale and zero point take scales and zero points by blocks, where the node has them: as
-// a dimension of blocks and one within a block, along which they broadcast, or, for a last block that is shorter,
-// repeated to the shape of x.
+// byBlocks returns f for nodes with a scale and zero point for each block of x along an axis. If the blocks divide the axis, it splits the
+// axis into blocks and positions within a block, along which scales and zero points broadcast. Otherwise it repeats them to the shape of x.
 func byBlocks(n *op.Node, f func(c *kernel.Call) error) func(c *kernel.Call) error {
 	axis, length := n.Attrs.Int("axis"), n.Attrs.Int("block")
 	if length == 0 {
@@ -33,7 +32,7 @@ func byBlocks(n *op.Node, f func(c *kernel.Call) error) func(c *kernel.Call) err
 	}
 }
 
-// split is a with dimension axis in two.
+// split returns a with dimension axis split into two: blocks and positions within a block.
 func split(a kernel.Array, axis, blocks, length int) kernel.Array {
 	v := a.View
 	stride := v.Strides[axis]
@@ -42,7 +41,7 @@ func split(a kernel.Array, axis, blocks, length int) kernel.Array {
 	return a
 }
 
-// repeated is a scale or zero point by blocks in the shape of x.
+// repeated returns a scale or zero point by blocks, repeated to the shape of x.
 func repeated(c *kernel.Call, a kernel.Array, x shape.Shape, axis, length int) kernel.Array {
 	t := c.Temp(a.DType, x)
 	for b := range a.View.Shape[axis] {

@@ -11,14 +11,13 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// MaxLinks is the most nodes of a chain, MaxInputs the most tensors that it reads.
+// MaxLinks is the greatest number of nodes of a chain, MaxInputs that of the tensors that it reads.
 const (
 	MaxLinks  = 16
 	MaxInputs = kernel.MaxOperands
 )
 
-// Link is a node of a chain. From says where its operands come from: input number i of the chain is i, the result of link
-// number i is -1-i.
+// Link is a node of a chain. From lists its operands: i is input number i of the chain, and -1-i is the result of link number i.
 type Link struct {
 	Node *op.Node
 	In   []op.Desc
@@ -68,7 +67,7 @@ func binaryLink(c op.Code, in []op.Desc) *pair[float32, float32] {
 	return floatPair[float32](c)
 }
 
-// value is an operand of a link: a block of numbers or booleans, or a single one for all elements.
+// value is an operand of a link: a block of numbers or booleans, or a single element that all share.
 type value struct {
 	f      []float32
 	b      []uint8
@@ -95,16 +94,16 @@ type blocks struct {
 
 var blockPool = sync.Pool{New: func() any { return new(blocks) }}
 
-// step computes a link into d, or a comparison into t.
+// step is a link with its operands: it computes numbers into d, or the booleans of a comparison into t.
 type step struct {
 	run     func(s *blocks, d []float32, t []uint8, n int)
-	to      int // block of out
+	to      int // index of the block of its result
 	boolean bool
-	round   dtype.DType // a 16-bit float that results are rounded to, or Invalid
+	round   dtype.DType // the 16-bit type that results are rounded to, or Invalid
 }
 
-// Chain returns a kernel that computes links in order. The last link is the result, and all have its shape. The kernel works
-// block by block, so that intermediate results stay in the cache. From numbers the operands in inputs.
+// Chain returns a kernel that computes links in order; the result is that of the last link. All have the same shape. inputs describes the
+// inputs that Link.From numbers. The kernel works block by block, so that intermediate results stay in the cache.
 func Chain(links []Link, inputs []op.Desc) kernel.Func {
 	steps, linkGrain := make([]step, len(links)), lightGrain
 	assign(links, steps)
@@ -127,7 +126,7 @@ func Chain(links []Link, inputs []op.Desc) kernel.Func {
 	for i := range from {
 		from[i] = i
 	}
-	var idle atomic.Pointer[keptLayout] // a call that finds none makes one of its own
+	var idle atomic.Pointer[keptLayout] // a call that finds it taken allocates another
 	return func(c *kernel.Call) error {
 		kept := idle.Swap(nil)
 		if kept == nil {
@@ -215,7 +214,7 @@ func (s *blocks) release() {
 	blockPool.Put(s)
 }
 
-// load brings the inputs of a piece.
+// load loads the inputs of a piece.
 func (s *blocks) load(p *piece, in []operand[float32], truths []operand[uint8]) {
 	for k := range in {
 		v := &s.values[k]
@@ -286,7 +285,7 @@ func valueIndex(from int) int {
 	return from
 }
 
-// compile makes the loop of a link.
+// compile returns the loop of a link.
 func compile(l Link) func(s *blocks, d []float32, t []uint8, n int) {
 	at := make([]int, len(l.From))
 	for i, f := range l.From {

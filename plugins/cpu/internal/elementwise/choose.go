@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// whereKernel selects; only the size of the elements matters.
+// whereKernel returns the kernel of where. It depends only on the size of the elements.
 func whereKernel(d dtype.DType) kernel.Func {
 	switch d.Size() {
 	case 1:
@@ -22,7 +22,7 @@ func whereKernel(d dtype.DType) kernel.Func {
 	return selects[uint64]
 }
 
-// bitwise returns a with 16-bit floats as integers of their bits.
+// bitwise returns a with its 16-bit floats reinterpreted as integers.
 func bitwise(a kernel.Array) kernel.Array {
 	if kernel.IsHalf(a.DType) {
 		a.DType = dtype.U16
@@ -47,8 +47,8 @@ func selects[T any](c *kernel.Call) error {
 	return err
 }
 
-// chooseNonTemporal selects elements of 32 bits from operands of the layout of a result that is to be written with non-temporal
-// stores. It reports false, and does nothing, for others.
+// chooseNonTemporal computes where for elements of 32 bits with non-temporal stores. All operands must have the layout of the result, and
+// the result must be large (see streams); otherwise it does nothing and reports false.
 func chooseNonTemporal(c *kernel.Call, in [3]kernel.Array) bool {
 	n := c.Desc[0].Shape.Size()
 	if in[1].DType.Size() != 4 || c.Desc[0].Bytes() < streamed || !full(&in[0], n) || !full(&in[1], n) || !full(&in[2], n) || !vector.Has() {
@@ -97,7 +97,7 @@ func isNaN[T float](d []uint8, x []T) {
 func isInf[T float](positive, negative bool) func(d []uint8, x []T) {
 	return func(d []uint8, x []T) {
 		for i, v := range x {
-			// x-x is zero for finite numbers alone
+			// x-x is zero only for finite numbers
 			d[i] = truth(v-v != 0 && v == v && (v > 0 && positive || v < 0 && negative))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// castKernel converts from to to. Same types are the caller's to copy.
+// castKernel returns the kernel that converts from one type to another. The types must differ.
 func castKernel(from, to dtype.DType) kernel.Func {
 	switch from {
 	case dtype.F64:
@@ -30,7 +30,7 @@ func castKernel(from, to dtype.DType) kernel.Func {
 	case dtype.U16:
 		return fromInt[uint16](to)
 	}
-	return fromInt[uint8](to) // u8 and bool
+	return fromInt[uint8](to) // u8, and bool as 0 and 1
 }
 
 func one[T, R any](loop func(d []R, x []T)) kernel.Func {
@@ -108,7 +108,7 @@ func plain[T, R number](d []R, x []T) {
 	}
 }
 
-// toFloats is plain, in assembly for the types that it has.
+// toFloats is like plain, in assembly for the types that have a loop.
 func toFloats[T integer](d []float32, x []T) {
 	done := 0
 	switch x := any(x).(type) {
@@ -122,7 +122,7 @@ func toFloats[T integer](d []float32, x []T) {
 	plain(d[done:], x[done:])
 }
 
-// toInts is saturate, in assembly for float32.
+// toInts is like saturate, in assembly for float32.
 func toInts[T float](d []int32, x []T) {
 	done := 0
 	if x, ok := any(x).([]float32); ok {
@@ -137,7 +137,7 @@ func nonzero[T number](d []uint8, x []T) {
 	}
 }
 
-// saturate truncates toward zero; what does not fit becomes the nearest bound and NaN 0.
+// saturate truncates toward zero. Values out of range become the nearest bound, and NaN becomes 0.
 func saturate[T float, R integer](d []R, x []T) {
 	var least, most R
 	bits := 8 * unsafe.Sizeof(most)
@@ -163,7 +163,7 @@ func saturate[T float, R integer](d []R, x []T) {
 	}
 }
 
-// The 16-bit floats are written as their bits when they come from types wider than float32: rounding twice would differ.
+// Types wider than float32 are converted to the bits of 16-bit floats in one step: to round them to float32 first could change the result.
 
 func roundOnce[T float](to dtype.DType, d []dtype.Float16, x []T) {
 	for i, v := range x {
@@ -190,7 +190,7 @@ func roundInts[T integer](to dtype.DType, d []dtype.Float16, x []T) {
 	}
 }
 
-// widen makes 16-bit floats float32.
+// widen converts 16-bit floats to float32.
 func widen(c *kernel.Call) error {
 	a := c.In[0]
 	if !a.View.IsContiguous() {
@@ -208,7 +208,7 @@ func widen(c *kernel.Call) error {
 	return nil
 }
 
-// narrow makes float32 16-bit floats.
+// narrow converts float32 to 16-bit floats.
 func narrow(c *kernel.Call) error {
 	a := c.In[0]
 	if !a.View.IsContiguous() {

@@ -1,5 +1,5 @@
-// Package elementwise holds the kernels of ops that compute each element of the result from the corresponding elements of
-// the operands: arithmetic, comparison, selection, conversion, activations, quantization.
+// Package elementwise contains the kernels of ops that compute each element of the result from the corresponding elements of the operands:
+// arithmetic, comparison, selection, conversion, activations, quantization.
 //
 // An op is a loop over contiguous slices, written once with generics and instantiated by type. Other operands (strided
 // views, 16-bit floats) are first copied to small blocks. Operands of one element are passed as scalars.
@@ -15,26 +15,26 @@ import (
 )
 
 const (
-	// block is the number of elements that are brought together for a loop: two or three blocks fit the first level cache.
+	// block is the number of elements of a copied block: two or three blocks fit the first level cache.
 	block = 1024
-	// longRow is the length from which the rows of a broadcast are worth a loop each.
+	// longRow is the least length of a broadcast row for which a loop over each row pays.
 	longRow = 64
 )
 
 // layout maps each element of the result, numbered in row-major order, to the elements of the operands.
 type layout struct {
 	n     int
-	flat  bool // element i of operand k is at base[k]+i*step[k]
-	inner int  // else: length of the innermost dimension
+	flat  bool // element i of operand k is data[base[k]+i*step[k]]
+	inner int  // unless flat: length of the innermost dimension
 	rows  bool // pieces do not cross rows
 	base  [kernel.MaxOperands]int
 	step  [kernel.MaxOperands]int  // along the innermost dimension
 	same  [kernel.MaxOperands]bool // operand k has one element for all
 	line  [kernel.MaxOperands]bool // operand k is contiguous from base[k], whatever the others are
-	walk  kernel.Walk              // over the other dimensions
+	walk  kernel.Walk              // over the outer dimensions
 }
 
-// setLayout makes the layout of arrays that broadcast to s.
+// setLayout sets l for arrays that broadcast to s.
 func setLayout(l *layout, s shape.Shape, in []kernel.Array) {
 	l.n = s.Size()
 	if simple(l, s, in) {
@@ -76,13 +76,14 @@ func setLayout(l *layout, s shape.Shape, in []kernel.Array) {
 	l.walk = kernel.NewWalk(views[0].Shape[:last], l.base[:], strides...)
 }
 
-// simple recognises the usual case: operands are contiguous and of the result's shape, or of one element.
+// simple sets l in the usual case, and reports whether it is one: each operand is contiguous and has the result's shape, or has a single
+// element.
 func simple(l *layout, s shape.Shape, in []kernel.Array) bool {
 	for k := range in {
 		v := &in[k].View
 		l.base[k] = v.Offset
 		switch {
-		case v.Shape.Size() == l.n && v.IsContiguous(): // the shapes differ by dimensions of one at most
+		case v.Shape.Size() == l.n && v.IsContiguous(): // the shapes differ at most by dimensions of one
 			l.step[k], l.line[k] = 1, true
 		case v.Shape.Size() == 1:
 			l.step[k], l.same[k] = 0, true
@@ -93,7 +94,7 @@ func simple(l *layout, s shape.Shape, in []kernel.Array) bool {
 	return true
 }
 
-// direct reports whether operands are read where they are, so that pieces may have any length.
+// direct reports whether operands are read without being copied to blocks, so that pieces may have any length.
 func (l *layout) direct(operands int) bool {
 	for k := range operands {
 		if l.step[k] != 0 && l.step[k] != 1 {
@@ -103,7 +104,7 @@ func (l *layout) direct(operands int) bool {
 	return l.flat || l.rows
 }
 
-// piece is a run of result elements that a loop computes in one go.
+// piece is a range of result elements that a loop computes in one call.
 type piece struct {
 	l      *layout
 	at, n  int // first element, length
@@ -113,7 +114,7 @@ type piece struct {
 	col    int
 }
 
-// pieces begins the pieces of [lo, hi), each of at most most elements.
+// pieces starts the iteration over [lo, hi) in pieces of at most most elements.
 func (l *layout) pieces(p *piece, lo, hi, most int) {
 	p.l, p.at, p.n, p.hi, p.most = l, lo, 0, hi, most
 	if l.rows && lo < hi {
@@ -139,7 +140,7 @@ func (p *piece) next() bool {
 	return p.n > 0
 }
 
-// scratch is the workspace of one thread: its blocks.
+// scratch contains the blocks of one thread.
 type scratch [kernel.MaxOperands + 1][block]uint64
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// pairs is the binary ops of float32 that are in assembly on this processor.
+// pairs contains the binary ops of float32 that are in assembly on this processor.
 var pairs = assemble()
 
 func assemble() map[op.Code]*pair[float32, float32] {
@@ -23,15 +23,15 @@ func assemble() map[op.Code]*pair[float32, float32] {
 	return found
 }
 
-// native32 is one of pairs, nil for others.
+// native32 returns the loops of a binary op from pairs, or nil.
 func native32(c op.Code) *pair[float32, float32] { return pairs[c] }
 
-// functions is the unary ops of float32 that are in assembly.
+// functions maps the unary ops of float32 that are in assembly to their loops.
 var functions = map[op.Code]vector.Function{op.Log1p: vector.Log1p, op.Expm1: vector.Expm1, op.Neg: vector.Neg, op.Abs: vector.Abs,
 	op.Square: vector.Square, op.Sqrt: vector.Sqrt, op.Rsqrt: vector.Rsqrt, op.Reciprocal: vector.Reciprocal, op.Round: vector.Round,
 	op.Floor: vector.Floor, op.Ceil: vector.Ceil, op.Trunc: vector.Trunc, op.Softplus: vector.Softplus, op.Mish: vector.Mish}
 
-// nativeUnary is the loop of one of functions, or of sine and cosine, on this processor; nil for others.
+// nativeUnary returns the loop in assembly of a unary op on this processor, nil if there is none.
 func nativeUnary(c op.Code) func(d, x []float32) {
 	if !vector.Has() {
 		return nil
@@ -48,7 +48,7 @@ func nativeUnary(c op.Code) func(d, x []float32) {
 	return nil
 }
 
-// reaching is f where all arguments of a block are within its reach, and else the loop in Go.
+// reaching returns a loop that uses f for blocks whose arguments are all in its domain, and the loop in Go, far, for others.
 func reaching(f vector.Function, far func(d, x []float32)) func(d, x []float32) {
 	return func(d, x []float32) {
 		for len(x) > 0 {
@@ -63,7 +63,7 @@ func reaching(f vector.Function, far func(d, x []float32)) func(d, x []float32) 
 	}
 }
 
-// nativeActivation is the loop of an activation with coefficients, of the type that T is; nil where there is none.
+// nativeActivation returns the loop in assembly of an activation with coefficients for elements of type T, nil if there is none.
 func nativeActivation[T float](c op.Code, dt dtype.DType, a op.Attrs) func(d, x []T) {
 	var f func(d, x []float32)
 	alpha := a.Float("alpha")
@@ -99,10 +99,10 @@ func nativeActivation[T float](c op.Code, dt dtype.DType, a op.Attrs) func(d, x 
 	return loop
 }
 
-// isModerate reports whether a coefficient and what its halves lose are far from the bounds of float32.
+// isModerate reports whether a coefficient is zero, or far enough from the bounds of float32 for its products to keep their digits.
 func isModerate(f float64) bool { return f == 0 || math.Abs(f) > 1e-6 && math.Abs(f) < 1e6 }
 
-// powers raises to one exponent, block by block in assembly where all numbers allow it.
+// powers raises elements to a common exponent, in assembly for blocks whose numbers allow it.
 func powers(d, x []float32, y float64) {
 	for len(x) > 0 {
 		n, done := min(len(x), block), 0
@@ -119,7 +119,7 @@ func powers(d, x []float32, y float64) {
 	}
 }
 
-// nativeClamp is clampLoop in assembly, nil where there is none.
+// nativeClamp is like clampLoop, in assembly; nil if there is none.
 func nativeClamp[T number](lo, hi T) func(d, x []T) {
 	least, ok := any(lo).(float32)
 	if !ok || !vector.Has() {
@@ -130,7 +130,7 @@ func nativeClamp[T number](lo, hi T) func(d, x []T) {
 	return any(f).(func(d, x []T))
 }
 
-// nativeRelu is relu in assembly, nil where there is none.
+// nativeRelu returns relu in assembly, nil if there is none.
 func nativeRelu[T number]() func(d, x []T) {
 	if !vector.Has() {
 		return nil

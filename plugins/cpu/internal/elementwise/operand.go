@@ -10,9 +10,9 @@ import (
 
 // operand reads an array as elements of type T: its own type, or float32 for the 16-bit floats.
 type operand[T any] struct {
-	k    int // number in the layout
+	k    int // index in the layout
 	data []T
-	half []uint16 // instead of data
+	half []uint16 // used in place of data for 16-bit floats
 	dt   dtype.DType
 }
 
@@ -23,7 +23,7 @@ func reads[T any](a kernel.Array, k int) operand[T] {
 	return operand[T]{k: k, data: kernel.Data[T](a), dt: a.DType}
 }
 
-// one is the element at position i.
+// one returns the element at position i.
 func (o *operand[T]) one(i int) T {
 	if o.half == nil {
 		return o.data[i]
@@ -78,7 +78,7 @@ func (o *operand[T]) run(tmp []T, pos, step, n int) []T {
 	return tmp
 }
 
-// gather brings a piece that crosses short rows into tmp.
+// gather copies a piece that crosses short rows into tmp.
 func (o *operand[T]) gather(tmp []T, p *piece) []T {
 	l, k := p.l, o.k
 	at, col := l.walk.Start(p.at/l.inner), p.at%l.inner
@@ -101,12 +101,12 @@ func (o *operand[T]) gather(tmp []T, p *piece) []T {
 	return tmp[:p.n]
 }
 
-// result takes elements of type R. An array of 16-bit floats takes float32, which it rounds, or bits as they are.
+// result writes elements of type R to an array. For an array of 16-bit floats, R is float32, which is rounded, or uint16, the bits.
 type result[R any] struct {
 	data        []R
 	half        []uint16
 	dt          dtype.DType
-	nonTemporal bool // stores
+	nonTemporal bool // use such stores
 }
 
 func writes[R any](c *kernel.Call, a kernel.Array) result[R] {
@@ -117,7 +117,7 @@ func writes[R any](c *kernel.Call, a kernel.Array) result[R] {
 	return result[R]{data: kernel.Data[R](a), dt: a.DType, nonTemporal: streams(c, a)}
 }
 
-// destination returns the memory in which the elements of a piece are to be computed.
+// destination returns the memory into which a piece is computed: the array, or tmp if elements must be converted.
 func (r *result[R]) destination(p *piece, tmp []R) []R {
 	if r.half == nil && !r.nonTemporal {
 		return r.data[p.at : p.at+p.n]
@@ -135,7 +135,7 @@ func (r *result[R]) store(p *piece, v []R) {
 	}
 }
 
-// finish ends what one thread stores.
+// finish completes the non-temporal stores of a thread.
 func (r *result[R]) finish() {
 	if r.nonTemporal {
 		vector.Fence()

@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// alongAxis is a scale or zero point, laid so that it broadcasts along axis of a tensor of the given rank. One by blocks
-// stays.
+// alongAxis returns a scale or zero point with a shape that broadcasts along axis of a tensor of the given rank. It returns scales by
+// blocks unchanged.
 func alongAxis(a kernel.Array, axis, rank int) kernel.Array {
 	if axis < 0 || len(a.View.Shape) != 1 {
 		return a
@@ -26,7 +26,7 @@ func alongAxis(a kernel.Array, axis, rank int) kernel.Array {
 	return a
 }
 
-// reordered runs f on other operands than the call's own.
+// reordered runs f on the given operands in place of those of the call.
 func reordered(c *kernel.Call, f func(*kernel.Call) error, in ...kernel.Array) error {
 	given, own := c.In, c.Own
 	c.In, c.Own = in, 0
@@ -105,13 +105,13 @@ func quantize[T float, Z integer](n *op.Node) kernel.Func {
 	})
 }
 
-// first is the first element of a.
+// first returns the first element of a.
 func first[T any](a kernel.Array) T {
 	o := reads[T](a, 0)
 	return o.one(a.View.Offset)
 }
 
-// uniform reports whether all elements are alike.
+// uniform reports whether all elements are equal.
 func uniform[T number](x []T) bool {
 	for _, v := range x {
 		if v != x[0] {
@@ -121,8 +121,8 @@ func uniform[T number](x []T) bool {
 	return true
 }
 
-// quantizeBytes quantizes elements in assembly, where there is a single scale and zero point. It returns the number of
-// elements that it has quantized, which may be zero.
+// quantizeBytes quantizes elements with a single scale and zero point, in assembly. It returns the number of elements that it quantized,
+// which may be zero.
 func quantizeBytes[T float, Z integer](d, zero []Z, x, scale []T, least, most T) int {
 	xs, ok := any(x).([]float32)
 	if !ok || len(d) < 64 || unsafe.Sizeof(d[0]) > 1 || !uniform(zero) || !uniform(scale) {
@@ -144,7 +144,7 @@ func quantizeBytes[T float, Z integer](d, zero []Z, x, scale []T, least, most T)
 	return 0
 }
 
-// dequantizeBytes is quantizeBytes for dequantization.
+// dequantizeBytes is like quantizeBytes, for dequantization.
 func dequantizeBytes[Z integer, T float](d, scale []T, x, zero []Z) int {
 	ds, ok := any(d).([]float32)
 	if !ok || len(d) < 64 || !uniform(zero) || !uniform(scale) {

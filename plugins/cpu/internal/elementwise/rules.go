@@ -14,7 +14,7 @@ func Rules() map[op.Code]kernel.Rule {
 			rules[c] = kernel.Rule{Types: op.Lookup(c).Operands[0].Types, Prepare: prepare}
 		}
 	}
-	// Ops without attributes have one kernel for each type of their operands.
+	// plainly adds ops without attributes: they have one kernel for each type of their operands.
 	plainly := func(prepare func(n *op.Node, in []op.Desc) kernel.Func, codes ...op.Code) {
 		put(prepare, codes...)
 		for _, c := range codes {
@@ -62,9 +62,9 @@ func Rules() map[op.Code]kernel.Rule {
 	return rules
 }
 
-// ready makes the kernels of an op for all types beforehand, so that a node costs a look into a table.
+// ready prepares the kernels of an op for all types, so that preparing a node is a table lookup.
 func ready(c op.Code, types dtype.Set, prepare func(n *op.Node, in []op.Desc) kernel.Func) func(n *op.Node, in []op.Desc) kernel.Func {
-	var made [32]kernel.Func // as many types as a set has
+	var made [32]kernel.Func // indexed by type
 	n := op.Node{Op: c, Outputs: make([]op.Desc, 1)}
 	for d := range dtype.DType(len(made)) {
 		if types.Has(d) {
@@ -183,7 +183,7 @@ func prepareBinary(n *op.Node, in []op.Desc) kernel.Func {
 	case dtype.U16:
 		return intBinary[uint16](n.Op)
 	}
-	return intBinary[uint8](n.Op) // u8, and bool of 0 and 1
+	return intBinary[uint8](n.Op) // u8, and bool as 0 and 1
 }
 
 func floatBinary[T float](c op.Code) kernel.Func {

@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// smallKernel converts between storage types, and between them and others.
+// smallKernel returns the kernel that converts between storage types (of 8 bits and less), or between them and others.
 func smallKernel(from, to dtype.DType, sat bool) kernel.Func {
 	if dtype.Smalls.Has(from) {
 		return fromSmall(from, to, sat)
@@ -56,7 +56,7 @@ func toSmallInt[T integer](to dtype.DType, sat bool) kernel.Func {
 	})
 }
 
-// fromSmall goes by the value of each of the 256 codes.
+// fromSmall returns a kernel that looks up the value of each of the 256 codes.
 func fromSmall(from, to dtype.DType, sat bool) kernel.Func {
 	codes, values := make([]byte, 256), make([]float32, 256)
 	for i := range codes {
@@ -99,7 +99,7 @@ func table[R any](values []float32, f func(v float32) R) []R {
 	return t
 }
 
-// whole converts floats to integers: with ints set it keeps the low bits, else it converts as the op cast does.
+// whole converts floats to integers. ints means that it keeps the low bits; otherwise it converts as the op cast does.
 func whole[R integer](values []float32, ints bool) []R {
 	if ints {
 		return table(values, func(v float32) R { return R(int64(v)) })

@@ -5,14 +5,14 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// fewest is the shortest run of elements that is worth a loop of its own.
+// fewest is the least length of a run for which a separate loop pays.
 const fewest = 16
 
-// spread describes how an operand with less elements than the result is repeated: the result is [outer, mid, inner], the operand
-// [1, mid, 1] and contiguous. A row that is added to all has inner 1, a column that is added to all has outer 1.
+// spread describes a contiguous operand that is broadcast: the result has shape [outer, mid, inner], the operand [1, mid, 1]. inner is 1
+// for a row that is added to all rows; outer is 1 for a column that is added to all columns.
 type spread struct{ mid, inner int }
 
-// spreadOver finds how v, which broadcasts to s, is repeated; ok is false when it is in another way.
+// spreadOver returns how v broadcasts to s. It returns false if this is not of the form that spread describes.
 func spreadOver(s shape.Shape, v *shape.View) (r spread, ok bool) {
 	r = spread{1, 1}
 	off, begun, over := len(s)-len(v.Shape), false, false
@@ -39,8 +39,8 @@ func spreadOver(s shape.Shape, v *shape.View) (r spread, ok bool) {
 	return r, true
 }
 
-// spreading runs a binary op in which one operand has the shape of the result and the other is broadcast. It reports whether
-// the operands have such a layout.
+// spreading runs a binary op in which one operand has the shape of the result and the other is broadcast. It reports false, and does
+// nothing, for operands with other layouts.
 func spreading[T, R any](c *kernel.Call, grain int, loop *pair[T, R], whole int) (done bool) {
 	s, other := c.Desc[0].Shape, &c.In[1-whole]
 	r, ok := spreadOver(s, &other.View)
@@ -54,7 +54,7 @@ func spreading[T, R any](c *kernel.Call, grain int, loop *pair[T, R], whole int)
 	x, few := kernel.Flat[T](c.In[whole]), kernel.Data[T](*other)[other.View.Offset:][:r.mid]
 	out := c.Reuse(0, whole)
 	y := kernel.Flat[R](out)
-	fill := func(d []R, at int) { // the elements of the result from at on
+	fill := func(d []R, at int) { // fill computes the elements of the result from at on
 		for k, col := at/run%r.mid, at%run; len(d) > 0; col = 0 {
 			n := min(run-col, len(d))
 			to, v := d[:n], x[at:at+n]

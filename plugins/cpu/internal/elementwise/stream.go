@@ -8,12 +8,12 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// streamed is the size in bytes from which a result is written with non-temporal stores. It would be evicted before it is
-// read, and ordinary stores would first read the memory that they overwrite.
+// streamed is the size in bytes from which on a result is written with non-temporal stores: the caches would evict it before it is read,
+// and ordinary stores first read the memory that they overwrite.
 const streamed = 16 << 20
 
-// streams reports whether out, the first output of c, is written with non-temporal stores. A result in the memory of an
-// operand is not: that is in the caches already.
+// streams reports whether out, the first output of c, is written with non-temporal stores. A result that overwrites an operand is not,
+// because the operand is already in the caches.
 func streams(c *kernel.Call, out kernel.Array) bool {
 	if out.Buf.Size() < streamed || !vector.Has() {
 		return false

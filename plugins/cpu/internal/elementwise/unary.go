@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vecmath"
 )
 
-// exactly is the unary ops that need no approximation.
+// exactly returns the loop of a unary op that needs no approximation, nil for other ops.
 func exactly[T float](c op.Code) func(d, x []T) {
 	switch c {
 	case op.Neg:
@@ -95,7 +95,7 @@ func square[T number](d, x []T) {
 	}
 }
 
-// relu keeps NaN and makes -0 a +0. The builtin has no branch that the signs of the elements could mislead.
+// relu keeps NaN and converts -0 to +0. The builtin max compiles to no branch, so that mixed signs cost no mispredictions.
 func relu[T number](d, x []T) {
 	d = d[:len(x)]
 	for i, v := range x {
@@ -103,7 +103,7 @@ func relu[T number](d, x []T) {
 	}
 }
 
-// transcendental returns the loop of an elementary function, computed in float64. For float32, vecmath has faster ones.
+// transcendental returns the loop of an elementary function, computed in float64. For float32, package vecmath is faster.
 func transcendental[T float](c op.Code) func(d, x []T) {
 	switch c {
 	case op.Exp:
@@ -218,14 +218,13 @@ func hyperbolic[T float](c op.Code) func(d, x []T) {
 	return nil
 }
 
-// asin has the digits near 1 and -1 that math.Asin loses.
+// asin returns the arcsine with full precision near 1 and -1, where math.Asin loses digits.
 func asin(x float64) float64 { return math.Atan2(x, math.Sqrt((1-x)*(1+x))) }
 
-// acos has the digits near 1 that math.Acos loses.
+// acos returns the arccosine with full precision near 1, where math.Acos loses digits.
 func acos(x float64) float64 { return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)) }
 
-// sinh is math.Sinh with the digits near zero that it loses, by way of expm1, and without its overflow before the result is
-// too large.
+// sinh returns the hyperbolic sine. Near zero it has digits that math.Sinh loses, and it overflows only where the result is too large.
 func sinh(x float64) float64 {
 	switch a := math.Abs(x); {
 	case a > 700:
@@ -238,7 +237,7 @@ func sinh(x float64) float64 {
 	return (e + e/(e+1)) / 2
 }
 
-// cosh is math.Cosh without its overflow before the result is too large.
+// cosh returns the hyperbolic cosine. Unlike math.Cosh it overflows only where the result is too large.
 func cosh(x float64) float64 {
 	if a := math.Abs(x); a > 700 {
 		half := math.Exp(a / 2)
@@ -247,7 +246,7 @@ func cosh(x float64) float64 {
 	return math.Cosh(x)
 }
 
-// log is math.Log, which takes denormals for the least normal number on some processors.
+// log returns the natural logarithm. On some processors math.Log treats denormals as the least normal number.
 func log(x float64) float64 {
 	if x > 0 && x < 0x1p-1022 {
 		return math.Log(x*(1<<52)) - 52*math.Ln2
@@ -255,7 +254,7 @@ func log(x float64) float64 {
 	return math.Log(x)
 }
 
-// fast is the functions of float32 with loops of their own.
+// fast returns the loop for float32 of a unary op that has a specialised one, nil for other ops.
 func fast(c op.Code) func(d, x []float32) {
 	switch c {
 	case op.Exp:

@@ -5,19 +5,15 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// Batch lays out many products of the same size: one for each index of Dims,
-// with the strides, in elements, by which A, B and C move along each of its
-// dimensions (zero to broadcast an operand). A dimension of zero means that
-// there is none.
+// Batch describes many products of the same size, one for each index tuple of Dims. The strides of A, B and C are in elements, one for each
+// dimension (zero to broadcast an operand). If a dimension is zero there is no product.
 type Batch struct {
 	Dims    []int
 	A, B, C []int
 }
 
-// MulBatch computes the product args for each element of batch: args gives
-// the operands of the first. Packed operands are the same for all; PackB is
-// not allowed. Products run side by side where there are enough of them, and
-// one after the other on all threads where not, with the same results.
+// MulBatch computes the product args for each element of batch: args describes the first product. All products share packed operands; PackB
+// is not allowed. Products run in parallel if there are enough of them, else one after the other on all threads, with the same results.
 func MulBatch[T micro.Number](pool *par.Pool, batch Batch, args *Args[T]) {
 	if args.M <= 0 || args.N <= 0 {
 		return
@@ -25,10 +21,9 @@ func MulBatch[T micro.Number](pool *par.Pool, batch Batch, args *Args[T]) {
 	batch.For(pool, args.M*args.N*args.K, micro.Active[T]().Grain(), func(a, b, c int) { args.shift(a, b, c, pool) })
 }
 
-// For calls multiply with the offsets of A, B and C of each product: side by
-// side where there are enough of them, else one after the other, so that each
-// may use all threads. work is the multiply-adds of one product and grain the
-// fewest that are worth another thread.
+// For calls multiply with the offsets of A, B and C of each product: in parallel if there are enough products, else one after the other, so
+// that each may use all threads. work is the number of multiply-adds of one product, and grain the least number for which another thread is
+// used.
 func (batch *Batch) For(pool *par.Pool, work, grain int, multiply func(a, b, c int)) {
 	n := 1
 	for _, d := range batch.Dims {

@@ -12,13 +12,12 @@ import (
 // scratch memory.
 const MaxRows = 1024
 
-// product is the state of one blocked product, reused from call to call.
+// product is the state of one blocked product. Later calls reuse it.
 type product[T micro.Number] struct {
 	args   Args[T]
 	kernel *micro.Kernel[T]
 
-	// The block in hand: inner elements pc to pc+kc, columns jc to jc+nc, rows
-	// ic to ic+mc.
+	// The current block: inner elements [pc, pc+kc), columns [jc, jc+nc), rows [ic, ic+mc).
 	pc, kc, jc, nc, ic, mc int
 	partition              partition
 	bPanels                int // panels of B that the packing loop fills
@@ -46,7 +45,7 @@ func mulBlocked[T micro.Number](pool *par.Pool, args *Args[T]) {
 	give(r)
 }
 
-// pick settles the kernel, which packed operands dictate.
+// pick sets the kernel. Packed operands determine it.
 func (r *product[T]) pick() {
 	a, b := r.args.PackedA, r.args.PackedB
 	r.kernel = micro.Active[T]()
@@ -90,7 +89,7 @@ func (r *product[T]) run(pool *par.Pool) {
 	}
 }
 
-// pack fills the buffers for the block in hand: B once, A for each ic.
+// pack fills the buffers for the current block: B once, A for each ic.
 func (r *product[T]) pack(pool *par.Pool) {
 	kern := r.kernel
 	r.bPanels = 0
@@ -104,7 +103,7 @@ func (r *product[T]) pack(pool *par.Pool) {
 	pool.For(r.bPanels+aPanels, panel.Grain/(r.kc*min(kern.MR, kern.NR))+1, r.packLoop)
 }
 
-// packPart packs panels lo to hi: those of B come first.
+// packPart packs panels lo to hi. The panels of B have the first numbers.
 func (r *product[T]) packPart(lo, hi int) {
 	g, kern := &r.args, r.kernel
 	if lo < r.bPanels {
@@ -125,7 +124,7 @@ func (r *product[T]) packPart(lo, hi int) {
 	}
 }
 
-// mul multiplies the packed block, in tasks of rows and columns.
+// mul multiplies the packed block, divided into tasks of rows and columns.
 func (r *product[T]) mul(pool *par.Pool) {
 	kern := r.kernel
 	r.partition = newPartition(kern, pool, r.mc, r.nc, r.kc)
@@ -145,7 +144,7 @@ func (r *product[T]) mulPart(lo, hi int) {
 	}
 }
 
-// mulBlock computes rows i0 to i1, columns j0 to j1 of the block in hand.
+// mulBlock computes rows i0 to i1, columns j0 to j1 of the current block.
 func (r *product[T]) mulBlock(i0, i1, j0, j1 int, tile []T) {
 	g, kern := &r.args, r.kernel
 	mr, nr, kc, ldc := kern.MR, kern.NR, r.kc, g.LDC
@@ -158,7 +157,7 @@ func (r *product[T]) mulBlock(i0, i1, j0, j1 int, tile []T) {
 	}
 	accumulate := g.Accumulate || r.pc > 0
 	if kern.Tile != nil {
-		// The rows of A stay in the first cache, the columns of B in the second.
+		// The rows of A stay in the L1 cache, the columns of B in the L2 cache.
 		e := g.Epilogue.When(r.last)
 		for i := i0; i < i1; i += mr {
 			rows := min(mr, i1-i)

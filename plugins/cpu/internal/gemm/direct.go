@@ -7,23 +7,20 @@ import (
 )
 
 const (
-	// directBytes is the largest B that is read without packing. It and the
-	// rows of A must fit in the caches.
+	// directBytes is the greatest size of a B that is read without packing. B and the rows of A must fit in the caches.
 	directBytes = 96 << 10
 	// directTiles is the number of row tiles up to which a B of any size is
 	// read without packing. Packing costs about one more pass over B.
 	directTiles = 1
 )
 
-// isDirect reports whether the product is better computed from operands that
-// are not packed.
+// isDirect reports whether the product is expected to be faster from operands that are not packed.
 func isDirect[T micro.Number](g *Args[T], kern *micro.Kernel[T]) bool {
 	return kern.Tile != nil && g.B.ColStride == 1 &&
 		(g.M <= directTiles*kern.MR || g.K*g.N*panel.SizeOf[T]() <= directBytes && g.K <= kern.KC)
 }
 
-// directDepth is the most steps of the inner dimension in one call: a thread
-// can be stopped between calls only.
+// directDepth is the greatest number of steps of the inner dimension in one call: the runtime can stop a thread only between calls.
 const directDepth = 4096
 
 // mulDirect computes the product without packing the operands.

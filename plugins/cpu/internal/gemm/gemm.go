@@ -52,18 +52,13 @@ func (m Mat[T]) T() Mat[T] {
 	return Mat[T]{Data: m.Data, RowStride: m.ColStride, ColStride: m.RowStride}
 }
 
-// PackFunc supplies rows k0 to k1 and columns j0 to j1 of B in packed form.
-// Columns are divided into panels of width columns; panel q takes
-// dst[q*(k1-k0)*width:], and in it element (p, j) of B is at
-// [(p-k0)*width + j-j0-q*width]. The columns that the last panel lacks are to
-// be written as zeros. A PackFunc is called from several threads at once, for
-// disjoint parts; j0 is a multiple of width.
+// PackFunc supplies rows k0 to k1 and columns j0 to j1 of B in packed form. Columns are divided into panels of width columns; panel q takes
+// dst[q*(k1-k0)*width:], and in it element (p, j) of B is at [(p-k0)*width + j-j0-q*width]. Missing columns of the last panel must be
+// written as zeros. A PackFunc is called from several threads at once, for disjoint parts; j0 is a multiple of width.
 type PackFunc[T micro.Number] func(dst []T, width, k0, k1, j0, j1 int)
 
-// Args is one product C = A·B or C += A·B, of sizes M x K and K x N. A is
-// given as A or PackedA, B as B, PackedB or PackB: the packed ones win. C is
-// row-major, row i at C[i*LDC], and must not overlap an operand. With K of
-// zero the product is zero.
+// Args is one product C = A·B or C += A·B, of sizes M x K and K x N. A is given as A or PackedA, B as B, PackedB or PackB; packed forms
+// take precedence. C is row-major, row i at C[i*LDC], and must not overlap an operand. With K of zero the product is zero.
 type Args[T micro.Number] struct {
 	M, N, K int
 
@@ -118,7 +113,7 @@ func MulPacked[T micro.Number](pool *par.Pool, m int, a Mat[T], b *PackedB[T], c
 	Mul(pool, &Args[T]{M: m, N: b.n, K: b.k, A: a, PackedB: b, C: c, LDC: ldc, Epilogue: epilogue})
 }
 
-// mulEmpty is the product over no inner elements.
+// mulEmpty sets C, or leaves it, for a product with K of zero, and applies the epilogue.
 func mulEmpty[T micro.Number](args *Args[T]) {
 	for i := range args.M {
 		if !args.Accumulate {

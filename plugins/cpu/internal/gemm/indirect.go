@@ -6,10 +6,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// Indirect is a product whose right operand B is read from Src by offsets: C has
-// Rows*Cols columns, and column y*Cols+x of row p of B is
-// Src[Offsets[p]+y*Step+x]. A convolution's matrix of patches has this form.
-// Offsets are not negative. The greatest is Reach.
+// Indirect is a product whose right operand B is read from Src by offsets: C has Rows*Cols columns, and column y*Cols+x of row p of B is
+// Src[Offsets[p]+y*Step+x]. A convolution's matrix of patches has this form. Offsets are not negative. Reach is the greatest offset.
 type Indirect[T micro.Number] struct {
 	A                *PackedA[T]
 	Src              []T
@@ -23,9 +21,8 @@ type Indirect[T micro.Number] struct {
 	Epilogue   *micro.Epilogue[T] // without BiasCol
 }
 
-// IndirectCols returns the number of which Cols is best a multiple with the active
-// kernel, or zero if that computes no Indirect product. For other Cols, MulIndirect
-// also computes the elements between rows and discards them.
+// IndirectCols returns the number that Cols should be a multiple of with the active kernel, or zero if that kernel computes no Indirect
+// product. If Cols is not a multiple, MulIndirect also computes the elements between rows and discards them.
 func IndirectCols[T micro.Number]() int {
 	kern := micro.Active[T]()
 	if kern.Indirect == nil {
@@ -35,14 +32,14 @@ func IndirectCols[T micro.Number]() int {
 }
 
 const (
-	// indirectElements bounds the elements of B that are read before the next rows of A.
+	// indirectElements bounds the elements of B that are read for all rows of A before the next ones.
 	indirectElements = 32 << 10
 	// indirectCols is the approximate number of columns, gaps included, that are
 	// computed at a time.
 	indirectCols = 512
 )
 
-// MulIndirect computes g. Nothing is packed.
+// MulIndirect computes g without packing.
 func MulIndirect[T micro.Number](pool *par.Pool, g *Indirect[T]) {
 	kern := g.A.panel.Kernel
 	if g.Rows > 1 && g.Cols%(kern.NR/2) != 0 {

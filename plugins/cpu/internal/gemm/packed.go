@@ -6,15 +6,13 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// PackedA is the left operand of many products, packed once. It is immutable
-// and safe for concurrent use, and holds its own copy of the elements.
+// PackedA is the packed left operand of many products. It is immutable and safe for concurrent use, and contains a copy of the elements.
 type PackedA[T micro.Number] struct {
 	m, k  int
 	panel panel.Panels[T]
 }
 
-// PackedB is the right operand of many products, packed once. It is immutable
-// and safe for concurrent use, and holds its own copy of the elements.
+// PackedB is the packed right operand of many products. It is immutable and safe for concurrent use, and contains a copy of the elements.
 type PackedB[T micro.Number] struct {
 	n, k  int
 	panel panel.Panels[T]
@@ -39,7 +37,7 @@ func PackedSizeB[T micro.Number](k, n int) int {
 	return micro.CeilDiv(n, nr) * nr * k
 }
 
-// PackBInto is PackB into memory of the caller's, which the result refers to.
+// PackBInto is like PackB, into memory of the caller, which the result refers to.
 func PackBInto[T micro.Number](pool *par.Pool, data []T, k, n int, b Mat[T]) PackedB[T] {
 	kernel := micro.Active[T]()
 	return PackedB[T]{n, k, panel.Into(pool, data, kernel, kernel.NR, n, b.ColStride, k, b.RowStride, b.Data)}
@@ -54,22 +52,20 @@ func (b *PackedB[T]) First(n int) PackedB[T] {
 	return first
 }
 
-// Size returns the rows and columns.
+// Size returns the numbers of rows and columns.
 func (a *PackedA[T]) Size() (m, k int) { return a.m, a.k }
 
-// Size returns the rows and columns.
+// Size returns the numbers of rows and columns.
 func (b *PackedB[T]) Size() (k, n int) { return b.k, b.n }
 
-// Elements returns how many elements the packed form holds, padding included.
+// Elements returns the number of elements of the packed form, padding included.
 func (a *PackedA[T]) Elements() int { return len(a.panel.Data) }
 
-// Elements returns how many elements the packed form holds, padding included.
+// Elements returns the number of elements of the packed form, padding included.
 func (b *PackedB[T]) Elements() int { return len(b.panel.Data) }
 
-// PackedAOf returns the left operand of m rows and k inner elements that p
-// holds. It is for packages that pack in a way of their own.
+// PackedAOf returns the left operand of m rows and k inner elements that p holds. It is for packages that pack by themselves.
 func PackedAOf[T micro.Number](m, k int, p panel.Panels[T]) PackedA[T] { return PackedA[T]{m, k, p} }
 
-// PackedBOf returns the right operand of k inner elements and n columns that p
-// holds.
+// PackedBOf returns the right operand of k inner elements and n columns that p contains.
 func PackedBOf[T micro.Number](k, n int, p panel.Panels[T]) PackedB[T] { return PackedB[T]{n, k, p} }

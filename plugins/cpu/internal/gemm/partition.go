@@ -6,11 +6,9 @@ import (
 )
 
 const (
-	// MaxStrip bounds the columns of one task: while the rows go by, they stay
-	// in a cache of the second level.
+	// MaxStrip bounds the columns of one task: they stay in the L2 cache while all rows are read.
 	MaxStrip = 256
-	// TasksPerThread is the most tasks into which a product is divided for the
-	// threads' sake.
+	// TasksPerThread is the greatest number of tasks per thread into which a product is divided to balance threads.
 	TasksPerThread = 4
 )
 
@@ -19,7 +17,7 @@ const (
 type partition struct {
 	m, n, rows, cols int
 	down             int // tasks in a strip
-	grain            int // the fewest tasks that are worth another thread
+	grain            int // the least number of tasks for which another thread is used
 }
 
 // newPartition divides a block of C into tasks that fit the caches and, if there is
@@ -42,8 +40,8 @@ func newPartition[T micro.Number](kern *micro.Kernel[T], pool *par.Pool, m, n, k
 	return partition{m, n, rows, cols, micro.CeilDiv(m, rows), least/(rows*cols*k) + 1}
 }
 
-// score is the time, in quarters of tiles, that the busiest thread is at work,
-// and a quarter of a task for a thread that is late.
+// score estimates the time, in quarters of tiles, until the busiest thread has finished. It includes a quarter of a task for a thread that
+// starts late.
 func score(threads, down, across, rows, cols int) int {
 	tasks := micro.CeilDiv(down, rows) * micro.CeilDiv(across, cols)
 	return (4*micro.CeilDiv(tasks, threads) + 1) * rows * cols

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/gemm/panel"
 )
 
-// scratch keeps idle products, for each element type apart.
+// scratch contains idle products, in one pool for each element type.
 var scratch [10]sync.Pool
 
 func pool[T micro.Number]() *sync.Pool {

@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// smallWork is the most multiply-adds for which packing does not pay.
+// smallWork is the greatest number of multiply-adds for which packing does not pay.
 const smallWork = 2 << 10
 
 // mulSmall computes the product without packing, on the calling goroutine.
@@ -44,8 +44,7 @@ func mulSmall[T micro.Number](g *Args[T]) {
 	g.Epilogue.ApplyRange(g.C, g.LDC, 0, g.M, 0, g.N)
 }
 
-// maxThin is the most rows for which packing B does not pay, however large it
-// is.
+// maxThin is the greatest number of rows of A for which packing B does not pay, however large B is.
 const maxThin = 3
 
 // mulThin computes a product of few rows row by row.

@@ -7,23 +7,19 @@ import (
 )
 
 const (
-	// stripElements is the number of elements of B that a strip holds for each
-	// block of the inner dimension: with the rows of A that go by they fill
-	// half of a cache of the second level.
+	// stripElements is the number of elements of B in a strip, for each block of the inner dimension. Together with the rows of A that are
+	// read meanwhile, they fill half of the L2 cache.
 	stripElements = 64 << 10
-	// StripPanels is the fewest panels for each thread, where there are
-	// several, for which columns alone are shared evenly enough.
+	// StripPanels is the least number of panels per thread for which threads share the columns alone. With fewer panels the shares are too
+	// uneven.
 	StripPanels = 3
-	// maxInPlace is the most rows of B that several row tiles read without
-	// packing. Rows that are a multiple of Aliasing bytes apart are packed, as
-	// they would share few sets of the cache.
+	// maxInPlace is the greatest number of rows of B that several row tiles read without packing. Rows that are a multiple of Aliasing
+	// bytes apart are packed, because they map to few sets of the cache.
 	maxInPlace, Aliasing = 96, 2048
 )
 
-// mulStrips computes a product with a packed A strip of columns by strip: a
-// thread packs the columns of B and multiplies them while they are in its
-// cache. It reports false, and has done nothing, where the columns are too few
-// to share or there is no kernel for it.
+// mulStrips computes a product with a packed A in strips of columns: a thread packs the columns of B and multiplies them while they are in
+// its cache. It reports false, and does nothing, if there are too few columns to share or if there is no kernel for it.
 func mulStrips[T micro.Number](pool *par.Pool, args *Args[T]) bool {
 	kern := args.PackedA.panel.Kernel
 	panels := micro.CeilDiv(args.N, kern.NR)

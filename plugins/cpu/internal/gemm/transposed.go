@@ -6,11 +6,9 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// Transposed is a product with a transposed result: element (i, j) of A·B, of sizes
-// M x K and K x N, is stored in C[j*LDC+i]. If M is small and no multiple of a
-// vector, it is faster than the product of the transposed operands. A is either
-// a view or packed by PackA, a PackFunc with rows and columns exchanged. The
-// rows of the epilogue are the rows of C.
+// Transposed is a product with a transposed result: element (i, j) of A·B, of sizes M x K and K x N, is stored in C[j*LDC+i]. If M is small
+// and no multiple of a vector, it is faster than the product of the transposed operands. A is a view, or is supplied by PackA, a PackFunc
+// with rows and columns exchanged. The rows of the epilogue are the rows of C.
 type Transposed[T micro.Number] struct {
 	M, N, K    int
 	A          Mat[T]
@@ -28,9 +26,8 @@ func CanTranspose[T micro.Number]() bool {
 	return kern.Tile != nil && kern.Transpose != nil
 }
 
-// MulTransposed computes g, which must have elements and a B that was packed while
-// CanTranspose held. It needs memory for the product and for a block of A on every
-// thread.
+// MulTransposed computes g. None of its sizes may be zero, and B must have been packed while CanTranspose reported true. It allocates
+// memory for the product and, on every thread, for a block of A.
 func MulTransposed[T micro.Number](pool *par.Pool, g *Transposed[T]) {
 	kern := g.B.panel.Kernel
 	panels := micro.CeilDiv(g.N, kern.NR)

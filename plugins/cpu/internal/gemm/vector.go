@@ -6,12 +6,11 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// vectorBlock is the number of results of a product by columns that are
-// computed at a time: they stay in the first cache while the matrix streams by.
+// vectorBlock is the number of results that are computed at a time when the product goes by columns: they stay in the L1 cache while the
+// matrix is read.
 const vectorBlock = 1024
 
-// mulVector computes a product with one row or one column. It is seen as
-// y = M·x; for a single row, M is B transposed and x the row of A.
+// mulVector computes a product with one row or one column. It computes y = M·x; for a single row, M is B transposed and x the row of A.
 func mulVector[T micro.Number](pool *par.Pool, g *Args[T]) {
 	r := take[T]()
 	r.args, r.kernel = *g, micro.Active[T]()
@@ -32,7 +31,7 @@ func mulVector[T micro.Number](pool *par.Pool, g *Args[T]) {
 	give(r)
 }
 
-// vector settles x: contiguous, copied if it is not.
+// vector sets x to contiguous elements, which it copies if stride is not 1.
 func (r *product[T]) vector(data []T, stride int) {
 	k := r.args.K
 	if stride == 1 {
@@ -82,7 +81,7 @@ func (r *product[T]) put(i int, sum T) {
 	*y = sum
 }
 
-// byDots takes the rows as they come.
+// byDots computes each result as a dot product with one row of the matrix.
 func (r *product[T]) byDots(lo, hi int) {
 	sums := r.bbuf[lo:hi]
 	r.kernel.Dot(r.x, r.matrix.Data[lo*r.matrix.RowStride:], r.matrix.RowStride, sums)
@@ -91,8 +90,8 @@ func (r *product[T]) byDots(lo, hi int) {
 	}
 }
 
-// byRows takes four rows at a time. Each sum is kept in two parts, even and
-// odd places, whether its row is one of four or a single one.
+// byRows computes four results at a time. The products at even and odd positions are summed separately, so that a result does not depend on
+// whether its row is one of four.
 func (r *product[T]) byRows(lo, hi int) {
 	k, i := len(r.x), lo
 	for ; i+4 <= hi; i += 4 {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// copyGrain is the fewest bytes that are worth another thread.
+// copyGrain is the least number of bytes for which another thread is used.
 const copyGrain = 256 << 10
 
 // Copy writes the elements of src to dst, which has the same shape and element size and does not overlap it.
@@ -34,8 +34,8 @@ type move[T any] struct {
 	nonTemporal     bool // the result does not fit the caches
 }
 
-// streamed is the size in bytes from which copies use non-temporal stores, and longLine the length of a line from which
-// these are faster.
+// streamed is the size in bytes from which on copies use non-temporal stores. longLine is the length of a line from which on these are
+// faster.
 const (
 	streamed = 16 << 20
 	longLine = 1 << 10
@@ -61,10 +61,10 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 	size := int(unsafe.Sizeof(dst[0]))
 	c.nonTemporal = dims.Size()*size >= streamed
 	c.streamLines = c.nonTemporal && c.dStep == 1 && c.sStep == 1 && c.n*size >= longLine
-	elem := 8 // a guess at bytes, for the grain
+	elem := 8 // an estimate of the bytes per element, for the grain
 	outer := last
 	if k := tileWith(dims, ds, ss); k >= 0 {
-		// Swap dimension k to the place before the last.
+		// Move dimension k to the position before the last.
 		dims, ds, ss = append(shape.Shape(nil), dims...), append([]int(nil), ds...), append([]int(nil), ss...)
 		dims[k], dims[last-1] = dims[last-1], dims[k]
 		ds[k], ds[last-1] = ds[last-1], ds[k]
@@ -85,7 +85,7 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 		})
 		return
 	}
-	if outer == 0 { // one matrix: cut its rows
+	if outer == 0 { // one matrix: divide its rows
 		pool.For(c.m, copyGrain/(c.n*elem)+1, func(lo, hi int) {
 			c.tiles(do+lo*c.dRow, so+lo*c.sRow, hi-lo)
 		})
@@ -128,16 +128,16 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 	})
 }
 
-// rowLimit is the longest line, in elements, that is not worth a copy of its own.
+// rowLimit is the greatest length of a line, in elements, that is copied in a loop over rows and not by itself.
 const rowLimit = 1 << 10
 
-// byRows reports whether lines, row and from apart, are worth the loop over rows of float32.
+// byRows reports whether lines, which begin row and from elements apart, are copied in the loop over rows of float32.
 func (c *move[T]) byRows(row, from int) bool {
 	return c.dStep == 1 && c.sStep == 1 && c.m == 1 && !c.streamLines && unsafe.Sizeof(c.dst[0]) == 4 && c.n <= rowLimit && vector.Has() &&
 		row >= 0 && from >= 0
 }
 
-// fence ends what one thread stores.
+// fence completes the non-temporal stores of a thread.
 func (c *move[T]) fence() {
 	if c.nonTemporal {
 		vector.Fence()
@@ -153,8 +153,8 @@ func (c *move[T]) copyRows(d, row, s, from, count int) {
 	vector.Copy(r, dst, src)
 }
 
-// tileWith finds the dimension to copy in tiles with the last one: a transposition, where the source steps far along the
-// last dimension and near along another. It is -1 when lines do.
+// tileWith returns the dimension that is copied in tiles together with the last one. It finds transpositions: the stride of the source is
+// large along the last dimension and small along another. It returns -1 if copying line by line is as good.
 func tileWith(dims shape.Shape, ds, ss []int) int {
 	last := len(dims) - 1
 	if near(ss[last]) || ss[last] == 0 || dims[last] < 4 {
@@ -170,7 +170,7 @@ func tileWith(dims shape.Shape, ds, ss []int) int {
 
 func near(stride int) bool { return stride == 1 || stride == -1 }
 
-// tile is the side of a square that both its rows and its columns fit the first level cache with.
+// tile is the side of a square whose rows and columns fit the L1 cache.
 const tile = 32
 
 func (c *move[T]) tiles(d, s, rows int) {

@@ -9,7 +9,7 @@ import (
 // IsHalf reports whether d is one of the 16-bit floats, which are computed in f32.
 func IsHalf(d dtype.DType) bool { return d == dtype.F16 || d == dtype.BF16 }
 
-// Wide is the type that elements of d are computed in.
+// Wide returns the type that elements of d are computed in.
 func Wide(d dtype.DType) dtype.DType {
 	if IsHalf(d) {
 		return dtype.F32
@@ -59,10 +59,10 @@ func Encode(d dtype.DType, dst []uint16, src []float32) {
 	}
 }
 
-// halfGrain is the fewest elements worth another thread.
+// halfGrain is the least number of elements for which another thread is used.
 const halfGrain = 16 << 10
 
-// widen is a as f32, in memory that lives until the kernel returns.
+// widen returns a as f32, in memory that lives until the kernel returns.
 func (c *Call) widen(a Array) Array {
 	a = c.Contiguous(a)
 	t := c.Temp(dtype.F32, a.View.Shape)
@@ -71,8 +71,8 @@ func (c *Call) widen(a Array) Array {
 	return t
 }
 
-// Halves makes a rule compute 16-bit floats too: its operands are widened to f32, its kernel runs on them, and its
-// results are rounded once. Other types pass as they are.
+// Halves extends a rule to 16-bit floats: operands are widened to f32, the kernel runs on them, and results are rounded once. Nothing
+// changes for other types.
 func Halves(r Rule) Rule {
 	return Rule{Types: r.Types | dtype.SetOf(dtype.F16, dtype.BF16), Prepare: func(n *op.Node, in []op.Desc) Func {
 		if !hasHalf(in) {

@@ -14,15 +14,14 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// Array is a tensor: the elements that View picks from a buffer. An Array that is kept is one holder of its buffer.
+// Array is a tensor: the elements of a buffer that View selects. An Array that is kept holds one reference to its buffer.
 type Array struct {
 	Buf   *mem.Buffer
 	DType dtype.DType
 	View  shape.View
 }
 
-// Data returns the buffer of a as elements of type T, whose size must divide the buffer's. Offsets of the view count from
-// its start.
+// Data returns the buffer of a as elements of type T, whose size must divide the buffer's. Offsets of the view are relative to its start.
 func Data[T any](a Array) []T {
 	var z T
 	return unsafe.Slice((*T)(a.Buf.Pointer()), a.Buf.Size()/int(unsafe.Sizeof(z)))
@@ -37,22 +36,22 @@ func Flat[T any](a Array) []T {
 	return Data[T](a)[a.View.Offset:][:n]
 }
 
-// Size is the number of elements.
+// Size returns the number of elements.
 func (a Array) Size() int { return a.View.Shape.Size() }
 
-// Whole reports whether the view is all of the buffer in row-major order.
+// Whole reports whether the view covers the whole buffer in row-major order.
 func (a Array) Whole() bool {
 	return a.View.Offset == 0 && a.Buf.Size() == a.Size()*a.DType.Size() && a.View.IsContiguous()
 }
 
-// Env is the threads and the memory that kernels use.
+// Env contains the threads and the memory that kernels use.
 type Env struct {
 	Pool    *par.Pool
 	Account *mem.Account
 }
 
-// Func computes a node. It sets every entry of Out, with Alloc, Reuse or Give, and leaves its inputs as they are, those
-// of Own excepted, which it may overwrite through Reuse. An error, or a panic, means that the outputs are void.
+// Func computes a node. It sets every entry of Out with Alloc, Reuse or Give. It must not write to its inputs, except that Reuse may return
+// the memory of inputs in Own. After an error or a panic the outputs are invalid.
 type Func func(c *Call) error
 
 // Rule is the cpu backend's implementation of an op.
@@ -68,10 +67,10 @@ type Rule struct {
 type Call struct {
 	*Env
 	In   []Array
-	Own  uint64 // bit i: nobody needs In[i] afterwards
+	Own  uint64 // bit i: the call is the last user of In[i]
 	Desc []op.Desc
 	Out  []Array
-	// Into, if it has a buffer, is where Alloc and Reuse make output 0, which is of its shape.
+	// Into, if it has a buffer, is the memory that Alloc and Reuse return for output 0. It has the shape of that output.
 	Into Array
 	// Prefer is the operand whose memory Reuse tries first for output 0, or -1.
 	Prefer int
@@ -79,7 +78,7 @@ type Call struct {
 	temps []*mem.Buffer
 }
 
-// Begin makes c ready for a kernel.
+// Begin sets c up for a kernel.
 func (c *Call) Begin(env *Env, in []Array, own uint64, desc []op.Desc, out []Array) {
 	c.Env, c.In, c.Own, c.Desc, c.Out, c.Into, c.Prefer = env, in, own, desc, out, Array{}, -1
 	clear(out)
@@ -118,7 +117,7 @@ func (c *Call) buffer(size int) *mem.Buffer {
 	return b
 }
 
-// Alloc makes output i a new array with undefined elements, contiguous.
+// Alloc sets output i to a new contiguous array with undefined elements.
 func (c *Call) Alloc(i int) Array {
 	d := c.Desc[i]
 	if i == 0 && c.Into.Buf != nil {
@@ -129,7 +128,7 @@ func (c *Call) Alloc(i int) Array {
 	return c.Out[i]
 }
 
-// contiguous is shape.Contiguous, with the strides of an input that has them.
+// contiguous is like shape.Contiguous, but returns the strides of an input of that shape if there is one.
 func (c *Call) contiguous(s shape.Shape) shape.View {
 	for k := range c.In {
 		if v := &c.In[k].View; v.Shape.Equal(s) && v.IsContiguous() {
@@ -139,9 +138,8 @@ func (c *Call) contiguous(s shape.Shape) shape.View {
 	return shape.Contiguous(s)
 }
 
-// Reuse makes output i of the memory of the first of the inputs from that is owned, has no other holder, covers its buffer,
-// and has the output's shape and element size. If there is none, it allocates. It is for kernels that read each element
-// before they write it.
+// Reuse creates output i in the memory of an input: the first one in from that is owned, has no other holder, covers its buffer, and has
+// the output's shape and element size. If there is none, it allocates. It is for kernels that read each element before they write it.
 func (c *Call) Reuse(i int, from ...int) Array {
 	d := c.Desc[i]
 	if i == 0 && c.Into.Buf != nil {
@@ -176,19 +174,19 @@ func (c *Call) once(k int) bool {
 	return true
 }
 
-// Give makes output i a view of the buffer of a.
+// Give sets output i to a view of the buffer of a.
 func (c *Call) Give(i int, a Array, v shape.View) {
 	c.Out[i] = Array{Buf: a.Buf.Retain(), DType: c.Desc[i].DType, View: v}
 }
 
-// Temp is a contiguous array that lives until the kernel returns, with undefined elements.
+// Temp returns a contiguous array that lives until the kernel returns, with undefined elements.
 func (c *Call) Temp(d dtype.DType, s shape.Shape) Array {
 	b := c.buffer(s.Size() * d.Size())
 	c.temps = append(c.temps, b)
 	return Array{Buf: b, DType: d, View: shape.Contiguous(s)}
 }
 
-// TempOf is n undefined elements that live until the kernel returns.
+// TempOf returns n undefined elements that live until the kernel returns.
 func TempOf[T any](c *Call, n int) []T {
 	var z T
 	b := c.buffer(n * int(unsafe.Sizeof(z)))
@@ -196,7 +194,7 @@ func TempOf[T any](c *Call, n int) []T {
 	return unsafe.Slice((*T)(b.Pointer()), n)
 }
 
-// Contiguous is a, or a copy of it in row-major order that lives until the kernel returns.
+// Contiguous returns a, or a copy of it in row-major order that lives until the kernel returns.
 func (c *Call) Contiguous(a Array) Array {
 	if a.View.IsContiguous() {
 		return a
@@ -206,7 +204,7 @@ func (c *Call) Contiguous(a Array) Array {
 	return t
 }
 
-// Bytes is s as bytes.
+// Bytes returns s as bytes.
 func Bytes[T any](s []T) []byte {
 	var z T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(z)))

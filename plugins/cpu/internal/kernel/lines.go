@@ -6,14 +6,14 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Lines is a tensor as Count lines of N elements: those along some axes, all elements of a line one after the other.
+// Lines divides a tensor into Count lines of N elements. A line contains the elements along some of the axes.
 type Lines struct {
 	Count, N int
-	axes     []int // permutation that brings the axes of the lines to the end
+	axes     []int // permutation that moves the axes of the lines to the end
 	moved    bool
 }
 
-// LinesOf cuts a tensor of shape s into lines along axes.
+// LinesOf divides a tensor of shape s into lines along axes.
 func LinesOf(s shape.Shape, axes ...int) *Lines {
 	l := &Lines{Count: 1, N: 1}
 	for i, d := range s {
@@ -32,7 +32,7 @@ func LinesOf(s shape.Shape, axes ...int) *Lines {
 	return l
 }
 
-// Input returns the lines of a, line i at [i*N, (i+1)*N). It copies a if its lines are not stored so.
+// Input returns the lines of a, line i at [i*N, (i+1)*N). It copies a unless its lines are stored in this order.
 func Input[T any](c *Call, l *Lines, a Array) []T {
 	if l.moved {
 		a.View = a.View.Permute(l.axes)
@@ -40,8 +40,8 @@ func Input[T any](c *Call, l *Lines, a Array) []T {
 	return Flat[T](c.Contiguous(a))
 }
 
-// Output returns memory for the lines of output i, which has the shape that was cut, and a function to call when they are
-// computed. The memory may be that of input reuse; -1 allows none. An input whose lines were copied is not reused.
+// Output returns memory for the lines of output i, which has the shape that was divided, and a function that the caller calls when the
+// lines are complete. The memory may be that of input number reuse; -1 allows none. An input whose lines were copied is not reused.
 func Output[T any](c *Call, l *Lines, i, reuse int) ([]T, func()) {
 	if !l.moved {
 		if reuse >= 0 {

@@ -8,16 +8,16 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// shortRun is the longest run of equal elements that is not worth a loop.
+// shortRun is the greatest length of a run of equal elements for which a separate loop does not pay.
 const shortRun = 8
 
-// repeats reports whether elements of a line are each repeated a few times, as nearest neighbours are in interpolation.
+// repeats reports whether elements of a line are each repeated a few times, as in nearest-neighbour interpolation.
 func repeats(dims shape.Shape, ds, ss []int) bool {
 	last := len(dims) - 1
 	return last > 0 && ss[last] == 0 && ds[last] == 1 && dims[last] <= shortRun && ds[last-1] == dims[last]
 }
 
-// repeat writes elements of src, step apart, n times each.
+// repeat writes each element of src n times. Elements of src are step apart.
 func repeat[T any](dst []T, n int, src []T, s, step int) {
 	if n == 2 {
 		for len(dst) >= 2 {
@@ -38,7 +38,7 @@ func repeat[T any](dst []T, n int, src []T, s, step int) {
 	}
 }
 
-// copyRepeated copies what repeats says is repeated, from elements do of dst and so of src on.
+// copyRepeated copies arrays for which repeats reports true. do and so are the indices of their first elements.
 func copyRepeated[T any](pool *par.Pool, dst []T, do int, src []T, so int, dims shape.Shape, ds, ss []int) {
 	last := len(dims) - 1
 	m, n, step := dims[last-1], dims[last], ss[last-1]
@@ -57,7 +57,8 @@ func copyRepeated[T any](pool *par.Pool, dst []T, do int, src []T, so int, dims 
 	})
 }
 
-// copyDoubled writes m elements twice each, for all lines of dims, along the longest dimension of those at a time.
+// copyDoubled writes each element of src twice, for all lines of m elements in dims. It processes the lines along the longest dimension
+// together.
 func copyDoubled(pool *par.Pool, dst, src []float32, m int, dims shape.Shape, ds, ss []int) {
 	long, end := 0, len(dims)-1
 	for i, d := range dims {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Scalar converts an attribute to an element of type d, as cast does, and returns it in the low bits of a word.
+// Scalar converts an attribute to an element of type d, like the op cast, and returns it in the low bits of a word.
 func Scalar(d dtype.DType, v op.Value) uint64 {
 	bits, isInt := v.Bits()
 	i, f := int64(bits), v.Float()
@@ -58,8 +58,8 @@ func Scalar(d dtype.DType, v op.Value) uint64 {
 	return uint64(int64(f)) & mask
 }
 
-// sticky narrows to float64 so that rounding again to fewer bits equals rounding once: bits that are lost leave a trace
-// in the last one kept.
+// sticky converts to float64 such that a second rounding, to fewer bits, equals a single rounding: if bits are lost, it sets the last bit
+// that is kept (a sticky bit).
 func sticky(i int64) float64 {
 	if i > -1<<53 && i < 1<<53 {
 		return float64(i)
@@ -70,10 +70,10 @@ func sticky(i int64) float64 {
 	return StickyUint(uint64(i))
 }
 
-// StickyInt is i as a float64 that rounds to any 16-bit float as i itself does.
+// StickyInt returns a float64 that rounds to the same 16-bit float as i.
 func StickyInt(i int64) float64 { return sticky(i) }
 
-// StickyUint is StickyInt for unsigned integers.
+// StickyUint is like StickyInt, for unsigned integers.
 func StickyUint(u uint64) float64 {
 	if u>>53 != 0 && u&0x7ff != 0 {
 		u = u&^0x7ff | 1<<11
@@ -81,7 +81,7 @@ func StickyUint(u uint64) float64 {
 	return float64(u)
 }
 
-// FromBits returns the element of type T with the low bits of bits.
+// FromBits returns the element of type T that is stored in the low bits of bits.
 func FromBits[T any](bits uint64) T { return *(*T)(unsafe.Pointer(&bits)) }
 
 // ByteValue returns the value of a byte of type i8 or u8.

@@ -6,11 +6,11 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// MaxOperands is the most arrays that are walked together.
+// MaxOperands is the greatest number of arrays of a walk.
 const MaxOperands = 6
 
-// Walk steps through the index tuples of dims in row-major order and keeps the position of each of up to MaxOperands
-// arrays. It is immutable; Start makes the cursor that moves.
+// Walk steps through the index tuples of dims in row-major order and keeps the position of each of up to MaxOperands arrays. It is
+// immutable; Start returns a cursor that moves.
 type Walk struct {
 	rank    int
 	dims    [shape.MaxRank]int
@@ -20,7 +20,7 @@ type Walk struct {
 	count   int
 }
 
-// NewWalk makes a walk of arrays that begin at offsets and have the given strides over dims.
+// NewWalk returns a walk of arrays that begin at offsets and have the given strides over dims.
 func NewWalk(dims []int, offsets []int, strides ...[]int) Walk {
 	w := Walk{rank: len(dims), arrays: len(strides), count: 1}
 	for i, d := range dims {
@@ -34,17 +34,17 @@ func NewWalk(dims []int, offsets []int, strides ...[]int) Walk {
 	return w
 }
 
-// Count is the number of index tuples.
+// Count returns the number of index tuples.
 func (w *Walk) Count() int { return w.count }
 
-// Cursor is a place on a walk.
+// Cursor is a position of a walk.
 type Cursor struct {
 	Pos  [MaxOperands]int
 	walk *Walk
 	at   [shape.MaxRank]int
 }
 
-// Start is the place of tuple number i.
+// Start returns a cursor at tuple number i.
 func (w *Walk) Start(i int) Cursor {
 	c := Cursor{walk: w, Pos: w.offsets}
 	for d := w.rank - 1; d >= 0 && i > 0; d-- {
@@ -76,7 +76,7 @@ func (c *Cursor) Next() {
 	}
 }
 
-// Cast is b as elements of type T. b is made by the caller of Read or Write and may lie anywhere.
+// Cast returns b as elements of type T. b comes from the caller of Read or Write and may be unaligned.
 func Cast[T any](b []byte) []T {
 	var z T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(z)))

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Guarded returns size bytes beside a page that must not be touched: reads and writes there end the process. The page lies
-// before the bytes, or else directly behind them, so that the last byte is as little aligned as size is. release gives the
-// memory back.
+// Guarded returns size bytes adjacent to an inaccessible page: reads and writes there end the process. The page is directly before the
+// bytes if before is set, else directly after them; in that case the bytes begin at an address that is only as aligned as size. release
+// unmaps the memory.
 func Guarded(t testing.TB, size int, before bool) (data []byte, release func()) {
 	t.Helper()
 	page := unix.Getpagesize()

@@ -4,7 +4,7 @@ package kerneltest
 
 import "testing"
 
-// Guarded returns size bytes. Pages that must not be touched are made on Linux alone.
+// Guarded returns size bytes. Only Linux has inaccessible pages beside them.
 func Guarded(_ testing.TB, size int, _ bool) (data []byte, release func()) {
 	return make([]byte, size), func() {}
 }

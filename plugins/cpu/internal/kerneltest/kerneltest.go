@@ -1,7 +1,6 @@
-// Package kerneltest checks the kernels of the cpu backend by themselves, without a stream or a program: it is for the
-// tests of the packages that have a function Rules, and nothing else may import it. Each check runs a kernel on operands in
-// every memory layout, on one thread and on several, with operands that it may overwrite and with operands that it may not,
-// and compares the results with expected values that the test brings along.
+// Package kerneltest checks single kernels of the cpu backend, without a stream or a program. Only tests of packages that have a function
+// Rules may import it. Each check runs a kernel on operands in every memory layout, on one thread and on several, with and without
+// permission to overwrite operands, and compares the results with expected values from the test.
 package kerneltest
 
 import (
@@ -31,7 +30,7 @@ type Bench[T Tensor] struct {
 	pools  []*par.Pool
 }
 
-// New makes a bench for kernels of rules. eval computes a node in the reference implementation, decode makes its tensors.
+// New returns a bench for kernels of rules. eval computes a node in the reference implementation, decode creates its tensors.
 func New[T Tensor](t testing.TB, rules map[op.Code]kernel.Rule, eval func(*op.Node, []T) ([]T, error), decode func(op.Desc, []byte) (T, error)) *Bench[T] {
 	b := &Bench[T]{TB: t, rules: rules, eval: eval, decode: decode}
 	for _, threads := range []int{1, 3} {
@@ -42,7 +41,7 @@ func New[T Tensor](t testing.TB, rules map[op.Code]kernel.Rule, eval func(*op.No
 	return b
 }
 
-// Check compares the kernel of c with the reference, within the tolerance of the op.
+// Check compares the kernel of op c with the reference, within the tolerance of the op.
 func (b *Bench[T]) Check(c op.Code, in []Operand, attrs ...op.Attr) {
 	b.Helper()
 	n := b.node(c, in, attrs)
@@ -79,7 +78,7 @@ func (b *Bench[T]) Expect(c op.Code, in, want []Operand, rel, abs float64, attrs
 	b.compare(&n, in, want, func(dtype.DType) closeness { return closeness{rel, abs, rel == 0 && abs == 0} })
 }
 
-// Fails checks that the kernel of c returns an error that wraps target, and leaves nothing allocated.
+// Fails checks that the kernel of op c returns an error that wraps target, and frees all memory.
 func (b *Bench[T]) Fails(target error, c op.Code, in []Operand, attrs ...op.Attr) {
 	b.Helper()
 	n := b.node(c, in, attrs)
@@ -111,8 +110,8 @@ func (b *Bench[T]) node(c op.Code, in []Operand, attrs []op.Attr) op.Node {
 	return n
 }
 
-// compare runs the kernel of n on operands in every layout. Contiguous ones are computed on each number of threads, with
-// operands that may be overwritten and with ones that may not, and must give the same bits.
+// compare runs the kernel of n on operands in every layout. For contiguous operands, the results must be the same bits for each number of
+// threads, and whether or not the kernel may overwrite the operands.
 func (b *Bench[T]) compare(n *op.Node, in, want []Operand, within func(dtype.DType) closeness) {
 	b.Helper()
 	all := uint64(1)<<len(in) - 1
@@ -161,7 +160,7 @@ func (b *Bench[T]) check(n *op.Node, in, want []Operand, pool *par.Pool, l layou
 	return r.outs
 }
 
-// large reports whether operands are too large for every layout. Small tensors have all the edges.
+// large reports whether operands are too large to be checked in every layout. Small tensors cover all edge cases.
 func large(in []Operand) bool {
 	n := 0
 	for _, o := range in {
@@ -176,8 +175,7 @@ type result struct {
 	err  error
 }
 
-// run computes n once and checks that operands are as before, that nothing beyond a tensor was written, and that all
-// memory was released.
+// run computes n once. It checks that operands are unchanged, that nothing was written beyond a tensor, and that all memory was released.
 func (b *Bench[T]) run(n *op.Node, in []Operand, pool *par.Pool, l layout, own uint64) (r result) {
 	b.Helper()
 	rule, ok := b.rules[n.Op]
@@ -220,8 +218,7 @@ func (b *Bench[T]) run(n *op.Node, in []Operand, pool *par.Pool, l layout, own u
 	return r
 }
 
-// fillPool leaves memory of the sizes of the outputs in the pool that holds no zeros, so that a kernel that leaves an element
-// out is found.
+// fillPool puts nonzero memory of the sizes of the outputs into the pool, so that the check finds elements that a kernel does not write.
 func (b *Bench[T]) fillPool(env *kernel.Env, n *op.Node) {
 	for _, d := range n.Outputs {
 		buf, err := env.Account.New(d.Bytes())
@@ -239,7 +236,7 @@ func fill(data []byte) {
 	}
 }
 
-// closeness bounds the difference of floats. Exact comparison tells the zeros apart. Integers are always exact.
+// closeness bounds the difference of floats. Exact comparison distinguishes 0 from -0. Integers are always compared exactly.
 type closeness struct {
 	rel, abs float64
 	exact    bool
@@ -273,7 +270,7 @@ func (c closeness) near(want, got float64) bool {
 	return math.Abs(got-want) <= c.rel*math.Abs(want)+c.abs
 }
 
-// sameBits reports whether two results are the same bits, those of NaN aside.
+// sameBits reports whether two results are equal bit by bit. All NaN count as equal.
 func sameBits(a, b Operand) bool {
 	return bytes.Equal(a.Data, b.Data) || closeness{exact: true}.compare(a, b) == nil
 }

@@ -10,17 +10,16 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/mem"
 )
 
-// layout describes how a tensor is stored in memory: its strides, the place of its first element and the number of elements of
-// its buffer.
+// layout describes how a tensor is stored in memory: its strides, the index of its first element and the number of elements of its buffer.
 type layout struct {
 	name   string
 	of     func(s shape.Shape) (strides []int, offset, size int)
-	guards bool // the buffer touches a page that must not be touched
-	before bool // the page lies before the buffer, else behind it
+	guards bool // the buffer is adjacent to an inaccessible page
+	before bool // the page is before the buffer, else after it
 }
 
-// layouts are contiguous, with an unaligned start, transposed, with negative strides, with gaps between elements, and
-// contiguous beside a page that must not be touched. The first is contiguous.
+// layouts are contiguous, with an unaligned start, transposed, with negative strides, with gaps between elements, and contiguous beside an
+// inaccessible page. The first is contiguous.
 var layouts = []layout{
 	{name: "contiguous", of: contiguous},
 	{name: "unaligned", of: func(s shape.Shape) ([]int, int, int) {
@@ -62,7 +61,7 @@ func contiguous(s shape.Shape) ([]int, int, int) {
 	return strides, 0, s.Size()
 }
 
-// place makes the array of an operand. Elements of its buffer that are not the operand's are all ones, which is NaN.
+// place returns the array of an operand. The bits of other elements of its buffer are all ones, which is NaN for floats.
 func (l layout) place(t testing.TB, env *kernel.Env, o Operand) kernel.Array {
 	t.Helper()
 	strides, offset, count := l.of(o.Desc.Shape)
@@ -96,7 +95,7 @@ func gather(a kernel.Array) []byte {
 	return data
 }
 
-// each visits the elements of a in row-major order. i is the number of the element.
+// each calls visit for the elements of a in row-major order. i is the number of the element.
 func each(a kernel.Array, visit func(i int, at []byte)) {
 	size, s, strides := a.DType.Size(), a.View.Shape, a.View.Strides
 	index, pos := make([]int, len(s)), a.View.Offset
@@ -114,7 +113,7 @@ func each(a kernel.Array, visit func(i int, at []byte)) {
 	}
 }
 
-// guarded returns a buffer beside a page that must not be touched, where the system has such pages.
+// guarded returns a buffer beside an inaccessible page, if the system supports that.
 func guarded(t testing.TB, account *mem.Account, size int, before bool) (*mem.Buffer, error) {
 	data, release := Guarded(t, size, before)
 	return account.Adopt(data, release)

@@ -10,12 +10,11 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/cpuid"
 )
 
-// again is set in the processes that AtEveryLevel starts.
+// again is the environment variable that AtEveryLevel sets in the processes that it starts.
 const again = "KERNELTEST_AGAIN"
 
-// AtEveryLevel runs the tests of the package again in processes whose kernels use fewer instruction sets than this one's,
-// with -short and without the tests that slow names. It does so on amd64 alone: elsewhere tests may run in an emulator, which
-// cannot start their binary.
+// AtEveryLevel runs the tests of the package again, in one process for each lower instruction set level, with -short and without the tests
+// named in slow. It does nothing except on amd64: elsewhere tests may run in an emulator, which cannot start their binary.
 func AtEveryLevel(t *testing.T, slow ...string) {
 	if os.Getenv(again) != "" {
 		return

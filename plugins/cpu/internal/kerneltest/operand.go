@@ -9,14 +9,14 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Operand is the elements of a tensor, little endian, in row-major order.
+// Operand contains the elements of a tensor, little endian, in row-major order.
 type Operand struct {
 	Desc op.Desc
 	Data []byte
 }
 
-// Floats makes a tensor of numbers, which are rounded to type d, an integer type too. Fewer numbers than elements are
-// repeated from the first on.
+// Floats returns a tensor of numbers, which are rounded to type d; d may be an integer type. If there are fewer numbers than elements, it
+// repeats the numbers.
 func Floats(d dtype.DType, dims []int, v ...float64) Operand {
 	o := empty(d, dims)
 	for i := range o.Desc.Shape.Size() {
@@ -25,7 +25,7 @@ func Floats(d dtype.DType, dims []int, v ...float64) Operand {
 	return o
 }
 
-// Ints makes a tensor of integers of an integer type d, or bool. Fewer integers than elements are repeated.
+// Ints returns a tensor of integers of an integer type d, or bool. If there are fewer integers than elements, it repeats the integers.
 func Ints(d dtype.DType, dims []int, v ...int64) Operand {
 	o := empty(d, dims)
 	for i := range o.Desc.Shape.Size() {
@@ -34,7 +34,7 @@ func Ints(d dtype.DType, dims []int, v ...int64) Operand {
 	return o
 }
 
-// Random makes a tensor of numbers between lo and hi, whole ones if d is an integer type.
+// Random returns a tensor of numbers between lo and hi, integers if d is an integer type.
 func Random(r *rand.Rand, d dtype.DType, lo, hi float64, dims ...int) Operand {
 	o := empty(d, dims)
 	for i := range o.Desc.Shape.Size() {
@@ -43,7 +43,7 @@ func Random(r *rand.Rand, d dtype.DType, lo, hi float64, dims ...int) Operand {
 	return o
 }
 
-// Sprinkle replaces about one element in n by each of the values in turn and returns the tensor.
+// Sprinkle replaces about one in n elements by one of the values, which it uses in turn, and returns the tensor.
 func (o Operand) Sprinkle(r *rand.Rand, n int, values ...float64) Operand {
 	for i, k := 0, 0; i < o.Desc.Shape.Size(); i++ {
 		if r.IntN(n) == 0 {

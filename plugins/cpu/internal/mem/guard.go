@@ -2,9 +2,9 @@ package mem
 
 import "fmt"
 
-// NewGuardedPool is NewPool with bands of so many bytes, rounded up to Align, before and after each buffer. They are filled
-// with a pattern and never written by the pool's users, so that CheckGuards finds writes beyond a buffer: from its first
-// byte after Size on. Limits do not count them.
+// NewGuardedPool is like NewPool, with a guard band before and after each buffer. band is its size in bytes, which is rounded up to Align.
+// Bands are filled with a pattern, so that CheckGuards finds writes outside a buffer, beginning with the first byte after Size. Limits do
+// not include them.
 func NewGuardedPool(limit, idle int64, band int) *Pool {
 	p := NewPool(limit, idle)
 	if band > 0 {
@@ -14,8 +14,8 @@ func NewGuardedPool(limit, idle int64, band int) *Pool {
 	return p
 }
 
-// CheckGuards reports the first guard band that was written since the pool was made, of buffers in use and of those that
-// were released.
+// CheckGuards returns an error if a guard band was written since the pool was created, of a buffer in use or of a released one. The error
+// describes the first such write.
 func (p *Pool) CheckGuards() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -25,7 +25,7 @@ func (p *Pool) CheckGuards() error {
 	return p.written
 }
 
-// guard fills the bands of a buffer that begins to be used.
+// guard fills the bands of a buffer that is about to be used.
 func (p *Pool) guard(b *Buffer) {
 	if p.band == 0 {
 		return
@@ -40,7 +40,7 @@ func (p *Pool) guard(b *Buffer) {
 	p.mu.Unlock()
 }
 
-// inspect looks at the bands of a buffer. The caller holds mu.
+// inspect checks the bands of a buffer. The caller holds mu.
 func (p *Pool) inspect(b *Buffer) {
 	if b.whole == nil || p.written != nil {
 		return
@@ -54,11 +54,11 @@ func (p *Pool) inspect(b *Buffer) {
 	})
 }
 
-// bands visits both bands of b; at is the place of their first byte, counted from the start of the buffer.
+// bands calls visit for both bands of b; at is the offset of the band's first byte from the start of the buffer.
 func (p *Pool) bands(b *Buffer, visit func(band []byte, at int)) {
 	visit(b.whole[:p.band], -p.band)
 	visit(b.whole[p.band+b.size:], b.size)
 }
 
-// mark is the pattern: neighbours differ, and copies of zeros or of data are unlikely to match.
+// mark returns the pattern at an offset. Adjacent bytes differ, and copies of zeros or of data are unlikely to match.
 func mark(at int) byte { return byte(at*37) ^ 0xa5 }

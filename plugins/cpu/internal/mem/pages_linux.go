@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hugePages asks the system to back b with big pages. Where it cannot, nothing is lost.
+// hugePages asks the system to back b with huge pages. It ignores failures.
 func hugePages(b []byte) {
 	const page = 4096
 	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) & (page - 1)

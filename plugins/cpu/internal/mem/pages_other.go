@@ -2,5 +2,5 @@
 
 package mem
 
-// hugePages is for systems that let programs choose.
+// hugePages does nothing: this system does not let programs choose.
 func hugePages([]byte) {}

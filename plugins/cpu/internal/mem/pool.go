@@ -1,5 +1,5 @@
-// Package mem holds the memory of tensors: counted, 64-byte aligned buffers from a bounded pool of idle ones, with a
-// limit that is checked before anything is asked of the system.
+// Package mem allocates the memory of tensors: reference-counted, 64-byte aligned buffers from a pool that keeps a bounded amount of idle
+// memory. The limit is checked before memory is requested from the system.
 package mem
 
 import (
@@ -12,8 +12,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// hugeFrom is the size from which buffers ask for big pages: fewer faults when they are first written, and fewer misses
-// of the address cache.
+// hugeFrom is the size in bytes from which on buffers ask for huge pages: they cause fewer page faults and fewer TLB misses.
 const hugeFrom = 4 << 20
 
 // Align is the alignment of every buffer in bytes.
@@ -21,7 +20,7 @@ const Align = 64
 
 // Pool allocates buffers and keeps released ones for the next request of the same size class. It is safe for concurrent use.
 type Pool struct {
-	limit   int64 // bytes that buffers, idle ones included, may take
+	limit   int64 // limit of the bytes of all buffers, idle ones included
 	maxIdle int64
 	band    int // bytes of a guard band, a multiple of Align; 0: none
 
@@ -33,39 +32,39 @@ type Pool struct {
 	written error                // the first guard band that was found written
 }
 
-// NewPool makes a pool that holds at most limit bytes, and at most idle bytes in buffers that nobody uses.
+// NewPool returns a pool that holds at most limit bytes, of which at most idle bytes are in unused buffers.
 func NewPool(limit, idle int64) *Pool { return &Pool{limit: limit, maxIdle: idle} }
 
-// Limit is the greatest number of bytes that the pool holds.
+// Limit returns the greatest number of bytes that the pool holds.
 func (p *Pool) Limit() int64 { return p.limit }
 
-// Reserved is the number of bytes that buffers take, idle ones included.
+// Reserved returns the number of bytes that buffers take, idle ones included.
 func (p *Pool) Reserved() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.inUse + p.idle
 }
 
-// Account counts what one stream holds of a pool. It is safe for concurrent use.
+// Account counts the memory of a pool that one stream holds. It is safe for concurrent use.
 type Account struct {
 	pool  *Pool
-	inUse int64 // guarded by the pool
+	inUse int64 // the pool's mu protects it
 }
 
-// NewAccount makes an account on p.
+// NewAccount returns an account on p.
 func (p *Pool) NewAccount() *Account { return &Account{pool: p} }
 
-// InUse is the number of bytes in buffers of the account that are not released.
+// InUse returns the number of bytes in buffers of the account that are not released.
 func (a *Account) InUse() int64 {
 	a.pool.mu.Lock()
 	defer a.pool.mu.Unlock()
 	return a.inUse
 }
 
-// Pool is the pool that the account draws on.
+// Pool returns the pool of the account.
 func (a *Account) Pool() *Pool { return a.pool }
 
-// Hold counts n bytes that lie elsewhere as in use, or returns core.ErrOutOfMemory when the limit does not allow them.
+// Hold counts n bytes that are not in the pool as in use, or returns core.ErrOutOfMemory if they exceed the limit.
 func (a *Account) Hold(n int64) error {
 	p := a.pool
 	p.mu.Lock()
@@ -81,7 +80,7 @@ func (a *Account) Hold(n int64) error {
 	return nil
 }
 
-// Drop takes back what Hold counted.
+// Drop ends the counting of n bytes that Hold counted.
 func (a *Account) Drop(n int64) {
 	a.pool.mu.Lock()
 	a.pool.inUse -= n
@@ -89,20 +88,20 @@ func (a *Account) Drop(n int64) {
 	a.pool.mu.Unlock()
 }
 
-// Buffer is a piece of memory with a number of holders. Holders count themselves with Retain and Release, which are safe for
-// concurrent use; the memory goes back to the pool with the last one.
+// Buffer is reference-counted memory. Retain and Release, which are safe for concurrent use, change the count; the memory returns to the
+// pool with the last reference.
 type Buffer struct {
-	data    []byte // of the class size
+	data    []byte // of the size of its class
 	whole   []byte // with the guard bands on both sides; nil without
 	size    int
 	refs    atomic.Int32
 	class   int
 	account *Account
-	foreign func() // releases memory that is not the pool's to its owner
+	foreign func() // returns memory that is not the pool's to its owner
 }
 
-// New returns a buffer of size bytes with one holder. Its contents are undefined. It returns core.ErrOutOfMemory, and
-// changes nothing, if the limit does not allow it.
+// New returns a buffer of size bytes with a reference count of one. Its contents are undefined. It returns core.ErrOutOfMemory, and changes
+// nothing, if the limit does not allow it.
 func (a *Account) New(size int) (*Buffer, error) {
 	class, room := classOf(size)
 	if class < 0 {
@@ -145,9 +144,9 @@ func (a *Account) New(size int) (*Buffer, error) {
 	return b, nil
 }
 
-// Adopt makes a buffer with one holder of memory that lies elsewhere, aligned to Align bytes, which counts as in use until
-// release is called after the last holder. It is for reading only. It returns core.ErrOutOfMemory, and changes nothing,
-// when the limit does not allow it.
+// Adopt returns a read-only buffer, with a reference count of one, of memory that is not in the pool and is aligned to Align bytes. The
+// memory counts as in use. The last Release calls release. Adopt returns core.ErrOutOfMemory, and changes nothing, if the memory exceeds
+// the limit.
 func (a *Account) Adopt(data []byte, release func()) (*Buffer, error) {
 	if err := a.Hold(int64(len(data))); err != nil {
 		return nil, err
@@ -170,7 +169,7 @@ func (p *Pool) Trim() {
 	p.trim()
 }
 
-// put takes back a buffer with one holder, which it keeps while it is idle.
+// put returns a released buffer to the pool.
 func (p *Pool) put(b *Buffer) {
 	room := int64(len(b.data))
 	p.mu.Lock()
@@ -192,19 +191,19 @@ func aligned(n int) []byte {
 	return raw[skip : skip+n : skip+n]
 }
 
-// Retain adds a holder and returns b.
+// Retain adds a reference and returns b.
 func (b *Buffer) Retain() *Buffer {
 	b.refs.Add(1)
 	return b
 }
 
-// Release takes a holder away.
+// Release removes a reference.
 func (b *Buffer) Release() {
-	if b.refs.Load() != 1 { // else nobody can count but the caller
+	if b.refs.Load() != 1 { // else the caller has the only reference
 		if b.refs.Add(-1) > 0 {
 			return
 		}
-		b.refs.Store(1) // of two last holders, this one came second
+		b.refs.Store(1) // another goroutine released the other reference meanwhile
 	}
 	a := b.account
 	if a == nil {
@@ -220,26 +219,26 @@ func (b *Buffer) Release() {
 	b.foreign()
 }
 
-// Sole reports whether there is one holder, who may then write to the memory.
+// Sole reports whether there is a single reference, whose owner may then write to the memory.
 func (b *Buffer) Sole() bool { return b.refs.Load() == 1 && b.foreign == nil }
 
-// Size is the number of bytes that were asked for.
+// Size returns the requested size in bytes.
 func (b *Buffer) Size() int { return b.size }
 
-// Bytes is the memory, of Size bytes.
+// Bytes returns the memory of the buffer, Size bytes.
 func (b *Buffer) Bytes() []byte { return b.data[:b.size] }
 
-// Pointer is the address of the memory, which is aligned to Align bytes.
+// Pointer returns the address of the memory, which is aligned to Align bytes.
 func (b *Buffer) Pointer() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b.data)) }
 
-// Size classes: multiples of 64 bytes up to 1 KiB, then four to an octave.
+// Size classes: multiples of 64 bytes up to 1 KiB, then four classes per power of two.
 const (
 	smallClasses = 16
 	classes      = smallClasses + 4*(maxShift-10)
 	maxShift     = 46
 )
 
-// classOf returns the size class of a size and the bytes of its buffers. The class is -1 for sizes beyond any machine.
+// classOf returns the size class of a size and the bytes of its buffers. The class is -1 for sizes that no machine can hold.
 func classOf(size int) (class, room int) {
 	if size <= smallClasses*Align {
 		n := max(1, (size+Align-1)/Align)

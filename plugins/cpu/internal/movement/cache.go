@@ -8,18 +8,17 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// cacheWrite writes into the cache itself when nobody else needs it, else into a copy. Nothing is written unless every
-// position fits.
+// cacheWrite writes into the cache itself if the call is its last user, else into a copy. It writes nothing unless all positions are valid.
 func cacheWrite(n *op.Node, in []op.Desc) kernel.Func {
 	axis, cache, update := n.Attrs.Int("axis"), in[0].Shape, in[2].Shape
-	if update.Size() == 0 { // positions say nothing
+	if update.Size() == 0 { // positions are not checked without elements to write
 		return func(c *kernel.Call) error { start(c); return nil }
 	}
 	steps := make([]int, len(cache))
 	for i := range steps {
 		steps[i] = 1
 	}
-	each := update.Clone() // what one position places
+	each := update.Clone() // shape of the elements that one position places
 	if len(in[1].Shape) > 0 {
 		each[0] = 1
 	}

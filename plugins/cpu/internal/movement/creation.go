@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// types returns the types that an op accepts. Ops without operands make every type that inference allows.
+// types returns the types that an op accepts or, for ops without operands, the result types that inference allows.
 func types(c op.Code) dtype.Set {
 	switch c {
 	case op.Full:
@@ -23,7 +23,7 @@ func types(c op.Code) dtype.Set {
 	return op.Lookup(c).Operands[0].Types
 }
 
-// full is one element that a view of stride zero spreads.
+// full returns a kernel that writes one element, which a view with strides of zero repeats.
 func full(n *op.Node, _ []op.Desc) kernel.Func {
 	d := n.Outputs[0]
 	bits := kernel.Scalar(d.DType, n.Attrs.Value("value"))
@@ -35,7 +35,7 @@ func full(n *op.Node, _ []op.Desc) kernel.Func {
 	}
 }
 
-// put writes the first element of a.
+// put sets the first element of a.
 func put(a kernel.Array, bits uint64) {
 	switch a.DType.Size() {
 	case 1:
@@ -49,7 +49,7 @@ func put(a kernel.Array, bits uint64) {
 	}
 }
 
-// iota counts along one axis in a line of its own, which a view spreads over the others.
+// iota returns a kernel that writes one line of numbers, which a view with strides of zero repeats along the other axes.
 func iota(n *op.Node, _ []op.Desc) kernel.Func {
 	d, axis := n.Outputs[0], n.Attrs.Int("axis")
 	return func(c *kernel.Call) error {
@@ -93,7 +93,8 @@ func series[T float64 | float32 | uint64 | uint32 | uint16 | uint8](t kernel.Arr
 	}
 }
 
-// randomBits is random_bits, and with a state as operand random_bits_at: Philox 4x32 with ten rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
+// randomBits returns the kernel of random_bits and, with a state as operand, of random_bits_at: Philox 4x32 with ten rounds (Salmon et al.,
+// "Parallel random numbers: as easy as 1, 2, 3", 2011).
 func randomBits(n *op.Node, _ []op.Desc) kernel.Func {
 	seed, counter := uint64(n.Attrs.Value("seed").Int()), uint64(n.Attrs.Value("counter").Int())
 	return func(c *kernel.Call) error {

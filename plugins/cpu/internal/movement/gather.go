@@ -33,7 +33,7 @@ func indices(c *kernel.Call, a kernel.Array, name string, size int) ([]int, erro
 	return idx, nil
 }
 
-// plan is the sizes of a gather or scatter: x is [batch, outer, length, inner] and indices is [batch, count].
+// plan contains the sizes of a gather or scatter: x is [batch, outer, length, inner] and indices is [batch, count].
 type plan struct {
 	batch, outer, length, inner, count int
 }
@@ -42,19 +42,19 @@ func layout(x, idx shape.Shape, axis, batch int) plan {
 	return plan{x[:batch].Size(), x[batch:axis].Size(), x[axis], x[axis+1:].Size(), idx[batch:].Size()}
 }
 
-// streamed is the size in bytes from which a result is written with non-temporal stores, and longRow the size of a row from
-// which these are faster.
+// streamed is the size in bytes from which on a result is written with non-temporal stores. longRow is the size of a row in bytes from
+// which on these are faster.
 const (
 	streamed = 16 << 20
 	longRow  = 1 << 10
 )
 
-// grain is the fewest elements that are worth another thread.
+// grain is the least number of elements for which another thread is used.
 const grain = 32 << 10
 
 func gather(n *op.Node, in []op.Desc) kernel.Func {
 	p := layout(in[0].Shape, in[1].Shape, n.Attrs.Int("axis"), n.Attrs.Int("batch"))
-	if n.Outputs[0].Shape.Size() == 0 { // what indices say moves nothing
+	if n.Outputs[0].Shape.Size() == 0 { // indices are not checked without elements to move
 		return func(c *kernel.Call) error { c.Alloc(0); return nil }
 	}
 	return func(c *kernel.Call) error {
@@ -116,7 +116,7 @@ func take[T any](c *kernel.Call, p plan, dst, src []T, idx []int) {
 	})
 }
 
-// pickColumns takes single elements, line by line.
+// pickColumns gathers single elements, line by line.
 func pickColumns[T any](c *kernel.Call, p plan, dst, src []T, idx []int) {
 	c.Pool.For(p.batch*p.outer, grain/4/p.count+1, func(lo, hi int) {
 		for b := lo; b < hi; b++ {
@@ -158,7 +158,7 @@ func gatherElements(n *op.Node, in []op.Desc) kernel.Func {
 	}
 }
 
-// positions walks the index tuples of s. The position of each is that in v with coordinate axis left out.
+// positions returns a walk over the index tuples of s. Its positions are those in v, without the term of coordinate axis.
 func positions(v shape.View, s shape.Shape, axis int) kernel.Walk {
 	strides := append([]int(nil), v.Strides...)
 	strides[axis] = 0

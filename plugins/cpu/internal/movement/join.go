@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// pad fills the result and copies the operand, without elements that negative padding removes, into it.
+// pad fills the result with the padding value, and copies the operand into it, without the elements that negative padding removes.
 func pad(n *op.Node, in []op.Desc) kernel.Func {
 	lo, hi := n.Attrs.Ints("lo"), n.Attrs.Ints("hi")
 	from, to := in[0].Shape, n.Outputs[0].Shape
@@ -69,7 +69,8 @@ func concat(n *op.Node, in []op.Desc) kernel.Func {
 	}
 }
 
-// joinedAtOnce is the bytes of a result up to which the views that copies work on take longer to make than the copies.
+// joinedAtOnce is the size of a result in bytes up to which joinRows is used: creating the views for separate copies takes longer than such
+// copies.
 const joinedAtOnce = 128 << 10
 
 // joinRows concatenates operands in row-major order: each row of the result is made of a part of each operand. It reports

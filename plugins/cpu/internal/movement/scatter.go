@@ -10,7 +10,8 @@ type number interface {
 	float64 | float32 | int64 | int32 | int16 | int8 | uint64 | uint32 | uint16 | uint8
 }
 
-// scattered computes 16-bit floats in f32 where updates are combined, so that sums round once; assignment moves bits.
+// scattered extends a rule to 16-bit floats. Modes that combine updates compute in f32, so that sums are rounded once; assignment copies
+// bits.
 func scattered(r kernel.Rule) kernel.Rule {
 	halves := kernel.Halves(r)
 	return kernel.Rule{Types: r.Types, Prepare: func(n *op.Node, in []op.Desc) kernel.Func {
@@ -21,7 +22,7 @@ func scattered(r kernel.Rule) kernel.Rule {
 	}}
 }
 
-// start makes the output a copy of x, or x itself when nobody else needs it.
+// start sets the output to x itself if the call is its last user, else to a copy.
 func start(c *kernel.Call) kernel.Array {
 	out := c.Reuse(0, 0)
 	if out.Buf != c.In[0].Buf {
@@ -32,7 +33,7 @@ func start(c *kernel.Call) kernel.Array {
 
 func scatter(n *op.Node, in []op.Desc) kernel.Func {
 	p, mode := layout(in[0].Shape, in[1].Shape, n.Attrs.Int("axis"), n.Attrs.Int("batch")), n.Attrs.Str("mode")
-	if in[2].Shape.Size() == 0 { // what indices say moves nothing
+	if in[2].Shape.Size() == 0 { // indices are not checked without elements to move
 		return func(c *kernel.Call) error { start(c); return nil }
 	}
 	return func(c *kernel.Call) error {
@@ -61,14 +62,14 @@ func scatter(n *op.Node, in []op.Desc) kernel.Func {
 	}
 }
 
-// spread combines rows of updates into rows of dst. Equal indices meet in order: blocks that share no element of dst run
-// side by side.
+// spread combines rows of updates into rows of dst. Updates with equal indices are combined in order, because only blocks that share no
+// element of dst run in parallel.
 func spread[T any](c *kernel.Call, p plan, dst, up []T, idx []int, f func(d, u []T)) {
 	if len(up) == 0 {
 		return
 	}
 	blocks := p.batch * p.outer
-	if blocks < c.Pool.Threads() && p.inner >= 256 { // cut the rows
+	if blocks < c.Pool.Threads() && p.inner >= 256 { // divide the rows
 		c.Pool.For(p.inner, max(64, grain/(blocks*p.count)), func(lo, hi int) {
 			for b := range blocks {
 				for k, i := range idx[b/p.outer*p.count:][:p.count] {
@@ -125,7 +126,7 @@ func drop[T any](out kernel.Array, up []T, shaped kernel.Array, idx []int, axis 
 	}
 }
 
-// combiner takes the loop for its type.
+// combiner contains the loop for one of the types; the others are nil.
 type combiner struct {
 	u8  func(func(d, u []uint8))
 	i8  func(func(d, u []int8))

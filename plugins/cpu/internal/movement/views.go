@@ -1,5 +1,5 @@
-// Package movement holds the kernels of ops that make or move elements and compute nothing: creation, views, padding,
-// concatenation, gather and scatter. Ops whose result is a view of their operand share its buffer.
+// Package movement contains the kernels of ops that create or move elements: creation, views, padding, concatenation, gather and scatter.
+// Ops whose result is a view of their operand share its buffer.
 package movement
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// view makes a kernel of a rule from one view to another.
+// view returns a kernel whose result is f applied to the view of its operand.
 func view(f func(v shape.View) shape.View) kernel.Func {
 	return func(c *kernel.Call) error {
 		c.Give(0, c.In[0], f(c.In[0].View))
@@ -36,7 +36,7 @@ func flip(n *op.Node, _ []op.Desc) kernel.Func {
 	return view(func(v shape.View) shape.View { return v.Flip(axes) })
 }
 
-// reshape copies only where the elements of the operand are not in an order that the new shape can walk.
+// reshape copies only if no view of the operand has the new shape.
 func reshape(n *op.Node, _ []op.Desc) kernel.Func {
 	to := n.Outputs[0].Shape
 	return func(c *kernel.Call) error {
@@ -51,7 +51,7 @@ func reshape(n *op.Node, _ []op.Desc) kernel.Func {
 	}
 }
 
-// copied copies the operand to a buffer of its own, unless it is the only holder of its buffer.
+// copied copies the operand to a new buffer, unless the operand has the only reference to its buffer.
 func copied(*op.Node, []op.Desc) kernel.Func {
 	return func(c *kernel.Call) error {
 		if out := c.Reuse(0, 0); out.Buf != c.In[0].Buf {

@@ -18,7 +18,7 @@ func moments(x []float32, epsilon float64) (mean, factor float32) {
 	return mean, float32(1 / math.Sqrt(vector.Squares(x, mean)/float64(len(x))+epsilon))
 }
 
-// rootMeanSquare is the factor that brings a line to a mean square of 1.
+// rootMeanSquare returns the factor that scales a line to a mean square of 1.
 func rootMeanSquare(x []float32, epsilon float64) float32 {
 	return float32(1 / math.Sqrt(vector.Squares(x, 0)/float64(len(x))+epsilon))
 }
@@ -38,7 +38,7 @@ func tailLine(y, x, scale, bias []float32, root bool, epsilon float64) {
 	vector.StandardAffine(y, x, scale, bias, mean, factor)
 }
 
-// softmaxLines is softmax of lines of n elements in assembly.
+// softmaxLines computes the softmax of lines of n elements, in assembly.
 func softmaxLines(y, x []float32, n int) {
 	var workspace [64]float32
 	for len(y) > 0 {
@@ -58,10 +58,10 @@ func softmaxLines(y, x []float32, n int) {
 	}
 }
 
-// part is the elements of a line that are exponentiated at a time.
+// part is the number of elements of a line that are exponentiated at a time.
 const part = 512
 
-// logSoftmaxOf is logSoftmaxLine in assembly.
+// logSoftmaxOf is like logSoftmaxLine, in assembly.
 func logSoftmaxOf(y, x []float32) {
 	m := vector.Greatest(x)
 	var sum float64
@@ -74,7 +74,7 @@ func logSoftmaxOf(y, x []float32) {
 	vector.Standard(y, y, float32(math.Log(sum)), 1)
 }
 
-// logSoftmaxLines is logSoftmaxOf line by line.
+// logSoftmaxLines applies logSoftmaxOf to each line.
 func logSoftmaxLines(y, x []float32, n int) {
 	for i := 0; i < len(y); i += n {
 		logSoftmaxOf(y[i:i+n], x[i:i+n])

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// batchNorm is a multiplication and an addition by channel.
+// batchNorm computes a multiplication and an addition per channel.
 func batchNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 	s, epsilon := in[0].Shape, T(n.Attrs.Float("epsilon"))
 	channels, inner := s[1], shape.Shape(s[2:]).Size()
@@ -57,7 +57,7 @@ func batchNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 	}
 }
 
-// tailNorm is layer and RMS normalisation over axis and all after it.
+// tailNorm computes layer and RMS normalisation over axis and all later axes.
 func tailNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 	s, axis, epsilon := in[0].Shape, n.Attrs.Int("axis"), n.Attrs.Float("epsilon")
 	tail := shape.Shape(s[axis:])
@@ -107,7 +107,7 @@ func tailNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 	}
 }
 
-// spread returns a parameter broadcast to tail, one element each.
+// spread returns the elements of a parameter broadcast to shape tail.
 func spread[T float](c *kernel.Call, a kernel.Array, tail shape.Shape) []T {
 	a.View = a.View.Expand(tail)
 	return kernel.Flat[T](c.Contiguous(a))
@@ -143,7 +143,7 @@ func total[T float](x []T) float64 {
 	return (a + b) + (c + d)
 }
 
-// standardise brings x to mean 0 and variance 1.
+// standardise scales and shifts x to mean 0 and variance 1.
 func standardise[T float](y, x []T, epsilon float64) {
 	if f, ok := float32s(x); ok {
 		tailLine(any(y).([]float32), f, nil, nil, false, epsilon)

@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// minStrip is the number of columns that are normalised at a time if there are not more, maxStrip the largest number: where a strip
-	// leaves the caches, wide ones are faster, as long runs of memory are.
+	// minStrip is the least number of columns that are normalised at a time, unless there are fewer, and maxStrip the greatest. Strips that
+	// exceed the caches should be wide, because long runs of memory are faster to read.
 	minStrip, maxStrip = 256, 4096
 	cached             = 128 << 10 // elements of a strip that stays in a cache
-	// minInner is the fewest elements behind the axis for which columns pay.
+	// minInner is the least number of elements after the axis for which strips of columns pay.
 	minInner = 32
 )
 
-// softmaxRows is softmax of float32 along an axis with many elements behind it: strips of columns, row by row, so that
-// nothing is moved. It is nil for others.
+// softmaxRows returns a kernel of softmax of float32 along an axis with many elements after it, or nil for other nodes. It reads strips of
+// columns row by row, so that no elements are moved.
 func softmaxRows(n *op.Node, in []op.Desc) kernel.Func {
 	s, axis := in[0].Shape, n.Attrs.Int("axis")
 	outer, length, inner := shape.Shape(s[:axis]).Size(), s[axis], shape.Shape(s[axis+1:]).Size()
@@ -35,7 +35,7 @@ func softmaxRows(n *op.Node, in []op.Desc) kernel.Func {
 	return func(c *kernel.Call) error {
 		x, y := kernel.Flat[float32](c.Contiguous(c.In[0])), kernel.Flat[float32](c.Reuse(0, 0))
 		strip := minStrip
-		if length*minStrip > cached { // as wide as leaves every thread one
+		if length*minStrip > cached { // as wide as possible while each thread has a strip
 			strip = min(maxStrip, max(minStrip, outer*inner/c.Pool.Threads()&^15))
 		}
 		strips := (inner + strip - 1) / strip
@@ -69,7 +69,7 @@ func columnMaxima(m, x []float32, rows, step int) {
 	}
 }
 
-// stripWorkspace is the workspace of a strip, with an element for each column.
+// stripWorkspace is the workspace of a strip. Its slices have one element for each column.
 type stripWorkspace struct {
 	tops, sums, exps [maxStrip]float32
 	totals           [maxStrip]float64
@@ -80,7 +80,7 @@ var stripWorkspaces = sync.Pool{New: func() any { return new(stripWorkspace) }}
 // sumRows is the number of rows that are added in float32 before their sum is added in float64.
 const sumRows = 64
 
-// sum sets the sums of width columns to those of all rows of exponentials. row computes row k.
+// sum sums rows of exponentials into width column sums. row computes row k.
 func (workspace *stripWorkspace) sum(width, rows int, row func(k int) []float32) []float32 {
 	sums, totals, add := workspace.sums[:width], workspace.totals[:width], vector.Add().Both
 	clear(totals)

@@ -1,5 +1,5 @@
-// Package normal holds the kernels that normalise along axes in one pass: softmax, log-softmax, and batch, layer, RMS and
-// group normalisation. Sums are taken in float64.
+// Package normal contains the kernels that normalise along axes in one pass: softmax, log-softmax, and batch, layer, RMS and group
+// normalisation. Sums are taken in float64.
 package normal
 
 import (
@@ -59,7 +59,7 @@ func softmax[T float](n *op.Node, in []op.Desc) kernel.Func {
 	}
 }
 
-// greatest is the maximum, NaN if there is one.
+// greatest returns the maximum of x, or NaN if x contains one.
 func greatest[T float](x []T) T {
 	m := x[0]
 	for _, v := range x[1:] {

@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// streamed is the number of bytes of a result from which it is written with non-temporal stores.
+	// streamed is the size of a result in bytes from which on it is written with non-temporal stores.
 	streamed = 16 << 20
-	// maxBufferedLine is the longest line that is computed before it is written, minBuffered the elements that suffice.
+	// maxBufferedLine is the greatest length of a line that is computed before it is written. minBuffered is the number of elements that
+	// are computed before they are written, if lines are shorter.
 	maxBufferedLine, minBuffered = 16 << 10, 4 << 10
 )
 
@@ -32,8 +33,8 @@ func useNonTemporal(c *kernel.Call, out kernel.Array, n int) bool {
 	return true
 }
 
-// streamLines computes lines of n elements from those of x, some at a time, and writes them with non-temporal stores. f
-// computes the lines from at on. The operands of the next lines are prefetched meanwhile.
+// streamLines computes lines of n elements from those of x in groups and writes them with non-temporal stores. f computes the lines that
+// begin at element at. Meanwhile, the operands of the next group are prefetched.
 func streamLines(y, x []float32, n int, f func(d []float32, at int)) {
 	s := lineBuffers.Get().(*lineBuffer)
 	size := max(1, minBuffered/n) * n

@@ -11,7 +11,7 @@ import (
 // element does, with NaN last and the zeros equal. The low bits are the index. So the keys of a line are distinct, and
 // sorting them is a stable sort of the elements.
 
-// keys sets to to the keys of x, for descending order if reverse is set. It returns false for elements of 64 bits.
+// keys sets the elements of to to the keys of x, for descending order if reverse is set. It returns false for elements of 64 bits.
 func keys[T number](to []uint64, x []T, reverse bool) bool {
 	to = to[:len(x)]
 	flip := uint32(0)
@@ -41,9 +41,9 @@ func keys[T number](to []uint64, x []T, reverse bool) bool {
 	return true
 }
 
-// keyOf is the key of element i.
+// keyOf returns the key of element i.
 func keyOf(v float32, i int, flip uint32) uint64 {
-	b := math.Float32bits(v + 0) // no minus zero
+	b := math.Float32bits(v + 0) // removes a minus sign from zero
 	if b&0x7fffffff > 0x7f800000 {
 		b = 0x7fffffff
 	}
@@ -51,11 +51,11 @@ func keyOf(v float32, i int, flip uint32) uint64 {
 	return uint64(b^flip)<<32 | uint64(i)
 }
 
-// sparse is the least number of elements for each one that is wanted at which searching for candidates pays.
+// sparse is the least ratio of elements to wanted elements for which searching for candidates pays.
 const sparse = 16
 
-// searchKeys sets heap to the least keys of x, in order. Elements are looked for that may be among the best so far: once
-// these are good ones, most are passed over without a key being made.
+// searchKeys sets heap to the least keys of x, in order. It skips elements that cannot be among the least so far without computing their
+// keys. Once the heap has good candidates, that is most elements.
 func searchKeys(heap []uint64, x []float32, reverse bool) {
 	k, flip, bound := len(heap), uint32(0), vector.Below
 	if reverse {
@@ -69,7 +69,7 @@ func searchKeys(heap []uint64, x []float32, reverse bool) {
 	}
 	for i := k; i < len(x); i++ {
 		worst := x[heap[0]&math.MaxUint32]
-		if worst != worst && !reverse { // anything but NaN is less
+		if worst != worst && !reverse { // any element except NaN is less
 			bound, worst = vector.AtMost, float32(math.Inf(1))
 		} else if !reverse {
 			bound = vector.Below
@@ -97,7 +97,7 @@ func unsigned[T uint32 | uint16 | uint8](to []uint64, x []T, flip uint32) {
 	}
 }
 
-// few is the length up to which comparing beats counting.
+// few is the length up to which sorting by comparison is faster than by counting.
 const few = 512
 
 // sortKeys sorts; buffer has the length of k and is overwritten.
@@ -106,7 +106,7 @@ func sortKeys(k, buffer []uint64) {
 		slices.Sort(k)
 		return
 	}
-	// Least significant digit first: places are in order already.
+	// Least significant digit first: the indices are already in order.
 	var counts [4][256]int
 	for _, v := range k {
 		for d := range 4 {
@@ -136,9 +136,9 @@ func sortKeys(k, buffer []uint64) {
 	}
 }
 
-// selectSmallest moves the least n keys to the beginning, in order.
+// selectSmallest moves the n least keys to the beginning, in ascending order.
 func selectSmallest(k []uint64, n int) {
-	heap := k[:n] // the greatest of the least on top
+	heap := k[:n] // a heap with the greatest of the least keys on top
 	for j := n/2 - 1; j >= 0; j-- {
 		sinkKey(heap, j)
 	}
@@ -170,7 +170,7 @@ func sinkKey(heap []uint64, j int) {
 	heap[j] = v
 }
 
-// read writes the elements of x, and their places, that keys mean.
+// read writes the elements of x, and their indices, in the order of the keys k.
 func read[T number](k []uint64, x, v []T, i []int64) {
 	for j, key := range k {
 		at := int64(key & math.MaxUint32)

@@ -1,5 +1,5 @@
-// Package order holds the kernels that put elements in order: sort and top-k. NaN counts as greater than everything and
-// the zeros as equal.
+// Package order contains the kernels that put elements in order: sort and top-k. NaN counts as greater than everything and the zeros as
+// equal.
 package order
 
 import (
@@ -16,13 +16,13 @@ type number interface {
 	float64 | float32 | int64 | int32 | int16 | int8 | uint64 | uint32 | uint16 | uint8
 }
 
-// item is an element and where it came from.
+// item is an element and its index in the line.
 type item[T number] struct {
 	v T
 	i int
 }
 
-// compare orders NaN last; slices sorts by it stably because it orders equal items by their place.
+// compare orders ascending, with NaN last. It orders equal items by index, so that sorting by it is stable.
 func compare[T number](a, b item[T]) int {
 	switch {
 	case a.v < b.v:
@@ -42,7 +42,7 @@ func compare[T number](a, b item[T]) int {
 	return cmp.Compare(a.i, b.i)
 }
 
-// reversed orders greatest first, equal items still by place.
+// reversed orders descending, with NaN first and equal items by index.
 func reversed[T number](a, b item[T]) int {
 	switch {
 	case a.v > b.v:
@@ -110,7 +110,7 @@ func write[T number](items []item[T], v []T, i []int64) {
 	}
 }
 
-// topK keeps a heap of the best k items of a line, the worst of them on top.
+// topK returns a kernel that keeps the best k items of a line in a heap, with the worst of them on top.
 func topK[T number](n *op.Node, in []op.Desc) kernel.Func {
 	axis, k := n.Attrs.Int("axis"), n.Attrs.Int("k")
 	from, to := kernel.LinesOf(in[0].Shape, axis), kernel.LinesOf(n.Outputs[0].Shape, axis)
@@ -159,7 +159,7 @@ func topK[T number](n *op.Node, in []op.Desc) kernel.Func {
 	}
 }
 
-// best fills heap with the items of x that come first by less.
+// best fills heap with the first items of x in the order less.
 func best[T number](heap []item[T], x []T, less func(a, b item[T]) int) {
 	k := len(heap)
 	for j := range heap {

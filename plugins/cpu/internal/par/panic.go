@@ -25,8 +25,7 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// caught makes a Panic of a recovered value; a nested loop's Panic is kept as
-// it is.
+// caught returns a recovered value as a Panic. It returns the Panic of a nested loop unchanged.
 func caught(value any) *Panic {
 	if p, ok := value.(*Panic); ok {
 		return p
@@ -37,7 +36,7 @@ func caught(value any) *Panic {
 	return &Panic{Value: value, Stack: debug.Stack()}
 }
 
-// alone runs a loop of one part.
+// alone runs a loop of one part on the calling goroutine.
 func alone(body func(lo, hi int), n int) {
 	defer func() {
 		if value := recover(); value != nil {

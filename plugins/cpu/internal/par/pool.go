@@ -1,6 +1,5 @@
-// Package par runs loops over index ranges on a fixed set of worker
-// goroutines that live as long as the pool, so that a kernel which takes tens
-// of microseconds can be split without paying for new goroutines.
+// Package par runs loops over index ranges on a fixed set of worker goroutines that live as long as the pool, so that splitting a kernel
+// that takes tens of microseconds does not cost new goroutines.
 package par
 
 import (
@@ -10,51 +9,43 @@ import (
 )
 
 const (
-	// perThread is the number of chunks per thread that a range is cut into:
-	// enough that a thread which is late or slow leaves its share to the
-	// others.
+	// perThread is the number of chunks per thread that a range is divided into: enough for other threads to take over chunks of a late or
+	// slow thread.
 	perThread = 4
-	// maxThreads keeps a chunk number within the sixteen bits of a ticket.
+	// maxThreads is such that chunk numbers fit the sixteen bits of a ticket.
 	maxThreads = 1 << 12
-	// looks is the number of times that a thread that has nothing to do looks
-	// for work before it offers its processor to other goroutines, some ten
-	// microseconds. An offer takes a lock of the scheduler and may wake a
-	// thread that finds nothing.
+	// looks is the number of times, some ten microseconds in total, that an idle thread looks for work before it yields its processor.
+	// Yielding takes a lock of the scheduler and may wake a thread that finds no work.
 	looks = 1 << 13
-	// spinHeld and spinFree are after how many offers it parks, while the pool
-	// is held and otherwise: waking costs more than what lies between two loops
-	// of a program, or between two programs of a caller that is in a hurry.
-	// spinBrief is spinFree where the processor may be wanted by the process
-	// that waits for the result.
+	// spinHeld and spinFree are the numbers of yields after which an idle thread parks: spinHeld while the pool is held, spinFree
+	// otherwise. To wake a thread takes longer than the time between two loops of a program, or between two programs in quick succession.
+	// spinBrief replaces spinFree if a process that waits for the result may need the processor.
 	spinHeld  = 100
 	spinFree  = 16
 	spinBrief = 3
 )
 
-// Pool is a set of parked workers. All methods may be called from any number
-// of goroutines at once. A Pool must be closed to let its workers go.
+// Pool is a set of parked workers. All methods may be called from any number of goroutines at once. Close ends the workers.
 type Pool struct {
 	threads int
 	spins   bool        // idle threads spin before they park
 	brief   atomic.Bool // for a short time, when the pool is not held
 	workers []*worker
 
-	// busy is held by the one For that the workers serve, and for good by
-	// Close. body, n and chunks belong to its holder and may be read by whoever
-	// has claimed a chunk of the current ticket.
+	// busy is a lock. The For that the workers serve holds it; Close takes it and never releases it. body, n and chunks belong to its
+	// holder. Threads that have claimed a chunk of the current loop may read them.
 	busy   atomic.Bool
 	body   func(lo, hi int)
 	n      int
 	chunks int
 
-	// tickets assign the chunks of the current loop to threads, a run of chunks
-	// each. A thread begins with the ticket of its own number, which covers the
-	// same part of the range in every loop: it likely reads what it wrote in
-	// the loop before, from its cache.
+	// tickets assign the chunks of the current loop to threads, one range of chunks each. A thread begins with the ticket of its own
+	// number, which covers the same part of the range in every loop: the data that it wrote in the previous loop is likely still in its
+	// cache.
 	tickets []ticket
 	pending atomic.Int64  // chunks of the current loop that have not finished
 	waiting atomic.Bool   // the caller sleeps until no chunk is pending
-	done    chan struct{} // holds at most one token; a token is owed only to a caller seen waiting
+	done    chan struct{} // holds at most one token, sent only if the caller was seen waiting
 	failed  atomic.Pointer[Panic]
 	held    atomic.Int32 // calls of Hold less those of Release
 
@@ -63,10 +54,8 @@ type Pool struct {
 	exited  sync.WaitGroup
 }
 
-// ticket is generation<<32 | end<<16 | next unclaimed chunk. Claiming by
-// compare-and-swap on the whole word means that a late worker can never take a
-// chunk of a loop other than the one it looked at. Each ticket has cache lines
-// of its own.
+// ticket is generation<<32 | end<<16 | next unclaimed chunk. Chunks are claimed by compare-and-swap on the whole word, so that a late
+// worker can never take a chunk of another loop than the one that it read. Tickets share no cache lines.
 type ticket struct {
 	atomic.Uint64
 	_ [120]byte
@@ -81,11 +70,10 @@ func (t *ticket) open() bool {
 type worker struct {
 	number int
 	parked atomic.Bool
-	wake   chan struct{} // holds at most one token; a token is owed only to a worker seen parked
+	wake   chan struct{} // holds at most one token, sent only if the worker was seen parked
 }
 
-// New returns a pool which runs loops on threads threads, the caller's
-// included; threads <= 0 means GOMAXPROCS.
+// New returns a pool that runs loops on the given number of threads, including the caller's. If threads <= 0, it is GOMAXPROCS.
 func New(threads int) *Pool {
 	procs := runtime.GOMAXPROCS(0)
 	if threads <= 0 {
@@ -103,20 +91,19 @@ func New(threads int) *Pool {
 	return p
 }
 
-// Alone returns a pool without workers that cuts ranges as p does: its loops run on their callers, part by part. It need
-// not be closed.
+// Alone returns a pool without workers that divides ranges like p: a loop runs on its caller, part by part. It need not be closed.
 func (p *Pool) Alone() *Pool { return &Pool{threads: p.threads} }
 
-// Threads returns how many threads a loop can run on, the caller's included.
+// Threads returns the number of threads that a loop can run on, including the caller's.
 func (p *Pool) Threads() int { return p.threads }
 
-// Brief makes workers park soon when the pool is not held.
+// Brief makes idle workers park early when the pool is not held.
 func (p *Pool) Brief() { p.brief.Store(true) }
 
-// Hold says that loops will follow one another until Release is called as often: workers stay awake between them.
+// Hold keeps workers awake between loops until Release has been called as often as Hold.
 func (p *Pool) Hold() { p.held.Add(1) }
 
-// Release ends what Hold began.
+// Release ends the effect of one Hold.
 func (p *Pool) Release() { p.held.Add(-1) }
 
 // Close waits for the loop in progress and ends the workers. A For after
@@ -135,8 +122,7 @@ func (p *Pool) Close() {
 	})
 }
 
-// Chunks returns into how many parts For cuts [0,n): it depends on n, grain
-// and the pool's thread count only.
+// Chunks returns the number of parts into which For divides [0,n). It depends only on n, grain and the pool's thread count.
 func (p *Pool) Chunks(n, grain int) int {
 	if n <= 0 {
 		return 0
@@ -147,16 +133,13 @@ func (p *Pool) Chunks(n, grain int) int {
 	return max(1, min(n/max(grain, 1), p.threads*perThread))
 }
 
-// For calls body on contiguous parts [lo,hi) that together cover [0,n) once,
-// and returns when all calls have. No part is shorter than grain unless n is.
-// The parts are the same for the same n, grain and thread count; which thread
-// runs a part, and in what order, is not defined.
+// For calls body on contiguous parts [lo,hi) that together cover [0,n) once, and returns when all calls have returned. No part is shorter
+// than grain unless n is. The parts are the same for the same n, grain and thread count; which thread runs a part, and in what order, is
+// not defined.
 //
-// The caller works too. While the workers are taken by another For, whether
-// one on another goroutine or the one whose body is calling, the caller runs
-// all parts itself, so that loops nest and never wait for each other. If a
-// body panics the other parts still run; then For panics with a *Panic that
-// holds the first value caught. For allocates nothing.
+// The caller runs parts too. While the workers serve another For, on another goroutine or an enclosing one, the caller runs all parts
+// itself, so that loops can be nested and never wait for each other. If a body panics the other parts still run; then For panics with a
+// *Panic that holds the first value caught. For allocates nothing.
 func (p *Pool) For(n, grain int, body func(lo, hi int)) {
 	chunks := p.Chunks(n, grain)
 	if chunks <= 1 {
@@ -193,7 +176,7 @@ func (p *Pool) For(n, grain int, body func(lo, hi int)) {
 	}
 }
 
-// finish waits for the chunks that others run and lets the workers go.
+// finish waits for the chunks that other threads run, and releases the workers.
 func (p *Pool) finish(last bool) *Panic {
 	if !last {
 		p.await()
@@ -204,8 +187,7 @@ func (p *Pool) finish(last bool) *Panic {
 	return failed
 }
 
-// abandon ends a loop whose caller is gone: chunks nobody has claimed are
-// counted as finished without being run.
+// abandon ends a loop whose calling goroutine is ending: it counts unclaimed chunks as finished without running them.
 func (p *Pool) abandon(last *bool) {
 	for i := range p.tickets {
 		for {
@@ -235,13 +217,12 @@ func (p *Pool) await() {
 		if finished() && p.waiting.CompareAndSwap(true, false) {
 			return
 		}
-		<-p.done // or a late word of the loop before
+		<-p.done // or a token that the previous loop sent late
 	}
 }
 
-// runOne claims and runs a chunk of the current loop, of its own ticket's where
-// there is one. It reports whether there was one, and sets last if it was the
-// last of the loop to finish.
+// runOne claims and runs a chunk of the current loop, preferably of ticket own. It reports whether there was a chunk, and sets last if that
+// was the last of the loop to finish.
 func (p *Pool) runOne(own int, last *bool) bool {
 	for i := range p.tickets {
 		ticket := &p.tickets[(own+i)%len(p.tickets)]
@@ -272,7 +253,7 @@ func (p *Pool) runChunk(i int, last *bool) {
 	returned = true
 }
 
-// serve is the life of one worker.
+// serve is the main loop of a worker.
 func (p *Pool) serve(w *worker) {
 	ended := false
 	defer func() {
@@ -300,7 +281,7 @@ func (p *Pool) serve(w *worker) {
 	ended = true
 }
 
-// work runs chunks until none is unclaimed and reports whether it ran any.
+// work runs chunks until all are claimed. It reports whether it ran any.
 func (p *Pool) work(own int) bool {
 	ran, last := false, false
 	defer func() {
@@ -317,7 +298,7 @@ func (p *Pool) work(own int) bool {
 	return ran
 }
 
-// spin reports whether ready became true before its patience ended.
+// spin waits for ready to become true, for a limited time, and reports whether it did.
 func (p *Pool) spin(ready func() bool) bool {
 	most := spinFree
 	if p.brief.Load() {
@@ -357,7 +338,7 @@ func (w *worker) unpark() {
 	}
 }
 
-// part returns the bounds of part i of [0,n) cut into chunks.
+// part returns the bounds of part i of [0,n) divided into chunks.
 func part(i, n, chunks int) (lo, hi int) {
 	size, rest := n/chunks, n%chunks
 	lo = i*size + min(i, rest)

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// pairs are the loops in assembly, where there are some.
+// pairs contains the loops in assembly, if the processor supports them.
 var pairs = sync.OnceValue(func() (p struct{ add, sub, mul func(d, a, b []float32) }) {
 	p.add, p.sub, p.mul = vector.Add().Both, vector.Sub().Both, vector.Mul().Both
 	return p
@@ -34,7 +34,7 @@ func tanh[T float](x []T) {
 	}
 }
 
-// mul sets d to a·b, of the same length; d may be one of them.
+// mul sets d to a·b. The slices have the same length, and are the same memory or do not overlap.
 func mul[T float](d, a, b []T) {
 	if d, ok := any(d).([]float32); ok && vector.Has() {
 		pairs().mul(d, any(a).([]float32), any(b).([]float32))

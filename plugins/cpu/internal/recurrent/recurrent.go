@@ -1,5 +1,5 @@
-// Package recurrent holds the kernels of LSTM and GRU layers. They multiply the inputs of all steps at once. Each step is
-// then one product with the packed recurrent weights and one pass over the gates.
+// Package recurrent contains the kernels of LSTM and GRU layers. They multiply the inputs of all steps at once. Each step is then one
+// product with the packed recurrent weights and one pass over the gates.
 package recurrent
 
 import (
@@ -15,7 +15,7 @@ import (
 
 type float interface{ float32 | float64 }
 
-// layer is the sizes and settings of a node.
+// layer contains the sizes and settings of a node.
 type layer struct {
 	steps, batch, inputs, hidden, gates, directions int
 	reverse, resetAfter                             bool
@@ -81,7 +81,8 @@ func prepare[T float](n *op.Node, in []op.Desc, fixed []bool) kernel.Func {
 	}
 }
 
-// grain returns the number of directions that are worth a thread: one, unless they take less than waking it does.
+// grain returns the least number of directions for which another thread is used. It is one, unless a direction takes less time than waking
+// a thread.
 func (l *layer) grain() int {
 	if l.steps*l.batch*l.gates*l.hidden*(l.inputs+l.hidden) < 256<<10 {
 		return l.directions
@@ -100,13 +101,13 @@ type direction[T float] struct {
 	biasR     []T
 	h, cell   []T // state, [B, H]
 	projected []T // [S, B, gates·H]
-	held      []T // room for a step
+	held      []T // workspace of a step
 }
 
 // part is entry d of operands stacked by direction.
 func part[T float](v []T, d, n int) []T { return v[d*n : (d+1)*n] }
 
-// begin takes the memory of a call.
+// begin allocates the memory of a call.
 func (r *direction[T]) begin(c *kernel.Call, in, outs [][]T) {
 	width, state, d := r.gates*r.hidden, r.batch*r.hidden, r.number
 	r.pool = c.Pool
@@ -124,7 +125,7 @@ func (r *direction[T]) begin(c *kernel.Call, in, outs [][]T) {
 	r.held = kernel.TempOf[T](c, state+r.batch*max(width, 2*r.hidden))
 }
 
-// run takes all steps of a direction.
+// run computes all steps of a direction.
 func (r *direction[T]) run(in, outs [][]T) {
 	d, width, state := r.number, r.gates*r.hidden, r.batch*r.hidden
 	w, rec, bias := part(in[1], d, width*r.inputs), part(in[2], d, width*r.hidden), part(in[3], d, width)
@@ -151,7 +152,7 @@ func (r *direction[T]) run(in, outs [][]T) {
 	}
 }
 
-// lstm takes one step: the products with the state are added to xw in place. Gates are in the order i, o, f, c.
+// lstm computes one step. It adds the products with the state to xw in place. Gates are in the order i, o, f, c.
 func (r *direction[T]) lstm(xw []T) {
 	h := r.hidden
 	r.recurrent.mul(r.pool, &gemm.Args[T]{M: r.batch, A: gemm.Row(r.h, h), C: xw, LDC: 4 * h, Accumulate: true})
@@ -170,11 +171,11 @@ func (r *direction[T]) lstm(xw []T) {
 	}
 }
 
-// gru takes one step. Gates are in the order z, r, h.
+// gru computes one step. Gates are in the order z, r, h.
 func (r *direction[T]) gru(xw []T) {
 	h, size := r.hidden, r.batch*r.hidden
 	reset, sums := r.held[:size], r.held[size:]
-	width := r.recurrent.outputs // of the sums
+	width := r.recurrent.outputs // width of the sums
 	r.recurrent.mul(r.pool, &gemm.Args[T]{M: r.batch, A: gemm.Row(r.h, h), C: sums, LDC: width,
 		Epilogue: &micro.Epilogue[T]{BiasCol: r.biasR[:width]}})
 	for b := range r.batch {

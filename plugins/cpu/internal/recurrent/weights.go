@@ -15,16 +15,17 @@ type weights[T float] struct {
 	kept            *kept[T]
 }
 
-// kept is the packed form of weights that are the same in every call.
+// kept contains the packed form of weights that are the same in every call.
 type kept[T float] struct {
 	once   sync.Once
 	packed *gemm.PackedB[T]
 }
 
-// worthPacking is the fewest products for which weights are packed.
+// worthPacking is the least number of products for which weights are packed.
 const worthPacking = 4
 
-// set makes w the given weights, [outputs, inputs], for uses products in each call. Fixed weights are the same in every call.
+// set sets w to the given weights, [outputs, inputs]. uses is the number of products in each call. fixed means that the weights are the
+// same in every call.
 func (w *weights[T]) set(pool *par.Pool, fixed bool, uses, inputs, outputs int, given []T) {
 	w.plain, w.inputs, w.outputs = given, inputs, outputs
 	pack := func() *gemm.PackedB[T] { return gemm.PackB(pool, inputs, outputs, gemm.Row(given, inputs).T()) }
@@ -37,7 +38,7 @@ func (w *weights[T]) set(pool *par.Pool, fixed bool, uses, inputs, outputs int, 
 	}
 }
 
-// mul completes g with the weights, and computes it.
+// mul sets the right operand of g to the weights, and computes g.
 func (w *weights[T]) mul(pool *par.Pool, g *gemm.Args[T]) {
 	g.N, g.K, g.PackedB = w.outputs, w.inputs, w.packed
 	if w.packed == nil {

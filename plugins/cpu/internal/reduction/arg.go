@@ -50,10 +50,10 @@ func arg[T number](n *op.Node, in []op.Desc) kernel.Func {
 	}
 }
 
-// shortLine is the length up to which lines are searched many at a time.
+// shortLine is the length up to which several lines are searched together.
 const shortLine = 512
 
-// argRows finds along rows of n elements.
+// argRows writes the index of the extreme of each row of n elements to y.
 func argRows(y []int64, x []float32, n int, least bool) {
 	extreme, bound := vector.Maxima, vector.AtLeast
 	if least {
@@ -70,7 +70,7 @@ func argRows(y []int64, x []float32, n int, least bool) {
 	}
 }
 
-// firstIndexOf returns the index of the first element as extreme as best or, if that is NaN, of the first NaN.
+// firstIndexOf returns the index of the first element that equals best or, if best is NaN, of the first NaN.
 func firstIndexOf(x []float32, best float32, bound vector.Bound) int {
 	if best == best {
 		return bound.Find(x, best)
@@ -83,7 +83,7 @@ func firstIndexOf(x []float32, best float32, bound vector.Bound) int {
 	return len(x)
 }
 
-// argMax is the first of the greatest, or of NaN.
+// argMax returns the index of the first NaN or, if there is none, of the first greatest element.
 func argMax[T number](x []T) int {
 	if f, ok := any(x).([]float32); ok && vector.Has() {
 		return first(f, vector.Greatest, vector.AtLeast, func(a, b float32) bool { return a > b })
@@ -114,8 +114,8 @@ func argMin[T number](x []T) int {
 	return at
 }
 
-// first returns the index of the first NaN or, if there is none, of the first element that is as extreme as any: parts of the
-// line are joined, and only the best of them is searched.
+// first returns the index of the first NaN or, if there is none, of the first extreme. It reduces the line in parts and searches only the
+// best part.
 func first(x []float32, extreme func(x []float32) float32, bound vector.Bound, better func(a, b float32) bool) int {
 	const part = 512
 	at, best := 0, float32(0)
@@ -130,7 +130,7 @@ func first(x []float32, extreme func(x []float32) float32, bound vector.Bound, b
 	return at + firstIndexOf(x[at:], best, bound)
 }
 
-// argColumns finds along the rows of x, [length, inner], a strip of columns at a time.
+// argColumns writes the index of the extreme of each column of x, [length, inner], to y, one strip of columns at a time.
 func argColumns[T number](y []int64, x []T, length, inner, from, to int, better func(best []T, at []int64, row []T, k int64)) {
 	best := make([]T, to-from)
 	copy(best, x[from:to])

@@ -1,5 +1,5 @@
-// Package reduction holds the kernels that join elements along axes: sums and their kin, positions of extremes, running
-// sums, statistics. For given operands the results are the same bits for every thread count.
+// Package reduction contains the kernels that reduce along axes: sums, products, extremes and their indices, scans, statistics. For given
+// operands the results are the same bits for every thread count.
 package reduction
 
 import (
@@ -21,35 +21,34 @@ type number interface {
 
 // reducer is an associative operation.
 type reducer[T number] struct {
-	none T                // of no elements
-	line func(x []T) T    // of a line, never empty
-	join func(a, b T) T   // of two results
-	rows func(acc, x []T) // element by element, acc of the length of x
+	none T                // identity: the result for no elements
+	line func(x []T) T    // result for the elements of a line, which is not empty
+	join func(a, b T) T   // result for two partial results
+	rows func(acc, x []T) // combines x into acc, element by element
 
 	// ofRows reduces each row of cols elements to one element of out. Rows begin row elements apart. ofColumns reduces all
 	// rows to one row, out. Both are nil where there is no loop in assembly.
 	ofRows    func(out, x []T, cols, row int)
 	ofColumns func(out, x []T, rows, row int)
 
-	// stack reduces vector.Stacked rows, row elements apart, into acc, which may hold start. It is nil where there is no loop
-	// in assembly.
+	// stack reduces vector.Stacked rows, which begin row elements apart, into acc. It is nil if there is no loop in assembly.
 	stack func(acc, x []T, row int)
 	start T
 }
 
 const (
-	block          = 512      // elements of a strided line that are brought together
-	chunk          = 64 << 10 // elements of a long line that make one partial result
-	grain          = 32 << 10 // fewest elements worth another thread
+	block          = 512      // elements of a strided line that are copied to a buffer at a time
+	chunk          = 64 << 10 // elements of a long line that form one partial result
+	grain          = 32 << 10 // least number of elements for which another thread is used
 	cols           = 2048     // columns that are summed at a time
-	stackedColumns = 64 << 10 // columns that are summed at a time, several rows in one go
-	whole          = 256      // columns up to which a row is read in one go, strip by strip
-	near           = 64 << 10 // elements that a cache holds, so that strips may be read in any order
+	stackedColumns = 64 << 10 // columns that are summed at a time, several rows in one pass
+	whole          = 256      // columns up to which whole rows are read in one pass
+	near           = 64 << 10 // elements that fit a cache, so that strips may be read in any order
 )
 
 // form is a view split into the dimensions that are kept and those that are reduced.
 type form struct {
-	kept, joined shape.View // both collapsed; the offset of the view is in kept
+	kept, joined shape.View // both with dimensions merged where possible; the offset of the view is in kept
 }
 
 func split(v shape.View, axes []int) form {
@@ -72,7 +71,7 @@ func size(stride int) int {
 	return stride
 }
 
-// byColumns reports whether neighbours in memory go to different results.
+// byColumns reports whether adjacent elements in memory belong to different results.
 func (f *form) byColumns() bool {
 	k, j := len(f.kept.Strides)-1, len(f.joined.Strides)-1
 	if k < 0 || f.kept.Shape[k] < 4 || f.kept.Strides[k] != 1 {
@@ -81,7 +80,7 @@ func (f *form) byColumns() bool {
 	return j < 0 || size(f.joined.Strides[j]) > 1
 }
 
-// reduce makes a kernel of a reducer; finish, unless nil, is applied to the results.
+// reduce returns a kernel that applies a reducer, and then finish, unless it is nil, to the results.
 func reduce[T number](n *op.Node, r *reducer[T], finish func(y []T)) kernel.Func {
 	axes := n.Attrs.Ints("axes")
 	return func(c *kernel.Call) error {
@@ -113,7 +112,7 @@ func apply[T number](c *kernel.Call, x kernel.Array, axes []int, r *reducer[T], 
 	lines(c, &f, data, r, y)
 }
 
-// lines joins line by line.
+// lines reduces line by line.
 func lines[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) {
 	per, n, step := f.joined.Shape.Size(), 1, 1
 	outer := shape.View{}
@@ -150,7 +149,7 @@ func lines[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) {
 	})
 }
 
-// only is the step of a view of at most one dimension.
+// only returns the stride of a view of at most one dimension.
 func only(v shape.View) (step int, ok bool) {
 	if len(v.Shape) == 1 {
 		return v.Strides[0], true
@@ -199,14 +198,14 @@ func longLines[T number](c *kernel.Call, lines *kernel.Walk, data []T, n int, r 
 	}
 }
 
-// columns reduces rows to rows, a strip of columns at a time.
+// columns reduces rows to one row, a strip of columns at a time.
 func columns[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) {
 	last := len(f.kept.Shape) - 1
 	n := f.kept.Shape[last]
 	kept := kernel.NewWalk(f.kept.Shape[:last], []int{f.kept.Offset}, f.kept.Strides[:last])
 	joined := kernel.NewWalk(f.joined.Shape, []int{0}, f.joined.Strides)
 	width := min(n, cols)
-	if strips := (n + width - 1) / width * kept.Count(); strips < 2*c.Pool.Threads() { // narrower, so that all threads have some
+	if strips := (n + width - 1) / width * kept.Count(); strips < 2*c.Pool.Threads() { // narrower, so that all threads have strips
 		width = max(min(n, 64), n*kept.Count()/(2*c.Pool.Threads())/max(1, kept.Count()))
 	}
 	if kept.Count() == 1 && joined.Count() >= 2*tall {
@@ -257,7 +256,7 @@ func (r *reducer[T]) reduceRows(acc, x []T, rows, row int) {
 	}
 }
 
-// tall is the fewest rows that make one partial result; parts bounds how many there are.
+// tall is the least number of rows that form one partial result; parts bounds the number of partial results.
 const (
 	tall  = 64
 	parts = 32

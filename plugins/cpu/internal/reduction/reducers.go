@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// assembled are the reducers of float32 in assembly, where this processor has them.
+// assembled contains the reducers of float32 in assembly, if this processor supports them.
 var assembled = assemble()
 
 func assemble() map[op.Code]any {
@@ -29,7 +29,7 @@ func assemble() map[op.Code]any {
 	}
 }
 
-// native is the reducer in assembly of elements of type T, nil where there is none.
+// native returns the reducer in assembly of elements of type T, nil where there is none.
 func native[T number](c op.Code) *reducer[T] {
 	r, _ := assembled[c].(*reducer[T])
 	return r
@@ -77,7 +77,7 @@ func sums[T number]() *reducer[T] {
 	}}
 }
 
-// pairwise is the length up to which a sum is taken in order; longer ones are halved, so that errors grow with the
+// pairwise is the length up to which elements are summed in order. Longer sums are halved recursively, so that errors grow with the
 // logarithm of the length.
 const pairwise = 1024
 
@@ -119,7 +119,7 @@ func maxLine[T number](x []T) T {
 	for _, v := range x[1:] {
 		if v > m {
 			m = v
-		} else if !(v <= m) || v == 0 { // NaN, or zeros, whose signs matter
+		} else if !(v <= m) || v == 0 { // NaN, or a zero, whose sign matters
 			m = max(m, v)
 		}
 	}
@@ -143,7 +143,7 @@ func isFloat[T number]() bool {
 	return T(half) != 0
 }
 
-// lowest is minus infinity or the least integer.
+// lowest returns minus infinity for floats and the least integer for integers.
 func lowest[T number]() T {
 	if isFloat[T]() {
 		f := math.Inf(-1)
@@ -160,7 +160,7 @@ func lowest[T number]() T {
 	return least
 }
 
-// highest is infinity or the greatest integer.
+// highest returns infinity for floats and the greatest integer for integers.
 func highest[T number]() T {
 	if isFloat[T]() {
 		f := math.Inf(1)

@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// scan runs along an axis. Elements behind the axis lie side by side, so that a scan along an outer axis is a loop over
-// rows.
+// scan returns the kernel of a scan along an axis. The elements of later axes are contiguous, so that a scan along an outer axis is a loop
+// over rows.
 func scan[T number](n *op.Node, in []op.Desc) kernel.Func {
 	s, axis := in[0].Shape, n.Attrs.Int("axis")
 	outer, length, inner := shape.Shape(s[:axis]).Size(), s[axis], shape.Shape(s[axis+1:]).Size()
@@ -24,7 +24,7 @@ func scan[T number](n *op.Node, in []op.Desc) kernel.Func {
 	case op.CumMin:
 		none, join = highest[T](), minRows[T]
 	}
-	// Floats are joined in float64: an intermediate result may leave the range that the next one is in again.
+	// Floats are accumulated in float64: an intermediate result may exceed the range of the type where the final one does not.
 	wide := n.Op == op.CumSum || n.Op == op.CumProd
 	if wide && dtype.Of[T]() == dtype.F32 {
 		return wideScan(n.Op, outer, length, inner, exclusive, reverse)
@@ -46,7 +46,7 @@ func scan[T number](n *op.Node, in []op.Desc) kernel.Func {
 
 // run scans rows of width elements. join sets d to a joined with b.
 func run[T number](x, y []T, width, rows int, none T, join func(d, a, b []T), exclusive, reverse bool) {
-	at := func(k int) int { // place of the k-th row in the order of the scan
+	at := func(k int) int { // index of the k-th row in the order of the scan
 		if reverse {
 			k = rows - 1 - k
 		}
@@ -97,7 +97,7 @@ func minRows[T number](d, a, b []T) {
 	}
 }
 
-// wideScan is the running sum or product of float32, kept in float64 and rounded once an element.
+// wideScan returns a kernel of the running sum or product of float32, accumulated in float64 and rounded once per element.
 func wideScan(c op.Code, outer, length, inner int, exclusive, reverse bool) kernel.Func {
 	none, join := 0.0, func(acc []float64, x []float32) {
 		for i, v := range x {
@@ -162,7 +162,7 @@ func wideScan(c op.Code, outer, length, inner int, exclusive, reverse bool) kern
 	}
 }
 
-// running is a scan of one line.
+// running scans one line.
 func running(y, x []float32, product, exclusive, reverse bool) {
 	acc, at, step := 0.0, 0, 1
 	if product {
@@ -188,7 +188,7 @@ func running(y, x []float32, product, exclusive, reverse bool) {
 	}
 }
 
-// runningFour is the running sums of four lines: one alone would wait for each addition.
+// runningFour computes the running sums of four lines, because the additions of a single line wait for each other.
 func runningFour(y, x []float32) {
 	n := len(x) / 4
 	x0, x1, x2, x3 := x[:n], x[n:][:n], x[2*n:][:n], x[3*n:][:n]

@@ -21,7 +21,7 @@ func mean[T float](n *op.Node, in []op.Desc) kernel.Func {
 	})
 }
 
-// perLine makes a kernel of a function from the elements along the axes to one result.
+// perLine returns a kernel that applies f to the elements along the axes.
 func perLine[T float](n *op.Node, in []op.Desc, f func(x []T) T) kernel.Func {
 	l := kernel.LinesOf(in[0].Shape, n.Attrs.Ints("axes")...)
 	return func(c *kernel.Call) error {
@@ -41,13 +41,13 @@ func variance[T float](n *op.Node, in []op.Desc) kernel.Func {
 		count := float64(len(x))
 		mean := total(x) / count
 		rounded := T(mean)
-		// The squared distances from rounded are too large by those of rounded itself from the mean.
+		// The sum of squared distances from rounded exceeds that from the mean by the squared distance between the two, per element.
 		rest := mean - float64(rounded)
 		return T((squares(x, rounded) - count*rest*rest) / (count - correction))
 	})
 }
 
-// total is the sum of x in float64.
+// total returns the sum of x in float64.
 func total[T float](x []T) float64 {
 	switch f := any(x).(type) {
 	case []float64:
@@ -64,7 +64,7 @@ func total[T float](x []T) float64 {
 	return s
 }
 
-// squares is the sum of the squared distances from m.
+// squares returns the sum of the squared distances from m.
 func squares[T float](x []T, m T) float64 {
 	if f, ok := any(x).([]float32); ok && vector.Has() {
 		return vector.Squares(f, float32(m))
@@ -77,7 +77,7 @@ func squares[T float](x []T, m T) float64 {
 	return s
 }
 
-// expSum is the sum of exp(x-m).
+// expSum returns the sum of exp(x-m).
 func expSum(x []float32, m float32) float64 {
 	s := scratches.Get().(*scratch)
 	workspace := unsafe.Slice((*float32)(unsafe.Pointer(s)), 2*block)

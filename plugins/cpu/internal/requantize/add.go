@@ -12,8 +12,8 @@ type Quantization struct {
 	Zero  int32
 }
 
-// Add returns a kernel that dequantizes one or two tensors of bytes of the
-// result's shape, adds them, and applies e from its clamp on. e must quantize.
+// Add returns a kernel that dequantizes one or two tensors of bytes of the result's shape, adds them, and applies the clamp and the
+// quantization of e. e must quantize.
 func Add(of []Quantization, e *Epilogue) kernel.Func {
 	return func(c *kernel.Call) error {
 		out := c.Alloc(0)

@@ -1,7 +1,5 @@
-// Package requantize holds the epilogue of integer sums: they are scaled to
-// floats, and may be clamped and quantized to bytes again. It follows the
-// products of package quantized, for packages contraction and byteconv. The
-// epilogue knows no shapes: callers say which channel a row belongs to.
+// Package requantize contains the epilogue of integer sums: it scales them to floats, and may clamp and quantize these to bytes. Packages
+// contraction and byteconv apply it to the products of package quantized. The epilogue knows no shapes: callers pass the channel of a row.
 package requantize
 
 import (
@@ -30,7 +28,7 @@ const block = 1024
 
 var blocks = sync.Pool{New: func() any { return new([block]float32) }}
 
-// Grain is the fewest sums that are worth another thread.
+// Grain is the least number of sums for which another thread is used.
 const Grain = 1 << 14
 
 // Output is the destination of results: bytes if they are quantized, else floats.
@@ -55,7 +53,7 @@ func perChannel(v []float32, i int) float32 {
 	return v[i]
 }
 
-// Row applies the epilogue to sums of one channel and stores the results from element at on.
+// Row applies the epilogue to sums of one channel and stores the results, beginning at element at.
 func (e *Epilogue) Row(to Output, at int, sums []int32, channel int) {
 	scale, bias := perChannel(e.Scale, channel), float32(0)
 	if e.Bias != nil {
@@ -107,8 +105,8 @@ func (e *Epilogue) Columns(to Output, at int, sums []int32) {
 	}
 }
 
-// perColumn multiplies v by elements of by, or adds them: one for all columns,
-// or one each from column j on.
+// perColumn multiplies v by elements of by, or adds them. by has one element for all columns, or one for each; the first element of v is in
+// column j.
 func (e *Epilogue) perColumn(v, by []float32, j int, fast, multiply bool) {
 	switch {
 	case fast && multiply:

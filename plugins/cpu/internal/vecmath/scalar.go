@@ -11,7 +11,7 @@ const (
 	expLow = -103.97208
 )
 
-// exp reduces to |r| <= ln2/2 and evaluates the minimax polynomial of Cephes (Moshier).
+// exp reduces the argument to |r| <= ln2/2 and evaluates the minimax polynomial of Cephes (Moshier).
 func exp(x float32) float32 {
 	if !(x <= expTop) {
 		if x > expTop {
@@ -40,7 +40,7 @@ func exp(x float32) float32 {
 	return p * pow2(n)
 }
 
-// pow2 is 2 to the power n for n in [-126, 127].
+// pow2 returns 2 to the power n, for n in [-126, 127].
 func pow2(n int32) float32 { return math.Float32frombits(uint32(n+127) << 23) }
 
 // log splits off the exponent and evaluates the polynomial of Cephes (Moshier) around 1.
@@ -78,7 +78,7 @@ func log(x float32) float32 {
 	return r + y + e*ln2Hi
 }
 
-// tanh is odd; near zero a polynomial of Cephes keeps the digits that the exponential form would lose.
+// tanh returns the hyperbolic tangent. Near zero it uses a polynomial of Cephes, because the exponential form loses digits there.
 func tanh(x float32) float32 {
 	a := math.Float32frombits(math.Float32bits(x) &^ (1 << 31))
 	if a < 0.625 {
@@ -97,10 +97,10 @@ func tanh(x float32) float32 {
 	if x < 0 {
 		return -t
 	}
-	return t // a NaN comes here and stays one
+	return t // NaN also reaches this line and is returned
 }
 
-// erf is a Taylor series near zero and one minus erfc elsewhere.
+// erf uses a Taylor series near zero and one minus erfc elsewhere.
 func erf(x float32) float32 {
 	a := math.Float32frombits(math.Float32bits(x) &^ (1 << 31))
 	if a < 0.5 {
@@ -114,7 +114,7 @@ func erf(x float32) float32 {
 		return x * (2 / math.SqrtPi) * (p*z + 1)
 	}
 	if a > 4 {
-		a = 4 // erfc is below half a unit of one
+		a = 4 // erfc is then less than half a unit in the last place of one
 	}
 	if x != x {
 		return x
@@ -126,8 +126,8 @@ func erf(x float32) float32 {
 	return y
 }
 
-// erfc is the complement for x >= 0, with a relative error of some 2e-7: Chebyshev fit of Numerical Recipes (Press et
-// al.), section 6.2, "erfcc".
+// erfc returns 1-erf(x) for x >= 0, with a relative error of some 2e-7: Chebyshev fit of Numerical Recipes (Press et al.), section 6.2,
+// "erfcc".
 func erfc(x float64) float32 {
 	t := 1 / (1 + 0.5*float32(x))
 	p := float32(0.17087277)
@@ -147,7 +147,7 @@ func erfc(x float64) float32 {
 
 func gelu(x float32) float32 {
 	if x < 0 {
-		if x < -50 { // nothing is left, minus infinity included (NaN, as in the formula)
+		if x < -50 { // the result underflows, minus infinity included (NaN, as in the formula)
 			if x < -math.MaxFloat32 {
 				return float32(math.NaN())
 			}

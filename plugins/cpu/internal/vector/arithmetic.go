@@ -1,8 +1,7 @@
 package vector
 
-// A Pair is a binary operation in three forms: on two slices, and with a scalar
-// as either operand. Slices have the length of d, and are the same memory as it
-// or do not overlap it.
+// A Pair is a binary operation in three forms: on two slices, and with a scalar as either operand. All slices have the same length, and are
+// the same memory as d or do not overlap it.
 type Pair struct {
 	// Both sets d[i] to a[i] op b[i].
 	Both func(d, a, b []float32)
@@ -17,8 +16,7 @@ type (
 	oneFunc  func(n int, dst, a *float32, b float32)
 )
 
-// pairLoops are the loops of a Pair; from is nil where operands may be
-// exchanged.
+// pairLoops contains the loops of a Pair. from is nil if the operation is commutative.
 type pairLoops struct {
 	both     bothFunc
 	to, from oneFunc
@@ -46,27 +44,26 @@ func (l pairLoops) pair() Pair {
 	return p
 }
 
-// Add, Sub, Mul and Div return the operators. The results of Max and Min are NaN
-// if an operand is, and zero is greater than minus zero. They may be called only
-// if Has returns true.
+// Add returns addition. For Max and Min, the result is NaN if an operand is, and zero is greater than minus zero. These functions may be
+// called only if Has returns true.
 func Add() Pair { return active.add.pair() }
 
-// Sub subtracts.
+// Sub returns subtraction (see Add).
 func Sub() Pair { return active.sub.pair() }
 
-// Mul multiplies.
+// Mul returns multiplication (see Add).
 func Mul() Pair { return active.mul.pair() }
 
-// Div divides.
+// Div returns division (see Add).
 func Div() Pair { return active.div.pair() }
 
-// Max is the greater operand.
+// Max returns the maximum of two operands (see Add).
 func Max() Pair { return active.max.pair() }
 
-// Min is the lesser operand.
+// Min returns the minimum of two operands (see Add).
 func Min() Pair { return active.min.pair() }
 
-// Clamp sets d[i] to x[i] brought into [lo, hi]; a NaN stays one.
+// Clamp sets d[i] to x[i] clamped to [lo, hi]. NaN stays NaN.
 func Clamp(d, x []float32, lo, hi float32) {
 	if n := len(d); n > 0 {
 		active.clamp(n, &d[0], &x[:n][0], lo, hi)

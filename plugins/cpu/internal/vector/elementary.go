@@ -29,14 +29,14 @@ const (
 	functions
 )
 
-// Reach is the greatest magnitude that Sine and Cosine are for.
+// Reach is the greatest magnitude of an argument of Sine and Cosine.
 const Reach = 48000
 
 // Apply sets d[i] to f of x[i]. Slices are the same memory or do not overlap. Results are within 2 units in the last place.
 // Those of Neg to Trunc, except Rsqrt, are correctly rounded.
 func (f Function) Apply(d, x []float32) { active.apply[f].run(d, x) }
 
-// Elu sets d[i] to gamma·x[i] or, where it is negative, gamma·alpha·(exp(x[i]/by)-1).
+// Elu sets d[i] to gamma·x[i] or, if x[i] is negative, to gamma·alpha·(exp(x[i]/by)-1).
 func Elu(d, x []float32, alpha, gamma, by float32) {
 	if n := len(d); n > 0 {
 		active.elu(n, &d[0], &x[:n][0], alpha, gamma, by)
@@ -50,7 +50,7 @@ func Leaky(d, x []float32, alpha float32) {
 	}
 }
 
-// Gate sets d[i] to alpha·x[i]+beta brought into [0, 1] and, if times is set, multiplied by x[i]. The magnitudes of alpha and beta are to be
+// Gate sets d[i] to alpha·x[i]+beta clamped to [0, 1] and, if times is set, multiplied by x[i]. The magnitudes of alpha and beta must be
 // far from the bounds of float32.
 func Gate(d, x []float32, alpha, beta float64, times bool) {
 	if n := len(d); n > 0 {

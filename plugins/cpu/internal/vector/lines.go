@@ -2,10 +2,10 @@ package vector
 
 import "math"
 
-// most lanes of any level
+// greatest number of lanes of any level
 const lanes = 16
 
-// pairwise is the length up to which each lane sums in order: 64 numbers.
+// pairwise is the number of elements up to which each lane sums in order; a lane then sums at most some hundred numbers.
 const pairwise = 4096
 
 // Sum returns the sum of x, added pairwise above some thousand numbers. Has must report true.
@@ -83,7 +83,7 @@ func Least(x []float32) float32 {
 	return m
 }
 
-// number returns the number of a key.
+// number returns the float that a key represents.
 func number(key int32) float32 {
 	return math.Float32frombits(uint32(key ^ key>>31&math.MaxInt32))
 }

@@ -56,8 +56,7 @@ func levels() []*loops {
 	return list
 }
 
-// Reductions are called by name: results would otherwise have to be on the
-// heap.
+// Reductions are called by name: calls through a variable would move their results to the heap.
 
 func sumLine(n int, x, out *float32) {
 	if active == &wide {

@@ -49,7 +49,7 @@ func totalLine(n int, x *float32, out *float64) { totalNEON(n, x, out) }
 
 func squareLine(n int, x *float32, mean float32, out *float64) { squaresNEON(n, x, mean, out) }
 
-// joinRows never gives true: extremes of this level give NaN where there is one.
+// joinRows always returns false: the extremes of this level are NaN if an element is.
 func joinRows(j Joint, rows, cols int, x *float32, row int, out *float32) bool {
 	switch j {
 	case Sums:

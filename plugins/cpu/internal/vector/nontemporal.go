@@ -2,7 +2,7 @@ package vector
 
 import "unsafe"
 
-// Ahead returns the number of elements, from the first of d on, that precede one that is aligned to a vector. Has must report true.
+// Ahead returns the number of elements of d before the first one that is aligned to a vector. Has must report true.
 func Ahead(d []float32) int {
 	if len(d) == 0 {
 		return 0

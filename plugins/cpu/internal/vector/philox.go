@@ -1,7 +1,7 @@
 package vector
 
-// PhiloxBlocks writes blocks of four words of Philox 4x32 with ten rounds to dst, of counters from counter on, and gives the number
-// of blocks written: as many as fill whole groups, so that the caller writes the last few.
+// PhiloxBlocks writes blocks of four words of Philox 4x32 with ten rounds to dst, for consecutive counters that begin with counter. It
+// writes complete groups of blocks only and returns the number of blocks; the caller writes the rest.
 func PhiloxBlocks(dst []uint32, key, counter uint64) int {
 	if active == nil {
 		return 0

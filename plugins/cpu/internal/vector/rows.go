@@ -2,31 +2,31 @@ package vector
 
 import "unsafe"
 
-// Joint is an operation that reduces numbers to one.
+// Joint is a reduction.
 type Joint int
 
-// Joints: the sum; the greatest and the least, with NaN and zeros as Greatest and Least.
+// The reductions: sum, maximum and minimum. NaN and zeros are treated as in Greatest and Least.
 const (
 	Sums Joint = iota
 	Maxima
 	Minima
 )
 
-// RowLimit is the longest row that Rows of sums is for: each lane adds in order.
+// RowLimit is the greatest length of a row that OfRows may sum, because each lane adds in order.
 const RowLimit = 1024
 
 // batch is the number of rows that are reduced between two checks for NaN.
 const batch = 256
 
-// OfRows reduces the cols elements from x[r*row] on to out[r]. cols is at least one. It may be called only if Has returns
-// true.
+// OfRows sets out[r] to the reduction of the cols elements that begin at x[r*row]. cols is at least one. It may be called only if Has
+// returns true.
 func (j Joint) OfRows(out, x []float32, cols, row int) {
 	for len(out) > 0 {
 		n := min(len(out), batch)
 		j.check(x, n, cols, row)
 		met := joinRows(j, n, cols, &x[0], row, &out[0])
 		for r := 0; j != Sums && r < n; r++ {
-			if met || out[r] == 0 && active.lanes == 8 { // the narrow level takes any zero
+			if met || out[r] == 0 && active.lanes == 8 { // the AVX2 loop ignores the signs of zeros
 				out[r] = j.line(x[r*row:][:cols])
 			}
 		}
@@ -54,8 +54,9 @@ func (j Joint) OfColumns(out, x []float32, rows, row int) {
 // Stacked is the number of rows that OfStack reduces.
 const Stacked = 8
 
-// OfStack reduces Stacked rows of x, row apart, into acc, which has their length, element by element: NaN if one of them is, zero and
-// minus zero as in Greatest and Least. Each row is read from beginning to end, so that they may lie far apart. Has must report true.
+// OfStack reduces Stacked rows of x and acc into acc, element by element. Rows have the length of acc and begin row elements apart. NaN and
+// zeros are treated as in Greatest and Least. Each row is read from beginning to end, so that rows may be far apart in memory. Has must
+// report true.
 func (j Joint) OfStack(acc, x []float32, row int) {
 	if n := len(acc); n > 0 {
 		j.check(x, Stacked, n, row)
@@ -63,7 +64,8 @@ func (j Joint) OfStack(acc, x []float32, row int) {
 	}
 }
 
-// quarters is the extreme of a long line, taken as four rows; ok is false where that does not tell.
+// quarters returns the extreme of a long line, which it reduces as four rows. ok is false if the line is
+// too short, or if the result may be wrong because of NaN or zeros.
 func (j Joint) quarters(x []float32) (m float32, ok bool) {
 	n := wholeVectors(len(x) / 4)
 	if n < 64 {
@@ -112,7 +114,7 @@ func (j Joint) column(x []float32, rows, row int) float32 {
 	return m
 }
 
-// Bound is a comparison that Find looks for; a NaN answers to each.
+// Bound is a comparison for Find. NaN satisfies each of them.
 type Bound int
 
 // The comparisons.
@@ -123,7 +125,8 @@ const (
 	AtMost
 )
 
-// Find returns the index of the first element of x that compares so to bound, or is NaN; len(x) if there is none. Has must report true.
+// Find returns the index of the first element x[i] that is NaN or for which the comparison with bound holds, or len(x) if there is none.
+// Has must report true.
 func (b Bound) Find(x []float32, bound float32) int {
 	if len(x) == 0 {
 		return 0
@@ -131,7 +134,8 @@ func (b Bound) Find(x []float32, bound float32) int {
 	return find(b, len(x), &x[0], bound)
 }
 
-// Cumulate adds x to sums and sets d to the new sums. It processes complete vectors only and returns the number of elements.
+// Cumulate adds x to sums, element by element, and sets d to the new sums. It processes complete vectors only and returns the number of
+// elements processed.
 func Cumulate(sums []float64, d, x []float32) int {
 	n := wholeVectors(len(d))
 	if n > 0 {
@@ -155,7 +159,7 @@ func StandardRows(d, x []float32, cols int, mean, factor, bias []float32, nonTem
 	f(rows, cols, &d[:rows*cols][0], &x[:rows*cols][0], &mean[0], &factor[:rows][0], &bias[:rows][0])
 }
 
-// StandardAffine sets d[i] to (x[i]-mean)·factor·scale[i]+bias[i]; without bias, nil, nothing is added.
+// StandardAffine sets d[i] to (x[i]-mean)·factor·scale[i]+bias[i]. A nil bias means zeros.
 func StandardAffine(d, x, scale, bias []float32, mean, factor float32) {
 	n := len(d)
 	if n == 0 {

@@ -2,8 +2,8 @@ package vector
 
 import "unsafe"
 
-// The functions of this file process the leading elements, in complete vectors, and return their number. The caller
-// processes the rest, less than a vector. Without loops for this processor they return zero. d and x have the same length.
+// The functions of this file process complete vectors only, and return the number of elements processed. The caller processes the rest,
+// less than a vector. They return zero if there are no loops for this processor. d and x have the same length.
 
 // wholeVectors returns n rounded down to a multiple of a vector.
 func wholeVectors(n int) int {
@@ -53,7 +53,7 @@ func FromF16(d []float32, x []uint16) int {
 	return whole(active.fromF16, d, x)
 }
 
-// FromBF16 widens numbers of 8 and 7 bits.
+// FromBF16 widens bfloat16 numbers.
 func FromBF16(d []float32, x []uint16) int {
 	if active == nil {
 		return 0
@@ -61,7 +61,7 @@ func FromBF16(d []float32, x []uint16) int {
 	return whole(active.fromBF16, d, x)
 }
 
-// ToF16 rounds to binary16, to even.
+// ToF16 rounds to binary16, to nearest, ties to even.
 func ToF16(d []uint16, x []float32) int {
 	if active == nil {
 		return 0
@@ -69,7 +69,7 @@ func ToF16(d []uint16, x []float32) int {
 	return whole(active.toF16, d, x)
 }
 
-// ToF16NonTemporal is ToF16 with non-temporal stores. It begins at the first vector of d that is aligned, and returns the bounds of
+// ToF16NonTemporal is like ToF16, with non-temporal stores. It begins at the first vector of d that is aligned, and returns the bounds of
 // the elements that it has converted. Call Fence before another thread reads d.
 func ToF16NonTemporal(d []uint16, x []float32) (from, to int) {
 	if active == nil || len(d) < 4*active.lanes {
@@ -84,7 +84,7 @@ func ToF16NonTemporal(d []uint16, x []float32) (from, to int) {
 	return from, from + n
 }
 
-// ToBF16 rounds to even.
+// ToBF16 rounds to bfloat16, to nearest, ties to even.
 func ToBF16(d []uint16, x []float32) int {
 	if active == nil {
 		return 0
@@ -92,7 +92,7 @@ func ToBF16(d []uint16, x []float32) int {
 	return whole(active.toBF16, d, x)
 }
 
-// ToI32 truncates; what does not fit becomes the nearest bound and NaN 0.
+// ToI32 truncates toward zero. Numbers out of range become the nearest bound, and NaN becomes 0.
 func ToI32(d []int32, x []float32) int {
 	if active == nil {
 		return 0
@@ -100,7 +100,7 @@ func ToI32(d []int32, x []float32) int {
 	return whole(active.toI32, d, x)
 }
 
-// FromI32 rounds to even.
+// FromI32 rounds to nearest, ties to even.
 func FromI32(d []float32, x []int32) int {
 	if active == nil {
 		return 0
@@ -124,7 +124,7 @@ func FromI8(d []float32, x []int8) int {
 	return whole(active.fromI8, d, x)
 }
 
-// Choose takes a[i] where cond[i] is not zero and b[i] elsewhere; only the bits of numbers count.
+// Choose sets d[i] to a[i] if cond[i] is not zero, else to b[i]. It copies bits.
 func Choose(d []float32, cond []uint8, a, b []float32) int {
 	n := wholeVectors(len(d))
 	if n > 0 {
@@ -133,7 +133,7 @@ func Choose(d []float32, cond []uint8, a, b []float32) int {
 	return n
 }
 
-// ChooseNonTemporal is Choose with non-temporal stores if d is aligned to a vector. Call Fence before another thread reads d.
+// ChooseNonTemporal is like Choose, with non-temporal stores if d is aligned to a vector. Call Fence before another thread reads d.
 func ChooseNonTemporal(d []float32, cond []uint8, a, b []float32) int {
 	n := wholeVectors(len(d))
 	if n == 0 || Ahead(d) != 0 {
@@ -143,8 +143,8 @@ func ChooseNonTemporal(d []float32, cond []uint8, a, b []float32) int {
 	return n
 }
 
-// Quantize divides by scale, rounds to even, takes NaN for 0, adds zero, and brings the sum into [lo, hi], integers of
-// which the low 8 bits are kept.
+// Quantize divides by scale, rounds to nearest, ties to even (NaN becomes 0), adds zero, clamps to [lo, hi], which are integers, and keeps
+// the low 8 bits.
 func Quantize(d []uint8, x []float32, scale, zero, lo, hi float32) int {
 	n := wholeVectors(len(d))
 	if n > 0 {
@@ -162,7 +162,7 @@ func DequantizeU8(d []float32, x []uint8, scale float32, zero int32) int {
 	return n
 }
 
-// DequantizeI8 is DequantizeU8 of signed bytes.
+// DequantizeI8 is like DequantizeU8, for signed bytes.
 func DequantizeI8(d []float32, x []int8, scale float32, zero int32) int {
 	n := wholeVectors(len(d))
 	if n > 0 {
@@ -191,8 +191,8 @@ func Stream(d, x []byte) {
 	copy(d[n:], x[n:])
 }
 
-// StreamAhead is Stream that also prefetches len(d) bytes from next on and from other on, which need not be valid addresses.
-// d and x are a multiple of a vector long, and d is aligned to a vector.
+// StreamAhead is like Stream, and prefetches len(d) bytes at next and at other, which need not be valid addresses. The length of d and x is
+// a multiple of a vector, and d is aligned to a vector.
 func StreamAhead(d, x []byte, next, other unsafe.Pointer) {
 	d = d[:len(x)]
 	if n := len(x) / 4; n > 0 {
@@ -200,7 +200,7 @@ func StreamAhead(d, x []byte, next, other unsafe.Pointer) {
 	}
 }
 
-// CopyAhead copies x to d and meanwhile fetches as many bytes from next on, which need not be there.
+// CopyAhead copies x to d and prefetches as many bytes at next, which need not be a valid address.
 func CopyAhead(d, x []byte, next unsafe.Pointer) {
 	d = d[:len(x)]
 	n := 0
@@ -213,20 +213,20 @@ func CopyAhead(d, x []byte, next unsafe.Pointer) {
 	copy(d[n:], x[n:])
 }
 
-// Fence makes what this thread has stored with non-temporal stores visible to others.
+// Fence makes the non-temporal stores of this thread visible to other threads.
 func Fence() {
 	if active != nil {
 		active.fence()
 	}
 }
 
-// CanStream reports whether StreamAhead takes d.
+// CanStream reports whether d is valid for StreamAhead.
 func CanStream(d []byte) bool {
 	return active != nil && len(d) > 0 && (uintptr(unsafe.Pointer(&d[0]))|uintptr(len(d)))&uintptr(4*active.lanes-1) == 0
 }
 
-// Pow sets d[i] to x[i] to the power y, within a unit in the last place. Numbers are finite and positive or, if y is more
-// than 1/5, zero.
+// Pow sets d[i] to x[i] to the power y, within a unit in the last place. Numbers must be finite and positive; if y is greater than 1/5 they
+// may be zero.
 func Pow(d, x []float32, y float64) int {
 	n := wholeVectors(len(d))
 	if n > 0 {

@@ -7,7 +7,7 @@ func Transpose(lines, depth int, dst []float32, width int, src []float32, line i
 	transpose(lines, depth, dst, width, src, line, false)
 }
 
-// TransposeNonTemporal is Transpose with non-temporal stores where possible. Call Fence before another thread reads dst.
+// TransposeNonTemporal is like Transpose, with non-temporal stores where possible. Call Fence before another thread reads dst.
 func TransposeNonTemporal(lines, depth int, dst []float32, width int, src []float32, line int) {
 	transpose(lines, depth, dst, width, src, line, true)
 }

@@ -1,22 +1,19 @@
-// Package vector holds loops over float32 in assembly: weighted sums and maxima
-// over the taps of a sliding window, separation of even and odd elements,
-// arithmetic, and elementary functions, whose results are within 3 units in the
-// last place. Has reports whether they run on this processor, as package cpuid
-// allows it. If not, callers use plain Go. tools/avo writes the loops for amd64
-// and tools/neon those for arm64.
+// Package vector holds loops over float32 in assembly: weighted sums and maxima over the taps of a sliding window, separation of even and
+// odd elements, arithmetic, and elementary functions, whose results are within 3 units in the last place. Has reports whether this
+// processor has loops that package cpuid allows. If not, callers use plain Go. tools/avo writes the loops for amd64 and tools/neon those
+// for arm64.
 //
 // Functions panic, as indexing does, if a slice is too short. They are safe for
 // concurrent use.
 package vector
 
-// loops are the functions in assembly of one level, nil where there is none.
-// The slices are measured before they are called: they trust their arguments.
+// loops contains the functions in assembly of one level; missing ones are nil. They do not check their arguments: callers check the lengths
+// of slices.
 type loops struct {
 	lanes int
 	taps  [6]tapsFunc // by shape, in the order of tapShapes in tools/avo and tools/neon
 	most  [6]maxFunc
-	// plane is by size of the kernel, 3 or 5, and stride, 1 or 2; nil where
-	// there is none.
+	// plane is indexed by the size of the kernel, 3 or 5, and the stride, 1 or 2. Missing loops are nil.
 	plane                         [2][2]planeFunc
 	copyRows, copyRowsNonTemporal func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int)
 	splitRows                     func(rows, cols int, dst, odd *float32, dstRow int, src *float32, srcRow int)
@@ -45,7 +42,7 @@ type (
 	maxFunc   func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, taps int)
 )
 
-// The shapes of the blocks that taps and most compute: rows by vectors.
+// The shapes, rows by vectors, of the blocks that taps and most compute.
 const (
 	shape4x1 = iota
 	shape1x1

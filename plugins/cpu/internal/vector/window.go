@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Rows are rows of a plane: Count rows of Cols elements, which begin Step
-// elements apart. The first begins at the beginning of a slice.
+// Rows describes rows of a plane: Count rows of Cols elements. The steps are the distances between the beginnings of rows, in elements. The
+// first row begins at the beginning of a slice.
 type Rows struct {
 	Count, Cols      int
 	DstStep, SrcStep int
@@ -16,8 +16,7 @@ type Rows struct {
 //
 //	dst[y*DstStep+i] = bound(bias + sum over t of weights[t]*src[y*SrcStep+offsets[t]+i])
 //
-// where bound brings a number into [lo, hi] and leaves NaN. offsets and
-// weights have the same length. Products are added in the order of the taps.
+// where bound clamps to [lo, hi] and keeps NaN. offsets and weights have the same length. Products are added in the order of the taps.
 func Taps(r Rows, dst, src []float32, offsets []int, weights []float32, bias, lo, hi float32) {
 	if len(offsets) == 0 {
 		panic("vector: no taps")
@@ -41,11 +40,9 @@ func HasPlane(size, stride int) bool {
 	return active != nil && (size == 3 || size == 5) && (stride == 1 || stride == 2) && active.plane[size/2-1][stride-1] != nil
 }
 
-// Plane is Taps for a kernel of size x size elements whose rows read
-// neighbouring rows of the source: tap (y, x) reads at offsets[x]+y*step, and
-// row i of the result begins stride*i rows of the source, of step elements,
-// below the first. r.SrcStep is stride*step. offsets has size elements and
-// weights their square.
+// Plane is like Taps for a kernel of size x size elements whose rows read adjacent rows of the source: tap (y, x) reads at
+// offsets[x]+y*step. step is the distance between rows of the source, in elements; the windows of adjacent rows of the result are stride
+// rows of the source apart. r.SrcStep is stride*step. offsets has size elements and weights their square.
 func Plane(r Rows, size, stride int, dst, src []float32, offsets []int, weights []float32, bias, lo, hi float32) {
 	if r.Count <= 0 || r.Cols <= 0 {
 		return
@@ -71,8 +68,8 @@ func Plane(r Rows, size, stride int, dst, src []float32, offsets []int, weights 
 	Taps(r, dst[whole*r.DstStep:], src[whole*r.SrcStep:], taps[:size*size], weights, bias, lo, hi)
 }
 
-// Most sets dst[y*DstStep+i] to the greatest src[y*SrcStep+offsets[t]+i] of
-// all t: NaN if one of them is, minus infinity if there are none.
+// Most sets dst[y*DstStep+i] to the maximum over t of src[y*SrcStep+offsets[t]+i]: NaN if one of them is, minus infinity if there are no
+// offsets.
 func Most(r Rows, dst, src []float32, offsets []int) {
 	if len(offsets) == 0 {
 		panic("vector: no taps")
@@ -86,7 +83,7 @@ func Most(r Rows, dst, src []float32, offsets []int) {
 	})
 }
 
-// check panics when an element to be read or written is not there.
+// check panics if an element to be read or written is out of range.
 func (r *Rows) check(dst, src []float32, offsets []int) {
 	least, most := offsets[0], offsets[0]
 	for _, o := range offsets {
@@ -99,7 +96,7 @@ func (r *Rows) check(dst, src []float32, offsets []int) {
 	_ = src[(r.Count-1)*r.SrcStep+most+r.Cols-1]
 }
 
-// blocks cuts rows into blocks of the shapes that there are.
+// blocks divides rows into blocks of the supported shapes.
 func (r *Rows) blocks(f func(shape, rows, cols, to, from int)) {
 	wide := 4 * active.lanes
 	for at := 0; at < r.Cols; at += wide {
@@ -132,7 +129,7 @@ func Copy(r Rows, dst, src []float32) {
 	}
 }
 
-// CopyNonTemporal is Copy with non-temporal stores where possible. Call Fence before another thread reads dst.
+// CopyNonTemporal is like Copy, with non-temporal stores where possible. Call Fence before another thread reads dst.
 func CopyNonTemporal(r Rows, dst, src []float32) {
 	if r.Count <= 0 || r.Cols <= 0 {
 		return
@@ -145,8 +142,8 @@ func CopyNonTemporal(r Rows, dst, src []float32) {
 	copied(r.Count, r.Cols, &dst[0], r.DstStep, &src[0], r.SrcStep)
 }
 
-// Split parts rows of r.Cols elements of src: even[y*DstStep+i] is set to
-// src[y*SrcStep+2*i] and odd[y*DstStep+i] to src[y*SrcStep+2*i+1].
+// Split separates the even and odd elements of rows of r.Cols elements of src: even[y*DstStep+i] is set to src[y*SrcStep+2*i] and
+// odd[y*DstStep+i] to src[y*SrcStep+2*i+1].
 func Split(r Rows, even, odd, src []float32) {
 	if r.Count <= 0 || r.Cols <= 0 {
 		return

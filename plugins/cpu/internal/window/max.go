@@ -7,10 +7,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// MaxFrom is Max with places counted within the axes from number axis on,
-// which may be axes without a window: for a tensor [batch, channels,
-// spatial...] axis is 2 whatever the windows are. It must not be larger than
-// the first axis that has a window.
+// MaxFrom is like Max, but indices count elements within the axes from number axis on. For a tensor [batch, channels, spatial...] axis is
+// 2, whether or not all spatial axes have windows. axis must not be greater than the number of the first axis with a window.
 func MaxFrom[T micro.Number](pool *par.Pool, p *Plan, axis int, x, out []T, index []int64) {
 	x, out = x[:p.planes*p.inSize], out[:p.planes*p.outSize]
 	if axis < 0 || axis > p.outer {
@@ -22,7 +20,7 @@ func MaxFrom[T micro.Number](pool *par.Pool, p *Plan, axis int, x, out []T, inde
 	if len(out) == 0 {
 		return
 	}
-	planes := 1 // to one count of places
+	planes := 1 // planes that share one count of indices
 	for _, a := range p.axes[axis:p.outer] {
 		planes *= a.in
 	}
@@ -84,7 +82,7 @@ func Lowest[T micro.Number]() T {
 	return v.(T)
 }
 
-// max2 is the maximum over a plane of two axes.
+// max2 computes the maxima over a plane of two axes.
 func max2[T micro.Number](axes []axis, x, out []T, index []int64, lowest T) {
 	rows, cols := &axes[0], &axes[1]
 	lo, hi := cols.interior()
@@ -141,13 +139,13 @@ func maxInterior[T micro.Number](rows, cols *axis, to, from []T, height int) {
 	}
 }
 
-// maxWindow is the maximum of height x width elements, the first at place at,
-// with the given steps between rows and columns, and its place.
+// maxWindow returns the maximum of height x width elements and its index in x. at is the index of the first element; rowStep and colStep
+// are the distances between rows and between columns.
 func maxWindow[T micro.Number](x []T, at, height, rowStep, width, colStep int) (T, int) {
 	best, place := x[at], at
 	for range height {
 		for k := at; k < at+width*colStep; k += colStep {
-			// Not "greater": a NaN is not less than or equal to anything.
+			// Not v > best: this comparison is true for NaN.
 			if v := x[k]; !(v <= best) && best == best {
 				best, place = v, k
 			}

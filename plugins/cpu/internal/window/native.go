@@ -8,9 +8,9 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// native is the loops in assembly over lines of windows, by what poolShapes says: dst[y*dstRow+i] is the sum or maximum of
-// src[y*lineStep+r*srcRow+i*stride+t] for r < rows and t < size. What maximum reports is whether all it met was finite: if
-// not, it may have dropped a NaN. They trust their arguments.
+// native contains the loops in assembly over lines of windows, indexed like poolShapes: dst[y*dstRow+i] is the sum or maximum of
+// src[y*lineStep+r*srcRow+i*stride+t] for r < rows and t < size. maximum reports whether all elements were finite: if not, it may have
+// ignored a NaN. The loops do not check their arguments.
 type native struct {
 	sum [len(poolShapes)]sumFunc
 	max [len(poolShapes)]maxFunc
@@ -21,22 +21,22 @@ type (
 	maxFunc func(lines, rows, cols int, dst *float32, dstRow int, src *float32, srcRow, lineStep int) bool
 )
 
-// poolShapes are the widths and strides of windows that there are loops for.
+// poolShapes lists the widths and strides of windows that have loops.
 var poolShapes = [...][2]int{{2, 1}, {3, 1}, {5, 1}, {2, 2}, {3, 2}, {3, 3}}
 
-// active is nil where there are none.
+// active is nil on processors without these loops.
 var active = nativeLoops()
 
 // fast describes how a plan of float32 is run in assembly.
 type fast struct {
-	shape       int // in poolShapes, -1 if it is not there
+	shape       int // index in poolShapes, or -1
 	whole       bool
-	top, bottom int // lines whose windows have all their rows
+	top, bottom int // range of the lines whose windows are complete
 	padded      bool
-	width       int // of a row with its padding
+	width       int // elements of a row with its padding
 }
 
-// chooseFast is called when the plane is laid out.
+// chooseFast sets p.fast.
 func (p *Plan) chooseFast() {
 	p.fast.shape = -1
 	if active == nil || len(p.plane) != 2 || p.outSize == 0 || p.planes == 0 {
@@ -51,7 +51,7 @@ func (p *Plan) chooseFast() {
 		f.padded = true
 		f.width = max((cols.out-1)*cols.stride+cols.size, max(0, cols.lo))
 	}
-	empty := false // is there a window of padding alone, within a row
+	empty := false // a window, within a row, that covers padding only
 	for _, o := range []int{0, cols.out - 1} {
 		t0, t1, _ := cols.within(o)
 		empty = empty || t0 == t1
@@ -64,13 +64,13 @@ func (p *Plan) chooseFast() {
 // all reports whether the window of the only output is the axis.
 func (a *axis) all() bool { return a.out == 1 && a.size == a.in && a.dilation == 1 && a.lo == 0 }
 
-// FastSum and FastMax report whether windows of float32 are summed, or their maxima taken, in assembly.
+// FastSum reports whether windows of float32 are summed in assembly.
 func (p *Plan) FastSum() bool { return p.fast.shape >= 0 || p.fast.whole }
 
-// FastMax is described with FastSum.
+// FastMax reports whether the maxima of windows of float32 are computed in assembly.
 func (p *Plan) FastMax() bool { return p.fast.shape >= 0 }
 
-// sumFast is sum2 for a plan that has a shape. buffer is the result of paddedRows for zero.
+// sumFast is like sum2, for a plan with loops in assembly. buffer is the result of paddedRows for zero.
 func (p *Plan) sumFast(x, out, buffer []float32) {
 	sum, cols := active.sum[p.fast.shape], p.plane[1].out
 	p.lines(x, buffer, out, 0, func(lines, rows int, dst, src []float32, srcRow, lineStep int) {
@@ -81,7 +81,7 @@ func (p *Plan) sumFast(x, out, buffer []float32) {
 // lowestFinite is the padding of maxima: the loops treat an infinity as a sign of a lost NaN.
 const lowestFinite = -math.MaxFloat32
 
-// maxFast is max2 for a plan that has a shape, without indices. buffer is the result of paddedRows for lowestFinite.
+// maxFast is like max2 without indices, for a plan with loops in assembly. buffer is the result of paddedRows for lowestFinite.
 func (p *Plan) maxFast(x, out, buffer []float32, lowest float32) {
 	finite, most, cols := true, active.max[p.fast.shape], p.plane[1].out
 	p.lines(x, buffer, out, lowest, func(lines, rows int, dst, src []float32, srcRow, lineStep int) {
@@ -92,7 +92,7 @@ func (p *Plan) maxFast(x, out, buffer []float32, lowest float32) {
 	}
 }
 
-// band is the number of elements that are read before the next lines: they stay in the first cache.
+// band is the number of elements that are read at a time, so that they stay in the L1 cache.
 const band = 4 << 10
 
 // bandLines returns the number of lines that are reduced at a time, and the number of rows that they read.
@@ -102,7 +102,7 @@ func (p *Plan) bandLines() (lines, rows int) {
 	return lines, (lines-1)*a.stride + (a.size-1)*a.dilation + 1
 }
 
-// paddedRows returns memory for the rows of a band with their padding, and nil if they need none.
+// paddedRows returns memory for the padded rows of a band, or nil if they have no padding.
 func (p *Plan) paddedRows(padding float32) []float32 {
 	if !p.fast.padded {
 		return nil
@@ -115,7 +115,7 @@ func (p *Plan) paddedRows(padding float32) []float32 {
 	return buffer
 }
 
-// widen copies rows of a plane, from row first on, into the padded buffer buffer and returns them.
+// widen copies rows of a plane, beginning with row first, into the padded buffer and returns them.
 func (p *Plan) widen(x, buffer []float32, first, rows int) []float32 {
 	cols := &p.plane[1]
 	if buffer == nil {
@@ -133,7 +133,7 @@ func (p *Plan) widen(x, buffer []float32, first, rows int) []float32 {
 	return buffer
 }
 
-// lines calls f for groups of lines that have the same number of rows, and sets lines without rows to nothing.
+// lines calls f for groups of lines whose windows have the same number of rows, and sets lines with empty windows to nothing.
 func (p *Plan) lines(x, buffer, out []float32, nothing float32, f func(lines, rows int, dst, src []float32, srcRow, lineStep int)) {
 	rows, cols := &p.plane[0], &p.plane[1]
 	most, _ := p.bandLines()

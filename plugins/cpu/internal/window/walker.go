@@ -1,15 +1,14 @@
 package window
 
-// maxRank is the most axes that a walker can be kept for without allocation.
+// maxRank is the greatest number of axes for which a walker is reused without allocation.
 const maxRank = 8
 
-// walker goes over the windows of a plane in order and, for each, over those
-// of its elements that are not padding.
+// walker iterates over the windows of a plane in order and, for each, over its elements outside the padding.
 type walker struct {
-	out    []int // the window
-	taps   []int // taps still to come on each axis
+	out    []int // index of the current window
+	taps   []int // remaining taps on each axis
 	count  []int // taps on each axis
-	offset int   // of the element
+	offset int   // offset of the current element
 	store  [3 * maxRank]int
 }
 

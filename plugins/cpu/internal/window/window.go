@@ -14,9 +14,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// Params are the attributes of a window reduction, one element for each axis
-// of the tensor. Nil slices other than Size mean ones, for the paddings
-// zeros. A negative padding removes elements.
+// Params are the attributes of a window reduction, one element for each axis of the tensor. A nil slice other than Size means ones, or
+// zeros for the paddings. A negative padding removes elements.
 type Params struct {
 	Size, Stride, PadLo, PadHi, Dilation []int
 }
@@ -26,7 +25,7 @@ type axis struct {
 	in, out                int
 	size, stride, dilation int
 	lo                     int
-	begin, end             int // elements that a negative padding leaves
+	begin, end             int // range of the elements that a negative padding keeps
 	inStep                 int // elements between neighbours in the input
 }
 
@@ -34,8 +33,7 @@ type axis struct {
 // for concurrent use.
 type Plan struct {
 	axes []axis
-	// outer is the number of leading axes that have windows of one element in
-	// place: the planes that the others form are reduced one by one.
+	// outer is the number of leading axes on which each output is its input. The other axes form planes, which are reduced one by one.
 	outer           int
 	plane           []axis // the other axes; a single one has an axis of one element before it
 	planes          int
@@ -136,8 +134,7 @@ func OutShape(shape []int, params Params) ([]int, error) {
 	return p.OutShape(), nil
 }
 
-// within returns the taps [t0, t1) of window o that lie on elements, and the
-// element under tap t0.
+// within returns the taps [t0, t1) of window o that are inside the input, and the index of the element at tap t0.
 func (a *axis) within(o int) (t0, t1, at int) {
 	at = o*a.stride - a.lo
 	if at < a.begin {
@@ -151,8 +148,8 @@ func (a *axis) within(o int) (t0, t1, at int) {
 	return t0, max(t0, t1), at
 }
 
-// Sum writes the sum of each window to out. Padding counts as zero, so the sum
-// of a window of padding alone is zero. Integers wrap around.
+// Sum writes the sum of each window to out. Padding counts as zero, so the sum of a window that covers padding only is zero. Integers wrap
+// around.
 func Sum[T micro.Number](pool *par.Pool, p *Plan, x, out []T) {
 	x, out = x[:p.planes*p.inSize], out[:p.planes*p.outSize]
 	if len(out) == 0 {
@@ -188,24 +185,21 @@ func Sum[T micro.Number](pool *par.Pool, p *Plan, x, out []T) {
 	})
 }
 
-// Max writes the largest element of each window to out. If index is not nil, it
-// writes the element's index to it, counted within the plane: the trailing axes
-// from the first one with a window. Among equal elements the first is taken.
-// NaN is larger than any number, and the first NaN is taken. For a window of
-// padding alone the maximum is the lowest value of T (minus infinity for
-// floats) and the index is -1.
+// Max writes the largest element of each window to out. If index is not nil, it writes the element's index to it, counted within the plane:
+// the trailing axes from the first one with a window. Among equal elements the first is taken. NaN is larger than any number, and the first
+// NaN is taken. For a window that covers padding only, the maximum is the lowest value of T (minus infinity for floats) and the index is
+// -1.
 func Max[T micro.Number](pool *par.Pool, p *Plan, x, out []T, index []int64) {
 	MaxFrom(pool, p, p.outer, x, out, index)
 }
 
-// minWork is the fewest elements that are worth another thread in plain Go; in assembly they are nativeGain times as
-// many.
+// minWork is the least number of elements for which another thread is used in plain Go. In assembly it is nativeGain times as large.
 const (
 	minWork    = 4 << 10
 	nativeGain = 8
 )
 
-// grain returns how many planes are worth another thread.
+// grain returns the least number of planes for which another thread is used.
 func (p *Plan) grain() int {
 	work := p.outSize
 	if p.fast.shape >= 0 {

@@ -2,8 +2,7 @@ package winograd
 
 import "unsafe"
 
-// partition is the division of an image and group into tasks: of the units of
-// tiles and of the panels of outputs.
+// partition is the division of an image and group into tasks: across parts of the units of tiles, and down parts of the panels of outputs.
 type partition struct{ across, down int }
 
 // The costs of an element, in cycles of a vector: of transforming an input, an
@@ -13,8 +12,8 @@ const (
 	productCost           = elements / 2
 )
 
-// partition divides items images and groups so that the busiest thread has the least
-// to do. Tasks of the same tiles all transform their inputs.
+// partition divides each of items images and groups such that the busiest thread has the least work. Tasks that share tiles each transform
+// the inputs of these tiles.
 func (p *Plan) partition(threads, items int, w *Weights) partition {
 	panels := w.panels()
 	cost := func(c partition) int {

@@ -21,8 +21,7 @@ type Call struct {
 	Epilogue   *micro.Epilogue[float32]
 }
 
-// Run computes c. It reports false, and has done nothing, if X is not finite or
-// so great that a sum might overflow.
+// Run computes c. It reports false, and writes nothing, if X is not finite or so large that a sum might overflow.
 func (p *Plan) Run(pool *par.Pool, c *Call) bool {
 	r, ok := p.runs.Get().(*run)
 	if !ok {
@@ -36,7 +35,7 @@ func (p *Plan) Run(pool *par.Pool, c *Call) bool {
 	return done
 }
 
-// run is one execution, kept for the next one.
+// run is the state of one execution. Later ones reuse it.
 type run struct {
 	Call
 	plan      *Plan
@@ -47,10 +46,10 @@ type run struct {
 }
 
 const (
-	// minWork is the fewest multiply-adds that are worth another thread.
+	// minWork is the least number of multiply-adds for which another thread is used.
 	minWork = 256 << 10
-	// stretch is the number of inputs that are measured at a time,
-	// minStretches the number of stretches that are worth another thread.
+	// stretch is the number of inputs whose maximum is taken at a time, minStretches the number of stretches for which another thread is
+	// used.
 	stretch, minStretches = 4 << 10, 8
 )
 
@@ -75,7 +74,7 @@ func (r *run) start(pool *par.Pool) bool {
 	return true
 }
 
-// measure finds the greatest magnitude of stretches lo to hi of the input.
+// measure finds the greatest magnitude in stretches lo to hi of the input.
 func (r *run) measure(lo, hi int) {
 	x := r.X[lo*stretch : min(hi*stretch, len(r.X))]
 	found := active.greatest(len(x), &x[0])
@@ -106,13 +105,13 @@ func (r *run) tasks(lo, hi int) {
 	p.scratch.Put(s)
 }
 
-// share is part i of n that are shared among parts.
+// share returns part i of n items that are divided evenly into parts.
 func share(n, parts, i int) (lo, hi int) { return n * i / parts, n * (i + 1) / parts }
 
 // scratch is the workspace of a thread.
 type scratch struct {
 	padded   []float32    // rows of a channel
-	split    [2][]float32 // their columns modulo four, of two channels in turns
+	split    [2][]float32 // their columns by index modulo four; two buffers, for alternating channels
 	inputs   []float32    // transformed: [element][pair of vectors][channel][lane]
 	products []float32    // [output of a panel][element][lane]
 	tiles    []float32    // of an output: [row][tile][column]
@@ -126,7 +125,7 @@ func (r *run) block(s *scratch, item int, w *Weights, u0, u1, p0, p1 int) {
 	vectors := (u1 - u0) * active.unit
 	t0, t1 := u0*active.unit*lanes, min(u1*active.unit*lanes, p.tiles())
 	pairs := ceil(vectors, 2)
-	step := pairs*p.Channels*2*lanes + lanes // not a power of two, for which all rows would share few sets of the cache
+	step := pairs*p.Channels*2*lanes + lanes // not a power of two, with which all rows would map to few sets of the cache
 	s.inputs = grow(s.inputs, elements*step)
 	p.transform(s, r.X[item*p.Channels*p.Height*p.Width:], t0, t1, vectors, step)
 
@@ -167,8 +166,7 @@ func (w *Weights) multiply(height, vectors int, a, b, c []float32, ldc int) {
 	}
 }
 
-// maxDepth is the most channels that are summed at a time: the weights of a
-// panel stay in the first cache.
+// maxDepth is the greatest number of channels that are summed at a time: the weights of a panel stay in the L1 cache.
 const maxDepth = 640
 
 // transform computes the transformed inputs of tiles t0 to t1, and of the other
@@ -178,7 +176,7 @@ func (p *Plan) transform(s *scratch, x []float32, t0, t1, vectors, step int) {
 	y0 := t0 / p.span
 	down := (t1-1)/p.span - y0 + 2 // rows of tiles; of the last one only two rows of elements are read
 	count := (down-1)*side + reach - side
-	first := y0*side - p.Top // the row of the input that the first padded one is
+	first := y0*side - p.Top // the row of the input at the first padded row
 	from, to := min(max(-first, 0), count), max(min(p.Height-first, count), 0)
 	slack := 8*lanes + (p.shared-1)*side*p.pitch // elements that are read beyond the last row
 	if n := count*p.pitch + slack; len(s.padded) < n {
@@ -188,7 +186,7 @@ func (p *Plan) transform(s *scratch, x []float32, t0, t1, vectors, step int) {
 	clear(s.padded[max(to, from)*p.pitch:][:(count-max(to, from))*p.pitch])
 	plane := down*p.span + 3*lanes
 	s.split[0], s.split[1] = grow(s.split[0], side*reach*plane), grow(s.split[1], side*reach*plane)
-	near, far := lanes, 2*lanes // places of the parts of a vector
+	near, far := lanes, 2*lanes // offsets of the parts of a vector
 	switch p.shared {
 	case 2:
 		far = side * p.pitch
@@ -206,18 +204,18 @@ func (p *Plan) transform(s *scratch, x []float32, t0, t1, vectors, step int) {
 					&s.split[c%2][i*reach*plane], p.shared*p.span, plane)
 			}
 		}
-		// One channel behind: its vectors straddle rows, which cannot be read before they have left the store queue.
+		// The previous channel: its vectors straddle rows, which are slow to read until they have left the store queue.
 		if c := c - 1; c >= 0 {
 			active.input(vectors, &s.split[c%2][t0-y0*p.span], reach*plane, plane, p.span, &s.inputs[c*2*lanes], step, p.Channels*2*lanes)
 		}
 	}
 }
 
-// segment is rows of the output that a block holds alike, side rows apart.
+// segment describes rows of the output that a block contains: rows rows of cols elements, side rows of the output apart. The first begins
+// at element out of the output and at element at of the buffer of tiles.
 type segment struct{ rows, cols, out, at int }
 
-// appendSegments lists the segments of tiles t0 to t1. width is how many tiles
-// there is room for.
+// appendSegments appends the segments of tiles t0 to t1. width is the number of tiles in a row of the buffer.
 func (p *Plan) appendSegments(list []segment, t0, t1, width int) []segment {
 	for t := t0; t < t1; {
 		y, x := t/p.span, t%p.span
@@ -253,8 +251,7 @@ func (r *run) storeTiles(s *scratch, out []float32, channel int) {
 	}
 }
 
-// grow returns a slice of n elements of unknown values that begins at a cache
-// line.
+// grow returns a slice of n elements with undefined values that begins at a cache line.
 func grow(s []float32, n int) []float32 {
 	if cap(s) < n {
 		return aligned(n)

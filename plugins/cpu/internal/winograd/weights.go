@@ -7,14 +7,14 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// Weights are transformed weights of a group, packed for the matrix product.
-// They are immutable, safe for concurrent use and hold no other memory.
+// Weights are transformed weights of a group, packed for the matrix product. They are immutable, safe for concurrent use and refer to no
+// other memory.
 type Weights struct {
 	outputs, channels int
 	kernel            *micro.Kernel[float32]
 	height            int       // outputs of a panel
 	data              []float32 // [panel][element][channel][output of the panel]
-	limit             float32   // of the inputs: no sum overflows
+	limit             float32   // greatest magnitude of inputs for which no sum overflows
 }
 
 // Elements returns how many elements the transformed form holds.
@@ -53,13 +53,13 @@ func (plan *Plan) Pack(pool *par.Pool, w []float32) *Weights {
 	if plan.units == 1 && active.product[0] != nil {
 		panels, threads := ceil(outputs, tallRows), pool.Threads()
 		if even := ceil(panels, threads) * threads; outputs >= even*shortRows {
-			panels = even // as many for each thread
+			panels = even // as many panels for each thread
 		}
 		p.height = ceil(ceil(outputs, panels), 2) * 2
 	}
 	panels := p.panels()
 	p.data = make([]float32, panels*p.height*channels*elements)
-	sums := make([]float64, panels) // the greatest of a panel
+	sums := make([]float64, panels) // the greatest sum of each panel
 	pool.For(panels, 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			sums[i] = p.pack(i, w)
@@ -70,7 +70,7 @@ func (plan *Plan) Pack(pool *par.Pool, w []float32) *Weights {
 		most = math.Max(most, s) // a NaN stays
 	}
 	limit := math.MaxFloat32 / 2 / (1 + growth*most)
-	if !(limit > 1) { // nor if there is a NaN
+	if !(limit > 1) { // or NaN
 		return nil
 	}
 	p.limit = float32(limit)
@@ -107,7 +107,7 @@ func (p *Weights) pack(i int, w []float32) (most float64) {
 	return most
 }
 
-// shortRows is the fewest rows of panels that are cut for the threads' sake.
+// shortRows is the least number of rows of panels when they are shortened to balance threads.
 const shortRows = 8
 
 // panels returns the number of panels.

@@ -6,10 +6,9 @@
 // Soodhalter and Gregg, "Error analysis and improving the accuracy of Winograd
 // convolution for deep neural networks", 2020).
 //
-// All outputs of a tile depend on all its inputs: errors are relative to the
-// greatest products of the tile, and an infinity or NaN would reach all of its
-// outputs. Run therefore refuses inputs that are not finite or so large that a
-// sum might overflow, and Pack refuses such weights.
+// All outputs of a tile depend on all its inputs: errors are relative to the greatest products of the tile, and an infinity or NaN would
+// affect all of its outputs. Therefore Run refuses inputs that are not finite or so large that a sum might overflow, and Pack refuses such
+// weights.
 package winograd
 
 import (
@@ -25,9 +24,8 @@ const (
 	elements = reach * reach // of a transformed tile
 )
 
-// Shape is a convolution of one image and group, of stride one. The input has
-// Top rows and Left columns of zeros before it, and after it as many as the
-// outputs ask for.
+// Shape is a convolution of one image and group, of stride one. The input is padded with Top rows and Left columns of zeros before it, and
+// as many after it as the outputs need.
 type Shape struct {
 	Channels, Outputs   int
 	Height, Width       int
@@ -39,10 +37,10 @@ type Shape struct {
 // immutable and safe for concurrent use.
 type Plan struct {
 	Shape
-	rows, cols int // of tiles
+	rows, cols int // rows and columns of tiles
 	span       int // tiles from one row to the next, padding included
 	shared     int // rows of tiles that share a vector
-	units      int // that hold all tiles
+	units      int // units that contain all tiles
 	block      int // units that are transformed at a time
 	pitch      int // elements in a row of the padded input
 
@@ -50,9 +48,8 @@ type Plan struct {
 	runs    sync.Pool // *run
 }
 
-// blockElements bounds the transformed inputs that are multiplied at a time.
-// They outlast a cache of the second level, and still weights that come from
-// the third cost more.
+// blockElements bounds the transformed inputs that are multiplied at a time. They exceed the L2 cache: smaller blocks are slower, because
+// weights are read from the L3 cache more often.
 const blockElements = 192 << 10
 
 // New returns the plan of a convolution. It returns nil if this processor has no
@@ -68,7 +65,7 @@ func New(s Shape) *Plan {
 	return p
 }
 
-// minFull is the percentage of the computed outputs that must be wanted.
+// minFull is the least percentage of the computed outputs that must be wanted.
 const minFull = 45
 
 func newPlan(s Shape) *Plan {
@@ -91,21 +88,20 @@ func (p *Plan) unitsOf(span int) int {
 	return ceil((p.rows-1)*span+p.cols, active.unit*active.lanes)
 }
 
-// tiles returns the number of tiles from the first to the last.
+// tiles returns the number of tiles from the first to the last, padding included.
 func (p *Plan) tiles() int { return (p.rows-1)*p.span + p.cols }
 
-// usable reports whether a kernel of the matrix product goes with the
-// transforms.
+// usable reports whether a kernel of the matrix product fits the transforms.
 func usable(k *micro.Kernel[float32]) bool {
 	return active != nil && vector.Has() && k.Tile != nil && k.NR == 2*active.lanes
 }
 
-// native is the transforms of a level. They trust their arguments.
+// native contains the transforms of a level. They do not check their arguments.
 type native struct {
 	lanes int
 	unit  int // vectors of tiles that are computed together
 
-	minChannels, minOutputs int // with which tiles win
+	minChannels, minOutputs int // least sizes for which the algorithm is faster
 
 	greatest func(n int, x *float32) uint32
 	split    func(rows, cols int, src *float32, srcRow, near, far int, dst *float32, dstRow, plane int)
@@ -118,10 +114,10 @@ type native struct {
 
 type productFunc func(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
 
-// tallRows is the most rows of a product of one vector.
+// tallRows is the greatest number of rows of a product of one vector.
 const tallRows = 28
 
-// active is nil where there are none.
+// active is nil on processors without these transforms.
 var active = nativeTransforms()
 
 func ceil(n, d int) int { return (n + d - 1) / d }

@@ -1,7 +1,6 @@
-// Package gemmtest has what the tests of the matrix products share: the
-// reference that results are compared with, random operands, and the layouts
-// that they come in. It is imported by tests alone, and imports none of the
-// packages that it tests, so that these can import it from within.
+// Package gemmtest contains helpers of the tests of matrix products: the reference that results are compared with, random operands, and
+// memory layouts of operands. Only tests import it. It imports none of the packages that it tests, so that their internal tests can import
+// it.
 package gemmtest
 
 import (
@@ -33,8 +32,7 @@ type Product[T Number] struct {
 	Lo, Hi           T
 }
 
-// Want returns C as three loops compute it. It sums in float64 or, for
-// integers, in the type itself, which wraps. p.C is left alone.
+// Want returns C computed by three loops. Sums are in float64 or, for integers, in T, where they wrap around. It does not change p.C.
 func (p *Product[T]) Want() []T {
 	c := append([]T(nil), p.C...)
 	for i := range p.M {
@@ -92,8 +90,7 @@ func Random[T Number](rng *rand.Rand, n int) []T {
 	return s
 }
 
-// Equal fails unless got is want: floats within the rounding of sums of k
-// products, integers exactly.
+// Equal fails the test unless got equals want: floats within the rounding errors of sums of k products, integers exactly.
 func Equal[T Number](t testing.TB, want, got []T, k int, name string) {
 	t.Helper()
 	tolerance := 1e-6 * float64(k+8)
@@ -110,7 +107,7 @@ func Equal[T Number](t testing.TB, want, got []T, k int, name string) {
 	}
 }
 
-// Layout says which strides a matrix of a given size has.
+// Layout determines the strides of a matrix of a given size.
 type Layout struct {
 	Name     string
 	row, col func(rows, cols int) int
@@ -130,15 +127,13 @@ var Layouts = []Layout{
 	{"scalar", none, none},
 }
 
-// Strides returns the strides of a matrix in layout l, and the elements that
-// its memory has.
+// Strides returns the strides of a matrix in layout l, and the number of elements that it needs in memory.
 func (l Layout) Strides(rows, cols int) (row, col, size int) {
 	row, col = l.row(rows, cols), l.col(rows, cols)
 	return row, col, max(0, rows-1)*row + max(0, cols-1)*col + 1
 }
 
-// Rate reports the speed of a benchmark of which each round takes flops
-// operations.
+// Rate reports the speed of a benchmark whose iterations take flops operations each.
 func Rate(b *testing.B, flops int) {
 	b.ReportMetric(float64(b.N)*float64(flops)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }

@@ -2,5 +2,5 @@
 
 package gemmtest
 
-// UnderRace says that the race detector slows the tests down.
+// UnderRace reports whether the race detector is on, which slows tests down.
 const UnderRace = false

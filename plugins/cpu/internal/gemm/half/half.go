@@ -1,10 +1,7 @@
-// Package half multiplies matrices of 16-bit floats, f16 and bf16: operands are
-// widened while they are packed, or, where the processor multiplies pairs of
-// bf16, packed in pairs. Sums are in float32 and are rounded once, after the
-// epilogue. It is a driver beside those of package gemm, as whole rows of sums
-// have to be kept in float32 until they are complete; it uses the micro
-// kernels and epilogues of package micro and the panels of package panel. Conversions are the
-// caller's: this package must not know how an element is rounded.
+// Package half multiplies matrices of 16-bit floats, f16 and bf16: operands are widened while they are packed, or, where the processor
+// multiplies pairs of bf16, packed in pairs. Sums are in float32 and are rounded once, after the epilogue. It has a driver separate from
+// those of package gemm, because rows of sums must stay in float32 until they are complete. It uses the micro kernels and epilogues of
+// package micro and the panels of package panel. The caller supplies the conversions: this package must not know how an element is rounded.
 package half
 
 import (
@@ -21,15 +18,13 @@ import (
 // Type is a 16-bit float. Decode and Encode convert slices of equal
 // length; Encode rounds to nearest, ties to even.
 type Type struct {
-	BF16   bool // the upper half of a float32
+	BF16   bool // the elements are the upper halves of float32
 	Decode func(dst []float32, src []uint16)
 	Encode func(dst []uint16, src []float32)
 }
 
-// Args is one product C = A·B or C += A·B of 16-bit floats, of sizes M x K
-// and K x N, summed in float32 and rounded once, after the epilogue. B is
-// PackedB if that is given. C is row-major, row i at C[i*LDC], and must not
-// overlap an operand.
+// Args is one product C = A·B or C += A·B of 16-bit floats, of sizes M x K and K x N, summed in float32 and rounded once, after the
+// epilogue. PackedB, if set, takes precedence over B. C is row-major, row i at C[i*LDC], and must not overlap an operand.
 type Args struct {
 	Type       *Type
 	M, N, K    int
@@ -41,11 +36,10 @@ type Args struct {
 	Epilogue   *micro.Epilogue[float32] // nil for none
 }
 
-// pairKernel multiplies pairs of bfloat16 numbers, neighbours along the inner
-// dimension, each in the place of a float32.
+// pairKernel multiplies pairs of bfloat16 numbers that are adjacent along the inner dimension; a pair is stored as one float32.
 //
-// The instruction takes subnormal operands for zero and makes subnormal sums
-// zero: operands that hold one are not for it. It rounds each sum to nearest.
+// The instruction flushes subnormal operands and sums to zero, so that operands with subnormal numbers need another kernel. It rounds each
+// sum to nearest.
 type pairKernel struct {
 	micro.Kernel[float32] // of pairs
 	// zip packs pairs of up to NR adjacent lines from rows that are row 16-bit
@@ -63,14 +57,13 @@ const (
 	maxStripBytes = 512 << 10
 	// maxRowBytes is the number of bytes of A that are packed at a time.
 	maxRowBytes = 4 << 20
-	// maxBlockRows is the most rows whose sums are kept for a full strip.
+	// maxBlockRows is the greatest number of rows whose sums are kept for a full strip.
 	maxBlockRows = 64
 )
 
-// Mul computes a product of 16-bit floats. Operands are widened, or
-// paired, while they are packed. For a given thread count the result is the
-// same bits; it is for every thread count unless bfloat16 operands have
-// subnormal numbers, which decide strip by strip how sums are made.
+// Mul computes a product of 16-bit floats. Operands are widened, or paired, while they are packed. The result is the same bits in every run
+// with the same thread count. It is the same bits for all thread counts, unless bfloat16 operands contain subnormal numbers: these
+// determine the kernel for each strip.
 func Mul(pool *par.Pool, args *Args) {
 	switch {
 	case args.M <= 0 || args.N <= 0:
@@ -89,8 +82,7 @@ func Mul(pool *par.Pool, args *Args) {
 	}
 }
 
-// MulBatch computes the product args for each element of batch, as
-// MulBatch does.
+// MulBatch computes the product args for each element of batch, like gemm.MulBatch.
 func MulBatch(pool *par.Pool, batch gemm.Batch, args *Args) {
 	if args.M <= 0 || args.N <= 0 {
 		return
@@ -120,7 +112,7 @@ func mulEmpty(g *Args) {
 	}
 }
 
-// product is the state of one product, reused from call to call.
+// product is the state of one product. Later calls reuse it.
 type product struct {
 	args *Args
 	wide *micro.Kernel[float32] // of widened operands
@@ -132,12 +124,12 @@ type product struct {
 	units  int // steps
 	block  int // steps of B that are packed at a time
 
-	ic, mc           int // the rows in hand
-	rows, cols, down int // of a task; tasks in a strip
+	ic, mc           int // the current rows
+	rows, cols, down int // rows and columns of a task; tasks in a strip
 	a                []float32
-	line             int // elements between rows of a, if it is not in panels
+	line             int // elements between rows of a, unless it is in panels
 	subnormal        atomic.Bool
-	left             []bool // tasks that are left for the next pass
+	left             []bool // tasks that the next pass computes
 
 	packLoop, mulLoop func(lo, hi int)
 }
@@ -163,7 +155,7 @@ func (w *workspace) done() {
 	idleWorkspaces.Put(w)
 }
 
-// pairsFor is the kernel of pairs where it serves besides the kernel wide.
+// pairsFor returns the kernel of pairs that is used in addition to the kernel wide, or nil.
 func pairsFor(t *Type, wide *micro.Kernel[float32]) *pairKernel {
 	if p := active.pairs; p != nil && t.BF16 && p.MR == wide.MR && p.NR == wide.NR {
 		return p
@@ -200,9 +192,8 @@ func (r *product) run(pool *par.Pool, g *Args) {
 	}
 }
 
-// pass computes the tasks that are left, those with subnormal operands
-// excepted if pairs are to be multiplied. It reports whether any are left
-// then.
+// pass computes the remaining tasks with kern. paired says that kern multiplies pairs: tasks with subnormal operands then remain. It
+// reports whether tasks remain.
 func (r *product) pass(pool *par.Pool, kern *micro.Kernel[float32], paired bool) bool {
 	g := r.args
 	r.kern, r.paired, r.group = kern, paired, 1
@@ -239,7 +230,7 @@ func (r *product) byBlocks() bool {
 	return g.PackedB == nil && g.B.ColStride == 1 && r.mc <= maxBlockRows
 }
 
-// partition settles the tasks for the rows in hand and returns their number.
+// partition divides the current rows into tasks and returns their number.
 func (r *product) partition(pool *par.Pool, paired bool) int {
 	g, nr := r.args, r.wide.NR
 	panels, bytes := micro.CeilDiv(g.N, nr), 4*g.K
@@ -296,16 +287,15 @@ func (r *product) mulPart(lo, hi int) {
 	w.done()
 }
 
-// packedBlock is steps p0 to p1 of columns j0 to j1 of B, packed.
+// packedBlock contains steps p0 to p1 of columns j0 to j1 of B, packed.
 type packedBlock struct {
 	p0, p1, j0, j1 int
 	data           []float32
 	subnormal      bool
 }
 
-// task computes rows i0 to i1 of those in hand, columns j0 to j1. held is the
-// block of B that is in w, or none. It reports false, and has done nothing,
-// where B has subnormal numbers that the kernel does not take.
+// task computes rows i0 to i1 of the current rows, columns j0 to j1. held is the block of B that w contains, or none. It reports false, and
+// does nothing, if B contains subnormal numbers that the kernel does not support.
 func (r *product) task(w *workspace, held *packedBlock, i0, i1, j0, j1 int) bool {
 	for p0 := 0; p0 < r.units; p0 += r.block {
 		if held.p0 != p0 || held.j0 != j0 {
@@ -342,8 +332,8 @@ func (r *product) columns(w *workspace, p0, p1, j0, j1 int) packedBlock {
 	return b
 }
 
-// panel adds the products with a block of B to rows rows from i on of the rows
-// in hand, in sums that begin at row number at where B comes in several.
+// panel multiplies rows [i, i+rows) of the current rows by a block of B. If B has several blocks, it adds the products to the sums that
+// begin at row at.
 func (r *product) panel(w *workspace, b *packedBlock, i, rows, at int) {
 	g, kern, mr, nr := r.args, r.kern, r.mr, r.kern.NR
 	n := b.j1 - b.j0

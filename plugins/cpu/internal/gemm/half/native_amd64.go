@@ -18,7 +18,7 @@ var pairsAVX512 = func() *pairKernel {
 		zip: zipPairsAVX512, transpose: transposePairsAVX512, subnormal: subnormalAVX512}
 }()
 
-// levels are the kernels for 16-bit floats that this processor can run,
+// levels returns the kernels for 16-bit floats that this processor can run,
 // best first.
 func levels() []level {
 	wide := level{bf16: &loops{16, dotBF16AVX512x4, dotBF16AVX512x1, axpyBF16AVX512x8, axpyBF16AVX512x1, stripBF16AVX512, true},

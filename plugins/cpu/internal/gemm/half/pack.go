@@ -18,10 +18,10 @@ type Packed struct {
 	wide      *micro.Kernel[float32]
 	pairs     []float32 // panels of pairs, or nil
 	subnormal bool      // of pairs
-	halves    []uint16  // panels of k rows of wide.NR columns, where there are no pairs
+	halves    []uint16  // panels of k rows of wide.NR columns, if pairs is nil
 }
 
-// Size is the bytes that the packed form takes.
+// Size returns the size of the packed form in bytes.
 func (p *Packed) Size() int { return 4*len(p.pairs) + 2*len(p.halves) }
 
 // Pack packs the k x n matrix b for the kernels in use.
@@ -52,12 +52,12 @@ func Pack(pool *par.Pool, t *Type, k, n int, b gemm.Mat[uint16]) *Packed {
 	return p
 }
 
-// packPlain is pack without a kernel.
+// packPlain is like pack, in plain Go.
 func packPlain(dst, src []uint16, lines, lineStride, depth, depthStride, width int) {
 	panel.Pack(dst, src, lines, lineStride, depth, depthStride, width, micro.Active[uint16]())
 }
 
-// widen sets dst to float32 panels from column j0 on.
+// widen writes float32 panels to dst, beginning with column j0.
 func (p *Packed) widen(t *Type, dst []float32, j0 int) {
 	nr := p.wide.NR
 	if p.pairs == nil {
@@ -82,14 +82,11 @@ func (p *Packed) widen(t *Type, dst []float32, j0 int) {
 	}
 }
 
-// packedRows is the number of rows of neighbouring lines that are packed, panel
-// by panel, before the next ones: an even number.
+// packedRows is the number of rows of contiguous lines that are packed into all panels before the next rows: an even number.
 const packedRows = 16
 
-// pack brings a lines x depth matrix into panels of width lines, as the
-// function pack does, widened or in pairs. It reports whether pairs have
-// subnormal numbers. A pair that the inner dimension does not fill, and lines
-// that the last panel lacks, are filled up with zeros.
+// pack packs a lines x depth matrix into panels of width lines, widened or in pairs. It reports whether pairs contain subnormal numbers. An
+// incomplete pair at the end of the inner dimension, and missing lines of the last panel, are filled up with zeros.
 func (r *product) pack(w *workspace, dst []float32, src []uint16, lines, lineStride, depth, depthStride, width int) bool {
 	step, group, subnormal := depth, 1, false
 	if r.paired {
@@ -123,8 +120,7 @@ func (r *product) pack(w *workspace, dst []float32, src []uint16, lines, lineStr
 	return subnormal
 }
 
-// strips reports whether panels of width lines, or the only one of fewer, are
-// widened by loops.strip.
+// strips reports whether loops.strip widens panels of width lines, or the only panel if there are fewer lines.
 func (r *product) strips(lines, width int) bool {
 	loops := loopsFor(r.args.Type)
 	return loops != nil && (loops.masked && width <= 2*loops.lanes || lines == 2*loops.lanes && width == lines)
@@ -160,8 +156,7 @@ func packPairs(dst []float32, src []uint16, lines, lineStride, depth, depthStrid
 	}
 }
 
-// wideBlock is the number of elements of a line that are widened before they
-// are brought into a panel.
+// wideBlock is the number of elements of a line that are widened before they are copied to a panel.
 const wideBlock = 128
 
 // packWide packs one panel of float32.
@@ -196,8 +191,7 @@ func (r *product) packWide(w *workspace, dst []float32, src []uint16, lines, lin
 	}
 }
 
-// packRows brings rows of neighbouring lines into all panels, which are of
-// depth rows.
+// packRows packs rows of contiguous lines into all panels, which have depth rows.
 func (r *product) packRows(w *workspace, dst []float32, src []uint16, lines, rows, depth, row, width int) {
 	w.line = panel.Grow(w.line, rows*lines)
 	for p := range rows {

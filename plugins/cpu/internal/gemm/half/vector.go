@@ -14,14 +14,13 @@ type loops struct {
 	lanes        int
 	dot4, dot1   func(n int, x *float32, m *uint16, row int, out *float32)
 	axpy8, axpy1 func(n int, y, x *float32, m *uint16, row int)
-	// strip sets dst[p*width+l] to src[p*row+l] for l < lines and p < depth;
-	// lines is two vectors or, if masked is set, at most that.
+	// strip sets dst[p*width+l] to src[p*row+l] for l < lines and p < depth; lines is the length of two vectors or, if masked is set, at
+	// most that.
 	strip  func(lines, depth int, src *uint16, row int, dst *float32, width int)
 	masked bool
 }
 
-// level holds the loops for 16-bit floats at one instruction set level. Any
-// of them may be nil.
+// level contains the loops for 16-bit floats at one instruction set level. Any of them may be nil.
 type level struct {
 	name      string
 	pairs     *pairKernel
@@ -35,7 +34,7 @@ var active = func() level {
 	return level{name: "portable"}
 }()
 
-// loopsFor is the loops for elements of type t, nil if there are none.
+// loopsFor returns the loops for elements of type t, nil if there are none.
 func loopsFor(t *Type) *loops {
 	if t.BF16 {
 		return active.bf16
@@ -47,7 +46,7 @@ func loopsFor(t *Type) *loops {
 // computed at a time.
 const vectorBlock = 2048
 
-// vectorProduct is a product with one row or one column, seen as y = matrix·x.
+// vectorProduct is a product with one row or one column, computed as y = matrix·x.
 type vectorProduct struct {
 	args   *Args
 	matrix gemm.Mat[uint16]
@@ -74,7 +73,7 @@ func mulVector(pool *par.Pool, g *Args) {
 	w.done()
 }
 
-// decode widens elements that are stride apart.
+// decode widens elements that are stride elements apart.
 func (r *vectorProduct) decode(w *workspace, dst []float32, src []uint16, stride int) {
 	if stride != 1 {
 		w.halves = panel.Grow(w.halves, len(dst))
@@ -102,7 +101,7 @@ func (r *vectorProduct) part(lo, hi int) {
 	w.done()
 }
 
-// byRows takes the rows as they come.
+// byRows computes each result from one row of the matrix.
 func (r *vectorProduct) byRows(w *workspace, sums []float32, first int) {
 	m, row, k, done := r.matrix.Data[first*r.matrix.RowStride:], r.matrix.RowStride, len(r.x), 0
 	clear(sums)
@@ -167,7 +166,7 @@ func (r *vectorProduct) byColumns(w *workspace, sums []float32, first int) {
 	}
 }
 
-// finish rounds results from number first on.
+// finish rounds and stores the results, beginning with number first.
 func (r *vectorProduct) finish(w *workspace, sums []float32, first int) {
 	g, n := r.args, len(sums)
 	c := g.C[first*r.step:]

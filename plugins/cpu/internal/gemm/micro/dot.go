@@ -1,6 +1,6 @@
 package micro
 
-// Dot4 returns Dot of x and each of four vectors.
+// Dot4 returns the products of x and each of four vectors, with the same bits as Dot.
 func Dot4[T Number](x, m0, m1, m2, m3 []T) (T, T, T, T) {
 	var e0, e1, e2, e3, o0, o1, o2, o3 T
 	for len(x) >= 4 && len(m0) >= 4 && len(m1) >= 4 && len(m2) >= 4 && len(m3) >= 4 {
@@ -19,11 +19,10 @@ func Dot4[T Number](x, m0, m1, m2, m3 []T) (T, T, T, T) {
 	return finish(e0, o0, x, m0), finish(e1, o1, x, m1), finish(e2, o2, x, m2), finish(e3, o3, x, m3)
 }
 
-// Dot returns the product of two vectors in plain Go: even and odd places are summed apart.
+// Dot returns the dot product of two vectors, in plain Go. It sums the products at even and at odd positions separately.
 func Dot[T Number](x, m []T) T { return finish(0, 0, x, m) }
 
-// finish adds the products that are left to the sums over even and odd
-// places, and the two together. It begins at an even place.
+// finish adds the remaining products to the sums over even and odd positions, and returns the total. It begins at an even position.
 func finish[T Number](even, odd T, x, m []T) T {
 	for len(x) >= 2 && len(m) >= 2 {
 		even, odd = even+m[0]*x[0], odd+m[1]*x[1]

@@ -10,10 +10,10 @@ type Epilogue[T Number] struct {
 	Lo, Hi           T
 }
 
-// Apply finishes a C of m rows and n columns that was computed otherwise.
+// Apply applies e to all of C, of m rows and n columns.
 func (e *Epilogue[T]) Apply(c []T, ldc, m, n int) { e.ApplyRange(c, ldc, 0, m, 0, n) }
 
-// ApplyRange finishes rows i0 to i1, columns j0 to j1.
+// ApplyRange applies e to rows i0 to i1, columns j0 to j1 of C.
 func (e *Epilogue[T]) ApplyRange(c []T, ldc, i0, i1, j0, j1 int) {
 	if e = e.When(true); e == nil {
 		return
@@ -43,7 +43,7 @@ func (e *Epilogue[T]) ApplyRange(c []T, ldc, i0, i1, j0, j1 int) {
 	}
 }
 
-// When returns e if it does anything and done holds, else nil.
+// When returns e if e is not empty and done is true, else nil.
 func (e *Epilogue[T]) When(done bool) *Epilogue[T] {
 	if !done || e == nil || e.BiasRow == nil && e.BiasCol == nil && !e.HasClamp {
 		return nil
@@ -63,8 +63,7 @@ func clamp[T Number](row []T, lo, hi T) {
 	}
 }
 
-// Rows returns the epilogue for the rows from i on, for callers that split C by
-// rows.
+// Rows returns the epilogue of the rows from i on, for callers that split C by rows.
 func (e *Epilogue[T]) Rows(i int) *Epilogue[T] {
 	if e == nil || e.BiasRow == nil || i == 0 {
 		return e

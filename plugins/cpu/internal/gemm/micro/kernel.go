@@ -19,8 +19,8 @@ type Kernel[T Number] struct {
 	Name string
 	// MR and NR are the rows and columns of C that one call computes.
 	MR, NR int
-	// KC is the most steps of the inner dimension in one call; MC (a multiple
-	// of MR) and NC (of NR) are the rows of A and columns of B of one block.
+	// KC is the greatest number of steps of the inner dimension in one call. MC, a multiple of MR, is the number of rows of A in one block.
+	// NC, a multiple of NR, is the number of columns of B in one block.
 	KC, MC, NC int
 	// Run computes the MR x NR tile c, whose row i begins at c[i*ldc], as the
 	// sum over p < k of a[p*MR+i]*b[p*NR+j]. It adds the sum to the tile if
@@ -29,8 +29,8 @@ type Kernel[T Number] struct {
 	// them. The order of summation over p depends on k only.
 	Run func(k int, a, b, c []T, ldc int, accumulate bool)
 
-	// The rest may be nil, all or in part; then plain Go does the same, and
-	// the operands of every product but the smallest are packed.
+	// The following functions are optional. If one is nil, plain Go computes the same. Without Tile, the operands of all but the smallest
+	// products are packed.
 
 	// Tile computes the first rows rows and cols columns of a tile, with the
 	// same bits as Run, from operands that need not be packed: element (i, p)
@@ -42,22 +42,18 @@ type Kernel[T Number] struct {
 	// GroupPanels consecutive panels of B, with the same bits as Run. rows is at
 	// most GroupRows. The panels are k*NR elements apart.
 	Panels func(rows, k int, a []T, aRow, aCol int, b []T, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int)
-	// Indirect is Tile for an A that is packed in panels of width rows and a B
-	// whose rows begin at any offset: element (p, j) is src[offsets[p]+j] in the
-	// first half of the NR columns and src[offsets[p]+next+j-NR/2] in the second.
-	// Offsets are not negative and at most reach.
+	// Indirect is like Tile, for an A that is packed in panels of width rows and a B whose rows begin at arbitrary offsets: element (p, j)
+	// of B is src[offsets[p]+j] in the first half of the NR columns and src[offsets[p]+next+j-NR/2] in the second. Offsets are not negative
+	// and at most reach.
 	Indirect func(rows, cols, k int, a []T, width int, src []T, offsets []int, reach, next int, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int)
 	// ApplyEpilogue applies e to rows x cols elements of C. The first is element (i, j)
 	// of e.
 	ApplyEpilogue func(rows, cols int, c []T, ldc int, e *Epilogue[T], i, j int)
-	// Dot sets out[i] to the product of x and the len(x) elements of m from
-	// i*row on, summed in an order that depends on len(x) only.
+	// Dot sets out[i] to the product of x and the len(x) elements of m that begin at i*row, summed in an order that depends on len(x) only.
 	Dot func(x, m []T, row int, out []T)
-	// Axpy adds to y, one after the other, x[p] times the len(y) elements of m
-	// from p*col on.
+	// Axpy adds to y, for each p in turn, x[p] times the len(y) elements of m that begin at p*col.
 	Axpy func(y, x, m []T, col int)
-	// Transpose sets dst[p*width+l] to src[l*line+p] for l < lines and
-	// p < depth, neither of them zero; lines is at most width.
+	// Transpose sets dst[p*width+l] to src[l*line+p] for l < lines and p < depth. Both are positive, and lines is at most width.
 	Transpose func(dst, src []T, lines, line, depth, width int)
 	// Strip sets dst[p*width+l] to src[p*row+l], for the same ranges.
 	Strip func(dst, src []T, lines, row, depth, width int)
@@ -67,8 +63,7 @@ type Kernel[T Number] struct {
 	Collect func(dst, src []T, lines int, offsets []int, width int)
 }
 
-// GroupPanels and GroupRows are the panels of B and the most rows of A that
-// Kernel.Panels takes.
+// GroupPanels is the number of panels of B, and GroupRows the greatest number of rows of A, for Kernel.Panels.
 const (
 	GroupPanels = 4
 	GroupRows   = 3
@@ -80,8 +75,7 @@ type candidate[T Number] struct {
 	usable func() bool
 }
 
-// kernels of the floating point types, best first. Those in assembly come from
-// a file of the architecture.
+// kernels of the floating point types, best first. Those in assembly are in files by architecture.
 var (
 	kernels32 = append(native32(), candidate[float32]{portable[float32](), always})
 	kernels64 = append(native64(), candidate[float64]{portable[float64](), always})
@@ -103,8 +97,8 @@ var (
 
 func always() bool { return true }
 
-// EnvKernel names the environment variable that selects the kernel by name
-// when the program starts. An unknown name is ignored there: Select reports.
+// EnvKernel names the environment variable that selects the kernel by name when the program starts. An unknown name is ignored; Select
+// returns an error for it.
 const EnvKernel = "BURN_CPU_GEMM_KERNEL"
 
 func init() {
@@ -113,10 +107,8 @@ func init() {
 	}
 }
 
-// Select makes the named kernel the one used from now on for the floating
-// point types that have it, the best one for the others; the empty name means
-// the best for all. Matrices packed before keep the kernel they were packed
-// for.
+// Select sets the kernel of that name for the floating point types that have one, and the best kernel for the other types. The empty name
+// selects the best for all. Matrices that are already packed keep their kernel.
 func Select(name string) error {
 	if name != "" && !slices.Contains(Names(), name) {
 		return fmt.Errorf("gemm: kernel, got %q, want one of %q", name, Names())
@@ -187,8 +179,7 @@ func Active[T Number]() *Kernel[T] {
 	return k.(*Kernel[T])
 }
 
-// Depth returns the length of the blocks into which an inner dimension of k
-// is divided: the last may be shorter, the others have equal length.
+// Depth returns the length of the blocks into which an inner dimension of k is divided. Only the last block may be shorter.
 func (kern *Kernel[T]) Depth(k int) int {
 	if k <= kern.KC {
 		return k
@@ -200,9 +191,8 @@ func (kern *Kernel[T]) Depth(k int) int {
 // CeilDiv returns a/b, rounded up.
 func CeilDiv(a, b int) int { return (a + b - 1) / b }
 
-// Balanced returns the kernel for a left operand of m rows that is packed: tiles of
-// nearly the same height, where a few rows would be left over. A tile of few
-// rows waits for the sums of its own.
+// Balanced returns the kernel for a packed left operand of m rows. Where full tiles would leave a tile of few rows, which is slow because
+// it waits for its own sums, the result has tiles of nearly equal height.
 func (kern *Kernel[T]) Balanced(m int) *Kernel[T] {
 	if kern.Tile == nil || m <= kern.MR {
 		return kern

@@ -4,16 +4,16 @@ import (
 	"math"
 )
 
-// Float is the types that have kernels in assembly.
+// Float is the constraint of the types that have kernels in assembly.
 type Float interface{ float32 | float64 }
 
 const (
-	// MaxRows is the most rows of a tile in assembly.
+	// MaxRows is the greatest number of rows of a tile in assembly.
 	MaxRows     = 14
 	maxPartRows = 4
 )
 
-// TileFunc is a tile in assembly: strides are counted in elements.
+// TileFunc computes a tile in assembly. Strides are in elements.
 type TileFunc[T Float] func(k int, a, b, c *T, aRow, aCol, bRow, ldc, cols int, accumulate, finish bool, biasRow, biasCol *T, lo, hi T)
 
 type (
@@ -22,11 +22,10 @@ type (
 		biasRow, biasCol *T, lo, hi T)
 )
 
-// native makes the functions of a Kernel from those in assembly. The slices
-// are measured here: the assembly trusts its arguments.
+// native adapts functions in assembly to the functions of a Kernel. It checks the lengths of slices: the assembly does not.
 type native[T Float] struct {
 	// tile[r-1] computes r rows. part[r-1] computes r rows of a tile with fewer
-	// columns; it is needed unless masked is set, when tile can do that.
+	// columns; with masked, tile does that too, and part is not needed.
 	// half[r-1], which may be nil, computes at most the first half of the
 	// columns.
 	tile   [MaxRows]TileFunc[T]
@@ -49,7 +48,7 @@ type native[T Float] struct {
 	packing[T]
 }
 
-// kernel completes k.
+// kernel sets the optional functions of k and returns it.
 func (n *native[T]) kernel(k Kernel[T]) *Kernel[T] {
 	k.Tile, k.ApplyEpilogue, k.Dot, k.Axpy = n.runTile, n.runEpilogue, n.runDot, n.runAxpy
 	k.Transpose, k.Strip, k.Collect = n.runTranspose, n.runStrip, n.runCollect
@@ -99,8 +98,7 @@ func (n *native[T]) runIndirect(rows, cols, k int, a []T, width int, src []T, of
 	n.indirect[rows-1](k, &a[0], width, &src[0], &offsets[0], next, &c[0], ldc, cols, accumulate, e != nil, biasRow, biasCol, lo, hi)
 }
 
-// native is e in the form for assembly, for rows x cols elements from (i, j)
-// on.
+// native returns the arguments in which assembly takes e for rows x cols elements, the first of which is element (i, j).
 func (e *Epilogue[T]) native(rows, cols, i, j int) (biasRow, biasCol *T, lo, hi T) {
 	if e == nil {
 		return nil, nil, 0, 0
@@ -108,7 +106,7 @@ func (e *Epilogue[T]) native(rows, cols, i, j int) (biasRow, biasCol *T, lo, hi 
 	if e.HasClamp {
 		lo, hi = e.Lo, e.Hi
 	} else {
-		infinity := math.Inf(1) // a variable: T may be an integer type, which never comes here
+		infinity := math.Inf(1) // a variable, because T may be an integer type, for which this code is compiled but not run
 		lo, hi = T(-infinity), T(infinity)
 	}
 	if e.BiasRow != nil {
@@ -161,8 +159,8 @@ func (n *native[T]) runAxpy(y, x, m []T, col int) {
 	}
 }
 
-// MaskedTile returns a Kernel's Tile from assembly whose tiles of r rows, tile[r-1], compute any number of columns up to
-// cols. half[r-1] computes at most the first half of them.
+// MaskedTile returns a function for Kernel.Tile. The function in assembly tile[r-1] computes r rows and any number of columns up to cols.
+// half[r-1] computes at most the first half of them.
 func MaskedTile[T Float](cols int, tile, half [MaxRows]TileFunc[T]) func(rows, cols, k int, a []T, aRow, aCol int, b []T, bRow int, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int) {
 	return (&native[T]{tile: tile, half: half, cols: cols, masked: true}).runTile
 }

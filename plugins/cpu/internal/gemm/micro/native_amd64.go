@@ -4,7 +4,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/cpuid"
 )
 
-// can asks for a level of instruction sets.
+// can returns a function that reports whether the processor supports a level.
 func can(level cpuid.Features) func() bool {
 	return func() bool { return cpuid.Active().Has(level) }
 }

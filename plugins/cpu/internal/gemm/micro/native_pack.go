@@ -1,22 +1,19 @@
 package micro
 
-// packing makes the functions of a Kernel that pack from those in assembly.
+// packing adapts functions in assembly to the packing functions of a Kernel.
 type packing[T Float] struct {
-	// strip copies up to lines neighbouring lines; where it does not mask, no
-	// fewer.
+	// strip copies up to lines contiguous lines; if it does not mask, exactly that many.
 	strip       func(lines, depth int, src *T, row int, dst *T, width int)
 	stripLines  int
 	stripMasked bool
 
-	// collect copies neighbouring lines, each row of them from a place of its
-	// own, for the same numbers of lines.
+	// collect is like strip, for rows that each begin at an arbitrary offset.
 	collect func(lines, depth int, src *T, offsets *int, dst *T, width int)
-	// transpose takes up to transposeLines lines; nil where squares are used.
+	// transpose transposes up to transposeLines lines; nil where squares are used.
 	transpose      func(lines, depth int, src *T, line int, dst *T, width int)
 	transposeLines int
 
-	// square4 and square2 take four or two lines and a multiple of step
-	// elements of each; either may be nil.
+	// square4 and square2 transpose four or two lines and a multiple of step elements of each; either may be nil.
 	square4, square2 func(depth int, src *T, line int, dst *T, width int)
 	step             int
 }
@@ -57,7 +54,7 @@ func (n *packing[T]) runCollect(dst, src []T, lines int, offsets []int, width in
 	}
 }
 
-// six is the rows of a tile of AVX2.
+// six is the number of rows of an AVX2 tile.
 const six = 6
 
 func (n *packing[T]) runTranspose(dst, src []T, lines, line, depth, width int) {

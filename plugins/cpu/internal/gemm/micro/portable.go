@@ -2,10 +2,9 @@ package micro
 
 import "runtime"
 
-// portable returns the kernel in plain Go for this architecture. The tile is
-// the largest whose accumulators the compiler keeps in registers: of the
-// tiles tried on amd64 (fifteen registers, no fused multiply-add) 4x2 was the
-// fastest and 4x4 half as fast; with the 32 registers of the others 4x4 fits.
+// portable returns the kernel in plain Go for this architecture. The tile is the largest whose accumulators the compiler keeps in
+// registers: of the tiles tried on amd64 (fifteen registers, no fused multiply-add) 4x2 was the fastest and 4x4 half as fast; architectures
+// with 32 registers use 4x4.
 func portable[T Number]() *Kernel[T] {
 	if runtime.GOARCH == "amd64" || runtime.GOARCH == "386" {
 		return &Kernel[T]{Name: "portable", MR: 4, NR: 2, KC: 256, MC: 64, NC: 2048, Run: portable4x2[T]}
@@ -13,7 +12,7 @@ func portable[T Number]() *Kernel[T] {
 	return &Kernel[T]{Name: "portable", MR: 4, NR: 4, KC: 256, MC: 64, NC: 2048, Run: portable4x4[T]}
 }
 
-// portable4x2 is unrolled eight steps deep: bounds are checked once per eight.
+// portable4x2 unrolls the inner dimension by eight, so that bounds are checked once per eight steps.
 func portable4x2[T Number](k int, a, b, c []T, ldc int, accumulate bool) {
 	var c00, c01 T
 	var c10, c11 T

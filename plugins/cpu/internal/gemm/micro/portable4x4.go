@@ -1,6 +1,6 @@
 package micro
 
-// portable4x4 is unrolled four steps deep.
+// portable4x4 unrolls the inner dimension by four.
 func portable4x4[T Number](k int, a, b, c []T, ldc int, accumulate bool) {
 	var c00, c01, c02, c03 T
 	var c10, c11, c12, c13 T

@@ -1,11 +1,11 @@
 package micro
 
-// packGroup is the number of neighbouring elements that PackStrips takes at a
-// time: a cache line of float32, so that no line is fetched twice.
+// packGroup is the number of adjacent elements that PackStrips copies at a time: a cache line of float32, so that each line is fetched
+// once.
 const packGroup = 16
 
-// PackStrips copies a lines x depth matrix, of lines that are neighbours in memory, into panels of width lines: element
-// (l, p), at src[l+p*depthStride], goes to panel l/width, place p*width + l%width. It leaves the rest of the last panel alone.
+// PackStrips copies a lines x depth matrix, whose lines are adjacent in memory, into panels of width lines: element (l, p), at
+// src[l+p*depthStride], goes to panel l/width, position p*width + l%width. It does not write missing lines of the last panel.
 func PackStrips[T Number](dst, src []T, lines, depth, depthStride, width int) {
 	group := max(packGroup/width, 1) * width
 	for l0 := 0; l0 < lines; l0 += group {

@@ -1,6 +1,4 @@
-// Package panel brings operands of the matrix product into the form that micro
-// kernels read: panels of neighbouring rows of A, or columns of B, in aligned
-// memory. It stands between package micro, whose kernels say how wide panels
-// are, and the drivers in package gemm and the packages beneath it. It must not
-// multiply, nor know where its panels go.
+// Package panel packs operands of the matrix product for micro kernels: into panels of adjacent rows of A, or columns of B, in aligned
+// memory. Kernels of package micro determine the width of panels; the drivers in package gemm and its subpackages use the panels. This
+// package must not multiply, nor depend on its callers.
 package panel

@@ -6,10 +6,10 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 )
 
-// MaxKept is the most elements of a buffer that outlives its call.
+// MaxKept is the greatest number of elements of a buffer that outlives its call.
 const MaxKept = 8 << 20
 
-// Grow returns a slice of n elements of unknown values.
+// Grow returns a slice of n elements with undefined values. It is s if s is large enough.
 func Grow[T micro.Number](s []T, n int) []T {
 	if cap(s) < n {
 		return Aligned[T](n)
@@ -17,11 +17,10 @@ func Grow[T micro.Number](s []T, n int) []T {
 	return s[:n]
 }
 
-// line is the bytes of a cache line, and of the longest vector.
+// line is the size in bytes of a cache line, and of the longest vector.
 const line = 64
 
-// Aligned returns n zeros that begin at a cache line: a vector that straddles
-// two lines is read twice.
+// Aligned returns n zeros that begin at a cache line, because loads that straddle two lines are slow.
 func Aligned[T micro.Number](n int) []T {
 	if n == 0 {
 		return nil
@@ -35,7 +34,7 @@ func Aligned[T micro.Number](n int) []T {
 	return s[at:][:n:n]
 }
 
-// SizeOf returns the bytes of an element.
+// SizeOf returns the size of an element in bytes.
 func SizeOf[T micro.Number]() int {
 	var zero T
 	return int(unsafe.Sizeof(zero))

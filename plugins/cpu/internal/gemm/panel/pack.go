@@ -2,9 +2,8 @@ package panel
 
 import "github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 
-// Pack copies a lines x depth matrix into panels of width lines each: element
-// (l, p), at src[l*lineStride+p*depthStride], goes to panel l/width, place
-// p*width + l%width. The last panel is filled up with zeros.
+// Pack copies a lines x depth matrix into panels of width lines each: element (l, p), at src[l*lineStride+p*depthStride], goes to panel
+// l/width, position p*width + l%width. The last panel is filled up with zeros.
 func Pack[T micro.Number](dst, src []T, lines, lineStride, depth, depthStride, width int, kern *micro.Kernel[T]) {
 	if lines <= 0 || depth <= 0 {
 		return

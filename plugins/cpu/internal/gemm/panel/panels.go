@@ -5,19 +5,18 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// Grain is the fewest elements that a thread packs at a time.
+// Grain is the least number of elements that a thread packs at a time.
 const Grain = 16 << 10
 
-// Panels is a whole operand in packed form: for each block of the inner
-// dimension, all its panels.
+// Panels is an operand in packed form: for each block of the inner dimension, the panels of all lines.
 type Panels[T micro.Number] struct {
 	Kernel *micro.Kernel[T]
 	Data   []T
 	Width  int // lines of a panel
-	Padded int // lines, rounded up to a multiple of a panel
+	Padded int // lines, rounded up to complete panels
 }
 
-// New packs the lines x k matrix src into memory of its own.
+// New packs the lines x k matrix src into new memory.
 func New[T micro.Number](pool *par.Pool, kernel *micro.Kernel[T], width, lines, lineStride, k, depthStride int, src []T) Panels[T] {
 	return Into(pool, Aligned[T](micro.CeilDiv(lines, width)*width*k), kernel, width, lines, lineStride, k, depthStride, src)
 }
@@ -37,8 +36,8 @@ func Into[T micro.Number](pool *par.Pool, data []T, kernel *micro.Kernel[T], wid
 	return packed
 }
 
-// Block returns the panels from number panel on of the block of depth inner
-// elements that begins at pc.
+// Block returns the panels of a block of the inner dimension, beginning with number panel. The block has depth inner elements and begins at
+// pc.
 func (p *Panels[T]) Block(pc, depth, panel int) []T {
 	return p.Data[pc*p.Padded+panel*p.Width*depth : (pc+depth)*p.Padded]
 }

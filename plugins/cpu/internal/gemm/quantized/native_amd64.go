@@ -20,7 +20,7 @@ type candidate struct {
 	usable bool
 }
 
-// kernels are all kernels for bytes, best first.
+// kernels returns all kernels for bytes, best first.
 func kernels() []candidate {
 	quads := &kernel{Kernel: micro.Kernel[int32]{Name: "vnni", MR: 14, NR: 32, KC: 384, MC: 112, NC: 4096}, group: 4, gather: quadsAVX512,
 		tile: [micro.MaxRows]tileFunc{

@@ -8,9 +8,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 )
 
-// pack brings lines x depth bytes, as pack does, into panels of units. A unit
-// that the inner dimension does not fill, and lines that the last panel lacks,
-// are filled up with zeros.
+// pack packs a matrix of lines x depth bytes into panels of units. Incomplete units at the end of the inner dimension, and missing lines of
+// the last panel, are filled up with zeros.
 func (kern *kernel) pack(dst []int32, src []byte, lines, lineStride, depth, depthStride, width int, signed, flip bool) {
 	units := micro.CeilDiv(depth, kern.group)
 	if rest := lines % width; rest != 0 {
@@ -25,7 +24,7 @@ func (kern *kernel) pack(dst []int32, src []byte, lines, lineStride, depth, dept
 	}
 }
 
-// unitPacker makes units of bytes.
+// unitPacker packs bytes into units.
 type unitPacker struct {
 	kern   *kernel
 	signed bool
@@ -93,15 +92,14 @@ func (x unitPacker) panel(dst []int32, src []byte, lines, lineStride, depth, dep
 	}
 }
 
-// quarters are idle memory for last.
+// quarters contains idle workspace of last.
 var quarters = sync.Pool{New: func() any { return new([4 * gathered]byte) }}
 
-// last packs the unit of each line that rows rows do not fill; lines is a
-// multiple of gathered.
+// last packs the last, incomplete unit of each line, which has rows bytes. lines is a multiple of gathered.
 func (x unitPacker) last(dst []int32, src []byte, lines, rows, row, width int, flip uint32) {
 	held := quarters.Get().(*[4 * gathered]byte)
 	for i := range held {
-		held[i] = byte(x.flip) // which becomes zero
+		held[i] = byte(x.flip) // flipped to zero
 	}
 	for l := 0; l < lines; l += gathered {
 		for t := range rows {
@@ -112,7 +110,7 @@ func (x unitPacker) last(dst []int32, src []byte, lines, rows, row, width int, f
 	quarters.Put(held)
 }
 
-// words packs pairs of one line, width units apart.
+// words packs pairs of bytes of one line. The units are width apart.
 func (x unitPacker) words(dst []int32, row []byte, width int) {
 	at := 0
 	if x.signed {
@@ -130,8 +128,8 @@ func (x unitPacker) words(dst []int32, row []byte, width int) {
 	}
 }
 
-// transpose packs units of four adjacent elements from lines that are a
-// multiple of a unit long. It reports false, and does nothing, for other lines.
+// transpose packs units of four adjacent elements. The length of lines must be a multiple of a unit; otherwise it does nothing and reports
+// false.
 func (x unitPacker) transpose(dst []int32, src []byte, lines, lineStride, units, width int) bool {
 	turn := micro.Active[float32]().Transpose
 	if turn == nil || lineStride%4 != 0 && lines > 1 {
@@ -147,7 +145,7 @@ func (x unitPacker) transpose(dst []int32, src []byte, lines, lineStride, units,
 	for u := range units {
 		row := dst[u*width:][:lines]
 		for l := range row {
-			row[l] ^= int32(-0x7f7f7f80) // the sign of each byte
+			row[l] ^= int32(-0x7f7f7f80) // flips the sign bit of each byte
 		}
 	}
 	return true

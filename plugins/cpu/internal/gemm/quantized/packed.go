@@ -6,14 +6,12 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// Packed is an operand of many products of bytes, packed once. It is
-// immutable and safe for concurrent use, and holds its own copy of the
-// elements.
+// Packed is a packed operand of many products of bytes. It is immutable and safe for concurrent use, and contains a copy of the elements.
 type Packed struct {
 	kern  *kernel
 	flip  bool
-	zero  []int32 // zero points of the bytes in the units, one for all or for each
-	sums  []int32 // of the units of a row, or of a column
+	zero  []int32 // zero points of the packed bytes: one for all rows or columns, or one for each
+	sums  []int32 // sums of the units of each row of A, or column of B
 	panel panel.Panels[int32]
 	lines int
 	k     int
@@ -51,5 +49,5 @@ func PackB(pool *par.Pool, k, n int, b Mat) *Packed {
 	return p
 }
 
-// Size is the bytes that the packed form takes.
+// Size returns the size of the packed form in bytes.
 func (p *Packed) Size() int { return 4 * (len(p.panel.Data) + len(p.sums) + len(p.zero)) }

@@ -1,9 +1,7 @@
-// Package quantized multiplies matrices of eight-bit integers with zero points,
-// in 32-bit integers that wrap around. It packs four bytes, or two widened to 16
-// bits, into units of 32 bits, for which it has micro kernels of its own in
-// assembly; package gemm drives them. Where the processor has no such
-// kernel, CanMul is false and nothing else may be called: callers widen then.
-// Scales and rounding belong to the caller (package requantize).
+// Package quantized multiplies matrices of eight-bit integers with zero points, in 32-bit integers that wrap around. It packs four bytes,
+// or two bytes widened to 16 bits, into units of 32 bits and multiplies these with its own micro kernels in assembly, which the drivers of
+// package gemm call. If the processor has no such kernel, CanMul reports false and no other function may be called: callers then widen
+// operands. Scaling and rounding are done by the caller (package requantize).
 package quantized
 
 import (
@@ -18,8 +16,8 @@ import (
 // Mat is a view of a matrix of eight-bit integers, less zero points:
 // element (i, j) is Data[i*RowStride+j*ColStride] minus its zero point.
 // Elements are int8 if Signed is set, else uint8. Strides are zero or positive.
-// Zero holds the zero points of the rows of a left operand, or of the columns
-// of a right one: no element (all are zero), one for all, or one each.
+// Zero contains the zero points of the rows of a left operand, or of the columns
+// of a right one. It has no element (all are zero), one for all, or one for each.
 type Mat struct {
 	Data                 []byte
 	Signed               bool
@@ -27,20 +25,18 @@ type Mat struct {
 	Zero                 []int32
 }
 
-// Args is one product C = A·B of bytes, of sizes M x K and K x N, in
-// integers that wrap around. Each operand is packed or a view; a packed operand
-// takes precedence. With Units, the left operand determines K. C is row-major,
-// row i at C[i*LDC].
+// Args is one product C = A·B of bytes, of sizes M x K and K x N, in integers that wrap around. Each operand is packed or a view; a packed
+// operand takes precedence. With Units as the right operand, the left operand determines K. C is row-major, row i at C[i*LDC].
 type Args struct {
 	M, N, K          int
 	A, B             Mat
 	PackedA, PackedB *Packed
-	Units            *Units // in place of B, with a PackedA of PackTaps
+	Units            *Units // replaces B; needs a PackedA made by PackTaps
 	C                []int32
 	LDC              int
 }
 
-// tileFunc is a tile in assembly: strides are counted in units.
+// tileFunc computes a tile in assembly. Strides are in units.
 type tileFunc func(k int, a, b, c *int32, aCol, bRow, ldc, cols int, accumulate bool, biasRow, biasCol *int32)
 
 // kernel multiplies units of 32 bits. A unit holds group adjacent elements
@@ -50,9 +46,8 @@ type kernel struct {
 	micro.Kernel[int32] // of units
 	group               int
 	tile                [micro.MaxRows]tileFunc
-	// gather packs units of sixteen adjacent lines, from groups groups of rows
-	// of src that are row bytes apart. flip has 0x80 in each byte that changes
-	// between signed and unsigned, or that is sign-extended.
+	// gather packs units of sixteen adjacent lines from groups of rows of src; rows are row bytes apart. flip is 0x80 in each byte that is
+	// converted between signed and unsigned, or that is sign-extended.
 	gather func(groups int, src *byte, row int, dst *int32, width int, flip uint32)
 }
 
@@ -61,22 +56,22 @@ const gathered = 16
 // CanMul reports whether there is a kernel for Mul.
 func CanMul() bool { return active != nil }
 
-// product is the state of one product, reused from call to call.
+// product is the state of one product. Later calls reuse it.
 type product struct {
 	kern             *kernel
 	args             *Args
 	a                gemm.PackedA[int32]
 	b                gemm.PackedB[int32]
-	left             panel.Panels[int32] // of a
+	left             panel.Panels[int32] // A
 	unitsA           []int32             // memory for left
 	steps            int                 // units of a row of A
 	flipA, flipB     bool
-	zeroA, zeroB     []int32 // zero points of the bytes in the units, one for all or for each
+	zeroA, zeroB     []int32 // zero points of the packed bytes: one for all rows or columns, or one for each
 	rowSums, colSums []int32
 	rowBias, colBias []int32
-	buffers          [4][]int32 // that the sums and biases are made in
+	buffers          [4][]int32 // memory for sums and biases
 	unitZero         [1]int32
-	depth            int // products that are summed
+	depth            int // number of products in a sum
 	epilogue         micro.Epilogue[int32]
 	packB, packUnits gemm.PackFunc[int32]
 }
@@ -195,8 +190,7 @@ func (r *product) setOperands(args *Args) {
 	}
 }
 
-// zeros returns the zero points, plus off if the bytes are offset. It returns
-// one element if all are equal.
+// zeros returns the zero points, plus off if moved is set, which says that the bytes are offset. It returns one element if all are equal.
 func zeros(to, from []int32, moved bool, off int32) []int32 {
 	if !moved {
 		off = 0
@@ -216,8 +210,7 @@ func zeros(to, from []int32, moved bool, off int32) []int32 {
 	return to
 }
 
-// correct subtracts the terms of the zero points from rows lo to hi, where rows
-// or columns have different zero points.
+// correct subtracts the terms of the zero points from rows lo to hi. It is called if rows or columns have different zero points.
 func (r *product) correct(lo, hi int) {
 	g := r.args
 	for i := lo; i < hi; i++ {
@@ -267,7 +260,7 @@ func (r *product) right(dst []int32, width, p0, p1, j0, j1 int) {
 	r.sumColumns(dst, width, p0, p1, j0, j1)
 }
 
-// sumColumns sums packed columns, and makes the bias of the last sums.
+// sumColumns sums packed columns. With the last units, it computes the bias from the sums.
 func (r *product) sumColumns(packed []int32, width, p0, p1, j0, j1 int) {
 	if r.colSums == nil {
 		return
@@ -289,7 +282,7 @@ func (r *product) take(i, n int) []int32 {
 	return r.buffers[i][:n]
 }
 
-// sumColumns adds units p0 to p1 of packed columns j0 to j1 to sums, which begin with units 0.
+// sumColumns adds units p0 to p1 of packed columns j0 to j1 to sums. With p0 of zero it sets sums.
 func (kern *kernel) sumColumns(packed []int32, width, p0, p1, j0, j1 int, sums []int32) {
 	ones, depth := onesOf(kern), p1-p0
 	for j := j0; j < j1; j += width {
@@ -298,7 +291,7 @@ func (kern *kernel) sumColumns(packed []int32, width, p0, p1, j0, j1 int, sums [
 	}
 }
 
-// onesOf is a vector of two registers of ones.
+// onesOf returns a vector of two registers of ones.
 func onesOf(kern *kernel) *[32]int32 {
 	if kern.group == 4 {
 		return &ones4
@@ -313,7 +306,7 @@ var ones4, ones2 = func() (q, p [32]int32) {
 	return q, p
 }()
 
-// runTile is Kernel.Tile for packed operands.
+// runTile implements Kernel.Tile for packed operands.
 func (kern *kernel) runTile(rows, cols, k int, a []int32, _, aCol int, b []int32, bRow int, c []int32, ldc int, accumulate bool, e *micro.Epilogue[int32], y, x int) {
 	_, _, _ = a[(rows-1)+(k-1)*aCol], b[k*kern.NR-1], c[(rows-1)*ldc+cols-1]
 	var biasRow, biasCol *int32

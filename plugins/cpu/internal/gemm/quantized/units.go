@@ -12,20 +12,20 @@ import (
 type Units struct {
 	Units  []int32
 	Starts []int
-	Flip   bool  // the bytes have moved by 128 (see FlipsB)
-	Zero   int32 // zero point of all, of the bytes before they moved
+	Flip   bool  // the bytes are offset by 128 (see FlipsB)
+	Zero   int32 // the zero point of all bytes, without that offset
 }
 
-// UnitSlack is the number of units past a row that are read.
+// UnitSlack is the number of units that may be read beyond the end of a row.
 const UnitSlack = 32
 
-// Group returns the number of bytes of a unit; CanMul must hold.
+// Group returns the number of bytes in a unit; CanMul must hold.
 func Group() int { return active.group }
 
-// FlipsB reports whether units of a right operand have moved by 128.
+// FlipsB reports whether the bytes of a right operand are stored with an offset of 128.
 func FlipsB(signed bool) bool { return active.group == 4 && !signed }
 
-// UnitOf is the unit of n equal bytes, the others being zero.
+// UnitOf returns the unit of n equal bytes and zeros.
 func UnitOf(b byte, n int, signed bool) int32 {
 	kern := active
 	src, dst := make([]byte, n), make([]int32, 1)
@@ -36,7 +36,7 @@ func UnitOf(b byte, n int, signed bool) int32 {
 	return dst[0]
 }
 
-// PackUnits makes units of up to Group rows of n bytes, stride apart.
+// PackUnits packs units from up to Group rows of n bytes each; rows are stride bytes apart.
 func PackUnits(dst []int32, src []byte, n, rows, stride int, signed bool) {
 	active.pack(dst, src, n, 1, rows, stride, n, signed, FlipsB(signed))
 }
@@ -51,7 +51,7 @@ func PackTaps(pool *par.Pool, m, channels, taps int, a Mat) *Packed {
 	turned := make([]byte, m*taps*padded)
 	if flip {
 		for i := range turned {
-			turned[i] = 0x80 // zero when moved
+			turned[i] = 0x80 // zero with the offset
 		}
 	}
 	for i := range m {
