@@ -166,7 +166,7 @@ var planeRules = []Rule{
 			t.fail("two Hellos get the same token")
 		}
 	}},
-	{ID: "plane/token", Section: 9, Text: "the plugin closes a connection that does not show it", linux: true, check: func(t *test) {
+	{ID: "plane/token", Section: 9, Text: "the plugin closes a connection that does not send it", linux: true, check: func(t *test) {
 		_, c := t.carrier("socket")
 		conn := c.dial(t)
 		wrong := bytes.Clone(c.w.token)

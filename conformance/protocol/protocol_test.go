@@ -140,8 +140,8 @@ func TestSectionReferences(t *testing.T) {
 
 // unseen are the sentences with MUST that no rule quotes, with the reason.
 var unseen = map[string]string{
-	"MUST and MUST NOT are meant as usual.":           "it is no rule",
-	"A plugin that does not record MUST NOT measure.": "a host cannot see it",
+	"MUST, MUST NOT and SHOULD are used as in RFC 2119.": "it is no rule",
+	"A plugin that does not record MUST NOT measure.":    "a host cannot see it",
 }
 
 // Every sentence with MUST is quoted by a rule.

@@ -10,7 +10,7 @@ func (d *device) poisoned(what string, f *frame, out tensor, codes ...uint64) {
 	s.alive("the stream after " + what)
 }
 
-const notDone = "What can be decoded but not done poisons the outputs of its node"
+const notDone = "A command that can be decoded but not executed poisons the outputs of its node"
 
 // here returns a tensor of f32 with n elements.
 func (d *device) here(n uint64) tensor {

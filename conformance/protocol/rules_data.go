@@ -93,7 +93,7 @@ var dataRules = []Rule{
 			}
 		}
 	}},
-	{ID: "data/amid-chunks", Section: 4, Text: "Between BEGIN_WRITE and the last chunk only AWAIT comes, and what overtakes.", check: func(t *test) {
+	{ID: "data/amid-chunks", Section: 4, Text: "Between BEGIN_WRITE and the last chunk only AWAIT and the commands that overtake may come.", check: func(t *test) {
 		d := t.device()
 		begun := func() (*stream, uint64, tensor) {
 			s := d.stream()
@@ -131,7 +131,7 @@ var dataRules = []Rule{
 		s.send((&frame{}).chunk(1, make([]byte, chunkSize+4)))
 		s.wantFail("CHUNK of more than ChunkSize bytes", codeProtocol)
 	}},
-	{ID: "data/given-up", Section: 4, Text: "A CHUNK without data gives the write up.", check: func(t *test) {
+	{ID: "data/given-up", Section: 4, Text: "A CHUNK without data cancels the write.", check: func(t *test) {
 		d := t.device()
 		s := d.stream()
 		x := d.new(chunkSize)

@@ -56,7 +56,7 @@ var programRules = []Rule{
 		s.fault(y, "READ of the output of an unknown program", codeUnknown)
 		s.fault(x, "READ of an input that was donated to an unknown program", codeUnknown)
 	}},
-	{ID: "programs/donated", Section: 4, Text: "an input whose bit is set is freed with the run, whatever becomes of it", check: func(t *test) {
+	{ID: "programs/donated", Section: 4, Text: "an input whose bit is set is freed with the run, even if the run fails", check: func(t *test) {
 		d, s := t.programs()
 		x, y := d.here(2), d.new(2)
 		s.send(d.frame().run(1, []uint64{x.id}, []uint64{y.id}, 1))
@@ -82,7 +82,7 @@ var programRules = []Rule{
 			t.fail("READ of the output of a program with an unknown input: %v, want form 1 with no op, program probe and output %#x", e, y.id)
 		}
 	}},
-	{ID: "programs/constants", Section: 4, Text: "A DEFINE with a poisoned constant is answered with the error of that tensor, and one with an unknown constant with code 9; the program is not there then.", check: func(t *test) {
+	{ID: "programs/constants", Section: 4, Text: "A DEFINE with a poisoned constant is answered with the error of that tensor, and one with an unknown constant with code 9; the program does not exist then.", check: func(t *test) {
 		d, s := t.programs()
 		bad := d.new(2)
 		r, q := s.ask(), s.ask()
@@ -147,7 +147,7 @@ var programRules = []Rule{
 }
 
 var errorRules = []Rule{
-	{ID: "errors/survives", Section: 7, Text: "A plugin makes a 14 of everything that goes wrong inside it and has no better code; it does not end for it.", check: func(t *test) {
+	{ID: "errors/survives", Section: 7, Text: "A plugin returns 14 for every internal failure that has no better code; it does not end for it.", check: func(t *test) {
 		d := t.device()
 		d.needsOp()
 		s := d.stream()

@@ -13,7 +13,7 @@ var serviceRules = []Rule{
 			t.fail("Shutdown is answered by %x, want an empty message", reply)
 		}
 	}},
-	{ID: "services/newest", Section: 3, Text: "the plugin chooses the newest that both have", check: func(t *test) {
+	{ID: "services/newest", Section: 3, Text: "the plugin chooses the newest that both support", check: func(t *test) {
 		w := t.plugin().conn.hello(t, 1, 1<<20)
 		if w.min < 1 || w.min > w.max || w.chosen != w.max {
 			t.fail("a host of versions 1 to %d gets version %d of a plugin of %d to %d", 1<<20, w.chosen, w.min, w.max)
@@ -148,7 +148,7 @@ var serviceRules = []Rule{
 			t.fail("a tensor changes with the end of its stream")
 		}
 	}},
-	{ID: "services/supports", Section: 3, Text: "The plugin gives equal answers to equal questions.", check: func(t *test) {
+	{ID: "services/supports", Section: 3, Text: "The plugin returns equal answers to equal queries.", check: func(t *test) {
 		d := t.device()
 		if !d.selective {
 			t.skip("the device is not selective")
@@ -192,7 +192,7 @@ var serviceRules = []Rule{
 			t.fail("%d bytes in %d tensors, and after that was freed %d in %d", bytes0, tensors0, b, n)
 		}
 	}},
-	{ID: "services/profile", Section: 3, Text: "**StartProfile** begins to record what a device executes, on all of its streams; code 3 answers where it records already.", check: func(t *test) {
+	{ID: "services/profile", Section: 3, Text: "**StartProfile** begins to record the executions of a device, on all of its streams; code 3 answers if it records already.", check: func(t *test) {
 		d := t.device()
 		if !d.profiling {
 			t.skip("the device has no extension profiling")

@@ -32,7 +32,7 @@ var startRules = []Rule{
 		p := t.start(how{})
 		t.must("start", p.handshake(t.StartTimeout))
 	}},
-	{ID: "start/late-host", alone: true, Section: 1, Text: "a connection was there and none is left", check: func(t *test) {
+	{ID: "start/late-host", alone: true, Section: 1, Text: "a connection existed and none is left", check: func(t *test) {
 		p := t.start(how{})
 		t.must("start", p.handshake(t.StartTimeout))
 		time.Sleep(1500 * time.Millisecond)
@@ -41,7 +41,7 @@ var startRules = []Rule{
 		}
 		p.connect(t)
 	}},
-	{ID: "start/health", Section: 1, Text: "It asks `grpc.health.v1.Health/Check` from time to time; a plugin that gives no answer of any kind for ten seconds", check: func(t *test) {
+	{ID: "start/health", Section: 1, Text: "It calls `grpc.health.v1.Health/Check` from time to time; a plugin that gives no answer of any kind for ten seconds", check: func(t *test) {
 		t.must("health", t.plugin().conn.healthy(t))
 	}},
 	{ID: "start/interrupt", alone: true, Section: 1, Text: "It ignores SIGINT, which a terminal sends to both.", unix: true, check: func(t *test) {
@@ -60,7 +60,7 @@ var startRules = []Rule{
 const endLimit = time.Second
 
 var endRules = []Rule{
-	{ID: "end/shutdown", alone: true, Section: 1, Text: "The plugin MUST end when its host asks (the call `plugin.GRPCController/Shutdown`)", check: func(t *test) {
+	{ID: "end/shutdown", alone: true, Section: 1, Text: "The plugin MUST end when its host requests it (the call `plugin.GRPCController/Shutdown`)", check: func(t *test) {
 		p := t.start(how{})
 		p.connect(t)
 		p.conn.open(t).stream()
@@ -89,14 +89,14 @@ var endRules = []Rule{
 			}
 		}
 	}},
-	{ID: "end/connection", alone: true, Section: 1, Text: "a connection was there and none is left", check: func(t *test) {
+	{ID: "end/connection", alone: true, Section: 1, Text: "a connection existed and none is left", check: func(t *test) {
 		p := t.start(how{})
 		p.connect(t)
 		p.conn.open(t).stream()
 		p.conn.close()
 		p.wantEnd(t, "the end of the last connection", endLimit)
 	}},
-	{ID: "end/one-of-two", alone: true, Section: 1, Text: "a connection was there and none is left", check: func(t *test) {
+	{ID: "end/one-of-two", alone: true, Section: 1, Text: "a connection existed and none is left", check: func(t *test) {
 		p, second := t.two()
 		p.conn.hello(t, Version, Version)
 		second.close()
@@ -179,20 +179,20 @@ var tlsRules = []Rule{
 			t.fail("TLS 1.1 is served")
 		}
 	}},
-	{ID: "tls/plain", Section: 2, Text: "So each side talks only to the process that it knows.", check: func(t *test) {
+	{ID: "tls/plain", Section: 2, Text: "So each side communicates only with the process that it knows.", check: func(t *test) {
 		t.strange().refused(t, "a client without TLS", nil)
 	}},
-	{ID: "tls/no-certificate", Section: 2, Text: "The plugin MUST require a certificate of the client and verify it against the one given: it refuses a client without one", check: func(t *test) {
+	{ID: "tls/no-certificate", Section: 2, Text: "The plugin MUST require a certificate of the client and verify it against the given certificate: it refuses a client without one", check: func(t *test) {
 		p := t.strange()
 		p.refused(t, "a client without a certificate", p.config())
 	}},
-	{ID: "tls/other-certificate", Section: 2, Text: "and one whose certificate the given one has not issued", check: func(t *test) {
+	{ID: "tls/other-certificate", Section: 2, Text: "and a client whose certificate the given one has not issued", check: func(t *test) {
 		p := t.strange()
 		other, err := newKeys()
 		t.must("certificate", err)
 		p.refused(t, "a client with a certificate of another root", p.config(other.host))
 	}},
-	{ID: "tls/end-entity", Section: 2, Text: "The host shows one that this root has issued: an end entity (CA false", check: func(t *test) {
+	{ID: "tls/end-entity", Section: 2, Text: "The host presents a certificate that this root has issued: an end entity (CA false", check: func(t *test) {
 		p := t.strange()
 		c := p.dial(t, p.config(p.keys.host))
 		defer c.close()
