@@ -3,7 +3,6 @@ package router
 import (
 	"time"
 
-	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/decorators/internal/lane"
 )
 
@@ -15,12 +14,9 @@ func (def *defined) sampled() bool {
 
 // took waits for a span and returns its time.
 func (d *device) took(t *lane.Span) (seconds float64, ok bool) {
-	var begin, end []core.Event
-	t.Opened()
-	if d.apart(func(s *stream) error { begin, end, ok = t.Events(s.lanes...); return nil }) != nil || !ok {
-		return 0, false
-	}
-	return t.Time(begin, end)
+	return t.Time(func(ask func(own []*lane.Lane)) error {
+		return d.apart(func(s *stream) error { ask(s.lanes); return nil })
+	})
 }
 
 // observe times a run on one of the ways of its trial.

@@ -35,20 +35,37 @@ func (x *Span) End(lanes ...*Lane) {
 // atOnce is the time within which an event that is waited for had come before.
 const atOnce = 50 * time.Microsecond
 
-// Opened waits until the devices were given the commands of a span, or the lanes are closed.
-func (x *Span) Opened() {
-	for _, g := range append(x.before[:len(x.before):len(x.before)], x.after...) {
-		<-g.open
+// Time waits for both ends and returns the time between them. It is called as soon as the span has ended: a begin that is asked for later
+// would be noticed late. lend calls its argument with lanes of the caller's own to the same devices, so that the span takes no failure from
+// whoever waits for its lanes; nobody else uses these meanwhile. ok is false where a device or a gate has failed, or no lane of own is free.
+func (x *Span) Time(lend func(ask func(own []*Lane)) error) (seconds float64, ok bool) {
+	looked := time.Now()
+	if !came(x.before, lend) {
+		return 0, false
 	}
+	start := time.Now()
+	if start.Sub(looked) < atOnce {
+		start = x.begun
+	}
+	ok = came(x.after, lend)
+	return time.Since(start).Seconds(), ok
 }
 
-// Events returns what to wait for at both ends of a span that is opened, by lanes of the caller's own to the same devices, so that
-// it takes no failure from whoever waits for the lanes of the span. ok is false where a gate has failed or one of own is in use.
-func (x *Span) Events(own ...*Lane) (begin, end []core.Event, ok bool) {
-	if begin, ok = behind(own, x.before); ok {
-		end, ok = behind(own, x.after)
+// came waits until the devices have done what is before gates, and reports whether they have.
+func came(gates []*Gate, lend func(func([]*Lane)) error) (ok bool) {
+	for _, g := range gates {
+		<-g.open
 	}
-	return begin, end, ok
+	var events []core.Event
+	if lend(func(own []*Lane) { events, ok = behind(own, gates) }) != nil || !ok {
+		return false
+	}
+	for _, e := range events {
+		if e.Wait(context.Background()) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // behind returns an event of own behind each gate.
@@ -71,28 +88,4 @@ func behind(own []*Lane, gates []*Gate) (events []core.Event, ok bool) {
 		events = append(events, e)
 	}
 	return events, true
-}
-
-// Time waits for the events of both ends and returns the time between them. ok is false where a device has failed.
-func (x *Span) Time(begin, end []core.Event) (seconds float64, ok bool) {
-	looked := time.Now()
-	if !came(begin) {
-		return 0, false
-	}
-	start := time.Now()
-	if start.Sub(looked) < atOnce {
-		start = x.begun
-	}
-	ok = came(end)
-	return time.Since(start).Seconds(), ok
-}
-
-// came waits for events, and reports whether all have come.
-func came(events []core.Event) bool {
-	for _, e := range events {
-		if e.Wait(context.Background()) != nil {
-			return false
-		}
-	}
-	return true
 }
