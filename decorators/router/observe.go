@@ -12,11 +12,14 @@ func (def *defined) sampled() bool {
 	return n > 2 && (n&(n-1) == 0 || n%64 == 0)
 }
 
-// took waits for a span and returns its time.
+// took waits for a span and returns its time. The stream that it waits on is for this span alone: behind the end of another one, or the
+// measurement of a unit, a begin would be noticed late, and the time would be too short.
 func (d *device) took(t *lane.Span) (seconds float64, ok bool) {
-	return t.Time(func(ask func(own []*lane.Lane)) error {
-		return d.apart(func(s *stream) error { ask(s.lanes); return nil })
+	err := d.onStream(func(s *stream) error {
+		seconds, ok = t.Time(s.lanes...)
+		return nil
 	})
+	return seconds, ok && err == nil
 }
 
 // observe times a run on one of the ways of its trial.

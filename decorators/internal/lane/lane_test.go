@@ -219,17 +219,11 @@ func TestSpan(t *testing.T) {
 	_, err := l.do(t, op.Neg, x)
 	require.NoError(t, err)
 	s.End(l)
-	seconds, ok := s.Time(lending(own))
+	seconds, ok := s.Time(own)
 	require.True(t, ok)
 	require.GreaterOrEqual(t, seconds, 0.0)
-	_, ok = s.Time(lending())
+	_, ok = s.Time()
 	require.False(t, ok, "no lane to the device")
-	_, ok = s.Time(func(func([]*Lane)) error { return core.ErrClosed })
-	require.False(t, ok)
-}
-
-func lending(own ...*Lane) func(func([]*Lane)) error {
-	return func(ask func([]*Lane)) error { ask(own); return nil }
 }
 
 // far is a stream whose events take a while to reach the host, as those of another process do.
@@ -260,7 +254,7 @@ func TestSpanOfCommandsThatWait(t *testing.T) {
 	s.End(l)
 	const held = 200 * time.Millisecond
 	time.AfterFunc(held, let)
-	seconds, ok := s.Time(lending(own))
+	seconds, ok := s.Time(own)
 	require.True(t, ok)
 	require.Greater(t, seconds, held.Seconds()/2)
 }

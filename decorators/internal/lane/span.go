@@ -36,36 +36,31 @@ func (x *Span) End(lanes ...*Lane) {
 const atOnce = 50 * time.Microsecond
 
 // Time waits for both ends and returns the time between them. It is called as soon as the span has ended: a begin that is asked for later
-// would be noticed late. lend calls its argument with lanes of the caller's own to the same devices, so that the span takes no failure from
-// whoever waits for its lanes; nobody else uses these meanwhile. ok is false where a device or a gate has failed, or no lane of own is free.
-func (x *Span) Time(lend func(ask func(own []*Lane)) error) (seconds float64, ok bool) {
+// is noticed late. Lanes of the caller's own to the same devices wait, so that the span takes no failure from whoever waits for its lanes,
+// and nothing else is in them, which would come before the begin. ok is false where a device or a gate has failed, or own lacks a device.
+func (x *Span) Time(own ...*Lane) (seconds float64, ok bool) {
 	looked := time.Now()
-	if !came(x.before, lend) {
+	if !came(own, x.before) {
 		return 0, false
 	}
 	start := time.Now()
 	if start.Sub(looked) < atOnce {
 		start = x.begun
 	}
-	ok = came(x.after, lend)
+	ok = came(own, x.after)
 	return time.Since(start).Seconds(), ok
 }
 
 // came waits until the devices have done what is before gates, and reports whether they have.
-func came(gates []*Gate, lend func(func([]*Lane)) error) (ok bool) {
+func came(own []*Lane, gates []*Gate) bool {
 	for _, g := range gates {
 		<-g.open
 	}
-	var events []core.Event
-	if lend(func(own []*Lane) { events, ok = behind(own, gates) }) != nil || !ok {
-		return false
-	}
+	events, ok := behind(own, gates)
 	for _, e := range events {
-		if e.Wait(context.Background()) != nil {
-			return false
-		}
+		ok = ok && e.Wait(context.Background()) == nil
 	}
-	return true
+	return ok
 }
 
 // behind returns an event of own behind each gate.
