@@ -206,8 +206,8 @@ func TestSplitBits(t *testing.T) {
 	}
 }
 
-// E2: as many bytes move in each step as in the one before, once constants and what lives on are where they are used: by nodes, of
-// which the main member lacks one, and by a program on two members.
+// E2: as many bytes move in each step as in the one before, once constants and what lives on are where they are used. The nodes have
+// one that the main member lacks; the program is on two members.
 func TestBytesOfSteps(t *testing.T) {
 	nodes := over(t, []*core.Place{place("main", plant(t, "exp")), place("helper", processor(t))})
 	w := nodes.write(nodes.s, 1, 2, 3, 4)
