@@ -52,3 +52,37 @@ func TestDriversAreSmall(t *testing.T) {
 		require.LessOrEqual(t, driver, mostDriverLines, plugin)
 	}
 }
+
+// ownKernels are the files of GPU plugins with texts of kernels, and why these are not templates of sdk/gpu.
+var ownKernels = map[string]string{
+	"metal/moves.go":                         "copies and fills, which other hardware has commands for",
+	"metal/matrices.go":                      "a probe of the hardware, which no op uses",
+	"metal/internal/processor/compile.go":    "it parses texts",
+	"cuda/cmd/burn-cuda-selftest/kernels.go": "a program that tests the binding",
+	"cuda/cmd/burn-cuda-selftest/driver.go":  "a program that tests the binding",
+}
+
+// TestKernelsAreWrittenOnce wants no text of a kernel in a GPU plugin: kernels are templates of sdk/gpu, which every plugin prints in the language of
+// its hardware.
+func TestKernelsAreWrittenOnce(t *testing.T) {
+	found := map[string]bool{}
+	for _, plugin := range []string{"cuda", "rocm", "metal", "wgpu"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join("..", "plugins", plugin), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			file, _ := strings.CutPrefix(filepath.ToSlash(path), "../plugins/")
+			for _, word := range []string{"__global__", "kernel void", "@compute"} {
+				if strings.Contains(string(text), word) {
+					found[file] = true
+					require.Contains(t, ownKernels, file, "it has the text of a kernel (%q): make it a template of sdk/gpu", word)
+				}
+			}
+			return err
+		}))
+	}
+	for file := range ownKernels {
+		require.True(t, found[file], "%s has no text of a kernel", file)
+	}
+}

@@ -3,7 +3,6 @@ package router
 import (
 	"time"
 
-	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/decorators/internal/lane"
 )
 
@@ -14,14 +13,14 @@ func (def *defined) sampled() bool {
 	return n > 2 && (n&(n-1) == 0 || n%64 == 0)
 }
 
-// took waits for a span and returns its duration.
+// took waits for a span and returns its time. The stream that it waits on is for this span alone: behind the end of another one, or the
+// measurement of a unit, a begin would be noticed late, and the time would be too short.
 func (d *device) took(t *lane.Span) (seconds float64, ok bool) {
-	var begin, end []core.Event
-	t.Opened()
-	if d.apart(func(s *stream) error { begin, end, ok = t.Events(s.lanes...); return nil }) != nil || !ok {
-		return 0, false
-	}
-	return t.Time(begin, end)
+	err := d.onStream(func(s *stream) error {
+		seconds, ok = t.Time(s.lanes...)
+		return nil
+	})
+	return seconds, ok && err == nil
 }
 
 // observe times a run of one of the placements of a trial.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -127,7 +128,7 @@ func (d *device) plan(x *placing, way int) *Plan {
 	for i, u := range x.units {
 		p := place.PlannedUnit{Member: d.members[x.ways[way][i]].Spec, Reason: "main member"}
 		if prices != nil {
-			p.Predicted, p.Reason = time.Duration(prices[i].time*1e9), "least time of the whole"
+			p.Predicted, p.Reason = span(prices[i].time), "least time of the whole"
 			if claimants(u) == 1 {
 				p.Reason = "no other member claims it"
 			}
@@ -156,11 +157,19 @@ func claimants(u *place.Unit) (n int) {
 	return n
 }
 
-// tried describes the placements of a trial. The caller holds mu.
+// span returns the duration of so many seconds, the longest one for more than it holds.
+func span(seconds float64) time.Duration {
+	if seconds > math.MaxInt64/1e9 {
+		return math.MaxInt64
+	}
+	return time.Duration(seconds * 1e9)
+}
+
+// tried describes the ways of a trial. The caller holds mu.
 func (d *device) tried(x *placing) (all []place.Tried) {
 	for w, a := range x.ways {
 		seconds, runs := x.trial.Time(w)
-		t := place.Tried{Time: time.Duration(seconds * 1e9), Runs: runs, Chosen: x.trial.Done() && x.trial.Next() == w}
+		t := place.Tried{Time: span(seconds), Predicted: span(x.trial.Predicted(w)), Runs: runs, Chosen: x.trial.Done() && x.trial.Next() == w}
 		for i, m := range d.members {
 			if slices.Contains(a, i) {
 				t.Members = append(t.Members, m.Spec)

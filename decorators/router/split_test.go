@@ -206,6 +206,42 @@ func TestSplitBits(t *testing.T) {
 	}
 }
 
+// E2: as many bytes move in each step as in the one before, once constants and what lives on are where they are used. The nodes have
+// one that the main member lacks; the program is on two members.
+func TestBytesOfSteps(t *testing.T) {
+	nodes := over(t, []*core.Place{place("main", plant(t, "exp")), place("helper", processor(t))})
+	w := nodes.write(nodes.s, 1, 2, 3, 4)
+	split := over(t, two(t), router.Split(fixed(time.Millisecond, map[op.Code][2]time.Duration{
+		op.Sort: {time.Millisecond, 9 * time.Millisecond}, op.MatMul: {9 * time.Millisecond, time.Millisecond}})))
+	p := chain(t)
+	programs, id := split.define(p)
+	for name, c := range map[string]struct {
+		r    *rig
+		step func()
+		want int64 // bytes
+	}{
+		"nodes": {nodes, func() {
+			x := nodes.do(nodes.s, op.Neg, w)
+			y, e := nodes.do(nodes.s, op.Exp, x), nodes.do(nodes.s, op.Exp, w)
+			z := nodes.do(nodes.s, op.Add, y, e)
+			nodes.read(nodes.s, z)
+			nodes.free(nodes.s, x, y, e, z)
+		}, 3 * 16}, // to exp, and two results back; the weights stay
+		"program": {split, func() { split.result(programs, id, p) }, 2 * 64}, // the product's operand and its result
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.step()
+			_, before := c.r.moved()
+			for range 20 {
+				c.step()
+				_, after := c.r.moved()
+				require.Equal(t, c.want, after-before)
+				before = after
+			}
+		})
+	}
+}
+
 // Noise of a fifth in all costs changes no plan in 100 steps; costs that have changed do.
 func TestNoise(t *testing.T) {
 	for seed := range uint64(10) {
@@ -276,6 +312,11 @@ func TestMeasured(t *testing.T) {
 		require.Equal(t, want, r.result(x, id, p))
 		return r.Plans()[0].Units[0].Measured > 0
 	}, 30*time.Second, time.Millisecond)
+	plan := r.Plans()[0]
+	require.GreaterOrEqual(t, len(plan.Tried), 2)
+	for _, w := range plan.Tried {
+		require.Positive(t, w.Predicted)
+	}
 	require.NoError(t, r.Router.Close())
 	first, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goburn/burn/conformance/ref"
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
@@ -172,4 +173,35 @@ func TestSplitIsNeverSlowerThanOneMember(t *testing.T) {
 	}
 	require.Positive(t, corrected)
 	t.Logf("%d first choices of %d were corrected, by %d runs on average", corrected/3, programs, runs/programs)
+}
+
+// sleepy is the reference, on which a sort takes a while.
+func sleepy(d time.Duration) core.Backend {
+	return ref.New(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
+		if n.Op == op.Sort {
+			time.Sleep(d)
+		}
+		return ref.Eval(n, in)
+	}))
+}
+
+// Runs are timed in full, also those whose parts are timed as well, and while other ways are defined: no run takes less than its sorts.
+func TestTimesOfRuns(t *testing.T) {
+	const sort = 2 * time.Millisecond
+	for range 4 {
+		r := over(t, []*core.Place{place("a", sleepy(sort)), place("b", sleepy(4*sort))}, router.SplitMeasured(""))
+		p := chain(t)
+		x, id := r.define(p)
+		for !slices.ContainsFunc(r.Plans()[0].Tried, func(t placement.Tried) bool { return t.Chosen }) {
+			r.result(x, id, p)
+		}
+		for _, w := range r.Plans()[0].Tried {
+			if w.Runs > 0 {
+				require.Greater(t, w.Time, 2*sort, "%v", r.Plans()[0])
+			}
+		}
+		r.result(x, id, p)
+		require.Equal(t, "a a a", members(r.Plans()[0]), "the next run is on the way that was chosen")
+		require.NoError(t, x.Undefine(id))
+	}
 }

@@ -16,10 +16,11 @@ type Plan struct {
 
 // Tried is one way to place a program among several, for its first runs.
 type Tried struct {
-	Members []string      // specs of those that have units
-	Time    time.Duration // of a run with its transfers: of those that were timed, or as predicted
-	Runs    int           // that were timed
-	Chosen  bool          // it is the way of all later runs
+	Members   []string      // specs of those that have units
+	Predicted time.Duration // of a run with its transfers
+	Time      time.Duration // of those runs that were timed, or as predicted
+	Runs      int           // that were timed
+	Chosen    bool          // it is the way of all later runs
 }
 
 // PlannedUnit is a unit of a plan.
@@ -45,7 +46,7 @@ func (p *Plan) String() string {
 	for _, t := range p.Tried {
 		how := "predicted"
 		if t.Runs > 0 {
-			how = fmt.Sprintf("by %d runs", t.Runs)
+			how = fmt.Sprintf("by %d runs, %v predicted", t.Runs, t.Predicted)
 		}
 		if t.Chosen {
 			how += ", chosen"

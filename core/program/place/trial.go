@@ -88,7 +88,10 @@ func (t *Trial) Time(i int) (seconds float64, runs int) {
 	return w.time(), len(w.times)
 }
 
-// time returns the mean of the faster half of the runs: a run is slowed down by what else the machine does, and not made faster.
+// Predicted returns what a run was predicted to take on a way, in seconds.
+func (t *Trial) Predicted(i int) float64 { return t.ways[i].predicted }
+
+// time is the mean of the faster half of the runs: a run is slowed down by what else the machine does, and not made faster.
 func (w *way) time() float64 {
 	sorted := slices.Sorted(slices.Values(w.times))
 	sorted = sorted[:(len(sorted)+1)/2]

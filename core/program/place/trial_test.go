@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -217,4 +218,19 @@ func TestTrialSurvivesABurst(t *testing.T) {
 		trial.Observe(trial.Next(), seconds)
 	}
 	require.Equal(t, 0, trial.Next())
+}
+
+// A plan prints what it was made by, and what runs took.
+func TestPlanText(t *testing.T) {
+	p := Plan{Program: "p", Units: []PlannedUnit{{Ops: []string{"matmul", "add"}, Member: "a", Reason: "least time of the whole",
+		Predicted: 2 * time.Millisecond, Measured: 3 * time.Millisecond, Bytes: 64}},
+		Tried: []Tried{{Members: []string{"a"}, Predicted: 4 * time.Millisecond, Time: 5 * time.Millisecond, Runs: 8, Chosen: true},
+			{Members: []string{"a", "b"}, Predicted: 6 * time.Millisecond, Time: 6 * time.Millisecond}}}
+	require.Equal(t, `program "p"
+unit        member  reason                   predicted  measured  bytes moved
+matmul add  a       least time of the whole  2ms        3ms       64
+on a: 5ms by 8 runs, 4ms predicted, chosen
+on a and b: 6ms predicted
+`, p.String())
+	require.Equal(t, 3.0, NewTrial(2, 3).Predicted(1))
 }

@@ -13,12 +13,14 @@ import (
 )
 
 const (
-	enough      = 5 * time.Millisecond // the time for which runs are repeated
-	mostRepeats = 50
+	enough      = 5 * time.Millisecond // that runs are repeated for
+	mostRepeats = 50                   // all batches together
+	batches     = 3
 )
 
-// Program returns the time of one run of a program on a device, with operands of zeros: the mean of the runs of some milliseconds, after
-// one that compiles. s is a stream of d. The program is undefined afterwards.
+// Program returns the time of one run of a program on a device, with operands of zeros, after one that compiles: the least mean of a few
+// batches of runs, of some milliseconds together, as other work on the machine makes runs longer and not shorter. s is a stream of d, and
+// nothing of the program is left there.
 func Program(ctx context.Context, d core.Device, s core.Stream, p *program.Program) (seconds float64, err error) {
 	programs, ok := core.Extension[core.Programs](d)
 	if !ok {
@@ -75,12 +77,23 @@ func Program(ctx context.Context, d core.Device, s core.Stream, p *program.Progr
 		return 0, err
 	}
 	once, err := runs(1)
-	if err != nil || once >= enough {
-		return once.Seconds(), err
+	if err != nil {
+		return 0, err
 	}
-	count := min(mostRepeats, 1+int(enough/max(once, 1)))
-	total, err := runs(count)
-	return total.Seconds() / float64(count), err
+	least, size, left := once.Seconds(), 1, batches
+	if once < enough {
+		size = (min(mostRepeats, 1+int(enough/max(once, 1))) + batches - 1) / batches
+	} else {
+		left = 1
+	}
+	for range left {
+		total, err := runs(size)
+		if err != nil {
+			return 0, err
+		}
+		least = min(least, total.Seconds()/float64(size))
+	}
+	return least, nil
 }
 
 // Link measures the transfer time of a link, from the fastest of several transfers of a small and of a large tensor. transfer transfers one

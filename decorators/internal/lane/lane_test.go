@@ -219,12 +219,42 @@ func TestSpan(t *testing.T) {
 	_, err := l.do(t, op.Neg, x)
 	require.NoError(t, err)
 	s.End(l)
-	s.Opened()
-	begin, end, ok := s.Events(own)
-	require.True(t, ok)
-	seconds, ok := s.Time(begin, end)
+	seconds, ok := s.Time(own)
 	require.True(t, ok)
 	require.GreaterOrEqual(t, seconds, 0.0)
-	_, _, ok = s.Events()
+	_, ok = s.Time()
 	require.False(t, ok, "no lane to the device")
+}
+
+// far is a stream whose events take a while to reach the host, as those of another process do.
+type far struct{ core.Stream }
+
+type farEvent struct{ core.Event }
+
+func (s far) Signal() core.Event { return farEvent{s.Stream.Signal()} }
+
+func (e farEvent) Wait(ctx context.Context) error {
+	time.Sleep(20 * atOnce)
+	return e.Event.Wait(ctx)
+}
+
+// A span has all of the time in which its commands wait for others, however late events are noticed.
+func TestSpanOfCommandsThatWait(t *testing.T) {
+	l := open(t, 1<<20)
+	other := another(t, l.Device, 8)
+	defer other.Close()
+	own := another(t, l.Device, 8)
+	defer own.Close()
+	own.Stream = far{own.Stream}
+	x := l.write(t, 1, 2)
+	s := Begin(l)
+	let := hold(l, other)
+	_, err := l.do(t, op.Neg, x)
+	require.NoError(t, err)
+	s.End(l)
+	const held = 200 * time.Millisecond
+	time.AfterFunc(held, let)
+	seconds, ok := s.Time(own)
+	require.True(t, ok)
+	require.Greater(t, seconds, held.Seconds()/2)
 }

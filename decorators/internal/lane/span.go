@@ -35,20 +35,32 @@ func (x *Span) End(lanes ...*Lane) {
 // atOnce is the duration of a wait up to which the event is assumed to have occurred before the wait.
 const atOnce = 50 * time.Microsecond
 
-// Opened waits until the commands of the span have been passed to the devices, or the lanes are closed.
-func (x *Span) Opened() {
-	for _, g := range append(x.before[:len(x.before):len(x.before)], x.after...) {
-		<-g.open
+// Time waits for both ends and returns the time between them. It is called as soon as the span has ended: a begin that is asked for later
+// is noticed late. Lanes of the caller's own to the same devices wait, so that the span takes no failure from whoever waits for its lanes,
+// and nothing else is in them, which would come before the begin. ok is false where a device or a gate has failed, or own lacks a device.
+func (x *Span) Time(own ...*Lane) (seconds float64, ok bool) {
+	looked := time.Now()
+	if !came(own, x.before) {
+		return 0, false
 	}
+	start := time.Now()
+	if start.Sub(looked) < atOnce {
+		start = x.begun
+	}
+	ok = came(own, x.after)
+	return time.Since(start).Seconds(), ok
 }
 
-// Events returns events for both ends of a span whose gates are open. The events are of own, other lanes to the same devices, so that
-// waiting for them consumes no failure of the span's lanes. ok is false if a gate has failed or if one of own is in use.
-func (x *Span) Events(own ...*Lane) (begin, end []core.Event, ok bool) {
-	if begin, ok = behind(own, x.before); ok {
-		end, ok = behind(own, x.after)
+// came waits until the devices have done what is before gates, and reports whether they have.
+func came(own []*Lane, gates []*Gate) bool {
+	for _, g := range gates {
+		<-g.open
 	}
-	return begin, end, ok
+	events, ok := behind(own, gates)
+	for _, e := range events {
+		ok = ok && e.Wait(context.Background()) == nil
+	}
+	return ok
 }
 
 // behind returns events of own that follow the gates.
@@ -71,28 +83,4 @@ func behind(own []*Lane, gates []*Gate) (events []core.Event, ok bool) {
 		events = append(events, e)
 	}
 	return events, true
-}
-
-// Time waits for the events of both ends and returns the time between them. ok is false where a device has failed.
-func (x *Span) Time(begin, end []core.Event) (seconds float64, ok bool) {
-	looked := time.Now()
-	if !came(begin) {
-		return 0, false
-	}
-	start := time.Now()
-	if start.Sub(looked) < atOnce {
-		start = x.begun
-	}
-	ok = came(end)
-	return time.Since(start).Seconds(), ok
-}
-
-// came waits for events, and reports whether all have occurred.
-func came(events []core.Event) bool {
-	for _, e := range events {
-		if e.Wait(context.Background()) != nil {
-			return false
-		}
-	}
-	return true
 }
