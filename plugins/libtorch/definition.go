@@ -72,6 +72,7 @@ func (w *worker) steps(n *op.Node, in []op.Desc, known map[op.TensorID]val, next
 		}
 		if k := w.dev.kernel(p.Op); k.run != nil && k.types.Has(kind) {
 			k.run(w)
+			w.aside = nil
 			for i, d := range p.Outputs {
 				known[d.ID] = w.out[i]
 			}

@@ -221,15 +221,15 @@ func (q *queue) Close() {
 	<-q.ended
 }
 
-// discard deletes a handle, on the thread of the queue. After Close the device does.
-func (q *queue) discard(h torch.Handle) {
+// discard deletes handles, on the thread of the queue. After Close the device does.
+func (q *queue) discard(hs ...torch.Handle) {
 	q.mu.Lock()
 	if q.closed {
 		q.mu.Unlock()
-		q.dev.remove(h)
+		q.dev.remove(hs...)
 		return
 	}
-	q.trash = append(q.trash, h)
+	q.trash = append(q.trash, hs...)
 	wake := q.asleep
 	q.mu.Unlock()
 	if wake {
@@ -302,7 +302,7 @@ func (q *queue) run(w *worker, c *command) {
 	for _, list := range [...][]*tensor{c.in, c.out} {
 		for _, t := range list {
 			if t.drop() && t.h != 0 {
-				w.thread.Delete(t.h)
+				w.thread.Delete(t.handles()...)
 			}
 		}
 	}

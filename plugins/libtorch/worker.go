@@ -26,13 +26,15 @@ type worker struct {
 	out  []val
 	err  error
 	made []torch.Handle
+
+	aside *aside // of the first result, if the kernel leaves any
 }
 
 func newWorker(d *device, t *torch.Thread) *worker { return &worker{dev: d, thread: t} }
 
 // node computes a node and sets the handles of its results.
 func (w *worker) node(c *command) error {
-	w.n, w.from, w.err = &c.node, c.in, nil
+	w.n, w.from, w.err, w.aside = &c.node, c.in, nil, nil
 	w.in, w.out, w.made = w.in[:0], w.out[:0], w.made[:0]
 	for _, t := range c.in {
 		if t.failed || t.h == 0 {
@@ -56,6 +58,9 @@ func (w *worker) node(c *command) error {
 		if w.err == nil {
 			t.h = w.give(w.out[i], t.desc)
 		}
+	}
+	if a := w.aside; a != nil && w.err == nil {
+		c.out[0].aside, w.made = a, slices.DeleteFunc(w.made, func(h torch.Handle) bool { return h == a.h })
 	}
 	w.thread.Delete(w.made...)
 	if w.err != nil {
