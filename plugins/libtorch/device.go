@@ -25,6 +25,7 @@ type device struct {
 	check bool  // whether each result is compared with what torch says of it
 	reads bool  // whether elements are in memory of the host
 	lists bool  // whether operators are called with lists and strings
+	fuses bool  // whether groups of nodes of a program become one operator
 	flash bool  // whether attention keeps no scores
 
 	mu     sync.Mutex // guards what follows

@@ -89,6 +89,7 @@ func (d *driver) Open(_ context.Context, index int) (engine.Device[*tensor], err
 func (d *driver) open(index int) *device {
 	x := &device{lib: d.lib, on: d.devices[index], check: d.check, consts: map[key]torch.Handle{}}
 	x.reads, x.lists = x.on.Kind == torch.CPU && !d.apart, d.lib.Lists()
+	x.fuses = d.lib.Lists() && d.lib.Shim == ""
 	x.flash = x.on.Kind == torch.CPU && d.lib.Shim == "" && d.lib.Symbol(flashSymbol) != 0
 	x.shim = newShims(d.lib, torch.Name(x.on.Kind))
 	x.limit = d.info.Devices[index].Memory

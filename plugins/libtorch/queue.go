@@ -52,18 +52,21 @@ const (
 	doUpload
 	doFetch
 	doAwait
+	doPlan
 )
 
 // command is work that was handed over.
 type command struct {
-	kind kind
-	node op.Node
-	in   []*tensor
-	out  []*tensor
-	data []byte // of doUpload and doFetch
-	done func() // of doUpload
-	on   *mark  // of doAwait
-	err  error  // valid when the command is done
+	kind  kind
+	node  op.Node
+	in    []*tensor
+	out   []*tensor
+	data  []byte  // of doUpload and doFetch
+	done  func()  // of doUpload
+	on    *mark   // of doAwait
+	plan  *plan   // of doPlan
+	spans *[]span // of doPlan: receives the times of steps; may be nil
+	err   error   // valid when the command is done
 }
 
 func newQueue(d *device) (*queue, error) {
@@ -293,6 +296,8 @@ func (q *queue) run(w *worker, c *command) {
 			c.err = core.ErrClosed // its operand may have been canceled, which no command reports any more
 		}
 		c.data = nil
+	case doPlan:
+		c.err = w.program(c, q.stopped.Load)
 	case doAwait:
 		_ = c.on.Wait() // its own stream reports its failures
 	}

@@ -49,6 +49,7 @@ func sample(code op.Code, d dtype.DType) (op.Node, []op.Desc, error) {
 		op.Full:            {nil, []op.Attr{op.ScalarInt("value", 1), op.Type("dtype", d), op.Ints("shape", 2, 3)}},
 		op.Iota:            {nil, []op.Attr{op.Type("dtype", d), op.Ints("shape", 2, 3)}},
 		op.RandomBits:      {nil, []op.Attr{op.Int("seed", 1), op.Ints("shape", 2, 3), op.Type("dtype", d)}},
+		op.RandomBitsAt:    {[]op.Desc{op.DescOf(d, 2)}, []op.Attr{op.Int("seed", 1), op.Ints("shape", 2, 3)}},
 		op.Reshape:         {[]op.Desc{m}, []op.Attr{op.Ints("shape", 3, 2)}},
 		op.Permute:         {[]op.Desc{m}, []op.Attr{op.Ints("axes", 1, 0)}},
 		op.Expand:          {[]op.Desc{m}, []op.Attr{op.Ints("shape", 2, 2, 3)}},
