@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		switch line := in.Text(); {
 		case strings.Contains(line, `"do":"turn"`):
-			fmt.Printf(`{"calls": 10, "samples": [%d, 2000]}`+"\n", 1000+strings.Count(line, `"single":true`))
+			fmt.Printf(`{"calls": 10, "samples": [%d, 2000], "processor": 500}`+"\n", 1000+strings.Count(line, `"single":true`))
 		case strings.Contains(line, "leave"):
 			return
 		case strings.Contains(line, "bad"):
@@ -50,6 +50,7 @@ func TestProcess(t *testing.T) {
 	require.NoError(t, p.Turn(t.Context(), time.Second))
 	require.Equal(t, []time.Duration{1000, 2000, 1001, 2000}, p.Samples)
 	require.Equal(t, 20, p.Calls)
+	require.Equal(t, time.Microsecond, p.Used)
 	require.EqualError(t, p.Open(map[string]any{"name": "bad"}, &a), "library: no such case")
 	require.Empty(t, p.Samples, "of the case before")
 	require.False(t, p.Ended)

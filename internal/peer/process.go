@@ -20,7 +20,8 @@ type Process struct {
 	Single  bool // a sample is one call; else it may be the mean of several
 	Calls   int  // calls in turns since Open
 	Samples []time.Duration
-	Ended   bool // the process is gone
+	Used    time.Duration // processor time of turns since Open, 0 if the program does not report it
+	Ended   bool          // the process is gone
 
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -63,7 +64,7 @@ func Start(c *exec.Cmd, name string, threads int) (*Process, error) {
 // Open sends a request to prepare a workload, and decodes the answer into answer, a pointer to a struct.
 func (p *Process) Open(request map[string]any, answer any) error {
 	request["do"] = "open"
-	p.Samples, p.Calls = nil, 0
+	p.Samples, p.Calls, p.Used = nil, 0, 0
 	return p.ask(request, answer)
 }
 
@@ -73,12 +74,14 @@ func (p *Process) Ask(request map[string]any, answer any) error { return p.ask(r
 // Turn runs the open workload for about d.
 func (p *Process) Turn(_ context.Context, d time.Duration) error {
 	var a struct {
-		Calls   int
-		Samples []time.Duration // in nanoseconds
+		Calls     int
+		Samples   []time.Duration // in nanoseconds
+		Processor time.Duration   // in nanoseconds
 	}
 	err := p.ask(map[string]any{"do": "turn", "seconds": d.Seconds(), "single": p.Single}, &a)
 	p.Samples = append(p.Samples, a.Samples...)
 	p.Calls += a.Calls
+	p.Used += a.Processor
 	return err
 }
 

@@ -10,23 +10,44 @@ import (
 )
 
 var sequences = map[op.Code]rule{
-	op.Attention: {run: attention, types: floats, needs: needsAdd},
+	op.Attention:         {run: attention, types: floats, needs: needsAdd},
+	op.AttentionGradient: {run: attentionGradient, types: floats, needs: needsFlash},
 }
 
 var (
-	opAttention = aten("scaled_dot_product_attention")
-	opTanh      = aten("tanh")
-	opExp       = aten("exp")
+	opAttention     = aten("scaled_dot_product_attention")
+	opFlash         = aten("_scaled_dot_product_flash_attention_for_cpu")
+	opFlashBackward = aten("_scaled_dot_product_flash_attention_for_cpu_backward")
+	opTanh          = aten("tanh")
+	opExp           = aten("exp")
 )
+
+// scaleOf returns the factor of the scores of an attention node.
+func scaleOf(n *op.Node, q val) float64 {
+	scale := n.Attrs.Float("scale")
+	if q.s[3] == 0 {
+		return 1 // of scores that are 0
+	}
+	if scale == 0 {
+		scale = 1 / math.Sqrt(float64(q.s[3]))
+	}
+	return scale
+}
 
 // attention is torch's where the scores are plain products, and no query can have no key; else it is computed score by score.
 func attention(w *worker) {
 	q, k, v, d, a := w.in[0], w.in[1], w.in[2], w.n.Outputs[0], w.n.Attrs
-	scale := a.Float("scale")
-	if q.s[3] == 0 {
-		scale = 1 // of scores that are 0
-	} else if scale == 0 {
-		scale = 1 / math.Sqrt(float64(q.s[3]))
+	scale := scaleOf(w.n, q)
+	if f, ok := w.flash(w.in[3:]); ok {
+		if f.mask.h != 0 && short(q.d) { // torch rounds scores and mask
+			f.q, f.k, f.v, f.mask = w.wide(q), w.wide(k), w.wide(v), w.wide(f.mask)
+		}
+		y, sums := w.flashForward(f)
+		w.out[0] = w.to(y, d.DType)
+		if !short(q.d) {
+			w.aside = &aside{h: sums.h, q: w.from[0], k: w.from[1], mask: f.mask.h != 0}
+		}
+		return
 	}
 	s, n := q.s[2], k.s[2]
 	causal, past, window := a.Bool("causal"), a.Int("past"), a.Int("window")

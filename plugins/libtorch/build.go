@@ -39,6 +39,32 @@ func (w *worker) pair(o *torch.Operator, d, e dtype.DType, s shape.Shape, f func
 	return w.keep(h, err, d, s), w.keep(i, err, e, s)
 }
 
+// pairOf is pair for results of different shapes.
+func (w *worker) pairOf(o *torch.Operator, d dtype.DType, s shape.Shape, e dtype.DType, r shape.Shape, f func(t *torch.Thread)) (val, val) {
+	v := w.several(o, []op.Desc{{DType: d, Shape: s}, {DType: e, Shape: r}}, f)
+	return v[0], v[1]
+}
+
+// several is call for at most 4 results, which are described by ds.
+func (w *worker) several(o *torch.Operator, ds []op.Desc, f func(t *torch.Thread)) []val {
+	v := make([]val, len(ds))
+	for i, d := range ds {
+		v[i] = val{0, d.DType, d.Shape}
+	}
+	if w.err != nil {
+		return v
+	}
+	w.thread.Begin(o)
+	f(w.thread)
+	var hs [4]torch.Handle
+	out := [4]*torch.Handle{&hs[0], &hs[1], &hs[2], &hs[3]}
+	err := w.thread.Call(out[:len(ds)]...)
+	for i, d := range ds {
+		v[i] = w.keep(hs[i], err, d.DType, d.Shape)
+	}
+	return v
+}
+
 // un returns an operator of one tensor that keeps type and shape.
 func (w *worker) un(o *torch.Operator, a val) val { return w.unTo(o, a, a.d) }
 

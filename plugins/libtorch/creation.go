@@ -1,15 +1,20 @@
 package libtorch
 
 import (
+	"sync"
+	"unsafe"
+
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
 var creation = map[op.Code]rule{
-	op.Full:       {run: full, types: anyType},
-	op.Iota:       {run: iotaKernel, types: numbers},
-	op.RandomBits: {run: randomBits, types: dtype.SetOf(dtype.I32)},
+	op.Full:         {run: full, types: anyType},
+	op.Iota:         {run: iotaKernel, types: numbers},
+	op.RandomBits:   {run: randomBits, types: dtype.SetOf(dtype.I32)},
+	op.RandomBitsAt: {run: randomBitsAt, types: dtype.SetOf(dtype.I64)},
 }
 
 // full is one element, seen everywhere.
@@ -28,22 +33,72 @@ func iotaKernel(w *worker) {
 	w.out[0] = w.expand(w.reshape(w.to(w.count(line[0]), d.DType), line), d.Shape)
 }
 
-// randomBits computes on the host: torch has no operator for words of a given generator.
+// randomBits draws by the seed and the counter of the node.
 func randomBits(w *worker) {
-	d, a := w.n.Outputs[0], w.n.Attrs
-	all := make([]uint32, d.Shape.Size())
-	words := all
-	seed, at := uint64(a.Int("seed")), uint64(a.Int("counter"))
-	for len(words) >= 4 {
+	w.draw(uint64(w.n.Attrs.Int("seed")), uint64(w.n.Attrs.Int("counter")))
+}
+
+// randomBitsAt is randomBits from a state on, which is an operand.
+func randomBitsAt(w *worker) {
+	state := []int64{0, 0}
+	if w.err == nil {
+		h, err := w.thread.Over(unsafe.Pointer(&state[0]), shape.Of(2), torch.Int64)
+		if err == nil {
+			err = w.thread.Copy(h, w.in[0].h)
+			w.thread.Delete(h)
+		}
+		w.fail(err)
+	}
+	w.draw(uint64(w.n.Attrs.Int("seed"))+uint64(state[0]), uint64(w.n.Attrs.Int("counter"))+uint64(state[1]))
+}
+
+// draw computes on the host: torch has no operator for words of a given generator.
+func (w *worker) draw(seed, at uint64) {
+	d := w.n.Outputs[0]
+	n := d.Shape.Size()
+	if !w.dev.reads || n == 0 {
+		all := make([]uint32, n)
+		drawWords(all, at, seed, 1)
+		w.out[0] = w.host(d.DType, d.Shape, dtype.Bytes(all))
+		return
+	}
+	w.out[0] = w.empty(d.DType, d.Shape)
+	if w.err != nil {
+		return
+	}
+	p, err := w.thread.Data(w.out[0].h)
+	w.fail(err)
+	if err == nil {
+		drawWords(unsafe.Slice((*uint32)(p), n), at, seed, w.dev.lib.Computes())
+	}
+}
+
+// drawn is the least number of words that are worth another goroutine.
+const drawn = 1 << 16
+
+// drawWords fills words by blocks of four from the counter on, in at most so many goroutines.
+func drawWords(words []uint32, at, seed uint64, threads int) {
+	var all sync.WaitGroup
+	part := max(drawn, (len(words)/max(1, threads)+3)&^3)
+	for ; len(words) > part; at += uint64(part / 4) {
+		mine, from := words[:part], at
+		all.Go(func() { drawBlocks(mine, from, seed) })
+		words = words[part:]
+	}
+	drawBlocks(words, at, seed)
+	all.Wait()
+}
+
+func drawBlocks(words []uint32, at, seed uint64) {
+	for ; len(words) >= 4; at++ {
 		words[0], words[1], words[2], words[3] = philox(at, seed)
-		words, at = words[4:], at+1
+		words = words[4:]
 	}
 	if len(words) > 0 {
 		var block [4]uint32
 		block[0], block[1], block[2], block[3] = philox(at, seed)
 		copy(words, block[:])
 	}
-	w.out[0] = w.host(d.DType, d.Shape, dtype.Bytes(all))
 }
 
 // philox returns the block of Philox 4x32-10 of a counter and a key.

@@ -59,31 +59,43 @@ func (w *worker) steps(n *op.Node, in []op.Desc, known map[op.TensorID]val, next
 			return
 		}
 		p := &parts[i]
-		w.n, w.in, w.from, w.out = p, nil, nil, make([]val, len(p.Outputs))
 		var descs []op.Desc
 		for _, id := range p.Inputs {
-			x := known[id]
-			d := op.Desc{ID: id, DType: x.d, Shape: x.s}
-			w.in, w.from, descs = append(w.in, x), append(w.from, &tensor{desc: d, h: x.h}), append(descs, d)
+			descs = append(descs, op.Desc{ID: id, DType: known[id].d, Shape: known[id].s})
 		}
-		kind := p.Outputs[0].DType
-		if len(w.in) > 0 {
-			kind = w.in[0].d
-		}
-		if k := w.dev.kernel(p.Op); k.run != nil && k.types.Has(kind) {
-			k.run(w)
-			for i, d := range p.Outputs {
-				known[d.ID] = w.out[i]
-			}
-		} else {
-			w.steps(p, descs, known, next, slices.Concat(kept, w.made))
-		}
+		w.part(p, descs, known, next, slices.Concat(kept, w.made))
 		for _, id := range p.Inputs {
 			if uses[id]--; uses[id] == 0 {
 				delete(known, id)
 			}
 		}
 		w.sweep(known, kept)
+	}
+}
+
+// part computes a node of operands in, which are known, and adds its results to what is known.
+func (w *worker) part(p *op.Node, in []op.Desc, known map[op.TensorID]val, next func() op.TensorID, kept []torch.Handle) {
+	if w.err != nil {
+		return
+	}
+	w.n, w.in, w.from, w.out = p, nil, nil, make([]val, len(p.Outputs))
+	for _, d := range in {
+		x := known[d.ID]
+		w.in, w.from = append(w.in, x), append(w.from, &tensor{desc: d, h: x.h})
+	}
+	kind := p.Outputs[0].DType
+	if len(w.in) > 0 {
+		kind = w.in[0].d
+	}
+	k := w.dev.kernel(p.Op)
+	if k.run == nil || !k.types.Has(kind) {
+		w.steps(p, in, known, next, kept)
+		return
+	}
+	k.run(w)
+	w.aside = nil
+	for i, d := range p.Outputs {
+		known[d.ID] = w.out[i]
 	}
 }
 

@@ -25,6 +25,8 @@ type device struct {
 	check bool  // whether each result is compared with what torch says of it
 	reads bool  // whether elements are in memory of the host
 	lists bool  // whether operators are called with lists and strings
+	fuses bool  // whether groups of nodes of a program become one operator
+	flash bool  // whether attention keeps no scores
 
 	mu     sync.Mutex // guards what follows
 	consts map[key]torch.Handle
@@ -104,14 +106,18 @@ func (d *device) Release(t *tensor) {
 	switch {
 	case !t.drop() || t.h == 0:
 	case t.queue == nil:
-		d.remove(t.h)
+		d.remove(t.handles()...)
 	default:
-		t.queue.discard(t.h)
+		t.queue.discard(t.handles()...)
 	}
 }
 
-// remove deletes a handle without a queue.
-func (d *device) remove(h torch.Handle) { d.lib.Delete(h) }
+// remove deletes handles without a queue.
+func (d *device) remove(hs ...torch.Handle) {
+	for _, h := range hs {
+		d.lib.Delete(h)
+	}
+}
 
 // OpenQueue implements engine.Device.
 func (d *device) OpenQueue() (engine.Queue[*tensor], error) { return newQueue(d) }

@@ -89,6 +89,8 @@ func (d *driver) Open(_ context.Context, index int) (engine.Device[*tensor], err
 func (d *driver) open(index int) *device {
 	x := &device{lib: d.lib, on: d.devices[index], check: d.check, consts: map[key]torch.Handle{}}
 	x.reads, x.lists = x.on.Kind == torch.CPU && !d.apart, d.lib.Lists()
+	x.fuses = d.lib.Lists() && d.lib.Shim == ""
+	x.flash = x.on.Kind == torch.CPU && d.lib.Shim == "" && d.lib.Symbol(flashSymbol) != 0
 	x.shim = newShims(d.lib, torch.Name(x.on.Kind))
 	x.limit = d.info.Devices[index].Memory
 	if x.limit <= 0 {
@@ -101,7 +103,7 @@ func (d *driver) open(index int) *device {
 		if b := d.broken[row.Name]; b != nil {
 			r.types &^= b.Types
 		}
-		if r.types == 0 || !r.runs(d.lib) {
+		if r.types == 0 || !r.runs(d.lib) || r.needs&needsFlash != 0 && !x.flash {
 			continue
 		}
 		if d.lib.Shim != "" {

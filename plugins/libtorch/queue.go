@@ -52,18 +52,21 @@ const (
 	doUpload
 	doFetch
 	doAwait
+	doPlan
 )
 
 // command is work that was handed over.
 type command struct {
-	kind kind
-	node op.Node
-	in   []*tensor
-	out  []*tensor
-	data []byte // of doUpload and doFetch
-	done func() // of doUpload
-	on   *mark  // of doAwait
-	err  error  // valid when the command is done
+	kind  kind
+	node  op.Node
+	in    []*tensor
+	out   []*tensor
+	data  []byte  // of doUpload and doFetch
+	done  func()  // of doUpload
+	on    *mark   // of doAwait
+	plan  *plan   // of doPlan
+	spans *[]span // of doPlan: receives the times of steps; may be nil
+	err   error   // valid when the command is done
 }
 
 func newQueue(d *device) (*queue, error) {
@@ -221,15 +224,15 @@ func (q *queue) Close() {
 	<-q.ended
 }
 
-// discard deletes a handle, on the thread of the queue. After Close the device does.
-func (q *queue) discard(h torch.Handle) {
+// discard deletes handles, on the thread of the queue. After Close the device does.
+func (q *queue) discard(hs ...torch.Handle) {
 	q.mu.Lock()
 	if q.closed {
 		q.mu.Unlock()
-		q.dev.remove(h)
+		q.dev.remove(hs...)
 		return
 	}
-	q.trash = append(q.trash, h)
+	q.trash = append(q.trash, hs...)
 	wake := q.asleep
 	q.mu.Unlock()
 	if wake {
@@ -293,6 +296,8 @@ func (q *queue) run(w *worker, c *command) {
 			c.err = core.ErrClosed // its operand may have been canceled, which no command reports any more
 		}
 		c.data = nil
+	case doPlan:
+		c.err = w.program(c, q.stopped.Load)
 	case doAwait:
 		_ = c.on.Wait() // its own stream reports its failures
 	}
@@ -302,7 +307,7 @@ func (q *queue) run(w *worker, c *command) {
 	for _, list := range [...][]*tensor{c.in, c.out} {
 		for _, t := range list {
 			if t.drop() && t.h != 0 {
-				w.thread.Delete(t.h)
+				w.thread.Delete(t.handles()...)
 			}
 		}
 	}

@@ -17,6 +17,7 @@ type need uint8
 const (
 	needsLists need = 1 << iota // lists or strings in calls of operators
 	needsAdd                    // add_Tensor
+	needsFlash                  // attention that keeps no scores, on a cpu
 )
 
 // rule says how an op of burn is computed.
@@ -25,6 +26,9 @@ type rule struct {
 	types dtype.Set // of the first operand; of the result where there is none
 	needs need
 }
+
+// flashSymbol is a function of each torch whose operators have attention that keeps no scores.
+const flashSymbol = "aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu"
 
 // runs reports whether lib has what the kernel needs.
 func (r *rule) runs(lib *torch.Library) bool {

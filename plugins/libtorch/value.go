@@ -22,6 +22,8 @@ type tensor struct {
 	finite atomic.Int32
 	// positive is the same of being above zero, where all are finite.
 	positive atomic.Int32
+	// aside is of a result of attention; nil if there is none. It is written with h.
+	aside *aside
 }
 
 func newTensor(d op.Desc, q *queue) *tensor {
@@ -34,6 +36,14 @@ func (t *tensor) retain() { t.users.Add(1) }
 
 // drop releases one use. It reports whether it was the last: then the handle is the caller's to delete.
 func (t *tensor) drop() bool { return t.users.Add(-1) == 0 }
+
+// handles returns the handles that the tensor has.
+func (t *tensor) handles() []torch.Handle {
+	if t.aside != nil {
+		return []torch.Handle{t.h, t.aside.h}
+	}
+	return []torch.Handle{t.h}
+}
 
 // val is a tensor within a kernel: a handle with its type and shape. It does not own the handle.
 type val struct {

@@ -26,36 +26,48 @@ type worker struct {
 	out  []val
 	err  error
 	made []torch.Handle
+
+	aside *aside // of the first result, if the kernel leaves any
 }
 
 func newWorker(d *device, t *torch.Thread) *worker { return &worker{dev: d, thread: t} }
 
-// node computes a node and sets the handles of its results.
+// node computes a node by the kernel of its op and sets the handles of its results.
 func (w *worker) node(c *command) error {
-	w.n, w.from, w.err = &c.node, c.in, nil
-	w.in, w.out, w.made = w.in[:0], w.out[:0], w.made[:0]
 	for _, t := range c.in {
 		if t.failed || t.h == 0 {
 			return errPoisoned
 		}
+	}
+	k := w.dev.kernel(c.node.Op)
+	kind := c.node.Outputs[0].DType
+	if len(c.in) > 0 {
+		kind = c.in[0].desc.DType
+	}
+	if k.run == nil || !k.types.Has(kind) {
+		return fmt.Errorf("%v of %v: %w", c.node.Op, kind, core.ErrUnsupported)
+	}
+	return w.compute(c, k.run)
+}
+
+// compute computes a node, whose operands are there, by a kernel, and sets the handles of its results.
+func (w *worker) compute(c *command, run kernel) error {
+	w.n, w.from, w.err, w.aside = &c.node, c.in, nil, nil
+	w.in, w.out, w.made = w.in[:0], w.out[:0], w.made[:0]
+	for _, t := range c.in {
 		w.in = append(w.in, val{t.h, t.desc.DType, t.desc.Shape})
 	}
 	for range c.out {
 		w.out = append(w.out, val{})
 	}
-	k := w.dev.kernel(c.node.Op)
-	kind := c.node.Outputs[0].DType
-	if len(w.in) > 0 {
-		kind = w.in[0].d
-	}
-	if k.run == nil || !k.types.Has(kind) {
-		return fmt.Errorf("%v of %v: %w", c.node.Op, kind, core.ErrUnsupported)
-	}
-	w.guard(k.run)
+	w.guard(run)
 	for i, t := range c.out {
 		if w.err == nil {
 			t.h = w.give(w.out[i], t.desc)
 		}
+	}
+	if a := w.aside; a != nil && w.err == nil {
+		c.out[0].aside, w.made = a, slices.DeleteFunc(w.made, func(h torch.Handle) bool { return h == a.h })
 	}
 	w.thread.Delete(w.made...)
 	if w.err != nil {

@@ -20,13 +20,13 @@ func TestReport(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "doc.md")
 	require.NoError(t, os.WriteFile(path, []byte("head\n"+section.Begin()+"old\n"+section.End()+"tail\n"), 0o600))
 	fig := figure{contest: contest{name: "x", text: "a model"}, settings: settings{device: "here", threads: 2, narrow: dtype.BF16},
-		burn: bench.Stats{Median: 2 * time.Millisecond}, many: time.Millisecond, difference: 2e-6, memory: 3 << 20, curve: []float64{3, 2},
-		peers: []side{{mode: "eager", version: "9.9", stats: bench.Stats{Median: 5 * time.Millisecond}, many: 4 * time.Millisecond,
+		burn: bench.Stats{Median: 2 * time.Millisecond}, used: 3 * time.Millisecond, many: time.Millisecond, difference: 2e-6, memory: 3 << 20, curve: []float64{3, 2},
+		peers: []side{{mode: "eager", version: "9.9", stats: bench.Stats{Median: 5 * time.Millisecond}, used: 6 * time.Millisecond, many: 4 * time.Millisecond,
 			reserved: 7 << 20, curve: []float64{3, 1}, difference: 1}, {mode: "default", err: errors.New("no compiler")}}}
 	require.NoError(t, section.Replace(path, report([]figure{fig}, "1.00")))
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Contains(t, string(b), "| a model, bf16 | here | 2 | eager | 2.000 | 5.000 | 2.50 | 1.000 | 4.000 | 4.00 | 2e-06 | 3 | 7 |")
+	require.Contains(t, string(b), "| a model, bf16 | here | 2 | eager | 2.000 | 5.000 | 2.50 | 3.0 | 6.0 | 2.00 | 1.000 | 4.000 | 4.00 | 2e-06 | 3 | 7 |")
 	require.Contains(t, string(b), "| a model, bf16 | here | 2 | default | | failed |")
 	require.Contains(t, string(b), "| a model, bf16 | eager | 2 | 3.00000 | 3.00000 | 2.00000 | 1.00000 | 1.0e+00 |")
 	require.Contains(t, string(b), "PyTorch 9.9.")
@@ -34,6 +34,21 @@ func TestReport(t *testing.T) {
 	require.Regexp(t, `(?s)^head\n.*tail\n$`, string(b))
 	require.NoError(t, os.WriteFile(path, []byte("no marks"), 0o600))
 	require.ErrorContains(t, section.Replace(path, ""), "want the lines")
+}
+
+func TestStatTime(t *testing.T) {
+	for line, want := range map[string]time.Duration{
+		"42 (a) b) S 1 42 42 0 -1 4194560 100 0 0 0 7 5 900 900 20 0 1 0 5 6 7": 120 * time.Millisecond,
+		"1 (x) R 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0":                          0,
+	} {
+		got, err := statTime(line)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	for _, line := range []string{"", "42 (a) S 1 2 3", "42 (a) S 1 42 42 0 -1 4194560 100 0 0 0 x 5 900"} {
+		_, err := statTime(line)
+		require.Error(t, err, line)
+	}
 }
 
 // here holds the settings of tests.

@@ -46,6 +46,7 @@ type trainer struct {
 	opt     optim.Optimizer
 	rate    float64
 	samples []time.Duration
+	used    time.Duration    // processor time of turns
 	reads   []*tensor.Tensor // losses that have not been read yet
 }
 
@@ -165,6 +166,8 @@ func (t *trainer) curve(ctx context.Context, c *text, tokens [][]int64, warmup i
 
 // Turn implements bench.Contestant.
 func (t *trainer) Turn(ctx context.Context, d time.Duration) error {
+	before := processorTime()
+	defer func() { t.used += processorTime() - before }()
 	for end := time.Now().Add(d); ; {
 		start := time.Now()
 		if _, err := t.step(ctx); err != nil {

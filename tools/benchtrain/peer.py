@@ -7,7 +7,8 @@ open:  {"do": "open", "name": "chain", "size": n} -> {}: ten elementwise ops ove
        {"do": "open", "name": case, "params": {name: .npy}, "x": .npy, "y": .npy, "out": folder, "precision": "f32" or "bf16"}
        -> {"loss": value, "grads": {name: .npy}}: loss and gradients with dropout off, in f32 without TF32; then the case is current.
        With "gpt2": sizes, the parameters come from a counter; of more than 20 million, there are no gradients in the answer.
-turn:  {"do": "turn", "seconds": s} -> {"samples": [nanoseconds of one step, ...]}: training steps for about s, each with a wait.
+turn:  {"do": "turn", "seconds": s} -> {"samples": [nanoseconds of one step, ...], "processor": nanoseconds of processor time}: training
+       steps for about s, each with a wait.
 many:  {"do": "many", "steps": n} -> {"seconds": a step, "reserved": bytes, "allocated": bytes}: n steps with one wait.
 curve: {"do": "curve", "tokens": .npy, "warmup": steps} -> {"losses": [...]}: a step on each batch, from the first weights; the rate rises
 to that of open in the first steps.
@@ -227,13 +228,13 @@ class Contestant:
 
     def turn(self, req):
         self.warmed()
-        samples, end = [], time.perf_counter() + req["seconds"]
+        samples, end, before = [], time.perf_counter() + req["seconds"], time.process_time_ns()
         while True:
             start = time.perf_counter_ns()
             self.step(self.x, self.y).item()
             samples.append(time.perf_counter_ns() - start)
             if time.perf_counter() >= end:
-                return {"samples": samples}
+                return {"samples": samples, "processor": time.process_time_ns() - before}
 
     def many(self, req):
         self.warmed()

@@ -19,6 +19,7 @@ type figure struct {
 	contest
 	settings
 	burn       bench.Stats
+	used       time.Duration // processor time per step
 	many       time.Duration // time per step of many without a wait between them
 	difference float64       // of losses and gradients
 	memory     int64         // most memory that the device took from the system
@@ -30,6 +31,7 @@ type figure struct {
 type side struct {
 	mode, version       string
 	stats               bench.Stats
+	used                time.Duration // processor time per step
 	many                time.Duration
 	reserved, allocated int64
 	curve               []float64
@@ -146,6 +148,7 @@ func (fig *figure) time(ctx context.Context, t *trainer, libs []opened, total ti
 		return err
 	}
 	fig.burn = t.Stats()
+	fig.used = t.used / time.Duration(max(1, fig.burn.Runs))
 	n := max(3, min(500, int(total/4/max(fig.burn.Median, 1))))
 	var own []time.Duration
 	theirs := make([][]time.Duration, len(libs))
@@ -172,7 +175,9 @@ func (fig *figure) time(ctx context.Context, t *trainer, libs []opened, total ti
 	for i, l := range libs {
 		if l.p != nil {
 			slices.Sort(theirs[i])
-			fig.peers[i].stats, fig.peers[i].many = l.p.Stats(), theirs[i][len(theirs[i])/2]
+			p := &fig.peers[i]
+			p.stats, p.many = l.p.Stats(), theirs[i][len(theirs[i])/2]
+			p.used = l.p.Used / time.Duration(max(1, p.stats.Runs))
 		}
 	}
 	if m, ok := t.dev.Memory(); ok {

@@ -30,17 +30,19 @@ func report(figures []figure, load string) string {
 	if load != "" {
 		fmt.Fprintf(&b, " Load of the machine before the run: %s.", load)
 	}
-	b.WriteString(" A step ends with a wait for its loss; of many steps the last alone does.")
-	b.WriteString("\n\n| model | device | threads | PyTorch | burn, ms | PyTorch, ms | speed | many: burn, ms | PyTorch, ms | speed | difference | burn's memory, MiB | PyTorch's |\n" +
-		"|---|---|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
+	b.WriteString(" A step ends with a wait for its loss; of many steps the last alone does. " +
+		"Processor time is that of all threads of both processes of burn, and of PyTorch's one.")
+	b.WriteString("\n\n| model | device | threads | PyTorch | burn, ms | PyTorch, ms | speed | processor: burn, ms | PyTorch, ms | speed | many: burn, ms | PyTorch, ms | speed | difference | burn's memory, MiB | PyTorch's |\n" +
+		"|---|---|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, f := range figures {
 		for _, s := range f.peers {
 			if s.err != nil {
-				fmt.Fprintf(&b, "| %s%s | %s | %d | %s | | failed | | | | | | | |\n", f.text, narrow(f.narrow), f.device, f.settings.threads, s.mode)
+				fmt.Fprintf(&b, "| %s%s | %s | %d | %s | | failed | | | | | | | | | | |\n", f.text, narrow(f.narrow), f.device, f.settings.threads, s.mode)
 				continue
 			}
-			fmt.Fprintf(&b, "| %s%s | %s | %d | %s | %.3f | %.3f | %.2f | %.3f | %.3f | %.2f | %.0e | %.0f | %.0f |\n", f.text, narrow(f.narrow), f.device, f.settings.threads, s.mode,
-				ms(f.burn.Median), ms(s.stats.Median), ratio(s.stats.Median, f.burn.Median), ms(f.many), ms(s.many), ratio(s.many, f.many), f.difference,
+			fmt.Fprintf(&b, "| %s%s | %s | %d | %s | %.3f | %.3f | %.2f | %.1f | %.1f | %.2f | %.3f | %.3f | %.2f | %.0e | %.0f | %.0f |\n", f.text, narrow(f.narrow), f.device, f.settings.threads, s.mode,
+				ms(f.burn.Median), ms(s.stats.Median), ratio(s.stats.Median, f.burn.Median), ms(f.used), ms(s.used), ratio(s.used, f.used),
+				ms(f.many), ms(s.many), ratio(s.many, f.many), f.difference,
 				mib(f.memory), mib(s.reserved))
 		}
 	}

@@ -73,6 +73,7 @@ var libraries = []string{"libtorch_cpu.so", "libtorch_cuda.so", "libtorch_hip.so
 func Load(folder string, o Options) (*Library, error) {
 	l := &Library{Folder: folder, Hidden: o.Hide, found: map[string]uintptr{}}
 	setEnvironment(o)
+	keepMemory()
 	for i, name := range libraries {
 		if i > 0 && (o.CPU || !isFile(filepath.Join(folder, name))) {
 			continue

@@ -1,0 +1,158 @@
+package libtorch
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/libtorch/internal/torch"
+)
+
+// backwards are the gradients that are one operator of torch, by the op of the forward pass. They are of f32 and f64: rules round narrow
+// floats where the operators do not.
+var backwards = map[op.Code]backward{
+	op.Gelu: {fits: wide, run: func(w *worker, g *found) {
+		g.only(w, opGeluBackward, g.dy(), g.x(0), func(t *torch.Thread) { t.Text(g.node.Attrs.Str("approximate")) })
+	}},
+	op.Silu: {fits: func(n *op.Node, in []op.Desc) bool { return wideAndFull(in) && n.Attrs.Float("alpha") == 1 }, run: func(w *worker, g *found) {
+		g.only(w, opSiluBackward, g.dy(), g.x(0), nil)
+	}},
+	op.Sigmoid:    {fits: wide, run: func(w *worker, g *found) { g.only(w, opSigmoidBackward, g.dy(), g.y(), nil) }},
+	op.Tanh:       {fits: wide, run: func(w *worker, g *found) { g.only(w, opTanhBackward, g.dy(), g.y(), nil) }},
+	op.Softmax:    {fits: wide, run: func(w *worker, g *found) { g.overAxis(w, opSoftmaxBackward) }},
+	op.LogSoftmax: {fits: wide, run: func(w *worker, g *found) { g.overAxis(w, opLogSoftmaxBackward) }},
+	op.LayerNorm: {
+		fits: func(n *op.Node, in []op.Desc) bool {
+			inner := in[0].Shape[n.Attrs.Int("axis"):]
+			for _, d := range in[1:] {
+				if !d.Shape.Equal(inner) {
+					return false
+				}
+			}
+			return wideAndFull(in) && inner.Size() > 1
+		},
+		run:     layerNormBackward,
+		forward: layerNormKeeping,
+		keeps: func(n *op.Node, in []op.Desc) []op.Desc {
+			s := in[0].Shape.Clone()
+			for i := n.Attrs.Int("axis"); i < len(s); i++ {
+				s[i] = 1
+			}
+			d := op.Desc{DType: in[0].DType, Shape: s}
+			return []op.Desc{d, d}
+		},
+	},
+	op.Conv: {fits: func(n *op.Node, in []op.Desc) bool {
+		a := n.Attrs
+		lo := a.Ints("pad_lo")
+		return wideAndFull(append(in, n.Outputs[0])) && len(lo) <= 3 && slices.Equal(lo, a.Ints("pad_hi")) && slices.Min(append(lo[:len(lo):len(lo)], 0)) == 0 &&
+			slices.Equal(a.Ints("input_dilation"), ones(len(lo)))
+	}, run: convBackward},
+}
+
+var (
+	opGeluBackward       = aten("gelu_backward")
+	opSiluBackward       = aten("silu_backward")
+	opSigmoidBackward    = aten("sigmoid_backward")
+	opTanhBackward       = aten("tanh_backward")
+	opSoftmaxBackward    = aten("_softmax_backward_data")
+	opLogSoftmaxBackward = aten("_log_softmax_backward_data")
+	opLayerNormBackward  = aten("native_layer_norm_backward")
+	opConvBackward       = aten("convolution_backward")
+)
+
+// wide reports whether operands are floats of 32 or 64 bits with elements.
+func wide(_ *op.Node, in []op.Desc) bool { return wideAndFull(in) }
+
+// only computes the one gradient of a unary node by an operator of two tensors; f appends further arguments, and may be nil.
+func (g *found) only(w *worker, o *torch.Operator, a, b val, f func(t *torch.Thread)) {
+	w.out[0] = w.call(o, a.d, a.s, func(t *torch.Thread) {
+		t.Tensor(a.h)
+		t.Tensor(b.h)
+		if f != nil {
+			f(t)
+		}
+	})
+}
+
+// overAxis is only for an operator over an axis.
+func (g *found) overAxis(w *worker, o *torch.Operator) {
+	g.only(w, o, g.dy(), g.y(), func(t *torch.Thread) {
+		t.Int(g.node.Attrs.Int("axis"))
+		t.Int(int(typeOf[g.dy().d]))
+	})
+}
+
+// layerNormKeeping is layerNorm with the mean and one over the deviation as results.
+func layerNormKeeping(w *worker) {
+	x, axis, eps := w.in[0], w.n.Attrs.Int("axis"), w.n.Attrs.Float("epsilon")
+	inner := x.s[axis:]
+	scale, bias := w.operand(1, inner), w.operand(2, inner)
+	copy(w.out, w.several(opLayerNorm, w.n.Outputs, func(t *torch.Thread) {
+		t.Tensor(x.h)
+		t.Ints(inner...)
+		t.SomeTensor(scale.h)
+		t.SomeTensor(bias.h)
+		t.Float(eps)
+	}))
+}
+
+func layerNormBackward(w *worker, g *found) {
+	x, dy := g.x(0), g.dy()
+	inner := x.s[g.node.Attrs.Int("axis"):]
+	var scale, bias val
+	if len(g.t.x) > 1 {
+		scale = g.x(1)
+	}
+	if len(g.t.x) > 2 {
+		bias = g.x(2)
+	}
+	g.masked(w, opLayerNormBackward, func(t *torch.Thread) {
+		t.Tensor(dy.h)
+		t.Tensor(x.h)
+		t.Ints(inner...)
+		t.Tensor(g.kept[0].h)
+		t.Tensor(g.kept[1].h)
+		t.SomeTensor(scale.h)
+		t.SomeTensor(bias.h)
+	})
+}
+
+// masked calls an operator that gives three gradients, those that a mask, its last argument, asks for.
+func (g *found) masked(w *worker, o *torch.Operator, f func(t *torch.Thread)) {
+	ds := make([]op.Desc, 3)
+	mask := make([]int, 3)
+	for _, k := range g.needs {
+		ds[k], mask[k] = op.Desc{DType: g.t.roots[k].DType, Shape: g.t.roots[k].Shape}, 1
+	}
+	v := w.several(o, ds, func(t *torch.Thread) {
+		f(t)
+		t.Ints(mask...)
+	})
+	for i, k := range g.needs {
+		w.out[i] = v[k]
+	}
+}
+
+// convBackward is torch's where padding, which is not multiplied there, meets finite elements alone.
+func convBackward(w *worker, g *found) {
+	a := g.node.Attrs
+	x, k, dy := g.x(0), g.x(1), g.dy()
+	padded := slices.Max(append([]int{0}, a.Ints("pad_lo")...)) > 0
+	at := func(id op.TensorID) int { return slices.Index(g.ids, id) }
+	if slices.Contains(g.needs, 0) && !w.finite(at(g.t.x[1].ID)) || padded && slices.Contains(g.needs, 1) && !w.finite(at(g.t.dy.ID)) {
+		g.asRecorded(w)
+		return
+	}
+	g.masked(w, opConvBackward, func(t *torch.Thread) {
+		t.Tensor(dy.h)
+		t.Tensor(x.h)
+		t.Tensor(k.h)
+		t.None()
+		t.Ints(a.Ints("strides")...)
+		t.Ints(a.Ints("pad_lo")...)
+		t.Ints(a.Ints("kernel_dilation")...)
+		t.Bool(false)
+		t.Ints(make([]int, len(a.Ints("strides")))...)
+		t.Int(a.Int("groups"))
+	})
+}
