@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/goburn/burn/model/onnx/pb"
 )
@@ -52,7 +53,8 @@ func (m *Model) readExternal(dir string) error {
 	shared := map[string][]byte{}
 	var total int64
 	for _, t := range all {
-		if t.DataType.Bits() < 8 { // refused by the nodes that use it
+		bits := int64(t.DataType.Bits())
+		if bits == 0 { // refused by the nodes that use it
 			continue
 		}
 		key := fmt.Sprint(t.DataType, t.Dims)
@@ -65,14 +67,18 @@ func (m *Model) readExternal(dir string) error {
 			if err != nil {
 				return fmt.Errorf("onnx: tensor %q: %w", clip(t.Name), err)
 			}
-			if size := int64(t.DataType.Size()); n > (m.options.MaxExternalBytes-total)/size {
-				return fmt.Errorf("onnx: external data is above %d bytes: %w", m.options.MaxExternalBytes, ErrLimit)
-			} else if err := m.budget.take(n * size); err != nil {
-				return fmt.Errorf("onnx: external data of tensor %q: %w", clip(t.Name), err)
-			} else {
-				total += n * size
+			size := int64(math.MaxInt64)
+			if n < size/bits-1 {
+				size = (n*bits + 7) / 8
 			}
-			if b, err = t.Bytes(files); err != nil {
+			if size > m.options.MaxExternalBytes-total {
+				return fmt.Errorf("onnx: external data is above %d bytes: %w", m.options.MaxExternalBytes, ErrLimit)
+			}
+			if err := m.budget.take(size); err != nil {
+				return fmt.Errorf("onnx: external data of tensor %q: %w", clip(t.Name), err)
+			}
+			total += size
+			if b, err = t.ReadExternal(files); err != nil {
 				return err
 			}
 			shared[key] = b
