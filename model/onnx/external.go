@@ -15,15 +15,28 @@ func (m *Model) readExternal(dir string) error {
 			all = append(all, t)
 		}
 	}
+	sparse := func(s *pb.SparseTensor) {
+		if s != nil {
+			collect(s.Values)
+			collect(s.Indices)
+		}
+	}
+	attributes := func(as []*pb.Attribute) {
+		for _, a := range as {
+			collect(a.T)
+			sparse(a.SparseTensor)
+			for _, t := range a.Tensors {
+				collect(t)
+			}
+			for _, s := range a.SparseTensors {
+				sparse(s)
+			}
+		}
+	}
 	var graphs func(g *pb.Graph)
 	nodes := func(ns []*pb.Node) {
 		for _, n := range ns {
-			for _, a := range n.Attributes {
-				collect(a.T)
-				for _, t := range a.Tensors {
-					collect(t)
-				}
-			}
+			attributes(n.Attributes)
 			for _, g := range subgraphs(n) {
 				graphs(g)
 			}
@@ -33,10 +46,14 @@ func (m *Model) readExternal(dir string) error {
 		for _, t := range g.Initializers {
 			collect(t)
 		}
+		for _, s := range g.SparseInitializers {
+			sparse(s)
+		}
 		nodes(g.Nodes)
 	}
 	graphs(m.proto.Graph)
 	for _, f := range m.proto.Functions {
+		attributes(f.AttributeDefaults)
 		nodes(f.Nodes)
 	}
 	if len(all) == 0 {

@@ -81,6 +81,28 @@ func TestExternalPlaces(t *testing.T) {
 	}
 }
 
+// The parts of sparse tensors, in the graph and in a constant, and the default of a function's attribute may lie in a file too.
+func TestExternalPartsAndDefaults(t *testing.T) {
+	data := []byte{1, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x3f, 0, 0, 0, 0x40} // places 1 and 4; 1, 2 in f32
+	sparse := func(name string) *pb.SparseTensor {
+		return &pb.SparseTensor{Dims: []int64{2, 3}, Values: outside(name, pb.Float, []int64{2}, "location", "w.bin", "offset", "16"), Indices: outside("", pb.Int64, []int64{2}, "location", "w.bin")}
+	}
+	m := wrap(operator("Constant", nil, ss("c"), &pb.Attribute{Name: "sparse_value", Type: pb.AttrSparseTensor, SparseTensor: sparse("")}), operator("Add", ss("c", "w"), ss("a")),
+		operator("Two", nil, ss("two")), operator("Add", ss("a", "x"), ss("b")), operator("Mul", ss("b", "two"), ss("y")))
+	m.Graph.Nodes[2].Domain = "f"
+	m.Graph.SparseInitializers = []*pb.SparseTensor{sparse("w")}
+	m.OpsetImports = append(m.OpsetImports, &pb.OperatorSetID{Domain: "f", Version: 1})
+	m.Functions = []*pb.Function{{Name: "Two", Domain: "f", Outputs: ss("q"), OpsetImports: m.OpsetImports,
+		AttributeDefaults: []*pb.Attribute{{Name: "v", Type: pb.AttrTensor, T: outside("", pb.Float, nil, "location", "w.bin", "offset", "20")}},
+		Nodes:             []*pb.Node{operator("Constant", nil, ss("q"), &pb.Attribute{Name: "value", RefAttrName: "v", Type: pb.AttrTensor})}}}
+	parsed, err := stored(t, m, data)
+	require.NoError(t, err)
+	h := &harness{t: t, dev: onStream(t, openRef(t))}
+	h.s, err = parsed.Open(h.dev)
+	require.NoError(t, err)
+	h.want(h.run(map[string]onnx.Value{"x": h.f32([]int{1}, 0)})["y"], []int{2, 3}, 0, 4, 0, 0, 8, 0)
+}
+
 // What a model says of a file that is not so: each is an error of Load, names the tensor, and reads nothing else.
 func TestExternalLies(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.bin")
