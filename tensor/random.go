@@ -3,6 +3,7 @@ package tensor
 import (
 	crand "crypto/rand"
 	"encoding/binary"
+	"math"
 	"sync"
 
 	"github.com/goburn/burn/core/dtype"
@@ -102,13 +103,27 @@ func (r *Random) Bits(d *Device, dims ...int) *Tensor {
 	return d.Op(op.RandomBits, nil, append(r.take(n), op.Ints("shape", dims...), op.Type("dtype", dtype.I32))...)[0]
 }
 
-// Int draws integers uniformly from [low, high), from 62 random bits each.
+// Int draws integers uniformly from [low, high), from 62 random bits each. It panics for a range that is empty, has 2^62 numbers or more,
+// or is not within the type.
 func (r *Random) Int(d *Device, dt dtype.DType, low, high int, dims ...int) *Tensor {
 	if !dt.IsInt() || high <= low || high-low <= 0 {
 		fail("random int: %v from [%d, %d), want an integer type and a range that is not empty: %w", dt, low, high, op.ErrAttr)
 	}
 	if r := high - low; r >= 1<<62 {
 		fail("random int: a range of %d, want less than 2^62: %w", r, op.ErrAttr)
+	}
+	if signed := dt.Class() == dtype.Signed; !signed && low < 0 || dt.Size() < 8 {
+		bits := 8 * dt.Size()
+		least, most := 0, math.MaxInt
+		if bits < 64 {
+			most = 1<<bits - 1
+		}
+		if signed {
+			least, most = -1<<(bits-1), 1<<(bits-1)-1
+		}
+		if low < least || high-1 > most {
+			fail("random int: %v from [%d, %d), want numbers from %d to %d: %w", dt, low, high, least, most, op.ErrAttr)
+		}
 	}
 	var m temps
 	at := m.of(m.of(r.wide(d, dims)).FloorMod(m.of(d.scalarInt(dtype.I64, int64(high-low)))))

@@ -47,9 +47,12 @@ func cut(start, end, step, dim int) (first, n, apart int) {
 	}
 	start, end = in(start), in(end)
 	if step > 0 && end > start {
-		n = (end - start + step - 1) / step
+		n = (end-start-1)/step + 1
 	} else if step < 0 && start > end {
-		n = (start - end - step - 1) / -step
+		n = int(uint(start-end-1)/-uint(step)) + 1 // also for the least int
+	}
+	if n < 2 {
+		step = 1 // not used, and maybe longer than any dimension
 	}
 	return start, n, step
 }

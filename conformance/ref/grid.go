@@ -95,7 +95,8 @@ func sampled(a op.Attrs, x Tensor, plane []int, p []float64) float64 {
 		for d := range p {
 			p[d] = math.RoundToEven(p[d])
 		}
-		return elementOrZero(x, plane, p)
+		v, _ := pixelAt(x, plane, p)
+		return v
 	case "linear":
 		return linearAt(x, plane, p)
 	}
@@ -113,7 +114,9 @@ func sampled(a op.Attrs, x Tensor, plane []int, p []float64) float64 {
 				q[d] = brought(q[d], dims[d], padding, align)
 			}
 		}
-		terms = append(terms, w*elementOrZero(x, plane, q))
+		if v, ok := pixelAt(x, plane, q); ok && w != 0 {
+			terms = append(terms, w*v)
+		}
 	})
 	return total(terms)
 }
@@ -134,16 +137,16 @@ func brought(p float64, n int, padding string, align bool) float64 {
 	return min(max(p, 0), float64(n-1))
 }
 
-// elementOrZero returns the element of x at a whole point, 0 outside.
-func elementOrZero(x Tensor, plane []int, p []float64) float64 {
+// pixelAt returns the element of x at a whole point, or 0 and false outside; NaN is outside.
+func pixelAt(x Tensor, plane []int, p []float64) (float64, bool) {
 	idx := slices.Clone(plane)
 	for d, q := range p {
-		if q < 0 || q > float64(x.Desc.Shape[2+d]-1) {
-			return 0
+		if !(q >= 0 && q <= float64(x.Desc.Shape[2+d]-1)) {
+			return 0, false
 		}
 		idx = append(idx, int(q))
 	}
-	return x.F[at(x.Desc.Shape, idx)]
+	return x.F[at(x.Desc.Shape, idx)], true
 }
 
 // linearAt returns the elements around p, 0 outside, by their nearness.
@@ -159,8 +162,8 @@ func linearAt(x Tensor, plane []int, p []float64) float64 {
 			q[d] = math.Floor(p[d]) + float64(k[d])
 			w *= 1 - math.Abs(p[d]-q[d])
 		}
-		if w != 0 {
-			terms = append(terms, w*elementOrZero(x, plane, q))
+		if v, ok := pixelAt(x, plane, q); ok && w != 0 {
+			terms = append(terms, w*v)
 		}
 	})
 	return total(terms)

@@ -119,8 +119,9 @@ func interpolated(a op.Attrs, d, n, m, i int) []place {
 		if a.Bool("exclude_outside") && (j < 0 || j >= n) {
 			w = 0
 		}
-		sum += w
-		out = append(out, place{min(max(j, 0), n-1), w})
+		if sum += w; w != 0 { // what does not count may be infinite
+			out = append(out, place{min(max(j, 0), n-1), w})
+		}
 	}
 	if a.Bool("antialias") || a.Bool("exclude_outside") || a.Str("mode") == "lanczos" {
 		for k := range out {

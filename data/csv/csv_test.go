@@ -119,3 +119,23 @@ func TestLongText(t *testing.T) {
 		require.Less(t, len(err.Error()), 4<<10)
 	}
 }
+
+// A name that two columns have says nothing of which is meant; one that no field asks for does no harm.
+func TestColumnsOfOneName(t *testing.T) {
+	type r struct {
+		A int `csv:"a"`
+	}
+	for text, want := range map[string]string{
+		"a,b,a\n1,2,3\n":       `columns 1 and 3 are both called "a", want one`,
+		"b,a,a\n1,2,3\n":       `columns 2 and 3 are both called "a", want one`,
+		"\ufeffa,b,a\n1,2,3\n": `columns 1 and 3 are both called "a", want one`,
+	} {
+		_, err := csv.Read[r](strings.NewReader(text), csv.Options{})
+		require.ErrorContains(t, err, want)
+	}
+	got, err := csv.Read[r](strings.NewReader("b,a,b,\n1,2,3,4\n"), csv.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []r{{2}}, []r(got))
+	_, err = csv.Read[r](strings.NewReader("1,2\n"), csv.Options{Columns: []string{"a", "a"}})
+	require.ErrorContains(t, err, "both called")
+}

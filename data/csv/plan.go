@@ -33,6 +33,9 @@ func plan(t reflect.Type, header []string) ([]column, error) {
 		if at < 0 {
 			return nil, fmt.Errorf("no column %q for %v, the file has %.2000s", f.Name, t, strings.Join(names, ", "))
 		}
+		if again := slices.Index(names[at+1:], f.Name); again >= 0 {
+			return nil, fmt.Errorf("columns %d and %d are both called %q, want one", at+1, at+again+2, f.Name)
+		}
 		set, err := setter(f.Type)
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", f.Name, err)

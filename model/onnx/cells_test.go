@@ -197,13 +197,17 @@ func TestSparseConstants(t *testing.T) {
 		require.NoError(t, h.s.Close())
 	}
 	for say, s := range map[string]*pb.SparseTensor{
-		"index 6 of a sparse tensor, want one in [0,6)":       {Dims: []int64{2, 3}, Values: values, Indices: i64s("", []int64{2}, 1, 6)},
-		"index -1 of a sparse tensor":                         {Dims: []int64{2, 3}, Values: values, Indices: i64s("", []int64{2, 2}, 0, 1, -1, 2)},
-		"index 3 of a sparse tensor, want one in [0,3)":       {Dims: []int64{2, 3}, Values: values, Indices: i64s("", []int64{2, 2}, 0, 3, 1, 2)},
-		"a sparse tensor of [2,3] has 2 values and 3 indices": {Dims: []int64{2, 3}, Values: values, Indices: i64s("", []int64{3}, 1, 2, 3)},
-		"a sparse tensor has no values or no indices":         {Dims: []int64{2, 3}, Values: values},
-		"indices of a sparse tensor are INT32, want INT64":    {Dims: []int64{2, 3}, Values: values, Indices: &pb.Tensor{DataType: pb.Int32, Dims: []int64{2}, Int32Data: []int32{1, 2}}},
-		"sparse_tensor.dims[1]: negative: -3":                 {Dims: []int64{2, -3}, Values: values, Indices: i64s("", []int64{2}, 1, 2)},
+		"index 6 of a sparse tensor, want one in [0,6)":    {Dims: []int64{2, 3}, Values: values, Indices: i64s("", []int64{2}, 1, 6)},
+		"index -1 of a sparse tensor":                      {Dims: []int64{2, 3}, Values: values, Indices: i64s("", []int64{2, 2}, 0, 1, -1, 2)},
+		"index 3 of a sparse tensor, want one in [0,3)":    {Dims: []int64{2, 3}, Values: values, Indices: i64s("", []int64{2, 2}, 0, 3, 1, 2)},
+		"with 2 values are [3], want [2] or [2 2]":         {Dims: []int64{2, 3}, Values: values, Indices: i64s("", []int64{3}, 1, 2, 3)},
+		"with 2 values are [2 1], want [2] or [2 2]":       {Dims: []int64{2, 3}, Values: values, Indices: i64s("", []int64{2, 1}, 0, 1)}, // rows alone
+		"with 2 values are [1 2], want [2] or [2 2]":       {Dims: []int64{2, 3}, Values: values, Indices: i64s("", []int64{1, 2}, 0, 1)},
+		"with 2 values are [4], want [2] or [2 2]":         {Dims: []int64{2, 3}, Values: values, Indices: i64s("", []int64{4}, 0, 1, 1, 1)},
+		"with 2 values are [2 3], want [2] or [2 2]":       {Dims: []int64{2, 3}, Values: values, Indices: i64s("", []int64{2, 3}, 0, 1, 1, 1, 1, 1)},
+		"a sparse tensor has no values or no indices":      {Dims: []int64{2, 3}, Values: values},
+		"indices of a sparse tensor are INT32, want INT64": {Dims: []int64{2, 3}, Values: values, Indices: &pb.Tensor{DataType: pb.Int32, Dims: []int64{2}, Int32Data: []int32{1, 2}}},
+		"sparse_tensor.dims[1]: negative: -3":              {Dims: []int64{2, -3}, Values: values, Indices: i64s("", []int64{2}, 1, 2)},
 	} {
 		m, feed := dense(s)
 		require.ErrorContains(t, runOnce(t, h.dev, m, feed), say)

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/goburn/burn/model/onnx/pb"
 )
@@ -14,15 +15,28 @@ func (m *Model) readExternal(dir string) error {
 			all = append(all, t)
 		}
 	}
+	sparse := func(s *pb.SparseTensor) {
+		if s != nil {
+			collect(s.Values)
+			collect(s.Indices)
+		}
+	}
+	attributes := func(as []*pb.Attribute) {
+		for _, a := range as {
+			collect(a.T)
+			sparse(a.SparseTensor)
+			for _, t := range a.Tensors {
+				collect(t)
+			}
+			for _, s := range a.SparseTensors {
+				sparse(s)
+			}
+		}
+	}
 	var graphs func(g *pb.Graph)
 	nodes := func(ns []*pb.Node) {
 		for _, n := range ns {
-			for _, a := range n.Attributes {
-				collect(a.T)
-				for _, t := range a.Tensors {
-					collect(t)
-				}
-			}
+			attributes(n.Attributes)
 			for _, g := range subgraphs(n) {
 				graphs(g)
 			}
@@ -32,10 +46,14 @@ func (m *Model) readExternal(dir string) error {
 		for _, t := range g.Initializers {
 			collect(t)
 		}
+		for _, s := range g.SparseInitializers {
+			sparse(s)
+		}
 		nodes(g.Nodes)
 	}
 	graphs(m.proto.Graph)
 	for _, f := range m.proto.Functions {
+		attributes(f.AttributeDefaults)
 		nodes(f.Nodes)
 	}
 	if len(all) == 0 {
@@ -52,7 +70,8 @@ func (m *Model) readExternal(dir string) error {
 	shared := map[string][]byte{}
 	var total int64
 	for _, t := range all {
-		if t.DataType.Bits() < 8 { // refused by the nodes that use it
+		bits := int64(t.DataType.Bits())
+		if bits == 0 { // refused by the nodes that use it
 			continue
 		}
 		key := fmt.Sprint(t.DataType, t.Dims)
@@ -65,14 +84,18 @@ func (m *Model) readExternal(dir string) error {
 			if err != nil {
 				return fmt.Errorf("onnx: tensor %q: %w", clip(t.Name), err)
 			}
-			if size := int64(t.DataType.Size()); n > (m.options.MaxExternalBytes-total)/size {
-				return fmt.Errorf("onnx: external data is above %d bytes: %w", m.options.MaxExternalBytes, ErrLimit)
-			} else if err := m.budget.take(n * size); err != nil {
-				return fmt.Errorf("onnx: external data of tensor %q: %w", clip(t.Name), err)
-			} else {
-				total += n * size
+			size := int64(math.MaxInt64)
+			if n < size/bits-1 {
+				size = (n*bits + 7) / 8
 			}
-			if b, err = t.Bytes(files); err != nil {
+			if size > m.options.MaxExternalBytes-total {
+				return fmt.Errorf("onnx: external data is above %d bytes: %w", m.options.MaxExternalBytes, ErrLimit)
+			}
+			if err := m.budget.take(size); err != nil {
+				return fmt.Errorf("onnx: external data of tensor %q: %w", clip(t.Name), err)
+			}
+			total += size
+			if b, err = t.ReadExternal(files); err != nil {
 				return err
 			}
 			shared[key] = b

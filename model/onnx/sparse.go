@@ -44,15 +44,14 @@ func (t *tracer) fromSparse(p *pb.SparseTensor) value {
 	}
 	t.scratch(8, len(raw)/8)
 	idx := toInts(dtype.I64, raw)
-	per := len(dims)
-	switch len(idx) {
-	case count * per:
-	case count:
+	per, linear := len(dims), len(p.Indices.Dims) == 1 // a place in row-major order, or an index per dimension
+	switch {
+	case linear && len(idx) == count:
 		per = 1
+	case len(p.Indices.Dims) == 2 && p.Indices.Dims[0] == int64(count) && p.Indices.Dims[1] == int64(per):
 	default:
-		t.fail("a sparse tensor of %v has %d values and %d indices", dims, count, len(idx))
+		t.fail("indices of a sparse tensor of %v with %d values are %v, want [%d] or [%d %d]", dims, count, p.Indices.Dims, count, count, per)
 	}
-	linear := per == 1 && len(p.Indices.Dims) == 1
 	taken := volume(dims.Size(), size)
 	t.take(taken)
 	dense := make([]byte, dims.Size()*size)

@@ -156,19 +156,30 @@ func parseElement(b []byte, d dtype.DType, raw []byte) ([]byte, error) {
 		if text == `"NaN"` || text == `"+Inf"` || text == `"-Inf"` {
 			text = text[1 : len(text)-1]
 		}
-		v, err := strconv.ParseFloat(text, max(bits, 32))
+		if d == dtype.F32 { // rounded once, from the text
+			v, err := strconv.ParseFloat(text, 32)
+			if err != nil {
+				return bad()
+			}
+			return le.AppendUint32(b, math.Float32bits(float32(v))), nil
+		}
+		v, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			return bad()
 		}
-		switch d {
-		case dtype.F64:
+		if d == dtype.F64 {
 			return le.AppendUint64(b, math.Float64bits(v)), nil
-		case dtype.F32:
-			return le.AppendUint32(b, math.Float32bits(float32(v))), nil
-		case dtype.F16:
-			return le.AppendUint16(b, uint16(dtype.ToFloat16(float32(v)))), nil
 		}
-		return le.AppendUint16(b, uint16(dtype.ToBFloat16(float32(v)))), nil
+		half := uint16(dtype.BFloat16From64(v))
+		rounded := float64(dtype.BFloat16(half).Float32())
+		if d == dtype.F16 {
+			half = uint16(dtype.Float16From64(v))
+			rounded = float64(dtype.Float16(half).Float32())
+		}
+		if math.IsInf(rounded, 0) && !math.IsInf(v, 0) {
+			return bad()
+		}
+		return le.AppendUint16(b, half), nil
 	}
 	var u uint64
 	var err error

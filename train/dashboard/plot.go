@@ -3,6 +3,7 @@ package dashboard
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -32,7 +33,7 @@ func (c *canvas) dot(x, y, ink int) {
 	c.ink[at] = ink
 }
 
-// line draws a line by Bresenham's algorithm.
+// line draws a line by Bresenham's algorithm: of each column or row that it crosses, the nearest dot.
 func (c *canvas) line(x0, y0, x1, y1, ink int) {
 	dx, dy := abs(x1-x0), -abs(y1-y0)
 	sx, sy := 1, 1
@@ -47,10 +48,12 @@ func (c *canvas) line(x0, y0, x1, y1, ink int) {
 		if x0 == x1 && y0 == y1 {
 			return
 		}
-		if 2*e >= dy {
+		twice := 2 * e
+		if twice >= dy {
 			e += dy
 			x0 += sx
-		} else {
+		}
+		if twice <= dx {
 			e += dx
 			y0 += sy
 		}
@@ -88,6 +91,17 @@ type inked struct {
 
 // gutter is the width of the labels of the vertical axis.
 const gutter = 10
+
+// axisLabel returns a number with four digits, or as many as fit the gutter.
+func axisLabel(v float64) string {
+	label := ""
+	for digits := 4; digits > 0; digits-- {
+		if label = strconv.FormatFloat(v, 'g', digits, 64); len(label) < gutter {
+			break
+		}
+	}
+	return label
+}
 
 // plot draws lines into h rows of w columns, axes included.
 func plot(w, h int, lines []inked, styles ...lipgloss.Style) []string {
@@ -135,11 +149,11 @@ func plot(w, h int, lines []inked, styles ...lipgloss.Style) []string {
 		label := ""
 		switch y {
 		case 0:
-			label = fmt.Sprintf("%.4g", y1)
+			label = axisLabel(y1)
 		case rows - 1:
-			label = fmt.Sprintf("%.4g", y0)
+			label = axisLabel(y0)
 		case (rows - 1) / 2:
-			label = fmt.Sprintf("%.4g", y1-(y1/2-y0/2)*2*float64(y)/float64(rows-1))
+			label = axisLabel(y1 - (y1/2-y0/2)*2*float64(y)/float64(rows-1))
 		}
 		out = append(out, fmt.Sprintf("%*s │", gutter-1, label)+c.row(y))
 	}

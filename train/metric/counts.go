@@ -74,6 +74,9 @@ func (c *counts) add(s Sample, padding int) {
 		c.grow(p.Shape[1])
 		for i := range p.Data {
 			k := i % p.Shape[1]
+			if int(t.Data[i]) == padding {
+				continue
+			}
 			switch yes, want := p.Data[i] != 0, t.Data[i] != 0; {
 			case yes && want:
 				c.TP[k]++
@@ -181,7 +184,7 @@ func (m *hamming) Measure(o Output) []*tensor.Tensor {
 	}
 	return m.o.measure("hamming score", o)
 }
-func (m *hamming) Update(s Sample) { m.add(s, none) }
+func (m *hamming) Update(s Sample) { m.add(s, m.o.padding()) }
 
 func (m *hamming) Value() float64 {
 	right := sum(m.TP) + sum(m.TN)

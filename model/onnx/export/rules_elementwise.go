@@ -25,10 +25,15 @@ func elementwiseRules() map[op.Code]rule {
 			return nil
 		}},
 		op.Log1p: made(func(e *emitter, n *node, in []string) string {
-			return e.node("Log", []string{e.node("Add", []string{in[0], e.scalar(n.inputs[0].dtype, 1)})})
+			one := e.scalar(n.inputs[0].dtype, 1)
+			u := e.node("Add", []string{in[0], one})
+			y := e.node("Log", []string{u})
+			return e.nearZero(n, u, y, e.node("Mul", []string{y, e.node("Div", []string{in[0], e.node("Sub", []string{u, one})})}))
 		}),
 		op.Expm1: made(func(e *emitter, n *node, in []string) string {
-			return e.node("Sub", []string{e.node("Exp", in), e.scalar(n.inputs[0].dtype, 1)})
+			u := e.node("Exp", in)
+			y := e.node("Sub", []string{u, e.scalar(n.inputs[0].dtype, 1)})
+			return e.nearZero(n, u, y, e.node("Mul", []string{y, e.node("Div", []string{in[0], e.node("Log", []string{u})})}))
 		}),
 		op.Square: made(func(e *emitter, _ *node, in []string) string { return e.node("Mul", []string{in[0], in[0]}) }),
 		op.Silu: made(func(e *emitter, n *node, in []string) string {
@@ -68,6 +73,15 @@ func elementwiseRules() map[op.Code]rule {
 		m[c] = m[c].when(floats)
 	}
 	return m
+}
+
+// nearZero returns the input x of a node where u, 1 up to a rounding, is 1, else corrected where |x| is small, and else y. The corrected
+// quotient cancels the rounding of u (Kahan), which the operators of log(1+x) and exp(x)-1 alone would leave.
+func (e *emitter) nearZero(n *node, u, y, corrected string) string {
+	x, d := n.inputs[0].name, n.inputs[0].dtype
+	small := e.node("Less", []string{e.node("Abs", []string{x}), e.scalar(d, 0.5)})
+	inner := e.node("Where", []string{e.node("Equal", []string{u, e.scalar(d, 1)}), x, corrected})
+	return e.node("Where", []string{small, inner, y})
 }
 
 // f32 restricts a rule to f32, for operators that ONNX or its runtimes support in no other type.

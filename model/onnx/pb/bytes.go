@@ -22,6 +22,23 @@ func (t *Tensor) Bytes(files Files) ([]byte, error) {
 	return b, nil
 }
 
+// ReadExternal returns the data of a tensor with external data as raw_data would hold them: little endian, elements narrower than a byte
+// packed. It is an error when dims and data disagree, and for STRING, UNDEFINED and unknown types.
+func (t *Tensor) ReadExternal(files Files) ([]byte, error) {
+	n, err := t.Elements()
+	switch {
+	case err != nil:
+	case t.DataType.Bits() == 0:
+		err = fail("data_type", "%v has no elements to read", t.DataType)
+	default:
+		var b []byte
+		if b, err = t.external(files, n); err == nil {
+			return b, nil
+		}
+	}
+	return nil, inside(tensorLabel(t), err)
+}
+
 func tensorLabel(t *Tensor) string {
 	if t.Name == "" {
 		return "tensor"

@@ -2,7 +2,7 @@
 
     python results.py
 
-Versions: ONNX Runtime 1.31.1, onnx 1.23.2, NumPy 2.4.6. cases.json and the models are written by
+Versions: ONNX Runtime 1.32.0, onnx 1.23.2, NumPy 2.4.6. cases.json and the models are written by
 go test ./model/onnx/export -run Runtime -update, and cases.json can be removed afterwards.
 """
 import json, pathlib
