@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -118,7 +119,7 @@ func numbersInput(in onnx.ValueInfo, dims shape.Shape, words []string) (onnxtest
 	return onnxtest.Value{Tensor: onnxtest.Array{DType: in.DType, Shape: dims, Data: data}}, nil
 }
 
-// elements parses words as elements of a type. An integer out of the range of the type is an error.
+// elements parses words as elements of a type. A number out of the range of the type is an error.
 func elements(d dtype.DType, words []string) ([]byte, error) {
 	switch d {
 	case dtype.F32:
@@ -126,14 +127,10 @@ func elements(d dtype.DType, words []string) ([]byte, error) {
 	case dtype.F64:
 		return parsed(words, func(w string) (float64, error) { return strconv.ParseFloat(w, 64) })
 	case dtype.F16:
-		return parsed(words, func(w string) (dtype.Float16, error) {
-			f, err := strconv.ParseFloat(w, 32)
-			return dtype.ToFloat16(float32(f)), err
-		})
+		return parsed(words, func(w string) (dtype.Float16, error) { return parseHalf(w, dtype.Float16From64, dtype.Float16.Float32) })
 	case dtype.BF16:
 		return parsed(words, func(w string) (dtype.BFloat16, error) {
-			f, err := strconv.ParseFloat(w, 32)
-			return dtype.ToBFloat16(float32(f)), err
+			return parseHalf(w, dtype.BFloat16From64, dtype.BFloat16.Float32)
 		})
 	case dtype.I64:
 		return parsed(words, func(w string) (int64, error) { return strconv.ParseInt(w, 10, 64) })
@@ -155,6 +152,16 @@ func elements(d dtype.DType, words []string) ([]byte, error) {
 		return parsed(words, strconv.ParseBool)
 	}
 	return nil, fmt.Errorf("numbers for an input of %v: want an .npy or .pb file", d)
+}
+
+// parseHalf parses a float of 16 bits and rounds it once. A finite number that would become infinite is out of range.
+func parseHalf[T any](word string, round func(float64) T, value func(T) float32) (T, error) {
+	f, err := strconv.ParseFloat(word, 64)
+	v := round(f)
+	if err == nil && math.IsInf(float64(value(v)), 0) && !math.IsInf(f, 0) {
+		err = strconv.ErrRange
+	}
+	return v, err
 }
 
 func parsed[T dtype.Native](words []string, parse func(string) (T, error)) ([]byte, error) {
