@@ -15,20 +15,19 @@ import (
 type Accuracy struct {
 	Op   string `json:"op"`
 	Type string `json:"type"`
-	// ULP is the greatest distance from the reference, in units in the last place of the type at the reference's value, and at
-	// least at the least normal number. Where sums cancel, a correct result can be many units off: see Used.
+	// ULP is the greatest distance from the reference, in units in the last place of the reference's value (for subnormal values: of the
+	// least normal number). If a sum cancels, a correct result can be off by many units: see Used.
 	ULP float64 `json:"ulp"`
-	// Used is the greatest fraction of the row's tolerance that an element's error took. Above 1 the element fails. It is 0 for
-	// exact rows.
+	// Used is the greatest ratio of an element's error to the tolerance of the row. Above 1 the element fails. It is 0 for exact rows.
 	Used float64 `json:"used"`
 	// Terms is the number of products or summands accumulated in the element with the greatest ULP; 1 for rows that accumulate
 	// nothing.
 	Terms    int    `json:"terms"`
-	Case     string `json:"case"` // with the greatest ULP
+	Case     string `json:"case"` // the case with the greatest ULP
 	Elements int    `json:"elements"`
 }
 
-// accuracies collects them. It is safe for concurrent use.
+// accuracies collects Accuracy values. It is safe for concurrent use.
 type accuracies struct {
 	mu sync.Mutex
 	by map[accuracyKey]*Accuracy
@@ -39,7 +38,7 @@ type accuracyKey struct {
 	d  dtype.DType
 }
 
-// note records the errors of a result's elements. Elements that are not finite are left out: they are right or wrong, never near.
+// note records the errors of a result's elements. It ignores elements that are not finite, which are either right or wrong.
 func (a *accuracies) note(id string, n *op.Node, in []op.Desc, want, got ref.Tensor) {
 	d := want.Desc.DType
 	if a == nil || !d.IsFloat() || !want.Desc.SameType(got.Desc) {
@@ -78,7 +77,7 @@ func (a *accuracies) note(id string, n *op.Node, in []op.Desc, want, got ref.Ten
 		return
 	}
 	elements, used := old.Elements+worst.Elements, max(old.Used, worst.Used)
-	if worst.ULP > old.ULP || worst.ULP == old.ULP && worst.Case < old.Case { // the same whatever the order of the cases
+	if worst.ULP > old.ULP || worst.ULP == old.ULP && worst.Case < old.Case { // so that the result does not depend on the order of cases
 		*old = worst
 	}
 	old.Elements, old.Used = elements, used
@@ -96,7 +95,7 @@ func (a *accuracies) list() []Accuracy {
 	return l
 }
 
-// ulp returns the distance between neighbouring numbers of a type at the magnitude of f.
+// ulp returns the distance between adjacent numbers of a type at the magnitude of f.
 func ulp(d dtype.DType, f float64) float64 {
 	digits := map[dtype.DType]int{dtype.F64: 52, dtype.F32: 23, dtype.F16: 10, dtype.BF16: 7}[d]
 	least := map[dtype.DType]int{dtype.F64: -1022, dtype.F32: -126, dtype.F16: -14, dtype.BF16: -126}[d]

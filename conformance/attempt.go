@@ -52,7 +52,7 @@ func (s *session) result(ctx context.Context, c testCase) Result {
 	return r
 }
 
-// attempts runs a case with each of its seeds, up to the first one with which it does not pass.
+// attempts runs a case with each of its seeds, until it fails with one.
 func (s *session) attempts(ctx context.Context, c testCase) (err error) {
 	seeds := s.seeds
 	if !c.drawn() {
@@ -68,7 +68,7 @@ func (s *session) attempts(ctx context.Context, c testCase) (err error) {
 	return nil
 }
 
-// Timeouts. After some cases hung, the suite waits less long for further ones.
+// Timeouts. After several cases have hung, the suite waits less long for further ones.
 const (
 	defaultTimeout = 30 * time.Second
 	patientHangs   = 3
@@ -86,13 +86,12 @@ func (s *session) limit() time.Duration {
 	return limit
 }
 
-// unopened is the error of a stream that did not open, so that the case has not begun.
+// unopened is the error of a stream that could not be opened, so that the case has not begun.
 type unopened struct{ error }
 
 func (u unopened) Unwrap() error { return u.error }
 
-// attempt runs a case. A backend that was lost between the previous case and this one is opened anew: its end is no failure of this
-// case.
+// attempt runs a case. If the backend was lost since the previous case, it is opened again: the loss is not a failure of this case.
 func (s *session) attempt(ctx context.Context, c testCase) error {
 	err := s.attemptOnce(ctx, c)
 	var u unopened
@@ -102,14 +101,14 @@ func (s *session) attempt(ctx context.Context, c testCase) error {
 	if !errors.Is(err, core.ErrOutOfMemory) || ctx.Err() != nil {
 		return err
 	}
-	if s.crowded { // cases before it have left tensors on the device
+	if s.crowded { // earlier cases have left tensors on the device
 		err = s.attemptOnce(ctx, c)
 	}
 	return s.tooLarge(err)
 }
 
-// tooLarge turns the error of a case that ran out of memory into a skip, if the case made more than the memory that the device
-// states.
+// tooLarge turns the error of a case that ran out of memory into a skip, if the case created more tensors than fit the memory that the
+// device states.
 func (s *session) tooLarge(err error) error {
 	if !errors.Is(err, core.ErrOutOfMemory) {
 		return err
@@ -124,8 +123,8 @@ func (s *session) tooLarge(err error) error {
 	return err
 }
 
-// attemptOnce runs a case on a stream of its own, in a goroutine of its own. The case fails if it panics in this process or does
-// not end in time. In the second case its goroutine is left behind, and the backend with it.
+// attemptOnce runs a case on a new stream, in a new goroutine. The case fails if it panics in this process or does not end in time. If it
+// does not end, its goroutine and the backend are abandoned.
 func (s *session) attemptOnce(ctx context.Context, c testCase) error {
 	if err := s.deviceFor(ctx, c); err != nil {
 		return err
@@ -143,7 +142,7 @@ func (s *session) attemptOnce(ctx context.Context, c testCase) error {
 		broke bool
 	}
 	ended := make(chan outcome, 1)
-	q := s.queue() // here, as a goroutine that is left behind must not read the session
+	q := s.queue() // created here, because an abandoned goroutine must not read the session
 	go func() {
 		var o outcome
 		defer func() {
@@ -158,7 +157,7 @@ func (s *session) attemptOnce(ctx context.Context, c testCase) error {
 	select {
 	case o = <-ended:
 	case <-cctx.Done():
-		t := time.NewTimer(min(limit, hangGrace)) // a call that heeds the context may still end
+		t := time.NewTimer(min(limit, hangGrace)) // a call that observes the context may still end
 		defer t.Stop()
 		select {
 		case o = <-ended:

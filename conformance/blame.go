@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// blameCases check which node or program an error names. A device that learns of failures late names one only where no other can
-// have failed; results that may have failed with it are poisoned too.
+// blameCases check which node or program an error names. A device that learns of failures late names a node or program only if no other can
+// have failed; it also poisons the results of all others that may have failed.
 func blameCases() []testCase {
 	return []testCase{
 		ruled("blame/node", "a node that failed alone is named, with what it would have made", blamesNode),
@@ -38,7 +38,7 @@ func wantNodeError(err error, c op.Code, cause error) error {
 	return nil
 }
 
-// learnedLate reports whether err names neither a node nor a program.
+// learnedLate reports whether err names neither a node nor a program, which means that the device learned of the failure late.
 func learnedLate(err error) bool {
 	var ne *core.NodeError
 	return errors.As(err, &ne) && ne.Op == "" && ne.Program == ""

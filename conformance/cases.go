@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// testCase is one case. run uses a stream of its own; a skip error says why the case does not apply.
+// testCase is one case. run has a separate stream; if the case does not apply, it returns a skip error with the reason.
 type testCase struct {
 	id  string
 	run func(ctx context.Context, q *queue) error
@@ -21,22 +21,22 @@ type testCase struct {
 	types dtype.Set
 	// member lists the profiles of a case of the suite, as memberships computes them.
 	member []Profile
-	// spec and body together do what run does; they are set for cases that can be shrunk.
+	// spec and body are set for cases that can be shrunk: body on spec does the same as run.
 	spec *spec
 	body body
 	// training: the case belongs to the profile of that name.
 	training bool
 	// storage: the case belongs to the profile of that name, whichever op it tests.
 	storage bool
-	// level, if set, is the only profile that the case belongs to: the case checks a demand of that profile alone.
+	// level, if set, is the only profile that the case belongs to: the case checks a requirement of only that profile.
 	level Profile
 	// redraws: the body draws values for the spec's shapes itself and uses none of the spec's.
 	redraws bool
-	// fresh: structure and shapes are drawn too, and not the values alone.
+	// fresh: the seed determines structure and shapes, not only values.
 	fresh bool
 	// large: the case takes as long as a hundred others, and a sample has fewer of its kind.
 	large bool
-	// checks, if set, is the number of checks in the case, each of which bounds its own time: the case may take as many times longer.
+	// checks, if set, is the number of checks in the case. Each has its own time limit, and multiplies the time limit of the case.
 	checks int
 	// rule says what the case checks; set for cases of the contract.
 	rule string
@@ -57,7 +57,7 @@ func (s spec) testCase(id string, b body) testCase {
 	return c
 }
 
-// drawn reports whether a case is another one with another seed.
+// drawn reports whether a case depends on its seed.
 func (c testCase) drawn() bool { return c.fresh || c.spec != nil && c.spec.fixed == nil }
 
 // contract returns a case that tests no particular op.
@@ -108,10 +108,10 @@ func firstTypes(row *op.Row) dtype.Set {
 	if t, ok := createdTypes[row.Name]; ok {
 		return t
 	}
-	return dtype.Any // the plan of the op leaves types out
+	return dtype.Any // the plan of the op excludes types
 }
 
-// spec is one node to be tested: op, operands and attributes, without the values.
+// spec describes a node to test: op, operands and attributes, without the values.
 type spec struct {
 	op      op.Code
 	in      []op.Desc
@@ -141,7 +141,7 @@ func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 				break // only the primary variant tests other types of further operands
 			}
 			if k > 0 && slices.Equal(types[:len(x.in)], usual[:len(x.in)]) {
-				continue // the variant leaves out the operand that has the other type
+				continue // the variant omits the operand that has the other type
 			}
 			s := spec{op: c, variant: x, special: p.special}
 			id := row.Name + "/"
@@ -186,10 +186,10 @@ func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 	return cases
 }
 
-// assignments returns the types of the operands for a first type: operands of a type of their own take a usual one in the
-// first assignment, and each other type that the backend has in the further ones.
+// assignments returns the types of all operands for a type of the first operand. An operand with an independent type has a common type in
+// the first assignment, and one of the other types of the backend in each further one.
 func assignments(row *op.Row, first dtype.DType, types dtype.Set) [][]dtype.DType {
-	const most = 8 // variadic operands of one variant
+	const most = 8 // greatest number of variadic operands in a variant
 	usual := make([]dtype.DType, max(most, len(row.Operands)))
 	choose := func(out []dtype.DType, at int, to dtype.DType) []dtype.DType {
 		l := append([]dtype.DType(nil), out...)

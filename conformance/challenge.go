@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// The seeds of a certification are derived from its Challenge. A backend cannot hold a table of results for it: the nonce is
-// chosen by the examiner after the backend was built, and a package with a table for one content digest would have another
-// content digest.
+// The seeds of a certification are derived from its Challenge. A backend cannot contain a table of the expected results: the examiner
+// chooses the nonce after the backend was built, and a table for one content digest would change the content digest.
 type Challenge struct {
 	// Nonce is one line of text that the examiner chooses anew for each certification; see NewNonce.
 	Nonce string `json:"nonce"`
@@ -34,7 +33,7 @@ func NewNonce() string {
 	return fmt.Sprintf("%x", b)
 }
 
-// check completes c and reports what is wrong with it.
+// check sets defaults in c and returns an error if it is invalid.
 func (c *Challenge) check() error {
 	if c.Seeds == 0 {
 		c.Seeds = defaultSeeds

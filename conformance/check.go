@@ -14,14 +14,14 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Options select and shape a run. The zero Options run everything.
+// Options configure a run. The zero Options run all cases.
 type Options struct {
 	// Run is a regular expression; only cases whose id it matches run.
 	Run string
 	// Profile limits the run to the cases of one profile; empty: All.
 	Profile Profile
-	// Sample, above 1, runs about one in so many of these cases: always the same ones, at least one of each test of each op, and
-	// fewer of the large ones; cases of the contract run all. A report of a sample is no proof of conformance.
+	// Sample, if greater than 1, runs about one in Sample of these cases: always the same ones, at least one of each test of each op, and
+	// fewer of the large ones. All cases of the contract run. A report of a sample does not prove conformance.
 	Sample int
 	// Device is the index of the device under test.
 	Device int
@@ -30,28 +30,28 @@ type Options struct {
 	// Challenge, if set, replaces Seed: seeds are derived from it. Cases whose values are drawn run once for each seed, cases of
 	// the contract with the first.
 	Challenge *Challenge
-	// Jobs is the number of cases of ops that run at the same time, each on a backend of its own; less than 2 means one after the
-	// other. Cases of the contract run alone in any case.
+	// Jobs is the number of cases of ops that run at the same time, each on a separate backend; less than 2 means one after the other.
+	// Cases of the contract run alone in any case.
 	Jobs int
-	// Timeout of one case; 0 means 30 seconds. A case that takes longer has failed, and the backend is opened anew.
+	// Timeout of one case; 0 means 30 seconds. A case that takes longer fails, and the backend is opened again.
 	Timeout time.Duration
-	// Expect names cases that are known to fail, by id. If one fails, the report says so and does not fail; if one passes, that
-	// is a failure.
+	// Expect names cases that are known to fail, by id. If one fails, the report lists it and does not fail; if one passes, that is a
+	// failure.
 	Expect []string
 	// Shrink is the number of failures that are shrunk to a small failing node; 0 means 20, less than 0 none.
 	Shrink int
-	// Kill, if set, ends the process that b runs in as SIGKILL does. Cases of a crash run only with it.
+	// Kill, if set, ends the process of b like SIGKILL. Cases about crashes run only if it is set.
 	Kill func(b core.Backend) error
-	// Protocol, if set, checks that the plugin under test keeps a part of the plugin protocol, one of ProtocolParts, on processes
-	// of its own, and returns how many rules it has checked. Package conformance/protocol does it. Cases of the protocol run
-	// only with it.
+	// Protocol, if set, checks that the plugin under test keeps a part of the plugin protocol, one of ProtocolParts, on separate processes,
+	// and returns the number of rules that it checked. Package conformance/protocol implements it. Cases of the protocol run only if it is
+	// set.
 	Protocol func(ctx context.Context, part string) (rules int, err error)
 	// Progress, if set, is called with every result as it comes and with the total number of cases, by one goroutine at a time.
 	// With Jobs results come in any order.
 	Progress func(r Result, total int)
 
 	only  map[string]bool // ids that are run; nil: all
-	seeds []uint64        // instead of Seed and Challenge
+	seeds []uint64        // replaces Seed and Challenge
 }
 
 // Check runs the suite on the backend that open opens. open is called for each of o.Jobs, and again after a case that lost the
@@ -153,7 +153,7 @@ func prepare(ctx context.Context, open func() (core.Backend, error), o Options) 
 	return s, cases, nil
 }
 
-// selected returns the cases that o names.
+// selected returns the cases that o selects.
 func selected(all []testCase, o Options) ([]testCase, error) {
 	pattern, err := regexp.Compile(o.Run)
 	if err != nil {
@@ -182,8 +182,8 @@ func selected(all []testCase, o Options) ([]testCase, error) {
 	return cases, nil
 }
 
-// sample takes one in n cases by the hash of their ids, and the first of each op (the first part of an id) and test (the
-// last one).
+// sample selects one in n cases by the hash of their ids, and the first case of each combination of op (the first part of an id) and test
+// (the last part).
 func sample(cases []testCase, n int) []testCase {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(cases, func(c testCase) bool {
@@ -208,7 +208,7 @@ type skip struct{ reason string }
 
 func (s skip) Error() string { return s.reason }
 
-// moot is the skip of a case that has nothing to check on the device, so that nothing is left open.
+// moot is the skip of a case that has nothing to check on the device. It leaves no gap in a verdict.
 type moot struct{ skip }
 
 func (m moot) Unwrap() error { return m.skip }

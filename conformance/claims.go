@@ -26,7 +26,7 @@ func claimCases() []testCase {
 		}),
 	}
 	for i := range cases {
-		if cases[i].id == "claims/document" { // what inferenceLevel asks of it is another case
+		if cases[i].id == "claims/document" { // another case checks the requirements of inferenceLevel
 			cases[i].level = Core
 		}
 	}
@@ -43,7 +43,7 @@ func claimCases() []testCase {
 	return cases
 }
 
-// checkFeatures: a feature is named when, and only when, the device has the extension.
+// checkFeatures checks that a feature is named if and only if the device has the extension.
 func checkFeatures(_ context.Context, q *queue) error {
 	named := q.dev.Capabilities().Features
 	_, programs := core.Extension[core.Programs](q.dev)

@@ -72,7 +72,7 @@ func (q *queue) together(ctx context.Context, size int, f func(r *rank) error) e
 			if err = f(&rank{s, g, i}); err != nil {
 				err = fmt.Errorf("rank %d: %w", i, err)
 			}
-			_ = g.Close() // some ranks have left before
+			_ = g.Close() // some ranks have left already
 		}
 		return errors.Join(err, ignoreClosed(s.dev.Close()))
 	})
@@ -152,7 +152,7 @@ func reduces(ctx context.Context, q *queue, d dtype.DType, by core.Reduction, si
 	return nil
 }
 
-// reducedNear compares floats with a tolerance of one rounding error for each rank, for backends that combine in wider types.
+// reducedNear compares floats with a tolerance of one rounding error for each rank, because backends may combine in wider types.
 func reducedNear(want, got ref.Tensor, size int) error {
 	if want.F == nil {
 		if !slices.Equal(want.I, got.I) {
@@ -379,7 +379,7 @@ func collectiveSizes(ctx context.Context, q *queue) error {
 	if err := wantError(first, core.ErrAttr); err != nil {
 		return err
 	}
-	cancel() // nobody else comes
+	cancel() // no other rank joins
 	if err := <-errs; err == nil {
 		return errors.New("a rank has joined a group that is not complete")
 	}
@@ -407,7 +407,7 @@ func collectiveRanks(ctx context.Context, q *queue) error {
 	return q.stillGood(ctx)
 }
 
-// wantOrSkip is wantError that lets a skip pass.
+// wantOrSkip is like wantError, but returns skips unchanged.
 func wantOrSkip(err, want error) error {
 	if sk := (skip{}); errors.As(err, &sk) {
 		return sk

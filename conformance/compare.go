@@ -26,7 +26,7 @@ func bounds(n *op.Node, in []op.Desc, d dtype.DType) (rel, abs float64, exact bo
 	return rel, abs, tolerance.Exact
 }
 
-// compareWithin is compare with other bounds than the row's.
+// compareWithin is like compare, with the given bounds in place of those of the row.
 func compareWithin(rel, abs float64, exact bool, output int, want, got ref.Tensor) error {
 	d := want.Desc.DType
 	wrong, first := 0, -1

@@ -11,7 +11,7 @@ type crew struct {
 	sessions []*session
 	options  Options
 
-	mu   sync.Mutex // of Progress
+	mu   sync.Mutex // guards Progress
 	done []*Result  // by the index of the case; nil: not executed
 }
 
@@ -30,7 +30,7 @@ func (s *session) crew(ctx context.Context, n int) (*crew, error) {
 	return w, nil
 }
 
-// close closes all sessions but the first.
+// close closes all sessions except the first.
 func (w *crew) close() {
 	for _, s := range w.sessions[1:] {
 		s.close()

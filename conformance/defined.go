@@ -17,7 +17,7 @@ type defined struct {
 	outputs []op.Desc // their types
 }
 
-// define defines the program that build makes. A device without programs skips the case.
+// define defines the program that build returns. A device without programs skips the case.
 func (q *queue) define(ctx context.Context, build func() (*program.Program, error), consts ...op.TensorID) (*defined, error) {
 	programs, err := needs[core.Programs](q.dev, "programs")
 	if err != nil {
@@ -37,7 +37,7 @@ func (q *queue) define(ctx context.Context, build func() (*program.Program, erro
 // run appends a run to q and returns its outputs, which have new ids.
 func (d *defined) run(q *queue, in ...op.Desc) ([]op.Desc, error) { return d.donate(q, nil, in...) }
 
-// donate is run with the inputs of the mask donated.
+// donate is like run, with the inputs of the mask donated.
 func (d *defined) donate(q *queue, mask []bool, in ...op.Desc) ([]op.Desc, error) {
 	out := q.renewed(d.outputs)
 	return out, d.Run(q.Stream, core.Run{Program: d.id, Inputs: idsOf(in), Donated: mask, Outputs: idsOf(out)})
@@ -98,7 +98,7 @@ func (d *defined) computes(ctx context.Context, q *queue, x op.Desc) error {
 	return q.holds(ctx, o[0], 11, 42)
 }
 
-// picks returns a program that negates the elements at two places of three.
+// picks returns a program that negates two of three elements, whose indices are an input.
 func picks() (*program.Program, error) {
 	x, idx := op.DescOf(dtype.F32, 3), op.DescOf(dtype.I32, 2)
 	x.ID, idx.ID = 1, 2

@@ -9,17 +9,16 @@ import (
 	"slices"
 )
 
-// The files of a report package that hold what a run measured beside its cases.
+// The files of a report package with the measurements of a run.
 const (
 	AccuracyFile = "accuracy.json" // []Accuracy
 	TimingsFile  = "timings.json"  // of Perf
 )
 
-// Disclosure holds the facts of a report that are not verdicts: which cases were left out, how the device computes, and the
-// machine.
+// Disclosure contains the facts of a report that are not verdicts: skipped cases, how the device computes, and the machine.
 type Disclosure struct {
 	Asked   int              `json:"asked"`  // cases that were selected
-	Device  int              `json:"device"` // index of the one under test
+	Device  int              `json:"device"` // index of the device under test
 	Devices []DeviceDocument `json:"devices,omitempty"`
 	Holes   []Hole           `json:"holes,omitempty"`
 	Modes   []Mode           `json:"modes,omitempty"`
@@ -32,13 +31,13 @@ type DeviceDocument struct {
 	Name         string        `json:"name"`
 	Kind         string        `json:"kind"`
 	Memory       int64         `json:"memory,omitempty"`
-	Detail       string        `json:"detail,omitempty"` // where backends name their drivers
+	Detail       string        `json:"detail,omitempty"` // backends name their drivers here
 	Capabilities *capabilities `json:"capabilities,omitempty"`
-	Error        string        `json:"error,omitempty"` // why it did not open
+	Error        string        `json:"error,omitempty"` // reason why it did not open
 }
 
-// Hole counts cases of a profile that were skipped for one reason, which a verdict of pass does not show. Cases that have nothing to
-// check on the device do not count.
+// Hole counts the cases of a profile that were skipped for a given reason, which a verdict of pass does not show. It does not count cases
+// that have nothing to check on the device.
 type Hole struct {
 	Profile Profile `json:"profile"`
 	Reason  string  `json:"reason"`
@@ -65,7 +64,7 @@ func (r *Report) holes(p Profile) []Hole {
 // maxHoles is the greatest number of reasons that are printed with a verdict. The report package lists all.
 const maxHoles = 6
 
-// holeLines returns lines that say what the verdict of a profile leaves open.
+// holeLines returns lines that list the holes of a profile, for its verdict.
 func (r *Report) holeLines(p ProfileResult) []string {
 	var lines []string
 	all := r.holes(p.Profile)
@@ -87,14 +86,14 @@ func (r *Report) holeLines(p ProfileResult) []string {
 func (r *Report) Disclosure() Disclosure {
 	d := Disclosure{Asked: len(r.asked), Device: r.Options.Device, Devices: r.devices, Modes: r.Modes, Machine: r.Machine}
 	for _, p := range Profiles() {
-		if p != All { // which is the others together
+		if p != All { // All is the union of the others
 			d.Holes = append(d.Holes, r.holes(p)...)
 		}
 	}
 	return d
 }
 
-// missed returns the cases that were asked for and have no result, in order.
+// missed returns the cases that were selected and have no result, in order.
 func (r *Report) missed() []string {
 	done := map[string]bool{}
 	for i := range r.Results {
@@ -109,12 +108,12 @@ func (r *Report) missed() []string {
 	return l
 }
 
-// describe records the document of every device and measures the modes of the one under test. It leaves out what fails, since cases
-// report failures.
+// describe records the document of every device and measures the modes of the one under test. It omits what fails, because cases report
+// failures.
 func (s *session) describe(ctx context.Context) {
 	r := s.report
 	r.Accuracy, r.Machine = s.accuracy.list(), machine()
-	if s.options.Run != "" && r.Options.Profile != Timed { // a few cases
+	if s.options.Run != "" && r.Options.Profile != Timed { // only some cases were selected
 		return
 	}
 	documents := make(chan []DeviceDocument, 1)
@@ -156,7 +155,7 @@ func (q *queue) documents(ctx context.Context) []DeviceDocument {
 		c := capabilitiesOf(dev.Capabilities())
 		d.Capabilities = &c
 		if dev != q.dev {
-			_ = dev.Close() // it was asked a question
+			_ = dev.Close() // it was only queried
 		}
 		l = append(l, d)
 	}

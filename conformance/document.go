@@ -20,7 +20,7 @@ func checkDocument(c *core.Capabilities) error {
 	return checkSense(c)
 }
 
-// checkSense checks that a document makes sense, whatever it claims.
+// checkSense checks that a document is consistent, independent of its claims.
 func checkSense(c *core.Capabilities) error {
 	if wrong := c.Emulated &^ c.Types; wrong != 0 {
 		return fmt.Errorf("types %v are emulated and are no types of the device", wrong)
@@ -78,14 +78,14 @@ var createdTypes = map[string]dtype.Set{
 	op.Full.String(): dtype.Any, op.Iota.String(): dtype.Numbers, op.RandomBits.String(): dtype.SetOf(dtype.I32, dtype.U32),
 }
 
-// checkPrimitive checks that a primitive is claimed for every required type that its row takes.
+// checkPrimitive checks that a primitive is claimed for every required type that its row allows.
 func checkPrimitive(c *core.Capabilities, row *op.Row, required dtype.Set) error {
 	claim, ok := c.Ops[row.Name]
 	if !ok {
 		return fmt.Errorf("primitive %s is not claimed", row.Name)
 	}
 	for i, o := range row.Operands {
-		if o.SameAs > 0 { // it has no other types than that operand
+		if o.SameAs > 0 { // it has the type of that operand
 			o = row.Operands[o.SameAs-1]
 		}
 		need := o.Types & required
@@ -109,8 +109,8 @@ func allowed(sets []dtype.Set, i int) dtype.Set {
 	return sets[min(i, len(sets)-1)]
 }
 
-// documentCases check, for every op, that the document and the device agree. What the document allows is run by the cases
-// of the op; these run what it does not allow, and look for claims that no node can meet.
+// documentCases check, for every op, that the document and the device agree. The cases of the op run nodes that the document allows; these
+// cases run nodes that it does not allow, and look for claims that no node can satisfy.
 func documentCases() []testCase {
 	cases := []testCase{contract("claims/met", func(_ context.Context, q *queue) error { return claimsAreMet(q.dev.Capabilities()) })}
 	for _, c := range op.All() {
@@ -199,7 +199,7 @@ func deniedNodes(ctx context.Context, q *queue, c op.Code) error {
 	return q.stillGood(ctx)
 }
 
-// written reports whether the device takes tensors of the ranks of ds.
+// written reports whether the device accepts tensors of the ranks of ds.
 func written(caps *core.Capabilities, ds []op.Desc) bool {
 	for _, d := range ds {
 		if caps.Limits.Rank > 0 && len(d.Shape) > caps.Limits.Rank {
@@ -209,7 +209,7 @@ func written(caps *core.Capabilities, ds []op.Desc) bool {
 	return true
 }
 
-// evaluated writes in, makes the node on it and evaluates it by the reference.
+// evaluated writes in, creates the node on it, and evaluates the node with the reference.
 func (s spec) evaluated(ctx context.Context, q *queue, in []ref.Tensor) (descs []op.Desc, n op.Node, want []ref.Tensor, err error) {
 	if descs, err = q.putAll(ctx, in); err != nil {
 		return nil, n, nil, err

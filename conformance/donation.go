@@ -29,7 +29,7 @@ func donationCases() []testCase {
 	}
 }
 
-// stepProgram computes x·0.5+g over vectors of n, an update as of parameters.
+// stepProgram computes x·0.5+g over vectors of n, like an update of parameters.
 func stepProgram(n int) (*program.Program, error) {
 	x, g := op.DescOf(dtype.F32, n), op.DescOf(dtype.F32, n)
 	x.ID, g.ID = 1, 2
@@ -104,7 +104,7 @@ func donationGone(ctx context.Context, q *queue) error {
 	return q.unknown(ctx, g)
 }
 
-// refusedRun checks that a run was refused with ErrAttr, and neither took its inputs nor made its output.
+// refusedRun checks that a run was refused with ErrAttr, and neither freed its inputs nor created its output.
 func (s *step) refusedRun(ctx context.Context, what string, out op.Desc, err error, x, g op.Desc) error {
 	if err := wantError(err, core.ErrAttr); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -170,7 +170,7 @@ func donationReturned(ctx context.Context, q *queue) error {
 		return err
 	}
 	for range 4 {
-		if _, err := q.put(ctx, numbers(9, 9)); err != nil { // may take memory that was given up too early
+		if _, err := q.put(ctx, numbers(9, 9)); err != nil { // may reuse memory that was freed too early
 			return err
 		}
 	}
@@ -394,7 +394,7 @@ func donationUnknown(ctx context.Context, q *queue) error {
 	out, err := s.run(q.renewed([]op.Desc{g})[0], g, true, false)
 	if err == nil {
 		_, err = q.get(ctx, out)
-		_ = q.sync(ctx) // the same failure once more
+		_ = q.sync(ctx) // reports the same failure again
 	}
 	if err := wantError(err, core.ErrUnknownTensor); err != nil {
 		return err

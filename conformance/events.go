@@ -31,7 +31,7 @@ func eventCases() []testCase {
 	}
 }
 
-const longChain = 300 // nodes that take longer than a call
+const longChain = 300 // number of nodes that take longer than a call
 
 func eventOrder(ctx context.Context, q *queue) error {
 	return q.with(ctx, func(s *queue) error {

@@ -9,22 +9,23 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// flushes are the results that a device may have for a node because it takes subnormal numbers for zeros, made when they are needed.
+// flushes contains the alternative results of a node on a device that flushes subnormal numbers to zero. They are computed when they are
+// needed.
 type flushes struct {
-	types dtype.Set // of subnormal numbers that may be taken for zeros
+	types dtype.Set // types whose subnormal numbers may be flushed
 	n     *op.Node
 	in    []ref.Tensor
 	want  []ref.Tensor
-	made  [][]ref.Tensor // lists of results, each as good as the exact ones
+	made  [][]ref.Tensor // lists of results, each as valid as the exact ones
 }
 
-// flushed returns the further results of a node, with the results of the reference for in: those where subnormal results are zeros, and
-// both where subnormal operands are. There are none on a device that does not say so.
+// flushed returns the alternative results of a node. in and want are the operands and results of the reference. Alternatives have subnormal
+// results flushed, subnormal operands flushed, or both. There are none if the device does not declare flushing.
 func (q *queue) flushed(n *op.Node, in, want []ref.Tensor) *flushes {
 	return &flushes{types: q.dev.Capabilities().Flushes & typesOf(n, descsOf(in)), n: n, in: in, want: want}
 }
 
-// lists returns the lists of results. Those for operands without subnormal numbers are there if there are such operands.
+// lists returns the lists of results, including those for flushed operands if any operand has subnormal numbers.
 func (f *flushes) lists() [][]ref.Tensor {
 	if f.made == nil {
 		f.made = [][]ref.Tensor{f.zeroed(f.want)}
@@ -37,8 +38,8 @@ func (f *flushes) lists() [][]ref.Tensor {
 	return f.made
 }
 
-// nearest returns want, with those elements of got instead that one of the further results is near. Of a subnormal operand, a result that is
-// subnormal counts as a zero too: a device that takes the operand for zero may move it.
+// nearest returns want, in which elements are replaced by those of got that are near an alternative result. If an operand is subnormal, a
+// subnormal element of got is also accepted where zero is expected: the device may move the operand unchanged.
 func (f *flushes) nearest(n *op.Node, in []op.Desc, output int, want, got ref.Tensor) ref.Tensor {
 	if f.types == 0 {
 		return want
@@ -61,13 +62,13 @@ func (f *flushes) nearest(n *op.Node, in []op.Desc, output int, want, got ref.Te
 	return best
 }
 
-// subnormal reports whether a tensor has a number that may be taken for zero.
+// subnormal reports whether a tensor has a number that may be flushed to zero.
 func (f *flushes) subnormal(t ref.Tensor) bool {
 	least := math.Ldexp(1, minNormal[t.Desc.DType])
 	return f.types.Has(t.Desc.DType) && slices.ContainsFunc(t.F, func(x float64) bool { return x != 0 && math.Abs(x) < least })
 }
 
-// zeroed returns tensors with zeros of the same sign for subnormal numbers.
+// zeroed returns tensors with subnormal numbers replaced by zeros of the same sign.
 func (f *flushes) zeroed(ts []ref.Tensor) []ref.Tensor {
 	out := slices.Clone(ts)
 	for k, t := range ts {

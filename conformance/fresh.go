@@ -17,7 +17,7 @@ import (
 const (
 	freshGraphs = 6
 	freshModels = 3
-	freshDraws  = 64 // until a graph is found that the backend has all types for
+	freshDraws  = 64 // number of draws until a graph is found whose types the backend supports
 )
 
 // freshCases returns cases of programs whose structure, shapes and values are drawn from the seed, so that a backend cannot know
@@ -53,7 +53,7 @@ func freshCases() []testCase {
 	return cases
 }
 
-// graph computes a graph that draw makes on the device, and compares the result with the reference.
+// graph computes a graph that draw returns on the device, and compares the result with the reference.
 func (q *queue) graph(ctx context.Context, id string, draw func(*rand.Rand) *graphs.Graph, m graphs.Mode) error {
 	if m == graphs.AsProgram || m == graphs.Donating {
 		if _, err := needs[core.Programs](q.dev, "programs"); err != nil {
@@ -94,13 +94,13 @@ func typesOfProgram(p *program.Program) dtype.Set {
 	return s
 }
 
-// owed reports whether every backend has all that p takes: the document allows what p is lowered to.
+// owed reports whether the backend must run p: the document allows all nodes that p is lowered to.
 func (q *queue) owed(p *program.Program) bool {
 	_, err := program.Lower(core.TargetOf(q.backend.Info().Name, q.dev), p)
 	return err == nil
 }
 
-// lowered computes a node with the values in, decomposed where the device does not claim it, and returns its results.
+// lowered computes a node with the values in, decomposed if the device does not claim it, and returns its results.
 func (q *queue) lowered(ctx context.Context, n op.Node, descs []op.Desc) ([]op.Desc, error) {
 	n.Outputs = q.renewed(n.Outputs)
 	nodes, free, err := program.LowerNode(core.TargetOf(q.backend.Info().Name, q.dev), &n, descs, q.id)

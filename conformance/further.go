@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// behind orders further work of q after all work submitted to other.
+// behind makes further work of q wait for all work submitted to other.
 func (q *queue) behind(other *queue) error {
 	if err := q.Wait(other.Signal()); err != nil {
 		return fmt.Errorf("wait for an event: %w", err)
@@ -26,7 +26,7 @@ func (q *queue) with(ctx context.Context, f func(s *queue) error) error {
 	return errors.Join(f(s), ignoreClosed(s.Close()))
 }
 
-// withApart calls f with a stream of a device of its own, which is closed afterwards.
+// withApart calls f with a stream of a separate device, which is closed afterwards.
 func (q *queue) withApart(ctx context.Context, f func(s *queue) error) error {
 	s, err := q.apart(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (q *queue) withApart(ctx context.Context, f func(s *queue) error) error {
 	return errors.Join(f(s), ignoreClosed(s.dev.Close()))
 }
 
-// instance opens the backend once more, with a device and a stream. The caller closes the backend.
+// instance opens the backend again, with a device and a stream. The caller closes the backend.
 func (q *queue) instance(ctx context.Context) (*queue, error) {
 	b, err := q.open()
 	if err != nil {
@@ -65,7 +65,7 @@ type called struct {
 	err  error
 }
 
-// calls returns the calls of a stream that take a tensor; d is one.
+// calls makes each call of a stream that has a tensor parameter, with tensor d, and returns their errors.
 func (q *queue) calls(ctx context.Context, d op.Desc) []called {
 	n, in := negNode()
 	n.Inputs[0], n.Outputs[0].ID = d.ID, q.id()
@@ -83,7 +83,7 @@ func allAre(want error, when string, calls ...called) error {
 	return nil
 }
 
-// ignoreClosed lets core.ErrClosed pass.
+// ignoreClosed returns nil for core.ErrClosed, and other errors unchanged.
 func ignoreClosed(err error) error {
 	if errors.Is(err, core.ErrClosed) {
 		return nil

@@ -55,7 +55,7 @@ func differentiable(ds []op.Desc) bool {
 	return slices.ContainsFunc(ds, func(d op.Desc) bool { return gradientTypes.Has(d.DType) })
 }
 
-// smooth reports whether finite differences mean anything. They do not where results are rounded to another type.
+// smooth reports whether finite differences are meaningful. They are not if results are rounded to another type.
 func (s spec) smooth() bool {
 	for _, a := range s.variant.attrs {
 		if a.Name == "body" && (strings.Contains(a.Value.Str(), "cast") || strings.Contains(s.variant.name, "half")) {
@@ -63,7 +63,7 @@ func (s spec) smooth() bool {
 		}
 	}
 	if s.op == op.FakeQuantize {
-		return false // straight through: not the derivative, which is zero
+		return false // straight-through estimator: not the derivative, which is zero
 	}
 	for _, a := range s.variant.attrs {
 		if a.Name == "dtype" && s.op == op.Cast && a.Value.DType() != dtype.F64 {
@@ -82,7 +82,7 @@ func gradient(strided bool) body {
 		if err != nil {
 			return err
 		}
-		defer func() { _, _ = t.Close(), t.dev.Close() }() // what they say, the case has said
+		defer func() { _, _ = t.Close(), t.dev.Close() }() // the case has already reported their errors
 		var descs []op.Desc
 		var wanted []op.TensorID
 		for i, x := range in {
@@ -140,7 +140,7 @@ func gradient(strided bool) body {
 			if !gradientTypes.Has(x.Desc.DType) {
 				continue
 			}
-			got := ref.Zeros(x.Desc) // of an operand that nothing depends on
+			got := ref.Zeros(x.Desc) // the gradient of an operand that no result depends on
 			if d := grads[k].Desc; d.ID != 0 {
 				var err error
 				if got, err = t.get(ctx, d); err != nil {
@@ -172,7 +172,7 @@ func (q *queue) differentiating(ctx context.Context) (*queue, core.Gradients, er
 	return s, g, err
 }
 
-// opened is a backend whose device is one that is open already, and stays so.
+// opened is a backend whose only device is already open, and remains open after Close.
 type opened struct {
 	core.Backend
 	device core.Device
@@ -220,21 +220,21 @@ func (q *queue) operand(ctx context.Context, x ref.Tensor, strided bool) (op.Des
 	return back[0], nil
 }
 
-// gradientTolerance holds tolerances of gradients by type, relative to the greatest gradient of the operand: a gradient is a
-// longer computation than its op.
+// gradientTolerance contains the tolerances of gradients by type, relative to the greatest gradient of the operand. They exceed those of
+// ops, because a gradient is a longer computation.
 var gradientTolerance = map[dtype.DType]float64{dtype.F64: 2e-5, dtype.F32: 2e-3, dtype.F16: 5e-2, dtype.BF16: 2e-1}
 
-// gradientFloor holds the greatest gradients by type whose errors count absolutely: results of about 1 are rounded to half a unit in the
-// last place, which gradientTolerance of the floor is in f16 and bf16.
+// gradientFloor is, by type, the magnitude up to which the tolerance of gradients is absolute, gradientTolerance times the floor: results
+// of about 1 are rounded to half a unit in the last place, which equals that product in f16 and bf16.
 var gradientFloor = map[dtype.DType]float64{dtype.F64: 1e-3, dtype.F32: 1e-3, dtype.F16: 1e-2, dtype.BF16: 2e-2}
 
-// sharpKink is the difference of the slopes on both sides of an element, 1e-6 apart, from which on there is a kink or a jump between them,
-// relative to the gradient. There any gradient is right, and one between those of both sides need not be within the tolerance of a narrow type.
+// sharpKink is the relative difference of the slopes at both sides of an element, at a distance of 1e-6, from which on the function counts
+// as not differentiable there. Any gradient is accepted then.
 const sharpKink = 1e-3
 
-// differences compares got, the gradient of operand i, with central differences of the weighted sum of the results at some
-// of its elements. Elements whose differences to the right and to the left disagree are at a kink and are left out. Equal elements
-// of unique, where results begin to exist, are left out too.
+// differences compares got, the gradient of operand i, with central differences of the weighted sum of the results at some of its elements.
+// It skips elements whose differences to the right and to the left disagree, because the function is not differentiable there. It also
+// skips equal elements of unique, where the number of results changes.
 func (s spec) differences(ctx context.Context, in []ref.Tensor, i int, weights []ref.Tensor, got ref.Tensor, random func(int) int) error {
 	wide := make([]ref.Tensor, len(in))
 	ds := make([]op.Desc, len(in))
@@ -264,7 +264,7 @@ func (s spec) differences(ctx context.Context, in []ref.Tensor, i int, weights [
 	}
 	mirrored := s.domain(i).Matrix == op.Symmetric || s.domain(i).Matrix == op.PositiveDefinite
 	rank := len(in[i].Desc.Shape)
-	// slopes are the differences to the right and to the left of element e, and how much rounding may have changed them.
+	// slopes returns the differences to the right and to the left of element e, and a bound of their rounding errors
 	slopes := func(e, m int, h float64) (right, left, noise float64, err error) {
 		var at [3]float64
 		x := wide[i].F
@@ -288,7 +288,7 @@ func (s spec) differences(ctx context.Context, in []ref.Tensor, i int, weights [
 			scale = max(scale, math.Abs(f))
 		}
 	}
-	faintest := 1.0 // of the weights
+	faintest := 1.0 // the smallest of the weights
 	for _, w := range weights {
 		for _, f := range w.F {
 			if f != 0 {
@@ -324,10 +324,10 @@ func (s spec) differences(ctx context.Context, in []ref.Tensor, i int, weights [
 		allowed, kink := tol*size, sharpKink*size
 		switch {
 		case s.op == op.Unique && slices.Index(in[i].F[e+1:], in[i].F[e])+slices.Index(in[i].F[:e], in[i].F[e]) > -2:
-		case !(math.Abs(right-left) <= min(allowed, kink+4*noise) && math.Abs(right-near) <= min(allowed, kink)+4*noise): // or no number
+		case !(math.Abs(right-left) <= min(allowed, kink+4*noise) && math.Abs(right-near) <= min(allowed, kink)+4*noise): // or not a number
 		case noise > allowed/4:
 		case got.Desc.DType == dtype.F16 && math.Abs(want)+scale > 8192: // intermediate results may overflow
-		case got.Desc.DType == dtype.F16 && math.IsInf(have, 0) && math.Abs(want) > 32768*faintest: // the slope did, which the weight makes smaller
+		case got.Desc.DType == dtype.F16 && math.IsInf(have, 0) && math.Abs(want) > 32768*faintest: // the slope overflowed, although the weight makes the result smaller
 		case !(math.Abs(have-want) <= allowed):
 			return fmt.Errorf("gradient of operand %d at element %d is %g, differences give %g", i, e, have, want)
 		}

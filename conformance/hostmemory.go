@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// hostMemoryCases check memory of the host that devices use without a copy of the caller's.
+// hostMemoryCases check memory of the host that devices use in place.
 func hostMemoryCases() []testCase {
 	return []testCase{
 		ruled("host/adopt", "adopted memory is a tensor, is never written to, and is released once after its last use", adopts),
@@ -29,7 +29,7 @@ func (q *queue) hostMemory() (core.HostMemory, error) {
 	return needs[core.HostMemory](q.dev, "host memory")
 }
 
-// adopt returns a tensor of data that the device may refuse, which is a skip.
+// adopt creates a tensor with HostMemory.Adopt. If the device refuses the memory, it returns a skip.
 func (q *queue) adopt(t ref.Tensor, released *atomic.Int32) (d op.Desc, data []byte, err error) {
 	h, err := q.hostMemory()
 	if err != nil {
@@ -50,7 +50,7 @@ func (q *queue) releasedOnce(ctx context.Context, released *atomic.Int32) error 
 	for start := time.Now(); released.Load() == 0 && time.Since(start) < patience && ctx.Err() == nil; {
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(2 * time.Millisecond) // for a second call
+	time.Sleep(2 * time.Millisecond) // time for a second call, which would be an error
 	if n := released.Load(); n != 1 {
 		return fmt.Errorf("adopted memory was released %d times", n)
 	}
@@ -159,7 +159,7 @@ func adoptedClosed(ctx context.Context, q *queue) error {
 		if _, err := s.busy(ctx, 50); err != nil {
 			return err
 		}
-		if _, _, err := s.adopt(numbers(5, 6), &third); err != nil { // its place in the queue is not reached
+		if _, _, err := s.adopt(numbers(5, 6), &third); err != nil { // its position in the queue is not reached yet
 			return err
 		}
 		if err := s.dev.Close(); err != nil {
@@ -242,7 +242,7 @@ func pins(ctx context.Context, q *queue) error {
 	if err := q.Write(ctx, d, data); err != nil {
 		return err
 	}
-	clear(data) // Write is done with it
+	clear(data) // Write no longer needs it
 	if err := q.read(ctx, d.ID, dst); err != nil {
 		return err
 	}

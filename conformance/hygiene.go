@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// hygiene returns cases for the demands on every op beyond correct results: it writes nowhere else, keeps no memory, and computes
-// the same bits again if the backend claims that it does.
+// hygiene returns cases for the requirements on every op in addition to correct results: it writes only its results, keeps no memory, and
+// computes the same bits again if the backend claims to be deterministic.
 func (s spec) hygiene(id string) []testCase {
 	if len(s.in) == 0 || !(dtype.Required | halves).Has(s.in[0].DType) {
 		return nil
@@ -92,7 +92,7 @@ func guarded(ctx context.Context, q *queue, s spec, id string) error {
 	return q.unchanged(ctx, inDescs, in)
 }
 
-// givesBack checks that as much memory is in use after f as before. f frees what it made.
+// givesBack checks that as much memory is in use after f as before. f frees its tensors.
 func (q *queue) givesBack(ctx context.Context, when string, f func() error) error {
 	stats, err := needs[core.MemoryStats](q.dev, "memory statistics")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// emptyIndexCases check that an index out of range that moves no element is no error.
+// emptyIndexCases check that an index out of range is not an error if no elements are moved.
 func emptyIndexCases() []testCase {
 	outside := ref.Tensor{Desc: op.DescOf(dtype.I64, 2), I: []int64{0, 9}}
 	tuples := ref.Tensor{Desc: op.DescOf(dtype.I64, 2, 1), I: []int64{9, -1}}

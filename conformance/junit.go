@@ -98,7 +98,7 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 	return err
 }
 
-// legal replaces what XML cannot hold.
+// legal replaces characters that XML does not allow.
 func legal(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c < 0x20 && c != '\n' && c != '\t' || c == 0xfffe || c == 0xffff {

@@ -20,7 +20,7 @@ func (s spec) largeCases(id string) []testCase {
 	for i := range cases {
 		b := cases[i].body
 		cases[i] = s.testCase(cases[i].id, func(ctx context.Context, q *queue, s spec, id string) error {
-			for _, d := range s.in { // before they are written
+			for _, d := range s.in { // checked before the tensors are written
 				if most := q.dev.Capabilities().Limits.Bytes; most > 0 && int64(d.Bytes()) > most {
 					return skip{fmt.Sprintf("not claimed: tensors of more than %d bytes", most)}
 				}
@@ -32,7 +32,7 @@ func (s spec) largeCases(id string) []testCase {
 	return cases
 }
 
-// largeValues is values(plain) with the bounds of a long sum.
+// largeValues is like values(plain), with the bounds of long sums.
 func largeValues(ctx context.Context, q *queue, s spec, id string) error {
 	in := s.inputs(q.random(id), plain)
 	_, n, err := s.placed(ctx, q, in)
@@ -56,7 +56,7 @@ func largeValues(ctx context.Context, q *queue, s spec, id string) error {
 	return nil
 }
 
-// agrees reads outs and compares them with want: by the tolerance of the row, and those of a large variant by largeBounds.
+// agrees reads outs and compares them with want, within the tolerance of the row or, for a large variant, within largeBounds.
 func (s spec) agrees(ctx context.Context, q *queue, n *op.Node, in []ref.Tensor, outs []op.Desc, want []ref.Tensor) error {
 	if !s.variant.large {
 		return q.same(ctx, n, in, outs, want)
@@ -87,7 +87,7 @@ func (x variant) largeBounds(n *op.Node, in []op.Desc, d dtype.DType) (rel, abs 
 	t.PerTerm = false
 	rel, abs = t.Bounds(d, 1)
 	if terms := float64(op.Terms(n, in)); perTerm && rel > 0 && terms > 1 {
-		_, unit := op.Tolerance{Units: t.Units, PerTerm: true}.Bounds(d, 2) // of two terms, beside the least normal number
+		_, unit := op.Tolerance{Units: t.Units, PerTerm: true}.Bounds(d, 2) // of two terms, around the least normal number
 		grown := (unit - abs) / 2 * min(terms, 2*math.Sqrt(terms))          // the unit is 2u
 		rel += grown
 		if x.centered {

@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// layout describes how a tensor of shape s is made as a view of another: view returns the shape of the other and the node that
-// makes the view, or false for a shape without such a view.
+// layout describes how a tensor of shape s can be a view of another one. view returns the shape of the other tensor and the node that
+// creates the view, or false if there is no such view.
 type layout struct {
 	name string
 	view func(s shape.Shape) (base shape.Shape, c op.Code, attrs []op.Attr, ok bool)
@@ -103,8 +103,8 @@ func (s spec) layouts(id string) []testCase {
 	return cases
 }
 
-// centred reports whether the op divides the distance from the mean of a row by its deviation. Where all elements of the row are equal,
-// the quotient is the rounding of the mean, magnified without bound.
+// centred reports whether the op divides the distance from the mean of a row by its deviation. If all elements of the row are equal, the
+// quotient is the rounding error of the mean, magnified without bound.
 func (s spec) centred() bool {
 	return s.op == op.LayerNorm || s.op == op.GroupNorm || s.op == op.CorrCoef
 }
@@ -205,7 +205,7 @@ func (s spec) dropped(ctx context.Context, q *queue, id string) error {
 // aliased passes one tensor as both of the first two operands.
 func (s spec) aliased(ctx context.Context, q *queue, id string) error {
 	in := s.inputs(q.random(id), plain)
-	in[0] = in[1] // of the domain of the second: it is the narrower one
+	in[0] = in[1] // from the domain of the second operand, which is the narrower one
 	descs, err := q.putAll(ctx, in[1:])
 	if err != nil {
 		return err

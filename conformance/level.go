@@ -11,21 +11,21 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// level states the element types and the rank that a profile demands of a device.
+// level contains the element types and the rank that a profile requires of a device.
 type level struct {
 	types dtype.Set
 	rank  int
 }
 
 var (
-	// coreLevel is demanded of every backend that is to run any model.
+	// coreLevel is required of every backend that is to run any model.
 	coreLevel = level{dtype.Required, shape.MaxRank}
-	// inferenceLevel is for hardware that runs networks on f32: it has no arithmetic on i64 and u8, and need not have the types. Indices
-	// are i32.
+	// inferenceLevel is for hardware that runs networks in f32: it does not require arithmetic on i64 and u8, nor these types. Indices are
+	// i32.
 	inferenceLevel = level{dtype.SetOf(dtype.F32, dtype.I32, dtype.Bool), 5}
 )
 
-// Levels returns the profiles that say how much a backend can be used for, each with all of the one before it.
+// Levels returns the profiles that say how much a backend can be used for, each of which includes the one before it.
 func Levels() []Profile { return []Profile{InferenceF32, Core, All} }
 
 // holds reports whether a device of the level can run the case.
@@ -59,7 +59,7 @@ func (c testCase) inInference() bool {
 	return c.op == op.NoOp || op.Lookup(c.op).Class == op.Primitive && !op.Lookup(c.op).Traits.Has(op.Quantized)
 }
 
-// checkLevel checks that a document has what a level asks for.
+// checkLevel checks that a document meets the requirements of a level.
 func checkLevel(c *core.Capabilities, l level) error {
 	if missing := l.types &^ c.Types; missing != 0 {
 		return fmt.Errorf("types %v are missing; every backend of the level has %v", missing, l.types)
@@ -70,7 +70,7 @@ func checkLevel(c *core.Capabilities, l level) error {
 	return nil
 }
 
-// levelCases check the claims that inferenceLevel asks for. Those of coreLevel are claims/...
+// levelCases check the claims that inferenceLevel requires. Those of coreLevel are claims/...
 func levelCases() []testCase {
 	cases := []testCase{contract("level/"+string(InferenceF32)+"/document", func(_ context.Context, q *queue) error {
 		if err := checkLevel(q.dev.Capabilities(), inferenceLevel); err != nil {

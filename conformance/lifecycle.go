@@ -68,7 +68,7 @@ func freeOrder(ctx context.Context, q *queue) error {
 		if err := q.free(ids); err != nil {
 			return err
 		}
-		if _, err := q.put(ctx, numbers(99, 99)); err != nil { // may take the memory
+		if _, err := q.put(ctx, numbers(99, 99)); err != nil { // may reuse the memory
 			return err
 		}
 		live = live[n:]
@@ -295,14 +295,14 @@ func outOfMemory(ctx context.Context, q *queue) error {
 	if err != nil {
 		return err
 	}
-	q.made.Add(-int64(total(outs))) // it is the error that the case is about
+	q.made.Add(-int64(total(outs))) // the case is about this error
 	part, err := q.do(op.Slice, outs, op.Ints("start", 5), op.Ints("size", 1), op.Ints("step", 1))
 	if err != nil {
 		return err
 	}
 	got, err := q.get(ctx, part[0])
 	if err == nil {
-		if got.F[0] != 5 { // a backend that makes elements when they are asked for
+		if got.F[0] != 5 { // for backends that compute elements only when they are read
 			return fmt.Errorf("element 5 of an iota is %v", got.F[0])
 		}
 		return q.stillGood(ctx)

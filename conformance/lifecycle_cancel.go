@@ -69,7 +69,7 @@ func (q *queue) counted(ctx context.Context, d op.Desc, n int) error {
 
 var errEnough = errors.New("enough")
 
-// enough returns a context that has ended for errEnough.
+// enough returns a context that has ended with cause errEnough.
 func enough(ctx context.Context) context.Context {
 	ended, cancel := context.WithCancelCause(ctx)
 	cancel(errEnough)
@@ -105,7 +105,7 @@ func canceledMidway(ctx context.Context, q *queue, call func(context.Context, op
 		if err := wantEnough(err); err != nil {
 			return err
 		}
-		const patience = 20 * time.Second // far above what any machine needs to notice
+		const patience = 20 * time.Second // far longer than any machine needs
 		if took > patience {
 			return fmt.Errorf("the call returned %v after its context ended", took)
 		}
@@ -116,7 +116,7 @@ func canceledMidway(ctx context.Context, q *queue, call func(context.Context, op
 	return q.stillGood(ctx)
 }
 
-// cancelKeepsFailure: a canceled Sync does not consume the failure; the next one reports it.
+// cancelKeepsFailure: a canceled Sync does not clear the failure; the next one reports it.
 func cancelKeepsFailure(ctx context.Context, q *queue) error {
 	if _, err := q.failing(ctx); err != nil {
 		return err
@@ -125,7 +125,7 @@ func cancelKeepsFailure(ctx context.Context, q *queue) error {
 	cancel()
 	switch err := q.sync(ended); {
 	case errors.Is(err, core.ErrCanceled):
-	case errors.Is(err, core.ErrIndex): // it needed no wait
+	case errors.Is(err, core.ErrIndex): // no wait was necessary
 		return q.stillGood(ctx)
 	default:
 		return fmt.Errorf("sync with an ended context: error is %v, want %v", err, core.ErrCanceled)

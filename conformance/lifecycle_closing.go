@@ -89,7 +89,7 @@ func reopen(ctx context.Context, q *queue) error {
 	return q.stillGood(ctx)
 }
 
-// processCases are for backends in a process of their own.
+// processCases are the cases for backends in a separate process.
 func processCases() []testCase {
 	return []testCase{contract("process/kill", killed), contract("process/kill-at-rest", killedAtRest)}
 }
@@ -123,7 +123,7 @@ func (q *queue) kill(ctx context.Context, work func(s *queue) (op.Desc, error)) 
 		return err
 	}
 	b := s.backend
-	defer func() { _ = b.Close() }() // it is gone
+	defer func() { _ = b.Close() }() // the process is gone
 	d, err := work(s)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (q *queue) kill(ctx context.Context, work func(s *queue) (op.Desc, error)) 
 		return fmt.Errorf("kill: %w", err)
 	}
 	start := time.Now()
-	for err = s.sync(ctx); err == nil && time.Since(start) < lostWithin; err = s.sync(ctx) { // an answer may have been on its way
+	for err = s.sync(ctx); err == nil && time.Since(start) < lostWithin; err = s.sync(ctx) { // a reply may have been in transit
 	}
 	if err := wantError(err, core.ErrBackendLost); err != nil {
 		return fmt.Errorf("sync after the kill: %w", err)

@@ -21,7 +21,7 @@ func concurrencyCases() []testCase {
 	}
 }
 
-// atOnce opens n streams and then runs f on each from a goroutine of its own. If one does not open, it runs none.
+// atOnce opens n streams and then runs f on each in a separate goroutine. If one does not open, it runs none.
 func (q *queue) atOnce(ctx context.Context, n int, f func(i int, s *queue) error) error {
 	streams := make([]*queue, n)
 	err := inParallel(n, func(i int) (err error) {
@@ -44,7 +44,7 @@ func (q *queue) atOnce(ctx context.Context, n int, f func(i int, s *queue) error
 	return err
 }
 
-// inParallel calls f for 0 to n-1, each in a goroutine of its own, and joins their errors. A panic becomes an error.
+// inParallel calls f for 0 to n-1, each in a separate goroutine, and joins their errors. A panic becomes an error.
 func inParallel(n int, f func(i int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -62,7 +62,7 @@ func inParallel(n int, f func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// concurrentUpdates: every stream adds up in a tensor of its own; no update is lost or goes elsewhere.
+// concurrentUpdates: every stream accumulates in its own tensor; no update is lost or affects another tensor.
 func concurrentUpdates(ctx context.Context, q *queue) error {
 	const rounds, streams = 100, 4
 	var ready sync.WaitGroup // no stream adds before all have written

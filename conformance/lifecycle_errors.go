@@ -50,7 +50,7 @@ func errorCases() []testCase {
 			ended, cancel := context.WithCancel(ctx)
 			cancel()
 			s, err := q.dev.OpenStream(ended)
-			if err == nil { // a stream that needs no wait may be opened
+			if err == nil { // a call that need not wait may succeed
 				return fmt.Errorf("opened: %w", orClose(s.Close(), core.ErrCanceled))
 			}
 			return err
@@ -64,7 +64,7 @@ func errorCases() []testCase {
 	}
 }
 
-// orClose prefers the error of a Close.
+// orClose returns the error of a Close, if there is one, else the other error.
 func orClose(closing, other error) error {
 	if closing != nil {
 		return closing
@@ -82,7 +82,7 @@ func negNode() (op.Node, []op.Desc) {
 	return n, in
 }
 
-// readOf reads a tensor into a buffer that is too long or too short by some bytes.
+// readOf reads a tensor into a buffer whose length differs from the tensor's size by more bytes.
 func readOf(more int) func(ctx context.Context, q *queue) error {
 	return func(ctx context.Context, q *queue) error {
 		d, err := q.put(ctx, numbers(1, 2))
@@ -100,7 +100,7 @@ func writeOf(d op.Desc, n int) func(ctx context.Context, q *queue) error {
 	}
 }
 
-// nodeFields: the error of a node names the op and carries what it would have made.
+// nodeFields: the error of a node contains the op and the descriptions of its outputs.
 func nodeFields(ctx context.Context, q *queue) error {
 	bad, err := q.failing(ctx)
 	if err != nil {

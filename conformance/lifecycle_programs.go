@@ -21,7 +21,7 @@ func programCases() []testCase {
 	}
 }
 
-// manyRuns: every run sees its own inputs, and the constants stay what they were.
+// manyRuns: every run reads its own inputs, and constants do not change.
 func manyRuns(ctx context.Context, q *queue) error {
 	p, err := q.affine(ctx, 10, 20)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Machine describes the parts of the machine that timings depend on. The program that opens the backend adds to Facts what only
-// it can find out, such as the clocks of a GPU.
+// Machine describes the parts of the machine that timings depend on. The program that opens the backend adds further information to Facts,
+// such as the clocks of a GPU.
 type Machine struct {
 	Processor string `json:"processor,omitempty"`
-	// MHz are the clocks of the processors at the end of the run, the least and the greatest of them; MaxMHz is the limit. 0: unknown.
+	// MHz contains the least and the greatest clock frequency of the processors at the end of the run; MaxMHz is the limit. 0: unknown.
 	MHz    [2]int `json:"mhz,omitzero"`
 	MaxMHz int    `json:"max_mhz,omitempty"`
 	// Governor is the policy by which the system chooses clocks.

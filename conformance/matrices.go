@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// structured reports whether an operand has to hold matrices of a certain kind.
+// structured reports whether an operand must contain matrices of a certain kind.
 func (s spec) structured() bool {
 	for i := range s.in {
 		if s.domain(i).Matrix != op.AnyMatrix {
@@ -19,10 +19,10 @@ func (s spec) structured() bool {
 	return false
 }
 
-// keepsMatrices reports whether matrices in the layout stay regular. Layouts that repeat elements make them singular.
+// keepsMatrices reports whether the layout can contain regular matrices. In layouts that repeat elements, matrices are singular.
 func (l layout) keepsMatrices() bool { return !strings.HasPrefix(l.name, "expanded") }
 
-// embed sets elements of base so that its view by op c holds matrices of operand i's kind.
+// embed sets elements of base such that its view by op c contains matrices of the kind of operand i.
 func (s spec) embed(r *rand.Rand, i int, base ref.Tensor, c op.Code, attrs []op.Attr) error {
 	if s.domain(i).Matrix == op.AnyMatrix {
 		return nil

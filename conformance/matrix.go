@@ -15,7 +15,7 @@ type Cell struct {
 	Passed, Failed, Skipped, Expected int
 }
 
-// Mark returns one letter for the terminal: what matters most in the cell.
+// Mark returns a letter for the terminal: the most important outcome in the cell.
 func (c Cell) Mark() byte {
 	switch {
 	case c.Failed > 0:

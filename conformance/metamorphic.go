@@ -77,7 +77,7 @@ var relations = []relation{
 	{name: "linear", linear: true, check: linearCombination},
 }
 
-// application is a node whose first operand is left open.
+// application is a node whose first operand varies.
 type application struct {
 	rowwise
 	row     shape.Shape
@@ -158,7 +158,7 @@ func (a *application) apply(ctx context.Context, q *queue, x ref.Tensor) (n op.N
 	return n, in, results, nil
 }
 
-// rows returns rows of t along axis 0, in the order of which.
+// rows returns the rows of t with the indices in which, along axis 0.
 func rows(t ref.Tensor, which ...int) ref.Tensor {
 	d := t.Desc
 	size := d.Shape[1:].Size()
@@ -184,7 +184,7 @@ func upTo(lo, hi int) []int {
 	return l
 }
 
-// agree compares two results that are each allowed the tolerance of the row against the true value. scale is the magnitude of the
+// agree compares two results, each of which may differ from the true value by the tolerance of the row. scale is the magnitude of the
 // terms.
 func agree(what string, n *op.Node, in []op.Desc, want, got []ref.Tensor, scale float64) error {
 	tolerance, terms := op.Lookup(n.Op).Tolerance, 1
@@ -297,7 +297,7 @@ func linearCombination(ctx context.Context, q *queue, r *rand.Rand, a *applicati
 		for i := range want[k].F {
 			want[k].F[i] = u*fx[k].F[i] + v*fy[k].F[i]
 			if want[k].F[i] == 0 && got[k].F[i] == 0 {
-				want[k].F[i] = got[k].F[i] // the sign of a zero depends on its terms
+				want[k].F[i] = got[k].F[i] // the sign of a zero depends on the terms
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Minimal is a small node on which a case fails too.
+// Minimal is a small node on which a case also fails.
 type Minimal struct {
 	Op     string         `json:"op"`
 	Attrs  string         `json:"attrs,omitempty"`
@@ -18,8 +18,8 @@ type Minimal struct {
 	Reason string         `json:"reason"`
 }
 
-// MinimalInput is an operand with its values in row-major order. Values are left out where the case derives them in a way of its
-// own; a replay of the case draws the same ones.
+// MinimalInput is an operand with its values in row-major order. Values are omitted if the case derives them itself; a replay of the case
+// draws the same ones.
 type MinimalInput struct {
 	Type   string `json:"type"`
 	Values string `json:"values,omitempty"`

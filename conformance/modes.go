@@ -12,14 +12,13 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Mode is a measured property of how the device computes where the rows of the table leave a choice, with the name of the
-// measurement.
+// Mode is a measured property of the device's arithmetic that the rows of the table leave open, with the name of the measurement.
 type Mode struct {
 	What  string `json:"what"`
 	Value string `json:"value"`
 }
 
-// measureModes measures all modes that the device has nodes for. Results that no mode explains are reported as they are.
+// measureModes measures all modes that the device has nodes for. Results that no mode explains are reported unchanged.
 func measureModes(ctx context.Context, q *queue) ([]Mode, error) {
 	var modes []Mode
 	for _, d := range []dtype.DType{dtype.F64, dtype.F32, dtype.F16, dtype.BF16} {
@@ -108,9 +107,9 @@ func flushed(got, want float64) string {
 // triples is the number of triples, each a large number, a small one and the negated large one, that are added up.
 const triples = 64
 
-// width finds out how many bits an accumulator has. Large numbers that cancel and small ones are added in a random order; a sum
-// that keeps all of the small ones has room for both. Sums of a few large ones take some of the bits, so the result is a class
-// and not a number.
+// width determines the number of bits of an accumulator. It adds large numbers that cancel, and small ones, in random order: if the
+// accumulator is wide enough for both, the sum contains all small numbers. Sums of several large numbers need additional bits, so the
+// result is a class of widths.
 func (q *queue) width(d dtype.DType, sum func(x ref.Tensor) (float64, error)) (string, error) {
 	const large = 256
 	kept := 0
@@ -167,9 +166,9 @@ func productWidth(ctx context.Context, q *queue, d dtype.DType) (string, error) 
 	})
 }
 
-// operandWidth finds out whether operands of a product are rounded to a narrower type first.
+// operandWidth determines whether operands of a product are first rounded to a narrower type.
 func operandWidth(ctx context.Context, q *queue, d dtype.DType) (string, error) {
-	const rows = 16 // as units for matrices want
+	const rows = 16 // sizes that matrix units require
 	digits := map[dtype.DType]int{dtype.F64: 52, dtype.F32: 23, dtype.F16: 10, dtype.BF16: 7}[d]
 	for _, bits := range []int{digits, 23, 10, 7} {
 		if bits > digits {

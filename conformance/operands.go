@@ -30,7 +30,7 @@ func (s spec) draw(r *rand.Rand, i int) ref.Tensor {
 	return s.drawAs(r, i, s.in[i], func(k int) int { return s.bound(k) })
 }
 
-// drawBase returns the values of a tensor that operand i is a view of: indices are good anywhere in it.
+// drawBase returns the values of a tensor that operand i is a view of. Its indices are valid in every position.
 func (s spec) drawBase(r *rand.Rand, i int, base op.Desc) ref.Tensor {
 	return s.drawAs(r, i, base, func(int) int { return s.minBound() })
 }
@@ -69,7 +69,7 @@ func (s spec) minBound() int {
 	return least
 }
 
-// attr returns an integer attribute of the variant, 0 when it is left to its default.
+// attr returns an integer attribute of the variant, or 0 if the variant does not set it.
 func (s spec) attr(name string) int {
 	for _, a := range s.variant.attrs {
 		if a.Name == name {

@@ -140,7 +140,7 @@ func programOutlives(ctx context.Context, q *queue) error {
 	return p.computes(ctx, q, x)
 }
 
-// unseen checks that a device does not have a tensor.
+// unseen checks that a tensor is unknown to a device.
 func (q *queue) unseen(ctx context.Context, d op.Desc) error {
 	if _, err := q.get(ctx, d); !errors.Is(err, core.ErrUnknownTensor) && !errors.Is(err, core.ErrStale) {
 		return fmt.Errorf("read of a tensor of another device: error is %v, want %v", err, core.ErrUnknownTensor)
@@ -161,7 +161,7 @@ func devicesApart(ctx context.Context, q *queue) error {
 			return err
 		}
 		var mine []op.Desc
-		for range 16 { // their ids may be those of the other device
+		for range 16 { // their ids may equal ids of the other device
 			e, err := s.put(ctx, numbers(8, 9))
 			if err != nil {
 				return err
@@ -230,7 +230,7 @@ func deviceCloses(ctx context.Context, q *queue) error {
 		if err := allAre(core.ErrClosed, "the device was closed", calls...); err != nil {
 			return err
 		}
-		if err := open.Wait(ctx); ignoreClosed(err) != nil { // a fast device has reached it
+		if err := open.Wait(ctx); ignoreClosed(err) != nil { // a fast device may have reached it
 			return fmt.Errorf("event from before the device was closed: error is %v, want none or %v", err, core.ErrClosed)
 		}
 		if err := s.dev.Close(); ignoreClosed(err) != nil {

@@ -31,7 +31,7 @@ const (
 	SummaryFile  = "summary.txt"
 )
 
-// Manifest says what a report package is about.
+// Manifest describes the content of a report package.
 type Manifest struct {
 	Format       int               `json:"format"`
 	Suite        Suite             `json:"suite"`
@@ -39,7 +39,7 @@ type Manifest struct {
 	Run          string            `json:"run,omitempty"`
 	Seed         uint64            `json:"seed"`
 	Seeds        []uint64          `json:"seeds"`
-	Challenge    *Challenge        `json:"challenge,omitempty"` // what Seeds are derived from
+	Challenge    *Challenge        `json:"challenge,omitempty"` // Seeds are derived from it
 	Plugin       Plugin            `json:"plugin"`
 	Backend      core.Info         `json:"backend"`
 	Capabilities capabilities      `json:"capabilities"`
@@ -51,7 +51,7 @@ type Manifest struct {
 	Disclosure   Disclosure        `json:"disclosure"`
 	Files        map[string]string `json:"files"`
 
-	// Digest identifies the package. Signature says who vouches for it; nil: nobody. Verify fills them in.
+	// Digest identifies the package. Signature is the signature, or nil. Verify sets both.
 	Digest    string     `json:"-"`
 	Signature *Signature `json:"-"`
 	rows      []row
@@ -60,7 +60,7 @@ type Manifest struct {
 
 const packageFormat = 3
 
-// capabilities is the document in words, readable without this program.
+// capabilities is the capability document with names in place of codes, so that other programs can read it.
 type capabilities struct {
 	Types         string               `json:"types"`
 	Emulated      string               `json:"emulated,omitempty"`
@@ -73,12 +73,12 @@ type capabilities struct {
 
 type opSupport struct {
 	Version  uint16   `json:"version"`
-	Operands []string `json:"operands,omitempty"` // types by operand; the last entry holds for all behind it
+	Operands []string `json:"operands,omitempty"` // types by operand; the last entry also holds for further operands
 	Results  []string `json:"results,omitempty"`
 	Limits   limits   `json:"limits,omitzero"`
 }
 
-// limits is core.Limits; 0 is no bound.
+// limits is core.Limits; 0 means no bound.
 type limits struct {
 	Rank     int   `json:"rank,omitempty"`
 	Bytes    int64 `json:"bytes,omitempty"`
@@ -152,11 +152,11 @@ func digest(data []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// WritePackage writes the report package to path: an archive when it ends in .tar.gz, else a directory, which is made. It returns
-// the digest that identifies the package. Files of an older package in the directory are replaced.
+// WritePackage writes the report package to path: an archive if path ends in .tar.gz, else a directory, which it creates. It returns the
+// digest that identifies the package. Files of an older package in the directory are replaced.
 func (r *Report) WritePackage(path string) (string, error) { return r.WriteSigned(path, nil) }
 
-// WriteSigned is WritePackage with a signature, which sign makes of a Statement. nil: there is none.
+// WriteSigned is like WritePackage, and adds a signature of a Statement by sign. A nil sign adds none.
 func (r *Report) WriteSigned(path string, sign func(statement []byte) Signature) (string, error) {
 	files, err := r.files()
 	if err != nil {
@@ -176,7 +176,7 @@ func (r *Report) WriteSigned(path string, sign func(statement []byte) Signature)
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return "", err
 	}
-	if sign == nil { // a signature from before is of another package
+	if sign == nil { // a signature from before belongs to another package
 		if err := os.Remove(filepath.Join(path, SignatureFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", err
 		}
@@ -191,7 +191,7 @@ func (r *Report) WriteSigned(path string, sign func(statement []byte) Signature)
 
 func isArchive(path string) bool { return strings.HasSuffix(path, ".tar.gz") }
 
-// archive returns the archive of files. It is deterministic: the same files make the same bytes.
+// archive returns the archive of files. It is deterministic: the same files result in the same bytes.
 func archive(files map[string][]byte) ([]byte, error) {
 	var names []string
 	for name := range files {

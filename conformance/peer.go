@@ -132,7 +132,7 @@ func peerWrong(ctx context.Context, q *queue) error {
 			out, err := q.copied(s, p, c.d)
 			if err == nil {
 				_, err = s.get(ctx, out)
-				_ = s.sync(ctx) // the same failure once more
+				_ = s.sync(ctx) // reports the same failure again
 			}
 			if err := wantOrSkip(err, c.want); err != nil {
 				return fmt.Errorf("copy of %v as %v: %w", c.d.ID, c.d, err)
@@ -156,7 +156,7 @@ func peerPoison(ctx context.Context, q *queue) error {
 		if err := wantError(err, core.ErrIndex); err != nil {
 			return err
 		}
-		_ = s.sync(ctx) // the same failure once more
+		_ = s.sync(ctx) // reports the same failure again
 		return errors.Join(s.stillGood(ctx), wantNodeError(q.sync(ctx), op.Gather, core.ErrIndex))
 	})
 }

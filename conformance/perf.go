@@ -22,8 +22,8 @@ type Timing struct {
 	Rounds, Nodes           int
 	Bytes                   int64 // of operands and results
 	Flops                   int64 // multiplications and additions of a contraction; 0 for ops that move more than they compute
-	Checked                 bool  // a result of the last timed submission was compared with the reference, and is right
-	Err                     error // why there is no time, or what is wrong with the result
+	Checked                 bool  // a result of the last timed submission was compared with the reference, and is correct
+	Err                     error // reason why there is no time, or error of the result
 }
 
 // Times of Perf for one op.
@@ -51,7 +51,7 @@ func Perf(ctx context.Context, open func() (core.Backend, error), o Options, tel
 		return nil, err
 	}
 	defer s.close()
-	caps := s.device.Capabilities() // of the device that may be lost below
+	caps := s.device.Capabilities() // of the device, which may be lost below
 	for _, c := range op.All() {
 		d, ok := perfType(caps, op.Lookup(c))
 		if !ok || !pattern.MatchString(c.String()+"/"+d.String()) {
@@ -64,7 +64,7 @@ func Perf(ctx context.Context, open func() (core.Backend, error), o Options, tel
 		if !ok {
 			continue
 		}
-		got := make(chan *Timing, 1) // the goroutine of an op that hangs is left behind
+		got := make(chan *Timing, 1) // the goroutine of an op that hangs is abandoned
 		err := s.attempt(ctx, contract("perf/"+c.String(), func(ctx context.Context, q *queue) error {
 			t, err := q.time(ctx, sp, Timing{Op: c.String(), Type: d})
 			if err == nil {

@@ -11,14 +11,14 @@ import (
 // partRows is the number of rows of a large result that are compared with the reference.
 const partRows = 8
 
-// part says how the rows of a result depend on the rows of the operands, so that some rows can be checked by themselves: row i along
-// axis out of the result is computed from row i along axis in[k] of operand k, or from all of it where in[k] is -1.
+// part describes how the rows of a result depend on the rows of the operands, so that single rows can be checked: row i along axis out of
+// the result is computed from row i along axis in[k] of operand k, or from all of it where in[k] is -1.
 type part struct {
 	in  []int
 	out int
 }
 
-// partOf returns the part of a spec. It is false for an op whose whole result has to be computed.
+// partOf returns the part of a spec. It returns false if the whole result must be computed.
 func (s spec) partOf(n *op.Node) (part, bool) {
 	switch row := op.Lookup(s.op); {
 	case s.op == op.MatMul || s.op == op.Linear:
@@ -47,7 +47,7 @@ func (p part) whole(from int) part {
 	return p
 }
 
-// alongLast reports whether the op works along one axis that is not the first.
+// alongLast reports whether the op works along a single axis other than the first.
 func (s spec) alongLast() bool {
 	switch s.op {
 	case op.CumSum, op.CumProd, op.CumMax, op.CumMin, op.Sort:
@@ -56,7 +56,7 @@ func (s spec) alongLast() bool {
 	return false
 }
 
-// checkTimed compares the result of a timed node with the reference: some rows of it where rows are independent, else all.
+// checkTimed compares the result of a timed node with the reference: some rows if rows are independent, else all.
 func (q *queue) checkTimed(ctx context.Context, s spec, n *op.Node, in []ref.Tensor, outs []op.Desc) error {
 	p, ok := s.partOf(n)
 	if !ok || n.Outputs[0].Shape[p.out] <= partRows {

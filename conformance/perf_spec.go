@@ -38,8 +38,8 @@ func perfSpec(c op.Code, d dtype.DType) (spec, bool) {
 	return s, true
 }
 
-// perfVariants are the nodes of ops whose shapes cannot be enlarged by rule, because attributes name lengths or the work is not in
-// proportion to the elements.
+// perfVariants are the nodes of ops whose shapes cannot be enlarged by rule, because attributes contain lengths, or because the work is not
+// proportional to the number of elements.
 var perfVariants = map[op.Code]func(d dtype.DType) variant{
 	op.MatMul: perfOf(shapes(dims(512, 512), dims(512, 512))), op.Linear: perfOf(shapes(dims(256, 512), dims(512, 512), dims(512))),
 	op.Conv:         perfOf(shapes(dims(1, 64, 56, 56), dims(64, 64, 3, 3)), geometry(l(1, 1), l(1, 1), l(1, 1), l(1, 1), l(1, 1), 1)...),
@@ -78,18 +78,18 @@ func perfOf(in []shape.Shape, attrs ...op.Attr) func(dtype.DType) variant {
 	return func(dtype.DType) variant { return v("perf", in, attrs...) }
 }
 
-// perfMade returns a node that makes a tensor of a type out of nothing.
+// perfMade returns a node without operands that creates a tensor of a type.
 func perfMade(attrs ...op.Attr) func(dtype.DType) variant {
 	return func(d dtype.DType) variant {
 		return v("perf", nil, append(attrs[:len(attrs):len(attrs)], op.Type("dtype", d))...)
 	}
 }
 
-// longAxis is the length up to which the last axis is enlarged before the ones in front of it: a row of usual length.
+// longAxis is the length, that of a typical row, up to which the last axis is enlarged before earlier axes.
 const longAxis = 256
 
-// grown repeatedly doubles the last axis that can be doubled, in the operands and in attributes that name its length, while the
-// node stays valid and its tensors small.
+// grown repeatedly doubles the last axis that can be doubled, in the operands and in attributes that contain its length, while the node
+// stays valid and its tensors small.
 func (s spec) grown() spec {
 	const enough = 4 << 20 // bytes
 	for {
@@ -107,7 +107,7 @@ func (s spec) grown() spec {
 	}
 }
 
-// longer doubles one axis that is shorter than most, or the first; the results have at most the given bytes.
+// longer doubles one axis that is shorter than most, or the first one. The results have at most bytes bytes.
 func (s spec) longer(most, bytes int) (spec, bool) {
 	for axis := shape.MaxRank - 1; axis >= 0; axis-- {
 		if len(s.in) == 0 || axis >= len(s.in[0].Shape) || axis > 0 && s.in[0].Shape[axis] >= most {

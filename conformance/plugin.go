@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Plugin identifies the tested backend. The program that opens the backend fills it in.
+// Plugin identifies the tested backend. The program that opens the backend sets it.
 type Plugin struct {
-	Device string `json:"device,omitempty"` // as it can be opened again
+	Device string `json:"device,omitempty"` // spec with which it can be opened again
 	File   string `json:"file,omitempty"`   // base name of the plugin; empty for a backend of this program
 	SHA256 string `json:"sha256,omitempty"` // of the plugin's file, or of the program
 
@@ -31,8 +31,8 @@ type PluginFile struct {
 	Executable bool   `json:"executable,omitempty"`
 }
 
-// TreeOf returns the digest of files as the signature of an archive has it: the SHA-256 of a line for each, in order of path, of "x" if it
-// is executable or else "-", its digest, and its path.
+// TreeOf returns the digest of files as in the signature of an archive: the SHA-256 of a line for each, in order of path, of "x" if it is
+// executable or else "-", its digest, and its path.
 func TreeOf(files []PluginFile) string {
 	h := sha256.New()
 	for _, f := range slices.SortedFunc(slices.Values(files), func(a, b PluginFile) int { return strings.Compare(a.Path, b.Path) }) {
@@ -41,8 +41,8 @@ func TreeOf(files []PluginFile) string {
 	return "sha256:" + sum(h)
 }
 
-// Content returns the digest that identifies all code that ran: of the archive, else of the files, else of the one file; "" if it is
-// not known.
+// Content returns the digest that identifies all code that ran: of the archive, else of the files, else of the single file. It is "" if
+// none is known.
 func (p *Plugin) Content() string {
 	switch {
 	case p.Archive != "":

@@ -43,7 +43,7 @@ func poisonSpreads(ctx context.Context, q *queue) error {
 			return err
 		}
 	}
-	var twoOutputs []op.Desc // where the device has a node with two
+	var twoOutputs []op.Desc // if the device has a node with two outputs
 	sort, err := op.New(op.Sort, d, op.Int("axis", 0))
 	if err == nil && q.dev.Capabilities().Check(&sort, d) == nil {
 		twoOutputs, err = q.submit(sort)

@@ -17,16 +17,16 @@ const (
 	// InferenceF32 is for hardware that runs networks on f32: the contract of streams, and the primitives on f32, i32 and bool up to
 	// rank 5, without i64 and u8. A backend that passes it runs models that are lowered to these types.
 	InferenceF32 Profile = "inference-f32"
-	// Core is demanded of every backend: the claims, the contract of streams, and the primitives on the required types.
+	// Core is required of every backend: the claims, the contract of streams, and the primitives on the required types.
 	Core Profile = "core"
-	// Storage is i64 and u8 as types of storage and indices. It is demanded of devices that have no arithmetic for them and
-	// emulate it (core.Capabilities.Emulated). It is a part of Core and NN.
+	// Storage is i64 and u8 as types of storage and indices. It is required of devices that have no arithmetic for them and emulate it
+	// (core.Capabilities.Emulated). It is a part of Core and NN.
 	Storage Profile = "storage"
 	// NN is the composites on the required types, claimed or decomposed.
 	NN Profile = "nn"
 	// Training is the gradients of every op that has them, against finite differences.
 	Training Profile = "training"
-	// Half is everything that touches f16 or bf16.
+	// Half is all cases that involve f16 or bf16.
 	Half Profile = "half"
 	// Quant is the ops on quantized elements.
 	Quant Profile = "quant"
@@ -88,7 +88,7 @@ func (c testCase) memberships() []Profile {
 	return l
 }
 
-// stores reports whether the case holds i64 or u8 and does no arithmetic on them.
+// stores reports whether the case uses i64 or u8 without arithmetic on them.
 func (c testCase) stores() bool {
 	if c.op == op.NoOp || c.types&dtype.SetOf(dtype.I64, dtype.U8) == 0 {
 		return false
@@ -100,7 +100,7 @@ func (c testCase) in(p Profile) bool {
 	return p == "" || p == All || slices.Contains(c.profiles(), p)
 }
 
-// firstType returns the type that a claim is by, for the matrix of a report.
+// firstType returns the type that selects a claim, for the matrix of a report.
 func (c testCase) firstType() dtype.DType {
 	if len(c.spec.in) > 0 {
 		return c.spec.in[0].DType

@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// program returns the case that runs the node as a program, twice, with its last operand as a constant, and compares the results
-// with the node submitted by itself. A deterministic backend gives the same bits.
+// program returns the case that runs the node as a program, twice, with its last operand as a constant, and compares the results with those
+// of the node outside a program. A deterministic backend must return the same bits.
 func (s spec) program(id string) []testCase {
 	if len(s.in) == 0 {
 		return nil
@@ -34,7 +34,7 @@ func (s spec) program(id string) []testCase {
 		if err != nil {
 			return err
 		}
-		if err := q.free(idsOf(descs[last:])); err != nil { // the program keeps what it needs
+		if err := q.free(idsOf(descs[last:])); err != nil { // the program must not depend on it
 			return err
 		}
 		for range 2 {
@@ -55,7 +55,7 @@ func (s spec) program(id string) []testCase {
 	})}
 }
 
-// asProgram returns the node alone as a program with ids of its own.
+// asProgram returns a program that consists of the node, with new ids.
 func (s spec) asProgram() (*program.Program, error) {
 	local := append([]op.Desc(nil), s.in...)
 	for i := range local {

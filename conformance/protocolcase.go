@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// ProtocolParts returns the parts of the plugin protocol that Options.Protocol is asked to check.
+// ProtocolParts returns the parts of the plugin protocol with which Options.Protocol is called.
 func ProtocolParts() []string {
 	return []string{"start", "end", "tls", "services", "frames", "data", "events", "checks", "poison", "nodes", "programs", "errors", "debug", "plane"}
 }
@@ -13,7 +13,7 @@ func ProtocolParts() []string {
 // rulesOfPart is about the number of rules in a part of the protocol.
 const rulesOfPart = 10
 
-// protocolCases check that a plugin keeps its protocol, a part of it each.
+// protocolCases check that a plugin follows the protocol. Each case checks one part.
 func protocolCases() (cases []testCase) {
 	for _, part := range ProtocolParts() {
 		rule := "a plugin process keeps the part " + part + " of the plugin protocol"

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// refusedCases check that a device stays usable after nodes that it refuses, and computes whatever its limits allow.
+// refusedCases check that a device remains usable after nodes that it refuses, and runs nodes up to its limits.
 func refusedCases() []testCase {
 	cases := []testCase{
 		ruled("refused/version", "a node of a version that is not claimed fails by itself", refusedVersion),
@@ -168,7 +168,7 @@ func limitOf[T int | int64](device, claim T) T {
 }
 
 func limitBuffers(ctx context.Context, q *queue) error {
-	const many = 300 // operands, where there is no limit
+	const many = 300 // number of operands if there is no limit
 	caps := q.dev.Capabilities()
 	count := many
 	if most := limitOf(caps.Limits.Buffers, caps.Ops[op.Concat.String()].Limits.Buffers); most > 0 {
@@ -192,7 +192,7 @@ func limitBuffers(ctx context.Context, q *queue) error {
 	return q.expect(ctx, n, in)
 }
 
-// most is the size up to which limits are tried.
+// most is the greatest limit that is tested.
 const most = 1 << 24
 
 func limitBytes(ctx context.Context, q *queue) error {

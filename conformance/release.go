@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// Release is a dated edition of the suite for certificates. It fixes the cases and says which of them a backend must pass. Other
-// cases may be skipped for a reason.
+// Release is a dated edition of the suite for certificates. It defines the cases and which of them a backend must pass. Other cases may be
+// skipped for a reason.
 type Release struct {
 	Date  string // YYYY-MM-DD
 	Suite string // hash
 	rules []rule
 }
 
-// rule is a line of a release: cases of a profile whose ids a pattern matches must be passed, or need not.
+// rule is a line of a release: it says whether the cases of a profile whose ids match a pattern must be passed or are optional.
 type rule struct {
 	profile Profile
 	must    bool
@@ -56,9 +56,9 @@ func Releases() ([]Release, error) {
 	return l, nil
 }
 
-// ParseRelease reads the text of a release. Its lines, beside empty ones and those that begin with #, are "date YYYY-MM-DD", "suite
-// HASH", "must PROFILE REGEXP" and "optional PROFILE REGEXP". A case of a profile must be passed if a line must matches its id and no
-// line optional does.
+// ParseRelease reads the text of a release. Its lines, except empty ones and those that begin with #, are "date YYYY-MM-DD", "suite HASH",
+// "must PROFILE REGEXP" and "optional PROFILE REGEXP". A case of a profile must be passed if a line must matches its id and no line
+// optional does.
 func ParseRelease(text string) (*Release, error) {
 	r := &Release{}
 	s := bufio.NewScanner(strings.NewReader(text))
@@ -105,7 +105,7 @@ func (r *Release) Must(p Profile, id string) bool {
 	return must
 }
 
-// Lists reports whether the release says which cases of p must be passed.
+// Lists reports whether the release defines which cases of p must be passed.
 func (r *Release) Lists(p Profile) bool {
 	return slices.ContainsFunc(r.rules, func(x rule) bool { return x.profile == p && x.must })
 }
@@ -117,7 +117,8 @@ type Standing struct {
 	Must    int // cases that must be passed
 	Passed  int
 	Waived  []string // ids that a waiver excuses
-	// Missing are cases that must be passed and did not, and others that failed, unless they are waived: "sin/f32/odd/plain: failed".
+	// Missing lists cases that must be passed and did not pass, and other cases that failed, unless they are waived: "sin/f32/odd/plain:
+	// failed".
 	Missing []string
 	// Faults are faulty waivers: one that has expired, or that excuses nothing.
 	Faults []string
@@ -126,8 +127,8 @@ type Standing struct {
 // OK reports whether the report passes.
 func (s *Standing) OK() bool { return len(s.Missing)+len(s.Faults) == 0 && s.Must > 0 }
 
-// Standing compares a report that Verify read with the must-pass list of a release for p. Waivers of cases of other
-// profiles do not count; now is the day for which the others do.
+// Standing compares a report that Verify read with the must-pass list of a release for p. It ignores waivers of cases of other profiles.
+// now determines whether waivers have expired.
 func (m *Manifest) Standing(r *Release, p Profile, waivers []Waiver, now time.Time) (*Standing, error) {
 	if m.Suite.Hash != r.Suite {
 		return nil, fmt.Errorf("conformance: %w: it has %s, the release %s has %s", ErrOtherSuite, m.Suite.Hash, r.Date, r.Suite)

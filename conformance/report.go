@@ -19,7 +19,7 @@ const (
 	Passed   Status = "passed"
 	Failed   Status = "failed"
 	Skipped  Status = "skipped"
-	Expected Status = "expected" // failed, and was expected to
+	Expected Status = "expected" // failed, as expected
 )
 
 // Result is the outcome of one case.
@@ -74,7 +74,7 @@ type Report struct {
 	devices []DeviceDocument
 	// Profiles is complete once the run is.
 	Profiles []ProfileResult
-	// Lean packages have no views for people, which can be made of the rest, and durations of cases in hundredths of a second.
+	// Lean packages have no human-readable views, which can be derived from the rest, and durations of cases are in hundredths of a second.
 	Lean bool
 }
 
@@ -123,8 +123,8 @@ func (r *Report) finish() {
 	}
 }
 
-// Err returns nil when at least one case was executed and none failed, except those that were expected to. The error names the
-// first cases that failed, with their reasons.
+// Err returns nil if at least one case was executed and none failed, except expected failures. The error names the first cases that failed,
+// with their reasons.
 func (r *Report) Err() error {
 	switch {
 	case r.Failed > 0:

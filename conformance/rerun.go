@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// ErrOtherSuite: the report is of another suite than that of this program, whose cases it does not have.
+// ErrOtherSuite: the report is of another suite than that of this program, which does not have its cases.
 var ErrOtherSuite = errors.New("report is of another suite")
 
 // Difference is a case whose result in a report differs from its result in a rerun.
@@ -21,14 +21,14 @@ type Difference struct {
 	ID       string
 	Reported Status
 	Got      Status
-	// Fresh: the rerun had seeds that the maker of the report could not know.
+	// Fresh: the rerun used seeds that the author of the report could not know.
 	Fresh  bool
-	Reason string // of Got
+	Reason string // reason of Got
 }
 
 // Rerun is the result of running cases of a report again.
 type Rerun struct {
-	Nonce       string // that the sample and the fresh seeds are derived from
+	Nonce       string // the sample and the fresh seeds are derived from it
 	Cases       int
 	Differences []Difference
 }

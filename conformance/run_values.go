@@ -24,7 +24,7 @@ func values(k kind) body {
 	}
 }
 
-// placed writes in and makes the node on it, as supported does.
+// placed writes in and returns the node on it, like supported.
 func (s spec) placed(ctx context.Context, q *queue, in []ref.Tensor) ([]op.Desc, op.Node, error) {
 	descs, err := q.putAll(ctx, in)
 	if err != nil {
@@ -34,8 +34,8 @@ func (s spec) placed(ctx context.Context, q *queue, in []ref.Tensor) ([]op.Desc,
 	return descs, n, err
 }
 
-// supported returns the node, and skips the case when the backend does not run it natively. A primitive that the document
-// claims on types that every backend has must run.
+// supported returns the node, or a skip if the backend does not run it natively. A primitive that the document claims on types that every
+// backend has must run.
 func (s spec) supported(q *queue, in []op.Desc) (op.Node, error) {
 	n, err := s.node(in)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s spec) supported(q *queue, in []op.Desc) (op.Node, error) {
 	return n, q.claims(&n, in)
 }
 
-// claims skips when the backend does not have the node. A node that the document allows must run, unless the device is
+// claims returns a skip if the backend does not support the node. A node that the document allows must run, unless the device is
 // core.Selective and refuses it. It must not refuse a primitive on types that every backend has.
 func (q *queue) claims(n *op.Node, in []op.Desc) error {
 	row := op.Lookup(n.Op)
@@ -112,8 +112,8 @@ func (q *queue) expect(ctx context.Context, n op.Node, in []ref.Tensor) error {
 	return nil
 }
 
-// same reads outs and compares them with want, the results of the reference for in, by the tolerance of n's row. Where the document says that
-// the device takes subnormal numbers for zeros, the results for such numbers may be those too that this leads to.
+// same reads outs and compares them with want, the results of the reference for in, by the tolerance of n's row. If the document says that
+// the device flushes subnormal numbers to zero, it also accepts the results of that.
 func (q *queue) same(ctx context.Context, n *op.Node, in []ref.Tensor, outs []op.Desc, want []ref.Tensor) error {
 	descs := descsOf(in)
 	other := q.flushed(n, in, want)
@@ -134,7 +134,7 @@ func (q *queue) same(ctx context.Context, n *op.Node, in []ref.Tensor, outs []op
 	return nil
 }
 
-// renumbered returns a node as text with ids of its own, so that the text does not depend on what the device did before.
+// renumbered returns a node as text with ids from 1, so that the text does not depend on earlier work of the device.
 func renumbered(n *op.Node) string {
 	m, first := *n, map[op.TensorID]op.TensorID{}
 	m.Inputs, m.Outputs = slices.Clone(n.Inputs), slices.Clone(n.Outputs)

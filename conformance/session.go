@@ -13,19 +13,19 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// session holds the open backend, and a device of it, from case to case.
+// session contains the open backend, and a device of it, for consecutive cases.
 type session struct {
 	options Options
 	open    func() (core.Backend, error)
 	backend core.Backend
 	device  core.Device
-	used    int // cases that the device has seen
+	used    int // number of cases that have used the device
 	report  *Report
-	seeds   []uint64 // of the run
-	seed    uint64   // of the case that runs
+	seeds   []uint64 // seeds of the run
+	seed    uint64   // seed of the current case
 	hangs   int
 	*shared
-	// made is the bytes of the tensors that the last case wrote or computed. crowded: other cases ran before it on its device.
+	// made is the size of the tensors that the last case wrote or computed, in bytes. crowded: other cases have run on the device before.
 	made    atomic.Int64
 	crowded bool
 }
@@ -38,8 +38,8 @@ type shared struct {
 	shrunk atomic.Int32
 }
 
-// casesPerDevice is the number of cases of ops that share a device, so that state left by one case meets the next. A case of the
-// contract has a device of its own.
+// casesPerDevice is the number of cases of ops that share a device, so that state left by one case can affect the next. A case of the
+// contract has a separate device.
 const casesPerDevice = 64
 
 // ensure opens the backend and the device unless they are open.
@@ -84,8 +84,7 @@ func (s *session) deviceFor(ctx context.Context, c testCase) error {
 	return nil
 }
 
-// ensureAnew is ensure for a backend that may have been lost unnoticed: if it was open and opens no device, it is opened once
-// more.
+// ensureAnew is like ensure, for a backend whose loss may be unnoticed: if it was open and cannot open a device, it is opened again.
 func (s *session) ensureAnew(ctx context.Context) error {
 	before := s.backend != nil
 	err := s.ensure(ctx)
@@ -96,7 +95,7 @@ func (s *session) ensureAnew(ctx context.Context) error {
 	return s.ensure(ctx)
 }
 
-// distrust closes the device after a case failed on it, so that state which the case left cannot fail another case.
+// distrust closes the device after a case has failed on it, so that state that the case left cannot make another case fail.
 func (s *session) distrust() {
 	if d := s.device; d != nil {
 		s.device = nil
@@ -104,10 +103,10 @@ func (s *session) distrust() {
 	}
 }
 
-// closePatience is the time that a backend may take to close; one that takes longer is left behind.
+// closePatience is the time that a backend may take to close. After that it is abandoned.
 const closePatience = 5 * time.Second
 
-// close closes the backend. An error of Close after a case broke the backend is dropped: the case has reported it.
+// close closes the backend. An error of Close after a case has broken the backend is ignored: the case has reported it.
 func (s *session) close() {
 	b := s.backend
 	s.backend, s.device = nil, nil
@@ -152,7 +151,7 @@ type queue struct {
 	made     *atomic.Int64
 }
 
-// queue returns a queue for a case that has no stream yet: another opens one.
+// queue returns a queue for a case, without a stream. another opens one.
 func (s *session) queue() *queue {
 	return &queue{dev: s.device, backend: s.backend, options: &s.options, open: s.open, seed: s.seed, accuracy: &s.accuracy, made: &s.made}
 }
@@ -208,7 +207,7 @@ func (q *queue) put(ctx context.Context, t ref.Tensor) (op.Desc, error) {
 func (q *queue) get(ctx context.Context, d op.Desc) (ref.Tensor, error) {
 	data := make([]byte, d.Bytes())
 	for i := range data {
-		data[i] = 0xa5 // reveals a backend that writes nothing
+		data[i] = 0xa5 // detects a backend that writes nothing
 	}
 	if err := q.read(ctx, d.ID, data); err != nil {
 		return ref.Tensor{}, err

@@ -27,8 +27,8 @@ func (s *session) mayShrink() bool {
 	return int(s.shrunk.Load()) < most
 }
 
-// shrink looks for a small spec on which the case of c fails too: fewer and shorter dimensions first, then plainer attributes,
-// then plainer values. It returns c's own node when nothing smaller fails, and nil for cases without a node.
+// shrink looks for a small spec on which the case of c also fails: fewer and shorter dimensions first, then plainer attributes, then
+// plainer values. It returns c's own node when nothing smaller fails, and nil for cases without a node.
 func (s *session) shrink(ctx context.Context, c testCase, failure error) *Minimal {
 	if c.spec == nil {
 		return nil
@@ -60,7 +60,7 @@ type search struct {
 
 func (x *search) over() bool { return x.tries >= shrinkTries || x.ctx.Err() != nil }
 
-// fix stores the values that the case draws in the spec, if the case fails with them so as well.
+// fix stores the values that the case draws in the spec, if the case also fails with these fixed values.
 func (x *search) fix() {
 	q := &queue{seed: x.session.seed}
 	k := plain
@@ -98,7 +98,7 @@ func (x *search) try(s spec) bool {
 	return true
 }
 
-// evaluate is ref.Eval with panics turned into errors: a candidate may make no sense.
+// evaluate is like ref.Eval, but returns panics as errors, because candidates may be invalid.
 func evaluate(n *op.Node, in []ref.Tensor) (out []ref.Tensor, err error) {
 	defer func() {
 		if recover() != nil {
@@ -176,8 +176,8 @@ func (x *search) groups() [][]place {
 	return append(out, single...)
 }
 
-// cut keeps n elements from an index on along each dimension of a group. attrs says to replace the old length in
-// attributes too.
+// cut returns the spec with n elements, beginning with an index, along each dimension of a group. attrs means that the old length is also
+// replaced in attributes.
 func (s spec) cut(group []place, from, n int, attrs bool) spec {
 	old := s.in[group[0].operand].Shape[group[0].axis]
 	in := slices.Clone(s.in)
@@ -222,7 +222,7 @@ func (s spec) squeezed(operand int) spec {
 	return s
 }
 
-// sliced keeps n elements of t from an index on along an axis.
+// sliced returns n elements of t along an axis, beginning with index from.
 func sliced(t ref.Tensor, axis, from, n int) ref.Tensor {
 	s := t.Desc.Shape
 	outer, inner := shape.Shape(s[:axis]).Size(), shape.Shape(s[axis+1:]).Size()
@@ -265,7 +265,7 @@ func (x *search) attrs() bool {
 	return plainer
 }
 
-// plainerAttrs are values of an attribute that are simpler than its own, the simplest first; none for a simple one.
+// plainerAttrs returns simpler values for an attribute, the simplest first. There are none for a simple one.
 func plainerAttrs(a op.Attr) []op.Attr {
 	var l []op.Attr
 	switch a.Value.Kind() {
@@ -290,7 +290,7 @@ func plainerAttrs(a op.Attr) []op.Attr {
 	return l
 }
 
-// values makes elements plain: all of an operand, or each by itself.
+// values replaces elements by simpler ones: all of an operand, or single ones.
 func (x *search) values() {
 	set := func(operand int, change func(k int) bool) bool {
 		s := x.best

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// SignatureFile holds the signature of a report package. It is the one file of a package that the manifest does not list.
+// SignatureFile holds the signature of a report package. It is the only file of a package that the manifest does not list.
 const SignatureFile = "SIGNATURE"
 
 // The errors of CheckSignature.
 var (
-	// ErrUnsigned: nobody vouches for the package.
+	// ErrUnsigned: the package has no signature.
 	ErrUnsigned = errors.New("report package is not signed")
-	// ErrSignature: the signature is not that of the package.
+	// ErrSignature: the signature does not match the package.
 	ErrSignature = errors.New("signature of the report package is wrong")
 )
 
-// Signature is the ed25519 signature of a report package's Statement: the signer vouches that a run wrote the package.
+// Signature is the ed25519 signature of a report package's Statement: the signer confirms that a run wrote the package.
 type Signature struct {
 	Key   string // id of the public key
 	Value []byte
@@ -50,8 +50,8 @@ func parseSignature(text []byte) (*Signature, error) {
 	return &Signature{key, data}, nil
 }
 
-// CheckSignature has verify, which knows the public key of an id, check the signature of a package that Verify read. It fails with
-// ErrUnsigned, or ErrSignature around what verify says.
+// CheckSignature checks the signature of a package that Verify has read, with verify, which looks up the public key of an id. It returns
+// ErrUnsigned, or ErrSignature around the error of verify.
 func (m *Manifest) CheckSignature(verify func(key string, statement, signature []byte) error) error {
 	if m.Signature == nil {
 		return fmt.Errorf("conformance: %w: nothing shows who made it", ErrUnsigned)

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// programBindings: outputs may repeat and may be inputs; each run has tensors of its own, and inputs stay alive.
+// programBindings: outputs may repeat and may be inputs; each run has separate output tensors, and inputs stay alive.
 func programBindings(ctx context.Context, q *queue) error {
 	p, x, err := q.affineOnTwo(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func programFaulty(ctx context.Context, q *queue) error {
 	return q.holds(ctx, d, 0, 0)
 }
 
-// programUndefined: a program that was given up cannot be run; what ran before is unharmed.
+// programUndefined: an undefined program cannot be run; earlier runs are unaffected.
 func programUndefined(ctx context.Context, q *queue) error {
 	p, x, err := q.affineOnTwo(ctx)
 	if err != nil {

@@ -95,7 +95,7 @@ func roundTrip(ctx context.Context, q *queue, d dtype.DType) error {
 	return q.sync(ctx)
 }
 
-// freeUnknown: freeing an id that was never made is reported by the next Sync, and harms nothing.
+// freeUnknown: the next Sync reports that an unknown id was freed, and nothing else is affected.
 func freeUnknown(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(4))
 	if err != nil {
@@ -147,7 +147,7 @@ func useAfterFree(ctx context.Context, q *queue) error {
 	if err := q.free(idsOf([]op.Desc{d})); err != nil {
 		return err
 	}
-	if _, err := q.put(ctx, numbers(3, 4)); err != nil { // may take the memory of the first
+	if _, err := q.put(ctx, numbers(3, 4)); err != nil { // may reuse the memory of the first
 		return err
 	}
 	outs, err := q.do(op.Neg, []op.Desc{d})
@@ -217,7 +217,7 @@ func canceledCalls(ctx context.Context, q *queue) error {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := q.read(ended, d.ID, make([]byte, d.Bytes())); err != nil { // a read that needs no wait may be done
+	if err := q.read(ended, d.ID, make([]byte, d.Bytes())); err != nil { // a read that need not wait may succeed
 		if err := wantError(err, core.ErrCanceled); err != nil {
 			return err
 		}

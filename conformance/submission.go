@@ -14,33 +14,33 @@ import (
 	"time"
 )
 
-// The files of a submission, a folder. All but the waivers and the key are wanted.
+// The files of a submission, a folder. The waivers and the key are optional.
 const (
 	SubmissionFile = "submission.json"
 	ReportFile     = "report.tar.gz"
 	WaiversFile    = "waivers.json"
-	KeyFile        = "maker.pub" // of who signed the report
+	KeyFile        = "maker.pub" // public key of the signer of the report
 )
 
-// Submission is a report that its maker submits for listing.
+// Submission is a report that its author submits for listing.
 type Submission struct {
-	Name     string    `json:"name"` // of the backend, for people
+	Name     string    `json:"name"` // name of the backend, for display
 	Maker    string    `json:"maker"`
 	Homepage string    `json:"homepage,omitempty"`
 	Contact  string    `json:"contact"`
-	Hardware string    `json:"hardware"` // what it ran on, with driver
+	Hardware string    `json:"hardware"` // the tested hardware, with driver
 	Profiles []Profile `json:"profiles"`
-	// Support is the last day on which the maker answers faults of this version, YYYY-MM-DD.
+	// Support is the last day on which the author handles faults of this version, YYYY-MM-DD.
 	Support string `json:"support"`
 
 	Folder    string      `json:"-"`
 	Manifest  *Manifest   `json:"-"`
-	Standings []*Standing `json:"-"` // of Profiles
+	Standings []*Standing `json:"-"` // for each of Profiles
 }
 
-// ReadSubmission reads and checks the submission in a folder: its report is of one of releases, every profile that it names passes by
-// that release and the waivers, and the key in it signed the report, which verify checks. A folder without a key holds an unsigned
-// report, whose results nobody vouches for. The Submission is returned as far as it could be read.
+// ReadSubmission reads and checks the submission in a folder: its report is of one of releases, every profile that it names passes by that
+// release and the waivers, and the key in it signed the report, which verify checks. If there is no key, the report is unsigned and nobody
+// confirms its results. With an error, ReadSubmission returns as much of the Submission as it could read.
 func ReadSubmission(dir string, releases []Release, now time.Time, verify func(keyFile string, m *Manifest) error) (*Submission, error) {
 	s := &Submission{Folder: filepath.Base(dir)}
 	text, err := os.ReadFile(filepath.Join(dir, SubmissionFile))

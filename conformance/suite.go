@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// SuiteVersion is raised when the check of a case changes and its id does not.
+// SuiteVersion is increased when the check of a case changes but its id does not.
 const SuiteVersion = 5
 
 // Suite identifies the set of cases that a backend was tested with. Two reports are comparable when their hashes are equal.
@@ -69,7 +69,7 @@ func parseCaseLine(line string) (id string, profiles []Profile) {
 func newSuite(version int, table string, lines []string) Suite {
 	cases := sha256.New()
 	for _, l := range lines {
-		_, _ = io.WriteString(cases, l+"\n") // a hash takes everything
+		_, _ = io.WriteString(cases, l+"\n") // a hash accepts all writes
 	}
 	s := Suite{Version: version, Table: table, Cases: sum(cases), Total: len(lines), lines: lines}
 	all := sha256.New()

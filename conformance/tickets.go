@@ -42,7 +42,7 @@ func numbersOf(d op.Desc, i int64) ref.Tensor {
 	return t
 }
 
-// asked is an open read.
+// asked is a pending read.
 type asked struct {
 	core.Ticket
 	d   op.Desc
@@ -54,7 +54,7 @@ func (q *queue) ask(d op.Desc) asked {
 	return asked{q.Read(d.ID, dst), d, dst}
 }
 
-// all waits for the ticket and checks that every element that it read is want.
+// all waits for the ticket and checks that every element equals want.
 func (a asked) all(ctx context.Context, want int64) error {
 	if err := a.Wait(ctx); err != nil {
 		return fmt.Errorf("ticket of %v: %w", a.d.ID, err)
@@ -189,7 +189,7 @@ func ticketCanceled(ctx context.Context, q *queue) error {
 	}
 	err = open.Wait(enough(ctx))
 	if err == nil {
-		return q.counted(ctx, x, longChain) // it was there already
+		return q.counted(ctx, x, longChain) // it had already arrived
 	}
 	if err := wantEnough(err); err != nil {
 		return err
@@ -303,7 +303,7 @@ func ticketClosed(ctx context.Context, q *queue) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
-	if err := open.all(ctx, 2*longChain); ignoreClosed(err) != nil { // a fast device has reached it
+	if err := open.all(ctx, 2*longChain); ignoreClosed(err) != nil { // a fast device may have reached it
 		return fmt.Errorf("a ticket with %d nodes before it when the stream closed: %w", 2*longChain, err)
 	}
 	if err := wantError(s.ask(x).Wait(ctx), core.ErrClosed); err != nil {

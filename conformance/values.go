@@ -65,7 +65,7 @@ func intValue(r *rand.Rand, d dtype.DType, dom op.Domain, accumulates bool) int6
 			hi = min(hi, 1<<bits-1)
 		}
 		return lo + r.Int64N(max(1, hi-lo+1))
-	case accumulates || r.IntN(3) == 0: // sums wrap, so any bits will do
+	case accumulates || r.IntN(3) == 0: // sums wrap around, so any bits are valid
 		return ref.Wrap(d, int64(r.Uint64()))
 	case d.Class() == dtype.Unsigned:
 		return r.Int64N(200)
@@ -115,7 +115,7 @@ func fill(r *rand.Rand, d op.Desc, dom op.Domain, accumulates bool) ref.Tensor {
 	return t
 }
 
-// sprinkle replaces a third of the elements by special values. Of integers it uses only those that the domain allows.
+// sprinkle replaces a third of the elements by special values. For integers, it uses only values that the domain allows.
 func sprinkle(r *rand.Rand, t ref.Tensor, which specialness) {
 	fs, is := specials(t.Desc.DType, which)
 	for k := range t.Desc.Shape.Size() {

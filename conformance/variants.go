@@ -13,21 +13,21 @@ type variant struct {
 	attrs []op.Attr
 	// types limits the type of the first operand, or of the result of an op without operands; zero: no limit.
 	types dtype.Set
-	// domains override those of the row, by operand; a nil entry leaves the row's.
+	// domains overrides the domains of the row, by operand; a nil entry means that of the row.
 	domains map[int]op.Domain
 	// grid makes the case use only special values: every pair (or triple) of them.
 	grid bool
-	// large: the node has some 200,000 elements, and is compared by largeBounds. centered: its results are of magnitude 1 and either
-	// sign. repeated: it has to give the same bits again.
+	// large: the node has some 200,000 elements, and is compared by largeBounds. centered: its results are of magnitude 1 and either sign.
+	// repeated: it must compute the same bits again.
 	large, centered, repeated bool
 }
 
-// plan is the variants of an op.
+// plan contains the variants of an op.
 type plan struct {
 	variants []variant
 	// typed adds variants that depend on the first type and on the types of the backend.
 	typed func(first dtype.DType, types dtype.Set) []variant
-	// special says which special values the row defines.
+	// special is the class of special values that the row defines.
 	special specialness
 }
 
@@ -69,7 +69,7 @@ func (x variant) domain(operand int, d op.Domain) variant {
 	return x
 }
 
-// plans is the variants of ops that have their own.
+// plans contains the variants of ops that do not use the common ones.
 var plans = map[op.Code]plan{}
 
 func init() {

@@ -11,7 +11,7 @@ var (
 	codes    = op.Domain{Lo: -3000, Hi: 3000}
 )
 
-// batchNorm has a positive variance.
+// batchNorm returns a variant whose variance is positive.
 func batchNorm(name string, x ...int) variant {
 	c := dims(x[1])
 	return v(name, shapes(x, c, c, c, c)).domain(4, positive)

@@ -70,7 +70,7 @@ var elementwisePlans = map[op.Code]plan{
 	op.ThresholdedRelu: one(extreme, alpha(0.3), alpha(-2)),
 }
 
-// gridShapes returns the shapes under which n special values of each of k operands meet in all combinations.
+// gridShapes returns shapes of operands that broadcast to all combinations of their special values: n[i] values of operand i.
 func gridShapes(n []int) []shape.Shape {
 	var out []shape.Shape
 	for i, m := range n {

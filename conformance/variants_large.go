@@ -13,7 +13,7 @@ var (
 	aboutOne = op.Domain{Lo: 0.5, Hi: 1.5}
 	// nearOne has products of 200,000 values, from some e^-15 to e^10, in the range of every type.
 	nearOne = op.Domain{Lo: 0.99, Hi: 1.01}
-	// plusOrMinus has products that tell whether one factor more or less was taken.
+	// plusOrMinus has products that differ if a factor is missing or repeated.
 	plusOrMinus = op.Domain{Lo: -1, Hi: 1, NonZero: true}
 	// few has many equal elements.
 	few = op.Domain{Lo: 0, Hi: 40}
@@ -39,7 +39,7 @@ func ranging(d op.Domain, vs ...variant) []variant {
 	return vs
 }
 
-// again returns vs, the first of which has to give the same bits again.
+// again returns vs, the first of which must compute the same bits again.
 func again(vs ...variant) []variant {
 	vs[0].repeated = true
 	return vs
@@ -80,7 +80,7 @@ func scannedLong(d, ints op.Domain) []variant {
 	return append(vs, ranging(ints, alongLong(types(dtype.I64), types(dtype.I32), types(dtype.I32))...)...)
 }
 
-// broadcastLong returns an op on two operands that one or both are repeated in.
+// broadcastLong returns variants of an op on two operands of which one or both are broadcast.
 func broadcastLong(row, column, outer []dtype.DType) []variant {
 	return []variant{large("row", shapes(dims(449, 447), dims(447)), row), large("column", shapes(dims(447, 449), dims(447, 1)), column),
 		large("outer", shapes(dims(449, 1), dims(1, 447)), outer)}
@@ -91,7 +91,7 @@ func wordsLong(d dtype.DType, attrs ...op.Attr) variant {
 	return large("words", nil, types(d), append(attrs, op.Type("dtype", d), op.Ints("shape", 200003))...)
 }
 
-// scatteredLong returns 40,009 updates of 1,009 rows, which meet many times.
+// scatteredLong returns 40,009 updates of 1,009 rows, so that each row has many updates.
 func scatteredLong(mode string, first []dtype.DType) variant {
 	return large(mode, shapes(dims(1009, 5), dims(40009), dims(40009, 5)), first, op.Int("axis", 0), op.Str("mode", mode))
 }
@@ -160,7 +160,7 @@ var largeVariants = map[op.Code][]variant{
 	op.Concat:  {large("rows", shapes(dims(301, 449), dims(1, 449), dims(147, 449)), single, op.Int("axis", 0)), large("columns", shapes(dims(449, 301), dims(449, 147)), f32, op.Int("axis", 1))},
 }
 
-// lined is an op on one operand, which is a line.
+// lined returns a variant with one operand, which is a line.
 func lined(d ...dtype.DType) variant {
 	x := large("line", shapes(dims(200003)), d)
 	x.centered = true

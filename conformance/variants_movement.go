@@ -95,7 +95,7 @@ var movementPlans = map[op.Code]plan{
 	op.Copy: one(extreme),
 }
 
-// scatterVariants has every mode; modes other than assign are for numbers.
+// scatterVariants returns variants in every mode; modes other than assign are for numbers.
 func scatterVariants() []variant {
 	var vs []variant
 	for _, m := range []string{"assign", "add", "mul", "min", "max"} {

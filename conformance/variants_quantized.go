@@ -34,7 +34,7 @@ func drawn(x, zero op.Domain, vs ...variant) []variant {
 	return out
 }
 
-// afterConv are the geometries of integer convolutions.
+// integerConvs returns the geometries of integer convolutions, by name.
 func integerConvs() map[string][]op.Attr {
 	return map[string][]op.Attr{
 		"1d": geometry(l(1), l(0), l(0), l(1), l(1), 1), "2d": geometry(l(2, 1), l(1, 0), l(0, 1), l(1, 2), l(1, 1), 1),

@@ -52,8 +52,8 @@ func scanned(special specialness) plan {
 	return p
 }
 
-// Products have no denormals among their special values: 2^-149 times 0.4 is 0 in f32, which is wide enough for a partial product, and 0 times
-// infinity is NaN where another order of the factors gives infinity.
+// Products have no denormals among their special values: 2^-149 times 0.4 is 0 in f32, in which partial products may be computed, and 0
+// times infinity is NaN where another order of the factors gives infinity.
 var reductionPlans = map[op.Code]plan{
 	op.Sum: reduced(ordinary), op.Prod: reduced(tame), op.ReduceMax: reduced(extreme), op.ReduceMin: reduced(extreme),
 	op.ArgMax: axial(extreme, set(op.Flag("keep_dims", true))).ties(), op.ArgMin: axial(extreme, set(op.Flag("keep_dims", true))).ties(),
@@ -66,7 +66,7 @@ var reductionPlans = map[op.Code]plan{
 	op.Softmax: axial(ordinary), op.LogSoftmax: axial(ordinary),
 }
 
-// named makes the names of variants distinct by counting repeats.
+// named returns the plan with distinct names of variants: it numbers repetitions.
 func (p plan) named() plan {
 	seen := map[string]int{}
 	for i := range p.variants {

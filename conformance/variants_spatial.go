@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// pools are windows with each set of further attributes, named.
+// pools returns windows with each set of further attributes, in the order of their names in order.
 func pools(more map[string][]op.Attr, order ...string) []variant {
 	var vs []variant
 	for _, name := range order {
@@ -42,7 +42,7 @@ func adaptive(indices bool) []variant {
 	return vs
 }
 
-// interpolations returns every mode and placing of results, up and down, and each option by itself.
+// interpolations returns variants with every mode and coordinate rule, enlarging and reducing, and with each option.
 func interpolations() []variant {
 	var vs []variant
 	for _, mode := range []string{"nearest", "linear", "cubic", "lanczos"} {

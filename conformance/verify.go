@@ -79,7 +79,7 @@ func Verify(path string) (*Manifest, error) {
 	return &m, m.check(files)
 }
 
-// origin checks the manifest's description of the plugin, and the derivation of the seeds.
+// origin checks the description of the plugin in the manifest, and the derivation of the seeds.
 func (m *Manifest) origin() error {
 	if err := m.Plugin.check(); err != nil {
 		return err
@@ -178,7 +178,7 @@ const (
 	maxPackageFiles = 64
 )
 
-// readPackage reads all files; raw is the archive they came from, if they did.
+// readPackage reads all files. raw is the content of the archive if path is one.
 func readPackage(path string) (files map[string][]byte, raw []byte, err error) {
 	files = map[string][]byte{}
 	info, err := os.Stat(path)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Waiver excuses one case that must be passed, for a time.
+// Waiver excuses one case that must be passed, for a limited time.
 type Waiver struct {
 	Case    string `json:"case"`    // id
 	Issue   string `json:"issue"`   // address of the report of the fault
@@ -17,7 +17,7 @@ type Waiver struct {
 	Reason  string `json:"reason"`
 }
 
-// longestWaiver is the longest time that a waiver may have until it expires.
+// longestWaiver bounds the time until a waiver expires.
 const longestWaiver = 180 * 24 * time.Hour
 
 // ParseWaivers reads a JSON list of waivers. All fields are required. None may expire more than 180 days after now.

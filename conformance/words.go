@@ -11,9 +11,9 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// wordCases test i64 and u8 where hardware that emulates them goes wrong: carries between words, values that differ only in the
-// high word, signs, shifts across a word, indices that are valid only in their low word, neighbouring bytes of a word. They are
-// run whether or not the document names the types in Emulated.
+// wordCases test i64 and u8 where hardware that emulates them goes wrong: carries between words, values that differ only in the high word,
+// signs, shifts across a word, indices that are valid only in their low word, neighbouring bytes of a word. They run regardless of Emulated
+// in the document.
 func wordCases() []testCase {
 	var cases []testCase
 	for _, x := range wordNodes() {
@@ -63,7 +63,7 @@ func (x wordNode) run(ctx context.Context, q *queue) error {
 	return q.expect(ctx, n, x.in)
 }
 
-// borders is i64 values about the borders of words, and bytes u8 values about those of signs.
+// borders contains i64 values around the bounds of words, and bytes u8 values around the bound of signs.
 var (
 	borders = []int64{0, 1, -1, 7, math.MaxInt32, math.MinInt32, math.MaxInt32 + 1, math.MinInt32 - 1, math.MaxUint32, math.MaxUint32 + 1,
 		-math.MaxUint32, -math.MaxUint32 - 1, -math.MaxUint32 - 2, 1<<53 + 1, 0x123456789abcdef, -0x123456789abcdef, math.MaxInt64, math.MinInt64}
@@ -151,7 +151,7 @@ func wordNodes() []wordNode {
 		wordNode{"i64/abs", op.Abs, []ref.Tensor{integers(dtype.I64, []int{len(borders)}, borders...)}, nil})
 }
 
-// wideIndex: an index whose low word alone is in range is out of range.
+// wideIndex: an index of which only the low word is in range is out of range.
 func wideIndex(ctx context.Context, q *queue, i int64) error {
 	ds, err := q.putAll(ctx, []ref.Tensor{numbers(1, 2, 3), integers(dtype.I64, []int{2}, 1, i)})
 	if err != nil {

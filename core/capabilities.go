@@ -9,20 +9,20 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Capabilities is the document of a device's claims. The conformance suite tests all of it and nothing else. A document is exact:
-// the device runs every node that Check lets pass, unless it has the extension Selective.
+// Capabilities is the document of a device's claims. The conformance suite tests all of it and nothing else. A document is exact: the
+// device runs every node that Check allows, unless it has the extension Selective.
 type Capabilities struct {
 	// Types is every element type that tensors may have on this device.
 	Types dtype.Set
-	// Emulated is the part of Types for which the hardware has no arithmetic: i64 and u8 are required as types of storage and of
-	// indices, and devices without them emulate them. It is information: claimed ops on these types are correct but slow.
+	// Emulated is the part of Types for which the hardware has no arithmetic: i64 and u8 are required as types of storage and of indices,
+	// and devices without them emulate them. This is only informative: claimed ops on these types are correct, but slow.
 	Emulated dtype.Set
-	// Flushes is the part of Types, of floats, whose subnormal numbers the device may take for zeros of the same sign, among the operands of
-	// a node and among its results. Elements that are only moved may keep them or not.
+	// Flushes is the set of float types for which the device may flush subnormal operands and results of a node to zeros of the same sign.
+	// Ops that only move elements may flush them or not.
 	Flushes dtype.Set
 	// Ops is the claims by op name.
 	Ops map[string]OpCapability
-	// Limits on every node. Rank is always there.
+	// Limits of every node. Rank is never zero.
 	Limits Limits
 	// Deterministic: the same nodes on the same inputs compute the same bits in every run, and a program of one node computes the same
 	// bits as the node by itself. A program of several nodes may round differently from its nodes one by one.
@@ -31,21 +31,21 @@ type Capabilities struct {
 	Features []string
 }
 
-// Limits bounds nodes. Zero is no bound, for Rank that of the contract.
+// Limits bounds nodes. Zero means no bound, or for Rank the bound of the contract.
 type Limits struct {
 	Rank     int   // of each operand and result
 	Bytes    int64 // of each operand and result
-	Elements int64 // of each result: the most that the hardware can address in one launch
+	Elements int64 // of each result: the number that the hardware can address in one launch
 	Buffers  int   // operands and results of one node together
 }
 
 // OpCapability is the claim for one op.
 type OpCapability struct {
 	Version uint16
-	// Operands is, by operand, the element types that the op is computed for; the last entry holds for all operands
-	// behind it. It is nil for ops without operands.
+	// Operands lists the supported element types of each operand. The last entry also holds for all further operands. It is nil for ops
+	// without operands.
 	Operands []dtype.Set
-	// Results holds, by result, the types that it may have; nil allows the types of inference.
+	// Results lists the supported types of each result; nil allows all types that inference returns.
 	Results []dtype.Set
 	// Limits that are narrower than the device's.
 	Limits Limits
@@ -56,7 +56,7 @@ func Uniform(version uint16, types dtype.Set) OpCapability {
 	return OpCapability{Version: version, Operands: []dtype.Set{types}, Results: []dtype.Set{types}}
 }
 
-// Check reports whether the document allows a node, with inputs in, or why not: an error that wraps ErrUnsupported.
+// Check returns nil if the document allows a node with inputs in, else an error that wraps ErrUnsupported and contains the reason.
 func (c *Capabilities) Check(n *op.Node, in []op.Desc) error {
 	row := op.Lookup(n.Op)
 	claim, ok := c.Ops[row.Name]
@@ -66,7 +66,7 @@ func (c *Capabilities) Check(n *op.Node, in []op.Desc) error {
 	return c.check(row, &claim, n, in)
 }
 
-// check is Check for the claim of the node's op.
+// check is like Check, given the claim of the node's op.
 func (c *Capabilities) check(row *op.Row, claim *OpCapability, n *op.Node, in []op.Desc) error {
 	if claim.Version != n.Version {
 		return fmt.Errorf("%s version %d: %w", row.Name, n.Version, ErrUnsupported)
@@ -121,8 +121,8 @@ func (l *Limits) check(name string, in, out []op.Desc) error {
 	return nil
 }
 
-// TargetOf returns the target to which programs for a device of the named backend are lowered: its capabilities, and its answers
-// for nodes if it is Selective. It remembers how nodes were lowered.
+// TargetOf returns the target to which programs for a device of the named backend are lowered: its capabilities, and its answers for nodes
+// if it is Selective. The target caches how nodes were lowered.
 func TargetOf(name string, d Device) program.Target {
 	caps := d.Capabilities()
 	t := program.Target{Name: name, Supports: caps.checker(), Expanded: &program.Expansions{}}
@@ -138,7 +138,7 @@ func TargetOf(name string, d Device) program.Target {
 	return t
 }
 
-// checker returns Check, which it spares from searching claims by the names of ops.
+// checker returns a function like Check that does not look up claims by op names.
 func (c *Capabilities) checker() func(n *op.Node, in []op.Desc) error {
 	claims := sync.OnceValue(func() []*OpCapability {
 		var list []*OpCapability
@@ -159,8 +159,8 @@ func (c *Capabilities) checker() func(n *op.Node, in []op.Desc) error {
 	}
 }
 
-// Claim returns the claim of a kernel that computes the op of row for the types first of its first operand (of its result
-// where it has no operands), and for whatever types the row allows for the others.
+// Claim returns the claim of a kernel for the op of row. first contains the supported types of the first operand, or of the result if there
+// are no operands. Other operands may have all types that the row allows.
 func Claim(row *op.Row, first dtype.Set) OpCapability {
 	c := OpCapability{Version: row.Version}
 	if len(row.Operands) == 0 {

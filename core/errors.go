@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// The closed set of sentinels. Every error of a backend, a plugin or a decorator wraps exactly one of them, and
-// errors.Is holds on both sides of a process boundary. Test with errors.Is, never by text.
+// The closed set of sentinels. Every error of a backend, a plugin or a decorator wraps exactly one of them, and errors.Is works on both
+// sides of a process boundary. Test with errors.Is, never by text.
 var (
 	// ErrShape: shapes, axes or strides do not fit the op.
 	ErrShape = op.ErrShape
@@ -17,18 +17,18 @@ var (
 	ErrDType = op.ErrDType
 	// ErrAttr: an attribute is missing, of the wrong kind, or out of range.
 	ErrAttr = op.ErrAttr
-	// ErrUnsupported: this backend does not have it; decompose the node or move it to another backend. It is
+	// ErrUnsupported: this backend does not support the request; decompose the node or run it on another backend. It is
 	// errors.ErrUnsupported.
 	ErrUnsupported = op.ErrUnsupported
 	// ErrIndex: an index tensor holds a value outside the indexed dimension.
 	ErrIndex = errors.New("index out of range")
-	// ErrOutOfMemory: the device or the process limit is exhausted; freeing tensors and trying again may work.
+	// ErrOutOfMemory: the device or the process limit is exhausted; a retry may succeed after tensors are freed.
 	ErrOutOfMemory = errors.New("out of memory")
-	// ErrBackendLost: the backend's process or device is gone, and every tensor on it with it.
+	// ErrBackendLost: the backend's process or device is lost, with all of its tensors.
 	ErrBackendLost = errors.New("backend lost")
 	// ErrStale: the tensor id is from before a restart of the backend.
 	ErrStale = errors.New("stale tensor")
-	// ErrUnknownTensor: no such tensor on this device: never made, or already freed.
+	// ErrUnknownTensor: no such tensor on this device: never created, or already freed.
 	ErrUnknownTensor = errors.New("unknown tensor")
 	// ErrProtocol: the peer broke the wire protocol, or speaks another version.
 	ErrProtocol = errors.New("protocol error")

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// IDs hands out the tensor ids of one device. It is safe for concurrent use; Device.NewIDs is its New in most backends.
+// IDs allocates the tensor ids of one device. It is safe for concurrent use. In most backends, Device.NewIDs calls New.
 type IDs struct {
 	generation uint16
 	last       atomic.Uint64
@@ -15,7 +15,7 @@ type IDs struct {
 // NewIDs returns an allocator of ids of one generation.
 func NewIDs(generation uint16) *IDs { return &IDs{generation: generation} }
 
-// Generation returns that of all ids.
+// Generation returns the generation of all ids of x.
 func (x *IDs) Generation() uint16 { return x.generation }
 
 // New returns the first of n new consecutive ids.

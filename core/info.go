@@ -5,7 +5,7 @@ import "runtime"
 // Info describes a backend.
 type Info struct {
 	Name    string // "cpu", "cuda"; decorators print what they wrap: "fusion<cuda>"
-	Version string // of the backend, semantic
+	Version string // semantic version of the backend
 	Vendor  string
 	Devices []DeviceInfo
 }
@@ -13,10 +13,10 @@ type Info struct {
 // DeviceInfo describes one device of a backend.
 type DeviceInfo struct {
 	Index  int    `json:"index"`
-	Name   string `json:"name"`   // as the hardware calls itself
+	Name   string `json:"name"`   // as reported by the hardware
 	Kind   string `json:"kind"`   // "cpu", "gpu", "npu", ...
 	Memory int64  `json:"memory"` // bytes, 0 when unknown
-	// Detail is anything worth a word: threads, instruction sets, driver version.
+	// Detail is further information: threads, instruction sets, driver version.
 	Detail string `json:"detail,omitempty"`
 }
 

@@ -7,19 +7,18 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Profiling records how long the steps take that a device executes. Without it the host measures whole runs, from the
-// outside. Nothing is recorded, and nothing is paid for it, but between StartProfile and StopProfile. Every backend over
-// sdk/engine has it.
+// Profiling records the durations of the steps that a device executes. Without it the host measures whole runs. Recording costs time only
+// between StartProfile and StopProfile. Every backend over sdk/engine has it.
 type Profiling interface {
-	// StartProfile begins a recording of the commands that execute from then on: wait for the streams first, to leave out earlier
-	// commands. A device has one recording at a time; for another, it returns ErrAttr. The context bounds the call only.
+	// StartProfile begins to record the commands that execute from then on. To exclude earlier commands, wait for the streams first. If the
+	// device is already recording, it returns ErrAttr. The context bounds the call only.
 	StartProfile(ctx context.Context) error
-	// StopProfile ends the recording and returns it, the caller's own. What is still to execute is not in it: wait for the
-	// streams before. Without a recording it returns ErrNotFound. The context bounds the call only.
+	// StopProfile ends the recording and returns it; the caller owns the result. To include pending commands, wait for the streams before.
+	// If the device is not recording, it returns ErrNotFound. The context bounds the call only.
 	StopProfile(ctx context.Context) (*Profile, error)
 }
 
-// Limits of a profile. What exceeds them is counted and not kept.
+// Limits of a profile. Items beyond a limit are counted, but not kept.
 const (
 	MaxProfileSteps   = 1 << 14
 	MaxProfileRecords = 1 << 17
@@ -36,25 +35,24 @@ type Profile struct {
 	Dropped int64
 }
 
-// ProfileStep is something that a device executes as one: a node, several nodes of a program that were fused, or the whole
-// run of a program.
+// ProfileStep is a unit of execution: a node, several fused nodes of a program, or the whole run of a program.
 type ProfileStep struct {
-	// Program is the name of the program; it is empty for nodes that were submitted by themselves.
+	// Program is the name of the program; it is empty for nodes that were submitted outside a program.
 	Program string
-	// Index numbers the steps of a program from 0, in the order of their execution. It is WholeRun for the run of the
-	// program from its first step to its last, which encloses the others.
+	// Index numbers the steps of a program from 0, in the order of their execution. It is WholeRun for the run of the program from its
+	// first step to its last.
 	Index int
-	// Ops names the computed ops: one, or the fused ones in order. It is empty for a whole run.
+	// Ops names the computed ops: one, or several fused ones in order. It is empty for a whole run.
 	Ops []string
-	// In and Out are types and shapes of operands and results; their ids mean nothing. Both may be empty.
+	// In and Out are types and shapes of operands and results; their ids have no meaning. Both may be empty.
 	In, Out []op.Desc
-	// Flops is the number of multiplications and additions of one execution; 0 is unknown, or none that count.
+	// Flops is the number of multiplications and additions of one execution; 0 means unknown or none.
 	Flops int64
-	// Bytes is the size of all operands and results that one execution reads or writes; 0 is unknown, or none.
+	// Bytes is the size of all operands and results that one execution reads or writes; 0 means unknown or none.
 	Bytes int64
 }
 
-// WholeRun is the index of the step that is a program's whole run.
+// WholeRun is the Index of the step that is a whole run of a program.
 const WholeRun = -1
 
 // ProfileRecord is one execution of a step.
@@ -65,8 +63,8 @@ type ProfileRecord struct {
 	Duration time.Duration
 }
 
-// Append adds the profile of another device, whose recording began so much later than p's. Its steps and streams get the numbers
-// behind p's.
+// Append adds the profile o of another device, whose recording began later than p's by the given duration. It renumbers the steps and
+// streams of o to follow those of p.
 func (p *Profile) Append(o *Profile, later time.Duration) {
 	steps, streams := len(p.Steps), 0
 	for _, r := range p.Records {

@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// Opener makes a Backend. It has no side effects before it is called.
+// Opener creates a Backend. It must not have side effects before it is called.
 type Opener func(Config) (Backend, error)
 
 // Config is the configuration of a backend.
 type Config struct {
 	// Threads is the number of threads a host backend computes with; 0: as many as the process may use.
 	Threads int
-	// Options are settings of the backend's own, by name.
+	// Options are backend-specific settings by name.
 	Options map[string]string
 }
 
@@ -25,8 +25,8 @@ var registry = struct {
 	openers map[string]Opener
 }{openers: map[string]Opener{}}
 
-// Register makes a backend available inside this process, as database/sql drivers do: from an init function of a package
-// that programs import for its effect. It panics on an empty or duplicate name or a nil opener.
+// Register makes a backend available in this process. It is called from an init function of a package that programs import for this side
+// effect, as with database/sql drivers. It panics on an empty or duplicate name or a nil opener.
 func Register(name string, open Opener) {
 	registry.Lock()
 	defer registry.Unlock()
@@ -51,7 +51,7 @@ func Registered() []string {
 	return names
 }
 
-// Open opens a registered backend. An unknown name is ErrNotFound.
+// Open opens a registered backend. It returns ErrNotFound for an unknown name.
 func Open(name string, c Config) (Backend, error) {
 	registry.Lock()
 	open := registry.openers[name]
@@ -67,8 +67,8 @@ func Open(name string, c Config) (Backend, error) {
 	return b, nil
 }
 
-// OpenPlace opens a registered backend and finds one of its devices: "cpu" or "cpu:0", also written "builtin:cpu:0".
-// Closing the place closes the backend.
+// OpenPlace opens a registered backend and selects one of its devices: "cpu" or "cpu:0", also written "builtin:cpu:0". Closing the place
+// closes the backend.
 func OpenPlace(spec string, c Config) (*Place, error) {
 	name, index, err := splitSpec(strings.TrimPrefix(spec, "builtin:"))
 	if err != nil {

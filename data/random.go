@@ -17,7 +17,7 @@ func generator(seed uint64, numbers ...int) *rand.PCG {
 	return rand.NewPCG(hi, lo)
 }
 
-// mix is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+// mix applies the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
 func mix(z uint64) uint64 {
 	z += 0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9

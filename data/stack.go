@@ -92,7 +92,7 @@ func gather[T, S, D any](items []T, elements func(T) []S, dims []int, put func([
 	return flat, size, nil
 }
 
-// made is tensor.From, with an error instead of a panic for a shape that does not fit.
+// made is like tensor.From, but returns an error instead of a panic for an invalid shape.
 func made[E dtype.Native](dev *tensor.Device, flat []E, dims []int) (t *tensor.Tensor, err error) {
 	err = tensor.Try(func() { t = tensor.From(dev, flat, dims...) })
 	return t, err

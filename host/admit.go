@@ -28,7 +28,8 @@ func idOf(path string) store.ID {
 	return store.ID{Address: store.Address{Host: parts[0], Namespace: parts[1], Name: parts[2]}, Version: parts[3], Platform: parts[4]}
 }
 
-// admit checks an installed plugin against lock, trust file and signature, and sets the manifest and files that they vouch for.
+// admit checks an installed plugin against the lock, the trust file and its signature, and sets the manifest and the files that these
+// confirm.
 func (p *Plugin) admit() *Failure {
 	if p.admission == nil || p.Development {
 		return nil
@@ -37,7 +38,7 @@ func (p *Plugin) admit() *Failure {
 	if err == nil {
 		if got != nil {
 			p.Manifest = got.Manifest
-			if p.files == nil { // else it is in a folder that the user allowed, whose content is known already
+			if p.files == nil { // otherwise it is in an allowed folder, whose content is already known
 				p.files = got.Files
 			}
 		}

@@ -12,9 +12,9 @@ import (
 
 // The values of Options.Containment.
 const (
-	ContainOn     = "on"     // as far as the system has the means; the same as ""
+	ContainOn     = "on"     // ContainOn confines plugins as far as the system supports it; the same as ""
 	ContainStrict = "strict" // a plugin is not started if a rule cannot be enforced
-	ContainOff    = "off"    // plugins run with all rights of the user
+	ContainOff    = "off"    // plugins have all rights of the user
 )
 
 // contained sets the rules of containment for the plugin in a client's options.
@@ -36,8 +36,8 @@ func (p *Plugin) contained(c *client.Options, o *Options) *Failure {
 	return nil
 }
 
-// Environment returns the environment that a process of the plugin at path sees: that of this process as far as plugins get it, and what
-// the manifest beside the plugin asks for.
+// Environment returns the environment that a process of the plugin at path sees: the variables of this process that all plugins see, and
+// those that the manifest beside the plugin requests.
 func Environment(path string) ([]string, error) {
 	p := development("", path)
 	if p.found != nil {

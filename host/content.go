@@ -12,11 +12,12 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// EnvPluginDir tells a plugin the folder with its files. The files of a package are in a checked copy of the whole package.
+// EnvPluginDir is the environment variable with the folder of a plugin's files. For an installed plugin, that is a checked copy of the
+// package.
 const EnvPluginDir = "BURN_PLUGIN_DIR"
 
-// content is the file that is executed or loaded. Dir is the folder with the copies of the plugin's files, empty if there are
-// none. They have to stay for as long as the plugin is in use.
+// content is the file that is executed or loaded. Dir is the folder with the copies of the plugin's files, empty if there are none. They
+// must not be removed while the plugin is in use.
 type content interface {
 	Path() string
 	Dir() string
@@ -66,7 +67,7 @@ func (p *Plugin) seal(how sealed.How) (content, *Failure) {
 	return f, nil
 }
 
-// items returns the files of the plugin for package sealed, and the one that is executed. A manifest does not count as a further
+// items returns the files of the plugin for package sealed, and the one that is executed. A manifest alone does not count as a further
 // file.
 func (p *Plugin) items() (items []sealed.Item, program *sealed.Item) {
 	stem, _ := plainName(filepath.Base(p.Path))
@@ -92,14 +93,14 @@ func (p *Plugin) items() (items []sealed.Item, program *sealed.Item) {
 // CauseForeign: other users of the machine can change the plugin.
 const CauseForeign client.Cause = "not safe from other users"
 
-// guarded requires that other users cannot change a file without a known hash.
+// guarded returns a Failure if other users can change a file without a known hash.
 func (p *Plugin) guarded() *Failure {
 	if p.files != nil || p.Development {
 		return nil
 	}
 	err := owner.Check(p.Path)
 	if !errors.Is(err, owner.ErrForeign) {
-		return nil // a missing or unreadable file has a failure of its own
+		return nil // a missing or unreadable file causes a separate failure
 	}
 	return &Failure{CauseForeign, err.Error(),
 		"make it and its folder yours alone (chown, chmod go-w), or install it with `burn plugin install`", fmt.Errorf("%w: %w", core.ErrProtocol, err)}

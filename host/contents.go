@@ -23,7 +23,7 @@ type Contents struct {
 }
 
 // Contents lists the files of the plugin. For an installation and an allowed folder these are the files that are copied, checked and
-// started; files of another plugin are hashed as they are now.
+// started; files of other plugins are hashed in their current state.
 func (p *Plugin) Contents() (*Contents, error) {
 	c := &Contents{Files: p.files}
 	if p.admission != nil && !p.Development {
@@ -44,7 +44,7 @@ func (p *Plugin) Contents() (*Contents, error) {
 	return c, err
 }
 
-// ContentsOf is Contents for the plugin in the file at path.
+// ContentsOf is like Contents, for the plugin in the file at path.
 func ContentsOf(path string) (*Contents, error) {
 	p := development(PluginName(path), path)
 	return p.Contents()

@@ -22,7 +22,7 @@ const (
 	Ready    State = "ready"
 	Failed   State = "failed"
 	Shadowed State = "shadowed" // another plugin of that name comes first
-	Found    State = "found"    // a shared object that cannot be opened here: Options have no Carrier
+	Found    State = "found"    // a shared object that cannot be opened, because Options have no Carrier
 )
 
 // Status describes one backend, built in or a plugin.
@@ -31,25 +31,25 @@ type Status struct {
 	Transport string    `json:"transport"`
 	State     State     `json:"state"`
 	Path      string    `json:"path,omitempty"`
-	Origin    string    `json:"origin,omitempty"`   // why its folder is searched; "BURN_REATTACH" for one that runs already
-	Version   string    `json:"version,omitempty"`  // of the backend
-	Protocol  string    `json:"protocol,omitempty"` // versions the plugin speaks
+	Origin    string    `json:"origin,omitempty"`   // why its folder is searched; "BURN_REATTACH" for a plugin that is already running
+	Version   string    `json:"version,omitempty"`  // version of the backend
+	Protocol  string    `json:"protocol,omitempty"` // versions that the plugin supports
 	Vendor    string    `json:"vendor,omitempty"`
 	Devices   []Device  `json:"devices,omitempty"`
 	Manifest  *Manifest `json:"manifest,omitempty"`
-	Failure   *Failure  `json:"failure,omitempty"` // of Failed and Shadowed
+	Failure   *Failure  `json:"failure,omitempty"` // set for Failed and Shadowed
 	// Containment lists the rules that the process of a plugin ran under; nil if it was not started.
 	Containment contain.Report `json:"containment,omitempty"`
 }
 
-// Device is one device of a backend, as it was found when it was opened.
+// Device describes one device of a backend, as reported when it was opened.
 type Device struct {
 	core.DeviceInfo
 	// Emulated names the element types that the hardware has no arithmetic for.
 	Emulated []string `json:"emulated,omitempty"`
-	// Flushes names the element types whose subnormal numbers the device may take for zeros.
+	// Flushes names the element types whose subnormal numbers the device may flush to zero.
 	Flushes []string `json:"flushes,omitempty"`
-	// Error says why the device cannot be opened; other devices of the backend may work.
+	// Error is the reason why the device cannot be opened; other devices of the backend may work.
 	Error string `json:"error,omitempty"`
 }
 
@@ -77,8 +77,8 @@ func devicesOf(ctx context.Context, b core.Backend) []Device {
 // probeTimeout bounds one probe when Options do not.
 const probeTimeout = 10 * time.Second
 
-// Devices opens every backend, built in or a plugin, and its devices, describes them and closes them again. It opens all at once,
-// and each plugin, also a shared object, in a process of its own. Failures are in the result, with cause and remedy. The context
+// Devices opens every backend, built in or a plugin, and its devices, describes them and closes them again. It opens all of them in
+// parallel, and each plugin, even a shared object, in a separate process. Failures are in the result, with cause and remedy. The context
 // bounds the whole call.
 func Devices(ctx context.Context, o Options) []Status {
 	if o.StartTimeout == 0 {
@@ -145,7 +145,7 @@ func (p *Plugin) probe(ctx context.Context, o Options) Status {
 	b, err := p.start(ctx, o)
 	s = s.describe(ctx, b, err)
 	if p.Kind == Shared {
-		s.Protocol = "" // the carrier's
+		s.Protocol = "" // the version of the carrier
 	}
 	return s
 }

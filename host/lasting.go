@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/host/restore"
 )
 
-// openLasting opens a plugin; with Options.Restore, as a backend that survives the loss of its process.
+// openLasting opens a plugin. With Options.Restore, the backend survives the loss of its process.
 func (p *Plugin) openLasting(ctx context.Context, transport string, o Options) (core.Backend, error) {
 	if !o.Restore || transport != Process {
 		return p.open(ctx, transport, o)

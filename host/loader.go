@@ -41,14 +41,14 @@ func (p *Plugin) load(o Options) (core.Backend, error) {
 	return (*l)(f.Path(), o.config(p.Name))
 }
 
-// placed holds the copies of packages with an object that was loaded into this process. An object stays loaded, and may open files
-// beside it at any time, so its copy stays and is reused.
+// placed contains the copies of packages with an object that was loaded into this process. An object stays loaded, and may open files
+// beside it at any time, so its copy is kept and reused.
 var placed = struct {
 	sync.Mutex
 	by map[string]content // by path and content
 }{by: map[string]content{}}
 
-// sealOnce is seal for an object that is loaded into this process. It reuses an earlier copy.
+// sealOnce is like seal, for an object that is loaded into this process. It reuses an earlier copy.
 func (p *Plugin) sealOnce() (content, *Failure) {
 	placed.Lock()
 	defer placed.Unlock()
@@ -66,7 +66,7 @@ func (p *Plugin) sealOnce() (content, *Failure) {
 	return f, failure
 }
 
-// start starts the plugin in a process of its own: a shared object in a process of the carrier.
+// start starts the plugin in a separate process. A shared object runs in a process of the carrier.
 func (p *Plugin) start(ctx context.Context, o Options) (*client.Backend, error) {
 	c := o.client(p.Name)
 	if failure := p.contained(&c, &o); failure != nil {
@@ -106,7 +106,7 @@ func (p *Plugin) start(ctx context.Context, o Options) (*client.Backend, error) 
 
 // open checks a plugin and opens it by a transport.
 func (p *Plugin) open(ctx context.Context, transport string, o Options) (core.Backend, error) {
-	if f := p.check(); f != nil { // the process that loads it checks the content
+	if f := p.check(); f != nil { // the process that loads the object checks its content
 		return nil, fmt.Errorf("plugin %s (%s): %w", p.Name, p.Path, f)
 	}
 	if transport == Shared {

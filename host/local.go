@@ -24,17 +24,17 @@ const (
 	originLocal   = "working folder"
 )
 
-// LocalFolder is ./burn_plugins of a working folder that the user has not allowed yet.
+// LocalFolder describes a folder ./burn_plugins that the user has not allowed yet.
 type LocalFolder struct {
 	Path    string
 	Changed bool     // it was allowed with other content
 	Plugins []string // the names of the plugins in it
-	Foreign error    // why other users can change it, nil when they cannot
+	Foreign error    // why other users can change it; nil if they cannot
 
 	tree string
 }
 
-// Local describes a folder of plugins for Options.Ask. A folder that does not exist is an ErrNotFound.
+// Local describes a folder of plugins for Options.Ask. It returns ErrNotFound if the folder does not exist.
 func Local(dir string) (*LocalFolder, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -92,7 +92,7 @@ func judge(f Folder, ps []Plugin) {
 			continue
 		}
 		if p.files = within(files, f.Path, p.Path); p.files == nil {
-			p.found = &Failure{CauseNotAllowed, what, "run the command again", core.ErrProtocol} // it appeared while the folder was read
+			p.found = &Failure{CauseNotAllowed, what, "run the command again", core.ErrProtocol} // the plugin appeared while the folder was read
 		}
 	}
 }
@@ -121,11 +121,12 @@ func within(files []store.File, dir, path string) []store.File {
 	return own
 }
 
-// mine reports whether the user named the folder explicitly.
+// mine reports whether the user named the folder in Options.Dirs.
 func (f Folder) mine() bool { return f.Origin == originOptions || f.Origin == EnvPath }
 
-// yield moves unverified plugins whose name an installation or a lock has to the end, with a failure that says why. Such plugins are in
-// ./burn_plugins, or are files in a folder of installations that the user did not name. groups are in order of folders.
+// yield moves unverified plugins to the end, with a failure that states the reason, if an installed or locked plugin has the same name.
+// Such plugins are in ./burn_plugins, or are files in a folder of installations that the user did not name. groups contains the plugins of
+// each folder.
 func yield(folders []Folder, groups [][]Plugin, o *Options) [][]Plugin {
 	installed := map[string]string{}
 	for i, g := range groups {
@@ -171,8 +172,8 @@ func yield(folders []Folder, groups [][]Plugin, o *Options) [][]Plugin {
 	return append(groups, last)
 }
 
-// find is Find, but asks the user about ./burn_plugins if plugin want is in it, or, with an empty want, any plugin that would be
-// used.
+// find is like Find, but asks the user about ./burn_plugins if that folder contains plugin want or, with an empty want, any plugin that
+// would be used.
 func find(ctx context.Context, o Options, want string) (winners, shadowed []Plugin) {
 	winners, shadowed = Find(o)
 	if o.Ask == nil {

@@ -18,12 +18,12 @@ import (
 // Manifest is the content of burn-backend-NAME.toml, which describes a plugin. Empty fields are unset.
 type Manifest = manifest.Manifest
 
-// Protocol is the range of protocol versions that a plugin speaks.
+// Protocol is the range of protocol versions that a plugin supports.
 type Protocol = manifest.Protocol
 
 const manifestExt = ".toml"
 
-// readManifest reads the manifest beside a plugin. It is nil when there is none.
+// readManifest reads the manifest beside a plugin. It returns nil if there is none.
 func readManifest(exe string) (*Manifest, error) {
 	stem, _ := plainName(exe)
 	m := &Manifest{}
@@ -51,7 +51,7 @@ func (f *Failure) Error() string { return string(f.Cause) + ": " + f.Detail + ";
 // Unwrap returns the sentinel or cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// The causes that are found before a plugin is started, in addition to the causes of package client.
+// The causes of failures before a plugin is started, in addition to those of package client.
 const (
 	CauseManifest client.Cause = "manifest"
 	CauseChecksum client.Cause = "sha256 mismatch"

@@ -28,8 +28,8 @@ type Options struct {
 	Logger hclog.Logger
 	// Dirs are searched for plugins before all others.
 	Dirs []string
-	// Development are plugins by name and path that take precedence over all others and are not checked: for authors who rebuild
-	// a plugin frequently. A program that sets it has to tell the user.
+	// Development are plugins by name and path that take precedence over all others and are not checked: for authors who rebuild a plugin
+	// frequently. A program that sets it must tell the user.
 	Development map[string]string
 	// Limits bound the resources of a plugin process. If its Threads is 0, Config's applies.
 	Limits client.Limits
@@ -38,12 +38,12 @@ type Options struct {
 	// Status.Containment has the rules in force.
 	Containment string
 	Uncontained []string
-	// Restore restarts a plugin process that is lost, restores the tensors and programs of its streams and repeats the lost
-	// calls; see package host/restore. It costs a copy in this process of everything that is written. It does not apply to
-	// backends within this process and those of BURN_REATTACH.
+	// Restore restarts a plugin process that is lost, restores the tensors and programs of its streams and repeats the lost calls; see
+	// package host/restore. It keeps a copy of all written data in this process. It does not apply to backends within this process and
+	// those of BURN_REATTACH.
 	Restore bool
-	// Attempts is the number of times that a lost plugin is started in a row without a call that succeeds, and Backoff the pause
-	// before the second start, doubled before each further one; 0: 5 and 20 ms.
+	// Attempts is the greatest number of consecutive starts of a lost plugin without a successful call; 0: 5. Backoff is the pause before
+	// the second start, doubled before each further one; 0: 20 ms.
 	Attempts int
 	Backoff  time.Duration
 	// Heartbeat is the time that a plugin process may take to answer a health check before it is killed and counts as lost; 0: 10
@@ -64,11 +64,11 @@ type Options struct {
 	// the trust file of the user.
 	LockFile, TrustFile string
 
-	// Ask is called when a plugin of ./burn_plugins is wanted and the user has not allowed that folder. It returns the user's answer;
-	// yes is recorded for this path and content. nil: the plugin is refused, with an error that names the command that allows it.
+	// Ask is called if a plugin of ./burn_plugins is requested and the user has not allowed that folder. It returns the user's answer; if
+	// true, it is recorded for this path and content. nil: the plugin is refused, with an error that names the command that allows it.
 	Ask func(LocalFolder) bool
 
-	generation uint16 // of the process that a restored backend uses
+	generation uint16 // generation of the process that a restored backend uses
 }
 
 // config returns the configuration of the backend with a name.
@@ -95,9 +95,9 @@ func (o *Options) client(name string) client.Options {
 		OpenTimeout: o.OpenTimeout, DefineTimeout: o.DefineTimeout}
 }
 
-// Open opens a device: NAME[:INDEX], with prefix "builtin:", "process:" or "shared:" to force the transport. Without a
-// prefix a backend of this program wins over a plugin of the same name, and a plugin that is a shared object is loaded into
-// this process, if it has a loader. Close of the Place ends the plugin.
+// Open opens a device: NAME[:INDEX], with prefix "builtin:", "process:" or "shared:" to force the transport. Without a prefix, a backend of
+// this program takes precedence over a plugin of the same name, and a plugin that is a shared object is loaded into this process, if it has
+// a loader. Close of the Place ends the plugin.
 //
 // An unknown name or index is ErrNotFound; for a plugin that does not start, the error is a *client.StartError or a *Failure.
 func Open(ctx context.Context, spec string, o Options) (*core.Place, error) {
@@ -124,7 +124,7 @@ func Open(ctx context.Context, spec string, o Options) (*core.Place, error) {
 	return &core.Place{Backend: b, Index: s.Index, Spec: s.String(), Transport: s.Transport}, nil
 }
 
-// openPlugin opens a plugin and says by which transport.
+// openPlugin opens a plugin and returns the transport that it uses.
 func openPlugin(ctx context.Context, s Spec, o Options) (core.Backend, string, error) {
 	if runtime.GOOS == "js" {
 		return nil, "", fmt.Errorf("plugin %q: WebAssembly has no plugins, and built in are %v: import the backend into the program: %w",

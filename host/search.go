@@ -61,7 +61,7 @@ func Folders(o Options) []Folder {
 	return fs
 }
 
-// UserDir returns the folder for plugins of this user, where they are installed. It is empty when the system names no such folder.
+// UserDir returns the folder for plugins of this user, where they are installed. It is empty if the system defines no such folder.
 func UserDir() string { return store.UserDir() }
 
 func systemDirs() []string {
@@ -84,10 +84,10 @@ type Plugin struct {
 	// Development: it is one of Options.Development, whose content is not checked.
 	Development bool
 
-	admission *store.Admission // of an installed plugin
-	files     []store.File     // all of its files with their hashes, if a signature, lock or the user vouches for them
+	admission *store.Admission // set for an installed plugin
+	files     []store.File     // all of its files with their hashes, if a signature, the lock or the user confirms them
 
-	found *Failure // an error in the place or the manifest
+	found *Failure // an error in the location or the manifest
 }
 
 // Find searches the folders. winners has one plugin for each name, in order of name; shadowed are plugins hidden by an earlier one of
@@ -118,7 +118,7 @@ func Find(o Options) (winners, shadowed []Plugin) {
 				continue
 			}
 			if p.found != nil && (p.found.Cause == CauseRefused || p.found.Cause == CauseNotAllowed) {
-				shadowed = append(shadowed, p) // which is more specific
+				shadowed = append(shadowed, p) // the folder that is more specific
 				continue
 			}
 			p.found = &Failure{CauseShadowed, fmt.Sprintf("%s comes first", first), "remove one of the two", core.ErrNotFound}
@@ -129,7 +129,7 @@ func Find(o Options) (winners, shadowed []Plugin) {
 	return winners, shadowed
 }
 
-// PluginName returns the name of the plugin that a file is, "" when it is none.
+// PluginName returns the name of the plugin in a file, judged by the file's name, or "" if it is not a plugin.
 func PluginName(path string) string {
 	stem, kind := plainName(filepath.Base(path))
 	name, ok := strings.CutPrefix(stem, filePrefix)
@@ -178,7 +178,7 @@ func (f Folder) plugin(path string) Plugin {
 	return p
 }
 
-// development returns a plugin without checking its name, place or content. Of a manifest beside it, only the needs count.
+// development returns a plugin without checking its name, location or content. It uses only the needs of a manifest beside it.
 func development(name, path string) Plugin {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -209,15 +209,14 @@ func flat(f Folder) []Plugin {
 	return ps
 }
 
-// regular reports whether path leads to a file, and not to a folder, named pipe, socket or device.
+// regular reports whether path is a regular file, after links are resolved.
 func regular(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// stored lists the plugins in HOST/NAMESPACE/NAME/VERSION/OS_ARCH: for each HOST/NAMESPACE/NAME the newest version for this
-// platform or, if there is none, the newest of any platform, as a failure. A version that the lock holds takes precedence over
-// newer ones.
+// stored lists the plugins in HOST/NAMESPACE/NAME/VERSION/OS_ARCH: for each HOST/NAMESPACE/NAME the newest version for this platform or, if
+// there is none, the newest of any platform, as a failure. A locked version takes precedence over newer ones.
 func stored(f Folder, o *Options) []Plugin {
 	admission := o.admission(f.Path)
 	paths, err := filepath.Glob(filepath.Join(escape(f.Path), "*", "*", "*", "*", "*", filePrefix+"*"))
@@ -270,7 +269,7 @@ func stored(f Folder, o *Options) []Plugin {
 // escape escapes the characters of a path in a Glob pattern.
 func escape(path string) string {
 	if runtime.GOOS == "windows" {
-		return path // there is no escape there, and the characters are rare
+		return path // Windows has no escapes in patterns, and the characters are rare
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

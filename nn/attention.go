@@ -11,10 +11,10 @@ import (
 
 // AttentionConfig holds the settings of attention layers.
 type AttentionConfig struct {
-	Dropout  float64 // of the attention weights, in training
+	Dropout  float64 // probability of dropping an attention weight, in training
 	NoBias   bool
-	Quiet    bool // quiet softmax: a query may attend to nothing
-	Init     Init // of the projections; by default XavierUniform
+	Quiet    bool // quiet softmax: exp(x)/(1+sum(exp(x))), so that all weights of a query can be near zero
+	Init     Init // initialization of the projections; by default XavierUniform
 	KVHeads  int  // of CrossAttention: number of heads of keys and values, which groups of query heads share; 0 means all
 	HeadSize int  // of CrossAttention; 0 for size/heads
 }
@@ -35,7 +35,7 @@ func (o AttendOptions) mask(m *temps) *tensor.Tensor {
 	if o.KeyMask.Rank() != 2 {
 		fail("attention: key mask %v, want [B, T]: %w", o.KeyMask.Desc(), core.ErrShape)
 	}
-	if o.KeyMask.DType() != dtype.Bool { // floats would be added to scores
+	if o.KeyMask.DType() != dtype.Bool { // floats are added to scores
 		fail("attention: key mask %v, want bools, true where a key is seen: %w", o.KeyMask.Desc(), core.ErrDType)
 	}
 	keys := m.of(o.KeyMask.Reshape(o.KeyMask.Shape()[0], 1, 1, o.KeyMask.Shape()[1]))
@@ -220,7 +220,7 @@ func (l *MultiHeadAttention) parts(m *temps, x *tensor.Tensor, first, n int) []*
 	return out
 }
 
-// toMemory is Attend to a memory, whose keys and values are computed once and kept in the cache.
+// toMemory is like Attend, to a memory whose keys and values are computed once and kept in the cache.
 func (l *MultiHeadAttention) toMemory(x, memory *tensor.Tensor, o AttendOptions) *tensor.Tensor {
 	m := keeping(x, memory, o.Mask, o.KeyMask)
 	var k, v *tensor.Tensor

@@ -1,5 +1,5 @@
-// Package nn has layers for models. A module is a plain struct whose exported fields are parameters, other modules, and slices,
-// arrays and maps of them; they are found by reflection, and nothing has to be registered. A parameter is named by its path:
+// Package nn contains layers for models. A module is a plain struct whose exported fields are parameters, other modules, and slices, arrays
+// and maps of them; they are found by reflection, and nothing has to be registered. A parameter is named by its path:
 // "encoder.layers.0.norm.weight".
 //
 //	type Classifier struct {

@@ -19,7 +19,7 @@ type Func func(x *tensor.Tensor) *tensor.Tensor
 // Forward calls f.
 func (f Func) Forward(x *tensor.Tensor) *tensor.Tensor { return f(x) }
 
-// Flatten merges the dimensions of x from First on into one. The default, 1, makes [N, C·H·W] of [N, C, H, W].
+// Flatten merges the dimensions of x from First on into one. The default, 1, turns [N, C, H, W] into [N, C·H·W].
 type Flatten struct{ First int }
 
 // NewFlatten returns a layer that keeps the first dimension.

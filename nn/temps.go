@@ -18,7 +18,7 @@ type temps struct {
 // keeping returns temps that do not release ts, even if a step returns one of them unchanged.
 func keeping(ts ...*tensor.Tensor) *temps { return &temps{kept: ts} }
 
-// of records t as made by the layer, and returns it.
+// of records that the layer created t, and returns t.
 func (m *temps) of(t *tensor.Tensor) *tensor.Tensor {
 	if t != nil && !slices.Contains(m.kept, t) {
 		m.made = append(m.made, t)

@@ -8,7 +8,7 @@ type TransformerConfig struct {
 	Dropout     float64    // in training; PyTorch's and Burn's default is 0.1
 	Activation  Activation // "" means "relu"; Burn's default is "gelu"
 	NormFirst   bool       // normalise before each part instead of after
-	Quiet       bool       // quiet softmax
+	Quiet       bool       // quiet softmax: see AttentionConfig.Quiet
 	Epsilon     float64    // of the norms; 0 means 1e-5
 	FinalNorm   bool       // of TransformerEncoder and TransformerDecoder: one more norm at the end
 	Init        Init       // of all weights, by default uniform after Glorot in attention and within ±1/√in else
@@ -61,7 +61,7 @@ func (l *TransformerEncoderLayer) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return l.Attend(x, AttendOptions{})
 }
 
-// Attend is Forward with a mask, or step by step with a cache.
+// Attend is like Forward, with a mask, or step by step with a cache.
 func (l *TransformerEncoderLayer) Attend(x *tensor.Tensor, o AttendOptions) *tensor.Tensor {
 	m := keeping(x, o.Mask, o.KeyMask)
 	y := l.residual(m, x, l.Norm1, func(x *tensor.Tensor) *tensor.Tensor { return m.of(l.SelfAttn.Attend(x, x, x, o)) })
@@ -109,8 +109,8 @@ func (e *TransformerEncoder) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return e.Encode(x, AttendOptions{}, nil)
 }
 
-// Encode is Forward with masks. With a cache, x holds the positions after those of earlier calls, and each position sees all
-// earlier ones, as with Causal. o.Cache is not used.
+// Encode is like Forward, with masks. With a cache, x holds the positions after those of earlier calls, and each position sees all earlier
+// ones, as with Causal. o.Cache is not used.
 func (e *TransformerEncoder) Encode(x *tensor.Tensor, o AttendOptions, c *EncoderCache) *tensor.Tensor {
 	m := keeping(x)
 	if c != nil && c.layers == nil {

@@ -15,7 +15,7 @@ import (
 // Guard holds conditions of a step that are known only on the device. The caller owns its tensors, which are on the device of the
 // parameters.
 type Guard struct {
-	Skip    *tensor.Tensor // bool of rank 0: true leaves parameters and state as they are
+	Skip    *tensor.Tensor // bool of rank 0: true leaves parameters and state unchanged
 	Unscale *tensor.Tensor // f32 of rank 0: gradients are multiplied by it first; nil means 1
 }
 
@@ -23,7 +23,7 @@ type Guard struct {
 // optimisers of this package except LBFGS implement it.
 type Guarded interface {
 	Optimizer
-	// StepUnless is Step, skipped if g.Skip is true.
+	// StepUnless is like Step, but does nothing if g.Skip is true.
 	StepUnless(lr float64, params []nn.Named, grads *tensor.Gradients, g Guard) error
 	// Settle waits for the steps so far, to learn which of them were skipped. StepUnless does this by itself after many unsettled
 	// steps.

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Expected holds the correct outputs of a graph and the error allowed for each element.
+// Expected contains the correct outputs of a graph and the allowed error of each element.
 type Expected struct {
 	Want []ref.Tensor
 	// Slack is the error allowed per element of a float output. It is infinite where rounding may change a decision (a
@@ -72,8 +72,7 @@ func (g *Graph) Expect(r *rand.Rand) (*Expected, error) {
 	return e, nil
 }
 
-// eval runs the nodes by the reference, with f32 taken as f64 when wide. With a generator, float inputs are changed by
-// about one rounding error of f32.
+// eval evaluates the nodes with the reference, in f64 instead of f32 if wide is set.
 func (g *Graph) eval(wide bool, near *rand.Rand) ([]ref.Tensor, error) {
 	at := map[op.TensorID]ref.Tensor{}
 	as := func(d dtype.DType) dtype.DType {

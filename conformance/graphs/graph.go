@@ -81,7 +81,7 @@ func (d *drawer) related(s shape.Shape) shape.Shape {
 	return t
 }
 
-// source returns an input or a constant.
+// source adds an input or a constant and returns it.
 func (d *drawer) source(k dtype.DType, s shape.Shape) op.Desc {
 	d.last++
 	desc := op.Desc{ID: d.last, DType: k, Shape: s}
@@ -128,7 +128,7 @@ func (d *drawer) node() bool {
 	return true
 }
 
-// bounded brings floats back to a moderate range.
+// bounded limits floats to a moderate range.
 func (d *drawer) bounded(y op.Desc) op.Desc {
 	if y.DType.IsFloat() {
 		return d.b.Un(op.Clamp, y, op.ScalarFloat("min", -8), op.ScalarFloat("max", 8))

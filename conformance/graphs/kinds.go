@@ -8,9 +8,10 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// kinds are the ways to extend a graph from x. One that does not fit records a fault in the builder, or returns the zero Desc.
+// kinds lists functions that add nodes to a graph on x. If one does not apply, it records an error in the builder, or returns the zero
+// Desc.
 var kinds = []func(d *drawer, x op.Desc) op.Desc{
-	func(d *drawer, x op.Desc) op.Desc { // a function of one operand that is tame everywhere
+	func(d *drawer, x op.Desc) op.Desc { // a function of one operand that is well conditioned everywhere
 		if !x.DType.IsFloat() {
 			return d.b.Do([]op.Code{op.Neg, op.Abs, op.Square, op.Sign, op.Relu}[d.r.IntN(5)], x)
 		}
@@ -148,7 +149,7 @@ func (d *drawer) strided(x op.Desc) op.Desc {
 	return d.b.Un(op.Slice, x, op.Ints("start", start...), op.Dims("size", size), op.Ints("step", step...))
 }
 
-// product returns a matmul or linear with a weight of its own, mostly followed by nodes that are fused with it.
+// product returns a matmul or linear with a new weight, usually followed by nodes that backends fuse with it.
 func (d *drawer) product(x op.Desc) op.Desc {
 	if len(x.Shape) < 2 || x.Shape.Size() == 0 {
 		return op.Desc{}
@@ -162,7 +163,7 @@ func (d *drawer) product(x op.Desc) op.Desc {
 		y = d.b.With(op.MatMul, []op.Desc{x, d.source(x.DType, shape.Of(n, k))}, op.Flag("transpose_b", true))
 	case 2:
 		y = d.b.Do(op.MatMul, x, d.source(x.DType, shape.Of(k, n)))
-	default: // with another product of the same shape, which either may take as its bias
+	default: // adds another product of the same shape, so that either could be the bias of the other
 		y = d.b.Do(op.Add, d.b.Do(op.MatMul, x, d.source(x.DType, shape.Of(k, n))), d.b.Do(op.MatMul, x, d.source(x.DType, shape.Of(k, n))))
 	}
 	if d.r.IntN(2) == 0 && d.b.Err() == nil {

@@ -39,7 +39,7 @@ func (g *Graph) Run(ctx context.Context, b core.Backend, m Mode) ([]ref.Tensor, 
 	return g.RunOn(ctx, b.Info().Name, dev, s, m)
 }
 
-// RunOn is Run on a stream of a device of the backend name.
+// RunOn is like Run, on a stream of a device of the named backend.
 func (g *Graph) RunOn(ctx context.Context, name string, dev core.Device, s core.Stream, m Mode) ([]ref.Tensor, error) {
 	target := core.TargetOf(name, dev)
 	if m == Primitives {

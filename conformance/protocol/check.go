@@ -21,39 +21,39 @@ const Version = 2
 type Options struct {
 	// Command is the plugin: the path of its program, and arguments.
 	Command []string
-	// Env is the environment that the plugin gets; nil: that of this process.
+	// Env is the environment of the plugin; nil: that of this process.
 	Env []string
-	// Debug says that the program has the flags of section 8; a program that carries the plugin has none of its own.
+	// Debug means that the program supports the flags of section 8. A program that carries a shared object does not.
 	Debug bool
 	// Config is handed to the backend with Hello.
 	Config map[string]string
 	// Run, if set, selects rules by their IDs.
 	Run *regexp.Regexp
-	// StartTimeout bounds a start, and Patience any answer; 0: 30 and 10 seconds. Slack is added to the times that the protocol names,
-	// for a machine that is busy; 0: 3 seconds.
+	// StartTimeout bounds a start, and Patience any answer; 0: 30 and 10 seconds. Slack is added to the time limits of the protocol, for
+	// busy machines; 0: 3 seconds.
 	StartTimeout, Patience, Slack time.Duration
 	// Progress, if set, is called with every result as it comes.
 	Progress func(Result)
 }
 
-// checker runs checks one after the other, which share a plugin process while none of them breaks it. A certification has one for
-// most rules, and one more for each rule that is alone.
+// checker runs checks one after the other. They share a plugin process until one of them breaks it. A certification has one checker for
+// most rules, and another one for each rule that is alone.
 type checker struct {
 	Options
 	ctx     context.Context
-	dir     string // for all processes of the certification
-	prefix  string // of their folders
+	dir     string // shared by all processes of the certification
+	prefix  string // prefix of their folders
 	starts  int
 	shared  *plugin
-	unseen  *plugin  // that no Hello was said to
+	unseen  *plugin  // a process that has not received Hello
 	info    *welcome // of the first Hello
-	noises  []string // on standard output
-	stderr  string   // of the last failure
+	noises  []string // output on standard output
+	stderr  string   // standard error at the last failure
 	handles uint64
 	streams uint64
 }
 
-// Check runs the rules that o selects. The error says that they could not be run; their findings are in the report.
+// Check runs the rules that o selects. It returns an error only if they could not be run; findings are in the report.
 func Check(ctx context.Context, o Options) (*Report, error) {
 	if len(o.Command) == 0 {
 		return nil, errors.New("protocol: Options need a Command")
@@ -109,16 +109,16 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// mostAlone is the number of rules that are checked beside the others at a time.
+// mostAlone is the greatest number of rules that are checked in parallel with the others.
 const mostAlone = 4
 
-// alone is a check beside the others. Its checker may be read once the result has come.
+// alone is a check in parallel with the others. Its checker may be read after the result has been received.
 type alone struct {
 	*checker
 	result chan Result
 }
 
-// beside begins the checks of the rules that are alone, by their places in rules. The function that it returns waits for their ends.
+// beside starts the checks of the rules that are alone, by their index in rules. The function that it returns waits for them.
 func (c *checker) beside(rules []Rule) (map[int]*alone, func()) {
 	all, turn := map[int]*alone{}, make(chan struct{}, mostAlone)
 	var ends sync.WaitGroup
@@ -140,7 +140,7 @@ func (c *checker) beside(rules []Rule) (map[int]*alone, func()) {
 	return all, ends.Wait
 }
 
-// join takes over what another checker has seen of the plugin.
+// join adds what another checker has seen of the plugin.
 func (c *checker) join(other *checker) {
 	c.starts += other.starts
 	c.noises = append(c.noises, other.noises...)
@@ -166,7 +166,7 @@ func or(d, usual time.Duration) time.Duration {
 	return d
 }
 
-// judge runs one check. A process that did not pass is not used again.
+// judge runs one check. If it fails, the process is not used again.
 func (c *checker) judge(rule *Rule) (status Status, reason string) {
 	if why := rule.applies(); why != "" {
 		return Skipped, why

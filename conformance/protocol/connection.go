@@ -20,7 +20,7 @@ import (
 
 var errOtherCertificate = errors.New("the plugin shows another certificate than in its handshake")
 
-// bytesCodec passes messages on as they are.
+// bytesCodec passes messages on unchanged.
 type bytesCodec struct{}
 
 func (bytesCodec) Marshal(v any) ([]byte, error)      { return *v.(*[]byte), nil }
@@ -68,7 +68,7 @@ func (p *plugin) handshake(limit time.Duration) error {
 	return nil
 }
 
-// dial returns a connection as config says; nil is without TLS. It is not tried before the first call.
+// dial returns a connection with the given TLS configuration; nil means without TLS. The first call establishes it.
 func (p *plugin) dial(t *test, config *tls.Config) *connection {
 	creds := insecure.NewCredentials()
 	if config != nil {
@@ -85,7 +85,7 @@ func (p *plugin) dial(t *test, config *tls.Config) *connection {
 	return &connection{conn, p}
 }
 
-// connect shakes hands, connects as a host does, and says Hello.
+// connect completes the handshake, connects like a host, and sends Hello.
 func (p *plugin) connect(t *test) {
 	t.must("start", p.handshake(t.StartTimeout))
 	p.conn = p.dial(t, p.config(p.keys.host))
@@ -119,7 +119,7 @@ func (c *connection) must(t *test, method string, request []byte) []byte {
 	return reply
 }
 
-// outcome makes a call whose answer has an error in field 1, and returns it.
+// outcome makes a call, and returns the error in field 1 of its answer.
 func (c *connection) outcome(t *test, method string, request []byte) *wireError {
 	m, err := parseMessage(c.must(t, method, request))
 	t.must(method, err)
@@ -162,7 +162,7 @@ type device struct {
 	conn       *connection
 	handle     uint64
 	generation uint64
-	next       uint64 // sequence number
+	next       uint64 // next sequence number
 	op         string // an op of one operand on f32, and its version
 	version    uint64
 }
@@ -174,7 +174,7 @@ func openRequest(handle uint64, index int64, generation uint64) []byte {
 // open opens the plugin's first device, with a generation that is not 0.
 func (c *connection) open(t *test) *device { return c.openAs(t, 3+t.handles%1000) }
 
-// openAs is open with a generation.
+// openAs is like open, with a given generation.
 func (c *connection) openAs(t *test, generation uint64) *device {
 	t.handles++
 	d := &device{t: t, conn: c, handle: t.handles<<32 | 0x9e3779b9, generation: generation}
@@ -213,7 +213,7 @@ func (d *device) new(shape ...uint64) tensor {
 // frame begins a frame for a stream of the device.
 func (d *device) frame() *frame { return &frame{last: d.generation << 48} }
 
-// needsOp skips the check when the device has no op to try it with.
+// needsOp skips the check if the device has no suitable op.
 func (d *device) needsOp() {
 	if d.op == "" {
 		d.t.skip("the device claims none of neg, copy and abs on f32")
@@ -225,7 +225,7 @@ func (d *device) unary(f *frame, in uint64, drop uint64, out tensor) *frame {
 	return f.node(d.op, d.version, []uint64{in}, drop, out)
 }
 
-// ended reports whether a call ended with OK, and whether the gRPC library refused a message because of its size.
+// ended reports whether a call ended with status OK, and whether the gRPC library refused a message because of its size.
 func ended(err error) (ok, tooLarge bool) {
 	return status.Code(err) == codes.OK, status.Code(err) == codes.ResourceExhausted
 }

@@ -51,7 +51,7 @@ func newKeys() (*keys, error) {
 	return &keys{pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: rootDER}), tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}}, nil
 }
 
-// config returns the TLS configuration of a client that presents the given certificates and accepts only the plugin's.
+// config returns the TLS configuration of a client that presents the given certificates and accepts only the plugin's certificate.
 func (p *plugin) config(show ...tls.Certificate) *tls.Config {
 	return &tls.Config{Certificates: show, ServerName: "localhost", InsecureSkipVerify: true, NextProtos: []string{"h2"},
 		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {

@@ -180,7 +180,7 @@ func parseOpened(b []byte) (*opened, error) {
 	return o, nil
 }
 
-// known is the set of element types that there are.
+// known is the set of valid element types.
 const known = uint64(1)<<len(elements) - 2
 
 // typesOf lists the element types of a set.

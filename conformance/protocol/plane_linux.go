@@ -22,8 +22,7 @@ type carrier struct {
 	w    *welcome
 }
 
-// carrier requests the data plane, or skips the check. It uses a process of its own, because the answer to Hello names a new
-// socket.
+// carrier requests the data plane, or skips the check. It uses a new process, because only the answer to Hello contains a socket.
 func (t *test) carrier(features ...string) (*plugin, *carrier) {
 	p := t.plugin()
 	w := p.conn.hello(t, Version, Version, features...)
@@ -45,14 +44,14 @@ func (c *carrier) dial(t *test) *net.UnixConn {
 	return conn
 }
 
-// connect connects and shows the token.
+// connect connects and presents the token.
 func (c *carrier) connect(t *test) {
 	c.conn = c.dial(t)
 	_, err := c.conn.Write(c.w.token)
 	t.must("token", err)
 }
 
-// link is a stream over a socket of its own.
+// link is a stream over a separate socket.
 type link struct {
 	*net.UnixConn
 	mu sync.Mutex
@@ -125,7 +124,7 @@ func (t *test) direct(features ...string) (*device, *stream) {
 	return d, s
 }
 
-// segment returns a memfd as the host makes it, except for its size and seals, and its mapping.
+// segment returns a memfd like that of a host, with the given size and seals, and its mapping.
 func (t *test) segment(size, seals int) (fd int, data []byte) {
 	fd, err := unix.MemfdCreate("segment", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	t.must("memfd", err)

@@ -25,17 +25,17 @@ const (
 // how lists deviations from an ordinary start.
 type how struct {
 	stranger bool     // without the cookie
-	behind   bool     // by a process in between, which becomes the parent, is the host, and holds standard input open
-	args     []string // of the plugin, instead of those for a host
+	behind   bool     // by an intermediate process, which becomes the parent and the host, and holds standard input open
+	args     []string // arguments of the plugin; they replace those for a host
 }
 
 // plugin is a process of the plugin, and the connection to it.
 type plugin struct {
 	c       *checker
 	cmd     *exec.Cmd
-	pid     int // of the plugin; that of cmd unless another process stands between
+	pid     int // process id of the plugin, which is that of cmd unless there is an intermediate process
 	stdin   io.WriteCloser
-	dir     string // for its socket
+	dir     string // folder for its socket
 	keys    *keys
 	gone    chan struct{}
 	silent  chan struct{} // closed at the end of standard error
@@ -45,13 +45,13 @@ type plugin struct {
 	cert    []byte // DER, from the handshake
 
 	mu     sync.Mutex
-	line   string        // the first of standard output
-	first  chan struct{} // closed with it, or at the end of the output
-	more   []byte        // of standard output behind the first line
+	line   string        // the first line of standard output
+	first  chan struct{} // closed when line is set, or at the end of the output
+	more   []byte        // standard output after the first line
 	stderr []byte
 }
 
-// environment returns the environment of the plugin without what only its host may say.
+// environment returns the environment of the plugin, without the variables that only its host sets.
 func (t *test) environment() []string {
 	env := t.Env
 	if env == nil {
@@ -63,7 +63,7 @@ func (t *test) environment() []string {
 	})
 }
 
-// start starts the plugin and ends it with the check, unless it becomes the shared one.
+// start starts the plugin. The process ends with the check, unless it becomes the shared process.
 func (t *test) start(w how) *plugin {
 	t.starts++
 	p := &plugin{c: t.checker, gone: make(chan struct{}), silent: make(chan struct{}), first: make(chan struct{})}
@@ -84,7 +84,7 @@ func (t *test) start(w how) *plugin {
 	}
 	p.cmd = exec.Command(t.Command[0], args...)
 	if w.behind {
-		// The shell becomes the host and the parent; the process that it leaves behind still holds standard input.
+		// The shell becomes the host and the parent. A process that it leaves behind still holds standard input open.
 		script := `exec 3<&0; ` + envHost + `=$$; export ` + envHost + `; "$@" <&3 3<&- & echo "pid $!" >&2; wait`
 		p.cmd = exec.Command("/bin/sh", append([]string{"-c", script, "sh", t.Command[0]}, args...)...)
 	}
@@ -165,7 +165,7 @@ func (p *plugin) last() string {
 	return strings.Join(lines[max(0, len(lines)-12):], "\n")
 }
 
-// firstLine waits for the first line of standard output; "" when there is none.
+// firstLine waits for the first line of standard output. It is "" if there is none.
 func (p *plugin) firstLine(limit time.Duration) (line string, came bool) {
 	select {
 	case <-p.first:
@@ -202,7 +202,7 @@ func (p *plugin) wantEnd(t *test, what string, limit time.Duration) {
 	}
 }
 
-// stop ends the process at once and removes its folder. The output that it printed after the handshake is kept.
+// stop ends the process at once and removes its folder. It keeps the output after the handshake.
 func (p *plugin) stop() {
 	if p.conn != nil {
 		p.conn.close()

@@ -17,11 +17,11 @@ func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: t
 
 func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
-// running reports whether a process that is no child of this one exists.
+// running reports whether a process that is not a child of this one exists.
 func running(pid int) bool {
 	if stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil {
 		if _, state, ok := bytes.Cut(stat, []byte(") ")); ok && len(state) > 0 && state[0] == 'Z' {
-			return false // nobody has waited for it yet
+			return false // a zombie
 		}
 	}
 	return syscall.Kill(pid, 0) == nil

@@ -31,7 +31,7 @@ type Result struct {
 
 // Report is the outcome of a certification.
 type Report struct {
-	Plugin   string    `json:"plugin"`   // its name, from its answer to Hello; empty when there was none
+	Plugin   string    `json:"plugin"`   // its name, from its answer to Hello; empty if there was none
 	Version  string    `json:"version"`  // of the plugin, from its answer to Hello
 	Protocol uint32    `json:"protocol"` // the version that was checked
 	Started  time.Time `json:"started"`
@@ -55,7 +55,7 @@ func (r *Report) Err() error {
 	return nil
 }
 
-// Broken returns an error that names the broken rules and how they are broken, or nil.
+// Broken returns an error that lists the violated rules with reasons, or nil.
 func (r *Report) Broken() error {
 	var errs []error
 	for _, x := range r.Results {

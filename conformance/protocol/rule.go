@@ -17,7 +17,7 @@ type Rule struct {
 	check func(t *test)
 	unix  bool // needs signals or processes of Unix
 	linux bool
-	alone bool // has processes of its own, and mostly waits: it runs beside others
+	alone bool // it has separate processes and mostly waits: it runs in parallel with others
 }
 
 // Rules lists all rules in the order in which they are checked.
@@ -26,7 +26,7 @@ func Rules() []Rule {
 		programRules, errorRules, debugRules, planeRules, []Rule{quiet})
 }
 
-// applies returns why a rule cannot be checked on this system, "" if it can.
+// applies returns the reason why a rule cannot be checked on this system, or "" if it can.
 func (r *Rule) applies() string {
 	switch {
 	case r.unix && runtime.GOOS == "windows":
@@ -37,7 +37,7 @@ func (r *Rule) applies() string {
 	return ""
 }
 
-// test is one check of a rule. Its methods that start with want end the check when the plugin does something else.
+// test is one check of a rule. Methods whose names begin with want end the check if the plugin behaves differently.
 type test struct {
 	*checker
 	rule    *Rule
@@ -52,7 +52,7 @@ type skipped struct{ reason string }
 func (t *test) fail(format string, args ...any) { panic(failure{fmt.Sprintf(format, args...)}) }
 func (t *test) skip(format string, args ...any) { panic(skipped{fmt.Sprintf(format, args...)}) }
 
-// must ends the check when err is not nil.
+// must ends the check if err is not nil.
 func (t *test) must(what string, err error) {
 	if err != nil {
 		t.fail("%s: %v", what, err)

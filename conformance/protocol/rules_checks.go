@@ -12,7 +12,7 @@ func (d *device) poisoned(what string, f *frame, out tensor, codes ...uint64) {
 
 const notDone = "A command that can be decoded but not executed poisons the outputs of its node"
 
-// here returns a tensor of f32 with n elements.
+// here creates a tensor of f32 with n elements and returns it.
 func (d *device) here(n uint64) tensor {
 	s := d.stream()
 	x := d.new(n)
@@ -63,7 +63,7 @@ var checkRules = []Rule{
 		d.needsOp()
 		x, y, z := d.here(2), d.new(3), d.new(2)
 		d.poisoned("a node whose output has the wrong shape", d.unary(d.frame(), x.id, 0, y), y, codeShape, codeDType, codeAttr)
-		// A kernel that fails on it because the plugin did not check first answers code 14.
+		// If the plugin does not check it, the kernel fails, which is code 14.
 		d.poisoned("a node without its operand", d.frame().node(d.op, d.version, nil, 0, z), z, codeShape, codeDType, codeAttr, codeKernel)
 		for i := range typesOf(d.types) {
 			if elem := typesOf(d.types)[i]; elem != f32 {
@@ -103,10 +103,10 @@ var checkRules = []Rule{
 		f.byte(0).text("value").byte(8, 0).byte(0, 0, 0, 0, 0, 0, 0xf0, 0x3f) // a float, 1
 		f.byte(0).text("dtype").byte(5, f32)
 		f.byte(0).text("shape").byte(6).uint(1).int(elems)
-		d.unary(f, x.id, 0, y) // full may be made of one element
+		d.unary(f, x.id, 0, y) // full may be stored as one element
 		want := uint64(codeMemory)
 		if d.bytes > 0 && d.bytes < x.bytes() {
-			want = codeUnsupported // its limits say so before
+			want = codeUnsupported // the limits of the plugin exclude it
 		}
 		s := d.stream()
 		t.wantCode(s.settle(f, 1, "AWAIT after a tensor of 64 TiB"), "a tensor of 64 TiB", want)

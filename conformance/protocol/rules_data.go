@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// pattern returns n bytes that do not repeat early.
+// pattern returns n bytes with a long period.
 func pattern(n uint64) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -36,7 +36,7 @@ var dataRules = []Rule{
 			x := tensor{d.id(d.next), elem, []uint64{3, 5}}
 			data := make([]byte, x.bytes())
 			for i := range data {
-				data[i] = byte(i) & 1 // which is right for bool, for every storage type, and for numbers
+				data[i] = byte(i) & 1 // valid for bool, for every storage type, and for numbers
 			}
 			s.send(d.frame().write(x, data))
 			if got := s.value(x, fmt.Sprintf("READ of element type %d", elem)); !bytes.Equal(got, data) {
@@ -193,7 +193,7 @@ var dataRules = []Rule{
 		d := t.device()
 		a, b := d.stream(), d.stream()
 		x := d.new(14 * chunkSize / 4)
-		b.send(d.frame().wait(a.number, 1)) // a has not signaled
+		b.send(d.frame().wait(a.number, 1)) // a has not been signaled
 		r := b.ask()
 		b.send(d.frame().beginWrite(r, x))
 		for range 14 {
@@ -210,7 +210,7 @@ var dataRules = []Rule{
 		r := s.ask()
 		s.send(d.frame().write(x, floats(8, 9)).read(r, x.id, 8))
 		t.must("the end of the host's side", s.tr.finish())
-		// The plugin may drop what it has not begun, and then answers with an error.
+		// The plugin may drop commands that it has not begun, and then answers with an error.
 		if data, e := s.dataOr(r, "READ before the end of the host's side"); e == nil && !bytes.Equal(data, floats(8, 9)) {
 			t.fail("READ before the end of the host's side: other data, want %v or an error", floats(8, 9))
 		}

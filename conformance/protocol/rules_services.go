@@ -222,7 +222,7 @@ var serviceRules = []Rule{
 	{ID: "services/canceled-call", Section: 4, Text: "When the call is canceled it ends at once.", check: func(t *test) {
 		d := t.device()
 		s, other := d.stream(), d.stream()
-		s.send(s.frame().wait(other.number, 1)) // and never comes
+		s.send(s.frame().wait(other.number, 1)) // which never comes
 		s.tr.abort()
 		time.Sleep(100 * time.Millisecond)
 		d.stream().alive("a stream after another was canceled")
@@ -232,7 +232,7 @@ var serviceRules = []Rule{
 	}},
 }
 
-// question returns the Supports request for the device's op on f32[2].
+// question returns the request of Supports for the device's op on f32[2].
 func (d *device) question() []byte {
 	q := (&frame{}).byte(1, 0).typ(tensor{0, f32, []uint64{2}}).byte(0).text(d.op).uint(d.version)
 	return q.operands([]uint64{1}, 0, tensor{2, f32, []uint64{2}}).uint(0).b

@@ -17,7 +17,7 @@ var startRules = []Rule{
 		p := t.start(how{stranger: true})
 		p.wantEnd(t, "start without BURN_PLUGIN", t.StartTimeout)
 		line, _ := p.firstLine(time.Second)
-		select { // what it wrote last may arrive after its end
+		select { // its last output may arrive after its end
 		case <-p.silent:
 		case <-time.After(t.Slack):
 		}
@@ -64,7 +64,7 @@ var endRules = []Rule{
 		p := t.start(how{})
 		p.connect(t)
 		p.conn.open(t).stream()
-		_, _ = p.conn.call(t, "/plugin.GRPCController/Shutdown", nil) // the answer may not arrive
+		_, _ = p.conn.call(t, "/plugin.GRPCController/Shutdown", nil) // there may be no answer
 		p.wantEnd(t, "Shutdown", endLimit)
 	}},
 	{ID: "end/stdin", alone: true, Section: 1, Text: "within a second after any of these: standard input ends while `BURN_HOST_PIPE` is `stdin`", check: func(t *test) {
@@ -108,7 +108,7 @@ var endRules = []Rule{
 	}},
 }
 
-// two returns a plugin with two connections, before Hello, after which it may accept no further connections.
+// two returns a plugin with two connections, before Hello: a plugin need not accept further connections after Hello.
 func (t *test) two() (p *plugin, second *connection) {
 	p = t.start(how{})
 	t.must("start", p.handshake(t.StartTimeout))
@@ -118,8 +118,8 @@ func (t *test) two() (p *plugin, second *connection) {
 	return p, second
 }
 
-// strange returns the process that strangers connect to. Its host has a connection but has not sent Hello, after which the plugin may
-// accept no further connections.
+// strange returns a process for connections that must be refused. Its host is connected but has not sent Hello, because a plugin need not
+// accept further connections after Hello.
 func (t *test) strange() *plugin {
 	if t.unseen == nil || t.unseen.ended() {
 		p := t.start(how{})
@@ -140,7 +140,7 @@ func (p *plugin) refused(t *test, what string, config *tls.Config) {
 	}
 	good := p.dial(t, p.config(p.keys.host))
 	defer good.close()
-	t.must("the host, after "+what, good.healthy(t)) // so that connection was refused, and the socket is still open
+	t.must("the host, after "+what, good.healthy(t)) // so the other connection was refused, and the socket is still open
 }
 
 var tlsRules = []Rule{
@@ -232,7 +232,7 @@ var debugRules = []Rule{
 		p.conn.hello(t, Version, Version)
 		d := p.conn.open(t)
 		p.conn.close()
-		time.Sleep(endLimit + t.Slack/2) // without any connection
+		time.Sleep(endLimit + t.Slack/2) // while there is no connection
 		p.conn = p.dial(t, nil)
 		p.conn.hello(t, Version, Version)
 		t.wantCode(p.conn.outcome(t, "Close", fixed(nil, 1, d.handle)), "Close of a device whose connection, and all others, have ended", codeClosed)
@@ -257,7 +257,7 @@ func (t *test) debugging() *plugin {
 	return p
 }
 
-// quiet checks the output of all processes of the certification, so it comes last.
+// quiet checks the output of all processes of the certification, so it is the last rule.
 var quiet = Rule{ID: "start/stdout", Section: 1, Text: "then prints one line to standard output, and nothing else ever", check: func(t *test) {
 	if t.starts == 0 {
 		t.plugin()

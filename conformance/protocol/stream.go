@@ -10,7 +10,7 @@ import (
 // transport carries the frames of a stream.
 type transport interface {
 	send(b []byte) error
-	receive() ([]byte, error) // io.EOF: the plugin ended it as it should
+	receive() ([]byte, error) // io.EOF: the plugin ended the stream properly
 	finish() error            // the host ends its side
 	abort()
 }
@@ -74,7 +74,7 @@ func parseReply(b []byte) (reply, error) {
 	return p, errors.Join(r.err, err)
 }
 
-// stream is one stream of a device. A goroutine of its own receives replies, so that the plugin never waits for the host.
+// stream is one stream of a device. A separate goroutine receives replies, so that the plugin never waits for the host.
 type stream struct {
 	t       *test
 	dev     *device
@@ -82,12 +82,12 @@ type stream struct {
 	tr      transport
 	replies chan reply
 	done    chan struct{} // closed with err
-	err     error         // how the call ended; nil: as it should
-	broken  error         // a reply that cannot be read
+	err     error         // error of the call; nil: it ended properly
+	broken  error         // set when a reply cannot be parsed
 	request uint64
 }
 
-// call returns a stream over gRPC before its first frame.
+// call returns a new stream over gRPC, before its first frame.
 func (d *device) call() *stream {
 	return d.over(grpcTransport(d.t, d.conn))
 }
@@ -150,7 +150,7 @@ func (s *stream) frame() *frame { return s.dev.frame() }
 // ask returns the number of a new request.
 func (s *stream) ask() uint64 { s.request++; return s.request }
 
-// next waits for a reply. The end of the stream, or none in time, fails the check.
+// next waits for a reply. If the stream ends, or there is no reply in time, the check fails.
 func (s *stream) next(what string) reply {
 	r, open := s.maybe(s.t.Patience, what)
 	if !open {
@@ -170,7 +170,7 @@ func (s *stream) ending() error {
 	return errors.New("with status OK")
 }
 
-// maybe waits for a reply; false says that the stream has ended.
+// maybe waits for a reply. It returns false if the stream has ended.
 func (s *stream) maybe(limit time.Duration, what string) (reply, bool) {
 	late := time.After(limit)
 	for {
@@ -179,7 +179,7 @@ func (s *stream) maybe(limit time.Duration, what string) (reply, bool) {
 			if !open && s.broken != nil {
 				s.t.fail("%s: a reply that cannot be read: %v", what, s.broken)
 			}
-			if r.tag == replyRelease { // which may come at any time
+			if r.tag == replyRelease { // which may arrive at any time
 				continue
 			}
 			return r, open
@@ -210,14 +210,14 @@ func (s *stream) wantDone(request uint64, what string) *wireError {
 	return r.err
 }
 
-// wantOK is wantDone without an error.
+// wantOK is like wantDone, and requires success.
 func (s *stream) wantOK(request uint64, what string) {
 	if e := s.wantDone(request, what); e != nil {
 		s.t.fail("%s: %v, want no error", what, e)
 	}
 }
 
-// wantCode is wantDone with an error of one of the codes.
+// wantCode is like wantDone, and requires an error with one of the codes.
 func (s *stream) wantCode(request uint64, what string, codes ...uint64) *wireError {
 	e := s.wantDone(request, what)
 	s.t.wantCode(e, what, codes...)
@@ -261,7 +261,7 @@ func (s *stream) dataOr(request uint64, what string) (data []byte, e *wireError)
 	}
 }
 
-// wantFail waits for FAIL with one of the codes, and for the end of the stream. A gRPC library may end a call for the size of a
+// wantFail waits for FAIL with one of the codes, and for the end of the stream. A gRPC library may also end a call because of the size of a
 // message.
 func (s *stream) wantFail(what string, codes ...uint64) {
 	for {
@@ -288,7 +288,7 @@ func (s *stream) wantFail(what string, codes ...uint64) {
 
 const tooLarge = "a frame beyond MaxFrame"
 
-// fails sends one frame on a new stream of d and wants FAIL with code 10. The plugin and its other streams must keep working.
+// fails sends one frame on a new stream of d and requires FAIL with code 10. The plugin and its other streams must continue to work.
 func (d *device) fails(what string, f *frame) {
 	s := d.stream()
 	s.send(f)
@@ -309,7 +309,7 @@ func (s *stream) value(d tensor, what string) []byte {
 	return s.wantData(r, what)
 }
 
-// fault reads a tensor and wants an error with one of the codes.
+// fault reads a tensor and requires an error with one of the codes.
 func (s *stream) fault(d tensor, what string, codes ...uint64) *wireError {
 	r := s.ask()
 	s.send(s.frame().read(r, d.id, d.bytes()))

@@ -31,7 +31,7 @@ func (e *wireError) root() uint64 {
 	return e.code
 }
 
-// node returns the first error of form 1 on the way to the root, or nil.
+// node returns the first error of form 1 in the chain of causes, or nil.
 func (e *wireError) node() *wireError {
 	for ; e != nil; e = e.cause {
 		if e.form == 1 {

@@ -2,8 +2,8 @@ package ref
 
 import "math"
 
-// accumulator sums with a running compensation (Neumaier 1974): the result is as if summed in twice the precision. An infinite or
-// NaN sum is as in plain addition.
+// accumulator sums with a running compensation (Neumaier 1974): the result is about as exact as with twice the precision. Infinite and NaN
+// sums are as in plain addition.
 type accumulator struct{ sum, lost float64 }
 
 func (a *accumulator) add(x float64) {

@@ -14,7 +14,7 @@ func activation(f func(e element, x float64) float64) kernel {
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// softplus returns log(1+exp(x)), which for large x is x to the last digit.
+// softplus returns log(1+exp(x)), which for large x equals x in all digits.
 func softplus(x float64) float64 {
 	if x > 40 {
 		return x

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Sine, cosine and tangent of package math lose digits of great angles and of those near a multiple of a quarter turn.
-// Here such angles are reduced with all the digits of pi that a float64 needs.
+// Sine, cosine and tangent of package math are inexact for large angles and for angles near a multiple of a quarter turn. Here, such angles
+// are reduced with enough digits of pi for a float64.
 
 func sin(x float64) float64 {
 	if y := math.Sin(x); !delicate(x, y) {
@@ -36,13 +36,13 @@ func tan(x float64) float64 {
 	return math.Tan(r)
 }
 
-// delicate reports whether y, a function of the angle x, may have lost digits to the reduction of x.
+// delicate reports whether y, a function of the angle x, may have lost digits in the reduction of x.
 func delicate(x, y float64) bool {
 	x = math.Abs(x)
 	return x > 1 && !math.IsInf(x, 0) && (x > 1e4 || math.Abs(y) < 1e-4)
 }
 
-// angleBits is enough for the greatest float64, its digits and those that cancel.
+// angleBits is the number of bits of pi that the greatest float64, its digits and cancellation require.
 const angleBits = 1024 + 53 + 128
 
 // reduced returns x - q·pi/2 for the nearest whole q, and q modulo 4.

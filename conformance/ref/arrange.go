@@ -11,7 +11,7 @@ import (
 // modulo returns i reduced to [0, n).
 func modulo(i, n int) int { return (i%n + n) % n }
 
-// continued maps position i of the endless continuation of an axis of n elements to a position on the axis.
+// continued maps position i, of an axis of n elements that is continued endlessly by mode, to a position in [0, n).
 func continued(i, n int, mode string) int {
 	for i < 0 || i >= n { // one step towards the axis at a time
 		switch mode {

@@ -16,8 +16,8 @@ func scoreScale(n *op.Node, q Tensor) float64 {
 	return 1 / math.Sqrt(float64(max(1, q.Desc.Shape[3])))
 }
 
-// scores returns the score of each key for query i of head h, -Inf for keys that are not seen, and its slope: the derivative with
-// respect to the scaled product. mask is one or none.
+// scores returns the score of each key for query i of head h, -Inf for keys that are not seen, and its derivative with respect to the
+// scaled product. mask has one element or none.
 func scores(n *op.Node, in, mask []Tensor, b, h, i int) (out, slopes []float64) {
 	q, k := in[0].Desc.Shape, in[1].Desc.Shape
 	scale := scoreScale(n, in[0])
@@ -50,7 +50,7 @@ func scores(n *op.Node, in, mask []Tensor, b, h, i int) (out, slopes []float64) 
 	return out, slopes
 }
 
-// weigh replaces scores by the weights of the values (softmax), all 0 where no key is seen.
+// weigh replaces scores by the weights of the values (softmax). All are 0 if no key is seen.
 func weigh(scores []float64) {
 	top := greatest.f(scores)
 	if math.IsInf(top, -1) {
@@ -66,7 +66,7 @@ func weigh(scores []float64) {
 	}
 }
 
-// attentionGradient goes through the queries, each of which adds to the gradients of the keys that it sees.
+// attentionGradient iterates over queries, and adds the contribution of each to the gradients of the keys that it sees.
 func attentionGradient(n *op.Node, in []Tensor) ([]Tensor, error) {
 	q, k, v := in[0].Desc.Shape, in[1].Desc.Shape, in[2].Desc.Shape
 	y, dy, scale := in[3], in[4], scoreScale(n, in[0])

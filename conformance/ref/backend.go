@@ -11,17 +11,17 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// driver computes nodes through Eval. It has one device, every element type, and every op that it is asked to claim. It is
+// driver computes nodes through Eval. It has one device, every element type, and claims every op that it is configured to claim. It is
 // meant for tests: of hosts, of decorators, and of the suite itself.
 type driver struct {
 	eval func(n *op.Node, in []Tensor) ([]Tensor, error)
 	caps *core.Capabilities
 }
 
-// maxResult bounds the bytes of one result, so that a node beyond any machine fails by itself.
+// maxResult bounds the bytes of one result, so that nodes with impossible sizes fail.
 const maxResult = 1 << 32
 
-// Option changes what New makes.
+// Option configures New.
 type Option func(*driver)
 
 // Claiming limits the claimed ops to those that f accepts.

@@ -20,7 +20,7 @@ func (d *dot) add(a Tensor, p int, b Tensor, q int) {
 	}
 }
 
-// store puts the sum into element to of out.
+// store writes the sum to element to of out.
 func (d *dot) store(out Tensor, to int) {
 	if out.Desc.DType.IsFloat() {
 		out.F[to] = d.acc.value()
@@ -95,7 +95,7 @@ func conv(n *op.Node, in []Tensor) Tensor {
 	zero := Zeros(op.Desc{DType: x.Desc.DType})
 	each(n.Outputs[0].Shape, func(pos int, idx []int) {
 		var sum dot
-		each(ws[1:], func(_ int, k []int) { // k: channel within the group, then the place in the kernel
+		each(ws[1:], func(_ int, k []int) { // k: channel within the group, then the position in the kernel
 			group := idx[1] / perGroup
 			xi := []int{idx[0], group*ws[1] + k[0]}
 			inside := true
@@ -103,7 +103,7 @@ func conv(n *op.Node, in []Tensor) Tensor {
 				spread := idx[2+d]*n.Attrs.Ints("strides")[d] + k[1+d]*n.Attrs.Ints("kernel_dilation")[d] - n.Attrs.Ints("pad_lo")[d]
 				dilation := n.Attrs.Ints("input_dilation")[d]
 				if spread < 0 || spread%dilation != 0 || spread/dilation >= xs[2+d] {
-					inside = false // padding, or between elements: a zero like any other
+					inside = false // padding, or between elements: counts as zero
 					break
 				}
 				xi = append(xi, spread/dilation)

@@ -11,7 +11,7 @@ import (
 // rounded to their type.
 type kernel func(n *op.Node, in []Tensor) ([]Tensor, error)
 
-// kernels holds the reference kernel of every op.
+// kernels contains the reference kernel of every op.
 var kernels = map[op.Code]kernel{}
 
 func init() {
@@ -30,7 +30,7 @@ func init() {
 // Has reports whether Eval knows c: every op of the table, and no custom op.
 func Has(c op.Code) bool { return kernels[c] != nil }
 
-// Eval computes node n, which has passed op.Check, on inputs in. It is ErrUnsupported for an op without a reference and
+// Eval computes node n, which has passed op.Check, on inputs in. It returns ErrUnsupported for an op without a reference kernel and
 // ErrIndex for an index outside its dimension. The results share no elements with in.
 func Eval(n *op.Node, in []Tensor) ([]Tensor, error) {
 	k := kernels[n.Op]
@@ -50,7 +50,7 @@ func Eval(n *op.Node, in []Tensor) ([]Tensor, error) {
 	return outs, nil
 }
 
-// direct returns a kernel of a function of one result that cannot fail.
+// direct returns the kernel of a function that has one result and cannot fail.
 func direct(f func(n *op.Node, in []Tensor) Tensor) kernel {
 	return func(n *op.Node, in []Tensor) ([]Tensor, error) { return []Tensor{f(n, in)}, nil }
 }

@@ -78,7 +78,7 @@ var gateKernels = map[op.Code]kernel{
 			}
 			best := line[0]
 			for _, p := range line {
-				if order(in[0], p, best) > 0 { // NaN is above everything
+				if order(in[0], p, best) > 0 { // NaN is greater than everything
 					best = p
 				}
 			}

@@ -121,7 +121,7 @@ func sampled(a op.Attrs, x Tensor, plane []int, p []float64) float64 {
 	return total(terms)
 }
 
-// brought returns a coordinate brought inside a dimension of n elements by a padding other than zeros.
+// brought moves a coordinate into a dimension of n elements by a padding mode other than zeros.
 func brought(p float64, n int, padding string, align bool) float64 {
 	if padding == "reflection" {
 		lo, hi := -0.5, float64(n)-0.5
@@ -131,7 +131,7 @@ func brought(p float64, n int, padding string, align bool) float64 {
 		if lo == hi {
 			return lo
 		}
-		p = math.Mod(math.Abs(p-lo), 2*(hi-lo)) // there and back again
+		p = math.Mod(math.Abs(p-lo), 2*(hi-lo)) // one period of reflection
 		p = lo + min(p, 2*(hi-lo)-p)
 	}
 	return min(max(p, 0), float64(n-1))
@@ -149,7 +149,7 @@ func pixelAt(x Tensor, plane []int, p []float64) (float64, bool) {
 	return x.F[at(x.Desc.Shape, idx)], true
 }
 
-// linearAt returns the elements around p, 0 outside, by their nearness.
+// linearAt returns the linear interpolation of the elements around p. Elements outside are 0.
 func linearAt(x Tensor, plane []int, p []float64) float64 {
 	corners := make(shape.Shape, len(p))
 	for d := range corners {

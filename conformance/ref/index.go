@@ -27,8 +27,7 @@ func at(s shape.Shape, idx []int) int {
 	return p
 }
 
-// stretched returns the position in s of the element that broadcasting puts at idx, an index of a shape of the same or a
-// higher rank.
+// stretched returns the position in s of the element at index idx of a shape that s broadcasts to.
 func stretched(s shape.Shape, idx []int) int {
 	pos := 0
 	for d, i := range idx[len(idx)-len(s):] {
@@ -43,7 +42,7 @@ func stretched(s shape.Shape, idx []int) int {
 // lines lists, for every line of s along axis, the positions of its elements in order.
 func lines(s shape.Shape, axis int) [][]int { return groups(s, []int{axis}) }
 
-// groups lists, for every element of s reduced over axes, the positions that it joins, in row-major order.
+// groups lists, for every element of s reduced over axes, the positions of the elements that are reduced to it, in row-major order.
 func groups(s shape.Shape, axes []int) [][]int {
 	kept := s.Clone()
 	for _, a := range axes {

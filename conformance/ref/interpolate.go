@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// place is an element of a dimension and its weight.
+// place is an element of a dimension, by index, and its weight.
 type place struct {
 	at     int
 	weight float64
@@ -50,7 +50,7 @@ var interpolateKernels = map[op.Code]kernel{
 // ratio returns a fraction as a number without rounding.
 func ratio(p, q int64) *big.Rat { return big.NewRat(p, q) }
 
-// simpleFraction returns the fraction of least denominator within 2^-40·s of s.
+// simpleFraction returns the fraction with the least denominator within 2^-40·s of s.
 func simpleFraction(s float64) *big.Rat {
 	for q := int64(1); ; q++ {
 		p := math.Round(s * float64(q))
@@ -60,7 +60,7 @@ func simpleFraction(s float64) *big.Rat {
 	}
 }
 
-// floor returns the greatest whole number not above x.
+// floor returns the greatest integer that is at most x.
 func floor(x *big.Rat) int {
 	return int(new(big.Int).Div(x.Num(), x.Denom()).Int64()) // Euclidean: toward -Inf for a positive denominator
 }

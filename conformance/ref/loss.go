@@ -70,7 +70,7 @@ func inner(u, v []float64) float64 {
 // labelLoss returns the loss of log probabilities logp [N, C, ...] for the labels in[1], weighted by in[2].
 func labelLoss(n *op.Node, in []Tensor, logp []float64) ([]Tensor, error) {
 	s := in[0].Desc.Shape
-	smoothing := n.Attrs.Float("label_smoothing") // 0 where there is none
+	smoothing := n.Attrs.Float("label_smoothing") // 0 if the attribute is missing
 	weight := func(c int) float64 {
 		if len(in) > 2 {
 			return in[2].F[c]
@@ -209,7 +209,7 @@ func ctc(n *op.Node, in []Tensor) Tensor {
 		blank := int64(n.Attrs.Int("blank"))
 		logp := func(t int, c int64) float64 { return in[0].F[at(s, []int{t, b, int(c)})] }
 		known := map[[3]int64]float64{}
-		// rest returns the logarithm of the probability that steps from t on emit the target from label k on, after a step that
+		// rest returns the logarithm of the probability that the steps from t on emit the labels of the target from k on, after a step that
 		// emitted last.
 		var rest func(t, k int, last int64) float64
 		rest = func(t, k int, last int64) float64 {
@@ -224,7 +224,7 @@ func ctc(n *op.Node, in []Tensor) Tensor {
 				return y
 			}
 			y := logp(t, blank) + rest(t+1, k, blank)
-			if last != blank { // the same label goes on
+			if last != blank { // the same label is emitted again
 				y = logAdd(y, logp(t, last)+rest(t+1, k, last))
 			}
 			if k < len(target) && target[k] != last {

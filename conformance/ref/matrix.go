@@ -59,7 +59,7 @@ func (x matrix) times(y matrix) matrix {
 	return z
 }
 
-// matrixAt returns the matrix of t at a place of the given batch shape, which t's batches broadcast to.
+// matrixAt returns the matrix of t at index batch, to whose shape t's batch dimensions broadcast.
 func matrixAt(t Tensor, batch []int) matrix {
 	s := t.Desc.Shape
 	r := len(s) - 2
@@ -97,7 +97,7 @@ func byMatrixOf(n *op.Node, in []Tensor, f func(x []matrix) matrix) Tensor {
 	return out
 }
 
-// picked returns a kernel that keeps the elements of the last two dimensions for which keep is true, and zeros the others.
+// picked returns a kernel that keeps the elements of the last two dimensions for which keep returns true, and sets the others to zero.
 func picked(keep func(offset, beyond int) bool) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])

@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// moved makes a kernel of a function that returns the index in the input that the element at idx of the result comes from, or
-// false if it comes from none.
+// moved returns a kernel that moves elements. source returns the index in the input of the element at idx of the result, or false if there
+// is none.
 func moved(source func(s shape.Shape, a op.Attrs, idx []int) ([]int, bool)) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		s := in[0].Desc.Shape

@@ -49,7 +49,8 @@ var poolingKernels = map[op.Code]kernel{
 	},
 }
 
-// maxima returns a kernel of the positions that each result is the maximum of; attr has an entry per pooled dimension.
+// maxima returns a kernel that computes maxima. held returns the positions that each result is the maximum of; attr has an entry per pooled
+// dimension.
 func maxima(held func(n *op.Node, s shape.Shape, idx []int) []int, attr string) kernel {
 	return func(n *op.Node, in []Tensor) ([]Tensor, error) {
 		s := in[0].Desc.Shape
@@ -76,7 +77,7 @@ func maxima(held func(n *op.Node, s shape.Shape, idx []int) []int, attr string) 
 	}
 }
 
-// share lists the positions in s that the window of adaptive pooling at output index idx holds.
+// share lists the positions in s that the window of adaptive pooling at output index idx contains.
 func share(s shape.Shape, size, idx []int) []int {
 	first := len(s) - len(size)
 	var lo []int

@@ -27,7 +27,7 @@ var quantizeKernels = map[op.Code]kernel{
 	}),
 }
 
-// scaleAt returns which of the scales and zero points, of shape s, the element at idx has.
+// scaleAt returns the position, in scales and zero points of shape s, of those of the element at idx.
 func scaleAt(n *op.Node, s shape.Shape, idx []int) int {
 	axis, block := n.Attrs.Int("axis"), n.Attrs.Int("block")
 	switch {

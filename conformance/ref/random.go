@@ -20,7 +20,7 @@ func wordAt(seed, counter uint64, i int) uint32 {
 // fraction returns the upper 24 bits of a word over 2^24.
 func fraction(w uint32) float64 { return float64(w>>8) / (1 << 24) }
 
-// drawn returns a kernel of a function of the attributes and the number of an element.
+// drawn returns a kernel that sets element i to f(attributes, i).
 func drawn(f func(a op.Attrs, i int) float64) kernel {
 	return direct(func(n *op.Node, _ []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])

@@ -68,7 +68,7 @@ var (
 		}}
 )
 
-// apply sets element to of out to the combination of t's elements at the given positions.
+// apply sets element to of out to the reduction of t's elements at the given positions.
 func (r reducer) apply(out Tensor, to int, t Tensor, positions []int) {
 	if t.Desc.DType.IsFloat() {
 		out.F[to] = r.f(floatsAt(t, positions))
@@ -122,7 +122,7 @@ func extreme(beats func(order int) bool) kernel {
 
 func isNaN(t Tensor, p int) bool { return t.Desc.DType.IsFloat() && math.IsNaN(t.F[p]) }
 
-// order compares elements p and q of t: -1, 0 or 1. NaN is above everything and equal to NaN; -0 equals +0.
+// order compares elements p and q of t: -1, 0 or 1. NaN is greater than everything and equal to NaN; -0 equals +0.
 func order(t Tensor, p, q int) int {
 	less := func(p, q int) bool {
 		if t.Desc.DType.IsFloat() {

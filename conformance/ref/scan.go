@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// running combines elements one by one: each function returned takes the next element, and returns what all of them make. Its first
-// result is the combination of none.
+// running creates functions that combine elements one by one. Each call passes the next element, and returns the combination of all
+// elements so far. The first result is the combination of no elements.
 type running struct {
 	f func() (none float64, next func(x float64) float64)
 	i func(d dtype.DType) (none int64, next func(x int64) int64)
@@ -38,7 +38,7 @@ func scan(r running) kernel {
 	})
 }
 
-// through sets the elements of out at the positions of line to what next makes of those of x, up to each or before it.
+// through sets each element of out along line to the combination of the elements of x up to it or, if exclusive, before it.
 func through[E any](out, x []E, line []int, exclusive bool, upto E, next func(E) E) {
 	for _, p := range line {
 		before := upto
@@ -82,7 +82,7 @@ var (
 		}}
 )
 
-// runningExtreme keeps the element that is above all before it, or below them.
+// runningExtreme combines to the greatest element so far, or the least one.
 func runningExtreme(above bool) running {
 	return running{
 		func() (float64, func(float64) float64) {

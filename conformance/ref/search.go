@@ -49,7 +49,7 @@ func comoment(xs, ys []float64) float64 {
 	return s.value()
 }
 
-// linePairs returns a kernel of a function of two lines of x along its last dimension.
+// linePairs returns a kernel that applies f to pairs of lines of x along its last dimension.
 func linePairs(f func(a op.Attrs, xs, ys []float64) float64) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		s, out := in[0].Desc.Shape, Zeros(n.Outputs[0])

@@ -17,7 +17,7 @@ func isZero(t Tensor, p int) bool {
 	return t.I[p] == 0
 }
 
-// counted makes the outputs of a node, zeros, and sets the last to count.
+// counted returns the outputs of a node, zeros except for the last, which is count.
 func counted(n *op.Node, count int) []Tensor {
 	var outs []Tensor
 	for _, d := range n.Outputs {
@@ -62,7 +62,7 @@ var selectionKernels = map[op.Code]kernel{
 	},
 	op.Unique: func(n *op.Node, in []Tensor) ([]Tensor, error) {
 		x := in[0]
-		var first []int // of the different elements
+		var first []int // indices of the first of each group of equal elements
 		group := func(p int) int {
 			return slices.IndexFunc(first, func(q int) bool { return order(x, p, q) == 0 })
 		}
@@ -122,7 +122,7 @@ func corners(n *op.Node, boxes Tensor, i int) rectangle {
 	return rectangle{min(b[0], b[2]), max(b[0], b[2]), min(b[1], b[3]), max(b[1], b[3])}
 }
 
-// overlap returns intersection over union, 0 when they do not meet.
+// overlap returns intersection over union, which is 0 for disjoint boxes.
 func overlap(a, b rectangle) float64 {
 	h := math.Min(a.bottom, b.bottom) - math.Max(a.top, b.top)
 	w := math.Min(a.right, b.right) - math.Max(a.left, b.left)

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// alongLine returns a kernel of a function that rewrites each line along axis.
+// alongLine returns a kernel that replaces each line along axis by f(line).
 func alongLine(f func(line []float64) []float64) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])

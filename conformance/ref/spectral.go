@@ -40,7 +40,7 @@ func scaleOf(n int, norm string, inverse bool) float64 {
 	return 1
 }
 
-// resized returns xs cut or filled with zeros to length n.
+// resized returns xs truncated, or padded with zeros, to length n.
 func resized(xs []float64, n int) []float64 {
 	out := make([]float64, n)
 	copy(out, xs)
@@ -63,7 +63,7 @@ func backReal(re, im []float64, n int) []float64 {
 	return x
 }
 
-// framePlaces lists for each frame where its elements come from, mirrored into [0, length).
+// framePlaces lists, for each frame, the positions of its elements, mirrored into [0, length).
 func framePlaces(a op.Attrs, frames, length int) [][]int {
 	out := make([][]int, frames)
 	for f := range out {
@@ -154,7 +154,7 @@ func bessel(x float64) float64 {
 	return sum
 }
 
-// taper returns a kernel of a function of 2πk/N and k/N.
+// taper returns a kernel that sets element k to f(2πk/N, k/N).
 func taper(f func(a op.Attrs, angle, at float64) float64) kernel {
 	return direct(func(n *op.Node, _ []Tensor) Tensor {
 		out, size := Zeros(n.Outputs[0]), n.Attrs.Int("size")

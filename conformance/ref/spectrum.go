@@ -87,14 +87,14 @@ func turn(app, aqq, apq float64) (c, s float64) {
 	return math.Cos(theta), math.Sin(theta)
 }
 
-// rotate turns columns p and q of x.
+// rotate applies a rotation to columns p and q of x.
 func (x matrix) rotate(p, q int, c, s float64) {
 	for _, row := range x {
 		row[p], row[q] = c*row[p]-s*row[q], s*row[p]+c*row[q]
 	}
 }
 
-// eigen returns the eigenvalues, unsorted, and the columns of eigenvectors, by rotations one after the other.
+// eigen returns the eigenvalues, unsorted, and a matrix with the eigenvectors as columns. It uses Jacobi rotations.
 func eigen(x matrix) ([]float64, matrix) {
 	w, v := x.clone(), identity(len(x))
 	for range 40 {
@@ -118,7 +118,7 @@ func eigen(x matrix) ([]float64, matrix) {
 	return values, v
 }
 
-// byValue returns the columns of vectors in the order of their values.
+// byValue sorts the columns of vectors by values, and returns both.
 func byValue(values []float64, vectors matrix, descending bool) ([]float64, matrix) {
 	places := make([]int, len(values))
 	for i := range places {
@@ -262,7 +262,7 @@ func matrixNorm(x matrix, ord string) float64 {
 	return map[string]float64{"nuc": total(s), "2": s[0], "-2": s[len(s)-1]}[ord]
 }
 
-// severalOf returns a kernel of a function from a matrix to a matrix for each result; a vector is one row.
+// severalOf returns a kernel that applies f to each matrix. f returns one matrix for each result; a vector is a matrix of one row.
 func severalOf(f func(n *op.Node, x matrix) []matrix) kernel {
 	return func(n *op.Node, in []Tensor) ([]Tensor, error) {
 		var outs []Tensor

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// statistic returns a kernel of a function of the elements that are joined over axes.
+// statistic returns a kernel that reduces over axes: f returns the result for a list of elements.
 func statistic(f func(a op.Attrs, xs []float64) float64) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])

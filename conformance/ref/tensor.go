@@ -16,7 +16,7 @@ type Tensor struct {
 	Desc op.Desc
 	// F holds the elements of float types as numbers: f16 1.5 is 1.5 here.
 	F []float64
-	// I holds the elements of integer types and bool. u64 is kept as its bits, bool is 0 or 1.
+	// u64 is stored as its bits, bool as 0 or 1.
 	I []int64
 }
 
@@ -36,8 +36,8 @@ func (t Tensor) Clone() Tensor {
 	return Tensor{Desc: t.Desc, F: slices.Clone(t.F), I: slices.Clone(t.I)}
 }
 
-// FromBytes decodes little-endian elements in row-major order, the format of core.Stream's Write. It is ErrShape when data has
-// not exactly the tensor's size.
+// FromBytes decodes little-endian elements in row-major order, the format of core.Stream's Write. It returns ErrShape unless data has
+// exactly the tensor's size.
 func FromBytes(d op.Desc, data []byte) (Tensor, error) {
 	if len(data) != d.Bytes() {
 		return Tensor{}, fmt.Errorf("ref: %d bytes of data, want %d for %v: %w", len(data), d.Bytes(), d, core.ErrShape)
@@ -86,7 +86,7 @@ func (t Tensor) Bytes() []byte {
 	return out
 }
 
-// pick returns a tensor of t's elements at positions from; position -1 takes the element of fill.
+// pick returns a tensor of t's elements at positions from. Position -1 means the element of fill.
 func (t Tensor) pick(d op.Desc, from []int, fill Tensor) Tensor {
 	out := Zeros(d)
 	for i, p := range from {

@@ -40,8 +40,8 @@ var windowKernels = map[op.Code]kernel{
 	}),
 }
 
-// window lists the positions in s that the window at output index idx covers, in row-major order, and counts its places
-// that are in the padding of pad_lo and pad_hi.
+// window lists the positions in s that the window at output index idx covers, in row-major order, and the number of its positions that are
+// in the padding of pad_lo and pad_hi.
 func window(a op.Attrs, s shape.Shape, idx []int) (inside []int, padding int) {
 	size := a.Ints("window")
 	first := len(s) - len(size) // first dimension that the window slides over
@@ -64,12 +64,12 @@ func window(a op.Attrs, s shape.Shape, idx []int) (inside []int, padding int) {
 	return inside, padding
 }
 
-// firstGreatest returns the place, within the dimensions that the window slides over, of the first NaN or else the first
-// greatest element, -1 for none.
+// firstGreatest returns the index, within the dimensions that the window slides over, of the first NaN or else of the first greatest
+// element, or -1 if there is none.
 func firstGreatest(a op.Attrs, x Tensor, positions []int) int64 {
 	best := -1
 	for _, p := range positions {
-		if best < 0 || order(x, p, best) > 0 { // NaN is above everything
+		if best < 0 || order(x, p, best) > 0 { // NaN is greater than everything
 			best = p
 		}
 	}

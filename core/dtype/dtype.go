@@ -110,7 +110,7 @@ func (d DType) IsFloat() bool { return d.Class() == Float }
 // IsInt reports whether d is an integer type, signed or not. Bool is none.
 func (d DType) IsInt() bool { return d.Class() == Signed || d.Class() == Unsigned }
 
-// Parse is the inverse of String. It also takes the long names of other tools: float32, int64, uint8, bfloat16, half.
+// Parse is the inverse of String. It also accepts the long names of other tools: float32, int64, uint8, bfloat16, half.
 func Parse(s string) (DType, error) {
 	l := strings.ToLower(strings.TrimSpace(s))
 	for d := range facts {

@@ -74,7 +74,7 @@ func roundToOdd(f float64) float32 {
 		return n
 	}
 	b := math.Float32bits(n)
-	if math.Abs(float64(n)) > math.Abs(f) { // toward zero first; from infinity this gives the greatest finite value
+	if math.Abs(float64(n)) > math.Abs(f) { // toward zero first; infinity becomes the greatest finite value
 		b--
 	}
 	return math.Float32frombits(b | 1)

@@ -2,8 +2,8 @@ package dtype
 
 import "unsafe"
 
-// The contract's bytes are little-endian; Bytes and Slice reinterpret memory, which is right on the little-endian
-// processors that burn is built for.
+// The contract's bytes are little-endian; Bytes and Slice reinterpret memory, which is correct because burn only supports little-endian
+// processors.
 func init() {
 	if x := uint16(1); *(*byte)(unsafe.Pointer(&x)) != 1 {
 		panic("dtype: big-endian processors are not supported")

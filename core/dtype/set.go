@@ -2,7 +2,7 @@ package dtype
 
 import "strings"
 
-// Set is a set of types, as capability documents and operand classes use it. The zero Set is empty.
+// Set is a set of types, used in capability documents and operand classes. The zero Set is empty.
 type Set uint32
 
 // SetOf returns a set of the given types.
@@ -14,7 +14,7 @@ func SetOf(ds ...DType) Set {
 	return s
 }
 
-// The sets that op rows are written with.
+// The sets that op rows refer to.
 var (
 	Floats    = SetOf(F64, F32, F16, BF16)
 	SignedInt = SetOf(I64, I32, I16, I8)
@@ -25,7 +25,7 @@ var (
 	Signeds   = Floats | SignedInt
 	Any       = Numbers | Bools
 	Indices   = SetOf(I64, I32)
-	// Required are the types that every backend has; the others are declared by capability.
+	// Required contains the types that every backend has. Capabilities declare further types.
 	Required = SetOf(F32, I32, I64, U8, Bool)
 )
 

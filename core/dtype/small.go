@@ -27,7 +27,7 @@ var (
 	Smalls      = SmallFloats | SmallInts
 )
 
-// minifloat is the layout of a small float: value = (-1)^s · 2^(e-bias) · 1.m, with denormals at e = 0.
+// minifloat describes the format of a small float: value = (-1)^s · 2^(e-bias) · 1.m, with denormals at e = 0.
 type minifloat struct {
 	exp, man int
 	bias     int
@@ -46,7 +46,7 @@ var minifloats = map[DType]minifloat{
 	F4E2M1:     {exp: 2, man: 1, bias: 1, finite: true},
 }
 
-// decoded holds the value of every byte of every small float.
+// decoded contains the value of each code of each small float.
 var decoded = func() map[DType]*[256]float32 {
 	t := map[DType]*[256]float32{}
 	for d, m := range minifloats {
@@ -78,10 +78,10 @@ func FromSmall(d DType, src []byte, dst []float32) {
 	}
 }
 
-// ToSmall rounds f to storage type d. Floats round to nearest, ties to even; beyond the range, and infinities, saturate to
-// the greatest finite value, or without saturate become infinite, NaN where there is no infinity, and the greatest value
-// in F4E2M1, which has neither. F8E8M0 takes the nearest power of two, ties up, its least for zero, and NaN below zero.
-// Integers truncate toward zero and keep the low bits; NaN is 0.
+// ToSmall rounds f to storage type d. For floats, f is rounded to nearest, ties to even. With saturate, infinities and numbers out of range
+// become the greatest finite value. Without it, they become infinity, or NaN if the format has no infinity, or the greatest value in
+// F4E2M1, which has neither. For F8E8M0, f is rounded to the nearest power of two, ties up; zero becomes the least power, and negative
+// numbers become NaN. Integers truncate toward zero and keep the low bits; NaN is 0.
 func ToSmall(d DType, f float64, saturate bool) byte {
 	switch d {
 	case I4, U4, I2, U2:
@@ -97,7 +97,7 @@ func ToSmall(d DType, f float64, saturate bool) byte {
 	return m.encode(f, saturate)
 }
 
-// IntToSmall keeps the low bits of an integer: the integer types of storage type d.
+// IntToSmall converts an integer to the integer storage type d by keeping its low bits.
 func IntToSmall(d DType, v int64) byte {
 	switch d {
 	case I4:
@@ -140,7 +140,7 @@ func (m minifloat) nan() byte {
 		return 0x80
 	case m.unsigned:
 		return 0xff
-	case m.finite: // the format has none: the zero of its sign bit, as ml_dtypes gives
+	case m.finite: // the format has no NaN: zero with the sign bit, as in ml_dtypes
 		return 1 << (m.exp + m.man)
 	case m.fn:
 		return 1<<(m.exp+m.man) - 1
@@ -199,7 +199,7 @@ func (m minifloat) encode(f float64, saturate bool) byte {
 	return byte(n) | sign
 }
 
-// signed puts a sign on the code of NaN where the format has NaN of both signs.
+// signed adds a sign to the code of NaN if the format has NaN of both signs.
 func (m minifloat) signed(code, sign byte) byte {
 	if m.nuz {
 		return code

@@ -23,7 +23,7 @@ const (
 	KindDType  Kind = 5
 	KindInts   Kind = 6 // a list of int64: axes, strides, shapes
 	KindFloats Kind = 7 // a list of float64
-	KindScalar Kind = 8 // one number that keeps whether it was given as an integer or as a float: fill values
+	KindScalar Kind = 8 // a number that keeps whether it was an integer or a float: fill values
 )
 
 var kindNames = [...]string{1: "int", 2: "float", 3: "bool", 4: "string", 5: "dtype", 6: "ints", 7: "floats", 8: "scalar"}
@@ -115,7 +115,7 @@ func (v Value) Float() float64 {
 	return float64(int64(v.bits))
 }
 
-// Bits returns the 64 bits of a single number as the wire carries them, and whether a scalar was given as an integer.
+// Bits returns the 64 bits of a single number, as encoded on the wire, and whether a scalar is an integer.
 func (v Value) Bits() (bits uint64, isInt bool) { return v.bits, v.isInt }
 
 // Bool returns the value of a KindBool value.
@@ -133,7 +133,7 @@ func (v Value) Ints() []int { return v.ints }
 // Floats returns the value of a KindFloats value.
 func (v Value) Floats() []float64 { return v.floats }
 
-// NumberValue rebuilds a single-number value from its bits: the inverse of Bits, for wire codecs.
+// NumberValue returns the single-number value with the given bits: the inverse of Bits, for wire codecs.
 func NumberValue(k Kind, bits uint64, isInt bool) Value {
 	return Value{kind: k, bits: bits, isInt: isInt && k == KindScalar}
 }
@@ -170,8 +170,8 @@ func (v Value) String() string {
 	return "none"
 }
 
-// Attrs is the attributes of a node. In a checked node they are complete and in the order of the row's schema. The
-// getters return the zero value for a name that is absent.
+// Attrs is the list of attributes of a node. In a checked node they are complete and in the order of the row's schema. The getters return
+// the zero value for a name that is absent.
 type Attrs []Attr
 
 // Get finds an attribute by name.

@@ -5,9 +5,8 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Builder records nodes one after the other, assigning ids to their outputs. Decompositions are written with it, and
-// model import too. The first fault sticks: later calls record nothing, give zero Descs, and Err reports it. A Builder is
-// used by one goroutine.
+// Builder records nodes one after the other and assigns ids to their outputs. Decompositions and model import use it. After the first
+// error, later calls record nothing and return zero Descs, and Err returns that error. A Builder must be used by one goroutine at a time.
 type Builder struct {
 	Nodes []Node
 	next  func() TensorID
@@ -17,17 +16,17 @@ type Builder struct {
 // NewBuilder returns a Builder whose outputs are numbered by next.
 func NewBuilder(next func() TensorID) *Builder { return &Builder{next: next} }
 
-// Err returns the first fault.
+// Err returns the first error.
 func (b *Builder) Err() error { return b.err }
 
-// Fail records a fault, unless there is one already.
+// Fail records an error, unless there is one already.
 func (b *Builder) Fail(err error) {
 	if b.err == nil {
 		b.err = err
 	}
 }
 
-// All records a node and gives all its outputs.
+// All records a node and returns all of its outputs.
 func (b *Builder) All(c Code, in []Desc, attrs ...Attr) []Desc {
 	row := Lookup(c)
 	if b.err != nil {
@@ -45,13 +44,13 @@ func (b *Builder) All(c Code, in []Desc, attrs ...Attr) []Desc {
 	return n.Outputs
 }
 
-// Do records a node without operands lists: its inputs are given one by one.
+// Do records a node without attributes and returns its first output.
 func (b *Builder) Do(c Code, in ...Desc) Desc { return b.All(c, in)[0] }
 
-// With records a node with attributes and gives its first output.
+// With records a node with attributes and returns its first output.
 func (b *Builder) With(c Code, in []Desc, attrs ...Attr) Desc { return b.All(c, in, attrs...)[0] }
 
-// Un records a node of one operand with attributes.
+// Un records a node of one operand, with attributes, and returns its first output.
 func (b *Builder) Un(c Code, x Desc, attrs ...Attr) Desc { return b.All(c, []Desc{x}, attrs...)[0] }
 
 // Scalar returns a rank-0 tensor of type d.
@@ -67,7 +66,7 @@ func (b *Builder) FullInt(d dtype.DType, v int64, s shape.Shape) Desc {
 	return b.All(Full, nil, ScalarInt("value", v), Type("dtype", d), Dims("shape", s))[0]
 }
 
-// Bound returns a rank-0 tensor of the identity of max (Lowest) or min (Highest).
+// Bound returns a rank-0 tensor that contains the identity of max (with Lowest) or of min (with Highest).
 func (b *Builder) Bound(d dtype.DType, v Attr) Desc {
 	return b.All(Full, nil, v, Type("dtype", d), Ints("shape"))[0]
 }
@@ -106,9 +105,9 @@ func (b *Builder) Cast(x Desc, d dtype.DType) Desc {
 	return b.Un(Cast, x, Type("dtype", d))
 }
 
-// Narrow takes n elements along axis from start.
+// Narrow returns n elements of x along axis, beginning with start.
 func (b *Builder) Narrow(x Desc, axis, start, n int) Desc {
-	inside := axis >= 0 && axis < len(x.Shape) // zero Descs flow through after a fault
+	inside := axis >= 0 && axis < len(x.Shape) // after an error, x may be a zero Desc
 	if start == 0 && inside && n == x.Shape[axis] {
 		return x
 	}

@@ -7,9 +7,8 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// New returns a checked node: it completes attrs with the row's defaults, checks operands and attributes, and infers the
-// outputs, whose ids are zero for the caller to assign. Inputs are taken from the ids of in. An optional operand is left
-// out by giving fewer inputs.
+// New returns a checked node: it completes attrs with the row's defaults, checks operands and attributes, and infers the outputs, whose ids
+// are zero for the caller to assign. Inputs are the ids of in. To omit an optional operand, pass fewer inputs.
 func New(c Code, in []Desc, attrs ...Attr) (Node, error) {
 	row := Lookup(c)
 	full, err := row.complete(attrs)
@@ -27,8 +26,8 @@ func New(c Code, in []Desc, attrs ...Attr) (Node, error) {
 	return Node{Op: c, Version: row.Version, Inputs: ids, Outputs: outs, Attrs: full}, nil
 }
 
-// Check verifies a node that came from elsewhere: known op and version, complete attributes of the right kinds in the
-// order of the schema, operands that fit, and outputs equal to the result of inference.
+// Check checks a node that was not made by New: the op and version are known, attributes are complete, of the right kinds and in the order
+// of the schema, operands are valid, and outputs equal the result of inference.
 func Check(n *Node, in []Desc) error {
 	row := Lookup(n.Op)
 	if row.Infer == nil {
@@ -71,7 +70,7 @@ func wrap(row *Row, in []Desc, err error) error {
 	return &Error{Op: row.Name, Inputs: slices.Clone(in), Err: err}
 }
 
-// complete orders attrs by the schema and fills defaults in.
+// complete returns attrs in the order of the schema, with defaults added.
 func (r *Row) complete(attrs []Attr) (Attrs, error) {
 	if len(r.Attrs) == 0 && len(attrs) == 0 {
 		return nil, nil
@@ -120,7 +119,7 @@ func (s *AttrSpec) check(v Value) error {
 	return nil
 }
 
-// Arity returns the least and greatest number of inputs; max is -1 for a variadic row.
+// Arity returns the least and greatest number of inputs; greatest is -1 for a variadic row.
 func (r *Row) Arity() (least, greatest int) {
 	greatest = len(r.Operands)
 	for _, o := range r.Operands {
@@ -170,7 +169,7 @@ func (r *Row) infer(in []Desc, a Attrs) ([]Desc, error) {
 	return outs, nil
 }
 
-// FirstType returns the type that capability documents claim by: of the first input, or of the result of a creation op.
+// FirstType returns the type that selects a claim in capability documents: that of the first input, or of the result of a creation op.
 func (n *Node) FirstType(in []Desc) dtype.DType {
 	if len(in) > 0 {
 		return in[0].DType

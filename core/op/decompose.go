@@ -7,22 +7,22 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// Decomposition records nodes that compute what a node of its op computes on inputs in, in simpler ops, and gives the
-// results in order. It may use composites that have decompositions of their own, without a cycle. It never reads data.
+// Decomposition records nodes of simpler ops that compute the same as a node of its op on inputs in, and returns the results in order. It
+// may use composites that have decompositions themselves, without a cycle. It never reads data.
 type Decomposition func(b *Builder, in []Desc, a Attrs) []Desc
 
 var customDecompositions sync.Map // Code → Decomposition
 
-// Decompose expands n by one step: nodes that take the same inputs and end in n's outputs, ids included. It is false
-// when n's op has no decomposition. next numbers intermediate results. A decomposition never sees the Drop mask; the
-// caller drops n's inputs itself.
+// Decompose expands n by one step: it returns nodes that read the inputs of n and compute the outputs of n, with the same ids. It returns
+// false if n's op has no decomposition. next numbers intermediate results. A decomposition never sees the Drop mask; the caller drops n's
+// inputs itself.
 func Decompose(n *Node, in []Desc, next func() TensorID) ([]Node, bool, error) {
 	rule := decompositionOf(n.Op)
 	if rule == nil {
 		return nil, false, nil
 	}
 	b := NewBuilder(next)
-	if empty(n.Outputs) && Lookup(n.Op).Class == Composite { // its parts need not be legal shapes
+	if empty(n.Outputs) && Lookup(n.Op).Class == Composite { // the shapes of its parts may be illegal
 		rule = emptied(n.Outputs)
 	}
 	outs := rule(b, in, n.Attrs)
@@ -92,12 +92,12 @@ func init() {
 	}
 }
 
-// empty reports whether there is nothing to compute.
+// empty reports whether no output has elements.
 func empty(outs []Desc) bool {
 	return !slices.ContainsFunc(outs, func(d Desc) bool { return d.Shape.Size() != 0 })
 }
 
-// emptied returns tensors without elements, whatever the operands are.
+// emptied returns a Decomposition that creates tensors without elements, regardless of the operands.
 func emptied(outs []Desc) Decomposition {
 	return func(b *Builder, _ []Desc, _ Attrs) []Desc {
 		made := make([]Desc, len(outs))
@@ -108,12 +108,12 @@ func emptied(outs []Desc) Decomposition {
 	}
 }
 
-// elementwise returns a rule of a function of the operands alone.
+// elementwise returns a Decomposition of an op with one result from a function that returns the result.
 func elementwise(f func(b *Builder, x []Desc, a Attrs) Desc) Decomposition {
 	return func(b *Builder, in []Desc, a Attrs) []Desc { return []Desc{f(b, in, a)} }
 }
 
-// wide returns x in a type that sums of narrow floats do not overflow or lose digits in.
+// wide returns x in a type in which sums of narrow floats neither overflow nor lose digits.
 func wide(b *Builder, x Desc) Desc {
 	if x.DType == dtype.F16 || x.DType == dtype.BF16 {
 		return b.Cast(x, dtype.F32)

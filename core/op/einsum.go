@@ -95,7 +95,7 @@ func labelsOf(term string, rest int) []int {
 	return labels
 }
 
-// shapeOf returns the shape that labels make.
+// shapeOf returns the shape with the sizes of labels.
 func (e *einsum) shapeOf(labels []int) shape.Shape {
 	s := make(shape.Shape, len(labels))
 	for i, l := range labels {
@@ -104,7 +104,7 @@ func (e *einsum) shapeOf(labels []int) shape.Shape {
 	return s
 }
 
-// carried returns the labels of operand i whose dimension it really has: a dimension of 1 that broadcasts does not count.
+// carried returns the labels of operand i along which it varies: dimensions of 1 that broadcast are excluded.
 func (e *einsum) carried(i int, s shape.Shape) []int {
 	var labels []int
 	for d, l := range e.terms[i] {
@@ -115,9 +115,9 @@ func (e *einsum) carried(i int, s shape.Shape) []int {
 	return labels
 }
 
-// join says how two operands with labels a and b meet, when the labels in need are used later.
+// join describes the product of two operands. Its fields partition their labels.
 type join struct {
-	batch, inner, left, right []int // labels of both and later, of both alone, of one and later
+	batch, inner, left, right []int // batch: of both, used later; inner: of both, not used later; left, right: of one, used later
 }
 
 func joinOf(a, b []int, need func(l int) bool) join {
@@ -142,7 +142,7 @@ func joinOf(a, b []int, need func(l int) bool) join {
 
 func (j join) result() []int { return slices.Concat(j.batch, j.left, j.right) }
 
-// needed returns which labels are used by the output or by operands other than i and j.
+// needed returns a function that reports whether the output, or an operand other than i and j, has a label.
 func (e *einsum) needed(operands [][]int, i, j int) func(l int) bool {
 	return func(l int) bool {
 		if slices.Contains(e.out, l) {
@@ -157,7 +157,7 @@ func (e *einsum) needed(operands [][]int, i, j int) func(l int) bool {
 	}
 }
 
-// next finds the two operands that meet next: the first two, or the first pair whose result has at most 8 dimensions.
+// next returns the two operands to multiply next: the first two, or the first pair whose product has at most 8 dimensions.
 func (e *einsum) next(operands [][]int) (i, k int, how join, ok bool) {
 	for i := range operands {
 		for k := i + 1; k < len(operands); k++ {
@@ -170,7 +170,7 @@ func (e *einsum) next(operands [][]int) (i, k int, how join, ok bool) {
 	return 0, 0, join{}, false
 }
 
-// afterJoin replaces operands i and k by their join, in the place of i.
+// afterJoin returns operands with operand i replaced by the product of i and k, and without k.
 func afterJoin[T any](operands []T, i, k int, joined T) []T {
 	next := slices.Clone(operands)
 	next[i] = joined

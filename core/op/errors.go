@@ -8,8 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// The sentinels that checking a node can give. core/errors.go is their documented home; they are declared here because
-// inference stands below core.
+// The sentinels of errors in nodes. core/errors.go documents them; they are declared here because core imports this package.
 var (
 	ErrShape       = shape.Err
 	ErrDType       = errors.New("dtype error")
@@ -17,11 +16,11 @@ var (
 	ErrUnsupported = errors.ErrUnsupported
 )
 
-// Error is a fault of one node: which op, on what, which constraint of its row was broken.
+// Error is an error in one node: the op, its operands, and the violated constraint of its row.
 type Error struct {
 	Op         string
 	Inputs     []Desc
-	Constraint string // number in the row, "C2"; empty when no single one is meant
+	Constraint string // number in the row, "C2"; empty if the error is not about a single one
 	Msg        string // "what, got, want", lower case
 	Err        error  // the sentinel, or a deeper cause that wraps it
 }

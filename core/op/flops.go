@@ -1,7 +1,7 @@
 package op
 
-// Flops returns the number of multiplications and additions of a node whose work is in products: those of matrices,
-// convolutions and attention. It is 0 for all others. n has passed Check, with operands in.
+// Flops returns the number of multiplications and additions of a matrix product, convolution or attention node, and 0 for other nodes. n
+// has passed Check with operands in.
 func Flops(n *Node, in []Desc) int64 {
 	size := func(d Desc) int64 { return int64(d.Shape.Size()) }
 	switch n.Op {
@@ -14,7 +14,7 @@ func Flops(n *Node, in []Desc) int64 {
 	case Linear:
 		return 2 * size(n.Outputs[0]) * int64(in[0].Shape[len(in[0].Shape)-1])
 	case Conv, ConvInteger:
-		channels := int64(in[1].Shape[0]) // of the result
+		channels := int64(in[1].Shape[0]) // output channels
 		return 2 * size(n.Outputs[0]) * size(in[1]) / max(1, channels)
 	case Attention, AttentionGradient:
 		q, k, v := in[0].Shape, in[1].Shape, in[2].Shape

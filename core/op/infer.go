@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Parts that inference functions share. Constraint numbers refer to the calling row.
+// Helpers of inference functions. Constraint numbers refer to the calling row.
 
 // legal checks a shape given as an attribute.
 func legal(constraint string, dims []int) (shape.Shape, error) {
@@ -18,7 +18,7 @@ func legal(constraint string, dims []int) (shape.Shape, error) {
 	return s, nil
 }
 
-// axisIn checks that an axis is in [0, rank); contract attributes never count from the end.
+// axisIn checks that an axis is in [0, rank); axes in attributes are never negative.
 func axisIn(constraint string, axis, rank int) (int, error) {
 	if axis < 0 || axis >= rank {
 		return 0, violation(ErrShape, constraint, "axis %d, want one in [0,%d)", axis, rank)
@@ -42,10 +42,10 @@ func axesIn(constraint string, axes []int, rank int) error {
 // one returns a single output of a type and shape.
 func one(d dtype.DType, s shape.Shape) []Desc { return []Desc{{DType: d, Shape: s}} }
 
-// inferSame is for ops whose result is like their first operand.
+// inferSame infers a result of the type and shape of the first operand.
 func inferSame(in []Desc, _ Attrs) ([]Desc, error) { return one(in[0].DType, in[0].Shape), nil }
 
-// inferToBool is for predicates of one operand.
+// inferToBool infers a bool result of the shape of the first operand.
 func inferToBool(in []Desc, _ Attrs) ([]Desc, error) { return one(dtype.Bool, in[0].Shape), nil }
 
 func broadcast(constraint string, in ...Desc) (shape.Shape, error) {
@@ -63,7 +63,7 @@ func broadcast(constraint string, in ...Desc) (shape.Shape, error) {
 	return s, nil
 }
 
-// inferBroadcast is for elementwise ops: all operands broadcast together, the result has the type of the first.
+// inferBroadcast infers the result of elementwise ops: all operands broadcast together, and the result has the type of the first.
 func inferBroadcast(in []Desc, _ Attrs) ([]Desc, error) {
 	s, err := broadcast("C1", in...)
 	if err != nil {
@@ -72,7 +72,7 @@ func inferBroadcast(in []Desc, _ Attrs) ([]Desc, error) {
 	return one(in[0].DType, s), nil
 }
 
-// inferCompare is inferBroadcast with a bool result.
+// inferCompare is like inferBroadcast, with a bool result.
 func inferCompare(in []Desc, _ Attrs) ([]Desc, error) {
 	s, err := broadcast("C1", in...)
 	if err != nil {
@@ -81,7 +81,7 @@ func inferCompare(in []Desc, _ Attrs) ([]Desc, error) {
 	return one(dtype.Bool, s), nil
 }
 
-// reduced returns shape s after reducing axes; no axes at all means that nothing is reduced.
+// reduced returns shape s after reducing axes; without axes it returns s.
 func reduced(s shape.Shape, axes []int, keep bool) shape.Shape {
 	out := make(shape.Shape, 0, len(s))
 	for i, d := range s {
@@ -95,7 +95,7 @@ func reduced(s shape.Shape, axes []int, keep bool) shape.Shape {
 	return out
 }
 
-// inferReduce is for reductions over the attribute axes.
+// inferReduce infers the result of reductions over the attribute axes.
 func inferReduce(in []Desc, a Attrs) ([]Desc, error) {
 	axes := a.Ints("axes")
 	if err := axesIn("C1", axes, len(in[0].Shape)); err != nil {
@@ -104,7 +104,7 @@ func inferReduce(in []Desc, a Attrs) ([]Desc, error) {
 	return one(in[0].DType, reduced(in[0].Shape, axes, a.Bool("keep_dims"))), nil
 }
 
-// inferAxis is for ops that work along the attribute axis and keep the shape.
+// inferAxis checks the attribute axis, and infers a result of the type and shape of the first operand.
 func inferAxis(in []Desc, a Attrs) ([]Desc, error) {
 	if _, err := axisIn("C1", a.Int("axis"), len(in[0].Shape)); err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func sameShape(constraint, name string, got, want shape.Shape) error {
 	return nil
 }
 
-// limit bounds the numbers that inference multiplies and adds, so that no sum of a few overflows.
+// limit bounds the numbers in computations of inference, so that sums of a few of them do not overflow.
 const limit = 1 << 48
 
 // windowed returns the output length of a window of size k (after dilation) sliding over a padded dimension, or false when
@@ -130,7 +130,7 @@ func windowed(n, k, stride, dilation, lo, hi int) (int, bool) {
 		return 0, false
 	}
 	if k-1 > limit/dilation {
-		return 0, false // no dimension is that long
+		return 0, false // longer than any dimension
 	}
 	span := (k-1)*dilation + 1
 	padded := n + lo + hi

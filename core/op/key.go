@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// AppendKey appends the structure of a node with inputs in to b: op, version, attributes, and the types and shapes of operands and
-// results. Nodes have equal keys if and only if they differ in nothing but ids and Drop. Keys are for one process: codes are local to it.
+// AppendKey appends the structure of a node with inputs in to b: op, version, attributes, and the types and shapes of operands and results.
+// Keys are equal if and only if nodes differ at most in ids and Drop. Keys are only valid in one process, because codes are.
 func AppendKey(b []byte, n *Node, in []Desc) []byte {
 	b = encoding.AppendUvarint(b, uint64(n.Op))
 	b = encoding.AppendUvarint(b, uint64(n.Version))

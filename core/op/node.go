@@ -8,18 +8,18 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// TensorID names a tensor on one stream. The host assigns ids and never uses one twice. The upper 16 bits are the
-// generation of the connection to the backend: an id from before a restart is stale, never another tensor.
+// TensorID names a tensor of one device. The host assigns ids and never uses one twice. The upper 16 bits are the generation of the
+// connection to the backend: an id from before a restart is stale, never another tensor.
 type TensorID uint64
 
 const sequenceBits = 48
 
-// NewTensorID joins a generation and a sequence number. Sequence numbers start at 1; zero is no tensor.
+// NewTensorID joins a generation and a sequence number. Sequence numbers start at 1; an id of zero means no tensor.
 func NewTensorID(generation uint16, sequence uint64) TensorID {
 	return TensorID(uint64(generation)<<sequenceBits | sequence&(1<<sequenceBits-1))
 }
 
-// Generation returns the generation that id was made in.
+// Generation returns the generation of id.
 func (id TensorID) Generation() uint16 { return uint16(id >> sequenceBits) }
 
 // Sequence returns the number of id within its generation.
@@ -33,8 +33,8 @@ func (id TensorID) String() string {
 	return fmt.Sprintf("t%d", id.Sequence())
 }
 
-// Desc says what a tensor is: its id, its element type and its shape. Where only the kind of a tensor matters (inference,
-// program signatures), ID is zero. A Shape in a Desc is shared and must not be changed.
+// Desc describes a tensor: its id, element type and shape. Where only type and shape matter (inference, program signatures), ID is zero. A
+// Shape in a Desc is shared and must not be changed.
 type Desc struct {
 	ID    TensorID
 	DType dtype.DType
@@ -53,16 +53,16 @@ func (d Desc) SameType(e Desc) bool { return d.DType == e.DType && d.Shape.Equal
 // String prints type and shape: "f32[2,3]".
 func (d Desc) String() string { return d.DType.String() + d.Shape.String() }
 
-// Node is one application of an op to tensors of a stream. It is data: building one runs nothing. A node that a backend
-// is given has been checked (Check) and carries every attribute of its row's schema, defaults included.
+// Node is one application of an op to tensors of a stream. It is plain data. Nodes that are passed to a backend have passed Check, and have
+// every attribute of their row's schema, defaults included.
 type Node struct {
 	Op      Code
 	Version uint16
 	Inputs  []TensorID
 	Outputs []Desc
 	Attrs   Attrs
-	// Drop has bit i set when the host releases Inputs[i] with this node, exactly as if it called Free right after it:
-	// the backend may reuse the buffer for an output. Only the first 64 inputs can be dropped so.
+	// Drop has bit i set when the host releases Inputs[i] with this node, exactly as if it called Free right after it: the backend may
+	// reuse the buffer for an output. Only the first 64 inputs have a bit.
 	Drop uint64
 }
 

@@ -8,7 +8,7 @@ import (
 // version.
 type Code uint16
 
-// Class says what a backend owes for an op.
+// Class says whether backends must implement an op.
 type Class uint8
 
 // The classes of ops.
@@ -27,13 +27,12 @@ func (c Class) String() string { return [...]string{"primitive", "composite", "c
 // Operand counts, dtype classes and attribute kinds have been checked already. It is pure.
 type InferFunc func(in []Desc, a Attrs) ([]Desc, error)
 
-// Row is the description of an op as data. Rules (decomposition, reference kernel, gradient, kernels) are in the packages
-// that own them, keyed by Code.
+// Row describes an op as data. Rules (decomposition, reference kernel, gradient, kernels) are in the packages that own them, keyed by Code.
 type Row struct {
 	Name    string
 	Version uint16
 	Class   Class
-	// Section is the heading in docs/OPS.md: "creation", "movement", ... It is for display: what code decides by is in Traits.
+	// Section is the heading in docs/OPS.md: "creation", "movement", ... It is only for display: code must decide by Traits.
 	Section string
 	Doc     string // one line
 	Traits  Traits
@@ -41,8 +40,8 @@ type Row struct {
 	Operands []Operand
 	// Results names the outputs. A row whose number of outputs depends on attributes lists the greatest number.
 	Results []string
-	// Attrs are used as they are: a float attribute of an inexact row may be rounded to the element type first or not, both
-	// are within the tolerance. Exact rows round it first.
+	// Attrs is the schema of the attributes. In exact rows, a float attribute is rounded to the element type before use. In inexact rows it
+	// may be rounded or not: both are within the tolerance.
 	Attrs       []AttrSpec
 	Constraints []Constraint
 	Infer       InferFunc
@@ -55,8 +54,8 @@ type Row struct {
 	draws bool
 }
 
-// Draws reports whether an op of the table draws random numbers by the attributes seed and counter, which differ from one node to the
-// next. RandomBitsAt, which has them relative to an operand, does not.
+// Draws reports whether an op draws random numbers that depend on the attributes seed and counter, which differ from one node to the next.
+// It reports false for RandomBitsAt, which has an operand for them.
 func Draws(c Code) bool { return Lookup(c).draws }
 
 // findDraws sets draws.
@@ -88,7 +87,7 @@ type AttrSpec struct {
 	Doc     string
 }
 
-// Constraint is a numbered rule that Infer enforces; invalid conformance cases and errors cite its number.
+// Constraint is a numbered rule that Infer enforces. Errors and invalid conformance cases refer to the number.
 type Constraint struct {
 	ID   string // "C1"
 	Text string
@@ -98,11 +97,11 @@ type Constraint struct {
 type Domain struct {
 	Lo, Hi  float64 // inclusive; both zero: any value
 	NonZero bool
-	// Whole draws whole numbers only.
+	// Whole restricts values to integers.
 	Whole bool
-	// Matrix makes the operand's last two dimensions matrices of a kind, and Lo and Hi mean nothing.
+	// Matrix is the kind of the matrices in the operand's last two dimensions. If it is not AnyMatrix, Lo and Hi are ignored.
 	Matrix MatrixKind
-	// Index makes the operand an index into dimension Axis attribute of the first operand, in [0, size).
+	// Index means that the operand contains indices into the first operand along attribute axis, in [0, size).
 	Index bool
 }
 
@@ -111,29 +110,29 @@ type MatrixKind uint8
 
 // The kinds of matrices.
 const (
-	// AnyMatrix is no particular kind.
+	// AnyMatrix means no particular kind.
 	AnyMatrix MatrixKind = iota
-	// FullRank matrices have singular values of full rank that are apart from each other.
+	// FullRank matrices have full rank and singular values that are well separated.
 	FullRank
 	// PositiveDefinite matrices are symmetric with positive eigenvalues.
 	PositiveDefinite
-	// Symmetric matrices have eigenvalues of either sign whose magnitudes are apart from each other.
+	// Symmetric matrices have eigenvalues of either sign whose magnitudes are well separated.
 	Symmetric
 	// Triangular matrices have well conditioned triangles on both sides of the diagonal.
 	Triangular
 )
 
-// Tolerance bounds |got-want| by Abs + Rel·|want|. ULP kinds name the usual cases.
+// Tolerance bounds |got-want| by Abs + Rel·|want|: see Bounds.
 type Tolerance struct {
-	// Exact results are equal bit by bit (NaN payloads aside).
+	// Exact results are equal bit by bit, except for NaN payloads.
 	Exact bool
-	// Units scales the error allowed: about that many units in the last place of the result's dtype for a single
-	// rounding, times sqrt of the number of accumulated terms for reductions (PerTerm).
+	// Units is the allowed error in units in the last place of the result's dtype, multiplied by the square root of the number of
+	// accumulated terms with PerTerm.
 	Units   float64
 	PerTerm bool
 }
 
-// Bounds returns relative and absolute tolerance for a result of type d that accumulates terms products or sums.
+// Bounds returns the relative and absolute tolerance of a result of type d in which the given number of terms is accumulated.
 func (t Tolerance) Bounds(d dtype.DType, terms int) (rel, abs float64) {
 	if t.Exact || !d.IsFloat() {
 		return 0, 0
@@ -142,7 +141,7 @@ func (t Tolerance) Bounds(d dtype.DType, terms int) (rel, abs float64) {
 	rel = t.Units * eps
 	abs = map[dtype.DType]float64{dtype.F64: 0x1p-1022, dtype.F32: 0x1p-126, dtype.F16: 0x1p-14, dtype.BF16: 0x1p-126}[d]
 	if t.PerTerm && terms > 1 {
-		// Accumulation happens in at least f32, so narrow types pay eps of f32 per term and their own once.
+		// Terms are accumulated in at least f32, so narrow types have an error of f32 per term and one rounding to their own precision.
 		acc := min(eps, 0x1p-23)
 		rel += t.Units * acc * float64(terms)
 		abs += t.Units * acc * float64(terms)

@@ -31,7 +31,7 @@ var arrangeRules = map[Code]Decomposition{
 	}),
 	Tile: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
 		y := x[0]
-		if y.Shape.Size() == 0 { // products of its dimensions may be out of range
+		if y.Shape.Size() == 0 { // the products of its dimensions may overflow
 			to := y.Shape.Clone()
 			for axis, n := range a.Ints("repeats") {
 				to[axis] *= n
@@ -113,14 +113,14 @@ var arrangeRules = map[Code]Decomposition{
 		if narrow(d) {
 			c = dtype.F32
 		}
-		// Both ends take part, so that rounding does not grow towards one of them.
+		// The result is computed from both ends, so that rounding errors do not grow towards one of them.
 		t := b.Do(Div, counter(b, c, 0, n), b.Scalar(c, float64(max(1, steps))))
 		from := b.Do(Mul, b.Scalar(c, a.Float("start")), b.Do(Sub, b.Scalar(c, 1), t))
 		return b.Cast(b.Do(Add, from, b.Do(Mul, b.Scalar(c, a.Float("stop")), t)), d)
 	}),
 }
 
-// source brings positions on an axis of n elements, beyond its ends too, back onto it.
+// source maps positions, which may be beyond the ends of an axis of n elements, to positions of the axis.
 func source(b *Builder, at Desc, n int, mode string) Desc {
 	number := func(v int) Desc { return b.FullInt(dtype.I64, int64(v), nil) }
 	switch mode {

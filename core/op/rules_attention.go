@@ -31,7 +31,7 @@ var attentionRules = map[Code]Decomposition{
 		v := b.Do(Add, b.Do(Mul, p, sin), b.Do(Mul, q, cos))
 		var y Desc
 		if interleaved {
-			flat := shape.Of(u.Shape.Size(), 1) // rank 2, as another dimension might be one too many
+			flat := shape.Of(u.Shape.Size(), 1) // rank 2, because one more dimension might exceed the limit
 			y = b.Reshape(b.Concat(1, b.Reshape(u, flat), b.Reshape(v, flat)), turned.Shape)
 		} else {
 			y = b.Concat(last, u, v)
@@ -73,7 +73,7 @@ func pairOf(b *Builder, x Desc, last, r int, interleaved bool, which int) Desc {
 func attend(b *Builder, in []Desc, a Attrs) Desc {
 	q, v := in[0].Shape, in[2].Shape
 	batch, heads, s, shared, t, e := q[0], q[1], q[2], v[1], v[2], v[3]
-	if out := shape.Of(batch, heads, s, e); out.Size() == 0 { // products of its dimensions may be out of range
+	if out := shape.Of(batch, heads, s, e); out.Size() == 0 { // the products of its dimensions may overflow
 		return b.FullInt(in[0].DType, 0, out)
 	}
 	w := weightsOf(b, in[0], in[1], in[3:], a)
@@ -105,12 +105,12 @@ func attendBack(b *Builder, in []Desc, a Attrs) []Desc {
 // weights are the attention weights, computed from queries and keys.
 type weights struct {
 	q     Desc    // scaled, [B, H, Hq/H·S, D]
-	p     Desc    // of the values, [B, Hq, S, T]; a query that sees no key has zeros
-	tanh  Desc    // of the scores over the softcap, if there is one
-	scale float64 // of the products
+	p     Desc    // attention weights, [B, Hq, S, T]; zeros for a query that sees no key
+	tanh  Desc    // tanh of the scores over the softcap, if there is one
+	scale float64 // factor of the products
 }
 
-// weightsOf makes them of operands that are wide; mask is one or none.
+// weightsOf returns the weights, given wide operands; mask has one element or none.
 func weightsOf(b *Builder, q, k Desc, mask []Desc, a Attrs) weights {
 	batch, heads, s, d := q.Shape[0], q.Shape[1], q.Shape[2], q.Shape[3]
 	shared, t := k.Shape[1], k.Shape[2]

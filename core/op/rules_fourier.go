@@ -7,11 +7,11 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// signal is complex lines [lines, n], in two tensors.
+// signal contains complex lines [lines, n], in two tensors.
 type signal struct{ re, im Desc }
 
-// direct is the length up to which a transform is one product with a matrix. Longer ones are split by factors
-// (Cooley and Tukey 1965); long primes become convolutions (Bluestein 1970).
+// direct is the length up to which a transform is computed as one product with a matrix. Longer transforms are factored (Cooley and Tukey
+// 1965); lengths with large prime factors become convolutions (Bluestein 1970).
 const direct = 64
 
 // fourier transforms lines of length n, unscaled.
@@ -26,7 +26,7 @@ func fourier(b *Builder, x signal, n int, inverse bool) signal {
 	case n1 == 1:
 		return bluestein(b, x, n, inverse)
 	}
-	// With j = j1·n2+j2 and k = k1+n1·k2: transform over j1, turn by exp(∓2πi·j2·k1/n), transform over j2.
+	// With j = j1·n2+j2 and k = k1+n1·k2: transform over j1, multiply by exp(∓2πi·j2·k1/n), transform over j2.
 	n2, lines := n/n1, x.re.Shape[0]
 	turned := func(v Desc, d1, d2 int) Desc { // [lines·?, d1·d2] to lines of d1
 		return b.Reshape(b.Permute(b.Reshape(v, shape.Of(lines, d1, d2)), 0, 2, 1), shape.Of(lines*d2, d1))
@@ -46,7 +46,7 @@ func fourier(b *Builder, x signal, n int, inverse bool) signal {
 	return signal{back(z.re), back(z.im)}
 }
 
-// factor returns the greatest factor of n that is at most its root and at most direct, 1 when there is none.
+// factor returns the greatest factor of n that is at most the square root of n and at most direct. It returns 1 if there is no other.
 func factor(n int) int {
 	for f := min(direct, int(math.Sqrt(float64(n)))); f > 1; f-- {
 		if n%f == 0 {
@@ -56,7 +56,7 @@ func factor(n int) int {
 	return 1
 }
 
-// dft multiplies lines of length n with the first bins columns of the matrix of the transform.
+// dft multiplies lines of length n by the first bins columns of the DFT matrix.
 func dft(b *Builder, x signal, n, bins int, inverse bool) signal {
 	cos, sin := twiddles(b, x.re.DType, n, bins, n)
 	lines := x.re.Shape[0]
@@ -89,8 +89,8 @@ func turnsOf(b *Builder, d dtype.DType, p Desc, n int) (cos, sin Desc) {
 	return b.Do(Cos, angle), b.Do(Where, half, b.Like(angle, 0), b.Do(Sin, angle))
 }
 
-// bluestein writes jk as (j²+k²-(k-j)²)/2: the transform is a product with a chirp, a convolution with its conjugate, and
-// a product with it again.
+// bluestein uses jk = (j²+k²-(k-j)²)/2: the transform is a multiplication by a chirp, a convolution with its conjugate, and another
+// multiplication by the chirp.
 func bluestein(b *Builder, x signal, n int, inverse bool) signal {
 	m := 1
 	for m < 2*n-1 {
@@ -119,7 +119,7 @@ func bluestein(b *Builder, x signal, n int, inverse bool) signal {
 	return times(y, chirp)
 }
 
-// scaled multiplies a transform of length n by what norm asks for.
+// scaled applies the normalisation of the attribute norm to a transform of length n.
 func scaled(b *Builder, x Desc, n int, a Attrs, inverse bool) Desc {
 	switch norm := a.Str("norm"); {
 	case norm == "ortho":

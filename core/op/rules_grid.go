@@ -53,7 +53,7 @@ var gridRules = unlessEmpty(map[Code]Decomposition{
 		offset = b.Reshape(offset, shape.Of(n*og, taps, 2, points))
 		at := make([]Desc, 2)
 		for d := range at {
-			// The place without its offset, [kh or 1, kw or 1, outH or 1, outW or 1].
+			// The position without its offset, [kh or 1, kw or 1, outH or 1, outW or 1].
 			k := s.mulN(s.count(kernel[d], d, 4), float64(a.Ints("dilation")[d]))
 			o := s.addN(s.mulN(s.count(out[d], 2+d, 4), float64(a.Ints("strides")[d])), float64(-a.Ints("pad_lo")[d]))
 			base := b.Expand(s.add(k, o), append(kernel.Clone(), out...))
@@ -80,14 +80,14 @@ func roiAlign(b *Builder, in []Desc, a Attrs) Desc {
 		rois = c.addN(rois, -0.5)
 	}
 	type edge struct{ low, high, below, above, valid Desc }
-	// edge places the points of one axis between columns from and from+2 of rois; results are [R, points], shaped to dims.
+	// along returns the sampling points along one axis, between columns from and from+2 of rois; results are [R, points], reshaped to dims.
 	along := func(from, cells, n int, dims shape.Shape) edge {
 		start := b.Narrow(rois, 1, from, 1)
 		length := c.sub(b.Narrow(rois, 1, from+2, 1), start)
 		if !a.Bool("half_pixel") {
 			length = c.maxN(length, 1)
 		}
-		// (point+1/2)/(cells·samples): the numerator of it twice is exact
+		// (point+1/2)/(cells·samples): twice the numerator is exact
 		place := c.divN(b.Cast(c.addN(c.mulN(c.count(cells*k, 1, 2), 2), 1), x.DType), float64(2*cells*k))
 		p := b.Reshape(c.add(start, c.mul(length, place)), dims)
 		valid := c.within(p, c.n(p, -1), c.n(p, float64(n)))
@@ -100,7 +100,7 @@ func roiAlign(b *Builder, in []Desc, a Attrs) Desc {
 	y := along(1, size[0], h, shape.Of(r, size[0]*k, 1))
 	z := along(0, size[1], w, shape.Of(r, 1, size[1]*k))
 	valid := c.and(y.valid, z.valid)
-	// All images lie one after the other behind each channel; one outside stays outside.
+	// The images of each channel are concatenated; an index outside remains outside.
 	all := b.Reshape(b.Permute(x, 1, 0, 2, 3), shape.Of(channels, images*h*w))
 	image := c.mulN(b.Reshape(c.clampN(b.Cast(batch, dtype.I64), -1, float64(images)), shape.Of(r, 1, 1)), float64(h*w))
 	var joined Desc

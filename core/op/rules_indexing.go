@@ -49,7 +49,7 @@ var indexingRules = map[Code]Decomposition{
 	},
 }
 
-// cropTo takes the leading part of x that has the size of s in every dimension but axis.
+// cropTo returns the leading part of x that has the size of s in every dimension except axis.
 func cropTo(b *Builder, x Desc, s shape.Shape, axis int) Desc {
 	for d := range s {
 		if d != axis {
@@ -59,7 +59,7 @@ func cropTo(b *Builder, x Desc, s shape.Shape, axis int) Desc {
 	return x
 }
 
-// uncrop puts a leading part of x back into it.
+// uncrop writes a leading part of x back into x.
 func uncrop(b *Builder, x, part Desc) Desc {
 	if part.Shape.Equal(x.Shape) || b.Err() != nil {
 		return part
@@ -101,8 +101,8 @@ func restore(axis, rank int) []int {
 	return axes
 }
 
-// linear joins the r indexed axes of x into one and turns index tuples into positions on it. A tuple with any index
-// outside becomes -1, so that it is still ErrIndex.
+// linear merges the r indexed axes of x into one and converts index tuples to positions along it. A tuple with an index out of range
+// becomes -1, which is also out of range.
 func linear(b *Builder, x, idx Desc, batch, r int) (positions, joined Desc) {
 	outer := idx.Shape[:len(idx.Shape)-1]
 	span := x.Shape[batch : batch+r]

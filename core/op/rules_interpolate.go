@@ -50,7 +50,7 @@ func floorDiv(c sums, x Desc, d int) Desc {
 	return c.addN(c.divN(c.addN(x, float64(2*d)), float64(d)), -2)
 }
 
-// nearestTap returns the element (i64) that each result takes.
+// nearestTap returns the index (i64) of the element nearest to each result.
 func nearestTap(c sums, x axisMap, rounding string) Desc {
 	at := x.places(c, 1)
 	switch rounding {
@@ -66,7 +66,7 @@ func nearestTap(c sums, x axisMap, rounding string) Desc {
 	return c.clampN(at, 0, float64(x.n-1))
 }
 
-// taps returns the elements (i64) under the kernel of each result and their weights (of type d), both [m, taps].
+// taps returns the indices (i64) of the elements under the kernel of each result and their weights (of type d), both [m, taps].
 func taps(c sums, x axisMap, a Attrs, d dtype.DType) (index, weight Desc) {
 	reach := x.reach(a)
 	at := x.places(c, 2)

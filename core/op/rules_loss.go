@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// reduceLoss joins losses as the attribute says.
+// reduceLoss reduces losses as the attribute reduction says.
 func reduceLoss(b *Builder, y Desc, a Attrs) Desc {
 	switch a.Str("reduction") {
 	case "mean":
@@ -18,7 +18,7 @@ func reduceLoss(b *Builder, y Desc, a Attrs) Desc {
 	return y
 }
 
-// lossOf returns a rule of the loss of single elements.
+// lossOf returns the rule of a loss from a function that returns the losses of single elements.
 func lossOf(f func(b *Builder, x []Desc, a Attrs) Desc) Decomposition {
 	return wideOne(func(b *Builder, x []Desc, a Attrs) Desc { return reduceLoss(b, f(b, x, a), a) })
 }
@@ -117,7 +117,7 @@ func rowNorm(b *Builder, x Desc, p float64) Desc {
 	return b.Un(VectorNorm, x, Ints("axes", len(x.Shape)-1), Float("p", p))
 }
 
-// labelLoss picks log probabilities [N, C, ...] by the labels x[1] and weighs them by x[2].
+// labelLoss selects log probabilities [N, C, ...] by the labels x[1] and multiplies them by the weights x[2].
 func labelLoss(b *Builder, logp Desc, x []Desc, a Attrs) Desc {
 	target, n := x[1], len(x[1].Shape)
 	counts := b.Do(NotEqual, target, b.FullInt(target.DType, int64(a.Int("ignore_index")), nil))
@@ -142,8 +142,8 @@ func labelLoss(b *Builder, logp Desc, x []Desc, a Attrs) Desc {
 	return b.Do(Div, b.Reduce(Sum, y, false, axes...), b.Reduce(Sum, w, false, axes...))
 }
 
-// ctc unrolls the recursion over the steps: state l of 2S+1 is the logarithm of the probability of all paths so far that
-// end in blank or label l/2 of the target between blanks.
+// ctc unrolls the recursion over the steps. The states are the target of S labels with blanks around and between them, 2S+1 in total: a
+// state is the logarithm of the probability of all paths so far that end in it.
 func ctc(b *Builder, x []Desc, a Attrs) Desc {
 	logp, lengths, sizes := x[0], b.Cast(x[2], dtype.I64), b.Cast(x[3], dtype.I64)
 	steps, batch, classes := logp.Shape[0], logp.Shape[1], logp.Shape[2]
@@ -152,14 +152,14 @@ func ctc(b *Builder, x []Desc, a Attrs) Desc {
 	line := func(n int) Desc { return b.All(Iota, nil, Type("dtype", dtype.I64), Ints("shape", n))[0] }
 	column := func(v Desc) Desc { return b.Reshape(v, shape.Of(batch, 1)) }
 	blank, low := i64(a.Int("blank")), b.Bound(logp.DType, Lowest(logp.DType))
-	labels := b.Do(Where, b.Do(Less, line(s), column(sizes)), b.Cast(x[1], dtype.I64), blank) // beyond a target, anything may stand
+	labels := b.Do(Where, b.Do(Less, line(s), column(sizes)), b.Cast(x[1], dtype.I64), blank) // labels after the end of a target are arbitrary
 	states := 2*s + 1
 	path := b.Expand(blank, shape.Of(batch, 1))
 	if s > 0 {
 		with := b.Concat(2, b.Reshape(labels, shape.Of(batch, s, 1)), b.Expand(blank, shape.Of(batch, s, 1)))
 		path = b.Concat(1, path, b.Reshape(with, shape.Of(batch, 2*s)))
 	}
-	before := func(v, fill Desc, k int) Desc { // v moved k states on
+	before := func(v, fill Desc, k int) Desc { // v shifted by k states
 		if k >= states {
 			return b.Expand(fill, v.Shape)
 		}
@@ -177,7 +177,7 @@ func ctc(b *Builder, x []Desc, a Attrs) Desc {
 			return Desc{}
 		}
 	}
-	last := func(k int) Desc { // the state that is k before the end of the target
+	last := func(k int) Desc { // the state k before the end of the target
 		at := b.Do(Sub, b.Do(Mul, column(sizes), i64(2)), i64(k))
 		return b.Reduce(ReduceMax, b.Do(Where, b.Do(Equal, line(states), at), alpha, low), false, 1)
 	}
@@ -191,8 +191,7 @@ func ctc(b *Builder, x []Desc, a Attrs) Desc {
 	return reduceLoss(b, y, a)
 }
 
-// logSum returns the logarithm of the sum of exponentials of tensors, element by element; all may be -Inf, which its gradient
-// bears too.
+// logSum returns the logarithm of the sum of exponentials of tensors, element by element; all may be -Inf: the gradient is not NaN then.
 func logSum(b *Builder, xs ...Desc) Desc {
 	return b.Reduce(LogSumExp, b.All(Stack, xs, Int("axis", 0))[0], false, 0)
 }

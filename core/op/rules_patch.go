@@ -55,7 +55,7 @@ var patchRules = unlessEmpty(map[Code]Decomposition{
 	DepthToSpace: elementwise(func(b *Builder, in []Desc, a Attrs) Desc {
 		block, s := shape.Shape(a.Ints("block")), in[0].Shape
 		d, c := len(block), s[1]/block.Size()
-		channel, place := 1+d, 1 // where the parts of the channel are
+		channel, place := 1+d, 1 // index of the element within the channel
 		split := slices.Concat(shape.Of(s[0]), block, shape.Of(c), s[2:])
 		if a.Str("mode") == "crd" {
 			channel, place = 1, 2
@@ -104,8 +104,8 @@ var patchRules = unlessEmpty(map[Code]Decomposition{
 	}),
 })
 
-// covered returns the place along padded spatial dimension i that each element of each window covers (i64), elements along
-// dimension k and windows along dimension o of a shape of the given rank.
+// covered returns, for each element of each window, its position (i64) along padded spatial dimension i. In the result, a shape of the
+// given rank, elements vary along dimension k and windows along dimension o.
 func covered(c sums, a Attrs, i, windows, k, o, rank int) Desc {
 	element := c.mulN(c.count(a.Ints("window")[i], k, rank), float64(a.Ints("dilation")[i]))
 	return c.add(element, c.mulN(c.count(windows, o, rank), float64(a.Ints("strides")[i])))

@@ -59,7 +59,7 @@ var poolingRules = unlessEmpty(map[Code]Decomposition{
 		y := b.Reshape(in[0], append(shape.Of(batch.Size()), dims...))
 		pos := b.FullInt(dtype.I64, 0, nil)
 		results, lengths := 1, 1
-		order := make([]int, 2*d) // windows first, then the places in them
+		order := make([]int, 2*d) // windows first, then the elements in them
 		for i, m := range size {
 			n, k := dims[i], longest(dims[i], m)
 			at, _, end := shares(c, n, m)
@@ -100,8 +100,8 @@ var poolingRules = unlessEmpty(map[Code]Decomposition{
 	}),
 })
 
-// shares returns how n elements are shared out among m windows, as adaptive pooling does: the element at each place of each
-// window [m, longest], and the first and the one after the last of each window [m, 1].
+// shares returns how adaptive pooling divides n elements into m windows: the index of each element of each window [m, longest], and the
+// first index and the index after the last of each window [m, 1].
 func shares(c sums, n, m int) (at, start, end Desc) {
 	i := c.count(m, 0, 2)
 	start = c.divN(c.mulN(i, float64(n)), float64(m))

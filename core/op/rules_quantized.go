@@ -60,7 +60,7 @@ var quantizedRules = unlessEmpty(map[Code]Decomposition{
 	}),
 })
 
-// requantized returns sums y times product/over, rounded to zero and its type.
+// requantized returns sums y times product/over, rounded, plus zero, saturated to the type of zero.
 func requantized(b *Builder, y, product, over, zero Desc) Desc {
 	factor := b.Do(Div, product, over)
 	v := b.Do(Round, b.Do(Mul, b.Cast(y, factor.DType), factor))
@@ -68,7 +68,7 @@ func requantized(b *Builder, y, product, over, zero Desc) Desc {
 	return saturated(b, v, zero, 0)
 }
 
-// channels shapes a vector so that it runs along one axis of a tensor of the given rank; a scalar stays.
+// channels reshapes a vector so that it varies along one axis of a tensor of the given rank. It returns a scalar unchanged.
 func channels(b *Builder, v Desc, rank, axis int) Desc {
 	if len(v.Shape) == 0 || b.Err() != nil {
 		return v

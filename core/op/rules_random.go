@@ -68,7 +68,7 @@ var randomRules = map[Code]Decomposition{
 		first := b.Do(Add, number(a.Int("counter")), b.Narrow(in[0], 0, 1, 1))
 		block := b.All(Iota, nil, Type("dtype", dtype.I64), Ints("shape", (n+3)/4, 1))[0]
 		w := b.Narrow(b.Reshape(philox(b, key, b.Do(Add, block, first)), shape.Of((n+3)/4*4)), 0, 0, n)
-		if d == dtype.I32 { // the upper half of the words is below zero
+		if d == dtype.I32 { // as signed numbers, the upper half of the words is negative
 			w = b.Do(Sub, b.Do(Xor, w, number(1<<31)), number(1<<31))
 		}
 		return []Desc{b.Reshape(b.Cast(w, d), s)}
@@ -87,15 +87,15 @@ func philox(b *Builder, key, counter Desc) Desc {
 		if round > 0 {
 			k0, k1 = low(b.Do(Add, k0, number(0x9E3779B9))), low(b.Do(Add, k1, number(0xBB67AE85)))
 		}
-		// Products of 64 bits wrap, which leaves their bits right.
+		// Products wrap modulo 2^64, which does not change their low 64 bits.
 		p0, p1 := b.Do(Mul, x[0], number(0xD2511F53)), b.Do(Mul, x[2], number(0xCD9E8D57))
 		x = [4]Desc{xor(high(p1), x[1], k0), low(p1), xor(high(p0), x[3], k1), low(p0)}
 	}
 	return b.Concat(1, x[:]...)
 }
 
-// passed counts, as i64 [batch, n], how many of the first m of each line of ascending sums [batch, k] are at most each of
-// point [batch, n]. It halves the range, as all pairs of sums and points need not fit into memory.
+// passed returns, as i64 [batch, n], how many of the first m elements of each line of ascending sums [batch, k] are at most point [batch,
+// n]. It uses binary search, because all pairs of sums and points may not fit into memory.
 func passed(b *Builder, sums, point Desc, m int) Desc {
 	at := b.FullInt(dtype.I64, 0, point.Shape)
 	for step := 1 << bits.Len(uint(m)) >> 1; step > 0; step /= 2 {
@@ -115,7 +115,7 @@ func words(b *Builder, a Attrs, s shape.Shape) Desc {
 
 // upper returns the upper n bits of words, as i32.
 func upper(b *Builder, w Desc, n int) Desc {
-	shifted := b.Do(Shr, w, b.FullInt(dtype.I32, int64(32-n), nil)) // brings the sign along
+	shifted := b.Do(Shr, w, b.FullInt(dtype.I32, int64(32-n), nil)) // extends the sign
 	return b.Do(And, shifted, b.FullInt(dtype.I32, 1<<n-1, nil))
 }
 

@@ -11,12 +11,12 @@ type sampler struct {
 	dims    shape.Shape // the spatial dimensions, none empty
 	mode    string      // nearest, linear or cubic
 	padding string      // zeros, border or reflection
-	align   bool        // reflection is at the centres of the outermost elements, not at their edges
+	align   bool        // reflection is about the centres of the outermost elements, not their edges
 	cubicA  float64
 }
 
-// tap is one of the elements that a point is the weighted sum of: its position in the row-major order of the spatial
-// dimensions (i64) and its weight, each [N, P].
+// tap is one of the elements whose weighted sum is the value at a point: its index in row-major order of the spatial dimensions (i64) and
+// its weight, each [N, P].
 type tap struct{ index, weight Desc }
 
 // sample reads x at coordinates, one [N, P] tensor per spatial dimension in units of elements. The result is [N, C, P].
@@ -30,7 +30,7 @@ func (s sampler) sample(x Desc, at []Desc) Desc {
 	for i, t := range s.joined(at) {
 		v := s.With(Gather, []Desc{x, t.index}, Int("axis", 2), Int("batch", 1))
 		weight := s.Reshape(t.weight, shape.Of(n, 1, p))
-		v = s.orZero(s.Do(NotEqual, weight, s.n(weight, 0)), s.mul(v, weight)) // what does not count may be infinite
+		v = s.orZero(s.Do(NotEqual, weight, s.n(weight, 0)), s.mul(v, weight)) // an element with weight zero may be infinite
 		if i > 0 {
 			v = s.add(sum, v)
 		}
@@ -39,7 +39,7 @@ func (s sampler) sample(x Desc, at []Desc) Desc {
 	return sum
 }
 
-// joined returns the taps of all dimensions together.
+// joined returns the taps of all dimensions combined.
 func (s sampler) joined(at []Desc) []tap {
 	all := s.along(0, at[0])
 	for d := 1; d < len(at); d++ {
@@ -56,7 +56,7 @@ func (s sampler) joined(at []Desc) []tap {
 	return all
 }
 
-// along returns the taps of one dimension.
+// along returns the taps along one dimension.
 func (s sampler) along(d int, x Desc) []tap {
 	last := float64(s.dims[d] - 1)
 	low, high := -0.5, last+0.5
@@ -87,7 +87,7 @@ func (s sampler) along(d int, x Desc) []tap {
 	return []tap{s.element(d, base, s.sub(s.n(ratio, 1), ratio), low, high), s.element(d, s.addN(base, 1), ratio, low, high)}
 }
 
-// element returns the tap at a whole position, which the padding may still have to bring inside.
+// element returns the tap at an integer position, moved inside by the padding mode if it is outside.
 func (s sampler) element(d int, at, weight Desc, low, high float64) tap {
 	last := float64(s.dims[d] - 1)
 	switch {

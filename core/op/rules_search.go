@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// inWide returns a rule that computes narrow floats in f32 and rounds its float results once; integer results stay.
+// inWide returns a rule that computes narrow floats in f32 and rounds float results once. Integer results are unchanged.
 func inWide(rule Decomposition) Decomposition {
 	return func(b *Builder, in []Desc, a Attrs) []Desc {
 		x := make([]Desc, len(in))
@@ -29,7 +29,7 @@ func inWide(rule Decomposition) Decomposition {
 
 func narrow(d dtype.DType) bool { return d == dtype.F16 || d == dtype.BF16 }
 
-// wideOne is inWide for one result.
+// wideOne is like inWide, for one result.
 func wideOne(f func(b *Builder, x []Desc, a Attrs) Desc) Decomposition { return inWide(elementwise(f)) }
 
 var searchRules = map[Code]Decomposition{
@@ -84,7 +84,7 @@ var searchRules = map[Code]Decomposition{
 		last := len(x[0].Shape) - 1
 		norm := b.Do(Sqrt, b.Reduce(Sum, b.Do(Mul, d, d), true, last))
 		across := slices.Clone(norm.Shape)
-		if len(across) > 1 { // zero Descs flow through after a fault
+		if len(across) > 1 { // after an error, it may be a zero Desc
 			across[last], across[last-1] = across[last-1], 1
 		}
 		r := b.Do(Div, b.Do(Div, c, norm), b.Reshape(norm, across))
@@ -163,7 +163,8 @@ var searchRules = map[Code]Decomposition{
 	}),
 }
 
-// ordered returns x with axes moved to the end, joined to one and sorted, and whether each line has a NaN, with that axis kept.
+// ordered returns x with axes merged into one at the end, and sorted along it. nan says whether a line contains a NaN; it has a last
+// dimension of 1.
 func ordered(b *Builder, x Desc, axes []int) (sorted, nan Desc) {
 	order, kept := []int{}, shape.Shape{}
 	for d := range x.Shape {
@@ -177,13 +178,13 @@ func ordered(b *Builder, x Desc, axes []int) (sorted, nan Desc) {
 	return sorted, b.Do(IsNaN, b.Narrow(sorted, 1, n-1, 1))
 }
 
-// comoments returns the sums of products of distances from the means for x[..., variables, observations], and the distances.
+// comoments returns, for x [..., variables, observations], the sums of products of deviations from the means, and the deviations.
 func comoments(b *Builder, x Desc) (sums, distances Desc) {
 	d := b.Do(Sub, x, b.Reduce(Mean, x, true, len(x.Shape)-1))
 	return b.With(MatMul, []Desc{d, d}, Flag("transpose_b", true)), d
 }
 
-// before returns whether x comes before y in the order of sort: NaN comes last.
+// before returns whether x precedes y in the order of sort: NaN comes last.
 func before(b *Builder, x, y Desc) Desc {
 	less := b.Do(Less, x, y)
 	if !x.DType.IsFloat() {
@@ -192,7 +193,7 @@ func before(b *Builder, x, y Desc) Desc {
 	return b.Do(Or, less, b.Do(And, b.Do(Not, b.Do(IsNaN, x)), b.Do(IsNaN, y)))
 }
 
-// delayed moves x by n along axis, -Inf coming in.
+// delayed shifts x by n along axis and fills in -Inf.
 func delayed(b *Builder, x Desc, axis, n int, reverse bool) Desc {
 	lo, hi := make([]int, len(x.Shape)), make([]int, len(x.Shape))
 	if axis >= len(lo) {
@@ -211,7 +212,7 @@ func logAddExp(b *Builder, x, y Desc) Desc {
 	return b.Do(Where, b.Do(Equal, x, y), b.Do(Add, x, b.Like(x, math.Ln2)), far)
 }
 
-// runningIndex returns the running maximum of the places at which a running extreme changes.
+// runningIndex returns the running maximum of the indices at which a running extreme changes.
 func runningIndex(b *Builder, x Desc, axis int, running Code) Desc {
 	was := b.Un(running, x, Int("axis", axis), Flag("exclusive", true))
 	better := b.Do(Less, was, x)

@@ -36,7 +36,7 @@ var selectionRules = map[Code]Decomposition{
 		if n == 0 {
 			return []Desc{x, none, none, none, b.FullInt(dtype.I64, 0, nil)}
 		}
-		// Equal elements are together after sorting; each group is numbered, and the least index in it is its first.
+		// Sorting makes equal elements adjacent. Each group gets a number, and the least index in a group is that of its first element.
 		sorted := b.All(Sort, in, Int("axis", 0))
 		v, from := sorted[0], sorted[1]
 		group := none
@@ -55,7 +55,7 @@ var selectionRules = map[Code]Decomposition{
 		}
 		inverse := into(none, from, group, "assign")
 		counts := into(none, group, b.FullInt(dtype.I64, 1, shape.Of(n)), "add")
-		first := into(b.FullInt(dtype.I64, int64(n), shape.Of(n)), group, from, "min") // n beyond the count
+		first := into(b.FullInt(dtype.I64, int64(n), shape.Of(n)), group, from, "min") // n means beyond the count
 		if !a.Bool("sorted") {
 			byFirst := b.All(Sort, []Desc{first}, Int("axis", 0))
 			first = byFirst[0]
@@ -76,7 +76,7 @@ func chosen(b *Builder, condition Desc) (at, count Desc) {
 	return at, b.Reduce(Sum, b.Cast(condition, dtype.I64), false, 0)
 }
 
-// beyond makes the elements of x from position count of axis on zero.
+// beyond returns x with zeros from position count along axis on.
 func beyond(b *Builder, x, count Desc, axis int) Desc {
 	if b.Err() != nil {
 		return x
@@ -90,7 +90,7 @@ func beyond(b *Builder, x, count Desc, axis int) Desc {
 	return b.Do(Where, b.Do(Less, at, count), x, b.FullInt(x.DType, 0, nil))
 }
 
-// suppressed unrolls the choices of nms.
+// suppressed unrolls the loop of nms.
 func suppressed(b *Builder, in []Desc, a Attrs) []Desc {
 	boxes, scores, most := wide(b, in[0]), wide(b, in[1]), a.Int("max_output")
 	count := b.FullInt(dtype.I64, 0, nil)

@@ -50,7 +50,7 @@ var spectralRules = map[Code]Decomposition{
 		y := x[0]
 		for _, axis := range a.Ints("axes") {
 			n := y.Shape[axis]
-			first := (n + 1) / 2 // what moves to the end
+			first := (n + 1) / 2 // the number of elements that move to the end
 			if a.Bool("inverse") {
 				first = n / 2
 			}
@@ -68,7 +68,7 @@ var spectralRules = map[Code]Decomposition{
 		}
 		frames := 1 + (length+2*before-n)/hop
 		at := b.Do(Add, places(b, frames, hop, n), b.FullInt(dtype.I64, int64(-before), nil))
-		if before > 0 { // mirrored at both ends
+		if before > 0 { // mirror at both ends
 			end := b.FullInt(dtype.I64, int64(length-1), nil)
 			at = b.Do(Sub, end, b.Do(Abs, b.Do(Sub, end, b.Do(Abs, at))))
 		}
@@ -92,7 +92,7 @@ var spectralRules = map[Code]Decomposition{
 		}
 		window := centred(b, x[1], n)
 		at := b.Reshape(places(b, frames, hop, n), shape.Of(frames*n))
-		overlaid := func(v Desc) Desc { // lines of frames, added up where they were
+		overlaid := func(v Desc) Desc { // overlaid adds up lines of frames at their positions
 			lines := shape.Shape(v.Shape[:max(0, len(v.Shape)-2)]).Size()
 			zero := b.Expand(b.Like(v, 0), shape.Of(lines, total))
 			return b.With(Scatter, []Desc{zero, at, b.Reshape(v, shape.Of(lines, frames*n))}, Int("axis", 1), Str("mode", "add"))
@@ -147,7 +147,7 @@ func besselTerms(beta float64) []float64 {
 	return logs
 }
 
-// windowRule returns a rule of a function of the indices (i64) and N.
+// windowRule returns the rule of a window function, given a function of the indices (i64) and N.
 func windowRule(f func(b *Builder, a Attrs, k Desc, n int) Desc) Decomposition {
 	return elementwise(func(b *Builder, _ []Desc, a Attrs) Desc {
 		size, n := a.Int("size"), a.Int("size")
@@ -190,7 +190,7 @@ func linesOf(b *Builder, x Desc, axis int) Desc {
 	return b.Reshape(y, shape.Of(shape.Shape(y.Shape[:len(y.Shape)-1]).Size(), n))
 }
 
-// unlined is the inverse of linesOf, to shape s.
+// unlined is the inverse of linesOf; s is the shape of the result.
 func unlined(b *Builder, x Desc, s shape.Shape, axis int) Desc {
 	moved := append(slices.Delete(slices.Clone(s), axis, axis+1), s[axis])
 	return b.Permute(b.Reshape(x, moved), restore(axis, len(s))...)
@@ -214,7 +214,7 @@ func paired(b *Builder, re, im Desc) Desc {
 
 func zerosLike(b *Builder, x Desc) Desc { return b.Expand(b.Like(x, 0), x.Shape) }
 
-// resized cuts or fills x with zeros at the end of axis to length n.
+// resized truncates x, or pads it with zeros, at the end of axis to length n.
 func resized(b *Builder, x Desc, axis, n int) Desc {
 	if b.Err() != nil || x.Shape[axis] == n {
 		return x
@@ -224,7 +224,7 @@ func resized(b *Builder, x Desc, axis, n int) Desc {
 	return b.Un(Pad, x, Ints("lo", lo...), Ints("hi", hi...))
 }
 
-// centred adds zeros on both sides of a window, fewer before, up to length n.
+// centred pads a window with zeros on both sides, fewer before, to length n.
 func centred(b *Builder, window Desc, n int) Desc {
 	if b.Err() != nil || window.Shape[0] == n {
 		return window

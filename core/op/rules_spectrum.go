@@ -172,7 +172,7 @@ func householder(b *Builder, w Desc, m, n int) (q, r Desc) {
 	return b.Do(Mul, q, b.Reshape(sign, across)), b.Do(Mul, r, b.Reshape(sign, down))
 }
 
-// sweeps returns how often each pair of n columns is rotated.
+// sweeps returns the number of times that each pair of n columns is rotated.
 func sweeps(d dtype.DType, n int) int {
 	if d == dtype.F64 {
 		return 6 + bits.Len(uint(n))
@@ -180,8 +180,8 @@ func sweeps(d dtype.DType, n int) int {
 	return 5 + bits.Len(uint(n))
 }
 
-// Jacobi's rotations are made on n/2 pairs of columns at once: column k with column n-1-k. After each round all columns but
-// the first move on by one, so that all pairs meet in n-1 rounds and all columns are then in their places again.
+// Jacobi rotations are applied to n/2 pairs of columns at once: column k with column n-1-k. After each round, all columns except the first
+// are rotated by one position, so that all pairs occur in n-1 rounds, after which the columns are in their original order.
 
 // corners returns elements (k, k), (n-1-k, n-1-k) and (k, n-1-k) of [batches, n, n] for k below n/2.
 func corners(b *Builder, w Desc, n int) (app, aqq, apq Desc) {
@@ -193,7 +193,7 @@ func corners(b *Builder, w Desc, n int) (app, aqq, apq Desc) {
 	return b.Narrow(d, 1, 0, n/2), b.Un(Flip, b.Narrow(d, 1, n/2, n/2), Ints("axes", 1)), anti
 }
 
-// rotations returns the cosines and sines that make apq zero, [batches, pairs].
+// rotations returns the cosines and sines of the rotations that make apq zero, [batches, pairs].
 func rotations(b *Builder, app, aqq, apq Desc) (c, s Desc) {
 	zero, one := b.Like(apq, 0), b.Like(apq, 1)
 	none := b.Do(Equal, apq, zero)
@@ -204,7 +204,7 @@ func rotations(b *Builder, app, aqq, apq Desc) (c, s Desc) {
 	return c, b.Do(Mul, t, c)
 }
 
-// rotated turns each pair of rows (axis 1) or columns (axis 2).
+// rotated applies rotations to the pairs of rows (axis 1) or columns (axis 2).
 func rotated(b *Builder, w, c, s Desc, axis, n int) Desc {
 	if b.Err() != nil {
 		return w
@@ -218,7 +218,7 @@ func rotated(b *Builder, w, c, s Desc, axis, n int) Desc {
 	return b.Concat(axis, first, b.Un(Flip, second, Ints("axes", axis)))
 }
 
-// cycled moves all but the first on by one.
+// cycled rotates all rows or columns except the first by one position.
 func cycled(b *Builder, w Desc, axis, n int) Desc {
 	if n == 2 {
 		return w

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// sums writes arithmetic for rules that are made of much of it. N in a name means an operand that is a number.
+// sums has short methods for arithmetic, for rules with much of it. N in the name of a method means that an operand is a number.
 type sums struct{ *Builder }
 
 func (c sums) add(x, y Desc) Desc          { return c.Do(Add, x, y) }
@@ -35,17 +35,17 @@ func (c sums) n(x Desc, n float64) Desc {
 	return c.FullInt(x.DType, int64(n), nil)
 }
 
-// clampN brings x into [lo, hi].
+// clampN clamps x to [lo, hi].
 func (c sums) clampN(x Desc, lo, hi float64) Desc { return c.minN(c.maxN(x, lo), hi) }
 
-// count returns 0, 1, ..., n-1 (i64) along one dimension of a shape that has 1 in rank-1 others.
+// count returns 0, 1, ..., n-1 (i64) along dimension axis of a tensor of the given rank whose other dimensions are 1.
 func (c sums) count(n, axis, rank int) Desc {
 	line := slices.Repeat([]int{1}, rank)
 	line[axis] = n
 	return c.With(Iota, nil, Type("dtype", dtype.I64), Ints("shape", line...), Int("axis", axis))
 }
 
-// around returns x as [before, n, after] where n is dimension axis.
+// around returns x as [before, n, after], where n is the size of axis.
 func (c sums) around(x Desc, axis int) Desc {
 	if c.Err() != nil {
 		return Desc{}
@@ -62,13 +62,13 @@ func instead(s shape.Shape, axis int, by ...int) shape.Shape {
 	return slices.Concat(s[:axis], shape.Shape(by), s[axis+1:])
 }
 
-// trailing returns the dimensions of x after the first ones, all but n of them.
+// trailing returns the last n dimensions of x, and the index of the first of them.
 func trailing(x Desc, n int) (first int, dims shape.Shape) {
 	first = len(x.Shape) - n
 	return first, x.Shape[first:]
 }
 
-// unlessEmpty returns rules that write results without elements as such: what they compute with could be too long to count.
+// unlessEmpty returns rules that create results without elements directly, because the sizes of intermediate results could overflow.
 func unlessEmpty(rules map[Code]Decomposition) map[Code]Decomposition {
 	for c, rule := range rules {
 		rules[c] = func(b *Builder, in []Desc, a Attrs) []Desc {

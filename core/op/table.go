@@ -14,7 +14,7 @@ type entry struct {
 	row  Row
 }
 
-// The table proper is spread over table_*.go by group.
+// The rows are in table_*.go, by group.
 var sections = [][]entry{
 	selectionRows, attentionRows, lossRows, gateRows, numericRows, arrangeRows, neighbourRows,
 	creationRows, movementRows, unaryRows, binaryRows, reductionRows, contractionRows,
@@ -71,7 +71,7 @@ func All() []Code {
 	return codes
 }
 
-// Lookup returns the row of c. The row must not be changed. An unknown code gives a row named "invalid".
+// Lookup returns the row of c. The row must not be changed. For an unknown code it returns a row named "invalid".
 func Lookup(c Code) *Row {
 	s := table.Load()
 	if int(c) < len(s.rows) {
@@ -89,9 +89,9 @@ func ByName(name string) (Code, bool) {
 // String returns the op's name.
 func (c Code) String() string { return Lookup(c).Name }
 
-// Register adds a custom op, named "vendor.op", with an inference function and, if the author wishes, a decomposition
-// (nil for none). Without one, a backend that does not claim the op refuses it. It panics when the row is incomplete or
-// the name is taken, as it is meant for init functions.
+// Register adds a custom op, named "vendor.op", with an inference function and an optional decomposition, which may be nil. Without one, a
+// backend that does not claim the op refuses it. Register panics if the row is incomplete or the name is taken, because it is meant for
+// init functions.
 func Register(r Row, decompose Decomposition) Code {
 	switch {
 	case strings.Count(r.Name, ".") < 1 || strings.HasPrefix(r.Name, ".") || strings.HasSuffix(r.Name, "."):

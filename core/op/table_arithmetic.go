@@ -57,8 +57,8 @@ var arithmeticRules = map[Code]Decomposition{
 		return b.Do(Where, b.Do(Less, x[0], b.Like(x[0], 0)), b.Do(Ceil, x[0]), b.Do(Floor, x[0]))
 	}),
 	Asinh: elementwise(func(b *Builder, x []Desc, _ Attrs) Desc {
-		// log1p(|x| + x²/(1+sqrt(x²+1))) with the sign of x; x² is bounded so that it cannot overflow, and above the bound
-		// asinh(x) = log(|x|) + log 2 to the last digit.
+		// log1p(|x| + x²/(1+sqrt(x²+1))) with the sign of x; x² is bounded so that it cannot overflow, and above the bound asinh(x) equals
+		// log(|x|) + log 2 in all digits.
 		w := wide(b, x[0])
 		abs, one := b.Do(Abs, w), b.Like(w, 1)
 		c := b.Do(Min, abs, b.Like(w, 1e9))
@@ -121,7 +121,7 @@ var arithmeticRules = map[Code]Decomposition{
 	}),
 }
 
-// signed returns magnitude with the sign of x, and x where that is zero.
+// signed returns magnitude with the sign of x, and x if x is zero.
 func signed(b *Builder, x, magnitude Desc) Desc {
 	zero := b.Like(x, 0)
 	y := b.Do(Where, b.Do(Less, x, zero), b.Do(Neg, magnitude), magnitude)

@@ -47,7 +47,7 @@ var einsumRules = map[Code]Decomposition{
 	}),
 }
 
-// plain returns operand i with one dimension per label that it carries.
+// plain returns operand i with one dimension for each label along which it varies, and these labels.
 func (e *einsum) plain(b *Builder, i int, x Desc) (Desc, []int) {
 	labels := slices.Clone(e.terms[i])
 	for p := 0; p < len(labels) && b.Err() == nil; p++ {
@@ -68,7 +68,7 @@ func (e *einsum) plain(b *Builder, i int, x Desc) (Desc, []int) {
 	return b.Reshape(x, e.shapeOf(have)), have
 }
 
-// diagonalOf joins axes p < q of x, of equal length, into axis p with the elements whose indices along both are equal.
+// diagonalOf replaces axes p < q of x, of equal length, by axis p with the elements whose indices along both are equal.
 func diagonalOf(b *Builder, x Desc, p, q int) Desc {
 	var axes []int
 	for d := range x.Shape {
@@ -93,7 +93,7 @@ func diagonalOf(b *Builder, x Desc, p, q int) Desc {
 	return b.Permute(y, order(have, want)...)
 }
 
-// order returns the permutation that brings labels have into the order of want.
+// order returns the permutation that reorders labels have to want.
 func order(have, want []int) []int {
 	axes := make([]int, len(want))
 	for i, l := range want {
@@ -118,7 +118,7 @@ func (e *einsum) reduce(b *Builder, x Desc, labels, keep []int) (Desc, []int) {
 	return x, rest
 }
 
-// meet multiplies x and y and sums over the labels that both have and nothing needs any more.
+// meet multiplies x and y and sums over the labels that both have and no later step needs.
 func (e *einsum) meet(b *Builder, x, y Desc, xl, yl []int, how join) Desc {
 	arrange := func(v Desc, labels []int, groups ...[]int) Desc {
 		var want, flat []int

@@ -22,7 +22,7 @@ func inferSquare(in []Desc, a Attrs) ([]Desc, error) {
 	return inferSame(in, a)
 }
 
-// inferFilled checks C1 and C2 of fullRule and gives batches, rows and columns.
+// inferFilled checks C1 and C2 of fullRule and returns batches, rows and columns.
 func inferFilled(s shape.Shape) (batch shape.Shape, m, n int, err error) {
 	if err := atLeastMatrix(s); err != nil {
 		return nil, 0, 0, err

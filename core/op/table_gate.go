@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// gated rows split x along axis in two halves a, b.
+// gated returns a row of an op that splits x along axis into halves a and b.
 func gated(c Code, name, doc string, tol Tolerance) entry {
 	e := alongAxis(activation(c, name, doc, tol))
 	e.row.Attrs[0].Doc = "axis that holds the halves"

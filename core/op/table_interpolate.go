@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// largest bounds the sizes and dimensions that interpolation counts with.
+// largest bounds the sizes and dimensions that interpolation computes with.
 const largest = 1 << 30
 
 var interpolateRows = []entry{
@@ -39,7 +39,7 @@ type axisMap struct {
 	step                float64 // distance of the results, slope/unit
 }
 
-// newAxisMap needs n, m up to largest.
+// newAxisMap requires n and m of at most largest.
 func newAxisMap(n, m int, scale float64, coordinates string) axisMap {
 	p, q := m, n // the scale is p/q
 	if scale != 0 {
@@ -65,10 +65,10 @@ func newAxisMap(n, m int, scale float64, coordinates string) axisMap {
 	return x
 }
 
-// identity reports whether every result is at the element of its own number.
+// identity reports whether every result is at the position of the element with the same index.
 func (x axisMap) identity() bool { return x.n == x.m && x.slope == x.unit && x.offset == 0 }
 
-// reach returns how many elements on each side of a result its kernel may meet.
+// reach returns the number of elements on each side of a result that its kernel may cover.
 func (x axisMap) reach(a Attrs) int {
 	r := 1
 	switch a.Str("mode") {
@@ -90,7 +90,7 @@ func gcd(a, b int) int {
 	return a
 }
 
-// simplest returns the fraction of least denominator in [lo, hi], 0 < lo < hi: the continued fractions of both agree up to it.
+// simplest returns the fraction with the least denominator in [lo, hi], 0 < lo < hi, from the continued fractions of both.
 func simplest(lo, hi float64) (p, q int) {
 	whole := math.Floor(lo)
 	switch {

@@ -136,7 +136,7 @@ func inferRecurrent(in []Desc, a Attrs, gates int) ([]Desc, error) {
 var layerRules = map[Code]Decomposition{
 	Linear: func(b *Builder, in []Desc, a Attrs) []Desc {
 		if len(in) > 2 {
-			return inWide(product)(b, in, a) // product and bias may cancel
+			return inWide(product)(b, in, a) // product and bias may have opposite signs
 		}
 		return product(b, in, a)
 	},
@@ -185,8 +185,8 @@ var layerRules = map[Code]Decomposition{
 	}),
 }
 
-// unroll runs a recurrent cell over the steps of in[0] in each direction. step is given the projected input [B, gates·H]
-// of the step, r [gates·H, H], the bias of r (zero Desc without one) and the state, h first, and returns the next state.
+// unroll runs a recurrent cell over the steps of in[0] in each direction. step receives the projected input of the step [B, gates·H], r
+// [gates·H, H], the bias of r (a zero Desc if there is none) and the state, h first. It returns the next state.
 func unroll(b *Builder, in []Desc, a Attrs, initial []Desc, step func(b *Builder, xw, r, rb Desc, state []Desc) []Desc) []Desc {
 	x := in[0]
 	t, batch := x.Shape[0], x.Shape[1]

@@ -9,7 +9,7 @@ import (
 
 var reductionAttr = choice("reduction", "mean", "what becomes of the losses: none keeps them", "mean", "sum", "none")
 
-// loss rows give a loss for each element, or their mean or sum. Narrow floats compute in f32.
+// loss returns the row of an op that computes a loss for each element, or their mean or sum. Narrow floats are computed in f32.
 func loss(c Code, name, doc string, operands []Operand, attrs []AttrSpec, constraints []Constraint, infer InferFunc) entry {
 	return entry{c, Row{Name: name, Class: Composite, Section: "loss", Traits: Cheap, Doc: doc, Operands: operands, Results: []string{"loss"},
 		Attrs: append(attrs, reductionAttr), Constraints: constraints, Tolerance: perTerm(8), Infer: func(in []Desc, a Attrs) ([]Desc, error) {
@@ -32,12 +32,12 @@ func inferSameShapes(in []Desc, _ Attrs) ([]Desc, error) {
 	return one(in[0].DType, in[0].Shape), nil
 }
 
-// distance rows compare x with a target of its shape.
+// distance returns the row of a loss that compares x with a target of the same shape.
 func distance(c Code, name, doc string, attrs ...AttrSpec) entry {
 	return loss(c, name, doc, []Operand{in("x", dtype.Floats), same("target", 1)}, attrs, sameShapeRule, inferSameShapes)
 }
 
-// above adds a constraint that a float attribute is greater than zero.
+// above adds the constraint that a float attribute is greater than zero.
 func above(e entry, attr string) entry {
 	id := "C" + string(rune('1'+len(e.row.Constraints)))
 	e.row.Constraints = append(slices.Clone(e.row.Constraints), Constraint{id, attr + " is greater than zero"})
@@ -56,7 +56,7 @@ func within(e entry, domain ...Domain) entry {
 	return e
 }
 
-// labelled rows compare x [N, C, ...] with class indices target [N, ...].
+// labelled returns the row of a loss that compares x [N, C, ...] with class indices target [N, ...].
 func labelled(c Code, name, doc string, attrs ...AttrSpec) entry {
 	return loss(c, name, doc, []Operand{in("x", dtype.Floats), in("target", dtype.Indices), optional(same("weight", 1))},
 		append([]AttrSpec{defaults(Int("ignore_index", -100), "label that does not count")}, attrs...),
@@ -78,7 +78,7 @@ func labelled(c Code, name, doc string, attrs ...AttrSpec) entry {
 		})
 }
 
-// embedded rows compare vectors along the last axis.
+// embedded returns the row of a loss that compares vectors along the last axis.
 func embedded(c Code, name, doc string, operands []Operand, vectors int, attrs ...AttrSpec) entry {
 	rules := []Constraint{{"C1", "the vectors have rank 1 or more and one shape"}}
 	if len(operands) > vectors {

@@ -13,7 +13,7 @@ const algebra = "linear algebra"
 
 var matrixRank = Constraint{"C1", "x has rank 2 or more"}
 
-// matrixRow rows have one operand x of a kind of matrices.
+// matrixRow returns the row of an op with one operand x, of matrices of a kind.
 func matrixRow(c Code, name, doc string, types dtype.Set, tol Tolerance, kind MatrixKind, attrs []AttrSpec, constraints []Constraint, infer InferFunc) entry {
 	return entry{c, Row{Name: name, Class: Composite, Section: algebra, Doc: doc, Operands: []Operand{in("x", types)}, Results: result, Attrs: attrs,
 		Constraints: constraints, Tolerance: tol, Domain: []Domain{{Matrix: kind}}, Infer: infer}}
@@ -36,7 +36,7 @@ func inferMatrix(in []Desc, a Attrs) ([]Desc, error) {
 
 var offsetAttr = defaults(Int("offset", 0), "diagonal: 0 the main one, above it positive, below it negative")
 
-// diagonalAt returns where the diagonal at an offset of an m by n matrix starts, and its length.
+// diagonalAt returns the row and column at which the diagonal at an offset of an m by n matrix starts, and its length.
 func diagonalAt(m, n, offset int) (row, col, length int) {
 	if offset > n || offset < -m {
 		return 0, 0, 0
@@ -45,7 +45,8 @@ func diagonalAt(m, n, offset int) (row, col, length int) {
 	return row, col, max(0, min(m-row, n-col))
 }
 
-// inferBatches is for two operands whose dimensions before the last inner broadcast; both have at least inner.
+// inferBatches returns the broadcast batch dimensions of two operands: all dimensions before the last inner ones. Both operands must have
+// at least inner dimensions.
 func inferBatches(constraint string, in []Desc, inner int) (batch shape.Shape, err error) {
 	var outer []Desc
 	for _, d := range in {

@@ -54,7 +54,7 @@ var numericRules = map[Code]Decomposition{
 		return b.Do(Less, b.Do(Abs, x[0]), b.Like(x[0], math.Inf(1)))
 	}),
 	BitCount: elementwise(func(b *Builder, x []Desc, _ Attrs) Desc {
-		// Pairs, then fours, then bytes of bits are counted in place; the masks cut what a signed shift brings in.
+		// Pairs, then fours, then bytes of bits are counted in place; the masks clear the bits that a signed shift fills in.
 		d, v := x[0].DType, x[0]
 		full := func(i int64) Desc { return b.FullInt(d, i, nil) }
 		right := func(v Desc, n int) Desc { return b.Do(Shr, v, full(int64(n))) }

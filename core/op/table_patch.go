@@ -141,7 +141,7 @@ var patchRows = []entry{
 		Infer: inferConvTranspose}},
 }
 
-// patches checks windows over spatial dimensions, gives the elements of a window and the windows per dimension.
+// patches checks windows over spatial dimensions, and returns the number of elements of a window and the numbers of windows per dimension.
 func patches(entries, fits string, n, c int, spatial shape.Shape, a Attrs) (taps int, windows shape.Shape, err error) {
 	for _, l := range []struct {
 		name  string
@@ -163,7 +163,7 @@ func patches(entries, fits string, n, c int, spatial shape.Shape, a Attrs) (taps
 	return shape.Shape(a.Ints("window")).Size(), windows, nil
 }
 
-// blocked returns a copy of s, which fits blocks, and the elements of a block.
+// blocked returns a copy of s, if it is divisible into blocks, and the number of elements of a block.
 func blocked(s shape.Shape, a Attrs) (shape.Shape, int, error) {
 	block := a.Ints("block")
 	if n := len(block); n < 1 || n > 3 || len(s) != 2+n {

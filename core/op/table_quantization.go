@@ -69,7 +69,7 @@ func scaleFits(in []Desc, a Attrs) error {
 	return nil
 }
 
-// blocksOf returns how many blocks n elements make; the last may be shorter.
+// blocksOf returns the number of blocks of n elements; the last block may be shorter.
 func blocksOf(n, block int) int {
 	if n == 0 {
 		return 0
@@ -97,7 +97,7 @@ var quantizationRules = map[Code]Decomposition{
 	}),
 }
 
-// saturated returns whole numbers v plus zero, which broadcasts, in the type of zero or in fewer bits of it.
+// saturated returns v plus zero, which broadcasts, saturated to the type of zero or to fewer bits of it. v contains integers.
 func saturated(b *Builder, v, zero Desc, bits int) Desc {
 	v = b.Do(Add, v, b.Cast(zero, v.DType))
 	if bits > 0 && b.Err() == nil {
@@ -110,7 +110,7 @@ func saturated(b *Builder, v, zero Desc, bits int) Desc {
 	return b.Cast(v, zero.DType) // saturates
 }
 
-// along shapes a scale so that it broadcasts along the attribute axis of x, each block's repeated over it.
+// along reshapes a scale so that it broadcasts along the attribute axis of x. It repeats scales by block over their blocks.
 func along(b *Builder, s, x Desc, a Attrs) Desc {
 	axis, block := a.Int("axis"), a.Int("block")
 	if axis < 0 || b.Err() != nil {

@@ -46,7 +46,7 @@ func inferCovariance(in []Desc, _ Attrs) ([]Desc, error) {
 	return one(in[0].DType, s), nil
 }
 
-// scanIndex rows give the index at which a running extreme was met.
+// scanIndex returns the row of an op that computes the index of a running extreme.
 func scanIndex(c Code, name, doc string) entry {
 	return composite(entry{c, Row{Name: name, Doc: doc, Operands: []Operand{in("x", dtype.Numbers)}, Results: []string{"indices"},
 		Attrs:       []AttrSpec{required("axis", KindInt, "axis to run along")},

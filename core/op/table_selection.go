@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// selection rows give as many results as the data asks for: see "Sizes that depend on data" in the package comment.
+// selection returns the row of an op whose number of results depends on data: see "Sizes that depend on data" in the package comment.
 func selection(c Code, name, doc string, operands []Operand, results []string, attrs []AttrSpec, constraints []Constraint, infer InferFunc) entry {
 	return entry{c, Row{Name: name, Class: Composite, Section: "selection", Doc: doc, Operands: operands, Results: append(results, "count"),
 		Attrs: attrs, Constraints: constraints, Tolerance: exact, Infer: func(in []Desc, a Attrs) ([]Desc, error) {

@@ -182,7 +182,7 @@ func frameAttrs(window shape.Shape, n, hop int) error {
 	return nil
 }
 
-// windowRow rows create a window of size elements.
+// windowRow returns the row of an op that creates a window of size elements.
 func windowRow(c Code, name, formula string, params ...AttrSpec) entry {
 	constraints := []Constraint{{"C1", "size is not negative"}, {"C2", "dtype is a float type"}}
 	if len(params) > 0 {

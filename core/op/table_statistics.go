@@ -14,7 +14,7 @@ func statistic(c Code, name, doc string, tol Tolerance, attrs ...AttrSpec) entry
 
 var epsilon = defaults(Float("epsilon", 1e-5), "added to the variance")
 
-// normalisation rows: x, then operands of x's type.
+// norm returns the row of a normalisation of x. All operands have x's type.
 func norm(c Code, name, doc string, operands []Operand, attrs []AttrSpec, constraints []Constraint, infer InferFunc) entry {
 	return entry{c, Row{Name: name, Class: Composite, Section: "normalisation", Traits: Cheap, Doc: doc,
 		Operands: append([]Operand{in("x", dtype.Floats)}, operands...), Results: result, Attrs: attrs, Constraints: constraints,
@@ -133,7 +133,7 @@ var statisticsRules = map[Code]Decomposition{
 	}),
 }
 
-// count returns how many elements a reduction joins.
+// count returns the number of elements that are reduced to one.
 func count(s shape.Shape, axes []int) float64 {
 	n := 1.0
 	for _, a := range axes {
@@ -148,7 +148,7 @@ func channel(b *Builder, x Desc, rank int) Desc {
 	for i := range s {
 		s[i] = 1
 	}
-	if len(x.Shape) == 1 { // zero Descs flow through after a fault
+	if len(x.Shape) == 1 { // after an error, x may be a zero Desc
 		s[0] = x.Shape[0]
 	}
 	return b.Reshape(x, s)

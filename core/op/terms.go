@@ -8,8 +8,8 @@ import (
 
 type termCount func(n *Node, in []Desc) int
 
-// Terms returns how many terms meet in one element of the result of a valid node whose row's tolerance is per term, for
-// Tolerance.Bounds. Elementwise ops join two numbers unless they say otherwise.
+// Terms returns the number of terms that are accumulated in one element of the result of n, for Tolerance.Bounds. n is valid, and the
+// tolerance of its row is per term. The default, for elementwise ops, is two.
 func Terms(n *Node, in []Desc) int {
 	if f, ok := termCounts[n.Op]; ok {
 		return f(n, in)
@@ -17,9 +17,9 @@ func Terms(n *Node, in []Desc) int {
 	return twoTerms(n, in)
 }
 
-// termCounts are the counts of ops that have their own.
+// termCounts contains the functions of ops that do not use the default.
 var termCounts = map[Code]termCount{
-	// The elements that are joined.
+	// The elements that are reduced.
 	Sum: overAxes, Prod: overAxes, Mean: overAxes, Variance: overAxes, LogSumExp: overAxes,
 	CumSum: overAxis, CumProd: overAxis, Softmax: overAxis, LogSoftmax: overAxis,
 	WindowReduce: overWindow, AvgPool: overWindow,
@@ -35,7 +35,7 @@ var termCounts = map[Code]termCount{
 	Conv:   func(_ *Node, in []Desc) int { return in[1].Shape[1:].Size() },
 	// Two numbers of either sign, which cancel.
 	HardSigmoid: twoTerms, HardSwish: twoTerms, Gelu: twoTerms,
-	// Every update may meet in one element, with what was there.
+	// All updates may be combined into one element, with the previous value.
 	Scatter: overUpdates, ScatterElements: overUpdates, ScatterND: overTuples,
 	// The normalised elements, mean, scale, bias and epsilon.
 	BatchNorm: func(*Node, []Desc) int { return 4 },
@@ -78,7 +78,7 @@ var termCounts = map[Code]termCount{
 		return q[3] + v[2] + v[3] + q[1]/v[1]*q[2] + 4
 	},
 	RotaryEmbedding: twoTerms,
-	// Pooling, interpolation and convolution; coordinates are as long as the dimensions.
+	// Pooling, interpolation and convolution. The error of coordinates is proportional to the dimensions.
 	MaxPool: overWindow, LpPool: overWindow, Col2Im: overWindow,
 	AdaptiveAvgPool: func(n *Node, in []Desc) int {
 		s, p := in[0].Shape, 1
@@ -93,7 +93,7 @@ var termCounts = map[Code]termCount{
 	RoiAlign:      func(_ *Node, in []Desc) int { return total(in[0].Shape[2:]) + 4 },
 	DeformConv:    func(_ *Node, in []Desc) int { return in[1].Shape[1:].Size() + total(in[0].Shape[2:]) },
 	ConvTranspose: func(_ *Node, in []Desc) int { return max(1, in[1].Shape[0]) * in[1].Shape[2:].Size() },
-	// Spectra. The exponent of a Kaiser window is of the size of beta, and so is its error.
+	// Spectra. The error of a Kaiser window is proportional to beta, the size of its exponent.
 	FFT: overTransform, RFFT: overTransform, IRFFT: overTransform, STFT: overFrame, ISTFT: overFrame,
 	HannWindow: twoTerms, HammingWindow: twoTerms, BlackmanWindow: twoTerms,
 	KaiserWindow: func(n *Node, _ []Desc) int { return 2 + int(n.Attrs.Float("beta")) },
@@ -125,7 +125,7 @@ func overWindow(n *Node, _ []Desc) int { return shape.Shape(n.Attrs.Ints("window
 
 func overUpdates(_ *Node, in []Desc) int { return in[1].Shape.Size() + 1 }
 
-// overTuples counts the index tuples; each may have no elements at all.
+// overTuples returns the number of index tuples. Tuples may have no elements.
 func overTuples(_ *Node, in []Desc) int {
 	s := in[1].Shape
 	return s[:len(s)-1].Size() + 1
@@ -139,10 +139,10 @@ func overSteps(_ *Node, in []Desc) int {
 
 func overLast(_ *Node, in []Desc) int { return max(1, in[0].Shape[len(in[0].Shape)-1]) }
 
-// bothDims returns rows and columns together: rotations and reflections touch an element about as often.
+// bothDims returns rows plus columns: rotations and reflections change an element about as often.
 func bothDims(_ *Node, in []Desc) int { return total(in[0].Shape[len(in[0].Shape)-2:]) }
 
-// overLoss: joined losses meet in the mean, and each is made of a few terms.
+// overLoss returns the number of losses in the mean, plus a few terms for each loss.
 func overLoss(_ *Node, in []Desc) int { return in[0].Shape.Size() + 8 }
 
 func overTransform(n *Node, in []Desc) int {
@@ -151,7 +151,7 @@ func overTransform(n *Node, in []Desc) int {
 
 func overFrame(n *Node, _ []Desc) int { return n.Attrs.Int("n_fft") }
 
-// einsumTerms counts the products over the labels that the result does not have.
+// einsumTerms returns the number of products that are summed: the size of the labels that the result does not have.
 func einsumTerms(equation string, in []Desc) int {
 	e, err := parseEinsum(equation, in)
 	if err != nil {

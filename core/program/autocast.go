@@ -10,8 +10,8 @@ type Precision uint8
 
 // The kinds of ops in mixed precision, after Micikevicius et al., Mixed Precision Training, ICLR 2018.
 const (
-	Either Precision = iota // computes in the type of its operands, in f32 where they differ
-	Narrow                  // a product: its terms are rounded once to the narrow type, and summed in f32 or better
+	Either Precision = iota // computes in the type of its operands, or in f32 if they differ
+	Narrow                  // a product: its factors are rounded once to the narrow type, and summed in f32 or better
 	Wide                    // needs the range or the precision of f32
 )
 
@@ -30,8 +30,8 @@ func PrecisionOf(c op.Code) Precision {
 
 var inNarrow = codes(op.MatMul, op.Linear, op.Conv, op.ConvTranspose, op.DeformConv, op.Einsum, op.Attention, op.AttentionGradient, op.RNN, op.LSTM, op.GRU)
 
-// inWide are ops of one element that leave the range of f16, or lose most of the bits of bf16. Ops that join many terms and
-// are no products are wide too.
+// inWide lists the elementwise ops whose results exceed the range of f16, or have few correct bits in bf16. Ops that accumulate many terms,
+// except products, are also wide.
 var inWide = codes(op.Exp, op.Exp2, op.Expm1, op.Log, op.Log1p, op.Log2, op.Log10, op.LogAddExp, op.Pow, op.Square, op.Reciprocal, op.Rsqrt,
 	op.Tan, op.Asin, op.Acos, op.Sinh, op.Cosh, op.Acosh, op.Atanh, op.Softplus, op.LogSigmoid)
 
@@ -47,8 +47,8 @@ func codes(list ...op.Code) map[op.Code]bool {
 // PrecisionOf calls wide compute in f32, and all others in the type of their operands. In elementwise and exact ops, constants take
 // the type of the other operands. Operands of other types, inputs and outputs keep their types. p is not changed.
 //
-// Constant i of the result is constant from[i] of p, cast to its type. supports reports the nodes that the backend has, as for
-// Rewrite: nodes that it lacks in narrow are computed in f32. A nil supports accepts all nodes.
+// Constant i of the result is constant from[i] of p, cast to its type. supports reports which nodes the backend supports, as for Rewrite:
+// nodes that it does not support in narrow are computed in f32. A nil supports accepts all nodes.
 func (p *Program) Autocast(narrow dtype.DType, supports func(n *op.Node, in []op.Desc) bool) (q *Program, from []int, err error) {
 	a := &autocast{narrow: narrow, supports: supports, descs: map[op.TensorID]op.Desc{}, constant: map[op.TensorID]int{}, fills: map[op.TensorID]*op.Node{},
 		wide: map[op.TensorID]bool{}, other: map[cast]op.TensorID{}}
@@ -78,18 +78,18 @@ func (p *Program) Autocast(narrow dtype.DType, supports func(n *op.Node, in []op
 	return a.q.Live(), a.from, nil
 }
 
-// autocast is a program under change.
+// autocast is a program that is being converted.
 type autocast struct {
 	q        Program
 	from     []int
 	narrow   dtype.DType
 	supports func(n *op.Node, in []op.Desc) bool
 
-	descs    map[op.TensorID]op.Desc // in q
+	descs    map[op.TensorID]op.Desc // tensors of q
 	constant map[op.TensorID]int
 	fills    map[op.TensorID]*op.Node // constants that are nodes
-	wide     map[op.TensorID]bool     // was f32 in the program
-	other    map[cast]op.TensorID     // the same in another type
+	wide     map[op.TensorID]bool     // tensors that were f32 in the program
+	other    map[cast]op.TensorID     // ids of tensors that were cast to another type
 	last     op.TensorID
 }
 
@@ -114,7 +114,7 @@ func (a *autocast) live(id op.TensorID) bool {
 	return !is && a.fills[id] == nil
 }
 
-// as returns the id of a value in a type, a cast of it if need be.
+// as returns the id of a value in a type. It adds a cast if necessary.
 func (a *autocast) as(id op.TensorID, to dtype.DType) (op.TensorID, error) {
 	k, isConst := a.constant[id]
 	if d := a.descs[id]; d.DType == to && !isConst {
@@ -147,7 +147,7 @@ func (a *autocast) next() op.TensorID {
 	return a.last
 }
 
-// emit appends a node of one new result.
+// emit appends a node with one result and returns its id.
 func (a *autocast) emit(c op.Code, in []op.Desc, attrs ...op.Attr) (op.TensorID, error) {
 	n, err := op.New(c, in, attrs...)
 	if err != nil {
@@ -170,7 +170,7 @@ func (a *autocast) node(n *op.Node) error {
 	return err
 }
 
-// choose returns the type that operands of f32 are brought to.
+// choose returns the type that f32 operands are cast to.
 func (a *autocast) choose(n *op.Node) dtype.DType {
 	switch PrecisionOf(n.Op) {
 	case Narrow:
@@ -197,7 +197,7 @@ func (a *autocast) choose(n *op.Node) dtype.DType {
 	return a.narrow
 }
 
-// put appends n with operands of f32 brought to a type, and reports whether it is legal so and the backend has it.
+// put appends n with f32 operands cast to a type. It reports false, and appends nothing, if that is illegal or not supported.
 func (a *autocast) put(n *op.Node, to dtype.DType) (bool, error) {
 	in, change := make([]op.Desc, len(n.Inputs)), to == a.narrow
 	for i, id := range n.Inputs {

@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Check verifies that every id is defined once and before use, that every node passes op.Check and declares the outputs
-// that inference gives, and that no dropped id is used again. The error names the node.
+// Check verifies that every id is defined once and before use, that every node passes op.Check and declares the outputs that inference
+// returns, and that no dropped id is used again. The error names the node.
 func (p *Program) Check() error {
 	descs := make(map[op.TensorID]op.Desc, len(p.Inputs)+len(p.Consts)+len(p.Nodes))
 	define := func(d op.Desc, what string) error {

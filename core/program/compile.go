@@ -8,13 +8,13 @@ import (
 
 // Options select optional passes of Compile.
 type Options struct {
-	// Rewrite replaces composite ops that p has written out by those of the table, if the target supports them.
+	// Rewrite replaces sequences of simple ops that compute a composite op of the table by that op, if the target supports it.
 	Rewrite bool
 	// Known returns the elements of constant i for Rewrite, little-endian, or nil if they are not known. It may be nil.
 	Known func(i int) []byte
 }
 
-// Compiled is a program that a target can execute. It is not changed any more and may be used by several goroutines.
+// Compiled is a program that a target can execute. It is immutable and may be used by several goroutines.
 type Compiled struct {
 	// Program has only nodes that the target supports and that an output depends on. It has the inputs, constants and outputs
 	// of the program that was compiled.
@@ -25,9 +25,9 @@ type Compiled struct {
 	template template
 }
 
-// Compile makes p ready for a target. In this order it checks p, rewrites it if that is asked for, removes nodes that no
-// output depends on, decomposes nodes that t does not support, and computes the last use of every tensor. p is not changed.
-// A fault of p, and a node that t can execute in no way, are errors.
+// Compile makes p ready for a target. In this order it checks p, rewrites it with Options.Rewrite, removes nodes that no output depends on,
+// decomposes nodes that t does not support, and computes the last use of every tensor. p is not changed. It returns an error if p is
+// invalid, or if t cannot execute a node in any way.
 func Compile(p *Program, t Target, o Options) (*Compiled, error) {
 	if err := p.Check(); err != nil {
 		return nil, err

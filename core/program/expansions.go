@@ -8,21 +8,22 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Expansions remembers the nodes that nodes were expanded to, by all that an expansion depends on: the structure of the node, which
-// operands are the same tensor, and which of them are dropped. Seed and counter of a random draw move on each time: an expansion is remembered
-// without them, and its draws are moved as the node was. It is bounded, and safe for concurrent use.
+// Expansions is a cache of the nodes that nodes were expanded to. The key is everything that an expansion depends on: the structure of the
+// node, which operands are the same tensor, and which of them are dropped. The seed and counter of a random draw, which change each time,
+// are not part of the key: the draws of a cached expansion are shifted by as much as those of the node. The cache is bounded, and safe for
+// concurrent use.
 type Expansions struct {
 	memo  Memo[*expanded]
-	known [1024]atomic.Bool // by op: some node of it is in memo
+	known [1024]atomic.Bool // by op: the memo has a node of it
 }
 
-// expanded holds the nodes that a node became.
+// expanded contains the nodes that a node was expanded to.
 type expanded struct {
 	*Sequence
-	seed, counter int // of the node, if it draws
+	seed, counter int // seed and counter of the node, if it draws
 }
 
-// find returns the expansion of a node, nil for one that is not known.
+// find returns the expansion of a node, nil if it is not in the cache.
 func (x *Expansions) find(n *op.Node, in []op.Desc) *expanded {
 	if x == nil || int(n.Op) >= len(x.known) || !x.known[n.Op].Load() {
 		return nil
@@ -32,7 +33,7 @@ func (x *Expansions) find(n *op.Node, in []op.Desc) *expanded {
 	return s
 }
 
-// add remembers an expansion.
+// add adds an expansion to the cache.
 func (x *Expansions) add(n *op.Node, in []op.Desc, nodes []op.Node, free []op.TensorID) {
 	if x == nil || int(n.Op) >= len(x.known) {
 		return
@@ -64,7 +65,7 @@ func appendUse(b []byte, n *op.Node, in []op.Desc) []byte {
 	return AppendAliases(b, n.Inputs)
 }
 
-// AppendAliases appends for each tensor which of those before it is the same.
+// AppendAliases appends, for each tensor, which of the tensors before it is the same.
 func AppendAliases(b []byte, ids []op.TensorID) []byte {
 	for i, id := range ids {
 		first := 0
@@ -76,7 +77,7 @@ func AppendAliases(b []byte, ids []op.TensorID) []byte {
 	return b
 }
 
-// isState reports whether an attribute of a draw moves on.
+// isState reports whether an attribute of a draw changes with each draw.
 func isState(name string) bool { return name == "seed" || name == "counter" }
 
 // append appends the nodes of an expansion of n.
@@ -95,7 +96,7 @@ func (x *expanded) append(to []op.Node, n *op.Node, next func() op.TensorID) (no
 	return nodes, free
 }
 
-// move moves a draw among the nodes that n became by as much as n was moved.
+// move shifts the state of a draw in the expansion by as much as the state of n differs from that of the original node.
 func (x *expanded) move(m, n *op.Node) {
 	if !op.Draws(m.Op) {
 		return

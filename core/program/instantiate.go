@@ -7,18 +7,18 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// template is the nodes of one run with numbers of slots for ids. Slots are numbered in the order inputs, constants, results
-// of nodes. The nodes of the program come first, then a copy for each output that no node can write by itself: one that is an
-// input, a constant, or an output given before.
+// template contains the nodes of one run, with numbers of slots in place of ids. Slots are numbered in the order inputs, constants, results
+// of nodes. The nodes of the program come first, then a copy for each output that no node can write directly: an input, a constant, or a
+// tensor that is already an earlier output.
 type template struct {
 	nodes   []op.Node // without inputs, outputs shared
 	steps   []Step[int]
 	drop    []uint64
-	free    []int // results that no bit releases
+	free    []int // results that no Drop bit releases
 	slots   int
 	given   []int // for each output the slot that a node writes
-	last    []int // for each input the last node that reads it, -1 for none
-	in, out int   // the number of operands and results of all nodes
+	last    []int // for each input the index of the last node that reads it, or -1
+	in, out int   // the numbers of operands and results of all nodes
 }
 
 func newTemplate(p *Program, outputs []op.Desc) (template, error) {
@@ -93,13 +93,12 @@ func (t *template) add(n *op.Node, s Step[int]) {
 	t.in, t.out = t.in+len(s.In), t.out+len(s.Out)
 }
 
-// Instantiate returns the nodes of one run, to be submitted in order. inputs and consts are bound to the inputs and constants
-// of the program in order; outputs are new ids for its outputs in order; next numbers intermediate results. Each output is a
-// tensor of its own, even where the program gives an input, a constant, or a result twice.
-//
-// The run releases every intermediate result, and each input i for which donated[i] is true: by the drop bit of the last node
-// that reads it, or, where no bit can do that, in free, for the caller to free once the nodes were submitted. A nil donated
-// donates nothing. An id that is bound several times is released only when all its bindings are donated inputs.
+// Instantiate returns the nodes of one run, to be submitted in order. inputs and consts are bound to the inputs and constants of the
+// program in order; outputs are new ids for its outputs in order; next numbers intermediate results. Each output is a separate tensor, even
+// if the program returns an input, a constant, or a result twice. Every intermediate result, and each input i for which donated[i] is true,
+// is released by the Drop bit of the last node that reads it. If no bit can do that, it is in free, and the caller must free it after it
+// has submitted the nodes. A nil donated donates nothing. An id that is bound several times is released only when all its bindings are
+// donated inputs.
 func (c *Compiled) Instantiate(inputs []op.TensorID, donated []bool, consts, outputs []op.TensorID, next func() op.TensorID) (nodes []op.Node, free []op.TensorID, err error) {
 	t, p := &c.template, c.Program
 	for _, l := range []struct {
@@ -146,8 +145,8 @@ func (c *Compiled) Instantiate(inputs []op.TensorID, donated []bool, consts, out
 	return nodes, append(free, t.donate(nodes, inputs, donated, consts)...), nil
 }
 
-// CheckRun returns an error where a run of p cannot be bound: to so many outputs, and to inputs of which some are donated (nil: none).
-// A donated input must be bound once.
+// CheckRun returns an error if a run of p cannot have the given inputs and number of outputs, or if a donated input is bound more than
+// once. A nil donated means none.
 func (p *Program) CheckRun(inputs []op.TensorID, donated []bool, outputs int) error {
 	switch {
 	case len(inputs) != len(p.Inputs) || outputs != len(p.Outputs):
@@ -163,10 +162,9 @@ func (p *Program) CheckRun(inputs []op.TensorID, donated []bool, outputs int) er
 	return nil
 }
 
-// donate marks donated inputs as dropped by the node that uses them last. It returns those that no Drop bit covers, which the
-// caller frees.
+// donate sets the Drop bit of the last use of each donated input. It returns those that have no such bit, which the caller frees.
 func (t *template) donate(nodes []op.Node, inputs []op.TensorID, donated []bool, consts []op.TensorID) (free []op.TensorID) {
-	last := make(map[op.TensorID]int, len(inputs)) // node of the last use
+	last := make(map[op.TensorID]int, len(inputs)) // index of the node of the last use
 	kept := map[op.TensorID]bool{}
 	for _, id := range consts {
 		kept[id] = true

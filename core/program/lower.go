@@ -7,15 +7,14 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Target says which nodes a lowered program may hold.
+// Target describes which nodes a lowered program may contain.
 type Target struct {
 	// Name is the name of the backend, for errors.
 	Name string
-	// Supports answers for a node with inputs in: nil, or an error that wraps op.ErrUnsupported where the node has to be
-	// decomposed. Any other error is a fault of the node itself. A nil Supports supports every node.
+	// Supports returns nil if the target runs a node with inputs in, and an error that wraps op.ErrUnsupported if the node must be
+	// decomposed. Any other error means that the node is invalid. A nil Supports supports every node.
 	Supports func(n *op.Node, in []op.Desc) error
-	// Expanded remembers what nodes were expanded to; nil: nothing is remembered. With it, the answer of Supports for a node must not
-	// change.
+	// Expanded caches the expansions of nodes; nil means no cache. With a cache, the answer of Supports for a node must not change.
 	Expanded *Expansions
 }
 
@@ -26,15 +25,14 @@ func (t Target) supports(n *op.Node, in []op.Desc) error {
 	return t.Supports(n, in)
 }
 
-// LowerNode expands n into nodes that t supports, by decomposition where t does not support n itself. The nodes end in n's
-// outputs; the inputs that n drops and all intermediate results are dropped by the last node that uses them, or, where no
-// node does, returned in free. A node that is not supported and has no decomposition is a *MissingError. next numbers
-// intermediate results.
+// LowerNode expands n into nodes that t supports, by decomposition where t does not support n itself. The nodes compute n's outputs. The
+// inputs that n drops and all intermediate results are dropped by the last node that uses them or, if none can, returned in free. If a node
+// is not supported and has no decomposition, LowerNode returns a *MissingError. next numbers intermediate results.
 func LowerNode(t Target, n *op.Node, in []op.Desc, next func() op.TensorID) (nodes []op.Node, free []op.TensorID, err error) {
 	return t.Append(nil, n, in, next)
 }
 
-// Append is LowerNode that appends to a list. With an error the list is unchanged.
+// Append is like LowerNode, but appends to a list. If it returns an error, the list is unchanged.
 func (t Target) Append(to []op.Node, n *op.Node, in []op.Desc, next func() op.TensorID) (nodes []op.Node, free []op.TensorID, err error) {
 	if s := t.Expanded.find(n, in); s != nil {
 		nodes, free = s.append(to, n, next)
@@ -115,8 +113,8 @@ func Lower(t Target, p *Program) (*Program, error) {
 	return &q, nil
 }
 
-// MissingError says that a backend cannot execute an op, and that the op cannot be decomposed into ops that the backend has. It
-// wraps op.ErrUnsupported.
+// MissingError says that a backend cannot execute an op, and that the op cannot be decomposed into ops that the backend supports. It wraps
+// op.ErrUnsupported.
 type MissingError struct {
 	Op      string
 	Backend string
@@ -131,7 +129,7 @@ func (e *MissingError) Error() string {
 // Unwrap returns the backend's answer.
 func (e *MissingError) Unwrap() error { return e.Err }
 
-// expansion is a list of nodes that grows by decomposition.
+// expansion is a list of nodes to which decompositions append.
 type expansion struct {
 	target Target
 	next   func() op.TensorID
@@ -139,7 +137,7 @@ type expansion struct {
 	nodes  []op.Node
 }
 
-// maxDepth bounds nested decompositions; the table's own are far below, so only a cyclic custom op reaches it.
+// maxDepth bounds nested decompositions. The ops of the table need far less, so only a custom op with a cycle reaches it.
 const maxDepth = 16
 
 func (x *expansion) expand(n *op.Node, in []op.Desc, depth int) error {

@@ -6,12 +6,12 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Memo is a bounded map from structures to what was made of them. Entries that nobody asks for between two fillings are dropped. The
-// zero Memo is empty. It is safe for concurrent use.
+// Memo is a bounded cache of values by structure. Entries that are not looked up while the cache fills twice are dropped. The zero Memo is
+// empty. It is safe for concurrent use.
 type Memo[V any] struct {
 	mu         sync.Mutex
 	fresh, old map[string]V
-	bytes      int // of fresh
+	bytes      int // size of fresh
 }
 
 // memoBytes is the size at which a Memo is full. A part of a model that runs op by op needs some hundred entries of about 1 KiB.
@@ -30,7 +30,7 @@ func (m *Memo[V]) Get(key []byte) (v V, ok bool) {
 	return v, ok
 }
 
-// Put adds an entry that takes so many bytes.
+// Put adds an entry of the given size in bytes.
 func (m *Memo[V]) Put(key []byte, v V, bytes int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -45,18 +45,18 @@ func (m *Memo[V]) put(key string, v V, bytes int) {
 	m.bytes += bytes + len(key)
 }
 
-// Sequence is nodes with numbers for tensors: first those that it is given, then those that its nodes make. It is not changed.
+// Sequence contains nodes with numbers in place of tensor ids: first the given tensors, then the results of its nodes. It is immutable.
 type Sequence struct {
 	nodes   []op.Node // without Inputs and ids
 	in, out []int32   // numbers of all operands, and of all results
 	free    []int32   // tensors that no Drop bit releases
 	given   int
-	made    int // numbers in all
+	made    int // total of numbers
 	results []int32
 }
 
-// NewSequence returns the sequence of nodes that read and make the tensors given, and others of their own; free are those that no Drop bit
-// of the nodes releases. Results reports the numbers of results, -1 for an id of zero.
+// NewSequence returns the sequence of nodes. given are the tensors that exist before it, and free are the tensors that the caller must free
+// because no Drop bit of the nodes releases them. Results returns the numbers of results, with -1 for an id of zero.
 func NewSequence(given []op.TensorID, nodes []op.Node, free, results []op.TensorID) *Sequence {
 	s := &Sequence{given: len(given), made: len(given), nodes: make([]op.Node, len(nodes))}
 	numbers := make(map[op.TensorID]int32, len(given)+len(nodes))
@@ -86,7 +86,7 @@ func NewSequence(given []op.TensorID, nodes []op.Node, free, results []op.Tensor
 			d.ID, d.Shape = 0, d.Shape.Clone()
 		}
 		s.nodes[i] = n
-		s.nodes[i].Inputs = make([]op.TensorID, len(nodes[i].Inputs)) // for their number
+		s.nodes[i].Inputs = make([]op.TensorID, len(nodes[i].Inputs)) // only the number of inputs matters
 	}
 	for _, id := range free {
 		s.free = append(s.free, number(id))
@@ -101,14 +101,14 @@ func NewSequence(given []op.TensorID, nodes []op.Node, free, results []op.Tensor
 	return s
 }
 
-// Results returns the numbers of the results that s was made with.
+// Results returns the numbers of the results that were passed to NewSequence.
 func (s *Sequence) Results() []int32 { return s.results }
 
-// Bytes returns about the memory that s takes.
+// Bytes returns the approximate size of s in memory.
 func (s *Sequence) Bytes() int { return 256 + 256*len(s.nodes) + 8*(len(s.in)+2*len(s.out)) }
 
-// Append appends the nodes to a list, for tensors given and ids of next for the others. ids are all tensors by number, and free are
-// those that no Drop bit of the nodes releases.
+// Append appends the nodes to a list. given are the tensors that exist; next returns ids for the others. ids contains all tensors by
+// number, and free those that no Drop bit of the nodes releases.
 func (s *Sequence) Append(to []op.Node, given []op.TensorID, next func() op.TensorID) (nodes []op.Node, ids, free []op.TensorID) {
 	memory := make([]op.TensorID, s.made+len(s.in)+len(s.free))
 	ids, in := memory[:s.made:s.made], memory[s.made:]

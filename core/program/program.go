@@ -1,5 +1,5 @@
-// Package program holds whole computations: nodes with inputs, outputs and constants, their checks, liveness and text
-// form. A program is built once, defined on a stream and run many times with new inputs.
+// Package program represents whole computations: nodes with inputs, outputs and constants, their checks, liveness and text form. A program
+// is built once, defined on a stream and run many times with new inputs.
 package program
 
 import (
@@ -9,14 +9,14 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Program is a straight-line computation. Ids are local to it: generation 0, each defined exactly once, by Inputs, by
-// Consts or by a node, before its first use. A Program that was given to a backend is not changed any more.
+// Program is a straight-line computation. Ids are local to it: generation 0, each defined exactly once, by Inputs, by Consts or by a node,
+// before its first use. After a Program was passed to a backend, it must not be changed.
 type Program struct {
 	Name    string
 	Inputs  []op.Desc
 	Consts  []op.Desc
 	Nodes   []op.Node
-	Outputs []op.TensorID // may repeat, and may name inputs and constants
+	Outputs []op.TensorID // may contain duplicates, inputs and constants
 }
 
 // String prints one line per input, constant, node and output.

@@ -6,15 +6,14 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Rewrite replaces composite ops that p has written out, as exporters write them, by the ops of the table; Patterns lists the
-// recognized forms. The result computes the same within the tolerances of their rows, except for scores of attention that
-// overflow; p itself is not changed, and is the result when nothing is found. Inputs, constants and outputs stay as they are;
-// dead nodes go, and so do drop bits.
+// Rewrite replaces sequences of simple ops that compute a composite op, as in the output of exporters, by the op of the table; Patterns
+// lists the recognized forms. The result computes the same within the tolerances of the rows, except for scores of attention that overflow.
+// p is not changed; if no pattern is found, it is the result. Inputs, constants and outputs are unchanged; dead nodes and Drop bits are
+// removed.
 //
-// Products and convolutions of dequantized bytes are summed in integers, which is exact, and then dequantized. Their results
-// are closer to the true ones than sums of floats. If they are quantized again, a result near the middle between two steps may
-// round to the other step. Tensors that are only moved between a dequantization and a quantization by the same scale are moved
-// as bytes, with the same result.
+// Products and convolutions of dequantized bytes are summed in integers, which is exact, and then dequantized. Their results are more exact
+// than sums of floats. If they are quantized again, a result near the middle between two steps may be rounded to the other step. Tensors
+// that are only moved between a dequantization and a quantization by the same scale are moved as bytes, with the same result.
 //
 // A pattern is replaced only if no other node needs its intermediate results. known returns the elements of constant i,
 // little-endian, or nil; supports reports which new nodes are allowed. A nil known knows no elements. A nil supports allows all
@@ -23,7 +22,7 @@ func (p *Program) Rewrite(known func(i int) []byte, supports func(n *op.Node, in
 	return p.RewriteBy(patterns, known, supports)
 }
 
-// RewriteBy is Rewrite with only some of the patterns.
+// RewriteBy is like Rewrite, with only some of the patterns.
 func (p *Program) RewriteBy(some []Pattern, known func(i int) []byte, supports func(n *op.Node, in []op.Desc) bool) *Program {
 	r := newRewriter(p, known, supports)
 	for _, f := range some {
@@ -32,7 +31,7 @@ func (p *Program) RewriteBy(some []Pattern, known func(i int) []byte, supports f
 		}
 	}
 	for i := 0; i < len(r.nodes); i++ {
-		for r.improve(i) { // what was put in place may be a part of something greater
+		for r.improve(i) { // the replacement may be a part of a larger pattern
 		}
 	}
 	if !r.changed {
@@ -49,12 +48,12 @@ func (p *Program) RewriteBy(some []Pattern, known func(i int) []byte, supports f
 	return q.Live()
 }
 
-// rewriter is a program being rewritten. Place i of nodes holds node i of the program, or the nodes that replaced it: the last
-// node of a place has the outputs of the old one.
+// rewriter is a program being rewritten. Entry i of nodes, which comments call place i, contains node i of the program, or its replacement:
+// the last node of a place has the outputs of the original node.
 type rewriter struct {
 	nodes    [][]op.Node
 	descs    map[op.TensorID]op.Desc
-	place    map[op.TensorID]int // of the node that computes it
+	place    map[op.TensorID]int // place of the node that computes it
 	users    map[op.TensorID][]int
 	returned map[op.TensorID]bool
 	consts   map[op.TensorID]int
@@ -96,7 +95,7 @@ func newRewriter(p *Program, known func(i int) []byte, supports func(n *op.Node,
 	return r
 }
 
-// root returns the last node of place i, which has its result, nil for an empty place.
+// root returns the last node of place i, which computes its result, or nil for an empty place.
 func (r *rewriter) root(i int) *op.Node {
 	if len(r.nodes[i]) == 0 {
 		return nil
@@ -117,7 +116,7 @@ func (r *rewriter) producer(id op.TensorID) (*op.Node, int) {
 	return n, i
 }
 
-// made is producer for a node of one of the given ops.
+// made is like producer, but only finds nodes of the given ops.
 func (r *rewriter) made(id op.TensorID, codes ...op.Code) (*op.Node, int, bool) {
 	n, i := r.producer(id)
 	return n, i, n != nil && slices.Contains(codes, n.Op)
@@ -136,7 +135,7 @@ func (r *rewriter) improve(i int) bool {
 	return false
 }
 
-// private reports whether the results of the inner places are used by inner places and by place i alone.
+// private reports whether only inner places and place i use the results of the inner places.
 func (r *rewriter) private(i int, inner []int) bool {
 	for _, k := range inner {
 		for _, d := range r.root(k).Outputs {
@@ -183,7 +182,7 @@ func (r *rewriter) replace(i int, inner []int, build func(b *op.Builder) op.Desc
 	return true
 }
 
-// put replaces the last node of position k. The other nodes of the position stay, as the new nodes may use them.
+// put replaces the last node of position k. It keeps the other nodes of the position, because the new nodes may use them.
 func (r *rewriter) put(k int, nodes []op.Node) {
 	for m := range r.nodes[k] {
 		for _, id := range r.nodes[k][m].Inputs {

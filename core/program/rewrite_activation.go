@@ -6,7 +6,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// kernel finds a node of one of the given ops among what place i is computed from, and calls f for each.
+// kernel calls f for each node of one of the given ops that place i depends on by arithmetic, until f returns true, and reports whether it
+// did.
 func (r *rewriter) kernel(i int, f func(n *op.Node, at int) bool, codes ...op.Code) bool {
 	root := r.root(i)
 	for _, id := range r.below(root.Outputs[0].ID)[1:] {
@@ -32,7 +33,7 @@ func (r *rewriter) single(i int, x op.TensorID, inner []int, c op.Code, attrs ..
 	return r.replace(i, without(inner, i), func(b *op.Builder) op.Desc { return b.Un(c, r.descs[x], attrs...) })
 }
 
-// without returns the list without place i, each other once.
+// without returns the list without place i and without duplicates.
 func without(list []int, i int) []int {
 	seen := map[int]bool{i: true}
 	var out []int
@@ -77,7 +78,7 @@ func (r *rewriter) silu(i int) bool {
 	}, op.Sigmoid)
 }
 
-// logistic reads 1+exp(-x).
+// logistic matches 1+exp(-x).
 func (r *rewriter) logistic(id op.TensorID) (x op.TensorID, inner []int, ok bool) {
 	s, a, ok := r.made(id, op.Add)
 	if !ok {
@@ -120,7 +121,7 @@ func (r *rewriter) siluQuotient(i int) bool {
 // hardSwish recognizes x·clip(x/6+1/2, 0, 1), or x·clip(x+3, 0, 6)/6, or the same on another scale.
 func (r *rewriter) hardSwish(i int) bool {
 	return r.kernel(i, func(n *op.Node, at int) bool {
-		high, shift, slope := 1.0, 0.0, 1.0 // the kernel is slope·a+shift for its operand a, brought into [0, high]
+		high, shift, slope := 1.0, 0.0, 1.0 // the kernel is slope·a+shift for its operand a, clamped to [0, high]
 		switch n.Op {
 		case op.HardSigmoid:
 			slope, shift = n.Attrs.Float("alpha"), n.Attrs.Float("beta")

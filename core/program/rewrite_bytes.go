@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// centred is bytes that were widened to i32 and had a zero point taken off.
+// centred is a tensor of bytes that was widened to i32, and the zero point that was subtracted from it.
 type centred struct{ x, zero op.Desc }
 
 func (r *rewriter) widenedBytes(id op.TensorID) (op.Desc, bool) {
@@ -36,7 +36,7 @@ func (r *rewriter) centredBytes(id op.TensorID) (centred, bool) {
 	return centred{x, zero}, true
 }
 
-// zeros returns the zero points of two operands, both or none.
+// zeros returns the zero points of two operands: of both, or of none.
 func zeros(b *op.Builder, x, w centred) (op.Desc, op.Desc, bool) {
 	if x.zero.ID == 0 && w.zero.ID == 0 {
 		return x.zero, w.zero, false
@@ -49,7 +49,7 @@ func zeros(b *op.Builder, x, w centred) (op.Desc, op.Desc, bool) {
 	return x.zero, w.zero, true
 }
 
-// byteProduct recognizes a product in i32 of bytes, with their zero points taken off.
+// byteProduct recognizes a product in i32 of bytes minus zero points.
 func (r *rewriter) byteProduct(i int) bool {
 	n := r.root(i)
 	if n.Outputs[0].DType != dtype.I32 || n.Attrs.Bool("transpose_a") || n.Attrs.Bool("transpose_b") {
@@ -69,7 +69,7 @@ func (r *rewriter) byteProduct(i int) bool {
 	})
 }
 
-// byteConv recognizes a convolution in i32 of bytes, with their zero points taken off.
+// byteConv recognizes a convolution in i32 of bytes minus zero points.
 func (r *rewriter) byteConv(i int) bool {
 	n := r.root(i)
 	if n.Outputs[0].DType != dtype.I32 || n.Outputs[0].Shape[1]/max(1, n.Attrs.Int("groups")) < minOutputs {
@@ -97,8 +97,8 @@ func (r *rewriter) byteConv(i int) bool {
 	})
 }
 
-// roundedBytes recognizes sums in i32 times known factors, rounded, moved by a zero point and cast to bytes: a quantization by a step
-// of 1.
+// roundedBytes recognizes a quantization with a scale of 1: sums in i32, multiplied by known factors, rounded, plus a zero point, cast to
+// bytes.
 func (r *rewriter) roundedBytes(i int) bool {
 	n := r.root(i)
 	d := n.Outputs[0].DType
@@ -132,7 +132,7 @@ func inBytes(d dtype.DType, v float64) bool {
 	return v == math.Trunc(v) && v >= lo && v <= hi
 }
 
-// finiteTimesInts reports whether id is i32 as floats and factor known and finite, so that no product is NaN.
+// finiteTimesInts reports whether id contains floats cast from i32 and factor is known and finite, so that no product is NaN.
 func (r *rewriter) finiteTimesInts(id, factor op.TensorID) bool {
 	c, _, ok := r.made(id, op.Cast)
 	if !ok || r.descs[c.Inputs[0]].DType != dtype.I32 {

@@ -19,8 +19,7 @@ func (r *rewriter) unshaped(id op.TensorID) op.TensorID {
 	}
 }
 
-// numbers returns the elements of a tensor of type f32 or f64 that a constant is reshaped to, or that is full of one number; nil
-// where they are not known.
+// numbers returns the elements of a tensor of type f32 or f64 that is a reshaped constant or a fill. It returns nil if they are not known.
 func (r *rewriter) numbers(id op.TensorID) []float64 {
 	d := r.descs[id]
 	if d.DType != dtype.F32 && d.DType != dtype.F64 {
@@ -33,7 +32,7 @@ func (r *rewriter) numbers(id op.TensorID) []float64 {
 	return r.content(id)
 }
 
-// whole returns numbers of a tensor of type u8, i8 or i32.
+// whole is like numbers, for tensors of type u8, i8 or i32.
 func (r *rewriter) whole(id op.TensorID) []int64 {
 	d := r.descs[id]
 	if d.DType != dtype.U8 && d.DType != dtype.I8 && d.DType != dtype.I32 {

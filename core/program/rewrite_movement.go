@@ -7,17 +7,17 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// step is a quantization to bytes by one known scale.
+// step is a quantization to bytes with a single known scale.
 type step struct {
 	scale, zero op.Desc
 	s           float64
 	z           int64
 }
 
-// bytesOf records what a step makes of something.
+// bytesOf records the quantization of a tensor by a step.
 type bytesOf func(b *op.Builder) op.Desc
 
-// stepOf returns the step with these scale and zero point.
+// stepOf returns the step with the given scale and zero point.
 func (r *rewriter) stepOf(scale, zero op.TensorID, a op.Attrs) (step, bool) {
 	st := step{scale: r.descs[scale], zero: r.descs[zero]}
 	if d := st.zero.DType; a.Int("axis") != -1 || a.Int("block") != 0 || a.Int("bits") != 0 || d != dtype.U8 && d != dtype.I8 {
@@ -31,8 +31,8 @@ func (r *rewriter) stepOf(scale, zero op.TensorID, a op.Attrs) (step, bool) {
 	return st, true
 }
 
-// movedBytes recognizes a quantization of something that was dequantized by the same scale and only moved in between: the bytes are
-// moved. A joint tensor is made of quantized ones.
+// movedBytes recognizes the quantization of a tensor that was dequantized with the same scale and only moved in between: the bytes are
+// moved instead. A concatenation becomes one of quantized tensors.
 func (r *rewriter) movedBytes(i int) bool {
 	n := r.root(i)
 	st, ok := r.stepOf(n.Inputs[1], n.Inputs[2], n.Attrs)
@@ -52,7 +52,8 @@ func (r *rewriter) movedBytes(i int) bool {
 	})
 }
 
-// bytesOf returns how st quantizes a tensor without floats, nil where it cannot; user is the only place that needs the tensor.
+// bytesOf returns a function that records tensor id as quantized by st without computing floats, or nil if that is impossible. user is the
+// only place that may use the tensor.
 func (r *rewriter) bytesOf(id op.TensorID, st step, user, depth int) bytesOf {
 	n, at := r.producer(id)
 	if n == nil || depth > 16 {
@@ -111,7 +112,7 @@ func (r *rewriter) joined(n *op.Node, at int, st step, depth int) bytesOf {
 	}
 }
 
-// quantized returns the byte for a number, computed in the type of the scale.
+// quantized returns the quantized value of a number, computed in the type of the scale.
 func (st step) quantized(v float64) int64 {
 	q := v / st.s
 	if st.scale.DType == dtype.F32 {

@@ -30,7 +30,7 @@ func (r *rewriter) softmax(i int) bool {
 	return r.single(i, d.Inputs[0], []int{a, b, c, f}, op.Softmax, op.Int("axis", axes[0]))
 }
 
-// tail returns the first of the axes that reduction n of x takes, if they are all axes from there on, and n keeps them.
+// tail returns the first reduced axis of reduction n of x, if n reduces all axes from there on, and keeps them.
 func (r *rewriter) tail(n *op.Node, x op.TensorID) (axis int, ok bool) {
 	axes := slices.Sorted(slices.Values(n.Attrs.Ints("axes")))
 	rank := len(r.descs[x].Shape)
@@ -45,7 +45,7 @@ func (r *rewriter) tail(n *op.Node, x op.TensorID) (axis int, ok bool) {
 	return axes[0], true
 }
 
-// mean reads the mean of some x over its last axes: as an op, or as a sum and a division.
+// mean matches the mean of some x over its last axes: the op, or a sum and a division.
 func (r *rewriter) mean(id op.TensorID) (x op.TensorID, axis int, inner []int, ok bool) {
 	n, i := r.producer(id)
 	if n == nil {
@@ -79,7 +79,7 @@ func (r *rewriter) mean(id op.TensorID) (x op.TensorID, axis int, inner []int, o
 	return x, axis, []int{i, k}, ok
 }
 
-// square reads x·x.
+// square matches x·x.
 func (r *rewriter) square(id op.TensorID) (x op.TensorID, at int, ok bool) {
 	n, i := r.producer(id)
 	if n == nil {
@@ -97,7 +97,7 @@ func (r *rewriter) square(id op.TensorID) (x op.TensorID, at int, ok bool) {
 	return 0, 0, false
 }
 
-// overRoot reads x/√(v+epsilon), which place i gives in one of the forms that it is written in.
+// overRoot matches x/√(v+epsilon) at place i, in several forms.
 func (r *rewriter) overRoot(i int) []quotient {
 	n := r.root(i)
 	if n.Op == op.Div {
@@ -121,7 +121,7 @@ type quotient struct {
 	inner   []int
 }
 
-// rooted reads √(v+epsilon), or one over it.
+// rooted matches √(v+epsilon), or its inverse.
 func (r *rewriter) rooted(id op.TensorID, inverse bool) (v op.TensorID, epsilon float64, inner []int, ok bool) {
 	n, i := r.producer(id)
 	if n == nil {
@@ -181,7 +181,7 @@ func (r *rewriter) layerNorm(i int) bool {
 	return false
 }
 
-// centred reads x-mean.
+// centred matches x-mean.
 func (r *rewriter) centred(id op.TensorID) (x, mean op.TensorID, at int, ok bool) {
 	n, at, ok := r.made(id, op.Sub)
 	if !ok {
@@ -190,7 +190,7 @@ func (r *rewriter) centred(id op.TensorID) (x, mean op.TensorID, at int, ok bool
 	return n.Inputs[0], n.Inputs[1], at, true
 }
 
-// spread reads the variance of x over axis and all after it.
+// spread matches the variance of x over axis and all later axes.
 func (r *rewriter) spread(id, x op.TensorID, axis int) (inner []int, ok bool) {
 	if n, at, ok := r.made(id, op.Variance); ok {
 		a, ok := r.tail(n, x)
@@ -233,13 +233,14 @@ func (r *rewriter) rmsNorm(i int) bool {
 	return false
 }
 
-// normScale takes a factor into the norm before it.
+// normScale merges a factor into the norm before it.
 func (r *rewriter) normScale(i int) bool { return r.widenNorm(i, 1, op.LayerNorm, op.RMSNorm) }
 
-// normBias takes a summand into the norm before it.
+// normBias merges a summand into the norm before it.
 func (r *rewriter) normBias(i int) bool { return r.widenNorm(i, 2, op.LayerNorm) }
 
-// widenNorm makes the other operand of place i the next operand of a norm that has so many by now.
+// widenNorm appends the other operand of place i to the operands of the norm that computes one operand, if the norm is of one of the given
+// ops and has the given number of operands.
 func (r *rewriter) widenNorm(i, operands int, codes ...op.Code) bool {
 	n := r.root(i)
 	for k := range 2 {
@@ -249,7 +250,7 @@ func (r *rewriter) widenNorm(i, operands int, codes ...op.Code) bool {
 		}
 		x, w := r.descs[m.Inputs[0]], r.descs[n.Inputs[1-k]]
 		axis := m.Attrs.Int("axis")
-		cut := len(w.Shape) - (len(x.Shape) - axis) // leading dimensions of 1 that the op does not take
+		cut := len(w.Shape) - (len(x.Shape) - axis) // leading dimensions of 1 that the op does not accept
 		if cut > 0 && w.Shape[:cut].Size() != 1 {
 			continue
 		}

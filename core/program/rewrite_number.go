@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// content returns the elements of a constant of a float or bool type, bools as 0 and 1, nil where they are not known.
+// content returns the elements of a constant of a float or bool type, bools as 0 and 1. It returns nil if they are not known.
 func (r *rewriter) content(id op.TensorID) []float64 {
 	i, ok := r.consts[id]
 	if !ok || r.known == nil {
@@ -43,8 +43,8 @@ func (r *rewriter) content(id op.TensorID) []float64 {
 	return v
 }
 
-// number returns the value of a tensor all of whose elements are one known number, rounded to the tensor's type. Constants
-// count when they have one element.
+// number returns the value of a tensor all of whose elements are one known number, rounded to the tensor's type. A constant must have one
+// element.
 func (r *rewriter) number(id op.TensorID) (float64, bool) {
 	d := r.descs[id]
 	if n, _, ok := r.made(id, op.Full); ok && d.DType.IsFloat() {
@@ -75,7 +75,7 @@ func about(d dtype.DType, v, want float64) bool {
 	return math.Abs(v-want) <= unit*math.Abs(want)
 }
 
-// operands returns the operands of a node of two as a tensor and a number, in either order where the op commutes.
+// operands returns the operands of a node of two operands as a tensor and a number, in either order if the op is commutative.
 func (r *rewriter) operands(n *op.Node) (x op.TensorID, v float64, ok bool) {
 	if v, ok := r.number(n.Inputs[1]); ok {
 		return n.Inputs[0], v, true

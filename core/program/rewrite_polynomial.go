@@ -9,10 +9,10 @@ import (
 // power is a monomial x^n · t^m.
 type power struct{ x, t int }
 
-// polynomial is coefficients by monomial; none is zero.
+// polynomial maps monomials to coefficients; a missing one is zero.
 type polynomial map[power]float64
 
-// reading is the state of reading a result as a polynomial in the tensors x and t.
+// reading is the state of matching a result with a polynomial in the tensors x and t.
 type reading struct {
 	r     *rewriter
 	x, t  op.TensorID // t may be 0
@@ -20,13 +20,13 @@ type reading struct {
 	depth int
 }
 
-// maxPatternDepth and maxTerms bound what is read: the patterns are far below.
+// maxPatternDepth and maxTerms bound the search. Patterns are much smaller.
 const (
 	maxPatternDepth = 10
 	maxTerms        = 8
 )
 
-// readAs returns the polynomial in x and t that place i computes, and the places inside it, i not among them.
+// readAs returns the polynomial in x and t that tensor id is, and the places of its intermediate results.
 func (r *rewriter) readAs(id, x, t op.TensorID) (polynomial, []int) {
 	l := &reading{r: r, x: x, t: t}
 	p := l.read(id)
@@ -36,7 +36,7 @@ func (r *rewriter) readAs(id, x, t op.TensorID) (polynomial, []int) {
 	return p, l.inner
 }
 
-// read returns nil if there is no polynomial, and if coefficients cancel: infinities would not.
+// read returns nil if id is not a polynomial, or if coefficients cancel: infinite values would not cancel.
 func (l *reading) read(id op.TensorID) polynomial {
 	switch id {
 	case l.x:
@@ -134,7 +134,7 @@ func (r *rewriter) is(id op.TensorID, p, want polynomial) bool {
 	return true
 }
 
-// below lists the tensors that id is computed from by arithmetic, itself first; those of numbers are left out.
+// below lists the tensors that id is computed from by arithmetic, beginning with id. It omits known numbers.
 func (r *rewriter) below(id op.TensorID) []op.TensorID {
 	list := []op.TensorID{id}
 	for k := 0; k < len(list) && k < 32; k++ {

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// linear recognizes a product with a matrix plus a row.
+// linear recognizes a matrix product plus a row.
 func (r *rewriter) linear(i int) bool {
 	n := r.root(i)
 	for k := range 2 {
@@ -31,9 +31,9 @@ func (r *rewriter) linear(i int) bool {
 	return false
 }
 
-// attention recognizes softmax(scale·q·kᵀ)·v, with or without a mask, over the last two axes of tensors of rank 4, or of rank 3, whose first
-// dimension then counts as heads. The scale may stand on either operand or on the product; k may be transposed by a
-// permutation or by the product.
+// attention recognizes softmax(scale·q·kᵀ)·v, with or without a mask, over the last two axes of tensors of rank 4, or of rank 3, whose
+// first dimension then counts as heads. The scale may be applied to either operand or to the product; k may be transposed by a permutation
+// or by the product.
 func (r *rewriter) attention(i int) bool {
 	n := r.root(i)
 	if n.Attrs.Bool("transpose_a") || n.Attrs.Bool("transpose_b") || !n.Outputs[0].DType.IsFloat() {
@@ -87,7 +87,7 @@ func (r *rewriter) attention(i int) bool {
 	})
 }
 
-// indexOf returns where a node stands.
+// indexOf returns the place of a node.
 func (r *rewriter) indexOf(n *op.Node) int { return r.place[n.Outputs[0].ID] }
 
 // swapped returns the permutation of the last two axes.
@@ -108,7 +108,7 @@ func four(b *op.Builder, x op.Desc) op.Desc {
 	return b.Reshape(x, append(shape.Of(1), x.Shape...))
 }
 
-// scaled follows multiplications and divisions by numbers: id is factor times the result.
+// scaled follows multiplications and divisions by numbers back to x: id is factor·x.
 func (r *rewriter) scaled(id op.TensorID) (x op.TensorID, factor float64, inner []int) {
 	factor = 1
 	for {
@@ -127,7 +127,7 @@ func (r *rewriter) scaled(id op.TensorID) (x op.TensorID, factor float64, inner 
 	}
 }
 
-// masked reads scores under a mask: a sum, or a choice between scores and what is as good as -Inf.
+// masked matches masked scores: a sum, or a choice between scores and a number that counts as -Inf.
 func (r *rewriter) masked(id op.TensorID) (scores, mask op.TensorID, at int, ok bool) {
 	n, at, ok := r.made(id, op.Add, op.Where)
 	if !ok {
@@ -151,8 +151,8 @@ func (r *rewriter) masked(id op.TensorID) (scores, mask op.TensorID, at int, ok 
 	return 0, 0, 0, false
 }
 
-// masks reports whether a tensor may be the mask of attention for these scores: it broadcasts to them, and no query is
-// known to see nothing, for which the op gives 0 and the softmax NaN.
+// masks reports whether a tensor may be the mask of attention for these scores: it must broadcast to them and, if known, must let every
+// query see a key. Without visible keys the op returns 0, and the softmax NaN.
 func (r *rewriter) masks(id op.TensorID, scores op.Desc) bool {
 	d := r.descs[id]
 	if d.DType != scores.DType || shape.CanExpand(d.Shape, scores.Shape) != nil {
@@ -165,8 +165,8 @@ func (r *rewriter) masks(id op.TensorID, scores op.Desc) bool {
 	return r.shows(id, scores, -g) && !slices.ContainsFunc(r.content(id), func(f float64) bool { return f != f || f > g })
 }
 
-// shows reports whether a constant that broadcasts to the scores is known to have, for every query, a number that is low or
-// above, or, for flags, one that is set.
+// shows reports whether a constant mask that broadcasts to the scores is known and has, for every query, a number that is at least low or,
+// for bools, one that is true.
 func (r *rewriter) shows(id op.TensorID, scores op.Desc, low float64) bool {
 	d, v := r.descs[id], r.content(id)
 	if len(v) == 0 || len(d.Shape) == 0 || shape.CanExpand(d.Shape, scores.Shape) != nil {

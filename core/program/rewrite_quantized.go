@@ -11,21 +11,21 @@ import (
 const (
 	// exactTerms is the number of products of differences of bytes, at most 255 in magnitude, that i32 sums exactly.
 	exactTerms = (1<<31 - 1) / (255 * 255)
-	// minOutputs is the fewest outputs of a group for which a convolution of integers is worth its while.
+	// minOutputs is the least number of outputs of a group for which a convolution of integers pays.
 	minOutputs = 4
-	// minScale and maxScale bound the scales of which products, also with sums of i32, are normal numbers in f32.
+	// minScale and maxScale bound the scales: products of two scales, and of these with sums in i32, are then normal numbers in f32.
 	minScale, maxScale = 0x1p-60, 0x1p40
 )
 
-// quantity is a tensor that was dequantized from bytes, by known scales, and then moved.
+// quantity is a tensor that was dequantized from bytes with known scales, and then moved.
 type quantity struct {
 	node  *op.Node  // the dequantization
-	moves []op.Node // from the dequantization on
-	axis  int       // of the moved tensor, that the scales run along; -1 for one scale
+	moves []op.Node // the movements after the dequantization
+	axis  int       // axis of the moved tensor along which scales vary; -1 for a single scale
 }
 
-// dequantized reports whether a tensor is a dequantized quantity, and returns it. Permutations may lie between, and with one
-// scale for all reshapes.
+// dequantized reports whether a tensor is a dequantized quantity, and returns it. Permutations may follow the dequantization, and with a
+// single scale also reshapes.
 func (r *rewriter) dequantized(id op.TensorID) (quantity, bool) {
 	var moves []op.Node
 	for {
@@ -60,13 +60,13 @@ func (r *rewriter) moved(n *op.Node, moves []op.Node) (quantity, bool) {
 	return q, true
 }
 
-// scales reports whether a tensor of type f32 or f64 has known elements that count as scales.
+// scales reports whether a tensor of type f32 or f64 has known elements between minScale and maxScale.
 func (r *rewriter) scales(id op.TensorID) bool {
 	v := r.numbers(id)
 	return len(v) > 0 && !slices.ContainsFunc(v, func(f float64) bool { return !(f >= minScale && f <= maxScale) })
 }
 
-// quanta records the bytes of q as q has been moved.
+// quanta records the bytes of q, moved like q.
 func (r *rewriter) quanta(b *op.Builder, q quantity) op.Desc {
 	x := r.descs[q.node.Inputs[0]]
 	for _, m := range q.moves {
@@ -78,7 +78,8 @@ func (r *rewriter) quanta(b *op.Builder, q quantity) op.Desc {
 func (q quantity) scale(r *rewriter) op.Desc { return r.descs[q.node.Inputs[1]] }
 func (q quantity) zero(r *rewriter) op.Desc  { return r.descs[q.node.Inputs[2]] }
 
-// dequantizedSums records sums of products of x and w, which run along axis of w and along that of the result, as floats.
+// dequantizedSums records the dequantization of sums of products of x and w. axis is the axis of the result along which the scales of w
+// vary.
 func (r *rewriter) dequantizedSums(b *op.Builder, sums op.Desc, x, w quantity, axis int) op.Desc {
 	scale := b.Do(op.Mul, x.scale(r), w.scale(r))
 	if w.axis < 0 {
@@ -131,7 +132,7 @@ func (r *rewriter) integerProduct(i int) bool {
 	})
 }
 
-// alike reports whether the floats of two quantities are of one type.
+// alike reports whether two quantities are of the same float type.
 func (r *rewriter) alike(x, w quantity) bool { return x.scale(r).DType == w.scale(r).DType }
 
 // integerConv recognizes a convolution of two quantities.

@@ -7,18 +7,18 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// span is bounds of all elements of a tensor. NaN bounds say that nothing is known.
+// span contains bounds of all elements of a tensor. NaN bounds mean that nothing is known.
 type span struct{ lo, hi float64 }
 
 var anything = span{math.NaN(), math.NaN()}
 
-// finite reports whether every number within s is finite in type d, with room for roundings.
+// finite reports whether every number within s is finite in type d, with a margin for rounding.
 func (s span) finite(d dtype.DType) bool {
 	g := greatest(d)
 	return s.lo >= -g && s.hi <= g
 }
 
-// greatest returns the greatest finite number of a type that computes, 0 of others.
+// greatest returns the greatest finite number of a float type, 0 for other types.
 func greatest(d dtype.DType) float64 {
 	switch d {
 	case dtype.F64:
@@ -41,8 +41,8 @@ func (s span) scale(o span) span {
 	return span{math.Min(math.Min(a, b), math.Min(c, d)), math.Max(math.Max(a, b), math.Max(c, d))}
 }
 
-// within bounds the elements of id. It knows constants, integers and bools that were cast, and results of arithmetic,
-// selection and movement on them. Floats from outside the program are unbounded.
+// within bounds the elements of id. It computes bounds for constants, for integers and bools that were cast, and for results of arithmetic,
+// selection and movement on these. Floats from outside the program are unbounded.
 func (r *rewriter) within(id op.TensorID, depth int) span {
 	d := r.descs[id]
 	if v, ok := r.number(id); ok {
@@ -85,7 +85,7 @@ func (r *rewriter) within(id op.TensorID, depth int) span {
 		s = in[0].scale(in[1])
 	}
 	if !d.DType.IsFloat() {
-		return ofType(d.DType) // integers wrap
+		return ofType(d.DType) // integers wrap around
 	}
 	if !s.finite(d.DType) { // infinities may become NaN
 		return anything
@@ -93,7 +93,7 @@ func (r *rewriter) within(id op.TensorID, depth int) span {
 	return s
 }
 
-// ofType bounds what a type can hold.
+// ofType returns the bounds of the values of a type.
 func ofType(d dtype.DType) span {
 	switch d.Class() {
 	case dtype.Signed:

@@ -6,12 +6,12 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Pattern is a rewrite of something that is written out to an op of the table.
+// Pattern is a sequence of simple ops that Rewrite replaces by an op of the table.
 type Pattern struct {
 	Name string
 	Doc  string    // the form that is recognized, and its replacement
 	Ends []op.Code // the ops that its last node may have
-	// apply replaces a pattern that ends in place i, and reports whether it did.
+	// apply replaces the pattern if it ends in place i, and reports whether it did.
 	apply func(r *rewriter, i int) bool
 }
 

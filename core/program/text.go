@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// The JSON form of a program names ops with their versions, and types, so it has the same meaning in every build that has these.
-// Floats are written as their bits.
+// The JSON form of a program contains names and versions of ops, and names of types, so it has the same meaning in every build that has
+// these ops. Floats are written as their bits.
 
 type programText struct {
 	Name    string        `json:"name,omitempty"`
@@ -72,8 +72,8 @@ func tensorTexts(ds []op.Desc) []tensorText {
 	return ts
 }
 
-// UnmarshalJSON implements json.Unmarshaler. What it reads is well formed, and nothing more: Check says whether it is a program.
-// An op or version that this build does not have is op.ErrUnsupported.
+// UnmarshalJSON implements json.Unmarshaler. It only checks the syntax: call Check on the result. For an op or version that this build does
+// not have it returns op.ErrUnsupported.
 func (p *Program) UnmarshalJSON(data []byte) error {
 	var t programText
 	if err := json.Unmarshal(data, &t); err != nil {

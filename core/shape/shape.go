@@ -1,5 +1,4 @@
-// Package shape holds the arithmetic of tensor shapes: sizes, broadcasting, strides and views. It is pure and safe for
-// concurrent use.
+// Package shape implements the arithmetic of tensor shapes: sizes, broadcasting, strides and views. It is pure and safe for concurrent use.
 package shape
 
 import (
@@ -17,8 +16,8 @@ const MaxRank = 8
 // Err is wrapped by every error of this package; core.ErrShape is the same value.
 var Err = errors.New("shape error")
 
-// Shape is the length of each dimension, outermost first. A nil or empty Shape is a scalar (rank 0, one element). A
-// dimension of length zero is legal and makes the tensor empty.
+// Shape lists the length of each dimension, outermost first. A nil or empty Shape is a scalar (rank 0, one element). A dimension of length
+// zero is legal and makes the tensor empty.
 type Shape []int
 
 // Of returns a shape.
@@ -36,7 +35,7 @@ func (s Shape) Size() int {
 	return n
 }
 
-// Check reports a rank above MaxRank, a negative dimension, or more elements than an int holds bytes for.
+// Check returns an error for a rank above MaxRank, a negative dimension, or so many elements that their size in bytes overflows int.
 func (s Shape) Check() error {
 	if len(s) > MaxRank {
 		return fmt.Errorf("%w: rank %d of %v, want at most %d", Err, len(s), s, MaxRank)
@@ -59,7 +58,7 @@ func (s Shape) Check() error {
 // Equal reports whether s and t have the same rank and dimensions.
 func (s Shape) Equal(t Shape) bool { return slices.Equal(s, t) }
 
-// Clone returns a copy that shares nothing with s.
+// Clone returns a copy that shares no memory with s.
 func (s Shape) Clone() Shape { return slices.Clone(s) }
 
 // String prints the dimensions: "[2,3]", "[]" for a scalar.
@@ -87,7 +86,7 @@ func (s Shape) Strides() []int {
 	return st
 }
 
-// Axis brings a possibly negative axis into [0, rank).
+// Axis converts an axis, which may be negative to count from the end, to [0, rank).
 func Axis(axis, rank int) (int, error) {
 	a := axis
 	if a < 0 {
@@ -133,7 +132,7 @@ func join(shapes []Shape) string {
 	return strings.Join(parts, " with ")
 }
 
-// CanExpand reports an error unless s broadcasts to exactly to.
+// CanExpand returns an error unless s broadcasts exactly to to.
 func CanExpand(s, to Shape) error {
 	b, err := Broadcast(s, to)
 	if err != nil || !b.Equal(to) {

@@ -2,8 +2,8 @@ package shape
 
 import "slices"
 
-// View places the elements of a tensor in a buffer: element (i0, i1, ...) is at Offset + Σ ik·Strides[k], counted in
-// elements. Strides may be zero (broadcast) or negative (flip). Methods never change their receiver.
+// View describes where the elements of a tensor are in a buffer: element (i0, i1, ...) is at index Offset + Σ ik·Strides[k]. Strides may be
+// zero (broadcast) or negative (flip). Methods never change their receiver.
 type View struct {
 	Shape   Shape
 	Strides []int
@@ -50,7 +50,7 @@ func (v View) Expand(to Shape) View {
 	return r
 }
 
-// Slice takes, along every axis, elements start, start+step, ... to the length that out gives. step may be negative.
+// Slice returns the view of elements start, start+step, ... along every axis; out is the shape of the result. step may be negative.
 func (v View) Slice(start, step []int, out Shape) View {
 	r := View{Shape: out, Strides: make([]int, len(out)), Offset: v.Offset}
 	for i := range out {
@@ -74,14 +74,14 @@ func (v View) Flip(axes []int) View {
 	return r
 }
 
-// Reshape returns the view of the same elements under another shape of the same size, or false when that needs a copy.
+// Reshape returns the view of the same elements under another shape of the same size, or false if that needs a copy.
 func (v View) Reshape(to Shape) (View, bool) {
 	r := View{Shape: to, Strides: make([]int, len(to)), Offset: v.Offset}
 	if v.Shape.Size() == 0 {
 		copy(r.Strides, to.Strides())
 		return r, true
 	}
-	var dims, strides []int // v without dimensions of length one
+	var dims, strides []int // dimensions and strides of v except dimensions of one
 	for i, d := range v.Shape {
 		if d != 1 {
 			dims, strides = append(dims, d), append(strides, v.Strides[i])
@@ -89,9 +89,9 @@ func (v View) Reshape(to Shape) (View, bool) {
 	}
 	i, j := 0, 0
 	for i < len(dims) || j < len(to) {
-		// Grow a group of old and of new dimensions to the same number of elements.
+		// Extend a group of old and a group of new dimensions until both have the same number of elements.
 		if i == len(dims) {
-			r.Strides[j] = 0 // only ones are left
+			r.Strides[j] = 0 // only dimensions of one are left
 			j++
 			continue
 		}
@@ -121,8 +121,8 @@ func (v View) Reshape(to Shape) (View, bool) {
 	return r, true
 }
 
-// Collapse drops dimensions of length one and joins neighbouring dimensions that every given view walks without a gap,
-// so that a loop nest over them is as shallow as can be. All views have the same shape; the result has too.
+// Collapse removes dimensions of length one and merges adjacent dimensions that are contiguous in every view, so that loops over the views
+// need as few levels as possible. All views have the same shape, and so have the results.
 func Collapse(views ...View) []View {
 	out := make([]View, len(views))
 	for i, v := range views {

@@ -11,7 +11,7 @@ import (
 type Padded struct {
 	IDs     *tensor.Tensor // i64 [N, L], texts followed by padding
 	KeyMask *tensor.Tensor // bool [N, L], true for tokens and false for padding, for nn.AttendOptions.KeyMask
-	Lengths []int          // of each text, after truncation
+	Lengths []int          // length of each text, after truncation
 }
 
 // Release releases the tensors.

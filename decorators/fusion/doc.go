@@ -36,11 +36,11 @@
 // as in any program. The window is submitted unchanged from then on, so that a later failure only affects results that depend on it.
 //
 // Each device keeps the most recently used programs, within the limits of Cache; the others are undefined. A Report shows which windows ran
-// as programs and why others did not (Stats, Explain), and keeps the programs, as text, from one process to the next (Save, Load). Over a
-// device without core.Programs all nodes pass.
+// as programs and why others did not (Stats, Explain), and keeps the programs, as text, from one process to the next (Save, Load). If the
+// device has no core.Programs, all nodes are submitted unchanged.
 //
-// Tensors that the garbage collector frees are freed at no certain place, and windows with them differ each time: free them, as
-// tensor.Scope does.
+// The garbage collector frees tensors at unpredictable points, so that windows with such frees differ each time: free tensors
+// explicitly, as tensor.Scope does.
 //
 // # Files, in the order of the data
 //

@@ -11,7 +11,7 @@ import (
 // Manifest is the content of burn-backend-NAME.toml, which describes a plugin. Empty fields are unset.
 type Manifest struct {
 	Name      string   `toml:"name" json:"name,omitempty"`
-	Namespace string   `toml:"namespace,omitempty" json:"namespace,omitempty"` // HOST/NAMESPACE of the maker
+	Namespace string   `toml:"namespace,omitempty" json:"namespace,omitempty"` // HOST/NAMESPACE of the author
 	Version   string   `toml:"version" json:"version,omitempty"`
 	Kind      string   `toml:"kind" json:"kind,omitempty"` // how it is loaded: "process" or "shared"
 	OS        string   `toml:"os" json:"os,omitempty"`
@@ -19,11 +19,11 @@ type Manifest struct {
 	SHA256    string   `toml:"sha256" json:"sha256,omitempty"` // of the executable, in hex
 	Signer    string   `toml:"signer" json:"signer,omitempty"`
 	Protocol  Protocol `toml:"protocol" json:"protocol,omitzero"`
-	// Needs are the permissions of its process beyond computing: it is confined to them. Nil: none.
+	// Needs are the permissions of its process in addition to the default ones. Nil: none.
 	Needs *contain.Needs `toml:"needs,omitempty" json:"needs,omitempty"`
 }
 
-// Protocol is the range of protocol versions that a plugin speaks.
+// Protocol is the range of protocol versions that a plugin supports.
 type Protocol struct {
 	Min uint32 `toml:"min" json:"min"`
 	Max uint32 `toml:"max" json:"max"`
@@ -73,7 +73,7 @@ func compareDotted(a, b string) int {
 	return cmp.Compare(len(as), len(bs))
 }
 
-// number returns the digits of a number of any size, without leading zeros, and whether s is one.
+// number returns the digits of s without leading zeros, and whether s is a number. It may have any size.
 func number(s string) (digits string, ok bool) {
 	return strings.TrimLeft(s, "0"), s != "" && strings.Trim(s, "0123456789") == ""
 }

@@ -28,17 +28,16 @@ import (
 
 // Options configure how, and how often, a backend is started. Except for Open, zero values are the defaults.
 type Options struct {
-	// Open starts the backend for the first time and after each loss. Tensor ids on its devices are of generation 0
-	// however often that was; the number tells the starts apart, from 0.
+	// Open starts the backend for the first time and after each loss. Tensor ids on its devices are always of generation 0; the parameter
+	// numbers the starts, from 0.
 	Open func(ctx context.Context, generation uint16) (core.Backend, error)
-	// Attempts is the number of starts that may follow one another without a call that succeeds; 0: 5. After starts that fail
-	// twice in the same way it stops earlier, unless the error has a method Transient that returns true. The first start is tried again only
-	// after such an error.
+	// Attempts is the greatest number of consecutive starts without a successful call; 0: 5. It stops earlier if two starts fail in the
+	// same way, unless the error has a method Transient that returns true. The first start is repeated only after such an error.
 	Attempts int
-	// Backoff is the pause before the second start in a row, twice as long before each further one, up to 2 seconds; 0: 20 ms.
+	// Backoff is the pause before the second consecutive start, doubled before each further one, up to 2 seconds; 0: 20 ms.
 	Backoff time.Duration
-	// Journal bounds the computing commands that are kept; 0: 65536. The oldest are forgotten, and their tensors are lost
-	// with the process.
+	// Journal bounds the number of computing commands that are kept; 0: 65536. Beyond it, the oldest are removed, and their tensors are
+	// lost with the process.
 	Journal int
 	// Logger logs losses; nil: they are not logged.
 	Logger hclog.Logger
@@ -48,7 +47,7 @@ type Options struct {
 type Backend struct {
 	o        Options
 	info     core.Info
-	ids      *core.IDs // of all devices, so that an id means one tensor in the journal
+	ids      *core.IDs // ids of all devices, so that an id means one tensor in the journal
 	restarts atomic.Int64
 	turn     chan struct{} // holds one token; its owner may restart
 	done     chan struct{} // closed by Close
@@ -59,15 +58,15 @@ type Backend struct {
 
 	mu      sync.Mutex // guards the fields below, and fields of devices and streams that say so
 	inner   core.Backend
-	epoch   int   // starts before the one of inner
-	lost    error // why inner is gone; nil while it is not
-	row     int   // starts since a call has succeeded
-	final   error // of a start that is not tried again
+	epoch   int   // number of starts before the one of inner
+	lost    error // why inner is lost; nil while it is not
+	row     int   // number of starts since the last successful call
+	final   error // error of a start that is not repeated
 	closed  bool
 	devices []*device
 	journal journal
-	giving  int        // goroutines that return lent memory
-	given   *sync.Cond // that there are none
+	giving  int        // number of goroutines that return lent memory
+	given   *sync.Cond // signals that giving is 0
 }
 
 var _ core.Backend = (*Backend)(nil)
@@ -113,7 +112,7 @@ func first(ctx context.Context, o Options) (core.Backend, error) {
 	}
 }
 
-// pause returns the time between start n in a row, from 1, and the next.
+// pause returns the pause after consecutive start number n, from 1.
 func (o *Options) pause(n int) time.Duration {
 	return min(o.Backoff<<min(n-1, 20), maxBackoff)
 }
@@ -121,10 +120,10 @@ func (o *Options) pause(n int) time.Duration {
 // Info describes the backend as it was when it was opened first.
 func (b *Backend) Info() core.Info { return b.info }
 
-// Restarts returns how often the backend was started again.
+// Restarts returns the number of restarts of the backend.
 func (b *Backend) Restarts() int64 { return b.restarts.Load() }
 
-// Inner returns the backend that runs now, which may be lost at any time.
+// Inner returns the backend that currently runs, which may be lost at any time.
 func (b *Backend) Inner() core.Backend {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,11 +151,11 @@ func (b *Backend) Open(ctx context.Context, index int) (core.Device, error) {
 	return d, nil
 }
 
-// repeats is the number of times that a command may lose a process on which everything before it was restored.
+// repeats is the number of processes that may be lost at the same command before the command fails.
 const repeats = 2
 
-// again makes a call that waits, and repeats it after each loss. ask runs while no process is replaced; a ticket that it returns
-// is waited for without that lock.
+// again makes a call that waits, and repeats it after each loss. ask runs while no process is being replaced; again waits for the ticket
+// that it returns without holding that lock.
 func (b *Backend) again(ctx context.Context, what func() string, ask func() (core.Ticket, error)) error {
 	for losses := 0; ; {
 		b.world.RLock()
@@ -191,7 +190,7 @@ func (b *Backend) again(ctx context.Context, what func() string, ask func() (cor
 	}
 }
 
-// state returns the epoch of the running process and whether it is known to be gone, or an error if the backend is closed.
+// state returns the epoch of the current process and whether the process is known to be lost, or an error if the backend is closed.
 func (b *Backend) state() (epoch int, down bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -201,7 +200,7 @@ func (b *Backend) state() (epoch int, down bool, err error) {
 	return b.epoch, b.lost != nil, err
 }
 
-// isLost reports whether err says that the process of an epoch is gone: by itself, or closed because its loss was noticed before.
+// isLost reports whether err says that the process of an epoch is lost, or was closed because its loss was noticed earlier.
 func (b *Backend) isLost(epoch int, err error) bool {
 	var node *core.NodeError
 	switch {
@@ -217,7 +216,7 @@ func (b *Backend) isLost(epoch int, err error) bool {
 	return !b.closed && (b.lost != nil || b.epoch != epoch)
 }
 
-// lose records that the process of an epoch is gone.
+// lose records that the process of an epoch is lost.
 func (b *Backend) lose(epoch int, why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -226,7 +225,8 @@ func (b *Backend) lose(epoch int, why error) {
 	}
 }
 
-// closedBy returns the result of closing something on the process of an epoch, where a loss leaves nothing to close.
+// closedBy returns err, the result of closing something on the process of an epoch, or nil if the process is lost, which leaves nothing to
+// close.
 func (b *Backend) closedBy(epoch int, err error) error {
 	if !b.isLost(epoch, err) {
 		return err
@@ -244,8 +244,8 @@ func (b *Backend) note(change func(j *journal)) {
 	b.giveBack()
 }
 
-// giveBack returns lent memory that is not needed any more, in another goroutine, because the caller may hold locks. The caller
-// holds mu.
+// giveBack calls the release functions of lent memory that is no longer needed, in another goroutine, because the caller may hold locks.
+// The caller holds mu.
 func (b *Backend) giveBack() {
 	over := b.journal.over
 	if len(over) == 0 {
@@ -293,7 +293,7 @@ func (b *Backend) Close() error {
 	inner, lost := b.inner, b.lost
 	b.mu.Unlock()
 	err := inner.Close()
-	b.world.Lock() // until calls in progress are recorded
+	b.world.Lock() // wait until calls in progress are recorded
 	b.world.Unlock()
 	b.forget(func(*entry) bool { return true })
 	if lost != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// collectives is core.Collectives of a device. A group ends with the process: the other ranks have moved on.
+// collectives is core.Collectives of a device. A group ends with the process, because the other ranks have progressed.
 type collectives struct{ d *device }
 
 // group is a core.Group on one process.

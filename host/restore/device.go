@@ -15,8 +15,8 @@ import (
 type device struct {
 	b     *Backend
 	index int
-	caps  *core.Capabilities // as it was when it was opened
-	had   extensions         // then
+	caps  *core.Capabilities // capabilities when it was opened
+	had   extensions         // extensions when it was opened
 
 	// Guarded by Backend.world.
 	inner core.Device
@@ -150,7 +150,7 @@ func (d *device) Supports(n *op.Node, in []op.Desc) error {
 	})
 }
 
-// call is a ticket that is made by waiting for it.
+// call is a ticket whose Wait makes the call.
 type call func(ctx context.Context) error
 
 func (c call) Wait(ctx context.Context) error { return c(ctx) }
@@ -205,8 +205,8 @@ func (l *lent) drop() {
 	}
 }
 
-// Adopt implements core.HostMemory: data is kept for the next process without a copy, until neither the tensor nor its dependents
-// need it. So a memory-mapped file is its own copy.
+// Adopt implements core.HostMemory: data is kept for the next process without a copy, until neither the tensor nor its dependents need it.
+// For example, no copy is made of a memory-mapped file.
 func (x hostMemory) Adopt(cs core.Stream, desc op.Desc, data []byte, release func()) error {
 	s, err := x.d.stream(cs)
 	if err != nil {
@@ -285,7 +285,7 @@ func (x peers) CopyFrom(cs core.Stream, desc op.Desc, from core.Device, id op.Te
 		if err := x.d.ext.peer.CopyFrom(on, desc, src.inner, id); err != nil {
 			return err
 		}
-		return follow(r.at[src], on.Signal()) // before src frees it
+		return follow(r.at[src], on.Signal()) // src must not free it before
 	}
 	return s.one(e, nil, func() error { return x.d.ext.peer.CopyFrom(s.inner, desc, src.inner, id) })
 }

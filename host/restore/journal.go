@@ -14,7 +14,7 @@ type tensorID = op.TensorID
 type kind uint8
 
 const (
-	computed kind = iota // counts towards the bound
+	computed kind = iota // counts towards the limit
 	written
 	defined
 	asked
@@ -28,16 +28,16 @@ type entry struct {
 	what    string // for errors
 	ins     []tensorID
 	outs    []op.Desc
-	from    *device     // that has ins; nil: that of s
-	def     *definition // of a definition or a run
-	ticket  *ticket     // of a query
-	data    []byte      // that was written
+	from    *device     // device that has ins; nil: that of s
+	def     *definition // for a definition or a run
+	ticket  *ticket     // for a query
+	data    []byte      // data that was written
 	lent    *lent       // nil: data is a copy
-	used    bool        // as prune found
-	strikes int         // processes in a row that were lost at it
-	err     error       // why it is not repeated; a command without play never is
-	// play repeats the command on a stream of the running process. dies says which of ins are not needed afterwards; play clears
-	// the entries of inputs that the command itself drops.
+	used    bool        // set by prune
+	strikes int         // number of consecutive processes that were lost at it
+	err     error       // why it is not repeated; a command without play is never repeated
+	// play repeats the command on a stream of the running process. dies[i] means that input i is not needed afterwards; play clears the
+	// entries of inputs that the command itself drops.
 	play func(r *replay, on core.Stream, dies []bool) error
 }
 
@@ -55,10 +55,10 @@ type journal struct {
 	limit   int
 	entries []*entry
 	last    uint64 // number of the last command
-	bytes   int    // of data
+	bytes   int    // size of all data
 	live    map[tensorID]bool
-	gone    map[tensorID]error // live for the user, but lost: a *core.NodeError, or an error that the tensor is stale
-	over    []*lent            // to be returned
+	gone    map[tensorID]error // live for the user, but lost: with a *core.NodeError, or an error that the tensor is stale
+	over    []*lent            // lent memory to be returned
 	lends   map[tensorID]bool  // live tensors of lent memory
 	// The size after the last prune, to decide when pruning is worthwhile again; or pruning is due because lent memory may be
 	// returned.
@@ -96,8 +96,8 @@ func (j *journal) end(ids []tensorID) {
 }
 
 const (
-	slack      = 256      // commands that are not worth pruning
-	slackBytes = 64 << 20 // and bytes
+	slack      = 256      // number of commands that are not worth pruning
+	slackBytes = 64 << 20 // number of bytes that are not worth pruning
 )
 
 // pruneIfLarge prunes when much of the journal may be unneeded.

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// missing is the error of a backend that lacks something after a restart that it had before.
+// missing is the error of a backend that no longer has a capability after a restart.
 type missing string
 
 func (m missing) Error() string {
@@ -20,7 +20,7 @@ func (m missing) Error() string {
 // Unwrap returns core.ErrBackendLost.
 func (missing) Unwrap() error { return core.ErrBackendLost }
 
-// less names a capability that a device had before and has no more, "" if there is none.
+// less returns the name of a capability that a device had before and no longer has, or "".
 func less(old, now *core.Capabilities, had, has extensions) string {
 	for _, x := range []struct {
 		name     string
@@ -81,7 +81,7 @@ func covers(old, now core.Limits) bool {
 	return bound(old.Rank, now.Rank) && bound(old.Bytes, now.Bytes) && bound(old.Elements, now.Elements) && bound(old.Buffers, now.Buffers)
 }
 
-// bound is covers for one limit; 0 is none.
+// bound is like covers, for one limit; 0 means no limit.
 func bound[T cmp.Ordered](old, now T) bool {
 	var none T
 	return now == none || old != none && old <= now

@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// StartProfile implements core.Profiling on the process that runs. A recording ends with its process: after a loss,
-// StopProfile finds none.
+// StartProfile implements core.Profiling on the current process. A recording ends with its process: after a loss, StopProfile returns
+// ErrNotFound.
 func (d *device) StartProfile(ctx context.Context) error {
 	x, err := d.profiling()
 	if err != nil {
@@ -25,7 +25,7 @@ func (d *device) StopProfile(ctx context.Context) (*core.Profile, error) {
 	return x.StopProfile(ctx)
 }
 
-// profiling returns the profiling extension of the running process, or an error that says why there is none.
+// profiling returns the profiling extension of the current process, or an error with the reason why there is none.
 func (d *device) profiling() (core.Profiling, error) {
 	if err := d.usable(); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func (b *Backend) recover(ctx context.Context) error {
 		return closedError("backend")
 	}
 	defer func() { b.turn <- struct{}{} }()
-	before := "" // how the last start failed
+	before := "" // error of the last start
 	for {
 		b.mu.Lock()
 		inner, why, row, epoch, closed, final := b.inner, b.lost, b.row, b.epoch, b.closed, b.final
@@ -86,7 +86,7 @@ func (b *Backend) recover(ctx context.Context) error {
 	}
 }
 
-// isGone is Backend.isLost during a replay.
+// isGone is like Backend.isLost, during a replay.
 func isGone(err error) bool {
 	var node *core.NodeError
 	return !errors.As(err, &node) && (errors.Is(err, core.ErrBackendLost) || errors.Is(err, core.ErrClosed))
@@ -103,14 +103,14 @@ type replay struct {
 	b       *Backend
 	ctx     context.Context
 	at      map[*device]core.Stream // stream of the last command of a device
-	spare   map[*device]core.Stream // for commands whose failures the user knows of
+	spare   map[*device]core.Stream // streams for commands whose failures the user knows
 	there   map[tensorID]bool
-	last    map[tensorID]*entry // the last command that needs it
-	why     map[tensorID]error  // why it is missing
+	last    map[tensorID]*entry // the last command that needs each tensor
+	why     map[tensorID]error  // why each missing tensor is missing
 	defined map[*definition]*device
 }
 
-// fill restores everything on next.
+// fill restores everything on process next.
 func (b *Backend) fill(ctx context.Context, next core.Backend) error {
 	b.world.Lock()
 	defer b.world.Unlock()
@@ -278,7 +278,7 @@ func (r *replay) free(e *entry, ins, outs *device, dies []bool) error {
 	return r.at[outs].Submit(nil, ids)
 }
 
-// leave abandons a command for good; its failure is reported.
+// leave abandons a command permanently. Its failure is reported.
 func (r *replay) leave(e *entry, n *core.NodeError) {
 	e.err, e.play = n, nil
 	r.b.mu.Lock()
@@ -287,7 +287,7 @@ func (r *replay) leave(e *entry, n *core.NodeError) {
 	r.skip(e, n)
 }
 
-// skip leaves a command out. Its results are missing because of err; nil: because it cannot be repeated.
+// skip omits a command. Its results are missing because of err, or because the command cannot be repeated if err is nil.
 func (r *replay) skip(e *entry, err error) {
 	if n, ok := err.(*core.NodeError); ok {
 		for i := range e.outs {
@@ -304,7 +304,7 @@ func (r *replay) skip(e *entry, err error) {
 	}
 }
 
-// order makes on the stream of the next command of d.
+// order makes the next command of d, on stream on, follow the commands of other streams.
 func (r *replay) order(d *device, on core.Stream) error {
 	before := r.at[d]
 	if before == on {
@@ -314,7 +314,7 @@ func (r *replay) order(d *device, on core.Stream) error {
 	return follow(on, before.Signal())
 }
 
-// survive waits until the last command of d is done. It ignores failures: they stay in the tensors, or the user knows of them.
+// survive waits until the last command of d is done. It ignores failures: they poison tensors, or the user already knows them.
 func (r *replay) survive(d *device) error {
 	spare := r.spare[d]
 	if r.at[d] != spare {

@@ -14,12 +14,12 @@ type stream struct {
 
 	// Guarded by Backend.world.
 	inner    core.Stream
-	replayed core.Event // the end of the last replay; everything before it is done
+	replayed core.Event // the end of the last replay; earlier commands are done
 
 	// Guarded by Backend.mu.
 	reported uint64            // last command whose failure would have been reported
-	proven   uint64            // last command that a process is known to have survived
-	failures []*core.NodeError // of commands that were not sent to a process, not reported yet
+	proven   uint64            // last command during which no process was lost
+	failures []*core.NodeError // failures of commands that were not sent to a process, to be reported
 	closed   bool
 }
 
@@ -39,8 +39,8 @@ func (s *stream) state() (epoch int, down bool, err error) {
 	return b.epoch, b.lost != nil, err
 }
 
-// send sends a one-way command to the process and records it. If the process is gone, the next one gets the command from the
-// journal. The caller holds Backend.world.
+// send sends a one-way command to the process and records it. If the process is lost, the command is only recorded, and the next process
+// executes it from the journal. The caller holds Backend.world.
 func (s *stream) send(call func() error, note func(j *journal)) error {
 	b := s.d.b
 	epoch, down, err := s.state()
@@ -58,7 +58,7 @@ func (s *stream) send(call func() error, note func(j *journal)) error {
 	return nil
 }
 
-// one sends a command that ends the life of the tensors in ends.
+// one sends a command that frees the tensors in ends.
 func (s *stream) one(e *entry, ends []tensorID, call func() error) error {
 	b := s.d.b
 	b.world.RLock()
@@ -115,7 +115,7 @@ func (s *stream) fail(n *core.NodeError) {
 	}
 }
 
-// known removes the lost tensors from ids, which are freed.
+// known returns ids without the lost tensors, which it removes.
 func (j *journal) known(ids []tensorID) []tensorID {
 	if len(j.gone) == 0 {
 		return ids
@@ -187,13 +187,13 @@ func playNode(n *op.Node) func(*replay, core.Stream, []bool) error {
 	}
 }
 
-// Write implements core.Stream. The data is copied for the next process.
+// Write implements core.Stream. It copies the data for the next process.
 func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	data = append(make([]byte, 0, len(data)), data...)
 	return s.put(ctx, d, data, nil, func(ctx context.Context, on core.Stream) error { return on.Write(ctx, d, data) })
 }
 
-// put records a command that makes a tensor from data; hand sends it.
+// put records a command that creates a tensor from data; hand sends it.
 func (s *stream) put(ctx context.Context, d op.Desc, data []byte, l *lent, hand func(ctx context.Context, on core.Stream) error) error {
 	d.Shape = d.Shape.Clone()
 	e := &entry{s: s, kind: written, what: "write", outs: []op.Desc{d}, data: data, lent: l}

@@ -9,16 +9,16 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// ticket is a read that is requested again when the process is lost before it has answered.
+// ticket is a read that is requested again if the process is lost before it has answered.
 type ticket struct {
 	s  *stream
 	id op.TensorID
 
 	// Guarded by Backend.mu.
 	inner core.Ticket
-	epoch int // of inner; -1: there is none yet
+	epoch int // epoch of inner; -1: there is no inner yet
 	entry *entry
-	open  bool // no wait for it has completed
+	open  bool // no Wait has completed
 }
 
 // ready returns an error if a tensor is lost.
@@ -48,7 +48,7 @@ func (s *stream) Read(id op.TensorID, dst []byte) core.Ticket {
 	}
 	b.mu.Lock()
 	if !b.journal.live[id] {
-		t.entry.ins = nil // it needs no replay
+		t.entry.ins = nil // the read needs no replay
 	}
 	b.mu.Unlock()
 	err := s.send(func() error {
@@ -72,7 +72,7 @@ func (t *ticket) Wait(ctx context.Context) error {
 		switch {
 		case !t.open:
 			return nil, fmt.Errorf("restore: read %v: waited for before: %w", t.id, core.ErrClosed)
-		case t.epoch != b.epoch: // the journal has dropped it
+		case t.epoch != b.epoch: // the entry is no longer in the journal
 			return nil, closedError("device")
 		}
 		waited = t.epoch
@@ -85,7 +85,7 @@ func (t *ticket) Wait(ctx context.Context) error {
 		t.s.proven = max(t.s.proven, t.entry.number)
 	}
 	b.mu.Unlock()
-	if left { // it was requested again and no goroutine waits any more
+	if left { // it was requested again, but no goroutine waits for it
 		_ = inner.Wait(ended)
 	}
 	return err
@@ -98,12 +98,12 @@ var ended = func() context.Context {
 	return ctx
 }()
 
-// event is a place in a stream. After a replay it represents the end of the replay.
+// event is a position in a stream. After a replay it represents the end of the replay.
 type event struct {
 	s      *stream
-	number uint64 // of the last command before it
+	number uint64 // number of the last command before it
 	inner  core.Event
-	epoch  int // of inner
+	epoch  int // epoch of inner
 }
 
 // Signal implements core.Stream.
@@ -148,7 +148,7 @@ func (e *event) Wait(ctx context.Context) error {
 	})
 	var node *core.NodeError
 	if !errors.As(err, &node) && (errors.Is(err, core.ErrCanceled) || errors.Is(err, core.ErrClosed) || errors.Is(err, core.ErrBackendLost)) {
-		return err // nothing was reported
+		return err // no failure was reported
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,7 +159,7 @@ func (e *event) Wait(ctx context.Context) error {
 	return err
 }
 
-// Wait implements core.Stream. A process that is gone needs no ordering: the journal has the order.
+// Wait implements core.Stream. For a lost process no ordering is needed: the journal is in order.
 func (s *stream) Wait(ce core.Event) error {
 	e, ok := ce.(*event)
 	if !ok || e.s.d.b != s.d.b {
@@ -170,7 +170,7 @@ func (s *stream) Wait(ce core.Event) error {
 	defer b.world.RUnlock()
 	return s.send(func() error {
 		if epoch, _, _ := b.state(); e.epoch != epoch {
-			return nil // a replay came after it
+			return nil // a replay took place after it
 		}
 		return follow(s.inner, e.inner)
 	}, func(*journal) {})

@@ -1,3 +1,3 @@
-// Package sealed ensures that the file that is executed is the file that was hashed: it cannot be exchanged or written to between
-// the check and the start.
+// Package sealed ensures that the file that is executed is the file that was hashed: it cannot be replaced or modified between the check
+// and the start.
 package sealed

@@ -20,11 +20,11 @@ type File struct {
 // Path returns the path to execute or load instead of the file. It is valid until Close.
 func (f *File) Path() string { return f.path }
 
-// Dir returns the folder with the copies of the files that belong to the file. It must stay for as long as the content is in use. It
-// is empty for a file that was sealed alone, which may be closed as soon as it was started or loaded.
+// Dir returns the folder with the copies of the files that belong to the file. It must exist while the content is in use. It is empty for a
+// file that was sealed alone; such a File may be closed as soon as it was started or loaded.
 func (f *File) Dir() string { return f.dir }
 
-// Close removes the copies. A process that was started before keeps running, but finds nothing in Dir any more.
+// Close removes the copies. A process that was started before continues to run, but Dir no longer exists.
 func (f *File) Close() error {
 	if f.release == nil {
 		return nil
@@ -42,7 +42,7 @@ type How int
 // The ways.
 const (
 	Execute How = iota
-	Load        // by a dynamic loader, which needs a path of its own for each object
+	Load        // by a dynamic loader, which needs a separate path for each object
 )
 
 // Open reads the file at path once, and returns that content if its sha256 is want (hex, any case); else the error wraps
@@ -55,7 +55,7 @@ const (
 //   - elsewhere a copy in a folder that is open to the user alone.
 func Open(path, want string, how How) (*File, error) { return openFile(path, want, how, true) }
 
-// Alone is Open for a file that needs no files beside it: they are not copied.
+// Alone is like Open, for a file that needs no files beside it: they are not copied.
 func Alone(path, want string, how How) (*File, error) { return openFile(path, want, how, false) }
 
 func openFile(path, want string, how How, beside bool) (*File, error) {
@@ -65,7 +65,7 @@ func openFile(path, want string, how How, beside bool) (*File, error) {
 		return nil, err
 	}
 	f, err := open(src, path, want, how, beside)
-	if err != nil || f.path != path { // a file that is used in place is held open
+	if err != nil || f.path != path { // keep a file that is used in place open
 		src.Close()
 	}
 	return f, err

@@ -16,12 +16,12 @@ const (
 	folderPrefix = "burn-exec-"
 	lockName     = "lock"
 	contentName  = "content"
-	// sweepAge protects folders that another process is just making from the sweep.
+	// sweepAge protects folders that another process is just creating from the sweep.
 	sweepAge = 10 * time.Second
 )
 
-// folder is a folder for checked copies that only this user may enter. It is locked while it is in use: a folder whose lock can
-// be taken belongs to a dead process.
+// folder is a folder for checked copies that only this user may enter. It is locked while it is in use: if it can be locked by another
+// process, its owner is dead.
 type folder struct {
 	dir  string
 	lock *os.File
@@ -53,7 +53,7 @@ func newFolder() (*folder, error) {
 
 func (f *folder) content() string { return filepath.Join(f.dir, contentName) }
 
-// remove releases the lock first: Windows removes no file that is open.
+// remove releases the lock first, because Windows does not remove open files.
 func (f *folder) remove() error {
 	var err error
 	if f.lock != nil {

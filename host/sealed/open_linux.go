@@ -23,14 +23,14 @@ func open(src *os.File, path, want string, how How, takeBeside bool) (*File, err
 	switch {
 	case len(origins) > 0 && takeBeside:
 		return beside(src, path, want, origins)
-	case how == Load || !program || len(origins) > 0: // an interpreter opens the path itself, when the descriptor is closed already
+	case how == Load || !program || len(origins) > 0: // an interpreter opens the path itself, after the descriptor is closed
 		return private(src, path, want)
 	}
 	f, err := inMemory(src, path, want)
 	if err == nil || errors.Is(err, ErrMismatch) {
 		return f, err
 	}
-	return private(src, path, want) // a kernel that lends no memory for it
+	return private(src, path, want) // the kernel does not support sealed memory
 }
 
 // inspect reports whether f is a program or object, and returns the folders in which it searches libraries, relative to its own:
@@ -64,7 +64,7 @@ const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_
 func inMemory(src *os.File, path, want string) (*File, error) {
 	const name = "burn-backend"
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)
-	if errors.Is(err, unix.EINVAL) { // before Linux 6.3 all of it is executable, and the flag is unknown
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.3 all such memory is executable, and the flag is unknown
 		fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	}
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"syscall"
 )
 
-// ErrOutside is the error for a program or object that searches libraries outside of its folder.
+// ErrOutside is the error for a program or object that searches for libraries outside of its folder.
 var ErrOutside = errors.New("it looks for libraries outside of its folder")
 
 // Item is one file of a tree.
 type Item struct {
-	Path       string // within the tree, with slashes
-	SHA256     string // hex, any case; empty: whatever it is
-	Size       int64  // in bytes; negative: any
+	Path       string // path within the tree, with slashes
+	SHA256     string // hex, any case; empty: any content
+	Size       int64  // in bytes; negative: any size
 	Executable bool
 }
 
@@ -75,7 +75,7 @@ func copyTo(to string, src *os.File, from string, it Item) error {
 	mode := os.FileMode(0o400)
 	if it.Executable {
 		mode = 0o500
-		// A process that is forked now would hold the file open for writing, which keeps it from being executed.
+		// A process that is forked now would hold the file open for writing, which would prevent its execution.
 		syscall.ForkLock.RLock()
 		defer syscall.ForkLock.RUnlock()
 	}
@@ -85,7 +85,7 @@ func copyTo(to string, src *os.File, from string, it Item) error {
 	}
 	var r io.Reader = src
 	if it.Size >= 0 {
-		r = io.LimitReader(src, it.Size+1) // it may grow while it is read
+		r = io.LimitReader(src, it.Size+1) // the file may grow while it is read
 	}
 	h := sha256.New()
 	err = copyHashed(w, h, r)

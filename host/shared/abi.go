@@ -4,8 +4,8 @@ import (
 	"unsafe"
 )
 
-// abiVersion is BURN_ABI_VERSION of sdk/c/burn_backend.h, and what follows mirrors its structs, field by field. Addresses are
-// uintptr, as the structs are in memory that the garbage collector does not scan.
+// abiVersion is BURN_ABI_VERSION of sdk/c/burn_backend.h. The types below mirror its structs, field by field. Addresses are uintptr, as the
+// structs are in memory that the garbage collector does not scan.
 const abiVersion = 2
 
 const (
@@ -130,12 +130,12 @@ type cAPI struct {
 	head
 	open, close, info, openDevice, closeDevice, capabilities  uintptr
 	upload, download, release, openQueue, closeQueue, execute uintptr
-	supports, memory, adopt, view                             uintptr // optional from here
+	supports, memory, adopt, view                             uintptr // the following functions are optional
 	define, run, undefine                                     uintptr
 	record, await, wait, enqueue, fetch                       uintptr
 }
 
-// headOf returns the beginning of a T that this side makes.
+// headOf returns the head of a T that this side creates.
 func headOf[T any]() head {
 	var t T
 	return head{uint32(unsafe.Sizeof(t)), abiVersion}
@@ -144,7 +144,7 @@ func headOf[T any]() head {
 // pointer converts an address outside the Go heap, or inside an arena that is kept alive, to a pointer.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
-// load copies a struct that the other side made: the fields that both sides know, the others zero.
+// load returns a copy of a struct of the other side: the fields that both sides know, with zeros in the others.
 func load[T any](address uintptr) (t T) {
 	if address == 0 {
 		return t
@@ -167,7 +167,7 @@ func list[T any](address uintptr, n uint64) []T {
 	return out
 }
 
-// numbers returns a list of numbers that the other side made.
+// numbers returns a copy of a list of numbers of the other side.
 func numbers[T uint32 | uintptr](address uintptr, n uint64) []T {
 	if address == 0 || n > maxList {
 		return nil

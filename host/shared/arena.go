@@ -2,7 +2,7 @@ package shared
 
 import "unsafe"
 
-// arena holds the structs of one call. They do not move, and live as long as the arena is kept alive or until reset.
+// arena holds the structs of one call. They do not move. They are valid until reset, as long as the arena is kept alive.
 type arena struct {
 	blocks [][]uint64
 	at     int // the block that is being filled
@@ -40,7 +40,7 @@ func place[T any](a *arena, v T) *T {
 	return p
 }
 
-// put is place, but returns only the address.
+// put is like place, but returns the address.
 func put[T any](a *arena, v T) uintptr { return uintptr(unsafe.Pointer(place(a, v))) }
 
 // zeroed returns a list of n zeros and its address, 0 for an empty one.

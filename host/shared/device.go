@@ -15,7 +15,7 @@ type device struct {
 	api    *cAPI
 	handle uintptr
 	caps   *core.Capabilities
-	number map[op.Code]uint32 // of the claimed ops, in the library's list
+	number map[op.Code]uint32 // number of each claimed op in the library's list
 }
 
 var (
@@ -131,7 +131,7 @@ func (v *device) OpenQueue() (engine.Queue[uintptr], error) {
 // Close implements engine.Device.
 func (v *device) Close() { tell(v.api.closeDevice, v.handle) }
 
-// meter is a device that knows its memory use.
+// meter adds engine.Meter to a device that can report its memory use.
 type meter struct{ *device }
 
 // Memory implements engine.Meter.

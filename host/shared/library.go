@@ -52,8 +52,8 @@ func open(path string) (*library, error) {
 	return l, nil
 }
 
-// table gets the functions of a library. If the library supports only an older version, table queries that one, so that the error
-// can name it.
+// table returns the functions of a library. If the library supports only an older version, table queries that one, so that the error can
+// name it.
 func table(main uintptr) (cAPI, error) {
 	for version := uintptr(abiVersion); version > 0; version-- {
 		address := invoke(main, version)
@@ -114,7 +114,7 @@ var callers = sync.Pool{New: func() any { return newCaller() }}
 
 func newCaller() *caller {
 	c := new(caller)
-	c.err = place(&c.words, cError{head: headOf[cError]()}) // where it does not move
+	c.err = place(&c.words, cError{head: headOf[cError]()}) // in memory that does not move
 	return c
 }
 
@@ -135,7 +135,7 @@ func (c *caller) call(f uintptr, args ...uintptr) error {
 	return c.err.failure(int32(r))
 }
 
-// get is call for a function that returns an object by its parameter before the error.
+// get is like call, for a function that returns an object through the parameter before the error.
 func (c *caller) get(what string, f uintptr, args ...uintptr) (uintptr, error) {
 	out := place[uintptr](&c.arena, 0)
 	if err := c.call(f, append(args, addressOf(out))...); err != nil {

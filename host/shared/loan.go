@@ -2,7 +2,7 @@ package shared
 
 import "sync"
 
-// loans holds the memory that is lent to libraries and not returned yet, by number.
+// loans contains the memory that is lent to libraries and not returned yet, by number.
 var loans = struct {
 	sync.Mutex
 	last uintptr
@@ -10,7 +10,7 @@ var loans = struct {
 }{open: map[uintptr]loan{}}
 
 type loan struct {
-	data    []byte // is kept alive
+	data    []byte // kept alive by this reference
 	release func()
 }
 
@@ -33,7 +33,7 @@ func take(number uintptr) (loan, bool) {
 	return l, ok
 }
 
-// lend packs a loan of data, after which release is called. withdraw ends it without that.
+// lend packs a loan of data. When the library returns the loan, release is called. withdraw ends the loan without calling release.
 func (p *packer) lend(data []byte, release func()) (address uintptr, withdraw func()) {
 	loans.Lock()
 	loans.last++

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// marked is a queue that only starts the work.
+// marked is an asynchronous queue: its Execute only starts the work.
 type marked struct {
 	*queue
 
@@ -18,8 +18,8 @@ type marked struct {
 	closed bool
 
 	mu      sync.Mutex
-	fetches []fetch // that a mark may still wait for
-	last    uint64  // mark that was recorded
+	fetches []fetch // copies that a mark may still wait for
+	last    uint64  // number of the last recorded mark
 }
 
 // fetch is memory that the library writes to until a mark after this one is reached.
@@ -30,7 +30,7 @@ type fetch struct {
 
 var _ engine.Asynchronous[uintptr] = (*marked)(nil)
 
-// mark is a place in a marked queue.
+// mark is a position in a marked queue.
 type mark struct {
 	q    *marked
 	at   uint64

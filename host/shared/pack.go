@@ -8,11 +8,11 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// packer places nodes and descs for one call after the other. It is not safe for concurrent use.
+// packer places nodes and descs for consecutive calls. It is not safe for concurrent use.
 type packer struct {
 	arena
-	names map[string]uintptr // of attributes, in text
-	words arena              // is never reset
+	names map[string]uintptr // names of attributes
+	words arena              // never reset
 }
 
 func (p *packer) desc(d op.Desc) uintptr {

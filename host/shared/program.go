@@ -17,10 +17,10 @@ type plan struct {
 	device  *device
 	handle  uintptr
 	program *program.Program
-	release []func() // of constants that the library uses
+	release []func() // releases of constants that the library uses
 }
 
-// own finds the queue of a library behind a queue of the engine.
+// own returns the queue of a library that a queue of the engine wraps.
 func own(q engine.Queue[uintptr]) *queue {
 	if m, ok := q.(*marked); ok {
 		return m.queue
@@ -93,7 +93,7 @@ func (c *caller) nodes(v *device, p *program.Program) ([]uintptr, error) {
 	return nodes, nil
 }
 
-// blame adds the node of p that the last error names.
+// blame adds to err the node of p that the last error refers to.
 func (c *caller) blame(p *program.Program, err error) error {
 	if k := int(c.err.node); k > 0 && k <= len(p.Nodes) {
 		n := &p.Nodes[k-1]

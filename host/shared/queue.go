@@ -12,7 +12,7 @@ type queue struct {
 	*caller
 	device *device
 	handle uintptr
-	cancel *int32 // seen by the library
+	cancel *int32 // read by the library
 }
 
 var _ engine.Interrupter = (*queue)(nil)

@@ -12,9 +12,9 @@ import (
 
 func init() { host.RegisterLoader(Open) }
 
-// Serve runs the shared object at path as the plugin process that a host has started (host.Options.Carrier), until the host ends it
-// or is gone. A file without the name of a plugin is served under the file's name: a plugin that is started by its path may have
-// any name.
+// Serve runs the shared object at path as the plugin process that a host has started (host.Options.Carrier), until the host ends it or ends
+// itself. If the file does not have the name of a plugin, the plugin is served under the file's name, because a plugin that is started by
+// path may have any name.
 func Serve(path string) error {
 	base := filepath.Base(path)
 	name := cmp.Or(host.PluginName(path), strings.TrimSuffix(base, filepath.Ext(base)), "plugin")

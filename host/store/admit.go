@@ -30,8 +30,8 @@ type Admission struct {
 
 // Admitted is an installed plugin that may be started.
 type Admitted struct {
-	Manifest *manifest.Manifest // its hash is the executable's
-	Files    []File             // all of its files; the caller has to check their content
+	Manifest *manifest.Manifest // the executable matches its hash
+	Files    []File             // all of its files; the caller must check their content
 	Archive  string             // digest of the archive that they came in
 }
 
@@ -61,8 +61,8 @@ func (a Admission) Locked(plugin string) string {
 	return ""
 }
 
-// LockedName returns the lock that holds a plugin with a name, whatever its maker: the lock in force or the lock of the store; ""
-// for none. A lock that cannot be read counts as holding every name.
+// LockedName returns the lock that contains a plugin with a name, from any author, and the plugin. It searches the lock in force and the
+// lock of the store, and returns "" if neither contains one. A lock that cannot be read counts as containing every name.
 func (a Admission) LockedName(name string) (lock, plugin string) {
 	for _, path := range []string{a.lockFile(), ownLock(a.Dir)} {
 		l, err := ReadLock(path)
@@ -78,14 +78,14 @@ func (a Admission) LockedName(name string) (lock, plugin string) {
 	return "", ""
 }
 
-// managed reports whether burn installs into the folder: then everything in it has a receipt, and a lock that holds it.
+// managed reports whether burn installs into the folder. If so, every plugin in it has a receipt and is in a lock.
 func (a Admission) managed() bool {
 	return exists(filepath.Join(a.Dir, lockName)) || samePath(a.Dir, UserDir())
 }
 
-// Admit checks a build before it is started, by its receipt: a lock holds it; its signature is of a key that is still trusted; and the
-// manifest is the one that was signed or locked. It returns nil for a build that was not installed and is in no lock, in a folder that
-// burn never installed into. A *Refusal names the remedy.
+// Admit checks a build before it is started, using its receipt: a lock must contain it, its signature must be of a key that is still
+// trusted, and the manifest must be the one that was signed or locked. It returns nil for a build that was not installed and is in no lock,
+// in a folder that burn never installed into. It returns a *Refusal, which contains the remedy, if the build may not be started.
 func (a Admission) Admit(id ID) (*Admitted, error) {
 	if err := id.check(); err != nil {
 		return nil, err
@@ -133,9 +133,9 @@ func (a Admission) Admit(id ID) (*Admitted, error) {
 type locks struct {
 	dir          string
 	inForce, own *Lock
-	known        []*Lock // of projects that installed something
-	use          bool    // something was installed with the lock in force, or the user named it
-	noted        bool    // the state knows the lock in force
+	known        []*Lock // locks of projects that were used for an installation
+	use          bool    // the lock in force was used for an installation, or the user named it
+	noted        bool    // the state contains the lock in force
 }
 
 func (a Admission) locks() (*locks, error) {
@@ -169,9 +169,8 @@ func (a Admission) locks() (*locks, error) {
 	return l, nil
 }
 
-// admit requires that no deciding lock has another build of the plugin and, in a store, that a lock with which something was
-// installed has this one. A lock of the working folder chooses the version; it vouches for nothing until something was installed
-// with it.
+// admit returns an error if a deciding lock has another build of the plugin or, in a store, if no lock that was used for an installation
+// has this build. A lock of the working folder chooses the version, but admits nothing until it was used for an installation.
 func (l *locks) admit(b *Installed, managed bool, again string) error {
 	entry, chosen := l.inForce.Find(b.ID.Address), l.inForce
 	if entry == nil {
@@ -211,7 +210,7 @@ func (l *locks) note(id ID) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), noted)
 	defer cancel()
-	_ = KnowLock(ctx, l.dir, l.inForce.File, false) // an unwritable store loses no versions either
+	_ = KnowLock(ctx, l.dir, l.inForce.File, false) // in an unwritable store no versions can be removed
 }
 
 // signed checks the signature of a receipt, if it has one.

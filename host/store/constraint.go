@@ -18,14 +18,14 @@ type Constraint struct {
 
 type term struct {
 	op, version string
-	parts       int // that were given: 1 to 3
+	parts       int // number of parts that were given: 1 to 3
 }
 
 var termForm = regexp.MustCompile(`^(=|!=|>=|<=|>|<|~|\^)?\s*v?(0|[1-9]\d{0,8})(?:\.(0|[1-9]\d{0,8})(?:\.(0|[1-9]\d{0,8})(-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?)?)?$`)
 
-// ParseConstraint reads terms that are separated by commas and must all hold: 1.2.3 is that version, 1.2 any of 1.2.x; =, !=, >,
-// >=, < and <= compare; ~1.2.3 allows newer patches, ^1.2.3 newer minor versions too (of 0.x versions: patches). The empty text
-// and "latest" allow all. A pre-release is allowed only by a term that names a pre-release of the same MAJOR.MINOR.PATCH.
+// ParseConstraint parses comma-separated terms, which must all hold: 1.2.3 allows that version, 1.2 any of 1.2.x; =, !=, >, >=, < and <=
+// compare; ~1.2.3 allows newer patches, ^1.2.3 newer minor versions too (of 0.x versions: patches). The empty text and "latest" allow all.
+// A pre-release is allowed only by a term that names a pre-release of the same MAJOR.MINOR.PATCH.
 func ParseConstraint(text string) (Constraint, error) {
 	c := Constraint{text: strings.TrimSpace(text)}
 	if c.text == "" || c.text == "latest" {
@@ -52,7 +52,7 @@ func ParseConstraint(text string) (Constraint, error) {
 // String returns the text that was read.
 func (c Constraint) String() string { return c.text }
 
-// Exact returns the only version that c allows, "" when there may be others.
+// Exact returns the only version that c allows, or "" if it may allow several.
 func (c Constraint) Exact() string {
 	if len(c.terms) == 1 && (c.terms[0].op == "" || c.terms[0].op == "=") && c.terms[0].parts == 3 {
 		return c.terms[0].version
@@ -93,7 +93,7 @@ func (t term) allows(v string) bool {
 	return t.within(v)
 }
 
-// within reports whether v is t's version in the parts that were given: 1.2.9 is within 1.2.
+// within reports whether v equals t's version in the parts that t has: 1.2.9 is within 1.2.
 func (t term) within(v string) bool {
 	if t.parts == 3 {
 		return manifest.CompareVersions(v, t.version) == 0
@@ -101,7 +101,7 @@ func (t term) within(v string) bool {
 	return same(v, t.version, t.parts)
 }
 
-// caret returns how many parts must not change: up to the first that is not zero.
+// caret returns the number of parts that must not change: those up to the first nonzero one.
 func (t term) caret() int {
 	n := numbers(t.version)
 	for i := range t.parts {

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// extract unpacks an archive of size bytes into dir, an empty folder. It makes only regular files and folders, inside dir
-// whatever the archive says, and returns which files are executable. A refusal is an ErrArchive.
+// extract unpacks an archive of size bytes into dir, an empty folder. It creates only regular files and folders, only inside dir, and
+// returns which files are executable. It returns ErrArchive if it refuses the archive.
 func extract(f io.ReaderAt, size int64, dir string, l Limits) (map[string]bool, error) {
 	l = l.complete()
 	if size > l.Archive {
@@ -27,7 +27,7 @@ func extract(f io.ReaderAt, size int64, dir string, l Limits) (map[string]bool, 
 	defer root.Close()
 	x := &extraction{root: root, names: names{limits: l, seen: map[string]bool{}}, budget: l.budget(size), executable: map[string]bool{}}
 	var magic [4]byte
-	_, _ = f.ReadAt(magic[:], 0) // a shorter file is of no known kind
+	_, _ = f.ReadAt(magic[:], 0) // a shorter file is of no known format
 	switch {
 	case magic[0] == 0x1f && magic[1] == 0x8b:
 		err = x.tarGz(io.NewSectionReader(f, 0, size))
@@ -84,7 +84,7 @@ func (x *extraction) tarGz(r io.Reader) error {
 			return err
 		}
 	}
-	if _, err := io.Copy(io.Discard, limited); err != nil { // up to the checksum
+	if _, err := io.Copy(io.Discard, limited); err != nil { // read up to the checksum
 		return damaged(err)
 	}
 	return nil
@@ -105,7 +105,7 @@ func tarKind(t byte) string {
 }
 
 func (x *extraction) zip(f io.ReaderAt, size int64) error {
-	// The directory is read into memory at once, however many entries it has: a bound on what is read is one on them.
+	// The directory is read into memory at once. The limit of bytes read also bounds its entries.
 	directory := &budgetReaderAt{f, &budget{int64(x.names.limits.Files)*1024 + 1<<20, "its directory has too many entries"}}
 	z, err := zip.NewReader(directory, size)
 	if err != nil {
@@ -176,7 +176,7 @@ func (x *extraction) file(name string, mode fs.FileMode, size int64, r io.Reader
 		}
 	}
 	perm := fs.FileMode(0o444)
-	if mode&0o100 != 0 || strings.HasPrefix(name, filePrefix) && !strings.HasSuffix(name, manifestExt) { // a .zip may have no modes
+	if mode&0o100 != 0 || strings.HasPrefix(name, filePrefix) && !strings.HasSuffix(name, manifestExt) { // a .zip may contain no file modes
 		perm = 0o555
 	}
 	w, err := x.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)

@@ -15,14 +15,14 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// Fetcher gets archives and small files from the network and from disk. The zero Fetcher is usable.
+// Fetcher reads archives and small files from the network and from disk. The zero Fetcher is usable.
 type Fetcher struct {
 	Limits   Limits
-	Progress func(done, total int64) // of a download; total is -1 when the server does not say
-	Stall    time.Duration           // a download without a byte for so long fails; 0: 60 seconds
-	Rate     int64                   // bytes a second that a download has to bring in each stretch of Stall; 0: 1024
-	Deadline time.Duration           // for a whole download; 0: 6 hours, and 2 minutes for other files than archives
-	Index    *IndexPolicy            // of mirrors; nil: any index is taken
+	Progress func(done, total int64) // called during a download; total is -1 if the server does not report it
+	Stall    time.Duration           // a download fails if no byte arrives for this time; 0: 60 seconds
+	Rate     int64                   // least average rate of a download, in bytes per second, in each interval of Stall; 0: 1024
+	Deadline time.Duration           // for a whole download; 0: 6 hours for archives and 2 minutes for other files
+	Index    *IndexPolicy            // for mirrors; nil: any index is accepted
 	Client   *http.Client            // nil: one that follows few redirects and none from https to http
 }
 
@@ -97,7 +97,7 @@ func (f *Fetcher) URL(ctx context.Context, address string) (*Archive, error) {
 	return a, nil
 }
 
-// small reads a small file, ErrNotFound when there is none.
+// small reads a small file. It returns ErrNotFound if there is none.
 func (f *Fetcher) small(ctx context.Context, k tomlfile.Kind, address string) ([]byte, error) {
 	var b strings.Builder
 	quiet := *f
@@ -148,7 +148,7 @@ func (f *Fetcher) get(ctx context.Context, address string, limit int64, w io.Wri
 		return badArchive("download %s: %d bytes, want at most %d", address, resp.ContentLength, limit)
 	}
 	least := f.least(stall)
-	begin, before := time.Now(), int64(0) // of the stretch
+	begin, before := time.Now(), int64(0) // of the interval
 	body := &meter{r: resp.Body, tick: func(done int64) {
 		watchdog.Reset(stall)
 		if took := time.Since(begin); took >= stall {
@@ -173,7 +173,7 @@ func (f *Fetcher) get(ctx context.Context, address string, limit int64, w io.Wri
 	return nil
 }
 
-// least returns how many bytes a download has to bring in a stretch of time.
+// least returns the number of bytes that a download must receive in an interval.
 func (f *Fetcher) least(stretch time.Duration) int64 {
 	rate := f.Rate
 	if rate == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// read reads a file of a kind. A file that is too long or not regular is an ErrFormat.
+// read reads a file of a kind. It returns ErrFormat if the file is too long or not regular.
 func read(k tomlfile.Kind, path string) ([]byte, error) {
 	b, err := tomlfile.Read(path, k.Bytes)
 	if errors.Is(err, tomlfile.ErrRefused) {
@@ -44,7 +44,7 @@ func digestBytes(b []byte) string {
 	return digestOf(s[:])
 }
 
-// writeFile replaces a file, so that a reader and a crash see the old content or the new.
+// writeFile replaces a file atomically: after a crash, and for concurrent readers, it has the old or the new content.
 func writeFile(path string, content []byte, mode os.FileMode) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".burn-*")
 	if err != nil {
@@ -82,10 +82,10 @@ func syncDir(dir string) error {
 	return d.Sync()
 }
 
-// checkpoint is a place where a test may end the process.
+// checkpoint is called at points at which a test may end the process.
 var checkpoint = func(string) {}
 
-// openRegular opens a file to read, without blocking. A file that is not regular is an ErrFormat.
+// openRegular opens a file to read, without blocking. It returns ErrFormat if the file is not regular.
 func openRegular(path string) (*os.File, error) {
 	f, err := tomlfile.Open(path)
 	if errors.Is(err, tomlfile.ErrRefused) {

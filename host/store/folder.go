@@ -16,8 +16,8 @@ const (
 	maxFolderBytes = 8 << 30
 )
 
-// HashFolder hashes the regular files in and below dir, including links to files. Other entries are left out. A folder that is too
-// large is an error.
+// HashFolder hashes the regular files in and below dir, including links to files. It ignores other entries, and returns an error if the
+// folder is too large.
 func HashFolder(dir string) ([]File, error) {
 	var files []File
 	total := int64(0)
@@ -27,7 +27,7 @@ func HashFolder(dir string) ([]File, error) {
 		}
 		info, err := os.Stat(p)
 		if err != nil || !info.Mode().IsRegular() {
-			return nil // a link to nothing, a pipe
+			return nil // a broken link or a pipe
 		}
 		if total += info.Size(); len(files) >= maxFolderFiles || total > maxFolderBytes {
 			return fmt.Errorf("%s: more than %d files or %d bytes: %w", dir, maxFolderFiles, int64(maxFolderBytes), ErrFormat)
@@ -59,8 +59,8 @@ func HashFile(path string) (File, error) {
 	return File{filepath.Base(path), n, sum, info.Mode()&0o100 != 0}, err
 }
 
-// AllowedFolder returns the files of a folder of plugins that the user allowed, nil if the user did not. changed says that the user did,
-// but its content has changed.
+// AllowedFolder returns the files of a folder of plugins that the user allowed, or nil if it is not allowed. changed means that the user
+// allowed it, but its content has changed since.
 func AllowedFolder(dir string) (files []File, changed bool, err error) {
 	st, err := ReadState(UserDir())
 	if err != nil {
@@ -83,8 +83,8 @@ func AllowedFolder(dir string) (files []File, changed bool, err error) {
 	return files, false, nil
 }
 
-// AllowFolder records that the user allows the plugins in a folder, with the content whose digest is tree (see Tree). It drops the
-// records of folders that are gone.
+// AllowFolder records that the user allows the plugins in a folder, with the content whose digest is tree (see Tree). It removes the
+// records of folders that no longer exist.
 func AllowFolder(ctx context.Context, dir, tree string) error {
 	real, err := realPath(dir)
 	if err != nil {
@@ -99,7 +99,7 @@ func AllowFolder(ctx context.Context, dir, tree string) error {
 	})
 }
 
-// ForgetFolder revokes that a folder is allowed, and reports whether it was.
+// ForgetFolder revokes the permission for a folder, and reports whether it was allowed.
 func ForgetFolder(ctx context.Context, dir string) (was bool, err error) {
 	real, err := realPath(dir)
 	if errors.Is(err, os.ErrNotExist) {

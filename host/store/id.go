@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Address names a plugin wherever it is installed from: HOST/NAMESPACE/NAME, "github.com/goburn/cpu".
+// Address names a plugin, independent of its source: HOST/NAMESPACE/NAME, "github.com/goburn/cpu".
 type Address struct{ Host, Namespace, Name string }
 
 var (
@@ -93,7 +93,7 @@ func (id ID) slashed() string { return path.Join(id.Address.String(), id.Version
 // Dir returns the path of the build within a store.
 func (id ID) Dir() string { return filepath.FromSlash(id.slashed()) }
 
-// Executable returns the name of the file that kind ("process" or "shared") of plugin is on a platform.
+// Executable returns the file name of a plugin of a kind ("process" or "shared") on a platform.
 func Executable(name, kind, platform string) string {
 	goos, _, _ := strings.Cut(platform, "_")
 	ext := ""

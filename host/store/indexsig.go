@@ -19,7 +19,7 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// IndexSignature is the signature of a mirror's index by its keeper, with a counter and a date of expiry. It is in the file
+// IndexSignature is the signature of a mirror's index by the mirror's maintainer, with a counter and a date of expiry. It is in the file
 // index.toml.sig.
 type IndexSignature struct {
 	Key     string    `toml:"key"`     // PublicKey.ID
@@ -55,14 +55,14 @@ func (k PrivateKey) SignIndex(text []byte, counter int64, expires time.Time) *In
 // Encode returns the content of the file.
 func (s *IndexSignature) Encode() []byte {
 	var b bytes.Buffer
-	_ = toml.NewEncoder(&b).Encode(s) // strings into memory
+	_ = toml.NewEncoder(&b).Encode(s) // encoding strings in memory cannot fail
 	return b.Bytes()
 }
 
 // IndexPolicy decides whether the index of a mirror is accepted.
 type IndexPolicy struct {
 	Trust *Trust
-	Dir   string           // of the store, which records the newest index of each mirror
+	Dir   string           // folder of the store, which records the newest index of each mirror
 	Stale bool             // accept an index that is expired, older than one seen before, or no longer signed: for an offline mirror
 	Now   func() time.Time // nil: time.Now
 }
@@ -70,9 +70,9 @@ type IndexPolicy struct {
 // staleRemedy is the remedy in refusals that Stale lifts.
 const staleRemedy = "; for a mirror that is meant to be old, such as an offline copy, say --allow-stale or set mirror_stale"
 
-// check requires that the index of a mirror is the newest that the mirror has shown, and that its signature holds. signature is nil for
-// an index without one, which is accepted from a mirror that never had a signature. check is called before the index is parsed; the
-// function that it returns is called with the parsed index, and records it.
+// check returns an error if the index of a mirror is older than one seen before, or if its signature is invalid. signature is nil for an
+// index without one, which is accepted from a mirror that never had a signature. check is called before the index is parsed; the function
+// that it returns is called with the parsed index, and records it.
 func (p *IndexPolicy) check(base string, text, signature []byte) (accept func(context.Context, *Index) error, err error) {
 	st, err := ReadState(p.Dir)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *IndexSignature) verify(k *Key, text []byte) error {
 	return nil
 }
 
-// fresh requires that a signed index has not expired, and is not older than a known one.
+// fresh returns an error if a signed index has expired, or is older than a known one.
 func (p *IndexPolicy) fresh(sig *IndexSignature, known []KnownMirror, now time.Time) error {
 	for _, k := range known {
 		switch {
@@ -179,7 +179,7 @@ func (p *IndexPolicy) remember(ctx context.Context, base string, x *Index, key *
 			}
 		}
 	})
-	if errors.Is(err, fs.ErrPermission) { // a store that this user may only read
+	if errors.Is(err, fs.ErrPermission) { // this user may only read the store
 		return nil
 	}
 	return err
@@ -191,7 +191,7 @@ func (k *Key) trustedFor(space string) bool {
 	return k.allows(Address{Host: host, Namespace: namespace})
 }
 
-// place returns the name of a mirror in the state: for a folder its absolute path.
+// place returns the key of a mirror in the state: for a folder its absolute path.
 func (m *Mirror) place() string {
 	if IsURL(m.base) {
 		return m.base
@@ -205,7 +205,7 @@ func (m *Mirror) place() string {
 // IndexOptions configure how an index is written.
 type IndexOptions struct {
 	Limits  Limits
-	Key     *PrivateKey // signs it; nil: it is not signed
+	Key     *PrivateKey // signs the index; nil: it is not signed
 	Expires time.Time   // zero: IndexLife after Now
 	Now     time.Time   // zero: now
 }

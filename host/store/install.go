@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// Archive is an archive to install. Its owner has to close it.
+// Archive is an archive to install. The caller must close it.
 type Archive struct {
 	File      *os.File
 	Source    string     // origin, for the lock and messages
@@ -33,14 +33,14 @@ func (a *Archive) Close() error {
 
 // InstallOptions configure an installation.
 type InstallOptions struct {
-	Platform string               // to install for; empty: Native
+	Platform string               // platform to install for; empty: Native
 	Want     string               // NAME[@CONSTRAINT] that the archive must match; empty: any
 	Unsigned bool                 // allow an archive without signature
 	Upgrade  bool                 // the lock may be changed
 	Older    bool                 // allow a version that is older than the one in use
 	Force    bool                 // replace an installed build of the same version
 	Keep     bool                 // keep other versions of the plugin
-	Extra    map[string]Hashes    // of other platforms, to be locked too
+	Extra    map[string]Hashes    // hashes for other platforms, to be locked too
 	Checked  func(*Package, *Key) // called before the store is changed; the key is nil for an unsigned archive
 }
 
@@ -50,8 +50,8 @@ type Result struct {
 	Key     *Key // nil: unsigned
 	Dir     string
 	Already bool     // it was installed before
-	Removed []string // versions
-	Kept    []Kept   // other versions, which locks hold
+	Removed []string // removed versions
+	Kept    []Kept   // other versions, which are in locks
 }
 
 // Install checks an archive (its signature, the lock, its content) and puts the plugin into the store. If it fails, the store is
@@ -100,14 +100,14 @@ func (s *Store) Install(ctx context.Context, a *Archive, o InstallOptions) (*Res
 			lock.Put(id, a.Source, signer, h)
 		}
 	}
-	if err := KnowLock(ctx, s.Dir, s.LockFile, true); err != nil { // before, so that a kill leaves no build that no known lock holds
+	if err := KnowLock(ctx, s.Dir, s.LockFile, true); err != nil { // beforehand, so that a kill leaves no build that is in no known lock
 		return nil, err
 	}
 	if r.Already, err = s.place(dir, a, p, o.Force, lock, before); err != nil {
 		return nil, err
 	}
 	checkpoint("in place")
-	if err := KnowLock(ctx, s.Dir, s.LockFile, true); err != nil { // once more: another process may have run before the lock existed
+	if err := KnowLock(ctx, s.Dir, s.LockFile, true); err != nil { // again: another process may have run before the lock existed
 		return r, err
 	}
 	if !o.Keep {
@@ -116,7 +116,7 @@ func (s *Store) Install(ctx context.Context, a *Archive, o InstallOptions) (*Res
 	return r, err
 }
 
-// check unpacks the archive into dir and requires that it may be installed.
+// check unpacks the archive into dir and returns an error if it may not be installed.
 func (s *Store) check(ctx context.Context, a *Archive, dir, platform string, lock *Lock, o InstallOptions) (*Package, *Key, error) {
 	info, err := a.File.Stat()
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *Store) check(ctx context.Context, a *Archive, dir, platform string, loc
 	return p, key, s.allowed(p, a, platform, lock, o)
 }
 
-// allowed requires that a package matches the request, the trusted signature and the lock.
+// allowed returns an error unless a package matches the request, the trusted signature and the lock.
 func (s *Store) allowed(p *Package, a *Archive, platform string, lock *Lock, o InstallOptions) error {
 	if p.ID.Platform != platform {
 		return refuse(ErrPlatform, "get the archive for "+platform+", or say --platform "+p.ID.Platform+" if it is for another machine", "%s: want %s", p.ID, platform)
@@ -209,12 +209,12 @@ func (s *Store) allowed(p *Package, a *Archive, platform string, lock *Lock, o I
 	return lock.Check(p, signer)
 }
 
-// newer requires that a version is not older than the one in use: the lock's version or, if the lock of the store has none, the newest
+// newer returns an error if a version is older than the one in use: the lock's version or, if the lock of the store has none, the newest
 // installed version.
 func (s *Store) newer(id ID, lock *Lock, upgrade bool) error {
 	used, where := "", lock.File
 	if e := lock.Find(id.Address); e != nil {
-		if upgrade { // else Check wants the same version
+		if upgrade { // otherwise Check requires the same version
 			used = e.Version
 		}
 	} else if samePath(lock.File, ownLock(s.Dir)) || upgrade {
@@ -235,7 +235,7 @@ func (s *Store) newer(id ID, lock *Lock, upgrade bool) error {
 		"%s %s: version %s is in %s", id.Address, id.Version, used, where)
 }
 
-// place moves a checked folder to its place, and writes the lock. An installed build of the same version is removed before the lock is
+// place moves a checked folder to its final path, and writes the lock. An installed build of the same version is removed before the lock is
 // written, so that the lock never has other hashes than the installed build. before is the old content of the lock.
 func (s *Store) place(dir string, a *Archive, p *Package, force bool, lock *Lock, before []byte) (already bool, err error) {
 	r := &Receipt{Source: a.Source, Archive: p.Archive, Tree: p.Tree, Installed: s.now().UTC().Truncate(1e9), Signature: a.Signature, Files: p.Files}

@@ -73,7 +73,7 @@ func ReadPublicKey(path string) (PublicKey, error) {
 	return k, nil
 }
 
-// ReadPrivateKey reads a private key file, which must be closed to other users.
+// ReadPrivateKey reads a private key file, which must not be readable by other users.
 func ReadPrivateKey(path string) (PrivateKey, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -97,7 +97,7 @@ func ReadPrivateKey(path string) (PrivateKey, error) {
 	return PrivateKey{ed25519.NewKeyFromSeed(seed)}, nil
 }
 
-// Write makes path and path.pub. It overwrites neither.
+// Write creates path and path.pub. It overwrites no file.
 func (k PrivateKey) Write(path string) error {
 	line := privateWord + " " + base64.StdEncoding.EncodeToString(k.key.Seed()) + "\n"
 	if err := writeNew(path, line, 0o600); err != nil {

@@ -12,15 +12,15 @@ import (
 // ownLock returns the path of the lock of a store itself.
 func ownLock(dir string) string { return filepath.Join(dir, LockName) }
 
-// samePath reports whether two paths name the same place.
+// samePath reports whether two paths name the same file.
 func samePath(a, b string) bool {
 	x, errX := filepath.Abs(a)
 	y, errY := filepath.Abs(b)
 	return errX == nil && errY == nil && x == y
 }
 
-// KnowLock records that a lock is used with the store: the versions that it holds stay for as long as it exists. It drops the
-// records of locks that are gone. installed says that something was installed with it.
+// KnowLock records that a lock is used with the store: its versions are not removed while it exists. It drops the records of locks that no
+// longer exist. installed means that the lock was used for an installation.
 func KnowLock(ctx context.Context, dir, path string, installed bool) error {
 	path, err := filepath.Abs(path)
 	if err != nil || samePath(path, ownLock(dir)) {
@@ -40,8 +40,9 @@ func KnowLock(ctx context.Context, dir, path string, installed bool) error {
 	})
 }
 
-// holders returns the lock that holds each version of a plugin: another project's lock if there is one, else the store's, else the lock in
-// force. A lock that does not exist or cannot be read holds nothing; the store's lock and the lock in force have to be readable.
+// holders returns, for each version of a plugin, a lock that contains it: another project's lock if there is one, else the store's, else
+// the lock in force. A lock of another project that does not exist or cannot be read counts as empty; the store's lock and the lock in
+// force must be readable.
 func (s *Store) holders(a Address) (map[string]string, error) {
 	st, err := ReadState(s.Dir)
 	if err != nil {

@@ -28,12 +28,12 @@ type Hashes struct {
 type Locked struct {
 	Plugin    string            `toml:"plugin" json:"plugin"` // HOST/NAMESPACE/NAME
 	Version   string            `toml:"version" json:"version"`
-	Source    string            `toml:"source" json:"source"`                     // where it was first installed from
+	Source    string            `toml:"source" json:"source"`                     // source of the first installation
 	Signer    string            `toml:"signer,omitempty" json:"signer,omitempty"` // id of the key; empty: unsigned
 	Platforms map[string]Hashes `toml:"platforms" json:"platforms"`               // by OS_ARCH
 }
 
-// Lock is the content of a lock file: what may be installed, to the byte, on every platform.
+// Lock is the content of a lock file: the versions and hashes of the plugins that may be installed, on every platform.
 type Lock struct {
 	File    string   `toml:"-" json:"file"`
 	Format  int      `toml:"format" json:"format"`
@@ -42,7 +42,7 @@ type Lock struct {
 
 const lockFormat = 1
 
-// ReadLock reads a lock file; one that does not exist holds nothing.
+// ReadLock reads a lock file. If the file does not exist, the lock is empty.
 func ReadLock(path string) (*Lock, error) {
 	l := &Lock{File: path, Format: lockFormat}
 	text, err := read(tomlfile.Lock, path)
@@ -95,7 +95,7 @@ func (l *Lock) Find(a Address) *Locked {
 	return nil
 }
 
-// Check requires that a package equals the lock's entry for its plugin, if there is one.
+// Check returns an error unless a package matches the lock's entry for its plugin, if there is one.
 func (l *Lock) Check(p *Package, signer string) error {
 	e := l.Find(p.ID.Address)
 	if e == nil {
@@ -130,7 +130,7 @@ func (l *Lock) Put(id ID, source, signer string, h Hashes) {
 	e.Platforms[id.Platform] = h
 }
 
-// Remove takes a plugin out.
+// Remove removes a plugin.
 func (l *Lock) Remove(a Address) {
 	l.Plugins = slices.DeleteFunc(l.Plugins, func(p Locked) bool { return p.Plugin == a.String() })
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// Mirror opens a mirror: a folder, or an address that ends in one. If f.Index is set, the index has to be the newest known one of
-// the mirror, with a valid signature; see IndexPolicy.
+// Mirror opens a mirror: a folder, or an address that ends in one. If f.Index is set, the index must be accepted by this policy.
 func (f *Fetcher) Mirror(ctx context.Context, base string) (*Mirror, error) {
 	m := &Mirror{base: strings.TrimSuffix(base, "/"), fetch: f}
 	text, err := m.small(ctx, tomlfile.Index, IndexName)
@@ -48,8 +47,7 @@ func IsMirror(path string) bool {
 	return err == nil && info.IsDir() && isMirror(path)
 }
 
-// Mirror is a folder of archives, on disk or behind a web server. Its index only lists the archives; their signatures vouch for
-// them.
+// Mirror is a folder of archives, on disk or behind a web server. Its index only lists the archives; their signatures authenticate them.
 type Mirror struct {
 	Index *Index
 	base  string
@@ -126,7 +124,7 @@ func (m *Mirror) Hashes(ctx context.Context, t *Trust, id ID, v *IndexVersion, s
 			return nil, fmt.Errorf("%s: %w", other, err)
 		}
 		if signer == "" || s.Key != signer {
-			continue // a lock entry has one signer
+			continue // a lock entry has a single signer
 		}
 		if err := t.Check(s, now); err != nil {
 			return nil, err

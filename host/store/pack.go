@@ -56,7 +56,7 @@ func Pack(path string, c Content) (*Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(f.Name()) // nothing after the rename
+	defer os.Remove(f.Name()) // does nothing after the rename
 	defer f.Close()
 	if err := c.write(f, m, text.Bytes()); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (c *Content) write(w io.Writer, m manifest.Manifest, manifest []byte) error
 	if err != nil {
 		return err
 	}
-	gz.OS = 255 // unknown, whatever the system
+	gz.OS = 255 // unknown, so that archives are equal on every system
 	t := tar.NewWriter(gz)
 	files := map[string]string{Executable(m.Name, m.Kind, m.OS+"_"+m.Arch): c.Executable, filePrefix + m.Name + manifestExt: ""}
 	program := Executable(m.Name, m.Kind, m.OS+"_"+m.Arch)

@@ -24,7 +24,7 @@ type Receipt struct {
 
 const receiptName = ".burn-receipt.toml"
 
-// Signer returns the id of the key, empty for none.
+// Signer returns the id of the key, or "" if the archive was not signed.
 func (r *Receipt) Signer() string {
 	if r.Signature == nil {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Remove takes builds out of the store, and out of the lock when no build of the plugin is left.
+// Remove removes builds from the store, and the plugin from the lock if none of its builds is left.
 func (s *Store) Remove(ctx context.Context, builds []Installed) error {
 	release, err := s.acquire(ctx)
 	if err != nil {
@@ -60,14 +60,14 @@ func (s *Store) removeDir(id ID) error {
 	}
 	checkpoint("taken away")
 	for d := filepath.Dir(from); len(d) > len(s.Dir); d = filepath.Dir(d) {
-		if os.Remove(d) != nil { // it is not empty
+		if os.Remove(d) != nil { // the folder is not empty
 			break
 		}
 	}
 	return nil
 }
 
-// Kept is a version that is not removed, because a lock holds it.
+// Kept is a version that is not removed because it is in a lock.
 type Kept struct {
 	Version string `json:"version"`
 	Lock    string `json:"lock"` // path

@@ -66,7 +66,7 @@ func (k PrivateKey) Sign(p *Package) *Signature {
 	return s
 }
 
-// Verify reports whether the signature was made by k, with an ErrSignature if not.
+// Verify returns an ErrSignature unless the signature was made with k.
 func (k PublicKey) Verify(s *Signature) error {
 	v, err := base64.StdEncoding.DecodeString(s.Value)
 	if err != nil || !ed25519.Verify(k.key, s.statement(), v) {
@@ -76,10 +76,10 @@ func (k PublicKey) Verify(s *Signature) error {
 	return nil
 }
 
-// SignText returns the ed25519 signature of a text for another purpose than archives. Its first line has to name the purpose.
+// SignText returns the ed25519 signature of a text that does not describe an archive. The first line of the text must name its purpose.
 func (k PrivateKey) SignText(text []byte) []byte { return ed25519.Sign(k.key, text) }
 
-// VerifyText reports whether a signature of SignText was made by k, with an ErrSignature if not.
+// VerifyText returns an ErrSignature unless signature is the result of SignText with k.
 func (k PublicKey) VerifyText(text, signature []byte) error {
 	if !ed25519.Verify(k.key, text, signature) {
 		return refuse(ErrSignature, "get it again from its maker", "the signature was not made with key %s", k.ID())
@@ -90,7 +90,7 @@ func (k PublicKey) VerifyText(text, signature []byte) error {
 // Encode returns the content of a signature file.
 func (s *Signature) Encode() []byte {
 	var b bytes.Buffer
-	_ = toml.NewEncoder(&b).Encode(s) // strings into memory
+	_ = toml.NewEncoder(&b).Encode(s) // encoding strings in memory cannot fail
 	return b.Bytes()
 }
 
@@ -103,7 +103,7 @@ func ParseSignature(text []byte) (*Signature, error) {
 	return s, s.check()
 }
 
-// ReadSignature reads the signature beside an archive, nil when there is none.
+// ReadSignature reads the signature beside an archive. It returns nil if there is none.
 func ReadSignature(archive string) (*Signature, error) {
 	text, err := read(tomlfile.Signature, archive+SignatureExt)
 	if os.IsNotExist(err) {

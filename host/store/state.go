@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// State holds burn's records in a store, by which a later command detects changes and rollbacks. Locks and Mirrors belong to the
+// State contains burn's records in a store, which later commands use to detect changes and rollbacks. Locks and Mirrors belong to the
 // store; Trusts and Folders belong to the user and are kept in UserDir.
 type State struct {
 	Locks   []KnownLock   `toml:"lock"`
@@ -27,12 +27,12 @@ type State struct {
 // KnownLock is a lock of a project that was used with the store.
 type KnownLock struct {
 	Path string `toml:"path"` // absolute
-	// Installed: something was installed with it. Then the lock admits the builds that it holds; otherwise it only protects versions
-	// from removal.
+	// Installed means that the lock was used for an installation. The lock then admits its builds; otherwise it only protects versions from
+	// removal.
 	Installed bool `toml:"installed,omitempty"`
 }
 
-// KnownMirror is the newest index that a mirror has shown, signed with a key that is trusted for a namespace.
+// KnownMirror describes the newest index of a mirror that was seen, signed with a key that is trusted for a namespace.
 type KnownMirror struct {
 	Base    string `toml:"base"`
 	Space   string `toml:"namespace"` // HOST/NAMESPACE
@@ -58,7 +58,7 @@ const (
 	stateLockName = ".state.lock"
 )
 
-// ReadState reads the state of a store, which is empty if there is no file. A file that others can change is an error.
+// ReadState reads the state of a store, which is empty if there is no file. It returns an error if other users can change the file.
 func ReadState(dir string) (*State, error) {
 	st := &State{}
 	if dir == "" {
@@ -81,7 +81,7 @@ func ReadState(dir string) (*State, error) {
 	return st, nil
 }
 
-// guarded requires that other users cannot change a file that decides what may run.
+// guarded returns an error if other users can change a file that decides which plugins may run.
 func guarded(path string) error {
 	err := owner.Check(path)
 	if errors.Is(err, owner.ErrForeign) {
@@ -116,7 +116,7 @@ func UpdateState(ctx context.Context, dir string, change func(*State)) error {
 	if err != nil || bytes.Equal(before, after) {
 		return err
 	}
-	return writeFile(filepath.Join(dir, stateName), after, 0o644) // the users of a store of the administrator read it too
+	return writeFile(filepath.Join(dir, stateName), after, 0o644) // in a store of the administrator, other users read it too
 }
 
 func (st *State) encode() ([]byte, error) {

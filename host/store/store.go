@@ -21,7 +21,7 @@ type Store struct {
 	Trust    *Trust
 	LockFile string           // path of the burn.lock that applies to it
 	Limits   Limits           // of archives
-	Waiting  func()           // called once when another process has the store; nil: nothing
+	Waiting  func()           // called once if another process has locked the store; nil: no call
 	Now      func() time.Time // nil: time.Now
 }
 
@@ -37,7 +37,7 @@ func (s *Store) now() time.Time {
 	return time.Now()
 }
 
-// acquire locks the store for this process, and removes files that a killed process left.
+// acquire locks the store for this process, and removes files that killed processes have left.
 func (s *Store) acquire(ctx context.Context) (release func(), err error) {
 	if s.Dir == "" {
 		return nil, fmt.Errorf("plugin store: no folder is known for it, name one: %w", ErrNotFound)
@@ -82,7 +82,7 @@ type Installed struct {
 	Version  string            `json:"version"`
 	Platform string            `json:"platform"`
 	Dir      string            `json:"dir"`
-	Active   bool              `json:"active"` // package host uses it: the build for this platform of the locked version, or else the newest
+	Active   bool              `json:"active"` // package host uses it: it is the build for this platform of the locked version, or else of the newest
 	Manifest manifest.Manifest `json:"manifest"`
 	Receipt  *Receipt          `json:"receipt,omitempty"`
 	Err      error             `json:"-"` // why manifest or receipt cannot be read
@@ -162,8 +162,8 @@ func platformDirs(root string) ([]string, error) {
 	return level, nil
 }
 
-// Select returns the builds that text names: NAME, NAMESPACE/NAME or HOST/NAMESPACE/NAME, with @CONSTRAINT. Names of several
-// plugins are an error.
+// Select returns the builds that text names: NAME, NAMESPACE/NAME or HOST/NAMESPACE/NAME, with @CONSTRAINT. If text matches several
+// plugins, it returns an error.
 func (s *Store) Select(text string) ([]Installed, error) {
 	name, c, err := ParseName(text)
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *Store) Select(text string) ([]Installed, error) {
 	return found, nil
 }
 
-// ParseName reads NAME[@CONSTRAINT], where NAME may be with namespace, or namespace and host.
+// ParseName reads NAME[@CONSTRAINT], where NAME may be preceded by a namespace, or by a host and a namespace.
 func ParseName(text string) (string, Constraint, error) {
 	name, version, _ := strings.Cut(text, "@")
 	c, err := ParseConstraint(version)

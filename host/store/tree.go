@@ -17,8 +17,8 @@ type File struct {
 	Executable bool   `toml:"executable,omitempty" json:"executable,omitempty"`
 }
 
-// Tree returns the digest of files whatever the archive they came in: the sha256 of a line for each, in order of path: "x" if it is
-// executable or else "-", its digest, and its path.
+// Tree returns the digest of files, which does not depend on the format of the archive. It is the sha256 of one line per file, in order of
+// path: "x" if the file is executable or else "-", its digest, and its path.
 func Tree(files []File) string {
 	h := sha256.New()
 	for _, f := range slices.SortedFunc(slices.Values(files), func(a, b File) int { return strings.Compare(a.Path, b.Path) }) {
@@ -31,8 +31,8 @@ func Tree(files []File) string {
 	return digestOf(h.Sum(nil))
 }
 
-// scan hashes the regular files below dir, except the receipt. Anything else than files and folders is an error. executable says
-// which files are executable; nil: by their mode.
+// scan hashes the regular files below dir, except the receipt. It returns an error for entries that are neither files nor folders.
+// executable says which files are executable; nil: by their mode.
 func scan(dir string, executable map[string]bool) ([]File, error) {
 	var files []File
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {

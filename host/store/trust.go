@@ -19,11 +19,11 @@ import (
 // Key is a public key that a user knows.
 type Key struct {
 	ID         string    `toml:"id" json:"id"`
-	Public     string    `toml:"public" json:"public"` // as in a public key file
+	Public     string    `toml:"public" json:"public"` // in the format of a public key file
 	Owner      string    `toml:"owner,omitempty" json:"owner,omitempty"`
 	Namespaces []string  `toml:"namespaces" json:"namespaces"` // HOST/NAMESPACE, HOST/*, or *
 	Expires    time.Time `toml:"expires,omitempty" json:"expires,omitzero"`
-	Revoked    string    `toml:"revoked,omitempty" json:"revoked,omitempty"` // why
+	Revoked    string    `toml:"revoked,omitempty" json:"revoked,omitempty"` // the reason
 }
 
 // Trust is the content of a trust file.
@@ -41,8 +41,7 @@ func TrustFile() (string, error) {
 	return filepath.Join(dir, "burn", "trust.toml"), nil
 }
 
-// OpenTrust is ReadTrust for decisions about trust: it refuses a file that other users can change, or that has changed since
-// Write.
+// OpenTrust is like ReadTrust, for decisions about trust: it refuses a file that other users can change, or that was changed since Write.
 func OpenTrust(path string) (*Trust, error) {
 	st, err := ReadState(UserDir())
 	if err != nil {
@@ -78,7 +77,7 @@ func OpenTrust(path string) (*Trust, error) {
 // noTrust replaces the digest of a trust file that does not exist.
 const noTrust = "none"
 
-// Accept records the present trust file: OpenTrust then accepts it.
+// Accept records the current trust file, so that OpenTrust accepts it.
 func (t *Trust) Accept() error {
 	path, err := filepath.Abs(t.File)
 	if err != nil {
@@ -103,7 +102,7 @@ func (t *Trust) Accept() error {
 	})
 }
 
-// ReadTrust reads a trust file; one that does not exist trusts nobody.
+// ReadTrust reads a trust file. If the file does not exist, no key is trusted.
 func ReadTrust(path string) (*Trust, error) {
 	t := &Trust{File: path}
 	text, err := read(tomlfile.Trust, path)
@@ -178,7 +177,7 @@ func (t *Trust) Find(id string) *Key {
 	return nil
 }
 
-// Check requires that a trusted key made the signature, and is trusted for the plugin's namespace.
+// Check returns an error unless the signature was made with a key that is trusted for the plugin's namespace.
 func (t *Trust) Check(s *Signature, now time.Time) error {
 	id, err := s.ID()
 	if err != nil {
@@ -191,7 +190,8 @@ func (t *Trust) Check(s *Signature, now time.Time) error {
 	return p.Verify(s)
 }
 
-// Key returns the public key of an id, which has to be trusted for the namespace of a. what names the signed object, for the message.
+// Key returns the public key with an id, or an error unless it is trusted for the namespace of a. what names the signed object, for the
+// message.
 func (t *Trust) Key(key string, a Address, what string, now time.Time) (PublicKey, error) {
 	k := t.Find(key)
 	switch {

@@ -6,7 +6,7 @@ import (
 	"runtime"
 )
 
-// UserDir returns the store of this user. It is empty when the system names no folder for data.
+// UserDir returns the store of this user. It is empty if the system defines no folder for data.
 func UserDir() string {
 	if d := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(d) { // a relative path would depend on the working folder
 		return filepath.Join(d, "burn", "plugins")

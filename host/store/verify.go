@@ -13,7 +13,7 @@ import (
 
 // Problem is a fault of an installed plugin.
 type Problem struct {
-	Plugin string `json:"plugin"` // ID, or the folder when that is no ID
+	Plugin string `json:"plugin"` // ID, or the folder if it is not an ID
 	What   string `json:"what"`
 	Remedy string `json:"remedy"`
 	Err    error  `json:"-"`
@@ -23,7 +23,7 @@ type Problem struct {
 type Report struct {
 	Checked  []Installed `json:"checked"`
 	Problems []Problem   `json:"problems"`
-	Notes    []string    `json:"notes"` // remarks that are no faults
+	Notes    []string    `json:"notes"` // remarks that are not problems
 }
 
 // Verify hashes every file of the store again and compares it with receipts, manifests, signatures, trust and lock. The error is an
@@ -36,7 +36,7 @@ func (s *Store) Verify(ctx context.Context) (*Report, error) {
 		defer release()
 	} else if ctx.Err() != nil {
 		return nil, err
-	} // else the store is read-only, which is enough to check it
+	} // otherwise the store is read-only, which is enough to check it
 	lock, err := ReadLock(s.LockFile)
 	if err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func memory(cs ...Case) []Case {
 	return cs
 }
 
-// in lists operands.
+// in returns a list of operands.
 func in(x ...Operand) []Operand { return x }
 
 // both returns a case for each of the two sizes; make receives the length of a side.

@@ -32,8 +32,8 @@ import (
 // The exit codes.
 const (
 	exitOK       = 0
-	exitFailure  = 1   // at run time: a lost backend, no memory, a failed conformance case
-	exitUsage    = 2   // the command line, the configuration or an input file
+	exitFailure  = 1   // failures at run time: a lost backend, no memory, a failed conformance case
+	exitUsage    = 2   // errors in the command line, the configuration or an input file
 	exitModel    = 3   // the model cannot be read, or needs what burn does not support
 	exitCanceled = 130 // interrupted
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// pluginCommand has one file for each subcommand: plugin_NAME.go.
+// pluginCommand returns the command plugin. Each subcommand has a file: plugin_NAME.go.
 func (a *app) pluginCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",

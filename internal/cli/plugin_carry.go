@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/host/shared"
 )
 
-// pluginCarryCommand returns the hidden command with which this program starts itself as the process for a shared object:
+// pluginCarryCommand returns the hidden command with which this program starts itself as the process of a shared object: see
 // host.Options.Carrier.
 func (a *app) pluginCarryCommand() *cobra.Command {
 	return &cobra.Command{

@@ -75,7 +75,7 @@ BURN_CONFIG names or else config.toml in the folder burn of the user's configura
   burn devices`,
 		SilenceErrors: true,
 
-		DisableSuggestions: true, // suggestion makes them, for flags and the commands of all levels
+		DisableSuggestions: true, // method suggestion computes them, for flags and the commands of all levels
 		SilenceUsage:       true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.started = true

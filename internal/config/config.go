@@ -50,7 +50,7 @@ var Levels = []string{"off", "error", "warn", "info", "debug", "trace"}
 // Default returns the configuration without file and variables.
 func Default() Config { return Config{Device: "cpu", Log: "warn", Fusion: true} }
 
-// maxThreads is far above the threads of any machine, and low enough not to exhaust one.
+// maxThreads exceeds the number of threads of any machine, and is low enough not to exhaust one.
 const maxThreads = 1 << 12
 
 // Path returns the path of the configuration file: the value of BURN_CONFIG, else burn/config.toml in the user's configuration

@@ -1,5 +1,5 @@
-// Package golines counts lines of Go code: those of the program and those of its tests. The tests of the repository hold folders to
-// limits with it, and tools/lines prints the numbers. It reads texts alone and decides nothing.
+// Package golines counts lines of Go code: those of the program and those of its tests. The tests of the repository hold folders to limits
+// with it, and tools/lines prints the numbers. It only counts; limits are set by its callers.
 package golines
 
 import (
@@ -52,7 +52,7 @@ func Generated(text []byte) bool {
 	return false
 }
 
-// Package has the counts of one folder. Generated files count nowhere else.
+// Package contains the counts of one folder. Only Generated includes generated files.
 type Package struct {
 	Dir       string // relative to the root, with slashes
 	Code      int    // lines of code outside of tests

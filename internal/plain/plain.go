@@ -89,7 +89,7 @@ func JSON(doc []byte) []byte {
 	return b.Bytes()
 }
 
-// Fprintf is fmt.Fprintf with its arguments escaped by Text, so that line breaks, tabs and colours can come only from the format.
+// Fprintf is like fmt.Fprintf with its arguments escaped by Text, so that line breaks, tabs and colours can come only from the format.
 func Fprintf(w io.Writer, format string, args ...any) (int, error) {
 	safe := make([]any, len(args))
 	for i, a := range args {

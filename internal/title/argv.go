@@ -19,7 +19,7 @@ func init() {
 	start, n := unsafe.StringData(os.Args[0]), 0
 	for _, a := range os.Args {
 		if a != "" && uintptr(unsafe.Pointer(unsafe.StringData(a))) != uintptr(unsafe.Pointer(start))+uintptr(n) {
-			return // somebody has replaced os.Args
+			return // os.Args has been replaced
 		}
 		n += len(a) + 1
 	}

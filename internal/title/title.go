@@ -7,8 +7,8 @@ import "sync"
 
 var mu sync.Mutex
 
-// Hide replaces the command line that other processes see by name, and reports whether it succeeded. It may be called again.
-// os.Args stay as they are.
+// Hide replaces the command line that other processes see by name, and reports whether it succeeded. It may be called again. It does not
+// change os.Args.
 func Hide(name string) bool {
 	mu.Lock()
 	defer mu.Unlock()

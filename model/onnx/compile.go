@@ -82,8 +82,7 @@ func (s *Session) define(t *tracer, c *compiled, p *program.Program, consts []*d
 	return err
 }
 
-// composed replaces patterns that exporters write by composite ops where the device supports those. It returns the new program
-// and its constants.
+// composed replaces patterns that exporters write by composite ops that the device supports. It returns the new program and its constants.
 func (s *Session) composed(t *tracer, p *program.Program, consts []*data) (*program.Program, []*data) {
 	target, w := s.dev.Target(), withOrigins(p, consts)
 	q := w.p.Rewrite(func(i int) []byte { return t.content(w.consts[i]) },
@@ -113,7 +112,7 @@ type trash struct {
 
 func (x *trash) empty() {
 	for _, e := range x.programs {
-		_ = e.Close() // fails only when the device is lost; every later call reports that
+		_ = e.Close() // it fails only if the device is lost, which every later call reports
 	}
 	for _, t := range x.tensors {
 		t.Release()

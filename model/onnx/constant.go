@@ -75,7 +75,7 @@ func (t *tracer) device(d *data) *tensor.Tensor {
 		return d.dev
 	}
 	var err error
-	if d.host == nil && dtype.Smalls.Has(d.dtype) { // op.Full makes none of the storage types
+	if d.host == nil && dtype.Smalls.Has(d.dtype) { // op.Full does not support storage types
 		t.content(d)
 	}
 	switch {
@@ -129,8 +129,8 @@ func (t *tracer) content(d *data) []byte {
 	return d.host
 }
 
-// bind makes a live value of a constant: programs take it as an input, so that one program serves every content. Reading the
-// value back is free.
+// bind converts a constant to a live value: programs have it as an input, so that one program serves all contents. Reading the value back
+// does not access the device.
 func (t *tracer) bind(v value) value {
 	host := t.content(v.data)
 	d := t.newData(v.dtype(), v.shape())

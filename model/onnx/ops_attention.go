@@ -13,7 +13,7 @@ func init() {
 	register("RotaryEmbedding", 23, rotaryNode)
 }
 
-// heads splits [B, S, heads·D] into [B, heads, S, D]; a tensor of rank 4 is returned as it is.
+// heads splits [B, S, heads·D] into [B, heads, S, D]; it returns a tensor of rank 4 unchanged.
 func (t *tracer) heads(v value, heads int, what string) value {
 	if v.rank() == 4 {
 		return v
@@ -41,7 +41,7 @@ func (t *tracer) grouped(a, b value, transpose bool) value {
 	return t.reshape(y, s[0], s[1], s[2], y.shape()[3])
 }
 
-// attentionNode is scaled dot product attention.
+// attentionNode converts scaled dot product attention.
 func attentionNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1, 2)
 	c := calc{t}

@@ -50,7 +50,7 @@ func qlinearConvNode(t *tracer, n *node) []value {
 	return []value{t.requantized(y, factor, t.reshape(n.input(7)))}
 }
 
-// requantized is round(y·factor)+zero, saturated to the type of zero.
+// requantized returns round(y·factor)+zero, saturated to the type of zero.
 func (t *tracer) requantized(y, factor, zero value) value {
 	c := calc{t}
 	factor = c.wide(factor)
@@ -72,7 +72,7 @@ func (t *tracer) rows(v value, rank int) value {
 	return t.reshape(v, v.shape()[0], 1)
 }
 
-// columns does the same as rows for the right operand.
+// columns is like rows, for the right operand.
 func (t *tracer) columns(v value) value {
 	if v.present() && v.shape().Size() == 1 {
 		return t.reshape(v)

@@ -25,7 +25,7 @@ func init() {
 	register("Resize", 11, resizeNode)
 }
 
-// upsample is Resize of opsets before 11, with asymmetric coordinates.
+// upsample implements Resize of opsets before 11, with asymmetric coordinates.
 func (t *tracer) upsample(n *node, scales []float64) []value {
 	t.need(n, 0)
 	x, mode := n.input(0), n.str("mode", "nearest")

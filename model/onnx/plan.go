@@ -59,7 +59,7 @@ func (t *tracer) keep(d *data, st *step) {
 	}
 }
 
-// advance executes a step, unless the run had executed it before tracing began, and moves behind it.
+// advance executes a step, unless the run had executed it before tracing began, and continues after it.
 func (t *tracer) advance(st *step) answer {
 	var a answer
 	reads, again := st.kind != stepRun, t.done > 0

@@ -113,7 +113,7 @@ func (t *tracer) hostInts(v value) []int {
 	return toInts(v.dtype(), b)
 }
 
-// hostDims is hostInts for a list with one entry per dimension: shapes, axes, repeats, pads.
+// hostDims is like hostInts, for a list with one entry per dimension: shapes, axes, repeats, pads.
 func (t *tracer) hostDims(v value) []int {
 	if n := v.shape().Size(); v.isTensor() && n > 2*shape.MaxRank {
 		t.unsupported("a list of %d entries for the dimensions of a tensor, of which there are at most %d", n, shape.MaxRank)

@@ -128,7 +128,7 @@ func (t *tracer) unclaim() {
 	t.yield()
 }
 
-// yield is unclaim for callers that hold mu.
+// yield is like unclaim, for callers that hold mu.
 func (t *tracer) yield() {
 	if t.claimed != nil {
 		close(t.now.plan.claims[*t.claimed])

@@ -65,8 +65,8 @@ type Cache struct{ nn.EncoderCache }
 // Forward returns the scores [B, S, Vocabulary] of the token that follows each of tokens [B, S], integers.
 func (m *Model) Forward(tokens *tensor.Tensor) *tensor.Tensor { return m.Decode(tokens, nil) }
 
-// Decode is Forward for tokens that follow those of earlier calls with the same cache; with a nil cache there are no earlier or
-// later calls.
+// Decode is like Forward, for tokens that follow those of earlier calls with the same cache; with a nil cache there are no earlier or later
+// calls.
 func (m *Model) Decode(tokens *tensor.Tensor, c *Cache) *tensor.Tensor {
 	if tokens.Rank() != 2 {
 		panic(&tensor.Error{Err: fmt.Errorf("gpt2: tokens %v, want [B, S]: %w", tokens.Desc(), core.ErrShape)})
@@ -82,7 +82,7 @@ func (m *Model) Decode(tokens *tensor.Tensor, c *Cache) *tensor.Tensor {
 	}
 	at := m.Positions.Weight.Value().Narrow(0, past, n)
 	x := m.Tokens.Forward(tokens).Add(at)
-	at.Release() // it belongs to the scope of the weights, if any
+	at.Release() // the scope of the weights may own it
 	x = m.Dropout.Forward(x)
 	return m.Encoder.Encode(x, nn.AttendOptions{Causal: true}, layers).LinearT(m.Tokens.Weight.Value(), nil)
 }

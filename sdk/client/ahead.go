@@ -7,12 +7,11 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// ahead prefetches small outputs of programs: when the first output of a run is read, the outputs that were read after the
-// previous run are requested too. So all outputs of a model cost one round trip. The caller of its methods holds the mutex of the
-// stream.
+// ahead prefetches small outputs of programs: when the first output of a run is read, the outputs that were read after the previous run are
+// requested too. So all outputs of a model cost one round trip. Callers of its methods hold the mutex of the stream.
 type ahead struct {
-	readSizes map[uint64][]int // by program: the bytes of each output that was read last time, 0 for one that was not
-	program   uint64           // of the last run
+	readSizes map[uint64][]int // by program: the bytes of each output that was read last time, 0 for outputs that were not
+	program   uint64           // program of the last run
 	outputs   []op.TensorID
 	used      []bool // outputs that were read or requested
 	open      map[op.TensorID]*request
@@ -23,7 +22,7 @@ const maxAhead = 64
 
 // run records a run. Outputs of the previous run that were prefetched and not read are not prefetched the next time.
 func (a *ahead) run(program uint64, outputs []op.TensorID) {
-	if len(a.open) > maxAhead { // of tensors that were freed on other streams
+	if len(a.open) > maxAhead { // prefetches of tensors that were freed on other streams
 		clear(a.open)
 	}
 	for _, id := range a.outputs {
@@ -63,7 +62,7 @@ func (a *ahead) take(id op.TensorID, n int) *request {
 	return r
 }
 
-// givenUp drops open prefetches of tensors that are freed.
+// givenUp drops the open prefetches of tensors that are being freed.
 func (s *stream) givenUp(ids []op.TensorID) {
 	s.d.loans.freed(ids)
 	if len(s.ahead.open) == 0 {

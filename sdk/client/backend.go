@@ -20,18 +20,18 @@ import (
 // Backend is the backend of a plugin process.
 type Backend struct {
 	proc       *process
-	conn       *grpc.ClientConn // of an attached plugin; nil: proc closes it
+	conn       *grpc.ClientConn // connection of an attached plugin; nil: proc closes it
 	caller     *wire.Caller
 	info       core.Info
-	generation uint16 // of the connection
+	generation uint16 // generation of the connection
 	ids        uint16 // generation of the ids that callers use
 	version    uint32
 	protocol   wire.Range
-	carrier    *wire.Carrier // of streams; nil: they run over gRPC
+	carrier    *wire.Carrier // carrier of streams; nil: they run over gRPC
 	memfd      bool          // large tensors go through shared memory
 	looks      bool          // waiting goroutines may poll for frames
 
-	ctx    context.Context // of all streams
+	ctx    context.Context // context of all streams
 	cancel context.CancelFunc
 	closed atomic.Bool
 
@@ -40,7 +40,7 @@ type Backend struct {
 	lostErr  error
 	silent   atomic.Pointer[string] // the heartbeat was missed
 
-	streams atomic.Uint64 // number of the last
+	streams atomic.Uint64 // number of the last stream
 
 	openTimeout, defineTimeout time.Duration
 }
@@ -93,14 +93,14 @@ func (b *Backend) rebased(err error) {
 	}
 }
 
-// Protocol returns the version spoken with the plugin, and the range that the plugin speaks.
+// Protocol returns the protocol version in use, and the range of versions that the plugin supports.
 func (b *Backend) Protocol() (version uint32, plugin wire.Range) { return b.version, b.protocol }
 
 // PID returns the process id of the plugin, empty for an attached one.
 func (b *Backend) PID() string { return b.proc.ID() }
 
-// lose marks the connection as lost because of err, and returns the error for all calls. It waits a moment for the process to
-// end, so that the error can say how it ended.
+// lose marks the connection as lost because of err, and returns the error for all calls. It briefly waits for the process to end, so that
+// the error can say how it ended.
 func (b *Backend) lose(err error) error {
 	b.lostOnce.Do(func() {
 		if b.closed.Load() {
@@ -137,7 +137,7 @@ type lossError struct {
 
 func (e *lossError) Unwrap() error { return e.error }
 
-// Transient reports the same as StartError.Transient, for a plugin that had started.
+// Transient is like StartError.Transient, for a plugin that had started.
 func (e *lossError) Transient() bool { return e.outside }
 
 // Lost returns a channel that is closed when the connection is lost or closed.
@@ -156,7 +156,7 @@ func (b *Backend) gone() error {
 	}
 }
 
-// callError translates the error of an unary call.
+// callError translates the error of a unary call.
 func (b *Backend) callError(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, core.ErrProtocol):

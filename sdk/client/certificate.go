@@ -49,7 +49,7 @@ func clientTLS() (*tls.Config, []byte, error) {
 	}
 	leaf.DNSNames, leaf.KeyUsage = []string{name}, x509.KeyUsageDigitalSignature
 	leaf.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
-	if root, err = x509.ParseCertificate(rootDER); err != nil { // for the identifier of its key
+	if root, err = x509.ParseCertificate(rootDER); err != nil { // parse it for the identifier of its key
 		return nil, nil, err
 	}
 	der, err := x509.CreateCertificate(rand.Reader, leaf, root, key.Public(), rootKey)

@@ -56,7 +56,7 @@ func (c *confinement) spawn(cmd *exec.Cmd, dir string, l Limits) (err error) {
 // noGroups disables control groups, for tests.
 var noGroups bool
 
-// check returns an error if a rule is not in force although all have to be.
+// check returns an error if all rules are required and one is not in force.
 func (c *confinement) check(r contain.Report) error {
 	if !c.strict {
 		return nil
@@ -71,7 +71,7 @@ func (c *confinement) check(r contain.Report) error {
 	return fmt.Errorf("strict containment is asked for and not in force: %s: %w", strings.Join(texts, "; "), core.ErrUnsupported)
 }
 
-// kept reports whether processes that the plugin starts are kept from leaving its process group.
+// kept reports whether processes that the plugin starts are prevented from leaving its process group.
 func (c *confinement) kept() bool {
 	for _, m := range c.report {
 		if m.Name == contain.SystemCalls {
@@ -114,8 +114,8 @@ func (c *confinement) bounds(l Limits, why error) contain.Measure {
 	return contain.Measure{Name: contain.Bounds, Detail: text}
 }
 
-// reap waits for the end of the process and ends the rest of its group. The process is reaped last: until then the number of its
-// group cannot be reused.
+// reap waits for the end of the process and ends the rest of its process group. It reaps the process last, because until then the group's
+// number cannot be reused.
 func (c *confinement) reap(cmd *exec.Cmd) {
 	await(cmd)
 	killGroup(cmd.Process.Pid)
@@ -148,7 +148,7 @@ func (b *Backend) Containment() contain.Report { return b.proc.confined.report }
 // refusals are texts that programs print when a rule denied them something.
 var refusals = []string{"permission denied", "operation not permitted", "permissionerror", "eacces", "eperm"}
 
-// explain adds to the error of a failed start that the rules may be the cause.
+// explain adds to the error of a failed start that a rule may be the cause, if the output suggests it.
 func (c *confinement) explain(e *StartError) {
 	if c.rules == nil || e.Cause == CauseTimeout || e.Cause == CauseProtocol || e.Cause == CauseOpen {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// checkWrite returns an error if d and data do not make a valid tensor.
+// checkWrite returns an error if d and data are not a valid tensor.
 func (s *stream) checkWrite(d op.Desc, data []byte) error {
 	name := s.d.b.proc.name
 	if err := d.Shape.Check(); err != nil {
@@ -44,7 +44,7 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	if s.shared != nil {
 		if r, err := s.writeShared(d, data, nil); r != nil || err != nil {
 			if err = s.written(ctx, d.ID, r, err); !errors.Is(err, core.ErrOutOfMemory) || s.shared.disable() {
-				return err // else the plugin may have memory for the tensor without the segment
+				return err // the plugin could still have memory for the tensor without the segment
 			}
 		}
 	}
@@ -52,7 +52,7 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	return s.written(ctx, d.ID, r, err)
 }
 
-// written waits until a tensor is made. If the caller gets an error, it frees what the plugin may have made.
+// written waits until a tensor is created. On an error, it frees the tensor, which the plugin may have created nevertheless.
 func (s *stream) written(ctx context.Context, id op.TensorID, r *request, err error) error {
 	if err == nil {
 		err = s.await(ctx, r)
@@ -73,7 +73,7 @@ func (s *stream) writeInline(d op.Desc, data []byte) error {
 	return s.added()
 }
 
-// writeChunks sends a tensor in chunks, which are copies. The answer to the request says whether the tensor was made.
+// writeChunks sends a tensor in chunks, which are copies. The answer to the request says whether the tensor was created.
 func (s *stream) writeChunks(ctx context.Context, d op.Desc, data []byte, settle func(error, bool)) (*request, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (s *stream) writeChunks(ctx context.Context, d op.Desc, data []byte, settle
 	return r, nil
 }
 
-// chunk queues data of a tensor once there is space. When ctx ends first, it tells the plugin that no more data comes.
+// chunk queues data of a tensor once there is space. If ctx ends first, it tells the plugin that no more data follows.
 func (s *stream) chunk(ctx context.Context, r *request, data []byte) error {
 	err := s.waitForSpace(ctx)
 	if err != nil {

@@ -26,11 +26,11 @@ type device struct {
 	mu       sync.Mutex // guards what follows
 	streams  map[*stream]struct{}
 	programs map[core.ProgramID]*defined
-	last     uint64 // number of a program or group
+	last     uint64 // number of the last program or group
 
 	answers answers
 	loans   loans
-	used    atomic.Pointer[core.Memory] // last known
+	used    atomic.Pointer[core.Memory] // last known memory use
 }
 
 var _ core.Device = (*device)(nil)
@@ -140,7 +140,7 @@ func (d *device) Close() error {
 	ctx, cancel := d.call()
 	defer cancel()
 	answer, err := d.b.caller.Close(ctx, d.handle)
-	if err != nil || errors.Is(answer, core.ErrClosed) { // it is gone with the plugin
+	if err != nil || errors.Is(answer, core.ErrClosed) { // the device is lost with the plugin
 		return nil
 	}
 	return answer

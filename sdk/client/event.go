@@ -13,7 +13,7 @@ import (
 // settleEvery bounds the events of a stream after which the client waits for one of them, so that the plugin can release them.
 const settleEvery = 1 << 10
 
-// event is a place in a stream: the n-th that it signals.
+// event is a position in a stream: its n-th event.
 type event struct {
 	s *stream
 	n uint64
@@ -22,7 +22,7 @@ type event struct {
 // marks tracks the events of a stream.
 type marks struct {
 	signaled uint64 // guarded by the stream
-	asked    uint64 // the last event with a wait; guarded by the stream
+	asked    uint64 // the last event that a caller has waited for; guarded by the stream
 
 	mu      sync.Mutex // guards what follows
 	settled uint64     // the last event known to be reached
@@ -47,7 +47,7 @@ func (m *marks) keep(err error) {
 	}
 }
 
-// first returns the earlier failure, the kept one or else err, and clears the kept one.
+// first returns the kept failure, which is the earlier one, or else err. It clears the kept one.
 func (m *marks) first(err error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,14 +63,14 @@ func (m *marks) past(n uint64) bool {
 	return n <= m.settled
 }
 
-// open returns how many events the plugin holds. The caller holds the stream.
+// open returns the number of events that the plugin stores. The caller holds the stream.
 func (m *marks) open() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.signaled - m.settled
 }
 
-// Signal implements core.Stream. It waits while the plugin holds as many events as it may.
+// Signal implements core.Stream. It waits while the plugin stores the greatest number of events.
 func (s *stream) Signal() core.Event {
 	if err := s.begin(); err != nil {
 		return core.Failed(err)
@@ -86,7 +86,7 @@ func (s *stream) Signal() core.Event {
 	if r != nil {
 		s.flush()
 	}
-	s.mu.Unlock() // a wait for the event sends it: a timer would cost as much as the wait
+	s.mu.Unlock() // the wait for the event sends it: setting a timer would cost as much
 	if full {
 		s.fs.Sleep()
 		defer s.fs.Wake()
@@ -151,7 +151,7 @@ func (s *stream) Wait(e core.Event) error {
 			return s.refused()
 		}
 	} else {
-		return s.refused() // in order, or ended
+		return s.refused() // ordered already, or ended
 	}
 	if err := s.begin(); err != nil {
 		return err

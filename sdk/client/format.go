@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// FormatOf returns the platform ("linux/amd64") that the program or object at path is built for, "" when it is none of a known kind.
+// FormatOf returns the platform ("linux/amd64") that the program or object at path is built for, "" if the format is unknown.
 func FormatOf(path string) string {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return "" // a named pipe would be waited for
+		return "" // opening a named pipe would block
 	}
 	if f, err := elf.Open(path); err == nil {
 		defer f.Close()

@@ -35,7 +35,7 @@ type group struct {
 	number uint64
 	size   int
 	uses   uint64
-	last   *stream // of the last command
+	last   *stream // stream of the last command
 	closed bool
 }
 
@@ -122,7 +122,7 @@ func (g *group) Broadcast(cs core.Stream, root int, in op.TensorID, out op.Desc)
 	return s.added()
 }
 
-// Close implements core.Group. It tells the plugin how many commands there were, as they may not have arrived yet.
+// Close implements core.Group. It sends the number of commands to the plugin, because some may not have arrived yet.
 func (g *group) Close() error {
 	if g.closed {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// guard is a small process that outlives this one for a moment: when this process is gone, however it ended, the guard ends the
-// processes that plugins have started. It is a shell, so that a program that uses this package need not be able to start itself
-// again. Without a shell there is no guard, and the sweep of the next host does its work.
+// guard is a small process that detects the end of this process, however it ends, and then ends the processes that plugins have started. It
+// is a shell, so that programs that use this package need not be able to start themselves again. Without a shell there is no guard; the
+// sweep of the next host then ends these processes.
 type guard struct {
 	pipe *os.File
 }
@@ -20,8 +20,8 @@ type guard struct {
 // guardShell is the program that runs the guard.
 const guardShell = "/bin/sh"
 
-// guardScript reads lines "+ PID MARK CGROUP" and "- PID" until its input ends, which is when the host has. It then ends the control
-// groups, the process groups and all processes with a mark in their environment that are left.
+// guardScript reads lines "+ PID MARK CGROUP" and "- PID" until its input ends, which happens when the host ends. It then kills the control
+// groups, the process groups and all processes with a mark in their environment.
 const guardScript = `trap '' HUP INT QUIT TERM
 live=' '
 while read -r what pid mark group; do
@@ -50,7 +50,7 @@ for entry in $live; do
 	done
 done`
 
-// startGuard starts the guard, nil if it cannot.
+// startGuard starts the guard. It returns nil if it cannot.
 func startGuard() *guard {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -59,7 +59,7 @@ func startGuard() *guard {
 	defer r.Close()
 	cmd := exec.Command(guardShell, "-c", guardScript, "burn-guard")
 	cmd.Stdin, cmd.Dir, cmd.Env = r, "/", []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // so that the end of the host's session or group does not end it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // so that the end of the host's session or process group does not end the guard
 	if err := cmd.Start(); err != nil {
 		w.Close()
 		return nil
@@ -73,7 +73,7 @@ func (g *guard) watch(pid int, mark, group string) {
 	if g == nil {
 		return
 	}
-	if strings.ContainsAny(group, " \t\n\\*?[") { // would break the shell's word splitting
+	if strings.ContainsAny(group, " \t\n\\*?[") { // these break the shell's word splitting
 		group = ""
 	}
 	_, _ = fmt.Fprintf(g.pipe, "+ %d %s %s\n", pid, mark, group)

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// listen sends health checks to the plugin, and kills it when no answer comes within limit. Any answer counts.
+// listen sends health checks to the plugin, and kills it if there is no answer, of any kind, within limit.
 func (b *Backend) listen(conn *grpc.ClientConn, limit time.Duration) {
 	c := health.NewHealthClient(conn)
 	tick := time.NewTicker(max(limit/2, time.Millisecond))

@@ -9,9 +9,9 @@ import (
 
 // Limits bound what a plugin process may use.
 type Limits struct {
-	// Memory is the greatest number of bytes of private memory (on Linux; elsewhere it is not enforced): data, heap and anonymous
-	// mappings, not shared memory. A plugin that requests more gets an error of its system, which ends most programs. GOMEMLIMIT
-	// is set to nine tenths of it. 0: no bound.
+	// Memory is the greatest number of bytes of private memory (on Linux; elsewhere it is not enforced): data, heap and anonymous mappings,
+	// not shared memory. If a plugin exceeds it, memory allocation fails, which ends most programs. GOMEMLIMIT is set to 90 percent of it.
+	// 0: no bound.
 	Memory int64
 	// Threads is the value of GOMAXPROCS and OMP_NUM_THREADS for the plugin; 0: they are not set.
 	Threads int
@@ -19,9 +19,9 @@ type Limits struct {
 	Files int
 }
 
-// passed are the variables of the host that a plugin sees, and passedPrefixes those with these beginnings: variables by which
-// programs find their files, libraries and devices, and the settings of burn. In addition a plugin sees the variables that it
-// requests, and nothing else.
+// passed lists the variables of the host that a plugin sees by default, and passedPrefixes prefixes of such variables: those by which
+// programs find their files, libraries and devices, and the settings of burn. In addition, a plugin sees only the variables that it
+// requests.
 var (
 	passed = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP",
 		"LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX",
@@ -48,13 +48,13 @@ func Environment(host []string, l Limits, asked func(name string) bool) []string
 		n := strconv.Itoa(l.Threads)
 		env = append(env, "GOMAXPROCS="+n, "OMP_NUM_THREADS="+n)
 	}
-	if l.Memory > 0 { // of a Go plugin: collect garbage before memory runs out
+	if l.Memory > 0 { // a Go plugin collects garbage before it reaches the limit
 		env = append(env, "GOMEMLIMIT="+strconv.FormatInt(l.Memory/10*9, 10))
 	}
 	return env
 }
 
-// workDir returns the folder that a plugin works in, within the one for its sockets.
+// workDir returns the working directory of a plugin, within the folder for its sockets.
 func workDir(dir string) (string, error) {
 	work := dir + string(os.PathSeparator) + "work"
 	return work, os.Mkdir(work, 0o700)

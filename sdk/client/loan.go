@@ -7,13 +7,14 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// overdueBytes bounds the shared memory of a stream that the plugin keeps for freed tensors. A plugin keeps some of it for a
-// while, because work in progress or other tensors use it. Beyond the bound tensors are copied.
+// overdueBytes bounds the shared memory of a stream that the plugin keeps for freed tensors. A plugin keeps some of it for a while, because
+// pending work or other tensors use it. Beyond the bound, tensors are copied.
 const overdueBytes = 512 << 20
 
-// loans are the segments of a device's streams that tensors were sent in, by tensor. A tensor is freed on any stream.
+// loans maps tensors to the segments of a device's streams in which they were sent. It belongs to the device because a tensor can be freed
+// on any stream.
 type loans struct {
-	open atomic.Int64 // of by
+	open atomic.Int64 // number of entries of by
 	mu   sync.Mutex
 	by   map[op.TensorID]loan
 }

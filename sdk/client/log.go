@@ -26,8 +26,8 @@ const (
 	floodPause = 5 * time.Millisecond
 )
 
-// log takes the plugin's standard error until its end: each line goes to the tail, and to the logger with its level and fields
-// when it is the JSON of hclog, as text otherwise.
+// log reads the plugin's standard error until its end. It adds each line to the tail and logs it: with its level and fields if it is JSON
+// of hclog, else as text.
 func (p *process) log(f *os.File, l hclog.Logger) {
 	defer close(p.quiet)
 	defer f.Close()
@@ -55,7 +55,7 @@ func (p *process) log(f *os.File, l hclog.Logger) {
 	}
 }
 
-// bucket bounds the lines that are logged.
+// bucket limits the rate of logged lines.
 type bucket struct {
 	left    float64
 	at      time.Time
@@ -94,8 +94,8 @@ type trace int
 
 const (
 	noTrace  trace = iota
-	ofGo           // after the first line of a panic, to the end
-	ofPython       // the indented lines of a traceback, before the error
+	ofGo           // from the first line of a panic to the end
+	ofPython       // the indented lines of a traceback, which precede the error
 )
 
 const pythonTrace = "Traceback (most recent call last):"

@@ -24,12 +24,12 @@ func newMark() string {
 // plugin could change them.
 const recordExt = ".process"
 
-// record writes a record of a start, for a later host that finds this one dead.
+// record writes a record of a started process, for a later host that finds this one dead.
 func record(dir, mark, group string) error {
 	return os.WriteFile(dir+recordExt, fmt.Appendf(nil, "%s\n%s\n", mark, group), 0o600)
 }
 
-// sweepProcesses ends processes that the plugins of a dead host have left, by the records in the host's folder.
+// sweepProcesses ends the remaining processes of the plugins of a dead host, using the records in the host's folder.
 func sweepProcesses(dir string) {
 	records, _ := filepath.Glob(filepath.Join(dir, "*"+recordExt))
 	var marks []string

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxEnviron bounds the size of an environment that is read: the most that the kernel lets a program start with.
+// maxEnviron bounds the size of an environment that is read. The kernel allows no larger ones.
 const maxEnviron = 8 << 20
 
 // killMarked ends all processes of this user whose environment has one of the marks, and those that they start meanwhile.
@@ -32,8 +32,8 @@ func killMarked(marks ...string) {
 	}
 }
 
-// killOne ends a process that has one of the marks. A descriptor holds the process during the check, so that a process that
-// reused the number is not hit.
+// killOne ends a process that has one of the marks. It uses a descriptor of the process, so that it cannot kill another process that reuses
+// the number.
 func killOne(pid int, marks []string) bool {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {

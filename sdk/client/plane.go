@@ -24,7 +24,7 @@ func (o *Options) features() []string {
 // dialWait bounds the connection to a socket on the same machine.
 const dialWait = 2 * time.Second
 
-// carrier connects to the plugin's socket, if both sides want that. It returns nil if streams run over gRPC.
+// carrier connects to the plugin's socket if both sides support that. It returns nil if streams run over gRPC.
 func carrier(w *wire.Welcome, p *process, o *Options) (c *wire.Carrier, memfd bool) {
 	offered := o.features()
 	both := func(f string) bool { return slices.Contains(offered, f) && slices.Contains(w.Features, f) }

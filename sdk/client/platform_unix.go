@@ -18,7 +18,7 @@ func isExecFormat(err error) bool { return errors.Is(err, unix.ENOEXEC) }
 // killGroup ends a process and the processes that it has started, except those that have left its process group.
 func killGroup(pid int) { _ = unix.Kill(-pid, unix.SIGKILL) }
 
-// killedBy names the signal that ended a process, "" when none did: "SIGKILL (killed)".
+// killedBy returns the signal that ended a process, such as "SIGKILL (killed)", or "" if none did.
 func killedBy(s *os.ProcessState) string {
 	w, ok := s.Sys().(syscall.WaitStatus)
 	if !ok || !w.Signaled() {
@@ -31,10 +31,10 @@ func killedBy(s *os.ProcessState) string {
 	return fmt.Sprintf("%s (%v)", name, w.Signal())
 }
 
-// lock takes the lock of an open file for the lifetime of this process. It returns false if another process holds it.
+// lock locks an open file for the lifetime of this process. It returns false if another process holds the lock.
 func lock(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
 
-// openOwn opens a file to read and write, not through a link, and does not wait for a named pipe.
+// openOwn opens a file for reading and writing. It does not follow links or block on named pipes.
 func openOwn(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 }

@@ -24,21 +24,21 @@ import (
 type process struct {
 	name         string
 	path         string
-	attached     bool // started by another program: this one neither waits for it nor ends it
+	attached     bool // started by another program: this process neither waits for it nor ends it
 	cmd          *exec.Cmd
 	pluginClient *goplugin.Client
 	tail         *tail
-	logger       hclog.Logger // of the plugin
+	logger       hclog.Logger // for the log of the plugin
 	limits       Limits
-	dir          string // for its sockets; empty for an attached one
-	release      func() // of the folder for sockets
+	dir          string // folder for its sockets; empty for an attached plugin
+	release      func() // releases the folder for sockets
 	confined     confinement
 
 	stdout *io.PipeReader
 
 	exited   chan struct{}
-	alone    chan struct{}    // closed when exited is closed and no process that it has started is left
-	state    *os.ProcessState // once exited is closed
+	alone    chan struct{}    // closed when exited is closed and no process that it has started remains
+	state    *os.ProcessState // set before exited is closed
 	quiet    chan struct{}    // closed when standard error was read to its end
 	stopOnce sync.Once
 
@@ -46,7 +46,7 @@ type process struct {
 	proc     *os.Process
 	spawnErr error
 	line     string // the handshake
-	killed   bool   // by us
+	killed   bool   // by Kill
 }
 
 var _ runner.Runner = (*process)(nil)
@@ -109,16 +109,16 @@ func (p *process) start() (err error) {
 		close(p.exited)
 		p.confined.clear()
 		close(p.alone)
-		// The rest in the pipes is read, but a pipe that a grandchild holds open is not waited for.
+		// Read the rest of the pipes, but do not wait for a pipe that a grandchild holds open.
 		deadline := time.Now().Add(200 * time.Millisecond)
 		_ = outR.SetReadDeadline(deadline)
 		_ = errR.SetReadDeadline(deadline)
-		inW.Close() // until now its end would have told the plugin that the host is gone
+		inW.Close() // closing it earlier would have told the plugin that the host is gone
 	}()
 	return nil
 }
 
-// maxLine bounds the handshake.
+// maxLine bounds the length of the handshake line.
 const maxLine = 16 << 10
 
 // drain passes the first line to go-plugin and discards the rest, so that the plugin never blocks at a full pipe.
@@ -130,7 +130,7 @@ func (p *process) drain(out *os.File, toPlug *io.PipeWriter) {
 	p.mu.Lock()
 	p.line = text
 	p.mu.Unlock()
-	if text == "" || errors.Is(err, io.EOF) { // report the end of the process before the end of its output
+	if text == "" || errors.Is(err, io.EOF) { // report the end of the process rather than the end of its output
 		select {
 		case <-p.exited:
 		case <-time.After(200 * time.Millisecond):
@@ -195,7 +195,7 @@ func (p *process) ID() string {
 // Diagnose adds nothing: process.diagnose does it.
 func (p *process) Diagnose(context.Context) string { return "" }
 
-// PluginToHost changes nothing: both see the same files. It refuses a socket that is not the plugin's own.
+// PluginToHost changes nothing: both see the same files. It refuses a socket that does not belong to the plugin.
 func (p *process) PluginToHost(network, addr string) (string, string, error) {
 	switch network {
 	case "unix":
@@ -236,7 +236,7 @@ func (p *process) byUs() bool {
 	return p.killed && (p.state == nil || !p.state.Exited())
 }
 
-// await waits a little for the end of the process and of its output.
+// await waits briefly for the end of the process and of its output.
 func (p *process) await(limit time.Duration) {
 	for _, c := range []struct {
 		done  chan struct{}
@@ -252,10 +252,10 @@ func (p *process) await(limit time.Duration) {
 	}
 }
 
-// outputWait is the longest wait for the last output of a process that has ended: a child of it may hold the pipe.
+// outputWait bounds the wait for the last output of a process that has ended, because a child may hold the pipe open.
 const outputWait = 25 * time.Millisecond
 
-// how returns how the process ended: "exit status 2", "signal: killed".
+// how describes how the process ended: "exit status 2", "signal: killed".
 func (p *process) how() string {
 	if !p.ended() || p.state == nil {
 		return "the process still runs"
@@ -278,7 +278,7 @@ func (p *process) stop(patience time.Duration) {
 		gone := make(chan struct{})
 		go func() {
 			defer close(gone)
-			p.pluginClient.Kill() // asks, waits two seconds, kills
+			p.pluginClient.Kill() // asks the process to end, waits two seconds, kills it
 		}()
 		timer := time.NewTimer(patience)
 		defer timer.Stop()

@@ -43,7 +43,7 @@ func (d *device) Define(ctx context.Context, cs core.Stream, p *program.Program,
 		return 0, err
 	}
 	s.flush()
-	// A program that is defined after the caller has stopped waiting is undefined again.
+	// If the program is defined after the caller has stopped waiting, it is undefined again.
 	r := s.requests.put(&request{settle: func(err error, dropped bool) {
 		if err == nil && dropped {
 			go d.end(number, 0)
@@ -71,7 +71,7 @@ func (p *defined) check(r core.Run) error {
 		return fmt.Errorf("run: %d inputs, %d donations and %d outputs, want %d inputs and %d outputs: %w",
 			len(r.Inputs), len(r.Donated), len(r.Outputs), p.inputs, p.outputs, core.ErrAttr)
 	}
-	var seen map[op.TensorID]bool // whether it is donated
+	var seen map[op.TensorID]bool // values: whether the id is donated
 	for i, id := range r.Inputs {
 		if r.Donated == nil {
 			break
@@ -132,7 +132,7 @@ func (d *device) Run(cs core.Stream, r core.Run) error {
 	return s.added()
 }
 
-// Undefine implements core.Programs. It tells the plugin how many runs were accepted, as they may not have arrived yet.
+// Undefine implements core.Programs. It sends the number of accepted runs to the plugin, because some may not have arrived yet.
 func (d *device) Undefine(id core.ProgramID) error {
 	d.mu.Lock()
 	p := d.programs[id]

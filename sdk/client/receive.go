@@ -14,12 +14,12 @@ import (
 type request struct {
 	id   uint64
 	done chan error
-	// settle is called with the answer before the waiting goroutine gets it; dropped says that none waits any more. It must not
+	// settle is called with the answer before the waiting goroutine gets it; dropped means that no goroutine waits any more. It must not
 	// wait or lock the stream.
 	settle  func(err error, dropped bool)
 	dropped bool
 
-	// For a read: the data goes to dst while a goroutine waits for it, else to held.
+	// For a read: the data is written to dst while a goroutine waits for it, else to held.
 	read      bool
 	size      int
 	there     int // bytes received so far
@@ -27,20 +27,20 @@ type request struct {
 
 	// For a tensor in shared memory.
 	write bool
-	kept  bool          // the segment stays with the plugin
-	parts chan struct{} // closed when there has grown
+	kept  bool          // the plugin keeps the segment
+	parts chan struct{} // closed when there has increased
 
 	// For a prefetch that no read has used yet.
 	program uint64
 	output  int
 }
 
-// requests holds the waiting requests.
+// requests contains the pending requests of a stream.
 type requests struct {
 	mu   sync.Mutex
 	last uint64
 	open map[uint64]*request
-	err  error // of a stream that is over
+	err  error // set when the stream is over
 }
 
 // put numbers and adds a request. On a stream that is over the request is answered at once.
@@ -109,7 +109,7 @@ func (q *requests) failAll(err error) {
 	}
 }
 
-// find returns the request that a reply is for; nil for one that was answered. The caller holds mu.
+// find returns the request that a reply is for, or nil if it was already answered. The caller holds mu.
 func (q *requests) find(p *wire.Reply) (*request, error) {
 	if p.Request == 0 || p.Request > q.last {
 		return nil, fmt.Errorf("reply 0x%02x to request %d, the last was %d: %w", byte(p.Tag), p.Request, q.last, core.ErrProtocol)
@@ -136,7 +136,7 @@ func (q *requests) answer(p *wire.Reply) error {
 	return nil
 }
 
-// part records how much of a tensor is in its segment.
+// part records how many bytes of a tensor are in its segment.
 func (q *requests) part(p *wire.Reply) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -158,14 +158,15 @@ func (q *requests) part(p *wire.Reply) error {
 	return nil
 }
 
-// sofar returns how many bytes of a read are in its segment.
+// sofar returns the number of bytes of a read that are in its segment.
 func (q *requests) sofar(r *request) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return r.there
 }
 
-// data copies the data in f to the memory of a read. It copies under the lock, as a canceled read takes its memory back.
+// data copies the data in f to the memory of a read. It copies under the lock, because the caller owns the memory again after a canceled
+// read.
 func (q *requests) data(p *wire.Reply, f *wire.Frame) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -237,7 +238,7 @@ func (s *stream) handle(f *wire.Frame) error {
 	return nil
 }
 
-// receiveError returns why no more replies come.
+// receiveError returns the reason why the stream has ended.
 func (s *stream) receiveError(err error) error {
 	s.mu.Lock()
 	ended := s.ended

@@ -13,14 +13,14 @@ import (
 const (
 	dirPrefix = "burn-host-"
 	lockName  = "lock"
-	// sweepAge protects folders that another host is just making from the sweep.
+	// sweepAge protects folders that another host is just creating from the sweep.
 	sweepAge = 10 * time.Second
 	// longestBase leaves room for a socket's path, which systems limit to about a hundred bytes.
 	longestBase = 48
 )
 
-// host is the folder that this process keeps the sockets of its plugins in, private to the user. It exists while any plugin runs,
-// and is locked: a folder whose lock can be taken belongs to a dead host.
+// host is the folder with the sockets of this process's plugins, private to the user. It exists while any plugin runs, and is locked: if a
+// folder can be locked by another process, its host is dead.
 var host struct {
 	sync.Mutex
 	dir   string
@@ -88,7 +88,7 @@ func openHostDir() error {
 	return nil
 }
 
-// sweep removes the folders of dead hosts of this user, and ends processes that their plugins have left. Files of other users in a shared
+// sweep removes the folders of dead hosts of this user, and ends the remaining processes of their plugins. Files of other users in a shared
 // folder are neither locked nor removed.
 func sweep(base string) {
 	dirs, err := os.ReadDir(base)
@@ -116,7 +116,7 @@ func sweep(base string) {
 	}
 }
 
-// watched makes the guard watch the processes that a plugin starts, and unwatched ends that.
+// watched tells the guard to watch the processes that a plugin starts; unwatched ends that.
 func watched(pid int, mark, group string) {
 	host.Lock()
 	defer host.Unlock()

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// idleBytes bounds the shared memory that is kept for the next tensors, and idleTime how long.
+	// idleBytes bounds the idle shared memory that is kept for reuse, and idleTime the time for which it is kept.
 	idleBytes = 512 << 20
 	idleTime  = 10 * time.Second
 	// maxSegments is far below the limit of the protocol.
@@ -23,29 +23,29 @@ const (
 type segment struct {
 	number uint64
 	data   []byte
-	kept   bool        // a tensor of the plugin uses it
+	kept   bool        // the tensor that was sent in it; 0: none, or it was freed
 	tensor op.TensorID // the tensor that it was sent with; 0: none, or it was freed
 	freed  bool        // the tensor was freed
 	idle   bool
 	since  time.Time
 }
 
-// segments holds the shared memory of a stream: segments in use, and idle ones for reuse.
+// segments contains the shared memory of a stream: segments in use, and idle ones for reuse.
 type segments struct {
 	s *stream
 
 	mu      sync.Mutex
 	all     map[uint64]*segment
 	free    map[int][]*segment // by size
-	idle    int                // bytes of the idle ones
+	idle    int                // bytes of idle segments
 	overdue int                // bytes that the plugin keeps for freed tensors
 	last    uint64
-	broken  bool // no more are made: the system refused one
+	broken  bool // no more are created: the system refused one
 	closed  bool
 	timer   *time.Timer
 }
 
-// take returns a segment with room for n bytes, nil if none is available.
+// take returns a segment of at least n bytes, or nil if none is available.
 func (g *segments) take(n int) *segment {
 	size := wire.SegmentCapacity(n)
 	g.mu.Lock()
@@ -95,7 +95,7 @@ func (g *segments) introduce(file *os.File, data []byte) *segment {
 	g.all[x.number] = x
 	g.mu.Unlock()
 	s.mu.Unlock()
-	// Numbers increase on the wire, because only the caller of take makes segments.
+	// Numbers increase on the wire, because only the caller of take creates segments.
 	if err := s.fs.SendFile(wire.SegmentFrame(x.number, len(data)), file); err != nil {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -122,7 +122,7 @@ func (g *segments) give(x *segment) {
 	}
 }
 
-// trim retires segments that have been idle for long, and those beyond the bound.
+// trim retires segments that have been idle for idleTime, and those beyond the bound.
 func (g *segments) trim() {
 	g.mu.Lock()
 	g.timer = nil
@@ -205,7 +205,7 @@ func (g *segments) keep(x *segment) {
 	}
 }
 
-// close unmaps all segments except those that callers still copy from or to.
+// close unmaps all segments except those that callers are still copying from or to.
 func (g *segments) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

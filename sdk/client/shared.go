@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// writeShared sends a tensor through shared memory. The answer to the request says whether the tensor was made. The request is
-// nil if no segment is available.
+// writeShared sends a tensor through shared memory. The answer to the request says whether the tensor was created. The request is nil if no
+// segment is available.
 func (s *stream) writeShared(d op.Desc, data []byte, settle func(error, bool)) (*request, error) {
 	x := s.shared.take(len(data))
 	if x == nil {
@@ -31,7 +31,7 @@ func (s *stream) writeShared(d op.Desc, data []byte, settle func(error, bool)) (
 		case r.kept:
 			s.shared.keep(x)
 		case err != nil:
-			go s.shared.retire(x) // the plugin may not know what it has; not on the receiver, which never waits
+			go s.shared.retire(x) // the plugin may still use the segment; in a goroutine, because the receiver must not wait
 		default:
 			s.shared.give(x)
 		}
@@ -46,7 +46,7 @@ func (s *stream) writeShared(d op.Desc, data []byte, settle func(error, bool)) (
 	return r, nil
 }
 
-// disable stops making segments. It returns false the first time.
+// disable stops the creation of segments. It returns false the first time.
 func (g *segments) disable() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -96,7 +96,7 @@ func (t *ticket) copyShared(ctx context.Context) error {
 				continue
 			}
 			if s.giveUp(r) {
-				return err // the segment comes back with the answer
+				return err // the answer returns the segment
 			}
 		case err = <-r.done:
 			if err == nil {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// ownSocket requires that path, which a plugin names, is a socket that a plugin of this user made for its host: it belongs to the
-// user and is in a folder that only the user may enter, within dir unless that is empty. Another socket would get the bytes of
-// the host, and the descriptors with them.
+// ownSocket returns an error unless path, which a plugin has sent, is a socket that a plugin of this user created for its host: it must
+// belong to the user and be in a folder that only the user may enter, within dir unless that is empty. Otherwise the host could send data
+// and descriptors to another program.
 func ownSocket(dir, path string) error {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {

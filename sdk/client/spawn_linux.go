@@ -13,23 +13,23 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// spawner starts processes on a thread of its own that never ends. The kernel is asked to kill a plugin when its parent dies, and
-// by parent it means the thread that started it: if Go ended that thread, the plugin would die with it.
+// spawner starts processes on a dedicated thread that never ends. The kernel kills a plugin when its parent dies, where the parent is the
+// thread that started it: if Go ended that thread, the plugin would die.
 var spawner struct {
 	once sync.Once
 	jobs chan func()
 }
 
-// spawn starts a process in a process group of its own, which ends with this process. Without rules it is in the control group from
-// its first instruction on, if there is one. With rules it is started on a thread of its own, whose rules it inherits and which lives
-// until gone is closed. The rules do not allow starting it in a control group, so it is moved there afterwards.
+// spawn starts a process in a new process group, which ends with this process. Without rules, it is started in the control group, if there
+// is one. With rules, it is started on a dedicated thread, which lives until gone is closed and whose rules it inherits. The rules do not
+// allow starting it in a control group, so it is moved there afterwards.
 func spawn(cmd *exec.Cmd, c *confinement) (report contain.Report, err error) {
 	rules := c.rules
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if rules == nil {
 		return nil, spawnInGroup(cmd, c)
 	}
-	cmd.SysProcAttr.Pgid = int(uint64(rules.GroupKey) << 32)  // group 0, which is one of its own, and the key
+	cmd.SysProcAttr.Pgid = int(uint64(rules.GroupKey) << 32)  // group 0, which means a new one, and the key
 	if self, err := os.FindProcess(os.Getpid()); err == nil { // let package os detect the kernel's features before there are rules
 		_ = self.Release()
 	}
@@ -55,7 +55,7 @@ func spawnInGroup(cmd *exec.Cmd, c *confinement) error {
 			if !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EBUSY) {
 				return err
 			}
-			cmd.SysProcAttr.UseCgroupFD = false // a sandbox around this process does not allow it
+			cmd.SysProcAttr.UseCgroupFD = false // a sandbox around this process does not allow control groups
 		}
 		c.remove()
 	}
@@ -81,7 +81,7 @@ func spawnFree(cmd *exec.Cmd) error {
 // hasLimits reports whether limit has an effect.
 const hasLimits = true
 
-// limit bounds a process that has just been started: its memory and open files, and the images that it leaves when it crashes.
+// limit limits a process that has just been started: its memory, its open files, and its core dumps.
 func limit(pid int, l Limits) error {
 	if err := unix.Prlimit(pid, unix.RLIMIT_CORE, &unix.Rlimit{}, nil); err != nil {
 		return err
@@ -99,7 +99,7 @@ func limit(pid int, l Limits) error {
 	return unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: n, Max: n}, nil)
 }
 
-// await waits for the end of a process without reaping it: until it is reaped, the number of its group cannot be reused.
+// await waits for the end of a process without reaping it, because afterwards the number of its group can be reused.
 func await(cmd *exec.Cmd) {
 	for {
 		var info unix.Siginfo

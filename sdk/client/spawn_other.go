@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// spawn starts a process in a group of its own. The plugin itself watches for the end of its host.
+// spawn starts a process in a new process group. The plugin itself watches for the end of its host.
 func spawn(cmd *exec.Cmd, c *confinement) (report contain.Report, err error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if c.rules != nil {

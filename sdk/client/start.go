@@ -29,40 +29,40 @@ type Options struct {
 	Config core.Config
 	// Logger receives the plugin's log and standard error; nil: they are dropped.
 	Logger hclog.Logger
-	// StartTimeout bounds the start up to the answer of Hello, beside the context; 0: 30 seconds.
+	// StartTimeout bounds the start up to the answer to Hello, in addition to the context; 0: 30 seconds.
 	StartTimeout time.Duration
 	// Generation is the generation of all tensor ids on the connection. A program that restarts a plugin increases it.
 	Generation uint16
-	// Rebase: callers use ids of generation 0, whatever Generation is, and errors name tensors by these ids.
+	// Rebase makes callers use ids of generation 0 regardless of Generation. Errors contain these ids.
 	Rebase bool
 	// Heartbeat is the time that the plugin may take to answer a health check; otherwise it is killed. 0: 10 seconds; less: there
 	// are no health checks.
 	Heartbeat time.Duration
-	// OpenTimeout bounds the opening of a device or a stream, and DefineTimeout the definition of a program, beside the
-	// context: a plugin that does not answer in time broke the protocol. 0: a minute and five minutes; less: no bound. Reads
-	// and events are bounded by their contexts alone, as they wait for work of any length.
+	// OpenTimeout bounds the opening of a device or a stream, and DefineTimeout the definition of a program, in addition to the context: a
+	// plugin that does not answer in time violates the protocol. 0: one minute for OpenTimeout, five minutes for DefineTimeout; less: no
+	// bound. Only contexts bound reads and events, because they wait for work of any length.
 	OpenTimeout, DefineTimeout time.Duration
 	// HostName and HostVersion are sent to the plugin.
 	HostName, HostVersion string
-	// Image is executed in place of the path, which stays the name of the plugin: the same program, checked and kept from
-	// being exchanged. It must hold until Start returns. Empty: the path.
+	// Image is the file to execute in place of path: a copy that was checked and cannot be replaced. Messages still name path. Image must
+	// exist until Start returns. Empty: path is executed.
 	Image string
-	// Ended is called when the process has ended, or was not started after all: the files that Image and Args name may then be
-	// removed. nil: nothing is called.
+	// Ended is called when the process has ended, or could not be started: the files that Image and Args name may then be removed. nil:
+	// nothing is called.
 	Ended func()
 	// Args are the arguments of the process.
 	Args []string
 	// Limits bound the resources of the process.
 	Limits Limits
-	// Contain confines the process, with its needs beyond the default rules; nil: it is not confined. Strict refuses to start it
-	// if a rule cannot be enforced here.
+	// Contain confines the process, with these needs in addition to the default rules; nil: it is not confined. Strict makes Start fail if
+	// a rule cannot be enforced on this system.
 	Contain *contain.Needs
 	Strict  bool
-	// Sees reports which variables of this process's environment the plugin sees beyond the usual ones; nil: none.
+	// Sees reports which further variables of this process's environment the plugin sees; nil: none.
 	Sees func(name string) bool
-	// Env is added to the environment of the process, which has little of this one's.
+	// Env is added to the environment of the process, which otherwise contains only part of this process's environment.
 	Env []string
-	// Protocol narrows the versions spoken; the zero Range is wire.Speaks().
+	// Protocol restricts the protocol versions; the zero Range means wire.Speaks().
 	Protocol wire.Range
 	// DataPlane limits the transports beyond gRPC: "off", "socket" (streams over a unix socket, without shared memory), or "on".
 	// Empty: the value of BURN_DATAPLANE, else "on".
@@ -99,8 +99,8 @@ func (o *Options) complete(path string) {
 	}
 }
 
-// Start starts the plugin at path and opens its backend. It fails with a *StartError. The process ends with Close, when
-// this process ends in whatever way, or when the context ends before Start returned.
+// Start starts the plugin at path and opens its backend. It fails with a *StartError. The process ends when Close is called, when this
+// process ends for any reason, or when the context ends before Start has returned.
 func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 	o.complete(path)
 	ctx, cancel := context.WithTimeout(ctx, o.StartTimeout)
@@ -125,12 +125,12 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 		release()
 		return nil, p.startError(CauseSystem, err)
 	}
-	if path, err = filepath.Abs(path); err != nil { // it starts in another folder
+	if path, err = filepath.Abs(path); err != nil { // the plugin starts in another folder
 		release()
 		return nil, p.startError(CauseSystem, err)
 	}
 	p.cmd = exec.Command(path, o.Args...)
-	p.cmd.Args[0] = filepath.Base(path) // its folder names the user that runs it
+	p.cmd.Args[0] = filepath.Base(path) // the folder would reveal the name of the user that runs it
 	if p.cmd.Dir, err = workDir(dir); err != nil {
 		release()
 		return nil, p.startError(CauseSystem, err)
@@ -140,11 +140,11 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 		p.cmd.Path, p.cmd.Err = o.Image, nil
 	}
 	env := Environment(os.Environ(), o.Limits, o.Sees)
-	if l := o.Logger.GetLevel(); l == hclog.Debug || l == hclog.Trace { // else its own log is enough
+	if l := o.Logger.GetLevel(); l == hclog.Debug || l == hclog.Trace { // otherwise the plugin's log is enough
 		env = append(env, wire.EnvLog+"="+l.String())
 	}
 	env = append(env, o.Env...)
-	if o.Contain != nil { // it must not use the shared folder for temporary files
+	if o.Contain != nil { // it may not use the shared folder for temporary files
 		for _, name := range []string{"TMPDIR", "TEMP", "TMP"} {
 			env = append(env, name+"="+p.cmd.Dir)
 		}
@@ -208,7 +208,7 @@ func Attach(ctx context.Context, at wire.Attach, o Options) (*Backend, error) {
 	return b, nil
 }
 
-// connector gets the connection from go-plugin.
+// connector receives the connection from go-plugin.
 type connector struct {
 	goplugin.NetRPCUnsupportedPlugin
 }
@@ -221,7 +221,7 @@ func (connector) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grp
 	return conn, nil
 }
 
-// connect starts the process, and does the handshake and Hello, within ctx.
+// connect starts the process and completes the handshake and Hello. ctx bounds all of it.
 func (p *process) connect(ctx context.Context, o *Options) (*Backend, error) {
 	type result struct {
 		conn *grpc.ClientConn

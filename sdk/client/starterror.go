@@ -33,18 +33,18 @@ const (
 	CauseSystem         Cause = "system"
 )
 
-// StartError says why a plugin could not be started. It wraps a sentinel of core.
+// StartError is the reason why a plugin could not be started. It wraps a sentinel of core.
 type StartError struct {
 	Plugin string
 	Path   string
 	Cause  Cause
 	Detail string
-	Stderr string // the last lines the plugin wrote
+	Stderr string // the last lines of its standard error
 	Err    error
 
 	remedy  string
-	outside bool // the process was ended by a signal that others send
-	carried bool // it is a shared object, in the process of another program
+	outside bool // a signal from outside this program ended the process
+	carried bool // it is a shared object, which another program runs
 }
 
 var errNoProcess = fmt.Errorf("WebAssembly starts no processes: import the backend into the program and open it with tensor.Open: %w", core.ErrUnsupported)
@@ -103,7 +103,7 @@ func (e *StartError) debug() string {
 	return "`" + e.Path + " --debug` or the log at level debug"
 }
 
-// notExecutable returns the remedy for a path that is not a program that this user may run.
+// notExecutable returns the remedy for a path that this user cannot execute.
 func notExecutable(path string) string {
 	info, err := os.Stat(path)
 	switch {
@@ -157,11 +157,11 @@ var missingLibrary = regexp.MustCompile(`error while loading shared libraries: .
 // tlsFailure matches the message of Go's TLS for a handshake that failed, or that the other side refused.
 var tlsFailure = regexp.MustCompile(`(remote error: tls: |tls: |x509: ).*`)
 
-// hungUp matches gRPC's message that the other side closed the connection after its TLS handshake. In TLS 1.3 a server that refuses the
-// client's certificate does so, and its alert is lost if the client writes before it reads.
+// hungUp matches gRPC's message that the other side closed the connection after its TLS handshake. In TLS 1.3, a server that refuses the
+// client's certificate closes the connection, and its alert is lost if the client writes before it reads.
 var hungUp = regexp.MustCompile(`failed to write client preface|: (read|write): (broken pipe|connection reset by peer)`)
 
-// outside reports whether a signal that users and systems send, and not this program, ended the process.
+// outside reports whether a signal of a kind that users and systems send ended the process, and not this program.
 func (p *process) outside() bool {
 	if !p.ended() || p.state == nil || p.byUs() {
 		return false
@@ -184,7 +184,7 @@ func (p *process) cause(ctx context.Context, err error) *StartError {
 	if spawnErr != nil {
 		return p.diagnoseSpawn(spawnErr)
 	}
-	if ctx.Err() == nil { // until the process has ended, a crash cannot be distinguished from a strange answer
+	if ctx.Err() == nil { // until the process has ended, a crash cannot be distinguished from an invalid handshake
 		p.await(200 * time.Millisecond)
 	}
 	line, text := p.handshake(), p.tail.last(20)

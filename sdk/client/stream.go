@@ -17,18 +17,18 @@ const (
 	flushSize = 32 << 10
 	// flushDelay is the time that the first command waits for others.
 	flushDelay = 100 * time.Microsecond
-	// patientDelay replaces flushDelay if waiters have sent all recent commands: setting a short timer wakes a thread.
+	// patientDelay replaces flushDelay if waiters have sent all recent commands, because setting a short timer wakes a thread.
 	patientDelay = time.Millisecond
 	// patience is the number of commands in a row that waiters have to send for patientDelay.
 	patience = 16
-	// maxQueued is the number of bytes that may wait for the transport before commands wait too.
+	// maxQueued is the number of bytes that may be queued for the transport. Beyond it, calls wait.
 	maxQueued = 8 << 20
 	// closeWait is the time that Close waits for the plugin to finish.
 	closeWait = 2 * time.Second
 )
 
-// stream is one command queue. Frames are put into out in order, and one goroutine sends them, so that no call waits for the
-// transport without being cancelable.
+// stream is one command queue. Frames are appended to out in order, and one goroutine sends them, so that every wait for the transport can
+// be canceled.
 type stream struct {
 	d      *device
 	number uint64
@@ -39,21 +39,21 @@ type stream struct {
 	enc     *wire.Encoder
 	out     []*wire.Frame
 	outSize int
-	rest    bool // the transport holds part of a frame
-	busy    bool // the sender has frames that are not in out any more
-	ended   bool // no more frames
+	rest    bool // the transport holds the rest of a frame
+	busy    bool // the sender has frames that are no longer in out
+	ended   bool // no more frames follow
 	armed   bool // the flush timer runs
 	prompt  int  // commands in a row that a waiter sent before the timer did, up to patience
 	timer   *time.Timer
 	work    chan struct{} // signals the sender that out is not empty
 	space   chan struct{} // closed when out has become shorter; nil: no goroutine waits
 
-	shared *segments // nil: none
+	shared *segments // nil: no shared memory
 
 	ahead    ahead
 	requests requests
-	reply    wire.Reply // of handle
-	pace     wire.Pace  // of the answers
+	reply    wire.Reply // used by handle
+	pace     wire.Pace  // pace of the answers
 	watches  bool       // polls for answers instead of sleeping
 	marks    marks
 	over     chan struct{} // closed with err: the stream takes no more
@@ -64,7 +64,7 @@ type stream struct {
 
 var _ core.Stream = (*stream)(nil)
 
-// OpenStream implements core.Device. It waits for the plugin to say that the stream is open.
+// OpenStream implements core.Device. It waits until the plugin has opened the stream.
 func (d *device) OpenStream(ctx context.Context) (core.Stream, error) {
 	if err := d.gone(); err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (d *device) OpenStream(ctx context.Context) (core.Stream, error) {
 	d.mu.Lock()
 	d.streams[s] = struct{}{}
 	d.mu.Unlock()
-	if err := d.gone(); err != nil { // closed meanwhile
+	if err := d.gone(); err != nil { // the device was closed meanwhile
 		_ = s.Close()
 		return nil, err
 	}
@@ -172,12 +172,12 @@ func (s *stream) send() {
 		s.busy = len(batch) > 0 || rest
 		s.mu.Unlock()
 		if rest && s.fs.Flush() != nil {
-			return // the receiver learns why
+			return // the receiver reports the error
 		}
 		for _, f := range batch {
 			n := f.Len()
 			if err := s.fs.Send(f); err != nil {
-				return // the receiver learns why
+				return // the receiver reports the error
 			}
 			s.mu.Lock()
 			s.outSize -= n
@@ -235,7 +235,7 @@ func (s *stream) flush() {
 	if s.prompt < patience {
 		s.prompt++
 		if s.armed {
-			s.armed = !s.timer.Stop() // it would wake a thread for nothing
+			s.armed = !s.timer.Stop() // the timer would wake a thread for nothing
 		}
 	}
 	s.push(s.enc.Take())
@@ -369,7 +369,7 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 	return s.added()
 }
 
-// await waits for the answer to a request. When ctx ends first, it tells the plugin, and a late answer is dropped.
+// await waits for the answer to a request. If ctx ends first, it tells the plugin and ignores a late answer.
 func (s *stream) await(ctx context.Context, r *request) error {
 	start := time.Now()
 	s.watch(ctx, r)
@@ -394,8 +394,7 @@ func (s *stream) await(ctx context.Context, r *request) error {
 	return canceled(s.d.b.proc.name, ctx)
 }
 
-// watch polls for the answer to a request for a short time, if recent answers came soon: being woken costs more than a short
-// wait.
+// watch polls for the answer to a request for a short time, if recent answers came soon: being woken takes longer than a short wait.
 func (s *stream) watch(ctx context.Context, r *request) {
 	if !s.watches {
 		return

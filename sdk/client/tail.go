@@ -18,7 +18,7 @@ type tail struct {
 
 const tailSize = 8 << 10
 
-// Write keeps the last bytes of p, which is a line.
+// Write appends p, which is a line, and removes old lines beyond the limit.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,8 +33,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last returns up to n lines from the end, without those of the log that are only for debugging, joined by " | ". It returns the
-// first lines of a panic instead of its trace, and leaves out the trace of a Python error.
+// last returns up to n lines from the end, joined by " | ". It omits debug lines of the log and the traceback of a Python error, and
+// returns the first lines of a panic instead of its trace.
 func (t *tail) last(n int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

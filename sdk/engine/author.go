@@ -1,10 +1,8 @@
-// Package engine is the part of a backend that is the same for all hardware: ids, queues, events, ordering, poison, stale ids,
-// drop and donation, program replay, peer copies and collectives over the host. A backend author implements Driver, Device and
-// Queue, about ten methods, and New makes a core.Backend of them. An author who can do better than the engine, with compiled
-// programs, lent memory or asynchronous work, implements optional interfaces of this package.
-//
-// The engine implements core, the contract, on top of the author's hardware. It must not know any op: it passes nodes to
-// Queue.Execute in a legal order, and never two at a time on one queue.
+// Package engine is the part of a backend that is the same for all hardware: ids, queues, events, ordering, poison, stale ids, drop and
+// donation, program replay, peer copies and collectives over the host. A backend author implements Driver, Device and Queue, about ten
+// methods, and New returns a core.Backend for them. For better performance, with compiled programs, lent memory or asynchronous work, the
+// author implements optional interfaces of this package. The engine implements core, the contract, on top of these interfaces. It must not
+// know any op: it passes nodes to Queue.Execute in a legal order, and never two at a time on one queue.
 //
 // # Files, in the order of the data
 //
@@ -39,16 +37,16 @@ type Driver[V any] interface {
 	Close() error
 }
 
-// Device is the author's side of an opened device. All methods but Close are called concurrently.
+// Device is the author's side of an opened device. All methods except Close are called concurrently.
 type Device[V any] interface {
 	// Capabilities returns the document of the device. It does not change.
 	Capabilities() *core.Capabilities
-	// Upload makes a value from host memory in the format of core.Stream.Write. data has d.Bytes() bytes and must not be kept.
-	// Elements of type bool that are not 0 become 1.
+	// Upload creates a value from host memory in the format of core.Stream.Write. data has d.Bytes() bytes and must not be kept. It
+	// converts elements of type bool that are not 0 to 1.
 	Upload(d op.Desc, data []byte) (V, error)
-	// Download copies the elements of v to dst, which has d.Bytes() bytes. Nobody writes to v meanwhile.
+	// Download copies the elements of v to dst, which has d.Bytes() bytes. Nothing writes to v meanwhile.
 	Download(dst []byte, d op.Desc, v V) error
-	// Release frees v. The engine calls it once for every value that it got from Upload, in Call.Out or from a Plan.
+	// Release frees v. The engine calls it once for every value that it receives from Upload, Call.Out or a Plan.
 	Release(v V)
 	// OpenQueue opens a queue, on which one stream executes.
 	OpenQueue() (Queue[V], error)
@@ -58,8 +56,8 @@ type Device[V any] interface {
 
 // Queue executes commands, one at a time, not always from the same goroutine.
 type Queue[V any] interface {
-	// Execute computes c.Node, whose op and version the document claims, and sets c.Out. After an error no entry of c.Out
-	// may hold a value. A panic becomes the node's core.ErrKernel.
+	// Execute computes c.Node, whose op and version the capabilities claim, and sets c.Out. After an error no entry of c.Out may hold a
+	// value. A panic becomes the node's core.ErrKernel.
 	Execute(c *Call[V]) error
 	// Close is called once, when nothing executes.
 	Close()
@@ -71,10 +69,10 @@ type Call[V any] struct {
 	// In are the operands, and Descs their types and shapes.
 	In    []V
 	Descs []op.Desc
-	// Owned has bit i set when nothing else will ever use In[i]: Execute may overwrite its memory, and may return it as an output
-	// by Take. The author has to know which other values share memory with it.
+	// Owned has bit i set if nothing else uses In[i] afterwards: Execute may overwrite its memory, and may return it as an output after
+	// calling Take. The engine does not know whether other values share its memory: the author must check that.
 	Owned uint64
-	// Out takes the results, one for each of Node.Outputs, which has their types and shapes.
+	// Out receives the results, one for each of Node.Outputs, which contains their types and shapes.
 	Out []V
 
 	taken uint64
@@ -93,11 +91,11 @@ type Interrupter interface {
 	Interrupt()
 }
 
-// Planner is an optional interface of a Device that compiles whole programs. Without it, or where Plan returns
-// core.ErrUnsupported, the engine runs a program node by node and releases buffers at their last use.
+// Planner is an optional interface of a Device that compiles whole programs. Without it, or if Plan returns core.ErrUnsupported, the engine
+// runs a program node by node and releases buffers at their last use.
 type Planner[V any] interface {
-	// Plan compiles p, which has been checked. consts are the values of p.Consts. A plan that needs one after Plan returns calls
-	// its Retain, and release later. Plan may use q, which executes nothing else meanwhile. If q is asynchronous, the engine
+	// Plan compiles p, which has been checked. consts are the values of p.Consts. A plan that needs a constant after Plan returns calls its
+	// Retain, and the returned function later. Plan may use q, which executes nothing else meanwhile. If q is asynchronous, the engine
 	// waits for the work that Plan started on it before the program runs on any queue.
 	Plan(ctx context.Context, q Queue[V], p *program.Program, consts []Const[V]) (Plan[V], error)
 }
@@ -106,22 +104,22 @@ type Planner[V any] interface {
 type Const[V any] struct {
 	Value V
 	Desc  op.Desc
-	// Retain keeps Value alive beyond Plan, until the returned function is called.
+	// Retain keeps Value alive after Plan returns, until the returned function is called.
 	Retain func() (release func())
 }
 
 // Plan is a compiled program. Run may be called on several queues at once.
 type Plan[V any] interface {
-	// Run executes on q. in holds the program's inputs in order. Run may overwrite input i if owned[i] is set, and may take it,
-	// as with Call.Take, by setting owned[i] to false. out takes the program's outputs, each a value that the engine will
-	// release. After an error no entry of out may hold a value.
+	// Run executes on q. in holds the program's inputs in order. Run may overwrite input i if owned[i] is set, and may take it, as with
+	// Call.Take, by setting owned[i] to false. out receives the program's outputs; the engine releases each of these values. After an error
+	// no entry of out may hold a value.
 	Run(q Queue[V], in []V, owned []bool, out []V) error
 	// Close releases the plan. It is called once, when no run is in progress.
 	Close()
 }
 
-// Profiled is an optional interface of a Plan that can say how long each of its steps takes. Without it core.Profiling has one
-// record for a run, except for programs that the engine itself runs node by node on a synchronous queue.
+// Profiled is an optional interface of a Plan that can measure the duration of its steps. Without it core.Profiling has one record for a
+// run, except for programs that the engine itself runs node by node on a synchronous queue.
 type Profiled[V any] interface {
 	// RunProfiled is Run, and reports the steps to t. It is called instead of Run while the device records.
 	RunProfiled(q Queue[V], in []V, owned []bool, out []V, t *Steps) error
@@ -129,40 +127,38 @@ type Profiled[V any] interface {
 
 // Meter is an optional interface of a Device that knows its memory use. Without it the engine counts elements.
 type Meter interface {
-	// Memory returns the bytes held by values and plans, and the bytes held from the system.
+	// Memory returns the bytes used by values and plans, and the bytes allocated from the system.
 	Memory() (inUse, reserved int64)
 }
 
-// Adopter is an optional interface of a Device that can compute on host memory in place. Without it, or where it returns
-// ErrUnsupported, lent memory is copied on the queue.
+// Adopter is an optional interface of a Device that can compute on host memory in place. Without it, or if it returns ErrUnsupported, lent
+// memory is copied on the queue.
 type Adopter[V any] interface {
-	// Adopt makes a value that uses data in place. release is called once, when nothing reads data any more.
+	// Adopt creates a value that uses data in place. release is called once, when nothing reads data any more.
 	Adopt(d op.Desc, data []byte, release func()) (V, error)
 }
 
-// Viewer is an optional interface of a Device whose values are in host memory. Without it core.HostMemory.View is
-// ErrUnsupported.
+// Viewer is an optional interface of a Device whose values are in host memory. Without it core.HostMemory.View returns ErrUnsupported.
 type Viewer[V any] interface {
-	// View returns the elements of v in row-major order where they lie, and whether they do.
+	// View returns the memory of v if its elements are in row-major order, and whether they are.
 	View(d op.Desc, v V) ([]byte, bool)
 }
 
-// Extender is an optional interface of a Device with extensions of its own: ones that the engine does not know, or that the
-// author implements better. The streams passed to such an extension are the engine's.
+// Extender is an optional interface of a Device with further extensions: ones that the engine does not implement, or that the author
+// implements better. The extensions receive streams of the engine.
 type Extender interface {
-	// Extend is core.Device.Extend.
+	// Extend is like core.Device.Extend.
 	Extend(target any) bool
 }
 
 // Asynchronous is an optional interface of a Queue whose Execute only starts the work. The engine then does not call Upload and
 // Download of the Device.
 type Asynchronous[V any] interface {
-	// Record returns a mark of this place in the queue.
+	// Record returns a mark of the current position in the queue.
 	Record() (Mark, error)
-	// Await orders all later work after a mark of another queue of the backend.
+	// Await makes all later work wait for a mark of another queue of the backend.
 	Await(m Mark) error
-	// Enqueue makes a value from data, as Device.Upload does, in the order of the queue. It calls done once, when data has been
-	// read.
+	// Enqueue creates a value from data, like Device.Upload, in the order of the queue. It calls done once, after data has been read.
 	Enqueue(d op.Desc, data []byte, done func()) (V, error)
 	// Fetch copies v to dst in the order of the queue. dst is valid until a mark recorded afterwards is reached.
 	Fetch(dst []byte, d op.Desc, v V) error
@@ -171,15 +167,14 @@ type Asynchronous[V any] interface {
 // Checked is an optional interface of an Asynchronous queue that learns late which of its commands failed. A failure then poisons
 // only the outputs of that command. Without it, the engine has to suspect all commands since the previous mark.
 type Checked interface {
-	// Check is called after each command that was started. It returns a function that the engine calls once, after a mark
-	// recorded later is reached, and that returns the command's error. A nil function says that the command can fail only with
-	// the device.
+	// Check is called after each command that was started. It returns a function that returns the command's error, and which the engine
+	// calls once, after a later mark is reached. A nil function means that the command can fail only if the device does.
 	Check() func() error
 }
 
-// Mark is a place in an asynchronous queue.
+// Mark is a position in an asynchronous queue.
 type Mark interface {
-	// Wait returns when the queue has reached the mark: nil, or the error of the work since the previous mark. It may be called
+	// Wait waits until the queue has reached the mark, and returns the error of the work since the previous mark, or nil. It may be called
 	// more than once and from any goroutine.
 	Wait() error
 }

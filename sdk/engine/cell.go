@@ -59,7 +59,7 @@ func (d *device[V]) drop(c *cell[V]) {
 	}
 }
 
-// find returns the cell of id, or an error that says why there is none. The caller holds mu.
+// find returns the cell of id, or an error with the reason why there is none. The caller holds mu.
 func (d *device[V]) find(id op.TensorID) (*cell[V], error) {
 	if c := d.cells.get(id); c != nil {
 		return c, nil
@@ -70,7 +70,7 @@ func (d *device[V]) find(id op.TensorID) (*cell[V], error) {
 	return nil, core.ErrUnknownTensor
 }
 
-// alive is find, but returns the error of a poisoned tensor.
+// alive is like find, but returns the error of a poisoned tensor.
 func (d *device[V]) alive(id op.TensorID) (*cell[V], error) {
 	c, err := d.find(id)
 	if err == nil {
@@ -79,7 +79,7 @@ func (d *device[V]) alive(id op.TensorID) (*cell[V], error) {
 	return c, err
 }
 
-// remove takes a cell out of the table. The caller holds mu and takes over the table's hold.
+// remove removes a cell from the table. The caller holds mu and takes over the table's hold.
 func (d *device[V]) remove(c *cell[V]) {
 	d.cells.remove(c.desc.ID)
 	c.named = false
@@ -112,8 +112,8 @@ func (s *stream[V]) enter() {
 	}
 }
 
-// leave unlocks the device, and releases the values that have no holder any more. Code of the author, and calls that may wait,
-// run only after leave.
+// leave unlocks the device, and releases the values that have no holder. It must be called before calls of the author's code and calls that
+// may wait.
 func (s *stream[V]) leave() {
 	if s.inside {
 		s.inside = false
@@ -128,8 +128,8 @@ func (s *stream[V]) leave() {
 	}
 }
 
-// define puts c into the table, which becomes its holder. The caller has entered the device. If a tensor with the id exists,
-// define replaces it and records a failure.
+// define adds c to the table, which becomes a holder of it. The caller has entered the device. If a tensor with the id exists, define
+// replaces it and records a failure.
 func (s *stream[V]) define(c *cell[V]) {
 	d, id := s.dev, c.desc.ID
 	d.generation = max(d.generation, id.Generation())
@@ -151,7 +151,7 @@ func (s *stream[V]) unhold(c *cell[V]) {
 // maxSpare bounds the cells that a stream keeps for reuse.
 const maxSpare = 1024
 
-// end calls end of the device, and keeps the cell for reuse.
+// end is like end of the device, and keeps the cell for reuse.
 func (s *stream[V]) end(c *cell[V], release bool) {
 	s.dev.end(c, release)
 	if len(s.idle) < maxSpare {
@@ -169,7 +169,7 @@ func (s *stream[V]) newCell(desc *op.Desc, err error) (c *cell[V]) {
 	return s.dev.begin(c, desc, err)
 }
 
-// give defines a tensor with a value or an error. The caller has entered the device.
+// give adds a tensor with a value or an error to the table. The caller has entered the device.
 func (s *stream[V]) give(desc *op.Desc, v V, err error, late *fault) {
 	c := s.newCell(desc, err)
 	c.value, c.late = v, late

@@ -13,7 +13,7 @@ import (
 // implements the extension.
 type collectives[V any] struct{ d *device[V] }
 
-// meets holds the groups that are not complete yet, by key.
+// meets contains the groups that are not complete yet, by key.
 type meets struct {
 	mu sync.Mutex
 	m  map[string]*meeting
@@ -106,8 +106,8 @@ func (m *meeting) leave() {
 	}
 }
 
-// exchange contributes the data of a rank, or the error why there is none, and returns the data of all ranks in order. quit ends
-// the wait.
+// exchange contributes the data of a rank, or an error in place of data, and returns the data of all ranks in order. Closing quit ends the
+// wait.
 func (m *meeting) exchange(n, rank int, data []byte, err error, quit <-chan struct{}) ([][]byte, error) {
 	m.mu.Lock()
 	r := m.rounds[n]
@@ -124,7 +124,7 @@ func (m *meeting) exchange(n, rank int, data []byte, err error, quit <-chan stru
 	case <-r.done:
 	case <-m.gone:
 		select {
-		case <-r.done: // all had contributed before one left
+		case <-r.done: // all ranks had contributed before one left
 		default:
 			return nil, fmt.Errorf("a rank has left the group: %w", core.ErrClosed)
 		}
@@ -145,12 +145,12 @@ func (m *meeting) exchange(n, rank int, data []byte, err error, quit <-chan stru
 	return r.data, nil
 }
 
-// group is core.Group of a rank.
+// group is the core.Group of one rank.
 type group[V any] struct {
 	d      *device[V]
 	m      *meeting
 	rank   int
-	rounds int // that were asked for
+	rounds int // number of requested rounds
 
 	mu     sync.Mutex
 	open   int // rounds that were requested and have not taken place
@@ -204,7 +204,7 @@ func (g *group[V]) broken() {
 	g.ended()
 }
 
-// mine returns the elements that the rank contributes.
+// mine returns the elements that this rank contributes.
 func (g *group[V]) mine(s *stream[V], id op.TensorID, check func(op.Desc) error) ([]byte, error) {
 	if err := s.flush(); err != nil {
 		return nil, err
@@ -247,7 +247,7 @@ func (g *group[V]) AllReduce(cs core.Stream, by core.Reduction, in op.TensorID, 
 	})
 }
 
-// combine computes a binary op on elements in host memory, with the queue's kernel, into a.
+// combine computes a = code(a, b) for elements in host memory, with the queue's kernel.
 func (s *stream[V]) combine(code op.Code, d op.Desc, a, b []byte) error {
 	n, err := op.New(code, []op.Desc{d, d})
 	if err != nil {

@@ -15,22 +15,22 @@ type device[V any] struct {
 	backend *backend[V]
 	author  Device[V]
 	ids     *core.IDs
-	claims  []uint16     // by op: the version that the document claims, 0 for none
+	claims  []uint16     // by op: the version that the capabilities claim, 0 for none
 	meter   Meter        // the author's device, if it implements it
-	bytes   atomic.Int64 // bytes of elements, counted when there is no meter
+	bytes   atomic.Int64 // bytes of elements, counted if there is no meter
 	profile atomic.Pointer[recording]
 
 	mu         sync.Mutex // guards what follows
 	cells      table[V]
-	generation uint16 // the greatest id seen
+	generation uint16 // greatest generation seen in an id
 	programs   map[core.ProgramID]*defined[V]
 	lastID     core.ProgramID
 	streams    map[*stream[V]]struct{}
-	opened     int        // streams, ever
-	tickets    *ticket[V] // the first of those that hold tensors
+	opened     int        // total number of streams opened
+	tickets    *ticket[V] // head of the list of tickets that hold tensors
 	closed     bool
 	gone       chan struct{}  // closed when Close has closed the author's device
-	using      sync.WaitGroup // calls of the author outside of a stream's commands; grows under mu
+	using      sync.WaitGroup // calls of the author's code outside of a stream's commands; incremented under mu
 }
 
 var _ core.Device = (*device[int])(nil)
@@ -42,7 +42,7 @@ func newDevice[V any](b *backend[V], author Device[V]) *device[V] {
 	for name, claim := range author.Capabilities().Ops {
 		c, ok := op.ByName(name)
 		if !ok {
-			continue // of a later table
+			continue // an op of a later table
 		}
 		for len(d.claims) <= int(c) {
 			d.claims = append(d.claims, 0)
@@ -137,7 +137,7 @@ func (d *device[V]) Close() error {
 	d.mu.Unlock()
 	for _, s := range streams {
 		_ = s.Close()
-		<-s.gone // another goroutine may be closing it
+		<-s.gone // another goroutine may be closing the stream
 	}
 	d.mu.Lock()
 	cells, programs := d.cells, d.programs
@@ -165,7 +165,7 @@ func (d *device[V]) Close() error {
 	return nil
 }
 
-// use keeps the author's device open until using.Done, unless it is closed already.
+// use keeps the author's device open until using.Done is called. It returns an error if the device is closed.
 func (d *device[V]) use() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

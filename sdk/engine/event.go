@@ -7,13 +7,13 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// event is a place in a stream.
+// event is a position in a stream.
 type event[V any] struct {
 	s     *stream[V]
-	done  latch  // opens when the queue has come here
-	place uint64 // commands before it
-	mark  Mark   // of an asynchronous queue
-	err   error  // why there is no mark
+	done  latch  // opens when the queue has reached the event
+	place uint64 // number of commands before it
+	mark  Mark   // set by an asynchronous queue
+	err   error  // reason why there is no mark
 }
 
 // Signal implements core.Stream.
@@ -30,7 +30,7 @@ func (s *stream[V]) signal() (*event[V], error) {
 	return e, s.do(command{kind: doSignal, on: e})
 }
 
-// reach executes an event: the queue has come to it.
+// reach executes the event command: the queue has reached the event.
 func (s *stream[V]) reach(e *event[V]) {
 	e.place = s.done
 	if s.async != nil {
@@ -39,7 +39,7 @@ func (s *stream[V]) reach(e *event[V]) {
 	e.done.open()
 }
 
-// reach waits until the queue has come to the event.
+// reach waits until the queue has reached the event.
 func (e *event[V]) reach(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return e.s.dev.backend.canceled(ctx)
@@ -94,7 +94,7 @@ func (s *stream[V]) Wait(e core.Event) error {
 	return s.append(command{kind: doAwait, on: own})
 }
 
-// await blocks the queue until an event of another stream is reached, or can never be.
+// await blocks the queue until an event of another stream is reached, or that stream has ended.
 func (s *stream[V]) await(e *event[V]) {
 	select {
 	case <-e.done.opened():

@@ -9,16 +9,16 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// scratch holds buffers that executing commands reuse.
+// scratch contains buffers that executing commands reuse.
 type scratch[V any] struct {
 	cells       []*cell[V]
-	open        []*fault // of operands whose failure is not known yet
+	open        []*fault // faults of operands whose failure is not known yet
 	call        Call[V]
 	owned       []bool     // operands that a plan may take
-	ownedBefore []bool     // owned before the plan ran
-	dead        []*cell[V] // without a holder
+	ownedBefore []bool     // copy of owned from before the plan ran
+	dead        []*cell[V] // cells without a holder
 	inside      bool       // the stream has locked the device
-	idle        []*cell[V] // for reuse
+	idle        []*cell[V] // cells for reuse
 }
 
 // execute runs a command. It may return with the device still locked.
@@ -60,7 +60,7 @@ func (s *stream[V]) executeOutside(p *pending, c *command) {
 	}
 }
 
-// free takes a tensor out of the table. The caller has entered the device.
+// free removes a tensor from the table. The caller has entered the device.
 func (s *stream[V]) free(id op.TensorID) error {
 	c, err := s.dev.find(id)
 	if err == nil {
@@ -70,8 +70,8 @@ func (s *stream[V]) free(id op.TensorID) error {
 	return err
 }
 
-// gather looks up operands and puts them into s.cells, each with a holder. The cell of a missing operand is nil. err is the error
-// to poison the outputs with, and fresh says that it originates here. The caller has entered the device.
+// gather looks up operands, stores them in s.cells and adds a holder to each. The cell of a missing operand is nil. err is the error to
+// poison the outputs with, and fresh means that it originates here. The caller has entered the device.
 func (s *stream[V]) gather(ids []op.TensorID) (err error, fresh bool) {
 	s.cells, s.open = resize(s.cells, len(ids)), s.open[:0]
 	for i, id := range ids {
@@ -94,11 +94,11 @@ func (s *stream[V]) gather(ids []op.TensorID) (err error, fresh bool) {
 	return err, fresh
 }
 
-// unname takes a gathered operand out of the table. The caller has entered the device.
+// unname removes a gathered operand from the table. The caller has entered the device.
 func (s *stream[V]) unname(i int) {
-	if c := s.cells[i]; c != nil && c.named { // else it is listed among the operands twice
+	if c := s.cells[i]; c != nil && c.named { // otherwise it is listed among the operands twice
 		s.dev.remove(c)
-		c.refs-- // the hold of s.cells remains
+		c.refs-- // the holder of s.cells remains
 	}
 }
 
@@ -117,7 +117,7 @@ func (s *stream[V]) unholdCells() {
 	}
 }
 
-// executeNodes runs nodes in order. The device is left only while a node computes.
+// executeNodes runs nodes in order. It unlocks the device only while a node computes.
 func (s *stream[V]) executeNodes(nodes []op.Node) {
 	most := 0
 	for i := range nodes {
@@ -137,7 +137,7 @@ func (s *stream[V]) executeNodes(nodes []op.Node) {
 		}
 		clear(s.call.Out)
 		most = max(most, len(s.call.In))
-		if runtime.GOARCH == "wasm" { // with one thread, let timers and so deadlines run
+		if runtime.GOARCH == "wasm" { // with one thread, let timers run, which deadlines need
 			s.leave()
 			runtime.Gosched()
 		}
@@ -164,8 +164,8 @@ func (s *stream[V]) bind(n *op.Node) (err error, fresh bool) {
 	return err, fresh
 }
 
-// executeNode computes a node whose operands are bound. It sets err to the error to poison the outputs with, and returns the
-// fault with which they may still fail.
+// executeNode computes a node whose operands are bound. It sets err to the error to poison the outputs with, and returns the fault that may
+// still poison them later.
 func (s *stream[V]) executeNode(n *op.Node, err *error, fresh bool) *fault {
 	call := &s.call
 	call.Node, call.taken, call.Out = n, 0, resize(call.Out, len(n.Outputs))
@@ -241,7 +241,7 @@ func (s *stream[V]) executeUpload(u *upload) {
 	s.give(&u.desc, v, err, nil)
 }
 
-// resize returns a slice of length n, with l's memory if that is large enough.
+// resize returns a slice of length n, in l's memory if that is large enough.
 func resize[V any](l []V, n int) []V {
 	if n > cap(l) {
 		return make([]V, n)

@@ -12,7 +12,7 @@ import (
 // hostMemory is core.HostMemory of a device.
 type hostMemory[V any] struct{ d *device[V] }
 
-// Adopt implements core.HostMemory: in place where the author can, else by a copy on the queue.
+// Adopt implements core.HostMemory: in place if the author supports that, else by a copy on the queue.
 func (x hostMemory[V]) Adopt(cs core.Stream, desc op.Desc, data []byte, release func()) error {
 	s, err := x.d.stream(cs)
 	if err != nil {
@@ -28,7 +28,7 @@ func (x hostMemory[V]) Adopt(cs core.Stream, desc op.Desc, data []byte, release 
 	desc.Shape = desc.Shape.Clone()
 	if a, ok := x.d.author.(Adopter[V]); ok {
 		var v V
-		given := false // an error after the author took data must not call release
+		given := false // after the author has taken over data, an error must not call release
 		err := guard(func() (err error) {
 			v, err = a.Adopt(desc, data, func() {
 				if !given {

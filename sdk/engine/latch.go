@@ -2,8 +2,8 @@ package engine
 
 import "sync/atomic"
 
-// latch opens once. The data that it guards is written before it opens and may be read by a goroutine that found it open. A
-// waiter makes the channel that it waits on, so that a latch without waiters costs nothing.
+// latch opens once. The data that it guards is written before it opens; goroutines that see it open may read the data. The first waiter
+// creates the channel, so that a latch without waiters costs nothing.
 type latch struct {
 	isOpen atomic.Bool
 	wait   atomic.Pointer[chan struct{}]
@@ -28,7 +28,7 @@ func (l *latch) opened() <-chan struct{} {
 			c = l.wait.Load()
 		}
 	}
-	if l.isOpen.Load() { // perhaps before there was a channel to close
+	if l.isOpen.Load() { // it may have opened before the channel existed
 		return closed
 	}
 	return *c

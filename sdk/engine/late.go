@@ -11,7 +11,7 @@ import (
 // An asynchronous device reports at a mark that something failed since the previous mark. Until then, the commands in between are
 // unsettled, and so are the commands that use their outputs: each output has a fault, which is resolved in the end.
 
-// fault is the failure of a command that became known late. The device's lock guards it.
+// fault is the failure of a command that is known late. The device's lock guards it.
 type fault struct {
 	settled bool
 	err     error
@@ -21,37 +21,36 @@ type fault struct {
 type unsettled struct {
 	place       uint64
 	fault       *fault
-	inputs      []*fault     // faults of operands that were unsettled when it was started
-	check       func() error // returns the command's error; nil: the queue does not know
+	inputs      []*fault     // faults of operands that were unsettled when the command was started
+	check       func() error // returns the command's error; nil: the queue cannot tell
 	op, program string
 	outputs     []op.Desc
 }
 
-// recorded is a mark that nothing has waited for.
+// recorded is a mark that nothing has waited for yet.
 type recorded struct {
 	mark  Mark
 	place uint64
 }
 
-// followed is an event of another stream that all commands after a place depend on.
+// followed is an event of another stream that all commands after a position depend on.
 type followed[V any] struct {
 	event *event[V]
 	place uint64
 }
 
-// lateness holds the commands and marks of an asynchronous queue whose outcome the stream does not know yet, in the order of the
-// queue.
+// lateness contains the commands and marks of an asynchronous queue whose outcome the stream does not know yet, in the order of the queue.
 type lateness[V any] struct {
 	commands []unsettled
 	marks    []recorded
 	follows  []followed[V]
 }
 
-// settleAt bounds the unsettled commands and marks. At that number the stream waits for a mark itself.
+// settleAt bounds the unsettled commands and marks. At that number the stream itself waits for a mark.
 const settleAt = 4096
 
-// started records that the work of a command was started on an asynchronous queue. It returns the fault with which its outputs
-// may still fail.
+// started records that the work of a command was started on an asynchronous queue. It returns the fault that may still poison the outputs
+// later.
 func (s *stream[V]) started(node, program string, outputs []op.Desc) *fault {
 	s.settling.Lock()
 	crowded := len(s.late.commands) >= settleAt
@@ -70,7 +69,7 @@ func (s *stream[V]) started(node, program string, outputs []op.Desc) *fault {
 	return f
 }
 
-// record records a mark at this place of an asynchronous queue.
+// record records a mark at the current position of an asynchronous queue.
 func (s *stream[V]) record() (m Mark, err error) {
 	err = guard(func() (err error) { m, err = s.async.Record(); return err })
 	if err != nil {
@@ -81,7 +80,7 @@ func (s *stream[V]) record() (m Mark, err error) {
 	crowded := len(s.late.marks) >= settleAt
 	s.settling.Unlock()
 	if crowded {
-		_ = m.Wait() // settle asks again
+		_ = m.Wait() // settle calls Wait again for the error
 		s.settle(s.done)
 	}
 	return m, nil
@@ -96,13 +95,13 @@ func (s *stream[V]) flush() error {
 	if err != nil {
 		return err
 	}
-	_ = m.Wait() // settle asks again
+	_ = m.Wait() // settle calls Wait again for the error
 	s.settle(s.done)
 	return nil
 }
 
-// waitMark waits for a mark at a place of the stream and settles the commands before it. failed says that something failed
-// between this mark and the previous one; err is the error of ctx.
+// waitMark waits for a mark at a position of the stream and settles the commands before it. failed means that some work between this mark
+// and the previous one failed; err is the error of ctx.
 func (s *stream[V]) waitMark(ctx context.Context, m Mark, place uint64) (failed bool, err error) {
 	if ctx.Done() == nil {
 		failed = m.Wait() != nil
@@ -120,7 +119,7 @@ func (s *stream[V]) waitMark(ctx context.Context, m Mark, place uint64) (failed 
 	return failed, nil
 }
 
-// settle determines whether the commands up to a place, which the queue has reached, failed. It first settles the events of other
+// settle determines which of the commands up to a position, which the queue has reached, have failed. It first settles the events of other
 // streams that they depend on.
 func (s *stream[V]) settle(place uint64) {
 	s.settling.Lock()
@@ -145,8 +144,8 @@ func (s *stream[V]) settle(place uint64) {
 	s.late.marks = slices.Delete(s.late.marks, 0, n)
 }
 
-// judge poisons the outputs of the commands up to a mark if one of them failed: the error names the op or program that failed if
-// only one can have failed or the queue says which. Outputs that depend on a poisoned tensor get its error.
+// judge poisons the outputs of the commands up to a mark if one of them failed. The error names the op or program that failed if there is
+// only one candidate or the queue reports which. Outputs that depend on a poisoned tensor get its error.
 func (s *stream[V]) judge(err error, place uint64) {
 	n := 0
 	for n < len(s.late.commands) && s.late.commands[n].place <= place {
@@ -173,7 +172,7 @@ func (s *stream[V]) judge(err error, place uint64) {
 			u.fault.err = own[i]
 		}
 		for _, f := range u.inputs {
-			if f.err != nil { // its operands were garbage
+			if f.err != nil { // its operands were invalid
 				u.fault.err, own[i] = f.err, nil
 				break
 			}
@@ -186,7 +185,7 @@ func (s *stream[V]) judge(err error, place uint64) {
 	s.late.commands = slices.Delete(s.late.commands, 0, n)
 }
 
-// blame adds to err the program or the node in which it happened, if only one is possible.
+// blame adds to err the program or the node that failed, if there is only one candidate.
 func blame(among []unsettled, err error) error {
 	e := &core.NodeError{Err: err}
 	for i, u := range among {
@@ -195,7 +194,7 @@ func blame(among []unsettled, err error) error {
 			e.Program, e.Op, e.Outputs = u.program, u.op, u.outputs
 		case e.Program == "" || u.program != e.Program:
 			return &core.NodeError{Err: err}
-		default: // another run of one program
+		default: // another run of the same program
 			e.Outputs = nil
 		}
 	}

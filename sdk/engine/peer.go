@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// peers is core.PeerCopy over host memory. Authors with a better way have the extension themselves.
+// peers implements core.PeerCopy through host memory. Authors with a better way implement the extension themselves.
 type peers[V any] struct{ d *device[V] }
 
 // CopyFrom implements core.PeerCopy.
@@ -24,7 +24,7 @@ func (x peers[V]) CopyFrom(cs core.Stream, desc op.Desc, from core.Device, id op
 	desc.Shape = desc.Shape.Clone()
 	return s.append(command{kind: doCall, on: &call{do: func() {
 		s.produce("copy", []op.Desc{desc}, func() ([][]byte, error) {
-			if err := s.flush(); err != nil { // the command that makes id is done then
+			if err := s.flush(); err != nil { // flush waits until the command that creates id is done
 				return nil, err
 			}
 			return src.elements(id, desc)

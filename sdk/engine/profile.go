@@ -56,7 +56,7 @@ type recording struct {
 	mu      sync.Mutex // guards what follows
 	ended   bool
 	profile core.Profile
-	at      map[any]int // place of a step by its identity
+	at      map[any]int // index of a step by its identity
 }
 
 func newRecording() *recording { return &recording{began: time.Now(), at: map[any]int{}} }
@@ -170,7 +170,7 @@ type stepKey struct {
 	index   int
 }
 
-// Now returns the present time, for the beginning of a step. A nil Steps returns the zero time.
+// Now returns the current time, for the beginning of a step. A nil Steps returns the zero time.
 func (t *Steps) Now() time.Time {
 	if t == nil {
 		return time.Time{}
@@ -178,15 +178,15 @@ func (t *Steps) Now() time.Time {
 	return time.Now()
 }
 
-// Step records the execution of the step with that index, which began at a time that Now returned and has just ended. describe is
-// called at the first execution of the step, before Step returns; Step fills in Program and Index of its result.
+// Step records the execution of the step with that index, which began at a time that Now returned and has just ended. describe is called at
+// the first execution of the step, before Step returns. Step sets Program and Index of the description.
 func (t *Steps) Step(index int, began time.Time, describe func() core.ProfileStep) {
 	if t != nil {
 		t.Took(index, began, time.Since(began), describe)
 	}
 }
 
-// Took is Step for an execution whose duration the device measured.
+// Took is like Step, for an execution whose duration the device measured.
 func (t *Steps) Took(index int, began time.Time, took time.Duration, describe func() core.ProfileStep) {
 	if t == nil {
 		return
@@ -203,11 +203,11 @@ func StepOf(n *op.Node, in []op.Desc) core.ProfileStep {
 	return FusedStep([]*op.Node{n}, func(id op.TensorID) op.Desc { return in[slices.Index(n.Inputs, id)] }, n.Outputs)
 }
 
-// FusedStep describes nodes that are computed as one step, in order, with results out. desc returns type and shape of a tensor
-// that they read. Bytes is 0, unknown, where all of the nodes can be done without touching an element.
+// FusedStep describes nodes that are computed as one step, in order, with results out. desc returns type and shape of a tensor that they
+// read. Bytes is 0, which means unknown, if no node needs to access elements.
 func FusedStep(nodes []*op.Node, desc func(id op.TensorID) op.Desc, out []op.Desc) core.ProfileStep {
 	s := core.ProfileStep{Out: nameless(out)}
-	made := map[op.TensorID]bool{} // or read before
+	made := map[op.TensorID]bool{} // or read by an earlier node
 	var read []op.Desc
 	moves := false
 	for _, n := range nodes {

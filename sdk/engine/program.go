@@ -37,14 +37,14 @@ func (d *device[V]) stream(s core.Stream) (*stream[V], error) {
 	return own, nil
 }
 
-// inOrder calls do on the queue of s after all commands before it, and waits for that.
+// inOrder calls do on the queue of s after all earlier commands, and waits for it.
 func (s *stream[V]) inOrder(ctx context.Context, do func() error) error {
 	if ctx.Err() != nil {
 		return s.dev.backend.canceled(ctx)
 	}
 	var err error
 	var done latch
-	var began atomic.Bool // by the queue, or by a caller whose context ended
+	var began atomic.Bool // set by the queue, or by a caller whose context has ended
 	run := func() {
 		if began.CompareAndSwap(false, true) {
 			err = do()
@@ -126,7 +126,7 @@ func (x programs[V]) Define(ctx context.Context, cs core.Stream, p *program.Prog
 	return id, nil
 }
 
-// constants finds the values of a program's constants, which live until release is called.
+// constants returns the values of a program's constants. They are kept until release is called.
 func (d *device[V]) constants(p *program.Program, ids []op.TensorID) (consts []Const[V], release func(), err error) {
 	var held []*cell[V]
 	release = func() {
@@ -206,8 +206,8 @@ func (x programs[V]) Run(cs core.Stream, r core.Run) error {
 	return nil
 }
 
-// CheckRun returns an error if the form of a run of p is wrong: the numbers of ids or donations, a donated id that is listed
-// twice among the inputs, or an output that is named twice.
+// CheckRun returns an error if a run of p is malformed: a wrong number of ids or donations, a donated id that occurs twice among the
+// inputs, or an output id that occurs twice.
 func CheckRun(p *program.Program, r core.Run) error {
 	if len(r.Inputs) != len(p.Inputs) || len(r.Outputs) != len(p.Outputs) {
 		return fmt.Errorf("run %q: %d inputs and %d outputs, want %d and %d: %w", p.Name, len(r.Inputs), len(r.Outputs),

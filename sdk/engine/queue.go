@@ -21,7 +21,7 @@ const (
 	doCall               // a *call
 )
 
-// command is an entry of the queue. The lists that it works on are in pending.
+// command is an entry of the queue. Its lists of operands are in pending.
 type command struct {
 	kind          kind
 	from, mid, to int
@@ -35,15 +35,15 @@ type call struct {
 	abandon func() // is called instead if the stream is closed first; may be nil
 }
 
-// upload is a tensor that is made from host memory in the order of the queue.
+// upload is a tensor that is created from host memory in the order of the queue.
 type upload struct {
 	desc op.Desc
 	data []byte
-	done func() // is called when data has been read
+	done func() // called when data has been read
 }
 
-// pending holds the commands that have not begun, with their operands. The stream alternates between two of them, so that in
-// steady state appending allocates nothing.
+// pending contains the commands that have not begun, with their operands. The stream alternates between two of them, so that appending does
+// not allocate in steady state.
 type pending struct {
 	commands []command
 	nodes    []op.Node
@@ -90,7 +90,7 @@ func (p *pending) donated(c *command) []bool {
 	return p.masks[c.mask:][:c.mid-c.from]
 }
 
-// lockOpen locks the queue for commands to be appended, until unlock.
+// lockOpen locks the queue for appending commands, until unlock. It returns an error if the stream is closed.
 func (s *stream[V]) lockOpen() error {
 	s.mu.Lock()
 	if s.closed.Load() {
@@ -149,9 +149,9 @@ func (s *stream[V]) mustWake() bool {
 	return true
 }
 
-// Hold announces that the caller will wait for the commands that it queues now, or call Unhold soon, so that the worker is not
-// woken in vain: a wait without a cancelable context does the work itself. A wait that cannot do the work ends the hold. Hold is
-// for one goroutine at a time, while no other waits for the stream.
+// Hold announces that the caller will soon wait for the commands that it queues now, or call Unhold. Meanwhile the worker is not woken,
+// because a wait without a cancelable context executes the commands itself. A wait that cannot execute them ends the hold. Hold is for one
+// goroutine at a time, while no other waits for the stream.
 func (s *stream[V]) Hold() {
 	s.mu.Lock()
 	s.held = true
@@ -174,7 +174,7 @@ func (s *stream[V]) work() {
 			return
 		}
 		s.mu.Lock()
-		if !s.executing { // else a waiter executes new commands, or wakes the worker again
+		if !s.executing { // otherwise a waiter executes new commands, or wakes the worker again
 			s.drain(nil)
 		}
 		s.asleep = true
@@ -182,7 +182,7 @@ func (s *stream[V]) work() {
 	}
 }
 
-// drain executes until the queue is empty, the stream is closed, or stop is open. The caller holds mu, and no other goroutine
+// drain executes commands until the queue is empty, the stream is closed, or stop is open. The caller holds mu, and no other goroutine
 // executes.
 func (s *stream[V]) drain(stop *latch) {
 	s.executing = true
@@ -221,11 +221,11 @@ func (s *stream[V]) stopExecuting() {
 // Busy is an optional interface of a Queue. The engine calls it around a run of commands that follow one another.
 type Busy interface {
 	Begin() // commands will be executed
-	End()   // those that were queued at Begin are done
+	End()   // the commands that were queued at Begin are done
 }
 
-// help executes the queue's commands on the goroutine of a waiter that cannot be canceled, until done is open. A waiter that does
-// not execute ends a hold: the executing goroutine may leave queued commands, and then the worker must be woken.
+// help executes the queue's commands on the goroutine of a waiter that cannot be canceled, until done is open. A waiter that does not
+// execute ends a hold, because the executing goroutine may leave commands in the queue, for which the worker must be woken.
 func (s *stream[V]) help(ctx context.Context, done *latch) {
 	if ctx.Done() != nil {
 		s.Unhold()
@@ -233,7 +233,7 @@ func (s *stream[V]) help(ctx context.Context, done *latch) {
 	}
 	s.mu.Lock()
 	if s.executing || s.closed.Load() {
-		s.held = false // the executing goroutine wakes the worker for commands that it leaves
+		s.held = false // the executing goroutine wakes the worker if it leaves commands in the queue
 		s.mu.Unlock()
 		return
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// replay runs a program node by node, for authors without plans of their own. Tensors are numbered slots of a frame: inputs
-// first, then constants, then outputs of nodes.
+// replay is a Plan that runs a program node by node, for devices without a Planner. Tensors are numbered slots of a frame: inputs first,
+// then constants, then outputs of nodes.
 type replay[V any] struct {
 	d       *device[V]
 	p       *program.Program
@@ -24,8 +24,8 @@ type replay[V any] struct {
 type step struct {
 	node    *op.Node
 	in, out []int
-	last    uint64 // operands that nothing uses afterwards
-	free    []int  // slots that nothing uses afterwards
+	last    uint64 // bits of operands that are not used afterwards
+	free    []int  // slots that are not used afterwards
 }
 
 // slot is a value within a run.
@@ -80,7 +80,7 @@ func newReplay[V any](d *device[V], p *program.Program, consts []Const[V]) (*rep
 	return r, nil
 }
 
-// schedule finds the last use of each slot. Inputs count: the caller may have donated them.
+// schedule finds the last use of each slot, including inputs, which the caller may have donated.
 func (r *replay[V]) schedule() {
 	needed := make([]bool, r.slots)
 	for i := range r.consts {
@@ -97,7 +97,7 @@ func (r *replay[V]) schedule() {
 				st.free = append(st.free, k)
 			}
 		}
-		dies := map[int]int{} // slot to its uses by the node
+		dies := map[int]int{} // number of uses of a slot by the node
 		for _, k := range st.in {
 			if !needed[k] {
 				dies[k]++
@@ -132,7 +132,7 @@ func (r *replay[V]) RunProfiled(q Queue[V], in []V, owned []bool, out []V, t *St
 	for i, c := range r.consts {
 		frame[len(in)+i] = c
 	}
-	made := make([]bool, r.slots) // the run's to release
+	made := make([]bool, r.slots) // values that the run must release
 	defer func() {
 		for i, m := range made {
 			if m {
@@ -183,7 +183,7 @@ func (r *replay[V]) RunProfiled(q Queue[V], in []V, owned []bool, out []V, t *St
 	return r.results(q, frame, made, in, owned, out)
 }
 
-// results moves outputs out of the frame. A value that the run does not own, or returns twice, is copied.
+// results moves outputs from the frame to out. It copies values that the run does not own or returns twice.
 func (r *replay[V]) results(q Queue[V], frame []slot[V], made []bool, in []V, owned []bool, out []V) error {
 	for i, j := range r.outputs {
 		switch {

@@ -16,7 +16,7 @@ import (
 // the worker is idle executes the commands itself.
 type stream[V any] struct {
 	dev     *device[V]
-	number  int // among the streams of the device
+	number  int // number among the streams of the device
 	queue   Queue[V]
 	async   Asynchronous[V] // nil for a synchronous queue
 	checked Checked         // nil for a queue that does not say which command failed
@@ -26,16 +26,16 @@ type stream[V any] struct {
 	gone    chan struct{} // closed when Close has released the queue
 
 	spare *pending // the batch that is being executed, or empty
-	done  uint64   // commands that were executed
+	done  uint64   // number of executed commands
 	scratch[V]
 
-	_         [128]byte  // callers write what follows while a command executes: not to the same cache lines
+	_         [128]byte  // keep these apart from fields that callers write while a command executes (false sharing)
 	mu        sync.Mutex // guards pend, executing, asleep, held
 	pend      *pending
-	executing bool       // by the worker or a waiter, which alone uses spare, done and scratch
-	rest      *sync.Cond // no goroutine executes any more
+	executing bool       // set by the worker or a waiter, which then has exclusive use of spare, done and scratch
+	rest      *sync.Cond // signals that no goroutine executes any more
 	asleep    bool       // the worker waits for wake
-	held      bool       // the worker is not woken
+	held      bool       // the worker must not be woken
 	wake      chan struct{}
 
 	settling sync.Mutex // guards late
@@ -47,7 +47,7 @@ type stream[V any] struct {
 
 var _ core.Stream = (*stream[int])(nil)
 
-// failure is an error and the place of the stream at which it happened.
+// failure is an error and the position in the stream at which it occurred.
 type failure struct {
 	place uint64
 	err   error
@@ -77,7 +77,7 @@ func (s *stream[V]) failAt(place uint64, err error) {
 	}
 }
 
-// report returns the first failure up to a place, and clears all failures up to there.
+// report returns the first failure up to a position, and clears all failures up to there.
 func (s *stream[V]) report(place uint64) error {
 	s.failing.Lock()
 	defer s.failing.Unlock()
@@ -104,7 +104,7 @@ func (s *stream[V]) Submit(nodes []op.Node, free []op.TensorID) error {
 	return nil
 }
 
-// checkWrite returns an error if desc and data do not make a valid tensor.
+// checkWrite returns an error if desc and data are not a valid tensor.
 func (s *stream[V]) checkWrite(what string, desc op.Desc, data []byte) error {
 	name := s.dev.backend.name()
 	switch {
@@ -166,7 +166,7 @@ func (s *stream[V]) upload(desc op.Desc, data []byte) (v V, err error) {
 	return v, err
 }
 
-// made appends the definition of a tensor whose value exists. If it returns an error, the caller holds the cell.
+// made appends the definition of a tensor whose value exists. If it returns an error, the caller still holds the cell.
 func (s *stream[V]) made(desc op.Desc, v V) (*cell[V], error) {
 	c := s.dev.begin(new(cell[V]), &desc, nil)
 	c.value = v
@@ -188,7 +188,7 @@ func (s *stream[V]) Close() error {
 		i.Interrupt()
 	}
 	s.mu.Lock()
-	for s.executing { // the node that runs ends, no other begins
+	for s.executing { // the executing node completes; no other begins
 		s.rest.Wait()
 	}
 	rest := s.pend
@@ -197,7 +197,7 @@ func (s *stream[V]) Close() error {
 	for i := range rest.commands {
 		s.abandon(rest, &rest.commands[i])
 	}
-	_ = s.flush() // only tensors remain of the rest
+	_ = s.flush() // of the other commands only tensors remain
 	s.queue.Close()
 	d := s.dev
 	d.mu.Lock()
@@ -207,7 +207,7 @@ func (s *stream[V]) Close() error {
 	return nil
 }
 
-// abandon releases the holds of a command that will not be executed, and frees the tensors that it would have freed.
+// abandon releases the tensors that a dropped command holds, and frees the tensors that it would have freed.
 func (s *stream[V]) abandon(p *pending, c *command) {
 	switch c.kind {
 	case doNodes:

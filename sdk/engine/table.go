@@ -6,10 +6,10 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// table is a hash table of cells by id, with linear probing. A node looks up about five ids, for which a Go map would take a good
-// part of the time of a small node. Consecutive ids are spread evenly.
+// table is a hash table of cells by id, with linear probing. A node looks up about five ids, and with a Go map this would be a large part
+// of the time of a small node. Consecutive ids are distributed evenly.
 type table[V any] struct {
-	slots []entry[V] // a power of two of them, at most half in use
+	slots []entry[V] // their number is a power of two; at most half are in use
 	used  int
 }
 
@@ -18,10 +18,10 @@ type entry[V any] struct {
 	cell *cell[V]
 }
 
-// minSlots is the size of a table that has held a cell.
+// minSlots is the least number of slots of a table that is not empty.
 const minSlots = 64
 
-// slot returns the slot that holds id, or into which it would be put.
+// slot returns the slot that contains id, or that it would be stored in.
 func (t *table[V]) slot(id op.TensorID) uint64 {
 	mask := uint64(len(t.slots) - 1)
 	i := t.home(id)
@@ -69,7 +69,7 @@ func (t *table[V]) remove(id op.TensorID) {
 	mask := uint64(len(t.slots) - 1)
 	hole := t.slot(id)
 	for i := (hole + 1) & mask; t.slots[i].cell != nil; i = (i + 1) & mask {
-		if (i-t.home(t.slots[i].id))&mask >= (i-hole)&mask { // its home is not after the hole
+		if (i-t.home(t.slots[i].id))&mask >= (i-hole)&mask { // the probe sequence of the cell begins at or before the hole
 			t.slots[hole] = t.slots[i]
 			hole = i
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// ticket is a read. When the queue comes to it, it becomes a holder of the tensor; Wait copies the elements.
+// ticket is a read. When the queue reaches it, it becomes a holder of the tensor. Wait copies the elements.
 type ticket[V any] struct {
 	s    *stream[V]
 	id   op.TensorID
@@ -16,24 +16,24 @@ type ticket[V any] struct {
 	done latch // opens when resolved
 
 	err   error
-	fetch *fetch // of an asynchronous queue
+	fetch *fetch // set by an asynchronous queue
 
 	view bool // the elements are not copied
 
 	// The device guards what follows.
 	abandoned     bool       // no goroutine waits any more
 	cell          *cell[V]   // held by the ticket
-	before, after *ticket[V] // in the device's list of those with a cell
+	before, after *ticket[V] // neighbours in the device's list of tickets with a cell
 }
 
 // fetch is an asynchronous copy of elements in progress.
 type fetch struct {
 	stage []byte
-	mark  Mark // when stage is filled
+	mark  Mark // reached when stage is filled
 	place uint64
 }
 
-// link puts t into the list of tickets that hold tensors. The caller holds mu.
+// link adds t to the list of tickets that hold tensors. The caller holds mu.
 func (d *device[V]) link(t *ticket[V]) {
 	t.after = d.tickets
 	if t.after != nil {
@@ -42,7 +42,7 @@ func (d *device[V]) link(t *ticket[V]) {
 	d.tickets = t
 }
 
-// unlink takes t out of that list. The caller holds mu.
+// unlink removes t from that list. The caller holds mu.
 func (d *device[V]) unlink(t *ticket[V]) {
 	if t.before != nil {
 		t.before.after = t.after
@@ -68,7 +68,7 @@ func (s *stream[V]) read(t *ticket[V]) *ticket[V] {
 	return t
 }
 
-// resolve makes t, to which the queue has come, a holder of its tensor.
+// resolve makes t, which the queue has reached, a holder of its tensor.
 func (s *stream[V]) resolve(t *ticket[V]) {
 	d := s.dev
 	s.enter()
@@ -92,7 +92,7 @@ func (s *stream[V]) resolve(t *ticket[V]) {
 			s.unhold(c)
 		}
 	}
-	s.leave() // tensors freed before are unknown
+	s.leave() // tensors freed earlier are unknown
 	t.err = err
 	t.done.open()
 }
@@ -189,15 +189,15 @@ func (t *ticket[V]) Wait(ctx context.Context) error {
 	switch failed, err := t.settled(ctx, c); {
 	case err != nil:
 		return err
-	case failed: // the copy failed, or a command unrelated to the tensor
+	case failed: // the copy failed, or a command that is unrelated to the tensor
 		return t.s.dev.download(t.dst, c)
 	}
 	copy(t.dst, t.fetch.stage)
 	return nil
 }
 
-// settled waits until an asynchronous device has reached the ticket. err is the error of ctx or of the tensor. failed says that
-// something else may have failed before it.
+// settled waits until an asynchronous device has reached the ticket. err is the error of ctx or of the tensor. failed means that earlier
+// work may have failed.
 func (t *ticket[V]) settled(ctx context.Context, c *cell[V]) (failed bool, err error) {
 	if failed, err = t.s.waitMark(ctx, t.fetch.mark, t.fetch.place); err != nil {
 		return failed, err

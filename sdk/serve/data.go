@@ -14,16 +14,16 @@ type upload struct {
 	request uint64
 	desc    op.Desc
 	data    []byte
-	err     error // why it is refused; the chunks are still received
+	err     error // reason why it is refused; its chunks are still received
 	got     int
 }
 
 const (
-	// trusted bounds the memory that is allocated because a host announced a tensor; more is allocated as the data arrives.
+	// trusted bounds the memory in bytes that is allocated when a host announces a tensor; more is allocated as the data arrives.
 	trusted = 64 << 20
 	// kept is the greatest size of a staging buffer that is kept for the next tensor.
 	kept = 64 << 20
-	// minChecked is the size from which on the system is asked whether it has memory for a buffer.
+	// minChecked is the size in bytes from which on a buffer is allocated only after checkAddressSpace.
 	minChecked = 1 << 30
 )
 
@@ -38,7 +38,7 @@ func (t *session) write(d op.Desc, data []byte) {
 	}
 }
 
-// fresh returns an error if d cannot be made.
+// fresh returns an error if d cannot be created.
 func (t *session) fresh(d op.Desc) error {
 	t.dev.mu.Lock()
 	defer t.dev.mu.Unlock()
@@ -51,7 +51,7 @@ func (t *session) fresh(d op.Desc) error {
 	return nil
 }
 
-// written records a tensor that was written, or the error why it was not, and returns the error that poisons it.
+// written records that tensor d was written, or could not be written because of err. It returns the error that poisons the tensor.
 func (t *session) written(d op.Desc, err error) error {
 	if err != nil {
 		err = &core.NodeError{Op: "write", Outputs: []op.Desc{d}, Err: err}
@@ -123,7 +123,7 @@ func (t *session) endWrite(err error) error {
 	return t.done(u.request, u.desc, err)
 }
 
-// done answers a request that makes a tensor.
+// done answers a request that creates a tensor.
 func (t *session) done(request uint64, d op.Desc, err error) error {
 	_ = t.written(d, err)
 	t.requests.end(request)
@@ -134,7 +134,7 @@ func (t *session) done(request uint64, d op.Desc, err error) error {
 func (t *session) read(c *wire.Command) error {
 	a := answer{request: c.Request, size: c.Size}
 	err := t.dev.wanted(c.Desc.ID, c.Size)
-	if err == nil { // the type is known even of a tensor that the backend could not make
+	if err == nil { // a poisoned tensor has a type too
 		err = checkAddressSpace(c.Size)
 	}
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 type tensorID = op.TensorID
 
-// tensor describes a live tensor: its type, and the error if it was never made.
+// tensor describes a live tensor: its type, and an error if it could not be created.
 type tensor struct {
 	op.Desc
 	err    error
@@ -28,10 +28,10 @@ type device struct {
 	generation uint16
 	inner      core.Device
 	caps       *core.Capabilities
-	ctx        context.Context // ends with the device
+	ctx        context.Context // canceled when the device is closed
 	cancel     context.CancelFunc
 
-	// Extensions; nil: none.
+	// Extensions; nil: the device does not have it.
 	programs    core.Programs
 	memory      core.MemoryStats
 	host        core.HostMemory
@@ -90,7 +90,7 @@ func (d *device) extend() {
 	d.profiling, _ = core.Extension[core.Profiling](d.inner)
 }
 
-// register makes the device known by its handle.
+// register adds the device to the table of handles.
 func (d *device) register() error {
 	s, c := d.server, d.conn
 	s.mu.Lock()
@@ -127,7 +127,7 @@ func (s *server) Close(_ context.Context, handle uint64) error {
 	return d.close()
 }
 
-// close ends the streams of the device and frees all of it.
+// close ends the streams of the device and frees its tensors, programs and groups.
 func (d *device) close() error {
 	d.mu.Lock()
 	if d.closed {
@@ -181,7 +181,7 @@ func (s *server) Memory(_ context.Context, handle uint64) (m core.Memory, err er
 	return m, err
 }
 
-// lookup finds a live tensor. The error says why there is none. The caller holds mu.
+// lookup finds a live tensor. The error contains the reason if there is none. The caller holds mu.
 func (d *device) lookup(id tensorID) (tensor, error) {
 	if x, ok := d.tensors[id]; ok {
 		return x, nil
@@ -192,7 +192,7 @@ func (d *device) lookup(id tensorID) (tensor, error) {
 	return tensor{}, fmt.Errorf("%v: %w", id, core.ErrUnknownTensor)
 }
 
-// wanted finds a tensor with that many bytes, or returns an error that says why it cannot be read.
+// wanted returns an error if tensor id does not exist, cannot be read, or does not have the given size in bytes.
 func (d *device) wanted(id tensorID, size int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -208,7 +208,7 @@ func (d *device) wanted(id tensorID, size int) error {
 	return nil
 }
 
-// fresh returns an error if outs cannot be made. The caller holds mu.
+// fresh returns an error if outs cannot be created. The caller holds mu.
 func (d *device) fresh(outs ...op.Desc) error {
 	for i, o := range outs {
 		switch {
@@ -229,7 +229,7 @@ func (d *device) fresh(outs ...op.Desc) error {
 	return nil
 }
 
-// make records tensors that were made, or, with an error, tensors that were not. The caller holds mu.
+// make records tensors that were created or, with an error, tensors that could not be created. The caller holds mu.
 func (d *device) make(outs []op.Desc, err error) {
 	for _, o := range outs {
 		if err == nil || d.fresh(o) == nil {
@@ -238,7 +238,7 @@ func (d *device) make(outs []op.Desc, err error) {
 	}
 }
 
-// made is make without mu.
+// made is like make, for callers that do not hold mu.
 func (d *device) made(outs []op.Desc, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

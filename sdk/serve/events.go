@@ -11,14 +11,14 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// events holds the events of a stream, numbered from 1, and the failures between them that the backend does not know of.
+// events contains the events of a stream, numbered from 1, and the failures between them that the backend does not know.
 type events struct {
 	mu       sync.Mutex
 	signaled uint64 // the last event that was decoded
 	settled  uint64 // the last event that the host knows to be reached
 	open     map[uint64]core.Event
 	ended    bool
-	news     chan struct{} // closed when one is signaled or the stream ends; nil: no goroutine waits
+	news     chan struct{} // closed when an event is signaled or the stream ends; nil: no goroutine waits
 	failures []failure
 }
 
@@ -31,7 +31,7 @@ type failure struct {
 // maxFailures bounds the failures that are kept for reports.
 const maxFailures = 16
 
-// note records a failure for the next event.
+// note records a failure, which the next event reports.
 func (v *events) note(err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -79,7 +79,7 @@ func (v *events) tell() {
 	}
 }
 
-// end says that no more events come. Waiting goroutines return.
+// end marks the end of events. Waiting goroutines return.
 func (v *events) end() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -87,7 +87,7 @@ func (v *events) end() {
 	v.tell()
 }
 
-// own returns an event that the stream itself names; nil for one that is settled.
+// own returns an event that a command of this stream refers to, or nil for one that is settled.
 func (v *events) own(n uint64) (core.Event, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -97,7 +97,7 @@ func (v *events) own(n uint64) (core.Event, error) {
 	return v.open[n], nil
 }
 
-// get waits until an event is signaled and returns it; nil for one that is settled or will never be.
+// get waits until an event is signaled and returns it. It returns nil for an event that is settled or will never be signaled.
 func (v *events) get(ctx context.Context, n uint64) (core.Event, error) {
 	for {
 		v.mu.Lock()
@@ -127,7 +127,7 @@ func (v *events) settle(n uint64) {
 	}
 }
 
-// signal marks this place of the stream.
+// signal adds an event at the current position of the stream.
 func (t *session) signal() error {
 	var e core.Event
 	err := t.guard("signal", func() error { e = t.be.Signal(); return nil })
@@ -137,12 +137,12 @@ func (t *session) signal() error {
 	return t.events.add(e)
 }
 
-// wait orders later commands after an event of another stream, once that is signaled.
+// wait waits until an event of another stream is signaled, and orders later commands after it.
 func (t *session) wait(c *wire.Command) error {
 	from := t.dev.conn.stream(c.Stream)
 	switch from {
 	case nil:
-		return nil // it has ended
+		return nil // the other stream has ended
 	case t:
 		_, err := t.events.own(c.Event)
 		return err
@@ -169,7 +169,7 @@ func (t *session) await(c *wire.Command) error {
 	return t.answerLater(answer{request: c.Request, ticket: e, event: c.Event})
 }
 
-// reached waits for an event and reports the first failure, of the backend or of a command that never reached it.
+// reached waits for an event and reports the first failure, of the backend or of a command that was not passed to the backend.
 func (t *session) reached(ctx context.Context, a *answer) error {
 	err := t.guard("await", func() error { return a.ticket.Wait(ctx) })
 	if !errors.Is(err, core.ErrCanceled) {
@@ -179,7 +179,7 @@ func (t *session) reached(ctx context.Context, a *answer) error {
 	return t.fs.Send(wire.DoneFrame(a.request, err))
 }
 
-// earlier returns the failure of the earlier node.
+// earlier returns the failure that occurred first in the stream.
 func earlier(backend, own error) error {
 	switch {
 	case backend == nil:

@@ -16,7 +16,7 @@ type group struct {
 	uses
 }
 
-// Join makes a device a rank of a group.
+// Join adds a device to a group as a rank.
 func (s *server) Join(ctx context.Context, j *wire.Join) error {
 	d, err := s.find(j.Handle)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *server) Join(ctx context.Context, j *wire.Join) error {
 	return nil
 }
 
-// Leave ends a membership after so many commands.
+// Leave ends a membership once the given number of its commands has arrived.
 func (s *server) Leave(_ context.Context, handle, number, uses uint64) error {
 	d, err := s.find(handle)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *server) Leave(_ context.Context, handle, number, uses uint64) error {
 	return d.leave(number, g)
 }
 
-// leave ends a membership whose last command has come.
+// leave ends a membership whose last command has arrived.
 func (d *device) leave(number uint64, g *group) error {
 	d.mu.Lock()
 	mine := g.over() && d.groups[number] == g

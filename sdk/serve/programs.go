@@ -19,14 +19,14 @@ type defined struct {
 	uses
 }
 
-// uses counts the commands that use a program or a group. The command that ends it may overtake them, as they arrive in streams,
-// and says how many there are.
+// uses counts the commands that use a program or a group. The call that ends the program or group may arrive before commands of streams,
+// and contains their number.
 type uses struct {
 	count, limit uint64
 	ending       bool
 }
 
-// over reports whether it was ended and all its commands have come.
+// over reports whether the program or group was ended and all its commands have arrived.
 func (u *uses) over() bool { return u.ending && u.count >= u.limit }
 
 func (t *session) define(c *wire.Command) error {
@@ -102,7 +102,7 @@ func (t *session) run(c *wire.Command) {
 	if x == nil {
 		d.mu.Unlock()
 		t.events.note(fmt.Errorf("run: program %d: %w", c.Number, core.ErrNotFound))
-		t.donate(c) // the outputs stay unknown, because their types are
+		t.donate(c) // the outputs remain unknown, because their types are unknown
 		return
 	}
 	outs := make([]op.Desc, min(len(x.outputs), len(c.Outputs)))
@@ -152,7 +152,7 @@ func (t *session) bind(x *defined, run core.Run, outs []op.Desc) (err, poisoned 
 	return t.dev.fresh(outs...), poisoned
 }
 
-// donated calls do, which may change the device, with the donated inputs.
+// donated calls do for each donated input. do may change the device.
 func (t *session) donated(c *wire.Command, do func(id tensorID)) {
 	t.dev.mu.Lock()
 	defer t.dev.mu.Unlock()
@@ -183,7 +183,7 @@ func (t *session) used(number uint64, x *defined) {
 	}
 }
 
-// Undefine releases a program after so many runs.
+// Undefine releases a program once the given number of its runs has arrived.
 func (s *server) Undefine(_ context.Context, handle, number, runs uint64) error {
 	d, err := s.find(handle)
 	if err != nil {
@@ -204,7 +204,7 @@ func (s *server) Undefine(_ context.Context, handle, number, runs uint64) error 
 	return nil
 }
 
-// undefine releases a program unless another goroutine does.
+// undefine releases a program unless another goroutine has done it.
 func (d *device) undefine(number uint64, x *defined) error {
 	d.mu.Lock()
 	mine := d.defined[number] == x

@@ -23,7 +23,7 @@ type Options struct {
 	Open core.Opener
 	// Logger logs connections, panics and the end; nil: JSON lines on standard error, as hosts expect.
 	Logger hclog.Logger
-	// Protocol narrows the versions spoken; the zero Range is wire.Speaks().
+	// Protocol restricts the protocol versions; the zero Range means wire.Speaks().
 	Protocol wire.Range
 }
 
@@ -48,8 +48,8 @@ func stderrLogger(name string) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Name: name, Level: level, Output: os.Stderr, JSONFormat: true})
 }
 
-// Serve runs as the plugin process that a host has started, until the host ends it or is gone. Meanwhile, output to os.Stdout
-// goes to standard error. It fails if no host started the process.
+// Serve serves the host that has started this process, until the host ends it or ends itself. Meanwhile, output to os.Stdout goes to
+// standard error. It fails if no host started the process.
 func Serve(o Options) error {
 	if err := o.complete(); err != nil {
 		return err
@@ -58,8 +58,8 @@ func Serve(o Options) error {
 		return fmt.Errorf("burn-backend-%s is a plugin of burn and is started by it: see `burn devices`, or start it with --debug to attach to it", o.Name)
 	}
 	s := newServer(o)
-	// go-plugin sends printed output over the connection, where the last lines of a crash are lost. From the first Hello on,
-	// which comes after go-plugin has replaced the two files, printed output goes to standard error instead.
+	// go-plugin sends printed output over the connection, where the last lines of a crash are lost. Go-plugin has replaced os.Stdout and
+	// os.Stderr before the first Hello; from then on, printed output goes to standard error instead.
 	stderr := os.Stderr
 	s.ownFiles = sync.OnceFunc(func() { os.Stdout, os.Stderr = stderr, stderr })
 	end := s.endWithHost()
@@ -68,8 +68,8 @@ func Serve(o Options) error {
 	return s.close(2 * time.Second)
 }
 
-// Attachable serves inside this process, without TLS, until ctx ends; then done is closed. A plugin calls it under a debugger
-// (Main --debug), and tests call it to use the real protocol within one process. Hosts connect by BURN_REATTACH or client.Attach.
+// Attachable serves inside this process, without TLS, until ctx ends; then done is closed. A plugin calls it under a debugger (Main
+// --debug), and tests call it to use the real protocol within one process. Hosts connect with BURN_REATTACH or client.Attach.
 func Attachable(ctx context.Context, o Options) (at wire.Attach, done <-chan struct{}, err error) {
 	if err := o.complete(); err != nil {
 		return at, nil, err
@@ -91,7 +91,7 @@ func Attachable(ctx context.Context, o Options) (at wire.Attach, done <-chan str
 	}
 }
 
-// plugin is the one entry of go-plugin's plugin set.
+// plugin is the single entry of go-plugin's plugin set.
 type plugin struct {
 	goplugin.NetRPCUnsupportedPlugin
 	s *server
@@ -125,7 +125,7 @@ func (s *server) config(test *goplugin.ServeTestConfig) *goplugin.ServeConfig {
 	}
 }
 
-// unlinkSocket removes the file of the socket once the host is connected, so that no file is left, however the two processes end.
+// unlinkSocket removes the file of the socket once the host is connected, so that no file remains, however the two processes end.
 var unlinkSocket = sync.OnceFunc(func() {
 	dir := os.Getenv(goplugin.EnvUnixSocketDir)
 	if dir == "" {

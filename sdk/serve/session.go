@@ -17,10 +17,10 @@ type session struct {
 	fs         *wire.FrameStream
 	be         core.Stream
 	closeInner func()
-	ctx        context.Context // ends with the stream
+	ctx        context.Context // canceled when the stream ends
 	cancel     context.CancelFunc
-	holder     holder    // be, if it is one
-	pace       wire.Pace // of the host
+	holder     holder    // be, if it implements holder
+	pace       wire.Pace // pace of the host's frames
 	watches    bool      // polls for frames instead of sleeping
 
 	turns
@@ -37,8 +37,8 @@ type session struct {
 	in      []op.Desc
 }
 
-// holder is an optional interface of a backend's stream, which streams of sdk/engine implement: between Hold and Unhold commands
-// need not begin before a caller waits for them.
+// holder is an optional interface of a backend's stream, which streams of sdk/engine implement: between Hold and Unhold, the backend may
+// delay commands until a caller waits for them.
 type holder interface {
 	Hold()
 	Unhold()
@@ -207,7 +207,7 @@ func (t *session) flush() {
 	t.batch = t.batch[:0]
 }
 
-// dropped lists the tensors from before a batch that the batch drops.
+// dropped lists the tensors that a batch drops and does not create.
 func dropped(batch []op.Node) []tensorID {
 	made := map[tensorID]bool{}
 	var ids []tensorID

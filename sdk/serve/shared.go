@@ -16,7 +16,7 @@ import (
 type segment struct {
 	number  uint64
 	data    []byte
-	err     error // why it could not be mapped
+	err     error // reason why it could not be mapped
 	busy    bool  // a command uses it
 	kept    bool  // a tensor uses it
 	retired bool  // the host has retired it
@@ -53,7 +53,7 @@ func (g *segments) add(x *segment) error {
 	return nil
 }
 
-// get finds a segment with room for n bytes that the host may use.
+// get returns a segment of at least n bytes that the host may use.
 func (g *segments) get(number uint64, n int) (*segment, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -135,7 +135,7 @@ func (g *segments) close() {
 	}
 }
 
-// segment maps a segment that the host has sent. A lack of memory is reported when the segment is used.
+// segment maps a segment that the host has sent. If memory is short, that is reported when the segment is used.
 func (t *session) segment(number uint64, size int) error {
 	fd, ok := t.fs.File()
 	if !ok {
@@ -185,15 +185,15 @@ func (t *session) writeShared(c *wire.Command) error {
 	return err
 }
 
-// adopt passes the segment to the backend, if that adopts it. The caller must call told after answering the host: a backend that
-// copies may release the segment earlier, and the host must not be notified of the release before the answer.
+// adopt passes the segment to the backend, if that can adopt it. The caller must call told after it has answered the host: a backend that
+// copies may release the segment earlier, but the host must not be notified of the release before the answer.
 func (t *session) adopt(d op.Desc, x *segment, n int) (told func(), err error) {
 	host := t.dev.host
 	if host == nil {
 		return nil, nil
 	}
 	t.segments.keep(x, true)
-	var users atomic.Int32 // the backend, and the answer
+	var users atomic.Int32 // the backend and the answer hold it
 	users.Store(2)
 	number := x.number
 	part := func() {
@@ -215,11 +215,11 @@ func (t *session) adopt(d op.Desc, x *segment, n int) (told func(), err error) {
 	return nil, err
 }
 
-// partSize is the number of bytes of a tensor that are copied to a segment before the host, which copies them on, is notified.
+// partSize is the number of bytes that are copied to a segment before each notification of the host, which copies them meanwhile.
 const partSize = 4 << 20
 
-// readShared requests a copy of a tensor into a segment. A large tensor is copied directly from the backend's memory, if the
-// backend exposes it: the host copies at the same time, which is worth blocking the stream.
+// readShared requests a copy of a tensor into a segment. If the backend exposes its memory, a large tensor is copied directly from there.
+// This blocks the stream, but the host can copy at the same time.
 func (t *session) readShared(c *wire.Command) error {
 	x, err := t.segments.get(c.Segment, c.Size)
 	if err != nil {
@@ -248,7 +248,7 @@ func (t *session) readShared(c *wire.Command) error {
 	return t.answerLater(a)
 }
 
-// view copies a tensor to a segment and notifies the host of the progress. lost is a failure of the transport.
+// view copies a tensor to a segment and notifies the host of the progress. lost is an error of the transport.
 func (t *session) view(c *wire.Command, x *segment) (lost, err error) {
 	dst := x.data[:c.Size]
 	err = t.guard("view", func() error {
@@ -262,7 +262,7 @@ func (t *session) view(c *wire.Command, x *segment) (lost, err error) {
 					return err
 				}
 				if hi == len(dst) {
-					return nil // reported with the answer
+					return nil // the answer reports it
 				}
 				if lost = t.fs.Send(wire.PartFrame(c.Request, hi)); lost != nil {
 					return lost

@@ -21,7 +21,7 @@ import (
 
 const (
 	socketName = "streams"
-	// greetWait is the time that a host may take to connect, and tokenWait the time that a caller may take to show the token.
+	// greetWait bounds the time that a host takes to connect, and tokenWait the time until it presents the token.
 	greetWait = 10 * time.Second
 	tokenWait = time.Second
 )
@@ -40,7 +40,7 @@ func newSockets(s *server) *sockets {
 	return k
 }
 
-// invite creates a socket for the host that sent Hello, if it wants one, and names it in the answer.
+// invite creates a socket for the host that sent Hello, if it supports that, and adds its path to the answer.
 func (k *sockets) invite(h *wire.Hello, w *wire.Welcome) {
 	if !slices.Contains(h.Features, wire.FeatureSocket) || runtime.GOOS == "windows" || os.Getenv(wire.EnvDataPlane) == "off" || k.ctx.Err() != nil {
 		return
@@ -69,7 +69,7 @@ func (k *sockets) invite(h *wire.Hello, w *wire.Welcome) {
 	})
 }
 
-// listen makes a socket in a folder that only the user may enter.
+// listen returns a listener on a new socket in a folder that only the user may enter.
 func listen() (l *net.UnixListener, path string, remove func(), err error) {
 	base := os.Getenv(goplugin.EnvUnixSocketDir)
 	dir, err := os.MkdirTemp(base, "s-")

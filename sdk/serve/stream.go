@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// Stream serves one stream. Another goroutine receives its frames, so that frames are received while the backend works.
+// Stream serves one stream. A separate goroutine receives frames while the backend works.
 func (s *server) Stream(fs *wire.FrameStream) {
 	t, err := s.openSession(fs)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *server) Stream(fs *wire.FrameStream) {
 			s.log.Warn("stream", "error", err)
 			_ = fs.Send(wire.FailFrame(err))
 		}
-		fs.Close() // do not wait for a transport that is gone
+		fs.Close() // do not wait for a lost transport
 	}
 	t.segments.finish()
 	t.leave()
@@ -85,7 +85,7 @@ func (s *server) openSession(fs *wire.FrameStream) (*session, error) {
 	return t, nil
 }
 
-// register makes the stream known by its number.
+// register adds the stream to the table of stream numbers.
 func (t *session) register() error {
 	t.dev.conn.mu.Lock()
 	defer t.dev.conn.mu.Unlock()
@@ -96,7 +96,7 @@ func (t *session) register() error {
 	return nil
 }
 
-// end makes the stream unknown. Its events count as reached.
+// end removes the stream from the table of stream numbers. Its events count as reached.
 func (t *session) end() {
 	t.dev.conn.mu.Lock()
 	delete(t.dev.conn.streams, t.number)
@@ -120,13 +120,13 @@ func (t *session) receive() {
 		t.rouse()
 		t.mu.Unlock()
 		t.drained()
-		t.closeInner() // goroutines that wait for an answer get the error
+		t.closeInner() // goroutines that wait for an answer receive the error
 		return
 	}
 }
 
-// arrived handles a received frame: a command that overtakes at once, any other through the queue. patient says that the caller
-// waits while the queue is full.
+// arrived handles a received frame. Commands that overtake are handled at once, others are queued. patient means that the caller waits
+// while the queue is full.
 func (t *session) arrived(f *wire.Frame, patient bool) error {
 	if f.Len() > wire.MaxFrame {
 		err := fmt.Errorf("stream: %w: frame of %d bytes, at most %d", core.ErrProtocol, f.Len(), wire.MaxFrame)

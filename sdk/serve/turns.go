@@ -13,9 +13,9 @@ import (
 // queued bounds the frames of a stream that are held before the transport stops receiving.
 const queued = 16
 
-// turns schedules the work of a stream: frames to decode, and answers to wait for, each kind in order and by one goroutine at a
-// time. The first worker does both: it waits for answers itself when there is nothing to decode, because a backend does the work
-// of an idle queue on the waiting goroutine. While it does one kind, a second worker takes over the other if there is any.
+// turns schedules the work of a stream: frames to decode, and answers to wait for, each kind in order and by one goroutine at a time. The
+// first worker does both: if there is nothing to decode, it waits for answers, because a backend may execute commands on the waiting
+// goroutine. While it does work of one kind, a second worker does work of the other kind, if there is any.
 type turns struct {
 	mu        sync.Mutex // guards what follows
 	changed   *sync.Cond // a frame was decoded, or the stream is over
@@ -23,11 +23,11 @@ type turns struct {
 	due       []answer
 	decoding  bool
 	answering bool
-	busy      bool // the first worker answers
+	busy      bool // the first worker is waiting for an answer
 	helping   bool // there is a second worker
 	parked    bool // the first worker waits for wake
 	wake      chan struct{}
-	held      bool  // the backend's stream, until a caller waits for its commands
+	held      bool  // the backend's stream delays commands until a caller waits for them
 	ended     bool  // no more frames arrive
 	err       error // the stream is over
 }
@@ -36,13 +36,13 @@ type turns struct {
 type answer struct {
 	request uint64
 	ticket  core.Ticket
-	event   uint64       // of an await, else 0
+	event   uint64       // number of the event of an await, else 0
 	buffer  *wire.Buffer // of a read
 	segment *segment     // of a read through shared memory
 	size    int
 }
 
-// work decodes and answers until there is nothing more; the first worker waits for more.
+// work decodes and answers until there is no more work. The first worker then waits for more.
 func (t *session) work(first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,8 +132,8 @@ func (t *session) rouse() {
 	}
 }
 
-// park waits until there is work. If the host's frames follow each other closely, it polls for the next one itself, as being
-// woken takes longer. The caller holds mu.
+// park waits until there is work. If the host sends frames in quick succession, it polls for the next one, because being woken takes
+// longer. The caller holds mu.
 func (t *session) park() {
 	t.parked = true
 	t.mu.Unlock()
@@ -170,14 +170,14 @@ func (t *session) broken() error {
 	return t.err
 }
 
-// fail is over for a caller that does not hold mu.
+// fail is like over, for callers that do not hold mu.
 func (t *session) fail(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.over(err)
 }
 
-// enqueue puts a frame into the queue; patient waits while that is full.
+// enqueue appends a frame to the queue. With patient it waits while the queue is full.
 func (t *session) enqueue(f *wire.Frame, patient bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -208,8 +208,8 @@ func (t *session) answerLater(a answer) error {
 	return nil
 }
 
-// answer waits for the event or read of a request, and answers it. Once begun, only the end of the stream interrupts it, because
-// the backend may do its work on this goroutine.
+// answer waits for the event or read of a request, and answers it. Once begun, only the end of the stream interrupts it, because the
+// backend may be executing commands on this goroutine.
 func (t *session) answer(a *answer) error {
 	ctx := context.Background()
 	if t.requests.canceled(a.request) {
@@ -237,7 +237,7 @@ func (t *session) reply(ctx context.Context, a *answer) error {
 	return t.elements(ctx, a)
 }
 
-// leave ends the work once the stream is over or has ended: no goroutine waits any more.
+// leave releases pending answers once the stream is over or has ended.
 func (t *session) leave() {
 	t.cancel()
 	t.drained()
@@ -254,11 +254,11 @@ func (t *session) leave() {
 	}
 }
 
-// requests holds the requests that are not answered, and those canceled before they came.
+// requests contains the unanswered requests, and those that were canceled before they arrived.
 type requests struct {
 	mu     sync.Mutex
-	latest uint64          // they are numbered upwards
-	open   map[uint64]bool // whether it is canceled
+	latest uint64          // greatest number; they are numbered upwards
+	open   map[uint64]bool // value: whether it is canceled
 }
 
 // begin records a request.
@@ -294,7 +294,7 @@ func (q *requests) cancel(request uint64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if _, open := q.open[request]; !open && request <= q.latest {
-		return nil // answered
+		return nil // already answered
 	}
 	if len(q.open) >= wire.MaxRequests {
 		return fmt.Errorf("stream: %w: %d requests are open or canceled before they came", core.ErrProtocol, len(q.open))

@@ -18,9 +18,8 @@ const (
 	exitLimit = 400 * time.Millisecond
 )
 
-// endWithHost ends the process when its host is gone: when the pipe at standard input ends, when the parent is another process,
-// or when the connection stays away. A host on Linux has asked the kernel to kill the plugin as well. The returned function ends
-// the watch.
+// endWithHost ends the process when its host is gone: when the pipe at standard input ends, when the parent is another process, or when
+// there is no connection for a while. A host on Linux also makes the kernel kill the plugin. The returned function ends the watch.
 func (s *server) endWithHost() (stop func()) {
 	done := make(chan struct{})
 	gone := sync.OnceFunc(func() {

@@ -60,7 +60,7 @@ func (c *Carrier) Open(ctx context.Context) (*FrameStream, error) {
 	return HostLink(ctx, conn)
 }
 
-// pair makes two connected sockets.
+// pair returns two connected sockets.
 func pair() (a, b *os.File, err error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -87,8 +87,8 @@ func fileConn(f *os.File) (*net.UnixConn, error) {
 	return u, nil
 }
 
-// NextSocket waits for the next socket that a host passes; io.EOF says that no more come. A message without a socket is an
-// ErrProtocol.
+// NextSocket waits for the next socket that a host passes; It returns io.EOF if no more follow, and ErrProtocol for a message without a
+// socket.
 func NextSocket(carrier *net.UnixConn) (*net.UnixConn, error) {
 	var b [1]byte
 	var oob [64]byte

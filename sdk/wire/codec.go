@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// codec passes frames through unchanged and leaves everything else to protobuf. It has protobuf's name, so that a plugin in
-// another language needs no content subtype of its own: for Stream, such a plugin reads and writes bytes.
+// codec passes frames through unchanged and leaves everything else to protobuf. It has protobuf's name, so that a plugin in another
+// language needs no separate content subtype: for Stream, such a plugin reads and writes bytes.
 type codec struct{ proto encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(proto.Name)} }

@@ -8,7 +8,7 @@ import (
 // Tag is the first byte of a command or reply.
 type Tag byte
 
-// Commands of the host. A frame is a sequence of them; those marked alone fill a frame by themselves.
+// Commands of the host. A frame is a sequence of them. Those marked "alone" must be the only command of their frame.
 const (
 	TagOpen       Tag = 0x01 // alone, first: handle of the device, number of the stream
 	TagNode       Tag = 0x02
@@ -55,17 +55,17 @@ type Command struct {
 	Stream   uint64 // Open, Wait
 	Event    uint64 // Wait, Await
 	Node     op.Node
-	OpName   string           // of Node; set as well when this build has no such op, and Node.Op is op.NoOp then
+	OpName   string           // op name of Node; also set if this build does not have the op: Node.Op is then op.NoOp
 	IDs      []op.TensorID    // Free, Define (constants), Run (inputs)
 	Outputs  []op.TensorID    // Run
 	Donated  []bool           // Run; nil: none
-	Desc     op.Desc          // the tensor made by Write, BeginWrite, WriteShared, Copy or a group; of a read only the ID
+	Desc     op.Desc          // the tensor that Write, BeginWrite, WriteShared, Copy or a group command creates; for a read only the ID
 	Source   op.TensorID      // Copy, of groups
 	Size     int              // Read, ReadShared: the bytes expected; Segment
 	Data     []byte           // Write; valid until the frame is freed
-	Number   uint64           // of the program: Define, Run
+	Number   uint64           // number of the program: Define, Run
 	Program  *program.Program // Define
-	Unknown  string           // Define: an op of the program that this build does not have
+	Unknown  string           // Define: the name of an op that this build does not have
 	Segment  uint64           // Segment, Retire, WriteShared, ReadShared
 	Group    uint64           // AllReduce, AllGather, Broadcast
 	Argument uint64           // AllReduce: a core.Reduction; Broadcast: the root

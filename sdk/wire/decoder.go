@@ -52,7 +52,7 @@ func NewDecoder(generation uint16) *Decoder {
 	return &Decoder{base: op.NewTensorID(generation, 0)}
 }
 
-// Start begins a frame. Commands may refer to content until the next Start.
+// Start begins a frame. Decoded commands may refer to content until the next Start.
 func (d *Decoder) Start(content []byte) {
 	d.r = reader{b: content}
 	d.ids.last = d.base
@@ -152,7 +152,7 @@ func (d *Decoder) idList() []op.TensorID {
 	return l
 }
 
-// mask reads a list of bits; none is nil.
+// mask reads a bit set. It returns nil if no bit is set.
 func (d *Decoder) mask() []bool {
 	n := d.r.uvarint()
 	if n > 8*uint64(len(d.r.b)) {

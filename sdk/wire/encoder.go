@@ -18,11 +18,11 @@ type opKey struct {
 	version uint16
 }
 
-// names holds the numbers that the sender has assigned to ops and attribute names.
+// names maps ops and attribute names to the numbers that the sender has assigned to them.
 type names struct {
 	ops   map[opKey]uint64
 	attrs map[string]uint64
-	// consecutive nodes often have the same op
+	// last op, because consecutive nodes often have the same
 	lastOp    opKey
 	lastOpNum uint64
 }
@@ -103,7 +103,7 @@ func (e *Encoder) reset() {
 // Len returns the number of bytes since the last Take.
 func (e *Encoder) Len() int { return len(e.b) }
 
-// Take returns the bytes written since the last Take as a frame, nil if there are none.
+// Take returns the bytes written since the last Take as a frame, or nil if there are none.
 func (e *Encoder) Take() *Frame {
 	if len(e.b) == 0 {
 		return nil
@@ -112,7 +112,7 @@ func (e *Encoder) Take() *Frame {
 	if cap(e.b) == batchCapacity {
 		*e.buf = e.b
 		f.parts = mem.BufferSlice{mem.NewBuffer(e.buf, framePool)}
-	} else { // outgrew the pooled buffer
+	} else { // the buffer of the pool was too small
 		framePool.Put(e.buf)
 		f.parts = mem.BufferSlice{mem.SliceBuffer(e.b)}
 	}
@@ -120,12 +120,12 @@ func (e *Encoder) Take() *Frame {
 	return f
 }
 
-// Node writes a node that Fits.
+// Node writes a node, for which Fits must return nil.
 func (e *Encoder) Node(n *op.Node) {
 	e.b = appendNode(append(e.b, byte(TagNode)), n, &e.names, &e.ids)
 }
 
-// Fits reports a node that is too large to cross a process boundary, or exceeds a limit of the protocol, as an ErrUnsupported.
+// Fits returns an ErrUnsupported if a node is too large to be sent, or exceeds a limit of the protocol.
 func Fits(n *op.Node) error {
 	const number = binary.MaxVarintLen64
 	size := 10 * number
@@ -140,7 +140,7 @@ func Fits(n *op.Node) error {
 	return fitAttrs(n)
 }
 
-// fitAttrs reports a node whose attributes exceed a limit of the protocol, as an ErrUnsupported.
+// fitAttrs returns an ErrUnsupported if the attributes of a node exceed a limit of the protocol.
 func fitAttrs(n *op.Node) error {
 	if len(n.Attrs) > MaxAttrs {
 		return fmt.Errorf("%v: node with %d attributes, at most %d cross a process boundary: %w", n.Op, len(n.Attrs), MaxAttrs, core.ErrUnsupported)
@@ -155,7 +155,7 @@ func fitAttrs(n *op.Node) error {
 	return nil
 }
 
-// FitsQuery reports a node that AppendQuery cannot write, as an ErrUnsupported.
+// FitsQuery returns an ErrUnsupported if AppendQuery cannot write a node.
 func FitsQuery(n *op.Node, inputs int) error {
 	if inputs > math.MaxUint16 {
 		return fmt.Errorf("%v: node with %d inputs, at most %d can be asked about: %w", n.Op, inputs, math.MaxUint16, core.ErrUnsupported)
@@ -163,7 +163,7 @@ func FitsQuery(n *op.Node, inputs int) error {
 	return Fits(n)
 }
 
-// FitsRun reports a run with too many tensors, as an ErrUnsupported.
+// FitsRun returns an ErrUnsupported if a run has too many tensors.
 func FitsRun(inputs, outputs int) error {
 	if inputs+outputs > MaxFrame/2/binary.MaxVarintLen64 {
 		return fmt.Errorf("run: %d inputs and %d outputs, at most %d together cross a process boundary: %w",
@@ -201,7 +201,7 @@ func (e *Encoder) Write(d op.Desc, data []byte) {
 	e.b = append(e.b, data...)
 }
 
-// BeginWrite announces the chunks of tensor d. They follow in frames of Chunk, in order, until all its bytes are there.
+// BeginWrite announces the chunks of tensor d. They follow in frames of Chunk, in order.
 func (e *Encoder) BeginWrite(request uint64, d op.Desc) {
 	e.head(TagBeginWrite, request)
 	e.desc(d)
@@ -214,7 +214,7 @@ func (e *Encoder) Read(request uint64, id op.TensorID, size int) {
 	e.b = binary.AppendUvarint(e.b, uint64(size))
 }
 
-// WriteShared makes tensor d from the beginning of a segment.
+// WriteShared creates tensor d from the beginning of a segment.
 func (e *Encoder) WriteShared(request uint64, d op.Desc, segment uint64) {
 	e.head(TagWriteShared, request)
 	e.desc(d)
@@ -244,8 +244,8 @@ func (e *Encoder) Await(request, event uint64) {
 	e.b = binary.AppendUvarint(e.b, event)
 }
 
-// Define writes a program, known by number from then on. It must start a frame. A program that is too large for a frame,
-// or has a node with too many or too long attributes, is an ErrUnsupported, and nothing is written.
+// Define writes a program, known by number from then on. It must start a frame. If a program is too large for a frame, or a node has too
+// many or too long attributes, it returns ErrUnsupported and writes nothing.
 func (e *Encoder) Define(request, number uint64, p *program.Program, consts []op.TensorID) error {
 	if len(e.b) > 0 {
 		return fmt.Errorf("wire: define within a frame: %w", core.ErrProtocol)
@@ -284,7 +284,7 @@ func (e *Encoder) Run(number uint64, inputs, outputs []op.TensorID, donated []bo
 	}
 }
 
-// Copy makes tensor d from tensor id of the device with that handle.
+// Copy creates tensor d from tensor id of the device with that handle.
 func (e *Encoder) Copy(d op.Desc, handle uint64, id op.TensorID) {
 	e.b = append(e.b, byte(TagCopy))
 	e.desc(d)
@@ -292,7 +292,7 @@ func (e *Encoder) Copy(d op.Desc, handle uint64, id op.TensorID) {
 	e.b = e.ids.append(e.b, id)
 }
 
-// AllReduce makes tensor out from tensor in of all ranks of a group.
+// AllReduce creates tensor out from tensor in of all ranks of a group.
 func (e *Encoder) AllReduce(group uint64, by core.Reduction, in op.TensorID, out op.Desc) {
 	e.head(TagAllReduce, group)
 	e.b = binary.AppendUvarint(e.b, uint64(by))
@@ -300,14 +300,14 @@ func (e *Encoder) AllReduce(group uint64, by core.Reduction, in op.TensorID, out
 	e.desc(out)
 }
 
-// AllGather makes tensor out from the tensors of all ranks of a group.
+// AllGather creates tensor out from the tensors of all ranks of a group.
 func (e *Encoder) AllGather(group uint64, in op.TensorID, out op.Desc) {
 	e.head(TagAllGather, group)
 	e.b = e.ids.append(e.b, in)
 	e.desc(out)
 }
 
-// Broadcast makes tensor out from the tensor of one rank.
+// Broadcast creates tensor out from the tensor of one rank.
 func (e *Encoder) Broadcast(group uint64, root int, in op.TensorID, out op.Desc) {
 	e.head(TagBroadcast, group)
 	e.b = binary.AppendUvarint(e.b, uint64(root))

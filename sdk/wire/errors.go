@@ -17,7 +17,7 @@ const (
 	errWrapped = 3 // text around one of the two
 )
 
-// Remote is an error that came over the wire: text of the other side around a sentinel, or around another error.
+// Remote is an error from the other side: its text, and the sentinel or other error that it wraps.
 type Remote struct {
 	Text  string
 	Cause error
@@ -29,8 +29,8 @@ func (e *Remote) Error() string { return e.Text }
 // Unwrap returns the sentinel or cause.
 func (e *Remote) Unwrap() error { return e.Cause }
 
-// AppendError writes err. Nil writes nothing: an error is the last field of a message, and no error is encoded as no bytes. An
-// error that wraps no sentinel counts as ErrKernel.
+// AppendError appends err to b. For nil it appends nothing: an error is the last field of a message, and its absence means no error. An
+// error that wraps no sentinel is encoded as ErrKernel.
 func AppendError(b []byte, err error) []byte {
 	if err == nil {
 		return b
@@ -89,8 +89,8 @@ func sentinelCode(err error) uint64 {
 	return uint64(kernel + 1)
 }
 
-// DecodeError is the inverse of AppendError; an empty b is nil. errors.Is with the sentinels and errors.As with *core.NodeError
-// and *op.Error hold for the result as they did for the original. An unreadable b becomes an ErrProtocol.
+// DecodeError is the inverse of AppendError; it returns nil for an empty b. errors.Is with sentinels, and errors.As with *core.NodeError
+// and *op.Error, give the same answers as for the original. For an invalid b it returns ErrProtocol.
 func DecodeError(b []byte) error {
 	r := &reader{b: b}
 	err := r.lastError()
@@ -120,7 +120,7 @@ func (r *reader) error(depth int) error {
 	switch form := r.byte(); form {
 	case errPlain:
 		code, text := r.uvarint(), r.text(MaxText)
-		sentinel := core.ErrKernel // also for codes of a newer version
+		sentinel := core.ErrKernel // also for codes of newer versions
 		if all := core.Sentinels(); code >= 1 && code <= uint64(len(all)) {
 			sentinel = all[code-1]
 		}
@@ -150,10 +150,10 @@ func (r *reader) error(depth int) error {
 	}
 }
 
-// maxFaultRank bounds the shapes in errors, which may be the fault that is reported: any element type, rank and sign.
+// maxFaultRank bounds the rank of shapes in errors. They may be invalid, because the error may be about them.
 const maxFaultRank = 64
 
-// appendDescs writes descs with absolute ids, as errors carry them: the first MaxBlamed of them.
+// appendDescs appends the first MaxBlamed descs with absolute ids, for errors.
 func appendDescs(b []byte, ds []op.Desc) []byte {
 	ds = ds[:min(len(ds), MaxBlamed)]
 	b = binary.AppendUvarint(b, uint64(len(ds)))

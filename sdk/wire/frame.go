@@ -20,7 +20,7 @@ func (f *Frame) Free() {
 	f.parts = nil
 }
 
-// Bytes calls use with the whole content, which is only valid during the call.
+// Bytes calls use with the content, which is only valid during the call.
 func (f *Frame) Bytes(use func([]byte) error) error {
 	if len(f.parts) == 1 {
 		return use(f.parts[0].ReadOnlyData())
@@ -104,8 +104,8 @@ func (p *pool) Put(b *[]byte) {
 	}
 }
 
-// Buffer is memory for tensor data that is sent in place, without a copy: Chunk frames refer to it, and it returns to its pool
-// when the last of them was sent and Free was called.
+// Buffer is memory for tensor data that is sent in place, without a copy: Data frames refer to it, and it returns to its pool after the
+// last of them was sent and Free was called.
 type Buffer struct {
 	data []byte
 	root mem.Buffer
@@ -123,7 +123,7 @@ func (b *Buffer) Data() []byte { return b.data }
 // Free releases the Buffer.
 func (b *Buffer) Free() { b.root.Free() }
 
-// bulk keeps one large buffer at a time, as downloads tend to repeat.
+// bulk keeps one large buffer, because downloads of the same size tend to repeat.
 type bulk struct{ sync.Pool }
 
 var bulkPool = &bulk{}

@@ -20,7 +20,7 @@ type Hello struct {
 // Welcome is the plugin's answer.
 type Welcome struct {
 	Protocol Range
-	Version  uint32 // the one chosen; 0 when the ranges do not meet, and then the rest is empty
+	Version  uint32 // the chosen version; 0 if the ranges do not overlap, and then the rest is empty
 	Features []string
 	Info     core.Info
 	Err      error // why the backend could not be opened
@@ -73,7 +73,7 @@ func welcomeFromProto(m *pb.HelloReply) *Welcome {
 	return w
 }
 
-// check refuses a Welcome that exceeds the limits of the protocol.
+// check returns an error for a Welcome that exceeds the limits of the protocol.
 func (w *Welcome) check() error {
 	if n := len(w.Info.Devices); n > MaxDevices {
 		return fmt.Errorf("hello: %w: %d devices, want at most %d", core.ErrProtocol, n, MaxDevices)

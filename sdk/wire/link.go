@@ -18,7 +18,8 @@ const (
 	directSize = 64 << 10  // frames up to this length are sent with one copy and one call
 )
 
-// link carries frames over a unix socket: four bytes of length, then the frame. A length of zero is the host's orderly end.
+// link carries frames over a unix socket: four bytes of length, then the frame. A length of zero means that the host ended the stream in
+// order.
 type link struct {
 	file   *os.File // the socket, which does not block
 	raw    syscall.RawConn
@@ -30,7 +31,7 @@ type link struct {
 
 	mu     sync.Mutex // held while sending
 	out    []byte
-	rest   []byte // of a frame that TrySend could not send in full
+	rest   []byte // the part of a frame that TrySend could not send
 	broken error
 }
 
@@ -57,7 +58,7 @@ func newLink(ctx context.Context, conn *net.UnixConn, host, takes bool) (*FrameS
 	}
 	l := &link{file: file, receiver: receiver{host: host, takes: takes, buf: make([]byte, linkBuffer)},
 		listener: listener{stirred: make(chan struct{}, 1)}}
-	l.looked.Store(-int64(quietFor)) // nobody has
+	l.looked.Store(-int64(quietFor)) // no goroutine has polled yet
 	if l.raw, err = file.SyscallConn(); err != nil {
 		file.Close()
 		return nil, err
@@ -81,7 +82,7 @@ func (l *link) shut() {
 	l.stopListening()
 }
 
-// Close ends a link at once. Streams over gRPC end with their call.
+// Close ends a link at once. A stream over gRPC ends with its call instead.
 func (s *FrameStream) Close() {
 	if s.link != nil {
 		s.link.cancel()
@@ -105,7 +106,7 @@ func (l *link) write(f *Frame) error {
 	if n <= directSize {
 		return l.writeAll(l.pack(f))
 	}
-	for _, p := range f.parts { // the short ones together
+	for _, p := range f.parts { // short parts are sent together
 		b := p.ReadOnlyData()
 		if len(l.out)+len(b) <= directSize {
 			l.out = append(l.out, b...)
@@ -156,7 +157,7 @@ func (l *link) writeOnce(b []byte) (n int, err error) {
 	return max(n, 0), err
 }
 
-// sent keeps a failure, because part of a frame may have been sent.
+// sent records an error permanently, because part of a frame may have been sent.
 func (l *link) sent(err error) error {
 	if err != nil {
 		l.broken = err
@@ -189,7 +190,7 @@ func (s *FrameStream) TrySend(f *Frame) (taken, more bool) {
 	b := l.pack(f)
 	n, err := l.writeOnce(b)
 	if err != nil || n == 0 {
-		return false, false // Send returns the reason
+		return false, false // Send returns the error
 	}
 	l.rest = append(l.rest[:0], b[n:]...)
 	f.Free()
@@ -209,7 +210,7 @@ func (s *FrameStream) Flush() error {
 // errBusy says that a frame could not be sent without waiting.
 var errBusy = errors.New("wire: the socket is full")
 
-// SendFile sends a small frame and a descriptor, without waiting. If that is not possible, it fails and nothing was sent. The
+// SendFile sends a small frame and a descriptor, without waiting. If that is not possible, it returns an error and sends nothing. The
 // caller still owns file.
 func (s *FrameStream) SendFile(f *Frame, file *os.File) error {
 	l := s.link

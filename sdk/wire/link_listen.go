@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quietFor is the time after a poll in which Next does not listen, as the next poll probably comes earlier.
+// quietFor is the time after a poll during which Next does not listen, because another poll is likely.
 const quietFor = 2 * time.Millisecond
 
 // listener decides how to wait for frames. A socket in the runtime's poller wakes a thread for each frame that arrives, even if
@@ -23,10 +23,10 @@ type listener struct {
 	polling atomic.Int32  // goroutines in Watch
 	asleep  atomic.Int32  // goroutines between Sleep and Wake
 	looked  atomic.Int64  // when the last poll ended, in nanoseconds since epoch
-	stirred chan struct{} // has an entry when Next should decide again
+	stirred chan struct{} // receives an entry when Next should decide again
 
 	mu       sync.Mutex // guards what follows
-	ear      *os.File   // the duplicate, nil for none
+	ear      *os.File   // the duplicate, or nil
 	shutDown bool
 }
 
@@ -55,7 +55,7 @@ func (l *link) endPoll() {
 	}
 }
 
-// Sleep says that the caller waits for a frame without polling, until it calls Wake.
+// Sleep announces that the caller waits for a frame without polling, until it calls Wake.
 func (s *FrameStream) Sleep() {
 	if l := s.link; l != nil {
 		l.asleep.Add(1)
@@ -118,7 +118,7 @@ func (l *link) listen() error {
 	l.listener.mu.Unlock()
 	raw, err := ear.SyscallConn()
 	if err == nil {
-		_ = raw.Read(func(fd uintptr) bool { return ready(fd, unix.POLLIN) }) // an error says that the duplicate was closed
+		_ = raw.Read(func(fd uintptr) bool { return ready(fd, unix.POLLIN) }) // an error means that the duplicate was closed
 	}
 	return err
 }
@@ -130,7 +130,7 @@ func (l *listener) stopListening() {
 	l.ear = nil
 	l.mu.Unlock()
 	if ear != nil {
-		go ear.Close() // waits for Next, which may have to be woken
+		go ear.Close() // Close waits for Next, which may have to be woken
 	}
 }
 

@@ -12,16 +12,16 @@ import (
 
 // Open asks for a device.
 type Open struct {
-	Handle     uint64 // names the device from then on
+	Handle     uint64 // handle that names the device from then on
 	Device     int    // index of Info
-	Generation uint16 // of its tensor ids
+	Generation uint16 // generation of its tensor ids
 }
 
 // Opened is the answer to Open.
 type Opened struct {
 	Capabilities *core.Capabilities
 	Extensions   Extensions
-	Err          error // why the device could not be opened, and then the rest is empty
+	Err          error // reason why the device could not be opened; the rest is then empty
 }
 
 // Extensions lists the optional interfaces that a device has.

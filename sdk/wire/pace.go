@@ -17,16 +17,16 @@ const (
 	goschedEvery = 16
 )
 
-// Spare reports whether one side of a stream may poll for frames without displacing the other side, which makes them: there has
-// to be a second processor. A backend that computes on all processors competes with the polling side for the short time that Pace
-// allows, and should run equally short programs on fewer processors.
+// Spare reports whether one side of a stream may poll for frames without displacing the other side, which sends them: there must be a
+// second processor. A backend that computes on all processors competes with the polling side for the short time that Pace allows, and
+// should run equally short programs on fewer processors.
 func Spare() bool { return runtime.NumCPU() > 1 }
 
-// Pace tracks how soon frames arrived lately. It decides whether a goroutine that waits for the next frame polls for it, and for
-// how long, instead of sleeping until it is woken. The zero Pace means slow frames. It is safe for concurrent use.
+// Pace tracks the average wait for recent frames. It decides whether a goroutine that waits for the next frame polls for it, and for how
+// long, instead of sleeping until it is woken. The zero Pace means slow frames. It is safe for concurrent use.
 type Pace struct{ known, average atomic.Int64 }
 
-// limit returns how long polling is worthwhile; 0: not at all.
+// limit returns the time for which polling is worthwhile; 0: not at all.
 func (p *Pace) limit() time.Duration {
 	average := time.Duration(p.average.Load())
 	if p.known.Load() == 0 || average > paceSoon {

@@ -89,7 +89,7 @@ func (r *reader) float() float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(b))
 }
 
-// end fails when bytes are left over.
+// end returns an error if bytes remain.
 func (r *reader) end() error {
 	if r.err == nil && len(r.b) > 0 {
 		r.fail("%d bytes too many", len(r.b))
@@ -109,7 +109,7 @@ func appendFloat(b []byte, f float64) []byte {
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
 }
 
-// clip shortens a text for people to at most n bytes.
+// clip shortens a text for humans to at most n bytes.
 func clip(s string, n int) string {
 	if len(s) > n {
 		return s[:n-3] + "..."

@@ -37,7 +37,7 @@ func KeptFrame(request uint64) *Frame {
 	return NewFrame(binary.AppendUvarint([]byte{byte(TagKept)}, request))
 }
 
-// PartFrame says that the first end bytes of a ReadShared are in the segment. With all of them it answers the request.
+// PartFrame announces that the first end bytes of a ReadShared are in the segment. If these are all bytes, it answers the request.
 func PartFrame(request uint64, end int) *Frame {
 	return NewFrame(binary.AppendUvarint(binary.AppendUvarint([]byte{byte(TagPart)}, request), uint64(end)))
 }
@@ -47,7 +47,7 @@ func ReleaseFrame(segment uint64) *Frame {
 	return NewFrame(binary.AppendUvarint([]byte{byte(TagRelease)}, segment))
 }
 
-// DataFrame holds bytes lo to hi of b, which answer a read; last says that they are its end and that it succeeded.
+// DataFrame holds bytes lo to hi of b, which answer a read; last means that the data is complete and the read succeeded.
 func DataFrame(request uint64, b *Buffer, lo, hi int, last bool) *Frame {
 	head := binary.AppendUvarint([]byte{byte(TagData)}, request)
 	flag := byte(0)

@@ -15,8 +15,8 @@ const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 // HasSegments reports whether memory can be shared here.
 func HasSegments() bool { return true }
 
-// NewSegment makes shared memory of size bytes, a multiple of the page size. All pages are allocated: using them neither fails
-// nor waits for the system. The descriptor is for the peer; the memory outlives it until Unmap.
+// NewSegment makes shared memory of size bytes, a multiple of the page size. All pages are allocated, so that accesses neither fail nor
+// cause page faults. The descriptor is for the peer; the memory outlives it until Unmap.
 func NewSegment(size int) (*os.File, []byte, error) {
 	fd, err := unix.MemfdCreate("burn", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
@@ -57,8 +57,8 @@ func mmap(fd, size int) ([]byte, error) {
 	return unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
 }
 
-// MapSegment maps a segment that a peer has sent and closes the descriptor. Anything except sealed memory of exactly that size is
-// an ErrProtocol; a lack of memory is an ErrOutOfMemory.
+// MapSegment maps a segment that a peer has sent and closes the descriptor. It returns ErrProtocol unless fd is sealed memory of exactly
+// that size, and ErrOutOfMemory if memory is short.
 func MapSegment(fd, size int) ([]byte, error) {
 	defer unix.Close(fd)
 	var st unix.Stat_t

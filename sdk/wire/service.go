@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	window    = 8 << 20   // flow control, of a stream and of a connection
-	ioBuffer  = 128 << 10 // of the socket
+	window    = 8 << 20   // flow control window of a stream and of a connection, in bytes
+	ioBuffer  = 128 << 10 // buffer of the socket, in bytes
 	slackSize = 64 << 10  // messages may exceed MaxFrame by headers
 )
 
@@ -33,7 +33,7 @@ func ServerOptions() []grpc.ServerOption {
 	}
 }
 
-// DialOptions returns the same for a client.
+// DialOptions returns the corresponding options of a client.
 func DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCodec()),
@@ -54,7 +54,7 @@ type Handler interface {
 	// Supports gets a node that was decoded but not checked.
 	Supports(ctx context.Context, handle uint64, n *op.Node, in []op.Desc) error
 	Memory(ctx context.Context, handle uint64) (core.Memory, error)
-	// Undefine ends a program, and Leave a membership, once so many runs or commands of it have come.
+	// Undefine ends a program, and Leave a membership, once the given number of its runs or commands has arrived.
 	Undefine(ctx context.Context, handle, program, runs uint64) error
 	Join(ctx context.Context, j *Join) error
 	Leave(ctx context.Context, handle, group, uses uint64) error
@@ -64,14 +64,14 @@ type Handler interface {
 	Stream(s *FrameStream)
 }
 
-// Join requests that a device becomes a rank of a group.
+// Join is a request to add a device to a group as a rank.
 type Join struct {
 	Handle, Group uint64
 	Key           string
 	Rank, Size    int
 }
 
-// next is Next over gRPC.
+// next is like Next, over gRPC.
 func (s *FrameStream) next(handle func(*Frame) error) error {
 	f, err := s.Receive()
 	if err != nil {
@@ -90,10 +90,10 @@ type FrameStream struct {
 	client grpc.ClientStream // of the host's end
 	mu     sync.Mutex        // held while sending
 
-	link *link // over a socket of its own, instead of the above
+	link *link // separate socket, which replaces the fields above
 }
 
-// Direct reports whether the frames go over a socket of their own.
+// Direct reports whether frames are sent over a separate socket.
 func (s *FrameStream) Direct() bool { return s.link != nil }
 
 // Context ends with the stream.
@@ -114,8 +114,8 @@ func (s *FrameStream) Send(f *Frame) error {
 	return s.stream.SendMsg(f)
 }
 
-// Receive waits for the next frame. io.EOF says that the other side ended the stream in order; a frame above the limit is an
-// ErrProtocol.
+// Receive waits for the next frame. It returns io.EOF if the other side ended the stream in order, and ErrProtocol for a frame that exceeds
+// the limit.
 func (s *FrameStream) Receive() (*Frame, error) {
 	if s.link != nil {
 		return s.link.receive()
@@ -133,7 +133,7 @@ func (s *FrameStream) Receive() (*Frame, error) {
 	return nil, err
 }
 
-// CloseSend says that no more frames come from the host.
+// CloseSend tells the other side that the host sends no more frames.
 func (s *FrameStream) CloseSend() error {
 	if s.link != nil {
 		return s.link.closeSend()
@@ -148,7 +148,7 @@ type server struct {
 	h Handler
 }
 
-// Register puts the service on a server made with ServerOptions.
+// Register registers h as the service of a server that has ServerOptions.
 func Register(s *grpc.Server, h Handler) { pb.RegisterBackendServer(s, &server{h: h}) }
 
 func (s *server) Hello(ctx context.Context, m *pb.HelloRequest) (*pb.HelloReply, error) {
@@ -231,7 +231,7 @@ func (c *Caller) Open(ctx context.Context, o *Open) (*Opened, error) {
 	return openedFromProto(m)
 }
 
-// The methods below return the plugin's error as answer, and the error of the call as err.
+// The following methods return the plugin's error as answer, and the error of the call as err.
 
 // Close ends a device.
 func (c *Caller) Close(ctx context.Context, handle uint64) (answer, err error) {
@@ -253,17 +253,17 @@ func (c *Caller) Memory(ctx context.Context, handle uint64) (u core.Memory, answ
 	return u, DecodeError(m.GetError()), nil
 }
 
-// Undefine ends a program after so many runs.
+// Undefine ends a program after the given number of runs.
 func (c *Caller) Undefine(ctx context.Context, handle, program, runs uint64) (answer, err error) {
 	return answered(c.c.Undefine(ctx, &pb.EndRequest{Handle: handle, Number: program, Uses: runs}))
 }
 
-// Join makes a device a rank of a group.
+// Join adds a device to a group as a rank.
 func (c *Caller) Join(ctx context.Context, j *Join) (answer, err error) {
 	return answered(c.c.Join(ctx, &pb.JoinRequest{Handle: j.Handle, Group: j.Group, Key: j.Key, Rank: uint32(j.Rank), Size: uint32(j.Size)}))
 }
 
-// Leave ends a membership after so many commands of the group.
+// Leave ends a membership after the given number of commands of the group.
 func (c *Caller) Leave(ctx context.Context, handle, group, uses uint64) (answer, err error) {
 	return answered(c.c.Leave(ctx, &pb.EndRequest{Handle: handle, Number: group, Uses: uses}))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// AppendQuery writes the question whether node n with inputs in is supported: the inputs, then the node, with all ids
-// numbered from 1 in order, so that equal questions have equal bytes.
+// AppendQuery appends the query whether node n with inputs in is supported: the inputs, then the node, with all ids numbered from 1 in
+// order, so that equal questions have equal bytes.
 func AppendQuery(b []byte, n *op.Node, in []op.Desc) []byte {
 	var names names
 	var ids ids
@@ -28,8 +28,8 @@ func AppendQuery(b []byte, n *op.Node, in []op.Desc) []byte {
 	return appendNode(b, &anon, &names, &ids)
 }
 
-// DecodeQuery is the inverse of AppendQuery. A node of an op that this build does not have is an ErrUnsupported; any other error
-// in b is an ErrProtocol.
+// DecodeQuery is the inverse of AppendQuery. It returns ErrUnsupported if this build does not have the op, and ErrProtocol for any other
+// error in b.
 func DecodeQuery(b []byte) (*op.Node, []op.Desc, error) {
 	d := &Decoder{r: reader{b: b}}
 	n := int(d.r.byte())

@@ -6,13 +6,13 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Version is the newest protocol version of this build, and Oldest the oldest it still speaks.
+// Version is the newest protocol version that this build supports, and Oldest the oldest one.
 const (
 	Version = 2
 	Oldest  = 2
 )
 
-// Range is the protocol versions that one side speaks, both ends included.
+// Range is the range of protocol versions that one side supports, both ends included.
 type Range struct{ Min, Max uint32 }
 
 // Speaks returns the range of this build.
@@ -26,10 +26,10 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d to %d", r.Min, r.Max)
 }
 
-// Valid reports whether r holds at least one version. Version 0 is none.
+// Valid reports whether r contains at least one version. Version 0 does not count.
 func (r Range) Valid() bool { return r.Min >= 1 && r.Min <= r.Max }
 
-// Newest returns the newest version that both ranges hold, and whether there is one.
+// Newest returns the newest version that both ranges contain, and whether there is one.
 func (r Range) Newest(o Range) (uint32, bool) {
 	lo, hi := max(r.Min, o.Min), min(r.Max, o.Max)
 	return hi, r.Valid() && o.Valid() && lo <= hi
@@ -41,7 +41,7 @@ func Mismatch(name string, plugin, host Range) error {
 		name, core.ErrProtocol, plugin, host, MismatchRemedy(name, plugin, host))
 }
 
-// MismatchRemedy returns the command that makes two ranges overlap.
+// MismatchRemedy returns the command that resolves a mismatch.
 func MismatchRemedy(name string, plugin, host Range) string {
 	if plugin.Valid() && plugin.Min > host.Max {
 		return "the program is older: upgrade burn, or install an older plugin with `burn plugin install " + name + "@VERSION`"

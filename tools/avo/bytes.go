@@ -143,8 +143,8 @@ func (k *kernels) byteTile(rows int) {
 	RET()
 }
 
-// begin16 begins a function that makes units of sixteen adjacent lines in memory, in groups of rows, and returns its registers.
-// flip is broadcast to every 32 bits of a vector.
+// begin16 begins a function that packs units of sixteen adjacent lines in memory, in groups of rows, and returns its registers. flip is
+// broadcast to every 32 bits of a vector.
 func (k *kernels) begin16(name string, flip reg.VecPhysical) (n, src, row, dst, width reg.GPPhysical) {
 	TEXT(name+k.level.name, 4, "func(groups int, src *uint8, row int, dst *int32, width int, flip uint32)")
 	Pragma("noescape")
@@ -161,7 +161,7 @@ func (k *kernels) begin16(name string, flip reg.VecPhysical) (n, src, row, dst, 
 	return n, src, row, dst, width
 }
 
-// quads makes units of four rows, combined with flip by exclusive or.
+// quads packs units of four rows, combined with flip by exclusive or.
 func (k *kernels) quads() {
 	flip := reg.X15
 	n, src, row, dst, width := k.begin16("quads", flip)

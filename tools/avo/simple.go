@@ -13,7 +13,7 @@ func (k *kernels) unary(name string, body func()) {
 	k.loop([]string{"x"}, true, body)
 }
 
-// unaryBy is unary with another parameter, in vector 8.
+// unaryBy is like unary, with another parameter, in vector 8.
 func (k *kernels) unaryBy(name, param string, body func()) {
 	TEXT(k.name(name), 4, "func(n int, dst, x *float32, "+param+" float32)")
 	Pragma("noescape")

@@ -13,7 +13,8 @@ import (
 // rounds of interleaving, position p is a vector.
 func (k *kernels) transpose() { k.transposeTo("transpose", false) }
 
-// transposeTo is transpose or, with non-temporal stores, for a whole vector of lines and rows of dst aligned to the vector size.
+// transposeTo writes transpose or, with nonTemporal, a variant with non-temporal stores for a whole vector of lines, which requires rows of
+// dst aligned to the vector size.
 func (k *kernels) transposeTo(name string, nonTemporal bool) {
 	TEXT(k.name(name), 4, fmt.Sprintf(
 		"func(lines, depth int, src *%s, line int, dst *%s, width int)", k.typ(), k.typ()))

@@ -49,7 +49,7 @@ type OpResult struct {
 // Speed returns the speed relative to the peer; above 1, burn is faster.
 func (r OpResult) Speed() float64 { return ratio(r.Torch.Median, r.Median) }
 
-// BestSpeed is Speed for the best samples.
+// BestSpeed is like Speed, for the best samples.
 func (r OpResult) BestSpeed() float64 { return ratio(r.Torch.Best, r.Best) }
 
 // ModelResult is one model on a number of threads. Contestants that did not run have no calls.

@@ -55,12 +55,12 @@ func (k *kernels) add(s step) value {
 // do emits an instruction without side effects on others and returns its result.
 func (k *kernels) do(name string, from ...value) value { return k.shift(name, 0, from...) }
 
-// shift is do for an instruction with a shift count.
+// shift is like do, for an instruction with a shift count.
 func (k *kernels) shift(name string, by int, from ...value) value {
 	return k.into(k.fresh(), name, by, from...)
 }
 
-// into is shift with a given register for the result.
+// into is like shift, with a given register for the result.
 func (k *kernels) into(to value, name string, by int, from ...value) value {
 	i, ok := instructions[name]
 	if !ok {

@@ -133,7 +133,7 @@ func (k *kernels) elementwise(name, signature string, from, numbers []string, se
 	})
 }
 
-// unary is elementwise for one operand.
+// unary is like elementwise, for one operand.
 func (k *kernels) unary(name string, several int, body func(x value) value) {
 	k.elementwise(name, "func(n int, dst, x *float32)", []string{"x"}, nil, several, "", func(in, _ []value) value { return body(in[0]) })
 }

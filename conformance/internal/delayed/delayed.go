@@ -1,6 +1,6 @@
-// Package delayed is a correct backend that learns of everything late. Its queues only start work, a goroutine per queue does it
-// some time later, and the next mark reports a failure. It computes with the kernels of conformance/ref. It exists for tests of
-// the suite and of sdk/engine: it computes garbage where ordering is missing, and counts values that are released twice or never.
+// Package delayed is a correct backend with maximal delays. Its queues only start work, a goroutine per queue does it some time later, and
+// the next mark reports failures. It computes with the kernels of conformance/ref. It exists for tests of the suite and of sdk/engine: it
+// computes garbage where ordering is missing, and counts values that are released twice or never.
 package delayed
 
 import (
@@ -37,7 +37,7 @@ func (d *Driver) Live() int64 { return d.live.Load() }
 // Twice returns how many values were released more than once.
 func (d *Driver) Twice() int64 { return d.twice.Load() }
 
-// value is a tensor that exists once the queue that makes it has run its job. It may be overwritten.
+// value is a tensor that exists after its queue has run the job that computes it. It may be overwritten.
 type value struct {
 	now      atomic.Pointer[ref.Tensor]
 	released atomic.Bool
@@ -129,7 +129,7 @@ type queue struct {
 	mu   sync.Mutex
 	jobs []func() error
 
-	failed error // since the last mark; the goroutine's
+	failed error // error since the last mark; owned by the goroutine
 }
 
 func (q *queue) push(job func() error) {

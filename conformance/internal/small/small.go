@@ -1,5 +1,5 @@
-// Package small is a correct backend with little memory, which computes with the kernels of conformance/ref. It exists for tests
-// of the suite: a device with less memory than a case needs is not at fault.
+// Package small is a correct backend with little memory, which computes with the kernels of conformance/ref. It exists for tests of the
+// suite, which must not fail a device that has less memory than a case needs.
 package small
 
 import (
@@ -20,7 +20,7 @@ type Driver struct {
 	Memory int64
 	// Stated is the memory that the device names in its description.
 	Stated int64
-	// Lost is the number of bytes that leak from every node that fails for lack of memory.
+	// Lost is the number of bytes that leak with every node that fails because memory is short.
 	Lost int64
 }
 

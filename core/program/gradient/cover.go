@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// How returns how op c is differentiated: "rule", "decomposition", or "none" with the reason why.
+// How returns how op c is differentiated: "rule", "decomposition", or "none" with the reason.
 func How(c op.Code) (how, reason string) {
 	if reason, ok := without[c]; ok {
 		return "none", reason
@@ -26,7 +26,7 @@ const (
 	steps    = "its results are steps of its operands, and their scales are statistics of calibration"
 )
 
-// without are the ops that have no gradient, and why.
+// without maps each op that has no gradient to the reason.
 var without = reasons(map[string][]op.Code{
 	source: {op.Full, op.Iota, op.RandomBits, op.RandomUniform, op.RandomNormal, op.HannWindow, op.HammingWindow, op.BlackmanWindow,
 		op.KaiserWindow, op.Eye, op.LinSpace, op.OneHot, op.MatMulInteger, op.ConvInteger, op.BitCount},

@@ -12,19 +12,18 @@ import (
 
 // Rule is the gradient of an op, in ops of the contract. An op without a gradient has the zero Rule.
 type Rule struct {
-	// reads says, for the operands that need a gradient, which operands and which results grad reads the elements of, as
-	// bit sets. nil: none.
+	// reads returns the operands and the results whose elements grad reads, as bit sets, given which operands need a gradient. nil: none.
 	reads func(need []bool) (in, out uint64)
-	// grad returns the gradient of each operand that needs one; a zero Desc is zero. nil: there is no gradient.
+	// grad returns the gradient of each operand that needs one; a zero Desc means a gradient of zeros. nil: the op has no gradient.
 	grad func(g *grad) []op.Desc
 }
 
-// Node is a node to be differentiated: its attributes, operands, results, and the gradients of its results.
+// Node describes a node to be differentiated: its attributes, operands, results, and the gradients of its results.
 type Node struct {
 	Attrs op.Attrs
-	X, Y  []op.Desc            // only those that Reads names have elements
+	X, Y  []op.Desc            // only those that Reads returns have elements
 	DY    []op.Desc            // a zero Desc is a gradient of zeros
-	Need  []bool               // by operand: whether its gradient is wanted
+	Need  []bool               // by operand: whether its gradient is needed
 	Has   map[op.TensorID]bool // tensors of X, Y and DY that have elements
 }
 
@@ -46,19 +45,18 @@ func (r Rule) Record(b *op.Builder, n Node) []op.Desc {
 	return r.grad(&grad{Builder: b, Attrs: n.Attrs, x: n.X, y: n.Y, dy: n.DY, need: n.Need, has: n.Has})
 }
 
-// grad is the input of a rule: a builder, and the operands x, the results y and the gradients dy of the results. Only the x and y
-// that the rule reads have elements; a dy without an id is zero.
+// grad is the input of a rule: a builder, and the operands x, the results y and the gradients dy of the results. Only those of x and y that
+// the rule reads have elements. A dy without an id means zeros.
 type grad struct {
 	*op.Builder
 	op.Attrs
 	x, y, dy []op.Desc
 	need     []bool
-	has      map[op.TensorID]bool // what of them has elements
+	has      map[op.TensorID]bool // ids of those that have elements
 }
 
-// Custom is a gradient rule for a custom op. It records nodes on b that compute the gradients of operands x from
-// the gradients dy of results y, both with their elements, and gives one for each operand; a zero Desc is no gradient. A dy without an
-// id is zero.
+// Custom is a gradient rule for a custom op. It records nodes on b that compute the gradients of operands x from the gradients dy of
+// results y, and returns one for each operand; a zero Desc means that there is none. x and y have elements. A dy without an id means zeros.
 type Custom func(b *op.Builder, a op.Attrs, x, y, dy []op.Desc) []op.Desc
 
 var customRules sync.Map // op.Code → Rule
@@ -89,7 +87,7 @@ func Of(c op.Code) (r Rule, ok bool) {
 // decomposition, or not at all: see How.
 func Ops() []op.Code { return slices.Sorted(maps.Keys(rules)) }
 
-// What rules read.
+// Functions for Rule.reads.
 func readIn(bits uint64) func([]bool) (uint64, uint64) {
 	return func([]bool) (uint64, uint64) { return bits, 0 }
 }
@@ -102,7 +100,7 @@ func readBoth(in, out uint64) func([]bool) (uint64, uint64) {
 	return func([]bool) (uint64, uint64) { return in, out }
 }
 
-// readOther reads each of two operands for the gradient of the other.
+// readOther reads an operand for the gradient of the other.
 func readOther(need []bool) (in, out uint64) {
 	if need[0] {
 		in |= 2
@@ -113,7 +111,8 @@ func readOther(need []bool) (in, out uint64) {
 	return in, 0
 }
 
-// fromX and fromY make rules of unary ops: the derivative times dy, of the operand or of the result.
+// fromX returns the rule of a unary op from a function that returns the gradient, given the operand and dy. fromY is like fromX, given the
+// result.
 func fromX(f func(g *grad, x, dy op.Desc) op.Desc) Rule {
 	return Rule{readIn(1), func(g *grad) []op.Desc { return []op.Desc{f(g, g.x[0], g.dy[0])} }}
 }
@@ -122,12 +121,12 @@ func fromY(f func(g *grad, y, dy op.Desc) op.Desc) Rule {
 	return Rule{readOut(1), func(g *grad) []op.Desc { return []op.Desc{f(g, g.y[0], g.dy[0])} }}
 }
 
-// fromDY returns rules of ops that are linear in their one operand.
+// fromDY returns the rule of an op that is linear in its only operand.
 func fromDY(f func(g *grad, dy op.Desc) op.Desc) Rule {
 	return Rule{nil, func(g *grad) []op.Desc { return []op.Desc{f(g, g.dy[0])} }}
 }
 
-// flat is the rule of ops whose results are steps: where they are differentiable, all gradients are zero.
+// flat is the rule of step functions: their derivatives are zero wherever they exist.
 var flat = Rule{nil, func(g *grad) []op.Desc { return make([]op.Desc, len(g.x)) }}
 
 func (g *grad) add(a, b op.Desc) op.Desc { return g.Do(op.Add, a, b) }
@@ -135,7 +134,7 @@ func (g *grad) sub(a, b op.Desc) op.Desc { return g.Do(op.Sub, a, b) }
 func (g *grad) mul(a, b op.Desc) op.Desc { return g.Do(op.Mul, a, b) }
 func (g *grad) div(a, b op.Desc) op.Desc { return g.Do(op.Div, a, b) }
 
-// times and plus combine with a number.
+// times returns a·v for a number v.
 func (g *grad) times(a op.Desc, v float64) op.Desc { return g.mul(a, g.Like(a, v)) }
 func (g *grad) plus(a op.Desc, v float64) op.Desc  { return g.add(a, g.Like(a, v)) }
 
@@ -148,7 +147,7 @@ func (g *grad) pick(c, a, b op.Desc) op.Desc { return g.Do(op.Where, c, a, b) }
 // zeros returns a tensor of zeros like d.
 func (g *grad) zeros(d op.Desc) op.Desc { return g.Expand(g.Like(d, 0), d.Shape) }
 
-// fold sums d over the dimensions that were broadcast from s.
+// fold sums d over the dimensions along which s was broadcast.
 func (g *grad) fold(d op.Desc, s shape.Shape) op.Desc {
 	if d.Shape.Equal(s) {
 		return d
@@ -163,7 +162,7 @@ func (g *grad) fold(d op.Desc, s shape.Shape) op.Desc {
 	return g.Reshape(g.Reduce(op.Sum, d, false, axes...), s)
 }
 
-// keep reshapes d to the shape of a reduction of x over axes that keeps dimensions.
+// keep reshapes d, a reduction of x over axes, to the shape with these axes kept as 1.
 func (g *grad) keep(d op.Desc, x shape.Shape, axes []int) op.Desc {
 	s := x.Clone()
 	for _, a := range axes {
@@ -181,7 +180,7 @@ func each(n int) []int {
 	return axes
 }
 
-// widely makes rules compute in f32 on narrow floats and round once, as the ops themselves do.
+// widely returns rules that compute narrow floats in f32 and round once, like the ops themselves.
 func widely(table map[op.Code]Rule) map[op.Code]Rule {
 	for c, r := range table {
 		table[c] = Rule{r.reads, func(g *grad) []op.Desc {
@@ -200,7 +199,7 @@ func widely(table map[op.Code]Rule) map[op.Code]Rule {
 	return table
 }
 
-// widen casts those that have elements; the others are given the type alone.
+// widen casts the tensors that have elements; for the others it only changes the type.
 func widen(g *grad, ds []op.Desc) []op.Desc {
 	out := make([]op.Desc, len(ds))
 	for i, d := range ds {
@@ -214,7 +213,7 @@ func widen(g *grad, ds []op.Desc) []op.Desc {
 	return out
 }
 
-// merge joins tables of rules.
+// merge merges tables of rules.
 func merge(tables ...map[op.Code]Rule) map[op.Code]Rule {
 	all := map[op.Code]Rule{}
 	for _, t := range tables {
@@ -228,7 +227,7 @@ func merge(tables ...map[op.Code]Rule) map[op.Code]Rule {
 	return all
 }
 
-// rules are the gradients of the ops that are not differentiated through their decomposition.
+// rules contains the gradients of the ops that are not differentiated through their decomposition.
 var rules map[op.Code]Rule
 
 func init() {

@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Attention has an op for its gradient, which computes the weights again.
+// The gradient of attention is an op, which recomputes the weights.
 var attentionRules = map[op.Code]Rule{
 	op.Attention: {func(need []bool) (in, out uint64) { return 1<<len(need) - 1, 1 }, func(g *grad) []op.Desc {
 		in := append(append([]op.Desc{}, g.x[:3]...), g.y[0], g.dy[0])
@@ -13,20 +13,20 @@ var attentionRules = map[op.Code]Rule{
 	}},
 }
 
-// Holds reports whether the rule of a node's op may be used for the node on the device below, where some operands need a gradient.
-// Where it may not, the op is differentiated through its decomposition.
+// Holds reports whether the rule of a node's op applies to the node. need reports which operands need a gradient. If the rule does not
+// apply, the op is differentiated through its decomposition.
 func Holds(below program.Target, n *op.Node, in []op.Desc, need func(i int) bool) bool {
 	holds := conditions[n.Op]
 	return holds == nil || holds(below, n, in, need)
 }
 
-// Conditional reports whether there are nodes of an op that Holds refuses.
+// Conditional reports whether Holds reports false for some nodes of an op.
 func Conditional(c op.Code) bool { return conditions[c] != nil }
 
-// conditions say, of ops whose rules do not always hold, whether they do for a node on the device below, where some operands need a
-// gradient. Where a rule does not hold, the op is differentiated through its decomposition.
+// conditions contains the function of Holds for ops whose rules do not apply to all nodes.
 var conditions = map[op.Code]func(below program.Target, n *op.Node, in []op.Desc, need func(i int) bool) bool{
-	// A device without the gradient has that of the parts in fewer products. That of a bias is in the parts alone.
+	// If the device does not support the gradient op, the gradient of the decomposition takes fewer products. Only the decomposition has a
+	// gradient for a bias.
 	op.Attention: func(below program.Target, n *op.Node, in []op.Desc, need func(i int) bool) bool {
 		if len(in) > 3 && need(3) {
 			return false

@@ -17,7 +17,7 @@ var contractionRules = map[op.Code]Rule{
 			}
 			return product(g, dy, b, false, !tb)
 		}, func() op.Desc {
-			if !tb && !ta { // one product over all rows instead of one a batch, where b has no batches
+			if !tb && !ta { // if b has no batch dimensions, one product over all rows instead of one per batch
 				if m := rows(g, b, a, dy); m != nil {
 					return *m
 				}
@@ -61,7 +61,7 @@ func product(g *grad, a, b op.Desc, ta, tb bool) op.Desc {
 	return g.With(op.MatMul, []op.Desc{a, b}, op.Flag("transpose_a", ta), op.Flag("transpose_b", tb))
 }
 
-// rows returns aᵀ·dy over all batches at once for a b without batches, nil when b has them.
+// rows returns aᵀ·dy over all batches at once, for a b without batch dimensions; nil if b has any.
 func rows(g *grad, b, a, dy op.Desc) *op.Desc {
 	if b.Shape[:len(b.Shape)-2].Size() != 1 || len(a.Shape) == 2 || !slices.Equal(a.Shape[:len(a.Shape)-2], dy.Shape[:len(dy.Shape)-2]) {
 		return nil
@@ -72,7 +72,7 @@ func rows(g *grad, b, a, dy op.Desc) *op.Desc {
 	return &d
 }
 
-// geometry is a convolution's attributes by spatial dimension.
+// geometry contains a convolution's attributes by spatial dimension.
 type geometry struct {
 	stride, lo, kernel, input []int
 	groups                    int
@@ -87,8 +87,8 @@ func convolve(g *grad, x, w op.Desc, stride, lo, hi, kernel, input []int, groups
 		op.Ints("kernel_dilation", kernel...), op.Ints("input_dilation", input...), op.Int("groups", groups))
 }
 
-// convInput returns the gradient of the input: a convolution of dy, dilated by the strides, with the kernel turned around and its
-// channels exchanged. The input's own dilation becomes the stride. (Dumoulin and Visin, A guide to convolution arithmetic, 2016)
+// convInput returns the gradient of the input: a convolution of dy, dilated by the strides, with the kernel reversed and its channels
+// exchanged. The input's own dilation becomes the stride. (Dumoulin and Visin, A guide to convolution arithmetic, 2016)
 func convInput(g *grad) op.Desc {
 	c, x, w, dy := geometryOf(g.Attrs), g.x[0].Shape, g.x[1], g.dy[0]
 	if dy.Shape.Size() == 0 || x.Size() == 0 {
@@ -121,8 +121,8 @@ func convInput(g *grad) op.Desc {
 	return convolve(g, dy, v, c.input, lo, hi, c.kernel, c.stride, c.groups)
 }
 
-// convWeight returns the gradient of the kernel: a convolution over batches instead of channels, with dy as the kernel; strides and
-// kernel dilation change places.
+// convWeight returns the gradient of the kernel: a convolution over batches instead of channels, with dy as the kernel; strides and kernel
+// dilation are exchanged.
 func convWeight(g *grad) op.Desc {
 	c, x, w, dy := geometryOf(g.Attrs), g.x[0], g.x[1].Shape, g.dy[0]
 	if dy.Shape.Size() == 0 || x.Shape.Size() == 0 {

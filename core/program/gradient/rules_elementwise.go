@@ -61,10 +61,10 @@ var elementwiseRules = map[op.Code]Rule{
 		return 3, out
 	}, func(g *grad) []op.Desc {
 		a, b := g.x[0], g.x[1]
-		return two(g, func() op.Desc { // no slope where the exponent is zero, whatever the base
+		return two(g, func() op.Desc { // the slope is zero if the exponent is zero, for every base
 			d := g.mul(b, g.Do(op.Pow, a, g.plus(b, -1)))
 			return g.mul(g.dy[0], g.pick(g.Do(op.Equal, b, g.zero(b)), g.zero(b), d))
-		}, func() op.Desc { // 0^b is flat in b ≥ 0
+		}, func() op.Desc { // 0^b is constant for b ≥ 0
 			still := g.Do(op.And, g.Do(op.Equal, a, g.zero(a)), g.Do(op.GreaterEqual, b, g.zero(b)))
 			return g.mul(g.dy[0], g.pick(still, g.zero(a), g.mul(g.y[0], g.Do(op.Log, a))))
 		})
@@ -88,17 +88,17 @@ var elementwiseRules = map[op.Code]Rule{
 	}},
 }
 
-// cofunction returns sqrt(1-x²), factored to keep its digits near 1.
+// cofunction returns sqrt(1-x²), factored to keep digits near 1.
 func cofunction(g *grad, x op.Desc) op.Desc {
 	return g.Do(op.Sqrt, g.mul(g.sub(g.Like(x, 1), x), g.plus(x, 1)))
 }
 
-// both returns the gradients a and b of the two operands of a broadcast op, summed over the axes that were broadcast.
+// both returns the gradients a and b of the operands of a broadcast op, each summed over the axes along which its operand was broadcast.
 func both(g *grad, a, b op.Desc) []op.Desc {
 	return two(g, func() op.Desc { return a }, func() op.Desc { return b })
 }
 
-// two returns both, computing what is needed alone.
+// two is like both, but computes only the gradients that are needed.
 func two(g *grad, a, b func() op.Desc) []op.Desc {
 	d := make([]op.Desc, 2)
 	for i, f := range []func() op.Desc{a, b} {
@@ -109,7 +109,8 @@ func two(g *grad, a, b func() op.Desc) []op.Desc {
 	return d
 }
 
-// extreme passes dy to the operand that won, half to each of equals. lost is Less for max.
+// extreme passes dy to the selected operand, and half of it to each of equal operands. lost is the comparison that holds for the operand
+// that was not selected: Less for max.
 func extreme(g *grad, lost op.Code) []op.Desc {
 	a, b, dy := g.x[0], g.x[1], g.dy[0]
 	shared := g.pick(g.Do(op.Equal, a, b), g.times(dy, 0.5), dy)
@@ -138,7 +139,7 @@ var arithmeticRules = map[op.Code]Rule{
 		})
 	}},
 	op.Frac: fromDY(func(_ *grad, dy op.Desc) op.Desc { return dy }),
-	op.Clamp: fromX(func(g *grad, x, dy op.Desc) op.Desc { // inclusive: the slope at a bound is one
+	op.Clamp: fromX(func(g *grad, x, dy op.Desc) op.Desc { // the bounds are included: the slope there is one
 		lo, hi := g.Bound(x.DType, scalar(g, "min")), g.Bound(x.DType, scalar(g, "max"))
 		inside := g.Do(op.And, g.Do(op.LessEqual, lo, x), g.Do(op.LessEqual, x, hi))
 		return g.pick(inside, dy, g.zero(dy))
@@ -148,12 +149,12 @@ var arithmeticRules = map[op.Code]Rule{
 	op.Log10: fromX(func(g *grad, x, dy op.Desc) op.Desc { return g.times(g.div(dy, x), 1/math.Ln10) }),
 	op.LogAddExp: {readIn(3), func(g *grad) []op.Desc {
 		a, b := g.x[0], g.x[1]
-		apart := g.pick(g.Do(op.Equal, a, b), g.zero(a), g.sub(a, b)) // infinities that are equal too
+		apart := g.pick(g.Do(op.Equal, a, b), g.zero(a), g.sub(a, b)) // equal infinities count as equal
 		return two(g, func() op.Desc { return g.mul(g.dy[0], g.Do(op.Sigmoid, apart)) },
 			func() op.Desc { return g.mul(g.dy[0], g.Do(op.Sigmoid, g.Do(op.Neg, apart))) })
 	}},
-	// Straight through where the number was not clipped (Bengio et al., Estimating or Propagating Gradients Through
-	// Stochastic Neurons, 2013); scales get none.
+	// A straight-through estimator: dy where the number was not clipped (Bengio et al., Estimating or Propagating Gradients Through
+	// Stochastic Neurons, 2013). Scales have no gradient.
 	op.FakeQuantize: {readBoth(7, 1), func(g *grad) []op.Desc {
 		x, s, z := g.x[0], g.x[1], g.x[2]
 		one := g.Expand(g.FullInt(z.DType, 1, nil), x.Shape)
@@ -164,5 +165,5 @@ var arithmeticRules = map[op.Code]Rule{
 	}},
 }
 
-// scalar returns an attribute under the name that full has for it.
+// scalar returns an attribute, renamed to the name that full uses.
 func scalar(g *grad, name string) op.Attr { return op.Attr{Name: "value", Value: g.Value(name)} }

@@ -4,8 +4,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// factorRules are the rules of matrix ops, batched: each is a few products instead of the steps of an elimination. The formulas
-// are from Giles, Collected matrix derivative results for forward and reverse mode, 2008, and for Cholesky from Murray, 2016.
+// factorRules contains the rules of batched matrix ops. Each is a few products, in place of the gradients of the elimination steps. The
+// formulas are from Giles, Collected matrix derivative results for forward and reverse mode, 2008, and for Cholesky from Murray, 2016.
 var factorRules = map[op.Code]Rule{
 	op.Inverse: fromY(func(g *grad, y, dy op.Desc) op.Desc {
 		return g.Do(op.Neg, product(g, product(g, y, dy, true, false), y, false, true))
@@ -93,7 +93,7 @@ var factorRules = map[op.Code]Rule{
 			inner = g.add(inner, onDiagonal(g, g.dy[1], k))
 		}
 		d := product(g, product(g, u, inner, false, false), vt, false, false)
-		if g.dy[0].ID != 0 && m > k { // what of dU lies outside the span of U
+		if g.dy[0].ID != 0 && m > k { // the part of dU outside the span of U
 			out := g.sub(g.dy[0], product(g, u, product(g, u, g.dy[0], true, false), false, false))
 			d = g.add(d, product(g, g.div(out, row), vt, false, false))
 		}
@@ -124,12 +124,12 @@ func diagonal(g *grad, x op.Desc) op.Desc {
 	return g.mul(x, eye(g, x, x.Shape[len(x.Shape)-1]))
 }
 
-// onDiagonal makes matrices with the vectors d [..., n] on their diagonals.
+// onDiagonal returns matrices with the vectors d [..., n] on their diagonals.
 func onDiagonal(g *grad, d op.Desc, n int) op.Desc {
 	return g.mul(g.Reshape(d, append(d.Shape.Clone(), 1)), eye(g, d, n))
 }
 
-// apart returns 1/gap, and 0 on the diagonal.
+// apart returns 1/gap off the diagonal, and 0 on it.
 func apart(g *grad, gap op.Desc) op.Desc {
 	e := eye(g, gap, gap.Shape[len(gap.Shape)-1])
 	return g.div(g.sub(g.Like(gap, 1), e), g.add(gap, e))

@@ -22,7 +22,7 @@ var movementRules = map[op.Code]Rule{
 	op.Slice: {nil, func(g *grad) []op.Desc {
 		return []op.Desc{spread(g, g.dy[0], g.x[0].Shape, g.Ints("start"), g.Ints("step"))}
 	}},
-	op.Pad: fromDY(func(g *grad, dy op.Desc) op.Desc { // a crop pads the gradient with zeros, and the other way round
+	op.Pad: fromDY(func(g *grad, dy op.Desc) op.Desc { // the gradient of padding is a crop, and that of a crop is padding with zeros
 		lo, hi := slices.Clone(g.Ints("lo")), slices.Clone(g.Ints("hi"))
 		for i := range lo {
 			lo[i], hi[i] = -lo[i], -hi[i]
@@ -57,7 +57,7 @@ var movementRules = map[op.Code]Rule{
 // places, zeros elsewhere. It uses a comparison instead of a scatter, because a comparison is fused with the sum that the gradient goes
 // into, as in the gradient of a loss by classes.
 func (g *grad) chosen(dy, at op.Desc, s shape.Shape, axis int) op.Desc {
-	line := slices.Repeat([]int{1}, len(s)) // of the places along the axis
+	line := slices.Repeat([]int{1}, len(s)) // indices along the axis
 	line[axis] = s[axis]
 	place := g.All(op.Iota, nil, op.Type("dtype", at.DType), op.Ints("shape", line...), op.Int("axis", axis))[0]
 	before := slices.Clone(s[:axis])
@@ -69,7 +69,7 @@ func (g *grad) chosen(dy, at op.Desc, s shape.Shape, axis int) op.Desc {
 	return g.pick(g.Do(op.Equal, g.Reshape(at, before), place), g.Reshape(dy, one), g.zero(dy))
 }
 
-// spread puts dy, a slice of a tensor of shape s, back where it was taken from, with zeros around.
+// spread returns the gradient of a slice of a tensor of shape s: dy at the positions of the slice, zeros elsewhere.
 func spread(g *grad, dy op.Desc, s shape.Shape, start, step []int) op.Desc {
 	rank := len(s)
 	lo, hi := make([]int, rank), make([]int, rank)
@@ -99,7 +99,7 @@ func spread(g *grad, dy op.Desc, s shape.Shape, start, step []int) op.Desc {
 	return g.Un(op.Pad, dy, op.Ints("lo", lo...), op.Ints("hi", hi...))
 }
 
-// dilate puts step-1 zeros behind every element along axis.
+// dilate inserts step-1 zeros after every element along axis.
 func dilate(g *grad, x op.Desc, axis, step int) op.Desc {
 	n := x.Shape[axis]
 	outer, inner := x.Shape[:axis].Size(), x.Shape[axis+1:].Size()
@@ -110,8 +110,8 @@ func dilate(g *grad, x op.Desc, axis, step int) op.Desc {
 	return g.Reshape(y, s)
 }
 
-// scatterGrad follows each mode. With assign the last update of an index wins, so that the others get nothing; equal
-// extremes share.
+// scatterGrad returns the gradients of scatter, by mode. With assign only the last update of an index has a gradient. Equal extremes share
+// the gradient.
 func scatterGrad(g *grad) []op.Desc {
 	x, at, u, y, dy := g.x[0], g.x[1], g.x[2], g.y[0], g.dy[0]
 	axis, batch := op.Int("axis", g.Int("axis")), op.Int("batch", g.Int("batch"))
@@ -153,7 +153,7 @@ func scatterGrad(g *grad) []op.Desc {
 	return d
 }
 
-// last says for each update of a scatter whether it is the last one of its index, shaped to broadcast over the updates.
+// last returns, for each update of a scatter, whether it is the last one of its index, in a shape that broadcasts over the updates.
 func last(g *grad) op.Desc {
 	x, at := g.x[0].Shape, g.x[1]
 	axis, batch := g.Int("axis"), g.Int("batch")

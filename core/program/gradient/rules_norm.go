@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Normalisations compute their statistics again from x, which is a pass over memory and saves holding them, and in f32 for narrow
-// floats.
+// normalisationRules recompute the statistics from x, in f32 for narrow floats. That is one pass over memory, and the statistics need not
+// be kept.
 var normalisationRules = map[op.Code]Rule{
 	op.LayerNorm: {readScale, func(g *grad) []op.Desc {
 		x, dy := g.wide(g.x[0]), g.wide(g.dy[0])
@@ -83,7 +83,7 @@ func readScale(need []bool) (in, out uint64) {
 	return in, 0
 }
 
-// wide returns x in f32 if it is narrower, narrow the way back to the type of the first operand.
+// wide returns x, cast to f32 if it is narrower. narrow casts back to the type of the first operand.
 func (g *grad) wide(x op.Desc) op.Desc {
 	if x.DType == dtype.F16 || x.DType == dtype.BF16 {
 		return g.Cast(x, dtype.F32)
@@ -100,7 +100,7 @@ func normalised(g *grad, x op.Desc, axes []int) (hat, r op.Desc) {
 	return g.mul(away, r), r
 }
 
-// normGrad returns r·(v - mean(v) - hat·mean(v·hat)), the gradient through the statistics; without a mean when it is not subtracted.
+// normGrad returns r·(v - mean(v) - hat·mean(v·hat)), the gradient through the statistics; without the term mean(v) if centred is false.
 func normGrad(g *grad, v, hat, r op.Desc, axes []int, centred bool) op.Desc {
 	d := g.sub(v, g.mul(hat, g.Reduce(op.Mean, g.mul(v, hat), true, axes...)))
 	if centred {
@@ -109,7 +109,8 @@ func normGrad(g *grad, v, hat, r op.Desc, axes []int, centred bool) op.Desc {
 	return g.mul(d, r)
 }
 
-// affine handles optional scale and bias of a layer or rms norm around the gradient of the normalised x.
+// affine returns the gradients of a layer or RMS norm with optional scale and bias. through returns the gradient of x, given that of the
+// normalised x.
 func (g *grad) affine(dy, hat op.Desc, through func(v op.Desc) op.Desc) []op.Desc {
 	d := make([]op.Desc, len(g.x))
 	if g.need[0] {
@@ -130,7 +131,7 @@ func (g *grad) affine(dy, hat op.Desc, through func(v op.Desc) op.Desc) []op.Des
 
 func from(axis, rank int) []int { return each(rank)[axis:] }
 
-// channels returns the shape of a vector by channel that broadcasts against s.
+// channels returns the shape of a vector with one element per channel that broadcasts to s.
 func channels(s shape.Shape) shape.Shape {
 	c := make(shape.Shape, len(s))
 	for i := range c {
@@ -140,7 +141,7 @@ func channels(s shape.Shape) shape.Shape {
 	return c
 }
 
-// others returns all axes but the channels'.
+// others returns all axes except the channel axis.
 func others(rank int) []int {
 	axes := []int{0}
 	for i := 2; i < rank; i++ {

@@ -35,7 +35,7 @@ func with(attrs op.Attrs, name string, a op.Attr) []op.Attr {
 	return out
 }
 
-// windowMax sends dy to where each maximum was found.
+// windowMax adds dy to the positions of the maxima.
 func windowMax(g *grad, found []op.Desc, hi []int) op.Desc {
 	x, dy := g.x[0], g.dy[0]
 	if g.Err() != nil || dy.ID == 0 || dy.Shape.Size() == 0 {
@@ -45,7 +45,7 @@ func windowMax(g *grad, found []op.Desc, hi []int) op.Desc {
 	d := len(g.Ints("window"))
 	lead := x.Shape[:len(x.Shape)-d].Size()
 	for i, w := range g.Ints("window") {
-		if reach := (w - 1) * g.Ints("dilation")[i]; g.Ints("pad_lo")[i] > reach || hi[i] > reach { // a window may see padding alone
+		if reach := (w - 1) * g.Ints("dilation")[i]; g.Ints("pad_lo")[i] > reach || hi[i] > reach { // a window may cover padding only
 			none := g.FullInt(dtype.I64, 0, nil)
 			dy = g.pick(g.Do(op.Less, at, none), g.zero(dy), dy)
 			at = g.Do(op.Max, at, none)
@@ -58,7 +58,7 @@ func windowMax(g *grad, found []op.Desc, hi []int) op.Desc {
 	return g.Reshape(sum, x.Shape)
 }
 
-// windowSum spreads dy over the windows: a window sum of dy dilated by the strides, or plain copies where windows tile x.
+// windowSum returns the gradient of a window sum: a window sum of dy dilated by the strides, or copies of dy if windows tile x.
 func windowSum(g *grad) op.Desc {
 	x, dy := g.x[0].Shape, g.dy[0]
 	window, strides, lo, dilation := g.Ints("window"), g.Ints("strides"), g.Ints("pad_lo"), g.Ints("dilation")

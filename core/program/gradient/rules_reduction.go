@@ -19,7 +19,7 @@ var reductionRules = map[op.Code]Rule{
 	}},
 	op.ReduceMax: {readBoth(1, 1), winners},
 	op.ReduceMin: {readBoth(1, 1), winners},
-	op.Prod: {readIn(1), func(g *grad) []op.Desc { // product of all others, from both sides: zeros do no harm
+	op.Prod: {readIn(1), func(g *grad) []op.Desc { // the product of all other elements, from both sides, which is right for zeros too
 		x, axes := g.x[0], g.Ints("axes")
 		if len(axes) == 0 {
 			return []op.Desc{g.dy[0]}
@@ -41,7 +41,7 @@ var reductionRules = map[op.Code]Rule{
 	op.CumMin:  {readIn(1), func(g *grad) []op.Desc { return running(g, op.CumArgMin) }},
 }
 
-// statisticsRules are of composites that sum in f32 or wider.
+// statisticsRules contains the rules of composites that sum in f32 or wider.
 var statisticsRules = map[op.Code]Rule{
 	op.Variance: fromX(func(g *grad, x, dy op.Desc) op.Desc {
 		axes := g.Ints("axes")
@@ -49,7 +49,7 @@ var statisticsRules = map[op.Code]Rule{
 		away := g.sub(x, g.Reduce(op.Mean, x, true, axes...))
 		return g.mul(away, g.times(g.keep(dy, x.Shape, axes), 2/n))
 	}),
-	op.Std: {readBoth(1, 1), func(g *grad) []op.Desc { // flat, by convention, where all elements are equal
+	op.Std: {readBoth(1, 1), func(g *grad) []op.Desc { // zero, by convention, where all elements are equal
 		x, y, axes := g.x[0], g.y[0], g.Ints("axes")
 		n := float64(count(x.Shape, axes)) - g.Float("correction")
 		away := g.sub(x, g.Reduce(op.Mean, x, true, axes...))
@@ -58,7 +58,7 @@ var statisticsRules = map[op.Code]Rule{
 	}},
 	op.LogSumExp: {readBoth(1, 1), func(g *grad) []op.Desc {
 		x, axes := g.x[0], g.Ints("axes")
-		y := g.pick(g.Do(op.IsInf, g.y[0]), g.zero(g.y[0]), g.y[0]) // of nothing but -Inf the gradient is zero, not NaN
+		y := g.pick(g.Do(op.IsInf, g.y[0]), g.zero(g.y[0]), g.y[0]) // if all elements are -Inf, the gradient is zero, not NaN
 		return []op.Desc{g.mul(g.keep(g.dy[0], x.Shape, axes), g.Do(op.Exp, g.sub(x, g.keep(y, x.Shape, axes))))}
 	}},
 }
@@ -71,7 +71,7 @@ func count(s shape.Shape, axes []int) int {
 	return n
 }
 
-// winners passes dy to the extreme elements, in equal shares.
+// winners divides dy equally among the extreme elements.
 func winners(g *grad) []op.Desc {
 	x, axes := g.x[0], g.Ints("axes")
 	won := g.Cast(g.Do(op.Equal, x, g.keep(g.y[0], x.Shape, axes)), x.DType)
@@ -101,7 +101,7 @@ func inverse(order []int) []int {
 	return back
 }
 
-// running passes dy to the element that was the extreme so far.
+// running passes dy to the element that is the running extreme.
 func running(g *grad, where op.Code) []op.Desc {
 	axis := op.Int("axis", g.Int("axis"))
 	x, dy := g.x[0], g.dy[0]
@@ -120,7 +120,7 @@ func running(g *grad, where op.Code) []op.Desc {
 	return []op.Desc{turn(d)}
 }
 
-// shift moves the gradients of an exclusive scan to those of the inclusive one.
+// shift converts gradients of an exclusive scan to those of the inclusive one.
 func shift(g *grad, dy op.Desc, axis int) op.Desc {
 	lo, hi := make([]int, len(dy.Shape)), make([]int, len(dy.Shape))
 	if dy.Shape[axis] > 0 {
@@ -129,8 +129,8 @@ func shift(g *grad, dy op.Desc, axis int) op.Desc {
 	return g.Un(op.Pad, dy, op.Ints("lo", lo...), op.Ints("hi", hi...))
 }
 
-// cumProdGrad is exact where elements are zero: dx[j] = prod(x[:j]) · Σ dy[k]·prod(x[j+1:k+1]) over k ≥ j, with the inner products
-// from a scan over a triangle, so that it takes memory quadratic in the axis.
+// cumProdGrad returns the gradient of cumprod, which is exact for zeros too: dx[j] = prod(x[:j]) · Σ dy[k]·prod(x[j+1:k+1]) over k ≥ j,
+// with the inner products from a scan over a triangle, so that it takes memory quadratic in the axis.
 func cumProdGrad(g *grad) []op.Desc {
 	x, dy, axis := g.x[0], g.dy[0], g.Int("axis")
 	rank := len(x.Shape)

@@ -9,17 +9,17 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Batch is groups that a backend can run as one launch: none needs a result of another, and all have the same body. That means: their
-// nodes in order have the same ops, attributes and types and are connected in the same way, results of the same nodes leave the group,
-// and inputs at the same place of Inputs have the same type and the same class. An input of an elementwise node is of the size of the
-// node's result, or one element, or the same number made by a full node, or broadcast between the same two shapes. Sizes may differ
-// from group to group. So a launch over many parameters is possible, with a table of addresses and sizes.
+// Batch contains groups that a backend can run as one launch: none needs a result of another, and all have the same body. This means that
+// their nodes in order have the same ops, attributes and types and are connected in the same way, that the same nodes have outputs, and
+// that inputs with the same index have the same type and class. The class of an input of an elementwise node says whether it has the size
+// of the node's result, has one element, is a given number from a full node, or is broadcast between two given shapes. Sizes may differ
+// between groups, so that one launch can process many parameters, with a table of addresses and sizes.
 //
 // Groups of a batch run at the same time. A result may take the memory of an input only if its group alone reads it: see
 // Sole.
 type Batch struct{ Groups []*Group }
 
-// Sole returns the index of the only group of the batch that reads id, false where several or none do.
+// Sole returns the index of the only group of the batch that reads id, and false if several or none do.
 func (b *Batch) Sole(id op.TensorID) (x int, ok bool) {
 	x = slices.IndexFunc(b.Groups, func(g *Group) bool { return slices.Contains(g.Inputs, id) })
 	if x < 0 {
@@ -30,23 +30,22 @@ func (b *Batch) Sole(id op.TensorID) (x int, ok bool) {
 
 // Batching says which groups a backend runs as one launch.
 type Batching struct {
-	// Kinds has Elementwise for groups of elementwise nodes, single ones and reshapes included, and Reduction for groups that
-	// reduce all axes of their operands. The zero value makes no batches; groups of other kinds are never in one.
+	// Kinds may contain Elementwise, for groups of elementwise nodes, including single ones and reshapes, and Reduction, for groups that
+	// reduce all axes of their operands. With the zero value there are no batches. Groups of other kinds are never batched.
 	Kinds Kinds
-	// Able reports whether a group may be in a batch. A nil Able allows all.
+	// Able reports whether a group may be batched. A nil Able allows all.
 	Able func(g *Graph, x *Group) bool
-	// Most is the most groups of a batch; 0 for any number.
+	// Most is the greatest number of groups of a batch; 0 for any number.
 	Most int
-	// Slack is the number of bytes that computed tensors may need at one time in addition to those that they need without
-	// batches, as groups that wait for others keep the tensors that they read; less than 0 for any number. Buffers are taken
-	// as never reused in place.
+	// Slack bounds the increase of peak memory in bytes: groups that wait for others keep the tensors that they read alive. A negative
+	// value means no bound. The estimate assumes that buffers are never reused in place.
 	Slack int64
 }
 
-// Batches puts groups, in an order of execution as Decide gives it, into batches, in an order of execution. Every group is in
-// exactly one, most are alone. First, groups wait as long as nothing reads their results, from the last group to the first;
-// then, in order, those that are still alone move ahead to where all that they read exists. The groups of all batches one
-// after the other are in an order of execution too, in which Group.At does not ascend.
+// Batches divides groups, in the execution order that Decide returns, into batches, also in execution order. Every group is in exactly one
+// batch; most batches have one group. In a first pass, from the last group to the first, groups are delayed until their results are needed,
+// to join a batch. In a second pass, in order, remaining single groups move ahead to batches before which all of their inputs exist. The
+// concatenation of all batches is a valid execution order of groups, in which Group.At need not ascend.
 func (g *Graph) Batches(groups []*Group, how Batching) []*Batch {
 	b := newBatcher(g, groups, how)
 	n := len(groups)
@@ -82,12 +81,12 @@ type batcher struct {
 	how     Batching
 	groups  []*Group
 	place   []int
-	size    []int // by place: groups there
+	size    []int // by position: number of groups
 	body    []string
-	writers [][]int          // by group: those that compute what it reads
-	readers [][]int          // by group: those that read what it computes
-	open    map[string][]int // by body: places that groups may join
-	waiting *waiting         // nil if memory does not matter
+	writers [][]int          // by group: those that compute its inputs
+	readers [][]int          // by group: those that read its outputs
+	open    map[string][]int // by body: positions that groups may join
+	waiting *waiting         // nil if memory is not bounded
 }
 
 func newBatcher(g *Graph, groups []*Group, how Batching) *batcher {
@@ -113,7 +112,8 @@ func newBatcher(g *Graph, groups []*Group, how Batching) *batcher {
 	return b
 }
 
-// join moves group i, if it is alone, to the nearest open place in [from, before), or else opens its own place to others.
+// join moves group i, if it is alone, to the nearest open position in [from, before). If there is none, it opens the position of i to
+// others.
 func (b *batcher) join(i, from, before int) {
 	body, p := b.body[i], b.place[i]
 	if body == "" {
@@ -141,7 +141,7 @@ func (b *batcher) join(i, from, before int) {
 	}
 }
 
-// bodyOf returns a text that is equal for groups that can be in one batch, empty for those that cannot be in any.
+// bodyOf returns a text that is equal for groups that can be in the same batch, and empty for groups that cannot be batched.
 func (b *batcher) bodyOf(x *Group) string {
 	nodes := slices.Sorted(slices.Values(x.Nodes()))
 	kind := x.Kind
@@ -190,7 +190,7 @@ func (b *batcher) bodyOf(x *Group) string {
 	return s.String()
 }
 
-// writeAttrs writes attributes so that those that differ have different texts.
+// writeAttrs writes attributes such that different attributes have different texts.
 func writeAttrs(s *strings.Builder, attrs op.Attrs) {
 	for _, a := range attrs {
 		bits, isInt := a.Value.Bits()
@@ -198,7 +198,7 @@ func writeAttrs(s *strings.Builder, attrs op.Attrs) {
 	}
 }
 
-// class returns how a node whose result has shape space reads id.
+// class returns the class of input id of a node whose result has shape space: see Batch.
 func (b *batcher) class(id op.TensorID, space shape.Shape) string {
 	d := b.Desc(id)
 	if k, made := b.Maker(id); made && b.Nodes[k].Op == op.Full && d.Shape.Size() == 1 {

@@ -6,18 +6,18 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// decider is a graph while its nodes are given to groups.
+// decider is a graph while its nodes are being assigned to groups.
 type decider struct {
 	*Graph
 	policy *Policy
-	at     []int    // where each node runs: its own place, or that of its group
+	at     []int    // position at which each node runs: its own, or that of its group
 	groups []*Group // by node: the group of several nodes that it is in
-	memory *memory  // nil unless the peak is held
+	memory *memory  // nil unless the policy bounds peak memory
 }
 
-// Decide returns the groups of all nodes in an order of execution. First, reductions and norms take in what is around them;
-// then, in the order of the program, products, convolutions and what the policy anchors take in what follows them, and
-// elementwise nodes what they feed. The result depends on the program and the policy alone.
+// Decide returns the groups of all nodes in execution order. First, reductions and norms are grouped with the nodes around them. Then, in
+// program order, products, convolutions and anchors of the policy are grouped with the nodes that follow them, and elementwise nodes with
+// the elementwise nodes that read their results. The result only depends on the program and the policy.
 func (g *Graph) Decide(policy Policy) []*Group {
 	d := &decider{Graph: g, policy: &policy, at: make([]int, len(g.Nodes)), groups: make([]*Group, len(g.Nodes))}
 	for k := range d.at {
@@ -61,7 +61,7 @@ func distinct(ids []op.TensorID) []op.TensorID {
 	return all
 }
 
-// taker lets the policy's own kernel for node i take in what follows it.
+// taker calls the Taker of the policy for node i, if there is one, on the nodes that follow.
 func (d *decider) taker(i int) bool {
 	if d.policy.Anchor == nil {
 		return false
@@ -96,7 +96,8 @@ func (d *decider) taker(i int) bool {
 	return true
 }
 
-// contraction returns a group of product or convolution i and the elementwise nodes in the space of its result that follow.
+// contraction creates a group of product or convolution i and the following elementwise nodes in the space of its result, and reports
+// whether it did.
 func (d *decider) contraction(i int) bool {
 	n := &d.Nodes[i]
 	kind := KindOf(n.Op)
@@ -107,7 +108,7 @@ func (d *decider) contraction(i int) bool {
 	return d.finish(kind, i, d.absorb(kind, i, set, n.Outputs[0]))
 }
 
-// chain returns a group of elementwise node i and those that it feeds.
+// chain creates a group of elementwise node i and the nodes that read its results, and reports whether it did.
 func (d *decider) chain(i int) bool {
 	if !d.policy.Kinds.Has(Elementwise) || !d.policy.elementwise(d.Graph, i) {
 		return false
@@ -117,13 +118,13 @@ func (d *decider) chain(i int) bool {
 	return d.finish(Elementwise, i, d.absorb(Elementwise, i, set, space))
 }
 
-// inSpace reports whether node k is elementwise and has one element for each of those of space.
+// inSpace reports whether node k is elementwise and its result has the shape of space.
 func (d *decider) inSpace(k int, space op.Desc) bool {
 	return d.policy.elementwise(d.Graph, k) && d.Nodes[k].Outputs[0].Shape.Equal(space.Shape)
 }
 
-// reserved reports whether node k alone reads the result of a product or convolution that comes after node i and is not in a
-// group yet: that may take the node in.
+// reserved reports whether node k should be left to a later product or convolution: one after node i that is not in a group yet, whose
+// result only k reads.
 func (d *decider) reserved(i, k int) bool {
 	for _, id := range d.Nodes[k].Inputs {
 		j, ok := d.Maker(id)
@@ -140,7 +141,7 @@ func (d *decider) reserved(i, k int) bool {
 	return false
 }
 
-// finish returns a group of at least two nodes final, if the policy accepts it.
+// finish assigns the nodes of set to a group, if there are at least two and the policy accepts the group. It reports whether it did.
 func (d *decider) finish(kind Kind, anchor int, set map[int]bool) bool {
 	if len(set) < 2 {
 		return false
@@ -166,7 +167,7 @@ func (d *decider) settle(x *Group) {
 	}
 }
 
-// form returns the group of a set of nodes, nil where there is no place that it can run at.
+// form returns the group of a set of nodes, or nil if there is no position at which it can run.
 func (d *decider) form(kind Kind, anchor int, set map[int]bool) *Group {
 	nodes := sorted(set)
 	x := &Group{Kind: kind, Anchor: anchor}
@@ -174,7 +175,7 @@ func (d *decider) form(kind Kind, anchor int, set map[int]bool) *Group {
 		x.Kind, x.Anchor = Elementwise, None
 	}
 	read := map[op.TensorID]bool{}
-	after, before := -1, len(d.Nodes) // where it can run, both excluded
+	after, before := -1, len(d.Nodes) // exclusive bounds of the positions where it can run
 	for _, k := range nodes {
 		n := &d.Nodes[k]
 		switch {
@@ -210,7 +211,7 @@ func (d *decider) form(kind Kind, anchor int, set map[int]bool) *Group {
 	x.At = -1
 	for _, k := range nodes {
 		if after < k && k < before {
-			x.At = k // the last place of all, so that results do not live before they are needed
+			x.At = k // the last possible position, so that results are not computed before they are needed
 		}
 	}
 	if x.At < 0 || d.memory != nil && len(nodes) > 1 && !d.memory.holds(d, x, set) {

@@ -2,11 +2,10 @@
 // its input is a checked program without dead nodes and a Policy, which describes the backend's kernels; its output is groups in
 // an order of execution. It must not know ops beyond the table. Kernels, packing of constants and memory belong to the backend.
 //
-// Every node is in exactly one group. A group runs as a whole at the place of one of its nodes, where all that it reads
-// exists and nothing that it computes has been read yet. A result that is needed outside of a group is an output of it.
-//
-// A backend whose launches cost more than small kernels joins groups further: Batches finds those that do not need each other
-// and differ in sizes alone, as the updates of all parameters do.
+// Every node is in exactly one group. A group runs as a whole at the position of one of its nodes, where all of its inputs exist and none
+// of its results has been read yet. A result that is needed outside of a group is an output of it. If launching a kernel takes longer than
+// a small kernel, a backend can combine groups further: Batches finds independent groups that only differ in sizes, such as the updates of
+// all parameters.
 package group
 
 import (
@@ -15,20 +14,20 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Kind is the kind of computation of a group, and so the kind of kernel template for it.
+// Kind is the kind of computation of a group. It determines the kernel template.
 type Kind uint8
 
 // The kinds of groups.
 const (
-	// Single is one node by itself, of any op.
+	// Single is one node of any op.
 	Single Kind = iota
 	// Elementwise is several nodes in one iteration space: each element of a result depends on one element of each operand.
 	Elementwise
 	// Reduction is a reduction with elementwise nodes before it, in the space of its operand, and after it, in that of its
 	// result.
 	Reduction
-	// Norm is one or more reductions over the same axes with a result that is broadcast back to the operand's shape: a softmax
-	// or normalisation that is written out.
+	// Norm is one or more reductions over the same axes with a result that is broadcast back to the operand's shape: a softmax or
+	// normalisation in terms of simpler ops.
 	Norm
 	// Product is a matrix product with its epilogue.
 	Product
@@ -41,7 +40,7 @@ func (k Kind) String() string {
 	return [...]string{"single", "elementwise", "reduction", "norm", "product", "convolution"}[k]
 }
 
-// KindOf returns the kind of groups that nodes of op c anchor, Single for ops that anchor none.
+// KindOf returns the kind of groups whose anchor is a node of op c, or Single if there are none.
 func KindOf(c op.Code) Kind {
 	switch c {
 	case op.Sum, op.Prod, op.ReduceMax, op.ReduceMin, op.Mean:
@@ -72,7 +71,7 @@ func (s Kinds) Has(k Kind) bool { return s>>k&1 != 0 }
 // None is the anchor of a group that has none.
 const None = -1
 
-// Group is nodes that are to be one kernel. Nodes are named by their index in the program.
+// Group is a set of nodes that one kernel computes. Nodes are named by their index in the program.
 type Group struct {
 	Kind Kind
 	// Anchor is the node that the kernel is built around: the product, the convolution, the last reduction, or a single node;
@@ -81,12 +80,12 @@ type Group struct {
 	// Prologue are the nodes before the anchor, in order, which the kernel computes when it loads operands, and Epilogue the
 	// nodes after the anchor. Elementwise groups only have an epilogue.
 	Prologue, Epilogue []int
-	// Inputs is the tensors that the group reads and does not compute, each once, in the order of their first use.
+	// Inputs contains the tensors that the group reads and does not compute, each once, in the order of first use.
 	Inputs []op.TensorID
-	// Outputs are the results that are needed outside of the group, in the order of their nodes. A single node has all of its
-	// results here.
+	// Outputs are the results that are needed outside of the group, in the order of their nodes. For a single node, it contains all of its
+	// results.
 	Outputs []op.Desc
-	// At is the node at whose place the group runs.
+	// At is the index of the node at whose position the group runs.
 	At int
 }
 

@@ -10,7 +10,7 @@ import (
 // Outside is the user of a tensor that the program returns.
 const Outside = -1
 
-// Graph is a program with the producer and the users of each tensor. It is immutable.
+// Graph is a program with an index of the producer and the users of each tensor. It is immutable.
 type Graph struct {
 	*program.Program
 	descs    map[op.TensorID]op.Desc
@@ -53,11 +53,11 @@ func (g *Graph) Maker(id op.TensorID) (k int, ok bool) {
 	return k, ok
 }
 
-// Users returns the nodes that read id in order, and Outside for each time that the program returns it; a node is listed for each
-// operand. The slice is the graph's.
+// Users returns the nodes that read id in order, and Outside for each time that the program returns it; a node is listed once for each
+// operand. The caller must not change the slice.
 func (g *Graph) Users(id op.TensorID) []int { return g.users[id] }
 
-// Sole returns the only node that reads id, if it reads it as one operand.
+// Sole returns the node that reads id, if there is a single one and id is a single operand of it.
 func (g *Graph) Sole(id op.TensorID) (k int, ok bool) {
 	if u := g.users[id]; len(u) == 1 && u[0] != Outside {
 		return u[0], true
@@ -65,7 +65,7 @@ func (g *Graph) Sole(id op.TensorID) (k int, ok bool) {
 	return 0, false
 }
 
-// usedBeyond reports whether something other than the given nodes needs id.
+// usedBeyond reports whether id is used by anything except the given nodes.
 func (g *Graph) usedBeyond(id op.TensorID, nodes map[int]bool) bool {
 	return slices.ContainsFunc(g.users[id], func(u int) bool { return !nodes[u] })
 }

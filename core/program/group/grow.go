@@ -8,9 +8,9 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// grow returns the nodes of a group that begins with node i and takes in, in the order of the program, those that read what it
-// computes. admit reports whether node k may be in it, and which other nodes then have to be. The result is the largest set
-// met that can run somewhere and writes no more results than the policy allows; it may be i alone.
+// grow returns the nodes of a group that begins with node i. In program order, it adds nodes that read results of the group. admit reports
+// whether node k may be added, and which other nodes must be added with it. The result is the largest set found that can run at some
+// position and has no more results than the policy allows; it may contain only i.
 func (d *decider) grow(kind Kind, i int, admit func(set map[int]bool, k int) (also []int, ok bool)) map[int]bool {
 	set, refused := map[int]bool{i: true}, map[int]bool{}
 	best := maps.Clone(set)
@@ -38,7 +38,7 @@ func (d *decider) grow(kind Kind, i int, admit func(set map[int]bool, k int) (al
 		}
 		if !ok {
 			if d.policy.outputs() == 1 {
-				return best // what was refused needs a result for good, and any further node gives a second one
+				return best // a refused node needs a result anyway, and any further node would add a second result
 			}
 			refused[k] = true
 			continue
@@ -49,7 +49,7 @@ func (d *decider) grow(kind Kind, i int, admit func(set map[int]bool, k int) (al
 	}
 }
 
-// next returns the first node within reach that reads a result of set and is neither in it nor refused, -1 if there is none.
+// next returns the first node within reach that reads a result of set and is neither in set nor refused, or -1 if there is none.
 func (d *decider) next(set, refused map[int]bool) int {
 	next, end := -1, len(d.Nodes)
 	if d.policy.Reach > 0 {
@@ -71,9 +71,8 @@ func (d *decider) next(set, refused map[int]bool) int {
 	return next
 }
 
-// absorb adds to set the elementwise nodes in the given space that compute what it reads and nothing else needs, where the
-// policy wants that for groups of kind. Elementwise groups also take in nodes whose results are needed elsewhere, as further
-// results: what is computed in the group is not read again.
+// absorb adds elementwise nodes in the given space to set that compute its inputs and whose results have no other users, if the policy
+// wants that for groups of kind. For elementwise groups it also adds nodes whose results have other users, as further outputs of the group.
 func (d *decider) absorb(kind Kind, anchor int, set map[int]bool, space op.Desc) map[int]bool {
 	if kind != Reduction && kind != Norm && !d.policy.Absorb.Has(kind) {
 		return set
@@ -103,7 +102,7 @@ func (d *decider) absorb(kind Kind, anchor int, set map[int]bool, space op.Desc)
 	return set
 }
 
-// repeated reports whether a group of kind in a space can compute node j, whose result is broadcast to the space, for each element.
+// repeated reports whether a group of kind may compute node j, whose result is broadcast to the space of the group, again for each element.
 func (d *decider) repeated(kind Kind, anchor, j int, space shape.Shape) bool {
 	if d.policy.Repeat == nil || kind == Product || kind == Convolution || kind == Reduction || !d.policy.elementwise(d.Graph, j) {
 		return false
@@ -119,7 +118,7 @@ func (d *decider) repeated(kind Kind, anchor, j int, space shape.Shape) bool {
 	return err == nil && wide.Equal(space) && !s.Equal(space) && d.policy.Repeat(d.Graph, j, space)
 }
 
-// reads reports whether node k reads a result of set. Such a node was refused when the set grew.
+// reads reports whether node k, which was refused, reads a result of set.
 func (d *decider) reads(set map[int]bool, k int) bool {
 	return slices.ContainsFunc(d.Nodes[k].Inputs, func(id op.TensorID) bool {
 		m, made := d.Maker(id)
@@ -127,7 +126,7 @@ func (d *decider) reads(set map[int]bool, k int) bool {
 	})
 }
 
-// inputs returns how many tensors a set of nodes reads and does not compute.
+// inputs returns the number of tensors that a set of nodes reads and does not compute.
 func (d *decider) inputs(set map[int]bool) int {
 	read := map[op.TensorID]bool{}
 	for k := range set {
@@ -140,7 +139,7 @@ func (d *decider) inputs(set map[int]bool) int {
 	return len(read)
 }
 
-// results returns how many tensors that a set of nodes computes are needed outside of it.
+// results returns the number of tensors that a set of nodes computes and that are needed outside of it.
 func (d *decider) results(set map[int]bool) int {
 	n := 0
 	for k := range set {

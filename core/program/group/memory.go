@@ -2,11 +2,11 @@ package group
 
 import "github.com/goburn/burn/core/op"
 
-// memory is the bytes of computed tensors that are live at each position of the program. It does not count inputs and
-// constants, which are the caller's, nor operands whose memory the kernel reuses.
+// memory tracks the bytes of computed tensors that are live at each position of the program. It does not count inputs and constants, which
+// the caller owns, or the reuse of the memory of operands.
 type memory struct {
 	live  []int64
-	peak  int64                // of the program, node by node
+	peak  int64                // the peak of the program, run node by node
 	inner map[op.TensorID]bool // computed and read within one group
 }
 
@@ -23,7 +23,7 @@ func newMemory(d *decider) *memory {
 	return m
 }
 
-// add counts tensor id sign times at the places from where it is computed to where it is read last.
+// add adds the bytes of tensor id, times sign, to the positions from where it is computed to where it is read last.
 func (m *memory) add(live []int64, d *decider, id op.TensorID, sign int64) {
 	k, made := d.Maker(id)
 	if !made || m.inner[id] {
@@ -70,7 +70,7 @@ func (m *memory) with(d *decider, x *Group, set map[int]bool) []int64 {
 	return live
 }
 
-// holds reports whether the nodes of set may run as x without raising the peak.
+// holds reports whether running the nodes of set as x does not increase the peak.
 func (m *memory) holds(d *decider, x *Group, set map[int]bool) bool {
 	for _, v := range m.with(d, x, set) {
 		if v > m.peak {
@@ -80,7 +80,7 @@ func (m *memory) holds(d *decider, x *Group, set map[int]bool) bool {
 	return true
 }
 
-// settle counts x as it runs from now on. The places of its nodes have not been changed yet.
+// settle updates the live bytes for group x. The positions of its nodes must not have been changed yet.
 func (m *memory) settle(d *decider, x *Group) {
 	set := map[int]bool{}
 	for _, k := range x.Nodes() {

@@ -7,23 +7,23 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Placement is a concatenation whose parts are written where they belong by the groups that compute them.
+// Placement describes a concatenation into whose result the groups that compute the operands write directly.
 type Placement struct {
 	Concat int    // index of the group of the concatenation
-	First  int    // index of the first group that writes a part: the memory has to exist then
+	First  int    // index of the first group that writes a part: the memory must exist before it
 	Parts  []Part // in the order of the operands
 }
 
-// Part is an operand of a concatenation as a part of the result.
+// Part is an operand of a concatenation, as a part of the result.
 type Part struct {
 	ID     op.TensorID
-	View   shape.View // of the whole result
-	Writer int        // index of the group that writes it; None where it has to be copied
+	View   shape.View // view of the part in the result
+	Writer int        // index of the group that writes it; None if it must be copied
 }
 
-// Placements finds concatenations into which the groups that compute the parts can write directly, at least one of them. A
-// concatenation is a group of its own. Each such part is contiguous, it is the only result of its group, and the program does
-// not return it. Each group writes into one concatenation at most. able reports the groups that can write to any address.
+// Placements finds concatenations into which the groups that compute the parts can write directly, at least one of them. The concatenation
+// is a separate group. Each part that is written directly is contiguous, is the only output of its group, and is not an output of the
+// program. A group writes into one concatenation at most. able reports the groups that can write to any address.
 func (g *Graph) Placements(groups []*Group, able func(x *Group) bool) []Placement {
 	writers := map[op.TensorID]int{}
 	for i, x := range groups {
@@ -43,7 +43,8 @@ func (g *Graph) Placements(groups []*Group, able func(x *Group) bool) []Placemen
 	return all
 }
 
-// place removes the writers that it finds from the map. If there are none, First is the group of the concatenation itself.
+// place returns the placement of concatenation i, and removes its writers from the map. If there are none, First is the group of the
+// concatenation itself.
 func (g *Graph) place(groups []*Group, i int, writers map[op.TensorID]int) Placement {
 	p := Placement{Concat: i, First: i}
 	n := &g.Nodes[groups[i].Anchor]

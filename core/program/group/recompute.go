@@ -7,16 +7,16 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// maxRepeated is the most nodes that are repeated to compute a tensor again.
+// maxRepeated is the greatest number of nodes that are repeated to recompute a tensor.
 const maxRepeated = 8
 
-// cheap are the ops that are repeated: a kernel that waits for memory computes them in passing.
+// cheap contains the ops that may be repeated: they cost nothing in a kernel that is bound by memory bandwidth.
 var cheap = map[op.Code]bool{op.Cast: true, op.Add: true, op.Sub: true, op.Mul: true, op.Div: true, op.Neg: true, op.Exp: true}
 
-// Recompute returns a program that computes the same and keeps fewer large tensors. One of at least that many bytes, which a few cheap
-// nodes compute from tensors of half its bytes, and which groups by the policy would pass on to other groups, is computed again by each of
-// them: of logits in 16 bits, their softmax in 32. From the same tensors are computed the elements that a gather takes of it. The result is the
-// program of g itself, unless the groups of the other one read and write fewer bytes in all.
+// Recompute returns a program that computes the same, but in which large tensors are recomputed by each group that reads them. It considers
+// tensors of at least least bytes that a few cheap nodes compute from tensors of at most half the bytes, such as logits in f32 computed
+// from logits in 16 bits. A gather of such a tensor is replaced by the computation of the gathered elements. If the groups of the result do
+// not read and write fewer bytes in total, Recompute returns the program of g.
 func (g *Graph) Recompute(policy Policy, least int) *program.Program {
 	large := func(d op.Desc) bool { return d.Bytes() >= least }
 	if !slices.ContainsFunc(g.Nodes, func(n op.Node) bool { return cheap[n.Op] && large(n.Outputs[0]) }) {
@@ -49,7 +49,7 @@ func (g *Graph) Recompute(policy Policy, least int) *program.Program {
 	return q
 }
 
-// traffic returns the bytes that groups read and write.
+// traffic returns the number of bytes that groups read and write.
 func (g *Graph) traffic(groups []*Group) (bytes int64) {
 	for _, x := range groups {
 		for _, id := range x.Inputs {
@@ -66,16 +66,16 @@ func (g *Graph) traffic(groups []*Group) (bytes int64) {
 type repeater struct {
 	*Graph
 	policy *Policy
-	of     []*Group // by node
-	// before holds the nodes to insert in front of a node, reads the tensors that it reads instead of others, and gone the nodes that
-	// those in front of them replace.
+	of     []*Group // group of each node
+	// before contains the nodes to insert before a node, reads the replacements of tensors that it reads, and gone the nodes that the
+	// inserted ones replace.
 	before map[int][]op.Node
 	reads  map[int]map[op.TensorID]op.TensorID
 	gone   map[int]bool
 	last   op.TensorID
 }
 
-// repeat lets all groups but x compute tensor d of it, if they can.
+// repeat changes all groups except x to compute tensor d of x themselves, if they can.
 func (r *repeater) repeat(x *Group, d op.Desc) {
 	k, _ := r.Maker(d.ID)
 	nodes, leaves := r.cone(k)
@@ -124,8 +124,8 @@ func (r *repeater) repeat(x *Group, d op.Desc) {
 	}
 }
 
-// cone returns the nodes that compute the result of node k, in order, and the smaller tensors that they read, none if these are not small
-// enough or the nodes too many.
+// cone returns the nodes that compute the result of node k, in order, and the smaller tensors that they read. It returns none if these
+// tensors are not small enough or if there are too many nodes.
 func (r *repeater) cone(k int) (nodes []int, leaves []op.TensorID) {
 	whole, read := r.Nodes[k].Outputs[0].Bytes(), 0
 	var visit func(k int) bool
@@ -152,7 +152,7 @@ func (r *repeater) cone(k int) (nodes []int, leaves []op.TensorID) {
 	return nodes, leaves
 }
 
-// takes reports whether a group of node u may compute its operand d: it is elementwise in the space of d, or reduces it.
+// takes reports whether the group of node u may compute operand d of u: u must be elementwise in the space of d, or reduce d.
 func (r *repeater) takes(u int, d op.Desc) bool {
 	n := &r.Nodes[u]
 	if KindOf(n.Op) == Reduction {
@@ -161,8 +161,8 @@ func (r *repeater) takes(u int, d op.Desc) bool {
 	return r.policy.elementwise(r.Graph, u) && n.Outputs[0].Shape.Equal(d.Shape)
 }
 
-// taken returns, for a gather of one element of each line of d along an axis, how it takes a leaf: true for a leaf that is gathered too,
-// false for one that is the same along the axis. It is nil where that is not so.
+// taken returns, for a gather u of one element of each line of d along an axis, whether each leaf must be gathered too (true) or is
+// constant along the axis (false). It returns nil for other gathers.
 func (r *repeater) taken(u int, d op.Desc, leaves []op.TensorID) map[op.TensorID]bool {
 	n := &r.Nodes[u]
 	if n.Op != op.Gather || n.Inputs[0] != d.ID || n.Inputs[1] == d.ID || len(r.Desc(n.Inputs[1]).Shape) != n.Attrs.Int("batch") || 2*n.Outputs[0].Bytes() > d.Bytes() {
@@ -185,7 +185,7 @@ func (r *repeater) taken(u int, d op.Desc, leaves []op.TensorID) map[op.TensorID
 	return how
 }
 
-// gathered replaces gather u of d by the computation of the elements that it takes.
+// gathered replaces gather u of d by the computation of the gathered elements.
 func (r *repeater) gathered(u int, d op.Desc, nodes []int, leaves []op.TensorID) {
 	n, how := &r.Nodes[u], r.taken(u, d, leaves)
 	before := r.last

@@ -7,12 +7,12 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// rows is the iteration space of reductions over the same axes of tensors of one shape.
+// rows describes the iteration space of reductions over the same axes of tensors of one shape.
 type rows struct {
 	full    shape.Shape
 	axes    []int
-	kept    shape.Shape // of results that keep reduced axes with length 1
-	dropped shape.Shape // of results that do not
+	kept    shape.Shape // shape of results that keep reduced axes with length 1
+	dropped shape.Shape // shape of results without the reduced axes
 }
 
 func rowsOf(n *op.Node, in op.Desc) rows {
@@ -40,9 +40,9 @@ func (d *decider) reduces(r *rows, k int) bool {
 	return other.full.Equal(r.full) && slices.Equal(other.axes, r.axes)
 }
 
-// reduction returns a group of reduction i, the elementwise nodes before it, and the nodes that use its result. If results are
-// broadcast back, the group also has further reductions of the same rows and nodes of the full shape. A norm that is refused
-// is offered again as a reduction.
+// reduction creates a group of reduction i, the elementwise nodes before it, and the nodes that use its result. If results are broadcast
+// back, the group also has further reductions of the same rows and nodes of the full shape. If the policy refuses a norm, it tries a
+// reduction.
 func (d *decider) reduction(i int) bool {
 	n := &d.Nodes[i]
 	r := rowsOf(n, d.Desc(n.Inputs[0]))
@@ -73,9 +73,8 @@ func (d *decider) norm(i int, r *rows) bool {
 	return d.finish(Norm, anchor, d.absorb(Norm, anchor, set, op.Desc{Shape: r.full}))
 }
 
-// inRows reports whether node k can be computed row by row: elementwise in the full space or in that of the results, a
-// reduction of the same rows, or a change between the shapes of these spaces. Other reductions of the same rows that k needs
-// come with it.
+// inRows reports whether node k can be computed row by row: elementwise in the full space or in that of the results, a reduction of the
+// same rows, or a change between the shapes of these spaces. also contains other reductions of the same rows that k needs.
 func (d *decider) inRows(r *rows, set map[int]bool, k int) (also []int, ok bool) {
 	n := &d.Nodes[k]
 	if len(n.Outputs) != 1 {
@@ -98,7 +97,7 @@ func (d *decider) inRows(r *rows, set map[int]bool, k int) (also []int, ok bool)
 			continue
 		}
 		if s := d.Desc(id).Shape; out.Equal(r.full) && s.Equal(r.dropped) && !s.Equal(r.kept) && !r.leading() {
-			return nil, false // broadcast along other axes than those that were reduced
+			return nil, false // broadcast along axes that were not reduced
 		}
 		if !set[j] {
 			also = append(also, j)
@@ -107,7 +106,7 @@ func (d *decider) inRows(r *rows, set map[int]bool, k int) (also []int, ok bool)
 	return also, true
 }
 
-// leading reports whether the reduced axes are the first ones: a result without them is broadcast back along them.
+// leading reports whether the reduced axes are the first ones, so that a result without them broadcasts back along them.
 func (r *rows) leading() bool {
 	for i, a := range r.axes {
 		if a != i {

@@ -2,13 +2,13 @@ package group
 
 import "github.com/goburn/burn/core/op"
 
-// waiting is the bytes of computed tensors that are live while groups run at each position. It does not count inputs and
-// constants, which are the caller's, nor operands whose memory the kernel reuses.
+// waiting tracks the bytes of computed tensors that are live while the groups at each position run. It does not count inputs and constants,
+// which the caller owns, or the reuse of the memory of operands.
 type waiting struct {
 	live   []int64
 	limit  int64
 	writer map[op.TensorID]int
-	last   map[op.TensorID][]int // groups that read it; nil where the program returns it
+	last   map[op.TensorID][]int // groups that read it; nil if the program returns it
 }
 
 func newWaiting(b *batcher, writer map[op.TensorID]int) *waiting {
@@ -33,7 +33,7 @@ func newWaiting(b *batcher, writer map[op.TensorID]int) *waiting {
 	return w
 }
 
-// add counts tensor id sign times at the places where it lives.
+// add adds the bytes of tensor id, times sign, to the positions where it is live.
 func (w *waiting) add(b *batcher, id op.TensorID, sign int64) {
 	first := b.place[w.writer[id]]
 	end := first
@@ -48,7 +48,7 @@ func (w *waiting) add(b *batcher, id op.TensorID, sign int64) {
 	}
 }
 
-// moves counts group i at place to from now on, and reports true, unless that needs too much memory.
+// moves moves group i to a position in the count. It reports false, and changes nothing, if that needs too much memory.
 func (w *waiting) moves(b *batcher, i, to int) bool {
 	x, from := b.groups[i], b.place[i]
 	count := func(sign int64) {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// cut reassigns the units on members x and y to these two by a minimum cut. The assignment is optimal, except that memory
-// limits are penalties. A unit on the source's side of the cut is on x. A tensor that is made on one side and used on the
-// other is paid for once: it has a vertex of its own, to which all its users are connected.
+// cut reassigns the units on members x and y to these two by a minimum cut. The assignment is optimal, except that memory limits are
+// penalties. Units on the source's side of the cut are on x. The transfer of a tensor that is created on one side and used on the other is
+// counted once: the tensor is a vertex to which all of its users are connected.
 func (p *Problem) cut(assigned []int, x, y int) []int {
 	const source, sink = 0, 1
 	g := &network{}
@@ -74,7 +74,7 @@ func (p *Problem) cut(assigned []int, x, y int) []int {
 type network struct {
 	out [][]int // edges by vertex
 	to  []int
-	cap []float64 // what is left; edge e^1 is the way back
+	cap []float64 // remaining capacity; edge e^1 is the reverse of edge e
 }
 
 func (g *network) vertex() int {
@@ -82,7 +82,7 @@ func (g *network) vertex() int {
 	return len(g.out) - 1
 }
 
-// edge is cut, for its capacity, where from stays with the source and to does not.
+// edge adds an edge: it costs its capacity if from is on the source's side and to is not.
 func (g *network) edge(from, to int, capacity float64) {
 	g.out[from] = append(g.out[from], len(g.to))
 	g.out[to] = append(g.out[to], len(g.to)+1)
@@ -90,7 +90,7 @@ func (g *network) edge(from, to int, capacity float64) {
 	g.cap = append(g.cap, capacity, 0)
 }
 
-// spread costs once where from stays with the source and any of to does not.
+// spread adds cost once if from is on the source's side and any of to is not.
 func (g *network) spread(from int, to []int, cost float64) {
 	v := g.vertex()
 	g.edge(from, v, cost)
@@ -99,7 +99,7 @@ func (g *network) spread(from int, to []int, cost float64) {
 	}
 }
 
-// gather costs once where any of from stays with the source and to does not.
+// gather adds cost once if any of from is on the source's side and to is not.
 func (g *network) gather(from []int, to int, cost float64) {
 	v := g.vertex()
 	g.edge(v, to, cost)
@@ -108,7 +108,7 @@ func (g *network) gather(from []int, to int, cost float64) {
 	}
 }
 
-// reached returns the distance of each vertex from one, over edges with capacity left; -1 for those that cannot be reached.
+// reached returns the distance of each vertex from vertex from, over edges with remaining capacity; -1 if it cannot be reached.
 func (g *network) reached(from int) []int {
 	far := slices.Repeat([]int{-1}, len(g.out))
 	far[from] = 0
@@ -123,7 +123,7 @@ func (g *network) reached(from int) []int {
 	return far
 }
 
-// saturate finds a greatest flow: Dinic's algorithm.
+// saturate computes a maximum flow with Dinic's algorithm.
 func (g *network) saturate(source, sink int) {
 	for {
 		far := g.reached(source)
@@ -136,7 +136,7 @@ func (g *network) saturate(source, sink int) {
 	}
 }
 
-// push sends up to most from v to the sink along shortest ways, and returns how much.
+// push sends a flow of at most most from v to the sink along shortest paths, and returns the flow.
 func (g *network) push(v, sink int, most float64, far, tried []int) float64 {
 	if v == sink {
 		return most

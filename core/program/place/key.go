@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Alone returns a unit as a program, with ids that depend on nothing but the unit.
+// Alone returns a unit as a program, with ids that depend only on the unit.
 func Alone(p *program.Program, units []*Unit, i int) *program.Program {
 	x := Part{Units: []int{i}}
 	x.build(p, units)
@@ -43,7 +43,7 @@ func Canonical(p *program.Program) *program.Program {
 	return q
 }
 
-// Key names a canonical program.
+// Key returns the key of a canonical program, for caches.
 func Key(p *program.Program) string {
 	sum := sha256.Sum256([]byte(p.String()))
 	return hex.EncodeToString(sum[:16])

@@ -7,17 +7,17 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Part is units of a program that run on one member as one program.
+// Part is a set of units of a program that run on one member as one program.
 type Part struct {
 	Member  int
 	Units   []int
 	Program *program.Program // with the tensor ids of the complete program
-	In, Out []op.TensorID    // of Program
+	In, Out []op.TensorID    // inputs and outputs of Program
 	Consts  []int            // indices of the whole program's constants
 }
 
-// Parts joins units that are on one member into parts, in an order of execution. A unit is as early as the parts that it
-// depends on allow, so that parts are few.
+// Parts combines units on the same member into parts, in execution order. Each unit is in the earliest part that its dependencies allow, so
+// that there are few parts.
 func Parts(p *program.Program, units []*Unit, assigned []int) []*Part {
 	level := make([]int, len(units))
 	producer := map[op.TensorID]int{}
@@ -105,7 +105,7 @@ func (x *Part) build(p *program.Program, units []*Unit) {
 	x.Program = q
 }
 
-// Distinct returns p with a copy for each output that is an input, a constant, or an output given before.
+// Distinct returns p with a copy for each output that is an input, a constant, or equal to an earlier output.
 func Distinct(p *program.Program) (*program.Program, error) {
 	q := *p
 	q.Nodes, q.Outputs = slices.Clone(p.Nodes), slices.Clone(p.Outputs)
@@ -138,7 +138,7 @@ func Distinct(p *program.Program) (*program.Program, error) {
 	return &q, nil
 }
 
-// Whole returns a program as the only part of itself.
+// Whole returns a part that is a whole program.
 func Whole(p *program.Program, member int) *Part {
 	x := &Part{Member: member, Program: p, Out: p.Outputs}
 	for _, d := range p.Inputs {
@@ -150,8 +150,8 @@ func Whole(p *program.Program, member int) *Part {
 	return x
 }
 
-// Divide returns the parts of a program that was made Distinct, from which units are. Where all units are on one member, or there are
-// none, in which case the member is none, the only part is the original program.
+// Divide returns the parts of a program. distinct is the result of Distinct for it, and units are the units of distinct. If all units are
+// on one member, the only part is the original program; if there are no units, that part is on member none.
 func Divide(original, distinct *program.Program, units []*Unit, assigned []int, none int) []*Part {
 	if len(assigned) > 0 {
 		none = assigned[0]
@@ -166,7 +166,7 @@ func Divide(original, distinct *program.Program, units []*Unit, assigned []int, 
 	return []*Part{x}
 }
 
-// LastUse returns the last part that reads a tensor, -1 where none does.
+// LastUse returns the index of the last part that reads a tensor, or -1.
 func LastUse(parts []*Part, id op.TensorID) int {
 	for k := len(parts) - 1; k >= 0; k-- {
 		if slices.Contains(parts[k].In, id) {
@@ -176,7 +176,7 @@ func LastUse(parts []*Part, id op.TensorID) int {
 	return -1
 }
 
-// Moved returns the bytes of operands that a run brings to each unit from other members, where its inputs are on the first one. A
+// Moved returns, for each unit, the bytes of operands that a run transfers to it from other members. Inputs are on the first member. A
 // tensor counts for the first unit that needs it on a member.
 func Moved(units []*Unit, assigned []int) []int64 {
 	home := map[op.TensorID]int{}

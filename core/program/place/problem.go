@@ -9,20 +9,19 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// outside represents the host, at the home member. It makes the inputs of a run and uses its outputs.
+// outside represents the host, which is at the home member, produces the inputs of a run and uses its outputs.
 const outside = -1
 
-// MaxMembers is the most members of a Problem.
+// MaxMembers is the greatest number of members of a Problem.
 const MaxMembers = 64
 
-// Problem is the search for the assignment of units to members with the least total time. The total is the time of each unit
-// on its member, plus one transfer for each tensor and member that it is copied to.
-//
-// The memory of a member is the constants of all its units, plus the operands and results of its largest unit.
+// Problem is the search for the assignment of units to members with the least total time. The total is the sum of the time of each unit on
+// its member, plus the time of one transfer for each tensor and member that it is copied to. A member needs memory for the constants of all
+// its units, plus the operands and results of its largest unit.
 type Problem struct {
 	// Time is the time of each unit on each member, in seconds. It is infinite if the member does not claim the unit.
 	Time [][]float64
-	// Link is the time in which a tensor goes from one member to another.
+	// Link returns the transfer time of a tensor from one member to another, in seconds.
 	Link func(from, to int, bytes int64) float64
 	// Home is the member that has the inputs of the program and gets its outputs.
 	Home int
@@ -30,7 +29,7 @@ type Problem struct {
 	Limit []float64
 
 	flows  []flow
-	consts []flow  // what they weigh, once on each member that has a user
+	consts []flow  // their bytes count once on each member that has a user
 	work   []int64 // by unit: bytes of operands and results
 }
 
@@ -95,7 +94,7 @@ func (p *Problem) at(assigned []int, unit int) int {
 	return assigned[unit]
 }
 
-// Cost returns the sum of times, infinite where a limit is exceeded.
+// Cost returns the total time, infinite if a limit is exceeded.
 func (p *Problem) Cost(assigned []int) float64 {
 	if !p.fits(assigned) {
 		return math.Inf(1)
@@ -119,7 +118,7 @@ func (p *Problem) Cost(assigned []int) float64 {
 	return sum
 }
 
-// fits reports whether the constants on each member and the largest unit there are within its limit.
+// fits reports whether the memory that each member needs is within its limit.
 func (p *Problem) fits(assigned []int) bool {
 	for m, limit := range p.Limit {
 		if math.IsInf(limit, 1) {
@@ -143,12 +142,12 @@ func (p *Problem) fits(assigned []int) bool {
 	return true
 }
 
-// exact bounds the number of ways to place units up to which all are looked at.
+// exact is the number of assignments up to which Solve tries all.
 const exact = 1 << 20
 
-// Solve returns the best way that it finds and its cost, starting from ways that are given. It is the best there is for two
-// members without limits, and where the ways are few; else no change of one unit, and no exchange between two members,
-// makes it better. The cost is infinite where nothing fits.
+// Solve returns the best assignment that it finds and its cost. starts are assignments to begin with. The result is optimal for two members
+// without limits, and for small programs. Otherwise it is a local optimum: no move of one unit, and no cut between two members, improves
+// it. The cost is infinite if no assignment fits.
 func (p *Problem) Solve(starts ...[]int) (best []int, least float64) {
 	least = math.Inf(1)
 	try := func(a []int) bool {
@@ -185,13 +184,13 @@ func (p *Problem) Solve(starts ...[]int) (best []int, least float64) {
 	return best, least
 }
 
-// cautious bounds the cost of a split by uncertain costs, as a part of that of the best single member. Where each cost is off by up to
-// a tenth, either way, a split within the bound is at most 3 % slower than the member in truth.
+// cautious bounds the predicted cost of a split, as a fraction of that of the best single member. If each predicted cost is wrong by at
+// most ten percent, a split within the bound is at most 3 % slower than the single member.
 const cautious = 0.84
 
-// Ways returns assignments by uncertain costs, for a Trial: the best first, then, from the fastest, those that may turn out to be
-// faster: other single members, and the best split. A split comes first only where its gain is greater than the doubt about it. The
-// costs are finite; there is no way where nothing fits.
+// Ways returns assignments and their predicted costs, for a Trial. The first is the best one; the others may turn out to be faster, in the
+// order of their costs: other single members, and the best split. A split is first only if its predicted gain exceeds the uncertainty of
+// costs. All costs are finite; if no assignment fits, there are no ways.
 func (p *Problem) Ways(starts ...[]int) (ways [][]int, costs []float64) {
 	best, least := p.Solve(starts...)
 	if math.IsInf(least, 1) {
@@ -223,7 +222,7 @@ func (p *Problem) Ways(starts ...[]int) (ways [][]int, costs []float64) {
 	return ways, costs
 }
 
-// Possible reports whether units are on members that claim them, in all of these assignments.
+// Possible reports whether each of the assignments places units only on members that claim them.
 func (p *Problem) Possible(ways ...[]int) bool {
 	for _, a := range ways {
 		if len(a) != len(p.Time) || math.IsInf(p.Cost(a), 1) {
@@ -233,10 +232,10 @@ func (p *Problem) Possible(ways ...[]int) bool {
 	return true
 }
 
-// mostSingle bounds the single members that are ways of their own.
+// mostSingle bounds the number of single members among the ways.
 const mostSingle = 3
 
-// Return returns the time in which the outputs go to the home member.
+// Return returns the time in which the outputs are transferred to the home member.
 func (p *Problem) Return(assigned []int) (sum float64) {
 	for _, f := range p.flows {
 		if from := p.at(assigned, f.producer); from != p.Home && slices.Contains(f.users, outside) {
@@ -246,12 +245,12 @@ func (p *Problem) Return(assigned []int) (sum float64) {
 	return sum
 }
 
-// free reports whether there are no limits.
+// free reports whether there are no memory limits.
 func (p *Problem) free() bool {
 	return !slices.ContainsFunc(p.Limit, func(l float64) bool { return !math.IsInf(l, 1) })
 }
 
-// improve exchanges units between each two members by least cuts, and then moves single units, until nothing helps.
+// improve reassigns units between each pair of members by minimum cuts, and then moves single units, until the cost does not decrease.
 func (p *Problem) improve(from []int, try func([]int) bool) {
 	a := slices.Clone(from)
 	for better := true; better; {
@@ -264,7 +263,7 @@ func (p *Problem) improve(from []int, try func([]int) bool) {
 			}
 		}
 		if p.members() == 2 && p.free() {
-			return // the cut was the best there is
+			return // the cut was optimal
 		}
 		for i := range a {
 			for m, old := 0, a[i]; m < p.members(); m++ {
@@ -277,7 +276,8 @@ func (p *Problem) improve(from []int, try func([]int) bool) {
 	}
 }
 
-// enumerate looks at all ways to place the units from the i-th on, while units alone cost less than the best way.
+// enumerate tries all assignments of the units from the i-th on. It stops where the times of the units so far, without transfers, exceed
+// the least cost found.
 func (p *Problem) enumerate(a []int, i int, spent float64, best *[]int, least *float64) {
 	if spent >= *least {
 		return

@@ -7,41 +7,39 @@ import (
 
 // Bounds of a Trial.
 const (
-	// Doubt bounds the error of predictions, as a factor: ways that are predicted to take more than so many times the least are not
-	// tried.
+	// Doubt is the greatest factor by which predictions are assumed to be wrong: ways whose predicted time exceeds the least one by more
+	// than this factor are not tried.
 	Doubt = 2
 	// MostSamples is the greatest number of runs of one way that a trial asks for. The first one of each block does not count.
 	MostSamples = firstRound<<(rounds-1) + rounds
 
-	firstRound = 4 // samples of each way in the first round; each round doubles them
+	firstRound = 4 // samples of each way in the first round; the number doubles in each round
 	rounds     = 6
-	clearly    = 0.4 // over the root of the number of samples: a way that is slower by so much is left out before the last round
+	clearly    = 0.4 // divided by the root of the number of samples: the relative excess from which on a way is dropped before the last round
 )
 
-// Trial finds out by real runs which of several ways to place a program is the fastest, since the times of single units, which
-// Solve works with, do not add up exactly and are not measured exactly.
-//
-// It asks for blocks of runs, one way after the other, so that what a run leaves on its members (weights that were updated) moves
-// seldom, and the first run of a block does not count. After each round, it leaves out ways that are slower than the best one by more
-// than chance makes likely, and takes up others that were predicted to be hopeless, if by now they are not. It is done when one way
-// is left, also after those that the first round left out have been tried once more, or after so many rounds that the best one is within a few
-// thousandths: after Bound runs at most, and mostly after some thirty.
+// Trial determines by real runs which of several ways to place a program is the fastest, because the predictions of Solve are sums of
+// inexact measurements. It requests blocks of consecutive runs of one way, so that tensors that stay on members (such as updated weights)
+// seldom move; the first run of a block does not count. After each round, it drops ways that are slower than the best one by more than
+// chance makes likely, and adds ways that had been predicted to be too slow if that is no longer certain. Ways that the first round dropped
+// are tried once more. The trial is done when one way is left, or after the last round, when times are exact to a few thousandths: after at
+// most Bound runs, and typically after some thirty.
 //
 // A Trial is not safe for concurrent use.
 type Trial struct {
 	ways  []*way
-	now   int // the way that runs
-	block int // samples that the way has in the present round; the first one is not counted
+	now   int // the way for the next run
+	block int // number of samples that the way has in the current round; the first one does not count
 	round int
 	best  int
-	again bool // ways that the first round left out have been taken up again
+	again bool // ways that the first round dropped have been added again
 	done  bool
 }
 
 // way is one way to place a program.
 type way struct {
 	predicted float64
-	times     []float64 // of the runs that count, in order
+	times     []float64 // times of the runs that count, in order
 	state     state
 }
 
@@ -53,8 +51,8 @@ const (
 	lost
 )
 
-// NewTrial returns the trial of ways by their predicted times. It begins with the first one, which is the best until another is known to be
-// better.
+// NewTrial returns a trial of ways with the given predicted times. It begins with the first one, which counts as the best until another one
+// is known to be faster.
 func NewTrial(predicted ...float64) *Trial {
 	t := &Trial{}
 	for _, p := range predicted {
@@ -65,7 +63,7 @@ func NewTrial(predicted ...float64) *Trial {
 	return t
 }
 
-// Bound returns the number of runs after which every trial of so many ways is done.
+// Bound returns the greatest number of runs of a trial of the given number of ways.
 func Bound(ways int) int { return ways * MostSamples }
 
 // Next returns the way for the next run.
@@ -76,10 +74,11 @@ func (t *Trial) Next() int {
 	return t.now
 }
 
-// Done reports whether the trial has ended: Next does not change any more.
+// Done reports whether the trial has ended. After that, the result of Next does not change.
 func (t *Trial) Done() bool { return t.done }
 
-// Time returns what a run takes on a way: by its faster runs, or as predicted if none counts. runs is the number of those that count.
+// Time returns the time of a run on way i: the mean of its faster runs, or the predicted time if no run counts yet. runs is the number of
+// runs that count.
 func (t *Trial) Time(i int) (seconds float64, runs int) {
 	w := t.ways[i]
 	if len(w.times) == 0 {
@@ -91,7 +90,7 @@ func (t *Trial) Time(i int) (seconds float64, runs int) {
 // Predicted returns what a run was predicted to take on a way, in seconds.
 func (t *Trial) Predicted(i int) float64 { return t.ways[i].predicted }
 
-// time is the mean of the faster half of the runs: a run is slowed down by what else the machine does, and not made faster.
+// time returns the mean of the faster half of the runs: other work on the machine makes runs slower, never faster.
 func (w *way) time() float64 {
 	sorted := slices.Sorted(slices.Values(w.times))
 	sorted = sorted[:(len(sorted)+1)/2]
@@ -114,7 +113,7 @@ func (t *Trial) Observe(i int, seconds float64) {
 	t.advance()
 }
 
-// Drop takes a way out of the trial that cannot be run.
+// Drop removes a way that cannot run from the trial.
 func (t *Trial) Drop(i int) {
 	t.ways[i].state, t.ways[i].times = lost, nil
 	t.ways[i].predicted = math.Inf(1)
@@ -127,10 +126,10 @@ func (t *Trial) Drop(i int) {
 	}
 }
 
-// wanted returns the number of samples that ways have at the end of the present round.
+// wanted returns the number of samples that each way has at the end of the current round.
 func (t *Trial) wanted() int { return firstRound << t.round }
 
-// advance goes on to the next way that lacks samples, or to the next round.
+// advance selects the next way that needs samples, or ends the round.
 func (t *Trial) advance() {
 	for !t.done {
 		if w := t.ways[t.now]; w.state == open && len(w.times) < t.wanted() {
@@ -145,12 +144,12 @@ func (t *Trial) advance() {
 	}
 }
 
-// lacking returns an open way without enough samples, -1 for none.
+// lacking returns an open way that needs more samples, or -1.
 func (t *Trial) lacking() int {
 	return slices.IndexFunc(t.ways, func(w *way) bool { return w.state == open && len(w.times) < t.wanted() })
 }
 
-// least returns the way with the least time among those that are not lost: the first way where all are.
+// least returns the way with the least time among those that were not dropped, or the first way if all were.
 func (t *Trial) least() (best int) {
 	least := math.Inf(1)
 	for i, w := range t.ways {
@@ -185,8 +184,8 @@ func (t *Trial) end() {
 	t.done = left <= 1 || t.round == rounds
 }
 
-// retry takes up, once, what the first round left out and what is not hopeless: other work on the machine may have hit all of its few samples. It
-// reports whether there was any.
+// retry adds, once, the ways that the first round dropped, except hopeless ones: other work on the machine may have disturbed all of their
+// few samples. It reports whether it added any.
 func (t *Trial) retry() (some bool) {
 	if t.again || t.round == rounds {
 		return false
@@ -201,7 +200,7 @@ func (t *Trial) retry() (some bool) {
 	return some
 }
 
-// wake opens ways that wait and could be as fast as the best one, for all that is known, and reports whether there were any.
+// wake adds waiting ways that could be as fast as the best one, given the errors of predictions so far. It reports whether it added any.
 func (t *Trial) wake() (some bool) {
 	best, _ := t.Time(t.best)
 	for _, w := range t.ways {

@@ -10,7 +10,7 @@ import (
 // Unit is a set of nodes of a program that are placed together: nodes that a backend may compute as one kernel.
 type Unit struct {
 	Nodes  []int     // indices, in order
-	In     []op.Desc // tensors that it reads and does not compute, without constants; each once
+	In     []op.Desc // distinct tensors that it reads and does not compute, without constants
 	Consts []op.Desc // constants that it reads
 	Out    []op.Desc // tensors that other units need
 	Flops  int64

@@ -6,19 +6,19 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Draws are the nodes that take random bits by a seed and a counter, both of which may be others each time. A window compares them with
-// those of its first draw: what is drawn behind it moves on with it. Its program is made of random_bits_at, and seed and counter of the
-// first draw are an operand of each run.
+// Draws are nodes that compute random bits from a seed and a counter, which may differ each time. A window stores them relative to those of
+// its first draw. The program of a window uses random_bits_at instead, and the seed and counter of the first draw are an operand of each
+// run.
 
 // draws reports whether n is a draw.
 func draws(n *op.Node) bool { return op.Draws(n.Op) }
 
-// State is the seed and counter at which a draw begins.
+// State is the seed and counter of a draw.
 type State struct{ seed, counter int }
 
 func stateOf(n *op.Node) State { return State{n.Attrs.Int("seed"), n.Attrs.Int("counter")} }
 
-// past returns s as seen from another state.
+// past returns s relative to state o.
 func (s State) past(o State) State {
 	return State{s.seed - o.seed, s.counter - o.counter}
 }
@@ -36,7 +36,7 @@ func (s *Structure) firstDraw() (first State, some bool) {
 	return first, false
 }
 
-// sameDraw compares the attributes of two draws, whose windows began theirs at a and b.
+// sameDraw compares the attributes of two draws, relative to the first draws of their windows, which are at states a and b.
 func sameDraw(x, y *op.Node, a, b State) bool {
 	if len(x.Attrs) != len(y.Attrs) || stateOf(x).past(a) != stateOf(y).past(b) {
 		return false
@@ -55,7 +55,8 @@ func (s State) Elements() []int64 { return []int64{int64(s.seed), int64(s.counte
 // StateDesc describes the operand of random_bits_at.
 func StateDesc(id op.TensorID) op.Desc { return op.Desc{ID: id, DType: dtype.I64, Shape: []int{2}} }
 
-// moveDraws is q with the draws by a state that is its last input, and that adds to how far they are behind first. next gives ids.
+// moveDraws changes the draws of q: they depend on a state that is a new last input of q, plus the distance of each draw from the state
+// first. next returns new ids.
 func moveDraws(q *program.Program, first State, next func() op.TensorID) error {
 	state := StateDesc(next())
 	descs := map[op.TensorID]op.Desc{}

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Hashes find a plan; a full comparison decides whether it matches. Only speed depends on hashes.
+// Hashes find candidates; a complete comparison decides. Only speed depends on the quality of hashes.
 
 func mix(h, v uint64) uint64 {
 	h = (h ^ v) * 0x9e3779b97f4a7c15
@@ -21,7 +21,7 @@ func hashType(h uint64, d *op.Desc) uint64 {
 	return h
 }
 
-// hashAttrs leaves out the state of a draw.
+// hashAttrs hashes attributes, except the state of a draw.
 func hashAttrs(h uint64, attrs op.Attrs, draw bool) uint64 {
 	for i := range attrs {
 		if draw && isState(attrs[i].Name) {
@@ -46,9 +46,9 @@ func hashAttrs(h uint64, attrs op.Attrs, draw bool) uint64 {
 	return h
 }
 
-// Hash returns the hash of a node by itself: of its computation, without its operands. The attributes of a source, a node without
-// operands, have a hash of their own, because they may change from one window to the next, as a learning rate does. The state of a
-// draw is in neither.
+// Hash returns hashes of a node, without its operands: kind of its computation, and values of the attributes of a source, a node without
+// operands. These are separate because they may change from one window to the next, like a learning rate. Neither includes the state of a
+// draw.
 func Hash(n *op.Node, h *Faults) (kind, values uint64) {
 	kind = mix(uint64(n.Op)<<32|uint64(n.Version), uint64(len(n.Inputs))<<32|uint64(len(n.Outputs)))
 	if !h.Types {
@@ -66,7 +66,7 @@ func Hash(n *op.Node, h *Faults) (kind, values uint64) {
 	return hashAttrs(kind, n.Attrs, draw), 0
 }
 
-// sizeOf returns the memory that attributes take.
+// sizeOf returns the size of attributes in memory, in bytes.
 func sizeOf(attrs op.Attrs) int {
 	size := 0
 	for i := range attrs {
@@ -76,7 +76,7 @@ func sizeOf(attrs op.Attrs) int {
 	return size
 }
 
-// idTable is the numbers that tensors have within a window. Clearing it is one addition.
+// idTable maps ids to the numbers of tensors within a window. Clearing it takes constant time.
 type idTable struct {
 	slots []idSlot
 	epoch uint32
@@ -117,7 +117,7 @@ func (t *idTable) get(id op.TensorID) (int32, bool) {
 	}
 }
 
-// put adds an id that is not there.
+// put adds an id that is not in the table.
 func (t *idTable) put(id op.TensorID, local int32) {
 	if 2*(t.used+1) > len(t.slots) {
 		old, epoch := t.slots, t.epoch

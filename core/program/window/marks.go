@@ -2,36 +2,35 @@ package window
 
 import "slices"
 
-// Marks makes windows of a loop end at the same places in each round where nothing else ends them.
+// Marks makes the windows of a loop end at the same positions in each iteration if only limits end them. When a limit ends a window, it
+// stores a mark: a hash of the last nodes of the stream. Wherever that hash occurs again, a window ends too.
 //
-// A window that is ended by a limit leaves a mark: a hash of the last nodes, in whichever windows they were. Where that hash
-// occurs again, a window ends too. Let a stream repeat after P nodes, and let the places of a round differ in the nodes
-// before them. A limit leaves marks as long as somewhere in a round two marks are further apart than the limit, each of them
-// between those two; so after one round there are none such, and there are P/mostNodes marks, rounded up. From then on
-// windows end at marks alone, and these are at the same places of every round. Where places of a round look alike, more
-// windows end, at the same places of every round as well.
+// Proof: let a stream repeat after P nodes, and let all positions of an iteration have different preceding nodes. A limit adds a mark only
+// where two marks are further apart than the limit. So after one iteration there are no such gaps, and there are P/mostNodes marks, rounded
+// up. From then on only marks end windows, at the same positions of every iteration. If several positions of an iteration have the same
+// hash, more windows end, but again at the same positions of every iteration.
 //
-// A mark that comes again within the nodes that it knows is in a loop of few nodes: there, windows are many rounds.
+// If a mark occurs again within the nodes that its hash covers, the loop has few nodes: then a window consists of many iterations.
 type Marks struct {
 	last  [memory]uint64 // hashes of the last nodes, a ring
 	at    int
-	hash  uint64            // of all in last
-	set   [mostMarks]uint64 // 0: none
-	seen  [mostMarks]int    // when each mark was left or passed, in nodes
+	hash  uint64            // combined hash of all entries of last
+	set   [mostMarks]uint64 // hashes of marks; 0: none
+	seen  [mostMarks]int    // position, in nodes, at which each mark was set or last occurred
 	next  int
-	few   [256]uint8 // marks by their lowest byte
-	count int        // nodes
-	begun int        // when a window began to be rounds of few nodes
+	few   [256]uint8 // number of marks by their lowest byte
+	count int        // number of nodes
+	begun int        // position at which a window of many short iterations began
 }
 
 const (
-	memory    = 64 // nodes that a mark knows
+	memory    = 64 // number of nodes that a mark covers
 	mostMarks = 64
-	manyNodes = 512 // of a window of short rounds
+	manyNodes = 512 // number of nodes in a window of many short iterations
 	base      = 0x9e3779b97f4a7c15
 )
 
-// basePower is base to the power memory.
+// basePower is base to the power of memory.
 var basePower = func() uint64 {
 	p := uint64(1)
 	for range memory {
@@ -40,7 +39,7 @@ var basePower = func() uint64 {
 	return p
 }()
 
-// Pass notes the next node and reports whether a window ends behind it.
+// Pass adds the next node and reports whether a window ends after it.
 func (m *Marks) Pass(kind uint64) bool {
 	old := m.last[m.at]
 	m.last[m.at] = kind
@@ -59,7 +58,7 @@ func (m *Marks) Pass(kind uint64) bool {
 	return false
 }
 
-// ends decides at a mark.
+// ends reports whether a window ends at mark i.
 func (m *Marks) ends(i int) bool {
 	short := m.count-m.seen[i] < memory && m.count-m.begun < manyNodes
 	if m.seen[i] = m.count; !short {
@@ -68,7 +67,7 @@ func (m *Marks) ends(i int) bool {
 	return !short
 }
 
-// Leave makes a mark here.
+// Leave adds a mark at the current position.
 func (m *Marks) Leave() {
 	h := mix(m.hash, 0)
 	m.begun = m.count

@@ -5,23 +5,23 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Program is a structure as a program. Tensor i of the structure has the id i+1 there. Sources may be apart from it: the caller
-// computes them before a run, with whatever attributes they have that time.
+// Program is a structure as a program. Tensor i of the structure has the id i+1 there. Sources may be excluded: the caller computes them
+// before a run, with their current attributes.
 type Program struct {
 	*program.Program
 
-	// Tensors, by number: what a run is given and makes. An input with Donated is freed by the window.
+	// Numbers of the tensors that are inputs and outputs of a run. Donated says which inputs the window frees.
 	Inputs  []int32
 	Donated []bool
 	Outputs []int32
-	// Apart are the nodes that are not in the program, and Free the tensors that these make and nobody needs.
+	// Apart contains the nodes that are excluded from the program, and Free their unused results.
 	Apart []int32
 	Free  []int32
 	// Drawn says that MoveDraws has added an input.
 	Drawn bool
 }
 
-// Program returns the structure as a program, without the nodes that lifted names; nil for all nodes.
+// Program returns the structure as a program, without the nodes for which lifted is true. A nil lifted means that it contains all nodes.
 func (s *Structure) Program(name string, lifted []bool) *Program {
 	id := func(local int32) op.TensorID { return op.TensorID(local) + 1 }
 	p, q := &Program{}, &program.Program{Name: name}
@@ -73,8 +73,8 @@ func (s *Structure) Program(name string, lifted []bool) *Program {
 	return p
 }
 
-// MoveDraws makes the draws of a program of s depend on one more input, donated and described by StateDesc: the state of the first
-// draw. Without draws it does nothing.
+// MoveDraws adds a donated input to a program of s, which StateDesc describes: the state of the first draw, on which all draws then depend.
+// Without draws it does nothing.
 func (p *Program) MoveDraws(s *Structure) error {
 	first, some := s.firstDraw()
 	if !some {
@@ -85,8 +85,8 @@ func (p *Program) MoveDraws(s *Structure) error {
 	return moveDraws(p.Program, first, func() op.TensorID { last++; return last })
 }
 
-// Owners returns, for each tensor of a program that was compiled from one of the structure, the original node. Nodes that lowering
-// and rewriting put in the place of a node come before its results.
+// Owners returns, for each tensor of a program that was compiled from the structure's program, the index of the original node. It
+// attributes the nodes that replaced a node to that node.
 func (s *Structure) Owners(q *program.Program) map[op.TensorID]int {
 	owner := map[op.TensorID]int{}
 	var open []op.TensorID

@@ -6,20 +6,20 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Structure is the computation of a sequence of nodes, with numbers instead of ids: tensors are numbered in the order in which the
-// nodes first name them. Two windows of one structure are the same program.
+// Structure is the computation of a sequence of nodes, with numbers instead of ids: tensors are numbered in the order in which the nodes
+// first name them. Windows of the same structure have the same program.
 type Structure struct {
 	Nodes []op.Node // Inputs, Outputs and Drop have no meaning
-	First []int32   // of each node the number of its first result
+	First []int32   // for each node: the number of its first result
 	Types []op.Desc // by number; the id has no meaning
-	Maker []int32   // by number the node that computes it, Outside for a tensor from before the window
+	Maker []int32   // by number: the node that computes it, or Outside for a tensor from before the window
 
-	from []int32  // of each node the place of its first operand in args
+	from []int32  // for each node: the index of its first operand in args
 	args []int32  // numbers of operands
-	dead []uint64 // by number a bit: it was freed
+	dead []uint64 // one bit by number: the tensor was freed
 }
 
-// Outside is the maker of tensors that are older than the window.
+// Outside is the Maker of tensors from before the window.
 const Outside = -1
 
 // IsDead reports whether the window has freed a tensor.
@@ -34,7 +34,7 @@ func (s *Structure) Operands(i int) []int32 {
 	return s.args[s.from[i]:to]
 }
 
-// Results returns the numbers of the tensors that node i makes.
+// Results returns the numbers of the results of node i.
 func (s *Structure) Results(i int) (numbers []int32) {
 	for l := s.First[i]; int(l) < len(s.Maker) && s.Maker[l] == int32(i); l++ {
 		numbers = append(numbers, l)
@@ -42,7 +42,7 @@ func (s *Structure) Results(i int) (numbers []int32) {
 	return numbers
 }
 
-// Lives reports whether a result lives on.
+// Lives reports whether any result outlives the window.
 func (s *Structure) Lives() bool {
 	for local, maker := range s.Maker {
 		if maker != Outside && !s.IsDead(int32(local)) {
@@ -52,7 +52,7 @@ func (s *Structure) Lives() bool {
 	return false
 }
 
-// Clone returns a copy, without the ids of its time.
+// Clone returns a copy without ids.
 func (s *Structure) Clone() Structure {
 	c := Structure{Nodes: slices.Clone(s.Nodes), from: slices.Clone(s.from), args: slices.Clone(s.args), First: slices.Clone(s.First),
 		Types: slices.Clone(s.Types), Maker: slices.Clone(s.Maker), dead: slices.Clone(s.dead)}
@@ -65,8 +65,8 @@ func (s *Structure) Clone() Structure {
 	return c
 }
 
-// Same compares structures completely. Attributes of sources in lifted may differ; lifted is nil for none. Draws are the same if they are
-// at the same distance from the first one.
+// Same compares structures completely. Attributes of sources in lifted may differ; lifted is nil for none. Draws are equal if they have the
+// same distance from the first one.
 func (s *Structure) Same(o *Structure, lifted []bool) bool {
 	if len(s.Nodes) != len(o.Nodes) || !slices.Equal(s.args, o.args) || !slices.Equal(s.from, o.from) ||
 		!slices.Equal(s.First, o.First) || !slices.Equal(s.Maker, o.Maker) || !slices.Equal(s.dead, o.dead) {
@@ -100,8 +100,8 @@ func (s *Structure) Same(o *Structure, lifted []bool) bool {
 	return true
 }
 
-// Changed returns the sources whose attributes are others in o, which has the same hash apart from these; nil where the structures
-// differ in more. Draws are no such sources.
+// Changed returns the sources whose attributes differ in o, which has the same hash without attributes of sources. It returns nil if the
+// structures differ in anything else. Draws do not count as sources.
 func (s *Structure) Changed(o *Structure) (lifted []bool) {
 	if len(s.Nodes) != len(o.Nodes) {
 		return nil
@@ -117,10 +117,10 @@ func (s *Structure) Changed(o *Structure) (lifted []bool) {
 	return lifted
 }
 
-// IsSource reports whether node i computes from its attributes alone: a fill, a range, a draw of random numbers.
+// IsSource reports whether node i has no operands: a fill, a range, a draw of random numbers.
 func (s *Structure) IsSource(i int) bool { return len(s.Operands(i)) == 0 }
 
-// Form returns a hash of ops and types alone, which is the same for structures that differ in attributes or operands.
+// Form returns a hash of ops and types only, which is the same for structures that differ in attributes or operands.
 func (s *Structure) Form() uint64 {
 	form := uint64(1)
 	for i := range s.Nodes {

@@ -7,17 +7,17 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Window records nodes as a Structure, with the ids of this time. Init makes it ready for use. It is not safe for concurrent use.
+// Window records nodes as a Structure, with their ids. Call Init before use. It is not safe for concurrent use.
 type Window struct {
 	Structure
 	IDs     []op.TensorID // by number
-	Prefix  []uint64      // hash of the nodes up to each one, without attributes of sources
+	Prefix  []uint64      // hash of each prefix of the nodes, without attributes of sources
 	Values  uint64        // hash of the attributes of sources
-	Begin   State         // of the first draw
-	Invalid string        // why the nodes cannot be a program; empty where they can
+	Begin   State         // state of the first draw
+	Invalid string        // reason why the nodes cannot be a program; empty if they can
 
-	AttrBytes int   // of memory that attributes take
-	LiveBytes int64 // of results that are not freed
+	AttrBytes int   // bytes of attributes in memory
+	LiveBytes int64 // bytes of results that are not freed
 
 	hasDraw bool // a node draws random numbers
 	table   idTable
@@ -25,10 +25,10 @@ type Window struct {
 	faults  *Faults
 }
 
-// Faults leaves parts of a structure out of its hashes. Tests plant them to show that the comparison in full is needed and is made.
+// Faults omits parts of a structure from its hashes. Tests use it to show that the complete comparison is needed and works.
 type Faults struct{ Attrs, Operands, Types bool }
 
-// Init empties the window. find returns the type of a tensor that lives and that no node of the window makes. faults may be nil.
+// Init empties the window. find returns the type of a live tensor that no node of the window creates. faults may be nil.
 func (w *Window) Init(find func(op.TensorID) (op.Desc, bool), faults *Faults) {
 	if w.find, w.faults = find, faults; faults == nil {
 		w.faults = &Faults{}
@@ -46,7 +46,7 @@ func (w *Window) Reset() {
 	w.table.clear()
 }
 
-// Knows reports whether a node of the window reads or makes a tensor.
+// Knows reports whether a node of the window reads or creates a tensor.
 func (w *Window) Knows(id op.TensorID) bool {
 	_, ok := w.table.get(id)
 	return ok
@@ -65,7 +65,7 @@ func (w *Window) number(id op.TensorID, d *op.Desc, maker int) int32 {
 	return local
 }
 
-// Add appends a node, with the hashes kind and values that Hash returns for it. What it drops is freed.
+// Add appends a node, with the hashes kind and values that Hash returns for it. Operands that it drops are freed.
 func (w *Window) Add(n *op.Node, kind, values uint64) {
 	at := len(w.Nodes)
 	w.Nodes = append(w.Nodes, *n)
@@ -126,7 +126,7 @@ func (w *Window) Add(n *op.Node, kind, values uint64) {
 	}
 }
 
-// Free records that a tensor was freed, and reports whether the window knows it.
+// Free records that a tensor was freed, and reports whether the window contains it.
 func (w *Window) Free(id op.TensorID) bool {
 	local, ok := w.table.get(id)
 	if !ok {
@@ -142,7 +142,7 @@ func (w *Window) Free(id op.TensorID) bool {
 	return true
 }
 
-// Key returns the hash of everything except the attributes of sources, including which tensors live on.
+// Key returns the hash of the structure without the attributes of sources. It includes which tensors outlive the window.
 func (w *Window) Key() uint64 {
 	h := w.Prefix[len(w.Prefix)-1]
 	for _, word := range w.dead {
@@ -151,11 +151,11 @@ func (w *Window) Key() uint64 {
 	return h
 }
 
-// Exact returns the hash of everything.
+// Exact returns the hash of the structure with all attributes.
 func (w *Window) Exact() uint64 { return mix(w.Key(), w.Values) }
 
-// Record returns the window of a program without constants, as a stream would record it: the tensors of p.Outputs live on, and so do
-// inputs, except those that are given away.
+// Record returns the window of a program without constants, as a stream would record it: the tensors of p.Outputs outlive the window, and
+// so do inputs, except those in given, which are freed.
 func Record(p *program.Program, given []op.TensorID) (*Window, error) {
 	types, alive := map[op.TensorID]op.Desc{}, map[op.TensorID]bool{}
 	for _, d := range p.Inputs {

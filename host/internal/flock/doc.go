@@ -1,4 +1,4 @@
-// Package flock takes locks on files, which end with the process that holds them.
+// Package flock locks files. Locks end with the process that holds them.
 package flock
 
 import (
@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// ErrNotRegular is the error for links, named pipes and other files in the place of a lock file.
+// ErrNotRegular is the error if a lock file is a link, a named pipe or another special file.
 var ErrNotRegular = errors.New("want a regular file")
 
-// Take opens or makes the lock file at path and takes its lock, waiting for another holder until ctx ends. waiting, if not nil, is
-// called once before the wait. Closing the file releases the lock.
+// Take opens or creates the lock file at path and locks it. It waits for another holder until ctx ends. waiting, if not nil, is called once
+// before a wait. Closing the file releases the lock.
 func Take(ctx context.Context, path string, waiting func()) (*os.File, error) {
 	f, err := Open(path)
 	if err != nil {

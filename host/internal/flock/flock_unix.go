@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens or makes a lock file. A link or named pipe in its place is an ErrNotRegular.
+// Open opens or creates a lock file. It returns ErrNotRegular for a link or a named pipe.
 func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o644)
 	if errors.Is(err, unix.ELOOP) {
@@ -30,7 +30,7 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Try takes the lock of an open file. It returns false if another holds it.
+// Try locks an open file. It returns false if another process holds the lock.
 func Try(f *os.File) (bool, error) {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {

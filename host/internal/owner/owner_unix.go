@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// Check requires that only this user and the administrator can change the file at path, or replace it: both the file and its folder
-// are owned by one of the two, and others cannot write to them. A group may write to files of the administrator, and a group with
-// this user as its only member to files of this user. If path is a link, its target is checked too. The error is an ErrForeign that
-// names the remedy, or an error of the system.
+// Check returns an error unless only this user and the administrator can change or replace the file at path: one of the two must own the
+// file and its folder, and others must not be able to write to them. A group may write to files of the administrator, and a group with this
+// user as its only member to files of this user. If path is a link, its target is checked too. The error is an ErrForeign that names the
+// remedy, or an error of the system.
 func Check(path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Apply enforces the rules for the calling thread and for processes that it starts from then on. This cannot be undone: the
-// thread has to be one of OnThread.
+// Apply enforces the rules for the calling thread and for processes that it starts from then on. This cannot be undone, so it must be
+// called in a function passed to OnThread.
 func Apply(r Rules) Report {
-	files := prepareLandlock(&r) // while everything can still be opened
+	files := prepareLandlock(&r) // open paths before rules are in force
 	report := Report{privileges()}
 	report = append(report, files.restrict(&r)...)
 	return append(report, filter(&r, files)...)
 }
 
-// OnThread calls f on a thread that runs nothing else, and ends the thread when done is closed; it returns when f returns. A
-// process that f starts may ask the kernel for a signal at the end of its parent, by which the kernel means this thread.
+// OnThread calls f on a dedicated thread, and ends the thread when done is closed. It returns when f returns. If a process that f starts
+// asks the kernel for a signal at the end of its parent, the parent is this thread.
 func OnThread(f func(), done <-chan struct{}) {
 	returned := make(chan struct{})
 	go runOnThread(f, returned, done)
@@ -27,7 +27,7 @@ func OnThread(f func(), done <-chan struct{}) {
 
 func runOnThread(f func(), returned chan<- struct{}, done <-chan struct{}) {
 	runtime.LockOSThread()
-	if unix.Gettid() == unix.Getpid() { // the first thread represents the process and must not end: use another one
+	if unix.Gettid() == unix.Getpid() { // the main thread represents the process and must not end: use another one
 		started := make(chan struct{})
 		go func() {
 			runtime.LockOSThread()
@@ -54,7 +54,7 @@ func privileges() Measure {
 		}
 	}
 	fail("no_new_privs", unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-	// Without the right to shrink the bounding set there are no capabilities to lose, and no_new_privs keeps it so.
+	// If the process may not shrink the bounding set, it has no capabilities, and no_new_privs prevents new ones.
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 		if unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) != nil {
 			break

@@ -16,7 +16,7 @@ import (
 // Group is a control group (cgroup v2) for one process and the processes that it starts.
 type Group struct {
 	dir string
-	// Bounds are the limits that the group enforces, in words; empty: none, as no controller is delegated.
+	// Bounds describes the limits that the group enforces; empty: none, because no controller is delegated.
 	Bounds string
 }
 
@@ -48,7 +48,7 @@ func ownGroup() (dir, path string, err error) {
 		if !ok || !strings.HasPrefix(right, "cgroup2 ") || len(f) < 5 {
 			continue
 		}
-		rel, err := filepath.Rel(f[3], path) // f[3] is the group that is mounted, f[4] where
+		rel, err := filepath.Rel(f[3], path) // f[3] is the mounted group, f[4] its mount point
 		if err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
 			return filepath.Join(f[4], rel), path, nil
 		}
@@ -56,8 +56,8 @@ func ownGroup() (dir, path string, err error) {
 	return "", "", errors.New("cgroup v2 is not mounted")
 }
 
-// delegated reports whether groups may be made in dir: it belongs to this user or, for root, is the top of the visible tree or
-// marked as delegated by the service manager.
+// delegated reports whether groups may be created in dir: it belongs to this user or, for root, it is the root of the visible tree or the
+// service manager has marked it as delegated.
 func delegated(dir, path string) bool {
 	if unix.Access(dir, unix.W_OK) != nil || unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK) != nil {
 		return false
@@ -82,8 +82,8 @@ func delegated(dir, path string) bool {
 	return ok && int(s.Uid) == os.Geteuid()
 }
 
-// NewGroup returns a group below the group of this process; name is unique among the groups of this user. The error says why there
-// is none. memory bounds all memory of the group where that is possible; 0: no bound.
+// NewGroup returns a group below the group of this process; name is unique among the groups of this user. The error says why there is none.
+// memory bounds the memory of the group in bytes if that is possible; 0: no bound.
 func NewGroup(name string, memory int64) (*Group, error) {
 	parent, path, err := ownGroup()
 	if err != nil {
@@ -113,7 +113,7 @@ func NewGroup(name string, memory int64) (*Group, error) {
 }
 
 func (g *Group) set(file, value string) error {
-	f, err := os.OpenFile(filepath.Join(g.dir, file), os.O_WRONLY, 0) // never made where it is missing
+	f, err := os.OpenFile(filepath.Join(g.dir, file), os.O_WRONLY, 0) // does not create a missing file
 	if err != nil {
 		return err
 	}
@@ -124,8 +124,8 @@ func (g *Group) set(file, value string) error {
 // Dir returns the folder of the group.
 func (g *Group) Dir() string { return g.dir }
 
-// Bounding reports whether a group would enforce limits: whether the service manager, or whoever made the group of this process, lets
-// groups below it have controllers of memory or tasks.
+// Bounding reports whether a group would enforce limits: whether controllers of memory or tasks are delegated to groups below the group of
+// this process.
 func Bounding() bool {
 	dir, _, err := ownGroup()
 	if err != nil {
@@ -138,13 +138,13 @@ func Bounding() bool {
 // Open returns the folder for processes to be started in the group.
 func (g *Group) Open() (*os.File, error) { return os.Open(g.dir) }
 
-// Add puts a running process into the group. Processes that it started before stay outside.
+// Add puts a running process into the group. Processes that it has started already stay outside.
 func (g *Group) Add(pid int) error { return g.set("cgroup.procs", strconv.Itoa(pid)) }
 
 // Kill ends all processes of the group.
 func (g *Group) Kill() error { return g.set("cgroup.kill", "1") }
 
-// Remove removes the group. It waits a moment for processes that were killed to be gone.
+// Remove removes the group. It briefly waits for killed processes to end.
 func (g *Group) Remove() error {
 	var err error
 	for range 200 {
@@ -156,7 +156,7 @@ func (g *Group) Remove() error {
 	return err
 }
 
-// Sweep ends and removes a group that a dead program has left. It ignores a dir that NewGroup did not make.
+// Sweep kills the processes of a group that a dead program has left, and removes the group. It ignores a dir that NewGroup did not make.
 func Sweep(dir string) {
 	var fs unix.Statfs_t
 	if !strings.HasPrefix(filepath.Base(dir), groupPrefix) || unix.Statfs(dir, &fs) != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC {

@@ -20,11 +20,11 @@ const (
 	device    = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	deviceDir = device | unix.LANDLOCK_ACCESS_FS_READ_DIR
 
-	firstRights = unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1 // of the first ABI
+	firstRights = unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1 // the rights of the first ABI
 )
 
-// errataSignals is the erratum with which threads of one process may signal each other. Without it a confined thread could not
-// take part in the preemption of Go's scheduler.
+// errataSignals is the bit of the kernel fix after which threads of one process may signal each other. Without it, Go's scheduler cannot
+// preempt a confined thread.
 const errataSignals = 1 << 1
 
 // landlock is a prepared set of rules.
@@ -36,7 +36,7 @@ type landlock struct {
 	err     error
 }
 
-// LandlockABI returns the version of Landlock that the kernel has, 0 with the reason for none.
+// LandlockABI returns the kernel's version of Landlock, or 0 and an error with the reason.
 func LandlockABI() (int, error) {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	switch errno {
@@ -50,7 +50,7 @@ func LandlockABI() (int, error) {
 	return 0, fmt.Errorf("Landlock is not to be had: %w", errno)
 }
 
-// handled returns the rights that a version of Landlock knows.
+// handled returns the rights that a version of Landlock supports.
 func handled(abi int) (fs uint64) {
 	fs = firstRights
 	for _, r := range []struct {

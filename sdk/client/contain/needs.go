@@ -16,22 +16,21 @@ type Needs struct {
 	// Devices are device files that it may use, as patterns of path.Match below /dev: "/dev/nvidia*".
 	Devices []string `toml:"devices,omitempty" json:"devices,omitempty"`
 	// Read are files and folders that it may read and execute, and Write files and folders that it may read, change and create, with
-	// everything below them. Each is absolute or begins with "~/", the user's folder. A folder of Write whose name ends in "/" is made
-	// where it is missing.
+	// everything below them. Each is absolute or begins with "~/", the user's folder. A folder in Write whose name ends in "/" is created
+	// if it is missing.
 	Read  []string `toml:"read,omitempty" json:"read,omitempty"`
 	Write []string `toml:"write,omitempty" json:"write,omitempty"`
-	// Env are variables of the host's environment that it sees beyond the usual ones, by name, or by the beginning of their names
-	// with * behind it: "ACME_*".
+	// Env lists further variables of the host's environment that it sees, by name, or by a prefix followed by *: "ACME_*".
 	Env []string `toml:"env,omitempty" json:"env,omitempty"`
 }
 
 // maxNeeds bounds each list.
 const maxNeeds = 64
 
-// variable is an entry of Needs.Env. A pattern names its maker: it cannot be * alone.
+// variable matches an entry of Needs.Env. A pattern must have a prefix: * alone is not allowed.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$|^[A-Za-z_][A-Za-z0-9_]{2,}\*$`)
 
-// Sees reports whether the plugin asks for the variable of a name.
+// Sees reports whether the plugin requests the variable with the given name.
 func (n *Needs) Sees(name string) bool {
 	if n == nil {
 		return false
@@ -88,7 +87,7 @@ func checkPath(what, p string) error {
 	return nil
 }
 
-// Lines returns the needs in words, one need per line. It is empty if there are none.
+// Lines returns a description of the needs, one per line.
 func (n *Needs) Lines() []string {
 	if n == nil {
 		return nil
@@ -108,7 +107,7 @@ func (n *Needs) Lines() []string {
 	return lines
 }
 
-// expand puts the user's folder in place of ~. A path without one is dropped.
+// expand replaces ~ by the user's folder. It omits such paths if there is no user's folder.
 func expand(paths []string) []string {
 	var all []string
 	for _, p := range paths {

@@ -4,14 +4,14 @@ import "slices"
 
 // The measures of a Report.
 const (
-	Privileges  = "privileges"   // no capabilities, and none to be had by executing another program
-	Files       = "files"        // which may be read, written and executed
-	Devices     = "devices"      // which may be used
+	Privileges  = "privileges"   // no capabilities, and no way to gain any by executing another program
+	Files       = "files"        // which files may be read, written and executed
+	Devices     = "devices"      // which devices may be used
 	Network     = "network"      // which sockets may be opened
-	SystemCalls = "system calls" // which are refused
-	Signals     = "signals"      // to whom they may be sent
-	Children    = "children"     // how what it starts is ended with it
-	Bounds      = "limits"       // of memory, processes and files
+	SystemCalls = "system calls" // which system calls are refused
+	Signals     = "signals"      // which processes may be signaled
+	Children    = "children"     // how processes that it starts are ended with it
+	Bounds      = "limits"       // limits of memory, processes and files
 )
 
 // Measure is one kind of rule and whether it is in force.
@@ -37,7 +37,7 @@ func (r Report) Missing() []Measure {
 	return missing
 }
 
-// Off returns the report of a process without rules.
+// Off returns the report of a process without rules. why is the reason.
 func Off(why string) Report {
 	var r Report
 	for _, name := range []string{Privileges, Files, Devices, Network, SystemCalls, Signals} {

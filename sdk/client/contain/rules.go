@@ -17,16 +17,16 @@ type Rules struct {
 	// that do not exist are left out.
 	Read, Write, Devices []string
 	Network              bool
-	// AskedRead and AskedDevices are the paths that were requested beyond the usual ones, for the Report.
+	// AskedRead and AskedDevices are the paths that the plugin requested in addition to the default ones, for the Report.
 	AskedRead, AskedDevices []string
 	// GroupKey is a secret that only the starting process knows: setpgid is refused unless the upper half of its second argument,
 	// which the kernel ignores, equals it. 0: setpgid is always refused.
 	GroupKey uint32
 }
 
-// Program describes the program for which rules are made.
+// Program describes the program that rules are for.
 type Program struct {
-	Path  string   // of the plugin
+	Path  string   // path of the plugin
 	Image string   // executed in place of Path; empty: Path
 	Args  []string // arguments; those that are paths of files may be read
 	Dir   string   // for its sockets and temporary files
@@ -45,8 +45,8 @@ var (
 	systemDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 )
 
-// searched are the variables that name folders with programs and libraries, and homes those that name the folder of an
-// installation; all of it may be read.
+// searched lists the variables that name folders with programs and libraries, and homes those that name the folder of an installation. All
+// of these may be read.
 var (
 	searched = []string{"PATH", "LD_LIBRARY_PATH", "PYTHONPATH"}
 	homes    = []string{"PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "LIBTORCH", "CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "ROCM_HOME", "HIP_PATH", "MKLROOT"}
@@ -115,8 +115,7 @@ func For(p Program, n *Needs) Rules {
 	return r
 }
 
-// devices returns the paths of a pattern that lead below /dev. Links out of it, such as /dev/fd to the open files of this process,
-// are no devices.
+// devices returns the paths that match a pattern and are below /dev after links are resolved. This excludes links such as /dev/fd.
 func devices(pattern string) []string {
 	found, _ := filepath.Glob(pattern)
 	return slices.DeleteFunc(found, func(path string) bool {
@@ -125,14 +124,14 @@ func devices(pattern string) []string {
 	})
 }
 
-// newKey returns a number that no program passes by chance: neither 0 nor the upper half of a negative one.
+// newKey returns a number that no program passes by accident: neither 0 nor the upper half of a negative number.
 func newKey() uint32 {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return binary.LittleEndian.Uint32(b[:])&^(1<<31) | 1
 }
 
-// program allows reading a file, and the folder that contains it unless that contains all files of the user.
+// program allows reading a file and its folder, unless the folder contains all files of the user.
 func (r *Rules) program(path, home string) {
 	r.Read = append(r.Read, path)
 	dirs := []string{filepath.Dir(path)}
@@ -166,7 +165,7 @@ func (r *Rules) installation(bin, home string) {
 	}
 }
 
-// above reports whether dir is the user's folder or contains it, also by way of links: a rule for it would allow everything.
+// above reports whether dir is the user's folder or contains it, after links are resolved. A rule for such a folder would allow everything.
 func above(dir, home string) bool {
 	for _, dir := range spellings(dir) {
 		if dir == string(filepath.Separator) || slices.Contains(spellings(os.TempDir()), dir) {
@@ -185,7 +184,7 @@ func above(dir, home string) bool {
 	return false
 }
 
-// spellings returns a path as it is written, and without links where it exists.
+// spellings returns a path and, if it exists, the same path with links resolved.
 func spellings(path string) []string {
 	all := []string{filepath.Clean(path)}
 	if real, err := filepath.EvalSymlinks(path); err == nil && real != all[0] {

@@ -39,11 +39,11 @@ const (
 	atArch   = 4
 )
 
-// atArg and atUpper are the halves of an argument, on machines with the lower half first.
+// atArg and atUpper return the offsets of the lower and upper half of argument i, on little-endian machines.
 func atArg(i uint32) uint32   { return 16 + 8*i }
 func atUpper(i uint32) uint32 { return atArg(i) + 4 }
 
-// assembler makes a filter. Its rules are complete programs that return or leave the number of the call in the accumulator.
+// assembler builds a filter. Each rule either returns, or continues with the number of the call in the accumulator.
 type assembler []unix.SockFilter
 
 func (a *assembler) emit(code uint16, k uint32, jt, jf uint8) {
@@ -53,7 +53,7 @@ func (a *assembler) emit(code uint16, k uint32, jt, jf uint8) {
 func (a *assembler) load(at uint32) { a.emit(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, at, 0, 0) }
 func (a *assembler) ret(v uint32)   { a.emit(unix.BPF_RET|unix.BPF_K, v, 0, 0) }
 
-// onCall adds the rule for one system call. body leaves the filter or runs to its end.
+// onCall adds the rule for one system call. body adds the instructions.
 func (a *assembler) onCall(nr uint32, body func(*assembler)) {
 	var b assembler
 	body(&b)
@@ -62,7 +62,7 @@ func (a *assembler) onCall(nr uint32, body func(*assembler)) {
 	*a = append(*a, b...)
 }
 
-// unlessEqual returns v when the accumulator is none of ks.
+// unlessEqual adds a test: the filter returns v unless the accumulator equals one of ks.
 func (a *assembler) unlessEqual(v uint32, ks ...uint32) {
 	for i, k := range ks {
 		a.emit(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, k, uint8(len(ks)-i), 0)
@@ -70,7 +70,7 @@ func (a *assembler) unlessEqual(v uint32, ks ...uint32) {
 	a.ret(v)
 }
 
-// ifEqual returns v when the accumulator is k, ifAny when it has one of the bits.
+// ifEqual adds a test: the filter returns v if the accumulator equals k.
 func (a *assembler) ifEqual(v, k uint32) {
 	a.emit(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, k, 0, 1)
 	a.ret(v)
@@ -89,7 +89,7 @@ func program(r *Rules) []unix.SockFilter {
 	const refusedConnection = unix.SECCOMP_RET_ERRNO | uint32(unix.ECONNREFUSED)
 	var a assembler
 	a.load(atArch)
-	a.unlessEqual(eperm, auditArch) // a program of another architecture, whose numbers mean other calls
+	a.unlessEqual(eperm, auditArch) // a program of another architecture, whose system calls have other numbers
 	a.load(atNumber)
 	if otherABI != 0 {
 		a.emit(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, otherABI, 0, 1)
@@ -104,7 +104,7 @@ func program(r *Rules) []unix.SockFilter {
 		b.load(atArg(0))
 		b.ifAny(eperm, newNamespaces)
 	})
-	a.onCall(unix.SYS_PRLIMIT64, func(b *assembler) { // of others
+	a.onCall(unix.SYS_PRLIMIT64, func(b *assembler) { // limits of other processes
 		b.load(atArg(0))
 		b.unlessEqual(eperm, 0)
 	})
@@ -115,11 +115,11 @@ func program(r *Rules) []unix.SockFilter {
 		}
 		b.ifEqual(eperm, 0)
 		b.ifEqual(eperm, ^uint32(0))
-		b.ret(unix.SECCOMP_RET_KILL_PROCESS) // a guess at the key
+		b.ret(unix.SECCOMP_RET_KILL_PROCESS) // a guess of the key
 	})
 	if !r.Network {
 		for _, nr := range []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
-			a.onCall(nr, func(b *assembler) { // local kinds that can only send to a connected peer
+			a.onCall(nr, func(b *assembler) { // socket types that can only send to a connected peer
 				b.load(atArg(0))
 				b.unlessEqual(eacces, unix.AF_UNIX)
 				b.load(atArg(1))
@@ -140,7 +140,7 @@ func program(r *Rules) []unix.SockFilter {
 	return a
 }
 
-// filter enforces the list of system calls, which has to come last.
+// filter enforces the list of system calls. It must be the last measure.
 func filter(r *Rules, l *landlock) Report {
 	code := program(r)
 	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
