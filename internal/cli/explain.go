@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) explainFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.flags.explain, "explain", false, "print at the end what ran as programs and why not (with the setting fusion), and the plans of a router with the share of time of each member")
+	cmd.Flags().BoolVar(&a.flags.explain, "explain", false, "print at the end which ops ran as programs and why others did not (setting fusion), and the plans of a router with each member's share of the time")
 }
 
 // decorated returns p with the decorators that the settings request: fusion, and the report of --explain.

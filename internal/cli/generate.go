@@ -32,8 +32,8 @@ func (a *app) generateCommand() *cobra.Command {
 	var f generateFlags
 	cmd := &cobra.Command{
 		Use:   "generate MODEL",
-		Short: "Write text with a model that burn train text made",
-		Long: `Write text with a model that burn train text made, character by character as they come. MODEL is model.burn, or the folder of the
+		Short: "Generate text with a model of burn train text",
+		Long: `Generate text with a model of burn train text, character by character as they come. MODEL is model.burn, or the folder of the
 run. The prompt is printed too; without one, a text begins after a line break.
 
 Each character is drawn by the probability that the model gives it. --temperature changes the probabilities: below 1 the likely
@@ -70,13 +70,13 @@ one step; then each costs the whole window. An interrupt ends the text.
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.prompt, "prompt", "", "`TEXT` to go on from; - reads it from standard input")
-	fl.IntVar(&f.length, "length", 500, "`N` characters to write at most")
+	fl.StringVar(&f.prompt, "prompt", "", "`TEXT` to continue; - reads it from standard input")
+	fl.IntVar(&f.length, "length", 500, "at most `N` characters")
 	fl.StringArrayVar(&f.stops, "stop", nil, "`TEXT` that ends the text and is not printed, with \\n for a line break; may be repeated")
-	fl.Float64Var(&f.temperature, "temperature", 1, "`VALUE` that scores are divided by; 0 takes the best")
-	fl.IntVar(&f.topK, "top-k", 0, "draw from the `K` most likely only; 0 for all")
-	fl.Float64Var(&f.topP, "top-p", 1, "draw from the most likely with probability `P` together only")
-	fl.Int64Var(&f.seed, "seed", 0, "`N` that decides what is drawn (default: another one each time)")
+	fl.Float64Var(&f.temperature, "temperature", 1, "`VALUE` by which scores are divided; 0 selects the most likely character")
+	fl.IntVar(&f.topK, "top-k", 0, "draw only from the `K` most likely characters; 0 for all")
+	fl.Float64Var(&f.topP, "top-p", 1, "draw only from the most likely characters whose probabilities add up to `P`")
+	fl.Int64Var(&f.seed, "seed", 0, "seed `N` of the random numbers (default: a new one each time)")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "report device, seed and speed on stderr")
 	a.deviceFlags(cmd)
 	return cmd

@@ -285,7 +285,7 @@ func TestRunManyUsage(t *testing.T) {
 		code int
 		text string
 	}{
-		{[]string{model, "nosuch_*.png"}, 2, "nosuch_*.png: no file is of this pattern"},
+		{[]string{model, "nosuch_*.png"}, 2, "nosuch_*.png: no file matches this pattern"},
 		{[]string{model, digits}, 2, "a folder: name a file in it, or many by a pattern"},
 		{[]string{model, image, "--batch", "0"}, 2, "--batch: want 1"},
 		{[]string{model, image, "--format", "xml"}, 2, `--format: want text, csv or jsonl, got "xml"`},

@@ -18,7 +18,7 @@ import (
 
 // trainConfig holds the settings of a training run. Each task uses some of the sections.
 type trainConfig struct {
-	Epochs      int     `toml:"epochs" doc:"how often to go through the data"`
+	Epochs      int     `toml:"epochs" doc:"number of passes over the data"`
 	Batch       int     `toml:"batch" doc:"items in a batch"`
 	Seed        int     `toml:"seed" doc:"of weights, order and dropout: the same seed gives the same run"`
 	Rate        float64 `toml:"lr" doc:"learning rate, the greatest of the schedule"`
