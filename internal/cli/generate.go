@@ -33,15 +33,15 @@ func (a *app) generateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate MODEL",
 		Short: "Generate text with a model of burn train text",
-		Long: `Generate text with a model of burn train text, character by character as they come. MODEL is model.burn, or the folder of the
+		Long: `Generate text with a model of burn train text, and print each character as it is drawn. MODEL is model.burn, or the folder of the
 run. The prompt is printed too; without one, a text begins after a line break.
 
-Each character is drawn by the probability that the model gives it. --temperature changes the probabilities: below 1 the likely
-characters become likelier, above 1 the others do, and 0 takes the best each time. --top-k and then --top-p leave only the most
-likely ones. The same seed gives the same text on the same device; without --seed each text is another one.
+Each character is drawn with the probability that the model computes. --temperature changes the probabilities: values below 1 favour likely
+characters, values above 1 favour unlikely ones, and 0 always selects the most likely one. --top-k and then --top-p keep only the most
+likely characters. Equal seeds generate equal texts on the same device; without --seed each text differs.
 
-The model sees as many characters as it was trained with. Up to there, what it has computed is kept and each character costs
-one step; then each costs the whole window. An interrupt ends the text.
+The context of the model has the length of its training. Within it, earlier results are kept and each character costs
+one step; beyond it, each character costs the whole context. An interrupt ends the text.
 
 ` + exitHelp,
 		Example: `  burn train text --data shakespeare.txt
