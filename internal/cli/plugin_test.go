@@ -128,6 +128,6 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 	require.Len(t, errs, 2, "%v", errs)
-	require.Contains(t, errs[0], "the device in force, npu, is not there")
+	require.Contains(t, errs[0], "the device in force, npu, does not exist")
 	require.Contains(t, errs[1], "/no/such")
 }
