@@ -55,7 +55,7 @@ func (f *certifyFlags) apply(o *conformance.Options, p *conformance.Plugin, seed
 		return usage("--key: %s was not installed from an archive, so its files can change: make an archive with `burn plugin pack`, and test the archive", p.Device)
 	}
 	if seedGiven {
-		return usage("--seed, --challenge: want one of the two")
+		return usage("--seed, --challenge: use only one of them")
 	}
 	nonce := f.challenge
 	if nonce == "new" {
@@ -246,7 +246,7 @@ func (a *app) printManifest(m *conformance.Manifest) {
 	if c := m.Challenge; c != nil {
 		plain.Fprintf(a.out, "seeds  %d of the challenge %q\n", len(m.Seeds), c.Nonce)
 	} else {
-		plain.Fprintf(a.out, "seed   %d, chosen by who ran it: a table of results would pass\n", m.Seed)
+		plain.Fprintf(a.out, "seed   %d, chosen by the person who ran the suite: a stored table of results would pass\n", m.Seed)
 	}
 	for _, p := range m.Profiles {
 		if m.Profile == conformance.Timed {

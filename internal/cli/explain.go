@@ -107,7 +107,7 @@ func (e *explained) routes(r *router.Router) {
 		if whole > 0 {
 			share = fmt.Sprintf("%.1f %% of the time", 100*m.Time.Seconds()/whole.Seconds())
 		}
-		plain.Fprintf(e.app.err, "%s: %s, %d nodes, %d runs of programs, %d nodes that the main member lacks\n", m.Spec, share, m.Nodes, m.Programs, m.Fallbacks)
+		plain.Fprintf(e.app.err, "%s: %s, %d nodes, %d runs of programs, %d nodes that the main member does not support\n", m.Spec, share, m.Nodes, m.Programs, m.Fallbacks)
 	}
 	for _, l := range stats.Links {
 		plain.Fprintf(e.app.err, "%s to %s: %d tensors, %d bytes\n", l.From, l.To, l.Tensors, l.Bytes)

@@ -59,7 +59,7 @@ func (a *app) allowFolder(ctx context.Context, dir string) error {
 	}
 	plain.Fprintf(a.out, "allowed %s: %s\n", l.Path, strings.Join(l.Plugins, ", "))
 	if l.Foreign != nil {
-		plain.Fprintf(a.err, "burn: note: %v; another content is asked about again\n", l.Foreign)
+		plain.Fprintf(a.err, "burn: note: %v; burn asks again when the content changes\n", l.Foreign)
 	}
 	return nil
 }

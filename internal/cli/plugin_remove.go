@@ -73,7 +73,7 @@ func (a *app) lockAfter(before, after *store.Lock, removed []store.Installed) {
 		case has == nil:
 			plain.Fprintf(a.out, "%s: the entry of %s %s is removed, since no version is installed any more\n", before.File, had.Plugin, had.Version)
 		case slices.ContainsFunc(removed, func(r store.Installed) bool { return r.ID.Address == i.ID.Address && r.Version == has.Version }):
-			plain.Fprintf(a.out, "%s: still holds %s %s, which is not installed any more: `burn plugin install %s` puts it back, `burn plugin lock` takes what is installed\n",
+			plain.Fprintf(a.out, "%s: still holds %s %s, which is not installed any more: `burn plugin install %s` installs it again, `burn plugin lock` locks the installed plugins\n",
 				before.File, has.Plugin, has.Version, i.ID.Name)
 		default:
 			plain.Fprintf(a.out, "%s: unchanged, it holds %s %s\n", before.File, has.Plugin, has.Version)

@@ -102,7 +102,7 @@ for the namespaces in the mirror.`,
 			}
 			plain.Fprintf(a.out, "%s, %s in %s\n", count(len(x.Plugins), "plugin"), count(builds, "archive"), args[0])
 			if o.Key == nil {
-				fmt.Fprintln(a.out, "not signed: name a key with --key, so that nobody can show users an old index")
+				fmt.Fprintln(a.out, "not signed: sign it with --key, so that a mirror cannot show users an old index")
 			} else {
 				plain.Fprintf(a.out, "signed with key %s: counter %d, until %s\n", o.Key.Public().ID(), x.Counter, x.Expires.Format(time.DateOnly))
 			}

@@ -191,13 +191,13 @@ func (a *app) printProfile(p *profiled, rows int) {
 		all += s.total
 	}
 	if len(steps) == 0 {
-		plain.Fprintf(a.out, "%s told of no steps, but of whole programs: %s\n", p.Device, duration(p.programs()))
+		plain.Fprintf(a.out, "%s reported whole programs instead of steps: %s\n", p.Device, duration(p.programs()))
 		return
 	}
 	each := time.Duration(len(times))
 	plain.Fprintf(a.out, "steps %s a run, the rest %s: starting steps, copies, the host\n", duration(all/each), duration(max(0, p.total()-all)/each))
 	if p.Dropped > 0 {
-		plain.Fprintf(a.out, "%d executions are not shown: the recording was full; want fewer --runs\n", p.Dropped)
+		plain.Fprintf(a.out, "%d executions are not shown: the recording was full; use fewer --runs\n", p.Dropped)
 	}
 	a.printSteps("by op", mergeSteps(steps), all, rows, false)
 	a.printSteps("by step", steps, all, rows, true)

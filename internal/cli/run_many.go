@@ -312,7 +312,7 @@ func (r *manyRun) run(ctx context.Context, items []manyItem) error {
 	case len(items) > 1:
 		for _, o := range r.model.Outputs() {
 			if v := results[o.Name]; v.Kind != onnxtest.Tensor || len(v.Tensor.Shape) == 0 || v.Tensor.Shape[0] != rows {
-				plain.Fprintf(r.app.err, "--batch: output %s of %d samples is %v, which cannot be told apart: one run for each file\n", o.Name, rows, v)
+				plain.Fprintf(r.app.err, "--batch: output %s of %d samples is %v, which cannot be divided by samples: one run for each file\n", o.Name, rows, v)
 				r.batch = 1
 				return r.each(ctx, items)
 			}

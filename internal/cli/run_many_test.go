@@ -186,7 +186,7 @@ func TestRunSingly(t *testing.T) {
 	r = piped(t, stdin, "run", whole, "-", "--batch", "2", "--format", "csv")
 	require.Equal(t, 0, r.code, r.err)
 	require.Equal(t, "file,sample,y\nline 1,0,2\nline 2,0,4\nline 3,0,6\n", r.out)
-	require.Contains(t, r.err, "which cannot be told apart")
+	require.Contains(t, r.err, "which cannot be divided by samples")
 }
 
 // stepReader returns one line per read, as long as results keep up with it.

@@ -40,7 +40,7 @@ func (a *app) openChecked(ctx context.Context, with, shadow string) (*core.Place
 		return a.openVerified(ctx, with)
 	}
 	if with != "" {
-		return nil, usage("--verify, --shadow: want one of the two")
+		return nil, usage("--verify, --shadow: use only one of them")
 	}
 	spec, share, err := parseShadow(shadow)
 	if err != nil {
