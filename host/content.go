@@ -53,9 +53,9 @@ func (p *Plugin) seal(how sealed.How) (content, *Failure) {
 	}
 	switch {
 	case errors.Is(err, sealed.ErrMismatch):
-		remedy := "the file was changed or is damaged: put file and manifest there again; if you built it, write sha256 of the manifest anew, or leave it out"
+		remedy := "the file was changed or is damaged: copy file and manifest again; if you built it, update sha256 in the manifest, or omit it"
 		if p.admission != nil {
-			remedy = "the file was changed or is damaged: run `burn plugin verify` to see what else, and install it again from where it came with `burn plugin install --force`"
+			remedy = "the file was changed or is damaged: run `burn plugin verify` to check the other files, and install it again from its source with `burn plugin install --force`"
 		}
 		return nil, &Failure{CauseChecksum, err.Error() + " as in the manifest", remedy, fmt.Errorf("%w: %w", core.ErrProtocol, err)}
 	case errors.Is(err, sealed.ErrOutside):

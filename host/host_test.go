@@ -153,7 +153,7 @@ func TestManifest(t *testing.T) {
 		{"other kind", `kind = "shared"`, CauseManifest, core.ErrUnsupported, "process build"},
 		{"newer", "[protocol]\nmin = 40\nmax = 41", client.CauseProtocol, core.ErrProtocol, "upgrade burn"},
 		{"older", "[protocol]\nmin = 0\nmax = 0\n", "", nil, ""},
-		{"changed", `sha256 = "` + hex.EncodeToString(make([]byte, 32)) + `"`, CauseChecksum, core.ErrProtocol, "put file and manifest there again"},
+		{"changed", `sha256 = "` + hex.EncodeToString(make([]byte, 32)) + `"`, CauseChecksum, core.ErrProtocol, "copy file and manifest again"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := put(t, isolate(t), "fake", c.manifest)

@@ -87,7 +87,7 @@ func judge(f Folder, ps []Plugin) {
 	for i := range ps {
 		p := &ps[i]
 		if files == nil {
-			p.found = &Failure{CauseNotAllowed, what, fmt.Sprintf("if you trust what lies in %s, run `burn plugin allow %s`; or name it with --plugin-path or %s",
+			p.found = &Failure{CauseNotAllowed, what, fmt.Sprintf("if you trust the content of %s, run `burn plugin allow %s`; or name it with --plugin-path or %s",
 				f.Path, f.Path, EnvPath), fmt.Errorf("%w: plugins of the working folder", core.ErrProtocol)}
 			continue
 		}

@@ -110,20 +110,20 @@ func TestQuotes(t *testing.T) {
 
 // references are the words before each reference to a section in the document, in order, and words of the section that is meant.
 var references = []struct{ before, meant string }{
-	{"of the calls in section", "**Hello** is the first call"},
-	{"of the commands in section", "| `OPEN` | 0x01 |"},
-	{"an extension that a device declares (section", "*Extensions* are what a device has"},
+	{"the calls Hello, Open, Close and Stream of section", "**Hello** is the first call"},
+	{"SIGNAL, WAIT, AWAIT and CANCEL of section", "| `OPEN` | 0x01 |"},
+	{"an extension that a device declares (section", "*Extensions* are optional abilities of a device"},
 	{"a feature of the data plane (section", "**`socket`**: streams may run over unix sockets"},
-	{"the connection is TLS, as in section", "The certificate in `PLUGIN_CLIENT_CERT` is a root"},
+	{"the connection uses TLS, as in section", "The certificate in `PLUGIN_CLIENT_CERT` is a root"},
 	{"`socket` and `memfd`, section", "**`memfd`** (Linux, with `socket`)"},
-	{"`error` says why (section", "The first byte is the form"},
+	{"`error` has the reason (section", "The first byte is the form"},
 	{"the type of each input (section", "A type is the byte of the element type"},
 	{"the body of a NODE command (section", "inputs ids drop uvarint"},
 	{"| 0x02 | a node, section", "inputs ids drop uvarint"},
 	{"ids of constants, a program, section", "Ids are local to the program"},
 	{"the node that failed first (section", "| 1 node | text op, text program"},
-	{"does what the end of section", "finishes the command that runs, may drop the rest"},
-	{"Everything else is as in section", "A frame from the host holds one or more commands"},
+	{"ends the stream as in section", "finishes the running command, may drop the rest"},
+	{"Everything else is as in section", "A frame from the host contains one or more commands"},
 }
 
 // Every reference to a section names the one that is meant.

@@ -36,7 +36,7 @@ var activationRows = []entry{
 		defaults(Float("gamma", 1.05070102214813232421875), "scale")),
 	activation(Celu, "celu", "x, or alpha·(exp(x/alpha)-1) below zero.", ulps(8), alpha(1)),
 	activation(Sigmoid, "sigmoid", "1/(1+exp(-x)).", ulps(8)),
-	activation(HardSigmoid, "hard_sigmoid", "alpha·x+beta brought into [0, 1].", perTerm(2), alpha(0.2), defaults(Float("beta", 0.5), "offset")),
+	activation(HardSigmoid, "hard_sigmoid", "alpha·x+beta, limited to [0, 1].", perTerm(2), alpha(0.2), defaults(Float("beta", 0.5), "offset")),
 	activation(HardSwish, "hard_swish", "x·hard_sigmoid(x) with alpha 1/6 and beta 1/2.", perTerm(4)),
 	activation(Silu, "silu", "x·sigmoid(alpha·x), also called swish.", ulps(32), alpha(1)),
 	activation(Gelu, "gelu", "Gaussian error linear unit: x/2·(1+erf(x/√2)), or its tanh approximation.", perTerm(4),

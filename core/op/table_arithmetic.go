@@ -32,7 +32,7 @@ var arithmeticRows = []entry{
 	arith(compare(LessEqual, "less_equal", "Whether a is b or below; false with NaN.", dtype.Numbers)),
 	arith(binary(FloorMod, "floor_mod", "Remainder of the floored quotient, with the sign of b, as Python's %.", dtype.Numbers, oneULP,
 		Domain{}, Domain{NonZero: true})),
-	{Clamp, Row{Name: "clamp", Class: Composite, Section: "arithmetic", Traits: Elementwise | Cheap, Doc: "x brought into [min, max]; NaN stays; max wins when min is above it.",
+	{Clamp, Row{Name: "clamp", Class: Composite, Section: "arithmetic", Traits: Elementwise | Cheap, Doc: "x limited to [min, max]; NaN stays; max wins when min is above it.",
 		Operands: []Operand{in("x", dtype.Numbers)}, Results: result, Tolerance: exact,
 		Attrs: []AttrSpec{defaults(ScalarFloat("min", math.Inf(-1)), "lower bound, converted as cast does"),
 			defaults(ScalarFloat("max", math.Inf(1)), "upper bound, converted as cast does")},

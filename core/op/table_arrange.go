@@ -90,7 +90,7 @@ var arrangeRows = []entry{
 		}),
 	{MeshGrid, Row{Name: "mesh_grid", Class: Composite, Section: "arrangement", Traits: Cheap, Operands: []Operand{variadic(in("x", dtype.Any))},
 		Results: []string{"y1", "y2", "y3", "y4", "y5", "y6", "y7", "y8"}, Tolerance: exact,
-		Doc:         "For vectors of lengths n1, n2, ..., as many tensors [n1, n2, ...]: element (i, j, ...) of the k-th is the element of the k-th vector that its k-th index names.",
+		Doc:         "For vectors of lengths n1, n2, ..., as many tensors [n1, n2, ...]: element (i, j, ...) of the k-th is the element of the k-th vector at the k-th of these indices.",
 		Constraints: []Constraint{{"C1", "the operands have rank 1"}, {"C2", "at most 8 operands"}},
 		Infer: func(in []Desc, a Attrs) ([]Desc, error) {
 			var s shape.Shape

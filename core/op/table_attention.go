@@ -25,7 +25,7 @@ var attentionRows = []entry{
 	sequence(Attention, "attention", "Scaled dot-product attention of q [B, Hq, S, D] to k [B, H, T, D] and v [B, H, T, E], giving [B, Hq, S, E]; query head h "+
 		"uses key head h div (Hq/H). Score of query i and key j: scale·q·k, then softcap, then a bias added. A key is seen when a bool mask says so, "+
 		"with causal when j <= i+past, with a window w when |i+past-j| < w. The result is the mean of the seen values weighted by exp(score); "+
-		"a query that sees none, or whose scores are all -Inf, gives 0. Narrow floats compute in f32.", perTerm(8),
+		"a query that sees none, or whose scores are all -Inf, results in 0. Narrow floats compute in f32.", perTerm(8),
 		[]Operand{in("q", dtype.Floats), same("k", 1), same("v", 1), optional(in("mask", dtype.Floats|dtype.Bools))},
 		attentionAttrs, attentionConstraints, inferAttention),
 	{AttentionGradient, Row{Name: "attention_gradient", Class: Composite, Section: "sequence", Results: []string{"dq", "dk", "dv"}, Tolerance: perTerm(8),
@@ -63,7 +63,7 @@ var attentionRows = []entry{
 		}),
 	{RNN, Row{Name: "rnn", Class: Composite, Section: "layer", Results: []string{"y", "h"}, Tolerance: perTerm(16),
 		Doc: "Recurrent layer h = f(w·x + bias + r·h) over x[T, B, I] from state h0 [D, B, H], with w[D, H, I], r[D, H, H], bias[D, H]; D is 2 when " +
-			"bidirectional. Gives all h [T, D, B, H] and the last h.",
+			"bidirectional. Returns all h [T, D, B, H] and the last h.",
 		Operands: []Operand{in("x", dtype.Floats), same("w", 1), same("r", 1), same("bias", 1), same("h0", 1)},
 		Attrs:    []AttrSpec{direction, choice("activation", "tanh", "f", "tanh", "relu")}, Domain: slices.Repeat([]Domain{{Lo: -1, Hi: 1}}, 5),
 		Constraints: []Constraint{{"C1", "x has rank 3"}, {"C2", "h0 has shape [D, B, H]"}, {"C3", "the other operands fit x and h0"}},
@@ -71,7 +71,7 @@ var attentionRows = []entry{
 	{Embedding, Row{Name: "embedding", Class: Composite, Section: "layer", Traits: Stores, Results: result, Tolerance: exact,
 		Operands:    []Operand{in("table", dtype.Any), in("indices", dtype.Indices)},
 		Doc:         "Rows of table [V, E] at indices; zeros for the index padding. An index outside [0, V) is ErrIndex.",
-		Attrs:       []AttrSpec{defaults(Int("padding", -1), "index in [0, V) that gives zeros, -1 for none")},
+		Attrs:       []AttrSpec{defaults(Int("padding", -1), "index in [0, V) whose result is zeros, -1 for none")},
 		Constraints: []Constraint{{"C1", "table has rank 2"}, {"C2", "padding is in [0, V), or -1"}}, Domain: []Domain{{}, {Index: true}},
 		Infer: func(in []Desc, a Attrs) ([]Desc, error) {
 			s := in[0].Shape

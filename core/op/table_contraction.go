@@ -27,9 +27,9 @@ var contractionRows = []entry{
 		Tolerance: perTerm(1), Infer: inferConv}},
 	{WindowReduce, Row{Name: "window_reduce", Section: "contraction", Results: []string{"y", "indices"}, Operands: []Operand{in("x", dtype.Numbers)},
 		Doc: "Sum or maximum of a window sliding over the trailing dimensions of x. Padding counts as the identity. With indices, max " +
-			"also gives the position (i64) of the maximum in the row-major order of the trailing dimensions: the first of equals, as -0 and +0 are, the first NaN " +
+			"also returns the position (i64) of the maximum in the row-major order of the trailing dimensions: the first of equals, as -0 and +0 are, the first NaN " +
 			"if there is one, -1 for a window of padding alone.",
-		Attrs: []AttrSpec{{Name: "reduce", Kind: KindString, OneOf: []string{"sum", "max"}, Doc: "what a window gives"},
+		Attrs: []AttrSpec{{Name: "reduce", Kind: KindString, OneOf: []string{"sum", "max"}, Doc: "reduction of a window"},
 			required("window", KindInts, "size per trailing dimension; its length says how many there are"),
 			required("strides", KindInts, "per trailing dimension"), required("pad_lo", KindInts, "per trailing dimension, may be negative"),
 			required("pad_hi", KindInts, "per trailing dimension, may be negative"), required("dilation", KindInts, "per trailing dimension"),

@@ -58,7 +58,7 @@ var binaryRows = []entry{
 		dtype.Numbers, exact, Domain{}, Domain{NonZero: true}),
 	binary(Rem, "rem", "Remainder of the truncated quotient, with the sign of a; an integer x rem 0 is x.", dtype.Numbers, exact,
 		Domain{}, Domain{NonZero: true}),
-	binary(Pow, "pow", "a to the power b, as C pow; integers wrap, and a negative exponent gives 0 unless a is 1 or -1.",
+	binary(Pow, "pow", "a to the power b, as C pow; integers wrap, and a negative exponent results in 0 unless a is 1 or -1.",
 		dtype.Numbers, ulps(8), Domain{Lo: 0.1, Hi: 4}, Domain{Lo: 0, Hi: 4}),
 	binary(Max, "max", "The greater of a and b; NaN if one is NaN; +0 above -0.", dtype.Numbers, exact),
 	binary(Min, "min", "The lesser of a and b; NaN if one is NaN; -0 below +0.", dtype.Numbers, exact),

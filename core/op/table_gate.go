@@ -40,15 +40,15 @@ var gateRows = []entry{
 	gated(GLU, "glu", "a·sigmoid(b) of the halves a, b of x along axis.", ulps(32)),
 	gated(SwiGLU, "swiglu", "a·sigmoid(a)·b of the halves a, b of x along axis.", ulps(32)),
 	gated(GeGLU, "geglu", "a·gelu(b) of the halves a, b of x along axis.", perTerm(8)),
-	activation(HardTanh, "hard_tanh", "x brought into [min, max].", exact, defaults(Float("min", -1), "lower bound"), defaults(Float("max", 1), "upper bound")),
-	ranged(activation(Relu6, "relu6", "x brought into [0, 6].", exact)),
+	activation(HardTanh, "hard_tanh", "x limited to [min, max].", exact, defaults(Float("min", -1), "lower bound"), defaults(Float("max", 1), "upper bound")),
+	ranged(activation(Relu6, "relu6", "x limited to [0, 6].", exact)),
 	activation(LogSigmoid, "log_sigmoid", "-log(1+exp(-x)) without overflow.", ulps(8)),
 	activation(HardShrink, "hard_shrink", "0 in [-lambda, lambda], else x.", exact, lambda()),
 	activation(SoftShrink, "soft_shrink", "x-lambda above lambda, x+lambda below -lambda, else 0; NaN stays.", exact, lambda()),
 	activation(TanhShrink, "tanh_shrink", "x-tanh(x).", perTerm(4)),
 	activation(QuickGelu, "quick_gelu", "x·sigmoid(alpha·x), near to gelu for the default alpha.", ulps(32), alpha(1.702)),
 	alongAxis(activation(Softmin, "softmin", "softmax(-x) along axis.", perTerm(8))),
-	alongAxis(ranged(activation(Hardmax, "hardmax", "1 at the index that argmax gives along axis, else 0.", exact))),
+	alongAxis(ranged(activation(Hardmax, "hardmax", "1 at the index of argmax along axis, else 0.", exact))),
 }
 
 var gateRules = map[Code]Decomposition{

@@ -54,9 +54,9 @@ var gridRows = []entry{
 		Domain: []Domain{{}, {Lo: -1.4, Hi: 1.4}}, Infer: inferGridSample})},
 	{RoiAlign, grid(Row{Name: "roi_align", Tolerance: perTerm(16),
 		Operands: []Operand{in("x", dtype.Floats), in("batch", dtype.Indices), same("rois", 1)},
-		Doc: "Regions of x[N, C, H, W] brought to one size: result [R, C, size...]. Region r is (x1, y1, x2, y2) = scale·rois[r] of image batch[r], moved " +
+		Doc: "Regions of x[N, C, H, W] sampled to one size: result [R, C, size...]. Region r is (x1, y1, x2, y2) = scale·rois[r] of image batch[r], moved " +
 			"by -1/2 with half_pixel, else at least 1 long each way. It is cut into size cells, each read linearly at a grid of samples by samples " +
-			"points; a point beyond -1 or the dimension is 0, others are brought into the image. A cell is the mean of its points (mean) or the greatest of their four " +
+			"points; a point beyond -1 or the dimension is 0, others are moved into the image. A cell is the mean of its points (mean) or the greatest of their four " +
 			"weighted corners (max). An image outside is ErrIndex.",
 		Attrs: []AttrSpec{required("size", KindInts, "cells down and across"), required("samples", KindInt, "points of a cell each way"),
 			defaults(Float("scale", 1), "of the coordinates of rois"), defaults(Flag("half_pixel", true), "pixels have their centres at halves"),

@@ -73,7 +73,7 @@ var indexingRows = []entry{
 			return inferSame(in, a)
 		}),
 	{OneHot, Row{Name: "one_hot", Class: Composite, Section: "indexing", Traits: Stores, Results: result, Operands: []Operand{in("indices", dtype.Indices)},
-		Doc: "1 where the position along a new axis of length depth equals the index, else 0; an index outside gives zeros.",
+		Doc: "1 where the position along a new axis of length depth equals the index, else 0; an index out of range results in zeros.",
 		Attrs: []AttrSpec{required("depth", KindInt, "length of the new axis"), required("axis", KindInt, "place of the new axis"),
 			required("dtype", KindDType, "element type of the result")},
 		Constraints: []Constraint{{"C1", "axis is in [0, rank]"}, {"C2", "depth is not negative"}},

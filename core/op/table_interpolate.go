@@ -13,7 +13,7 @@ const largest = 1 << 30
 var interpolateRows = []entry{
 	{Interpolate, Row{Name: "interpolate", Class: Composite, Section: "interpolation", Results: result, Tolerance: perTerm(16),
 		Operands: []Operand{in("x", dtype.Floats)},
-		Doc: "x with its trailing dimensions sampled anew, one after the other, to the given size. Of a dimension of n elements and size m, result i lies at " +
+		Doc: "x with its trailing dimensions resampled, one after the other, to the given size. Of a dimension of n elements and size m, result i lies at " +
 			"c = (i+1/2)/s-1/2 (half_pixel), the same but 0 for m = 1 (pytorch_half_pixel), i/s (asymmetric), or i·(n-1)/(m-1), 0 for m = 1 " +
 			"(align_corners), where s is m/n or a given scale, which stands for the fraction of least denominator within 2^-40·s of it. nearest takes the " +
 			"element that c is rounded to, the others the sum of K(f·(j-c))·x[j] over all j: K is 1-|d| up to 1 (linear), the cubic of Keys with parameter " +

@@ -28,10 +28,10 @@ var layerRows = []entry{
 			{"C3", "no padding or overhang is negative, and no window or padded dimension overflows"}},
 		Infer: inferAvgPool}},
 	{LSTM, recurrent("lstm", "Long short-term memory over x[T, B, I] from state h0, c0 [D, B, H]: gates i, o, f, c stacked in w[D, 4H, I], "+
-		"r[D, 4H, H] and bias[D, 4H]; D is 2 when bidirectional. Gives all h [T, D, B, H] and the last h and c.", 4,
+		"r[D, 4H, H] and bias[D, 4H]; D is 2 when bidirectional. Returns all h [T, D, B, H] and the last h and c.", 4,
 		[]string{"y", "h", "c"}, direction)},
 	{GRU, recurrent("gru", "Gated recurrent unit over x[T, B, I] from state h0 [D, B, H]: gates z, r, h stacked in w[D, 3H, I], r[D, 3H, H], "+
-		"bias[D, 3H] (of w) and bias_r[D, 3H] (of r). Gives all h [T, D, B, H] and the last h.", 3,
+		"bias[D, 3H] (of w) and bias_r[D, 3H] (of r). Returns all h [T, D, B, H] and the last h.", 3,
 		[]string{"y", "h"}, direction, defaults(Flag("reset_after", false), "apply the reset gate to r·h+bias_r instead of to h"))},
 }
 

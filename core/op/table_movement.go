@@ -73,7 +73,7 @@ var movementRows = []entry{
 		Infer: inferScatter}},
 	{Cast, Row{Name: "cast", Section: "movement", Traits: Elementwise | Cheap | Stores, Operands: []Operand{in("x", movable)}, Results: result, Tolerance: exact,
 		Doc: "x in another element type. Float to float rounds to nearest even; float to integer truncates toward zero and saturates, NaN " +
-			"gives 0; integer to narrower integer keeps the low bits; to bool is x != 0; bool gives 0 or 1. To a float of 8 or 4 bits rounds " +
+			"becomes 0; integer to narrower integer keeps the low bits; to bool is x != 0; bool becomes 0 or 1. To a float of 8 or 4 bits rounds " +
 			"to nearest even, to f8e8m0 to the nearest power of two, ties up; to an integer of 4 or 2 bits truncates and keeps the low bits.",
 		Attrs: []AttrSpec{required("dtype", KindDType, "element type of the result"),
 			defaults(Flag("saturate", true), "of 8-bit floats: beyond the range is the greatest finite value, not infinity or NaN")},

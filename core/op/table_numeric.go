@@ -15,7 +15,7 @@ var numericRows = []entry{
 	arith(unary(Log2, "log2", "Logarithm to base 2.", dtype.Floats, ulps(8), Domain{Lo: 1e-3, Hi: 1e3})),
 	arith(unary(Log10, "log10", "Logarithm to base 10.", dtype.Floats, ulps(8), Domain{Lo: 1e-3, Hi: 1e3})),
 	arith(binary(LogAddExp, "log_add_exp", "log(exp(a)+exp(b)) without overflow.", dtype.Floats, perTerm(8))),
-	arith(binary(FloorDiv, "floor_div", "The quotient of div brought to the integer not above it. Integers by 0 as div.", dtype.Numbers, exact, Domain{}, Domain{NonZero: true})),
+	arith(binary(FloorDiv, "floor_div", "The quotient of div, rounded down. Integers divided by 0 are as in div.", dtype.Numbers, exact, Domain{}, Domain{NonZero: true})),
 	{IsFinite, Row{Name: "is_finite", Class: Composite, Section: "arithmetic", Traits: Elementwise | Cheap, Doc: "Whether x is neither infinite nor NaN.", Operands: []Operand{in("x", dtype.Floats)},
 		Results: result, Tolerance: exact, Infer: inferToBool}},
 	arith(unary(BitCount, "bit_count", "Number of bits set.", dtype.Ints, exact)),

@@ -41,7 +41,7 @@ var patchRows = []entry{
 			return one(in[0].DType, shape.Of(x[0], x[1]*taps, windows.Size())), nil
 		}})},
 	{Col2Im, patch(Row{Name: "col2im", Tolerance: perTerm(1), Operands: []Operand{in("x", dtype.Numbers)},
-		Doc:   "Columns x[N, C·W, L], laid out as im2col of [N, C, size...] gives them, added up at the elements that they came from: result [N, C, size...]. Also called fold.",
+		Doc:   "Columns x[N, C·W, L], in the layout of im2col for [N, C, size...], added up at their original elements: result [N, C, size...]. Also called fold.",
 		Attrs: append([]AttrSpec{required("size", KindInts, "spatial dimensions of the result")}, patchAttrs...),
 		Constraints: []Constraint{{"C1", "size has 1 to 3 entries and is a legal shape"}, {"C2", patchEntries}, {"C3", "all windows are a legal shape, and so is the padded size"},
 			{"C4", "x is [N, C·W, L] with the W and L that size has"}},

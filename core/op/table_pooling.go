@@ -53,7 +53,7 @@ var poolingRows = []entry{
 		Attrs: []AttrSpec{required("size", KindInts, "results per trailing dimension")}, Constraints: adaptiveRule, Infer: inferAdaptive})},
 	{AdaptiveMaxPool, pooling(Row{Name: "adaptive_max_pool", Results: []string{"y", "indices"}, Tolerance: exact, Operands: []Operand{in("x", dtype.Numbers)},
 		Doc: "Maximum of windows that share the trailing dimensions of x out as those of adaptive_avg_pool. With indices also the position " +
-			"(i64) of the maximum as max_pool gives it.",
+			"(i64) of the maximum as in max_pool.",
 		Attrs: []AttrSpec{required("size", KindInts, "results per trailing dimension"), defaults(Flag("indices", false), "give indices too")}, Constraints: adaptiveRule,
 		Infer: func(in []Desc, a Attrs) ([]Desc, error) {
 			outs, err := inferAdaptive(in, a)

@@ -28,14 +28,14 @@ var integerConvRule = []Constraint{{"C1", "x and w have the same rank, 3 or more
 var quantizedRows = []entry{
 	{DynamicQuantize, quantized(Row{Name: "dynamic_quantize", Results: []string{"y", "scale", "zero_point"}, Tolerance: oneULP,
 		Operands: []Operand{in("x", dtype.Floats)},
-		Doc: "x quantized to u8 by one scale that its range asks for: with lo = min(0, x...) and hi = max(0, x...), scale is (hi-lo)/255, 1 where that is 0, " +
-			"zero_point is round(-lo/scale), ties to even, in [0, 255], and y is as quantize gives it. NaN in x leaves all three open.",
+		Doc: "x quantized to u8 by one scale, computed from its range: with lo = min(0, x...) and hi = max(0, x...), scale is (hi-lo)/255, 1 where that is 0, " +
+			"zero_point is round(-lo/scale), ties to even, in [0, 255], and y is quantize of x. With NaN in x all three results are undefined.",
 		Infer: func(in []Desc, _ Attrs) ([]Desc, error) {
 			return []Desc{{DType: dtype.U8, Shape: in[0].Shape}, {DType: in[0].DType, Shape: shape.Shape{}}, {DType: dtype.U8, Shape: shape.Shape{}}}, nil
 		}})},
 	{FakeQuantize, quantized(Row{Name: "fake_quantize", Tolerance: oneULP,
 		Operands:    []Operand{in("x", dtype.Floats), same("scale", 1), in("zero_point", byteInts)},
-		Doc:         "What dequantize gives for what quantize gives for x: x brought to the numbers that the quantized type has.",
+		Doc:         "dequantize(quantize(x)): x rounded to the values of the quantized type.",
 		Attrs:       append(quantAttrs[:2:2], bitsAttr),
 		Constraints: bitsRule, Domain: []Domain{{}, smallStep},
 		Infer: func(in []Desc, a Attrs) ([]Desc, error) {
@@ -50,7 +50,7 @@ var quantizedRows = []entry{
 	{Requantize, quantized(Row{Name: "requantize", Tolerance: exact,
 		Operands: []Operand{in("x", byteInts), in("scale", dtype.Floats), in("zero_point", byteInts)},
 		Doc: "round(x·scale)+zero_point, ties to even, saturated to the type of zero_point or to a range of bits; x and the product are rounded as f32 or " +
-			"wider. Sums of products become quantized results so.",
+			"wider. It turns sums of products into quantized results.",
 		Attrs: append(quantAttrs[:2:2], bitsAttr), Constraints: bitsRule, Domain: []Domain{{}, smallStep},
 		Infer: func(in []Desc, a Attrs) ([]Desc, error) {
 			if err := scaleFits(in, a); err != nil {
@@ -63,7 +63,7 @@ var quantizedRows = []entry{
 		}})},
 	{MatMulInteger, quantized(Row{Name: "matmul_integer", Tolerance: exact,
 		Operands: []Operand{in("a", eightBits), in("b", eightBits), optional(same("a_zero", 1)), optional(same("b_zero", 2))},
-		Doc:      "Matrix product, in i32 which wraps, of a-a_zero and b-b_zero as matmul has it.",
+		Doc:      "Matrix product of a-a_zero and b-b_zero as in matmul, in i32, which wraps.",
 		Constraints: []Constraint{{"C1", "a and b have rank 2 or more"}, {"C2", "the inner dimensions are equal"}, {"C3", "the batch dimensions broadcast"},
 			{"C4", "a_zero broadcasts to a and b_zero to b"}},
 		Infer: func(in []Desc, _ Attrs) ([]Desc, error) {
@@ -75,7 +75,7 @@ var quantizedRows = []entry{
 		}})},
 	{ConvInteger, quantized(Row{Name: "conv_integer", Tolerance: exact,
 		Operands: []Operand{in("x", eightBits), in("w", eightBits), optional(same("x_zero", 1)), optional(same("w_zero", 2))},
-		Doc:      "Convolution, in i32 which wraps, of x-x_zero by w-w_zero as conv has it; padding is 0 after x_zero is taken off.",
+		Doc:      "Convolution of x-x_zero by w-w_zero as in conv, in i32, which wraps; padding is 0 after the subtraction of x_zero.",
 		Attrs:    integerConvAttrs, Constraints: append(integerConvRule[:5:5], Constraint{"C6", "x_zero is [], w_zero [] or [O]"}),
 		Infer: func(in []Desc, a Attrs) ([]Desc, error) {
 			outs, err := inferConv(in[:2], a)
@@ -92,7 +92,7 @@ var quantizedRows = []entry{
 	{QLinearMatMul, quantized(Row{Name: "qlinear_matmul", Tolerance: exact,
 		Operands: []Operand{in("a", eightBits), in("a_scale", dtype.Floats), same("a_zero", 1), in("b", eightBits), same("b_scale", 2), same("b_zero", 4),
 			same("y_scale", 2), in("y_zero", eightBits)},
-		Doc: "What matmul_integer gives for a, b and their zero points, times a_scale·b_scale/y_scale as requantize does it, to y_zero. The factor is rounded " +
+		Doc: "matmul_integer of a, b and their zero points, requantized with the factor a_scale·b_scale/y_scale and the zero point y_zero. The factor is rounded " +
 			"after each step as f32 or wider.",
 		Constraints: []Constraint{{"C1", "a and b have rank 2 or more"}, {"C2", "the inner dimensions are equal"}, {"C3", "the batch dimensions broadcast"},
 			{"C4", "a_zero broadcasts to a and b_zero to b"}, {"C5", "the scales and y_zero broadcast to the result"}},
@@ -112,7 +112,7 @@ var quantizedRows = []entry{
 	{QLinearConv, quantized(Row{Name: "qlinear_conv", Tolerance: exact,
 		Operands: []Operand{in("x", eightBits), in("x_scale", dtype.Floats), same("x_zero", 1), in("w", eightBits), same("w_scale", 2), same("w_zero", 4),
 			same("y_scale", 2), in("y_zero", eightBits), optional(in("bias", dtype.SetOf(dtype.I32)))},
-		Doc: "What conv_integer gives for x, w and their zero points, plus bias, times x_scale·w_scale/y_scale as requantize does it, to y_zero. The factor is " +
+		Doc: "conv_integer of x, w and their zero points, plus bias, requantized with the factor x_scale·w_scale/y_scale and the zero point y_zero. The factor is " +
 			"rounded after each step as f32 or wider.",
 		Attrs: integerConvAttrs, Constraints: append(integerConvRule[:5:5], Constraint{"C6", "w_scale and w_zero are [] or [O], bias is [O], the other scales and zero points []"}),
 		Domain: []Domain{{}, smallStep, {}, {}, smallStep, {}, {Lo: 10, Hi: 100}},

@@ -89,7 +89,7 @@ var searchRows = []entry{
 		Attrs:       []AttrSpec{defaults(Float("correction", 1), "subtracted from the count: 1 for the unbiased estimate")},
 		Constraints: []Constraint{{"C1", "x has rank 2 or more"}}, Tolerance: perTerm(8), Infer: inferCovariance}},
 	{CorrCoef, Row{Name: "corrcoef", Class: Composite, Section: "statistics", Operands: []Operand{in("x", dtype.Floats)}, Results: result,
-		Doc: "For x[..., variables, observations], the covariance of two variables over both their standard deviations, brought into " +
+		Doc: "For x[..., variables, observations], the covariance of two variables over both their standard deviations, limited to " +
 			"[-1, 1]: [..., variables, variables]. NaN for a variable that does not vary.",
 		Constraints: []Constraint{{"C1", "x has rank 2 or more"}}, Tolerance: perTerm(16), Infer: inferCovariance}},
 	{Histogram, Row{Name: "histogram", Class: Composite, Section: "statistics", Traits: Cheap, Operands: []Operand{in("x", dtype.Numbers), same("edges", 1)},

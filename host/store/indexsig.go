@@ -68,7 +68,7 @@ type IndexPolicy struct {
 }
 
 // staleRemedy is the remedy in refusals that Stale lifts.
-const staleRemedy = "; for a mirror that is meant to be old, such as an offline copy, say --allow-stale or set mirror_stale"
+const staleRemedy = "; for a mirror that is old on purpose, such as an offline copy, use --allow-stale or set mirror_stale"
 
 // check returns an error if the index of a mirror is older than one seen before, or if its signature is invalid. signature is nil for an
 // index without one, which is accepted from a mirror that never had a signature. check is called before the index is parsed; the function
@@ -102,7 +102,7 @@ func (p *IndexPolicy) check(base string, text, signature []byte) (accept func(co
 	}
 	for _, k := range known {
 		if (key == nil || !key.trustedFor(k.Space)) && !p.Stale {
-			return nil, refuse(ErrUnsigned, "tell who keeps the mirror; if its key changed, trust the new one with `burn plugin trust`"+staleRemedy,
+			return nil, refuse(ErrUnsigned, "report it to the owner of the mirror; if its key changed, trust the new one with `burn plugin trust`"+staleRemedy,
 				"the index was signed for %s with key %s before, and is not signed now with a key that is trusted for it", k.Space, k.Key)
 		}
 	}
@@ -117,7 +117,7 @@ func (p *IndexPolicy) check(base string, text, signature []byte) (accept func(co
 	}
 	return func(ctx context.Context, x *Index) error {
 		if x.Counter != sig.Counter || !x.Expires.Equal(sig.Expires) {
-			return refuse(ErrSignature, "tell who keeps the mirror", "the index has counter %d and its signature %d, or they expire on different dates", x.Counter, sig.Counter)
+			return refuse(ErrSignature, "report it to the owner of the mirror", "the index has counter %d and its signature %d, or they expire on different dates", x.Counter, sig.Counter)
 		}
 		return p.remember(ctx, base, x, key, sig)
 	}, nil
@@ -130,10 +130,10 @@ func (s *IndexSignature) verify(k *Key, text []byte) error {
 	}
 	v, err := base64.StdEncoding.DecodeString(s.Value)
 	if err != nil || !ed25519.Verify(p.key, s.statement(), v) {
-		return refuse(ErrSignature, "tell who keeps the mirror, and do not use it", "the signature of the index was not made with key %s", k.ID)
+		return refuse(ErrSignature, "report it to the owner of the mirror, and do not use it", "the signature of the index was not made with key %s", k.ID)
 	}
 	if got := digestBytes(text); got != s.Index {
-		return refuse(ErrSignature, "the mirror may just be changing: try again in a minute, and tell who keeps it if it stays so",
+		return refuse(ErrSignature, "the mirror may be changing: try again in a minute, and report it to the owner of the mirror if it persists",
 			"the index has %s, its signature is of %s", got, s.Index)
 	}
 	return nil
@@ -144,15 +144,15 @@ func (p *IndexPolicy) fresh(sig *IndexSignature, known []KnownMirror, now time.T
 	for _, k := range known {
 		switch {
 		case sig.Counter < k.Counter:
-			return refuse(ErrRollback, "tell who keeps the mirror: somebody may be hiding new versions from you"+staleRemedy,
+			return refuse(ErrRollback, "report it to the owner of the mirror: somebody may be hiding new versions from you"+staleRemedy,
 				"the index has counter %d, this mirror has shown %d", sig.Counter, k.Counter)
 		case sig.Counter == k.Counter && sig.Index != k.Digest:
-			return refuse(ErrRollback, "tell who keeps the mirror: two indexes have one counter"+staleRemedy,
+			return refuse(ErrRollback, "report it to the owner of the mirror: two indexes have one counter"+staleRemedy,
 				"the index with counter %d is another than the one seen before", sig.Counter)
 		}
 	}
 	if now.After(sig.Expires) {
-		return refuse(ErrExpired, "tell who keeps the mirror to write its index anew with `burn plugin index`; somebody may be hiding new versions from you"+staleRemedy,
+		return refuse(ErrExpired, "ask the owner of the mirror to rewrite its index with `burn plugin index`; somebody may be hiding new versions from you"+staleRemedy,
 			"the index expired on %s", sig.Expires.UTC().Format(time.DateOnly))
 	}
 	return nil

@@ -136,7 +136,7 @@ func (s *Store) check(ctx context.Context, a *Archive, dir, platform string, loc
 		return nil, nil, err
 	}
 	if a.digest != "" && sum != a.digest {
-		return nil, nil, refuse(ErrSignature, "download it again, and tell who keeps the mirror if it stays so", "archive has %s, the index says %s", sum, a.digest)
+		return nil, nil, refuse(ErrSignature, "download it again, and report it to the owner of the mirror if it persists", "archive has %s, the index says %s", sum, a.digest)
 	}
 	// The signature is checked before a byte of the archive is unpacked.
 	var key *Key
@@ -145,11 +145,11 @@ func (s *Store) check(ctx context.Context, a *Archive, dir, platform string, loc
 			return nil, nil, err
 		}
 		if a.Signature.Archive != sum {
-			return nil, nil, refuse(ErrSignature, "get archive and signature again, from one place", "archive has %s, the signature is of %s", sum, a.Signature.Archive)
+			return nil, nil, refuse(ErrSignature, "get archive and signature again, from the same source", "archive has %s, the signature is of %s", sum, a.Signature.Archive)
 		}
 		key = s.Trust.Find(a.Signature.Key)
 	} else if !o.Unsigned {
-		return nil, nil, refuse(ErrUnsigned, "get the archive with its "+SignatureExt+" file beside it; if you made it yourself or trust it all the same, use --allow-unsigned", "archive")
+		return nil, nil, refuse(ErrUnsigned, "get the archive with its "+SignatureExt+" file in the same folder; if you made the archive yourself or trust it anyway, use --allow-unsigned", "archive")
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, context.Cause(ctx)
@@ -168,7 +168,7 @@ func (s *Store) check(ctx context.Context, a *Archive, dir, platform string, loc
 // allowed returns an error unless a package matches the request, the trusted signature and the lock.
 func (s *Store) allowed(p *Package, a *Archive, platform string, lock *Lock, o InstallOptions) error {
 	if p.ID.Platform != platform {
-		return refuse(ErrPlatform, "get the archive for "+platform+", or say --platform "+p.ID.Platform+" if it is for another machine", "%s: want %s", p.ID, platform)
+		return refuse(ErrPlatform, "get the archive for "+platform+", or use --platform "+p.ID.Platform+" if it is for another machine", "%s: want %s", p.ID, platform)
 	}
 	if a.want != nil && p.ID != *a.want {
 		return badArchive("archive: it is %s, want %s", p.ID, *a.want)
@@ -190,7 +190,7 @@ func (s *Store) allowed(p *Package, a *Archive, platform string, lock *Lock, o I
 			return err
 		}
 		if id != p.ID || sig.Tree != p.Tree || sig.Manifest != p.ManifestDigest {
-			return refuse(ErrSignature, "get archive and signature again, from one place", "archive is %s with tree %s, the signature is of %s with tree %s", p.ID, p.Tree, id, sig.Tree)
+			return refuse(ErrSignature, "get archive and signature again, from the same source", "archive is %s with tree %s, the signature is of %s with tree %s", p.ID, p.Tree, id, sig.Tree)
 		}
 	}
 	if r := (wire.Range{Min: p.Manifest.Protocol.Min, Max: p.Manifest.Protocol.Max}); r != (wire.Range{}) {
@@ -231,7 +231,7 @@ func (s *Store) newer(id ID, lock *Lock, upgrade bool) error {
 	if used == "" || !newest(used, id.Version) {
 		return nil
 	}
-	return refuse(ErrDowngrade, "if the older version is meant, say --allow-downgrade; if it is not, the mirror may be hiding newer ones",
+	return refuse(ErrDowngrade, "use --allow-downgrade to install the older version; otherwise the mirror may be hiding newer ones",
 		"%s %s: version %s is in %s", id.Address, id.Version, used, where)
 }
 

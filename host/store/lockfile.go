@@ -56,7 +56,7 @@ func ReadLock(path string) (*Lock, error) {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	if l.Format != lockFormat {
-		return nil, refuse(ErrFormat, "upgrade burn, or write the lock anew with `burn plugin lock`", "lock %s: format %d, want %d", path, l.Format, lockFormat)
+		return nil, refuse(ErrFormat, "upgrade burn, or rewrite the lock with `burn plugin lock`", "lock %s: format %d, want %d", path, l.Format, lockFormat)
 	}
 	for i := range l.Plugins {
 		if err := l.Plugins[i].check(); err != nil {
@@ -103,7 +103,7 @@ func (l *Lock) Check(p *Package, signer string) error {
 	}
 	name := p.ID.Name
 	if e.Version != p.ID.Version {
-		return refuse(ErrLocked, "if the change is meant, run `burn plugin upgrade "+name+"@"+p.ID.Version+"` (or `burn plugin upgrade SOURCE`), which changes the lock",
+		return refuse(ErrLocked, "if the change is intended, run `burn plugin upgrade "+name+"@"+p.ID.Version+"` (or `burn plugin upgrade SOURCE`), which changes the lock",
 			"%s: version %s, %s has %s", p.ID.Address, p.ID.Version, l.File, e.Version)
 	}
 	if e.Signer != signer {

@@ -130,7 +130,7 @@ func (m *Mirror) Hashes(ctx context.Context, t *Trust, id ID, v *IndexVersion, s
 			return nil, err
 		}
 		if got, err := s.ID(); err != nil || got != other {
-			return nil, refuse(ErrSignature, "tell who keeps the mirror", "%s: the signature is of %s", other, got)
+			return nil, refuse(ErrSignature, "report it to the owner of the mirror", "%s: the signature is of %s", other, got)
 		}
 		all[platform] = Hashes{s.Archive, s.Tree}
 	}

@@ -76,7 +76,7 @@ func ReadState(dir string) (*State, error) {
 		return nil, err
 	}
 	if err := decode(tomlfile.State, text, st); err != nil {
-		return nil, refuse(ErrFormat, "remove the file; burn then asks again for what it held", "state %s: %v", path, err)
+		return nil, refuse(ErrFormat, "remove the file; burn then asks again for the permissions in it", "state %s: %v", path, err)
 	}
 	return st, nil
 }
@@ -85,7 +85,7 @@ func ReadState(dir string) (*State, error) {
 func guarded(path string) error {
 	err := owner.Check(path)
 	if errors.Is(err, owner.ErrForeign) {
-		return refuse(ErrForeign, "look whether its content is right, then make it yours alone: chown and chmod go-w, for the file and its folder", "%v", err)
+		return refuse(ErrForeign, "check its content, then make yourself the only owner: chown and chmod go-w, for the file and its folder", "%v", err)
 	}
 	return err
 }

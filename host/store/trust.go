@@ -67,7 +67,7 @@ func OpenTrust(path string) (*Trust, error) {
 		}
 		remedy := "see which keys it has now with `burn plugin trust`; if they are right, run `burn plugin trust --accept`"
 		if digest == noTrust {
-			return nil, refuse(ErrUntrusted, remedy, "trust file %s is gone", path)
+			return nil, refuse(ErrUntrusted, remedy, "trust file %s is missing", path)
 		}
 		return nil, refuse(ErrUntrusted, remedy, "trust file %s: %v", path, ErrChanged)
 	}

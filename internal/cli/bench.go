@@ -18,7 +18,7 @@ func (a *app) benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the speed of ops and models on a device",
-		Long: `Measure how fast a device is: its ops, or models, after a warm-up, by the median of many repetitions.
+		Long: `Measure the speed of a device on ops or models: the median of many repetitions after a warm-up.
 
 ` + exitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,8 +40,8 @@ type benchFlags struct {
 
 func (f *benchFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.json, "json", "", "`FILE` to write the figures to as JSON, - for stdout instead of the table")
-	fl.DurationVar(&f.minTime, "min-time", 400*time.Millisecond, "how long each is run at least, in turns")
+	fl.StringVar(&f.json, "json", "", "`FILE` for the results as JSON; - for stdout instead of the table")
+	fl.DurationVar(&f.minTime, "min-time", 400*time.Millisecond, "least time of each measurement")
 }
 
 func (f *benchFlags) check() error {

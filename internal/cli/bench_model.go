@@ -26,15 +26,17 @@ func (a *app) benchModelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "model MODEL...",
 		Short: "Measure the speed of ONNX models",
-		Long: `Measure how long a model takes with its inputs on the device, until its outputs are in host memory: the median of many
-runs, the spread (between the quartiles, as a part of the median) and the best. The first run, which prepares the model for
+		Long: `Measure the time of a model from inputs on the device to outputs in host memory. The table has the median of many
+runs, the spread (the distance of the quartiles, relative to the median) and the best run. The first run, which prepares the model for
 the shapes of its inputs, is not counted.
 
-Inputs are those of the folder test_data_set_0 beside the model, if there is one, else generated: numbers from -1 to 1 for
-floats, zeros for the rest, dimensions of 1 where the model leaves them open, --batch for the first one, open or not (a graph that depends on its batch in other ways than by reshapes refuses that).
-With --callers as many goroutines run one session at the same time, in turns with one that runs alone and has all threads: the runs
-per second of both, and the memory in use. With --against a second device runs the same in turns, and its results must agree.
-An interrupt ends the run and keeps what was measured.
+Inputs come from the folder test_data_set_0 beside the model, if it exists. Otherwise they are generated: numbers from -1 to 1 for
+floats, zeros for other types. Open dimensions are 1. --batch sets the first dimension, even if it is fixed; a graph that depends on
+its batch in other ways than by reshapes refuses that.
+
+With --callers N, N goroutines run one session at the same time, in turns with a single caller that uses all threads. The table has the runs
+per second of both, and the memory in use. With --against a second device runs the same model in turns, and its results must agree.
+An interrupt ends the run; the table has the results so far.
 
 ` + exitHelp,
 		Example: `  burn bench model resnet.onnx --threads 2
@@ -46,10 +48,10 @@ An interrupt ends the run and keeps what was measured.
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.IntVar(&f.batch, "batch", 0, "`N` for first dimensions that the model leaves open, or fixes")
+	fl.IntVar(&f.batch, "batch", 0, "`N` for the first dimensions of inputs")
 	precisionFlag(cmd, &f.precision)
 	fl.IntVar(&f.callers, "callers", 0, "also run from `N` goroutines at the same time")
-	fl.StringVar(&f.against, "against", "", "`DEVICE` to compare with, as --device has it")
+	fl.StringVar(&f.against, "against", "", "`DEVICE` to compare with, as for --device")
 	f.add(cmd)
 	a.deviceFlags(cmd)
 	return cmd

@@ -23,12 +23,12 @@ func (a *app) benchOpsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ops",
 		Short: "Measure the speed of ops",
-		Long: `Measure the speed of ops on shapes that models have, in cache and in memory: the median time of one call, the spread
-(between the quartiles, as a part of the median) and the rate; and on a processor of this machine, which part the best call
-reached of what the machine does at most: of its peak of multiply-adds for contractions that reuse their operands, of
-copying as many bytes for the rest. The limit takes turns with the op, so that both meet the same machine.
+		Long: `Measure the speed of ops on shapes of common models, in cache and in memory: the median time of one call, the spread
+(the distance of the quartiles, relative to the median) and the rate. For a processor of this machine the table also compares the best call
+with the limit of the machine: the peak of multiply-adds for contractions that reuse their operands, a copy of as many bytes for other ops.
+The measurements of limit and op alternate, so that other work affects both.
 
-Ops that the device does not have are marked with *: they run decomposed. An interrupt ends the run and keeps what was measured.
+Ops that the device does not claim are marked with *: they run decomposed. An interrupt ends the run; the table has the results so far.
 
 ` + exitHelp,
 		Example: `  burn bench ops
@@ -40,7 +40,7 @@ Ops that the device does not have are marked with *: they run decomposed. An int
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.set, "set", "", "one `NAME` of "+strings.Join(bench.Sets(), ", "))
-	fl.StringVar(&f.filter, "filter", "", "regular expression `RE` that the names of cases match")
+	fl.StringVar(&f.filter, "filter", "", "measure the cases whose name matches the regular expression `RE`")
 	fl.BoolVar(&f.list, "list", false, "list the cases and measure nothing")
 	f.add(cmd)
 	a.deviceFlags(cmd)

@@ -99,7 +99,7 @@ func TestCertificate(t *testing.T) {
 	}{
 		{[]string{"run", archive, "--key", key, "--report", report}, "want --challenge and --report"},
 		{[]string{"run", engine, "--run", "^add/f32/same/plain$", "--challenge", "x", "--key", key, "--report", report}, "burn plugin pack"},
-		{[]string{"run", "cpu", "--run", "^add/f32/same/plain$", "--challenge", "x", "--seed", "2"}, "want one of the two"},
+		{[]string{"run", "cpu", "--run", "^add/f32/same/plain$", "--challenge", "x", "--seed", "2"}, "use only one of them"},
 		{[]string{"run", "cpu", "--run", "^add/f32/same/plain$", "--challenge", "x", "--seeds", "99"}, "99 seeds"},
 		{[]string{"verify", report, "--rerun", "3"}, "want --plugin"}, {[]string{"verify", report, "--timeout", "0s"}, "positive --timeout"},
 	} {

@@ -127,7 +127,7 @@ func TestDigits(t *testing.T) {
 		r = call(t, args...)
 		require.Equal(t, 0, r.code, r.err)
 		lines := strings.Split(r.out, "\n")
-		require.Equal(t, "probabilities  f32[1,10]  best classes, with probabilities as the model gives them", lines[0])
+		require.Equal(t, "probabilities  f32[1,10]  best classes, with the probabilities of the model", lines[0])
 		require.Regexp(t, fmt.Sprintf(`^  %d  %d  +\d+\.\d{3} %%$`, img.Label, img.Label), lines[1])
 	}
 }

@@ -22,7 +22,7 @@ func (a *app) conformanceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conformance",
 		Short: "Test a backend",
-		Long:  "Test what a backend computes against known results.",
+		Long:  "Compare the results of a backend with known results, and test its behaviour.",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -46,21 +46,21 @@ func (a *app) conformanceOnnxCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "onnx DIR",
 		Short: "Run a tree of cases in the layout of the ONNX backend tests",
-		Long: `Run every case below DIR, at any depth: a directory with model.onnx and test_data_set_N/{input,output}_M.pb. Files are
+		Long: `Run every case below DIR, at any depth. A case is a directory with model.onnx and test_data_set_N/{input,output}_M.pb. Files are
 read as tensors, sequences or optionals, as the model declares.
 
-An output passes when its type and shape are those of the expected one, and |got-want| <= atol + rtol*|want| for each
+An output passes if it has the expected type and shape, and |got-want| <= atol + rtol*|want| for each
 element. The tolerances are rtol 1e-3 and atol 1e-5, for f16 and bf16 1e-2 and 1e-3; --rtol and --atol set them for all
-floats. NaN equals NaN. Integers and booleans, quantised ones of 8 bits included, have to be equal. Of random operators,
+floats. NaN equals NaN. Integers and booleans, quantised ones of 8 bits included, must be equal. For random operators,
 whose numbers ONNX does not define, only type and shape are compared.
 
-A case is skipped only when it is declared unsupported: an operator or an element type that burn does not have, or an op
-that the device lacks on types that backends need not have. A panic and a timeout fail the case. A case without data
-sets is loaded only.
+A case is skipped only if it needs an operator or an element type that burn does not support, or an op
+that the device does not support on optional types. A panic or a timeout fails the case. A case without data
+sets is only loaded.
 
-The report of --json has a digest of each case's outputs: devices whose outputs are equal to the bit have equal digests.
+The report of --json has a digest of each case's outputs: outputs with equal bits have equal digests.
 
-The last line is "N passed, N failed, N skipped". The exit code is 1 when a case failed, or none was run.`,
+The last line is "N passed, N failed, N skipped". The exit code is 1 if a case failed, or none ran.`,
 		Example: `  burn conformance onnx cases/node
   burn conformance onnx cases/node --run 'test_(add|sub)' -v
   burn conformance onnx models --device process:cpu --rtol 1e-3 --atol 1e-4 --json report.json`,
@@ -79,12 +79,12 @@ The last line is "N passed, N failed, N skipped". The exit code is 1 when a case
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	a.deviceFlags(cmd)
-	fl.StringVar(&f.run, "run", "", "run the cases whose name matches `REGEX` only")
+	fl.StringVar(&f.run, "run", "", "run only the cases whose name matches `REGEX`")
 	fl.StringVar(&f.json, "json", "", "write every result to `FILE` as JSON")
 	fl.Float64Var(&f.rtol, "rtol", onnxtest.Default.Rel, "relative `TOLERANCE` of all floats")
 	fl.Float64Var(&f.atol, "atol", onnxtest.Default.Abs, "absolute `TOLERANCE` of all floats")
-	fl.DurationVar(&f.timeout, "timeout", time.Minute, "`TIME` that one case may take")
-	fl.IntVar(&f.jobs, "jobs", 1, "`N` cases that are run at the same time")
+	fl.DurationVar(&f.timeout, "timeout", time.Minute, "time limit `TIME` of one case")
+	fl.IntVar(&f.jobs, "jobs", 1, "run `N` cases at the same time")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print every case, with the reason of every skip")
 	return cmd
 }

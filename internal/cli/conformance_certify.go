@@ -26,8 +26,8 @@ type certifyFlags struct {
 
 func (f *certifyFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.challenge, "challenge", "", "draw values from seeds that are derived from `NONCE`, text of whoever asks for the certificate, and from the hash of the plugin's content (new: draw a nonce)")
-	fl.IntVar(&f.seeds, "seeds", 3, "`N` seeds of a challenge, each of which every case with drawn values runs with")
+	fl.StringVar(&f.challenge, "challenge", "", "draw values from seeds derived from `NONCE`, a text of the person who requests the certificate, and from the hash of the plugin's content (new: a random nonce)")
+	fl.IntVar(&f.seeds, "seeds", 3, "`N` seeds of a challenge; cases with random values run once with each")
 	fl.StringVar(&f.key, "key", "", "sign the report with the private key in `FILE`, of burn plugin keygen")
 }
 
@@ -37,7 +37,7 @@ func (f *certifyFlags) signer(report string) (*store.PrivateKey, error) {
 		return nil, nil
 	}
 	if f.challenge == "" || report == "" {
-		return nil, usage("--key: want --challenge and --report with it: what is signed is a report whose values nobody knew before")
+		return nil, usage("--key: want --challenge and --report with it: only reports whose values nobody could know before are signed")
 	}
 	k, err := store.ReadPrivateKey(f.key)
 	if err != nil {
@@ -52,10 +52,10 @@ func (f *certifyFlags) apply(o *conformance.Options, p *conformance.Plugin, seed
 		return nil
 	}
 	if f.key != "" && p.Archive == "" {
-		return usage("--key: %s was not installed from an archive, and its files may be others tomorrow: make one with `burn plugin pack`, and test that", p.Device)
+		return usage("--key: %s was not installed from an archive, so its files can change: make an archive with `burn plugin pack`, and test the archive", p.Device)
 	}
 	if seedGiven {
-		return usage("--seed, --challenge: want one of the two")
+		return usage("--seed, --challenge: use only one of them")
 	}
 	nonce := f.challenge
 	if nonce == "new" {
@@ -152,20 +152,20 @@ func (a *app) conformanceVerifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify PACKAGE",
 		Short: "Check a report package",
-		Long: `Check the report package that "burn conformance run --report" wrote, a directory or an archive: that no byte of it was
-changed, that it says the same everywhere, that its seeds are those of its challenge, and that every case of its suite and
-profile has a result.
+		Long: `Check a report package of "burn conformance run --report", a directory or an archive. No byte may have
+changed, its files must agree with each other, its seeds must be those of its challenge, and every case of its suite and
+profile must have a result.
 
-A package that somebody edited and hashed again is consistent too: the signature says whose it is. Its key has to be the one of
+Somebody can edit a package and hash it again. Only the signature shows its author. The key must be the one of
 --key, or one that burn plugin trust has for the namespace of the plugin. A package without signature is refused without
 --allow-unsigned.
 
-The maker of a backend can sign what is not true. --rerun N runs N cases of the report again on the plugin of --plugin, with the
-seeds of the report and with fresh ones, and compares. The plugin is an archive, whose hash has to be that of the report, or the
-name of a device. Cases of what the machine of the report had and this one lacks differ too.
+The maker of a backend can sign false results. --rerun N runs N cases of the report again on the plugin of --plugin, with the
+seeds of the report and with fresh ones, and compares the results. The plugin is an archive, whose hash must be that of the report, or the
+name of a device. Cases that need features of the report's machine that this machine lacks differ too.
 
-The exit code is 1 for a package that was changed, is incomplete, is not signed as asked for, or whose results a rerun
-does not confirm.`,
+The exit code is 1 if the package was changed, is incomplete, is not signed as required, or if a rerun
+does not confirm its results.`,
 		Example: `  burn conformance verify report.tar.gz --key acme.pub
   burn conformance verify report.tar.gz --rerun 500 --plugin linux_amd64.tar.gz
   burn conformance verify report.tar.gz --allow-unsigned`,
@@ -185,14 +185,14 @@ does not confirm.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.key, "key", "", "public key `FILE` of the maker, who has to have signed the report")
+	fl.StringVar(&f.key, "key", "", "public key `FILE` of the maker, who must have signed the report")
 	fl.StringVar(&f.store.trustFile, "trust-file", "", "`FILE` with trusted keys (default: trust.toml of the user's configuration)")
-	fl.BoolVar(&f.allowUnsigned, "allow-unsigned", false, "take a report that nobody has signed")
+	fl.BoolVar(&f.allowUnsigned, "allow-unsigned", false, "accept a report without signature")
 	f.release.register(cmd)
-	fl.StringVar(&f.plugin, "plugin", "", "`ARCHIVE` of the plugin, or a device: the one that the report is about")
+	fl.StringVar(&f.plugin, "plugin", "", "`ARCHIVE` of the plugin of the report, or its device")
 	fl.IntVar(&f.rerun, "rerun", 0, "run `N` cases again and compare")
-	fl.StringVar(&f.nonce, "nonce", "", "`TEXT` that the sample and the fresh seeds are derived from (default: a new one)")
-	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "`TIME` that one case may take")
+	fl.StringVar(&f.nonce, "nonce", "", "`TEXT` from which the sample and the fresh seeds are derived (default: a random one)")
+	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "time limit `TIME` of one case")
 	return cmd
 }
 
@@ -246,7 +246,7 @@ func (a *app) printManifest(m *conformance.Manifest) {
 	if c := m.Challenge; c != nil {
 		plain.Fprintf(a.out, "seeds  %d of the challenge %q\n", len(m.Seeds), c.Nonce)
 	} else {
-		plain.Fprintf(a.out, "seed   %d, chosen by who ran it: a table of results would pass\n", m.Seed)
+		plain.Fprintf(a.out, "seed   %d, chosen by the person who ran the suite: a stored table of results would pass\n", m.Seed)
 	}
 	for _, p := range m.Profiles {
 		if m.Profile == conformance.Timed {

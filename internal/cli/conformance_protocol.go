@@ -28,17 +28,17 @@ func (a *app) conformanceProtocolCommand() *cobra.Command {
 	var f protocolFlags
 	cmd := &cobra.Command{
 		Use:   "protocol PLUGIN",
-		Short: "Check that a plugin process keeps the protocol",
-		Long: `Check that a plugin keeps the plugin protocol (sdk/wire/PROTOCOL.md), in whatever language it is written: start and end, TLS,
-the services, frames that are cut off, too long or out of order, ids that are stale, unknown or given out twice, events, poison,
+		Short: "Check that a plugin process follows the protocol",
+		Long: `Check that a plugin, in any language, follows the plugin protocol (sdk/wire/PROTOCOL.md): start and end, TLS,
+the services, frames that are truncated, too long or out of order, ids that are stale, unknown or used twice, events, poison,
 programs, errors, and the data plane. PLUGIN is the name of a plugin that is installed or found, the path of its program, or
-that of a folder with one. A shared object runs in a process of this program.
+the path of a folder with one. A shared object runs in a process of this program.
 
-The plugin is started as a host starts it, but not contained, and talked to by a host that is hostile: it is killed, hangs up, shows
-no certificate, and sends what no host sends. Each rule quotes the sentence of the document that it checks. What needs an
-extension or a feature that the plugin does not declare is skipped, with the reason.
+The test starts the plugin as a host does, but without containment, and then acts as a hostile host: it gets killed, closes connections, presents
+no certificate, and sends invalid data. Each rule quotes the sentence of the document that it checks. Rules for an
+extension or a feature that the plugin does not declare are skipped, with the reason.
 
-The last line is "N passed, N failed, N skipped". The exit code is 1 when a rule is broken, or none was checked.`,
+The last line is "N passed, N failed, N skipped". The exit code is 1 if a rule is broken, or none was checked.`,
 		Example: `  burn conformance protocol cpu
   burn conformance protocol ./burn-backend-mine --json report.json
   burn conformance protocol ./my-plugin --run '^(tls|end)/' -v`,
@@ -50,11 +50,11 @@ The last line is "N passed, N failed, N skipped". The exit code is 1 when a rule
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.run, "run", "", "check the rules whose id matches `REGEX` only")
+	fl.StringVar(&f.run, "run", "", "check only the rules whose id matches `REGEX`")
 	fl.StringVar(&f.json, "json", "", "write the report to `FILE` as JSON")
-	fl.DurationVar(&f.start, "start-timeout", 30*time.Second, "`TIME` that a start may take")
-	fl.DurationVar(&f.answer, "timeout", 10*time.Second, "`TIME` that an answer may take")
-	fl.BoolVar(&f.list, "list", false, "print the rules with what the document says, and check nothing")
+	fl.DurationVar(&f.start, "start-timeout", 30*time.Second, "time limit `TIME` of a start")
+	fl.DurationVar(&f.answer, "timeout", 10*time.Second, "time limit `TIME` of an answer")
+	fl.BoolVar(&f.list, "list", false, "print the rules with the quoted sentences, and check nothing")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print every rule")
 	return cmd
 }
@@ -161,7 +161,7 @@ func (a *app) pluginProgram(arg string) (path, name string, err error) {
 			return p.Path, p.Name, nil
 		}
 	}
-	return "", "", usage("no plugin is called %s; see burn devices", s.Name)
+	return "", "", usage("no plugin has the name %s; see burn devices", s.Name)
 }
 
 // processCommand returns the command line of a plugin's process, and whether the program accepts the flags of a plugin.

@@ -45,29 +45,31 @@ func (a *app) conformanceRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run DEVICE|PLUGIN-FILE|ARCHIVE",
 		Short: "Run the conformance suite on a device or on a plugin",
-		Long: `Run the conformance suite: every op of the table on every element type against a reference, the contract of streams and
-programs, and the life of tensors, streams and the backend from beginning to end. DEVICE is NAME[:INDEX], with process: or
-builtin: before it to force the transport; PLUGIN-FILE is the path of a plugin, which is not searched for and needs no manifest: of one
-beside it, [needs] counts. A shared object runs in a process of its own. --option NAME.OPTION=VALUE configures the plugin in the file
-burn-backend-NAME. ARCHIVE is one of burn plugin pack, which is installed in a temporary folder and tested from there.
+		Long: `Run the conformance suite. It compares every op of the table on every element type with a reference, and tests the contract of streams and
+programs and the life cycle of tensors, streams and the backend.
 
-Profiles of rising demand are inference-f32 (f32, i32 and bool up to rank 5, for NPUs), core, and all, which is also called full. Cases of
-what the backend does not claim are skipped; what a verdict leaves untested stands below it. A plugin that crashes or hangs fails the case that
-it did so in and is started again for the next one. The first failures are shrunk to a small node that fails too.
+  DEVICE        NAME[:INDEX]; process: or builtin: before it selects the connection
+  PLUGIN-FILE   the path of a plugin. It needs no manifest; if there is one beside it, its [needs] apply. A shared object runs in a
+                process of its own. --option NAME.OPTION=VALUE configures the plugin in the file burn-backend-NAME
+  ARCHIVE       an archive of burn plugin pack. It is installed in a temporary folder and tested from there
 
---expect names a file of ids, a line each, # before a remark: cases that are known to fail. They fail nothing; one that
-passes does.
+The main profiles, from few to all requirements, are inference-f32 (f32, i32 and bool up to rank 5, for NPUs), core, and all (also called full). Cases
+of unclaimed features are skipped; the reasons follow the verdict. If a plugin crashes or hangs, the case fails, and the
+plugin is started again for the next one. The first failures are reduced to a small node that fails too.
 
-An interrupt (Ctrl-C) ends the run after what was done so far is printed, and written by --report as an incomplete package.
+--expect names a file with ids of cases that are known to fail, one a line; # begins a comment. These cases do not fail the run;
+one that passes does.
 
---report writes a report package for others, to a directory or to a file that ends in .tar.gz: report.jsonl, junit.xml,
-index.html, and what was tested where. "burn conformance verify" checks it.
+An interrupt (Ctrl-C) ends the run. The results so far are printed, and --report writes them as an incomplete package.
 
-With --seed values are the same in every run, so a table of results would pass: such a report shows a maker what is wrong, and
-proves nothing to others. --challenge draws them from seeds that depend on a nonce and on the plugin's content; with --key the
-report is signed, and "burn conformance verify" checks whose it is and runs a sample of it again.
+--report writes a report package to a directory or to a file that ends in .tar.gz: report.jsonl, junit.xml,
+index.html, and a description of device and machine. "burn conformance verify" checks it.
 
-The last line is "N passed, N failed, N skipped". The exit code is 1 when a case failed, or none was executed.`,
+With --seed values are the same in every run, so a stored table of results would pass: such a report helps a maker, and
+proves nothing to others. --challenge draws values from seeds that depend on a nonce and on the plugin's content. --key signs the
+report; "burn conformance verify" checks the signature and runs a sample of the cases again.
+
+The last line is "N passed, N failed, N skipped". The exit code is 1 if a case failed, or none ran.`,
 		Example: `  burn conformance run cpu
   burn conformance run process:cpu --profile core --report report.tar.gz
   burn conformance run ./burn-backend-mine --run '^(add|matmul)/f32/'
@@ -86,14 +88,14 @@ The last line is "N passed, N failed, N skipped". The exit code is 1 when a case
 	fl.SortFlags = false
 	fl.StringVar(&f.profile, "profile", string(conformance.All), "run the cases of one `PROFILE`: "+strings.Join(names, ", "))
 	fl.StringVar(&f.run, "run", "", "run the cases whose id is `ID`, or matches it as a regular expression")
-	fl.Uint64Var(&f.seed, "seed", 1, "`N` that values are drawn from")
+	fl.Uint64Var(&f.seed, "seed", 1, "seed `N` of the values")
 	f.certify.register(cmd)
-	fl.IntVar(&f.jobs, "jobs", 1, "run `N` cases of ops at the same time, each on a backend of its own; a plugin process each")
+	fl.IntVar(&f.jobs, "jobs", 1, "run `N` cases of ops at the same time, each on a backend (or plugin process) of its own")
 	fl.StringVar(&f.expect, "expect", "", "`FILE` of cases that are known to fail")
 	fl.StringVar(&f.report, "report", "", "write a report package to `DIR` or FILE.tar.gz")
-	fl.BoolVar(&f.lean, "lean", false, "write the report without junit.xml and index.html, for packages that are kept")
-	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "`TIME` that one case may take")
-	fl.BoolVar(&f.perf, "perf", false, "time the ops instead of testing cases, and compare what was timed with the reference")
+	fl.BoolVar(&f.lean, "lean", false, "write the report without junit.xml and index.html, for packages that are archived")
+	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "time limit `TIME` of one case")
+	fl.BoolVar(&f.perf, "perf", false, "time the ops instead of testing cases, and compare the timed results with the reference")
 	fl.BoolVar(&f.list, "list", false, "print the ids of the cases and run nothing")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print every case")
 	fl.IntVar(&a.flags.threads, "threads", 0, "`N` threads for a host backend (default: as many as the process may use)")

@@ -20,9 +20,9 @@ func (a *app) conformanceScoreboardCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scoreboard DIR",
 		Short: "Check submitted reports and write the page that lists them",
-		Long: `Check every submission below DIR, a folder each with submission.json, report.tar.gz and, as needed, maker.pub and waivers.json (see
-docs/VENDORS.md), and write a page with a line for each. A submission that does not hold is named on stderr and left out, and the exit
-code is then 1. One that has no report yet is named and left out too.`,
+		Long: `Check every submission below DIR and write a page with a line for each. A submission is a folder with submission.json, report.tar.gz and, if needed, maker.pub and waivers.json (see
+docs/VENDORS.md). An invalid submission is reported on stderr and left out, and the exit
+code is then 1. A submission without a report is reported and left out too.`,
 		Example: "  burn conformance scoreboard submissions --out submissions/README.md",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -105,8 +105,8 @@ type releaseFlags struct {
 
 func (f *releaseFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.date, "release", "", "`DATE` of a release of the suite, or newest: every case that it demands of the report's profile has to have passed")
-	fl.StringVar(&f.waivers, "waivers", "", "`FILE` of cases that need not, with issue, owner and day of expiry")
+	fl.StringVar(&f.date, "release", "", "`DATE` of a release of the suite, or newest: all its required cases of the report's profile must have passed")
+	fl.StringVar(&f.waivers, "waivers", "", "`FILE` with waivers: excused cases, each with issue, owner and day of expiry")
 }
 
 // standings compares a report with a release.

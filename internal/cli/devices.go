@@ -17,20 +17,20 @@ func (a *app) devicesCommand() *cobra.Command {
 	var asJSON, verbose bool
 	cmd := &cobra.Command{
 		Use:   "devices",
-		Short: "List all devices, built in and of plugins",
+		Short: "List all devices of built-in backends and plugins",
 		Long: `List every device of the built-in backends and of the plugins found. Each plugin is started in a process of its own, with a
-deadline; one that fails is listed with the cause and what to do. The exit code is 1 only when no device is usable.
+deadline; a failure is listed with the cause and the remedy. The exit code is 1 only if no device is usable.
 
 Plugins are searched in --plugin-path and BURN_PLUGIN_PATH, ./burn_plugins, the user's data folder, the system's, and the
-folder of the burn command. The first of a name is used. What lies in ./burn_plugins is not started before you have allowed
-it: you are asked on a terminal, and elsewhere burn plugin allow says yes.
+folder of the burn command. The first plugin of a name is used. Plugins in ./burn_plugins do not start until you allow
+them: on a terminal the command asks, elsewhere run burn plugin allow.
 
-Several devices work as one by the name router:A+B+C: nodes that A does not have run on B or C, each kind told once on
-stderr. [options.router] of the configuration has strict = "on", with which they are errors instead, and split = "on", by
-which programs are split so that they are fastest, by measured times that are kept in the user's cache folder. Where such a
-device is the one in force, its members are listed.
+The name router:A+B+C combines several devices to one: nodes that A does not support run on B or C, and each kind of node is reported once on
+stderr. [options.router] of the configuration has two options. With strict = "on" such nodes are errors instead. With split = "on"
+programs are divided among the devices by measured times, which are kept in the user's cache folder. If the device in force is a
+router, its members are listed.
 
---verbose says of each plugin process which rules the system holds it to, and why not where one is not in force.`,
+--verbose prints for each plugin process the rules that the system enforces, and the reason for each missing rule.`,
 		Example: `  burn devices
   burn devices --plugin-path ./bin
   burn devices --verbose
@@ -39,7 +39,7 @@ device is the one in force, its members are listed.
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.devices(cmd.Context(), asJSON, verbose) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print what each plugin process is confined to")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print the rules of each plugin process")
 	return cmd
 }
 

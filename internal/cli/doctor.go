@@ -95,10 +95,10 @@ func (a *app) doctorCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what was looked for, what was found, and what to do about the rest",
-		Long: `Look at everything that decides which devices there are: versions, configuration with the origin of each value, the folders that are
-searched, every backend (each plugin is started), hardware and drivers, the installed plugins (every file is hashed), trust,
-lock and mirror. The exit code is 1 when something that was asked for does not work; each such finding has a remedy.`,
+		Short: "Check the installation, and print remedies",
+		Long: `Check everything that affects the available devices: versions, configuration with the source of each value, the searched
+folders, every backend (each plugin is started), hardware and drivers, the installed plugins (every file is hashed), trust,
+lock and mirror. The exit code is 1 if a configured item does not work; each such finding has a remedy.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := a.diagnose(cmd.Context(), f)
@@ -151,7 +151,7 @@ func (a *app) diagnose(ctx context.Context, f *storeFlags) *diagnosis {
 	d.Hardware = findHardware(d.Backends, d.install)
 	for _, h := range d.Hardware {
 		if h.Present && !h.Usable {
-			d.note(h.Remedy, "%s: there is hardware (%s) and no usable backend", h.Backend, strings.Join(h.Found, ", "))
+			d.note(h.Remedy, "%s: hardware is present (%s), but no usable backend", h.Backend, strings.Join(h.Found, ", "))
 		}
 	}
 	if len(a.config.DevPlugins) > 0 {
@@ -275,7 +275,7 @@ func (d *diagnosis) inForce(device string) {
 	if !slices.ContainsFunc(d.Backends, func(s host.Status) bool { return s.Name == spec.Name }) {
 		remedy += ", or get the plugin: " + d.install(spec.Name)
 	}
-	d.error(remedy, "the device in force, %s, is not there", device)
+	d.error(remedy, "the device in force, %s, does not exist", device)
 }
 
 // install returns how to get the plugin called name, according to the mirror in use.
@@ -343,7 +343,7 @@ func (a *app) mirrorState(ctx context.Context, f *storeFlags, d *diagnosis) {
 	switch {
 	case err != nil:
 		d.Mirror.State = err.Error()
-		d.error("correct mirror in the configuration, or see whether the network is there", "%v", err)
+		d.error("correct mirror in the configuration, or check the network", "%v", err)
 	case m != nil:
 		d.mirror = m
 		d.Mirror.State, d.Mirror.Plugins = "ok", len(m.Index.Plugins)

@@ -68,7 +68,7 @@ func findHardware(backends []host.Status, install func(name string) string) []ha
 		if h.Present && !h.Usable {
 			h.Remedy = "see above why the installed " + s.backend + " fails"
 			if !installed {
-				h.Remedy = "if you have use for it, get a backend: " + install(s.backend)
+				h.Remedy = "to use it, get a backend: " + install(s.backend)
 			}
 		}
 		all = append(all, h)

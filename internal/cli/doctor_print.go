@@ -28,7 +28,7 @@ func (a *app) printDiagnosis(d *diagnosis) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	plain.Fprintf(a.out, "\nplugins are looked for in\n")
+	plain.Fprintf(a.out, "\nplugins are searched in\n")
 	for _, f := range d.Folders {
 		found := f.State
 		if len(f.Plugins) > 0 {

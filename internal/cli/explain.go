@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) explainFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.flags.explain, "explain", false, "print at the end what ran as programs and why not (with the setting fusion), and the plans of a router with the share of time of each member")
+	cmd.Flags().BoolVar(&a.flags.explain, "explain", false, "print at the end which ops ran as programs and why others did not (setting fusion), and the plans of a router with each member's share of the time")
 }
 
 // decorated returns p with the decorators that the settings request: fusion, and the report of --explain.
@@ -107,7 +107,7 @@ func (e *explained) routes(r *router.Router) {
 		if whole > 0 {
 			share = fmt.Sprintf("%.1f %% of the time", 100*m.Time.Seconds()/whole.Seconds())
 		}
-		plain.Fprintf(e.app.err, "%s: %s, %d nodes, %d runs of programs, %d nodes that the main member lacks\n", m.Spec, share, m.Nodes, m.Programs, m.Fallbacks)
+		plain.Fprintf(e.app.err, "%s: %s, %d nodes, %d runs of programs, %d nodes that the main member does not support\n", m.Spec, share, m.Nodes, m.Programs, m.Fallbacks)
 	}
 	for _, l := range stats.Links {
 		plain.Fprintf(e.app.err, "%s to %s: %d tensors, %d bytes\n", l.From, l.To, l.Tensors, l.Bytes)

@@ -32,16 +32,16 @@ func (a *app) generateCommand() *cobra.Command {
 	var f generateFlags
 	cmd := &cobra.Command{
 		Use:   "generate MODEL",
-		Short: "Write text with a model that burn train text made",
-		Long: `Write text with a model that burn train text made, character by character as they come. MODEL is model.burn, or the folder of the
+		Short: "Generate text with a model of burn train text",
+		Long: `Generate text with a model of burn train text, and print each character as it is drawn. MODEL is model.burn, or the folder of the
 run. The prompt is printed too; without one, a text begins after a line break.
 
-Each character is drawn by the probability that the model gives it. --temperature changes the probabilities: below 1 the likely
-characters become likelier, above 1 the others do, and 0 takes the best each time. --top-k and then --top-p leave only the most
-likely ones. The same seed gives the same text on the same device; without --seed each text is another one.
+Each character is drawn with the probability that the model computes. --temperature changes the probabilities: values below 1 favour likely
+characters, values above 1 favour unlikely ones, and 0 always selects the most likely one. --top-k and then --top-p keep only the most
+likely characters. Equal seeds generate equal texts on the same device; without --seed each text differs.
 
-The model sees as many characters as it was trained with. Up to there, what it has computed is kept and each character costs
-one step; then each costs the whole window. An interrupt ends the text.
+The context of the model has the length of its training. Within it, earlier results are kept and each character costs
+one step; beyond it, each character costs the whole context. An interrupt ends the text.
 
 ` + exitHelp,
 		Example: `  burn train text --data shakespeare.txt
@@ -70,13 +70,13 @@ one step; then each costs the whole window. An interrupt ends the text.
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.prompt, "prompt", "", "`TEXT` to go on from; - reads it from standard input")
-	fl.IntVar(&f.length, "length", 500, "`N` characters to write at most")
+	fl.StringVar(&f.prompt, "prompt", "", "`TEXT` to continue; - reads it from standard input")
+	fl.IntVar(&f.length, "length", 500, "at most `N` characters")
 	fl.StringArrayVar(&f.stops, "stop", nil, "`TEXT` that ends the text and is not printed, with \\n for a line break; may be repeated")
-	fl.Float64Var(&f.temperature, "temperature", 1, "`VALUE` that scores are divided by; 0 takes the best")
-	fl.IntVar(&f.topK, "top-k", 0, "draw from the `K` most likely only; 0 for all")
-	fl.Float64Var(&f.topP, "top-p", 1, "draw from the most likely with probability `P` together only")
-	fl.Int64Var(&f.seed, "seed", 0, "`N` that decides what is drawn (default: another one each time)")
+	fl.Float64Var(&f.temperature, "temperature", 1, "`VALUE` by which scores are divided; 0 selects the most likely character")
+	fl.IntVar(&f.topK, "top-k", 0, "draw only from the `K` most likely characters; 0 for all")
+	fl.Float64Var(&f.topP, "top-p", 1, "draw only from the most likely characters whose probabilities add up to `P`")
+	fl.Int64Var(&f.seed, "seed", 0, "seed `N` of the random numbers (default: a new one each time)")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "report device, seed and speed on stderr")
 	a.deviceFlags(cmd)
 	return cmd

@@ -170,7 +170,7 @@ func openTextFile(path string) (*textFile, error) {
 		return nil, refuse("a model of burn train %s", task)
 	}
 	if meta[textShapeKey] == "" || meta[textVocabularyKey] == "" {
-		return nil, refuse("the record does not say its layers and characters: it is of an earlier version, and burn train text --resume writes it anew")
+		return nil, refuse("the record lacks its layers and characters: it is of an earlier version; burn train text --resume rewrites it")
 	}
 	f := &textFile{path: path}
 	if err := json.Unmarshal([]byte(meta[textShapeKey]), &f.shape); err != nil {

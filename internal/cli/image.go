@@ -27,11 +27,11 @@ type imageFlags struct {
 
 func (i *imageFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&i.resize, "resize", "", "`FILTER` that images are resized with: catmullrom, bilinear or nearest (default catmullrom)")
-	f.StringVar(&i.size, "size", "", "`WxH` that images are resized to (default: as the model says, else as they are)")
+	f.StringVar(&i.resize, "resize", "", "`FILTER` for resizing images: catmullrom, bilinear or nearest (default catmullrom)")
+	f.StringVar(&i.size, "size", "", "resize images to `WxH` (default: the model's size, else unchanged)")
 	f.StringVar(&i.layout, "layout", "auto", "`LAYOUT` of images, NCHW or NHWC; auto: by the model's input shape")
-	f.Float32Var(&i.scale, "scale", 0, "`VALUE` that white becomes; black is 0 (default 1, for integer inputs 255)")
-	f.BoolVar(&i.invert, "invert", false, "make black white and white black")
+	f.Float32Var(&i.scale, "scale", 0, "`VALUE` of white; black is 0 (default 1, for integer inputs 255)")
+	f.BoolVar(&i.invert, "invert", false, "exchange black and white")
 	f.Float32SliceVar(&i.mean, "mean", nil, "subtracted after --scale: one `NUMBER`, or one each channel: 0.485,0.456,0.406")
 	f.Float32SliceVar(&i.std, "std", nil, "divided by after --mean: one `NUMBER`, or one each channel")
 	f.Lookup("mean").DefValue, f.Lookup("std").DefValue = "", ""

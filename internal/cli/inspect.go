@@ -21,9 +21,9 @@ func (a *app) inspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Describe a model, and how a device would run it",
-		Long: `Print a model's inputs, outputs, opset, producer, parameters, metadata, and its operators with counts. For each operator it
-says whether the device runs it natively, by decomposition into other ops, or not at all: the model is run on zeros to find
-out, with sizes of 1 where it leaves a dimension open and --dim does not say.`,
+		Long: `Print a model's inputs, outputs, opset, producer, parameters, metadata, and its operators with counts. For each operator the command
+reports whether the device runs it natively, by decomposition into other ops, or not at all. It runs the model on zeros to find
+out; open dimensions are 1 unless --dim sets them.`,
 		Example: `  burn inspect model.onnx
   burn inspect model.onnx --dim N=8 --dim tokens.1=128 --device process:cpu`,
 		Args:              cobra.ExactArgs(1),

@@ -39,10 +39,10 @@ const (
 )
 
 const exitHelp = `Exit codes:
-  0    done
-  1    failed at run time: a lost backend, no memory, a failed conformance case
-  2    the command line, the configuration or an input file is not usable
-  3    the model cannot be read or is not supported
+  0    success
+  1    failure at run time: a lost backend, no memory, a failed conformance case
+  2    an unusable command line, configuration or input file
+  3    a model that cannot be read or is not supported
   130  interrupted`
 
 // Main runs the command with args, without its name, and returns the exit code. Results go to stdout, everything else to stderr.

@@ -33,7 +33,7 @@ func loadModel(path string, o onnx.Options) (*onnx.Model, error) {
 
 // precisionFlag adds --precision.
 func precisionFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "precision", "f32", "f32, or bf16 or f16: products of f32 in `TYPE`, the rest where that suffices")
+	cmd.Flags().StringVar(to, "precision", "f32", "f32, bf16 or f16: `TYPE` of products of f32, and of other ops where it suffices")
 	must(cmd.RegisterFlagCompletionFunc("precision", cobra.FixedCompletions([]string{"f32", "bf16", "f16"}, cobra.ShellCompDirectiveNoFileComp)))
 }
 

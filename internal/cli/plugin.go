@@ -21,8 +21,8 @@ func (a *app) pluginCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
 		Short: "Install, check and make plugins",
-		Long: `Plugins are installed into a store, from archives that their makers signed, and held to their hashes by burn.lock.
-docs/PLUGINS.md goes the whole way, from an archive to a running plugin, and from a program to a signed archive.
+		Long: `Plugins are installed into a store, from archives signed by their makers. burn.lock fixes their versions and hashes.
+docs/PLUGINS.md shows the whole process, from an archive to a running plugin, and from a program to a signed archive.
 
   store   the user's data folder, or --dir
   trust   trust.toml in the folder burn of the user's configuration directory: the keys whose plugins may be installed
@@ -49,8 +49,8 @@ func (f *storeFlags) register(cmd *cobra.Command, mirror bool) {
 	fs.StringVar(&f.lockFile, "lock-file", "", "`FILE` with the hashes (default: ./burn.lock if there is one, else that of the store)")
 	fs.StringVar(&f.trustFile, "trust-file", "", "`FILE` with trusted keys (default: trust.toml of the user's configuration)")
 	if mirror {
-		fs.StringVar(&f.mirror, "mirror", "", "`DIR` or address of a mirror to take plugins from")
-		fs.BoolVar(&f.stale, "allow-stale", false, "take a mirror's index that is expired or older than one seen before: of an offline mirror")
+		fs.StringVar(&f.mirror, "mirror", "", "`DIR` or URL of the mirror")
+		fs.BoolVar(&f.stale, "allow-stale", false, "accept an expired or older index of a mirror, for offline copies")
 	}
 }
 
@@ -63,7 +63,7 @@ func (a *app) store(f *storeFlags) (*store.Store, error) {
 		s.Dir = host.UserDir()
 	}
 	if s.Dir == "" {
-		return nil, usage("the system names no folder for data of this user; name one with --dir")
+		return nil, usage("the system has no data folder for this user; name one with --dir")
 	}
 	abs, err := filepath.Abs(s.Dir)
 	if err != nil {

@@ -20,9 +20,9 @@ func (a *app) pluginAllowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "allow [DIR]",
 		Short: "Allow the plugins in ./burn_plugins to be used",
-		Long: `Allow the plugins in a folder named burn_plugins (default: ./burn_plugins) to be used by commands that run beside it. What lies there is
-somebody's program: it is used when you have allowed it, for the content that the folder has now, and asked about again when
-that changes. A folder that you name with --plugin-path, BURN_PLUGIN_PATH or plugin_path needs no such leave.`,
+		Long: `Allow commands in the folder above to use the plugins in a folder named burn_plugins (default: ./burn_plugins). These plugins may be foreign
+programs, so burn uses them only if you have allowed the current content of the folder, and asks again when
+it changes. Folders in --plugin-path, BURN_PLUGIN_PATH or plugin_path need no permission.`,
 		Example: "  burn plugin allow\n  burn plugin allow --list\n  burn plugin allow --forget ./burn_plugins",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,8 +41,8 @@ that changes. A folder that you name with --plugin-path, BURN_PLUGIN_PATH or plu
 			return refused(a.allowFolder(cmd.Context(), dir))
 		},
 	}
-	cmd.Flags().BoolVar(&list, "list", false, "list the folders that are allowed")
-	cmd.Flags().BoolVar(&forget, "forget", false, "take the leave back")
+	cmd.Flags().BoolVar(&list, "list", false, "list the allowed folders")
+	cmd.Flags().BoolVar(&forget, "forget", false, "revoke the permission")
 	return cmd
 }
 
@@ -59,7 +59,7 @@ func (a *app) allowFolder(ctx context.Context, dir string) error {
 	}
 	plain.Fprintf(a.out, "allowed %s: %s\n", l.Path, strings.Join(l.Plugins, ", "))
 	if l.Foreign != nil {
-		plain.Fprintf(a.err, "burn: note: %v; another content is asked about again\n", l.Foreign)
+		plain.Fprintf(a.err, "burn: note: %v; burn asks again when the content changes\n", l.Foreign)
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (a *app) forgetFolder(ctx context.Context, dir string) error {
 		return err
 	}
 	if !was {
-		return usage("%s is not among the folders that are allowed; see burn plugin allow --list", dir)
+		return usage("%s is not an allowed folder; see burn plugin allow --list", dir)
 	}
 	plain.Fprintf(a.out, "forgot %s\n", dir)
 	return nil

@@ -25,9 +25,9 @@ func (a *app) pluginBuildCommand() *cobra.Command {
 	compiler := ""
 	cmd := &cobra.Command{
 		Use:   "build NAME",
-		Short: "Compile what a plugin needs of this machine",
-		Long: `Start a plugin that brings source for this machine, and let it compile that with your C++ compiler: libtorch does, for a torch older than
-2.9. The plugin is admitted and confined as always, and the compiler with it. A plugin with nothing to compile says so.`,
+		Short: "Compile the source that a plugin has for this machine",
+		Long: `Start a plugin that contains C++ source for this machine, and let it compile the source with your compiler. The plugin libtorch needs this for a torch older than
+2.9. The plugin is checked and confined as always, and so is the compiler. A plugin with nothing to compile reports that.`,
 		Example: "  burn plugin build libtorch\n  burn plugin build libtorch --compiler clang++",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -28,7 +28,7 @@ func (f *installFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.platform, "platform", "", "`OS_ARCH` to install for (default: this one)")
 	fs.BoolVar(&f.unsigned, "allow-unsigned", false, "install an archive without signature")
-	fs.BoolVar(&f.force, "force", false, "replace what is installed under the same version")
+	fs.BoolVar(&f.force, "force", false, "replace the installed plugin of the same version")
 	fs.BoolVar(&f.older, "allow-downgrade", false, "install a version that is older than the one in use")
 	fs.BoolVar(&f.keep, "keep", false, "keep other versions of the plugin; the newest is used")
 }
@@ -37,18 +37,18 @@ func (a *app) pluginInstallCommand() *cobra.Command {
 	f := &installFlags{}
 	cmd := &cobra.Command{
 		Use:   "install [SOURCE...]",
-		Short: "Install plugins from archives, mirrors or addresses",
+		Short: "Install plugins from archives, mirrors or URLs",
 		Long: `Install plugins. SOURCE is
 
   ARCHIVE            a .tar.gz or .zip, with its signature in ARCHIVE.sig
-  http(s)://...      an archive at an address, with its signature at the same address and .sig
+  http(s)://...      an archive at a URL, with its signature at the same URL and .sig
   NAME[@VERSION]     a plugin of the mirror, as NAME, NAMESPACE/NAME or HOST/NAMESPACE/NAME; VERSION is 1.2.3, 1.2, ">=1.0,<2",
-                     ~1.2.3 or ^1.2; without it the one of burn.lock or else the newest
-  DIR                a mirror, with one plugin; one in the working folder as ./DIR
+                     ~1.2.3 or ^1.2 (default: the version in burn.lock, else the newest)
+  DIR                a mirror with one plugin; a folder in the working folder as ./DIR
 
-and without SOURCE everything that burn.lock holds is installed. An archive is refused unless a key in the trust file signed it, its
-content is what signature, manifest and burn.lock say, and it is for the platform; every refusal says what to do. Other
-versions of the plugin are removed when the new one is in place, but for those that a lock holds which was used with the store.`,
+Without SOURCE all plugins in burn.lock are installed. An archive is accepted only if a key in the trust file signed it, its
+content agrees with signature, manifest and burn.lock, and it is for the platform. Every refusal names the remedy. After the installation other
+versions of the plugin are removed, except those in locks that were used with the store.`,
 		Example: `  burn plugin install ./cpu_linux_amd64.tar.gz
   burn plugin install cpu@^0.1 --mirror /srv/burn
   burn plugin install https://example.org/burn/cuda_linux_amd64.tar.gz`,
@@ -63,9 +63,9 @@ func (a *app) pluginUpgradeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "upgrade [SOURCE...]",
 		Short: "Install newer versions, and change burn.lock",
-		Long: `Install the newest version of each plugin named, or of all that are installed, from the mirror. It is burn plugin install that
-may change what burn.lock holds: SOURCE may be all that install takes. An older version than the one in use wants --allow-downgrade, for
-a mirror could show you old versions alone.`,
+		Long: `Install the newest version of the given plugins, or of all installed plugins, from the mirror. SOURCE is as in burn plugin install; unlike install,
+this command may change burn.lock. A version older than the one in use needs --allow-downgrade, as
+a mirror could offer only old versions.`,
 		Example: `  burn plugin upgrade
   burn plugin upgrade cpu@0.1.0 --allow-downgrade`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.install(cmd.Context(), f, args) },
@@ -206,14 +206,14 @@ func (a *app) source(ctx context.Context, s *store.Store, f *installFlags, fetch
 		return nil, usage("archive %s: no such file", source)
 	}
 	if _, _, err := store.ParseName(source); err != nil {
-		return nil, usage("%s is no file and no mirror; %w", source, err)
+		return nil, usage("%s is neither a file nor a mirror; %w", source, err)
 	}
 	m, err := a.mirror(ctx, &f.storeFlags, fetch)
 	if err != nil {
 		return nil, err
 	}
 	if m == nil {
-		return nil, withLine(usage("plugin %s: no mirror is known to look it up in", source), "remedy: name one with --mirror, BURN_MIRROR or mirror in the configuration, or install from an archive: burn plugin install FILE.tar.gz")
+		return nil, withLine(usage("plugin %s: no mirror is configured", source), "remedy: name one with --mirror, BURN_MIRROR or mirror in the configuration, or install from an archive: burn plugin install FILE.tar.gz")
 	}
 	return a.fromMirror(ctx, s, f, m, source, o)
 }

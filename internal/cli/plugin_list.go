@@ -28,7 +28,7 @@ func (a *app) pluginListCommand() *cobra.Command {
 		},
 	}
 	f.register(cmd, true)
-	cmd.Flags().BoolVar(&available, "available", false, "list what the mirror has")
+	cmd.Flags().BoolVar(&available, "available", false, "list the plugins of the mirror")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -95,7 +95,7 @@ func (a *app) listMirror(ctx context.Context, f *storeFlags, asJSON bool) error 
 		return err
 	}
 	if m == nil {
-		return usage("no mirror is known: name one with --mirror, BURN_MIRROR or mirror in the configuration")
+		return usage("no mirror is configured: name one with --mirror, BURN_MIRROR or mirror in the configuration")
 	}
 	if asJSON {
 		return a.json(m.Index)

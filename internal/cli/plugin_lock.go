@@ -14,9 +14,9 @@ func (a *app) pluginLockCommand() *cobra.Command {
 	f := &storeFlags{}
 	cmd := &cobra.Command{
 		Use:   "lock",
-		Short: "Write burn.lock with the hashes of what is installed, for all platforms",
-		Long: `Write ./burn.lock (or --lock-file) from what is installed: versions, sources, signers and hashes. The hashes of other platforms are
-taken from the signatures in the mirror. Keep the file with your project: where it lies, burn plugin install takes these versions and
+		Short: "Write burn.lock with the hashes of the installed plugins, for all platforms",
+		Long: `Write ./burn.lock (or --lock-file) with the installed plugins: versions, sources, signers and hashes. The hashes of other platforms
+come from the signatures in the mirror. Keep the file with your project: in its folder, burn plugin install installs these versions and
 refuses others.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return refused(a.writeLock(cmd.Context(), f)) },

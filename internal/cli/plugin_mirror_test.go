@@ -55,7 +55,7 @@ func TestMirrorThatGoesBack(t *testing.T) {
 	// A folder with the name of the plugin in the working folder is not used instead of the plugin.
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.CopyFS("npu", os.DirFS(unsigned)))
-	require.Contains(t, burn(2, "plugin", "install", "npu").err, "no mirror is known")
+	require.Contains(t, burn(2, "plugin", "install", "npu").err, "no mirror is configured")
 	require.Contains(t, burn(1, "plugin", "upgrade", "./npu").err, "--allow-downgrade")
 	r = burn(0, "plugin", "upgrade", "--mirror", mirror, "--allow-stale", "--allow-downgrade")
 	require.Contains(t, r.out, "installed example.org/acme/npu 1.0.0")

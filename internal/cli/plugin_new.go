@@ -19,12 +19,12 @@ func (a *app) pluginNewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Write the first version of a backend plugin",
-		Long: `Write a plugin that builds, starts, lists a device and passes what it claims of the conformance suite, in Go, Python or C. Its
-README.md says how to build and run it; the report of the suite names what is still to be written. A folder that is not
-empty is left alone.
+		Long: `Write a plugin in Go, Python or C that builds, starts, lists a device and passes the conformance cases of its claims. Its
+README.md describes how to build and run it; the report of the suite names the missing ops. The command does not write to a folder that is not
+empty.
 
-A plugin in Go needs burn's module. Where this command was built from a released version, the plugin requires that version. Else its go.mod
-replaces the module by a checkout: the one that --burn names, that this command was built from, or that the working folder is in.`,
+A plugin in Go needs burn's module. If this command was built from a released version, the plugin requires that version. Otherwise its go.mod
+replaces the module by a checkout: the one of --burn, the one from which this command was built, or the one that contains the working folder.`,
 		Example: `  burn plugin new npu --lang c
   burn plugin new npu --lang go --burn ../burn
   burn plugin new npu --lang python --dir plugins/npu`,
@@ -45,8 +45,8 @@ replaces the module by a checkout: the one that --burn names, that this command 
 	}
 	f := cmd.Flags()
 	f.StringVar(&p.Language, "lang", "go", "`LANGUAGE` of the plugin: "+strings.Join(scaffold.Languages(), ", "))
-	f.StringVar(&dir, "dir", "", "`DIR` to write it to (default burn-backend-NAME)")
-	f.StringVar(&burn, "burn", "", "`DIR` of a checkout of burn to build a plugin in Go with")
+	f.StringVar(&dir, "dir", "", "`DIR` for the plugin (default burn-backend-NAME)")
+	f.StringVar(&burn, "burn", "", "`DIR` of a checkout of burn for a plugin in Go")
 	must(cmd.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions(scaffold.Languages(), cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.MarkFlagDirname("dir"))
 	must(cmd.MarkFlagDirname("burn"))

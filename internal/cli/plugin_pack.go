@@ -29,10 +29,10 @@ func (a *app) pluginPackCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pack PATH/burn-backend-NAME",
 		Short: "Make an archive of a plugin",
-		Long: `Make the archive that burn plugin install takes, of an executable or shared object named burn-backend-NAME. What a manifest beside it
-(burn-backend-NAME.toml) says is taken over; flags come before it. The same content gives the same bytes.
+		Long: `Make an archive for burn plugin install of an executable or shared object named burn-backend-NAME. A manifest beside it
+(burn-backend-NAME.toml) sets the values that no flag sets. Equal content results in equal bytes.
 
-A folder of --file comes with all files below it but hidden ones and what Python leaves behind (__pycache__, *.pyc). A plugin finds the files
+A folder of --file is packed with all files below it, except hidden ones and Python's caches (__pycache__, *.pyc). A plugin finds the files
 of its package in the folder that BURN_PLUGIN_DIR names.`,
 		Example: `  burn plugin pack ./burn-backend-acme --namespace example.org/acme --version 1.0.0 --key acme.key
   burn plugin pack ./burn-backend-acme --namespace example.org/acme --version 1.0.0 --mirror ./mirror --file LICENSE
@@ -43,11 +43,11 @@ of its package in the folder that BURN_PLUGIN_DIR names.`,
 	fs := cmd.Flags()
 	fs.StringVar(&f.namespace, "namespace", "", "`HOST/NAMESPACE` of the maker")
 	fs.StringVar(&f.version, "version", "", "`MAJOR.MINOR.PATCH` of the plugin")
-	fs.StringVar(&f.platform, "platform", "", "`OS_ARCH` it is built for (default: what the file says)")
+	fs.StringVar(&f.platform, "platform", "", "`OS_ARCH` of the program (default: read from the file)")
 	fs.StringVar(&f.kind, "kind", "", "`KIND`: process or shared (default: by the name of the file)")
 	fs.StringArrayVar(&f.files, "file", nil, "`PATH[=NAME]` of a further file, such as a licence, or of a folder; may be repeated")
 	fs.StringVar(&f.out, "out", "", "archive `FILE` (default: NAME_VERSION_OS_ARCH.tar.gz)")
-	fs.StringVar(&f.mirror, "mirror", "", "`DIR` of a mirror to put it into, with the index")
+	fs.StringVar(&f.mirror, "mirror", "", "`DIR` of a mirror for the archive and the index")
 	fs.StringVar(&f.key, "key", "", "private key `FILE` to sign with: the archive, and the index of --mirror")
 	fs.StringVar(&f.expires, "expires", "", "`DATE` (YYYY-MM-DD) until which the index of --mirror holds (default: 90 days)")
 	return cmd

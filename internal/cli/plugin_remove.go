@@ -15,8 +15,8 @@ func (a *app) pluginRemoveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove NAME[@VERSION]...",
 		Short: "Remove installed plugins",
-		Long: `Remove builds from the store, all versions that the argument names. The lock in force loses its entry of a plugin when no version of
-it is left; what happens to the lock is printed. Copies of the lock in other folders stay as they are.`,
+		Long: `Remove builds from the store: all versions that match the argument. If no version of a plugin is left, its entry in the lock in force
+is removed too. The command prints changes of the lock. Copies of the lock in other folders do not change.`,
 		Example: "  burn plugin remove cpu\n  burn plugin remove 'cuda@<1.0'",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -33,7 +33,7 @@ it is left; what happens to the lock is printed. Copies of the lock in other fol
 					return refused(err)
 				} else if len(kept) > 0 && !force {
 					return withLine(fmt.Errorf("plugin %s: %s holds version %s", name, kept[0].Lock, kept[0].Version),
-						"remedy: name other versions (NAME@VERSION), or say --force if nothing uses that lock any more")
+						"remedy: name other versions (NAME@VERSION), or use --force if nothing uses that lock any more")
 				}
 				before, err := store.ReadLock(s.LockFile)
 				if err != nil {
@@ -55,7 +55,7 @@ it is left; what happens to the lock is printed. Copies of the lock in other fol
 		},
 	}
 	f.register(cmd, false)
-	cmd.Flags().BoolVar(&force, "force", false, "remove versions that the locks of other projects hold")
+	cmd.Flags().BoolVar(&force, "force", false, "remove versions in the locks of other projects too")
 	return cmd
 }
 
@@ -73,7 +73,7 @@ func (a *app) lockAfter(before, after *store.Lock, removed []store.Installed) {
 		case has == nil:
 			plain.Fprintf(a.out, "%s: the entry of %s %s is removed, since no version is installed any more\n", before.File, had.Plugin, had.Version)
 		case slices.ContainsFunc(removed, func(r store.Installed) bool { return r.ID.Address == i.ID.Address && r.Version == has.Version }):
-			plain.Fprintf(a.out, "%s: still holds %s %s, which is not installed any more: `burn plugin install %s` puts it back, `burn plugin lock` takes what is installed\n",
+			plain.Fprintf(a.out, "%s: still holds %s %s, which is not installed any more: `burn plugin install %s` installs it again, `burn plugin lock` locks the installed plugins\n",
 				before.File, has.Plugin, has.Version, i.ID.Name)
 		default:
 			plain.Fprintf(a.out, "%s: unchanged, it holds %s %s\n", before.File, has.Plugin, has.Version)

@@ -13,7 +13,7 @@ func (a *app) pluginKeygenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "keygen FILE",
 		Short: "Make a key to sign archives with: FILE and FILE.pub",
-		Long: `Make an ed25519 key. FILE is the private half: keep it to yourself, readable by you alone. FILE.pub is for your users, who trust it
+		Long: `Make an ed25519 key. FILE is the private key: keep it secret, readable only by you. FILE.pub is the public key for your users, who trust it
 with burn plugin trust.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -67,12 +67,12 @@ func (a *app) pluginIndexCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "index DIR",
 		Short: "Write the index of a mirror",
-		Long: `Make a folder of archives a mirror: check each DIR/HOST/NAMESPACE/NAME/VERSION/OS_ARCH.tar.gz and write DIR/index.toml. A mirror is
-used as it lies on disk, or behind any web server.
+		Long: `Make a mirror of a folder of archives: check each DIR/HOST/NAMESPACE/NAME/VERSION/OS_ARCH.tar.gz and write DIR/index.toml. A mirror can be
+used from disk or through any web server.
 
-With --key the index is signed, in DIR/index.toml.sig. Its counter grows with each index, and it expires: whoever has seen it takes no
-older one, and none that is expired. So write it anew before that day, whether or not there are new archives. The key has to be one that
-users trust for the namespaces in the mirror.`,
+--key signs the index in DIR/index.toml.sig. A signed index has a counter that grows with each index, and a date of expiry. Users who have
+seen it refuse older and expired ones. So rewrite the index before that day, even without new archives. Users must trust the key
+for the namespaces in the mirror.`,
 		Example: "  burn plugin index ./mirror --key acme.key\n  burn plugin index ./mirror --key acme.key --expires 2027-01-31",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -102,7 +102,7 @@ users trust for the namespaces in the mirror.`,
 			}
 			plain.Fprintf(a.out, "%s, %s in %s\n", count(len(x.Plugins), "plugin"), count(builds, "archive"), args[0])
 			if o.Key == nil {
-				fmt.Fprintln(a.out, "not signed: name a key with --key, so that nobody can show users an old index")
+				fmt.Fprintln(a.out, "not signed: sign it with --key, so that a mirror cannot show users an old index")
 			} else {
 				plain.Fprintf(a.out, "signed with key %s: counter %d, until %s\n", o.Key.Public().ID(), x.Counter, x.Expires.Format(time.DateOnly))
 			}
@@ -110,6 +110,6 @@ users trust for the namespaces in the mirror.`,
 		},
 	}
 	cmd.Flags().StringVar(&key, "key", "", "private key `FILE` to sign the index with")
-	cmd.Flags().StringVar(&expires, "expires", "", "`DATE` (YYYY-MM-DD) until which the index holds (default: 90 days)")
+	cmd.Flags().StringVar(&expires, "expires", "", "`DATE` (YYYY-MM-DD) until which the index is valid (default: 90 days)")
 	return cmd
 }

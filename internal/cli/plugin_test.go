@@ -56,7 +56,7 @@ func TestPluginCommands(t *testing.T) {
 	require.Contains(t, plugin(0, with("info", "npu")...).out, "burn-backend-npu.toml")
 	require.Contains(t, plugin(0, append([]string{"info", archive}, trust...)...).out, "ACME (")
 	require.Contains(t, plugin(0, with("verify")...).out, "1 plugin in")
-	require.Contains(t, plugin(2, with("install", "cuda")...).err, "no mirror is known")
+	require.Contains(t, plugin(2, with("install", "cuda")...).err, "no mirror is configured")
 	require.Contains(t, plugin(2, with("install", "x.tar.gz")...).err, "no such file")
 
 	// Without signature: refused, or installed with a warning.
@@ -100,7 +100,7 @@ func TestDevelopmentBanner(t *testing.T) {
 func TestDoctor(t *testing.T) {
 	r := call(t, "doctor")
 	require.Equal(t, 0, r.code, r.out+r.err)
-	for _, want := range []string{"builtin:cpu:0", "plugins are looked for in", "from default", "trust.toml", "nothing is wrong"} {
+	for _, want := range []string{"builtin:cpu:0", "plugins are searched in", "from default", "trust.toml", "nothing is wrong"} {
 		if strings.Contains(r.out, "findings") && want == "nothing is wrong" {
 			continue // this machine has an accelerator
 		}
@@ -128,6 +128,6 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 	require.Len(t, errs, 2, "%v", errs)
-	require.Contains(t, errs[0], "the device in force, npu, is not there")
+	require.Contains(t, errs[0], "the device in force, npu, does not exist")
 	require.Contains(t, errs[1], "/no/such")
 }

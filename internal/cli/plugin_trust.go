@@ -18,9 +18,9 @@ func (a *app) pluginTrustCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust [FILE.pub]",
 		Short: "List trusted keys, trust one, or revoke one",
-		Long: `Without argument, list the keys of the trust file. With a public key file, trust the key for the namespaces named: whoever has its
-private half may then give you programs under these names. Get public keys from a place you trust, not from beside the archive.
-A trust file that was changed by something other than this command is refused until you have looked at it and said --accept.`,
+		Long: `Without argument, list the keys of the trust file. With a public key file, trust the key for the given namespaces: the owner of its
+private key can then sign programs with these names. Get public keys from a source that you trust, not from the place of the archive.
+If something other than this command changed the trust file, it is refused until you have looked at it and used --accept.`,
 		Example: `  burn plugin trust
   burn plugin trust acme.pub --namespace example.org/acme --owner "ACME GPUs"
   burn plugin trust --revoke 0123456789abcdef --reason "private key was lost"`,
@@ -64,12 +64,12 @@ A trust file that was changed by something other than this command is refused un
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.trustFile, "trust-file", "", "`FILE` with trusted keys (default: trust.toml of the user's configuration)")
-	fs.StringSliceVar(&namespaces, "namespace", nil, "`HOST/NAMESPACE` that the key may sign for; may be repeated")
-	fs.StringVar(&owner, "owner", "", "`NAME` of who has the key")
-	fs.StringVar(&expires, "expires", "", "`DATE` (YYYY-MM-DD) from which the key is not trusted any more")
-	fs.StringVar(&revoke, "revoke", "", "`KEY`, by its id, that is never trusted again")
-	fs.BoolVar(&accept, "accept", false, "take a trust file that something other than this command changed or removed as it is now")
-	fs.StringVar(&reason, "reason", "no reason given", "`TEXT`: why it is revoked")
+	fs.StringSliceVar(&namespaces, "namespace", nil, "`HOST/NAMESPACE` for which the key is trusted; may be repeated")
+	fs.StringVar(&owner, "owner", "", "`NAME` of the key's owner")
+	fs.StringVar(&expires, "expires", "", "`DATE` (YYYY-MM-DD) from which the key is no longer trusted")
+	fs.StringVar(&revoke, "revoke", "", "id `KEY` of a key that is never trusted again")
+	fs.BoolVar(&accept, "accept", false, "accept the current trust file, although something other than this command changed or removed it")
+	fs.StringVar(&reason, "reason", "no reason given", "`TEXT` with the reason of the revocation")
 	return cmd
 }
 

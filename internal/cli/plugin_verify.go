@@ -15,7 +15,7 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 		Use:   "verify",
 		Short: "Check every installed file against receipts, signatures, trust and burn.lock",
 		Long: `Hash every file of the store again and compare it with the receipt of its installation, the manifest, the signature of its maker,
-the trust file and burn.lock. The exit code is 1 when something is wrong.`,
+the trust file and burn.lock. The exit code is 1 if they differ.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := a.store(f)

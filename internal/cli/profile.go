@@ -29,18 +29,18 @@ func (a *app) profileCommand() *cobra.Command {
 	var f profileFlags
 	cmd := &cobra.Command{
 		Use:   "profile MODEL",
-		Short: "Show where a model spends its time",
-		Long: `Run an ONNX model a few times and show how long each of its steps takes: first by what the steps compute, then step by step. A step
-is what the device executes as one: an op, or several that it fused. The table has the number of executions, their time in all and
-on average, the share of the time of all steps, and the rates: GFLOP/s where the work is in products of matrices, convolutions or
-attention, GB/s by the size of operands and results. --trace writes every execution to a file that chrome://tracing and
-https://ui.perfetto.dev open.
+		Short: "Show the time of each step of a model",
+		Long: `Run an ONNX model a few times and show the time of its steps: first by ops, then step by step. A step
+is one kernel of the device: an op, or several fused ops. The tables have the number of executions, their total and
+average time, the share of the time of all steps, and the rates: GFLOP/s for products of matrices, convolutions and
+attention, GB/s by the size of operands and results. --trace writes every execution to a file for chrome://tracing and
+https://ui.perfetto.dev.
 
-A first run, which prepares the model, is not counted. While steps are timed, an asynchronous device waits after each command.
-A device that does not report its steps is measured by whole runs, and the output says so.
+The first run, which prepares the model, is not counted. While steps are timed, an asynchronous device waits after each command.
+A device that does not report its steps is timed by whole runs; the output states that.
 
-Inputs are given as to burn run. Without --input they are those of the folder test_data_set_0 beside the model, if there is one, else
-generated: numbers from -1 to 1 for floats, zeros for the rest, dimensions of 1 where the model leaves them open, --batch for an open
+--input is as in burn run. Without it inputs come from the folder test_data_set_0 beside the model, if it exists. Otherwise they are
+generated: numbers from -1 to 1 for floats, zeros for other types. Open dimensions are 1; --batch sets an open
 first one.
 
 ` + exitHelp,
@@ -73,12 +73,12 @@ first one.
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringArrayVarP(&f.inputs, "input", "i", nil, "`NAME=FILE` to feed an input with, as of burn run; may be repeated")
-	fl.IntVar(&f.batch, "batch", 0, "`N` for first dimensions that the model leaves open, or fixes, of generated inputs")
+	fl.StringArrayVarP(&f.inputs, "input", "i", nil, "`NAME=FILE` with the value of an input, as in burn run; may be repeated")
+	fl.IntVar(&f.batch, "batch", 0, "`N` for the first dimensions of generated inputs")
 	precisionFlag(cmd, &f.precision)
-	fl.IntVar(&f.runs, "runs", 10, "`N` runs that are recorded")
+	fl.IntVar(&f.runs, "runs", 10, "record `N` runs")
 	fl.IntVar(&f.rows, "rows", 30, "at most `N` rows in each table, 0 for all")
-	fl.StringVar(&f.trace, "trace", "", "`FILE` to write a trace to, in the Chrome trace event format")
+	fl.StringVar(&f.trace, "trace", "", "`FILE` for a trace in the Chrome trace event format")
 	a.deviceFlags(cmd)
 	f.image.add(cmd)
 	return cmd
@@ -191,13 +191,13 @@ func (a *app) printProfile(p *profiled, rows int) {
 		all += s.total
 	}
 	if len(steps) == 0 {
-		plain.Fprintf(a.out, "%s told of no steps, but of whole programs: %s\n", p.Device, duration(p.programs()))
+		plain.Fprintf(a.out, "%s reported whole programs instead of steps: %s\n", p.Device, duration(p.programs()))
 		return
 	}
 	each := time.Duration(len(times))
 	plain.Fprintf(a.out, "steps %s a run, the rest %s: starting steps, copies, the host\n", duration(all/each), duration(max(0, p.total()-all)/each))
 	if p.Dropped > 0 {
-		plain.Fprintf(a.out, "%d executions are not shown: the recording was full; want fewer --runs\n", p.Dropped)
+		plain.Fprintf(a.out, "%d executions are not shown: the recording was full; use fewer --runs\n", p.Dropped)
 	}
 	a.printSteps("by op", mergeSteps(steps), all, rows, false)
 	a.printSteps("by step", steps, all, rows, true)

@@ -42,32 +42,35 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "burn",
 		Short: "Run deep-learning models on any backend",
-		Long: `burn runs, inspects and tests deep-learning models. Its backends are plugins that are found at run time; the cpu
-backend is built in, so that nothing has to be installed.
+		Long: `burn runs, trains, inspects and tests deep-learning models. Its backends are plugins that it finds at run time. The cpu
+backend is built in, so nothing has to be installed.
 
-Settings are taken from flags, then from variables (BURN_ and the name in capitals: BURN_DEVICE, BURN_PLUGIN_MEMORY; BURN_PLUGIN_PATH,
-BURN_DEV_PLUGINS, of NAME=PATH, and BURN_OPTIONS, of BACKEND.OPTION=VALUE, are separated as in PATH), then from the file that
-BURN_CONFIG names or else config.toml in the folder burn of the user's configuration directory:
+Settings come from three sources. The first that has a value is used:
 
-  device = "cpu"                          # NAME[:INDEX], or with a transport: builtin:cpu:0, process:cpu, shared:npu
-  threads = 0                             # of a host backend; 0: as many as the process may use
-  plugin_path = ["/opt/burn/plugins"]     # searched for plugins before all other places
+  1. flags
+  2. variables: BURN_ and the name in capitals (BURN_DEVICE, BURN_PLUGIN_MEMORY). BURN_PLUGIN_PATH, BURN_DEV_PLUGINS (NAME=PATH) and
+     BURN_OPTIONS (BACKEND.OPTION=VALUE) are lists, separated as in PATH
+  3. the file named by BURN_CONFIG, else config.toml in the folder burn of the user's configuration directory:
+
+  device = "cpu"                          # NAME[:INDEX], or with the kind of connection: builtin:cpu:0, process:cpu, shared:npu
+  threads = 0                             # threads of a host backend; 0: as many as the process may use
+  plugin_path = ["/opt/burn/plugins"]     # folders that are searched for plugins first
   log = "warn"                            # off, error, warn, info, debug, trace
-  mirror = "https://example.org/burn"     # folder or address that plugins are installed from
-  mirror_stale = false                    # true: take an index that is expired or older than one seen before, of an offline mirror
-  fusion = true                           # what eager code repeats, as a training step, runs as programs of the device; false: op by op
-  dev_plugins = {npu = "/src/npu/burn-backend-npu"}     # come before all others, unchecked
-  options = {cpu = {threads_per_stream = "all"}}        # of backends' own, by their names, as --option; those of cpu are in docs/PLUGINS.md
-  plugin_memory = "8GiB"                  # private memory of a plugin process (Linux); 0: no bound
-  plugin_threads = 0                      # of a plugin process; 0: as threads
-  plugin_files = 0                        # that a plugin process may have open (Linux); 0: no bound of its own
+  mirror = "https://example.org/burn"     # folder or URL from which plugins are installed
+  mirror_stale = false                    # true: accept an expired or older index of a mirror, for offline copies
+  fusion = true                           # repeated ops, such as those of a training step, run as programs; false: op by op
+  dev_plugins = {npu = "/src/npu/burn-backend-npu"}     # plugins that precede all others, unchecked
+  options = {cpu = {threads_per_stream = "all"}}        # options of backends, as with --option; docs/PLUGINS.md lists those of cpu
+  plugin_memory = "8GiB"                  # private memory of a plugin process (Linux); 0: no limit
+  plugin_threads = 0                      # threads of a plugin process; 0: as threads
+  plugin_files = 0                        # open files of a plugin process (Linux); 0: the limit of the host
   plugin_containment = "on"               # confine plugin processes (docs/SECURITY.md): on, strict, off, or "on except NAME NAME"
-  start_timeout = "30s"                   # in which a plugin has to start (burn devices: 10s unless set)
-  open_timeout = "1m"                     # in which it has to open a device or stream, or "off"
-  define_timeout = "5m"                   # in which it has to take in a program, or "off"
-  heartbeat = "10s"                       # in which a plugin has to show that it is alive, or "off"
-  restart_attempts = 5                    # starts of a lost plugin in a row
-  restart_backoff = "20ms"                # before the second start in a row; doubled each time, up to 2s
+  start_timeout = "30s"                   # time limit for the start of a plugin (burn devices: 10s unless set)
+  open_timeout = "1m"                     # time limit for opening a device or stream, or "off"
+  define_timeout = "5m"                   # time limit for defining a program, or "off"
+  heartbeat = "10s"                       # time limit for answering a health check, or "off"
+  restart_attempts = 5                    # consecutive starts of a lost plugin
+  restart_backoff = "20ms"                # pause before the second start; doubled each time, up to 2s
 
 ` + exitHelp,
 		Example: `  burn run model.onnx --input image=photo.jpg --top 3 --labels labels.txt
@@ -90,10 +93,10 @@ BURN_CONFIG names or else config.toml in the folder burn of the user's configura
 	}
 	f := root.PersistentFlags()
 	f.SortFlags = false
-	f.StringVar(&a.flags.config, "config", "", "`FILE` to read settings from")
+	f.StringVar(&a.flags.config, "config", "", "`FILE` with settings")
 	f.StringSliceVar(&a.flags.pluginPath, "plugin-path", nil, "`DIR` to search for plugins first; may be repeated")
-	f.StringArrayVar(&a.flags.options, "option", nil, "`BACKEND.OPTION=VALUE` that a backend is opened with; may be repeated")
-	f.StringVar(&a.flags.log, "log", "", "what host and plugins report, one `LEVEL` of "+strings.Join(config.Levels, ", "))
+	f.StringArrayVar(&a.flags.options, "option", nil, "set an option of a backend: `BACKEND.OPTION=VALUE`; may be repeated")
+	f.StringVar(&a.flags.log, "log", "", "`LEVEL` of the log of host and plugins: "+strings.Join(config.Levels, ", "))
 	root.AddCommand(a.runCommand(), a.inspectCommand(), a.trainCommand(), a.generateCommand(), a.devicesCommand(), a.conformanceCommand(), a.benchCommand(), a.profileCommand(), a.pluginCommand(), a.doctorCommand(), a.versionCommand(), a.docsCommand())
 	root.CompletionOptions.HiddenDefaultCmd = false
 	must(root.RegisterFlagCompletionFunc("log", cobra.FixedCompletions(config.Levels, cobra.ShellCompDirectiveNoFileComp)))
@@ -103,8 +106,8 @@ BURN_CONFIG names or else config.toml in the folder burn of the user's configura
 // deviceFlags adds the flags that select the device.
 func (a *app) deviceFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&a.flags.device, "device", "", "`DEVICE` to compute on: NAME[:INDEX], with builtin:, process: or shared: before\n"+
-		"it to force the transport, or router:A+B for several as one (default \"cpu\")")
+	f.StringVar(&a.flags.device, "device", "", "`DEVICE` to compute on: NAME[:INDEX]; builtin:, process: or shared: before it\n"+
+		"selects the connection; router:A+B combines several devices (default \"cpu\")")
 	f.IntVar(&a.flags.threads, "threads", 0, "`N` threads for a host backend (default: as many as the process may use)")
 	must(cmd.RegisterFlagCompletionFunc("device", a.completeDevices))
 }

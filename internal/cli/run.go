@@ -41,29 +41,29 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Run a model on input files",
 		Long: `Run an ONNX model and print its outputs: type, shape, range and elements, or the K best classes.
 
-An input is NAME=FILE; the name may be left out when the model has one input. Files are
-  .npy         an array of NumPy, with the type and shape that the model declares
-  .pb          a TensorProto of ONNX, or a SequenceProto or OptionalProto where the model declares one
-  .png, .jpg,  an image: laid over white, resized, then scaled so that black is 0 and white is 1 (--scale), inverted if
-  .webp        asked (--invert), less --mean, divided by --std; its channels, size and layout follow the model
+An input is NAME=FILE; the name may be omitted if the model has one input. Files are
+  .npy         a NumPy array with the type and shape of the model's input
+  .pb          a TensorProto of ONNX, or a SequenceProto or OptionalProto if the model declares one
+  .png, .jpg,  an image: put on a white background, resized, scaled so that black is 0 and white is 1 (--scale), optionally
+  .webp        inverted (--invert), less --mean, divided by --std; its channels, size and layout follow the model
   .txt, .csv   numbers, a row on each line, separated by spaces or commas
   .json        numbers in nested lists
-  @zeros       no file: zeros, with dimensions of 1 where the model leaves them open; @zeros:1x3x224x224 says them
+  @zeros       no file: zeros; open dimensions are 1; @zeros:1x3x224x224 sets the dimensions
 
---top prints the best classes of an output [N,C]. The values are those of the model: when they are scores and not
-probabilities, --softmax makes them that.
+--top prints the best classes of an output [N,C], with the values of the model. If these are scores, --softmax turns them into
+probabilities.
 
-Many files for one input, each a run of its own: several FILEs, a pattern such as '*.jpg', or -, which reads a path or a line of JSON
-from each line of standard input: the numbers of the input in lists, or an object of all inputs, each with a path or numbers. With
---batch up to N samples go into one run, if the model leaves its first dimension open. Results come in order, as lines of text, or
-as CSV or JSON lines (--format), to stdout or a file (--out); with --output the arrays of each file are in a folder of its own. A
-file that cannot be used is reported, and the rest goes on; the exit code is then 1. An interrupt ends with what is done.
+Several values for one input are several runs. They are given as several FILEs, as a pattern such as '*.jpg', or as -, which reads standard input.
+Each of its lines is a path or JSON: the numbers of the input in lists, or an object of all inputs, each with a path or numbers. With
+--batch up to N samples share one run, if the model's first dimension is open. Results are in order, as lines of text, or
+as CSV or JSON lines (--format), on stdout or in a file (--out). With --output the arrays of each file are in a folder of their own. An
+unusable file is reported and the others are processed; the exit code is then 1. An interrupt ends the command after the finished runs.
 
---verify finds the node where numbers go wrong: nodes run one by one, and each is computed on another device too and compared within
-the op's tolerance. What is found is printed on stderr, and the exit code is then 1.
+--verify finds the node that computes wrong numbers: nodes run one by one, and a second device computes each too. The results are compared within
+the op's tolerance. Differences are printed on stderr, and the exit code is then 1.
 
---shadow audits a device in use: a share of the runs, chosen at random, is computed on another device too, after the device under
-audit has done it as always. Differences are printed on stderr, and the exit code is then 1. Results are those of the device.
+--shadow audits a device in use: a second device computes a random share of the runs too, after the audited
+device has computed them as usual. Differences are printed on stderr, and the exit code is then 1. Results are those of the audited device.
 
 ` + exitHelp,
 		Example: `  burn run digits.onnx --input image=seven.png --top 3 --labels labels.txt
@@ -83,12 +83,12 @@ audit has done it as always. Differences are printed on stderr, and the exit cod
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringArrayVarP(&f.inputs, "input", "i", nil, "`NAME=FILE` to feed an input with; may be repeated")
-	fl.StringVarP(&f.output, "output", "o", "", "`DIR` to write each output to as .npy (bf16 as f32)")
+	fl.StringArrayVarP(&f.inputs, "input", "i", nil, "`NAME=FILE` with the value of an input; may be repeated")
+	fl.StringVarP(&f.output, "output", "o", "", "`DIR` for the outputs as .npy (bf16 as f32)")
 	fl.IntVar(&f.top, "top", 0, "print the `K` best classes instead of the elements")
 	fl.StringVar(&f.labels, "labels", "", "`FILE` with the name of each class on a line, for --top")
 	fl.BoolVar(&f.softmax, "softmax", false, "turn scores into probabilities, for --top")
-	fl.StringVar(&f.topOutput, "top-output", "", "`NAME` of the output that --top ranks (default: the first)")
+	fl.StringVar(&f.topOutput, "top-output", "", "`NAME` of the output for --top (default: the first)")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "report device and times on stderr")
 	precisionFlag(cmd, &f.precision)

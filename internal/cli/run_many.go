@@ -28,9 +28,9 @@ type manyFlags struct {
 
 func (f *manyFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.IntVar(&f.batch, "batch", 1, "samples of many files that go into one run, at most `N`")
-	fl.StringVar(&f.format, "format", "", "`FORMAT` of the results of many files: text, csv or jsonl (default text, or what --out ends in)")
-	fl.StringVar(&f.out, "out", "", "`FILE` to write the results of many files to instead of stdout")
+	fl.IntVar(&f.batch, "batch", 1, "at most `N` samples in one run")
+	fl.StringVar(&f.format, "format", "", "`FORMAT` of the results of several files: text, csv or jsonl (default text, or the extension of --out)")
+	fl.StringVar(&f.out, "out", "", "`FILE` for the results of several files instead of stdout")
 	must(cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)))
 }
 
@@ -312,7 +312,7 @@ func (r *manyRun) run(ctx context.Context, items []manyItem) error {
 	case len(items) > 1:
 		for _, o := range r.model.Outputs() {
 			if v := results[o.Name]; v.Kind != onnxtest.Tensor || len(v.Tensor.Shape) == 0 || v.Tensor.Shape[0] != rows {
-				plain.Fprintf(r.app.err, "--batch: output %s of %d samples is %v, which cannot be told apart: one run for each file\n", o.Name, rows, v)
+				plain.Fprintf(r.app.err, "--batch: output %s of %d samples is %v, which cannot be divided by samples: one run for each file\n", o.Name, rows, v)
 				r.batch = 1
 				return r.each(ctx, items)
 			}

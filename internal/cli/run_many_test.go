@@ -186,7 +186,7 @@ func TestRunSingly(t *testing.T) {
 	r = piped(t, stdin, "run", whole, "-", "--batch", "2", "--format", "csv")
 	require.Equal(t, 0, r.code, r.err)
 	require.Equal(t, "file,sample,y\nline 1,0,2\nline 2,0,4\nline 3,0,6\n", r.out)
-	require.Contains(t, r.err, "which cannot be told apart")
+	require.Contains(t, r.err, "which cannot be divided by samples")
 }
 
 // stepReader returns one line per read, as long as results keep up with it.
@@ -285,7 +285,7 @@ func TestRunManyUsage(t *testing.T) {
 		code int
 		text string
 	}{
-		{[]string{model, "nosuch_*.png"}, 2, "nosuch_*.png: no file is of this pattern"},
+		{[]string{model, "nosuch_*.png"}, 2, "nosuch_*.png: no file matches this pattern"},
 		{[]string{model, digits}, 2, "a folder: name a file in it, or many by a pattern"},
 		{[]string{model, image, "--batch", "0"}, 2, "--batch: want 1"},
 		{[]string{model, image, "--format", "xml"}, 2, `--format: want text, csv or jsonl, got "xml"`},

@@ -98,7 +98,7 @@ func manyOf(inputs []onnx.ValueInfo, args []string, always bool) (*manyFiles, er
 				return nil, usage("%s: %w", file, err)
 			}
 			if len(found) == 0 {
-				return nil, usage("%s: no file is of this pattern", file)
+				return nil, usage("%s: no file matches this pattern", file)
 			}
 			many.paths = append(many.paths, found...)
 		default:

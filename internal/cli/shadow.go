@@ -18,7 +18,7 @@ import (
 )
 
 func shadowFlag(cmd *cobra.Command, value *string) {
-	cmd.Flags().StringVar(value, "shadow", "", "compute a share of the work on another device too and compare: `DEVICE:SHARE`, as cpu:1% (reference:1%: the reference kernels, which are slow)")
+	cmd.Flags().StringVar(value, "shadow", "", "compute a share of the runs on another device too and compare: `DEVICE:SHARE`, for instance cpu:1% (reference:1% uses the reference kernels, which are slow)")
 }
 
 // parseShadow splits DEVICE:SHARE. The share is a percentage.
@@ -40,7 +40,7 @@ func (a *app) openChecked(ctx context.Context, with, shadow string) (*core.Place
 		return a.openVerified(ctx, with)
 	}
 	if with != "" {
-		return nil, usage("--verify, --shadow: want one of the two")
+		return nil, usage("--verify, --shadow: use only one of them")
 	}
 	spec, share, err := parseShadow(shadow)
 	if err != nil {

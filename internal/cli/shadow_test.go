@@ -31,7 +31,7 @@ func TestShadow(t *testing.T) {
 	}
 	r = call(t, "run", model, "@zeros", "--shadow", "cpu:1%", "--verify")
 	require.Equal(t, 2, r.code)
-	require.Contains(t, r.err, "want one of the two")
+	require.Contains(t, r.err, "use only one of them")
 }
 
 // A device whose products are off by one percent is detected, and the command prints its results unchanged.

@@ -135,9 +135,9 @@ func printTop(w io.Writer, name string, a onnxtest.Array, rows []topRow, softmax
 	case softmax:
 		fmt.Fprintln(w, "  best classes, softmax applied")
 	case probability:
-		fmt.Fprintln(w, "  best classes, with probabilities as the model gives them")
+		fmt.Fprintln(w, "  best classes, with the probabilities of the model")
 	default:
-		fmt.Fprintln(w, "  best classes, with scores as the model gives them; --softmax makes probabilities of them")
+		fmt.Fprintln(w, "  best classes, with the scores of the model; --softmax turns them into probabilities")
 	}
 	for i, r := range rows {
 		if samples > 0 && (i == 0 || rows[i-1].Sample != r.Sample) {

@@ -56,10 +56,10 @@ func TestPrintTop(t *testing.T) {
 	var b strings.Builder
 	v := value([]int{2, 11}, make([]float32, 22)...)
 	printTop(&b, "y", v.Tensor, []topRow{{0, 10, "tench", 0.5, true}, {0, 1, "cat", 0.25, true}, {1, 2, "dog", 1, true}}, false)
-	require.Equal(t, "y  f32[2,11]  best classes, with probabilities as the model gives them\nsample 0\n  10  tench   50.000 %\n   1  cat     25.000 %\nsample 1\n   2  dog    100.000 %\n", b.String())
+	require.Equal(t, "y  f32[2,11]  best classes, with the probabilities of the model\nsample 0\n  10  tench   50.000 %\n   1  cat     25.000 %\nsample 1\n   2  dog    100.000 %\n", b.String())
 	b.Reset()
 	printTop(&b, "y", v.Tensor, []topRow{{0, 3, "", 12.5, false}}, false)
-	require.Equal(t, "y  f32[2,11]  best classes, with scores as the model gives them; --softmax makes probabilities of them\n  3  12.5\n", b.String())
+	require.Equal(t, "y  f32[2,11]  best classes, with the scores of the model; --softmax turns them into probabilities\n  3  12.5\n", b.String())
 }
 
 func TestReadLabels(t *testing.T) {

@@ -16,7 +16,7 @@ type trainTask struct {
 var trainTasks = []trainTask{
 	{"mnist", "Train the Burn Book's CNN on handwritten digits", mnistConfig, trainMNIST},
 	{"fashion-mnist", "Train a CNN on articles of clothing", fashionConfig, trainFashion},
-	{"text", "Train a transformer that writes text, character by character", textConfig, trainText},
+	{"text", "Train a transformer that generates text, character by character", textConfig, trainText},
 	{"regression", "Train a network that predicts a column of a CSV file", regressionConfig, trainRegression},
 }
 
@@ -33,19 +33,19 @@ func (a *app) trainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train",
 		Short: "Train a model and export it",
-		Long: `Train a model: on a terminal with a dashboard, else with a line for each thing that happens.
+		Long: `Train a model: with a dashboard on a terminal, elsewhere with a line for each event.
 
-The settings of a task are TOML: --print-config writes the defaults with what they mean, --config FILE reads a file that may leave any of
-them out, and flags come last. (Settings of burn itself come from the file that BURN_CONFIG names.) What a run makes is in a folder (--out), as the run goes on:
+The settings of a task are TOML. --print-config prints the defaults with their meanings, --config FILE reads a file that may omit any of
+them, and flags override the file. (Settings of burn itself come from the file in BURN_CONFIG.) A run writes to its folder (--out):
 
   config.toml      the settings of the run
-  checkpoint/      snapshots, from which --resume goes on to the same result, bit by bit
-  train/ valid/    each metric of each batch that was read, by epoch
-  experiment.log   what happened, with times
-  model.burn       the trained parameters, and model.onnx, the model that burn run and ONNX Runtime take
+  checkpoint/      snapshots, from which --resume continues with the same bits
+  train/ valid/    each metric of each batch, by epoch
+  experiment.log   events, with times
+  model.burn       the trained parameters; model.onnx, the model for burn run and ONNX Runtime
   report.html      the curves
 
-An interrupt (Ctrl-C) finishes the step, writes a checkpoint and says how to go on. A second one ends the process at once.
+An interrupt (Ctrl-C) finishes the step, writes a checkpoint and prints the command that resumes the run. A second interrupt ends the process at once.
 
 ` + exitHelp,
 		Example: `  burn train mnist
@@ -88,14 +88,14 @@ func (a *app) trainTaskCommand(t trainTask) *cobra.Command {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.config, "config", "", "`FILE` of settings, TOML; see --print-config")
-	fl.BoolVar(&f.print, "print-config", false, "print the settings and what they mean, and end")
-	fl.StringVar(&f.data, "data", "", "folder or file of the data (default: where they are usually found)")
-	fl.StringVar(&f.out, "out", "", "`DIR` for what the run makes (default \"runs/"+t.name+"\")")
-	fl.BoolVar(&f.resume, "resume", false, "go on from the last checkpoint of the folder")
-	fl.IntVar(&f.epochs, "epochs", 0, "how often to go through the data")
+	fl.BoolVar(&f.print, "print-config", false, "print the settings with their meanings, and exit")
+	fl.StringVar(&f.data, "data", "", "folder or file of the data (default: the places listed above)")
+	fl.StringVar(&f.out, "out", "", "`DIR` of the run (default \"runs/"+t.name+"\")")
+	fl.BoolVar(&f.resume, "resume", false, "continue from the last checkpoint of the folder")
+	fl.IntVar(&f.epochs, "epochs", 0, "number of passes over the data")
 	fl.IntVar(&f.batch, "batch", 0, "items in a batch")
 	fl.Float64Var(&f.rate, "lr", 0, "learning rate")
-	fl.BoolVar(&f.plain, "plain", false, "lines instead of the dashboard, on a terminal too")
+	fl.BoolVar(&f.plain, "plain", false, "print lines instead of the dashboard on a terminal")
 	a.explainFlag(cmd)
 	a.deviceFlags(cmd)
 	return cmd

@@ -18,22 +18,22 @@ import (
 
 // trainConfig holds the settings of a training run. Each task uses some of the sections.
 type trainConfig struct {
-	Epochs      int     `toml:"epochs" doc:"how often to go through the data"`
+	Epochs      int     `toml:"epochs" doc:"number of passes over the data"`
 	Batch       int     `toml:"batch" doc:"items in a batch"`
-	Seed        int     `toml:"seed" doc:"of weights, order and dropout: the same seed gives the same run"`
-	Rate        float64 `toml:"lr" doc:"learning rate, the greatest of the schedule"`
+	Seed        int     `toml:"seed" doc:"seed of weights, order and dropout; equal seeds make equal runs"`
+	Rate        float64 `toml:"lr" doc:"greatest learning rate of the schedule"`
 	Schedule    string  `toml:"schedule" doc:"constant, cosine (down to lr/100) or one-cycle"`
-	WeightDecay float64 `toml:"weight_decay" doc:"of AdamW"`
-	Clip        float64 `toml:"clip" doc:"greatest norm of all gradients together; 0: no bound"`
-	Accumulate  int     `toml:"accumulate" doc:"batches whose mean gradient makes one update"`
+	WeightDecay float64 `toml:"weight_decay" doc:"weight decay of AdamW"`
+	Clip        float64 `toml:"clip" doc:"greatest norm of all gradients together; 0: no limit"`
+	Accumulate  int     `toml:"accumulate" doc:"batches per update, which uses their mean gradient"`
 	Checkpoint  int     `toml:"checkpoint_every" doc:"updates between checkpoints within an epoch; 0: at its end only"`
-	Keep        int     `toml:"checkpoint_keep" doc:"checkpoints that stay, beside the best"`
+	Keep        int     `toml:"checkpoint_keep" doc:"checkpoints to keep, in addition to the best"`
 	Patience    int     `toml:"patience" doc:"epochs without a better validation loss after which training stops; 0: never"`
-	NonFinite   int     `toml:"nan_patience" doc:"batches in a row with a loss of NaN or Inf after which training fails; 0: never"`
-	Export      string  `toml:"export" doc:"weights to test and export: best (of the least validation loss), last, or auto: best with patience, else last"`
-	Precision   string  `toml:"precision" doc:"f32, or bf16 or f16 for products; weights and sums stay f32; f16 scales the loss"`
-	Memory      string  `toml:"memory" doc:"what the backward pass keeps: all, balanced (less memory, more time), or a budget such as 512MiB"`
-	ReadEvery   int     `toml:"read_every" doc:"batches between two waits for the device, where metrics are read"`
+	NonFinite   int     `toml:"nan_patience" doc:"consecutive batches with a loss of NaN or Inf after which training fails; 0: never"`
+	Export      string  `toml:"export" doc:"weights to test and export: best (least validation loss), last, or auto: best with patience, else last"`
+	Precision   string  `toml:"precision" doc:"type of products: f32, bf16 or f16; weights and sums stay f32; f16 scales the loss"`
+	Memory      string  `toml:"memory" doc:"results kept for the backward pass: all, balanced (less memory, more time), or a budget such as 512MiB"`
+	ReadEvery   int     `toml:"read_every" doc:"batches between two reads of the metrics, which wait for the device"`
 
 	Image *imageConfig `toml:"image,omitempty"`
 	Text  *textModel   `toml:"text,omitempty"`
@@ -41,26 +41,26 @@ type trainConfig struct {
 }
 
 type imageConfig struct {
-	Channels []int   `toml:"channels" doc:"of the two convolutions"`
+	Channels []int   `toml:"channels" doc:"channels of the two convolutions"`
 	Hidden   int     `toml:"hidden" doc:"features between the two linear layers"`
-	Dropout  float64 `toml:"dropout" doc:"after each layer, in training"`
-	Pool     string  `toml:"pool" doc:"to 8x8 before the linear layers: avg or max"`
-	Shift    int     `toml:"shift" doc:"training images are moved by up to so many pixels"`
-	Mirror   bool    `toml:"mirror" doc:"half of the training images are mirrored"`
+	Dropout  float64 `toml:"dropout" doc:"probability of dropout after each layer, in training"`
+	Pool     string  `toml:"pool" doc:"pooling to 8x8 before the linear layers: avg or max"`
+	Shift    int     `toml:"shift" doc:"greatest shift of training images, in pixels"`
+	Mirror   bool    `toml:"mirror" doc:"whether half of the training images are mirrored"`
 }
 
 type textModel struct {
-	Layers   int     `toml:"layers" doc:"of the transformer"`
-	Size     int     `toml:"size" doc:"features"`
-	Heads    int     `toml:"heads" doc:"of attention"`
-	Sequence int     `toml:"sequence" doc:"characters that the model sees"`
-	Dropout  float64 `toml:"dropout" doc:"in training"`
-	Sample   int     `toml:"sample" doc:"characters to write at the end"`
+	Layers   int     `toml:"layers" doc:"layers of the transformer"`
+	Size     int     `toml:"size" doc:"features of the transformer"`
+	Heads    int     `toml:"heads" doc:"heads of attention"`
+	Sequence int     `toml:"sequence" doc:"characters of the model's context"`
+	Dropout  float64 `toml:"dropout" doc:"probability of dropout, in training"`
+	Sample   int     `toml:"sample" doc:"characters of the sample at the end"`
 }
 
 type tableConfig struct {
 	Target string `toml:"target" doc:"column to predict; all other columns of numbers are inputs"`
-	Hidden []int  `toml:"hidden" doc:"features of the layers in between"`
+	Hidden []int  `toml:"hidden" doc:"features of the hidden layers"`
 }
 
 // read overrides c by the file. Unknown names are an error.

@@ -26,9 +26,9 @@ func (r *trainRun) prepare(dir string) (*runFolder, error) {
 	}
 	switch {
 	case len(held) > 0 && !r.flags.resume:
-		return nil, usage("%s holds an earlier run: go on with --resume, name another folder with --out, or remove it", dir)
+		return nil, usage("%s contains an earlier run: continue it with --resume, name another folder with --out, or remove it", dir)
 	case len(held) == 0 && r.flags.resume:
-		return nil, usage("%s holds no run to go on from: leave --resume out, or name the folder with --out", dir)
+		return nil, usage("%s contains no run to resume: omit --resume, or name the folder with --out", dir)
 	}
 	f := &runFolder{dir: dir}
 	entries, err := os.ReadDir(dir)

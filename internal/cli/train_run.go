@@ -95,7 +95,7 @@ func execute[M, B any](r *trainRun, job trainJob[M, B]) (err error) {
 	}
 	stopped := res.Reason == train.Interrupted
 	if stopped && res.Saved == nil {
-		plain.Fprintf(r.app.err, "stopped after %d of %d epochs, step %d; to go on: %s\n", res.Epochs, c.Epochs, res.Step, r.again(dir))
+		plain.Fprintf(r.app.err, "stopped after %d of %d epochs, step %d; to resume: %s\n", res.Epochs, c.Epochs, res.Step, r.again(dir))
 		return context.Canceled
 	}
 	ctx := r.ctx

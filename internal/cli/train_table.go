@@ -49,7 +49,7 @@ func (t *dataTable) about(target string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "regression: %q from %s: %s", target, counted(len(t.names), "column"), quoted(t.names))
 	if len(t.texts) > 0 {
-		fmt.Fprintf(&b, "\nleft out, because not all of it are numbers: %s: %s", counted(len(t.texts), "column"), quoted(t.texts))
+		fmt.Fprintf(&b, "\nleft out, because they contain other values than numbers: %s: %s", counted(len(t.texts), "column"), quoted(t.texts))
 	}
 	if t.gaps > 0 {
 		fmt.Fprintf(&b, "\nleft out, because a number is missing: %s of %d", counted(t.gaps, "row"), t.gaps+len(t.rows))

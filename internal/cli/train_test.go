@@ -95,7 +95,7 @@ func TestTrainColumns(t *testing.T) {
 	_, errs, code := burn(t, "train", "regression", "--data", table(t), "--config", trainSettings(t, smallTable), "--out", dir, "--epochs", "1")
 	require.Equal(t, exitOK, code, errs)
 	require.Contains(t, errs, `"y" from 2 columns: "a", "b"`)
-	require.Contains(t, errs, `not all of it are numbers: 1 column: "kind"`)
+	require.Contains(t, errs, `they contain other values than numbers: 1 column: "kind"`)
 	require.Contains(t, errs, "a number is missing: 1 row of 601")
 	out, errs, code := burn(t, "inspect", filepath.Join(dir, "model.onnx"))
 	require.Equal(t, exitOK, code, errs)
@@ -136,7 +136,7 @@ func TestTrainFailedStart(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, "experiment.log"))
 	_, errs, code = burn(t, "train", "regression", "--data", data, "--config", settings, "--out", dir, "--resume")
 	require.Equal(t, exitUsage, code)
-	require.Contains(t, errs, "holds no run to go on from")
+	require.Contains(t, errs, "contains no run to resume")
 	_, errs, code = burn(t, "train", "regression", "--data", data, "--config", settings, "--out", dir)
 	require.Equal(t, exitOK, code, errs)
 	_, errs, code = burn(t, "train", "regression", "--data", data, "--config", settings, "--out", dir)
@@ -221,7 +221,7 @@ func TestTrainResume(t *testing.T) {
 	stderr := &canceled{at: "epoch 2/8 valid", cancel: cancel}
 	code = run(ctx, func(string) string { return "" }, []string{"train", "regression", "--data", data, "--config", settings, "--out", dir}, strings.NewReader(""), &bytes.Buffer{}, stderr)
 	require.Equal(t, exitCanceled, code, stderr.all.String())
-	require.Contains(t, stderr.all.String(), "to go on: burn train regression --resume --out "+dir)
+	require.Contains(t, stderr.all.String(), "to resume: burn train regression --resume --out "+dir)
 	require.NoFileExists(t, filepath.Join(dir, "model.onnx"))
 
 	_, errs, code = burn(t, "train", "regression", "--data", data, "--config", settings, "--out", dir, "--resume")

@@ -21,7 +21,7 @@ const withReference = "reference"
 
 func verifyFlag(cmd *cobra.Command, value *string) {
 	fl := cmd.Flags()
-	fl.StringVar(value, "verify", "", "check every node: its results against those of another `DEVICE`, NaN of finite operands, order and lifetime (without a value: against reference kernels, which are slow)")
+	fl.StringVar(value, "verify", "", "check every node: compare its results with another `DEVICE`, find NaN of finite operands, and check order and lifetime (without a value: compare with reference kernels, which are slow)")
 	fl.Lookup("verify").NoOptDefVal = withReference
 }
 

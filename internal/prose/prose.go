@@ -1,5 +1,6 @@
-// Package prose finds constructions in Go comments that are hard to read. tools/prose prints them, and a test of this package
-// keeps their number from growing. The rules match words, not meaning: a sentence without a finding may still be bad.
+// Package prose finds constructions in Go comments and in Markdown documents that are hard to read. tools/prose prints them, and a
+// test of this package keeps their number from growing. The rules match words, not meaning: a sentence without a finding may still
+// be bad.
 package prose
 
 import (
@@ -8,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,7 +22,8 @@ type Rule struct {
 	Advice  string
 }
 
-// Rules are applied to the text of each comment, with line breaks replaced by spaces.
+// Rules are applied to the text of each comment, and of each paragraph, list item and row of a table in a document, with line breaks
+// replaced by spaces.
 var Rules = []Rule{
 	{regexp.MustCompile(`\b(is|are|was|were) what\b`), `use a noun or a verb in place of "is what"`},
 	{regexp.MustCompile(`^\w+ gives\b`), `a function returns, reports, copies; it does not give`},
@@ -49,7 +52,7 @@ var Rules = []Rule{
 
 // Finding is a construction in a file.
 type Finding struct {
-	Position token.Position // start of the comment
+	Position token.Position // start of the comment or paragraph
 	Text     string         // text that the rule matched
 	Advice   string
 }
@@ -72,18 +75,24 @@ func File(set *token.FileSet, name string, src []byte) ([]Finding, error) {
 	}
 	var all []Finding
 	for _, c := range f.Comments {
-		text := strings.Join(strings.Fields(c.Text()), " ")
-		for _, r := range Rules {
-			for _, m := range r.Pattern.FindAllString(text, -1) {
-				all = append(all, Finding{set.Position(c.Pos()), m, r.Advice})
-			}
-		}
+		all = append(all, match(set.Position(c.Pos()), c.Text())...)
 	}
 	return all, nil
 }
 
-// Tree returns the findings in all Go files below a folder, in the order of their paths. It leaves out folders whose name begins
-// with a dot, testdata, and those that skip names.
+// match applies the rules to a text.
+func match(at token.Position, text string) (all []Finding) {
+	text = strings.Join(strings.Fields(text), " ")
+	for _, r := range Rules {
+		for _, m := range r.Pattern.FindAllString(text, -1) {
+			all = append(all, Finding{at, m, r.Advice})
+		}
+	}
+	return all
+}
+
+// Tree returns the findings in all Go files and Markdown documents below a folder, in the order of their paths. It leaves out folders
+// whose name begins with a dot, testdata, and those that skip names.
 func Tree(root string, skip ...string) ([]Finding, error) {
 	set := token.NewFileSet()
 	var all []Finding
@@ -96,10 +105,16 @@ func Tree(root string, skip ...string) ([]Finding, error) {
 				return fs.SkipDir
 			}
 			return nil
-		case !strings.HasSuffix(path, ".go"):
-			return nil
 		}
-		found, err := File(set, path, nil)
+		var found []Finding
+		switch {
+		case strings.HasSuffix(path, ".go"):
+			found, err = File(set, path, nil)
+		case strings.HasSuffix(path, ".md"):
+			var text []byte
+			text, err = os.ReadFile(path)
+			found = Document(path, string(text))
+		}
 		all = append(all, found...)
 		return err
 	})

@@ -155,7 +155,7 @@ func (c *confinement) explain(e *StartError) {
 	}
 	text := strings.ToLower(e.Detail + " " + e.Stderr)
 	if slices.ContainsFunc(refusals, func(s string) bool { return strings.Contains(text, s) }) {
-		e.remedy = "it runs under rules (docs/SECURITY.md): if they keep it from what it needs, let its manifest declare that in [needs], or set plugin_containment = \"on except " +
+		e.remedy = "the plugin is confined (docs/SECURITY.md): if the rules block something that it needs, declare that in [needs] of its manifest, or set plugin_containment = \"on except " +
 			e.Plugin + "\"; else " + e.Remedy()
 	}
 }

@@ -84,13 +84,13 @@ func (e *StartError) Remedy() string {
 	case CauseNotPlugin:
 		return "remove " + e.Path + " from the plugin folders, or build it with sdk/serve"
 	case CauseProtocol:
-		return "report it to the plugin's author; " + e.debug() + " shows what it says"
+		return "report it to the plugin's author; " + e.debug() + " shows its output"
 	case CauseTimeout:
 		return "raise " + startSetting + "; " + e.debug() + " shows where it hangs"
 	case CauseOpen:
-		return "see the error: the plugin runs, its device or driver does not"
+		return "see the error: the plugin works, its device or driver does not"
 	case CauseCrash:
-		return "report it to the plugin's author; " + e.debug() + " shows it fail again"
+		return "report it to the plugin's author; " + e.debug() + " reproduces the crash"
 	}
 	return "see the error"
 }
@@ -199,7 +199,7 @@ func (p *process) cause(ctx context.Context, err error) *StartError {
 		e := p.startError(CauseCrash, fmt.Errorf("it was killed %s the handshake, by signal %s", when, killedBy(p.state)))
 		e.outside = p.outside()
 		if strings.HasPrefix(killedBy(p.state), "SIGKILL") {
-			e.remedy = "start it again; if it is killed each time, see whether memory ran out (the system's log says so), and what the plugin says last: " + e.debug() + " shows it"
+			e.remedy = "start it again; if it is killed each time, look for a lack of memory in the system's log, and for the last output of the plugin: " + e.debug() + " shows it"
 		}
 		return e
 	case crashed && missingLibrary.MatchString(text):
@@ -216,7 +216,7 @@ func (p *process) cause(ctx context.Context, err error) *StartError {
 			what = "it closed the connection behind the handshake, as one does that refuses the certificate of the host"
 		}
 		e := p.startError(CauseProtocol, fmt.Errorf("TLS: %s", clip(what)))
-		e.remedy = "report it to the plugin's author: section 2 of PROTOCOL.md says which certificates the two sides show, and `burn conformance protocol` checks it"
+		e.remedy = "report it to the plugin's author: section 2 of PROTOCOL.md defines the certificates of both sides, and `burn conformance protocol` checks it"
 		return e
 	case strings.Contains(err.Error(), "incompatible"):
 		return p.startError(CauseProtocol, fmt.Errorf("handshake %q: %s", clip(line), firstLine(err)))

@@ -1,4 +1,5 @@
-// Command prose lists constructions in the Go comments of folders that are hard to read, with advice on what to write instead.
+// Command prose lists constructions in the Go comments and Markdown documents of folders that are hard to read, with advice on what
+// to write instead.
 package main
 
 import (
