@@ -11,7 +11,8 @@
 // the second time, while the device works on it, it becomes a program: core/program compiles it, and the device defines it. From
 // then on nodes that match the beginning of a program are held back, as long as they match; at the boundary they become one Run.
 // If they turn out to differ, they are submitted unchanged, in order. So code that never repeats is never delayed, and held nodes
-// are submitted at the latest when a stream was idle for a moment (Idle). Other streams may use tensors only after an event, and
+// are submitted at the latest when a stream was idle for a moment (Idle), or for some moments in the middle of a program: a host
+// that is interrupted there goes on, and its nodes one by one would take more time and memory than the program. Other streams may use tensors only after an event, and
 // Signal is a boundary.
 //
 // The key of a program is the whole structure of its window: ops, versions, all attributes, types and shapes, which operands
