@@ -23,6 +23,7 @@ type pool struct {
 	stats    PoolStats
 	numbers  int      // of segments
 	structs  []*block // unused block structs
+	runs     int      // of programs, since stats.recent was reset
 }
 
 // tenant is a queue as the pool sees it.
@@ -154,7 +155,7 @@ func (p *pool) put(t *tenant, b *block) {
 	if t.closed {
 		t = &p.any
 	}
-	b.owner, b.others = t, b.others[:0]
+	b.owner, b.others, b.fixed = t, b.others[:0], false
 	b.shared.Store(false)
 	if a := b.after; a != nil && a.free && a.owner == t {
 		t.of(b.segment).remove(a)
@@ -175,10 +176,22 @@ func (p *pool) join(a, b *block) {
 	if b.after != nil {
 		b.after.before = a
 	}
+	p.recycle(b)
+}
+
+// recycle keeps an unused block struct.
+func (p *pool) recycle(b *block) {
 	b.segment, b.owner, b.before, b.after, b.others = nil, nil, nil, nil, nil
 	if len(p.structs) < 1024 {
 		p.structs = append(p.structs, b)
 	}
+}
+
+// fix keeps a held block where it is until it is released.
+func (p *pool) fix(b *block) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b.fixed = true
 }
 
 // touch records that queue t uses b.
