@@ -21,7 +21,7 @@ type figure struct {
 	burn       bench.Stats
 	many       time.Duration // time per step of many without a wait between them
 	difference float64       // of losses and gradients
-	memory     int64         // most memory that the device took from the system
+	memory     int64         // most memory that the device had taken from the system after a step
 	peers      []side
 	curve      []float64 // losses, of a run with a curve
 }
@@ -135,6 +135,7 @@ func (fig *figure) time(ctx context.Context, t *trainer, libs []opened, total ti
 		if _, err := t.step(ctx); err != nil {
 			return err
 		}
+		t.memory()
 	}
 	contestants := []bench.Contestant{t}
 	for _, l := range libs {
@@ -154,6 +155,7 @@ func (fig *figure) time(ctx context.Context, t *trainer, libs []opened, total ti
 		if err != nil {
 			return err
 		}
+		t.memory()
 		own = append(own, d)
 		for i, l := range libs {
 			if l.p == nil {
@@ -175,9 +177,7 @@ func (fig *figure) time(ctx context.Context, t *trainer, libs []opened, total ti
 			fig.peers[i].stats, fig.peers[i].many = l.p.Stats(), theirs[i][len(theirs[i])/2]
 		}
 	}
-	if m, ok := t.dev.Memory(); ok {
-		fig.memory = m.Reserved
-	}
+	fig.memory = t.most
 	return nil
 }
 
