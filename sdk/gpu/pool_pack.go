@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/goburn/burn/core"
 )
@@ -50,8 +51,8 @@ func (p *pool) pack(q *queue, least int64) error {
 const (
 	// nearlyFull is the part of a segment that is unused in one that stays as it is, at most.
 	nearlyFull = 8
-	// packed is the bytes of a segment that pack makes, unless it empties a segment with more: both exist for a moment.
-	packed = 128 << 20
+	// packed is the bytes of a segment that pack makes, unless it empties one that holds more: both exist for a moment.
+	packed = largeSegment
 )
 
 // sparse is a segment to be emptied, and the bytes held in it.
@@ -84,7 +85,10 @@ func (p *pool) empty(q *queue, from []sparse, total int64) (done bool, err error
 }
 
 const (
-	calmRuns   = 32        // runs of programs in which memory that is never used is found
+	// Memory that is not used in so many runs of programs, and for that long, is returned.
+	calmRuns = 32
+	calmTime = 500 * time.Millisecond
+
 	worthwhile = 256 << 20 // the least that is returned then
 )
 
@@ -94,10 +98,10 @@ func (p *pool) calm(q *queue) error {
 	p.mu.Lock()
 	p.runs++
 	due := false
-	if p.runs == calmRuns {
+	if p.runs >= calmRuns && time.Since(p.began) >= p.calmTime {
 		s := &p.stats
 		due = s.Reserved-s.recent >= max(s.Reserved/4, worthwhile)
-		p.runs, s.recent = 0, s.InUse+s.Scratch
+		p.runs, p.began, s.recent = 0, time.Now(), s.InUse+s.Scratch
 	}
 	p.mu.Unlock()
 	if !due {

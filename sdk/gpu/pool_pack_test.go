@@ -3,6 +3,7 @@ package gpu
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -43,7 +44,7 @@ func (p *pool) sound(t testing.TB) {
 // TestPack leaves a few tensors in large segments. They are moved to a segment of their size, with what they hold, and nothing else is
 // moved.
 func TestPack(t *testing.T) {
-	d, fake := openDevice(t, Options{}, nil)
+	d, fake := openDevice(t, Options{}, func(d *fakeDevice) { d.clean = true })
 	q, other := d.queue(t), d.queue(t)
 	take := func(q *queue, n int64, u use, v byte) *block {
 		b, err := d.pool.alloc(&q.tenant, n, u)
@@ -109,7 +110,7 @@ func TestPack(t *testing.T) {
 
 // TestCalm takes much memory once, then runs programs: after a while what they do not use is returned.
 func TestCalm(t *testing.T) {
-	d, _ := openDevice(t, Options{}, nil)
+	d, _ := openDevice(t, Options{}, func(d *fakeDevice) { d.dry = true })
 	q := d.queue(t)
 	m := newMaker(t, "calm")
 	m.p.Outputs = ids(m.node(op.Neg, ids(m.input(100))))
@@ -128,6 +129,7 @@ func TestCalm(t *testing.T) {
 		d.pool.sound(t)
 		return d.pool.statistics().Reserved
 	}
+	d.pool.calmTime = 0
 	small := run(2 * calmRuns)
 	large, err := d.pool.alloc(&q.tenant, 500<<20, forTensor)
 	require.NoError(t, err)
@@ -135,6 +137,9 @@ func TestCalm(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, small+500<<20+64<<20, run(2*calmRuns), "it is in use")
 	d.pool.release(large)
+	d.pool.calmTime = time.Hour
+	require.Equal(t, small+500<<20+64<<20, run(2*calmRuns), "for a moment only")
+	d.pool.calmTime = 0
 	require.Equal(t, small+64<<20, run(2*calmRuns), "the little that is left is not worth it")
 	d.pool.release(kept)
 	d.pool.release(in)
@@ -143,7 +148,7 @@ func TestCalm(t *testing.T) {
 // TestScratchServesNodes: nodes by themselves that need much memory take the scratch memory of programs, which gets the same place
 // afterwards.
 func TestScratchServesNodes(t *testing.T) {
-	d, _ := openDevice(t, Options{}, nil)
+	d, _ := openDevice(t, Options{}, func(d *fakeDevice) { d.dry = true })
 	q := d.queue(t)
 	const size = 128 << 20
 	require.NoError(t, q.growScratch(size))
@@ -175,7 +180,7 @@ func TestScratchServesNodes(t *testing.T) {
 
 // TestTidy needs a large block while as much is unused in smaller pieces: single nodes make one of these, some times.
 func TestTidy(t *testing.T) {
-	d, _ := openDevice(t, Options{}, nil)
+	d, _ := openDevice(t, Options{}, func(d *fakeDevice) { d.dry = true })
 	q := d.queue(t)
 	const mib = 1 << 20
 	var kept []*block
