@@ -122,7 +122,7 @@ func (p *plan) temporary(i int) bool {
 	return b.kind == isTemp && b.root == i && b.last != none
 }
 
-// madeBy returns the ops of the group of a step, and what it gives.
+// madeBy returns the ops of the group of a step, and the types of its results.
 func (p *plan) madeBy(step int) string {
 	x := p.steps[step].group
 	var s []string

@@ -60,7 +60,7 @@ func (p *pool) drain(*tenant) error {
 	return err
 }
 
-// maxTidy is how many times tidy may empty the pool for a queue: a loop that runs node by node must not do so in every round.
+// maxTidy bounds how often tidy empties the pool for a queue: a loop that runs node by node must not do so in every round.
 const maxTidy = 8
 
 // tidy makes a large block, or room for it, of unused memory in smaller pieces, if that is at least as much.

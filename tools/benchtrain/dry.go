@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/emulated"
 )
 
-// dryMemory is the memory of the device "builtin:dry", as an H200 has it.
+// dryMemory is the memory of the device "builtin:dry", as much as an H200 has.
 const dryMemory = 140 << 30
 
 // dryBackend is a GPU of sdk/gpu that computes nothing: what is measured on it is memory, for models of any size and without a GPU.

@@ -38,7 +38,7 @@ type Options struct {
 	// Run, if set, runs launches instead of interp.Run.
 	Run func(l ir.Launch, slots [][]byte, o interp.Options) error
 	// Dry makes devices that compute nothing: memory has no bytes, reads give zeros, and a library has a call for every product,
-	// convolution and attention. What remains is what sdk/gpu does with memory, plans and graphs, for models of any size.
+	// convolution and attention. The work of sdk/gpu on memory, plans and graphs remains, for models of any size.
 	Dry bool
 	// Launched, if set, is called before each launch; an error fails the launch. Tests use it to count launches or plant faults.
 	Launched func(l ir.Launch) error
