@@ -56,6 +56,15 @@ func convert(q *queue, s *scope, from, to dtype.DType, in []*Tensor) []*Tensor {
 	return out
 }
 
+// releaseCasts releases the operands that convert has made of in: nothing else uses them.
+func releaseCasts(casts, in []*Tensor) {
+	for i, t := range casts {
+		if t != in[i] {
+			t.Release()
+		}
+	}
+}
+
 // mixed reports whether some operands are f32 and others of the narrow type.
 func mixed(in []*Tensor, narrow dtype.DType) bool {
 	wide, thin := false, false

@@ -104,3 +104,29 @@ func TestAutocastFunction(t *testing.T) {
 	})
 	require.Equal(t, []float32{36}, data[float32](t, out[0]))
 }
+
+// The casts of operands live for one op, not for the scope.
+func TestCastsAreReleased(t *testing.T) {
+	d := open(t)
+	w, x := tensor.From(d, []float32{halfway, 2, 3, 4}, 2, 2), tensor.From(d, []float32{1, 0}, 1, 2)
+	tensors := func() int64 {
+		require.NoError(t, d.Sync(ctx))
+		m, ok := d.Memory()
+		require.True(t, ok)
+		return m.Tensors
+	}
+	tensor.Autocast(d, dtype.BF16, func(d *tensor.Device) []*tensor.Tensor {
+		x := x.In(d)
+		before := tensors()
+		y := x.MatMul(w)
+		require.Equal(t, before+1, tensors(), "two operands were cast")
+		y.Exp()
+		require.Equal(t, before+2, tensors(), "one was")
+		y.Add(x)
+		x.Add(x)
+		require.Equal(t, before+4, tensors(), "one was, and none")
+		require.Equal(t, []float32{1, 0}, data[float32](t, x.Mul(x.Add(y.MulScalar(0)))), "operands stay")
+		return nil
+	})
+	require.Equal(t, []float32{halfway, 2, 3, 4}, data[float32](t, w))
+}

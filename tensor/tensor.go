@@ -144,10 +144,13 @@ func consume(c op.Code, in []*Tensor, attrs []op.Attr) []*Tensor {
 
 func apply(q *queue, s *scope, c op.Code, in []*Tensor, attrs []op.Attr) []*Tensor {
 	s = deepest(s, in)
-	if s != nil && s.narrow != dtype.Invalid {
-		in = autocast(q, s, s.narrow, c, in)
+	if s == nil || s.narrow == dtype.Invalid {
+		return applyIn(q, c, in, attrs, s, s, false)
 	}
-	return applyIn(q, c, in, attrs, s, s, false)
+	casts := autocast(q, s, s.narrow, c, in)
+	out := applyIn(q, c, casts, attrs, s, s, false)
+	releaseCasts(casts, in)
+	return out
 }
 
 // deepest returns the innermost of s and the scopes of ts.

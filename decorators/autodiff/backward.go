@@ -153,8 +153,19 @@ func (p *pass) release(g op.Desc) {
 	}
 	if p.holders[g.ID]--; p.holders[g.ID] == 0 {
 		delete(p.holders, g.ID)
-		p.dead = append(p.dead, g.ID)
+		p.drop(g.ID)
 	}
+}
+
+// drop frees a tensor: by the queued node that uses it last, so that the next one has the memory, or with the queued nodes.
+func (p *pass) drop(id op.TensorID) {
+	for i := len(p.out) - 1; i >= 0; i-- {
+		if k := slices.Index(p.out[i].Inputs, id); k >= 0 && k < 64 {
+			p.out[i].Drop |= 1 << k
+			return
+		}
+	}
+	p.dead = append(p.dead, id)
 }
 
 // visit passes the gradients of e's results on to its operands.

@@ -110,3 +110,71 @@ func TestPieces(t *testing.T) {
 		})
 	}
 }
+
+// living follows which tensors exist below while nodes run in order.
+type living struct {
+	core.Stream
+	now  map[op.TensorID]bool
+	most *int
+}
+
+type livingBackend struct {
+	core.Backend
+	most *int
+}
+
+type livingDevice struct {
+	core.Device
+	most *int
+}
+
+func (b livingBackend) Open(ctx context.Context, i int) (core.Device, error) {
+	d, err := b.Backend.Open(ctx, i)
+	return livingDevice{d, b.most}, err
+}
+
+func (d livingDevice) OpenStream(ctx context.Context) (core.Stream, error) {
+	s, err := d.Device.OpenStream(ctx)
+	return living{s, map[op.TensorID]bool{}, d.most}, err
+}
+
+func (d livingDevice) Extend(target any) bool {
+	_, ok := target.(*core.MemoryStats)
+	return ok && d.Device.Extend(target)
+}
+
+func (s living) Submit(nodes []op.Node, free []op.TensorID) error {
+	for i := range nodes {
+		for _, d := range nodes[i].Outputs {
+			s.now[d.ID] = true
+		}
+		*s.most = max(*s.most, len(s.now))
+		for k, id := range nodes[i].Inputs {
+			if nodes[i].Drop>>k&1 != 0 {
+				delete(s.now, id)
+			}
+		}
+	}
+	for _, id := range free {
+		delete(s.now, id)
+	}
+	return s.Stream.Submit(nodes, free)
+}
+
+// A gradient is freed by the node that reads it last, not when the nodes of the pass are sent.
+func TestGradientsDieEarly(t *testing.T) {
+	most := 0
+	r := device(t, 1, func(b core.Backend) core.Backend { return livingBackend{b, &most} })
+	const links = 20
+	leaf := r.write(r.s, 0.5, 0.25)
+	require.NoError(t, r.Track(ids(leaf)))
+	y := leaf
+	for range links {
+		y = r.do(r.s, op.Exp, []op.Desc{y}) // its gradient is one product
+	}
+	seed := r.write(r.s, 1, 1)
+	most = 0
+	_, err := r.Backward(r.s, []op.Desc{y}, []op.Desc{seed}, ids(leaf))
+	require.NoError(t, err)
+	require.LessOrEqual(t, most, links+2, "the results of the chain, a gradient, and the next one")
+}

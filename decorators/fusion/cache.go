@@ -133,6 +133,24 @@ func (c *cache) hit(p *plan) {
 	c.count(func(s *Stats) { s.Windows++; s.Hits++; s.Fused += int64(len(p.Nodes)) })
 }
 
+const (
+	mostQuiet = 50 // ticks without a call after which the beginning of a program is passed on
+	seldom    = 16 // runs of a program for each time that its beginning was passed on: with fewer, the host pauses there regularly
+)
+
+// waits reports whether a stream holds the beginning of p any longer after so many ticks without a call. A host that is only slow
+// finishes it, and node by node it would take much more time and memory than the program; a host that pauses in it regularly has its
+// nodes after one tick, and soon two programs for the parts.
+func (c *cache) waits(p *plan, quiet int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if quiet < mostQuiet && p.runs >= seldom*p.stalls {
+		return true
+	}
+	p.stalls++
+	return false
+}
+
 // see counts a window that was passed on unchanged. It returns a plan to be prepared if the window was seen often enough, else nil.
 func (c *cache) see(w *window.Window) *plan {
 	c.mu.Lock()

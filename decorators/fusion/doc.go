@@ -11,7 +11,9 @@
 // occurrence, while the device executes it, it becomes a program: core/program compiles it, and the device defines it. From then on nodes
 // that match the beginning of a program are held back, as long as they match; at the boundary they become one Run. If they turn out to
 // differ, they are submitted unchanged, in order. So code that never repeats is never delayed, and held nodes are submitted at the latest
-// when a stream was idle for a moment (Idle). Other streams may use tensors only after an event, and Signal is a boundary.
+// when a stream was idle for a moment (Idle), or, in the middle of a program, for several moments: a host that is interrupted there usually
+// continues, and node by node the program would take more time and memory. Other streams may use tensors only after an event, and Signal is
+// a boundary.
 //
 // The key of a program is the whole structure of its window: ops, versions, all attributes, types and shapes, which operands are the same
 // tensor, which results outlive the window, and which operands are freed. Ids become numbers in the order in which the nodes first name

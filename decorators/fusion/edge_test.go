@@ -334,6 +334,37 @@ func TestIdle(t *testing.T) {
 	require.Eventually(t, func() bool { return r.stats().Hits == hits+1 }, 10*time.Second, time.Millisecond)
 }
 
+// A host that pauses in the middle of a program, for longer than Idle, still runs it. One that always pauses there has its nodes passed on.
+func TestPauses(t *testing.T) {
+	r := over(t, reference(), fusion.Idle(4*time.Millisecond))
+	x := r.write(1, 2)
+	step := func(pause time.Duration) {
+		y := r.do(op.Exp, 0, ds{x})
+		time.Sleep(pause)
+		y = r.do(op.Neg, 1, ds{y})
+		require.InDeltaSlice(t, []float32{-2.7182818, -7.389056}, r.read(y), 1e-5)
+		r.free(y)
+	}
+	for range 4 {
+		step(0)
+	}
+	for range 5 {
+		before := r.stats()
+		step(10 * time.Millisecond)
+		now := r.stats()
+		require.Equal(t, before.Hits+1, now.Hits)
+		require.Equal(t, before.Passed, now.Passed)
+	}
+	before := r.stats()
+	step(600 * time.Millisecond)
+	require.Equal(t, before.Passed+2, r.stats().Passed, "the program has run 7 times: the pause is not seldom")
+	for range 3 {
+		before = r.stats()
+		step(40 * time.Millisecond)
+		require.Equal(t, before.Hits, r.stats().Hits, "without further waiting")
+	}
+}
+
 // Sixteen goroutines with a stream each use one device.
 func TestStreams(t *testing.T) {
 	r := over(t, processor(t), fusion.Idle(100*time.Microsecond))

@@ -47,7 +47,8 @@ func Cache(programs int, bytes int64) Option {
 // Memory ends a window when its results take more than the given number of bytes.
 func Memory(bytes int64) Option { return func(c *config) { c.memory = max(1, bytes) } }
 
-// Idle bounds how long nodes are held while their stream is not called.
+// Idle bounds how long nodes are held while their stream is not called: d, or 50 times d where they are the beginning of a program that
+// is usually completed.
 func Idle(d time.Duration) Option { return func(c *config) { c.idle = max(time.Microsecond, d) } }
 
 // With adds the devices of the decorator to r. Each begins with the programs that r has loaded.

@@ -32,6 +32,7 @@ type plan struct {
 	broken string              // why it may not be run
 	gone   bool                // it was evicted from the cache
 	runs   int64
+	stalls int64 // times that its beginning was passed on because the stream was idle
 }
 
 // newPlan copies what a window holds.

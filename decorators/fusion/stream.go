@@ -30,6 +30,7 @@ type stream struct {
 	armed bool
 	calls uint64 // number of calls of Submit
 	seen  uint64 // the value of calls that the timer has seen
+	quiet int    // ticks of the timer without a call
 	fault error  // error of nodes that were accepted and refused later; the next event returns it
 }
 
@@ -285,7 +286,7 @@ func (s *stream) settle() {
 		}
 	}
 	d.mu.Unlock()
-	s.hold, s.like, s.wrote, s.cut = nil, nil, 0, false
+	s.hold, s.like, s.wrote, s.cut, s.quiet = nil, nil, 0, false, 0
 	w.reset()
 }
 
@@ -310,11 +311,17 @@ func (s *stream) tick() {
 	if s.closed || s.hold == nil {
 		return
 	}
-	if s.seen == s.calls {
-		s.flush()
+	if s.seen != s.calls {
+		s.quiet = 0
+		s.arm()
 		return
 	}
-	s.arm()
+	if len(s.w.Nodes) < len(s.hold.Nodes) && s.dev.cache.waits(s.hold, s.quiet) {
+		s.quiet++
+		s.arm()
+		return
+	}
+	s.flush()
 }
 
 // Write implements core.Stream. Small tensors are written at once, because no held node uses them. For others the window ends first, so

@@ -90,5 +90,9 @@ func (m *Model) Decode(tokens *tensor.Tensor, c *Cache) *tensor.Tensor {
 // Loss returns the mean cross entropy of next [B, S], the tokens that follow each of tokens [B, S].
 func (m *Model) Loss(tokens, next *tensor.Tensor) *tensor.Tensor {
 	scores := m.Forward(tokens)
-	return scores.Reshape(-1, scores.Shape()[2]).CrossEntropyLoss(next.Flatten(), tensor.ClassOptions{})
+	rows := scores.Reshape(-1, scores.Shape()[2])
+	scores.Release()
+	loss := rows.CrossEntropyLoss(next.Flatten(), tensor.ClassOptions{})
+	rows.Release() // scores are the largest tensors of a model: gradients have the room
+	return loss
 }

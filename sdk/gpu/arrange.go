@@ -181,6 +181,17 @@ func (b *builder) donations(p *plan) {
 			}
 		}
 	}
+	if b.folds {
+		return // where tensors of a program are should not depend on what is donated
+	}
+	p.further = make([][]int, len(p.made))
+	for k, out := range p.made {
+		for i, in := range p.inputs {
+			if i != p.donors[k] && !b.returned(p, i) && in.Bytes() == p.outputs[b.buffers[out].index].desc.Bytes() && b.mayReuse(i, out, false, paired) {
+				p.further[k] = append(p.further[k], i)
+			}
+		}
+	}
 }
 
 // mayReuse reports whether an output may reuse the memory of an input, in place where inPlace demands it.

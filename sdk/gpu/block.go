@@ -22,7 +22,8 @@ type segment struct {
 func (s *segment) whole() bool { return s.first.free && s.first.after == nil }
 
 // block is a part of a segment: free, or held. It is the engine's value of a tensor, whose elements are in row-major order from its
-// beginning. The pool's lock guards all fields except holders and shared; segment, offset and owner do not change while it is held.
+// beginning. The pool's lock guards all fields except holders and shared; segment, offset and owner do not change while it is held,
+// except by pack.
 type block struct {
 	holders atomic.Int32
 	segment *segment
@@ -38,7 +39,8 @@ type block struct {
 	shared        atomic.Bool
 	before, after *block // neighbours in the segment
 
-	free bool
+	free  bool
+	fixed bool // a plan has its place: pack does not move it
 }
 
 // ref returns the block's memory and offset.

@@ -137,6 +137,7 @@ func (b *builder) add(x buffer) int {
 
 // constant makes id a constant. The plan will hold its block.
 func (b *builder) constant(d op.Desc, x *block) {
+	b.d.pool.fix(x)
 	b.at[d.ID] = contiguous(b.add(buffer{kind: isConstant, block: x, bytes: int64(d.Bytes())}), d)
 }
 

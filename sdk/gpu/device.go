@@ -82,6 +82,7 @@ var (
 	_ engine.Meter           = (*device)(nil)
 	_ engine.Extender        = (*device)(nil)
 	_ Statistics             = (*device)(nil)
+	_ Needs                  = (*device)(nil)
 )
 
 func newDevice(a *author, index int, hw Device) *device {
@@ -251,6 +252,8 @@ func (d *device) Trim() (int64, error) {
 func (d *device) Extend(target any) bool {
 	switch x := target.(type) {
 	case *Statistics:
+		*x = d
+	case *Needs:
 		*x = d
 	case *core.Selective:
 		if d.target.Bytes == 0 {

@@ -23,6 +23,7 @@
 //	frame.go, operands.go, order.go, a plan on one queue: its memory, dependencies and device graphs
 //	graphs.go, scratch.go
 //	block.go, pool*.go, staging.go   device memory, and staging memory of the host
-//	mark.go, faults.go, report.go,   marks, indices out of range, counters, limits of nodes,
-//	selective.go, scribble.go        memory filled for tests
+//	mark.go, faults.go, report.go,   marks, indices out of range, counters, what memory programs
+//	needs.go, selective.go,          need, limits of nodes, memory filled for tests
+//	scribble.go
 package gpu

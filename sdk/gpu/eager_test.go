@@ -84,3 +84,48 @@ func TestEager(t *testing.T) {
 	require.Equal(t, []float32{-121, -484, -1089, -1936}, r.read(f, 4))
 	require.EqualValues(t, 3, r.fake.launches.Load())
 }
+
+// TestANodeTakesTheMemoryOfWhatIsFreed: the result of a node is where an operand was that the node frees, whichever that is.
+func TestANodeTakesTheMemoryOfWhatIsFreed(t *testing.T) {
+	d, _ := openDevice(t, Options{}, nil)
+	q := d.queue(t)
+	desc := op.DescOf(dtype.F32, 300)
+	n, err := op.New(op.Sub, []op.Desc{desc, desc})
+	require.NoError(t, err)
+	p, err := d.single(&n, []op.Desc{desc, desc})
+	require.NoError(t, err)
+	defer p.Close()
+	for _, c := range []struct {
+		owned []bool
+		taken int
+	}{{[]bool{true, false}, 0}, {[]bool{false, true}, 1}, {[]bool{true, true}, 0}, {[]bool{false, false}, none}} {
+		var in []*block
+		for k := range 2 {
+			v := make([]float32, 300)
+			for i := range v {
+				v[i] = float32((i%7 + 1) * (3 - k))
+			}
+			b, err := q.Enqueue(desc, dtype.Bytes(v), func() {})
+			require.NoError(t, err)
+			in = append(in, b)
+		}
+		owned, out := append([]bool(nil), c.owned...), make([]*block, 1)
+		require.NoError(t, p.Run(q, in, owned, out))
+		for k, b := range in {
+			require.Equal(t, k == c.taken, b == out[0])
+			if k != c.taken {
+				require.Equal(t, c.owned[k], owned[k])
+				d.pool.release(b)
+			}
+		}
+		got := make([]float32, 300)
+		require.NoError(t, q.Fetch(dtype.Bytes(got), desc, out[0]))
+		m, err := q.Record()
+		require.NoError(t, err)
+		require.NoError(t, m.Wait())
+		for i := range got {
+			require.Equal(t, float32(i%7+1), got[i])
+		}
+		d.pool.release(out[0])
+	}
+}

@@ -59,6 +59,7 @@ type fakeDevice struct {
 	noGraphs  bool
 	jitter    bool // queues pause at random
 	dry       bool // nothing is computed
+	clean     bool // memory is zeros at first, and none of the machine's until it is written
 	compile   func(text string) ([]byte, error)
 	refuse    func(s *Step) error // what Update says
 	newGraph  func(steps []Step) error
@@ -122,7 +123,7 @@ func (d *fakeDevice) Alloc(n int64) (Memory, error) {
 		return &fakeMemory{size: n}, nil
 	}
 	m := &fakeMemory{size: n, data: make([]byte, n)}
-	for i := 0; i < len(m.data); i += 64 {
+	for i := 0; i < len(m.data) && !d.clean; i += 64 {
 		m.data[i] = 0xa5
 	}
 	return m, nil

@@ -28,7 +28,9 @@ func (q *queue) Execute(c *engine.Call[*block]) error {
 		owned = append(owned, i < 64 && c.Owned>>i&1 != 0)
 	}
 	q.buffer.owned = owned
+	q.single = true
 	err = p.run(q, c.In, owned, c.Out, nil)
+	q.single = false
 	q.device.count(func(s *Stats) { s.Nodes++ })
 	p.drop()
 	for i, o := range owned {

@@ -19,8 +19,9 @@ type plan struct {
 	graph   *group.Graph
 	inputs  []op.Desc
 	outputs []output
-	made    []int // the buffers of outputs that runs allocate, by number of the output block
-	donors  []int // by output block: the input whose memory it reuses if that is donated, or none
+	made    []int   // the buffers of outputs that runs allocate, by number of the output block
+	donors  []int   // by output block: the input whose memory it reuses if that is donated, or none
+	further [][]int // by output block: the inputs that it may reuse if that one is not donated; nil: none
 	consts  []*block
 	buffers []buffer
 	steps   []step
@@ -106,9 +107,14 @@ func (p *plan) run(q *queue, in []*block, owned []bool, out []*block, t *engine.
 			return err
 		}
 	}
+	if p.graphs {
+		if err := pool.calm(q); err != nil {
+			return err
+		}
+	}
 	made := q.buffer.blocks[:0]
 	for k, i := range p.made {
-		if d := p.donors[k]; d != none && owned[d] && in[d].sole(&q.tenant) {
+		if d := p.donor(k, owned, in, &q.tenant); d != none {
 			owned[d] = false
 			made = append(made, in[d])
 			continue
@@ -142,6 +148,21 @@ func (p *plan) run(q *queue, in []*block, owned []bool, out []*block, t *engine.
 	}
 	clear(made)
 	return nil
+}
+
+// donor returns the input whose memory output block k takes, none for memory of its own.
+func (p *plan) donor(k int, owned []bool, in []*block, t *tenant) int {
+	if d := p.donors[k]; d != none && owned[d] && in[d].sole(t) {
+		return d
+	}
+	if p.further != nil {
+		for _, d := range p.further[k] {
+			if owned[d] && in[d].sole(t) {
+				return d
+			}
+		}
+	}
+	return none
 }
 
 // undo releases the outputs of a run that failed.

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"sync"
+	"time"
 )
 
 // pool allocates memory of a device. A queue may reuse a block that it released at once, because its later work runs after its
@@ -13,7 +14,8 @@ type pool struct {
 	// queues returns the open queues.
 	queues func() []*queue
 	// reclaim releases memory that is only cached, and reports whether there was some.
-	reclaim func() bool
+	reclaim  func() bool
+	calmTime time.Duration
 
 	mu       sync.Mutex // guards the fields below, and blocks
 	any      tenant     // whose free blocks every queue may take
@@ -21,8 +23,10 @@ type pool struct {
 	deferred []*block // released blocks that several queues have used
 	waiting  []batch
 	stats    PoolStats
-	numbers  int      // of segments
-	structs  []*block // unused block structs
+	numbers  int       // of segments
+	structs  []*block  // unused block structs
+	runs     int       // of programs, since stats.recent was reset
+	began    time.Time // when that was
 }
 
 // tenant is a queue as the pool sees it.
@@ -55,7 +59,7 @@ const (
 )
 
 func newPool(d Device, limit int64) *pool {
-	return &pool{device: d, limit: limit, segments: map[*segment]struct{}{}, queues: func() []*queue { return nil }, reclaim: func() bool { return false }}
+	return &pool{device: d, limit: limit, segments: map[*segment]struct{}{}, queues: func() []*queue { return nil }, reclaim: func() bool { return false }, calmTime: calmTime}
 }
 
 func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
@@ -154,7 +158,7 @@ func (p *pool) put(t *tenant, b *block) {
 	if t.closed {
 		t = &p.any
 	}
-	b.owner, b.others = t, b.others[:0]
+	b.owner, b.others, b.fixed = t, b.others[:0], false
 	b.shared.Store(false)
 	if a := b.after; a != nil && a.free && a.owner == t {
 		t.of(b.segment).remove(a)
@@ -175,10 +179,22 @@ func (p *pool) join(a, b *block) {
 	if b.after != nil {
 		b.after.before = a
 	}
+	p.recycle(b)
+}
+
+// recycle keeps an unused block struct.
+func (p *pool) recycle(b *block) {
 	b.segment, b.owner, b.before, b.after, b.others = nil, nil, nil, nil, nil
 	if len(p.structs) < 1024 {
 		p.structs = append(p.structs, b)
 	}
+}
+
+// fix keeps a held block where it is until it is released.
+func (p *pool) fix(b *block) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b.fixed = true
 }
 
 // touch records that queue t uses b.

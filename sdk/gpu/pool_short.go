@@ -7,7 +7,8 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// need finds a block when no free one fits: first among blocks of other queues whose work is done, then in a new segment. When
+// need finds a block when no free one fits: first among blocks of other queues whose work is done, then in scratch memory that programs
+// do not use at the moment, if nodes by themselves need much memory, then in a new segment. When
 // memory is short, it releases cached memory, then takes free blocks of other queues and orders t's work after theirs, and last
 // waits for all queues and returns unused segments to the driver.
 func (p *pool) need(t *tenant, size int64) (*block, error) {
@@ -15,6 +16,17 @@ func (p *pool) need(t *tenant, size int64) (*block, error) {
 		return nil, err
 	}
 	p.adopt(t)
+	if b := p.takeAny(t, size); b != nil {
+		return b, nil
+	}
+	if q := t.queue; q != nil && q.lends(size) && q.vacate() {
+		if b := p.takeAny(t, size); b != nil {
+			return b, nil
+		}
+	}
+	if err := p.tidy(t, size); err != nil {
+		return nil, err
+	}
 	if b := p.takeAny(t, size); b != nil {
 		return b, nil
 	}
@@ -48,9 +60,32 @@ func (p *pool) drain(*tenant) error {
 	return err
 }
 
-// makeRoom returns unused segments to the driver before it is asked for a large block, if they amount to about that size.
-// Segments that a step took node by node, before it became a program, are of no use to its scratch memory. makeRoom waits for all
-// queues, which a queue whose scratch memory grows can afford.
+// maxTidy bounds how often tidy empties the pool for a queue: a loop that runs node by node must not do so in every round.
+const maxTidy = 8
+
+// tidy makes a large block, or room for it, of unused memory in smaller pieces, if that is at least as much.
+func (p *pool) tidy(t *tenant, size int64) error {
+	q := t.queue
+	if q == nil || !q.single || size < worthwhile || q.tidied == maxTidy {
+		return nil
+	}
+	p.mu.Lock()
+	s := &p.stats
+	enough := s.Reserved-s.InUse-s.Scratch < size
+	p.mu.Unlock()
+	if enough {
+		return nil
+	}
+	q.tidied++
+	if _, err := p.trim(); err != nil {
+		return err
+	}
+	return p.pack(q, largeSegment)
+}
+
+// makeRoom returns unused memory to the driver before it is asked for a large block, if it amounts to about that size. Memory
+// that a step took node by node, before it became a program, is of no use to its scratch memory. makeRoom waits for all queues, which
+// a queue whose scratch memory grows can afford.
 func (p *pool) makeRoom(t *tenant, n int64) error {
 	p.mu.Lock()
 	unused := p.stats.Reserved - p.stats.InUse - p.stats.Scratch
@@ -59,8 +94,10 @@ func (p *pool) makeRoom(t *tenant, n int64) error {
 	if enough {
 		return nil
 	}
-	_, err := p.trim()
-	return err
+	if _, err := p.trim(); err != nil {
+		return err
+	}
+	return p.pack(t.queue, largeSegment)
 }
 
 // collect frees blocks that several queues have used, once all of these queues have done their work. With wait it waits for them.
@@ -181,12 +218,7 @@ func (p *pool) grow(t *tenant, size int64) (*block, error) {
 			}
 			return nil, err
 		}
-		p.numbers++
-		s := &segment{memory: m, number: p.numbers, small: size <= smallBlock && n == smallSegment}
-		p.segments[s] = struct{}{}
-		p.stats.DriverAllocs++
-		p.stats.Segments++
-		p.stats.Reserved += n
+		s := p.enter(m, size <= smallBlock && n == smallSegment)
 		b := p.fresh()
 		b.segment, b.offset, b.size, b.owner = s, 0, n, t
 		s.first = b
@@ -197,6 +229,27 @@ func (p *pool) grow(t *tenant, size int64) (*block, error) {
 		err = fmt.Errorf("the limit is %s: %w", bytesText(p.limit), core.ErrOutOfMemory)
 	}
 	return nil, err
+}
+
+// enter adds a segment. The caller holds mu.
+func (p *pool) enter(m Memory, small bool) *segment {
+	p.numbers++
+	s := &segment{memory: m, number: p.numbers, small: small}
+	p.segments[s] = struct{}{}
+	p.stats.DriverAllocs++
+	p.stats.Segments++
+	p.stats.Reserved += m.Bytes()
+	p.stats.Most = max(p.stats.Most, p.stats.Reserved)
+	return s
+}
+
+// leaveSegment returns a segment to the driver. The caller holds mu.
+func (p *pool) leaveSegment(s *segment) {
+	delete(p.segments, s)
+	p.device.Free(s.memory)
+	p.stats.DriverFrees++
+	p.stats.Segments--
+	p.stats.Reserved -= s.memory.Bytes()
 }
 
 // trim waits for all queues and returns unused segments to the driver. It returns their size in bytes.
@@ -222,12 +275,8 @@ func (p *pool) trim() (freed int64, err error) {
 	for s := range p.segments {
 		if b := s.first; s.whole() && b.owner == &p.any {
 			p.any.of(s).remove(b)
-			delete(p.segments, s)
-			p.device.Free(s.memory)
+			p.leaveSegment(s)
 			freed += b.size
-			p.stats.DriverFrees++
-			p.stats.Segments--
-			p.stats.Reserved -= b.size
 		}
 	}
 	return freed, nil

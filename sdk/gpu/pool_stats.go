@@ -12,12 +12,14 @@ type PoolStats struct {
 	Peak     int64 // the peak of InUse
 	Scratch  int64 // bytes that queues keep for temporaries
 	Reserved int64 // bytes that are allocated from the driver
+	Most     int64 // the peak of Reserved
 	Segments int   // allocations of the driver
 	// Requests is the number of blocks that were allocated, DriverAllocs and DriverFrees are the numbers of calls of the driver,
 	// and Moved is the number of free blocks that went from one queue to others.
 	Requests, DriverAllocs, DriverFrees, Moved int64
 
-	held [uses]held
+	held   [uses]held
+	recent int64 // the peak of InUse and Scratch together in the last runs of programs
 }
 
 // held is the memory held for one use.
@@ -32,10 +34,11 @@ func (s *PoolStats) count(b *block, sign int64) {
 	h.bytes += sign * b.size
 	if b.use == forScratch {
 		s.Scratch += sign * b.size
-		return
+	} else {
+		s.InUse += sign * b.size
+		s.Peak = max(s.Peak, s.InUse)
 	}
-	s.InUse += sign * b.size
-	s.Peak = max(s.Peak, s.InUse)
+	s.recent = max(s.recent, s.InUse+s.Scratch)
 }
 
 // statistics returns the pool's counters at this moment.

@@ -179,7 +179,7 @@ func TestOutOfMemoryTellsWhatHoldsIt(t *testing.T) {
 	require.Zero(t, d.pool.statistics().Reserved)
 }
 
-// TestPoolSoak makes, passes on and frees tensors at random over two queues that lag behind, in little memory. No tensor
+// TestPoolSoak makes, passes on, frees and moves tensors at random over two queues that lag behind, in little memory. No tensor
 // changes while it is held.
 func TestPoolSoak(t *testing.T) {
 	d, _ := openDevice(t, Options{MemoryLimit: 12 << 20, Staging: 1 << 20}, func(d *fakeDevice) { d.jitter = true })
@@ -228,6 +228,10 @@ func TestPoolSoak(t *testing.T) {
 		if i%500 == 499 {
 			_, err := d.Trim()
 			require.NoError(t, err)
+		}
+		if i%100 == 50 {
+			require.NoError(t, d.pool.pack(q, -1<<30))
+			d.pool.sound(t)
 		}
 	}
 	for _, x := range held {

@@ -22,7 +22,21 @@ func (q *queue) growScratch(n int64) error {
 	q.mu.Lock()
 	q.arena = b
 	q.mu.Unlock()
+	q.grown = 0
 	return nil
+}
+
+// lends reports whether the scratch memory should serve a single node that needs a new block of size bytes: otherwise single nodes would
+// have taken a quarter of its size from the driver since it was allocated. Steps that are not a program yet need about as much memory as the program
+// does, and not at the same time.
+func (q *queue) lends(size int64) bool {
+	if !q.single || size <= smallBlock {
+		return false
+	}
+	q.grown += max(size, largeSegment)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.arena != nil && q.arena.size > largeSegment && q.grown > q.arena.size/4
 }
 
 // vacate releases the scratch memory, unless a plan is being started, and reports whether there was some. Work that is started

@@ -48,6 +48,7 @@ type trainer struct {
 	samples []time.Duration
 	used    time.Duration    // processor time of turns
 	reads   []*tensor.Tensor // losses that have not been read yet
+	most    int64            // the most memory that the device had taken from the system when memory was called
 }
 
 // host returns the options of the host; BURN_PLUGIN_CONTAINMENT has the same effect as for the command.

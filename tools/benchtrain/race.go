@@ -22,7 +22,7 @@ type figure struct {
 	used       time.Duration // processor time per step
 	many       time.Duration // time per step of many without a wait between them
 	difference float64       // of losses and gradients
-	memory     int64         // most memory that the device took from the system
+	memory     int64         // most memory that the device had taken from the system after a step
 	peers      []side
 	curve      []float64 // losses, of a run with a curve
 }
@@ -137,6 +137,7 @@ func (fig *figure) time(ctx context.Context, t *trainer, libs []opened, total ti
 		if _, err := t.step(ctx); err != nil {
 			return err
 		}
+		t.memory()
 	}
 	contestants := []bench.Contestant{t}
 	for _, l := range libs {
@@ -157,6 +158,7 @@ func (fig *figure) time(ctx context.Context, t *trainer, libs []opened, total ti
 		if err != nil {
 			return err
 		}
+		t.memory()
 		own = append(own, d)
 		for i, l := range libs {
 			if l.p == nil {
@@ -180,9 +182,7 @@ func (fig *figure) time(ctx context.Context, t *trainer, libs []opened, total ti
 			p.used = l.p.Used / time.Duration(max(1, p.stats.Runs))
 		}
 	}
-	if m, ok := t.dev.Memory(); ok {
-		fig.memory = m.Reserved
-	}
+	fig.memory = t.most
 	return nil
 }
 

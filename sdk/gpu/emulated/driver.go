@@ -37,6 +37,9 @@ type Options struct {
 	Late bool
 	// Run, if set, runs launches instead of interp.Run.
 	Run func(l ir.Launch, slots [][]byte, o interp.Options) error
+	// Dry makes devices that compute nothing: memory has no bytes, reads give zeros, and a library has a call for every product,
+	// convolution and attention. The work of sdk/gpu on memory, plans and graphs remains, for models of any size.
+	Dry bool
 	// Launched, if set, is called before each launch; an error fails the launch. Tests use it to count launches or plant faults.
 	Launched func(l ir.Launch) error
 }
@@ -82,7 +85,13 @@ type device struct {
 func (d *device) Target() template.Target   { return d.o.Target }
 func (d *device) Dialect() *dialect.Dialect { return nil }
 func (d *device) Compiler() string          { return "interpreter" }
-func (d *device) Libraries() []gpu.Library  { return nil }
+
+func (d *device) Libraries() []gpu.Library {
+	if d.o.Dry {
+		return []gpu.Library{dryLibrary{}}
+	}
+	return nil
+}
 
 func (d *device) Compile(context.Context, string) ([]byte, error) {
 	return nil, fmt.Errorf("emulated: there is no compiler of texts: %w", core.ErrUnsupported)
@@ -106,12 +115,13 @@ func (d *device) Load(_ []byte, kernels []*ir.Kernel) ([]gpu.Function, error) {
 	return fs, nil
 }
 
-// memory is an allocation. data is nil once it is freed.
+// memory is an allocation. data is nil once it is freed, and of a dry device.
 type memory struct {
 	device *device
 	mu     sync.Mutex
 	data   []byte
 	bytes  int64
+	freed  bool
 }
 
 func (m *memory) Bytes() int64 { return m.bytes }
@@ -126,6 +136,9 @@ func (d *device) Alloc(bytes int64) (gpu.Memory, error) {
 		return nil, fmt.Errorf("emulated: %d bytes, %d are free: %w", bytes, d.o.Memory-d.inUse, core.ErrOutOfMemory)
 	}
 	d.inUse += bytes
+	if d.o.Dry {
+		return &memory{device: d, bytes: bytes}, nil
+	}
 	data := make([]byte, bytes+256)
 	for i := range data {
 		data[i] = poison
@@ -138,10 +151,10 @@ func (d *device) Free(m gpu.Memory) {
 	x := m.(*memory)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.data == nil || x.device != d {
+	if x.freed || x.device != d {
 		panic("emulated: memory that was freed, or is of another device")
 	}
-	x.data = nil
+	x.data, x.freed = nil, true
 	d.mu.Lock()
 	d.inUse -= x.bytes
 	d.mu.Unlock()
@@ -165,11 +178,14 @@ func (d *device) at(r gpu.Ref, n int64) ([]byte, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.data == nil && m.bytes > 0 {
+	if m.freed {
 		return nil, fmt.Errorf("emulated: %d bytes of memory that was freed", n)
 	}
 	if n < 0 || r.Offset < 0 || r.Offset > m.bytes-n {
 		return nil, fmt.Errorf("emulated: %d bytes from %d on, of %d", n, r.Offset, m.bytes)
+	}
+	if d.o.Dry {
+		return nil, nil
 	}
 	return m.data[r.Offset:][:n], nil
 }

@@ -228,3 +228,34 @@ func TestLazy(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { done, err := e.Done(); return done && err == nil }, time.Second, time.Millisecond)
 }
+
+// A dry device takes memory that the machine does not have, and computes nothing. It knows what is freed.
+func TestDry(t *testing.T) {
+	const size = 1 << 40
+	r := open(t, emulated.Options{Dry: true, Memory: 2 * size})
+	m, err := r.Alloc(size)
+	require.NoError(t, err)
+	_, err = r.Alloc(size + 1)
+	require.ErrorIs(t, err, core.ErrOutOfMemory)
+	free, total := r.MemoryInfo()
+	require.Equal(t, []int64{size, 2 * size}, []int64{free, total})
+	f, x := r.load(scale()), gpu.Ref{Memory: m, Offset: size - 4}
+	launch := &gpu.Launch{Function: f, Grid: [3]int{1, 1, 1}, Args: []gpu.Arg{{Ref: x}, {Bits: 1}, {Bits: 0}}}
+	require.NoError(t, r.Upload(x, dtype.Bytes([]float32{3})))
+	require.NoError(t, r.Fill(x, 4, 1, 1))
+	require.NoError(t, r.Launch(launch))
+	got := []float32{7}
+	require.NoError(t, r.Download(dtype.Bytes(got), x))
+	require.Equal(t, []float32{0}, got)
+	cs, err := r.Libraries()[0].Product(gpu.Product{})
+	require.NoError(t, err)
+	w, err := r.Alloc(cs[0].Workspace())
+	require.NoError(t, err)
+	require.NoError(t, cs[0].Call(r.Queue, []gpu.Ref{x}, gpu.Ref{Memory: w}))
+	require.Error(t, r.Upload(gpu.Ref{Memory: m, Offset: size - 3}, make([]byte, 4)), "beyond the end")
+	r.Free(m)
+	require.Error(t, r.Launch(launch))
+	require.Error(t, cs[0].Call(r.Queue, []gpu.Ref{x}, gpu.Ref{Memory: w}))
+	require.Error(t, r.Upload(x, make([]byte, 4)))
+	require.Panics(t, func() { r.Free(m) })
+}

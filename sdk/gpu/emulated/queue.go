@@ -114,6 +114,9 @@ func (q *queue) Launch(l *gpu.Launch) error {
 	if len(l.Args) != len(params) {
 		return fmt.Errorf("emulated: kernel %s: %d arguments, want %d", f.k.Name, len(l.Args), len(params))
 	}
+	if d.o.Dry {
+		return q.dry(l)
+	}
 	x := ir.Launch{Kernel: f.k, Grid: l.Grid, Args: make([]ir.Arg, len(l.Args)), Starts: l.Starts}
 	slots := map[*memory]int{}
 	var data [][]byte
@@ -197,7 +200,7 @@ func (q *queue) Fill(dst gpu.Ref, bytes int64, pattern uint32, width int) error 
 		return fmt.Errorf("emulated: fill of %d bytes with %d", bytes, width)
 	}
 	return q.do(func() error {
-		for i := range to {
+		for i := range to { // nothing of a dry device
 			to[i] = byte(pattern >> (8 * (i % width)))
 		}
 		return nil
@@ -217,7 +220,10 @@ func (q *queue) Download(dst []byte, src gpu.Ref) error {
 	if err != nil {
 		return err
 	}
-	return q.do(func() error { copy(dst, from); return nil })
+	return q.do(func() error {
+		clear(dst[copy(dst, from):])
+		return nil
+	})
 }
 
 // event is reached when done is closed.

@@ -1,0 +1,187 @@
+package gpu
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/goburn/burn/core"
+)
+
+// pack moves the tensors of queue q in segments that are partly unused to segments of their size, and returns the others to the driver:
+// a few tensors that live long would keep segments of many times their size. Graphs and frames notice that the tensors have moved, as
+// they do when other tensors are bound. It is not worth it for less than so many bytes. pack is called by the goroutine that executes
+// the commands of q, holding no lock, and waits for q. Tensors that others may be using stay where they are.
+func (p *pool) pack(q *queue, least int64) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var from []sparse
+	unused := int64(0)
+	for s := range p.segments {
+		if n, ok := p.movable(s, &q.tenant); ok && !s.small && n < s.memory.Bytes()-s.memory.Bytes()/nearlyFull {
+			from = append(from, sparse{s, n})
+			unused += s.memory.Bytes() - n
+		}
+	}
+	if len(from) == 0 || unused-segmentGrain < least {
+		return nil
+	}
+	slices.SortFunc(from, func(a, b sparse) int {
+		return cmp.Or(cmp.Compare(a.used-a.segment.memory.Bytes(), b.used-b.segment.memory.Bytes()), cmp.Compare(a.segment.number, b.segment.number))
+	})
+	for len(from) > 0 {
+		n, used := 0, int64(0)
+		for ; n < len(from) && (n == 0 || used+from[n].used <= packed); n++ {
+			used += from[n].used
+		}
+		if done, err := p.empty(q, from[:n], roundUp(used, segmentGrain)); !done || err != nil {
+			return err
+		}
+		from = from[n:]
+	}
+	return nil
+}
+
+const (
+	// nearlyFull is the part of a segment that is unused in one that stays as it is, at most.
+	nearlyFull = 8
+	// packed is the bytes of a segment that pack makes, unless it empties one that holds more: both exist for a moment.
+	packed = largeSegment
+)
+
+// sparse is a segment to be emptied, and the bytes held in it.
+type sparse struct {
+	segment *segment
+	used    int64
+}
+
+// empty moves the held blocks of segments to a new one, and frees the old ones. It returns false if there is no memory.
+func (p *pool) empty(q *queue, from []sparse, total int64) (done bool, err error) {
+	if p.limit > 0 && p.stats.Reserved+total > p.limit {
+		return false, nil
+	}
+	var m Memory
+	if total > 0 {
+		if m, err = p.device.Alloc(total); errors.Is(err, core.ErrOutOfMemory) {
+			return false, nil
+		} else if err != nil {
+			return false, err
+		}
+	}
+	if err := copyAll(q, from, m); err != nil {
+		if m != nil {
+			p.device.Free(m)
+		}
+		return false, err
+	}
+	p.relocate(from, m, &q.tenant)
+	return true, nil
+}
+
+const (
+	// Memory that is not used in so many runs of programs, and for that long, is returned.
+	calmRuns = 32
+	calmTime = 500 * time.Millisecond
+
+	worthwhile = 256 << 20 // the least that is returned then
+)
+
+// calm returns memory to the driver that was unused in the last runs of programs: what a few steps took node by node, for example on
+// a batch of another size, is of no use to programs. It is called before a run of a program, as pack is.
+func (p *pool) calm(q *queue) error {
+	p.mu.Lock()
+	p.runs++
+	due := false
+	if p.runs >= calmRuns && time.Since(p.began) >= p.calmTime {
+		s := &p.stats
+		due = s.Reserved-s.recent >= max(s.Reserved/4, worthwhile)
+		p.runs, p.began, s.recent = 0, time.Now(), s.InUse+s.Scratch
+	}
+	p.mu.Unlock()
+	if !due {
+		return nil
+	}
+	if _, err := p.trim(); err != nil {
+		return err
+	}
+	return p.pack(q, largeSegment)
+}
+
+// movable reports whether pack may empty a segment for queue t, and the bytes that are held in it.
+func (p *pool) movable(s *segment, t *tenant) (held int64, ok bool) {
+	for b := s.first; b != nil; b = b.after {
+		switch {
+		case b.free && (b.owner == t || b.owner == &p.any):
+		case b.free || b.fixed || b.use != forTensor || !b.sole(t):
+			return 0, false
+		default:
+			held += b.size
+		}
+	}
+	return held, true
+}
+
+// copyAll copies the held blocks of segments to the beginning of m, and waits until that is done.
+func copyAll(q *queue, from []sparse, m Memory) error {
+	at := int64(0)
+	for _, x := range from {
+		for b := x.segment.first; b != nil; b = b.after {
+			if b.free {
+				continue
+			}
+			q.seq++
+			if err := q.driver.Copy(Ref{m, at}, b.ref(), b.size); err != nil {
+				return q.device.fault(err)
+			}
+			at += b.size
+		}
+	}
+	return q.device.fault(q.driver.Synchronize())
+}
+
+// relocate makes the held blocks of segments the beginning of a segment in m, nil if there are none, and frees the old segments.
+func (p *pool) relocate(from []sparse, m Memory, t *tenant) {
+	var to *segment
+	if m != nil {
+		to = p.enter(m, false)
+	}
+	var blocks []*block
+	at := int64(0)
+	for _, x := range from {
+		for b := x.segment.first; b != nil; {
+			next := b.after
+			if b.free {
+				b.owner.of(x.segment).remove(b)
+				p.recycle(b)
+			} else {
+				b.segment, b.offset = to, at
+				at += b.size
+				blocks = append(blocks, b)
+			}
+			b = next
+		}
+		p.leaveSegment(x.segment)
+	}
+	if m == nil {
+		return
+	}
+	if at < m.Bytes() {
+		rest := p.fresh()
+		rest.segment, rest.offset, rest.size, rest.owner = to, at, m.Bytes()-at, t
+		blocks = append(blocks, rest)
+		t.of(to).put(rest)
+	}
+	to.first = blocks[0]
+	for i, b := range blocks {
+		b.before, b.after = nil, nil
+		if i > 0 {
+			b.before, blocks[i-1].after = blocks[i-1], b
+		}
+	}
+}
