@@ -1,6 +1,9 @@
 package webgpu
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // API is an implementation of WebGPU: a native library, or a browser. Its methods, and the methods of the objects that it returns, are
 // the calls that the driver makes. Arguments are valid: the driver has checked them against the limits and each other, because an
@@ -89,6 +92,12 @@ type Device interface {
 	Lost() error
 	// Close releases the device and all its objects.
 	Close()
+}
+
+// Sleeper is a Device that sleeps more precisely than timers of package time do.
+type Sleeper interface {
+	// Sleep returns after a duration of less than a millisecond. Others may call methods of the Device meanwhile.
+	Sleep(d time.Duration)
 }
 
 // Buffer is memory of a device.
