@@ -342,10 +342,18 @@ func BenchmarkProduct(b *testing.B) {
 	require.NoError(b, err)
 	adapters, err := api.Adapters(context.Background())
 	require.NoError(b, err)
+	f := adapters[0].Facts()
+	for range 2 {
+		began := time.Now()
+		d, err := adapters[0].Open(context.Background())
+		require.NoError(b, err)
+		made := time.Since(began)
+		d.Close()
+		fmt.Printf("device opened in %v, closed in %v\n", made, time.Since(began)-made)
+	}
 	opened, err := adapters[0].Open(context.Background())
 	require.NoError(b, err)
 	defer opened.Close()
-	f := adapters[0].Facts()
 	fmt.Printf("%s, %s, %d bytes of shared memory, %d threads\n", f.Name, f.Driver, f.Limits.WorkgroupStorage, f.Limits.WorkgroupThreads)
 	began := time.Now()
 	var benches []*bench
