@@ -137,7 +137,7 @@ func (q *quotients) quotient(v ir.Value, n int) string {
 	return q.times(terms[0], in.Args[0], n)
 }
 
-// times returns the expression for x·y divided by n, of which x is a multiple.
+// times returns the expression for x·y divided by n. x is a multiple of n.
 func (q *quotients) times(x, y ir.Value, n int) string {
 	if c, ok := q.constant(x); ok && c == n {
 		return q.p.spelled[y]

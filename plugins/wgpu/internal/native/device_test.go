@@ -167,7 +167,7 @@ func TestCloseAndOpen(t *testing.T) {
 	}
 }
 
-// Names of the library are those of the interface.
+// An adapter has a name, a backend, the version of the library and limits that agree with each other.
 func TestFacts(t *testing.T) {
 	d := opened(t)
 	require.NotEmpty(t, d.version)

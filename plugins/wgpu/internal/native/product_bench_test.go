@@ -67,7 +67,7 @@ func forms() []form {
 	} {
 		all = append(all, form{x, true, nil})
 	}
-	for _, edit := range []string{"constants", "readonly", "muladd"} {
+	for _, edit := range []string{"constants", "readonly", "muladd", "scalars"} {
 		all = append(all, form{raked, true, []string{edit}})
 	}
 	all = append(all, form{now, true, []string{"shifted"}}, form{size(128, 128, 8, 8, 8, 0, true), false, nil}, form{size(128, 128, 8, 8, 16, 0, true), false, nil},
@@ -79,6 +79,8 @@ var (
 	dividedIndex = regexp.MustCompile(`\[(v\d+)_4\]`)
 	fmaCall      = regexp.MustCompile(`fma\((\w+), (\w+), (\w+)\)`)
 	scalarName   = regexp.MustCompile(`\w+_scalars\.p(\d+)_\w+`)
+	localElement = regexp.MustCompile(`(\bl\d+_\w+)\[(\d+)i\]`)
+	localArray   = regexp.MustCompile(`var (l\d+_\w+): array<f32, (\d+)>;`)
 	readBuffer   = regexp.MustCompile(`read_write> (\w+_p\d+_[ab]:)`)
 )
 
@@ -87,6 +89,17 @@ func edit(name, text string, scalars map[int]int32) string {
 	switch name {
 	case "shifted": // indices of elements, shifted as a whole
 		return dividedIndex.ReplaceAllString(text, "[(u32($1) >> 2u)]")
+	case "scalars": // a variable for each element of a local array
+		text = localElement.ReplaceAllString(text, "${1}_$2")
+		return localArray.ReplaceAllStringFunc(text, func(s string) string {
+			m := localArray.FindStringSubmatch(s)
+			n, _ := strconv.Atoi(m[2])
+			var w strings.Builder
+			for i := range n {
+				fmt.Fprintf(&w, "var %s_%d: f32; ", m[1], i)
+			}
+			return w.String()
+		})
 	case "muladd":
 		return fmaCall.ReplaceAllString(text, "$1 * $2 + $3")
 	case "readonly":
