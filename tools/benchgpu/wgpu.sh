@@ -13,10 +13,12 @@
 #     mnist        the CNN, EPOCHS epochs, on the device and on the processor
 #     conformance  every profile of PROFILES, with a report package
 #     kill         training while the plugin is killed
+#     products     ways to write the kernel of a product, for SIZES, within PRODUCTS seconds; those whose name matches FORMS
 #     soak         SOAK of mixed work with the memory sampled
 #
 # Settings of run: OUT=./out  LIMIT=280 (seconds a step)  BUDGET=145 (seconds for all)  PY=python3 (with torch)  EPOCHS=3  SOAK=4m  RUN=REGEXP (cases)
-# PROFILES="core nn training half quant"  JOBS=8  DEVICE=wgpu:0. Results: $OUT/table.txt, $OUT/*.log, $OUT/ops.jsonl and report packages.
+# PROFILES="core nn training half quant"  JOBS=8  DEVICE=wgpu:0  SIZES="2048 4096"  PRODUCTS=90  FORMS=REGEXP  OPS=REGEXP (cases of ops, in place of RUN).
+# Results: $OUT/table.txt, $OUT/*.log, $OUT/ops.jsonl and report packages.
 set -eu
 HERE=$(cd "$(dirname "$0")" && pwd)
 
@@ -28,7 +30,8 @@ pack() {
 	export CGO_ENABLED=0 GOOS=linux GOARCH=amd64
 	go build -trimpath -ldflags='-s -w' -o "$b/bin/burn" ./cmd/burn
 	go build -trimpath -ldflags='-s -w' -o "$b/bin/benchgpu" ./tools/benchgpu
-	(cd plugins/wgpu && go build -trimpath -ldflags='-s -w' -o "$b/plugins/burn-backend-wgpu" ./cmd/burn-backend-wgpu && go test -trimpath -c -o "$b/bin/wgpu.test" .)
+	(cd plugins/wgpu && go build -trimpath -ldflags='-s -w' -o "$b/plugins/burn-backend-wgpu" ./cmd/burn-backend-wgpu &&
+		go test -trimpath -c -o "$b/bin/wgpu.test" . && go test -trimpath -c -o "$b/bin/native.test" ./internal/native)
 	unset CGO_ENABLED GOOS GOARCH
 	go run ./tools/wgpunative -platform linux/amd64 -out "$b/plugins" -python "${PY:-python3}"
 	go run ./tools/manifest -os linux -arch amd64 -needs plugins/wgpu/needs.toml "$b/plugins/burn-backend-wgpu"
@@ -66,10 +69,17 @@ part_tests() { step tests env BURN_WGPU_REQUIRED=1 "$HERE/bin/wgpu.test" -test.v
 
 part_ops() {
 	step ops "$HERE/bin/benchgpu" ops -device "$DEVICE" -python "" -json "$OUT/ops.jsonl" \
-		-run "${RUN:-^(negate|add|gelu_chain|row_sum|row_max|softmax|layer_norm|sum|column_sum|matmul_f32|matmul_f32_2048|dispatches|cumsum|transpose|gather_rows|host_run|round_trip|tiny_eager_1000)\$}"
+		-run "${OPS:-${RUN:-^(negate|add|gelu_chain|row_sum|row_max|softmax|layer_norm|sum|column_sum|matmul_f32|matmul_f32_2048|dispatches|cumsum|transpose|gather_rows|host_run|round_trip|tiny_eager_1000)\$}}"
 	show ops
 	step copy "$PY" "$HERE/bandwidth.py"
 	cat "$OUT/copy.log" >> "$OUT/table.txt"
+}
+
+part_products() {
+	step products env BURN_WGPU_PRODUCTS="$SIZES" BURN_WGPU_PRODUCTS_TIME="${PRODUCTS}s" BURN_WGPU_PRODUCTS_RUN="$FORMS" \
+		"$HERE/bin/native.test" -test.run '^$' -test.bench '^BenchmarkProduct$' -test.benchtime 1x
+	{ grep '^device' "$OUT/products.log" || true; } >> "$OUT/table.txt"
+	show products
 }
 
 part_resnet() {
@@ -133,7 +143,7 @@ part_soak() {
 
 run() {
 	OUT=${OUT:-./out} LIMIT=${LIMIT:-280} BUDGET=${BUDGET:-145} PY=${PY:-python3} EPOCHS=${EPOCHS:-3} SOAK=${SOAK:-4m} DEVICE=${DEVICE:-wgpu:0} JOBS=${JOBS:-8}
-	PROFILES=${PROFILES:-core nn training half quant} BURN=$HERE/bin/burn WORK=$(mktemp -d) icd='' part=''
+	SIZES=${SIZES:-2048 4096} PRODUCTS=${PRODUCTS:-90} FORMS=${FORMS:-} PROFILES=${PROFILES:-core nn training half quant} BURN=$HERE/bin/burn WORK=$(mktemp -d) icd='' part=''
 	mkdir -p "$OUT"; OUT=$(cd "$OUT" && pwd)
 	trap 'rm -rf "$WORK"' EXIT
 	export BURN_WGPU_LIBRARY=$HERE/plugins/libwgpu_native.so LD_LIBRARY_PATH=$HERE/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} BURN_PLUGIN_PATH=$HERE/plugins BURN_PLUGIN_CONTAINMENT=off BURN_DATA=$HERE/data
@@ -150,5 +160,5 @@ run() {
 case ${1:-} in
 pack) shift; pack "${1:?the folder to pack into}" "${2:-}" "${3:-}" ;;
 run) shift; run "$@" ;;
-*) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 2 ;;
+*) sed -n '2,23s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

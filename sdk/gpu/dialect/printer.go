@@ -25,6 +25,7 @@ type printer struct {
 	// atomicBuffers and atomicShared are arrays that a dialect declares to be of atomics.
 	atomicBuffers, atomicShared map[int32]bool
 	lanes                       lanes
+	quotients                   *quotients // nil: no array is one of vectors
 	err                         error
 }
 
@@ -170,6 +171,9 @@ func (p *printer) name(v ir.Value) string {
 // define prints the definition of a value.
 func (p *printer) define(v ir.Value, expression string) {
 	p.line(p.d.syntax.define, p.typ(p.k.Types[v]), p.name(v), expression)
+	if p.quotients != nil {
+		p.quotients.define(v)
+	}
 }
 
 // form returns the spelling of an instruction, by the type of its operands.

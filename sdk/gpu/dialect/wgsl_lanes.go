@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"strings"
 
-	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
@@ -74,19 +73,18 @@ func wgslArray(word string, lanes int) string {
 	return fmt.Sprintf("vec%d<%s>", lanes, word)
 }
 
-// wgslVector returns the place in an array of vectors of the vector that holds element k of an access to elements from i on, which begins
-// with a vector if it moves that many elements.
-func wgslVector(array, i string, lanes, k int) string {
-	at := fmt.Sprintf("(u32(%s) >> %du)", i, bits.TrailingZeros(uint(lanes)))
+// wgslVector returns the place in an array of vectors of the vector that holds element k of an access of whole vectors from v on.
+func (p *printer) wgslVector(array string, v ir.Value, lanes, k int) string {
+	at := p.quotients.spell(v, lanes)
 	if k >= lanes {
-		at += fmt.Sprintf(" + %du", k/lanes)
+		at += fmt.Sprintf(" + %di", k/lanes)
 	}
 	return array + "[" + at + "]"
 }
 
 // wgslLane returns the place of element k of an access that moves fewer elements than a vector has.
 func wgslLane(array, i string, lanes, k int) string {
-	return fmt.Sprintf("%s[(%s) & %du]", wgslVector(array, i, lanes, 0), plus("u32("+i+")", k), lanes-1)
+	return fmt.Sprintf("%s[(u32(%s) >> %du)][(%s) & %du]", array, i, bits.TrailingZeros(uint(lanes)), plus("u32("+i+")", k), lanes-1)
 }
 
 // wgslLoadLanes prints a load from an array of vectors.
@@ -100,14 +98,15 @@ func (p *printer) wgslLoadLanes(in *ir.Inst, array string, lanes int) {
 	}
 	for k, out := range in.Out {
 		if k%lanes == 0 {
-			p.line("let w%d = %s;", out, wgslVector(array, i, lanes, k))
+			p.line("let w%d = %s;", out, p.wgslVector(array, in.Args[0], lanes, k))
 		}
 		p.define(out, fmt.Sprintf("w%d.%c", in.Out[k-k%lanes], "xyzw"[k%lanes]))
 	}
 }
 
-// wgslStoreLanes prints a store of values to an array of vectors of words of type t from i on.
-func (p *printer) wgslStoreLanes(t dtype.DType, array, i string, lanes int, values []ir.Value) {
+// wgslStoreLanes prints a store to an array of vectors.
+func (p *printer) wgslStoreLanes(in *ir.Inst, array string, lanes int) {
+	i, values := p.arg(in, 0), in.Args[1:]
 	if len(values) < lanes {
 		for k, v := range values {
 			p.line("%s = %s;", wgslLane(array, i, lanes, k), p.spelled[v])
@@ -119,6 +118,6 @@ func (p *printer) wgslStoreLanes(t dtype.DType, array, i string, lanes int, valu
 		for _, v := range values[k : k+lanes] {
 			list = append(list, p.spelled[v])
 		}
-		p.line("%s = %s(%s);", wgslVector(array, i, lanes, k), wgslArray(p.typ(t), lanes), strings.Join(list, ", "))
+		p.line("%s = %s(%s);", p.wgslVector(array, in.Args[0], lanes, k), wgslArray(p.typ(in.Type), lanes), strings.Join(list, ", "))
 	}
 }

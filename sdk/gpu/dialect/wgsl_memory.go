@@ -51,6 +51,7 @@ func wgslDeclare(p *printer, symbol string) {
 	p.prefix = symbol + "_"
 	p.atomicBuffers, p.atomicShared = wgslArrays(p.k)
 	p.lanes = wgslLanes(p, p.d.Components)
+	p.vectorIndices()
 	if p.k.Members > 0 {
 		p.fail("the language has no parameters of members")
 	}
@@ -158,7 +159,7 @@ func wgslMemory(p *printer, in *ir.Inst) bool {
 		}
 	case ir.SharedStore:
 		if n := p.lanes.shared[in.Ref]; n > 0 {
-			p.wgslStoreLanes(in.Type, p.shared(in.Ref), p.arg(in, 0), n, in.Args[1:])
+			p.wgslStoreLanes(in, p.shared(in.Ref), n)
 			break
 		}
 		for k, v := range in.Args[1:] {
@@ -240,7 +241,7 @@ func wgslBits(t dtype.DType, v string) string {
 func (p *printer) wgslStore(in *ir.Inst) {
 	t, i, b := in.Type, p.arg(in, 0), p.param(in.Ref)
 	if n := p.lanes.buffers[in.Ref]; n > 0 {
-		p.wgslStoreLanes(t, b, i, n, in.Args[1:])
+		p.wgslStoreLanes(in, b, n)
 		return
 	}
 	size := t.Size()

@@ -8,10 +8,10 @@ import (
 
 // tiledConvolution makes the convolution with scalar instructions.
 func (c *convolution) tiledConvolution() ([]ir.Launch, error) {
-	var fitting []tile
-	for _, x := range tiles[c.compute.Size()] {
-		for x.depth > 4 && (c.tileBytes(x) > c.t.Shared || x.depth >= 2*c.channels) {
-			x.depth /= 2
+	var fitting []Tile
+	for _, x := range c.t.tiles(c.compute.Size()) {
+		for x.Depth > 4 && (c.tileBytes(x) > c.t.Shared || x.Depth >= 2*c.channels) {
+			x.Depth /= 2
 		}
 		if x.threads() <= c.t.Threads && c.tileBytes(x) <= c.t.Shared {
 			fitting = append(fitting, x)
@@ -21,7 +21,7 @@ func (c *convolution) tiledConvolution() ([]ir.Launch, error) {
 		return nil, fmt.Errorf("convolution: no tile fits %d threads and %d bytes of shared memory", c.t.Threads, c.t.Shared)
 	}
 	best, parts := c.choose(fitting)
-	c.k = c.taps() * ceil(c.channels, best.depth) * best.depth
+	c.k = c.taps() * ceil(c.channels, best.Depth) * best.Depth
 	return c.split(parts, func(slot int) ir.Launch { return c.tileKernel(best, parts, slot) }), nil
 }
 
@@ -40,7 +40,7 @@ func (c *convolution) fragmentedConvolution(m ir.MMA) ([]ir.Launch, error) {
 		l = append(l, c.arrange(&c.filter, c.results, c.window, &c.filterStrides, "filter"))
 	}
 	x, parts := c.chooseFragments(fitting)
-	c.k = c.taps() * ceil(c.channels, x.depth) * x.depth
+	c.k = c.taps() * ceil(c.channels, x.Depth) * x.Depth
 	return append(l, c.split(parts, func(slot int) ir.Launch { return c.fragmentKernel(m, x, parts, slot) })...), nil
 }
 

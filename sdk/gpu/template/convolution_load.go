@@ -72,14 +72,14 @@ func (p *imagePlaces) under(starts, tap []ir.Value) (inside ir.Value, offset fun
 
 // factors returns the loads of tiles of the image and of the filters, in the order of rows and columns. fragments: for matrix
 // instructions.
-func (c *convolution) factors(k *productKernel, x tile, g productGrid, fragments bool) (la, lb *tileLoad) {
-	image, filter := x.rows, x.cols
+func (c *convolution) factors(k *productKernel, x Tile, g productGrid, fragments bool) (la, lb *tileLoad) {
+	image, filter := x.Rows, x.Cols
 	first, other := g.row, g.col
 	if c.columns {
 		image, filter = filter, image
 		first, other = other, first
 	}
-	t := k.tap(c, ceil(c.channels, x.depth)*x.depth)
+	t := k.tap(c, ceil(c.channels, x.Depth)*x.Depth)
 	li := c.imageLoad(k, x, image, first, g, t, fragments)
 	lf := c.filterLoad(k, x, filter, other, g, t, fragments)
 	if c.columns {
@@ -120,11 +120,11 @@ func (t *tapAt) begin(from, _ ir.Value) {
 
 // load returns a load of tiles in the form that the kernel needs. wide is the number of elements in 16 contiguous bytes along
 // channels, or 1.
-func (c *convolution) load(k *productKernel, x tile, m matrix, span, wide int, fragments bool) *tileLoad {
-	l := &tileLoad{k: k, typ: c.compute, span: span, depth: x.depth, threads: x.threads(), byDepth: true, pitch: span + linePad}
+func (c *convolution) load(k *productKernel, x Tile, m matrix, span, wide int, fragments bool) *tileLoad {
+	l := &tileLoad{k: k, typ: c.compute, span: span, depth: x.Depth, threads: x.threads(), byDepth: true, pitch: span + linePad}
 	l.size = l.depth * l.pitch
 	if fragments {
-		l.typ, l.byDepth, l.alongDepth, l.pitch, l.width, l.async = m.typ, false, true, x.depth+fragmentPad, 8, c.t.Async
+		l.typ, l.byDepth, l.alongDepth, l.pitch, l.width, l.async = m.typ, false, true, x.Depth+fragmentPad, 8, c.t.Async
 		l.size = span * l.pitch
 		return l
 	}
@@ -144,7 +144,7 @@ func (c *convolution) load(k *productKernel, x tile, m matrix, span, wide int, f
 }
 
 // imageLoad loads tiles of pixels by channels.
-func (c *convolution) imageLoad(k *productKernel, x tile, span int, first ir.Value, g productGrid, t *tapAt, fragments bool) *tileLoad {
+func (c *convolution) imageLoad(k *productKernel, x Tile, span int, first ir.Value, g productGrid, t *tapAt, fragments bool) *tileLoad {
 	l := c.load(k, x, c.image, span, c.wideImage(), fragments)
 	p := k.region("image", c.image, ir.Read, g.batch)
 	l.buf = p.buf
@@ -174,7 +174,7 @@ func (c *convolution) imageLoad(k *productKernel, x tile, span int, first ir.Val
 }
 
 // filterLoad loads tiles of filters by channels.
-func (c *convolution) filterLoad(k *productKernel, x tile, span int, first ir.Value, g productGrid, t *tapAt, fragments bool) *tileLoad {
+func (c *convolution) filterLoad(k *productKernel, x Tile, span int, first ir.Value, g productGrid, t *tapAt, fragments bool) *tileLoad {
 	l := c.load(k, x, c.filter, span, c.wideFilter(), fragments)
 	if !fragments && c.filter.row == 1 {
 		l.alongDepth = false

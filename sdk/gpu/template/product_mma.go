@@ -11,22 +11,22 @@ import (
 // fragmentTile is a way to cut a product into blocks that compute with matrix instructions: each subgroup holds high×wide
 // elements of C in fragments.
 type fragmentTile struct {
-	tile
+	Tile
 	high, wide, stages int
 }
 
 // fragmentTiles are the choices for asynchronous copies and subgroups of 32 threads. tm and tn are such that threads() is right.
 var fragmentTiles = []fragmentTile{
-	{tile{128, 256, 64, 16, 8, 1, 1}, 64, 64, 3},
-	{tile{128, 128, 32, 16, 8, 2, 0.85}, 64, 64, 4},
-	{tile{128, 64, 32, 8, 8, 3, 0.7}, 64, 32, 4},
-	{tile{64, 64, 32, 8, 4, 3, 0.5}, 32, 32, 4},
+	{Tile{Rows: 128, Cols: 256, Depth: 64, TM: 16, TN: 8, Blocks: 1, Speed: 1}, 64, 64, 3},
+	{Tile{Rows: 128, Cols: 128, Depth: 32, TM: 16, TN: 8, Blocks: 2, Speed: 0.85}, 64, 64, 4},
+	{Tile{Rows: 128, Cols: 64, Depth: 32, TM: 8, TN: 8, Blocks: 3, Speed: 0.7}, 64, 32, 4},
+	{Tile{Rows: 64, Cols: 64, Depth: 32, TM: 8, TN: 4, Blocks: 3, Speed: 0.5}, 32, 32, 4},
 }
 
 // heldTiles are the choices, by size of subgroup, where threads hold the elements of the next tile in registers while they multiply.
 var heldTiles = map[int][]fragmentTile{
-	32: {{tile{128, 128, 32, 8, 8, 1, 1}, 64, 32, 2}, {tile{64, 64, 32, 8, 4, 2, 0.7}, 32, 32, 2}},
-	64: {{tile{128, 128, 32, 8, 8, 1, 1}, 64, 64, 2}, {tile{64, 64, 32, 8, 4, 2, 0.7}, 64, 32, 2}},
+	32: {{Tile{Rows: 128, Cols: 128, Depth: 32, TM: 8, TN: 8, Blocks: 1, Speed: 1}, 64, 32, 2}, {Tile{Rows: 64, Cols: 64, Depth: 32, TM: 8, TN: 4, Blocks: 2, Speed: 0.7}, 32, 32, 2}},
+	64: {{Tile{Rows: 128, Cols: 128, Depth: 32, TM: 8, TN: 8, Blocks: 1, Speed: 1}, 64, 64, 2}, {Tile{Rows: 64, Cols: 64, Depth: 32, TM: 8, TN: 4, Blocks: 2, Speed: 0.7}, 64, 32, 2}},
 }
 
 // fragmentTiles returns the choices that fit the target.
@@ -46,9 +46,9 @@ func (t Target) fragmentTiles() []fragmentTile {
 
 // chooseFragments is choose of tiles for matrix instructions.
 func (c *product) chooseFragments(list []fragmentTile) (best fragmentTile, parts int) {
-	tiles := make([]tile, len(list))
+	tiles := make([]Tile, len(list))
 	for i, x := range list {
-		tiles[i] = x.tile
+		tiles[i] = x.Tile
 	}
 	found, parts := c.choose(tiles)
 	return list[slices.Index(tiles, found)], parts
@@ -61,8 +61,8 @@ const fragmentPad = 8
 const stagePad = 8
 
 func (x fragmentTile) bytes(size int) int {
-	lines := max(x.rows*(x.depth+fragmentPad), x.depth*(x.rows+fragmentPad)) + max(x.cols*(x.depth+fragmentPad), x.depth*(x.cols+fragmentPad))
-	return x.stages*lines*size + x.rows/x.high*(x.cols/x.wide)*16*(x.wide+stagePad)*4
+	lines := max(x.Rows*(x.Depth+fragmentPad), x.Depth*(x.Rows+fragmentPad)) + max(x.Cols*(x.Depth+fragmentPad), x.Depth*(x.Cols+fragmentPad))
+	return x.stages*lines*size + x.Rows/x.high*(x.Cols/x.wide)*16*(x.wide+stagePad)*4
 }
 
 // mma returns the matrix instruction for the product, if the target has one and the product is large enough for it.
@@ -100,38 +100,38 @@ func (c *product) copied(m matrix, rows bool, extent int) bool {
 func (k *productKernel) fragmentFactors(x fragmentTile, g productGrid) (la, lb *tileLoad) {
 	c := k.c
 	if c.conv != nil {
-		return c.conv.factors(k, x.tile, g, true)
+		return c.conv.factors(k, x.Tile, g, true)
 	}
 	pa, pb := k.region("a", c.a, ir.Read, g.batch), k.region("b", c.b, ir.Read, g.batch)
-	la, lb = k.fragmentFactor(x, pa, true, x.rows), k.fragmentFactor(x, pb, false, x.cols)
-	tail := c.k%x.depth != 0
-	la.stored(pa, true, g.row, g.m, c.m%x.rows != 0, tail)
-	lb.stored(pb, false, g.col, g.n, c.n%x.cols != 0, tail)
+	la, lb = k.fragmentFactor(x, pa, true, x.Rows), k.fragmentFactor(x, pb, false, x.Cols)
+	tail := c.k%x.Depth != 0
+	la.stored(pa, true, g.row, g.m, c.m%x.Rows != 0, tail)
+	lb.stored(pb, false, g.col, g.n, c.n%x.Cols != 0, tail)
 	return la, lb
 }
 
 // fragmentFactor returns the load of tiles of a factor for matrix instructions, in the layout of memory.
 func (k *productKernel) fragmentFactor(x fragmentTile, p strided, a bool, span int) *tileLoad {
 	c := k.c
-	l := &tileLoad{k: k, typ: p.typ, span: span, depth: x.depth, width: 8, async: c.t.Async, threads: x.threads()}
+	l := &tileLoad{k: k, typ: p.typ, span: span, depth: x.Depth, width: 8, async: c.t.Async, threads: x.threads()}
 	if p.packed || p.aligned(!a, c.k, 16, c.batch) == l.width {
-		l.alongDepth, l.pitch = true, x.depth+fragmentPad
+		l.alongDepth, l.pitch = true, x.Depth+fragmentPad
 		l.size = span * l.pitch
 	} else {
 		l.byDepth, l.pitch = true, span+fragmentPad
-		l.size = x.depth * l.pitch
+		l.size = x.Depth * l.pitch
 	}
 	return l
 }
 
 // fragmentKernel makes the product, or parts of it, with one shape of tiles.
 func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir.Launch {
-	k := c.kernel(fmt.Sprintf("product_%v_%dx%d", mma.Type, x.rows, x.cols), x.threads())
+	k := c.kernel(fmt.Sprintf("product_%v_%dx%d", mma.Type, x.Rows, x.Cols), x.threads())
 	k.SetSubgroup(c.t.Subgroup)
-	k.SetBlocks(x.blocks)
-	g := k.grid(x.rows, x.cols, x.depth, parts)
+	k.SetBlocks(x.Blocks)
+	g := k.grid(x.Rows, x.Cols, x.Depth, parts)
 	lane, warp := k.Lane(), k.Div(k.Thread(), k.Int(c.t.Subgroup))
-	across := x.cols / x.wide
+	across := x.Cols / x.wide
 	row, col := k.Mul(k.Div(warp, k.Int(across)), k.Int(x.high)), k.Mul(k.Rem(warp, k.Int(across)), k.Int(x.wide))
 
 	const width = 8 // columns that a thread writes
@@ -150,7 +150,7 @@ func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir
 	fc := k.Fragments("c", mma, ir.C, down*right)
 	zero := k.Float(dtype.F32, 0)
 	k.Unroll(down*right, func(i ir.Value) { k.FragFill(fc, i, zero) })
-	steps := x.depth / 16
+	steps := x.Depth / 16
 	load := func(stage []ir.Value, step int) {
 		set := step % sets
 		for i := range down {
@@ -170,11 +170,11 @@ func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir
 		})
 	}
 	if loads := []*tileLoad{la, lb}; c.t.Async {
-		k.overlapped(x.stages, x.depth, steps, g.from, g.end, loads, load, multiply)
+		k.overlapped(x.stages, x.Depth, steps, g.from, g.end, loads, load, multiply)
 	} else {
 		la.hold("held a")
 		lb.hold("held b")
-		k.pipeline(x.stages, x.depth, g.from, g.end, loads, func(stage []ir.Value) {
+		k.pipeline(x.stages, x.Depth, g.from, g.end, loads, func(stage []ir.Value) {
 			for step := range steps {
 				load(stage, step)
 				multiply(step)

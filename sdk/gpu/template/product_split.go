@@ -67,22 +67,22 @@ func (c *product) chunk(depth, parts int) int { return ceil(ceil(c.k, parts), de
 
 // choose picks a tile, and the number of parts that the depth is cut into, so that the estimated time is least: rounds of blocks
 // over the multiprocessors, and memory that partial sums take. It depends only on shapes and target.
-func (c *product) choose(list []tile) (best tile, parts int) {
+func (c *product) choose(list []Tile) (best Tile, parts int) {
 	least := -1.0
 	for _, x := range list {
 		for p := 1; p <= 64; p *= 2 {
 			if p > 1 && c.k < 256*p {
 				break
 			}
-			blocks := ceil(c.m, x.rows) * ceil(c.n, x.cols) * c.batches() * p
-			slots := max(c.t.Units, 1) * x.blocks
+			blocks := ceil(c.m, x.Rows) * ceil(c.n, x.Cols) * c.batches() * p
+			slots := max(c.t.Units, 1) * x.Blocks
 			rounds := ceil(blocks, slots)
 			// Below one full round, blocks that run alone on a multiprocessor are quicker.
-			share := float64(x.blocks)
+			share := float64(x.Blocks)
 			if blocks < slots {
 				share = max(1, float64(blocks)/float64(max(c.t.Units, 1)))
 			}
-			work := float64(rounds) * share * float64(x.rows*x.cols) * float64(ceil(c.k, p)+2*x.depth) / x.speed
+			work := float64(rounds) * share * float64(x.Rows*x.Cols) * float64(ceil(c.k, p)+2*x.Depth) / x.Speed
 			if p > 1 {
 				work += float64(p+1) * float64(c.m*c.n*c.batches()) * 16 / float64(max(c.t.Units, 1))
 				work += 5e5 // a launch

@@ -211,8 +211,8 @@ func (x tensor) fill(r *rand.Rand, most int) tensor {
 	return x
 }
 
-// run runs work in several orders, with the detector of races where the work is small, and fails on any fault. Results and temporaries are
-// poisoned before.
+// run runs work in several orders, with the detector of races and once more with unrolled kernels where the work is small, and fails on any
+// fault. Results and temporaries are poisoned before.
 func run(t *testing.T, w ir.Work, limits ir.Limits, operands, results []tensor) {
 	t.Helper()
 	elements := 0
@@ -223,8 +223,17 @@ func run(t *testing.T, w ir.Work, limits ir.Limits, operands, results []tensor) 
 	if elements < 1<<18 {
 		options = append(options, interp.Options{Order: interp.Backward, Races: true})
 	}
+	if elements < 1<<14 {
+		options = append(options, interp.Options{})
+	}
 	var first []string
-	for _, o := range options {
+	for i, o := range options {
+		if i == 2 {
+			w.Launches = slices.Clone(w.Launches)
+			for j := range w.Launches {
+				w.Launches[j].Kernel = w.Launches[j].Kernel.Unrolled()
+			}
+		}
 		var slots [][]byte
 		for _, x := range operands {
 			slots = append(slots, x.bytes)
@@ -251,7 +260,7 @@ func run(t *testing.T, w ir.Work, limits ir.Limits, operands, results []tensor) 
 			got = append(got, string(x.bytes))
 		}
 		if first != nil {
-			require.True(t, slices.Equal(first, got), "the order of blocks changes the result")
+			require.True(t, slices.Equal(first, got), "the order of blocks or unrolling changes the result")
 		}
 		first = got
 	}

@@ -7,38 +7,51 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// tile is a way to divide a product into blocks that compute with scalar instructions: each thread holds tm×tn elements of C, and
-// 4×8 neighbouring threads hold a part of 4·tm × 8·tn.
-type tile struct {
-	rows, cols, depth int // of C, and the depth that is in shared memory at a time
-	tm, tn            int
-	blocks            int // that should fit on a multiprocessor
-	speed             float64
+// Tile is a way to divide a product into blocks that compute with scalar instructions: each thread holds TM×TN elements of C, and 32
+// neighbouring threads hold a part of 4·TM × 8·TN.
+type Tile struct {
+	Rows, Cols, Depth int // of C, and the depth that is in shared memory at a time
+	TM, TN            int
+	Blocks            int     // that should fit on a multiprocessor
+	Speed             float64 // the fraction of the fastest tile's speed on a large product
+	Stages            int     // tiles of the depth in shared memory, 1 or 2; 0: 2, or 3 where copies are asynchronous
+	Rake              bool    // how lanes are arranged
 }
 
-func (x tile) threads() int { return x.rows / x.tm * x.cols / x.tn }
+func (x Tile) threads() int { return x.Rows / x.TM * x.Cols / x.TN }
 
-// tiles are the choices for sums of 4 and of 8 bytes. speed is the fraction of the fastest choice's speed on a large product.
-var tiles = map[int][]tile{
-	4: {{128, 128, 16, 8, 8, 2, 1}, {64, 64, 16, 8, 4, 4, 0.7}, {32, 64, 16, 4, 4, 4, 0.5}},
-	8: {{128, 64, 8, 8, 4, 1, 1}, {64, 64, 8, 4, 4, 2, 0.8}, {32, 64, 8, 4, 4, 2, 0.7}},
+// tiles are the choices for sums of 4 and of 8 bytes.
+var tiles = map[int][]Tile{
+	4: {{Rows: 128, Cols: 128, Depth: 16, TM: 8, TN: 8, Blocks: 2, Speed: 1}, {Rows: 64, Cols: 64, Depth: 16, TM: 8, TN: 4, Blocks: 4, Speed: 0.7}, {Rows: 32, Cols: 64, Depth: 16, TM: 4, TN: 4, Blocks: 4, Speed: 0.5}},
+	8: {{Rows: 128, Cols: 64, Depth: 8, TM: 8, TN: 4, Blocks: 1, Speed: 1}, {Rows: 64, Cols: 64, Depth: 8, TM: 4, TN: 4, Blocks: 2, Speed: 0.8}, {Rows: 32, Cols: 64, Depth: 8, TM: 4, TN: 4, Blocks: 2, Speed: 0.7}},
 }
 
 // stages returns how many tiles of the depth are in shared memory at a time.
-func (c *product) stages(async bool) int {
-	if async {
+func (x Tile) stages(async bool) int {
+	switch {
+	case async:
 		return 3
+	case x.Stages > 0:
+		return x.Stages
 	}
 	return 2
+}
+
+// tiles returns the choices for sums of so many bytes.
+func (t Target) tiles(size int) []Tile {
+	if size == 4 && len(t.Tiles) > 0 {
+		return t.Tiles
+	}
+	return tiles[size]
 }
 
 // tiled makes the product with scalar instructions.
 func (c *product) tiled() ([]ir.Launch, error) {
 	size := c.compute.Size()
-	var fitting []tile
-	for _, x := range tiles[size] {
-		for x.depth > 4 && c.tileBytes(x) > c.t.Shared {
-			x.depth /= 2
+	var fitting []Tile
+	for _, x := range c.t.tiles(size) {
+		for x.Depth > 4 && c.tileBytes(x) > c.t.Shared {
+			x.Depth /= 2
 		}
 		if x.threads() <= c.t.Threads && c.tileBytes(x) <= c.t.Shared {
 			fitting = append(fitting, x)
@@ -54,28 +67,28 @@ func (c *product) tiled() ([]ir.Launch, error) {
 // linePad keeps rows of tiles in shared memory apart, so that neighbouring depths begin in different banks.
 const linePad = 4
 
-func (c *product) tileBytes(x tile) int {
-	return c.stages(c.t.Async) * x.depth * (x.rows + x.cols + 2*linePad) * c.compute.Size()
+func (c *product) tileBytes(x Tile) int {
+	return x.stages(c.t.Async) * x.Depth * (x.Rows + x.Cols + 2*linePad) * c.compute.Size()
 }
 
 // factors returns the loads of tiles of both factors.
-func (k *productKernel) factors(x tile, g productGrid) (la, lb *tileLoad) {
+func (k *productKernel) factors(x Tile, g productGrid) (la, lb *tileLoad) {
 	c := k.c
 	if c.conv != nil {
 		return c.conv.factors(k, x, g, false)
 	}
 	pa, pb := k.region("a", c.a, ir.Read, g.batch), k.region("b", c.b, ir.Read, g.batch)
-	la, lb = k.factor(x, pa, true, x.rows, c.m, c.batch), k.factor(x, pb, false, x.cols, c.n, c.batch)
-	tail := c.k%x.depth != 0
-	la.stored(pa, true, g.row, g.m, c.m%x.rows != 0, tail)
-	lb.stored(pb, false, g.col, g.n, c.n%x.cols != 0, tail)
+	la, lb = k.factor(x, pa, true, x.Rows, c.m, c.batch), k.factor(x, pb, false, x.Cols, c.n, c.batch)
+	tail := c.k%x.Depth != 0
+	la.stored(pa, true, g.row, g.m, c.m%x.Rows != 0, tail)
+	lb.stored(pb, false, g.col, g.n, c.n%x.Cols != 0, tail)
 	return la, lb
 }
 
 // factor returns the load of tiles of a factor for scalar instructions. a: it is A.
-func (k *productKernel) factor(x tile, p strided, a bool, span, extent int, dims []int) *tileLoad {
+func (k *productKernel) factor(x Tile, p strided, a bool, span, extent int, dims []int) *tileLoad {
 	c := k.c
-	l := &tileLoad{k: k, typ: c.compute, span: span, depth: x.depth, byDepth: true, pitch: span + linePad, threads: x.threads()}
+	l := &tileLoad{k: k, typ: c.compute, span: span, depth: x.Depth, byDepth: true, pitch: span + linePad, threads: x.threads()}
 	l.size = l.depth * l.pitch
 	size := c.compute.Size()
 	direct := c.t.Async && p.typ == c.compute
@@ -102,66 +115,75 @@ func (k *productKernel) factor(x tile, p strided, a bool, span, extent int, dims
 func (m matrix) along(rows bool) bool { return rows && m.row == 1 || !rows && m.col == 1 }
 
 // tileKernel makes the product, or parts of it, with one shape of tiles.
-func (c *product) tileKernel(x tile, parts, slot int) ir.Launch {
-	k := c.kernel(fmt.Sprintf("product_%v_%dx%d", c.compute, x.rows, x.cols), x.threads())
-	k.SetBlocks(x.blocks)
-	g := k.grid(x.rows, x.cols, x.depth, parts)
+func (c *product) tileKernel(x Tile, parts, slot int) ir.Launch {
+	k := c.kernel(fmt.Sprintf("product_%v_%dx%d", c.compute, x.Rows, x.Cols), x.threads())
+	k.SetBlocks(x.Blocks)
+	g := k.grid(x.Rows, x.Cols, x.Depth, parts)
 	t := k.Thread()
 	lane, warp := k.Rem(t, k.Int(32)), k.Div(t, k.Int(32))
-	across := x.cols / (8 * x.tn)
-	row := k.Mul(k.Div(warp, k.Int(across)), k.Int(4*x.tm))
-	col := k.Mul(k.Rem(warp, k.Int(across)), k.Int(8*x.tn))
+	across := x.Cols / (8 * x.TN)
+	row := k.Mul(k.Div(warp, k.Int(across)), k.Int(4*x.TM))
+	col := k.Mul(k.Rem(warp, k.Int(across)), k.Int(8*x.TN))
 	v := 16 / c.compute.Size()
-	vm, vn := min(v, x.tm), min(v, x.tn)
-	row = k.Add(row, k.Mul(k.Div(lane, k.Int(8)), k.Int(vm)))
-	col = k.Add(col, k.Mul(k.Rem(lane, k.Int(8)), k.Int(vn)))
+	vm, vn := min(v, x.TM), min(v, x.TN)
+	down, right := k.Div(lane, k.Int(8)), k.Rem(lane, k.Int(8))
+	if x.Rake {
+		down = k.Add(k.Mul(k.Div(lane, k.Int(16)), k.Int(2)), k.Rem(k.Div(lane, k.Int(2)), k.Int(2)))
+		right = k.Add(k.Mul(k.Rem(k.Div(lane, k.Int(4)), k.Int(4)), k.Int(2)), k.Rem(lane, k.Int(2)))
+	}
+	row = k.Add(row, k.Mul(down, k.Int(vm)))
+	col = k.Add(col, k.Mul(right, k.Int(vn)))
 
 	e := k.results(g, slot, vn)
 	la, lb := k.factors(x, g)
 	la.async = la.async && lb.async
 	lb.async = la.async
-	stages := c.stages(la.async)
+	stages := x.stages(la.async)
 	la.to = k.Shared("a", c.compute, stages*la.size)
 	lb.to = k.Shared("b", c.compute, stages*lb.size)
 	la.hold("held a")
 	lb.hold("held b")
 
-	fa, fb := k.Local("a", c.compute, x.tm), k.Local("b", c.compute, x.tn)
-	acc := k.Local("sum", c.compute, x.tm*x.tn)
-	k.Unroll(x.tm*x.tn, func(i ir.Value) { k.Set(acc, i, k.Const(c.compute, 0)) })
+	fa, fb := k.Local("a", c.compute, x.TM), k.Local("b", c.compute, x.TN)
+	acc := k.Local("sum", c.compute, x.TM*x.TN)
+	k.Unroll(x.TM*x.TN, func(i ir.Value) { k.Set(acc, i, k.Const(c.compute, 0)) })
 	compute := func(stageA, stageB ir.Value) {
-		k.Unroll(x.depth, func(d ir.Value) {
-			k.fragment(fa, la, stageA, d, row, x.tm, vm, 4*vm)
-			k.fragment(fb, lb, stageB, d, col, x.tn, vn, 8*vn)
-			k.Unroll(x.tm, func(i ir.Value) {
-				k.Unroll(x.tn, func(j ir.Value) {
-					s := k.Add(k.Mul(i, k.Int(x.tn)), j)
+		k.Unroll(x.Depth, func(d ir.Value) {
+			k.fragment(fa, la, stageA, d, row, x.TM, vm, 4*vm)
+			k.fragment(fb, lb, stageB, d, col, x.TN, vn, 8*vn)
+			k.Unroll(x.TM, func(i ir.Value) {
+				k.Unroll(x.TN, func(j ir.Value) {
+					s := k.Add(k.Mul(i, k.Int(x.TN)), j)
 					k.Set(acc, s, k.multiply(k.Get(fa, i), k.Get(fb, j), k.Get(acc, s)))
 				})
 			})
 		})
 	}
-	k.pipeline(stages, x.depth, g.from, g.end, []*tileLoad{la, lb}, func(stage []ir.Value) { compute(stage[0], stage[1]) })
+	k.pipeline(stages, x.Depth, g.from, g.end, []*tileLoad{la, lb}, func(stage []ir.Value) { compute(stage[0], stage[1]) })
 
-	k.Unroll(x.tm/vm, func(p ir.Value) {
+	k.Unroll(x.TM/vm, func(p ir.Value) {
 		k.Unroll(vm, func(r ir.Value) {
 			i := k.Add(k.Mul(p, k.Int(vm)), r)
 			at := k.Add(g.row, k.Add(row, k.Add(k.Mul(p, k.Int(4*vm)), r)))
-			k.Unroll(x.tn/vn, func(q ir.Value) {
+			k.Unroll(x.TN/vn, func(q ir.Value) {
 				sums := make([]ir.Value, vn)
 				for u := range sums {
-					sums[u] = k.Get(acc, k.Add(k.Mul(i, k.Int(x.tn)), k.Add(k.Mul(q, k.Int(vn)), k.Int(u))))
+					sums[u] = k.Get(acc, k.Add(k.Mul(i, k.Int(x.TN)), k.Add(k.Mul(q, k.Int(vn)), k.Int(u))))
 				}
 				e.put(at, k.Add(g.col, k.Add(col, k.Mul(q, k.Int(8*vn)))), sums)
 			})
 		})
 	})
-	return k.launch(g.size[0], g.size[1], g.size[2])
+	l := k.launch(g.size[0], g.size[1], g.size[2])
+	if c.t.Unrolled {
+		l.Kernel = l.Kernel.Unrolled()
+	}
+	return l
 }
 
 // fragment loads the elements of a thread at one depth into registers: n of them in groups of v, apart groups apart.
 func (k *productKernel) fragment(to ir.Var, l *tileLoad, stage, depth, at ir.Value, n, v, apart int) {
-	base := k.Add(k.Add(stage, k.Mul(depth, k.Int(l.pitch))), at)
+	base := k.Add(k.Add(stage, at), k.Mul(depth, k.Int(l.pitch)))
 	for g := 0; g < n/v; g++ {
 		for u, x := range k.SharedLoadWide(l.to, k.plus(base, g*apart), v) {
 			k.Set(to, k.Int(g*v+u), x)
@@ -203,6 +225,17 @@ func (k *productKernel) pipeline(stages, depth int, from, end ir.Value, loads []
 		if !async {
 			each(at, func(l *tileLoad, to ir.Value) { l.settle(to) })
 		}
+	}
+	if stages == 1 {
+		issue(from)
+		k.For(from, end, depth, func(at ir.Value) {
+			k.Barrier()
+			settle(at)
+			k.Barrier()
+			issue(k.plus(at, depth))
+			compute(offsets(at))
+		})
+		return
 	}
 	for s := range ahead {
 		at := k.plus(from, s*depth)

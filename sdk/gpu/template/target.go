@@ -26,6 +26,11 @@ type Target struct {
 	Async       bool // asynchronous copies to shared memory are worth it
 	Atomics     dtype.Set
 
+	// Tiles, if set, replaces the choices of tiles for products with sums of 4 bytes.
+	Tiles []Tile
+	// Unrolled writes loops of a known number of rounds out, for compilers of a language that cannot be told to do so.
+	Unrolled bool
+
 	// Products makes every convolution a product of matrices, also where Convolution.Direct would hold.
 	Products bool
 

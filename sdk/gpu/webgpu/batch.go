@@ -205,12 +205,26 @@ func (b *batch) close() {
 	}
 }
 
-// pause returns how long a wait sleeps before its nth poll.
-func pause(n int) time.Duration {
+// pause returns how long a wait that has lasted for so long sleeps before its nth look: a small part of it, so that the end of the work is
+// seen soon after.
+func pause(n int, waited time.Duration) time.Duration {
 	if n < spins {
 		return 0
 	}
-	return min(time.Duration(n-spins+1)*10*time.Microsecond, time.Millisecond)
+	return min(max(waited/32, 20*time.Microsecond), time.Millisecond)
+}
+
+// rest sleeps for t, or until the work is done by another's look. Timers of Go may be a millisecond late, which is long beside short work:
+// the implementation sleeps for shorter times, if it can.
+func (d *device) rest(w *work, t time.Duration) {
+	if s, ok := d.calls.(Sleeper); ok && t < time.Millisecond {
+		s.Sleep(t)
+		return
+	}
+	select {
+	case <-w.done:
+	case <-time.After(t):
+	}
 }
 
 // await waits for a work. If no work ends for as long as patience says, the device counts as lost.
@@ -220,21 +234,23 @@ func (d *device) await(w *work) error {
 		_ = d.flush() // w.err has the fault
 	}
 	d.mu.Unlock()
+	began := time.Now()
 	for n := 0; !w.finished(); n++ {
 		d.calls.Poll()
 		d.mu.Lock()
-		if limit := d.driver.options.Patience; len(d.flight) > 0 && time.Since(d.progress) > limit {
+		now := time.Now()
+		if limit := d.driver.options.Patience; len(d.flight) > 0 && now.Sub(d.progress) > limit {
 			_ = d.failed.Keep(fmt.Errorf("%w: nothing was done in %v", core.ErrBackendLost, limit))
 		}
 		d.settle()
 		d.mu.Unlock()
-		if t := pause(n); t == 0 {
+		if w.finished() {
+			break
+		}
+		if t := pause(n, now.Sub(began)); t == 0 {
 			runtime.Gosched()
 		} else {
-			select {
-			case <-w.done:
-			case <-time.After(t):
-			}
+			d.rest(w, t)
 		}
 	}
 	return w.err

@@ -1,6 +1,9 @@
 package webgpu
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // API is an implementation of WebGPU: a native library, or a browser. Its methods, and the methods of the objects that it returns, are
 // the calls that the driver makes. Arguments are valid: the driver has checked them against the limits and each other, because an
@@ -34,6 +37,8 @@ type Facts struct {
 	Alias bool
 	// Components says that a store to a component of a vector in memory leaves its other components alone.
 	Components bool
+	// Together says that several goroutines may call Device.NewPipeline at the same time.
+	Together bool
 }
 
 // Limits are the limits of an adapter, by the names of WebGPU.
@@ -63,7 +68,7 @@ const (
 )
 
 // Device is an opened adapter with its one queue, which executes submissions in order. Methods except Lost and Poll are called by one
-// goroutine at a time. If the device is lost, they return an error that wraps core.ErrBackendLost.
+// goroutine at a time, NewPipeline by several where Facts.Together says so, while no other is called. If the device is lost, they return an error that wraps core.ErrBackendLost.
 type Device interface {
 	// NewBuffer makes a buffer whose size is a multiple of 4. Without memory, the error wraps core.ErrOutOfMemory.
 	NewBuffer(bytes int64, u Usage) (Buffer, error)
@@ -89,6 +94,12 @@ type Device interface {
 	Lost() error
 	// Close releases the device and all its objects.
 	Close()
+}
+
+// Sleeper is a Device that sleeps more precisely than timers of package time do.
+type Sleeper interface {
+	// Sleep returns after a duration of less than a millisecond. Others may call methods of the Device meanwhile.
+	Sleep(d time.Duration)
 }
 
 // Buffer is memory of a device.

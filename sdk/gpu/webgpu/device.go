@@ -17,14 +17,18 @@ import (
 // device implements gpu.Device. An adapter has one queue: the work of all queues of package gpu is recorded in one batch of
 // commands, under one lock.
 type device struct {
-	driver  *driver
-	facts   Facts
-	target  template.Target
-	dialect *dialect.Dialect
+	driver    *driver
+	index     int // of the adapter
+	facts     Facts
+	target    template.Target
+	dialect   *dialect.Dialect
+	pipelines *pipelines
 
-	mu sync.Mutex // guards the fields below, and the calls
+	// mu guards the fields below, and the calls. Pipelines are made under it as if they were only read, where several may be made
+	// together.
+	mu sync.RWMutex
 	batch
-	moves  *moves
+	moves  moves
 	inUse  int64
 	groups map[string]Group
 	closed bool
@@ -32,17 +36,15 @@ type device struct {
 
 var _ gpu.Device = (*device)(nil)
 
-func newDevice(d *driver, f Facts, calls Device) (*device, error) {
-	x := &device{driver: d, facts: f, groups: map[string]Group{}}
-	x.calls, x.limits, x.spare = calls, f.Limits, commands.Spare[Buffer]{}
+func newDevice(d *driver, index int, made *pipelines) (*device, error) {
+	f := d.adapters[index].Facts()
+	x := &device{driver: d, index: index, facts: f, pipelines: made, groups: map[string]Group{}}
+	x.calls, x.limits, x.spare = made.calls, f.Limits, commands.Spare[Buffer]{}
 	var err error
-	if x.uniforms, err = calls.NewBuffer(uniformBytes, Uniform); err != nil {
+	if x.uniforms, err = x.calls.NewBuffer(uniformBytes, Uniform); err != nil {
 		return nil, err
 	}
-	if x.staging, err = calls.NewBuffer(stagingBytes, Storage); err != nil {
-		return nil, err
-	}
-	if x.moves, err = newMoves(calls); err != nil {
+	if x.staging, err = x.calls.NewBuffer(stagingBytes, Storage); err != nil {
 		return nil, err
 	}
 	found, err := x.features()
@@ -102,7 +104,7 @@ func (d *device) Compile(_ context.Context, text string) ([]byte, error) { retur
 type function struct {
 	device   *device
 	kernel   *ir.Kernel
-	pipeline Pipeline
+	pipeline *kept
 	storage  int
 	uniform  int // bytes
 }
@@ -115,7 +117,7 @@ func (f *function) Unload() {
 	f.device.mu.Lock()
 	defer f.device.mu.Unlock()
 	if !f.device.closed {
-		f.pipeline.Release()
+		f.device.pipelines.give(f.pipeline)
 	}
 }
 
@@ -158,12 +160,19 @@ func (d *device) load(k *ir.Kernel) (*function, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.fault(); err != nil {
+	if d.pipelines.together {
+		d.mu.RLock()
+		defer d.mu.RUnlock()
+		err = d.failed.Keep(nil)
+	} else {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		err = d.fault()
+	}
+	if err != nil {
 		return nil, err
 	}
-	if f.pipeline, err = d.calls.NewPipeline(text, dialect.Symbol(0, k), f.storage, f.uniform); err != nil {
+	if f.pipeline, err = d.pipelines.get(text, dialect.Symbol(0, k), f.storage, f.uniform); err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", k.Name, sentinel(err))
 	}
 	return f, nil
@@ -251,13 +260,19 @@ func (d *device) Libraries() []gpu.Library { return nil }
 func (d *device) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	healthy := d.fault() == nil && d.work == nil && len(d.flight) == 0
 	d.failed.Close(d.driver.info.Name)
 	d.settle()
 	d.closed = true
 	d.dropGroups()
-	d.moves.release()
+	d.moves.release(d.pipelines)
 	d.close()
-	d.calls.Close()
+	if healthy {
+		d.calls.Poll() // frees what was destroyed
+		d.driver.keep(d.index, d.pipelines)
+	} else {
+		d.pipelines.close()
+	}
 }
 
 func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }

@@ -77,27 +77,24 @@ type driver struct {
 	options  Options
 	adapters []Adapter
 	info     core.Info
+	idle     idle
 }
 
 // Info implements gpu.Driver.
 func (d *driver) Info() core.Info { return d.info }
-
-// Close implements gpu.Driver.
-func (d *driver) Close() error { return nil }
 
 // Open implements gpu.Driver.
 func (d *driver) Open(ctx context.Context, index int) (gpu.Device, error) {
 	if index < 0 || index >= len(d.adapters) {
 		return nil, fmt.Errorf("%s: device %d of %d: %w", d.info.Name, index, len(d.adapters), core.ErrNotFound)
 	}
-	a := d.adapters[index]
-	calls, err := a.Open(ctx)
+	made, err := d.opened(ctx, index)
 	if err != nil {
 		return nil, fmt.Errorf("%s: device %d: %w", d.info.Name, index, err)
 	}
-	x, err := newDevice(d, a.Facts(), calls)
+	x, err := newDevice(d, index, made)
 	if err != nil {
-		calls.Close()
+		made.close()
 		return nil, fmt.Errorf("%s: device %d: %w", d.info.Name, index, sentinel(err))
 	}
 	return x, nil

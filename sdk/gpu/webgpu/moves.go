@@ -6,8 +6,9 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// moves are the kernels that copy and fill bytes at any place: WebGPU itself only copies words between different buffers.
-type moves struct{ copy, fill Pipeline }
+// moves are the kernels that copy and fill bytes at any place, made when they are needed: WebGPU itself only copies words between different
+// buffers.
+type moves struct{ copy, fill *kept }
 
 // maxMoved bounds the bytes that one launch moves, so that offsets fit i32.
 const maxMoved = 1 << 28
@@ -49,19 +50,24 @@ var (
 ` + fmt.Sprintf(movesHeadEnd, "fill_bytes", "put(w, s, s.pattern);")
 )
 
-func newMoves(calls Device) (*moves, error) {
-	m := new(moves)
-	var err error
-	if m.copy, err = calls.NewPipeline(copyText, "copy_bytes", 2, 16); err != nil {
-		return nil, err
+// pipeline returns the kernel that copies, or else fills.
+func (m *moves) pipeline(x *pipelines, copies bool) (k *kept, err error) {
+	at, text, entry, storage := &m.fill, fillText, "fill_bytes", 1
+	if copies {
+		at, text, entry, storage = &m.copy, copyText, "copy_bytes", 2
 	}
-	m.fill, err = calls.NewPipeline(fillText, "fill_bytes", 1, 16)
-	return m, err
+	if *at == nil {
+		*at, err = x.get(text, entry, storage, 16)
+	}
+	return *at, err
 }
 
-func (m *moves) release() {
-	m.copy.Release()
-	m.fill.Release()
+func (m *moves) release(x *pipelines) {
+	for _, k := range []*kept{m.copy, m.fill} {
+		if k != nil {
+			x.give(k)
+		}
+	}
 }
 
 // window returns the part of a buffer to bind for n bytes from offset on, and the offset at which they begin in it.
@@ -80,6 +86,10 @@ type region struct {
 
 // move copies n bytes, or fills them with a pattern where src is nil. The caller holds the lock.
 func (d *device) move(dst region, src *region, n int64, pattern uint32) error {
+	p, err := d.moves.pipeline(d.pipelines, src != nil)
+	if err != nil {
+		return sentinel(err)
+	}
 	most := min(maxMoved, d.limits.StorageBinding-2*d.limits.StorageAlignment) &^ 3 // windows begin before and end behind the bytes
 	for done := int64(0); done < n; done += most {
 		part := min(n-done, most)
@@ -87,19 +97,19 @@ func (d *device) move(dst region, src *region, n int64, pattern uint32) error {
 			return err
 		}
 		to, first := d.window(dst.buffer, dst.size, dst.offset+done, part)
-		p, bindings, ids, from := d.moves.fill, []Binding{to}, []uint32{dst.id}, uint32(0)
+		bindings, ids, from := []Binding{to}, []uint32{dst.id}, uint32(0)
 		if src != nil {
 			var b Binding
 			b, from = d.window(src.buffer, src.size, src.offset+done, part)
-			p, bindings, ids = d.moves.copy, append(bindings, b), append(ids, src.id)
+			bindings, ids = append(bindings, b), append(ids, src.id)
 		}
-		g, err := d.group(p, bindings, ids, 16)
+		g, err := d.group(p.Pipeline, bindings, ids, 16)
 		if err != nil {
 			return err
 		}
 		groups := min((int64(first)+part+255)/256, int64(d.limits.WorkgroupsPerAxis))
 		d.commands++
-		d.encoder.Dispatch(p, g, d.uniform([]uint32{first, from, uint32(part), pattern}), true, [3]uint32{uint32(groups), 1, 1})
+		d.encoder.Dispatch(p.Pipeline, g, d.uniform([]uint32{first, from, uint32(part), pattern}), true, [3]uint32{uint32(groups), 1, 1})
 	}
 	return nil
 }

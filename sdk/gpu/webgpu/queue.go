@@ -123,7 +123,7 @@ func (q *queue) launch(f *function, l *gpu.Launch) error {
 			return err
 		}
 	}
-	g, err := d.group(f.pipeline, q.bindings, q.ids, f.uniform)
+	g, err := d.group(f.pipeline.Pipeline, q.bindings, q.ids, f.uniform)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (q *queue) launch(f *function, l *gpu.Launch) error {
 		offset = d.uniform(q.words)
 	}
 	d.commands++
-	d.encoder.Dispatch(f.pipeline, g, offset, f.uniform > 0, grid)
+	d.encoder.Dispatch(f.pipeline.Pipeline, g, offset, f.uniform > 0, grid)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/goburn/burn/core"
@@ -17,6 +18,8 @@ type device struct {
 	*API
 	h, queue handle
 	layouts  map[[2]int]layout // by number of storage buffers and size of the uniform
+	making   sync.RWMutex      // held for reading while pipelines are made, and to make layouts or one pipeline alone
+	reported atomic.Int64      // errors
 	infos    [2]*callbackInfo  // that the library may call until the device is closed
 
 	alive sync.RWMutex // held while the library polls, and to close
@@ -78,6 +81,7 @@ func (d *device) fault(kind uint32, message string) {
 	if kind == kindOutOfMemory {
 		err = fmt.Errorf("%w: %s", core.ErrOutOfMemory, oneLine(message))
 	}
+	d.reported.Add(1)
 	d.mu.Lock()
 	d.faults = append(d.faults, err)
 	d.mu.Unlock()

@@ -121,7 +121,7 @@ func (x *adapter) describe() error {
 	x.limits = *l
 	x.facts = webgpu.Facts{
 		Name: i.device.text(), Driver: i.description.text(), Backend: backends[i.backendType], Version: a.version,
-		Software: i.adapterType == adapterCPU, Discrete: i.adapterType == adapterDiscrete, Alias: true,
+		Software: i.adapterType == adapterCPU, Discrete: i.adapterType == adapterDiscrete, Alias: true, Together: true,
 		Components: i.backendType == backendVulkan, // the library makes an access to the component alone
 		Limits: webgpu.Limits{
 			BufferSize: clamp(l.maxBufferSize), StorageBinding: clamp(l.maxStorageBufferBindingSize), UniformBinding: clamp(l.maxUniformBufferBindingSize),

@@ -2,6 +2,7 @@ package native
 
 import (
 	"fmt"
+	"runtime"
 	"unsafe"
 
 	"github.com/goburn/burn/core"
@@ -16,32 +17,67 @@ type pipeline struct {
 }
 
 // NewPipeline implements webgpu.Device. The texts of the driver are of kernels that were proved to access no memory but theirs, and to
-// end, so that the library adds no checks.
+// end, so that the library adds no checks. Several are made at the same time. The library does not say which of them an error is of: where
+// one was reported meanwhile, the pipeline is made again alone.
 func (d *device) NewPipeline(text, entry string, storage, uniform int) (webgpu.Pipeline, error) {
 	l, err := d.layout(storage, uniform)
 	if err != nil {
 		return nil, err
 	}
+	d.making.RLock()
+	before := d.reported.Load()
+	p := d.pipeline(text, entry, l)
+	clean := p.h != 0 && d.reported.Load() == before
+	d.making.RUnlock()
+	if clean {
+		return p, nil
+	}
+	d.making.Lock()
+	defer d.making.Unlock()
+	if p.h != 0 {
+		p.Release()
+	}
+	_ = d.check("kernels") // errors of those that were made together
+	p = d.pipeline(text, entry, l)
+	if err := d.check("kernel " + entry); err != nil {
+		if p.h != 0 {
+			p.Release()
+		}
+		return nil, err
+	}
+	if p.h == 0 {
+		return nil, fmt.Errorf("kernel %s: no pipeline: %w", entry, core.ErrKernel)
+	}
+	return p, nil
+}
+
+// pipeline makes a pipeline; its handle is 0 if the library makes none. Errors are reported to the device.
+func (d *device) pipeline(text, entry string, l layout) *pipeline {
+	p := &pipeline{d: d, layout: l}
 	source := &shaderWGSL{chain: chained{sType: shaderSourceWGSL}, code: viewOf(text)}
 	m := d.DeviceCreateShaderModuleTrusted.call(d.h, uintptr(unsafe.Pointer(&labelled{next: unsafe.Pointer(source)})), 0)
-	if err := d.check("kernel " + entry); err != nil || m == 0 {
-		return nil, err
+	runtime.KeepAlive(text)
+	if m == 0 {
+		return p
 	}
 	defer d.ShaderModuleRelease.call(m)
 	o := &computePipelineDescriptor{layout: l.pipeline, compute: computeState{module: m, entryPoint: viewOf(entry)}}
-	h := d.DeviceCreateComputePipeline.call(d.h, uintptr(unsafe.Pointer(o)))
-	if err := d.check("kernel " + entry); err != nil {
-		return nil, err
-	}
-	if h == 0 {
-		return nil, fmt.Errorf("kernel %s: no pipeline: %w", entry, core.ErrKernel)
-	}
-	return &pipeline{d, h, l}, nil
+	p.h = d.DeviceCreateComputePipeline.call(d.h, uintptr(unsafe.Pointer(o)))
+	runtime.KeepAlive(entry)
+	return p
 }
 
 // layout makes the layout of bindings once.
 func (d *device) layout(storage, uniform int) (layout, error) {
 	key := [2]int{storage, uniform}
+	d.making.RLock()
+	l, ok := d.layouts[key]
+	d.making.RUnlock()
+	if ok {
+		return l, nil
+	}
+	d.making.Lock() // it asks for errors
+	defer d.making.Unlock()
 	if l, ok := d.layouts[key]; ok {
 		return l, nil
 	}
@@ -57,7 +93,6 @@ func (d *device) layout(storage, uniform int) (layout, error) {
 	if len(entries) > 0 {
 		o.entries = unsafe.Pointer(&entries[0])
 	}
-	var l layout
 	l.group = d.DeviceCreateBindGroupLayout.call(d.h, uintptr(unsafe.Pointer(o)))
 	if err := d.check("layout of bindings"); err != nil {
 		return layout{}, err

@@ -1,0 +1,85 @@
+package webgpu
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	idleTime = 10 * time.Second // for which a device is kept that nobody has open
+	idleMost = 2                // of an adapter
+)
+
+// idle is devices of the implementation that were closed without a fault, for those who open the adapter next: to make a device takes a
+// driver long, and its pipelines are there already.
+type idle struct {
+	mu      sync.Mutex
+	devices map[int][]*pipelines // by adapter
+	closed  bool
+}
+
+// open returns a device of an adapter with its pipelines.
+func (d *driver) opened(ctx context.Context, index int) (*pipelines, error) {
+	d.idle.mu.Lock()
+	for list := d.idle.devices[index]; len(list) > 0; list = d.idle.devices[index] {
+		x := list[len(list)-1]
+		d.idle.devices[index] = list[:len(list)-1]
+		if x.calls.Lost() == nil {
+			d.idle.mu.Unlock()
+			return x, nil
+		}
+		x.close()
+	}
+	d.idle.mu.Unlock()
+	calls, err := d.adapters[index].Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return newPipelines(calls, d.adapters[index].Facts().Together), nil
+}
+
+// keep keeps a device that nobody has open any more for a while, or closes it.
+func (d *driver) keep(index int, x *pipelines) {
+	d.idle.mu.Lock()
+	defer d.idle.mu.Unlock()
+	if d.idle.closed || len(d.idle.devices[index]) >= idleMost {
+		x.close()
+		return
+	}
+	if d.idle.devices == nil {
+		d.idle.devices = map[int][]*pipelines{}
+	}
+	d.idle.devices[index] = append(d.idle.devices[index], x)
+	x.kept++
+	number := x.kept
+	time.AfterFunc(idleTime, func() {
+		d.idle.mu.Lock()
+		defer d.idle.mu.Unlock()
+		if i := slices.Index(d.idle.devices[index], x); i >= 0 && x.kept == number {
+			d.idle.devices[index] = slices.Delete(d.idle.devices[index], i, i+1)
+			x.close()
+		}
+	})
+}
+
+// Close implements gpu.Driver.
+func (d *driver) Close() error {
+	d.idle.mu.Lock()
+	defer d.idle.mu.Unlock()
+	d.idle.closed = true
+	for index, list := range d.idle.devices {
+		for _, x := range list {
+			x.close()
+		}
+		delete(d.idle.devices, index)
+	}
+	return nil
+}
+
+// close closes the device of the implementation.
+func (x *pipelines) close() {
+	x.release()
+	x.calls.Close()
+}

@@ -1,0 +1,85 @@
+package webgpu
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"sync"
+)
+
+// maxPipelines bounds the pipelines that a device keeps, unless more are in use.
+const maxPipelines = 2048
+
+// pipelines are the pipelines of a device of the implementation, by their text: what was made is not made again. It may be used by several
+// goroutines.
+type pipelines struct {
+	calls Device
+	// together says that the implementation makes several at the same time.
+	together bool
+	kept     int // how often it was idle
+
+	mu  sync.Mutex
+	all map[pipelineKey]*kept
+}
+
+type pipelineKey [sha256.Size]byte
+
+// kept is a pipeline and the number of its users.
+type kept struct {
+	Pipeline
+	key   pipelineKey
+	users int
+}
+
+func newPipelines(calls Device, together bool) *pipelines {
+	return &pipelines{calls: calls, together: together, all: map[pipelineKey]*kept{}}
+}
+
+// get returns a pipeline as Device.NewPipeline does. The caller gives it back.
+func (x *pipelines) get(text, entry string, storage, uniform int) (*kept, error) {
+	key := pipelineKey(sha256.Sum256(fmt.Append(nil, entry, "\n", storage, "\n", uniform, "\n", text)))
+	use := func() *kept {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		k := x.all[key]
+		if k != nil {
+			k.users++
+		}
+		return k
+	}
+	if k := use(); k != nil {
+		return k, nil
+	}
+	p, err := x.calls.NewPipeline(text, entry, storage, uniform)
+	if err != nil {
+		return nil, err
+	}
+	if k := use(); k != nil { // another was quicker
+		p.Release()
+		return k, nil
+	}
+	k := &kept{Pipeline: p, key: key, users: 1}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.all[key] = k
+	return k, nil
+}
+
+// give says that a pipeline has one user less.
+func (x *pipelines) give(k *kept) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if k.users--; k.users == 0 && len(x.all) > maxPipelines {
+		delete(x.all, k.key)
+		k.Release()
+	}
+}
+
+// release releases all pipelines. Nobody uses them.
+func (x *pipelines) release() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for key, k := range x.all {
+		delete(x.all, key)
+		k.Release()
+	}
+}
