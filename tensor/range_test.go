@@ -37,7 +37,7 @@ func python(n, start, end, step int) []int64 {
 	return out
 }
 
-// Slices of every start, end and step, on and beyond the ends, are those of Python; steps and bounds may be as great as an int.
+// Slices of every start, end and step, on and beyond the ends, agree with Python; steps and bounds may be as great as an int.
 func TestSliceIsPythons(t *testing.T) {
 	d := open(t)
 	huge := []int{math.MinInt, math.MinInt + 1, math.MaxInt}

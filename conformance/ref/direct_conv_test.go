@@ -192,7 +192,7 @@ func bilinear(x ref.Tensor, n, c int, y, z float64) float64 {
 	return (1-v)*(1-u)*element(x, n, c, i, j) + (1-v)*u*element(x, n, c, i, j+1) + v*(1-u)*element(x, n, c, i+1, j) + v*u*element(x, n, c, i+1, j+1)
 }
 
-// A deformable convolution is a convolution whose reads are moved; its formula is that of the paper "Deformable ConvNets v2".
+// A deformable convolution is a convolution whose reads are moved (Zhu et al., "Deformable ConvNets v2").
 func TestDeformConvBySum(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	for range 60 {

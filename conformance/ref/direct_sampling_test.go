@@ -32,7 +32,7 @@ func sinc(d float64) float64 {
 	return math.Sin(math.Pi*d) / (math.Pi * d)
 }
 
-// coordinate is where result i of m lies among n elements.
+// coordinate returns the position of result i of m among n elements.
 func coordinate(kind string, i, n, m int) float64 {
 	at, from, to := float64(i), float64(n), float64(m)
 	switch {

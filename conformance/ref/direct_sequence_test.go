@@ -31,7 +31,7 @@ func alignments(classes, steps int, f func(path []int)) {
 	}
 }
 
-// collapsed drops repetitions, then blanks: the labels that an alignment stands for.
+// collapsed drops repetitions, then blanks: the labels of an alignment.
 func collapsed(path []int, blank int) (labels []int64) {
 	for i, c := range path {
 		if c != blank && (i == 0 || path[i-1] != c) {

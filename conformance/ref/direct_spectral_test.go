@@ -173,7 +173,7 @@ func bessel(x float64) float64 {
 	return sum
 }
 
-// The windows are those of Harris (1978), by their formulas.
+// The windows follow the formulas of Harris (1978).
 func TestWindowsByFormula(t *testing.T) {
 	for _, size := range []int{0, 1, 2, 3, 8, 13} {
 		for _, periodic := range []bool{true, false} {

@@ -67,7 +67,7 @@ func TestHistogramByCounting(t *testing.T) {
 	}
 }
 
-// Places are those of a linear search, with equal elements on both sides, NaN last and each line by itself.
+// Places agree with a linear search, with equal elements on both sides, NaN last and each line by itself.
 func TestSearchSortedByCounting(t *testing.T) {
 	r := rand.New(rand.NewPCG(83, 84))
 	before := func(a, b float64) bool { return a < b || math.IsNaN(b) && !math.IsNaN(a) }

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// boundary is a number of a node: the numbers at the edge of what is legal, and those right beyond it with the constraint they break.
+// boundary describes a number of a node: its last legal values, and the first illegal ones with the constraint that they break.
 type boundary struct {
 	op         op.Code
 	what       string

@@ -81,7 +81,7 @@ func TestExternalPlaces(t *testing.T) {
 	}
 }
 
-// The parts of sparse tensors, in the graph and in a constant, and the default of a function's attribute may lie in a file too.
+// The parts of sparse tensors, in the graph and in a constant, and the default of a function's attribute may be in a file too.
 func TestExternalPartsAndDefaults(t *testing.T) {
 	data := []byte{1, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x3f, 0, 0, 0, 0x40} // places 1 and 4; 1, 2 in f32
 	sparse := func(name string) *pb.SparseTensor {

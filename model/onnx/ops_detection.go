@@ -157,7 +157,7 @@ func maxRoiPoolNode(t *tracer, n *node) []value {
 	})
 }
 
-// roiCorner returns the element that a coordinate times a scale rounds to, halves away from zero. Their product is that of f32.
+// roiCorner returns the element that a coordinate times a scale rounds to, halves away from zero. The product is computed in f32.
 func roiCorner(v, scale float64) int {
 	const far = 1 << 30
 	return int(math.Round(float64(max(-far, min(float32(v)*float32(scale), far)))))

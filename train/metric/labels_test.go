@@ -107,7 +107,7 @@ func TestOneLabel(t *testing.T) {
 	}
 }
 
-// Papineni's examples: repeated words match as often as the reference has them, and short texts pay for their brevity.
+// Papineni's examples: repeated words match once for each occurrence in the reference, and short texts pay for their brevity.
 func TestBLEUByHand(t *testing.T) {
 	clipped := BLEU(true, TextOptions{})
 	clipped.Add("the the the the the the the", "the cat is on the mat")
