@@ -77,7 +77,7 @@ func TestReadTable(t *testing.T) {
 }
 
 // TestTableScales computes mean and standard deviation of columns whose numbers are far from zero and close to each other: a sum of
-// squares has too few digits for them. The expected values are those of a distribution in closed form.
+// squares has too few digits for them. The expected values are moments of distributions in closed form.
 func TestTableScales(t *testing.T) {
 	d, err := tensor.Open(t.Context(), "cpu")
 	require.NoError(t, err)
