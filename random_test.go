@@ -82,7 +82,7 @@ func exactly(c op.Code, a, b float32) float32 {
 	return max(a, 0)
 }
 
-// node makes a node of operands and computes its result. drop says which operands it gives up.
+// node makes a node of operands and computes its result. drop says which operands it drops.
 func (s *sequence) node(c op.Code, drop uint64, in ...tracked) (op.Node, tracked) {
 	var descs []op.Desc
 	y := tracked{}

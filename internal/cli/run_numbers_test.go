@@ -106,7 +106,7 @@ func TestElementsOfTypes(t *testing.T) {
 	}
 }
 
-// TestRowsOf joins values along the first dimension and takes them apart again.
+// TestRowsOf joins values along the first dimension and splits them again.
 func TestRowsOf(t *testing.T) {
 	a := onnxtest.Array{DType: dtype.I16, Shape: shape.Of(2, 3), Data: []byte{1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0}}
 	b := onnxtest.Array{DType: dtype.I16, Shape: shape.Of(1, 3), Data: []byte{7, 0, 8, 0, 9, 0}}

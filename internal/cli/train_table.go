@@ -176,22 +176,22 @@ type tableNet struct {
 }
 
 func newTableNet(d *tensor.Device, hidden []int, rows data.Dataset[tableRow], inputs int) (*tableNet, error) {
-	mean, square := make([]float64, inputs+1), make([]float64, inputs+1)
-	n := float64(rows.Len())
+	mean, square := make([]float64, inputs+1), make([]float64, inputs+1) // squares of distances from the mean, added up (Welford)
 	for i := range rows.Len() {
 		row, err := rows.Get(i)
 		if err != nil {
 			return nil, err
 		}
 		for k, v := range append(slices.Clone(row.in), row.out) {
-			mean[k] += float64(v) / n
-			square[k] += float64(v) * float64(v) / n
+			off := float64(v) - mean[k]
+			mean[k] += off / float64(i+1)
+			square[k] += off * (float64(v) - mean[k])
 		}
 	}
 	m, s := make([]float32, inputs+1), make([]float32, inputs+1)
 	for k := range m {
 		m[k] = float32(mean[k])
-		s[k] = float32(math.Sqrt(max(square[k]-mean[k]*mean[k], 1e-12)))
+		s[k] = float32(math.Sqrt(max(square[k]/float64(rows.Len()), 1e-12)))
 	}
 	buffer := func(v []float32) *nn.Param { return nn.NewBuffer(tensor.From(d, v, len(v))) }
 	net := &tableNet{Mean: buffer(m[:inputs]), Std: buffer(s[:inputs]), Goal: buffer(m[inputs:]), Unit: buffer(s[inputs:])}

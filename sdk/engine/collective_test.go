@@ -81,7 +81,7 @@ func TestCollectives(t *testing.T) {
 	require.Zero(t, rigs[0].d.twice.Load())
 }
 
-// TestJoinErrors: wrong ranks and sizes are refused, and ranks that wait for one that gave up get an error.
+// TestJoinErrors: wrong ranks and sizes are refused, and ranks that wait for one that was canceled get an error.
 func TestJoinErrors(t *testing.T) {
 	r := open(t, new(driver))
 	c, _ := core.Extension[core.Collectives](r.dev)

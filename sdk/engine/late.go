@@ -20,6 +20,7 @@ type fault struct {
 // unsettled is a command whose failure an asynchronous device may still report.
 type unsettled struct {
 	place       uint64
+	order       uint64 // as that of a failure
 	fault       *fault
 	inputs      []*fault     // faults of operands that were unsettled when the command was started
 	check       func() error // returns the command's error; nil: the queue cannot tell
@@ -58,6 +59,7 @@ func (s *stream[V]) started(node, program string, outputs []op.Desc) *fault {
 	if crowded {
 		_ = s.flush() // without a mark they stay unsettled
 	}
+	s.order++
 	f := new(fault)
 	var check func() error
 	if s.checked != nil {
@@ -65,7 +67,7 @@ func (s *stream[V]) started(node, program string, outputs []op.Desc) *fault {
 	}
 	s.settling.Lock()
 	defer s.settling.Unlock()
-	s.late.commands = append(s.late.commands, unsettled{s.done, f, slices.Clone(s.open), check, node, program, outputs})
+	s.late.commands = append(s.late.commands, unsettled{s.done, s.order, f, slices.Clone(s.open), check, node, program, outputs})
 	return f
 }
 
@@ -154,7 +156,11 @@ func (s *stream[V]) judge(err error, place uint64) {
 	among := s.late.commands[:n]
 	if err != nil {
 		err = blame(among, err)
-		s.failAt(place, err)
+		f := failure{place: place, err: err}
+		if n > 0 {
+			f.order = among[0].order
+		}
+		s.failAt(f)
 	}
 	own := make([]error, n)
 	for i := range among {
@@ -178,7 +184,7 @@ func (s *stream[V]) judge(err error, place uint64) {
 			}
 		}
 		if own[i] != nil {
-			s.failAt(u.place, own[i])
+			s.failAt(failure{u.place, u.order, own[i]})
 		}
 	}
 	s.dev.mu.Unlock()

@@ -334,3 +334,23 @@ func TestProgramsLate(t *testing.T) {
 	require.ErrorIs(t, core.Sync(t.Context(), r.stream), core.ErrIndex)
 	r.closed()
 }
+
+// TestFirstOfLateFailures: an event reports the failure of the earliest command, also when the queue learned of it after the stream
+// had found fault with many later ones.
+func TestFirstOfLateFailures(t *testing.T) {
+	for _, later := range []int{1, 100} {
+		r := openLagging(t, &lagging{driver: new(driver), checked: true})
+		x := r.put(1, 2)
+		bad := r.do(op.Log, 0, x)
+		for range later {
+			r.do(op.Neg, 0, vector(r.dev.NewIDs(1), 2)) // of a tensor that does not exist
+		}
+		err := core.Sync(t.Context(), r.stream)
+		var n *core.NodeError
+		require.ErrorAs(t, err, &n)
+		require.Equal(t, "log", n.Op, "of %d failures", later+1)
+		require.Equal(t, bad.ID, n.Outputs[0].ID)
+		require.NoError(t, core.Sync(t.Context(), r.stream))
+		r.closed()
+	}
+}

@@ -53,7 +53,7 @@ func (m *model) free(stream int, id op.TensorID) {
 	delete(m.tensors, id)
 }
 
-// operands returns the values of inputs. The error is that of the first poisoned one, else of the first missing one, which is a
+// operands returns the values of inputs. The error comes from the first poisoned one, else from the first missing one, which is a
 // failure of its own.
 func (m *model) operands(ids []op.TensorID) (in [][]float32, err error, fresh bool) {
 	for _, id := range ids {

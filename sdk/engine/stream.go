@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,12 +28,13 @@ type stream[V any] struct {
 
 	spare *pending // the batch that is being executed, or empty
 	done  uint64   // number of executed commands
+	order uint64   // number of failures, and of nodes and runs that may fail late
 	scratch[V]
 
 	_         [128]byte  // keep these apart from fields that callers write while a command executes (false sharing)
 	mu        sync.Mutex // guards pend, executing, asleep, held
 	pend      *pending
-	executing bool       // set by the worker or a waiter, which then has exclusive use of spare, done and scratch
+	executing bool       // set by the worker or a waiter, which then has exclusive use of spare, done, order and scratch
 	rest      *sync.Cond // signals that no goroutine executes any more
 	asleep    bool       // the worker waits for wake
 	held      bool       // the worker must not be woken
@@ -42,18 +44,19 @@ type stream[V any] struct {
 	late     lateness[V]
 
 	failing  sync.Mutex // guards failures
-	failures []failure  // not yet reported
+	failures []failure  // not yet reported, in the order of the queue: some become known late
 }
 
 var _ core.Stream = (*stream[int])(nil)
 
-// failure is an error and the position in the stream at which it occurred.
+// failure is an error and the position in the stream at which it occurred. order numbers everything that can fail: a position may have many
+// nodes.
 type failure struct {
-	place uint64
-	err   error
+	place, order uint64
+	err          error
 }
 
-// maxFailures bounds the failures that are kept for reports.
+// maxFailures bounds the failures that are kept for reports, the first ones.
 const maxFailures = 16
 
 func newStream[V any](d *device[V], q Queue[V]) *stream[V] {
@@ -67,14 +70,17 @@ func newStream[V any](d *device[V], q Queue[V]) *stream[V] {
 }
 
 // fail records a failure of the executing command.
-func (s *stream[V]) fail(err error) { s.failAt(s.done, err) }
+func (s *stream[V]) fail(err error) {
+	s.order++
+	s.failAt(failure{s.done, s.order, err})
+}
 
-func (s *stream[V]) failAt(place uint64, err error) {
+func (s *stream[V]) failAt(f failure) {
 	s.failing.Lock()
 	defer s.failing.Unlock()
-	if len(s.failures) < maxFailures {
-		s.failures = append(s.failures, failure{place, err})
-	}
+	at, _ := slices.BinarySearchFunc(s.failures, f.order, func(f failure, order uint64) int { return cmp.Compare(f.order, order) })
+	s.failures = slices.Insert(s.failures, at, f)
+	s.failures = s.failures[:min(len(s.failures), maxFailures)]
 }
 
 // report returns the first failure up to a position, and clears all failures up to there.
