@@ -36,7 +36,7 @@ func TestConformanceProtocol(t *testing.T) {
 	require.Contains(t, r.err, "want the name or the path of a plugin")
 	r = call(t, "conformance", "protocol", "no-such-plugin")
 	require.Equal(t, 2, r.code)
-	require.Contains(t, r.err, "no plugin is called no-such-plugin")
+	require.Contains(t, r.err, "no plugin has the name no-such-plugin")
 	r = call(t, "conformance", "protocol", t.TempDir())
 	require.Equal(t, 2, r.code)
 	require.Contains(t, r.err, "no file burn-backend-NAME")
