@@ -85,6 +85,7 @@ test: ## what the README says
 LONG := . ./decorators/fusion ./decorators/router ./examples/backends/plain ./plugins/cpu/internal/gemm/micro ./sdk/gpu/lower ./sdk/gpu/template ./tools/dist
 long: ## the tests that `make test` leaves out or runs on a sample, but for what conformance and backends run
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m $(LONG)
+	BURN_LONG=1 $(GO) test -count=1 -timeout 10m -run TestSuiteHash ./conformance
 
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
 MODULES   := data/parquet data/sqlite plugins/cuda plugins/libtorch plugins/metal plugins/rocm plugins/wgpu tools/avo tools/site
@@ -193,18 +194,18 @@ nvrtc: ## kernels of every op, in f32 and bf16, through NVIDIA's compiler, from 
 		lib=$$(find "$$venv" -name 'libnvrtc.so.*' | head -n 1); \
 		if [ -z "$$lib" ]; then echo "skipped: $(NVRTC_WHEEL) has no libnvrtc.so for this machine"; exit 0; fi; fi; export BURN_NVRTC="$$lib"; \
 	$(GO) test -count=1 -timeout 20m -run NVRTC ./sdk/gpu/dialect && \
-	cd plugins/cuda && BURN_CUDA_RUN='^[a-z0-9_]+/(f32|bf16)/[^/]+/plain$$' BURN_CUDA_SAMPLE=1000 CGO_ENABLED=0 \
+	cd plugins/cuda && BURN_CUDA_RUN='^[a-z0-9_]+/f32/[^/]+/plain$$ ^[a-z0-9_]+/bf16/[^/]+/plain$$' BURN_CUDA_SAMPLE=1000 CGO_ENABLED=0 \
 		$(GO) test -count=1 -timeout 20m -run 'TestKernelsCompile|TestNVRTC' . ./internal/nv
 
 HIP_SAMPLE ?= 1000
-HIP_RUN    ?= ^[a-z0-9_]+/(f32|bf16)/[^/]+/plain$$
+HIP_RUN    ?= ^[a-z0-9_]+/f32/[^/]+/plain$$ ^[a-z0-9_]+/bf16/[^/]+/plain$$
 HIP_PACKAGES := clang-19 libamdhip64-dev libhiprtc-builtins5 rocm-device-libs
-hip: ## kernels of every op, in each class of types, through one of clang-19 for gfx942, clang-19 for gfx1100 and Debian's hiprtc for gfx90a
+hip: ## kernels of every op, in each element type, through clang-19 for gfx942, clang-19 for gfx1100 and Debian's hiprtc for gfx90a
 	@if [ ! -e /usr/include/hip/hip_runtime.h ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && apt-get install -y -qq --no-install-recommends $(HIP_PACKAGES) || echo "hip: $(HIP_PACKAGES) cannot all be had: what lacks them is skipped"; fi; \
 	cd plugins/rocm && BURN_HIP=short CGO_ENABLED=0 $(GO) test -count=1 -timeout 20m -run 'TestKernelsCompile|TestMatrixInstructions|TestHiprtcAborts|TestForwardingRuntime' .
 
-hip-full: ## the same kernels through all three, of the types that HIP_RUN says, one case in HIP_SAMPLE; where BURN_NVRTC names a libnvrtc.so, through it too, as testdata/shim of the rocm plugin has them run on NVIDIA's GPUs
+hip-full: ## kernels of the cases that each pattern of HIP_RUN says, one in HIP_SAMPLE and one of each op at least, through the same compilers; where BURN_NVRTC names a libnvrtc.so, through it too, as testdata/shim of the rocm plugin has them run on NVIDIA's GPUs
 	cd plugins/rocm && BURN_HIP=full BURN_HIP_RUN='$(HIP_RUN)' BURN_HIP_SAMPLE=$(HIP_SAMPLE) CGO_ENABLED=0 \
 		$(GO) test -count=1 -timeout 120m -run 'TestKernelsCompile|TestMatrixInstructions|TestHiprtcAborts|TestForwardingRuntime' .
 

@@ -71,7 +71,7 @@ func nvrtc(t *testing.T) *nv.NVRTC {
 }
 
 // TestKernelsCompile compiles the kernels of a sample of the conformance suite to machine code, and runs them in the interpreter. One
-// case in BURN_CUDA_SAMPLE is taken, 256 by default, of those that BURN_CUDA_RUN matches.
+// case in BURN_CUDA_SAMPLE is taken, 256 by default, and one of each op at least, of those that each pattern of BURN_CUDA_RUN matches.
 func TestKernelsCompile(t *testing.T) {
 	n := nvrtc(t)
 	var mu sync.Mutex
@@ -99,12 +99,18 @@ func TestKernelsCompile(t *testing.T) {
 		return code, named("compilation", err)
 	}
 	driver := compiling{emulated.New(emulated.Options{Target: h200.target()}), compile}
-	o := conformance.Options{Run: os.Getenv("BURN_CUDA_RUN"), Sample: 256, Shrink: -1}
+	o := conformance.Options{Sample: 256, Shrink: -1}
 	if text := os.Getenv("BURN_CUDA_SAMPLE"); text != "" {
 		var err error
 		o.Sample, err = strconv.Atoi(text)
 		require.NoError(t, err)
 	}
-	conformance.Run(t, func() (core.Backend, error) { return gpu.New(driver, gpu.Options{NoCache: true}), nil }, o)
+	patterns := strings.Fields(os.Getenv("BURN_CUDA_RUN"))
+	if len(patterns) == 0 {
+		patterns = []string{""}
+	}
+	for _, o.Run = range patterns {
+		conformance.Run(t, func() (core.Backend, error) { return gpu.New(driver, gpu.Options{NoCache: true}), nil }, o)
+	}
 	t.Logf("%d texts were compiled", len(known))
 }

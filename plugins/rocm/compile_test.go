@@ -21,7 +21,6 @@ import (
 	"github.com/goburn/burn/conformance"
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
-	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/rocm/internal/amd"
 	"github.com/goburn/burn/sdk/gpu"
@@ -278,59 +277,49 @@ func (c *collected) compile(t *testing.T) {
 	}
 }
 
-// classes are the classes of types by which kernels differ: the test's short form has one type of each.
-var classes = []string{"f32", "bf16", "i32", "u8", "bool"}
-
-// share returns a pattern of the plain cases of one part of all pairs of an op and a class of types, so that each pair is in one of n parts.
-func share(part, n int) string {
-	var all []string
-	for i, class := range classes {
-		var names []string
-		for j, code := range op.All() {
-			if (i+j)%n == part {
-				names = append(names, code.String())
-			}
-		}
-		all = append(all, "("+strings.Join(names, "|")+")/"+class)
-	}
-	return "^(" + strings.Join(all, "|") + ")/[^/]+/plain$"
-}
+// types are those that the test's short form has the plain cases of, one of each op and type.
+var types = []dtype.DType{dtype.F64, dtype.F32, dtype.F16, dtype.BF16, dtype.I64, dtype.I32, dtype.I16, dtype.I8, dtype.U64, dtype.U32, dtype.U16, dtype.U8, dtype.Bool}
 
 // TestKernelsCompile compiles the kernels of a sample of the conformance suite to machine code, and runs them in the interpreter. It is run
-// where BURN_HIP is set. With BURN_HIP=short, the compilers that CI has share the plain cases of each op and class of types: each pair is
-// compiled by one of them. Otherwise one case in BURN_HIP_SAMPLE is taken, 1024 by default, of those that BURN_HIP_RUN matches, for all.
+// where BURN_HIP is set. With BURN_HIP=short, each compiler that CI has compiles a plain case of each op and type. Otherwise one case in
+// BURN_HIP_SAMPLE is taken, 1024 by default, and one of each op at least, of those that each pattern of BURN_HIP_RUN matches, for all compilers.
 func TestKernelsCompile(t *testing.T) {
 	form := os.Getenv("BURN_HIP")
 	if form == "" {
 		t.Skip("it takes minutes: make hip")
 	}
-	o := conformance.Options{Run: os.Getenv("BURN_HIP_RUN"), Sample: 1024, Shrink: -1}
+	o := conformance.Options{Sample: 1024, Shrink: -1}
 	if text := os.Getenv("BURN_HIP_SAMPLE"); text != "" {
 		var err error
 		o.Sample, err = strconv.Atoi(text)
 		require.NoError(t, err)
 	}
-	const parts = 3
+	patterns := strings.Fields(os.Getenv("BURN_HIP_RUN"))
+	if form == "short" {
+		o.Sample, patterns = 1<<20, nil
+		for _, d := range types { // a sample has one case of an op, so each type is a sample by itself
+			patterns = append(patterns, "^[a-z0-9_]+/"+d.String()+"/[^/]+/plain$")
+		}
+	}
+	if len(patterns) == 0 {
+		patterns = []string{""}
+	}
 	for _, c := range []struct {
-		name string
-		wave int
-		part int // of the short form, below parts
-		by   func(t *testing.T) func(text string) error
+		name  string
+		wave  int
+		short bool // it has a part in the short form
+		by    func(t *testing.T) func(text string) error
 	}{
-		{"clang/gfx942", 64, 0, func(t *testing.T) func(string) error { return byClang(t, "gfx942", "940", "on") }},
-		{"clang/gfx1100", 32, 1, func(t *testing.T) func(string) error { return byClang(t, "gfx1100", "1036", "off") }},
-		{"hiprtc/gfx90a", 64, 2, func(t *testing.T) func(string) error { return byHiprtc(t, "gfx90a") }},
-		{"hiprtc/gfx942", 64, parts, func(t *testing.T) func(string) error { return byHiprtc(t, "gfx942") }},
-		{"hiprtc/gfx1100", 32, parts, func(t *testing.T) func(string) error { return byHiprtc(t, "gfx1100") }},
-		{"nvrtc/gfx90a", 64, parts, func(t *testing.T) func(string) error { return byNVRTC(t, "gfx90a") }},
-		{"nvrtc/gfx1100", 32, parts, func(t *testing.T) func(string) error { return byNVRTC(t, "gfx1100") }},
+		{"clang/gfx942", 64, true, func(t *testing.T) func(string) error { return byClang(t, "gfx942", "940", "on") }},
+		{"clang/gfx1100", 32, true, func(t *testing.T) func(string) error { return byClang(t, "gfx1100", "1036", "off") }},
+		{"hiprtc/gfx90a", 64, true, func(t *testing.T) func(string) error { return byHiprtc(t, "gfx90a") }},
+		{"hiprtc/gfx942", 64, false, func(t *testing.T) func(string) error { return byHiprtc(t, "gfx942") }},
+		{"hiprtc/gfx1100", 32, false, func(t *testing.T) func(string) error { return byHiprtc(t, "gfx1100") }},
+		{"nvrtc/gfx90a", 64, false, func(t *testing.T) func(string) error { return byNVRTC(t, "gfx90a") }},
+		{"nvrtc/gfx1100", 32, false, func(t *testing.T) func(string) error { return byNVRTC(t, "gfx1100") }},
 	} {
-		o := o
-		if form == "short" {
-			if c.part == parts {
-				continue
-			}
-			o.Run, o.Sample = share(c.part, parts), 1<<20
+		if form == "short" && !c.short {
+			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
 			if !strings.HasPrefix(c.name, "nvrtc") { // which sets the environment
@@ -339,7 +328,10 @@ func TestKernelsCompile(t *testing.T) {
 			texts := &collected{by: c.by(t), known: map[[32]byte]bool{}}
 			f := facts{architecture: path.Base(c.name), units: 104, wave: c.wave, threads: 1024, resident: 2048, shared: 64 << 10, grid: [3]int{1<<31 - 1, 65535, 65535}}
 			driver := compiling{emulated.New(emulated.Options{Target: f.target()}), texts.add}
-			conformance.Run(t, func() (core.Backend, error) { return gpu.New(driver, gpu.Options{NoCache: true}), nil }, o)
+			o := o
+			for _, o.Run = range patterns {
+				conformance.Run(t, func() (core.Backend, error) { return gpu.New(driver, gpu.Options{NoCache: true}), nil }, o)
+			}
 			texts.compile(t)
 			t.Logf("%d texts were compiled", len(texts.known))
 		})
