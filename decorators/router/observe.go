@@ -18,7 +18,7 @@ func (def *defined) sampled() bool {
 func (d *device) took(t *lane.Span) (seconds float64, ok bool) {
 	var begin, end []core.Event
 	t.Opened()
-	if d.apart(func(s *stream) error { begin, end, ok = t.Events(s.lanes...); return nil }) != nil || !ok {
+	if d.onInternal(func(s *stream) error { begin, end, ok = t.Events(s.lanes...); return nil }) != nil || !ok {
 		return 0, false
 	}
 	return t.Time(begin, end)

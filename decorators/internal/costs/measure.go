@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	enough      = 5 * time.Millisecond // the time for which runs are repeated
-	mostRepeats = 50
+	enough     = 5 * time.Millisecond // the time for which runs are repeated
+	maxRepeats = 50
 )
 
 // Program returns the time of one run of a program on a device, with operands of zeros: the mean of the runs of some milliseconds, after
@@ -78,7 +78,7 @@ func Program(ctx context.Context, d core.Device, s core.Stream, p *program.Progr
 	if err != nil || once >= enough {
 		return once.Seconds(), err
 	}
-	count := min(mostRepeats, 1+int(enough/max(once, 1)))
+	count := min(maxRepeats, 1+int(enough/max(once, 1)))
 	total, err := runs(count)
 	return total.Seconds() / float64(count), err
 }
