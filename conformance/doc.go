@@ -9,7 +9,7 @@
 // # Tolerance
 //
 // A result is compared by its row's op.Tolerance for the result's type. Rows that accumulate (PerTerm) name a number of
-// terms, which terms.go counts for each: the products or summands that meet in one element of the result, and for norms a
+// terms, which op.Terms counts for each: the products or summands that meet in one element of the result, and for norms a
 // few more for scaling and shifting. The absolute part of such a tolerance is meant for operands of magnitude 1, so they
 // are drawn from [-1, 1]. NaN and infinities must agree, and for exact rows the sign of zero too.
 //
@@ -18,14 +18,15 @@
 //	variants*.go, values.go, operands.go, matrices.go   shapes, attributes and values to test each op with
 //	cases.go, run_values.go, layouts.go, indices.go,    cases of ops: a spec (one node) and a body that runs it
 //	programs.go, gradients.go, decomposed.go,
-//	hygiene.go, words.go, document.go
+//	hygiene.go, words.go, document.go, large.go, flushed.go
 //	claims.go, level.go, streams.go, stream_programs.go, cases of the contract: capability documents, streams, events,
 //	poison.go, blame.go, events.go, tickets.go,         programs, memory, failures, extensions
 //	ownership.go, donation.go, collective.go, peer.go,
 //	hostmemory.go, profiling.go, extensions.go,
 //	refused.go, lifecycle*.go, protocolcase.go
 //	fresh.go, metamorphic.go, graphs/                   cases that are drawn anew from every seed
-//	suite.go, profile.go, check.go, challenge.go        the suite and its hash, profiles, the selection of cases, seeds
+//	suite.go, profile.go, check.go, challenge.go,       the suite and its hash, profiles, the selection of cases, seeds,
+//	plugin.go                                           the tested plugin
 //	crew.go, session.go, attempt.go, defined.go,        the sessions of a run, each with an open backend, and a run of one
 //	further.go                                          case on it
 //	compare.go, accuracy.go, modes.go, machine.go       comparison with ref, and measurements beside the verdicts

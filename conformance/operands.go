@@ -103,7 +103,7 @@ func (s spec) inputs(r *rand.Rand, k kind) []ref.Tensor {
 		switch {
 		case s.domain(i).Index:
 		case k == special:
-			sprinkle(r, t, s.special)
+			setSpecials(r, t, s.special)
 		case k == withNaN && len(t.F) > 0:
 			t.F[r.IntN(len(t.F))] = math.NaN()
 		}

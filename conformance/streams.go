@@ -83,7 +83,7 @@ func roundTrip(ctx context.Context, q *queue, d dtype.DType) error {
 			continue
 		}
 		t := fill(r, op.Desc{DType: d, Shape: s}, op.Domain{}, false)
-		sprinkle(r, t, extreme)
+		setSpecials(r, t, extreme)
 		desc, err := q.put(ctx, t)
 		if err != nil {
 			return err

@@ -115,8 +115,8 @@ func fill(r *rand.Rand, d op.Desc, dom op.Domain, accumulates bool) ref.Tensor {
 	return t
 }
 
-// sprinkle replaces a third of the elements by special values. For integers, it uses only values that the domain allows.
-func sprinkle(r *rand.Rand, t ref.Tensor, which specialness) {
+// setSpecials replaces a third of the elements by special values. For integers, it uses only values that the domain allows.
+func setSpecials(r *rand.Rand, t ref.Tensor, which specialness) {
 	fs, is := specials(t.Desc.DType, which)
 	for k := range t.Desc.Shape.Size() {
 		if r.IntN(3) == 0 {

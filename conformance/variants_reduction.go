@@ -52,8 +52,8 @@ func scanned(special specialness) plan {
 	return p
 }
 
-// Products have no denormals among their special values: 2^-149 times 0.4 is 0 in f32, in which partial products may be computed, and 0
-// times infinity is NaN where another order of the factors gives infinity.
+// Products have no denormals among their special values, because the order of the factors would matter. Partial products may be computed in
+// f32, where 2^-149 times 0.4 is 0. Its product with infinity is then NaN, while another order has the result infinity.
 var reductionPlans = map[op.Code]plan{
 	op.Sum: reduced(ordinary), op.Prod: reduced(tame), op.ReduceMax: reduced(extreme), op.ReduceMin: reduced(extreme),
 	op.ArgMax: axial(extreme, set(op.Flag("keep_dims", true))).ties(), op.ArgMin: axial(extreme, set(op.Flag("keep_dims", true))).ties(),

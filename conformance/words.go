@@ -63,11 +63,11 @@ func (x wordNode) run(ctx context.Context, q *queue) error {
 	return q.expect(ctx, n, x.in)
 }
 
-// borders contains i64 values around the bounds of words, and bytes u8 values around the bound of signs.
+// borders contains i64 values around the bounds of words, and edgeBytes u8 values around the sign bit.
 var (
 	borders = []int64{0, 1, -1, 7, math.MaxInt32, math.MinInt32, math.MaxInt32 + 1, math.MinInt32 - 1, math.MaxUint32, math.MaxUint32 + 1,
 		-math.MaxUint32, -math.MaxUint32 - 1, -math.MaxUint32 - 2, 1<<53 + 1, 0x123456789abcdef, -0x123456789abcdef, math.MaxInt64, math.MinInt64}
-	octets = []int64{0, 1, 2, 7, 100, 126, 127, 128, 129, 200, 254, 255}
+	edgeBytes = []int64{0, 1, 2, 7, 100, 126, 127, 128, 129, 200, 254, 255}
 )
 
 func integers(d dtype.DType, dims []int, values ...int64) ref.Tensor {
@@ -103,7 +103,7 @@ func wordNodes() []wordNode {
 	for _, x := range []struct {
 		d      dtype.DType
 		values []int64
-	}{{dtype.I64, borders}, {dtype.U8, octets}} {
+	}{{dtype.I64, borders}, {dtype.U8, edgeBytes}} {
 		add := func(name string, c op.Code, in []ref.Tensor, attrs ...op.Attr) {
 			nodes = append(nodes, wordNode{x.d.String() + "/" + name, c, in, attrs})
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/internal/golines"
 )
 
-// mostDriverLines is the most lines of code of a GPU plugin without its bindings: what is not the hardware's own is in sdk/gpu.
-const mostDriverLines = 500
+// maxDriverLines is the most lines of code of a GPU plugin without its bindings: what is not the hardware's own is in sdk/gpu.
+const maxDriverLines = 500
 
 // TestDriversAreSmall counts lines of code, which have a token and are no comment, of all of a plugin except its tests and its bindings. Bindings
 // are the named packages: they declare and call functions of a system's libraries. No other package of a plugin is one.
@@ -49,7 +49,7 @@ func TestDriversAreSmall(t *testing.T) {
 		}
 		t.Logf("%s: %d lines of code, and %v", plugin, driver, lines)
 		require.Positive(t, driver)
-		require.LessOrEqual(t, driver, mostDriverLines, plugin)
+		require.LessOrEqual(t, driver, maxDriverLines, plugin)
 	}
 }
 

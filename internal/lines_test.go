@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/internal/golines"
 )
 
-// mostDecoratorLines bounds the lines of code of a decorator, without tests.
-const mostDecoratorLines = 2000
+// maxDecoratorLines bounds the lines of code of a decorator, without tests.
+const maxDecoratorLines = 2000
 
 // TestDecoratorsAreSmall holds each decorator, with the packages in its folder, to so many lines of code that one reads it in a sitting.
 // What is not a decorator's job is a package below it: in core/program, or in decorators/internal.
@@ -37,8 +37,8 @@ func TestDecoratorsAreSmall(t *testing.T) {
 		require.NoError(t, err)
 		found++
 		t.Logf("decorators/%s: %d lines of code", d.Name(), lines)
-		if lines > mostDecoratorLines {
-			t.Errorf("decorators/%s: got %d lines of code without tests, want at most %d", d.Name(), lines, mostDecoratorLines)
+		if lines > maxDecoratorLines {
+			t.Errorf("decorators/%s: got %d lines of code without tests, want at most %d", d.Name(), lines, maxDecoratorLines)
 		}
 	}
 	require.GreaterOrEqual(t, found, 4)

@@ -22,7 +22,7 @@ func (l *Learner[M, B]) patience() int {
 	return l.NonFinite
 }
 
-// divergence is the sequence of consecutive losses, up to the last one read, that are NaN or infinite.
+// divergence describes the current run of consecutive losses that are NaN or infinite.
 type divergence struct {
 	row    int
 	step   int     // of the first one

@@ -22,7 +22,7 @@ import (
 // run is one call of Run.
 type run[M, B any] struct {
 	*Learner[M, B]
-	soft, hard context.Context // ends after the current step; ends at once
+	soft, hard context.Context // soft ends the run after the current step, hard at once
 
 	parts  *Parts[M, B]
 	params []nn.Named

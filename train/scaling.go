@@ -43,7 +43,7 @@ func (r *run[M, B]) backward(loss, factor *tensor.Tensor) (*tensor.Gradients, er
 	return loss.Cast(factor.DType()).Mul(factor).Backward()
 }
 
-// settle counts skipped steps, at a time when the device was waited for anyway.
+// settle counts skipped steps. It is called when the caller has waited for the device, so that it adds no wait.
 func (r *run[M, B]) settle() error {
 	if o, ok := r.parts.Optimizer.(optim.Guarded); ok && r.scaler != nil {
 		return o.Settle(r.hard)

@@ -109,8 +109,8 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// mostAlone is the greatest number of rules that are checked in parallel with the others.
-const mostAlone = 4
+// maxAlone is the greatest number of rules that are checked in parallel with the others.
+const maxAlone = 4
 
 // alone is a check in parallel with the others. Its checker may be read after the result has been received.
 type alone struct {
@@ -120,7 +120,7 @@ type alone struct {
 
 // beside starts the checks of the rules that are alone, by their index in rules. The function that it returns waits for them.
 func (c *checker) beside(rules []Rule) (map[int]*alone, func()) {
-	all, turn := map[int]*alone{}, make(chan struct{}, mostAlone)
+	all, turn := map[int]*alone{}, make(chan struct{}, maxAlone)
 	var ends sync.WaitGroup
 	for i := range rules {
 		if !rules[i].alone {

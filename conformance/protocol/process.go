@@ -33,7 +33,7 @@ type how struct {
 type plugin struct {
 	c       *checker
 	cmd     *exec.Cmd
-	pid     int // process id of the plugin, which is that of cmd unless there is an intermediate process
+	pid     int // process id of the plugin: the process id of cmd, unless there is an intermediate process
 	stdin   io.WriteCloser
 	dir     string // folder for its socket
 	keys    *keys

@@ -10,7 +10,7 @@ import (
 // are reduced with enough digits of pi for a float64.
 
 func sin(x float64) float64 {
-	if y := math.Sin(x); !delicate(x, y) {
+	if y := math.Sin(x); !cancels(x, y) {
 		return y
 	}
 	k, r := reduced(x)
@@ -18,7 +18,7 @@ func sin(x float64) float64 {
 }
 
 func cos(x float64) float64 {
-	if y := math.Cos(x); !delicate(x, y) {
+	if y := math.Cos(x); !cancels(x, y) {
 		return y
 	}
 	k, r := reduced(x)
@@ -26,7 +26,7 @@ func cos(x float64) float64 {
 }
 
 func tan(x float64) float64 {
-	if y := math.Tan(x); !delicate(x, y) && !delicate(x, 1/y) {
+	if y := math.Tan(x); !cancels(x, y) && !cancels(x, 1/y) {
 		return y
 	}
 	k, r := reduced(x)
@@ -36,8 +36,8 @@ func tan(x float64) float64 {
 	return math.Tan(r)
 }
 
-// delicate reports whether y, a function of the angle x, may have lost digits in the reduction of x.
-func delicate(x, y float64) bool {
+// cancels reports whether y, a function of the angle x, may have lost digits in the reduction of x.
+func cancels(x, y float64) bool {
 	x = math.Abs(x)
 	return x > 1 && !math.IsInf(x, 0) && (x > 1e4 || math.Abs(y) < 1e-4)
 }

@@ -87,7 +87,7 @@ func sampled(a op.Attrs, x Tensor, plane []int, p []float64) float64 {
 	if mode != "cubic" && padding != "zeros" {
 		p = slices.Clone(p)
 		for d := range p {
-			p[d] = brought(p[d], dims[d], padding, align)
+			p[d] = padCoordinate(p[d], dims[d], padding, align)
 		}
 	}
 	switch mode {
@@ -111,7 +111,7 @@ func sampled(a op.Attrs, x Tensor, plane []int, p []float64) float64 {
 			q[d] = math.Floor(p[d]) + float64(k[d]-1)
 			w *= cubic(math.Abs(q[d]-p[d]), a.Float("cubic_a"))
 			if padding != "zeros" {
-				q[d] = brought(q[d], dims[d], padding, align)
+				q[d] = padCoordinate(q[d], dims[d], padding, align)
 			}
 		}
 		if v, ok := pixelAt(x, plane, q); ok && w != 0 {
@@ -121,8 +121,8 @@ func sampled(a op.Attrs, x Tensor, plane []int, p []float64) float64 {
 	return total(terms)
 }
 
-// brought moves a coordinate into a dimension of n elements by a padding mode other than zeros.
-func brought(p float64, n int, padding string, align bool) float64 {
+// padCoordinate moves a coordinate into a dimension of n elements by a padding mode other than zeros.
+func padCoordinate(p float64, n int, padding string, align bool) float64 {
 	if padding == "reflection" {
 		lo, hi := -0.5, float64(n)-0.5
 		if align {

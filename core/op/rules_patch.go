@@ -104,8 +104,8 @@ var patchRules = unlessEmpty(map[Code]Decomposition{
 	}),
 })
 
-// covered returns, for each element of each window, its position (i64) along padded spatial dimension i. In the result, a shape of the
-// given rank, elements vary along dimension k and windows along dimension o.
+// covered returns the positions (i64), along padded spatial dimension i, of the elements of all windows. The result has the given rank: its
+// dimension k numbers the elements of a window, and dimension o the windows.
 func covered(c sums, a Attrs, i, windows, k, o, rank int) Desc {
 	element := c.mulN(c.count(a.Ints("window")[i], k, rank), float64(a.Ints("dilation")[i]))
 	return c.add(element, c.mulN(c.count(windows, o, rank), float64(a.Ints("strides")[i])))

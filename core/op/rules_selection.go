@@ -36,7 +36,7 @@ var selectionRules = map[Code]Decomposition{
 		if n == 0 {
 			return []Desc{x, none, none, none, b.FullInt(dtype.I64, 0, nil)}
 		}
-		// Sorting makes equal elements adjacent. Each group gets a number, and the least index in a group is that of its first element.
+		// Sorting makes equal elements adjacent. Each group gets a number, and the first element of a group has the least index.
 		sorted := b.All(Sort, in, Int("axis", 0))
 		v, from := sorted[0], sorted[1]
 		group := none

@@ -60,7 +60,7 @@ var neighbourRules = map[Code]Decomposition{
 		if border := math.RoundToEven(p * (1 << 32)); border >= 1<<32 {
 			kept = b.FullInt(dtype.Bool, 0, x[0].Shape)
 		} else {
-			// Words are signed here: after flipping the sign bit, their order is that of unsigned words.
+			// Words are signed here: after flipping the sign bit, they are in the order of unsigned words.
 			bits := b.All(RandomBits, nil, Int("seed", a.Int("seed")), Int("counter", a.Int("counter")), Dims("shape", x[0].Shape))[0]
 			bits = b.Do(Xor, bits, b.FullInt(dtype.I32, math.MinInt32, nil))
 			kept = b.Do(GreaterEqual, bits, b.FullInt(dtype.I32, int64(border)-1<<31, nil))

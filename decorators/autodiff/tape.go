@@ -56,7 +56,7 @@ type value struct {
 	tracked bool
 	entry   *entry // entry that computed it; nil for leaves and constants
 	linked  bool   // it counts among the results that keep entry
-	// host: the host has not freed it. saves: number of holds on its elements, of which own are by entry itself. children: number of
+	// host: the host has not freed it. saves: number of holds on its elements; own: those by entry itself. children: number of
 	// entries that pass it a gradient. parting: the current command releases it.
 	host, parting        bool
 	saves, own, children int

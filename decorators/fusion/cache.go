@@ -63,7 +63,7 @@ type kinds struct {
 	set atomic.Pointer[map[uint64]bool]
 }
 
-const mostKinds = 256
+const maxKinds = 256
 
 func (k *kinds) has(kind uint64) bool {
 	m := k.set.Load()
@@ -72,7 +72,7 @@ func (k *kinds) has(kind uint64) bool {
 
 func (k *kinds) add(kind uint64) {
 	m := map[uint64]bool{kind: true}
-	if old := k.set.Load(); old != nil && len(*old) < mostKinds {
+	if old := k.set.Load(); old != nil && len(*old) < maxKinds {
 		for o := range *old {
 			m[o] = true
 		}
@@ -84,9 +84,9 @@ func (k *kinds) add(kind uint64) {
 type variant struct{ first *plan } // to compare with, nil at first
 
 const (
-	mostForms   = 8    // greatest number of programs that differ only in attributes
-	mostLifted  = 4096 // greatest size in bytes of a source that runs before its program
-	mostChanged = 16   // greatest number of structures that are kept for comparison
+	maxForms   = 8    // greatest number of programs that differ only in attributes
+	maxLifted  = 4096 // greatest size in bytes of a source that runs before its program
+	maxChanged = 16   // greatest number of structures that are kept for comparison
 )
 
 // starting returns the plans whose first node has hash h.
@@ -195,7 +195,7 @@ func (c *cache) see(w *window.Window) *plan {
 func (c *cache) form(w *window.Window) bool {
 	form := w.Form()
 	forms, _ := c.formed.get(form)
-	if forms >= mostForms {
+	if forms >= maxForms {
 		return false
 	}
 	c.formed.put(form, forms+1)
@@ -213,7 +213,7 @@ func (c *cache) vary(w *window.Window, key uint64, unfused func(string) *plan) *
 	}
 	if v.first == nil {
 		v.first = newPlan(w, nil)
-		if c.changed = append(c.changed, v); len(c.changed) > mostChanged {
+		if c.changed = append(c.changed, v); len(c.changed) > maxChanged {
 			c.changed[0].first = nil
 			c.changed = c.changed[1:]
 		}
@@ -229,7 +229,7 @@ func (c *cache) vary(w *window.Window, key uint64, unfused func(string) *plan) *
 			continue
 		}
 		left--
-		if outputBytes(&w.Nodes[i]) > mostLifted {
+		if outputBytes(&w.Nodes[i]) > maxLifted {
 			kind, _ := window.Hash(&w.Nodes[i], &c.config.hash)
 			c.volatile.add(kind)
 			large = true

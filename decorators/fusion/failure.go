@@ -34,14 +34,14 @@ func (s *stream) lose(nodes []op.Node, err error) {
 			s.fault = fault
 		}
 		for _, o := range nodes[i].Outputs {
-			if len(d.failed) < mostFailed {
+			if len(d.failed) < maxFailed {
 				d.failed[o.ID] = fault
 			}
 		}
 	}
 }
 
-const mostFailed = 1 << 16
+const maxFailed = 1 << 16
 
 // failure returns the reason why a tensor was not created, or nil if it may exist.
 func (d *device) failure(id op.TensorID) error {

@@ -122,7 +122,7 @@ func (s *stream) run() bool {
 	for _, at := range p.program.Apart {
 		if err := s.inner.Submit(w.Nodes[at:at+1], nil); err != nil {
 			d.cache.refuse(p, err.Error())
-			s.partly(p, at)
+			s.passUnlifted(p, at)
 			return true
 		}
 	}
@@ -148,7 +148,7 @@ func (s *stream) run() bool {
 	if err != nil { // the run was refused
 		d.cache.refuse(p, err.Error())
 		if len(p.program.Apart) > 0 {
-			s.partly(p, int32(len(w.Nodes)))
+			s.passUnlifted(p, int32(len(w.Nodes)))
 			return true
 		}
 		return false
@@ -165,8 +165,8 @@ func (s *stream) run() bool {
 	return true
 }
 
-// partly passes on the held nodes, except the lifted nodes before node to, which the stream below already has.
-func (s *stream) partly(p *plan, to int32) {
+// passUnlifted passes on the held nodes, except the lifted nodes before node to, which the stream below already has.
+func (s *stream) passUnlifted(p *plan, to int32) {
 	w := &s.w
 	var nodes []op.Node
 	for i := range w.Nodes {

@@ -59,7 +59,7 @@ type Report struct {
 	loaded  []*plan // from Load; devices begin with them
 }
 
-const mostClosed = 64
+const maxClosed = 64
 
 func (r *Report) enter(d *device) {
 	r.mu.Lock()
@@ -79,7 +79,7 @@ func (r *Report) leave(d *device) {
 	if i := slices.Index(r.devices, d); i >= 0 {
 		r.devices = slices.Delete(r.devices, i, i+1)
 		r.closed = append(r.closed, d.cache.snapshot())
-		r.closed = r.closed[max(0, len(r.closed)-mostClosed):]
+		r.closed = r.closed[max(0, len(r.closed)-maxClosed):]
 	}
 }
 

@@ -38,8 +38,8 @@ var _ core.Stream = (*stream)(nil)
 
 // Limits of a window.
 const (
-	mostNodes = 4096
-	mostAttrs = 4 << 20 // bytes
+	maxNodes = 4096
+	maxAttrs = 4 << 20 // bytes
 )
 
 // held is the window of a stream, and the part of it that the stream below does not have yet.
@@ -81,7 +81,7 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 		}
 		s.record(&nodes[i], kind, values)
 		ends := s.marks.Pass(kind)
-		if w := &s.w; !ends && (len(w.Nodes) >= mostNodes || w.AttrBytes > mostAttrs || w.LiveBytes > s.dev.most) {
+		if w := &s.w; !ends && (len(w.Nodes) >= maxNodes || w.AttrBytes > maxAttrs || w.LiveBytes > s.dev.most) {
 			s.marks.Leave()
 			ends = true
 		}

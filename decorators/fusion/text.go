@@ -24,8 +24,8 @@ var textHead = head{"burn fusion", 1}
 
 // Limits of a text.
 const (
-	mostText  = 64 << 20
-	mostTexts = 4096
+	maxText  = 64 << 20
+	maxTexts = 4096
 )
 
 type planText struct {
@@ -87,7 +87,7 @@ func (p *plan) text() planText {
 // sight. A text that is damaged, or of another format, is an error, and changes nothing. Programs with ops that this build does
 // not have, or has in another version, are left out.
 func (r *Report) Load(from io.Reader) error {
-	d := json.NewDecoder(io.LimitReader(from, mostText))
+	d := json.NewDecoder(io.LimitReader(from, maxText))
 	var h head
 	if err := d.Decode(&h); err != nil || h != textHead {
 		return fmt.Errorf("fusion: load: got the head %+v, want %+v: %w", h, textHead, errors.Join(err, core.ErrProtocol))
@@ -99,8 +99,8 @@ func (r *Report) Load(from io.Reader) error {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err == nil && i >= mostTexts {
-			err = fmt.Errorf("more than %d programs: %w", mostTexts, core.ErrProtocol)
+		if err == nil && i >= maxTexts {
+			err = fmt.Errorf("more than %d programs: %w", maxTexts, core.ErrProtocol)
 		}
 		var p *plan
 		if err == nil {
@@ -117,15 +117,15 @@ func (r *Report) Load(from io.Reader) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.loaded = append(r.loaded, plans...)
-	r.loaded = r.loaded[max(0, len(r.loaded)-mostTexts):]
+	r.loaded = r.loaded[max(0, len(r.loaded)-maxTexts):]
 	return nil
 }
 
 // plan checks the text of a program and returns its plan.
 func (t *planText) plan() (*plan, error) {
 	q := t.Program
-	if q == nil || len(q.Nodes) == 0 || len(q.Nodes) > mostNodes || len(q.Consts) > 0 {
-		return nil, fmt.Errorf("want 1 to %d nodes, and no constants", mostNodes)
+	if q == nil || len(q.Nodes) == 0 || len(q.Nodes) > maxNodes || len(q.Consts) > 0 {
+		return nil, fmt.Errorf("want 1 to %d nodes, and no constants", maxNodes)
 	}
 	if err := q.Check(); err != nil {
 		return nil, err

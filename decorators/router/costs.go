@@ -34,7 +34,7 @@ func OnError(f func(error)) Option { return func(o *config) { o.onError = f } }
 func MemoryLimits(bytes ...int64) Option { return func(o *config) { o.limits = bytes } }
 
 const (
-	worthIt      = 0.85                   // another plan is chosen if its time is less than this fraction of the old one's
-	misjudged    = 1.5                    // a program is placed again where times have changed by this factor
-	mostMeasured = 300 * time.Millisecond // greatest duration of the measurements of one program on a member
+	worthIt     = 0.85                   // another plan is chosen if its time is less than this fraction of the old one's
+	misjudged   = 1.5                    // a program is placed again where times have changed by this factor
+	maxMeasured = 300 * time.Millisecond // greatest duration of the measurements of one program on a member
 )

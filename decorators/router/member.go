@@ -26,8 +26,8 @@ type member struct {
 	busy                   atomic.Int64 // in nanoseconds, in profiles
 }
 
-// mostMemory is assumed for devices that do not report their memory.
-const mostMemory = 1 << 38
+// maxMemory is assumed for devices that do not report their memory.
+const maxMemory = 1 << 38
 
 func openMember(ctx context.Context, index int, p *core.Place) (*member, error) {
 	dev, err := p.Open(ctx)
@@ -37,7 +37,7 @@ func openMember(ctx context.Context, index int, p *core.Place) (*member, error) 
 	m := &member{Device: lane.Device{Device: dev, Spec: p.Spec}, index: index, place: p, caps: dev.Capabilities()}
 	m.target = core.TargetOf(p.Backend.Info().Name, dev)
 	i := p.Backend.Info()
-	m.Memory, m.identity = mostMemory, i.Name+" "+i.Version
+	m.Memory, m.identity = maxMemory, i.Name+" "+i.Version
 	if p.Index < len(i.Devices) {
 		x := i.Devices[p.Index]
 		m.identity += ", " + x.Name + ", " + x.Detail + ", " + p.Transport

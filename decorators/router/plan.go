@@ -88,7 +88,7 @@ func (d *device) place(ctx context.Context, c *program.Compiled) (*placing, erro
 	}
 	x.decision = &decision{ways: [][]int{assigned}}
 	if d.router.split && len(x.units) > 0 {
-		if err := d.apart(func(s *stream) error { return d.split(ctx, s, x) }); err != nil {
+		if err := d.onInternal(func(s *stream) error { return d.split(ctx, s, x) }); err != nil {
 			return nil, err
 		}
 		d.fault(d.costs.Save(d.router.file))

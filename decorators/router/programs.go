@@ -354,7 +354,7 @@ func (d *device) unhold(def *defined) error {
 	if len(free) == 0 {
 		return nil
 	}
-	return d.apart(func(s *stream) error {
+	return d.onInternal(func(s *stream) error {
 		err := s.command(func(*change) error {
 			for _, t := range free {
 				s.free(t, nil)
@@ -365,8 +365,8 @@ func (d *device) unhold(def *defined) error {
 	})
 }
 
-// apart calls do with the internal stream of the router, one call at a time.
-func (d *device) apart(do func(s *stream) error) error {
+// onInternal calls do with the internal stream of the router, one call at a time.
+func (d *device) onInternal(do func(s *stream) error) error {
 	d.owning.Lock()
 	defer d.owning.Unlock()
 	if d.ownStream == nil {

@@ -26,8 +26,8 @@ type decision struct {
 	trial *place.Trial // trial of the placements; nil: costs are exact, and there is one placement
 }
 
-// mostDecisions bounds the decisions that are remembered.
-const mostDecisions = 1 << 14
+// maxDecisions bounds the decisions that are remembered.
+const maxDecisions = 1 << 14
 
 // split decides where the units of a program run, by their costs.
 func (d *device) split(ctx context.Context, s *stream, x *placing) error {
@@ -36,11 +36,11 @@ func (d *device) split(ctx context.Context, s *stream, x *placing) error {
 	p.Home, p.Link = d.live(0).index, func(from, to int, bytes int64) float64 { return d.linkTime(ctx, s, from, to, bytes) }
 	budget := make([]time.Duration, len(d.members))
 	for i, m := range d.members {
-		budget[i] = mostMeasured
+		budget[i] = maxMeasured
 		limit := float64(m.Memory)
 		if i < len(d.router.limits) && d.router.limits[i] > 0 {
 			limit = float64(d.router.limits[i])
-		} else if m.Memory == mostMemory {
+		} else if m.Memory == maxMemory {
 			limit = math.Inf(1)
 		}
 		p.Limit = append(p.Limit, limit)
@@ -73,7 +73,7 @@ func (d *device) split(ctx context.Context, s *stream, x *placing) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.decisions) >= mostDecisions {
+	if len(d.decisions) >= maxDecisions {
 		clear(d.decisions)
 	}
 	d.decisions[x.key] = x.decision

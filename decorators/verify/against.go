@@ -48,11 +48,11 @@ type second struct {
 }
 
 // errLarge is the reason that a node with a large tensor is not compared.
-var errLarge = fmt.Errorf("a tensor has more than %d bytes: %w", mostRead, core.ErrOutOfMemory)
+var errLarge = fmt.Errorf("a tensor has more than %d bytes: %w", maxRead, core.ErrOutOfMemory)
 
 // fetch returns the elements of a tensor, nil if they cannot be read or are too many.
 func (s *stream) fetch(d op.Desc) []byte {
-	if d.Bytes() > mostRead {
+	if d.Bytes() > maxRead {
 		return nil
 	}
 	data := make([]byte, d.Bytes())
@@ -68,7 +68,7 @@ func (s *stream) operands(n *op.Node, in []op.Desc) (data [][]byte, ok bool) {
 	if s.second == nil {
 		return nil, false
 	}
-	if slices.ContainsFunc(slices.Concat(in, n.Outputs), func(d op.Desc) bool { return d.Bytes() > mostRead }) {
+	if slices.ContainsFunc(slices.Concat(in, n.Outputs), func(d op.Desc) bool { return d.Bytes() > maxRead }) {
 		s.second.compared(n.Op.String(), errLarge)
 		return nil, false
 	}

@@ -86,7 +86,7 @@ func (s *stream) auditNode(cmd order.Command, m map[op.TensorID]*tensor, one []o
 		}
 		in[k] = m[id].desc
 	}
-	large := slices.ContainsFunc(slices.Concat(in, n.Outputs), func(d op.Desc) bool { return d.Bytes() > mostRead })
+	large := slices.ContainsFunc(slices.Concat(in, n.Outputs), func(d op.Desc) bool { return d.Bytes() > maxRead })
 	if !known || large {
 		if large {
 			s.audit.compared(n.Op.String(), errLarge)
@@ -150,7 +150,7 @@ func (s *stream) keep(p *defined, consts []op.TensorID) {
 
 // runAudited runs a program that was picked, and compares its outputs.
 func (s *stream) runAudited(inner core.Programs, x *change, p *defined, r core.Run) error {
-	large := slices.ContainsFunc(slices.Concat(p.p.Inputs, p.outs), func(d op.Desc) bool { return d.Bytes() > mostRead })
+	large := slices.ContainsFunc(slices.Concat(p.p.Inputs, p.outs), func(d op.Desc) bool { return d.Bytes() > maxRead })
 	switch {
 	case large:
 		s.audit.compared(x.cmd.What, errLarge)

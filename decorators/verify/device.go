@@ -121,7 +121,7 @@ func (d *device) alive() Leak {
 		}
 	}
 	slices.Sort(ids)
-	for _, id := range ids[:min(len(ids), mostLeaks)] {
+	for _, id := range ids[:min(len(ids), maxLeaks)] {
 		t := d.tensors[id]
 		leak.First = append(leak.First, fmt.Sprintf("%v %v made by %v", id, t.desc, t.made))
 	}
@@ -130,7 +130,7 @@ func (d *device) alive() Leak {
 		names = append(names, fmt.Sprintf("program %q made by %v", p.p.Name, p.made))
 	}
 	slices.Sort(names)
-	leak.First = append(leak.First, names[:min(len(names), mostLeaks-len(leak.First))]...)
+	leak.First = append(leak.First, names[:min(len(names), maxLeaks-len(leak.First))]...)
 	return leak
 }
 

@@ -109,7 +109,7 @@ func (h hostMemory) View(ctx context.Context, cs core.Stream, id op.TensorID, us
 	case err == nil && size != desc.Bytes():
 		return s.blame(x.cmd.String(), id, nil, "View of %v %v gave %d bytes, want %d", id, desc, size, desc.Bytes())
 	}
-	return s.believe(x.cmd.String(), id, s.answer(x.cmd.String(), err))
+	return s.checkRead(x.cmd.String(), id, s.answer(x.cmd.String(), err))
 }
 
 // peers is core.PeerCopy.

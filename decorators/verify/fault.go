@@ -75,8 +75,8 @@ func (f *Fault) Error() string {
 // Unwrap returns the cause, which wraps a sentinel of core.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// mostFaults bounds what a Log keeps.
-const mostFaults = 1000
+// maxFaults bounds what a Log keeps.
+const maxFaults = 1000
 
 // Log collects faults. The zero Log is empty. It is safe for concurrent use.
 type Log struct {
@@ -89,7 +89,7 @@ type Log struct {
 func (l *Log) Add(f *Fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.count++; len(l.faults) < mostFaults {
+	if l.count++; len(l.faults) < maxFaults {
 		l.faults = append(l.faults, f)
 	}
 }
@@ -111,8 +111,8 @@ type Leak struct {
 	First []string
 }
 
-// mostLeaks bounds Leak.First.
-const mostLeaks = 8
+// maxLeaks bounds Leak.First.
+const maxLeaks = 8
 
 // report passes faults to the option OnFault. The caller must not hold mu.
 func (w *world) report(faults ...*Fault) {

@@ -42,8 +42,8 @@ func wantsNonFinite(n *op.Node) bool {
 	})
 }
 
-// mostRead bounds the size in bytes of a result that is read back.
-const mostRead = 1 << 30
+// maxRead bounds the size in bytes of a result that is read back.
+const maxRead = 1 << 30
 
 // probe reads results back and returns which may contain a NaN or an infinity. The first one that does is a fault, unless excused is set.
 // Results that cannot be read (poisoned or large tensors) count as containing one.

@@ -301,11 +301,11 @@ func (t *ticket) Wait(ctx context.Context) error {
 	if reached(err) {
 		t.s.saw(t.after)
 	}
-	return t.s.believe(t.cmd.String(), t.id, err)
+	return t.s.checkRead(t.cmd.String(), t.id, err)
 }
 
-// believe checks the backend's answer to a read that was valid when it was requested.
-func (s *stream) believe(command string, id op.TensorID, err error) error {
+// checkRead checks the backend's answer to a read that was valid when it was requested.
+func (s *stream) checkRead(command string, id op.TensorID, err error) error {
 	var n *core.NodeError
 	if err == nil || s.passOn || errors.As(err, &n) {
 		return err

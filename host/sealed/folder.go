@@ -90,7 +90,7 @@ func sweep(base string) {
 			continue
 		}
 		info, err := d.Info()
-		if err != nil || !ours(info) || time.Since(info.ModTime()) < sweepAge {
+		if err != nil || !ownFile(info) || time.Since(info.ModTime()) < sweepAge {
 			continue
 		}
 		dir := filepath.Join(base, d.Name())

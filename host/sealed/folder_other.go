@@ -4,5 +4,5 @@ package sealed
 
 import "os"
 
-// ours returns true for every file in the temporary folder: on Windows each user has a private one, and WebAssembly has no users.
-func ours(os.FileInfo) bool { return true }
+// ownFile returns true for every file in the temporary folder: on Windows each user has a private one, and WebAssembly has no users.
+func ownFile(os.FileInfo) bool { return true }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// ours reports whether this user owns a file.
-func ours(info os.FileInfo) bool {
+// ownFile reports whether this user owns a file.
+func ownFile(info os.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(s.Uid) == os.Geteuid()
 }

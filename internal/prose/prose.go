@@ -48,6 +48,12 @@ var Rules = []Rule{
 	{regexp.MustCompile(`\bas [\w' ]{1,24} ha(s|ve) (it|them)\b`), `write "as in"`},
 	{regexp.MustCompile(`\btakes? .{1,20} apart\b`), `write "splits" or "parses"`},
 	{regexp.MustCompile(`\bmidst\b`), `write "during" or "in the middle of"`},
+	{regexp.MustCompile(`\bworth another\b`), `write "the least number for which another thread is used"`},
+	{regexp.MustCompile(`\bin hand\b`), `write "current", "held" or "pending"`},
+	{regexp.MustCompile(`\bbrings? (into|to)\b`), `write "converts to", "moves into" or "scales to"`},
+	{regexp.MustCompile(`\bgo(es)? by\b`), `name the order: "is computed by columns"`},
+	{regexp.MustCompile(`\bas (it|they) came\b`), `write "unchanged" or "in the order of arrival"`},
+	{regexp.MustCompile(`\bstays? the caller's\b`), `write "the caller still owns it"`},
 }
 
 // Finding is a construction in a file.

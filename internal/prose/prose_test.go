@@ -39,6 +39,8 @@ func TestFile(t *testing.T) {
 		{"ok is true where nothing lies below. 0 stands for 1.", []string{"ok is true where", "lies below", "stands for"}},
 		{"Somebody who looks for a word, of whom nobody knows, takes the text apart.", []string{"who looks", ", of whom", "takes the text apart"}},
 		{"A wait gives up in the midst, with what reading gives.", []string{"gives up", "midst", "what reading gives"}},
+		{"A block worth another thread goes by rows, with the task in hand.", []string{"worth another", "goes by", "in hand"}},
+		{"It brings to the caller words as they came; the slice stays the caller's.", []string{"brings to", "as they came", "stays the caller's"}},
 		{"Groups, of which there are few, stand where they were, but for the last.", []string{", of which", "but for", "stand where"}},
 	} {
 		found, err := prose.File(token.NewFileSet(), "x.go", []byte("package x\n\n// "+c.comment+"\nvar x int\n"))

@@ -8,9 +8,9 @@ import (
 
 func init() { register("LinearAttention", 27, linearAttentionNode) }
 
-// linearAttentionNode updates a state [B, Hkv, dk, dv] step by step: it is multiplied by exp(decay), the outer product of key and
-// value is added (with the delta rule: of the key and beta times the value less the state's prediction of it), and the query
-// reads it.
+// linearAttentionNode updates a state [B, Hkv, dk, dv] step by step: it multiplies the state by exp(decay), adds the outer product
+// of key and value, and multiplies the query by the state. With the delta rule, it replaces the value in the outer product by
+// beta·(value - prediction), where the prediction is the product of the key and the state.
 func linearAttentionNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1, 2)
 	c, given := calc{t}, n.input(0).dtype()

@@ -10,6 +10,18 @@
 //     threads in either case. Results are the same.
 //   - "guard_bands" is for tests: the bytes, in the same form, of a guard on both sides of each tensor. CheckGuards of a
 //     device reports writes into the guards.
+//
+// The package must not contain loops over elements: those are in internal, with a package for each kind of kernel.
+//
+// # Files, in the order of the data
+//
+//	cpu.go, driver.go                   options, and the driver, which owns the threads and the memory
+//	device.go, rules.go                 the memory and the capabilities of a device; the kernels by op
+//	build.go                            the plan of a program: a unit for each kernel
+//	fuse*.go, link.go, join.go          units of several nodes, and units that write into a concatenation
+//	plan.go                             the compiled program, and its runs
+//	queue.go                            the queue of a stream, which executes kernels and plans
+//	profile.go                          the description of a step in a profile
 package cpu
 
 import (

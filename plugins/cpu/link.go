@@ -8,9 +8,9 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/elementwise"
 )
 
-// chain returns the unit of a group of elementwise nodes, without a kernel where there is none.
+// chain returns the unit of a group of elementwise nodes. The unit has no kernel if package elementwise has none for the group.
 func chain(g *group.Graph, x *group.Group) unit {
-	results := map[op.TensorID]int{} // of the links, by number
+	results := map[op.TensorID]int{} // maps the results of links to their numbers
 	links := make([]elementwise.Link, len(x.Epilogue))
 	for i, k := range x.Epilogue {
 		n := &g.Nodes[k]

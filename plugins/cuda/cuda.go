@@ -13,7 +13,8 @@
 // Variables of the environment: BURN_CUDA_HIDE lists libraries that are treated as missing (driver, nvrtc, cublaslt, cudnn, nccl), and
 // BURN_CUDA_PLAIN=1 is the option plain.
 //
-// The package must not contain kernels or rules of ops: those are in sdk/gpu and its packages.
+// The package must not contain kernels or rules of ops: those are in sdk/gpu and its packages. Streams, events and CUDA graphs
+// are in sdk/gpu/streams.
 //
 // # Files, in the order of the data
 //
@@ -21,7 +22,6 @@
 //	calls.go, calls_nv.go, calls_cu.go  the driver's functions, by purego or gorgonia.org/cu
 //	facts.go, device.go             the properties of a device; memory and modules
 //	compiler.go                     NVRTC
-//	queue.go, event.go, graph.go    streams, events and CUDA graphs
 //	dnn*.go                         convolutions and attention by cuDNN; products by cuBLASLt are package library
 //	plans.go, errata.go             cuDNN plans saved on disk; faults of library versions
 //	internal/nv                     the binding to NVIDIA's libraries

@@ -16,7 +16,7 @@ const (
 func spawn(*exec.Cmd, *confinement) (contain.Report, error) { return nil, errNoProcess }
 func openOwn(string) (*os.File, error)                      { return nil, errNoProcess }
 func lock(*os.File) bool                                    { return false }
-func ours(os.FileInfo) bool                                 { return false }
+func ownFile(os.FileInfo) bool                              { return false }
 func isExecFormat(error) bool                               { return false }
 func killedBy(*os.ProcessState) string                      { return "" }
 func limit(int, Limits) error                               { return errNoProcess }

@@ -39,8 +39,8 @@ func openOwn(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 }
 
-// ours reports whether this user owns a file.
-func ours(info os.FileInfo) bool {
+// ownFile reports whether this user owns a file.
+func ownFile(info os.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(s.Uid) == os.Geteuid()
 }

@@ -26,5 +26,5 @@ func killedBy(*os.ProcessState) string { return "" }
 // openOwn opens a file to read and write.
 func openOwn(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDWR, 0) }
 
-// ours reports whether this user owns a file. It returns true, because folders for temporary files belong to the user on this system.
-func ours(os.FileInfo) bool { return true }
+// ownFile reports whether this user owns a file. It returns true, because folders for temporary files belong to the user on this system.
+func ownFile(os.FileInfo) bool { return true }

@@ -97,7 +97,7 @@ func sweep(base string) {
 	}
 	for _, d := range dirs {
 		info, err := d.Info()
-		if err != nil || !d.IsDir() || !strings.HasPrefix(d.Name(), dirPrefix) || !ours(info) || time.Since(info.ModTime()) < sweepAge {
+		if err != nil || !d.IsDir() || !strings.HasPrefix(d.Name(), dirPrefix) || !ownFile(info) || time.Since(info.ModTime()) < sweepAge {
 			continue
 		}
 		dir := filepath.Join(base, d.Name())
@@ -108,7 +108,7 @@ func sweep(base string) {
 			}
 			continue
 		}
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && ours(info) && lock(f) {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && ownFile(info) && lock(f) {
 			sweepProcesses(dir)
 			_ = os.RemoveAll(dir)
 		}

@@ -32,11 +32,11 @@ func ownSocket(dir, path string) error {
 		return fmt.Errorf("socket %.200q: %w", path, err)
 	}
 	switch {
-	case !ours(in) || needsExecBit && in.Mode().Perm()&0o077 != 0:
+	case !ownFile(in) || needsExecBit && in.Mode().Perm()&0o077 != 0:
 		return fmt.Errorf("socket %.200q: want a folder that the user alone may enter, got mode %v", path, in.Mode().Perm())
 	case needsExecBit && s.Mode().Type() != os.ModeSocket:
 		return fmt.Errorf("socket %.200q: want a socket, got %v", path, s.Mode().Type())
-	case !ours(s):
+	case !ownFile(s):
 		return fmt.Errorf("socket %.200q: it belongs to another user", path)
 	}
 	return nil

@@ -13,10 +13,10 @@ type backend[V any] struct {
 	driver Driver[V]
 	title  string
 
-	mu      sync.Mutex
-	closed  bool
-	devices map[*device[V]]struct{}
-	meets   meets
+	mu         sync.Mutex
+	closed     bool
+	devices    map[*device[V]]struct{}
+	rendezvous rendezvousTable
 }
 
 // New returns a backend of a driver.

@@ -13,14 +13,14 @@ import (
 // implements the extension.
 type collectives[V any] struct{ d *device[V] }
 
-// meets contains the groups that are not complete yet, by key.
-type meets struct {
+// rendezvousTable contains the groups that are not complete yet, by key.
+type rendezvousTable struct {
 	mu sync.Mutex
-	m  map[string]*meeting
+	m  map[string]*rendezvous
 }
 
-// meeting is a group of ranks. In each round, every rank contributes its data and receives the data of all.
-type meeting struct {
+// rendezvous is a group of ranks. In each round, every rank contributes its data and receives the data of all.
+type rendezvous struct {
 	size int
 	full chan struct{} // closed when all ranks have joined
 	gone chan struct{} // closed when a rank has left
@@ -47,7 +47,7 @@ func (x collectives[V]) Join(ctx context.Context, key string, rank, size int) (c
 	if size < 1 || rank < 0 || rank >= size {
 		return nil, fmt.Errorf("%s: join %q: rank %d of %d: %w", b.name(), key, rank, size, core.ErrAttr)
 	}
-	m, err := b.meets.join(key, rank, size)
+	m, err := b.rendezvous.join(key, rank, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: join %q: %w", b.name(), key, err)
 	}
@@ -57,19 +57,19 @@ func (x collectives[V]) Join(ctx context.Context, key string, rank, size int) (c
 	case <-m.gone:
 		return nil, fmt.Errorf("%s: join %q: a rank has left: %w", b.name(), key, core.ErrClosed)
 	case <-ctx.Done():
-		b.meets.leave(key, m)
+		b.rendezvous.leave(key, m)
 		return nil, b.canceled(ctx)
 	}
 }
 
-func (x *meets) join(key string, rank, size int) (*meeting, error) {
+func (x *rendezvousTable) join(key string, rank, size int) (*rendezvous, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	m := x.m[key]
 	if m == nil {
-		m = &meeting{size: size, full: make(chan struct{}), gone: make(chan struct{}), joined: make([]bool, size), rounds: map[int]*round{}}
+		m = &rendezvous{size: size, full: make(chan struct{}), gone: make(chan struct{}), joined: make([]bool, size), rounds: map[int]*round{}}
 		if x.m == nil {
-			x.m = map[string]*meeting{}
+			x.m = map[string]*rendezvous{}
 		}
 		x.m[key] = m
 	}
@@ -88,7 +88,7 @@ func (x *meets) join(key string, rank, size int) (*meeting, error) {
 }
 
 // leave ends a group that is not complete. Ranks that wait for it get an error.
-func (x *meets) leave(key string, m *meeting) {
+func (x *rendezvousTable) leave(key string, m *rendezvous) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.m[key] == m {
@@ -97,7 +97,7 @@ func (x *meets) leave(key string, m *meeting) {
 	m.leave()
 }
 
-func (m *meeting) leave() {
+func (m *rendezvous) leave() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.left {
@@ -108,7 +108,7 @@ func (m *meeting) leave() {
 
 // exchange contributes the data of a rank, or an error in place of data, and returns the data of all ranks in order. Closing quit ends the
 // wait.
-func (m *meeting) exchange(n, rank int, data []byte, err error, quit <-chan struct{}) ([][]byte, error) {
+func (m *rendezvous) exchange(n, rank int, data []byte, err error, quit <-chan struct{}) ([][]byte, error) {
 	m.mu.Lock()
 	r := m.rounds[n]
 	if r == nil {
@@ -148,7 +148,7 @@ func (m *meeting) exchange(n, rank int, data []byte, err error, quit <-chan stru
 // group is the core.Group of one rank.
 type group[V any] struct {
 	d      *device[V]
-	m      *meeting
+	m      *rendezvous
 	rank   int
 	rounds int // number of requested rounds
 

@@ -35,7 +35,7 @@ type driver struct {
 	views   bool
 	panics  atomic.Bool // of Upload and Download
 	execute func(c *engine.Call[*buffer])
-	emptied func() // is called when queued commands are done, by whoever executes
+	emptied func() // is called when queued commands are done, by the goroutine that executes
 
 	live  atomic.Int64 // values
 	bytes atomic.Int64

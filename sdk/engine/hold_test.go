@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// While a stream is held, nothing begins by itself: whoever waits does the work, a wait that can be interrupted has it done, and
+// While a stream is held, nothing begins by itself: the goroutine that waits does the work, a wait that can be interrupted has it done, and
 // Unhold begins it.
 func TestHold(t *testing.T) {
 	r := open(t, new(driver))

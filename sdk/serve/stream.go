@@ -117,7 +117,7 @@ func (t *session) receive() {
 		if !errors.Is(err, io.EOF) {
 			t.over(err)
 		}
-		t.rouse()
+		t.notify()
 		t.mu.Unlock()
 		t.drained()
 		t.closeInner() // goroutines that wait for an answer receive the error

@@ -77,7 +77,7 @@ func (t *session) work(first bool) {
 			t.unhold()
 		case !first:
 			t.helping = false
-			t.rouse()
+			t.notify()
 			return
 		case t.ended && !t.decoding && !t.answering:
 			return
@@ -87,7 +87,7 @@ func (t *session) work(first bool) {
 	}
 	if !first {
 		t.helping = false
-		t.rouse()
+		t.notify()
 	}
 }
 
@@ -121,8 +121,8 @@ func (t *session) help() {
 	}
 }
 
-// rouse ensures that a worker sees the new work. The caller holds mu.
-func (t *session) rouse() {
+// notify ensures that a worker sees the new work. The caller holds mu.
+func (t *session) notify() {
 	switch {
 	case t.parked:
 		t.parked = false
@@ -160,7 +160,7 @@ func (t *session) over(err error) {
 	t.err = err
 	t.cancel()
 	t.changed.Broadcast()
-	t.rouse()
+	t.notify()
 }
 
 // broken returns the error that ended the stream, nil for an orderly end.
@@ -185,7 +185,7 @@ func (t *session) enqueue(f *wire.Frame, patient bool) {
 		t.changed.Wait()
 	}
 	t.inbox = append(t.inbox, f)
-	t.rouse()
+	t.notify()
 }
 
 // drained waits until all frames are decoded, or the stream is over and no goroutine decodes.

@@ -14,7 +14,7 @@ const (
 	errPlain   = 0 // sentinel, text
 	errNode    = 1 // a core.NodeError and its cause
 	errOp      = 2 // an op.Error and its cause
-	errWrapped = 3 // text around one of the two
+	errWrapped = 3 // text around an errNode or an errOp
 )
 
 // Remote is an error from the other side: its text, and the sentinel or other error that it wraps.

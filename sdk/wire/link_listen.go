@@ -51,7 +51,7 @@ func (s *FrameStream) Watch(p *Pace, done func() bool, handle func(*Frame) error
 func (l *link) endPoll() {
 	l.looked.Store(sinceEpoch())
 	if l.polling.Add(-1) == 0 && l.asleep.Load() > 0 {
-		l.stir()
+		l.recheck()
 	}
 }
 
@@ -59,7 +59,7 @@ func (l *link) endPoll() {
 func (s *FrameStream) Sleep() {
 	if l := s.link; l != nil {
 		l.asleep.Add(1)
-		l.stir()
+		l.recheck()
 	}
 }
 
@@ -70,8 +70,8 @@ func (s *FrameStream) Wake() {
 	}
 }
 
-// stir makes Next decide again.
-func (l *listener) stir() {
+// recheck makes Next examine the state again.
+func (l *listener) recheck() {
 	select {
 	case l.stirred <- struct{}{}:
 	default:

@@ -236,7 +236,7 @@ func (s *FrameStream) Poll(handle func(*Frame) error) (some bool, err error) {
 		e := l.raw.Control(func(fd uintptr) { f, failed = l.take(int(fd), reads) })
 		if failed != nil {
 			l.stopListening() // Next returns the error
-			l.stir()
+			l.recheck()
 		}
 		if e != nil || f == nil {
 			return some, nil

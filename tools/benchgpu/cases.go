@@ -94,7 +94,7 @@ func product(name string, t dtype.DType, n int, tolerance float64) opCase {
 		}}
 }
 
-// rowRule is an op on rows: its program, and its expected result for a row.
+// rowRule is an op on rows: its program, and the function that computes its expected result for a row.
 type rowRule struct {
 	kind  string
 	build func(b *op.Builder, x op.Desc) op.Desc
@@ -340,7 +340,7 @@ func bf16(v float32) float32 {
 	return math.Float32frombits((b + 0x7fff + b>>16&1) &^ 0xffff)
 }
 
-// mix returns a permutation of the 32-bit numbers that looks random: the finaliser of MurmurHash3.
+// mix maps h by a permutation of the 32-bit numbers that looks random: the finaliser of MurmurHash3.
 func mix(h uint32) uint32 {
 	h ^= h >> 16
 	h *= 0x85ebca6b

@@ -1,4 +1,4 @@
-// Command benchgpu measures a device beside PyTorch on the same card, op by op, and keeps it busy to check that its memory does
+// Command benchgpu measures a device and PyTorch on the same card, op by op, and keeps the device busy to check that its memory does
 // not grow. Its scripts run all checks of a GPU plugin on a machine without Go: see h200.sh.
 //
 //	go run ./tools/benchgpu ops -device cuda:0 -python python3 -json ops.jsonl

@@ -35,7 +35,7 @@ func (s *store) operand(o bench.Operand, seed int) (string, error) {
 	return f, err
 }
 
-// write makes a file of an array.
+// write stores an array in a new file and returns its path.
 func (s *store) write(a onnxtest.Array) (path string, err error) {
 	f, err := os.CreateTemp(s.dir, "*.npy")
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// settings tells where and how burn trains.
+// settings holds the device, the number of threads and the precision with which burn trains.
 type settings struct {
 	device  string
 	threads int

@@ -97,7 +97,7 @@ func (t *text) tokens(steps int) [][]int64 {
 	return out
 }
 
-// mix returns a permutation of the 32-bit numbers that looks random: the finaliser of MurmurHash3.
+// mix maps h by a permutation of the 32-bit numbers that looks random: the finaliser of MurmurHash3.
 func mix(h uint32) uint32 {
 	h ^= h >> 16
 	h *= 0x85ebca6b

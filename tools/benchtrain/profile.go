@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// watched is a backend whose device a profile is taken of.
+// watched is a backend that keeps the device that it opens, so that a profile of it can be taken.
 type watched struct {
 	core.Backend
 	dev core.Device
@@ -59,7 +59,7 @@ func profile(ctx context.Context, out io.Writer, c contest, s settings, n int) (
 		return err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
-	for range 6 { // repeated code is a program from then on
+	for range 6 { // the host runs repeated code as a program
 		if _, err := t.step(ctx); err != nil {
 			return err
 		}

@@ -184,9 +184,9 @@ func (p *Problem) Solve(starts ...[]int) (best []int, least float64) {
 	return best, least
 }
 
-// cautious bounds the predicted cost of a split, as a fraction of that of the best single member. If each predicted cost is wrong by at
+// splitMargin bounds the predicted cost of a split, as a fraction of that of the best single member. If each predicted cost is wrong by at
 // most ten percent, a split within the bound is at most 3 % slower than the single member.
-const cautious = 0.84
+const splitMargin = 0.84
 
 // Ways returns assignments and their predicted costs, for a Trial. The first is the best one; the others may turn out to be faster, in the
 // order of their costs: other single members, and the best split. A split is first only if its predicted gain exceeds the uncertainty of
@@ -208,10 +208,10 @@ func (p *Problem) Ways(starts ...[]int) (ways [][]int, costs []float64) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b way) int { return cmp.Compare(a.cost, b.cost) })
-	all = all[:min(len(all), mostSingle)]
+	all = all[:min(len(all), maxSingle)]
 	if !slices.ContainsFunc(all, func(w way) bool { return slices.Equal(w.assigned, best) }) {
 		at := 0
-		for at < len(all) && least > cautious*all[at].cost {
+		for at < len(all) && least > splitMargin*all[at].cost {
 			at++
 		}
 		all = slices.Insert(all, at, way{best, least})
@@ -232,8 +232,8 @@ func (p *Problem) Possible(ways ...[]int) bool {
 	return true
 }
 
-// mostSingle bounds the number of single members among the ways.
-const mostSingle = 3
+// maxSingle bounds the number of single members among the ways.
+const maxSingle = 3
 
 // Return returns the time in which the outputs are transferred to the home member.
 func (p *Problem) Return(assigned []int) (sum float64) {

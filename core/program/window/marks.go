@@ -6,7 +6,7 @@ import "slices"
 // stores a mark: a hash of the last nodes of the stream. Wherever that hash occurs again, a window ends too.
 //
 // Proof: let a stream repeat after P nodes, and let all positions of an iteration have different preceding nodes. A limit adds a mark only
-// where two marks are further apart than the limit. So after one iteration there are no such gaps, and there are P/mostNodes marks, rounded
+// where two marks are further apart than the limit. So after one iteration there are no such gaps, and there are P/maxNodes marks, rounded
 // up. From then on only marks end windows, at the same positions of every iteration. If several positions of an iteration have the same
 // hash, more windows end, but again at the same positions of every iteration.
 //
@@ -14,9 +14,9 @@ import "slices"
 type Marks struct {
 	last  [memory]uint64 // hashes of the last nodes, a ring
 	at    int
-	hash  uint64            // combined hash of all entries of last
-	set   [mostMarks]uint64 // hashes of marks; 0: none
-	seen  [mostMarks]int    // position, in nodes, at which each mark was set or last occurred
+	hash  uint64           // combined hash of all entries of last
+	set   [maxMarks]uint64 // hashes of marks; 0: none
+	seen  [maxMarks]int    // position, in nodes, at which each mark was set or last occurred
 	next  int
 	few   [256]uint8 // number of marks by their lowest byte
 	count int        // number of nodes
@@ -25,7 +25,7 @@ type Marks struct {
 
 const (
 	memory    = 64 // number of nodes that a mark covers
-	mostMarks = 64
+	maxMarks  = 64
 	manyNodes = 512 // number of nodes in a window of many short iterations
 	base      = 0x9e3779b97f4a7c15
 )
@@ -79,6 +79,6 @@ func (m *Marks) Leave() {
 		m.few[byte(old)]--
 	}
 	m.set[m.next], m.seen[m.next] = h, m.count
-	m.next = (m.next + 1) % mostMarks
+	m.next = (m.next + 1) % maxMarks
 	m.few[byte(h)]++
 }

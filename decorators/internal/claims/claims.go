@@ -108,20 +108,20 @@ func join(a, b []dtype.Set, typesA, typesB dtype.Set) []dtype.Set {
 
 // wider returns the union of two limits.
 func wider(a, b core.Limits) core.Limits {
-	return core.Limits{Rank: loosest(a.Rank, b.Rank), Bytes: loosest(a.Bytes, b.Bytes), Elements: loosest(a.Elements, b.Elements),
-		Buffers: loosest(a.Buffers, b.Buffers)}
+	return core.Limits{Rank: greaterLimit(a.Rank, b.Rank), Bytes: greaterLimit(a.Bytes, b.Bytes), Elements: greaterLimit(a.Elements, b.Elements),
+		Buffers: greaterLimit(a.Buffers, b.Buffers)}
 }
 
-// loosest returns the greater of two limits. Zero is no limit.
-func loosest[T int | int64](a, b T) T {
+// greaterLimit returns the greater of two limits. Zero is no limit.
+func greaterLimit[T int | int64](a, b T) T {
 	if a == 0 || b == 0 {
 		return 0
 	}
 	return max(a, b)
 }
 
-// mostAnswers bounds the answers that are remembered.
-const mostAnswers = 1 << 14
+// maxAnswers bounds the answers that are remembered.
+const maxAnswers = 1 << 14
 
 // Ask returns the devices' answers for a node with operands in. The answer is shared, and must not be changed.
 func (s *Set) Ask(n *op.Node, in []op.Desc) *Answer {
@@ -138,7 +138,7 @@ func (s *Set) Ask(n *op.Node, in []op.Desc) *Answer {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.answers) >= mostAnswers {
+	if len(s.answers) >= maxAnswers {
 		clear(s.answers)
 	}
 	s.answers[key] = a

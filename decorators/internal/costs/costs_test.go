@@ -141,7 +141,7 @@ func TestProgramDisturbed(t *testing.T) {
 	seconds, err := Program(ctx, d, s, p)
 	require.NoError(t, err)
 	require.Greater(t, calls, 4)
-	require.Less(t, seconds, 0.5/mostRepeats/2)
+	require.Less(t, seconds, 0.5/maxRepeats/2)
 }
 
 // A line through two points, each the best of some transfers.

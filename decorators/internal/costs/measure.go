@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	enough      = 5 * time.Millisecond // that runs are repeated for
-	mostRepeats = 50                   // all batches together
-	batches     = 3
+	enough     = 5 * time.Millisecond // the time for which runs are repeated
+	maxRepeats = 50                   // all batches together
+	batches    = 3
 )
 
 // Program returns the time of one run of a program on a device, with operands of zeros, after one that compiles: the least mean of a few
@@ -82,7 +82,7 @@ func Program(ctx context.Context, d core.Device, s core.Stream, p *program.Progr
 	}
 	least, size, left := once.Seconds(), 1, batches
 	if once < enough {
-		size = (min(mostRepeats, 1+int(enough/max(once, 1))) + batches - 1) / batches
+		size = (min(maxRepeats, 1+int(enough/max(once, 1))) + batches - 1) / batches
 	} else {
 		left = 1
 	}

@@ -14,8 +14,8 @@ type failure struct {
 	err   error
 }
 
-// mostFailures bounds the failures that a lane keeps.
-const mostFailures = 16
+// maxFailures bounds the failures that a lane keeps.
+const maxFailures = 16
 
 // Submit passes nodes and frees to the device. If it passes them at once, it returns a refusal; if they are queued, a refusal poisons the
 // results and the next gate reports it.
@@ -57,7 +57,7 @@ func (l *Lane) refuse(err error, nodes []op.Node) {
 func (l *Lane) fail(err error) {
 	l.failing.Lock()
 	defer l.failing.Unlock()
-	if len(l.failures) < mostFailures {
+	if len(l.failures) < maxFailures {
 		l.failures = append(l.failures, failure{l.marks, err})
 	}
 }

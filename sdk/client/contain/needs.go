@@ -41,7 +41,7 @@ func (n *Needs) Sees(name string) bool {
 	})
 }
 
-// Check returns an error for a device that is not below /dev, for a path that is neither absolute nor of the user's folder, and
+// Check returns an error for a device that is not below /dev, for a path that is neither absolute nor begins with "~/", and
 // for lists that are too long.
 func (n *Needs) Check() error {
 	if n == nil {

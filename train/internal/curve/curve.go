@@ -10,8 +10,8 @@ const Most = 1024
 // is empty.
 type Curve struct {
 	X, Y []float64 // read only
-	per  int       // values per point
-	n    int       // values in the last point
+	per  int       // values whose mean is a point
+	n    int       // values in the last point so far
 }
 
 // Add appends a point; one that is not finite is left out.

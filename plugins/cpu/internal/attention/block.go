@@ -158,7 +158,7 @@ func (w *worker[T]) weigh(h, from, n, j, keys int, scores []T, ld int) {
 		clear(row[hi:])
 		row = row[lo:hi]
 		if w.softcap != 0 {
-			soften(row, T(w.softcap))
+			applySoftcap(row, T(w.softcap))
 		}
 		if w.mask != nil && lo < hi {
 			b, head, query := w.queryAt(h, from+i)

@@ -90,8 +90,8 @@ func greatestOfRows[T float](most, x []T, cols, ld int) {
 	}
 }
 
-// soften replaces x by c·tanh(x/c).
-func soften[T float](x []T, c T) {
+// applySoftcap replaces x by c·tanh(x/c).
+func applySoftcap[T float](x []T, c T) {
 	for i, v := range x {
 		x[i] = v / c
 	}

@@ -50,7 +50,7 @@ func takeInput[T micro.Number](p *Plan) *input[T] {
 // freeInputs holds inputs of plans that are not expected to run again.
 var freeInputs sync.Map // by element type: *sync.Pool
 
-// giveInput keeps in for the next run of its plan, or of any plan if single is set.
+// giveInput stores the buffer in, so that the next run of its plan can reuse it, or, if single is set, the next run of any plan.
 func giveInput[T micro.Number](in *input[T], single bool) {
 	in.x, in.padded = nil, nil
 	if !single {

@@ -102,7 +102,7 @@ type step struct {
 	round   dtype.DType // the 16-bit type that results are rounded to, or Invalid
 }
 
-// Chain returns a kernel that computes links in order; the result is that of the last link. All have the same shape. inputs describes the
+// Chain returns a kernel that computes links in order and stores the result of the last one. All have the same shape. inputs describes the
 // inputs that Link.From numbers. The kernel works block by block, so that intermediate results stay in the cache.
 func Chain(links []Link, inputs []op.Desc) kernel.Func {
 	steps, linkGrain := make([]step, len(links)), lightGrain

@@ -1,32 +1,32 @@
 // Package gemm multiplies matrices, cache blocked and spread over the threads
-// of a par.Pool, for all element types that package micro has kernels for. It
-// stands between the kernels of ops (contraction, conv, attention, recurrent)
-// and the micro kernels, one package a concern:
+// of a par.Pool, for all element types that package micro has kernels for. The
+// kernels of ops (contraction, conv, attention, recurrent) call it, and it
+// calls the micro kernels. It has these packages:
 //
-//	micro      micro kernels (AVX-512, AVX2, NEON, plain Go), which of them is in use, epilogues
-//	panel      packing of operands into what micro kernels read
+//	micro      micro kernels (AVX-512, AVX2, NEON, plain Go), their selection, epilogues
+//	panel      packing of operands into the panels that micro kernels read
 //	gemm       drivers: blocked, strips, direct, vectors, batches, indirect and transposed products
 //	half       products of f16 and bf16, summed in f32
 //	quantized  products of eight-bit integers with zero points, summed in i32
-//	gemmtest   the reference and the layouts that the tests of all of them use
+//	gemmtest   the reference and the memory layouts for the tests of all of them
 //
-// Here is no arithmetic on elements but in micro kernels, small products and
-// products with vectors; what an element type needs of its own is in half and
-// quantized, which call the drivers and are not known here.
+// Arithmetic on elements is only in micro kernels, small products and products
+// with vectors. Code for a single element type belongs to half and quantized,
+// which call the drivers; the drivers must not import them.
 //
-// For given operands and kernel the result is the same bits for every thread
-// count: rows and columns are shared among threads, the inner dimension never
-// is. Kernels differ in rounding. No product is skipped, so NaN and infinities
-// go where arithmetic takes them.
+// For given operands and kernel the result has the same bits for every thread
+// count: rows and columns are divided among threads, the inner dimension is
+// not. Kernels differ in rounding. No product is skipped, so NaN and infinities
+// propagate as in plain arithmetic.
 //
-// Functions panic, as indexing does, when a slice is too short for the sizes
-// and strides given with it. They may be called concurrently with the same
-// pool and the same inputs. Scratch is kept from call to call: in steady state
-// no buffer is allocated.
+// Functions panic when a slice is too short for its sizes and strides. They may
+// be called concurrently with the same pool and the same inputs. Scratch is
+// reused by later calls: in steady state no buffer is allocated.
 //
-// Files: gemm.go chooses; blocked.go, strips.go, direct.go, small.go and
-// vector.go are the ways that it chooses from, partition.go divides a product
-// among threads, packed.go has operands that are packed once.
+// Files: gemm.go selects a driver; blocked.go, strips.go, direct.go, small.go
+// and vector.go contain the drivers; partition.go divides a product among
+// threads; packed.go contains operands that are packed once. Products of other
+// kinds are in batch.go, indirect.go and transposed.go. scratch.go keeps buffers.
 package gemm
 
 import (

@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// vectorBlock is the number of results that are computed at a time when the product goes by columns: they stay in the L1 cache while the
-// matrix is read.
+// vectorBlock is the number of results that are computed at a time when the product is computed by columns: they stay in the L1 cache
+// while the matrix is read.
 const vectorBlock = 1024
 
 // mulVector computes a product with one row or one column. It computes y = M·x; for a single row, M is B transposed and x the row of A.

@@ -32,7 +32,7 @@ type Pool struct {
 	written error                // the first guard band that was found written
 }
 
-// NewPool returns a pool that holds at most limit bytes, of which at most idle bytes are in unused buffers.
+// NewPool returns a pool that holds at most limit bytes, and at most idle bytes of them in unused buffers.
 func NewPool(limit, idle int64) *Pool { return &Pool{limit: limit, maxIdle: idle} }
 
 // Limit returns the greatest number of bytes that the pool holds.

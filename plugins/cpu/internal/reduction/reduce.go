@@ -43,7 +43,7 @@ const (
 	cols           = 2048     // columns that are summed at a time
 	stackedColumns = 64 << 10 // columns that are summed at a time, several rows in one pass
 	whole          = 256      // columns up to which whole rows are read in one pass
-	near           = 64 << 10 // elements that fit a cache, so that strips may be read in any order
+	cacheElements  = 64 << 10 // elements that fit a cache, so that strips may be read in any order
 )
 
 // form is a view split into the dimensions that are kept and those that are reduced.
@@ -213,7 +213,7 @@ func columns[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) 
 		return
 	}
 	row, single := only(f.joined)
-	kernels := r.ofColumns != nil && single && row >= 0 && (n <= whole && row == n || joined.Count()*row <= near)
+	kernels := r.ofColumns != nil && single && row >= 0 && (n <= whole && row == n || joined.Count()*row <= cacheElements)
 	stacks := r.stack != nil && single && row >= 0
 	strips := (n + width - 1) / width
 	c.Pool.For(kept.Count()*strips, grain/(width*joined.Count())+1, func(lo, hi int) {

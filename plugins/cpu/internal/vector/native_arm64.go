@@ -2,8 +2,8 @@ package vector
 
 import "github.com/goburn/burn/plugins/cpu/internal/cpuid"
 
-// neon has no loops with non-temporal stores except for copies: on arm64, plain stores of whole lines are not preceded by reads
-// of them.
+// neon has loops with non-temporal stores only for copies: on arm64, a plain store of a whole cache line does not read the line
+// first.
 var neon = loops{
 	lanes:    4,
 	taps:     [6]tapsFunc{tapsx4x1NEON, tapsx1x1NEON, tapsx2x2NEON, tapsx1x2NEON, tapsx1x3NEON, tapsx1x4NEON},

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Number is the element types of matrices. Integers wrap around.
+// Number lists the element types of matrices. Integers wrap around.
 type Number interface {
 	float32 | float64 | int64 | int32 | int16 | int8 | uint64 | uint32 | uint16 | uint8
 }

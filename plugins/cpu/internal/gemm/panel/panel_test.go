@@ -54,7 +54,7 @@ func checkPack[T gemmtest.Number](t *testing.T) {
 	}
 }
 
-// An operand that is deeper than one block is found block by block, whoever's memory it is in.
+// An operand that is deeper than one block is found block by block, also in memory of the caller.
 func TestBlocks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	kern := micro.Active[float32]()

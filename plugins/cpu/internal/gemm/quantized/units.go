@@ -48,21 +48,21 @@ func PackTaps(pool *par.Pool, m, channels, taps int, a Mat) *Packed {
 	kern := active
 	flip := kern.group == 4 && a.Signed
 	padded := micro.CeilDiv(channels, kern.group) * kern.group
-	turned := make([]byte, m*taps*padded)
+	channelsLast := make([]byte, m*taps*padded)
 	if flip {
-		for i := range turned {
-			turned[i] = 0x80 // zero with the offset
+		for i := range channelsLast {
+			channelsLast[i] = 0x80 // zero with the offset
 		}
 	}
 	for i := range m {
 		for c := range channels {
 			for t := range taps {
-				turned[(i*taps+t)*padded+c] = a.Data[i*a.RowStride+c*taps+t]
+				channelsLast[(i*taps+t)*padded+c] = a.Data[i*a.RowStride+c*taps+t]
 			}
 		}
 	}
 	whole := a
-	whole.Data, whole.RowStride, whole.ColStride = turned, taps*padded, 1
+	whole.Data, whole.RowStride, whole.ColStride = channelsLast, taps*padded, 1
 	p := PackA(pool, m, taps*padded, whole)
 	p.depth = channels * taps
 	return p
