@@ -15,7 +15,7 @@ type pool struct {
 	queues func() []*queue
 	// reclaim releases memory that is only cached, and reports whether there was some.
 	reclaim  func() bool
-	calmTime time.Duration
+	calmTime time.Duration // calmTime, except in tests
 
 	mu       sync.Mutex // guards the fields below, and blocks
 	any      tenant     // whose free blocks every queue may take
@@ -27,6 +27,7 @@ type pool struct {
 	structs  []*block  // unused block structs
 	runs     int       // of programs, since stats.recent was reset
 	began    time.Time // when that was
+	tidied   int       // times that the pool was emptied for a large block
 }
 
 // tenant is a queue as the pool sees it.

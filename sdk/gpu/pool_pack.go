@@ -102,6 +102,9 @@ func (p *pool) calm(q *queue) error {
 		s := &p.stats
 		due = s.Reserved-s.recent >= max(s.Reserved/4, worthwhile)
 		p.runs, p.began, s.recent = 0, time.Now(), s.InUse+s.Scratch
+		if due {
+			p.tidied = 0
+		}
 	}
 	p.mu.Unlock()
 	if !due {

@@ -60,23 +60,26 @@ func (p *pool) drain(*tenant) error {
 	return err
 }
 
-// maxTidy bounds how often tidy empties the pool for a queue: a loop that runs node by node must not do so in every round.
+// maxTidy bounds how often tidy empties the pool until calm has returned memory: a loop that runs node by node must not do so in every
+// round.
 const maxTidy = 8
 
 // tidy makes a large block, or room for it, of unused memory in smaller pieces, if that is at least as much.
 func (p *pool) tidy(t *tenant, size int64) error {
 	q := t.queue
-	if q == nil || !q.single || size < worthwhile || q.tidied == maxTidy {
+	if q == nil || !q.single || size < worthwhile {
 		return nil
 	}
 	p.mu.Lock()
 	s := &p.stats
-	enough := s.Reserved-s.InUse-s.Scratch < size
+	due := p.tidied < maxTidy && s.Reserved-s.InUse-s.Scratch >= size
+	if due {
+		p.tidied++
+	}
 	p.mu.Unlock()
-	if enough {
+	if !due {
 		return nil
 	}
-	q.tidied++
 	if _, err := p.trim(); err != nil {
 		return err
 	}

@@ -16,7 +16,6 @@ type queue struct {
 	buffer buffers // of the executor
 	single bool    // the executor runs a single node
 	grown  int64   // bytes that single nodes lacked since the scratch memory was allocated
-	tidied int     // times that the pool was emptied for a large block
 
 	mu      sync.Mutex // guards the fields below; memory is not allocated under it
 	driver  Queue

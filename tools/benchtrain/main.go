@@ -2,7 +2,7 @@
 // run, on one machine, after a check that loss and gradients agree. It writes a part of docs/BENCHMARKS.md. With -device it does
 // so on any device, and with -curve it trains language models on both sides and compares the losses of the steps. With -table
 // fusion it measures burn in several ways: op by op, with fusion, as one program, and over a router. With -table memory it reports
-// the memory of burn's steps; the device builtin:dry computes nothing and needs no GPU.
+// the memory of burn's steps.
 package main
 
 import (
@@ -66,7 +66,7 @@ func parse(args []string) (o flags, err error) {
 	modes := f.String("modes", "eager", "`LIST` of what PyTorch is measured as: eager, default and reduce-overhead of torch.compile")
 	f.BoolVar(&o.settings.fusion, "fusion", false, "burn runs what repeats as programs of the device")
 	precision := f.String("precision", "f32", "f32, or bf16: mixed precision on both sides")
-	f.StringVar(&o.table, "table", "training", "training; or fusion: burn op by op, with fusion and as one program, chains, what never repeats, and a router; or profile: where burn's steps spend their time on the device; or memory: what burn's steps take of the device's, on the device builtin:dry without a GPU")
+	f.StringVar(&o.table, "table", "training", "training; or fusion: burn op by op, with fusion and as one program, chains, what never repeats, and a router; or profile: where burn's steps spend their time on the device; or memory: what burn's steps take of the device's")
 	f.StringVar(&o.curve, "curve", "", "`DIR` for the losses of language models, CASE.csv; empty: no such run")
 	f.IntVar(&o.steps, "steps", 200, "of a curve")
 	f.Float64Var(&o.rate, "rate", languageRate, "learning rate of language models")
