@@ -13,7 +13,7 @@ import (
 // Gradients arrive as nodes of the contract, by the rules of core/program/gradient: a dozen for a norm, where torch has one operator. They
 // are found by recording the rule of each node of the forward pass again, and comparing.
 
-// fused is a node with its kernel. A node that stands for several has the last op of them, their operands and their results.
+// fused is a node with its kernel. A node that replaces several has the op of one of them, their operands and their results.
 type fused struct {
 	op.Node
 	run kernel
@@ -47,8 +47,8 @@ type template struct {
 	x     []op.Desc           // operands of the node
 	y, dy op.Desc
 	roots []op.Desc // the gradient of each operand
-	// operands are those of the step: the result of the node and its first operand only if the rule reads them, as they would be
-	// held for it.
+	// operands lists the operands of the step: the result of the node and its first operand only if the rule reads them, because a step
+	// holds its operands.
 	operands []op.Desc
 }
 

@@ -14,7 +14,7 @@ import (
 
 // What kernels decide without torch.
 
-// The vectors are those of the known-answer tests of Random123 for philox4x32 of 10 rounds.
+// The vectors come from the known-answer tests of Random123, philox4x32 of 10 rounds.
 func TestPhilox(t *testing.T) {
 	for _, c := range []struct {
 		counter, key uint64

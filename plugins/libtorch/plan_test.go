@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// recorded makes a program of what f records on a builder, from inputs like in to the results of f.
+// recorded returns the program that f records on a builder, from inputs like in to the results of f.
 func recorded(t *testing.T, in []op.Desc, f func(b *op.Builder, in []op.Desc) []op.Desc) *program.Program {
 	t.Helper()
 	last := op.TensorID(0)
