@@ -29,7 +29,7 @@ const arrows = `
 	core/dtype < core/shape < core/op < core/program < core
 	core/program < core/program/group < sdk/gpu/..., decorators/*, plugins/*
 	core/program/group < core/program/place < decorators/*
-	core/program < core/program/gradient < decorators/autodiff
+	core/program < core/program/gradient < decorators/autodiff, plugins/libtorch/...
 	core/program < core/program/window < decorators/fusion
 	core < decorators/internal/... < decorators/*
 

@@ -20,7 +20,8 @@ type flash struct {
 	scale   float64
 }
 
-// aside is what the forward pass of attention leaves with its result for the gradient: logarithms of sums, and what they are made of.
+// aside holds results of the forward pass of attention that its gradient needs: the logarithms of sums, and the operands that they were
+// computed from.
 type aside struct {
 	h    torch.Handle
 	q, k *tensor // to compare with

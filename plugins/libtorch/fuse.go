@@ -13,7 +13,7 @@ import (
 // Gradients arrive as nodes of the contract, by the rules of core/program/gradient: a dozen for a norm, where torch has one operator. They
 // are found by recording the rule of each node of the forward pass again, and comparing.
 
-// fused is a node with its kernel. A node that stands for several has the last op of them, their operands and their results.
+// fused is a node with its kernel. A node that replaces several has the op of one of them, their operands and their results.
 type fused struct {
 	op.Node
 	run kernel
@@ -34,7 +34,7 @@ type backward struct {
 type found struct {
 	node  op.Node       // of the forward pass
 	t     *template     // what was recorded
-	ids   []op.TensorID // of t that are operands of the step: those of node, then its result, then the gradient of that
+	ids   []op.TensorID // of t that are operands of the step, in order
 	needs []int         // operands of node whose gradients are results of the step, in order
 	known map[op.TensorID]val
 	kept  []val
@@ -47,6 +47,18 @@ type template struct {
 	x     []op.Desc           // operands of the node
 	y, dy op.Desc
 	roots []op.Desc // the gradient of each operand
+	// operands lists the operands of the step: the result of the node and its first operand only if the rule reads them, because a step
+	// holds its operands.
+	operands []op.Desc
+}
+
+// reads reports whether the tensor is computed from an operand or the result of the node, and not from the gradient alone.
+func (t *template) reads(id op.TensorID) bool {
+	i, ok := t.maker[id]
+	if !ok {
+		return id != t.dy.ID
+	}
+	return slices.ContainsFunc(t.nodes[i].Inputs, t.reads)
 }
 
 // record returns the gradient of a node with operands in; ok is false if there is none, or some operand has none.
@@ -72,6 +84,16 @@ func record(n *op.Node, in []op.Desc) (t *template, ok bool) {
 		return nil, false
 	}
 	t.nodes = b.Nodes
+	read, results := rule.Reads(slices.Repeat([]bool{true}, len(in)))
+	for i, x := range t.x {
+		if i > 0 || read&1 != 0 {
+			t.operands = append(t.operands, x)
+		}
+	}
+	if results&1 != 0 {
+		t.operands = append(t.operands, t.y)
+	}
+	t.operands = append(t.operands, t.dy)
 	for i := range t.nodes {
 		for _, d := range t.nodes[i].Outputs {
 			t.maker[d.ID] = i
@@ -197,7 +219,7 @@ func (d *device) fuse(p *program.Program) []fused {
 		at := len(p.Nodes)
 		for k, root := range t.roots {
 			r, ok := g.seek(t, root, taken, bound)
-			if !ok {
+			if !ok || f.needs == nil && !t.reads(root.ID) { // a sum of any tensor is no gradient of this node
 				continue
 			}
 			f.needs = append(f.needs, k)
@@ -209,7 +231,7 @@ func (d *device) fuse(p *program.Program) []fused {
 		if f.needs == nil {
 			continue
 		}
-		for _, x := range append(slices.Clone(t.x), t.y, t.dy) {
+		for _, x := range t.operands {
 			f.ids, step.Inputs = append(f.ids, x.ID), append(step.Inputs, bound[x.ID])
 		}
 		if k, made := g.maker[bound[t.dy.ID]]; made && k >= at {

@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 		_, _ = syscall.Write(1, []byte("noise of a library")) // the test sees what came of it
 		fmt.Print("handshake")
 		os.Exit(0)
+	case len(os.Args) == 2 && os.Args[1] == ProbeFlag && os.Getenv(fakeVariable) != "":
+		os.Exit(fakeChild(os.Getenv(fakeVariable)))
 	case len(os.Args) == 2 && os.Args[1] == ProbeFlag:
 		if os.Getenv(plantVariable) != "" {
 			plant(op.Exp, func(w *worker) {
@@ -147,13 +149,18 @@ func newRig(t *testing.T) *rig {
 }
 
 func (r *rig) node(code op.Code, in []op.Desc, attrs ...op.Attr) op.Desc {
+	return r.nodes(code, in, attrs...)[0]
+}
+
+// nodes is node with all results.
+func (r *rig) nodes(code op.Code, in []op.Desc, attrs ...op.Attr) []op.Desc {
 	n, err := op.New(code, in, attrs...)
 	require.NoError(r.t, err)
 	for i := range n.Outputs {
 		n.Outputs[i].ID = r.d.NewIDs(1)
 	}
 	require.NoError(r.t, r.s.Submit([]op.Node{n}, nil))
-	return n.Outputs[0]
+	return n.Outputs
 }
 
 func (r *rig) full(v float64, dims ...int) op.Desc {

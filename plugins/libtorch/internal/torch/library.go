@@ -43,7 +43,7 @@ type procs struct {
 	Threads            uintptr `c:"torch_get_num_threads?"`
 }
 
-// Library is torch, loaded into this process, where it stays until the process ends.
+// Library is torch, loaded into this process, where it stays until the process ends. The zero Library has no function at all.
 type Library struct {
 	Folder  string // of its libraries
 	Version string // "2.15.0", by the ABI
@@ -143,6 +143,9 @@ func (l *Library) Symbol(name string) uintptr {
 				break
 			}
 		}
+	}
+	if l.found == nil {
+		l.found = map[string]uintptr{}
 	}
 	l.found[name] = p
 	return p
