@@ -96,7 +96,7 @@ func TestInterpolateByKernel(t *testing.T) {
 	}
 }
 
-// The nearest element, where a coordinate in the middle of two goes by the rule of rounding. Coordinates here are exact fractions.
+// The nearest element, where a coordinate in the middle of two is chosen by the rule of rounding. Coordinates here are exact fractions.
 func TestInterpolateNearestByFractions(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		for m := 1; m <= 12; m++ {

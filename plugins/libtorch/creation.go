@@ -73,7 +73,7 @@ func (w *worker) draw(seed, at uint64) {
 	}
 }
 
-// drawn is the least number of words that are worth another goroutine.
+// drawn is the least number of words for which another goroutine is used.
 const drawn = 1 << 16
 
 // drawWords fills words by blocks of four from the counter on, in at most so many goroutines.

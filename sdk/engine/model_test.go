@@ -299,7 +299,7 @@ func (p *player) sync() {
 }
 
 // TestRandomCommands plays sequences of writes, nodes, frees, runs, reads and syncs, some of them of missing, stale and poisoned
-// tensors, on streams that events bring into one order. Every answer must be that of the model, whatever memory was overwritten in
+// tensors, on streams that events put in one order. Every answer must be that of the model, whatever memory was overwritten in
 // place, and in the end nothing is left.
 func TestRandomCommands(t *testing.T) {
 	for seed := range rounds(60) {

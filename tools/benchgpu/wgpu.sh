@@ -154,6 +154,11 @@ run() {
 		printf '{"file_format_version": "1.0.0", "ICD": {"library_path": "libGLX_nvidia.so.0", "api_version": "1.3.0"}}\n' > "$icd"
 	fi
 	export VK_ICD_FILENAMES=${VK_ICD_FILENAMES:-$icd}
+	# Without an X server the driver's libGLX_nvidia.so.0 may find no GPU where its libEGL_nvidia.so.0 does.
+	if ! "$BURN" devices 2> /dev/null | grep -q 'wgpu:0 .*ready'; then
+		printf '{"file_format_version": "1.0.0", "ICD": {"library_path": "libEGL_nvidia.so.0", "api_version": "1.3.0"}}\n' > "$WORK/nvidia_egl.json"
+		export VK_ICD_FILENAMES=$WORK/nvidia_egl.json
+	fi
 	for part in ${*:-devices tests resnet ops numbers}; do "part_$part"; done
 }
 

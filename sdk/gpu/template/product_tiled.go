@@ -26,6 +26,10 @@ var tiles = map[int][]Tile{
 	8: {{Rows: 128, Cols: 64, Depth: 8, TM: 8, TN: 4, Blocks: 1, Speed: 1}, {Rows: 64, Cols: 64, Depth: 8, TM: 4, TN: 4, Blocks: 2, Speed: 0.8}, {Rows: 32, Cols: 64, Depth: 8, TM: 4, TN: 4, Blocks: 2, Speed: 0.7}},
 }
 
+// wordTiles are the choices for sums of 4 bytes on hardware of words. Its compilers do not unroll the loop over the depth, and a short loop with
+// raked lanes was the fastest of 33 ways there (RATIONALE.md).
+var wordTiles = append([]Tile{{Rows: 128, Cols: 128, Depth: 8, TM: 8, TN: 8, Blocks: 2, Speed: 1, Rake: true}}, tiles[4][1:]...)
+
 // stages returns how many tiles of the depth are in shared memory at a time.
 func (x Tile) stages(async bool) int {
 	switch {
@@ -39,8 +43,11 @@ func (x Tile) stages(async bool) int {
 
 // tiles returns the choices for sums of so many bytes.
 func (t Target) tiles(size int) []Tile {
-	if size == 4 && len(t.Tiles) > 0 {
+	switch {
+	case size == 4 && len(t.Tiles) > 0:
 		return t.Tiles
+	case size == 4 && t.Words:
+		return wordTiles
 	}
 	return tiles[size]
 }
