@@ -39,7 +39,7 @@ func TestReport(t *testing.T) {
 func TestStatTime(t *testing.T) {
 	for line, want := range map[string]time.Duration{
 		"42 (a) b) S 1 42 42 0 -1 4194560 100 0 0 0 7 5 900 900 20 0 1 0 5 6 7": 120 * time.Millisecond,
-		"1 (x) R 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0":                          0,
+		"1 (x) R 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0":                           0,
 	} {
 		got, err := statTime(line)
 		require.NoError(t, err)
