@@ -60,7 +60,7 @@ type flash struct {
 	d            dtype.DType
 	in           []region
 	y            region
-	operandViews [5]shape.View // of q, k and v, and backward of y and dy; their rows are contiguous
+	operandViews [5]shape.View // views of q, k and v, and in the backward pass of y and dy; their rows are contiguous
 }
 
 // compute returns the type of scores and sums.
@@ -121,7 +121,7 @@ func (s *sequence) attend(f flash, name string, threads, rows, tile, extra int) 
 	return n
 }
 
-// region finds the head and the first query of block i of all tiles and heads.
+// region computes the head and the first query of block i, which counts all tiles and heads.
 func (n *flashKernel) region(i ir.Value) {
 	p := n.step
 	heads := n.Batch * n.Heads

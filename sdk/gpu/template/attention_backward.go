@@ -84,8 +84,7 @@ func (n *backKernel) statistics(f flashBack, access ir.Access) {
 	n.total, n.mean = n.buffer("total", n.compute(), access, f.total), n.buffer("mean", n.compute(), access, f.mean)
 }
 
-// placeKeys finds the head and the first key of block i, for blocks that hold rows of keys. Blocks with the most queries come
-// first.
+// placeKeys computes the head and the first key of block i, for blocks that hold rows of keys. Blocks with the most queries come first.
 func (n *backKernel) placeKeys(i ir.Value) {
 	heads := n.Batch * n.KeyHeads
 	head := n.Rem(i, n.Int(heads))

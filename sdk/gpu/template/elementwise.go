@@ -217,7 +217,7 @@ func (e *elementwise) launch() ir.Launch {
 
 // visit computes width elements at each spot.
 func (e *elementwise) visit(spots ...*spot) {
-	x := make([][][]ir.Value, len(spots)) // by spot, operand and place
+	x := make([][][]ir.Value, len(spots)) // elements by spot, operand and place
 	for s, p := range spots {
 		var lanes []*spot
 		for k := 0; e.flat && k < e.width; k++ {

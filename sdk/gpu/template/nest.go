@@ -13,7 +13,7 @@ import (
 // where all operands are contiguous across them.
 type nest struct {
 	dims    []int
-	strides [][]int // by operand and dimension
+	strides [][]int // stride by operand and dimension
 }
 
 // newNest returns the nest over the given axes of views of one shape, in that order.
@@ -132,7 +132,7 @@ type walk struct {
 	like    []int        // by operand: the first operand with the same strides
 	sizes   []ir.Value   // sizes in elements by dimension; none for the outermost dimension unless needed
 	rows    ir.Value     // innermost dimension divided by width
-	strides [][]ir.Value // by operand and dimension: magnitudes; none for 0 and 1
+	strides [][]ir.Value // absolute stride by operand and dimension; no value for 0 and 1
 }
 
 // newWalk adds the parameters of n to a kernel; their names begin with name.

@@ -143,7 +143,7 @@ func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir
 	ordered := k.Shared("c", dtype.F32, x.threads()/c.t.Subgroup*16*pitch)
 
 	down, right := x.high/16, x.wide/mma.N
-	sets := 1 // of fragments of factors: with two, one is loaded while the other is multiplied
+	sets := 1 // sets of fragments of factors: with two, one set is loaded while the other is multiplied
 	if c.t.Async {
 		sets = 2
 	}

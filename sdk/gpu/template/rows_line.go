@@ -12,7 +12,7 @@ type line struct {
 	m        *maker
 	width    int // neighbours that a thread processes at a time
 	lanes    int // threads for a row
-	threads  int // of a block
+	threads  int // threads of a block
 	vectors  int // number of vectors of width elements in a row
 	operands []access
 	wr, wc   *walk

@@ -47,9 +47,9 @@ const (
 	scanThreads = 256
 	scanItems   = 16    // elements that a thread processes at once
 	scanSerial  = 64    // greatest length of lines that are scanned by one thread each
-	scanTile    = 4096  // a multiple of the elements that a block takes at once
+	scanTile    = 4096  // elements; a multiple of the number that a block processes at once
 	scanRows    = 256   // number of lines from which on lines are not cut
-	scanColumns = 16384 // the same where a thread has a line
+	scanColumns = 16384 // the same if a thread scans a line
 )
 
 // scan adds the launches of a scan. A line, or part of it, is computed by a thread if neighbouring threads then have neighbouring elements

@@ -48,7 +48,7 @@ func regionOf(slot int, o Operand) region {
 type step struct {
 	*ir.Builder
 	t       Target
-	threads int // of a block
+	threads int // threads of a block
 	args    []ir.Arg
 	grid    [3]int
 	block   ir.Value      // the block's number over the whole grid

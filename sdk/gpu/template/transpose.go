@@ -14,10 +14,10 @@ type transposition struct {
 	order   []int
 	n       nest
 	w       *walk
-	edge    int // of the tile
+	edge    int // edge of the tile in elements
 	a, b    int // the dimensions along which results, and transposed operands, are contiguous
 	in, out []access
-	across  []bool // by operand
+	across  []bool // by operand: whether it is transposed
 	tiles   []ir.Mem
 	body    Body
 	// packed says that elements are moved 8 at a time.
