@@ -41,7 +41,7 @@ const (
 	Le
 	Select  // bool, T, T
 	Cast    // value to T: floats round to nearest even, integers to f16 and bf16 by way of f32; floats to integers truncate and are in range; integers wrap around; bool is 0 or 1; x != 0 to bool
-	Bitcast // the same bits as a T of the same size
+	Bitcast // value with the same bits and size as T
 )
 
 // Functions of f32 and f64.
@@ -90,15 +90,15 @@ const (
 	AtomicMax                  // buffer Ref: index, value -> old value; the maximum is stored
 	AtomicSwap                 // buffer Ref: index, expected, new -> old value; new is stored if the old value equals expected
 	SharedAdd                  // shared array Ref, atomically: index, value -> old value
-	AsyncCopy                  // shared array Ref: index; buffer Ref2: index; Width elements, 4, 8 or 16 bytes, asynchronously; the copied elements must not change until AsyncWait
+	AsyncCopy                  // shared array Ref: index; buffer Ref2: index; Width elements, 4, 8 or 16 bytes, asynchronously; source and destination must not change until AsyncWait
 	AsyncCommit                // makes one group of the copies since the last AsyncCommit
 	AsyncWait                  // waits until at most Imm groups of this thread are pending; other threads see the copies after a barrier
 )
 
 // Cooperation.
 const (
-	Barrier         Op = iota + 128 // of the block; afterwards the block sees earlier writes to shared memory and buffers
-	SubgroupBarrier                 // of the subgroup
+	Barrier         Op = iota + 128 // waits for all threads of the block; afterwards they see earlier writes to shared memory and buffers
+	SubgroupBarrier                 // waits for all threads of the subgroup
 	Lane                            // number of the thread in its subgroup, i32
 	ShuffleXor                      // value of lane^Imm
 	ShuffleUp                       // value of lane-Imm; own value if lane < Imm
