@@ -14,7 +14,7 @@ import (
 // row implements template.Row: it holds the values that all elements of a row share.
 type row struct {
 	*rows
-	v []ir.Value // by number
+	v []ir.Value // values of the row by number
 	// over holds, for each step that divides elements by a shared divisor, the scale of the divisor and the reciprocal of the scaled
 	// divisor.
 	over map[*rowStep][2]ir.Value

@@ -86,7 +86,7 @@ func (s *rows) number(d dtype.DType, uniform bool, stage int) int {
 	return len(s.types) - 1
 }
 
-// add finds the operands of a node and numbers its result.
+// add determines the operands of a node and numbers its result.
 func (s *rows) add(n *op.Node) error {
 	step := rowStep{n: n, red: reducers[n.Op]}
 	space, stage, uniform := n.Outputs[0].Shape, 0, n.Op != op.Iota
@@ -176,7 +176,7 @@ func (s *rows) spread(v shape.View) (shape.View, error) {
 	return wide, nil
 }
 
-// results finds the places of the results of the group.
+// results determines the places of the results of the group.
 func (s *rows) results() error {
 	s.coarse = !slices.ContainsFunc(s.f.x.Outputs, func(o op.Desc) bool { return o.DType != dtype.F16 && o.DType != dtype.BF16 })
 	for i, o := range s.f.x.Outputs {
