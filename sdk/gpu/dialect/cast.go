@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// cast spells a conversion. Conversions that the dialect's table lacks are composed: floats of 16 bits go through f32. Integers
-// whose conversion to f32 is inexact must be in the table.
+// cast returns the expression of a conversion. Conversions that the dialect's table lacks are composed: floats of 16 bits go through f32.
+// Integers whose conversion to f32 is inexact must be in the table.
 func (p *printer) cast(to, from dtype.DType, x string) string {
 	if form, ok := p.d.casts[[2]dtype.DType{from, to}]; ok {
 		return fmt.Sprintf(form, x)

@@ -9,10 +9,10 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// every is the key of the form for all types without one of their own.
+// every is the key of the form for all types that have no entry.
 const every = dtype.Invalid
 
-// CUDA is CUDA C++ for NVRTC, without any header, for compute capability 8.0 and later. Floats of 16 bits are kept as their bits.
+// CUDA is CUDA C++ for NVRTC, without any header, for compute capability 8.0 and later. Floats of 16 bits are represented by their bits.
 var CUDA = &Dialect{
 	Name:    "CUDA",
 	Options: []string{"--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "--diag-suppress=177,186"},
@@ -32,7 +32,7 @@ var CUDA = &Dialect{
 	pairs:   true,
 }
 
-// cTypes are the names of types in the C-like languages, each of which defines them in its header.
+// cTypes are the names of types in the C-like languages. The header of each dialect defines them.
 var cTypes = map[dtype.DType]string{
 	dtype.F64: "f64", dtype.F32: "f32", dtype.F16: "u16", dtype.BF16: "u16",
 	dtype.I64: "i64", dtype.I32: "i32", dtype.I16: "i16", dtype.I8: "i8",
@@ -49,7 +49,7 @@ var cSyntax = syntax{
 	local:  "%s %s[%d];",
 }
 
-// cOps are operations with the same spelling in all C-like languages. Signed integers wrap around, which C leaves undefined.
+// cOps are operations with the same spelling in all C-like languages. Signed integers wrap around, which is undefined in C.
 var cOps = map[ir.Op]forms{
 	ir.Add: {every: "$a + $b", dtype.I32: "i32(u32($a) + u32($b))", dtype.I64: "i64(u64($a) + u64($b))"},
 	ir.Sub: {every: "$a - $b", dtype.I32: "i32(u32($a) - u32($b))", dtype.I64: "i64(u64($a) - u64($b))"},
@@ -94,7 +94,7 @@ var cMath = map[ir.Op]string{
 	ir.Atan2: "atan2", ir.Rem: "fmod", ir.Min: "fmin", ir.Max: "fmax", ir.FMA: "fma", ir.Abs: "fabs",
 }
 
-// join merges tables. For an operation in several tables, the last one counts.
+// join merges tables. For an operation in several tables, the last table has precedence.
 func join(tables ...map[ir.Op]forms) map[ir.Op]forms {
 	m := map[ir.Op]forms{}
 	for _, t := range tables {
@@ -143,7 +143,7 @@ var gpuOps = join(cOps, functions(cMath), map[ir.Op]forms{
 	ir.PopCount: {every: "u32(__popc($a))"},
 })
 
-// atomicExtreme returns a minimum or maximum in memory. Where one operand is NaN, the old value stays.
+// atomicExtreme returns the forms of an atomic minimum or maximum. If one operand is NaN, the old value remains.
 func atomicExtreme(name, than string) forms {
 	f := forms{every: "atomic" + name + "($p + $a, $b)"}
 	for t, n := range map[dtype.DType]string{dtype.F32: "f32", dtype.F64: "f64"} {
@@ -170,7 +170,7 @@ var cudaOps = join(gpuOps, map[ir.Op]forms{
 	ir.AsyncWait:       {every: "copy_wait<$n>()"},
 })
 
-// shuffles returns the forms of an exchange with instructions for 32 and 64 bits; smaller types are exchanged as 32.
+// shuffles returns the forms of an exchange with instructions for 32 and 64 bits; smaller types are exchanged as 32 bits.
 func shuffles(form string) forms {
 	return forms{
 		every:      "$T(" + strings.ReplaceAll(form, "$v", "u32($a)") + ")",
@@ -180,7 +180,7 @@ func shuffles(form string) forms {
 	}
 }
 
-// gpuCasts are the conversions of CUDA and HIP that rounding twice would get wrong.
+// gpuCasts are the conversions of CUDA and HIP whose result would be wrong if it were rounded twice.
 var gpuCasts = map[[2]dtype.DType]string{
 	{dtype.F16, dtype.F32}: "f16_f32(%s)", {dtype.F32, dtype.F16}: "f32_f16(%s)", {dtype.F64, dtype.F16}: "f32_f16(f64_odd(%s))",
 	{dtype.BF16, dtype.F32}: "bf16_f32(%s)", {dtype.F32, dtype.BF16}: "f32_bf16(%s)", {dtype.F64, dtype.BF16}: "f32_bf16(f64_odd(%s))",
@@ -219,7 +219,7 @@ func gpuMemory(m pointers) func(p *printer, in *ir.Inst) bool {
 
 // cudaDeclare prints the head of a kernel: parameters and shared arrays.
 func cudaDeclare(p *printer, symbol string) {
-	var params, own []string // of the kernel, and of the member that the block belongs to
+	var params, own []string // parameters of the kernel, and parameters of the member to which the block belongs
 	for i, x := range p.k.Params {
 		t, name := p.typ(x.Type), p.param(int32(i))
 		if x.Type == dtype.Bool {

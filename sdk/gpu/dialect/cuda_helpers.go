@@ -9,8 +9,8 @@ typedef float f32; typedef double f64;
 
 // cudaHelpers are in CUDA C++ and PTX of compute capability 8.0.
 var cudaHelpers = []helper{
-	// Each holds the arguments of the members of a batched kernel. CONSTANT makes threads read parameters in place: otherwise an index
-	// that is not constant makes each thread copy all of them.
+	// Each holds the arguments of the members of a batched kernel. With CONSTANT, threads read parameters in place; without it, an index
+	// that is not constant makes each thread copy all parameters.
 	{"Each<", `
 template <class T, int N> struct Each { T of[N]; };
 `},
@@ -53,7 +53,7 @@ DEVICE f32 bf16_f32(u16 x) { return __uint_as_float(u32(x) << 16); }
 	{"f32_bf16", `
 DEVICE u16 f32_bf16(f32 x) { u16 r; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(x)); return r; }
 `},
-	// Rounding to odd: a later rounding to fewer bits is the only one that counts.
+	// Rounding to odd: a later rounding to fewer bits returns the same result as a single rounding.
 	{"f64_odd", `
 DEVICE f32 f64_odd(f64 x) { const f32 r = __double2float_rz(x); return f64(r) == x || x != x || x - x != 0.0 ? r : __uint_as_float(__float_as_uint(r) | 1u); }
 `},
@@ -131,7 +131,7 @@ struct frag_c_16_8_16 { f32 x[4]; };
 	{"frag_fill", `
 DEVICE void frag_fill(frag_c_16_8_16& f, f32 v) { f.x[0] = v; f.x[1] = v; f.x[2] = v; f.x[3] = v; }
 `},
-	// An 8×8 matrix is loaded by the addresses of its rows, those of matrix m by lanes 8m to 8m+7.
+	// An 8×8 matrix is loaded from the addresses of its rows. Lanes 8m to 8m+7 supply the addresses for matrix m.
 	{"frag_load", `
 DEVICE void frag_load(frag_a_16_8_16& f, const u16* s, i32 stride) {
 	const i32 lane = i32(threadIdx.x & 31);

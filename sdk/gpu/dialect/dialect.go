@@ -12,41 +12,41 @@ import (
 // Dialect is a GPU language. It is immutable and may be used by several goroutines.
 type Dialect struct {
 	Name string
-	// Options are the compiler options that results depend on; they are part of the language.
+	// Options are the compiler options that results depend on; they are part of the dialect.
 	Options []string
-	// Threads is the most threads of a block that the language allows.
+	// Threads is the greatest number of threads of a block that the language allows.
 	Threads int
-	// Static is the most bytes of shared arrays that a kernel may declare. Larger ones are parts of one array whose size the launch
-	// sets.
+	// Static is the greatest total size of the shared arrays that a kernel may declare, in bytes. If it is exceeded, the arrays are parts
+	// of one array whose size the launch sets.
 	Static int
-	// Components says that a store to a component of a vector in memory leaves the other components alone, so that WGSL may declare
-	// arrays as arrays of vectors although some stores write single elements.
+	// Components says that a store to a component of a vector in memory does not write the other components. WGSL may then declare arrays
+	// as arrays of vectors although some stores write single elements.
 	Components bool
 
-	types  map[dtype.DType]string // of values; the language lacks types without a name
+	types  map[dtype.DType]string // names of types of values; the language lacks types without a name
 	ops    map[ir.Op]forms
 	casts  map[[2]dtype.DType]string // from, to
 	syntax syntax
-	// literal spells a constant.
+	// literal returns the text of a constant.
 	literal func(t dtype.DType, bits uint64) string
-	// declare prints the head of a kernel, up to and with the opening brace of its body.
+	// declare prints the head of a kernel, including the opening brace of its body.
 	declare func(p *printer, symbol string)
-	// memory prints loads and stores of buffers and shared arrays, and everything that depends on how they are declared.
+	// memory prints loads and stores of buffers and shared arrays, and all instructions that depend on the declarations of these.
 	memory func(p *printer, in *ir.Inst) (handled bool)
-	// isNaN, if set, spells the comparison of a value with itself.
+	// isNaN, if set, is the form that replaces the comparison of a value with itself.
 	isNaN string
 	// header is printed first.
 	header  string
 	helpers []helper
-	// shapes are the M, N and K of matrix instructions, orders those of their results.
+	// shapes are the M, N and K of matrix instructions; orders are the orders of their results.
 	shapes [][3]int
 	orders []ir.Order
-	// pairs: there are helpers that load two neighbouring fragments of B at once.
+	// pairs says that there are helpers that load two neighbouring fragments of B at once.
 	pairs bool
 }
 
-// forms holds the spelling of an operation for each type of its operands; Invalid means all other types. In a form, $a, $b
-// and $c are the operands, $T is the type of the result, $n the immediate number, $p the buffer and $s the shared array.
+// forms holds the text of an operation for each type of its operands; Invalid means all other types. In a form, $a, $b and $c are the
+// operands, $T is the type of the result, $n the immediate number, $p the buffer and $s the shared array.
 type forms map[dtype.DType]string
 
 // helper is a function in the language that forms call. It is printed if the text contains its name.
@@ -62,11 +62,11 @@ type syntax struct {
 
 }
 
-// Symbol returns the name in the text of the kernel that is number i of those given to Print.
+// Symbol returns the name of kernel k in the text that Print returns, if k is kernels[i].
 func Symbol(i int, k *ir.Kernel) string { return fmt.Sprintf("k%d_%s", i, identifier(k.Name)) }
 
-// Print returns one text with all kernels, under the names that Symbol returns. The text depends only on the kernels. The error
-// joins the first reason for each kernel that cannot be printed.
+// Print returns one text with all kernels, under the names that Symbol returns. The text depends only on the kernels. The error joins one
+// error for each kernel that cannot be printed: the first that was found.
 func (d *Dialect) Print(kernels []*ir.Kernel) (string, error) {
 	var body strings.Builder
 	var errs []error
@@ -84,7 +84,7 @@ func (d *Dialect) Print(kernels []*ir.Kernel) (string, error) {
 	return d.header + d.prelude(body.String()) + body.String(), nil
 }
 
-// prelude returns the helpers that text uses, and those that they use.
+// prelude returns the helpers that text uses, and the helpers that these use.
 func (d *Dialect) prelude(text string) string {
 	need := make([]bool, len(d.helpers))
 	for changed := true; changed; {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// fragmentType returns the name of a fragment's type, as in frag_a_16_8_16. A language defines the type among its helpers.
+// fragmentType returns the name of the type of a fragment, such as frag_a_16_8_16. The helpers of a dialect define the type.
 func fragmentType(f ir.Fragments) string {
 	return fmt.Sprintf("frag_%c_%d_%d_%d", 'a'+rune(f.Role), f.MMA.M, f.MMA.N, f.MMA.K)
 }

@@ -53,7 +53,7 @@ const hipHeader = `#ifdef __GFX9__
 #define CONSTANT const
 `
 
-// hipHelpers are the helpers of CUDA that have no PTX, and HIP's own.
+// hipHelpers are the helpers of CUDA without PTX, and the helpers that only HIP has.
 var hipHelpers = append(pick(cudaHelpers, "Each<", "member_of", "bits_f32", "bits_f64", "u32_bits", "u64_bits", "bf16_f32", "max_f64", "min_f64", "atomic_f32", "atomic_f64", "atomic_part"), append([]helper{
 	{"atomic_i64", `
 template <class F> DEVICE i64 atomic_i64(i64* p, F f) {

@@ -9,24 +9,24 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// matrixUnit describes the matrix instructions of 16×16×16 of a family of AMD's architectures, as AMD's calculator of matrix instructions
-// lists them. Expressions say, in C, which element of a matrix lane l holds as its element i.
+// matrixUnit describes the matrix instructions of 16×16×16 of a family of AMD's architectures, as listed by AMD's calculator of matrix
+// instructions. The expressions, in C, compute the place in a matrix of element i of lane l.
 type matrixUnit struct {
 	name          string
 	architectures []string
-	macro         string // that compilers define for the family
+	macro         string // macro that compilers define for the family
 	order         ir.Order
-	// A thread holds factors elements of A and of B. Line is the row of A or column of B, and runs of 4 elements are neighbours along depth.
+	// A thread holds factors elements of A and of B. line is the row of A or column of B; runs of 4 elements are neighbours along depth.
 	factors     int
 	line, depth string
-	// A thread holds results elements of C, all in column l & 15.
+	// A thread holds results elements of C. All of them are in column l & 15.
 	results int
 	row     string
 	f16     instruction
 	bf16    instruction
 }
 
-// instruction is a matrix instruction: the compiler's function, and what it is given behind the matrices.
+// instruction is a matrix instruction: the function of the compiler, and its arguments after the matrices.
 type instruction struct{ function, rest string }
 
 var matrixUnits = []matrixUnit{
@@ -38,8 +38,9 @@ var matrixUnits = []matrixUnit{
 		instruction{"__builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12", ""}, instruction{"__builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12", ""}},
 }
 
-// HIPMatrices returns the matrix instructions that HIP has for an architecture, which may have features behind its name, as in
-// gfx90a:xnack-. Architectures that are not listed have none: gfx900 to gfx908 lack those of bf16, and gfx10 has no matrix unit.
+// HIPMatrices returns the matrix instructions that HIP has for an architecture, whose name may be followed by features, as in
+// gfx90a:xnack-. It returns none for architectures that are not listed: gfx900 to gfx908 lack instructions for bf16, and gfx10 has no
+// matrix unit.
 func HIPMatrices(architecture string) []ir.MMA {
 	name, _, _ := strings.Cut(architecture, ":")
 	for _, u := range matrixUnits {
@@ -50,7 +51,7 @@ func HIPMatrices(architecture string) []ir.MMA {
 	return nil
 }
 
-// hipFragments are the helpers of fragments. Macros say which elements a thread holds; the rest follows from them.
+// hipFragments are the helpers of fragments. Macros define which elements a thread holds; the other helpers use them.
 var hipFragments = []helper{
 	{"VECTOR(", `
 #ifndef VECTOR
@@ -95,7 +96,7 @@ DEVICE void frag_store(const frag_c_16_16_16& f, f32* s, i32 stride) {
 	{"mma_bf16", hipMMA("bf16", "short", func(u matrixUnit) instruction { return u.bf16 })},
 }
 
-// byUnit returns the branch of each family.
+// byUnit returns text with one branch of the preprocessor for each family.
 func byUnit(branch func(u matrixUnit) string) string {
 	var w strings.Builder
 	for i, u := range matrixUnits {
@@ -122,7 +123,7 @@ struct frag_c_16_16_16 { f32 x[C_LEN]; };
 `
 }
 
-// hipPack returns a helper that turns a result into a factor: each element comes from the lane that holds it, two elements at a time.
+// hipPack returns a helper that converts a result to a factor. Each element is read from the lane that holds it, two elements at a time.
 func hipPack(t string) string {
 	return `
 DEVICE void frag_pack_` + t + `(frag_a_16_16_16& a, const frag_c_16_16_16* c) {
@@ -145,7 +146,7 @@ DEVICE void frag_pack_` + t + `(frag_a_16_16_16& a, const frag_c_16_16_16* c) {
 `
 }
 
-// hipMMA returns the helper that calls the matrix instruction of a type, which the compiler's functions call element.
+// hipMMA returns the helper that calls the matrix instruction of a type. element is the name of the type in the functions of the compiler.
 func hipMMA(t, element string, of func(u matrixUnit) instruction) string {
 	return `
 DEVICE void mma_` + t + `(frag_c_16_16_16& c, const frag_a_16_16_16& a, const frag_b_16_16_16& b) {

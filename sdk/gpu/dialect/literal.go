@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// decimal returns the shortest decimal number that rounds to f, with a point or an exponent, negative ones in brackets.
+// decimal returns the shortest decimal number that rounds to f, with a point or an exponent. Negative numbers are in brackets.
 func decimal(f float64, bits int, suffix string) string {
 	s := strconv.FormatFloat(f, 'g', -1, bits)
 	if !strings.ContainsAny(s, ".e") {
@@ -29,8 +29,8 @@ func bracket(s string) string {
 // finite reports whether f is neither infinite nor NaN.
 func finite(f float64) bool { return f-f == 0 }
 
-// cLiteral returns the spelling of constants in C-like languages. Floats without a decimal number are spelled by their bits, in
-// the given forms.
+// cLiteral returns a function that returns the text of constants in C-like languages. Infinities and NaN are written as their bits, in the
+// given formats.
 func cLiteral(bits32, bits64, long string) func(t dtype.DType, bits uint64) string {
 	return func(t dtype.DType, bits uint64) string {
 		switch t {

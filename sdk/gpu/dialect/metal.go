@@ -10,9 +10,9 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Metal is Metal's language, version 2.4. It has neither f64 nor atomics of 64 bits here. As Metal takes 31 arguments,
-// buffers are bound to the first numbers in order, and all scalars to the next one, as a struct in their order, each aligned to its
-// size; a bool takes a byte.
+// Metal is Metal's language, version 2.4. It has neither f64 nor atomics of 64 bits here. Because a function in Metal has at most 31
+// arguments, buffers are bound to the first numbers in order, and all scalars to the next number, as one struct. The struct has the scalars
+// in order, each aligned to its size; a bool is one byte.
 var Metal = &Dialect{
 	Name:    "MSL",
 	Options: []string{"-std=metal2.4", "-fno-fast-math"},
@@ -43,7 +43,7 @@ var metalTypes = func() map[dtype.DType]string {
 	return t
 }()
 
-// metalMath are the functions of f32: the precise ones, whatever the compiler's options.
+// metalMath are the functions of f32. They are the precise functions, independent of the options of the compiler.
 var metalMath = func() map[ir.Op]forms {
 	m := map[ir.Op]forms{}
 	for o, n := range cMath {
@@ -60,7 +60,8 @@ var metalMath = func() map[ir.Op]forms {
 	return m
 }()
 
-// exchange returns forms for values that subgroup functions accept, and for values that are exchanged as u32. wide calls a helper for 64 bits.
+// exchange returns the forms of an exchange: for types that subgroup functions accept, and for types that are exchanged as u32. wide is the
+// form for 64 bits, which calls a helper.
 func exchange(form, wide string) forms {
 	f := forms{dtype.I64: "i64(" + strings.ReplaceAll(wide, "$v", "u64($a)") + ")", dtype.U64: strings.ReplaceAll(wide, "$v", "$a"),
 		dtype.F32: strings.ReplaceAll(form, "$v", "$a"), dtype.Bool: strings.ReplaceAll(form, "$v", "u32($a)") + " != 0u"}

@@ -8,9 +8,10 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// MetalMatrices returns the matrix instructions that Metal's language has for a family of GPUs, such as Apple7: simdgroup matrices, from that
-// family on. Two or four of 8×8 make a fragment. Texts rely on more than Apple promises, so a device has to show before that
-// each thread holds the elements that ir.Quarters says, and that products are not rounded below f32.
+// MetalMatrices returns the matrix instructions that Metal's language has for a family of GPUs, such as Apple7: simdgroup matrices, which
+// exist from Apple7 on. A fragment consists of two or four matrices of 8×8. The text relies on properties that Apple does not document. So
+// the caller must test first, on the device, that each thread holds the elements that ir.Quarters defines and that products are not rounded
+// to less than f32.
 func MetalMatrices(family string) []ir.MMA {
 	n := 0
 	if _, err := fmt.Sscanf(family, "Apple%d", &n); err != nil || n < 7 {
@@ -19,8 +20,8 @@ func MetalMatrices(family string) []ir.MMA {
 	return []ir.MMA{{M: 16, N: 8, K: 16, Type: dtype.F16, Order: ir.Quarters}, {M: 16, N: 8, K: 16, Type: dtype.BF16, Order: ir.Quarters}}
 }
 
-// metalFragments prints instructions on fragments. Factors are held as f32, which all 16-bit floats are exactly: Metal promises products of
-// matrices of one type only, and results are f32.
+// metalFragments prints instructions on fragments. Factors are held as f32, which represents all 16-bit floats exactly: Metal only
+// specifies products of matrices of one type, and results are f32.
 func metalFragments(p *printer, in *ir.Inst) bool {
 	at := func(f int32, i int) string { return fmt.Sprintf("%s[%s]", p.frag(f), p.arg(in, i)) }
 	switch in.Op {
@@ -38,7 +39,7 @@ func metalFragments(p *printer, in *ir.Inst) bool {
 					step += " * " + p.arg(in, 2)
 				}
 			}
-			along, across := p.arg(in, 2), "1" // elements from row to row, and from column to column
+			along, across := p.arg(in, 2), "1" // distances between rows and between columns, in elements
 			if in.Imm == 1 {
 				along, across = across, along
 			}
@@ -60,7 +61,7 @@ func metalFragments(p *printer, in *ir.Inst) bool {
 	return true
 }
 
-// metalMatrix are the helpers of fragments: of rows from the first matrix on, two by two in a factor A.
+// metalMatrix are the helpers of fragments. The matrices of a fragment are stored row by row; a factor A has two by two of them.
 var metalMatrix = []helper{
 	{"frag_a_16_8_16", `
 struct frag_a_16_8_16 { simdgroup_float8x8 x[4]; };
@@ -103,7 +104,7 @@ DEVICE void frag_store(thread const frag_c_16_8_16& f, threadgroup f32* s, i32 s
 	{"frag_pack_bf16", metalPack("bf16", "as_type<f32>(u32(f32_bf16(%s)) << 16)")},
 }
 
-// metalLoad returns helpers that load factors of a type, whose bits wide makes f32.
+// metalLoad returns helpers that load factors of a type. wide converts the bits of the type to f32.
 func metalLoad(t, wide string) string {
 	text := ""
 	for _, f := range []struct {
@@ -124,7 +125,7 @@ DEVICE void frag_load_%s(thread %s& f, const threadgroup u16* s, i32 along, i32 
 	return text + "\n"
 }
 
-// metalPack returns a helper that makes a factor of two neighbouring results: each thread keeps its elements, which it rounds.
+// metalPack returns a helper that converts two neighbouring results to a factor. Each thread keeps its elements and rounds them.
 func metalPack(t, rounded string) string {
 	return strings.NewReplacer("TYPE", t, "ROUNDED", fmt.Sprintf(rounded, "v")).Replace(`
 DEVICE void frag_pack_TYPE(thread frag_a_16_8_16& a, thread frag_c_16_8_16& left, thread frag_c_16_8_16& right) {

@@ -17,7 +17,7 @@ type pointers struct {
 	vectors map[dtype.DType]string
 	// vector is the format of a vector expression: name, elements.
 	vector string
-	// async: the language has asynchronous copies. Otherwise copies are synchronous.
+	// async says that the language has asynchronous copies. Otherwise copies are synchronous.
 	async bool
 }
 
@@ -31,7 +31,7 @@ func element(t dtype.DType, x string) string {
 	return x
 }
 
-// moved returns the type that carries n elements of type t, and how many elements one component of it has.
+// moved returns the type that carries n elements of type t, the number of elements in one of its components, and the number of components.
 func (m pointers) moved(t dtype.DType, n int) (carrier string, each, parts int) {
 	if t.Size() >= 4 {
 		return fmt.Sprintf("%s%d", m.vectors[t], n), 1, n
@@ -107,7 +107,7 @@ func part(t dtype.DType, word string, k int) string {
 	return fmt.Sprintf("%v(%s)", memoryType(t), word)
 }
 
-// memoryType returns the name of the type that holds a t of less than 32 bits in memory.
+// memoryType returns the name of the type in memory of elements of type t, which has less than 32 bits.
 func memoryType(t dtype.DType) string {
 	switch {
 	case t == dtype.I16 || t == dtype.I8:

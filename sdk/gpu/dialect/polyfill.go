@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// portable are functions that WGSL lacks, in WGSL. Metal's language lacks some of them too: metal rewrites them. The errors that they
-// state hold for the formulas in correctly rounded f32 arithmetic.
+// portable are functions that WGSL lacks, written in WGSL. Metal's language lacks some of them too; function metal converts these. The
+// stated errors hold for the formulas in correctly rounded f32 arithmetic.
 var portable = append(portableMath[:len(portableMath):len(portableMath)], []helper{
 	{"is_nan_f32", `
 fn is_nan_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
 `},
-	// The bits of numbers in their order: those of NaN are at both ends, and subtracting a constant brings them to the end that wins.
+	// Bits in the order of the numbers. The bits of NaN are at both ends; subtracting a constant moves all of them to the end that wins.
 	{"order_f32", `
 fn order_f32(x: f32) -> u32 {
 	let a = bitcast<i32>(x);
@@ -48,7 +48,7 @@ fn f32_bf16(x: f32) -> u32 {
 	return (b + 0x7fffu + ((b >> 16u) & 1u)) >> 16u;
 }
 `},
-	// Rounding to odd: a later rounding to fewer bits is the only one that counts.
+	// Rounding to odd: a later rounding to fewer bits returns the same result as a single rounding.
 	{"u32_odd", `
 fn u32_odd(x: u32) -> f32 {
 	if (x < 0x1000000u) { return f32(x); }
@@ -59,7 +59,7 @@ fn u32_odd(x: u32) -> f32 {
 	{"i32_odd", `
 fn i32_odd(x: i32) -> f32 { return select(u32_odd(u32(x)), -u32_odd(0u - u32(x)), x < 0i); }
 `},
-	// Below 1/2 the series to x^10, at most 1 unit in the last place; beyond, exp(x) - 1, 3 units.
+	// Below 1/2 the series up to x^10, with an error of at most 1 unit in the last place; beyond, exp(x) - 1, with 3 units.
 	{"expm1_f32", `
 fn expm1_f32(x: f32) -> f32 {
 	if (abs(x) >= 0.5f) { return exp_f32(x) - 1.0f; }
@@ -74,7 +74,7 @@ fn expm1_f32(x: f32) -> f32 {
 	return fma(p * x, x, x);
 }
 `},
-	// Between -1/3 and 1/2 the series of 2·atanh(x / (2+x)), at most 3 units in the last place; beyond, log(1+x).
+	// Between -1/3 and 1/2 the series of 2·atanh(x / (2+x)), with an error of at most 3 units in the last place; beyond, log(1+x).
 	{"log1p_f32", `
 fn log1p_f32(x: f32) -> f32 {
 	if (!(x > -0.33333333f && x < 0.5f)) { return log_f32(1.0f + x); }
@@ -91,7 +91,7 @@ fn log1p_f32(x: f32) -> f32 {
 	return fma(d * t, p, d);
 }
 `},
-	// Up to 1 an even polynomial times x, beyond 1 - exp of a polynomial: at most 2 units in the last place.
+	// Up to 1 an even polynomial times x; beyond, 1 - exp of a polynomial. The error is at most 2 units in the last place.
 	{"erf_f32", `
 fn erf_f32(x: f32) -> f32 {
 	let t = abs(x);
@@ -189,13 +189,13 @@ fn mulhi_i32(x: i32, y: i32) -> i32 {
 	return h - select(0i, y, x < 0i) - select(0i, x, y < 0i);
 }
 `},
-	// SPIR-V, which WGSL becomes, leaves the remainder of negative numbers undefined, and NVIDIA's driver gives others.
+	// WGSL is compiled to SPIR-V, in which the remainder of negative numbers is undefined. NVIDIA's driver returns other results.
 	{"rem_i32", `
 fn rem_i32(x: i32, y: i32) -> i32 {
 	return x - y * (x / y);
 }
 `},
-	// As cosh_f32: 4 units.
+	// Like cosh_f32: an error of 4 units.
 	{"sinh_f32", `
 fn sinh_f32(x: f32) -> f32 {
 	let a = abs(x);

@@ -1,21 +1,21 @@
 package dialect
 
 // portableMath are the functions of f32 for which WGSL allows large or unspecified errors, written in WGSL with sums, products, quotients,
-// roots and fma. The errors that they state are in units in the last place, in correctly rounded arithmetic. Compilers may factor products
-// and reassociate terms that have to cancel; a maximum with a value that is never reached prevents that. Polynomials were fitted at
-// Chebyshev's nodes.
+// roots and fma. The stated errors are in units in the last place, in correctly rounded arithmetic. Compilers may factor products and
+// reassociate terms that must cancel; a maximum with a value that is never reached prevents this. Polynomials were fitted at Chebyshev
+// nodes.
 var portableMath = []helper{
 	{"f32_bits", `
 fn f32_bits(x: u32) -> f32 { var y = x; return bitcast<f32>(y); }
 `},
-	// y·2^n with n from -252 to 252, in two steps, each of a power of two that is a normal number.
+	// y·2^n with n from -252 to 252, in two steps. Each multiplies by a power of two that is a normal number.
 	{"ldexp_f32", `
 fn ldexp_f32(y: f32, n: i32) -> f32 {
 	let a = n >> 1u;
 	return y * f32_bits(u32(a + 127) << 23u) * f32_bits(u32(n - a + 127) << 23u);
 }
 `},
-	// exp(r) for r between -0.35 and 0.35: the series to r^7.
+	// exp(r) for r between -0.35 and 0.35: the series up to r^7.
 	{"expnear_f32", `
 fn expnear_f32(r: f32) -> f32 {
 	var p = 1.98412698e-4f;
@@ -27,8 +27,8 @@ fn expnear_f32(r: f32) -> f32 {
 	return 1.0f + fma(p * r, r, r);
 }
 `},
-	// x = n·log(2) + r, where the first part of log(2) has 9 bits: 2 units. Beyond the bounds the result is infinite or 0. The bits of
-	// n + 1.5·2^23 end with those of n: that is quicker than a conversion.
+	// x = n·log(2) + r, where the first part of log(2) has 9 bits: an error of 2 units. Beyond the bounds the result is infinite or 0. The
+	// low bits of n + 1.5·2^23 are the bits of n, which is faster than a conversion.
 	{"exp_f32", `
 fn exp_f32(x: f32) -> f32 {
 	let c = min(max(x, -104.0f), 88.8f);
@@ -47,7 +47,7 @@ fn exp2_f32(x: f32) -> f32 {
 	return ldexp_f32(expnear_f32((x - n) * 0.693147181f), i32(n));
 }
 `},
-	// The bits of x = m·2^e with m between sqrt(1/2) and sqrt(2), for finite x above 0: those of m, and e.
+	// The bits of x = m·2^e with m between sqrt(1/2) and sqrt(2), for finite x above 0: the bits of m, and e.
 	{"mantissa_f32", `
 fn mantissa_f32(x: f32) -> u32 {
 	let b = bitcast<u32>(x);
@@ -62,7 +62,7 @@ fn exponent_f32(x: f32) -> i32 {
 	return e - i32(mantissa_f32(x) >> 23u);
 }
 `},
-	// What log(1+f) lacks to f, negated: f²/2 - s·(f²/2 + R(s²)) with s = f / (2+f), from 2·atanh(s).
+	// The difference f - log(1+f): f²/2 - s·(f²/2 + R(s²)) with s = f / (2+f), from 2·atanh(s).
 	{"logrest_f32", `
 fn logrest_f32(f: f32) -> f32 {
 	let s = f / (2.0f + f);
@@ -98,8 +98,8 @@ fn log2_f32(x: f32) -> f32 {
 	return fma(f - logrest_f32(f), 1.44269504f, f32(exponent_f32(x)));
 }
 `},
-	// The multiple n of π/2 nearest to x, for |x| up to 12,800, and what x has beyond it: the parts of π/2 have so few bits that products
-	// with n are exact.
+	// The multiple n of π/2 nearest to x, for |x| up to 12,800, and the remainder. The parts of π/2 have so few bits that products with n
+	// are exact.
 	{"quadrant_f32", `
 fn quadrant_f32(x: f32) -> f32 { return floor(fma(x, 0.636619772f, 0.5f)); }
 `},
@@ -133,7 +133,7 @@ fn cosnear_f32(r: f32) -> f32 {
 	return fma(p * z, z, fma(z, -0.5f, 1.0f));
 }
 `},
-	// 3 units where |x| is at most 12,800; beyond, the language's own.
+	// An error of 3 units where |x| is at most 12,800; beyond, the function of the language.
 	{"sine_f32", `
 fn sine_f32(x: f32) -> f32 {
 	if ((bitcast<u32>(x) & 0x7fffffffu) >= 0x7f800000u) { return f32_bits(0x7fc00000u); }
@@ -228,7 +228,7 @@ fn atan_f32(x: f32) -> f32 {
 	return select(r, -r, x < 0.0f);
 }
 `},
-	// The angle in the first eighth, and from there the one of the quarter and sign.
+	// The angle is computed in the first eighth of the circle, and from it the angle in the quarter and with the sign of the operands.
 	{"atan2_f32", `
 fn atan2_f32(y: f32, x: f32) -> f32 {
 	let u = bitcast<u32>(y);
@@ -247,7 +247,7 @@ fn atan2_f32(y: f32, x: f32) -> f32 {
 	return f32_bits(bitcast<u32>(r) | (u & 0x80000000u));
 }
 `},
-	// Where exp would overflow too early, its half is squared: 4 units.
+	// Where exp would overflow although the result does not, exp of half the operand is squared: an error of 4 units.
 	{"cosh_f32", `
 fn cosh_f32(x: f32) -> f32 {
 	let a = abs(x);
@@ -259,7 +259,7 @@ fn cosh_f32(x: f32) -> f32 {
 	return 0.5f * (e + 1.0f / e);
 }
 `},
-	// Up to 5/8 a polynomial, beyond 1 - 2 / (exp(2x) + 1): 3 units.
+	// Up to 5/8 a polynomial; beyond, 1 - 2 / (exp(2x) + 1): an error of 3 units.
 	{"tanh_f32", `
 fn tanh_f32(x: f32) -> f32 {
 	let a = abs(x);
@@ -278,8 +278,8 @@ fn tanh_f32(x: f32) -> f32 {
 	return select(r, -r, x < 0.0f);
 }
 `},
-	// 2^(y·log2(x)) of finite x above 0, where the logarithm and its product are sums of two numbers: 3 units with an fma that rounds
-	// once.
+	// 2^(y·log2(x)) of finite x above 0, where the logarithm and its product are sums of two numbers: an error of 3 units with an fma that
+	// rounds once.
 	{"powabove_f32", `
 fn powabove_f32(x: f32, y: f32) -> f32 {
 	let k = f32(exponent_f32(x));
@@ -317,7 +317,7 @@ fn pow_f32(x: f32, y: f32) -> f32 {
 	return select(p, -p, negative && odd);
 }
 `},
-	// Compilers may take 0/0 of constants for 0. Hardware that multiplies by a reciprocal takes that of numbers above 2^126 for 0.
+	// Compilers may replace 0/0 of constants by 0. On hardware that multiplies by a reciprocal, the reciprocal of numbers above 2^126 is 0.
 	{"over_f32", `
 fn over_f32(x: f32, y: f32) -> f32 {
 	let a = bitcast<u32>(x);
@@ -329,7 +329,7 @@ fn over_f32(x: f32, y: f32) -> f32 {
 	return x / y;
 }
 `},
-	// A quotient that hardware gave, wrong by a few units, is corrected by its remainder, which fma has exactly.
+	// The quotient of the hardware, wrong by a few units, is corrected by its remainder, which fma computes exactly.
 	{"quotient_f32", `
 fn quotient_f32(x: f32, y: f32) -> f32 {
 	let q = max(x / y, -3.4e38f);

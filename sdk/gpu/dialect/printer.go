@@ -18,14 +18,14 @@ type printer struct {
 	depth int
 	// spelled is the text of each value: a name or a constant.
 	spelled []string
-	// plain says, by value, whether it is computed only from positions and sizes, which do not overflow.
+	// plain says, by value, whether the value is computed only from positions and sizes, which do not overflow.
 	plain []bool
 	// prefix begins the names of declarations outside of the kernel's body.
 	prefix string
 	// atomicBuffers and atomicShared are arrays that a dialect declares to be of atomics.
 	atomicBuffers, atomicShared map[int32]bool
 	lanes                       lanes
-	quotients                   *quotients // nil: no array is one of vectors
+	quotients                   *quotients // nil if no array is an array of vectors
 	err                         error
 }
 
@@ -41,7 +41,7 @@ func (p *printer) line(format string, args ...any) {
 	p.w.WriteByte('\n')
 }
 
-// typ returns the name of a type; one that the language lacks is an error.
+// typ returns the name of a type. A type that the language lacks is an error.
 func (p *printer) typ(t dtype.DType) string {
 	s, ok := p.d.types[t]
 	if !ok {
@@ -50,7 +50,7 @@ func (p *printer) typ(t dtype.DType) string {
 	return s
 }
 
-// Names of a kernel's declarations.
+// param and the following methods return the names of the declarations of a kernel.
 func (p *printer) param(i int32) string { return p.prefix + p.field(i) }
 
 func (p *printer) field(i int32) string {
@@ -176,7 +176,7 @@ func (p *printer) define(v ir.Value, expression string) {
 	}
 }
 
-// form returns the spelling of an instruction, by the type of its operands.
+// form returns the form of an instruction, chosen by the type of its operands.
 func (p *printer) form(in *ir.Inst) string {
 	f, ok := p.d.ops[in.Op]
 	if !ok {
@@ -200,7 +200,7 @@ func (p *printer) form(in *ir.Inst) string {
 	return s
 }
 
-// expand puts operands into a form.
+// expand returns a form with the operands of an instruction inserted.
 func (p *printer) expand(in *ir.Inst, form string) string {
 	var w strings.Builder
 	for i := 0; i < len(form); i++ {

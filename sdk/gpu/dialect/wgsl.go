@@ -12,13 +12,14 @@ import (
 )
 
 // WGSL is WebGPU's language. It has no types of 64 bits. Elements of less than 32 bits are packed in memory, several to a word, as in other
-// languages; their values are i32 or u32, and floats of 16 bits are kept as their bits. Buffers are bound to group 0 in order, all for
-// reading and writing: WebGPU refuses a buffer that is bound in both ways, and buffers of package gpu are parts of a few large ones. The
-// scalars follow as one uniform with one word each; a bool is a u32. Subgroup operations need the extension of that name.
+// languages; their values are i32 or u32, and floats of 16 bits are represented by their bits. Buffers are bound to group 0 in order, all
+// for reading and writing: WebGPU rejects a buffer that is bound both read-only and for writing, and buffers of package gpu are parts of a
+// few large buffers. The scalars follow as one uniform with one word for each; a bool is a u32. Subgroup operations need the extension
+// "subgroups".
 //
-// The language's own exp, log, sin and so on may have large errors: here they are computed with sums, products and quotients
-// (polyfill_math.go). Other freedoms of the language remain: quotients and roots may be wrong by a few units in the last place, fma may
-// round twice, and subnormal numbers may be flushed. NaN is recognized by its bits, as comparisons may be folded.
+// The functions exp, log, sin and others of the language may have large errors, so they are computed with sums, products and quotients
+// (polyfill_math.go). Other inaccuracies that the language allows remain: quotients and roots may be wrong by a few units in the last
+// place, fma may round twice, and subnormal numbers may be flushed. NaN is recognized by its bits, because compilers may fold comparisons.
 var WGSL = &Dialect{
 	Name:    "WGSL",
 	Threads: 256,
@@ -42,8 +43,8 @@ var WGSL = &Dialect{
 	helpers: portable,
 }
 
-// Corrected is WGSL for hardware whose quotients and roots of f32 are wrong by a few units in the last place and whose fma rounds once: they
-// are corrected there.
+// Corrected is WGSL for hardware whose quotients and roots of f32 are wrong by a few units in the last place and whose fma rounds once.
+// Helpers correct the quotients and roots.
 var Corrected = corrected()
 
 func corrected() *Dialect {
@@ -97,7 +98,7 @@ var wgslMath = map[ir.Op]string{
 func wgslFunctions() map[ir.Op]forms {
 	m := functions(wgslMath)
 	for o, f := range m {
-		m[o] = forms{dtype.F32: f[dtype.F64]} // the names as they are
+		m[o] = forms{dtype.F32: f[dtype.F64]} // the same names
 	}
 	return m
 }
@@ -105,8 +106,8 @@ func wgslFunctions() map[ir.Op]forms {
 var wgslOps = join(cOps, wgslFunctions(), map[ir.Op]forms{
 	ir.Add: {dtype.I32: "$a + $b"}, ir.Sub: {dtype.I32: "$a - $b"}, ir.Mul: {dtype.I32: "$a * $b"}, ir.Neg: {dtype.I32: "-$a", dtype.U32: "0u - $a"},
 	ir.Shl: {every: "$a << u32($b)", dtype.I32: "$a << u32($b)"}, ir.Shr: {every: "$a >> u32($b)"},
-	ir.Div: {every: "$a / $b", dtype.F32: "over_f32($a, $b)"}, // of two constants, the quotient has to be a number
-	ir.Ne:  {every: "$a != $b", dtype.F32: "!($a == $b)"},     // compilers take the other for false of NaN
+	ir.Div: {every: "$a / $b", dtype.F32: "over_f32($a, $b)"}, // WGSL rejects a quotient of two constants that is not a number
+	ir.Ne:  {every: "$a != $b", dtype.F32: "!($a == $b)"},     // for NaN, compilers replace the other form by false
 	ir.Lt:  {dtype.Bool: "!$a && $b"},
 	ir.Le:  {dtype.Bool: "!$a || $b"},
 	ir.Rem: {every: "$a % $b", dtype.I32: "rem_i32($a, $b)", dtype.I16: "rem_i32($a, $b)", dtype.I8: "rem_i32($a, $b)"},
@@ -133,7 +134,7 @@ func wgslExchange(form string) forms {
 	return forms{every: strings.ReplaceAll(form, "$v", "$a"), dtype.Bool: strings.ReplaceAll(form, "$v", "u32($a)") + " != 0u"}
 }
 
-// wgslCasts returns all conversions but those that cast composes.
+// wgslCasts returns all conversions except those that cast composes.
 func wgslCasts() map[[2]dtype.DType]string {
 	m := map[[2]dtype.DType]string{
 		{dtype.F16, dtype.F32}: "unpack2x16float(%s).x", {dtype.F32, dtype.F16}: "f32_f16(%s)",

@@ -9,17 +9,17 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// quotients spells indices that are counted in vectors: an index of elements divided by the length of the vectors. A shift of the whole
-// index would hide from compilers that the constant part of a sum can be the offset of an instruction, so the terms of sums are divided.
+// quotients prints indices that are counted in vectors: an index of elements divided by the length of the vectors. The terms of sums are
+// divided separately. If the whole index were shifted, compilers could not use the constant term of a sum as the offset in an instruction.
 type quotients struct {
 	p *printer
-	// defs is the instruction that defines each value.
+	// defs holds the instruction that defines each value.
 	defs map[ir.Value]*ir.Inst
-	// wanted is the lengths that a value is divided by: bit log2 of the length.
+	// wanted holds the lengths by which a value is divided, as a set: bit log2 of each length.
 	wanted map[ir.Value]uint8
 }
 
-// vectorIndices finds the values that have to be divided, for accesses of at least one vector.
+// vectorIndices determines the values that must be divided, for accesses of at least one vector.
 func (p *printer) vectorIndices() {
 	q := &quotients{p, map[ir.Value]*ir.Inst{}, map[ir.Value]uint8{}}
 	var walk func(list []ir.Inst)
@@ -48,7 +48,7 @@ func (p *printer) vectorIndices() {
 	p.quotients = q
 }
 
-// want notes that v, which is a multiple of n, is needed divided by n.
+// want records that v divided by n is needed. v is a multiple of n.
 func (q *quotients) want(v ir.Value, n int) {
 	bit := uint8(1) << bits.TrailingZeros(uint(n))
 	if q.wanted[v]&bit != 0 {
@@ -89,8 +89,8 @@ func (q *quotients) divisible(v ir.Value, n int) bool {
 	return false
 }
 
-// terms returns the operands of v that are divided where v, a multiple of n, is: both of a sum, if one of them is known to be a multiple,
-// so that the other is one too; the factor that is a multiple; or none.
+// terms returns the operands of v that are divided when v, a multiple of n, is divided: both operands of a sum, if one is known to be a
+// multiple, because the other then is one too; the factor that is a multiple; or none.
 func (q *quotients) terms(v ir.Value, n int) []ir.Value {
 	in := q.defs[v]
 	if in == nil || q.p.k.Types[v] != dtype.I32 {
@@ -111,7 +111,7 @@ func (q *quotients) terms(v ir.Value, n int) []ir.Value {
 	return nil
 }
 
-// define prints what v, which was defined, is divided by the lengths that it is needed for.
+// define prints the quotients of v by the lengths for which they are needed. v was defined before.
 func (q *quotients) define(v ir.Value) {
 	for log := 1; log <= 2; log++ {
 		if n := 1 << log; q.wanted[v]>>log&1 != 0 && len(q.terms(v, n)) > 0 {
@@ -145,7 +145,7 @@ func (q *quotients) times(x, y ir.Value, n int) string {
 	return q.spell(x, n) + " * " + q.p.spelled[y]
 }
 
-// spell returns the text of v, a multiple of n, divided by n.
+// spell returns the text of v divided by n. v is a multiple of n.
 func (q *quotients) spell(v ir.Value, n int) string {
 	if c, ok := q.constant(v); ok {
 		return wgslLiteral(dtype.I32, uint64(int64(c/n)))

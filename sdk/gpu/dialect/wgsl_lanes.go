@@ -8,16 +8,17 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// lanes are the lengths of the vectors that arrays of a kernel are declared as arrays of, by number: hardware moves a vector at once.
-// Arrays that are missing have scalars.
+// lanes holds the lengths of vectors, by number of the array: arrays are declared as arrays of vectors because hardware moves a vector in
+// one access. Arrays without an entry consist of scalars.
 type lanes struct{ buffers, shared map[int32]int }
 
-// wgslLanes returns the lanes of the arrays of a kernel: what the widest access to an array moves, at most 4 elements. Elements that do not
-// fill a word and atomics have none. An array has no longer vectors than each store writes, unless components says that a store to a
-// component of a vector leaves the others alone: compilers of some languages read the vector, change it and write all of it.
+// wgslLanes returns the lanes of the arrays of a kernel: the number of elements of the widest access to an array, at most 4. Arrays of
+// atomics, and of elements that do not fill a word, have no vectors. The vectors of an array are not longer than the shortest store to it,
+// unless components says that a store to a component of a vector does not write the other components: compilers of some languages read the
+// vector, change it and write all of it.
 func wgslLanes(p *printer, components bool) lanes {
 	l := lanes{map[int32]int{}, map[int32]int{}}
-	least := map[bool]map[int32]int{false: {}, true: {}} // of stores, by whether the array is shared
+	least := map[bool]map[int32]int{false: {}, true: {}} // least width of stores, by whether the array is shared, then by array
 	note := func(shared bool, ref, width int32, store bool) {
 		w := min(max(int(width), 1), 4)
 		all := l.buffers
@@ -65,7 +66,7 @@ func wgslLanes(p *printer, components bool) lanes {
 	return l
 }
 
-// wgslArray returns the type of the elements that an array is declared with.
+// wgslArray returns the element type with which an array is declared.
 func wgslArray(word string, lanes int) string {
 	if lanes < 2 {
 		return word
@@ -73,7 +74,8 @@ func wgslArray(word string, lanes int) string {
 	return fmt.Sprintf("vec%d<%s>", lanes, word)
 }
 
-// wgslVector returns the place in an array of vectors of the vector that holds element k of an access of whole vectors from v on.
+// wgslVector returns the expression of a vector in an array of vectors: the one with element k of an access to whole vectors that begins at
+// element v.
 func (p *printer) wgslVector(array string, v ir.Value, lanes, k int) string {
 	at := p.quotients.spell(v, lanes)
 	if k >= lanes {
@@ -82,7 +84,7 @@ func (p *printer) wgslVector(array string, v ir.Value, lanes, k int) string {
 	return array + "[" + at + "]"
 }
 
-// wgslLane returns the place of element k of an access that moves fewer elements than a vector has.
+// wgslLane returns the expression of element k of an access to fewer elements than a vector has.
 func wgslLane(array, i string, lanes, k int) string {
 	return fmt.Sprintf("%s[(u32(%s) >> %du)][(%s) & %du]", array, i, bits.TrailingZeros(uint(lanes)), plus("u32("+i+")", k), lanes-1)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// wgslArrays returns the arrays of a kernel that have to be declared as atomics: arrays that atomics change, and buffers that are
-// written in parts of words.
+// wgslArrays returns the arrays of a kernel that must be declared as atomics: arrays that atomics change, and buffers to which parts of
+// words are written.
 func wgslArrays(k *ir.Kernel) (buffers, shared map[int32]bool) {
 	buffers, shared = map[int32]bool{}, map[int32]bool{}
 	var walk func(list []ir.Inst)
@@ -107,8 +107,8 @@ func usesSubgroups(list []ir.Inst) bool {
 	return false
 }
 
-// wgslExchanges reports whether threads of a block may give each other values through buffers: through one that is read and written, or
-// one whose memory another parameter has too. Only then a barrier has to order accesses to buffers, which takes hardware a long time, as the
+// wgslExchanges reports whether threads of a block may exchange values through buffers: through a buffer that is read and written, or one
+// whose memory may also be passed for another parameter. Only then must a barrier order accesses to buffers. This is slow, because the
 // language orders them for the whole device.
 func wgslExchanges(k *ir.Kernel) bool {
 	for _, p := range k.Params {
@@ -178,7 +178,7 @@ func wgslMemory(p *printer, in *ir.Inst) bool {
 	return true
 }
 
-// plus returns an index k elements further.
+// plus returns the expression of the index k elements after i.
 func plus(i string, k int) string {
 	if k == 0 {
 		return i
@@ -186,7 +186,7 @@ func plus(i string, k int) string {
 	return fmt.Sprintf("u32(%s) + %du", i, k)
 }
 
-// wgslElement returns element k of an access to width elements of a buffer from i on.
+// wgslElement returns the expression of element k of an access to width elements of a buffer, beginning at element i.
 func (p *printer) wgslElement(buffer int32, t dtype.DType, i string, k, width int) string {
 	word := func(at string) string {
 		if p.atomicBuffers[buffer] {
@@ -217,7 +217,7 @@ func (p *printer) wgslElement(buffer int32, t dtype.DType, i string, k, width in
 	}
 }
 
-// wgslCopy prints a copy from a buffer to a shared array, which the language has no faster way for than a load and a store.
+// wgslCopy prints a copy from a buffer to a shared array, as a load and a store: the language has no faster way.
 func (p *printer) wgslCopy(in *ir.Inst) {
 	to, from := p.lanes.shared[in.Ref], p.lanes.buffers[in.Ref2]
 	for k := range int(in.Width) {
@@ -233,7 +233,7 @@ func (p *printer) wgslCopy(in *ir.Inst) {
 	}
 }
 
-// wgslBits returns a value of less than 32 bits as the low bits of a word.
+// wgslBits returns the expression of a word whose low bits are a value of less than 32 bits.
 func wgslBits(t dtype.DType, v string) string {
 	return fmt.Sprintf("(u32(%s) & 0x%xu)", v, 1<<(8*t.Size())-1)
 }
@@ -285,7 +285,7 @@ func (p *printer) wgslStore(in *ir.Inst) {
 	}
 }
 
-// wgslShared returns an element of a shared array, which has a word for each.
+// wgslShared returns the expression of an element of a shared array, which has one word for each element.
 func (p *printer) wgslShared(m int32, i string, k int) string {
 	s := fmt.Sprintf("%s[%s]", p.shared(m), plus(i, k))
 	if p.atomicShared[m] {
@@ -314,7 +314,7 @@ func (p *printer) wgslSharedStore(m int32, i, v string) {
 	}
 }
 
-// wgslAtomic prints an atomic on the word at a place. Floats are changed by comparing and exchanging their bits.
+// wgslAtomic prints an atomic on the word at a place. Atomics on floats are loops that compare and exchange the bits.
 func (p *printer) wgslAtomic(in *ir.Inst, place string) {
 	t, v := in.Type, p.arg(in, 1)
 	name := map[ir.Op]string{ir.AtomicAdd: "Add", ir.SharedAdd: "Add", ir.AtomicMin: "Min", ir.AtomicMax: "Max"}[in.Op]

@@ -15,7 +15,7 @@ type floating interface {
 	float32 | float64
 }
 
-// arithmetic compiles an elementwise operation. Inactive threads compute too; their results are not used.
+// arithmetic compiles an elementwise operation. Inactive threads also compute; their results are not used.
 func (m *machine) arithmetic(in *ir.Inst) step {
 	switch m.k.Types[in.Args[0]] {
 	case dtype.I32:
@@ -36,7 +36,7 @@ func (m *machine) arithmetic(in *ir.Inst) step {
 	return nil
 }
 
-// operand returns operand i, of the length that the instruction computes; nil if it has none.
+// operand returns the values of operand i, as many as the instruction computes, or nil if there is no such operand.
 func operand[T any](m *machine, in *ir.Inst, i int) []T {
 	if i >= len(in.Args) {
 		return nil
@@ -109,7 +109,7 @@ func each2[T, R any](out []R, x, y []T, f func(x, y T) R) step {
 	}
 }
 
-// common returns the operations that integers and floats share. The most frequent ones have loops of their own.
+// common returns the operations that integers and floats share. The most frequent operations have their own loops.
 func common[T integer | floating](m *machine, in *ir.Inst, x, y []T) step {
 	if in.Op >= ir.Eq && in.Op <= ir.Le {
 		return compare(m, in, x, y)
@@ -137,7 +137,7 @@ func common[T integer | floating](m *machine, in *ir.Inst, x, y []T) step {
 				out[i] = x[i] * y[i]
 			}
 		}
-	case ir.Min: // with a NaN, the second operand
+	case ir.Min: // the second operand if one is NaN
 		return func(*active) {
 			x, y := x[:len(out)], y[:len(out)]
 			for i := range out {
@@ -186,7 +186,7 @@ func compare[T integer | floating](m *machine, in *ir.Inst, x, y []T) step {
 	}
 }
 
-// booleans treats bools as the bytes 0 and 1.
+// booleans compiles an operation on bools, which are the bytes 0 and 1.
 func (m *machine) booleans(in *ir.Inst) step {
 	out, x, y := result[uint8](m, in), operand[uint8](m, in, 0), operand[uint8](m, in, 1)
 	switch in.Op {

@@ -4,15 +4,15 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// async holds the pending copies. They are executed when their thread waits for them, the last moment that ir allows.
+// async holds the pending copies. They are executed when their thread waits for them, which is the latest time that ir allows.
 type async struct {
 	pending []pending
-	groups  []int // by thread: groups that it made
+	groups  []int // by thread: number of groups that it has made
 }
 
 type pending struct {
 	lane     int32
-	group    int // of its thread
+	group    int // number of the group in its thread
 	in       *ir.Inst
 	to, from int64
 }
@@ -64,7 +64,7 @@ func (m *machine) begin(p pending) {
 	}
 }
 
-// touch records element k of a copy in the race detector: a copy reads and writes from its start to its end.
+// touch records element k of a copy in the race detector. A copy may read and write at any time from its start to its end.
 func (m *machine) touch(p pending, k int) {
 	if m.races != nil {
 		m.races.ofBuffer(p.in.Ref2).read(p.in, m.races.of(p.lane), int(p.from)+k)

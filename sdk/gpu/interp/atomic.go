@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// numeric are the types that Go computes with.
+// numeric is the set of types with arithmetic in Go.
 type numeric interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
@@ -55,7 +55,7 @@ func combine[T numeric](o ir.Op, x, y T) T {
 	return x + y
 }
 
-// exchange compiles an atomic operation. Threads execute it in order, and blocks one at a time.
+// exchange compiles an atomic operation. Threads execute it in order, and one block at a time.
 func exchange[I integer, T comparable](m *machine, in *ir.Inst, f func(o ir.Op, x, y T) T) step {
 	idx, p, out, v := vector[I](m, in.Args[0]), regionOf[T](m, in), vector[T](m, in.Out[0]), vector[T](m, in.Args[1])
 	var swap []T

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// cast compiles a conversion. It goes through the widest type of the operand's class (int64, uint64 or float64), from which every
+// cast compiles a conversion. It converts the operand to the widest type of its class (int64, uint64 or float64) first. From there every
 // type is reached with one rounding.
 func (m *machine) cast(in *ir.Inst) step {
 	v := in.Args[0]
@@ -109,7 +109,7 @@ func fromFloat[S any](m *machine, in *ir.Inst, x []S, wide func(S) float64) step
 	return nil
 }
 
-// toInt truncates. A value out of range [lo, hi) becomes one that no hardware returns.
+// toInt compiles a truncation to an integer. For a value out of the range [lo, hi), the result is a number that no hardware returns.
 func toInt[S any, R anyInt](m *machine, in *ir.Inst, x []S, wide func(S) float64, lo, hi float64) step {
 	odd := uint64(0x5a5a_5a5a_5a5a_5a5a)
 	return each(result[R](m, in), x, func(x S) R {

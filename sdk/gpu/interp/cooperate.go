@@ -40,7 +40,7 @@ func (m *machine) cooperate(in *ir.Inst) step {
 	return nil
 }
 
-// whole fails unless each subgroup takes part with all its threads or none.
+// whole fails unless, in each subgroup, all threads or none are active.
 func (m *machine) whole(in *ir.Inst, a *active) {
 	if a.full && m.n%m.sub == 0 {
 		return

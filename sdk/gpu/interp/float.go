@@ -48,20 +48,20 @@ var functions = map[ir.Op]func(float64) float64{
 	ir.Floor: math.Floor, ir.Ceil: math.Ceil, ir.Trunc: math.Trunc, ir.Round: math.RoundToEven,
 }
 
-// acos has all digits near 1, where math.Acos takes the difference of two angles.
+// acos is accurate near 1, where math.Acos subtracts two nearly equal angles.
 func acos(x float64) float64 { return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)) }
 
-// asin has all digits near 1 and -1.
+// asin is accurate near 1 and -1.
 func asin(x float64) float64 { return math.Atan2(x, math.Sqrt((1-x)*(1+x))) }
 
-// sinh has all digits near 0 and, as cosh, does not overflow before its result does.
+// sinh is accurate near 0. Like cosh, it overflows only if its result does.
 func sinh(x float64) float64 {
 	a := math.Abs(x)
 	if a > 700 {
 		half := math.Exp(a / 2)
 		return math.Copysign(half/2*half, x)
 	}
-	e := math.Expm1(a) // of a negative number it would be near -1, and lose digits below
+	e := math.Expm1(a) // for a negative number it would be near -1, and e + 1 below would lose digits
 	return math.Copysign((e+e/(e+1))/2, x)
 }
 
@@ -89,13 +89,13 @@ func fma[T floating](m *machine, in *ir.Inst, x, y, z []T) step {
 	}
 }
 
-// fma32 returns x·y + z for values of float32, such that rounding the result to float32 is the only rounding: an inexact sum is
+// fma32 returns x·y + z for values of float32, such that rounding the result to float32 is equal to a single rounding: an inexact sum is
 // rounded to odd (Boldo and Melquiond, "When double rounding is odd", 2005).
 func fma32(x, y, z float64) float64 {
 	p := x * y // exact
 	s := p + z
 	b := s - p
-	e := (p - (s - b)) + (z - b) // s + e is the exact sum, where all is finite
+	e := (p - (s - b)) + (z - b) // s + e is the exact sum if all numbers are finite
 	if e == 0 || e != e || math.IsInf(e, 0) {
 		return s
 	}
@@ -110,7 +110,7 @@ func fma32(x, y, z float64) float64 {
 	return math.Float64frombits(bits)
 }
 
-// logarithm is math.Log, which is wrong for subnormal numbers on amd64.
+// logarithm is math.Log with a correction: on amd64, math.Log is wrong for subnormal numbers.
 func logarithm(x float64) float64 {
 	const least = 0x1p-1022
 	if x > 0 && x < least {

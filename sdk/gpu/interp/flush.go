@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// flushing returns the step that make compiles, with subnormal numbers of f32 among its operands and results replaced by zeros of the same
-// sign. Operands keep their bits for other instructions: the step reads copies.
+// flushing returns the step that make compiles, changed so that subnormal numbers of f32 in operands and results are replaced by zeros of
+// the same sign. The step reads copies of the operands, so other instructions see the original bits.
 func (m *machine) flushing(in *ir.Inst, make func() step) step {
 	if !m.o.Flush {
 		return make()
@@ -49,7 +49,7 @@ func (m *machine) flushing(in *ir.Inst, make func() step) step {
 	}
 }
 
-// flushed returns the bits of a number of f32, or of a zero if it is subnormal.
+// flushed returns the bits of an f32, or of a zero of the same sign if it is subnormal.
 func flushed(x uint32) uint32 {
 	if x&0x7f800000 == 0 {
 		return x & 0x80000000

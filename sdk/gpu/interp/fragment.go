@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// fragments holds an array of fragments for all subgroups of a block: whole matrices, row by row.
+// fragments holds an array of fragments for all subgroups of a block. A fragment is stored as a whole matrix, row by row.
 type fragments struct {
 	ir.Fragments
 	rows, cols int
@@ -61,7 +61,7 @@ func (m *machine) fragment(in *ir.Inst) step {
 	}
 }
 
-// same fails unless operand i is the same in all threads of a subgroup. It returns the operand if that is an integer.
+// same fails unless operand i is equal in all threads of a subgroup. It returns the operand if that is an integer.
 func (m *machine) same(in *ir.Inst, lanes []int32, i int) int64 {
 	var get func(int32) int64
 	if m.k.Types[in.Args[i]] == dtype.F32 {
@@ -79,7 +79,7 @@ func (m *machine) same(in *ir.Inst, lanes []int32, i int) int64 {
 	return x
 }
 
-// matrix returns the matrix of element Args[arg] of fragment array ref, of the subgroup of a thread.
+// matrix returns the matrix of element Args[arg] of fragment array ref, for the subgroup of a thread.
 func (m *machine) matrix(in *ir.Inst, ref int32, arg int, lane int32, write bool) []float32 {
 	return m.matrixAt(in, ref, m.indices(in.Args[arg])(lane), lane, write)
 }
@@ -119,7 +119,7 @@ func (m *machine) matrixMove(in *ir.Inst, lanes []int32) {
 	}
 }
 
-// matrixMoveOne moves the matrix of element Args[0]+n, which begins at offset.
+// matrixMoveOne moves the matrix of element Args[0]+n from or to a shared array, where it begins at offset.
 func (m *machine) matrixMoveOne(in *ir.Inst, first int32, n int, offset, stride int64, now event) {
 	set := m.matrixAt(in, in.Ref, m.indices(in.Args[0])(first)+int64(n), first, in.Op == ir.FragLoad)
 	f, s := &m.frags[in.Ref], m.shared[in.Ref2]
@@ -149,7 +149,7 @@ func (m *machine) matrixMoveOne(in *ir.Inst, first int32, n int, offset, stride 
 	}
 }
 
-// factor returns element i of an array, as a matrix instruction reads it.
+// factor returns element i of an array with the precision with which matrix instructions read it.
 func factor(t dtype.DType, data []byte, i int) float32 {
 	switch t {
 	case dtype.F16:
@@ -160,7 +160,7 @@ func factor(t dtype.DType, data []byte, i int) float32 {
 	return math.Float32frombits(elements[uint32](data)[i] &^ 0x1fff)
 }
 
-// multiply adds up exact products in float64 and rounds once.
+// multiply executes FragMMA: it adds exact products in float64 and rounds once.
 func (m *machine) multiply(in *ir.Inst, lane int32) {
 	c, a, b := m.matrix(in, in.Ref, 0, lane, false), m.matrix(in, in.Ref2, 1, lane, false), m.matrix(in, int32(in.Imm), 2, lane, false)
 	f := m.frags[in.Ref].MMA
@@ -198,7 +198,7 @@ func (m *machine) pack(in *ir.Inst, lanes []int32) {
 	}
 }
 
-// rounded returns v as a factor of type t.
+// rounded returns v rounded to a factor of type t.
 func rounded(t dtype.DType, v float32) float32 {
 	switch t {
 	case dtype.F16:
@@ -209,7 +209,7 @@ func rounded(t dtype.DType, v float32) float32 {
 	return math.Float32frombits(math.Float32bits(v) &^ 0x1fff)
 }
 
-// element compiles an access to one element of each thread's part of an accumulator.
+// element compiles an access to one element of the part of an accumulator that each thread holds.
 func (m *machine) element(in *ir.Inst) func(lanes []int32) {
 	f := &m.frags[in.Ref]
 	var v []float32

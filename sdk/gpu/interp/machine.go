@@ -8,7 +8,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// active is the set of threads that execute an instruction: lanes, in order; full says that they are all threads of the block.
+// active is the set of threads that execute an instruction: lanes holds their numbers in order; full says that all threads of the block are
+// active.
 type active struct {
 	full  bool
 	lanes []int32
@@ -22,15 +23,15 @@ type machine struct {
 	k    *ir.Kernel
 	l    ir.Launch
 	o    Options
-	n    int // threads
-	sub  int // threads of a subgroup
+	n    int // number of threads of a block
+	sub  int // number of threads of a subgroup
 	lock *sync.Mutex
 
-	uniform []bool // by value: the same in all threads
-	spread  []bool // by uniform value: some instruction needs it for each thread
+	uniform []bool // by value: whether it is equal in all threads
+	spread  []bool // by uniform value: whether some instruction needs one copy for each thread
 	memory  []unsafe.Pointer
 	slots   [][]byte
-	buffers [][]byte // by parameter
+	buffers [][]byte // memory by parameter
 	shared  []array
 	locals  []array
 	frags   []fragments
@@ -39,10 +40,11 @@ type machine struct {
 
 	code  []step
 	all   active
-	index [3]int // of the block
+	index [3]int // position of the block in the grid
 }
 
-// array is memory of a block or, n elements side by side for each element, of its threads.
+// array is the memory of a shared array, or of a local array of all threads: for each element of a local array, the elements of the threads
+// are side by side.
 type array struct {
 	data  []byte
 	state []state // by element
@@ -55,7 +57,7 @@ type state uint8
 const (
 	unwritten state = iota
 	written
-	copying // by an asynchronous copy without a wait
+	copying // being written by an asynchronous copy for which no thread has waited
 )
 
 func newMachine(l ir.Launch, slots [][]byte, o Options, lock *sync.Mutex) (m *machine, err error) {
@@ -143,12 +145,12 @@ func (m *machine) recovered(err *error) {
 	}
 }
 
-// fail ends the launch.
+// fail ends the launch with a *Fault.
 func (m *machine) fail(in *ir.Inst, lane int32, format string, args ...any) {
 	panic(&Fault{Kernel: m.k.Name, Block: m.index, Thread: int(lane), Inst: m.k.Line(in), Text: fmt.Sprintf(format, args...)})
 }
 
-// allocate finds the values that are the same in all threads, and allocates memory for all values.
+// allocate determines the values that are equal in all threads, and allocates memory for all values.
 func (m *machine) allocate() {
 	m.uniform = make([]bool, len(m.k.Types))
 	m.spread = make([]bool, len(m.k.Types))
@@ -203,7 +205,7 @@ func (m *machine) mark(body []ir.Inst) {
 	}
 }
 
-// vector returns the values of v: one for each thread, or a single one if it is the same in all and no instruction needs it for
+// vector returns the values of v: one for each thread, or a single one if v is equal in all threads and no instruction needs a copy for
 // each.
 func vector[T any](m *machine, v ir.Value) []T {
 	n := m.n
@@ -213,7 +215,7 @@ func vector[T any](m *machine, v ir.Value) []T {
 	return unsafe.Slice((*T)(m.memory[v]), n)
 }
 
-// elements returns the whole elements of type T in b.
+// elements returns b as a slice of elements of type T, without an incomplete last element.
 func elements[T any](b []byte) []T {
 	var z T
 	n := len(b) / int(unsafe.Sizeof(z))
@@ -223,7 +225,7 @@ func elements[T any](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
-// width returns how many elements of a value an instruction computes.
+// width returns the number of elements of a value that an instruction computes.
 func (m *machine) width(v ir.Value) int {
 	if m.uniform[v] {
 		return 1
@@ -231,7 +233,7 @@ func (m *machine) width(v ir.Value) int {
 	return m.n
 }
 
-// spreading returns f, followed by copying its one element to all threads if an instruction needs that.
+// spreading returns a step that runs f and then copies its single element to all threads, if an instruction needs that.
 func (m *machine) spreading(v ir.Value, f step) step {
 	if f == nil || !m.uniform[v] || !m.spread[v] {
 		return f
@@ -261,7 +263,7 @@ func fill[T any](s []T) func() {
 	}
 }
 
-// put sets a value that never changes to bits, in all threads.
+// put sets a constant value to bits, in all threads.
 func (m *machine) put(v ir.Value, bits uint64) {
 	switch m.k.Types[v].Size() {
 	case 1:
@@ -287,7 +289,7 @@ func (m *machine) compile(body []ir.Inst) []step {
 	return code
 }
 
-// inst compiles an instruction; nil if it has nothing to do for a block.
+// inst compiles an instruction. It returns nil if the instruction does nothing when a block runs.
 func (m *machine) inst(in *ir.Inst) step {
 	switch op := in.Op; {
 	case op == ir.Const:

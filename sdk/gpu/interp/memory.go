@@ -9,7 +9,7 @@ type word interface {
 	uint8 | uint16 | uint32 | uint64
 }
 
-// access compiles a memory instruction, by the type of its index and the size of its elements.
+// access compiles a memory instruction. The code depends on the type of its index and the size of its elements.
 func (m *machine) access(in *ir.Inst) step {
 	if in.Op == ir.LocalLoad || in.Op == ir.LocalStore {
 		return m.local(in)
@@ -47,7 +47,7 @@ func accessBy[I integer](m *machine, in *ir.Inst) step {
 // region is the memory that an instruction accesses.
 type region[T any] struct {
 	data   []T
-	state  []state // by element, of shared arrays
+	state  []state // state by element, for shared arrays
 	shadow *cells
 	// skew is the distance in elements from a multiple of 16 bytes to the beginning of data.
 	skew int64
@@ -62,7 +62,7 @@ func regionOf[T any](m *machine, in *ir.Inst) region[T] {
 	return region[T]{data: elements[T](m.buffers[in.Ref]), shadow: m.races.ofBuffer(in.Ref), skew: m.l.Args[in.Ref].Offset / int64(in.Type.Size())}
 }
 
-// check fails for an index at which the instruction must not be executed.
+// check fails for an index that is out of range or not aligned.
 func check[I integer, T any](m *machine, in *ir.Inst, p *region[T], lane int32, i I, w int) {
 	at := int64(i)
 	if at < 0 || at > int64(len(p.data)-w) {
@@ -157,7 +157,7 @@ func store[I integer, T word](m *machine, in *ir.Inst, p region[T], idx []I, v [
 			}
 			return
 		}
-		for _, i := range a.lanes { // of threads that store to one element, the last one wins with all its elements
+		for _, i := range a.lanes { // if several threads store to one element, the last thread stores all its elements
 			x := idx[i]
 			for k := range v {
 				p.data[int(x)+k] = v[k][i]
@@ -192,7 +192,7 @@ func (m *machine) local(in *ir.Inst) step {
 	return nil
 }
 
-// indices reads a value of any integer type as an index.
+// indices returns a function that reads a value of any integer type as an index.
 func (m *machine) indices(v ir.Value) func(lane int32) int64 {
 	switch m.k.Types[v] {
 	case dtype.I32:
@@ -264,7 +264,7 @@ func setAll(s []state) {
 	}
 }
 
-// unset returns the first place that is not written, -1 if all are.
+// unset returns the first element that was not written, or -1 if all were.
 func unset(s []state) int {
 	for i, x := range s {
 		if x == unwritten {

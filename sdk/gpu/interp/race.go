@@ -6,14 +6,14 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// races detects accesses of different threads to one element, not both reads nor both atomics, that no barrier orders.
+// races detects two accesses of different threads to one element that no barrier orders, unless both are reads or both are atomics.
 type races struct {
 	m          *machine
 	block      int32 // number of the block, from 1
-	epoch      int32 // barriers that the block passed
+	epoch      int32 // number of barriers that the block has passed
 	sub        []int32
 	shared     []*cells
-	buffers    []*cells // by parameter
+	buffers    []*cells // cells by parameter
 	slots      map[int]*cells
 	collective int32
 }
@@ -22,8 +22,8 @@ type races struct {
 // together.
 type event struct{ block, thread, group, epoch, sub int32 }
 
-// cell holds the accesses to some bytes: the last write, and a subset of the reads and atomics that some thread may still race
-// with. Any access that conflicts with one of all of them conflicts with one of the subset.
+// cell holds accesses to some bytes: the last write, and a subset of the reads and atomics with which later accesses may race. An access
+// that conflicts with any of the reads and atomics also conflicts with one in the subset.
 type cell struct {
 	write         event
 	reads, atomic [2]event
@@ -33,7 +33,7 @@ type cells struct {
 	r    *races
 	name string
 	list []cell
-	// An element is of per cells, the first one skip cells from the beginning.
+	// An element consists of per cells. The first element begins skip cells after the beginning.
 	per, skip int
 }
 
@@ -100,13 +100,14 @@ func (r *races) of(thread int32) event {
 	return event{r.block, thread, group, r.epoch, r.sub[group]}
 }
 
-// together returns an access by all threads of a subgroup as one event, which is not ordered with any of their own.
+// together returns one event for an access by all threads of a subgroup. It is not ordered with the accesses of single threads of the
+// subgroup.
 func (r *races) together(group int32) event {
 	r.collective++
 	return event{r.block, int32(r.m.n) + r.collective, group, r.epoch, r.sub[group]}
 }
 
-// before reports whether e is over when now happens.
+// before reports whether e is ordered before now.
 func (e event) before(now event) bool {
 	if e.block == 0 {
 		return true
@@ -114,8 +115,8 @@ func (e event) before(now event) bool {
 	return e.block == now.block && (e.thread == now.thread || e.epoch != now.epoch || e.group == now.group && e.sub != now.sub)
 }
 
-// add adds now to a set of events. Of three unordered events it keeps two of different blocks, else of different subgroups: any
-// access that conflicts with the third conflicts with one of those.
+// add adds now to a set of events. Among three unordered events it keeps two of different blocks, or else of different subgroups. Any
+// access that conflicts with the third also conflicts with one of these.
 func add(set *[2]event, now event) {
 	switch a, b := &set[0], &set[1]; {
 	case a.before(now):
@@ -175,7 +176,7 @@ func (c *cells) conflict(in *ir.Inst, at int, now event, other *event, what stri
 	}
 }
 
-// thread returns the thread of an event, -1 if it is of several.
+// thread returns the thread of an event, or -1 for an access by several threads.
 func (m *machine) thread(e event) int32 {
 	if int(e.thread) >= m.n {
 		return -1

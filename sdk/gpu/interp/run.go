@@ -10,39 +10,40 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Order is the order in which blocks run. A correct kernel computes the same results in all of them, up to the order of atomics.
+// Order is the order in which blocks run. A correct kernel computes the same results in all orders, except for the effects of the order of
+// atomics.
 type Order uint8
 
 // The orders of blocks.
 const (
 	Forward Order = iota
 	Backward
-	Shuffled // by Options.Seed
+	Shuffled // in a random order that depends on Options.Seed
 )
 
-// Options are settings of a run. The zero value is one goroutine, blocks forwards, no race detector.
+// Options are settings of a run. The zero value means one goroutine, blocks in forward order, no race detector.
 type Options struct {
 	Order Order
 	Seed  uint64
-	// Workers is the number of goroutines that run blocks; 0 is one. With more than one, atomics of different blocks come in any order.
+	// Workers is the number of goroutines that run blocks; 0 means one. With more than one, atomics of different blocks run in any order.
 	Workers int
-	// Races reports accesses of different threads to the same element, one of them a write, that neither barrier nor atomic orders.
-	// It takes about a hundred bytes for each element of the slots and runs blocks one after the other.
+	// Races says that Run detects accesses of different threads to the same element, one of them a write, that no barrier orders and that
+	// are not both atomic. This needs about a hundred bytes for each element of the slots, and blocks run one after the other.
 	Races bool
-	// Subgroup is the size of subgroups for kernels that do not say it; 0 is 32.
+	// Subgroup is the size of subgroups for kernels that do not set it; 0 means 32.
 	Subgroup int
-	// Iterations is the number of times that the body of a While may run before the loop counts as endless; 0 is a million.
+	// Iterations is the number of times that the body of a While may run before the loop is reported as endless; 0 means a million.
 	Iterations int
-	// Flush replaces subnormal numbers of f32 by zeros, in operands and results of arithmetic and casts, as some hardware does. Copies keep
-	// them.
+	// Flush says that subnormal numbers of f32 are replaced by zeros in operands and results of arithmetic and casts, as on some hardware.
+	// Copies do not change them.
 	Flush bool
 }
 
-// Fault is a mistake that a kernel made when it ran.
+// Fault is an error that occurred while a kernel ran.
 type Fault struct {
 	Kernel string
 	Block  [3]int
-	Thread int    // -1 where it is not of one thread
+	Thread int    // -1 if the error does not concern a single thread
 	Inst   string // the instruction, as ir.Kernel.Line prints it
 	Text   string
 }
@@ -55,8 +56,8 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("kernel %s: block %v%s: %s: %s", f.Kernel, f.Block, who, f.Inst, f.Text)
 }
 
-// Run runs a launch on the memory of slots, which are as long as their buffers. An error of the kernel is a *Fault, after which the
-// contents of slots are undefined.
+// Run runs a launch on the memory of slots. Each slot has the length of its buffer. For an error of the kernel it returns a *Fault; the
+// contents of slots are then undefined.
 func Run(l ir.Launch, slots [][]byte, o Options) error {
 	if o.Subgroup == 0 {
 		o.Subgroup = 32
@@ -108,7 +109,7 @@ func Run(l ir.Launch, slots [][]byte, o Options) error {
 	return parallel(l, slots, o, blocks, pick)
 }
 
-// members runs the launches that a batched one replaces, one after the other, in the order of o.
+// members runs the launches that a batched launch replaces, one after the other, in the order that o sets.
 func members(l ir.Launch, slots [][]byte, o Options) error {
 	if err := l.Kernel.Verify(); err != nil {
 		return err
@@ -166,8 +167,8 @@ func parallel(l ir.Launch, slots [][]byte, o Options, blocks int, pick func(int)
 	return nil
 }
 
-// RunWork runs the launches of w in order. slots is the memory of its operands and results; temporaries are allocated here, and
-// begin with bytes that are no useful value.
+// RunWork runs the launches of w in order. slots is the memory of its operands and results. RunWork allocates temporaries and fills them
+// with bytes that are not a useful value.
 func RunWork(w ir.Work, slots [][]byte, o Options) error {
 	all := append([][]byte(nil), slots...)
 	for _, n := range w.Temps {

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Batch returns one launch that replaces launches of the same kernel, which run in any order or at the same time. Arguments that are the
-// same in all of them become one. All launches share one numbering of slots. It returns false where the launches are not of one kernel, or
-// have a grid of more than one row.
+// Batch returns one launch that replaces launches of the same kernel, which run in any order or at the same time. Arguments that are equal
+// in all launches become one argument. All launches must use the same numbering of slots. Batch returns false if the launches have
+// different kernels or a grid of more than one row.
 func Batch(ls []Launch) (Launch, bool) {
 	if len(ls) == 0 || ls[0].Kernel.Members > 0 {
 		return Launch{}, false
@@ -58,8 +58,8 @@ func (k *Kernel) Arguments() []Param {
 	return all
 }
 
-// ParamBytes returns how many bytes the parameters of a kernel take, where pointers have 8 and each begins at a multiple of 8. In a batched
-// kernel, the starts of the members are one of them.
+// ParamBytes returns the size of the parameters of a kernel in bytes. A pointer has 8 bytes, and each parameter begins at a multiple of 8.
+// In a batched kernel, the starts of the members are a further parameter.
 func (k *Kernel) ParamBytes() int {
 	total := 0
 	for _, p := range k.Params {
@@ -78,7 +78,7 @@ func (k *Kernel) ParamBytes() int {
 	return total
 }
 
-// Members returns the launches that l replaces: l itself where its kernel is not batched.
+// Members returns the launches that l replaces: l itself if its kernel is not batched.
 func (l *Launch) Members() ([]Launch, error) {
 	k := l.Kernel
 	if k.Members == 0 {

@@ -2,7 +2,7 @@ package ir
 
 import "math"
 
-// bodies checks indices and loops. Bodies that are never run in this launch are left out.
+// bodies checks indices and loops. It skips bodies that are never run in this launch.
 func (c *checker) bodies(body []Inst) {
 	for i := range body {
 		in := &body[i]
@@ -38,7 +38,7 @@ func (c *checker) unreachable(body []Inst) {
 	}
 }
 
-// counts checks that the variable of a loop does not overflow.
+// counts reports an error if the variable of a loop may overflow.
 func (c *checker) counts(in *Inst) {
 	lo, hi := c.ranges.of(in.Args[0]), c.ranges.of(in.Args[1])
 	if !lo.open && !hi.open && lo.lo >= hi.hi {
@@ -47,7 +47,7 @@ func (c *checker) counts(in *Inst) {
 	if in.Unroll && (!lo.constant() || !hi.constant() || !c.static(in.Args[0]) || !c.static(in.Args[1]) || hi.hi-lo.lo > 1<<12) {
 		c.fail(in, "to be unrolled from %v to %v", lo, hi)
 	}
-	last, ok := sum(hi.hi-1, int64(in.Imm)) // the last one is below hi
+	last, ok := sum(hi.hi-1, int64(in.Imm)) // the last value of the variable is below hi
 	if first := lo.hi; lo.constant() && hi.constant() && !lo.open {
 		last, ok = sum(first+(hi.hi-1-first)/int64(in.Imm)*int64(in.Imm), int64(in.Imm))
 	}
@@ -101,7 +101,7 @@ func (c *checker) buffer(in *Inst, ref int32, index Value) {
 	}
 }
 
-// inside checks an access to width of n elements.
+// inside checks an access to width neighbouring elements of an array of n elements.
 func (c *checker) inside(in *Inst, index Value, name string, n int64, width int32) {
 	s, w := c.ranges.of(index), int64(max(width, 1))
 	switch {
@@ -115,7 +115,7 @@ func (c *checker) inside(in *Inst, index Value, name string, n int64, width int3
 	c.overflow(in, index, s)
 }
 
-// overflow demands that an index does not come from signed arithmetic that wraps around.
+// overflow reports an error if an index was computed by signed arithmetic that may wrap around.
 func (c *checker) overflow(in *Inst, index Value, s span) {
 	if s.over != 0 && fullSpan(c.k.Types[s.over]).lo < 0 {
 		c.fail(in, "index %%%d%s", index, c.because(s))
@@ -129,7 +129,7 @@ func (c *checker) because(s span) string {
 	return ", for this may overflow: " + c.k.Line(c.defs[s.over])
 }
 
-// fixed demands an index that is known when the kernel is compiled.
+// fixed reports an error unless an index is known when the kernel is compiled.
 func (c *checker) fixed(in *Inst, index Value) {
 	if !c.static(index) {
 		c.fail(in, "index %%%d is not made of constants and variables of unrolled loops", index)
@@ -169,7 +169,7 @@ func (c *checker) fragment(in *Inst, ref int32, index Value) {
 	c.inside(in, index, c.k.Frags[ref].Name, int64(c.k.Frags[ref].Len), 1)
 }
 
-// matrix checks the place of a matrix in shared memory.
+// matrix checks the offset and stride of a matrix in shared memory.
 func (c *checker) matrix(in *Inst) {
 	f, s := c.k.Frags[in.Ref], c.k.Shared[in.Ref2]
 	rows, cols := f.Shape()

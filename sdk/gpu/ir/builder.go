@@ -6,19 +6,19 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// Builder makes a kernel. Its methods append instructions to the body that is open; an error in types or operands panics with a
-// *BuildError, because it is a bug of the template. A Builder is used by one goroutine.
+// Builder builds a kernel. Its methods append instructions to the innermost open body. They panic with a *BuildError if types or operands
+// are wrong, because that is a bug of the template. A Builder is used by one goroutine.
 type Builder struct {
 	// Index is the type of indices: i32, or i64 for launches of more than 2^31-1 elements.
 	Index dtype.DType
 
 	k    *Kernel
 	body *[]Inst
-	// scopes holds the open bodies, the outermost first: the values that may be used, and the pure instructions that defined
+	// scopes holds the open bodies, the outermost first. For each it has the values that may be used and the pure instructions that defined
 	// them.
 	scopes []scope
-	defs   []Inst  // by value: its definition
-	depth  []int32 // by value: its scope, as a serial number
+	defs   []Inst  // definition, by value
+	depth  []int32 // serial number of the scope, by value
 	serial int32
 	done   bool
 }
@@ -28,7 +28,7 @@ type scope struct {
 	pure   map[key]Value
 }
 
-// BuildError is a bug of a template.
+// BuildError describes a bug of a template.
 type BuildError struct{ Kernel, Text string }
 
 func (e *BuildError) Error() string { return "kernel " + e.Kernel + ": " + e.Text }
@@ -41,7 +41,7 @@ type (
 	Frag int32
 )
 
-// New begins a kernel with blocks of so many threads. Indices are i32 unless Index is set.
+// New begins a kernel whose blocks have the given number of threads. Indices are i32 unless Index is set.
 func New(name string, threads int) *Builder {
 	k := &Kernel{Name: name, Threads: threads, Types: []dtype.DType{dtype.Invalid}}
 	b := &Builder{Index: dtype.I32, k: k, body: &k.Body, defs: make([]Inst, 1), depth: make([]int32, 1)}
@@ -88,10 +88,10 @@ func (b *Builder) Fragments(name string, m MMA, r Role, n int) Frag {
 	return Frag(len(b.k.Frags) - 1)
 }
 
-// SetSubgroup sets the size of subgroups that the kernel is built for.
+// SetSubgroup sets the size of subgroups for which the kernel is built.
 func (b *Builder) SetSubgroup(n int) { b.k.Subgroup = n }
 
-// SetBlocks hints at how many blocks should fit on a multiprocessor.
+// SetBlocks sets a hint: the number of blocks that should fit on a multiprocessor.
 func (b *Builder) SetBlocks(n int) { b.k.Blocks = n }
 
 // TypeOf returns the type of a value.
@@ -120,7 +120,7 @@ func (b *Builder) value(t dtype.DType) Value {
 	return Value(len(b.k.Types) - 1)
 }
 
-// visible fails unless v may be used here.
+// visible panics unless v may be used here.
 func (b *Builder) visible(v Value) {
 	if v <= 0 || int(v) >= len(b.k.Types) {
 		b.fail("value %%%d is not there", v)
@@ -166,7 +166,7 @@ func (b *Builder) forget() {
 	b.k.Types, b.defs, b.depth = b.k.Types[:n], b.defs[:n], b.depth[:n]
 }
 
-// do appends an instruction. Those with bodies have them already.
+// do appends an instruction. Its bodies must be complete.
 func (b *Builder) do(i Inst) {
 	for _, v := range i.Args {
 		if i.Op != While {
@@ -189,7 +189,7 @@ func (b *Builder) append(i Inst) {
 	*b.body = append(*b.body, i)
 }
 
-// Const returns a constant of type t; bits is sign or zero extended, a float in its own IEEE bits.
+// Const returns a constant of type t; bits is sign or zero extended; for a float, it is the IEEE bits in type t.
 func (b *Builder) Const(t dtype.DType, bits uint64) Value {
 	return b.emit(Inst{Op: Const, Type: t, Imm: canonical(t, bits)})
 }
@@ -223,12 +223,12 @@ func (b *Builder) Blocks(axis int) Value {
 	return b.Cast(b.Index, b.emit(Inst{Op: Blocks, Type: dtype.I32, Imm: uint64(axis)}))
 }
 
-// Unary returns an operation with one operand of the type of the result.
+// Unary returns the result of an operation whose operand has the type of the result.
 func (b *Builder) Unary(o Op, x Value) Value {
 	return b.emit(Inst{Op: o, Type: b.TypeOf(x), Args: []Value{x}})
 }
 
-// Binary returns an operation with two operands of one type; comparisons give bool.
+// Binary returns the result of an operation on two operands of one type. Comparisons return bool.
 func (b *Builder) Binary(o Op, x, y Value) Value {
 	t := b.TypeOf(x)
 	if t != b.TypeOf(y) {
@@ -256,7 +256,7 @@ func (b *Builder) Select(cond, x, y Value) Value {
 	return b.emit(Inst{Op: Select, Type: b.TypeOf(x), Args: []Value{cond, x, y}})
 }
 
-// Cast returns x as a t; x itself where it has that type.
+// Cast returns x converted to type t. It returns x itself if x has that type.
 func (b *Builder) Cast(t dtype.DType, x Value) Value {
 	if b.TypeOf(x) == t {
 		return x
@@ -264,7 +264,7 @@ func (b *Builder) Cast(t dtype.DType, x Value) Value {
 	return b.emit(Inst{Op: Cast, Type: t, Args: []Value{x}})
 }
 
-// Bitcast returns the bits of x as a t.
+// Bitcast returns the bits of x as a value of type t.
 func (b *Builder) Bitcast(t dtype.DType, x Value) Value {
 	if b.TypeOf(x) == t {
 		return x

@@ -54,10 +54,10 @@ func (b *Builder) trips(lo, hi Value, step int) (first, last uint64, known bool)
 	return 0, (h - 1 - l) / uint64(step), true
 }
 
-// If runs then where cond is true.
+// If runs then in threads where cond is true.
 func (b *Builder) If(cond Value, then func()) { b.IfElse(cond, then, nothing) }
 
-// IfElse runs then where cond is true, and otherwise where not.
+// IfElse runs then in threads where cond is true, and otherwise in the others.
 func (b *Builder) IfElse(cond Value, then, otherwise func()) {
 	if b.TypeOf(cond) != dtype.Bool {
 		b.fail("if of %v", b.TypeOf(cond))
@@ -92,17 +92,17 @@ func (b *Builder) SubgroupBarrier() { b.do(Inst{Op: SubgroupBarrier}) }
 // Lane returns the number of the thread in its subgroup, as an index.
 func (b *Builder) Lane() Value { return b.Cast(b.Index, b.emit(Inst{Op: Lane, Type: dtype.I32})) }
 
-// ShuffleXor returns the value that thread lane^mask of the subgroup has.
+// ShuffleXor returns v of thread lane^mask of the subgroup.
 func (b *Builder) ShuffleXor(v Value, mask int) Value {
 	return b.emit(Inst{Op: ShuffleXor, Type: b.TypeOf(v), Imm: uint64(mask), Args: []Value{v}})
 }
 
-// ShuffleUp returns the value that thread lane-delta of the subgroup has, its own below delta.
+// ShuffleUp returns v of thread lane-delta of the subgroup. Threads whose lane is below delta receive their own v.
 func (b *Builder) ShuffleUp(v Value, delta int) Value {
 	return b.emit(Inst{Op: ShuffleUp, Type: b.TypeOf(v), Imm: uint64(delta), Args: []Value{v}})
 }
 
-// ShuffleFrom returns the value that thread lane of the subgroup has.
+// ShuffleFrom returns v of thread lane of the subgroup.
 func (b *Builder) ShuffleFrom(v, lane Value) Value {
 	return b.emit(Inst{Op: ShuffleFrom, Type: b.TypeOf(v), Args: []Value{v, b.Cast(dtype.I32, lane)}})
 }
@@ -122,13 +122,14 @@ func (b *Builder) FragFill(f Frag, i, v Value) {
 	b.do(Inst{Op: FragFill, Ref: int32(f), Args: []Value{i, v}})
 }
 
-// FragLoad loads fragment i from a shared array: the matrix begins at offset, and its rows are stride elements apart; of a matrix
-// that is stored transposed, its columns are.
+// FragLoad loads fragment i from a shared array: the matrix begins at offset, and its rows are stride elements apart. If transposed is
+// true, its columns are stride elements apart.
 func (b *Builder) FragLoad(f Frag, i Value, m Mem, offset, stride Value, transposed bool) {
 	b.FragLoadWide(f, i, 1, m, offset, stride, transposed)
 }
 
-// FragLoadWide loads n neighbouring fragments from i on, 1 or 2, which are side by side in the array along their columns.
+// FragLoadWide loads n neighbouring fragments from fragment i on. n is 1 or 2. The matrices are side by side in the array along their
+// columns.
 func (b *Builder) FragLoadWide(f Frag, i Value, n int, m Mem, offset, stride Value, transposed bool) {
 	in := Inst{Op: FragLoad, Ref: int32(f), Ref2: int32(m), Width: int32(n), Args: []Value{i, offset, stride}}
 	if transposed {
@@ -142,7 +143,7 @@ func (b *Builder) FragMMA(c Frag, k Value, x Frag, i Value, y Frag, j Value) {
 	b.do(Inst{Op: FragMMA, Ref: int32(c), Ref2: int32(x), Imm: uint64(y), Args: []Value{k, i, j}})
 }
 
-// FragStore stores C fragment i, rows stride elements apart from offset on.
+// FragStore stores C fragment i. The matrix begins at offset, and its rows are stride elements apart.
 func (b *Builder) FragStore(f Frag, i Value, m Mem, offset, stride Value) {
 	b.do(Inst{Op: FragStore, Ref: int32(f), Ref2: int32(m), Args: []Value{i, offset, stride}})
 }
@@ -157,8 +158,8 @@ func (b *Builder) FragSet(f Frag, i Value, e int, v Value) {
 	b.do(Inst{Op: FragSet, Type: dtype.F32, Ref: int32(f), Imm: uint64(e), Args: []Value{i, v}})
 }
 
-// FragPack makes A fragment i of the neighbouring C fragments from j on, rounded to its type: a result becomes a factor without
-// passing through shared memory.
+// FragPack sets A fragment i to the neighbouring C fragments from fragment j on, rounded to the type of A. With it a result becomes a
+// factor without passing through shared memory.
 func (b *Builder) FragPack(x Frag, i Value, c Frag, j Value) {
 	b.do(Inst{Op: FragPack, Ref: int32(x), Ref2: int32(c), Args: []Value{i, j}})
 }

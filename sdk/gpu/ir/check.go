@@ -8,18 +8,19 @@ import (
 
 // Limits are the limits of hardware. A limit of zero does not apply.
 type Limits struct {
-	Threads  int // of a block
+	Threads  int // greatest number of threads of a block
 	Shared   int // bytes of shared memory of a block
-	Subgroup int // the size that subgroups have
+	Subgroup int // size of subgroups
 	Grid     [3]int
 	Buffers  int   // buffer parameters of a kernel
 	Params   int   // bytes of the parameters of a kernel
-	Bytes    int64 // of a buffer
-	Wide     int   // bytes of an access
-	// Types may be loaded and stored, Math may be computed with besides bool, and atomics may change Atomics.
+	Bytes    int64 // size of a buffer in bytes
+	Wide     int   // greatest size of an access in bytes
+	// Types are the types that kernels may load and store, Math the types with which they may compute besides bool, and Atomics the types
+	// that atomics may change.
 	Types, Math, Atomics dtype.Set
-	MMA                  []MMA // if any is listed
-	// Words says that memory, including shared memory, consists of words of 32 bits. Align is the alignment of offsets of buffers
+	MMA                  []MMA // allowed matrix instructions; an empty list allows all
+	// Words says that memory, including shared memory, consists of words of 32 bits. Align is the required alignment of offsets of buffers,
 	// in bytes.
 	Words bool
 	Align int64
@@ -28,7 +29,7 @@ type Limits struct {
 // CheckError is an error in a kernel, or a property that Check could not prove.
 type CheckError struct {
 	Kernel string
-	Inst   string // the instruction as Kernel.Line prints it; "" if it is none
+	Inst   string // the instruction as Kernel.Line prints it; "" if no instruction is concerned
 	Text   string
 }
 
@@ -39,19 +40,20 @@ func (e *CheckError) Error() string {
 	return "kernel " + e.Kernel + ": " + e.Inst + ": " + e.Text
 }
 
-// Check proves that a launch is valid, with buffers the bytes of each slot: values are defined once and before they are used, types
-// fit, indices are inside their arrays and wide accesses are aligned, no index comes from signed arithmetic that may overflow,
-// barriers and waits are in control flow that is the same for the block, and subgroup operations in flow that is the same for the
-// subgroup, and the launch keeps to the limits. A property that it cannot prove is a *CheckError, as are errors.
+// Check proves that a launch is valid. buffers is the size of each slot in bytes. A launch is valid if values are defined once and before
+// they are used; types match; indices are inside their arrays, and wide accesses are aligned; no index is computed by signed arithmetic
+// that may overflow; barriers and waits are in control flow that is uniform in the block, and subgroup operations in control flow that is
+// uniform in the subgroup; and the launch is within the limits. Check returns a *CheckError for an error and for a property that it cannot
+// prove.
 //
-// Indices are proved by intervals and residues, with the arguments of this launch: conditions narrow them (If and Select; Lt, Le, Eq, Ne
-// and And, Or, Not of them), also backwards through sums, products and quotients with constants. Nothing is known of values from memory,
-// so indices computed from them have to be clamped or guarded.
+// The proof for indices uses intervals and residues, with the arguments of this launch. Conditions of If and Select narrow them: Lt, Le,
+// Eq, Ne, and And, Or, Not of these, also backwards through sums, products and quotients with constants. Nothing is known about values from
+// memory, so indices that are computed from them must be clamped or guarded.
 //
-// Check does not cover divisions by zero, shifts too far and casts out of range; the interpreter reports them.
+// Check does not detect divisions by zero, shifts by the width or more and casts out of range; the interpreter reports them.
 //
-// A batched launch is valid if each of the launches that it replaces is. The caller has to ensure that none of these accesses memory
-// that another one writes.
+// A batched launch is valid if each of the launches that it replaces is. The caller must ensure that none of these accesses memory that
+// another one writes.
 func Check(l Launch, buffers []int64, limits Limits) (err error) {
 	if l.Kernel.Members > 0 {
 		return checkBatch(l, buffers, limits)
@@ -77,10 +79,10 @@ type checker struct {
 	defs    []*Inst
 	ranges  *ranges
 	dead    map[*Inst]bool // first instructions of bodies that are never run
-	statics []uint8        // by value: 0 not looked at, 1 known when the kernel is compiled, 2 not
+	statics []uint8        // by value: 0 not analysed yet, 1 known when the kernel is compiled, 2 not known then
 }
 
-// fail ends the check. in is nil if no instruction is to blame.
+// fail ends the check with an error. in is nil if the error does not concern an instruction.
 func (c *checker) fail(in *Inst, format string, args ...any) {
 	line := ""
 	if in != nil {
@@ -91,8 +93,8 @@ func (c *checker) fail(in *Inst, format string, args ...any) {
 
 func above[T int | int64](n, limit T) bool { return limit > 0 && n > limit }
 
-// Verify checks a kernel by itself: its declarations, types, and that values are defined once and before they are used. Errors are
-// *CheckError. Package interp runs kernels that pass.
+// Verify checks a kernel without a launch: its declarations and types, and that values are defined once and before they are used. Errors
+// are *CheckError. Package interp can run kernels that pass.
 func (k *Kernel) Verify() (err error) {
 	c := &checker{k: k}
 	defer caught(&err)
@@ -162,7 +164,7 @@ func (c *checker) launch() {
 	}
 }
 
-// words demands that memory is accessed in words.
+// words reports an error unless memory is accessed in words.
 func (c *checker) words() {
 	for _, p := range c.k.Params {
 		if p.IsBuffer() && p.Type.Size() != 4 {
@@ -229,7 +231,7 @@ func (c *checker) arguments() {
 	c.aliases()
 }
 
-// aliases checks that a buffer that begins at the place of a written buffer is Aliased, as is required if several are written.
+// aliases checks that a buffer with the same first byte as a written buffer is Aliased. This is required if several buffers are written.
 func (c *checker) aliases() {
 	var written []int
 	for i, p := range c.k.Params {
@@ -252,7 +254,7 @@ func (c *checker) aliases() {
 	}
 }
 
-// typed demands that a type may be in memory or computed with.
+// typed reports an error unless the limits allow a type in memory or in arithmetic.
 func (c *checker) typed(in *Inst, t dtype.DType) {
 	if all := c.limits.Types | c.limits.Math; all != 0 && t != dtype.Bool && !all.Has(t) {
 		c.fail(in, "the hardware has no %v", t)
@@ -319,7 +321,7 @@ func (c *checker) scope(body []Inst, visible []bool, depth int) {
 	}
 }
 
-// while checks a While, whose condition sees what Head defines.
+// while checks a While. Its condition may use the values that Head defines.
 func (c *checker) while(in *Inst, visible []bool, depth int) {
 	if len(in.Args) != 1 || len(in.Out) != 0 {
 		c.fail(in, "%d conditions, %d results", len(in.Args), len(in.Out))
@@ -346,7 +348,7 @@ func defines(body []Inst, d *Inst) bool {
 	return false
 }
 
-// proper checks the types of an instruction whose values are known to exist.
+// proper checks the types of an instruction. The values that it uses are known to exist.
 func (c *checker) proper(in *Inst) {
 	if text := c.k.wrong(in); text != "" {
 		c.fail(in, "%s", text)

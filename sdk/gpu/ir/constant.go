@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// canonical returns bits as a constant of type t keeps them: sign extended where t is signed, zero extended otherwise.
+// canonical returns bits in the form that constants of type t have: sign extended if t is signed, zero extended otherwise.
 func canonical(t dtype.DType, bits uint64) uint64 {
 	switch size := t.Size() * 8; {
 	case t == dtype.Bool:
@@ -21,8 +21,8 @@ func canonical(t dtype.DType, bits uint64) uint64 {
 	}
 }
 
-// calculate applies op to constants x and y of type t; unary operations ignore y. ok is false where the result is not exact in
-// integers, or not the same on all hardware.
+// calculate applies op to constants x and y of type t; unary operations ignore y. ok is false if the result is not an exact integer, or not
+// the same on all hardware.
 func calculate(op Op, t dtype.DType, x, y uint64) (r uint64, ok bool) {
 	switch t.Class() {
 	case dtype.Signed:
@@ -109,7 +109,7 @@ func calculateSigned(op Op, t dtype.DType, x, y int64) (uint64, bool) {
 	return uint64(r), ok && canonical(t, uint64(r)) == uint64(r)
 }
 
-// product returns x·y, if that is an int64.
+// product returns x·y, and reports whether it is within the range of int64.
 func product(x, y int64) (int64, bool) {
 	if x == 0 || y == 0 {
 		return 0, true
@@ -192,8 +192,8 @@ func calculateBool(op Op, x, y uint64) (uint64, bool) {
 	return 0, false
 }
 
-// calculateFloat is for f32 and f64: one operation in float64, rounded to float32 by the caller, is correctly rounded (Figueroa,
-// "When is double rounding innocuous?", 1995). A comparison returns 0 or 1, and true for compared.
+// calculateFloat applies op to f32 or f64 constants. One operation in float64, rounded to float32 by the caller, is correctly rounded
+// (Figueroa, "When is double rounding innocuous?", 1995). For a comparison, r is 0 or 1 and compared is true.
 func calculateFloat(op Op, x, y float64) (r float64, compared, ok bool) {
 	switch op {
 	case Add:
@@ -210,7 +210,7 @@ func calculateFloat(op Op, x, y float64) (r float64, compared, ok bool) {
 		r = math.Abs(x)
 	case Min, Max:
 		if x == y {
-			return 0, false, false // zeros of both signs
+			return 0, false, false // the result for zeros of different sign depends on the hardware
 		}
 		if r = min(x, y); op == Max {
 			r = max(x, y)
@@ -220,10 +220,10 @@ func calculateFloat(op Op, x, y float64) (r float64, compared, ok bool) {
 	default:
 		return 0, false, false
 	}
-	return r, false, r == r // NaN has many bits
+	return r, false, r == r // the bits of NaN depend on the hardware
 }
 
-// convert returns a constant of type from, as a constant of type to. ok is false where that is not defined.
+// convert returns a constant of type from converted to type to. ok is false if the result is not defined.
 func convert(from, to dtype.DType, x uint64) (r uint64, ok bool) {
 	switch from.Class() {
 	case dtype.Float:

@@ -4,23 +4,23 @@ package ir
 type vary uint8
 
 const (
-	same   vary = iota // as in all threads of the block that come here
-	groups             // as in all threads of the subgroup
+	same   vary = iota // equal in all threads of the block that execute this instruction
+	groups             // equal in all threads of the subgroup
 	each
 )
 
-// flowing checks that threads reach collective operations together.
+// flowing is the analysis that proves that threads reach collective operations together.
 type flowing struct {
 	*checker
 	vary []vary
-	// lanes is set for values that are u + lane with u the same in the subgroup, and known modulo u.m.
+	// lanes is set for values of the form u + lane, where u is equal in the subgroup and known modulo u.m.
 	lanes  []bool
 	u      []span
 	locals []vary // by local array
-	grown  bool   // an entry of locals rose
+	grown  bool   // whether an entry of locals increased
 }
 
-// flow finds the values that differ among threads, until nothing changes, and then checks.
+// flow computes which values differ among threads, repeatedly until nothing changes, and then checks collective operations.
 func (c *checker) flow() {
 	n := len(c.k.Types)
 	f := &flowing{checker: c, vary: make([]vary, n), lanes: make([]bool, n), u: make([]span, n), locals: make([]vary, len(c.k.Locals))}
@@ -32,7 +32,7 @@ func (c *checker) flow() {
 	f.body(c.k.Body, same, true)
 }
 
-// body analyses a body; control says which threads reach it together.
+// body analyses a body. control says which threads reach it together.
 func (f *flowing) body(body []Inst, control vary, final bool) {
 	if len(body) > 0 && f.dead[&body[0]] {
 		return
@@ -106,7 +106,7 @@ func (f *flowing) collective(in *Inst, control vary) {
 	}
 }
 
-// result sets vary of the results of an instruction without bodies.
+// result sets the vary of the results of an instruction without bodies.
 func (f *flowing) result(in *Inst) {
 	v := same
 	for _, a := range in.Args {
@@ -156,8 +156,8 @@ func (f *flowing) readOnly(ref int32) bool {
 	return true
 }
 
-// arithmetic finds results that are the same in a subgroup although an operand is not: quotients of u + lane by multiples of the
-// size of subgroups and comparisons with them. It also follows sums u + lane, and knows results that are constant.
+// arithmetic returns the vary of a result that is uniform in a subgroup although an operand is not: a quotient of u + lane by a multiple of
+// the size of subgroups, or a comparison with such a multiple. It also tracks sums u + lane and recognizes constant results.
 func (f *flowing) arithmetic(in *Inst) vary {
 	out := in.Out[0]
 	if !f.k.Types[out].IsFloat() && f.ranges.of(out).constant() {
@@ -208,7 +208,7 @@ func (f *flowing) arithmetic(in *Inst) vary {
 	return each
 }
 
-// offset records that the result is x plus or minus y, which is the same in the subgroup.
+// offset records that the result is x plus or minus y, where y is equal in the subgroup.
 func (f *flowing) offset(in *Inst, x, y Value) {
 	s, ok := addSpans(f.u[x], f.ranges.of(y))
 	if in.Op == Sub {
@@ -217,7 +217,7 @@ func (f *flowing) offset(in *Inst, x, y Value) {
 	f.lanes[in.Out[0]], f.u[in.Out[0]] = ok, s
 }
 
-// counter sets vary of a loop variable.
+// counter sets the vary of a loop variable.
 func (f *flowing) counter(in *Inst) {
 	v, lo := in.Out[0], in.Args[0]
 	f.vary[v] = f.vary[lo]
@@ -230,7 +230,7 @@ func (f *flowing) counter(in *Inst) {
 	}
 }
 
-// trips returns vary of the number of iterations of a loop.
+// trips returns the vary of the number of iterations of a loop.
 func (f *flowing) trips(in *Inst) vary {
 	x, y, by := in.Args[0], in.Args[1], int64(in.Imm)
 	v := max(f.vary[x], f.vary[y])

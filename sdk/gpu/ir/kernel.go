@@ -2,19 +2,19 @@ package ir
 
 import "github.com/goburn/burn/core/dtype"
 
-// Value is the number of a value in a kernel. 0 is none.
+// Value is the number of a value in a kernel. 0 means no value.
 type Value int32
 
 // Kernel is a function that runs on every thread of a grid. It is immutable once built, and may be used by several goroutines.
 type Kernel struct {
 	Name    string
-	Threads int // of a block
-	// Members is the number of launches that one launch of the kernel replaces. They differ in the arguments of parameters with Each set; 0
-	// is one. Block and Blocks count within the member that the block belongs to. See Batch.
+	Threads int // number of threads of a block
+	// Members is the number of launches that one launch of the kernel replaces. These launches differ in the arguments of parameters with
+	// Each set. 0 means 1. Block and Blocks are numbers within the member to which the block belongs. See Batch.
 	Members int
-	// Blocks is the number of blocks that should fit on one multiprocessor at a time, a hint to the compiler; 0 gives none.
+	// Blocks is the number of blocks that should fit on one multiprocessor at a time, as a hint to the compiler; 0 means no hint.
 	Blocks int
-	// Subgroup is the number of threads in a subgroup that the kernel was built for, 0 if it does not matter.
+	// Subgroup is the size of subgroups for which the kernel was built, or 0 if any size is possible.
 	Subgroup int
 	Params   []Param
 	Shared   []Array
@@ -32,7 +32,7 @@ type Access uint8
 const (
 	Read Access = 1 << iota
 	Write
-	Atomic // by atomics; a buffer that is also accessed otherwise has Read and Write too
+	Atomic // changed by atomics; a buffer with other accesses has Read or Write too
 )
 
 // Param is a parameter: a buffer of elements, or a scalar where Access is 0.
@@ -40,18 +40,18 @@ type Param struct {
 	Name   string
 	Type   dtype.DType
 	Access Access
-	// Each says that each member of a batched kernel has an argument of its own.
+	// Each says that each member of a batched kernel has its own argument for this parameter.
 	Each bool
-	// Aliased says that a launch may pass the memory of a written buffer for this buffer, which is only read. No other parameter may get
-	// memory that the kernel writes by another parameter, with one exception: a kernel that writes only one buffer may read each of its
-	// elements by another parameter too, in the thread that writes the element, to compute the value that is written there.
+	// Aliased says that a launch may pass the memory of a written buffer for this buffer, which is only read. For other parameters, a
+	// launch must not pass memory that the kernel writes through another parameter, with one exception: a kernel that writes only one
+	// buffer may also read each element through another parameter, in the thread that writes the element, to compute the written value.
 	Aliased bool
 }
 
 // IsBuffer reports whether p is a buffer.
 func (p Param) IsBuffer() bool { return p.Access != 0 }
 
-// Array is memory of a block or of a thread.
+// Array is a shared array of a block or a local array of a thread.
 type Array struct {
 	Name string
 	Type dtype.DType
@@ -75,9 +75,9 @@ type Order uint8
 const (
 	// Pairs is the order of PTX: a thread holds pairs of neighbouring columns.
 	Pairs Order = iota
-	// Runs is the order of AMD's MFMA and of WMMA since gfx12: 16 threads hold neighbouring rows, each those of one of 16 columns.
+	// Runs is the order of AMD's MFMA and of WMMA since gfx12: each of 16 threads holds neighbouring rows of one of 16 columns.
 	Runs
-	// Strided is the order of WMMA of gfx11: as Runs, but the rows of groups of 16 threads alternate.
+	// Strided is the order of WMMA of gfx11. It is like Runs, but the rows of the groups of 16 threads alternate.
 	Strided
 	// Quarters is the order of Apple's simdgroup matrices: groups of 8 threads hold quarters of 4 × 4, row by row in pairs of neighbouring
 	// columns.
@@ -110,15 +110,15 @@ func (f Fragments) Shape() (rows, cols int) {
 	return f.MMA.M, f.MMA.N
 }
 
-// Elements returns how many elements of the fragment each of the threads of a subgroup holds.
+// Elements returns the number of elements of a fragment that each thread of a subgroup holds.
 func (f Fragments) Elements(subgroup int) int {
 	rows, cols := f.Shape()
 	return rows * cols / subgroup
 }
 
 // Accumulator returns the place in C of element e of a thread's part, as FragGet and FragSet number them. In the order Pairs, for subgroups
-// of 32 and m16n8, it is the layout of PTX: row lane/4 + 8·(e/2), column 2·(lane%4) + e%2. Further rows and then columns of 8 follow. The order
-// Quarters has the same elements e at other places of 8 × 8.
+// of 32 and m16n8, it is the layout of PTX: row lane/4 + 8·(e/2), column 2·(lane%4) + e%2. Further rows and then columns of 8 follow. In
+// the order Quarters, the same elements e are at other places of 8 × 8.
 func (m MMA) Accumulator(subgroup, lane, e int) (row, col int) {
 	switch m.Order {
 	case Runs:
@@ -153,17 +153,17 @@ type Inst struct {
 type Launch struct {
 	Kernel *Kernel
 	Grid   [3]int
-	Args   []Arg // one for each parameter, or, where Each is set, one for each member, in order
+	Args   []Arg // arguments in the order of parameters: one for each parameter, or one for each member if Each is set
 	// Starts is the first block of each member of a batched kernel. The last member ends with the grid, which has one row.
 	Starts []int32
 }
 
 // Arg is the argument of a parameter.
 type Arg struct {
-	// Slot and Offset, for a buffer: the memory, in the numbering of the launch's maker, and the first byte.
+	// Slot and Offset are the memory of a buffer, in the numbering of the code that built the launch, and its first byte.
 	Slot   int
 	Offset int64
-	// Bits of a scalar, in the type of the parameter, sign or zero extended; floats as their IEEE bits.
+	// Bits is the value of a scalar in the type of the parameter: an integer, sign or zero extended, or the IEEE bits of a float.
 	Bits uint64
 }
 
@@ -172,7 +172,8 @@ type Work struct {
 	Launches []Launch
 	// Temps holds the size of each temporary in bytes.
 	Temps []int64
-	// Fault says that the first temporary is one u32, which is 0 before: a launch sets it to 1 where it reads an index that lies
-	// outside its dimension, which is core.ErrIndex. No memory is accessed by such an index; the results are then meaningless.
+	// Fault says that the first temporary is one u32, which must be 0 before the work runs. A launch sets it to 1 if it reads an index that
+	// is outside of its dimension; the error is then core.ErrIndex and the results are undefined. Kernels never access memory with such an
+	// index.
 	Fault bool
 }

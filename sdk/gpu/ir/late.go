@@ -1,8 +1,8 @@
 package ir
 
 // Late returns the kernel with every load of a read-only buffer, and everything computed from loads, moved down to its first use. A
-// compiler may do so: nothing else writes such a buffer while the kernel runs, unless the parameter is Aliased. A kernel that
-// computes something else when it is late got memory that it also writes.
+// compiler may do this, because nothing writes such a buffer while the kernel runs, unless the parameter is Aliased. If the late kernel
+// computes other results, a launch has passed memory that the kernel also writes.
 func (k *Kernel) Late() *Kernel {
 	late := *k
 	late.Body = (&delay{k: k}).body(k.Body, nil)
@@ -12,7 +12,7 @@ func (k *Kernel) Late() *Kernel {
 // delay moves the instructions of bodies.
 type delay struct{ k *Kernel }
 
-// moves reports whether an instruction may be anywhere between its operands and its results.
+// moves reports whether an instruction may be moved to any place between the definitions of its operands and the uses of its results.
 func (d *delay) moves(in *Inst) bool {
 	if in.Op == Load {
 		p := d.k.Params[in.Ref]
@@ -21,9 +21,9 @@ func (d *delay) moves(in *Inst) bool {
 	return pure(in.Op)
 }
 
-// body moves the instructions of one body. The values of after are needed after it.
+// body moves the instructions of one body. The values in after are used after the body.
 func (d *delay) body(list []Inst, after []Value) []Inst {
-	from := map[Value]int{} // where a value is defined that was not needed yet
+	from := map[Value]int{} // index of the definition of each value that was not used yet
 	for i := range list {
 		if d.moves(&list[i]) {
 			for _, v := range list[i].Out {
@@ -59,7 +59,7 @@ func (d *delay) body(list []Inst, after []Value) []Inst {
 	return out
 }
 
-// operands calls f with the operands of an instruction and of all in it.
+// operands calls f with the operands of an instruction and of all instructions in its bodies.
 func operands(in *Inst, f func(vs []Value)) {
 	f(in.Args)
 	for _, list := range [][]Inst{in.Head, in.Body, in.Else} {

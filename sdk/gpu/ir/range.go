@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// ranges finds spans of values in one launch. A value has one definition, so its span follows from those of the operands; the
+// ranges computes spans of values in one launch. A value has one definition, so its span follows from the spans of the operands. The
 // conditions around an instruction narrow spans further, backwards through the operations that defined the values.
 type ranges struct {
 	k      *Kernel
@@ -17,11 +17,11 @@ type ranges struct {
 	known  []bool
 	undo   []saved
 	memo   []span
-	stamp  []int // by value: the level at which memo was made
+	stamp  []int // by value: the level at which memo was computed
 	level  int
-	levels int // made so far
-	inside int // selects under analysis
-	looks  int // how many steps into selects and facts are left for this query
+	levels int // number of levels so far
+	inside int // number of selects that are being analysed
+	looks  int // number of steps into selects and facts that are left for this query
 }
 
 type saved struct {
@@ -46,13 +46,13 @@ func (r *ranges) fresh() {
 	r.level = r.levels
 }
 
-// under runs f with the facts that follow from cond being truth, and reports whether that is possible at all.
+// under runs f with the facts that hold if cond equals truth, and reports whether cond can equal truth.
 func (r *ranges) under(cond Value, truth bool, f func()) bool {
 	if r.inside == 0 {
 		r.looks = 1 << 12
 	}
 	mark, level := len(r.undo), r.level
-	possible := r.assume(cond, truth, 0) && r.assume(cond, truth, 0) // facts of the second half help the first
+	possible := r.assume(cond, truth, 0) && r.assume(cond, truth, 0) // facts from the second operand narrow the first
 	if possible {
 		f()
 	}
@@ -64,7 +64,7 @@ func (r *ranges) under(cond Value, truth bool, f func()) bool {
 	return possible
 }
 
-// look reports whether another step of analysis is within the budget; kernels that need more lose precision, not soundness.
+// look reports whether another step of analysis is within the budget; beyond the budget spans are less precise, but still sound.
 func (r *ranges) look() bool {
 	r.looks--
 	return r.looks > 0
@@ -77,7 +77,7 @@ func (r *ranges) set(v Value, s span) {
 	r.fresh()
 }
 
-// assume narrows spans by cond being truth. It returns false if that is impossible.
+// assume narrows spans by the condition that cond equals truth. It returns false if that is impossible.
 func (r *ranges) assume(cond Value, truth bool, depth int) bool {
 	if s := r.of(cond); s.constant() && (s.lo != 0) != truth {
 		return false
@@ -93,7 +93,7 @@ func (r *ranges) assume(cond Value, truth bool, depth int) bool {
 		if (d.Op == And) == truth {
 			return r.assume(d.Args[0], truth, depth+1) && r.assume(d.Args[1], truth, depth+1)
 		}
-		for i, v := range d.Args { // one of them is truth: the other one, where this is known not to be
+		for i, v := range d.Args { // at least one operand equals truth: if this one is known not to, the other one does
 			if s := r.of(v); s.constant() && (s.lo != 0) != truth {
 				return r.assume(d.Args[1-i], truth, depth+1)
 			}
@@ -148,7 +148,7 @@ func (r *ranges) compare(d *Inst, truth bool) bool {
 	return true
 }
 
-// differs narrows v, which is not c, if c is one of its ends.
+// differs narrows the span of v, whose value is not c, if c is one of its ends.
 func (r *ranges) differs(v Value, c span) bool {
 	if !c.constant() {
 		return true
@@ -164,8 +164,7 @@ func (r *ranges) differs(v Value, c span) bool {
 	return true
 }
 
-// bound narrows v to [lo, hi], where the greatest and the least int64 mean no bound, and the operands of v's definition
-// along with it.
+// bound narrows v to [lo, hi], and narrows the operands of its definition accordingly. The greatest and the least int64 mean no bound.
 func (r *ranges) bound(v Value, lo, hi int64, depth int) bool {
 	old := r.of(v)
 	s := old.meet(lo, hi)
@@ -231,7 +230,7 @@ func (r *ranges) backward(d *Inst, s span, depth int) bool {
 	return true
 }
 
-// keeps reports whether a value of type from, which a cast to type to brought into s, is in s itself.
+// keeps reports whether a value of type from is in s if its cast to type to is in s.
 func (r *ranges) keeps(a span, from, to dtype.DType, s span) bool {
 	if full := fullSpan(to); a.lo >= full.lo && (full.open || a.hi <= full.hi && !a.open) {
 		return true
@@ -240,7 +239,7 @@ func (r *ranges) keeps(a span, from, to dtype.DType, s span) bool {
 	return from.Class() == dtype.Signed && to.Class() == dtype.Unsigned && to.Size() >= from.Size() && s.hi <= int64(greatestOf(from))
 }
 
-// factorOf returns the constant by which an operation with operand s multiplies or divides, 0 if there is none.
+// factorOf returns the constant by which an operation with operand s multiplies or divides, or 0 if there is none.
 func factorOf(op Op, s span) int64 {
 	switch {
 	case !s.constant():
@@ -254,7 +253,7 @@ func factorOf(op Op, s span) int64 {
 	return s.lo
 }
 
-// less returns a - b and more is a + b, at the ends of int64 no bound.
+// less returns a - b and more returns a + b. If a is an end of int64, which means no bound, the result is a.
 func less(a, b int64) int64 {
 	switch {
 	case a == math.MinInt64 || a == math.MaxInt64:

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// The types that operations take.
+// The sets of types that operations accept.
 var (
 	integers  = dtype.SetOf(dtype.I32, dtype.I64, dtype.U32, dtype.U64)
 	floats    = dtype.SetOf(dtype.F32, dtype.F64)
@@ -14,8 +14,8 @@ var (
 	wholeBits = integers | dtype.Bools
 )
 
-// wrong returns the error in the parts of an instruction and their types, "" if there is none. Its operands are values of the
-// kernel. It does not check what depends on a launch or on other instructions.
+// wrong returns a description of the error in the fields of an instruction or their types, or "" if there is none. The operands are values
+// of the kernel. It does not check properties that depend on a launch or on other instructions.
 func (k *Kernel) wrong(in *Inst) string {
 	r := rule{k: k, in: in}
 	r.check()
@@ -34,7 +34,7 @@ func (r *rule) fail(format string, args ...any) {
 	}
 }
 
-// form demands numbers of results and operands.
+// form checks the numbers of results and operands.
 func (r *rule) form(outs, args int) bool {
 	if len(r.in.Out) != outs || len(r.in.Args) != args {
 		r.fail("%d results of %d operands, want %d of %d", len(r.in.Out), len(r.in.Args), outs, args)
@@ -48,7 +48,7 @@ func (r *rule) form(outs, args int) bool {
 	return true
 }
 
-// operands demands the types of operands from number i on.
+// operands checks the types of the operands from number i on.
 func (r *rule) operands(i int, types ...dtype.DType) {
 	for k, t := range types {
 		if got := r.k.Types[r.in.Args[i+k]]; got != t {
@@ -63,7 +63,7 @@ func (r *rule) oneOf(what string, t dtype.DType, set dtype.Set) {
 	}
 }
 
-// elementwise demands n operands of one type of a set.
+// elementwise checks that there are n operands of the same type, which is in a set.
 func (r *rule) elementwise(n int, set dtype.Set) {
 	if r.form(1, n) {
 		r.oneOf("type", r.in.Type, set)
@@ -179,7 +179,7 @@ func (r *rule) comparison() {
 	r.oneOf("operand", t, numbers|dtype.Bools)
 }
 
-// array demands that Ref names an array of the type of the instruction.
+// array checks that Ref names an array of the type of the instruction.
 func (r *rule) array(list []Array, ref int32) {
 	if ref < 0 || int(ref) >= len(list) {
 		r.fail("array %d is not there", ref)
@@ -188,7 +188,7 @@ func (r *rule) array(list []Array, ref int32) {
 	}
 }
 
-// buffer demands a buffer parameter of the type of the instruction with that access.
+// buffer checks that ref names a buffer parameter with the type of the instruction and that access.
 func (r *rule) buffer(ref int32, a Access) {
 	switch {
 	case ref < 0 || int(ref) >= len(r.k.Params) || !r.k.Params[ref].IsBuffer():
@@ -202,7 +202,7 @@ func (r *rule) buffer(ref int32, a Access) {
 
 func (r *rule) index(i int) { r.oneOf("index", r.k.Types[r.in.Args[i]], integers) }
 
-// width demands a number of elements that is one access of bytes in lo to 16.
+// width checks that the elements of an access have lo to 16 bytes together and can be moved in one access.
 func (r *rule) width(lo int) {
 	w := int(r.in.Width)
 	if n := w * r.in.Type.Size(); w < 1 || w&(w-1) != 0 || w > 16 || n > 16 || n < lo {
@@ -265,7 +265,7 @@ func (r *rule) memory() {
 	}
 }
 
-// role demands that ref names fragments of a role.
+// role checks that ref names fragments of a role, and returns their matrix instruction.
 func (r *rule) role(ref int32, role Role) MMA {
 	if ref < 0 || int(ref) >= len(r.k.Frags) {
 		r.fail("fragments %d are not there", ref)

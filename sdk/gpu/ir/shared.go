@@ -12,5 +12,5 @@ func (k *Kernel) SharedOffset(m Mem) int {
 	return n
 }
 
-// SharedBytes returns the bytes of shared memory that a block of the kernel takes.
+// SharedBytes returns the size of the shared memory of a block, in bytes.
 func (k *Kernel) SharedBytes() int { return k.SharedOffset(Mem(len(k.Shared))) }

@@ -15,16 +15,16 @@ func (b *Builder) Div(x, y Value) Value { return b.Binary(Div, x, y) }
 // Rem returns the remainder of x / y, with the sign of x.
 func (b *Builder) Rem(x, y Value) Value { return b.Binary(Rem, x, y) }
 
-// Min returns the lesser one.
+// Min returns the lesser of x and y.
 func (b *Builder) Min(x, y Value) Value { return b.Binary(Min, x, y) }
 
-// Max returns the greater one.
+// Max returns the greater of x and y.
 func (b *Builder) Max(x, y Value) Value { return b.Binary(Max, x, y) }
 
-// And returns x and y, bit by bit.
+// And returns the bitwise and of x and y.
 func (b *Builder) And(x, y Value) Value { return b.Binary(And, x, y) }
 
-// Or returns x or y, bit by bit.
+// Or returns the bitwise or of x and y.
 func (b *Builder) Or(x, y Value) Value { return b.Binary(Or, x, y) }
 
 // Eq returns x = y.

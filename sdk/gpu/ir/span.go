@@ -13,7 +13,7 @@ type span struct {
 	lo, hi int64
 	m, r   int64
 	open   bool
-	over   Value // an operation that may have wrapped around on the way here, 0 if none
+	over   Value // an operation among those that computed the value that may have wrapped around; 0 if there is none
 }
 
 func exactly(x int64) span { return span{lo: x, hi: x, r: x} }
@@ -47,7 +47,7 @@ func (s span) constant() bool { return s.lo == s.hi && !s.open }
 // empty reports whether no number is possible.
 func (s span) empty() bool { return s.lo > s.hi }
 
-// tight moves the ends inwards to numbers that are r modulo m.
+// tight returns s with its ends moved inwards to numbers that are r modulo m.
 func (s span) tight() span {
 	if s.m > 1 && s.lo <= s.hi {
 		if d := mod(s.r-mod(s.lo, s.m), s.m); s.lo <= math.MaxInt64-d {
@@ -63,7 +63,7 @@ func (s span) tight() span {
 	return s
 }
 
-// mod returns the remainder of x that is not negative.
+// mod returns the remainder of x modulo m that is not negative.
 func mod(x, m int64) int64 {
 	if x %= m; x < 0 {
 		x += m
@@ -81,7 +81,7 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// residue returns s with the knowledge that it is r modulo m; m may be 0.
+// residue returns s narrowed to numbers that are r modulo m. m may be 0.
 func (s span) residue(m, r int64) span {
 	switch {
 	case m < 0:
@@ -196,7 +196,7 @@ func mulSpans(a, b span) (span, bool) {
 		for _, y := range []int64{b.lo, b.hi} {
 			p, ok := product(x, y)
 			if !ok {
-				tz := max(lowest(a)*lowest(b), 1) // of numbers below 2^16 each
+				tz := max(lowest(a)*lowest(b), 1) // each factor is at most 2^16
 				return span{m: tz}, false
 			}
 			s.lo, s.hi = min(s.lo, p), max(s.hi, p)
@@ -212,7 +212,7 @@ func mulSpans(a, b span) (span, bool) {
 	return s.residue(gcd(gcd(mm, mr), rm), rr), true
 }
 
-// lowest returns a power of two, 2^16 at most, that divides the number.
+// lowest returns a power of two, at most 2^16, that divides the number.
 func lowest(s span) int64 {
 	g := gcd(s.m, s.r) & (1<<16 - 1)
 	if g == 0 {

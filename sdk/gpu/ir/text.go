@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// String returns the kernel as text, for people and golden tests: its parameters and arrays, then its instructions, one a line. It
-// also prints kernels that Check refuses.
+// String returns the kernel as text, for people and golden tests: its parameters and arrays, then its instructions, one on each line. It
+// also accepts kernels that Check rejects.
 func (k *Kernel) String() string {
 	p := printer{k: k}
 	p.printf("kernel %s threads %d", k.Name, k.Threads)
@@ -201,7 +201,7 @@ func at[T any](list []T, i int32, kind string, name func(T) string) string {
 	return name(list[i])
 }
 
-// constant prints a constant so that different bits give different texts.
+// constant returns the text of a constant. Different bits have different texts.
 func constant(t dtype.DType, bits uint64) string {
 	switch t {
 	case dtype.F64:

@@ -102,7 +102,7 @@ func (r *ranges) counter(d *Inst) span {
 	return s.tight()
 }
 
-// selected analyses each side under the facts of the condition, up to some depth.
+// selected returns the span of a Select. It analyses each side with the facts that follow from the condition, up to some depth.
 func (r *ranges) selected(d *Inst) span {
 	if r.inside == 0 {
 		r.looks = 1 << 12
@@ -205,7 +205,7 @@ func (r *ranges) bitwise(d *Inst) span {
 		}
 	}
 	s.over = max(a.over, b.over)
-	if d.Op == And { // zeros of one operand are enough
+	if d.Op == And { // a bit is 0 if it is 0 in one operand
 		if z := max(lowest(a), lowest(b)); z > p {
 			return s.residue(z, 0)
 		}
@@ -213,7 +213,7 @@ func (r *ranges) bitwise(d *Inst) span {
 	return s.residue(p, bit(mod(a.r, p), mod(b.r, p)))
 }
 
-// lowestKnown returns 2^n where the lowest n bits of a number are known, at most 2^30.
+// lowestKnown returns 2^n if the lowest n bits of a number are known. The result is at most 2^30.
 func lowestKnown(s span) int64 {
 	if s.m == 0 {
 		return 1 << 30
@@ -295,7 +295,7 @@ func (r *ranges) calculated(d *Inst, t dtype.DType, v Value) span {
 	return s.within(t, v, ok)
 }
 
-// pick returns a span whose number is one of a's or b's.
+// pick returns the span with these ends of a number that is in a or in b.
 func pick(a, b span, lo, hi int64, open bool) span {
 	s := a.join(b)
 	s.lo, s.hi, s.open = lo, hi, open
@@ -305,7 +305,7 @@ func pick(a, b span, lo, hi int64, open bool) span {
 	return s.tight()
 }
 
-// remainder recognises x - x/c·c.
+// remainder returns x and c if d computes x - x/c·c.
 func (r *ranges) remainder(d *Inst) (x Value, c int64) {
 	m := r.defs[d.Args[1]]
 	if m == nil || m.Op != Mul {

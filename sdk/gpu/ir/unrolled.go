@@ -7,9 +7,9 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// Unrolled returns the kernel with the loops of Builder.Unroll written out, for compilers that are not told to do it. Equal values of
-// the copies are computed once, elements of local arrays that are known are not loaded, and stores that the next one overwrites are
-// dropped. The results have the same bits.
+// Unrolled returns the kernel with the loops of Builder.Unroll written out, for languages without a directive for it. Values that are equal
+// in several copies are computed once. Elements of local arrays whose value is known are not loaded, and a store is dropped if the next
+// store overwrites it. The results have the same bits.
 func (k *Kernel) Unrolled() *Kernel {
 	n := *k
 	n.Body, n.Types = nil, []dtype.DType{dtype.Invalid}
@@ -41,11 +41,11 @@ type element struct {
 	at    uint64
 }
 
-// unrolling builds a kernel again.
+// unrolling builds the unrolled kernel from the original one.
 type unrolling struct {
 	*Builder
-	to    []Value           // the new values, by old ones
-	known map[element]Value // what elements of local arrays hold
+	to    []Value           // values of the new kernel, by value of the old one
+	known map[element]Value // known values of elements of local arrays
 }
 
 func (u *unrolling) replay(list []Inst) {
@@ -54,14 +54,15 @@ func (u *unrolling) replay(list []Inst) {
 	}
 }
 
-// within replays a list that control flow may leave out. What it stores is forgotten elsewhere: before, where the list is repeated.
+// within copies a list of instructions that control flow may skip. It restores the known elements afterwards. The caller must call
+// forgetStored for the list: after it, or before it if the list is repeated.
 func (u *unrolling) within(list []Inst) {
 	before := maps.Clone(u.known)
 	u.replay(list)
 	u.known = before
 }
 
-// forgetStored forgets the local arrays that a list stores to.
+// forgetStored marks the elements of the local arrays to which a list stores as unknown.
 func (u *unrolling) forgetStored(list []Inst) {
 	for i := range list {
 		in := &list[i]
@@ -140,7 +141,7 @@ func (u *unrolling) loop(old *Inst, in Inst) {
 	})
 }
 
-// loads notes the local arrays that a list loads from.
+// loads records in loaded the local arrays from which a list loads.
 func loads(list []Inst, loaded map[int32]bool) {
 	for i := range list {
 		in := &list[i]
@@ -153,15 +154,15 @@ func loads(list []Inst, loaded map[int32]bool) {
 	}
 }
 
-// settling drops stores to local arrays.
+// settling drops stores to local arrays that have no effect.
 type settling struct {
 	constants map[Value]uint64
-	loaded    map[int32]bool  // the arrays that are loaded from
+	loaded    map[int32]bool  // arrays from which the kernel loads
 	number    map[int32]int32 // their new numbers
 }
 
-// body returns a list without stores to elements that are stored again before anything can load them, and without those to arrays that
-// nothing loads from.
+// body returns a list without stores to elements that are stored again before anything can load them, and without stores to arrays from
+// which nothing is loaded.
 func (s *settling) body(list []Inst) []Inst {
 	overwritten := map[element]bool{}
 	kept := make([]Inst, 0, len(list))

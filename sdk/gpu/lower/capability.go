@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// Capabilities returns the capability document of a device of target t: all ops that are Native to it, and the composites that it
-// runs as small programs of those.
+// Capabilities returns the capability document of a device of target t: all ops that are Native to it, and the composites that it runs as
+// small programs of native ops.
 func Capabilities(t template.Target) *core.Capabilities {
 	c := &core.Capabilities{
 		Types:         t.Types | dtype.Smalls,
@@ -39,7 +39,7 @@ func claim(t template.Target, row *op.Row) core.OpCapability {
 	return c
 }
 
-// able returns the types that a device has for an op with these traits.
+// able returns the types for which a device can compute an op with these traits.
 func able(t template.Target, traits op.Traits) dtype.Set {
 	set := dtype.Smalls
 	for _, d := range t.Types.List() {
@@ -50,8 +50,7 @@ func able(t template.Target, traits op.Traits) dtype.Set {
 	return set
 }
 
-// Native reports whether Group lowers nodes of op c without decomposition. Other ops that the device claims have to be
-// decomposed.
+// Native reports whether Group lowers nodes of op c without decomposition. Other claimed ops must be decomposed.
 func Native(c op.Code) bool {
 	n := op.Node{Op: c}
 	return elementwise(&n) || reducers[c] != nil || rules[c] != nil

@@ -1,9 +1,9 @@
-// Package lower says how nodes and groups of nodes become kernels: it is the table from ops to templates. Package
-// core/program/group decides which nodes are computed together; sdk/gpu/template knows schedules and no ops.
+// Package lower converts nodes and groups of nodes to kernels: it maps ops to templates. Package core/program/group decides which nodes are
+// computed together; sdk/gpu/template contains schedules and does not depend on ops.
 //
-// Ops that work on each element by itself have a rule for one element (scalarRules) or are computed by their decomposition,
-// element by element; reductions have a state and how it is joined (reducers); all others have a Rule that makes the work of a
-// single node. Policy describes the kernels to core/program/group, and Capabilities to the host.
+// Elementwise ops have a rule for one element (scalarRules) or are computed by their decomposition, element by element. Reductions have a
+// state and an operation that joins two states (reducers). All others have a Rule that returns the work of a single node. Policy describes
+// the kernels to core/program/group, and Capabilities to the host.
 //
-// It must not know any particular hardware beyond template.Target, nor memory, queues or compilation.
+// The package must not depend on hardware except through template.Target, nor on memory, queues or compilation.
 package lower

@@ -38,8 +38,8 @@ func newForm(t template.Target, g *group.Graph, x *group.Group, in, out []templa
 	return f
 }
 
-// Immediate reports whether every group that reads tensor id takes it as a number, so that it needs no memory, and the
-// number's bits.
+// Immediate reports whether every group that reads tensor id accepts it as a number, so that the tensor needs no memory. It returns the
+// bits of the number.
 func Immediate(g *group.Graph, id op.TensorID) (bits uint64, ok bool) {
 	k, made := g.Maker(id)
 	if !made || g.Nodes[k].Op != op.Full {
@@ -54,7 +54,7 @@ func Immediate(g *group.Graph, id op.TensorID) (bits uint64, ok bool) {
 	return number(n.Attrs.Value("value"), n.Outputs[0].DType), true
 }
 
-// kernelName returns the name of a kernel made of nodes: that of the template and some of the ops.
+// kernelName returns the name of a kernel: the name of the template and the names of some ops of the group.
 func (f *form) kernelName(template string) string {
 	name := []string{template}
 	for _, k := range f.x.Nodes() {
@@ -75,7 +75,7 @@ func (f *form) over(i int, space shape.Shape) template.Operand {
 // values holds the elements of tensors that are known at a place of a kernel.
 type values map[op.TensorID]ir.Value
 
-// compute adds the results of elementwise nodes.
+// compute adds the results of elementwise nodes to v.
 func (f *form) compute(b *ir.Builder, v values, nodes []int, index func(axis int) ir.Value) {
 	for _, k := range nodes {
 		n := &f.g.Nodes[k]
@@ -98,8 +98,8 @@ func (f *form) compute(b *ir.Builder, v values, nodes []int, index func(axis int
 // failure is a panic of compute that Group returns as its error.
 type failure struct{ error }
 
-// elementwise returns the work of nodes in one space. Numbers that nodes fill tensors with become parameters of the kernel, like
-// immediate inputs.
+// elementwise returns the work of nodes in one space. Numbers with which nodes fill tensors become parameters of the kernel, like immediate
+// inputs.
 func (f *form) elementwise() (ir.Work, error) {
 	space := f.x.Outputs[0].Shape
 	var in []template.Operand

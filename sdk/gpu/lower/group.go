@@ -16,9 +16,9 @@ import (
 // temporaries.
 type Rule func(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error)
 
-// Group returns the work of group x of g. in are the places of x.Inputs, and out of x.Outputs; views have the shapes of the
-// tensors and may have gaps where Strided allows it. Slots are the inputs, the outputs and then temporaries. An input that is
-// Immediate is not read. An op that has no lowering is an error that wraps core.ErrUnsupported.
+// Group returns the work of group x of g. in are the places of x.Inputs, and out of x.Outputs; views have the shapes of the tensors and may
+// have gaps where Strided allows it. Slots are the inputs, the outputs and then temporaries. Kernels do not read the memory of an input
+// that is Immediate. For an op without lowering, the error wraps core.ErrUnsupported.
 func Group(t template.Target, g *group.Graph, x *group.Group, in, out []template.Operand) (w ir.Work, err error) {
 	defer func() {
 		switch e := recover().(type) {
@@ -48,7 +48,8 @@ func Group(t template.Target, g *group.Graph, x *group.Group, in, out []template
 	return single(t, n, r, x, in, out)
 }
 
-// single returns the work of a node by its rule. The rule numbers operands, the group distinct tensors.
+// single returns the work of a node by its rule. It converts the slots of the rule, which numbers operands, to the slots of the group,
+// which numbers distinct tensors.
 func single(t template.Target, n *op.Node, r Rule, x *group.Group, in, out []template.Operand) (ir.Work, error) {
 	operands, slots := make([]template.Operand, len(n.Inputs)), make([]int, len(n.Inputs))
 	for i, id := range n.Inputs {
@@ -105,7 +106,8 @@ func InRows(g *group.Graph, x *group.Group, input int) bool {
 	return rows > 0 && !slices.Contains(n.Inputs[rows:], x.Inputs[input]) // a mask
 }
 
-// InLines reports whether the input of x with that number may be v, a view in which lines from an axis of the node on are contiguous.
+// InLines reports whether the input of x with that number may be the view v, in which the dimensions from an axis of the node on are
+// contiguous (lines).
 func InLines(g *group.Graph, x *group.Group, input int, v shape.View) bool {
 	if x.Kind != group.Single || g.Nodes[x.Anchor].Op != op.Gather || v.Shape.Size() == 0 {
 		return false

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// movements are the rules of ops that make elements, or copy them from places that a view describes. Operands may be views too.
+// movements are the rules of ops that create elements, or copy them from places that a view describes. Operands may be views too.
 var movements = map[op.Code]Rule{
 	op.RandomBits:   randomBits,
 	op.RandomBitsAt: randomBits,
@@ -19,8 +19,8 @@ var movements = map[op.Code]Rule{
 	}),
 }
 
-// moved returns the rule of an op whose result has the elements of a view of the operand. If there is no such view, the operand is
-// walked in its own shape, and the result by a view.
+// moved returns the rule of an op whose result has the elements of a view of the operand. If there is no such view, the kernel visits the
+// operand in its own shape, and accesses the result through a view.
 func moved(view func(n *op.Node, v shape.View) (shape.View, bool)) Rule {
 	return func(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {
 		x, y := in[0], out[0]

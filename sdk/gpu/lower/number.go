@@ -56,7 +56,7 @@ func floatBits(f float64, d dtype.DType) uint64 {
 	return uint64(dtype.ToSmall(d, f, true))
 }
 
-// fromBits is the inverse of floatBits for types that are no storage types.
+// fromBits is the inverse of floatBits for types other than storage types.
 func fromBits(d dtype.DType, bits uint64) float64 {
 	switch d {
 	case dtype.F32:
@@ -93,7 +93,8 @@ func intBits(i int64, d dtype.DType) uint64 {
 	return uint64(i) << shift >> shift
 }
 
-// oddFloat32 returns i in f32, rounded so that a further rounding to fewer digits is right: truncated, and odd where inexact.
+// oddFloat32 returns i in f32, rounded to odd: truncated, with the last bit set if that is inexact. A further rounding to fewer bits then
+// returns the correctly rounded result.
 func oddFloat32(i int64) float32 {
 	f := float32(i)
 	whole := math.MaxInt64 // the value of f, whose magnitude exceeds i's if f was rounded up beyond all integers

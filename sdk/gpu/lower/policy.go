@@ -9,17 +9,17 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// Limits of tensors and nodes of a kernel of several nodes.
+// The greatest numbers of tensors and nodes of a kernel that computes several nodes.
 const (
 	maxInputs  = 16
 	maxOutputs = 8
 	maxNodes   = 64
 )
 
-// reach is the greatest number of nodes between two nodes of a group: about a layer.
+// reach is the greatest number of nodes between two nodes of a group, about the number of nodes of a layer.
 const reach = 64
 
-// Policy returns which groups Group can lower. Products and convolutions are grouped too.
+// Policy returns the description of the groups that Group can lower. Products and convolutions are grouped too.
 func Policy(t template.Target) group.Policy {
 	return group.Policy{
 		Limits: group.Limits{Nodes: maxNodes, Inputs: maxInputs, Outputs: maxOutputs, Tensors: t.Buffers},
@@ -35,12 +35,12 @@ func Policy(t template.Target) group.Policy {
 	}
 }
 
-// elementwise reports whether a node computes each element by itself: by the trait of its row, or because it repeats elements.
+// elementwise reports whether a node computes each element independently: by the trait of its row, or because it repeats elements.
 func elementwise(n *op.Node) bool {
 	return n.Op == op.Expand || n.Op == op.Full || n.Op == op.Iota || op.Lookup(n.Op).Traits.Has(op.Elementwise) && op.Lookup(n.Op).Class != op.Custom
 }
 
-// maxTurned is the rank from which on groups may be computed with channels last. There each operand has to have all axes or none.
+// maxTurned is the rank from which on groups may be computed with channels last. In such a group each operand must have all axes or none.
 const maxTurned = 3
 
 // repeats reports whether a node is so cheap that computing it for each element of a space costs less than a launch, such as the cast
@@ -55,7 +55,7 @@ func repeats(g *group.Graph, k int, space shape.Shape) bool {
 	return false
 }
 
-// counts reports whether a node numbers the elements along an axis of a space in which it is broadcast along the others.
+// counts reports whether a node numbers the elements along one axis of a space and is broadcast along the other axes.
 func counts(n *op.Node, space shape.Shape) bool {
 	s, axis := n.Outputs[0].Shape, n.Attrs.Int("axis")
 	return len(s) == len(space) && s[axis] == space[axis]
@@ -86,8 +86,7 @@ func lastAxis(s shape.Shape, axes []int) bool {
 	return true
 }
 
-// countsInFull reports whether every node of a group with reductions that computes with indices has one result per element, not
-// per row.
+// countsInFull reports whether, in a group with reductions, every node that uses indices has one result per element, not per row.
 func countsInFull(g *group.Graph, x *group.Group, full shape.Shape) bool {
 	return !slices.ContainsFunc(x.Nodes(), func(k int) bool {
 		n := &g.Nodes[k]

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// maxPlaces is the most spatial dimensions of a convolution with a kernel.
+// maxPlaces is the greatest number of spatial dimensions for which there is a kernel of a convolution.
 const maxPlaces = 3
 
 // contractions are the ops whose kernels have an epilogue.
@@ -34,7 +34,7 @@ func init() {
 	}
 }
 
-// epilogue is the computation that the kernel of a product or convolution appends to it.
+// epilogue is the computation that the kernel of a product or convolution applies to its sums.
 type epilogue struct {
 	a, b  int // the inputs of the group that are the factors
 	extra []template.Operand
@@ -136,7 +136,7 @@ func matmul(f *form, n *op.Node, e epilogue) (ir.Work, error) {
 		Extra: e.extra, Out: f.out, Body: bodyOf(e, n)}.Build(f.t)
 }
 
-// biased reports whether node n is a linear layer with a bias, which is the first of the further operands of its kernel.
+// biased reports whether node n is a linear layer with a bias. The bias is the first operand of the kernel after the factors.
 func biased(n *op.Node) bool { return n.Op == op.Linear && len(n.Inputs) > 2 }
 
 // sumOf returns an element of the result of node n: y[0], the sum of products, plus the bias y[1] if there is one, rounded to the type of
@@ -149,7 +149,7 @@ func sumOf(b *ir.Builder, n *op.Node, y []ir.Value) ir.Value {
 	return narrow(b, d, b.Add(y[0], b.Cast(compute(d), y[1])))
 }
 
-// linear returns the work of a product of matrices, whose bias is in the epilogue.
+// linear returns the work of a linear layer: a product of matrices whose epilogue adds the bias.
 func linear(f *form, n *op.Node, e epilogue) (ir.Work, error) {
 	a, b := f.in[e.a], f.in[e.b]
 	if n.Attrs.Bool("transpose_w") {
@@ -190,7 +190,7 @@ func convolutionOf(n *op.Node, x, w template.Operand) template.Convolution {
 		InputDilation: n.Attrs.Ints("input_dilation"), Groups: n.Attrs.Int("groups"), Compute: compute(n.Outputs[0].DType)}
 }
 
-// Direct reports whether node k is a convolution of f32 whose kernels are faster than libraries, for an image and filters in these places.
+// Direct reports whether node k is a convolution of f32 whose kernels are faster than libraries, for an image and filters with these views.
 func Direct(t template.Target, g *group.Graph, k int, image, filter shape.View) bool {
 	n := &g.Nodes[k]
 	d := n.Outputs[0]

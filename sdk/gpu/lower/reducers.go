@@ -38,7 +38,7 @@ func lifted(_ *ir.Builder, _ dtype.DType, x ir.Value, _ func() ir.Value) []ir.Va
 	return []ir.Value{x}
 }
 
-// folding returns a reducer that joins by an operation with a neutral number.
+// folding returns a reducer that joins by operation o, whose neutral element is neutral.
 func folding(o ir.Op, neutral int64) *reducer {
 	return &reducer{state: alone, lift: lifted, done: first,
 		zero: func(b *ir.Builder, d dtype.DType) []ir.Value {
@@ -80,8 +80,8 @@ func bound(d dtype.DType, neutral func(dtype.DType) op.Attr) uint64 {
 	return intBits(v.Int(), compute(d))
 }
 
-// position returns the reducer of the index of the first element that no other beats; NaN beats all. The state is the element and
-// its index.
+// position returns the reducer of the index of the first element that no other element beats. NaN beats all elements. The state is the
+// element and its index.
 func position(beats func(b *ir.Builder, x, y ir.Value) ir.Value, neutral func(dtype.DType) op.Attr) *reducer {
 	return &reducer{
 		state: func(d dtype.DType) []dtype.DType { return []dtype.DType{compute(d), dtype.I32} },

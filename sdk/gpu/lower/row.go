@@ -14,8 +14,8 @@ import (
 // row implements template.Row: it holds the values that all elements of a row share.
 type row struct {
 	*rows
-	v []ir.Value // by number
-	// over holds, for each step that divides elements by a shared divisor, the divisor's scale and the reciprocal of the scaled
+	v []ir.Value // values of the row by number
+	// over holds, for each step that divides elements by a shared divisor, the scale of the divisor and the reciprocal of the scaled
 	// divisor.
 	over map[*rowStep][2]ir.Value
 }
@@ -43,13 +43,14 @@ func (r *row) Before(b *ir.Builder, pass int) {
 	}
 }
 
-// divides reports whether a step divides elements by a number that they share, in f32. Exact numbers are excluded, because their
+// divides reports whether a step divides, in f32, all elements of a row by the same number. Exact numbers are excluded, because their
 // quotients must be rounded once.
 func (r *row) divides(st *rowStep) bool {
 	return st.n.Op == op.Div && compute(st.types[0]) == dtype.F32 && !r.uniform[st.args[0]] && r.uniform[st.args[1]] && r.inexact[st.args[1]]
 }
 
-// reciprocal returns a power of two s, such that y·s is far from the ends of the range of f32 unless y is 0 or infinite, and 1/(y·s).
+// reciprocal returns two numbers: a power of two s, such that y·s is far from the ends of the range of f32 unless y is 0 or infinite; and
+// 1/(y·s).
 func reciprocal(b *ir.Builder, y ir.Value) [2]ir.Value {
 	size := b.Unary(ir.Abs, y)
 	power := func(n int) ir.Value { return b.Float(dtype.F32, math.Ldexp(1, n)) }
@@ -70,7 +71,7 @@ func (r *row) value(b *ir.Builder, st *rowStep, v []ir.Value, index func(axis in
 		x[i] = v[a]
 	}
 	if r.coarse && st.n.Op == op.Exp && st.types[0] == dtype.F32 {
-		// Its error is below 2^-16, and what is below 2^-126 is 0.
+		// Its error is below 2^-16, and results below 2^-126 are 0.
 		return b.Unary(ir.Exp2Fast, b.Mul(x[0], b.Float(dtype.F32, math.Log2E)))
 	}
 	y, err := evaluate(b, st.n, st.types, x)
@@ -80,7 +81,7 @@ func (r *row) value(b *ir.Builder, st *rowStep, v []ir.Value, index func(axis in
 	return y
 }
 
-// elements returns the values of one element: values of the row, of operands, and kept ones.
+// elements returns the values that are known for one element: values of the row, values of operands, and kept values.
 func (r *row) elements(e template.Element) []ir.Value {
 	v := slices.Clone(r.v)
 	for i, x := range e.In {

@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// rows is a group with reductions being lowered: its nodes, with their operands, in stages. Values are numbered: operands of the
-// template and results of nodes.
+// rows is a group with reductions that is being lowered. It contains the nodes with their operands, in stages. Values (operands of the
+// template and results of nodes) are numbered.
 type rows struct {
 	f          *form
 	full       shape.Shape
@@ -24,10 +24,10 @@ type rows struct {
 	operands   map[operand]int
 	made       map[op.TensorID]int
 	types      []dtype.DType // by number
-	uniform    []bool        // by number: the same for all elements of a row
+	uniform    []bool        // by number: whether the value is equal for all elements of a row
 	stage      []int         // by number: the pass before which it is computed
 	inexact    map[int]bool  // numbers of values that are rounded differently from the reference
-	coarse     bool          // all results have 16 bits
+	coarse     bool          // whether all results have 16 bits
 	steps      []rowStep
 	producer   map[int]int // by number: the step that computes it
 	passes     [][]int     // steps that are reductions, by pass
@@ -35,13 +35,13 @@ type rows struct {
 	keep       []int       // numbers of the values that are kept
 }
 
-// operand is an input of the group in one of its spaces.
+// operand is an input of the group, read in one of its spaces.
 type operand struct {
 	id    op.TensorID
 	space string
 }
 
-// rowStep is a node.
+// rowStep is one node.
 type rowStep struct {
 	n     *op.Node
 	args  []int
@@ -72,7 +72,7 @@ func (f *form) rows() (ir.Work, error) {
 	return template.Reduce(f.t, &s.r), nil
 }
 
-// reducedAxes returns the axes that a reduction joins, in order.
+// reducedAxes returns the axes along which a node reduces, in order.
 func reducedAxes(n *op.Node) []int {
 	if _, ok := n.Attrs.Get("axis"); ok {
 		return []int{n.Attrs.Int("axis")}
@@ -86,7 +86,7 @@ func (s *rows) number(d dtype.DType, uniform bool, stage int) int {
 	return len(s.types) - 1
 }
 
-// add finds the operands of a node and numbers its result.
+// add determines the operands of a node and numbers its result.
 func (s *rows) add(n *op.Node) error {
 	step := rowStep{n: n, red: reducers[n.Op]}
 	space, stage, uniform := n.Outputs[0].Shape, 0, n.Op != op.Iota
@@ -126,7 +126,7 @@ func (s *rows) add(n *op.Node) error {
 	return nil
 }
 
-// operand returns the number of an input of the group that is read in a space: the full one, or that of the rows, with the reduced
+// operand returns the number of an input of the group that is read in a space: the full space, or the space of the rows, with the reduced
 // axes kept or dropped.
 func (s *rows) operand(id op.TensorID, space shape.Shape) (int, error) {
 	key := operand{id, space.String()}
@@ -153,7 +153,7 @@ func (s *rows) operand(id op.TensorID, space shape.Shape) (int, error) {
 	return v, nil
 }
 
-// spread returns a view of the full space that repeats v, a view of it or of the space of the rows.
+// spread returns a view with the shape of the full space that repeats v. v has the shape of the full space or of the space of the rows.
 func (s *rows) spread(v shape.View) (shape.View, error) {
 	if v.Shape.Equal(s.full) {
 		return shape.View{Shape: s.full, Strides: slices.Clone(v.Strides), Offset: v.Offset}, nil
@@ -176,7 +176,7 @@ func (s *rows) spread(v shape.View) (shape.View, error) {
 	return wide, nil
 }
 
-// results finds the places of the results of the group.
+// results determines the places of the results of the group.
 func (s *rows) results() error {
 	s.coarse = !slices.ContainsFunc(s.f.x.Outputs, func(o op.Desc) bool { return o.DType != dtype.F16 && o.DType != dtype.BF16 })
 	for i, o := range s.f.x.Outputs {
@@ -198,9 +198,9 @@ func (s *rows) results() error {
 	return nil
 }
 
-// schedule finds the operands that each pass reads, and the values to keep for it, which an earlier pass computes anyway.
+// schedule determines the operands that each pass reads, and the values that are kept for it because an earlier pass computes them anyway.
 func (s *rows) schedule() {
-	computed := map[int]int{} // the pass that a value of elements is computed in first
+	computed := map[int]int{} // first pass that computes a per-element value
 	var reads, all map[int]bool
 	var visit func(v, pass int)
 	visit = func(v, pass int) {
@@ -266,7 +266,7 @@ func (s *rows) schedule() {
 	s.r.Reads, s.r.All = lists(s.each, len(s.passes))
 }
 
-// pass returns the pass of several reductions, with their states one after the other.
+// pass returns one pass for several reductions. Its state consists of their states, one after the other.
 func (s *rows) pass(reductions []int) template.Pass {
 	var p template.Pass
 	var widths []int

@@ -13,7 +13,7 @@ import (
 type scalar struct {
 	*ir.Builder
 	n   *op.Node
-	d   dtype.DType // of the first operand
+	d   dtype.DType // type of the first operand
 	out dtype.DType
 	x   []ir.Value // operands, in the types of the computation
 }
@@ -32,7 +32,7 @@ func init() {
 	}
 }
 
-// compute returns the type that elements of type d are computed in.
+// compute returns the type in which elements of type d are computed.
 func compute(d dtype.DType) dtype.DType {
 	switch d {
 	case dtype.F16, dtype.BF16:
@@ -45,7 +45,7 @@ func compute(d dtype.DType) dtype.DType {
 	return d
 }
 
-// stored returns the type that elements of type d have in a kernel's memory.
+// stored returns the type of elements of type d in the memory of a kernel.
 func stored(d dtype.DType) dtype.DType {
 	if dtype.Smalls.Has(d) {
 		return dtype.U8
@@ -124,13 +124,13 @@ func decompose(b *ir.Builder, n *op.Node, in []dtype.DType, x []ir.Value) (ir.Va
 	return values[whole.Outputs[0].ID], nil
 }
 
-// float returns a constant of the type that the first operand is computed in.
+// float returns a constant of the type in which the first operand is computed.
 func (s *scalar) float(f float64) ir.Value { return s.Float(compute(s.d), f) }
 
-// int returns a constant of the integer type that the first operand is computed in.
+// int returns a constant of the integer type in which the first operand is computed.
 func (s *scalar) int(i int64) ir.Value { return s.Const(compute(s.d), uint64(i)) }
 
-// attr returns a float attribute in the element type.
+// attr returns a float attribute, rounded to the element type.
 func (s *scalar) attr(name string) float64 {
 	return fromBits(s.d, number(op.ScalarFloat(name, s.n.Attrs.Float(name)).Value, s.d))
 }

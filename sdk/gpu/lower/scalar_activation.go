@@ -39,8 +39,8 @@ var activationRules = map[op.Code]scalarRule{
 	op.IsFinite: func(s *scalar) ir.Value { return s.Lt(s.Unary(ir.Abs, s.x[0]), s.float(inf)) },
 }
 
-// shortRules are the rules of composites with a formula that is exact enough only for f16 and bf16. Nil: not with these
-// attributes.
+// shortRules are the rules of composites with a formula that is exact enough only for f16 and bf16. A function returns nil if the formula
+// does not support the attributes of the node.
 var shortRules = map[op.Code]func(n *op.Node) scalarRule{
 	op.Gelu: func(n *op.Node) scalarRule {
 		if n.Attrs.Str("approximate") == "tanh" {
@@ -51,11 +51,11 @@ var shortRules = map[op.Code]func(n *op.Node) scalarRule{
 }
 
 // normalTail is a polynomial for the logarithm, to base 2, of the part of the normal distribution below -z, 0 ≤ z. Its error is 0.0004 up
-// to 5.5; beyond that, where the true value is below 2^-25, it falls without bound.
+// to 5.5; beyond that, where the true value is below 2^-25, the polynomial decreases without bound.
 var normalTail = []float64{-1.00035906, -1.14626074, -0.469681114, -0.0445990041, 0.00486977305, -0.000233251296}
 
-// shortGelu returns max(x, 0) - |x|·Φ(-|x|), where Φ is the normal distribution. NaN stays; for +Inf, where the formula is undefined,
-// the result is the first part.
+// shortGelu returns max(x, 0) - |x|·Φ(-|x|), where Φ is the normal distribution. For NaN it returns NaN. For +Inf, where the formula is
+// undefined, it returns the first term.
 func shortGelu(s *scalar) ir.Value {
 	x := s.x[0]
 	z := s.Unary(ir.Abs, s.Min(x, s.float(13)))

@@ -60,7 +60,7 @@ var arithmeticRules = map[op.Code]scalarRule{
 	op.Relu6: func(s *scalar) ir.Value { return s.atMost(s.atLeast(s.x[0], 0), intBits(6, s.d)) },
 }
 
-// quotient returns x[0] divided by x[1] where that is neither 0 nor -1, and x[1].
+// quotient returns x[1] and the quotient of x[0] and x[1], which is valid if x[1] is neither 0 nor -1.
 func (s *scalar) quotient(o ir.Op) (q, by ir.Value) {
 	by = s.x[1]
 	odd := s.Eq(by, s.int(0))
@@ -94,7 +94,7 @@ func (s *scalar) power(x, y ir.Value) ir.Value {
 	return s.At(result)
 }
 
-// greater returns the greater of x and y, NaN if one is, and +0 above -0.
+// greater returns the greater of x and y. It is NaN if one of them is NaN, and orders +0 above -0.
 func greater(b *ir.Builder, float bool, x, y ir.Value) ir.Value {
 	if float {
 		return b.Binary(ir.Maximum, x, y)
@@ -102,7 +102,7 @@ func greater(b *ir.Builder, float bool, x, y ir.Value) ir.Value {
 	return b.Select(b.Lt(x, y), y, x)
 }
 
-// lesser returns the lesser of x and y, NaN if one is, and -0 below +0.
+// lesser returns the lesser of x and y. It is NaN if one of them is NaN, and orders -0 below +0.
 func lesser(b *ir.Builder, float bool, x, y ir.Value) ir.Value {
 	if float {
 		return b.Binary(ir.Minimum, x, y)
@@ -110,7 +110,7 @@ func lesser(b *ir.Builder, float bool, x, y ir.Value) ir.Value {
 	return b.Select(b.Lt(y, x), y, x)
 }
 
-// atLeast returns the maximum of x and bound, which is in the bits of type d; NaN stays.
+// atLeast returns the maximum of x and bound, which is given by its bits in type d. For NaN it returns NaN.
 func (s *scalar) atLeast(x ir.Value, bound uint64) ir.Value {
 	lo := s.Cast(compute(s.d), s.Const(s.d, bound))
 	if !s.isFloat() {
@@ -126,7 +126,7 @@ func (s *scalar) atLeast(x ir.Value, bound uint64) ir.Value {
 	}
 }
 
-// atMost returns the minimum of x and bound; NaN stays.
+// atMost returns the minimum of x and bound. For NaN it returns NaN.
 func (s *scalar) atMost(x ir.Value, bound uint64) ir.Value {
 	hi := s.Cast(compute(s.d), s.Const(s.d, bound))
 	if !s.isFloat() {

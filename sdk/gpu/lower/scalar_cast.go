@@ -9,7 +9,7 @@ import (
 
 var inf = math.Inf(1)
 
-// cast returns element x, of type from, as a to, both as they are stored, by the rule of the row.
+// cast returns element x of type from, converted to type to as the row of cast defines. Both have the types in which they are stored.
 func cast(b *ir.Builder, from, to dtype.DType, x ir.Value, saturate bool) ir.Value {
 	switch {
 	case from == to:
@@ -43,7 +43,8 @@ func narrow(b *ir.Builder, to dtype.DType, x ir.Value) ir.Value {
 	return b.Cast(to, x)
 }
 
-// toInt returns a float of 32 or 64 bits as integer type to, in the type of the computation: truncated and saturated; NaN is 0.
+// toInt returns a float of 32 or 64 bits converted to integer type to, in the type of the computation. It truncates and saturates, and
+// converts NaN to 0.
 func toInt(b *ir.Builder, to dtype.DType, x ir.Value) ir.Value {
 	f, i := b.TypeOf(x), compute(to)
 	low, high := bounds(to)
@@ -58,8 +59,8 @@ func toInt(b *ir.Builder, to dtype.DType, x ir.Value) ir.Value {
 	return b.Select(above, b.Const(i, high), b.Select(below, b.Const(i, low), y))
 }
 
-// oddFloat returns an integer as f32, truncated and with the last digit set where that is inexact, so that rounding it to fewer
-// digits equals rounding the integer.
+// oddFloat returns an integer converted to f32 and rounded to odd: truncated, with the last bit set if that is inexact. Rounding the result
+// to fewer bits equals rounding the integer.
 func oddFloat(b *ir.Builder, x ir.Value) ir.Value {
 	d := b.TypeOf(x)
 	word := dtype.U32
@@ -86,7 +87,7 @@ func oddFloat(b *ir.Builder, x ir.Value) ir.Value {
 	return b.Bitcast(dtype.F32, r)
 }
 
-// oddNarrow returns an f64 as f32, truncated and with the last digit set where that is inexact.
+// oddNarrow returns an f64 converted to f32 and rounded to odd: truncated, with the last bit set if that is inexact.
 func oddNarrow(b *ir.Builder, x ir.Value) ir.Value {
 	f := b.Cast(dtype.F32, x)
 	back := b.Cast(dtype.F64, f)

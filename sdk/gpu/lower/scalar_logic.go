@@ -25,10 +25,10 @@ var logicRules = map[op.Code]scalarRule{
 	},
 }
 
-// count returns the count of a shift, 0 if it is the width or more, and whether it is less.
+// count returns the count of a shift modulo the width of the type. inside says whether the count is less than the width.
 func (s *scalar) count() (count, inside ir.Value) {
 	width := int64(bits(s.d))
-	// Taken as unsigned, a count is below the width, a power of two, if it has none of the bits above.
+	// As an unsigned number, a count is below the width, which is a power of two, if no bit from the width on is set.
 	inside = s.Eq(s.And(s.x[1], s.int(-width)), s.int(0))
 	return s.And(s.x[1], s.int(width-1)), inside
 }

@@ -10,13 +10,13 @@ import (
 // small is the layout of a float of 8 or 4 bits: value = (-1)^s · 2^(e-bias) · 1.m, with denormals at e = 0.
 type small struct {
 	exponent, mantissa, bias int
-	greatest, over, nan      uint64 // codes: the greatest finite value, the value beyond it, NaN
+	greatest, over, nan      uint64 // codes of the greatest finite value, of the value beyond it, and of NaN
 	infinite                 bool   // over is an infinity, and the codes above it are NaN
 	unsignedZero             bool   // there is no -0, and NaN has no sign
 	noNaN                    bool
 }
 
-// smalls are the formats except f8e8m0, which is only an exponent.
+// smalls are the formats, except f8e8m0, which consists only of an exponent.
 var smalls = map[dtype.DType]small{
 	dtype.F8E4M3FN:   {exponent: 4, mantissa: 3, bias: 7, greatest: 0x7e, over: 0x7f, nan: 0x7f},
 	dtype.F8E5M2:     {exponent: 5, mantissa: 2, bias: 15, greatest: 0x7b, over: 0x7c, nan: 0x7e, infinite: true},
@@ -27,7 +27,7 @@ var smalls = map[dtype.DType]small{
 
 func word(b *ir.Builder, n uint64) ir.Value { return b.Const(dtype.U32, n) }
 
-// castSmall returns code x of storage type from as a to.
+// castSmall returns code x of storage type from, converted to type to.
 func castSmall(b *ir.Builder, from, to dtype.DType, x ir.Value, saturate bool) ir.Value {
 	if dtype.SmallInts.Has(from) {
 		byteType := dtype.U8
@@ -70,7 +70,7 @@ func decode(b *ir.Builder, from dtype.DType, code ir.Value) ir.Value {
 	return b.Select(b.Eq(rest, word(b, m.nan)), nan, f)
 }
 
-// toSmall returns element x of type from as a code of storage type to.
+// toSmall returns element x of type from, converted to a code of storage type to.
 func toSmall(b *ir.Builder, from, to dtype.DType, x ir.Value, saturate bool) ir.Value {
 	c := b.Cast(compute(from), x)
 	wide := bits(compute(from)) == 64
@@ -95,7 +95,7 @@ func toSmall(b *ir.Builder, from, to dtype.DType, x ir.Value, saturate bool) ir.
 	return encode(b, to, c, saturate)
 }
 
-// lowBits keeps the low bits of an integer that a small integer type has.
+// lowBits returns an integer reduced to the bits of a small integer type.
 func lowBits(b *ir.Builder, to dtype.DType, x ir.Value) ir.Value {
 	x = b.Cast(dtype.U32, x)
 	n := uint64(4)
@@ -121,7 +121,7 @@ func encode(b *ir.Builder, to dtype.DType, x ir.Value, saturate bool) ir.Value {
 		if saturate {
 			over = 0xfe
 		}
-		tie := b.Select(b.Lt(a, word(b, 1<<23)), word(b, 0x200000), word(b, 0x400000)) // of denormals, 1.5·2^-127 is the tie
+		tie := b.Select(b.Lt(a, word(b, 1<<23)), word(b, 0x200000), word(b, 0x400000)) // for denormals, 1.5·2^-127 is the tie
 		n := shr(b.Add(a, tie), 23)
 		n = b.Select(b.Lt(word(b, 0xfe), n), word(b, over), n)
 		bad := b.Or(isNaN, b.And(b.Ne(a, word(b, 0)), b.Ne(raw, a)))
@@ -129,7 +129,7 @@ func encode(b *ir.Builder, to dtype.DType, x ir.Value, saturate bool) ir.Value {
 	}
 	m := smalls[to]
 	down := 23 - m.mantissa
-	// Codes of one sign are ordered as their values: rounding may carry into the exponent.
+	// Codes of one sign have the order of their values, so rounding may carry into the exponent.
 	half := b.Add(word(b, 1<<(down-1)-1), b.And(shr(a, down), word(b, 1)))
 	normal := b.Sub(shr(b.Add(a, half), down), word(b, uint64(127-m.bias)<<m.mantissa))
 	scaled := b.Mul(b.Bitcast(dtype.F32, a), b.Float(dtype.F32, math.Ldexp(1, m.bias-1+m.mantissa)))

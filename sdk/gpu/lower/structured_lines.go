@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// linesOf returns the lines of x that a scan runs along.
+// linesOf returns the lines of x along which node n scans.
 func linesOf(n *op.Node, x shape.Shape) template.Lines {
 	axis := n.Attrs.Int("axis")
 	return template.Lines{Outer: x[:axis].Size(), N: x[axis], Inner: x[axis+1:].Size(), Exclusive: n.Attrs.Bool("exclusive"), Reverse: n.Attrs.Bool("reverse")}
@@ -73,7 +73,7 @@ func attentionGradient(t template.Target, n *op.Node, in, out []template.Operand
 	return template.AttendBackward(t, attentionOf(n, in, in[5:]), in, out), nil
 }
 
-// attentionOf returns an attention of the first three operands; mask is one or none.
+// attentionOf returns an attention of the first three operands. mask has one operand or none.
 func attentionOf(n *op.Node, in, mask []template.Operand) template.Attention {
 	q, k, v := in[0].View.Shape, in[1].View.Shape, in[2].View.Shape
 	a := template.Attention{Batch: q[0], Heads: q[1], KeyHeads: k[1], Queries: q[2], Keys: k[2], Width: q[3], ValueWidth: v[3],

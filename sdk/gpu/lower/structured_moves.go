@@ -28,8 +28,8 @@ func gather(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work,
 	return template.Gather(t, g, -1, in[0], in[1], out[0]), nil
 }
 
-// gapped returns the distance between lines of a view, which go from an axis on. It is false unless lines are contiguous and all at that
-// distance.
+// gapped returns the distance between lines of a view; a line consists of the dimensions from an axis on. ok is false unless lines are
+// contiguous and all distances are equal.
 func gapped(v shape.View, axis int) (line int, ok bool) {
 	inner := shape.View{Shape: v.Shape[axis:], Strides: v.Strides[axis:]}
 	outer := shape.Collapse(shape.View{Shape: v.Shape[:axis], Strides: v.Strides[:axis]})[0]
@@ -67,7 +67,7 @@ func places(n *op.Node, elements int) error {
 	return nil
 }
 
-// joins maps the names in attributes to ways of combining.
+// joins maps the names in attributes to the ways in which templates combine elements.
 var joins = map[string]template.Join{"add": template.JoinAdd, "sum": template.JoinAdd, "mul": template.JoinMul, "max": template.JoinMax, "min": template.JoinMin}
 
 func cacheWrite(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {

@@ -142,7 +142,7 @@ func (r *rewriter) exchanged(in *ir.Inst) pair {
 	return pair{word(x.lo), word(x.hi)}
 }
 
-// loop rewrites a For. A loop variable of 64 bits is kept in local arrays, or counts in 32 bits if the loop is to be unrolled.
+// loop rewrites a For. A loop variable of 64 bits is kept in local arrays. If the loop is to be unrolled, the variable has 32 bits.
 func (r *rewriter) loop(in *ir.Inst) {
 	v := in.Out[0]
 	lo, hi := r.arg(in, 0), r.arg(in, 1)

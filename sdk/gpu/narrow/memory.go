@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// index returns operand i as an index. Of 64 bits it is the low word: the high word of an index within its array is 0.
+// index returns operand i as an index. For an operand of 64 bits it returns the low word: the high word of an index within an array is 0.
 func (r *rewriter) index(in *ir.Inst, i int) ir.Value { return r.arg(in, i).lo }
 
 // place returns operand 0 as an index of a buffer.
@@ -67,7 +67,7 @@ func (r *rewriter) load(in *ir.Inst) {
 	}
 }
 
-// part loads a word to extract a part of it; atomically, if other threads may change other parts at the same time.
+// part loads a word to extract a part of it. The load is atomic if other threads may change other parts at the same time.
 func (r *rewriter) part(p ir.Buf, changing bool, w ir.Value) ir.Value {
 	if changing {
 		return r.Atomic(ir.AtomicAdd, p, w, r.Const(dtype.U32, 0))
@@ -75,14 +75,14 @@ func (r *rewriter) part(p ir.Buf, changing bool, w ir.Value) ir.Value {
 	return r.Load(p, w)
 }
 
-// joined sets the results of an instruction to pairs of the words w.
+// joined sets the results of an instruction, which are pairs, from the words w.
 func (r *rewriter) joined(in *ir.Inst, w []ir.Value) {
 	for k, out := range in.Out {
 		r.values[out] = pair{w[2*k], r.Bitcast(high(in.Type), w[2*k+1])}
 	}
 }
 
-// apart returns the words of the values, which are pairs, that an instruction stores.
+// apart returns the words of the pairs that an instruction stores.
 func (r *rewriter) apart(in *ir.Inst) (w []ir.Value) {
 	for _, v := range in.Args[1:] {
 		w = append(w, r.values[v].lo, r.Bitcast(dtype.U32, r.values[v].hi))
@@ -93,7 +93,7 @@ func (r *rewriter) apart(in *ir.Inst) (w []ir.Value) {
 // double returns 2·i.
 func (r *rewriter) double(i ir.Value) ir.Value { return r.Mul(i, r.number(i, 2)) }
 
-// word returns the index of the word that has element i, and shift the number of the element's lowest bit in it.
+// word returns the index of the word that contains element i. shift returns the number of the lowest bit of the element in that word.
 func (r *rewriter) word(i ir.Value, size int) ir.Value {
 	return r.Binary(ir.Shr, i, r.number(i, bits.TrailingZeros(uint(4/size))))
 }
@@ -114,7 +114,7 @@ func (r *rewriter) unpack(d dtype.DType, w, shift ir.Value) ir.Value {
 	return r.Cast(d, w)
 }
 
-// pack returns an element in the lowest bits of a word, whose others are 0.
+// pack returns a word with an element in its lowest bits. The other bits are 0.
 func (r *rewriter) pack(d dtype.DType, v ir.Value) ir.Value {
 	switch d {
 	case dtype.F16, dtype.BF16, dtype.I16:
@@ -125,7 +125,7 @@ func (r *rewriter) pack(d dtype.DType, v ir.Value) ir.Value {
 	return r.Cast(dtype.U32, v)
 }
 
-// packed returns a word with the elements vs packed into it.
+// packed returns a word that contains the elements vs.
 func (r *rewriter) packed(d dtype.DType, vs []ir.Value) ir.Value {
 	w := r.Const(dtype.U32, 0)
 	for k, v := range vs {
@@ -161,8 +161,8 @@ func (r *rewriter) store(in *ir.Inst) {
 	}
 }
 
-// change stores to a part of a word. No other thread changes the bits of that part, so the difference between its old and new
-// value stays the same until it is added, whatever happens to the other parts.
+// change stores to a part of a word. No other thread changes the bits of that part. So the difference between its old and new value is
+// still correct when it is added, even if other parts have changed.
 func (r *rewriter) change(in *ir.Inst, at ir.Value, size int) {
 	p, vs := r.buffers[in.Ref], in.Args[1:]
 	w, shift := r.word(at, size), r.shift(at, size)

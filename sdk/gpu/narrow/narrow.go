@@ -9,11 +9,11 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// wide are the types that two words represent.
+// wide is the set of types that are represented by two words.
 var wide = dtype.SetOf(dtype.I64, dtype.U64)
 
-// Widen returns the target that templates build kernels for on hardware t. If t's memory consists of words, it has the integers of 64
-// bits that Launch emulates with two words.
+// Widen returns the target for which templates build kernels on hardware t. If the memory of t consists of words, the target includes the
+// integers of 64 bits that Launch emulates with two words.
 func Widen(t template.Target) template.Target {
 	if t.Words {
 		t.Types, t.Math, t.Atomics = t.Types|wide, t.Math|wide, t.Atomics&^wide
@@ -21,7 +21,7 @@ func Widen(t template.Target) template.Target {
 	return t
 }
 
-// Emulated returns the types for which hardware t has no elements or no arithmetic and which words emulate.
+// Emulated returns the types that hardware t lacks, in memory or in arithmetic, and that are emulated by words.
 func Emulated(t template.Target) dtype.Set {
 	if !t.Words {
 		return 0
@@ -29,8 +29,8 @@ func Emulated(t template.Target) dtype.Set {
 	return (Widen(t).Types & (dtype.Ints | wide)) &^ dtype.SetOf(dtype.I32, dtype.U32)
 }
 
-// Launch rewrites launch l, which was built for Widen(t), for hardware t. Slots are the same; the offsets of arguments count from memory
-// that is aligned to t.Align. The error wraps core.ErrUnsupported if the kernel does something that words cannot emulate.
+// Launch rewrites launch l, which was built for Widen(t), for hardware t. Slots are unchanged. The offsets of arguments are relative to
+// memory that is aligned to t.Align. The error wraps core.ErrUnsupported if words cannot emulate an instruction of the kernel.
 func Launch(t template.Target, l ir.Launch) (out ir.Launch, err error) {
 	if !t.Words {
 		return l, nil
@@ -49,13 +49,13 @@ func Launch(t template.Target, l ir.Launch) (out ir.Launch, err error) {
 	return rewrite(t, l), nil
 }
 
-// refusal is the value of a panic: the part of a kernel that cannot be rewritten.
+// refusal is the value of a panic. It names the part of a kernel that cannot be rewritten.
 type refusal string
 
 func refuse(format string, args ...any) { panic(refusal(fmt.Sprintf(format, args...))) }
 
-// pair represents a value: the value itself in lo, or, for integers of 64 bits, the low word, a u32, in lo and the high word, an
-// i32 for signed and a u32 for unsigned ones, in hi.
+// pair represents a value of the old kernel. For integers of 64 bits, lo is the low word, a u32, and hi is the high word, an i32 for signed
+// and a u32 for unsigned integers. For other types, lo is the value.
 type pair struct{ lo, hi ir.Value }
 
 // rewriter builds the rewritten kernel.
@@ -64,11 +64,11 @@ type rewriter struct {
 	t       template.Target
 	old     *ir.Kernel
 	args    []ir.Arg
-	values  []pair // by value of the old kernel
+	values  []pair // new values by value of the old kernel
 	defs    map[ir.Value]*ir.Inst
 	buffers []ir.Buf
-	bases   []ir.Value     // by parameter: the offset added to indices, 0 if none
-	parts   map[int32]bool // by parameter: a buffer that is stored to in parts of words
+	bases   []ir.Value     // by parameter: the offset that is added to indices; 0 if there is none
+	parts   map[int32]bool // by parameter: whether kernels store parts of words to the buffer
 	scalars []pair
 	shared  []ir.Mem
 	locals  [][2]ir.Var
@@ -142,7 +142,7 @@ func (r *rewriter) parameters(args []ir.Arg) {
 	}
 }
 
-// partial records the buffers that are stored to in parts of words.
+// partial records the buffers to which a body stores parts of words.
 func partial(body []ir.Inst, parts map[int32]bool) {
 	for i := range body {
 		in := &body[i]

@@ -66,7 +66,7 @@ func (r *rewriter) wide(in *ir.Inst) pair {
 	return pair{}
 }
 
-// choose returns x where c is true, else y.
+// choose returns x if c is true, else y.
 func (r *rewriter) choose(c ir.Value, x, y pair) pair {
 	return pair{r.Select(c, x.lo, y.lo), r.Select(c, x.hi, y.hi)}
 }
@@ -79,7 +79,7 @@ func (r *rewriter) isZero(x pair) bool {
 	return x.lo == r.u32(0) && x.hi == r.Const(r.TypeOf(x.hi), 0)
 }
 
-// less returns x < y, written so that it tells package ir which words are 0 where y is small and x is not below 0.
+// less returns x < y. The comparison has a form from which package ir concludes which words are 0 if y is small and x is not below 0.
 func (r *rewriter) less(d dtype.DType, x, y pair) ir.Value {
 	if d == dtype.I64 && r.isZero(y) {
 		return r.negativeSign(x)
@@ -95,10 +95,10 @@ func (r *rewriter) atMost(d dtype.DType, x, y pair) ir.Value {
 	return r.Or(r.Lt(x.hi, y.hi), r.And(r.Eq(x.hi, y.hi), r.Le(x.lo, y.lo)))
 }
 
-// negativeSign reports whether an i64 is below 0.
+// negativeSign returns a bool that says whether an i64 is below 0.
 func (r *rewriter) negativeSign(x pair) ir.Value { return r.Lt(x.hi, r.Const(dtype.I32, 0)) }
 
-// truth returns c as 0 or 1 of the type of v.
+// truth returns c converted to 0 or 1 in the type of v.
 func (r *rewriter) truth(v, c ir.Value) ir.Value { return r.Cast(r.TypeOf(v), c) }
 
 func (r *rewriter) add(x, y pair) pair {
@@ -120,7 +120,7 @@ func (r *rewriter) mul(x, y pair) pair {
 	return pair{r.Mul(x.lo, y.lo), r.Bitcast(r.TypeOf(x.hi), r.Add(r.Binary(ir.MulHi, x.lo, y.lo), top))}
 }
 
-// unsigned returns the same bits as a u64.
+// unsigned returns the bits of x as a u64.
 func (r *rewriter) unsigned(x pair) pair { return pair{x.lo, r.Bitcast(dtype.U32, x.hi)} }
 
 // mulHi returns the high 64 bits of the product.
@@ -140,17 +140,17 @@ func (r *rewriter) mulHi(d dtype.DType, x, y pair) pair {
 	return pair{h.lo, r.Bitcast(dtype.I32, h.hi)}
 }
 
-// shl returns x shifted left by n, below 64.
+// shl returns x shifted left by n. n is below 64.
 func (r *rewriter) shl(x pair, n ir.Value) pair {
 	s, far := r.And(n, r.u32(31)), r.Ne(r.And(n, r.u32(32)), r.u32(0))
 	lo := r.Binary(ir.Shl, x.lo, s)
-	// The bits that leave the low word: none if s is 0.
+	// The bits that are shifted out of the low word; none if s is 0.
 	out := r.Binary(ir.Shr, r.Binary(ir.Shr, x.lo, r.u32(1)), r.Sub(r.u32(31), s))
 	hi := r.Or(r.Binary(ir.Shl, r.Bitcast(dtype.U32, x.hi), s), out)
 	return pair{r.Select(far, r.u32(0), lo), r.Bitcast(r.TypeOf(x.hi), r.Select(far, lo, hi))}
 }
 
-// shr returns x shifted right by n, below 64, with the sign of an i64.
+// shr returns x shifted right by n, arithmetically for an i64. n is below 64.
 func (r *rewriter) shr(x pair, n ir.Value) pair {
 	s, far := r.And(n, r.u32(31)), r.Ne(r.And(n, r.u32(32)), r.u32(0))
 	d := r.TypeOf(x.hi)
@@ -164,7 +164,7 @@ func (r *rewriter) shr(x pair, n ir.Value) pair {
 	return pair{r.Select(far, r.Bitcast(dtype.U32, hi), lo), r.Select(far, sign, hi)}
 }
 
-// divide returns the quotient or the remainder of x and y, which is not 0, truncated toward zero.
+// divide returns the quotient of x and y, truncated toward zero, or the remainder. y is not 0.
 func (r *rewriter) divide(o ir.Op, d dtype.DType, x, y pair) pair {
 	if d == dtype.U64 {
 		return r.divideBits(o, x, y)
@@ -179,8 +179,8 @@ func (r *rewriter) divide(o ir.Op, d dtype.DType, x, y pair) pair {
 	return r.choose(below, r.negative(q), q)
 }
 
-// divideBits divides unsigned numbers: as words if both fit, otherwise bit by bit. The quotient grows in the low bits of the
-// remaining x.
+// divideBits divides unsigned numbers: as words if both fit, otherwise bit by bit. The bits of the quotient replace the bits of x that are
+// shifted out.
 func (r *rewriter) divideBits(o ir.Op, x, y pair) pair {
 	var q, rest [2]ir.Var
 	for i, half := range []string{"lo", "hi"} {
@@ -249,8 +249,8 @@ func (r *rewriter) shorten(to, from dtype.DType, x pair) ir.Value {
 	return r.Cast(to, r.Select(below, r.Unary(ir.Neg, f), f))
 }
 
-// float returns a u64 as f32, rounded once: bits of the low word fill the high word until it has more bits than f32 keeps, and its
-// last bit is set if any remaining bit is (a sticky bit).
+// float returns a u64 converted to f32, rounded once. Bits of the low word are moved into the high word until it has more bits than f32
+// keeps. The last bit is set if any remaining bit is set (a sticky bit).
 func (r *rewriter) float(x pair) ir.Value {
 	one := r.Float(dtype.F32, 1<<32)
 	scale := one
@@ -264,7 +264,7 @@ func (r *rewriter) float(x pair) ir.Value {
 	return r.Select(r.Eq(x.hi, r.u32(0)), r.Cast(dtype.F32, x.lo), r.Mul(r.Cast(dtype.F32, top), scale))
 }
 
-// whole returns an f32 in range, truncated.
+// whole returns an f32 truncated to an integer of type to. The f32 must be in the range of to.
 func (r *rewriter) whole(to dtype.DType, f ir.Value) pair {
 	a := r.Unary(ir.Abs, f)
 	h := r.Unary(ir.Floor, r.Mul(a, r.Float(dtype.F32, 0x1p-32)))

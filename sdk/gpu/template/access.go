@@ -10,13 +10,13 @@ import (
 // access describes how a kernel reads or writes the elements of an operand at width neighbouring places.
 type access struct {
 	buf   ir.Buf
-	fixed ir.Value // of an operand that is a number, which has no buffer
-	bytes int      // of an element
-	width int      // places
+	fixed ir.Value // the value of an operand that is a number and has no buffer
+	bytes int      // size of an element
+	width int      // neighbouring places
 	chunk int      // elements of one access to memory; 0: one element holds for all places
 }
 
-// accessOf returns how operand o, which is d, is accessed at width places of nests, the innermost one last.
+// accessOf returns the access to operand o, described by d, at width places of nests, the innermost nest last.
 func accessOf(t Target, d Operand, o, width int, nests ...*nest) access {
 	a := access{bytes: d.Type.Size(), width: width, chunk: 1}
 	inner := nests[len(nests)-1]
@@ -41,8 +41,8 @@ func accessOf(t Target, d Operand, o, width int, nests ...*nest) access {
 	return a
 }
 
-// neighbours returns how many neighbouring elements a thread takes at a time if all operands are contiguous: so many that the
-// narrowest of them fills the widest access, and the others at most two.
+// neighbours returns the number of neighbouring elements that a thread processes at a time if all operands are contiguous. With it the
+// narrowest operand fills one widest access, and every other operand at most two.
 func neighbours(t Target, ds []Operand) int {
 	narrow, wide := math.MaxInt, 1
 	for _, d := range ds {
@@ -72,7 +72,7 @@ func (a *access) load(w *walk, o int, at func(o int) ir.Value) []ir.Value {
 	return out
 }
 
-// store is the inverse of load.
+// store writes v to operand o at offset at(o) and after it.
 func (a *access) store(w *walk, o int, at func(o int) ir.Value, v []ir.Value) {
 	for k := 0; k < a.width; k += max(a.chunk, 1) {
 		w.m.Store(a.buf, w.along(o, at(o), k), v[k:k+max(a.chunk, 1)]...)

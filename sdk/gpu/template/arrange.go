@@ -8,8 +8,8 @@ import (
 // joinedAtOnce bounds the operands that one launch of Concat copies.
 const joinedAtOnce = 16
 
-// Concat returns the work that writes to the last slot, outer times, a run of each operand: runs[k] elements of operand k, one
-// operand after the other.
+// Concat returns the work that writes to the last slot, outer times, one run of each operand, in the order of the operands. A run of
+// operand k has runs[k] elements.
 func Concat(t Target, outer int, runs []int, in []Operand, y Operand) ir.Work {
 	s := newSequence(t, len(in)+1, false)
 	py, size := regionOf(len(in), y), y.Type.Size()
@@ -18,7 +18,7 @@ func Concat(t Target, outer int, runs []int, in []Operand, y Operand) ir.Work {
 		bytes = append(bytes, r*size, int(regionOf(k, in[k]).offset))
 	}
 	u := unitOf(t, y.Type, bytes...)
-	units := make([]int, len(runs)) // of a run
+	units := make([]int, len(runs)) // units of a run, by operand
 	total := 0
 	for k, r := range runs {
 		units[k] = r * size / u.bytes()
@@ -26,7 +26,7 @@ func Concat(t Target, outer int, runs []int, in []Operand, y Operand) ir.Work {
 	}
 	most := joinedAtOnce
 	if t.Buffers > 0 {
-		most = min(most, t.Buffers-1) // the result is one too
+		most = min(most, t.Buffers-1) // the result is a buffer too
 	}
 	for first, start := 0, 0; first < len(in); first += most {
 		last := min(first+most, len(in))
@@ -129,7 +129,7 @@ func folded(dims, lo, hi []int) (in, before, out []int) {
 	return in, before, out
 }
 
-// filled returns a unit of elements with these bits, of size bytes each.
+// filled returns a unit whose elements have size bytes each and these bits.
 func (p *step) filled(u unit, bits uint64, size int) []ir.Value {
 	for n := size; n < 8; n *= 2 {
 		bits = bits&(1<<(8*n)-1) | bits<<(8*n)
@@ -146,8 +146,8 @@ func (p *step) filled(u unit, bits uint64, size int) []ir.Value {
 	return v
 }
 
-// CacheWrite returns the work that computes slot 3: slot 0 with slot 2 written along the axis from the position in slot 1 on, of each batch
-// or of all. g has the shapes of an assignment of Count neighbouring slices.
+// CacheWrite returns the work that computes slot 3: a copy of slot 0 in which slot 2 is written along the axis, beginning at the position
+// in slot 1. There is one position for each batch or one for all. g has the shapes of an assignment of Count neighbouring slices.
 func CacheWrite(t Target, g Indexing, cache, position, update, y Operand) ir.Work {
 	s := newSequence(t, 4, true)
 	pc, pu, py := regionOf(0, cache), regionOf(2, update), regionOf(3, y)

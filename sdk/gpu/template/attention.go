@@ -10,8 +10,8 @@ import (
 
 // Attention is softmax(score(q·kᵀ))·v of q [Batch, Heads, Queries, Width], k [Batch, KeyHeads, Keys, Width] and v [Batch, KeyHeads, Keys,
 // ValueWidth]. A score is scaled, capped by Softcap·tanh(score/Softcap) unless that is 0, and gets a bias added. Query i has position i +
-// Past. It sees a key if a mask of bools allows it, if, with Causal, the key is not after the query, and if the key is less than Window
-// positions away.
+// Past. It sees a key if three conditions hold: a mask of bools allows it; with Causal, the key is not after the query; the key is less
+// than Window positions away.
 type Attention struct {
 	Batch, Heads, KeyHeads, Queries, Keys, Width, ValueWidth int
 
@@ -60,18 +60,18 @@ type flash struct {
 	d            dtype.DType
 	in           []region
 	y            region
-	operandViews [5]shape.View // of q, k and v, and backward of y and dy; their rows are contiguous
+	operandViews [5]shape.View // views of q, k and v, and in the backward pass of y and dy; their rows are contiguous
 }
 
 // compute returns the type of scores and sums.
 func (f flash) compute() dtype.DType { return accumulator(f.d) }
 
-// plain reports whether scores are in the order of the products. Then products are scaled only when the exponential is taken.
+// plain reports whether scores have the same order as the products q·kᵀ. Then products are scaled only when the exponential is computed.
 func (f flash) plain() bool {
 	return f.Softcap == 0 && f.Scale > 0 && (f.Mask == dtype.Invalid || f.Mask == dtype.Bool)
 }
 
-// factor returns the factor of scores in exponents of 2.
+// factor returns the factor by which scores are multiplied in exponents of 2.
 func (f flash) factor() float64 {
 	if f.plain() {
 		return f.Scale * math.Log2E
@@ -97,9 +97,9 @@ type flashKernel struct {
 	q, k, v, y, mask   ir.Buf
 	queries, keys      ir.Value // sizes
 	past               ir.Value
-	batch, head, first ir.Value    // of the block: its head and first query
-	qRow, kRow         ir.Value    // rows of queries, and of keys, before those of the head
-	base               [5]ir.Value // offsets at which the rows of the head begin, by operand
+	batch, head, first ir.Value    // head and first query of the block
+	qRow, kRow         ir.Value    // number of rows of queries, and of keys, before the rows of the head
+	base               [5]ir.Value // offset at which the rows of the head begin, by operand
 	lo, hi             ir.Value    // tiles of keys begin at lo, lo+tile, ... below hi
 	rows, tile         int
 }
@@ -121,7 +121,7 @@ func (s *sequence) attend(f flash, name string, threads, rows, tile, extra int) 
 	return n
 }
 
-// region finds the head and the first query of block i of all tiles and heads.
+// region computes the head and the first query of block i, which counts all tiles and heads.
 func (n *flashKernel) region(i ir.Value) {
 	p := n.step
 	heads := n.Batch * n.Heads
@@ -134,7 +134,7 @@ func (n *flashKernel) region(i ir.Value) {
 	n.kRow = p.Mul(p.Add(p.Mul(n.batch, p.Int(n.KeyHeads)), p.Div(n.head, p.Int(n.Heads/n.KeyHeads))), n.keys)
 	n.bases(p.Div(n.head, p.Int(n.Heads/n.KeyHeads)))
 	n.lo, n.hi = p.Int(0), n.keys
-	at := p.Add(n.first, n.past) // region of the first query
+	at := p.Add(n.first, n.past) // position of the first query
 	if n.Causal {
 		n.hi = p.Min(n.hi, p.Max(p.Add(at, p.Int(n.rows)), p.Int(0)))
 	}
@@ -159,11 +159,11 @@ func (n *flashKernel) bases(keyHead ir.Value) {
 	}
 }
 
-// matrixRows are rows of a matrix from first on. limit bounds the rows that may be read.
+// matrixRows describes the rows of a matrix from row first on. limit bounds the rows that may be read.
 type matrixRows struct {
 	from         ir.Buf
-	base         ir.Value // of its first element
-	stride       int      // from row to row
+	base         ir.Value // offset of the first element of the matrix
+	stride       int      // distance between rows, in elements
 	first, limit ir.Value
 }
 
@@ -193,7 +193,7 @@ func (n *flashKernel) scaled(dot ir.Value) ir.Value {
 	return dot
 }
 
-// masked is score for a product that scaled has converted.
+// masked returns the score of a query and a key, like score, for a product that scaled has converted.
 func (n *flashKernel) masked(dot, i, j ir.Value) ir.Value {
 	p, d := n.step, n.compute()
 	seen := p.Lt(j, n.keys)
@@ -228,13 +228,13 @@ func (n *flashKernel) finite(v ir.Value) ir.Value {
 	return n.Select(n.Eq(v, n.Float(d, math.Inf(-1))), n.Float(d, 0), v)
 }
 
-// power returns 2 to the power of (v - top)·factor, top being finite.
+// power returns 2 to the power of (v - top)·factor. top must be finite.
 func (n *flashKernel) power(v, top ir.Value) ir.Value {
 	d := n.TypeOf(v)
 	return n.Unary(ir.Exp2, n.Mul(n.Sub(v, top), n.Float(d, n.factor())))
 }
 
-// inverse returns 1/all, 0 if all is 0.
+// inverse returns 1/all, or 0 if all is 0.
 func (n *flashKernel) inverse(all ir.Value) ir.Value {
 	d := n.TypeOf(all)
 	return n.Select(n.Eq(all, n.Float(d, 0)), n.Float(d, 0), n.Div(n.Float(d, 1), all))

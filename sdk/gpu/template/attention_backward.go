@@ -7,8 +7,8 @@ import (
 
 // AttendBackward returns the work that computes the gradients of q, k and v of an attention into the last three slots. The slots before
 // hold q, k, v, the result y, its gradient dy, and the mask if there is one. A bias has no gradient here. After Dao et al., FlashAttention,
-// 2022: weights are recomputed from the scores, tile by tile, so that no matrix of queries by keys is in memory. One block sums every
-// element in a fixed order: results are deterministic.
+// 2022: weights are recomputed from the scores, tile by tile, so that no matrix of queries by keys is stored in memory. Each element is
+// summed by one block in a fixed order, so that results are deterministic.
 func AttendBackward(t Target, a Attention, in, out []Operand) ir.Work {
 	s := newSequence(t, len(in)+len(out), false)
 	f := flashBack{flash: flash{Attention: a, d: in[0].Type, y: regionOf(3, in[3])}, dy: regionOf(4, in[4])}
@@ -44,12 +44,13 @@ func AttendBackward(t Target, a Attention, in, out []Operand) ir.Work {
 	return s.work
 }
 
-// flashBack is the backward pass of a flash. The result y is an operand here.
+// flashBack is the backward pass of a flash. The result y of the forward pass is an operand here.
 type flashBack struct {
 	flash
 	dy    region
-	grads [3]region // of q, k and v
-	// By query: the logarithm to base 2 of the sum of its exponentials, +Inf if it sees no key, and the sum of dy·y.
+	grads [3]region // gradients of q, k and v
+	// total holds, for each query, the logarithm to base 2 of the sum of its exponentials, +Inf if it sees no key. mean holds, for each
+	// query, the sum of dy·y.
 	total, mean region
 }
 
@@ -58,10 +59,10 @@ type flashBack struct {
 type backKernel struct {
 	*flashKernel
 	dy, total, mean ir.Buf
-	keyHead         ir.Value // of a block with rows of keys
+	keyHead         ir.Value // head of the keys, in a block that holds rows of keys
 }
 
-// back begins a kernel whose blocks hold rows rows of queries, or of keys.
+// back begins a kernel whose blocks hold rows of queries, or of keys if keys is true. A block holds rows of them.
 func (s *sequence) back(f flashBack, name string, threads, rows, tile, extra int, keys bool) *backKernel {
 	count, heads := f.Queries, f.Heads
 	if keys {
@@ -83,8 +84,7 @@ func (n *backKernel) statistics(f flashBack, access ir.Access) {
 	n.total, n.mean = n.buffer("total", n.compute(), access, f.total), n.buffer("mean", n.compute(), access, f.mean)
 }
 
-// placeKeys finds the head and the first key of block i, for blocks that hold rows of keys. Blocks with the most queries come
-// first.
+// placeKeys computes the head and the first key of block i, for blocks that hold rows of keys. Blocks with the most queries come first.
 func (n *backKernel) placeKeys(i ir.Value) {
 	heads := n.Batch * n.KeyHeads
 	head := n.Rem(i, n.Int(heads))
@@ -119,7 +119,8 @@ func (n *backKernel) heads(body func()) {
 	})
 }
 
-// weight returns the weight of a value with that score in the result of a query with that total; exp is ir.Exp2 or ir.Exp2Fast.
+// weight returns the weight of a value in the result of a query, computed from its score and the total of the query. exp is ir.Exp2 or
+// ir.Exp2Fast.
 func (n *backKernel) weight(exp ir.Op, score, total ir.Value) ir.Value {
 	return n.Unary(exp, n.FMA(score, n.Float(n.TypeOf(score), n.factor()), n.Unary(ir.Neg, total)))
 }

@@ -8,28 +8,28 @@ import (
 )
 
 const (
-	fragBackRows      = fragGroups * fragRows // of a block
-	fragBackRegisters = 176                   // of a thread, for fragments
-	fragBackFew       = 96                    // where a thread has 128 in all: on Apple's GPUs
+	fragBackRows      = fragGroups * fragRows // rows of a block
+	fragBackRegisters = 176                   // registers of a thread for fragments
+	fragBackFew       = 96                    // the same where a thread has 128 registers in all: on Apple's GPUs
 )
 
-// fragBack is the memory layout of a kernel of the backward pass: the rows of a block and of a tile, and whether the block's own
-// rows stay in registers (resident). Tiles of queries come with statistics.
+// fragBack is the memory layout of a kernel of the backward pass: the numbers of rows of a block and of a tile, and whether the rows of the
+// block stay in registers (resident). Tiles of queries come with statistics.
 type fragBack struct {
 	tile             int
 	resident, ofKeys bool
 }
 
-// registers returns how many registers of a thread fragments take.
+// registers returns the number of registers of a thread that fragments use.
 func (f flashBack) registers(t Target, x fragBack) int {
 	sums, packs := f.Width, 1
 	if x.ofKeys {
 		sums, packs = f.Width+f.ValueWidth, 2
 	}
-	// Registers that 16 columns of a factor and of a result take.
+	// Numbers of registers for 16 columns of a factor and of a result.
 	factor, result := 16*16/2/t.Subgroup, 16*16/t.Subgroup
 	if m, _ := t.matrixInstruction(f.d); m.Order == ir.Strided || m.Order == ir.Quarters {
-		factor *= 2 // which both halves of the subgroup hold, or which is held as f32
+		factor *= 2 // both halves of the subgroup hold the factor, or it is held as f32
 	}
 	n := sums/16*result + 2*x.tile/16*result + packs*x.tile/16*factor
 	if x.resident {
@@ -47,7 +47,7 @@ func (x fragBack) shared(f flashBack) int {
 	return n
 }
 
-// fragBacks chooses a layout that fits the target; false if none does.
+// fragBacks returns a layout that fits the target, or false if there is none.
 func (f flashBack) fragBacks(t Target, keys bool) (fragBack, bool) {
 	most := fragBackRegisters
 	if m, _ := t.matrixInstruction(f.d); m.Order == ir.Quarters {
@@ -77,9 +77,9 @@ func (f flashBack) fragments(t Target) bool {
 	return fits && f.suits(t)
 }
 
-// backFragments makes the backward pass with matrix instructions, in two launches: one with blocks of queries, which computes the
-// statistics and the gradient of q, and one with blocks of keys, which computes the gradients of k and v. The next tile is loaded while
-// one is multiplied.
+// backFragments builds the backward pass with matrix instructions, in two launches. Blocks of the first hold queries; it computes the
+// statistics and the gradient of q. Blocks of the second hold keys; it computes the gradients of k and v. While a tile is multiplied, the
+// next one is loaded.
 func (s *sequence) backFragments(f flashBack) {
 	for _, keys := range []bool{false, true} {
 		x, _ := f.fragBacks(s.t, keys)
@@ -108,20 +108,20 @@ func (s *sequence) backFragments(f flashBack) {
 	}
 }
 
-// fragBackKernel works on pairs of matrices: its block's own rows are of q and dy, or of k and v, and the tiles are of the other pair. The
-// products of the first of each pair are scores, the products of the second are gradients of weights.
+// fragBackKernel works on pairs of matrices: the rows of the block are of q and dy, or of k and v, and the tiles are of the other pair.
+// Products of q and k are scores, products of dy and v are gradients of weights.
 type fragBackKernel struct {
 	*backKernel
 	fragBack
 	accumulatorLayout
 	used         ir.Value
-	lane, row    ir.Value  // row is the subgroup's first in the block
+	lane, row    ir.Value  // row is the first row of the subgroup in the block
 	mine, theirs [2]ir.Mem // two tiles, one after the other
 	stats        ir.Mem    // totals and means of the queries of both tiles
 	own, dots    [2]ir.Frag
 	packs, sums  [2]ir.Frag
-	left, factor ir.Frag  // loaded when they are needed
-	half         ir.Value // of the tiles: which one
+	left, factor ir.Frag  // loaded when needed
+	half         ir.Value // number of the half of shared memory that has the current tile
 }
 
 func (k *fragBackKernel) widths() [2]int    { return [2]int{k.Width, k.ValueWidth} }
@@ -149,7 +149,7 @@ func (k *fragBackKernel) begin(rows [2]matrixRows) {
 	}
 }
 
-// sum declares and clears the sums of rows of the tiles' matrix number of.
+// sum declares and clears the sums of rows of matrix number of of the tiles.
 func (k *fragBackKernel) sum(of int, name string) {
 	m := k.MMA
 	k.packs[of] = k.Fragments("pack_"+name, m, ir.A, k.tile/16)
@@ -165,7 +165,7 @@ func (k *fragBackKernel) loadOwn(to ir.Frag, i, of, column int) {
 	k.FragLoad(to, k.Int(i), k.mine[of], at, k.Int(k.stride(of)), false)
 }
 
-// tiles calls body for each tile of n of the matrices, once it is loaded. more stages further data of a tile.
+// tiles calls body for each tile of the first n matrices, when the tile is loaded. more stages further data of a tile.
 func (k *fragBackKernel) tiles(rows func(of int, first ir.Value) matrixRows, n int, more func(j, half ir.Value), body func(j ir.Value)) {
 	bring := func(j, half ir.Value) {
 		for of := range n {
@@ -185,12 +185,12 @@ func (k *fragBackKernel) tiles(rows func(of int, first ir.Value) matrixRows, n i
 	})
 }
 
-// at returns a place in the current tile.
+// at returns the offset of an element of the current tile in shared memory.
 func (k *fragBackKernel) at(of, row, column int) ir.Value {
 	return k.Add(k.Mul(k.half, k.Int(k.tile*k.stride(of))), k.Int(row*k.stride(of)+column))
 }
 
-// multiply computes the products of own rows and rows of the tile.
+// multiply computes the products of the rows of the block and the rows of the tile.
 func (k *fragBackKernel) multiply(of int) {
 	for c := range k.columns() {
 		k.FragFill(k.dots[of], k.Int(c), k.Float(dtype.F32, 0))
@@ -208,7 +208,7 @@ func (k *fragBackKernel) multiply(of int) {
 	}
 }
 
-// collect adds rows of the tile, weighted by the dots number weights.
+// collect adds the rows of matrix number of of the tile to the sums, each multiplied by its weight in dots[weights].
 func (k *fragBackKernel) collect(of, weights int) {
 	for c := range k.tile / 16 {
 		k.FragPack(k.packs[of], k.Int(c), k.dots[weights], k.Int(16/k.N*c))
@@ -221,8 +221,8 @@ func (k *fragBackKernel) collect(of, weights int) {
 	}
 }
 
-// ownRow returns the place in the block of the thread's row h of its fragments. theirRow returns the place in the tile of element e of
-// fragment c.
+// ownRow returns the row of the block that is row h of the thread's fragments. theirRow returns the row of the tile to which element e of
+// fragment c belongs.
 func (k *fragBackKernel) ownRow(h int) ir.Value {
 	return k.Add(k.row, k.heldRow(k.Builder, k.lane, h))
 }
@@ -231,7 +231,7 @@ func (k *fragBackKernel) theirRow(c, e int) ir.Value {
 	return k.Add(k.column(k.Builder, k.lane, e), k.Int(k.N*c))
 }
 
-// score replaces the products of the tile from j on by scores.
+// score replaces the products of the tile that begins at row j by scores.
 func (k *fragBackKernel) score(j ir.Value) {
 	adjust := func() {
 		for c := range k.columns() {
@@ -248,8 +248,8 @@ func (k *fragBackKernel) score(j ir.Value) {
 		adjust()
 		return
 	}
-	// Most tiles are seen completely and need no mask. Results of own rows beyond the last are not stored, and tile queries beyond the last
-	// have weight 0.
+	// Most tiles are seen completely and need no mask. Results for rows of the block beyond the last one are not stored, and queries of the
+	// tile beyond the last one have weight 0.
 	end := k.Add(j, k.Int(k.tile))
 	switch at := k.Add(k.first, k.past); {
 	case !k.ofKeys && k.Causal:
@@ -261,7 +261,7 @@ func (k *fragBackKernel) score(j ir.Value) {
 	}
 }
 
-// results stores sums, times a factor, through the subgroup's rows in shared memory, so that accesses are wide.
+// results stores the sums, multiplied by a factor. They pass through the subgroup's rows in shared memory, so that accesses are wide.
 func (k *fragBackKernel) results(of int, to ir.Buf, before, limit ir.Value, factor float64) {
 	const wide = 8
 	width, stride := k.widths()[of], k.stride(of)
@@ -310,7 +310,7 @@ func (k *fragBackKernel) buildKeys(f flashBack) {
 	k.results(1, dv, k.kRow, k.keys, 1)
 }
 
-// bringStatistics loads the statistics of the queries from j on; queries beyond the last see no key.
+// bringStatistics loads the statistics of the queries from query j on. Queries beyond the last one see no key.
 func (k *fragBackKernel) bringStatistics(j, half ir.Value) {
 	k.For(k.Thread(), k.Int(k.tile), k.subgroup*fragGroups, func(e ir.Value) {
 		i := k.Add(j, e)
@@ -321,7 +321,7 @@ func (k *fragBackKernel) bringStatistics(j, half ir.Value) {
 	})
 }
 
-// weigh replaces scores by weights, and gradients of weights by gradients of scores.
+// weigh replaces scores by weights and gradients of weights by gradients of scores.
 func (k *fragBackKernel) weigh() {
 	base := k.Mul(k.half, k.Int(2*k.tile))
 	for c := range k.columns() {

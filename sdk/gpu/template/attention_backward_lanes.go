@@ -19,7 +19,7 @@ const (
 
 var backNames = [...]string{"statistics", "queries", "keys", "values"}
 
-// backLanes makes the backward pass without matrix instructions, for any type and any width of heads.
+// backLanes builds the backward pass without matrix instructions, for any type and any width of heads.
 func (s *sequence) backLanes(f flashBack) {
 	for part := backStatistics; part <= backValues; part++ {
 		width := f.Width
@@ -32,7 +32,7 @@ func (s *sequence) backLanes(f flashBack) {
 	}
 }
 
-// backLane makes one launch, whose results have that width. Wide results are divided among blocks.
+// backLane builds one launch, whose results have width columns. Wide results are divided among blocks.
 func (s *sequence) backLane(f flashBack, part backPart, width int) {
 	own := part >= backKeys
 	l := &laneKernel{flashKernel: &flashKernel{flash: f.flash}}
@@ -156,8 +156,8 @@ func (b *backLaneKernel) build(f flashBack, width int) {
 	b.results(to, before, limit, width, factors)
 }
 
-// weights returns the weights of values in results, or, given the products of values and gradients, the gradients of scores, for a tile
-// from j on.
+// weights returns the weights of values in results for the tile that begins at j. With grads, the products of values and gradients, it
+// returns the gradients of scores.
 func (b *backLaneKernel) weights(j ir.Value, dots, grads []ir.Value) []ir.Value {
 	d := b.compute()
 	out := make([]ir.Value, len(dots))

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	fragGroups = 4 // subgroups of a block, each with queries of its own
+	fragGroups = 4 // subgroups of a block, each with its own queries
 	fragRows   = 16
 	fragSkew   = 8 // padding of rows of shared arrays, in elements, so that columns are not all in one bank
 )
 
-// fragSizes returns how many groups of 16 queries a subgroup has, and how many keys a tile has.
+// fragSizes returns the number of groups of 16 queries of a subgroup and the number of keys of a tile.
 func (f flash) fragSizes(t Target) (times, tile int, ok bool) {
 	times, tile = 1, 64
 	m, _ := t.matrixInstruction(f.d)
-	// WMMA keeps a factor twice in a subgroup of 32: there are no registers for a second group.
+	// In a subgroup of 32, WMMA holds each factor twice, so that there are no registers for a second group.
 	if max(f.Width, f.ValueWidth) <= 64 && f.Queries > fragGroups*fragRows && (m.Order == ir.Pairs || t.Subgroup == 64) {
 		times = 2
 	}
@@ -51,8 +51,8 @@ func (f flash) suits(t Target) bool {
 		f.Width <= 128 && f.ValueWidth <= 128
 }
 
-// attendFragments makes attention with matrix instructions. Scores and weights stay in registers: as results of one product and
-// factors of the next. While the keys and values of a tile are multiplied, the next tile is loaded.
+// attendFragments builds attention with matrix instructions. Scores and weights stay in registers: the results of one product are factors
+// of the next. While the keys and values of a tile are multiplied, the next tile is loaded.
 func (s *sequence) attendFragments(f flash) {
 	times, tile, _ := f.fragSizes(s.t)
 	m, _ := s.t.matrixInstruction(f.d)
@@ -70,20 +70,20 @@ func (s *sequence) attendFragments(f flash) {
 type fragKernel struct {
 	*flashKernel
 	accumulatorLayout
-	times      int // rows of 16 queries of a subgroup
+	times      int // groups of 16 queries of a subgroup
 	used       ir.Value
 	lane, row  ir.Value // row is the subgroup's first query in the block
 	qs, ks, vs ir.Mem
 	// The query, score and weight fragments of a subgroup, its sums, and two factors that are loaded on demand.
 	query, weight, score, sum, factor ir.Frag
-	top, all                          ir.Var // for the queries of a thread in each row of fragments
+	top, all                          ir.Var // one element for each query of a thread in each row of fragments
 }
 
 func (k *fragKernel) qStride() int { return max(k.Width, k.ValueWidth) + fragSkew }
 func (k *fragKernel) kStride() int { return k.Width + fragSkew }
 func (k *fragKernel) vStride() int { return k.ValueWidth + fragSkew }
 
-// columns returns how many fragments a row of scores has, and outputs one of results.
+// columns returns the number of fragments in a row of scores. outputs returns the number in a row of results.
 func (k *fragKernel) columns() int { return k.tile / k.N }
 func (k *fragKernel) outputs() int { return k.ValueWidth / k.N }
 
@@ -125,7 +125,7 @@ func (k *fragKernel) build() {
 	k.finish()
 }
 
-// half returns the number of the half of the shared arrays that has the tile of keys from j on.
+// half returns the number of the half of the shared arrays that holds the tile of keys that begins at key j.
 func (k *fragKernel) half(j ir.Value) ir.Value {
 	return k.Rem(k.Div(j, k.Int(k.tile)), k.Int(2))
 }
@@ -155,7 +155,7 @@ func (k *fragKernel) multiply(j ir.Value) {
 	}
 }
 
-// rowOf returns the place in the block of the thread's query h in row r of its fragments, and columnOf the column of element e of
+// rowOf returns the number in the block of the thread's query h in row r of its fragments. columnOf returns the column of element e of
 // fragment c.
 func (k *fragKernel) rowOf(r, h int) ir.Value {
 	return k.Add(k.row, k.Add(k.heldRow(k.Builder, k.lane, h), k.Int(fragRows*r)))
@@ -165,7 +165,8 @@ func (k *fragKernel) columnOf(c, e int) ir.Value {
 	return k.Add(k.column(k.Builder, k.lane, e), k.Int(k.N*c))
 }
 
-// weigh replaces the scores of the tile from key j on by exponentials, and rescales the sums so far to the new greatest score.
+// weigh replaces the scores of the tile that begins at key j by exponentials. It rescales the sums computed so far to the new greatest
+// score.
 func (k *fragKernel) weigh(j ir.Value) {
 	adjust := func() {
 		for r := range k.times {
@@ -200,11 +201,11 @@ func (k *fragKernel) weigh(j ir.Value) {
 	}
 }
 
-// maxPower is the greatest amount by which the exponent (of 2) of a score may exceed the reference that exponentials are taken relative to.
+// maxPower is the greatest difference between the exponent (of 2) of a score and the reference that is subtracted from exponents.
 const maxPower = 8
 
-// raise finds the greatest score of each query in the tile. If one is far above the present reference of exponentials, the greatest scores
-// become the new reference, and the sums are rescaled to it.
+// raise computes the greatest score of each query in the tile. If one exceeds the current reference by more than maxPower, the greatest
+// scores become the new reference, and the sums are rescaled to it.
 func (k *fragKernel) raise() {
 	factor := k.Float(dtype.F32, k.flash.factor())
 	tops := make([]ir.Value, k.held*k.times)
@@ -260,7 +261,7 @@ func (k *fragKernel) weighRow(r, h int) {
 	k.Set(k.all, at, sum)
 }
 
-// collect adds the values of a tile, weighted.
+// collect adds the values of a tile to the sums, each multiplied by its weight.
 func (k *fragKernel) collect(j ir.Value) {
 	from := k.Mul(k.half(j), k.Int(k.tile*k.vStride()))
 	for d := range k.tile / 16 {
@@ -275,7 +276,7 @@ func (k *fragKernel) collect(j ir.Value) {
 	}
 }
 
-// finish stores the results, through the subgroup's part of the shared memory of queries, so that accesses are wide.
+// finish stores the results. They pass through the subgroup's part of the shared memory of queries, so that accesses are wide.
 func (k *fragKernel) finish() {
 	const wide = 8
 	for r := range k.times {

@@ -7,15 +7,15 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// The threads of a block of attendLanes form a square; each has some rows and columns of a tile of scores, and of the results.
+// The threads of a block of attendLanes form a square. Each computes some rows and columns of a tile of scores, and of the results.
 const (
 	laneSide   = 16
 	laneChunk  = 16 // columns of q and k, and keys of v, in shared memory at a time
 	laneValues = 128
 )
 
-// attendLanes makes attention without matrix instructions, for any type and any width of heads. Wide values are divided among
-// blocks, each of which computes the scores.
+// attendLanes builds attention without matrix instructions, for any type and any width of heads. Wide values are divided among blocks, and
+// each of these blocks computes the scores again.
 func (s *sequence) attendLanes(f flash) {
 	r, c, resident := f.laneSizes(s.t)
 	extra := (f.ValueWidth + laneValues - 1) / laneValues
@@ -30,13 +30,13 @@ func (s *sequence) attendLanes(f flash) {
 	s.end(n.step)
 }
 
-// laneGroups returns how many groups of four values a thread has.
+// laneGroups returns the number of groups of four values that a thread computes.
 func (f flash) laneGroups() int {
 	return (min(f.ValueWidth, laneValues) + 4*laneSide - 1) / (4 * laneSide)
 }
 
-// laneSizes returns the rows and columns of scores of a thread, the most that shared memory allows, and whether all columns of q stay
-// there.
+// laneSizes returns the numbers of rows and columns of scores of a thread, as great as shared memory allows, and reports whether all
+// columns of q stay in shared memory.
 func (f flash) laneSizes(t Target) (r, c int, resident bool) {
 	limit := min(t.Shared, 48<<10)
 	for _, side := range []int{4, 2, 1} {
@@ -59,12 +59,12 @@ func (f flash) laneSizes(t Target) (r, c int, resident bool) {
 
 type laneKernel struct {
 	*flashKernel
-	r, c, groups   int  // rows, keys, and fours of values of a thread
+	r, c, groups   int  // rows, keys, and groups of four values of a thread
 	resident       bool // all columns of q stay in shared memory
 	used, value    ir.Value
 	x, y           ir.Value // column and row of the thread in the square
 	qs, ks, vs, ps ir.Mem
-	sum, top, all  ir.Var // of results, greatest scores, sums of exponentials
+	sum, top, all  ir.Var // sums of results, greatest scores, sums of exponentials
 }
 
 // qStride returns the stride of shared arrays, padded so that columns are not all in one bank.
@@ -103,7 +103,7 @@ func (l *laneKernel) build() {
 	l.finish()
 }
 
-// squares declares the thread's place in the square and the shared memory of both factors, which products need.
+// squares computes the thread's place in the square and declares the shared memory of both factors of products.
 func (l *laneKernel) squares() {
 	thread := l.Thread()
 	l.x, l.y = l.Rem(thread, l.Int(laneSide)), l.Div(thread, l.Int(laneSide))
@@ -132,7 +132,7 @@ func (l *laneKernel) tops() {
 
 func (l *laneKernel) queryRows() matrixRows { return l.rowsOf(0, l.q, l.first) }
 
-// stageRows stores columns of rows of a matrix in shared memory, one column after the other, and 0 beyond the last column.
+// stageRows copies some columns of rows of a matrix to shared memory, one column after the other. It stores 0 beyond the last column.
 func (l *laneKernel) stageRows(m ir.Mem, stride int, from matrixRows, rows, width int, column ir.Value, columns int) {
 	l.For(l.Thread(), l.Int(rows*columns), laneSide*laneSide, func(e ir.Value) {
 		row, c := l.Div(e, l.Int(columns)), l.Rem(e, l.Int(columns))
@@ -148,7 +148,7 @@ func (l *laneKernel) stageRows(m ir.Mem, stride int, from matrixRows, rows, widt
 	})
 }
 
-// dots returns the thread's products of rows of a, of the block, and of b, of a tile, row by row.
+// dots returns the thread's products of rows of a (rows of the block) and rows of b (rows of a tile), row by row.
 func (l *laneKernel) dots(name string, a, b matrixRows, width int) []ir.Value {
 	d := l.compute()
 	dots := l.Local(name, d, l.r*l.c)
@@ -191,7 +191,7 @@ func (l *laneKernel) dots(name string, a, b matrixRows, width int) []ir.Value {
 	return out
 }
 
-// rowOf and columnOf return the numbers of the thread's row a and column b of a tile from j on.
+// rowOf and columnOf return the numbers of the thread's row a and of its column b of the tile that begins at j.
 func (l *laneKernel) rowOf(a int) ir.Value {
 	return l.Add(l.first, l.Add(l.Mul(l.y, l.Int(l.r)), l.Int(a)))
 }
@@ -200,7 +200,7 @@ func (l *laneKernel) columnOf(j ir.Value, b int) ir.Value {
 	return l.Add(j, l.Add(l.Mul(l.x, l.Int(l.c)), l.Int(b)))
 }
 
-// scores returns the thread's scores of a tile of keys from j on, row by row.
+// scores returns the thread's scores of the tile of keys that begins at key j, row by row.
 func (l *laneKernel) scores(j ir.Value) []ir.Value {
 	out := l.dots("dots", l.queryRows(), l.rowsOf(1, l.k, j), l.Width)
 	for a := range l.r {
@@ -211,7 +211,7 @@ func (l *laneKernel) scores(j ir.Value) []ir.Value {
 	return out
 }
 
-// weigh stores exponentials of scores in shared memory, key by key, and rescales the sums so far to the new greatest score.
+// weigh stores exponentials of scores in shared memory, key by key. It rescales the sums computed so far to the new greatest score.
 func (l *laneKernel) weigh(scores []ir.Value) {
 	weights := l.add(scores, func(a int, scale ir.Value) {
 		for k := range 4 * l.groups {
@@ -222,8 +222,8 @@ func (l *laneKernel) weigh(scores []ir.Value) {
 	l.share(weights)
 }
 
-// add returns exponentials of scores, relative to the greatest so far, and adds them to the sums of the rows. It calls adjust for
-// each row with the factor that corrects earlier exponentials.
+// add returns exponentials of scores relative to the greatest score so far, and adds them to the sums of the rows. It calls adjust for each
+// row with the factor that corrects earlier exponentials.
 func (l *laneKernel) add(scores []ir.Value, adjust func(a int, scale ir.Value)) []ir.Value {
 	tops := l.rowTops(scores)
 	weights := make([]ir.Value, len(scores))
@@ -258,7 +258,7 @@ func (l *laneKernel) share(weights []ir.Value) {
 	}
 }
 
-// rowTops returns the greatest score of each of the thread's rows. The threads of a row are neighbours.
+// rowTops returns the greatest score of each of the thread's rows. The threads of a row have neighbouring numbers.
 func (l *laneKernel) rowTops(scores []ir.Value) []ir.Value {
 	tops := make([]ir.Value, l.r)
 	for a := range tops {
@@ -270,7 +270,7 @@ func (l *laneKernel) rowTops(scores []ir.Value) []ir.Value {
 	return l.across(tops, "tops", l.Max)
 }
 
-// across combines values of each row over the threads of the row: by exchange, or through shared memory.
+// across combines the values that the threads of a row have for it, for each row: by exchange in a subgroup, or through shared memory.
 func (l *laneKernel) across(rows []ir.Value, name string, join func(a, b ir.Value) ir.Value) []ir.Value {
 	out := make([]ir.Value, len(rows))
 	if l.t.Subgroup >= laneSide {
@@ -300,7 +300,7 @@ func (l *laneKernel) across(rows []ir.Value, name string, join func(a, b ir.Valu
 	return out
 }
 
-// collect adds the rows of a tile, weighted by the weights in shared memory.
+// collect adds the rows of a tile to the sums, multiplied by the weights in shared memory.
 func (l *laneKernel) collect(from matrixRows, rowWidth int) {
 	d, width := l.compute(), l.vStride()
 	l.For(l.Int(0), l.Int(l.tile), laneChunk, func(chunk ir.Value) {
@@ -352,7 +352,7 @@ func (l *laneKernel) finish() {
 	l.results(l.flashKernel.y, l.qRow, l.queries, l.ValueWidth, sums)
 }
 
-// results stores the sums of the rows, each times a factor, as rows of a matrix.
+// results stores the sums of each row, multiplied by the factor of the row, as rows of a matrix.
 func (l *laneKernel) results(to ir.Buf, before, limit ir.Value, width int, factors []ir.Value) {
 	for a := range l.r {
 		i := l.rowOf(a)

@@ -2,8 +2,8 @@ package template
 
 import "github.com/goburn/burn/sdk/gpu/ir"
 
-// stage starts to copy rows of a matrix into shared memory from base on, with that stride; rows beyond the last repeat the last. All
-// threads of the fragGroups subgroups take part.
+// stage starts a copy of rows of a matrix to shared memory, beginning at base and with that stride. Rows beyond the last repeat the last.
+// All threads of the fragGroups subgroups must call it.
 func (n *flashKernel) stage(m ir.Mem, base ir.Value, stride int, from matrixRows, rows, width int) {
 	const wide = 8
 	threads := n.t.Subgroup * fragGroups
@@ -23,7 +23,7 @@ func (n *flashKernel) stage(m ir.Mem, base ir.Value, stride int, from matrixRows
 	}
 }
 
-// staged waits for all staged copies, and for all threads.
+// staged waits for all copies that stage started and for all threads of the block.
 func (n *flashKernel) staged() {
 	if n.t.Async {
 		n.AsyncWait(0)

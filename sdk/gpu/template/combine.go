@@ -18,16 +18,17 @@ const (
 	JoinMin
 )
 
-// joiner combines elements of a type d in a type in which that is possible: narrow types in wider ones, and extremes of
-// floats as integers in the order of the floats, so that NaN and signed zeros need no attention.
+// joiner combines elements of type d in a type that is suited for it: narrow types in wider ones. For extremes, floats are converted to
+// integers with the order of the floats, so that NaN and signed zeros need no special case.
 type joiner struct {
 	how Join
 	d   dtype.DType
-	a   dtype.DType // that elements are computed in
+	a   dtype.DType // type in which elements are computed
 }
 
-// joinerOf combines elements of type d. Products of floats are computed in f64 where there is one: those of a few numbers leave
-// the range of f32 on the way to a result within it. Running products do without it too: runningProduct.
+// joinerOf returns the joiner for elements of type d. Products of floats are computed in f64 on targets with f64: in f32 an intermediate
+// product of a few numbers may leave the range of the type although the result is within it. runningProduct computes running products
+// without f64.
 func joinerOf(t Target, how Join, d dtype.DType) joiner {
 	j := joiner{how, d, accumulator(d)}
 	if how == JoinMul && d.IsFloat() && t.Math.Has(dtype.F64) {
@@ -36,7 +37,7 @@ func joinerOf(t Target, how Join, d dtype.DType) joiner {
 	return j
 }
 
-// accumulator returns the type that sums and products of elements of type d are computed in.
+// accumulator returns the type in which sums and products of elements of type d are computed.
 func accumulator(d dtype.DType) dtype.DType {
 	switch d {
 	case dtype.F16, dtype.BF16:
@@ -112,7 +113,7 @@ func (j joiner) identity(p *ir.Builder) ir.Value {
 
 func (j joiner) bits(p *ir.Builder, v int64) ir.Value { return p.Const(j.state(), uint64(v)) }
 
-// nan returns the state of NaN, which is beyond the states of all numbers.
+// nan returns the state of NaN. It is beyond the states of all numbers: greater for Max, less for Min.
 func (j joiner) nan() int64 {
 	switch {
 	case j.state() == dtype.I32 && j.how == JoinMax:
@@ -125,7 +126,7 @@ func (j joiner) nan() int64 {
 	return math.MinInt64
 }
 
-// bound returns the extreme of no elements, as a state: an infinity or the last integer of the type.
+// bound returns the extreme of an empty set of elements, as a state: an infinity, or the greatest or least integer of the type.
 func (j joiner) bound() int64 {
 	greatest := j.how == JoinMin
 	bits := uint(8 * j.d.Size())

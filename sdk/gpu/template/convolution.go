@@ -28,26 +28,27 @@ type Convolution struct {
 	Exact bool
 }
 
-// convolution describes a convolution as a product (implicit GEMM). Rows, or else columns, of the product are pixels: all places of all
-// images of the batch. The other dimension is the results of a group, and groups are the batch of the product. Its depth goes through the
-// places of the filter, and for each of them through the channels of a group, padded to a multiple of the depth of tiles.
+// convolution describes a convolution as a product (implicit GEMM). Either the rows or the columns of the product are pixels: all places of
+// all images of the batch. The other dimension consists of the results of a group, and the groups are the batch of the product. The depth
+// consists of the places of the filter and, for each place, the channels of a group, padded to a multiple of the depth of tiles.
 type convolution struct {
 	*product
 	columns bool // pixels are columns
-	// places are the dimensions of pixels, joined as far as outputs allow, and outPlaces all of them: batch, places.
+	// places are the dimensions of pixels, joined where all outputs allow it. outPlaces are the same dimensions before they are joined:
+	// batch, places.
 	places, outPlaces []int
 	pixels            int
-	results, channels int // of a group
+	results, channels int // numbers in a group
 	image, filter     matrix
 	in, window        []int
-	imageStrides      []int // of places
+	imageStrides      []int // strides of places
 	filterStrides     []int
 	stride, pad       []int
-	dilation          []int // of the filter
+	dilation          []int // dilation of the filter
 	imageDilation     []int
 }
 
-// Build makes the launches of the convolution.
+// Build returns the launches of the convolution.
 func (v Convolution) Build(t Target) (ir.Work, error) {
 	c, err := v.normal(t)
 	if err != nil {
@@ -135,7 +136,7 @@ func (v Convolution) normal(t Target) (*convolution, error) {
 // taps returns the number of places of the filter.
 func (c *convolution) taps() int { return shape.Of(c.window...).Size() }
 
-// orient chooses as columns the dimension that is contiguous in the first result: pixels or results of filters.
+// orient decides whether the columns of the product are pixels or results of filters: the dimension that is contiguous in the first result.
 func (c *convolution) orient(v Convolution, outputs []Operand, group func(int) []int) {
 	var views []shape.View
 	for _, o := range outputs {
@@ -169,7 +170,7 @@ func (c *convolution) orient(v Convolution, outputs []Operand, group func(int) [
 	}
 }
 
-// locate returns the offsets of elements of operands of the body and of results.
+// locate returns a function that computes the offset of an element in an operand of the body or a result.
 func (c *convolution) locate(k *productKernel) func(x strided, row, col ir.Value) ir.Value {
 	if len(c.places) == 1 {
 		return k.at
@@ -207,7 +208,7 @@ func (c *convolution) locate(k *productKernel) func(x strided, row, col ir.Value
 	}
 }
 
-// axis returns the position of an element along an axis of the iteration space of the body.
+// axis returns a function that computes the position of an element along an axis of the iteration space of the body.
 func (c *convolution) axis(k *productKernel, group, row, col ir.Value) func(int) ir.Value {
 	return func(axis int) ir.Value {
 		pixel, result := row, col

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// tiledConvolution makes the convolution with scalar instructions.
+// tiledConvolution builds the convolution with scalar instructions.
 func (c *convolution) tiledConvolution() ([]ir.Launch, error) {
 	var fitting []Tile
 	for _, x := range c.t.tiles(c.compute.Size()) {
@@ -25,8 +25,8 @@ func (c *convolution) tiledConvolution() ([]ir.Launch, error) {
 	return c.split(parts, func(slot int) ir.Launch { return c.tileKernel(best, parts, slot) }), nil
 }
 
-// fragmentedConvolution makes the convolution with matrix instructions, from an image and filters with contiguous channels.
-// Others are first copied into that layout.
+// fragmentedConvolution builds the convolution with matrix instructions. They need an image and filters with contiguous channels; other
+// operands are first copied into that layout.
 func (c *convolution) fragmentedConvolution(m ir.MMA) ([]ir.Launch, error) {
 	fitting := c.t.fragmentTiles()
 	if len(fitting) == 0 {
@@ -44,8 +44,8 @@ func (c *convolution) fragmentedConvolution(m ir.MMA) ([]ir.Launch, error) {
 	return append(l, c.split(parts, func(slot int) ir.Launch { return c.fragmentKernel(m, x, parts, slot) })...), nil
 }
 
-// arrange copies an image or filters into a temporary in which the channels of a group are contiguous, padded with zeros to a
-// multiple of 8: groups, then images (or filters of a group), then places, then channels. It sets m and strides to the copy's.
+// arrange copies an image or filters into a temporary in which the channels of a group are contiguous, padded with zeros to a multiple of
+// 8: groups, then images (or filters of a group), then places, then channels. It sets m and strides to the layout of the copy.
 func (c *convolution) arrange(m *matrix, images int, places []int, strides *[]int, name string) ir.Launch {
 	const threads, width = 256, 8
 	k := c.kernel(fmt.Sprintf("convolution_%s_%v", name, m.typ), threads)
@@ -65,7 +65,7 @@ func (c *convolution) arrange(m *matrix, images int, places []int, strides *[]in
 	lines := images * pixels * c.batches()
 	to.slot = c.temporary(lines * deep * width * m.typ.Size())
 
-	// Neighbouring threads take neighbouring places, which are contiguous in memory where channels are not.
+	// Neighbouring threads copy neighbouring places, which are contiguous in memory where channels are not.
 	id := k.Add(k.Mul(k.Block(0), k.Int(threads)), k.Thread())
 	count := k.size("lines", lines)
 	channels := k.size("channels", c.channels)
@@ -115,7 +115,7 @@ func (c *convolution) arrange(m *matrix, images int, places []int, strides *[]in
 	return l
 }
 
-// direct makes the convolution with one thread per element: for few channels of a group, where tiles would be mostly empty.
+// direct builds the convolution with one thread per element, for groups with so few channels that tiles would be mostly empty.
 func (c *convolution) direct() []ir.Launch {
 	const threads = 128
 	c.k = 0

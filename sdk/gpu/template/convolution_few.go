@@ -9,28 +9,28 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// A convolution of few channels is no good product: its depth and one of its dimensions are shorter than tiles, and tiles of the image
-// are read once for each place of the filter. Here a block holds the filters and a strip of all channels of an image in shared memory, and a
-// thread computes some neighbouring columns of two rows for some results. It reads a row of a channel once for all of them.
+// A convolution of few channels is slow as a product: the depth and one of the dimensions are shorter than tiles, and tiles of the image
+// are read once for each place of the filter. Here a block holds the filters and a strip of all channels of an image in shared memory, and
+// a thread computes some neighbouring columns of two rows for some results. It reads a row of a channel once for all these results.
 
 const (
-	fewPixels = 1 << 12 // results of a channel below which it is not worth it
-	fewPairs  = 512     // most pairs of a channel and a result
-	fewMost   = 32      // most channels, and results
+	fewPixels = 1 << 12 // least elements of a channel of the result for which this is faster
+	fewPairs  = 512     // most pairs of a channel and a result channel
+	fewMost   = 32      // most channels, and most result channels
 	fewTaps   = 49      // most places of a filter
-	fewLines  = 2       // rows of a thread
-	fewCols   = 4       // columns of a thread
+	fewLines  = 2       // rows that a thread computes
+	fewCols   = 4       // columns that a thread computes
 )
 
-// Direct reports whether Build makes the convolution from rows in shared memory, as for few channels, or a gradient of small filters with
-// few channels. This is faster than a product of matrices, and than libraries.
+// Direct reports whether Build computes the convolution from rows in shared memory. It does so for few channels and for gradients of small
+// filters with few channels. This is faster than a product of matrices and than libraries.
 func (v Convolution) Direct(t Target) bool {
 	c, err := v.normal(t)
 	return err == nil && c.m*c.n > 0 && (c.few() != nil || c.gradient() != nil)
 }
 
-// flat reports whether a convolution is of images with two dimensions of places and contiguous columns, with neither groups nor a dilated
-// image, all of f32.
+// flat reports whether images have two dimensions of places and contiguous columns, there are neither groups nor a dilated image, and all
+// types are f32.
 func (c *convolution) flat() bool {
 	if c.t.Products || len(c.window) != 2 || c.batches() != 1 || c.imageDilation[0] != 1 || c.imageDilation[1] != 1 || c.index != dtype.I32 {
 		return false
@@ -48,18 +48,18 @@ func (c *convolution) flat() bool {
 
 // fewKernel is the schedule of a convolution of few channels.
 type fewKernel struct {
-	results       int // of a thread
-	rows          int // of a strip
+	results       int // results that a thread computes
+	rows          int // rows of a strip
 	items         int // pieces of work in a strip, one for a thread at a time
 	threads       int
 	stages        int
 	strip         strip
-	filters       int // elements that the filters take
-	strips, total int // of an image, and of all
+	filters       int // elements of all filters
+	strips, total int // strips of an image, and of all images
 	grid, blocks  int
 }
 
-// few returns the schedule for few channels, nil if the convolution is no such one.
+// few returns the schedule for a convolution of few channels, or nil if it is not suitable.
 func (c *convolution) few() *fewKernel {
 	if !c.flat() {
 		return nil
@@ -104,8 +104,8 @@ func (c *convolution) few() *fewKernel {
 	return best
 }
 
-// resident returns how many blocks of kernels with some hundred registers a thread and so many bytes of shared memory one multiprocessor
-// holds.
+// resident returns the occupancy: the number of blocks that one multiprocessor holds, for a kernel with about a hundred registers per
+// thread and the given bytes of shared memory.
 func resident(t Target, threads, bytes int) int {
 	return max(1, min(t.Shared/(bytes+1024), 640/threads))
 }
@@ -115,19 +115,20 @@ func (c *convolution) fewWork(k fewKernel) float64 {
 	turn := float64(ceil(k.items, k.threads)) * (float64(fewLines*fewCols*k.results*c.taps()*c.channels)*1.1 + 350)
 	copies := float64(k.strip.planes*k.strip.rows*ceil(k.strip.cols, k.strip.width)) / float64(k.threads) * 30
 	if k.stages == 1 {
-		copies += 600 // a wait
+		copies += 600 // the cost of a wait
 	}
 	work := (turn + copies) * float64(k.threads)
 	return work * rounds(c.t, k.total, k.blocks, k.threads)
 }
 
-// rounds returns how many blocks one multiprocessor computes, and more where there are too few threads at a time to hide latency.
+// rounds returns the number of blocks that one multiprocessor computes. The number is increased if too few threads are resident to hide
+// latency.
 func rounds(t Target, total, blocks, threads int) float64 {
 	n := ceil(total, max(t.Units, 1))
 	return float64(n) * max(1, math.Sqrt(512/float64(min(blocks, n)*threads)))
 }
 
-// fewLaunch makes the convolution by its schedule.
+// fewLaunch returns the launch of the convolution with this schedule.
 func (c *convolution) fewLaunch(x *fewKernel) []ir.Launch {
 	k := c.kernel(fmt.Sprintf("convolution_rows_%v", c.compute), x.threads)
 	k.SetBlocks(x.blocks)
@@ -164,7 +165,7 @@ func (c *convolution) fewLaunch(x *fewKernel) []ir.Launch {
 		k.load(x.strip, from, held, stage(n), k.plus(k.Mul(top(strip), k.Int(c.stride[0])), -c.pad[0]), x.threads)
 	}
 	across := ceil(c.outPlaces[2], fewCols)
-	share := x.rows / fewLines * across // items of the same results
+	share := x.rows / fewLines * across // items that compute the same results
 	k.strips(x.total, x.grid, x.stages, issue, func(strip, n ir.Value) {
 		at, first, number := stage(n), top(strip), k.Div(strip, k.Int(x.strips))
 		k.For(k.Thread(), k.Int(x.items), x.threads, func(item ir.Value) {
@@ -194,8 +195,8 @@ func (c *convolution) fewLaunch(x *fewKernel) []ir.Launch {
 	return []ir.Launch{k.launch(x.grid)}
 }
 
-// fewSums computes the sums of a thread: results, rows, columns. at is the place of its first row and column in the strip, and part the first
-// of its results.
+// fewSums computes the sums of a thread, in the order results, rows, columns. at is the offset of its first row and column in the strip,
+// and part is the first of its results.
 func (k *productKernel) fewSums(x *fewKernel, weights, held ir.Mem, sums ir.Var, part, at ir.Value) {
 	c := k.c.conv
 	for i := range fewLines * fewCols * x.results {
@@ -203,7 +204,7 @@ func (k *productKernel) fewSums(x *fewKernel, weights, held ir.Mem, sums ir.Var,
 	}
 	n := (fewCols-1)*c.stride[1] + (c.window[1]-1)*c.dilation[1] + 1
 	k.For(k.Int(0), k.Int(c.channels), 1, func(channel ir.Value) {
-		w := map[int][]ir.Value{} // by place of the filter
+		w := map[int][]ir.Value{} // weights by place of the filter
 		filters := k.Add(k.Mul(channel, k.Int(c.taps()*c.results)), part)
 		plane := k.Add(at, k.Mul(channel, k.Int(x.strip.plane)))
 		for row := range (fewLines-1)*c.stride[0] + (c.window[0]-1)*c.dilation[0] + 1 {

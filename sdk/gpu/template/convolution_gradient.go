@@ -6,35 +6,36 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// The gradient of a small filter is a convolution whose window is a whole image: some hundred sums of all pixels of all images. Images are its
-// channels, and channels of images its batch. Blocks take strips of images in turns; a thread holds the sums of some results at the places
-// of a filter and passes over columns of a strip. The blocks' sums are added in order by a second launch.
+// The gradient of a small filter is a convolution whose window is a whole image: a few hundred sums over all pixels of all images. The
+// images are the channels of this convolution, and the channels of the images are its batch. Blocks process strips of images in turns. A
+// thread holds the sums of some results at the places of a filter and visits columns of a strip. A second launch adds the sums of the
+// blocks in order.
 
 const (
 	gradientMost  = 4096    // most elements of the result
-	gradientDepth = 1 << 13 // pixels of a channel below which it is not worth it
+	gradientDepth = 1 << 13 // least pixels of a channel for which this is faster
 	gradientSums  = 40      // most sums of a thread
 	gradientWidth = 8       // least columns of a window
 )
 
 // gradientKernel is the schedule of the gradient of a filter.
 type gradientKernel struct {
-	results, taps  int // of a thread: results, and rows of places
-	parts          int // of the results, each with results that lie so many apart
-	roles, workers int // threads that have different sums, and those that have the same
-	cols           int // columns at a time
-	rows           int // of a strip of the window
+	results, taps  int // results, and rows of places, of a thread
+	parts          int // parts of the results; the results of a part are so many apart
+	roles, workers int // number of threads with different sums, and number of threads that share the same sums
+	cols           int // columns that a thread processes at a time
+	rows           int // rows of a strip of the window
 	threads        int
 	stages         int
 	image, window  strip
-	strips, total  int // of an image, and of all
+	strips, total  int // strips of an image, and of all images
 	grid, blocks   int
 }
 
-// sums returns the sums of a thread.
+// sums returns the number of sums of a thread.
 func (x *gradientKernel) sums(c *convolution) int { return x.results * x.taps * c.outPlaces[2] }
 
-// gradient returns the schedule for the gradient of a small filter, nil if the convolution is no such one.
+// gradient returns the schedule for the gradient of a small filter, or nil if the convolution is not suitable.
 func (c *convolution) gradient() *gradientKernel {
 	if !c.flat() {
 		return nil
@@ -98,7 +99,7 @@ func (c *convolution) gradientStrips(x gradientKernel) *gradientKernel {
 	return best
 }
 
-// held returns the elements of shared memory: strips, and in the end the sums of all threads.
+// held returns the number of elements of shared memory, which contains strips and at the end the sums of all threads.
 func (x *gradientKernel) held(c *convolution) int {
 	return max(x.stages*(x.image.size()+x.window.size()), x.workers*x.roles*x.sums(c))
 }
@@ -119,13 +120,13 @@ func (c *convolution) gradientWork(x gradientKernel) float64 {
 	return work * rounds(c.t, x.total, x.blocks, x.threads)
 }
 
-// gradientLaunches makes the convolution by its schedule.
+// gradientLaunches returns the launches of the convolution with this schedule.
 func (c *convolution) gradientLaunches(x *gradientKernel) []ir.Launch {
 	slot := c.temporary(x.grid * c.m * c.n * c.compute.Size())
 	return []ir.Launch{c.gradientLaunch(x, slot), c.gradientSum(x.grid, slot)}
 }
 
-// gradientLaunch makes the kernel that writes the sums of each block to slot: images, results, places.
+// gradientLaunch returns the launch that writes the sums of each block to slot, in the order images, results, places.
 func (c *convolution) gradientLaunch(x *gradientKernel, slot int) ir.Launch {
 	high, wide := c.outPlaces[1], c.outPlaces[2]
 	k := c.kernel(fmt.Sprintf("convolution_sums_%v", c.compute), x.threads)
@@ -139,7 +140,7 @@ func (c *convolution) gradientLaunch(x *gradientKernel, slot int) ir.Launch {
 	}
 	a := source{buf: image.buf, row: k.stride("image row of places", c.imageStrides[0]), high: c.imageStrides[0]}
 	b := source{buf: filter.buf, row: k.stride("filter row of places", c.filterStrides[0]), high: c.filterStrides[0]}
-	stages := x.stages * x.image.size() // where those of the window begin
+	stages := x.stages * x.image.size() // offset of the stages of the window
 	top := func(strip ir.Value) ir.Value { return k.Mul(k.Rem(strip, k.Int(x.strips)), k.Int(x.rows)) }
 	issue := func(strip, n ir.Value) {
 		number := k.Div(strip, k.Int(x.strips))
@@ -199,8 +200,8 @@ func (c *convolution) gradientLaunch(x *gradientKernel, slot int) ir.Launch {
 	return k.launch(x.grid)
 }
 
-// gradientSums adds the products of some columns to the sums of a thread: results, rows of places, places. image and window are their first
-// elements.
+// gradientSums adds the products of some columns to the sums of a thread, which are in the order results, rows of places, places. image and
+// window are the offsets of the first elements.
 func (k *productKernel) gradientSums(x *gradientKernel, held ir.Mem, sums ir.Var, image, window ir.Value) {
 	c := k.c.conv
 	wide := c.outPlaces[2]
@@ -224,7 +225,7 @@ func (k *productKernel) gradientSums(x *gradientKernel, held ir.Mem, sums ir.Var
 	}
 }
 
-// gradientSum adds up the sums of the blocks, and writes the results. A block computes eight of them.
+// gradientSum adds up the sums of the blocks, and writes the results. A block computes eight results.
 func (c *convolution) gradientSum(parts, slot int) ir.Launch {
 	const threads, each = 256, 8
 	k := c.kernel(fmt.Sprintf("convolution_join_%v", c.compute), threads)

@@ -10,9 +10,9 @@ import (
 type imagePlaces struct {
 	k    *productKernel
 	c    *convolution
-	size []ir.Value // of results
-	in   []ir.Value // of the dilated image
-	// stride is the stride in memory, step the stride of the filter.
+	size []ir.Value // sizes of results
+	in   []ir.Value // sizes of the dilated image
+	// stride is the stride in memory; step is the stride of the filter.
 	stride, step, pad, dilation []ir.Value
 }
 
@@ -29,7 +29,8 @@ func (k *productKernel) imagePlaces(c *convolution) *imagePlaces {
 	return p
 }
 
-// start returns the image of a pixel of the results, and the place in the dilated image at which the filter begins for it.
+// start returns the number of the image that a pixel of the results belongs to, and the place in the dilated image at which the filter
+// begins for this pixel.
 func (p *imagePlaces) start(pixel ir.Value) (image ir.Value, starts []ir.Value) {
 	k := p.k
 	starts = make([]ir.Value, len(p.size))
@@ -40,8 +41,8 @@ func (p *imagePlaces) start(pixel ir.Value) (image ir.Value, starts []ir.Value) 
 	return pixel, starts
 }
 
-// under reports whether an element of the image is under a place of the filter, and returns its offset from the image's first
-// element.
+// under reports whether an element of the image is at a place of the filter, and returns a function that computes its offset from the first
+// element of the image.
 func (p *imagePlaces) under(starts, tap []ir.Value) (inside ir.Value, offset func() ir.Value) {
 	k := p.k
 	at := make([]ir.Value, len(starts))
@@ -70,8 +71,8 @@ func (p *imagePlaces) under(starts, tap []ir.Value) (inside ir.Value, offset fun
 	}
 }
 
-// factors returns the loads of tiles of the image and of the filters, in the order of rows and columns. fragments: for matrix
-// instructions.
+// factors returns the loads of tiles of the image and of the filters: first the load for the rows of the product, then the load for its
+// columns. fragments says that they are for matrix instructions.
 func (c *convolution) factors(k *productKernel, x Tile, g productGrid, fragments bool) (la, lb *tileLoad) {
 	image, filter := x.Rows, x.Cols
 	first, other := g.row, g.col
@@ -92,7 +93,7 @@ func (c *convolution) factors(k *productKernel, x Tile, g productGrid, fragments
 type tapAt struct {
 	k       *productKernel
 	c       *convolution
-	depth   ir.Value // channels, with padding
+	depth   ir.Value // number of channels, with padding
 	all     int
 	channel ir.Value
 	places  []ir.Value
@@ -118,8 +119,8 @@ func (t *tapAt) begin(from, _ ir.Value) {
 	}
 }
 
-// load returns a load of tiles in the form that the kernel needs. wide is the number of elements in 16 contiguous bytes along
-// channels, or 1.
+// load returns a load of tiles in the layout that the kernel needs. wide is the number of elements in 16 contiguous bytes along channels,
+// or 1.
 func (c *convolution) load(k *productKernel, x Tile, m matrix, span, wide int, fragments bool) *tileLoad {
 	l := &tileLoad{k: k, typ: c.compute, span: span, depth: x.Depth, threads: x.threads(), byDepth: true, pitch: span + linePad}
 	l.size = l.depth * l.pitch
@@ -143,7 +144,7 @@ func (c *convolution) load(k *productKernel, x Tile, m matrix, span, wide int, f
 	return l
 }
 
-// imageLoad loads tiles of pixels by channels.
+// imageLoad returns the load of tiles of pixels by channels.
 func (c *convolution) imageLoad(k *productKernel, x Tile, span int, first ir.Value, g productGrid, t *tapAt, fragments bool) *tileLoad {
 	l := c.load(k, x, c.image, span, c.wideImage(), fragments)
 	p := k.region("image", c.image, ir.Read, g.batch)
@@ -173,7 +174,7 @@ func (c *convolution) imageLoad(k *productKernel, x Tile, span int, first ir.Val
 	return l
 }
 
-// filterLoad loads tiles of filters by channels.
+// filterLoad returns the load of tiles of filters by channels.
 func (c *convolution) filterLoad(k *productKernel, x Tile, span int, first ir.Value, g productGrid, t *tapAt, fragments bool) *tileLoad {
 	l := c.load(k, x, c.filter, span, c.wideFilter(), fragments)
 	if !fragments && c.filter.row == 1 {

@@ -7,21 +7,22 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// strip is the layout of some rows of several planes of an image in shared memory, with zeros where the image has no element. A plane is
-// a channel of an image, or an image of a channel. All lengths and distances are in elements.
+// strip is the layout in shared memory of some rows of several planes of an image, with zeros where the image has no element. A plane is
+// one channel of one image; the planes of a strip are the channels of an image, or one channel of several images. All lengths and distances
+// are in elements.
 type strip struct {
-	planes, rows, cols int // held at a time
-	high, wide         int // of a plane of the image
+	planes, rows, cols int // planes, rows and columns that are held at a time
+	high, wide         int // height and width of a plane of the image
 	left               int // columns before the first of the image; negative where columns are left out
-	width              int // of an access to memory
+	width              int // width of an access to memory
 	pitch, plane       int // distances of rows and of planes
 }
 
-// newStrip returns the layout for a strip of an image whose planes and images have strides in memory, and whose columns are contiguous.
-// offset is the place of its first element.
+// newStrip returns the layout of a strip of an image. strides are the strides in memory of planes and images; columns are contiguous.
+// offset is the offset of the first element.
 func newStrip(t Target, planes, rows, cols, left int, size, strides []int, offset int) strip {
 	s := strip{planes: planes, rows: rows, cols: cols, high: size[0], wide: size[1], left: left, width: 1}
-	together := []int{size[1], left, offset, min(t.Wide/dtype.F32.Size(), 4)} // what an access has to divide
+	together := []int{size[1], left, offset, min(t.Wide/dtype.F32.Size(), 4)} // numbers that the width of an access must divide
 	for w := 4; w > 1 && s.width == 1; w /= 2 {
 		if !slices.ContainsFunc(append(together, strides...), func(n int) bool { return n%w != 0 }) {
 			s.width = w
@@ -36,19 +37,19 @@ func newStrip(t Target, planes, rows, cols, left int, size, strides []int, offse
 	return s
 }
 
-// size returns the elements that a strip takes.
+// size returns the number of elements of a strip in shared memory.
 func (s strip) size() int { return s.planes * s.plane }
 
 // source is an image in memory from which strips are copied.
 type source struct {
 	buf  ir.Buf
-	row  ir.Value                      // stride of rows; 0: it is 1
+	row  ir.Value                      // stride of rows; 0 means that the stride is 1
 	high int                           // the stride itself
 	base func(plane ir.Value) ir.Value // the offset of a plane
 }
 
-// load copies the strip whose first row is row top of the image, which may be outside, to shared memory from element at on. Asynchronous
-// copies are not waited for.
+// load copies a strip to shared memory, beginning at element at. The first row of the strip is row top of the image, which may be outside
+// of it. load does not wait for asynchronous copies.
 func (k *productKernel) load(s strip, x source, to ir.Mem, at, top ir.Value, threads int) {
 	across := ceil(s.cols, s.width)
 	k.For(k.Thread(), k.Int(s.planes*s.rows*across), threads, func(i ir.Value) {
@@ -91,8 +92,8 @@ func (k *productKernel) span(from ir.Mem, at ir.Value, n, align int) []ir.Value 
 	return v
 }
 
-// strips runs compute for each strip of a launch whose blocks take turns, with the stage in which it lies, while the next one is loaded
-// where there are two stages.
+// strips runs compute for each strip of the block, with the stage that contains the strip. Blocks process strips in turns. With two stages,
+// the next strip is loaded meanwhile.
 func (k *productKernel) strips(total, grid, stages int, issue func(strip, stage ir.Value), compute func(strip, stage ir.Value)) {
 	number := func(strip ir.Value) ir.Value {
 		if stages == 1 {

@@ -30,9 +30,10 @@ type elementwise struct {
 	width   int
 	in, out []access
 	body    Body
-	// flat: groups of neighbours run across the ends of the innermost dimension, which is no multiple of their number.
+	// flat says that groups of neighbours extend across the ends of the innermost dimension, whose length is not a multiple of the size of
+	// a group.
 	flat  bool
-	outer ir.Value // then the outermost dimension
+	outer ir.Value // the outermost dimension, if flat
 }
 
 func newElementwise(t Target, name string, space shape.Shape, in, out []Operand, body Body) *elementwise {
@@ -69,7 +70,7 @@ func newElementwise(t Target, name string, space shape.Shape, in, out []Operand,
 	return e
 }
 
-// choose determines how many neighbours a thread takes.
+// choose determines the number of neighbours that a thread computes at a time.
 func (e *elementwise) choose(t Target, all []Operand, outs int) {
 	most := neighbours(t, all)
 	e.width = min(most, floorPower(e.n.last()))
@@ -161,7 +162,7 @@ func (e *elementwise) store(i int, p *spot, v []ir.Value) {
 	}
 }
 
-// underWay returns how many groups of width elements a thread reads ahead, so that enough reads are in flight.
+// underWay returns the number of groups of width elements that a thread reads before it computes, so that enough reads are in flight.
 func (e *elementwise) underWay(items int) int {
 	bytes := 0
 	for i, a := range e.in {
@@ -181,7 +182,7 @@ func (e *elementwise) launch() ir.Launch {
 	m := e.m
 	total := e.n.size()
 	full, tail := total/e.width, total%e.width
-	items := full + tail // of width elements, and single ones
+	items := full + tail // groups of width elements, and single elements
 	each := e.underWay(items)
 	count := m.size("items", items)
 	vectors, rest := count, ir.Value(0)
@@ -216,7 +217,7 @@ func (e *elementwise) launch() ir.Launch {
 
 // visit computes width elements at each spot.
 func (e *elementwise) visit(spots ...*spot) {
-	x := make([][][]ir.Value, len(spots)) // by spot, operand and place
+	x := make([][][]ir.Value, len(spots)) // elements by spot, operand and place
 	for s, p := range spots {
 		var lanes []*spot
 		for k := 0; e.flat && k < e.width; k++ {
@@ -259,7 +260,7 @@ func (e *elementwise) single(i ir.Value) {
 	}
 }
 
-// index returns coordinates in the space of element k at a spot.
+// index returns a function that computes the coordinates in the space of element k at a spot.
 func (e *elementwise) index(p *spot, k int) func(axis int) ir.Value {
 	return func(axis int) ir.Value {
 		return coordinate(e.m, e.space, e.order, axis, func() ir.Value { return e.m.plus(p.element(), k) })

@@ -19,8 +19,8 @@ func (t Target) matrixInstruction(d dtype.DType) (ir.MMA, bool) {
 	return ir.MMA{}, false
 }
 
-// accumulatorLayout is the layout of the fragments of C. Of each, a thread holds run neighbouring elements in each of held rows. Threads whose
-// numbers differ in bits of mates alone hold the same rows.
+// accumulatorLayout is the layout of the fragments of C. Of each fragment, a thread holds run neighbouring elements in each of held rows.
+// Threads whose numbers differ only in the bits of mates hold the same rows.
 type accumulatorLayout struct {
 	ir.MMA
 	subgroup  int
@@ -39,7 +39,7 @@ func (t Target) accumulatorLayout(m ir.MMA) accumulatorLayout {
 	return accumulatorLayout{m, t.Subgroup, 16 * 16 / t.Subgroup, 1, []int{1, 2, 4, 8}}
 }
 
-// acrossRow combines the values of all threads that hold the same rows, by an operation that may be done in any order.
+// acrossRow combines the values of all threads that hold the same rows, by an operation that is associative and commutative.
 func (a accumulatorLayout) acrossRow(k *ir.Builder, v ir.Value, combine func(x, y ir.Value) ir.Value) ir.Value {
 	for _, d := range a.mates {
 		v = combine(v, k.ShuffleXor(v, d))
@@ -50,7 +50,7 @@ func (a accumulatorLayout) acrossRow(k *ir.Builder, v ir.Value, combine func(x, 
 // element returns the number of the thread's element e of its row h.
 func (a accumulatorLayout) element(h, e int) int { return h*a.run + e }
 
-// heldRow returns the row in the fragment that is the thread's row h.
+// heldRow returns the row of the fragment that the thread holds as its row h.
 func (a accumulatorLayout) heldRow(k *ir.Builder, lane ir.Value, h int) ir.Value {
 	switch a.Order {
 	case ir.Runs:
@@ -68,7 +68,7 @@ func (a accumulatorLayout) column(k *ir.Builder, lane ir.Value, e int) ir.Value 
 	return k.Add(k.Mul(a.mate(k, lane), k.Int(a.run)), k.Int(e))
 }
 
-// lanes returns how many threads hold the same rows.
+// lanes returns the number of threads that hold the same rows.
 func (a accumulatorLayout) lanes() int { return 1 << len(a.mates) }
 
 // mate returns the number of a thread among those that hold the same rows, in the order of their columns.
@@ -79,8 +79,8 @@ func (a accumulatorLayout) mate(k *ir.Builder, lane ir.Value) ir.Value {
 	return k.Rem(lane, k.Int(a.lanes()))
 }
 
-// anywhere returns whether cond, which is the same in threads with the same rows, is true in a thread of the subgroup: the same value in
-// all of its threads.
+// anywhere returns a value that says whether cond is true in any thread of the subgroup. cond must be equal in threads with the same rows.
+// The result is equal in all threads of the subgroup.
 func (a accumulatorLayout) anywhere(k *ir.Builder, cond ir.Value) ir.Value {
 	if a.subgroup <= 32 {
 		return k.Ne(k.Ballot(cond), k.Const(dtype.U32, 0))

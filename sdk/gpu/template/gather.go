@@ -7,20 +7,20 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Indexing is the shape of a gather or scatter: x is [Batch, Outer, Axis, Inner], the indices [Batch, Count], and what is gathered
-// or scattered [Batch, Outer, Count, Inner].
+// Indexing is the shape of a gather or scatter: x is [Batch, Outer, Axis, Inner], the indices are [Batch, Count], and the gathered or
+// scattered elements are [Batch, Outer, Count, Inner].
 type Indexing struct {
 	Batch, Outer, Axis, Inner, Count int
-	// Line is the distance in memory between lines of x, of Axis·Inner elements, where there are gaps between them; 0: there are none.
-	// Gather alone takes it.
+	// Line is the distance in memory between lines of x, which have Axis·Inner elements; 0 means that there are no gaps between them. Only
+	// Gather supports it.
 	Line int
 }
 
 func (g Indexing) whole() int  { return g.Batch * g.Outer * max(g.Axis*g.Inner, g.Line) }
 func (g Indexing) slices() int { return g.Batch * g.Outer * g.Count * g.Inner }
 
-// Gather returns the work that writes to slot 2 the elements of slot 0 along the axis that the indices in slot 1 name. An index equal to
-// padding, unless that is negative, yields zeros.
+// Gather returns the work that writes to slot 2 the elements of slot 0 at the positions along the axis that are in slot 1. An index equal
+// to padding yields zeros, unless padding is negative.
 func Gather(t Target, g Indexing, padding int, x, indices, y Operand) ir.Work {
 	s := newSequence(t, 3, true)
 	if g.slices() == 0 {
@@ -68,8 +68,8 @@ func Gather(t Target, g Indexing, padding int, x, indices, y Operand) ir.Work {
 	return s.work
 }
 
-// GatherElements returns the work that computes slot 2, of shape dims, with element (..., i, ...) taken from slot 0, of shape whole, at the position along axis that
-// the index of the same place in slot 1 names.
+// GatherElements returns the work that computes slot 2, of shape dims. Each element is read from slot 0, of shape whole, at the same place
+// except along axis, where the position is the index at that place in slot 1.
 func GatherElements(t Target, whole, dims []int, axis int, x, indices, y Operand) ir.Work {
 	s := newSequence(t, 3, true)
 	n, all := volume(dims), volume(whole)

@@ -39,21 +39,21 @@ func (m *maker) number(name string, d Operand) ir.Value {
 	return m.Scalar(name, d.Type)
 }
 
-// size adds a scalar parameter of the type of indices. A size that is a parameter does not need a kernel of its own.
+// size adds a scalar parameter of the type of indices. Kernels that differ only in such sizes are the same kernel.
 func (m *maker) size(name string, n int) ir.Value {
 	m.args = append(m.args, ir.Arg{Bits: uint64(int64(n))})
 	return m.Scalar(name, m.Index)
 }
 
-// launch returns the launch of the kernel on so many blocks along each axis.
+// launch returns the launch of the kernel with grid blocks along each axis.
 func (m *maker) launch(grid ...int) ir.Launch {
 	g := [3]int{1, 1, 1}
 	copy(g[:], grid)
 	return ir.Launch{Kernel: m.Kernel(), Grid: g, Args: m.args}
 }
 
-// blocks runs body for each block of work below n: one for each block of the launch, or in a loop where the grid cannot be
-// as large. It returns the size of the grid.
+// blocks runs body for each block of work below n: in one block of the launch each, or in a loop if the grid cannot have n blocks. It
+// returns the size of the grid.
 func (m *maker) blocks(n int, body func(block ir.Value)) int {
 	if most := m.t.Grid[0]; most > 0 && n > most {
 		m.For(m.Block(0), m.size("blocks", n), most, body)

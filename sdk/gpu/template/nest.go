@@ -13,7 +13,7 @@ import (
 // where all operands are contiguous across them.
 type nest struct {
 	dims    []int
-	strides [][]int // by operand and dimension
+	strides [][]int // stride by operand and dimension
 }
 
 // newNest returns the nest over the given axes of views of one shape, in that order.
@@ -50,7 +50,7 @@ func reach(v shape.View) int {
 	return far
 }
 
-// memoryOrder returns the given axes sorted by falling stride of v. Axes along which v has one element keep their places.
+// memoryOrder returns the given axes sorted by descending stride of v. Axes along which v has one element keep their places.
 func memoryOrder(v shape.View, axes []int) []int {
 	var places, sorted []int
 	for i, a := range axes {
@@ -80,7 +80,7 @@ func abs(a int) int { return max(a, -a) }
 // size returns the number of elements.
 func (n *nest) size() int { return shape.Shape(n.dims).Size() }
 
-// last returns the innermost dimension, 1 where there is none.
+// last returns the length of the innermost dimension, or 1 if there is none.
 func (n *nest) last() int {
 	if len(n.dims) == 0 {
 		return 1
@@ -88,7 +88,7 @@ func (n *nest) last() int {
 	return n.dims[len(n.dims)-1]
 }
 
-// step returns operand o's stride along the innermost dimension, 0 where there is none.
+// step returns the stride of operand o along the innermost dimension, or 0 if there is none.
 func (n *nest) step(o int) int {
 	if len(n.dims) == 0 {
 		return 0
@@ -123,16 +123,16 @@ func (n *nest) aligned(o, w int) bool {
 	return true
 }
 
-// walk is a nest in a kernel, with the sizes and strides that matter as parameters. It is visited width neighbours at a time,
-// which divides the innermost dimension.
+// walk is a nest in a kernel. The sizes and strides that the kernel needs are parameters. The kernel visits width neighbours at a time;
+// width divides the innermost dimension.
 type walk struct {
 	*nest
 	m       *maker
 	width   int
-	like    []int        // by operand: the first one with the same strides
-	sizes   []ir.Value   // by dimension, in elements, none for the outermost unless it is needed
+	like    []int        // by operand: the first operand with the same strides
+	sizes   []ir.Value   // sizes in elements by dimension; none for the outermost dimension unless needed
 	rows    ir.Value     // innermost dimension divided by width
-	strides [][]ir.Value // by operand and dimension: magnitudes; none for 0 and 1
+	strides [][]ir.Value // absolute stride by operand and dimension; no value for 0 and 1
 }
 
 // newWalk adds the parameters of n to a kernel; their names begin with name.
@@ -165,7 +165,7 @@ func newWalk(m *maker, name string, n *nest, width int) *walk {
 	return w
 }
 
-// mirrored reports whether an operand is walked backwards along dimension d.
+// mirrored reports whether an operand is visited backwards along dimension d.
 func (n *nest) mirrored(d int) bool {
 	return slices.ContainsFunc(n.strides, func(s []int) bool { return s[d] < 0 })
 }
@@ -173,8 +173,8 @@ func (n *nest) mirrored(d int) bool {
 // spot is a place of a walk: the first of width neighbours.
 type spot struct {
 	w     *walk
-	i     ir.Value   // their number
-	c     []ir.Value // coordinates, the innermost in elements; computed when they are needed
+	i     ir.Value   // number of the group of neighbours
+	c     []ir.Value // coordinates, the innermost in elements; computed when needed
 	where map[int]ir.Value
 }
 
@@ -221,8 +221,8 @@ func (p *spot) coordinates() []ir.Value {
 	return p.c
 }
 
-// offset returns the offset of operand o's element at the spot, counted from its lowest one; 0 if it has one element for the
-// whole nest.
+// offset returns the offset of the element of operand o at the spot, relative to its element with the lowest address; 0 if the operand has
+// one element for the whole nest.
 func (p *spot) offset(o int) ir.Value {
 	w, m := p.w, p.w.m
 	o = w.like[o]
@@ -258,7 +258,7 @@ func (p *spot) offset(o int) ir.Value {
 	return sum
 }
 
-// along returns offset at, of operand o, moved by k elements along the innermost dimension.
+// along returns the offset in operand o that is k elements after offset at along the innermost dimension.
 func (w *walk) along(o int, at ir.Value, k int) ir.Value {
 	s := w.step(o)
 	if s == 0 || k == 0 {

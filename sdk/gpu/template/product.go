@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Product is a product of matrices, C = A·B for each element of a batch, with an elementwise epilogue that computes the results
-// before anything is written. Slots are A, B, Extra, Out, then temporaries. Memory of operands begins at multiples of 16 bytes.
+// Product is a product of matrices, C = A·B for each element of a batch, with an elementwise epilogue that computes the results from C
+// before they are written. Slots are A, B, Extra, Out, then temporaries. Memory of operands begins at multiples of 16 bytes.
 type Product struct {
 	Batch   []int
 	M, N, K int
@@ -23,21 +23,20 @@ type Product struct {
 	// Body computes the results from the element of C, of type Compute, and the elements of Extra. A nil Body casts C to the type
 	// of Out[0].
 	Body Body
-	// Exact forbids matrix instructions, which may flush subnormal numbers and add up in an order of their own.
+	// Exact forbids matrix instructions, which may flush subnormal numbers and add in an unspecified order.
 	Exact bool
 }
 
-// matrix is an operand of a product: element (i, j) of the batch's element (b0, b1, ...) is at off + Σ bk·batch[k] + i·row + j·col.
+// matrix is an operand of a product: element (i, j) of element (b0, b1, ...) of the batch is at off + Σ bk·batch[k] + i·row + j·col.
 type matrix struct {
 	typ      dtype.DType
 	slot     int
 	off      int
 	batch    []int
 	row, col int
-	// outer, of a matrix whose rows or columns are the pixels of an image, holds the strides of all dimensions of pixels except the
-	// last.
+	// outer holds the strides of all dimensions of pixels except the last, if the rows or columns of the matrix are the pixels of an image.
 	outer []int
-	// packed: the depth is contiguous, padded with zeros to a multiple of 8.
+	// packed says that the depth is contiguous and padded with zeros to a multiple of 8.
 	packed bool
 }
 
@@ -46,8 +45,8 @@ func (m matrix) transposed() matrix {
 	return m
 }
 
-// product is a product in the form that its kernels are made from: the batch with as few dimensions as possible, and rows and
-// columns exchanged where that is faster.
+// product is a product in the form from which kernels are built: the batch has as few dimensions as possible, and rows and columns are
+// exchanged where that is faster.
 type product struct {
 	t       Target
 	index   dtype.DType
@@ -58,7 +57,7 @@ type product struct {
 	extra   []matrix
 	out     []matrix
 	body    Body
-	// shape is the iteration space of Body. swapped: the columns of the product are its axis before the last one.
+	// shape is the iteration space of Body. swapped says that the columns of the product are the second-last axis of shape.
 	shape   []int
 	swapped bool
 	temps   []int64
@@ -66,7 +65,7 @@ type product struct {
 	conv *convolution
 }
 
-// Build makes the launches of the product.
+// Build returns the launches of the product.
 func (p Product) Build(t Target) (ir.Work, error) {
 	c, err := p.normal(t)
 	if err != nil {
@@ -138,10 +137,10 @@ func (p Product) normal(t Target) (*product, error) {
 	return c, nil
 }
 
-// indexLimit bounds indices of 32 bits, with room for tiles that extend beyond the edge.
+// indexLimit bounds indices of 32 bits. It leaves room for tiles that extend beyond the edge.
 const indexLimit = 1<<31 - 1<<20
 
-// reach returns the greatest index of an element of a matrix, and at least the number of elements.
+// reach returns the greatest index of an element of a matrix, or the number of elements if that is greater.
 func (m matrix) reach(batch []int, rows, cols int) int {
 	n, size := m.off+max(m.row, 0)*max(rows-1, 0)+max(m.col, 0)*max(cols-1, 0), rows*cols
 	for i, d := range batch {
@@ -199,7 +198,7 @@ func (c *product) batches() int {
 	return n
 }
 
-// temporary adds memory for n elements of the type of sums, and returns its slot.
+// temporary adds a temporary of so many bytes and returns its slot.
 func (c *product) temporary(bytes int) int {
 	c.temps = append(c.temps, int64(bytes))
 	return 2 + len(c.extra) + len(c.out) + len(c.temps) - 1

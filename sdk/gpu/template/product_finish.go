@@ -6,26 +6,26 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// epilogue writes results of elements of C.
+// epilogue computes the results from elements of C and writes them.
 type epilogue struct {
 	k          *productKernel
-	number     ir.Value // of the batch's element
+	number     ir.Value // number of the element of the batch
 	extra, out []strided
-	wide       []int // elements of an access, for each of extra and out
+	wide       []int // elements of an access, for each operand of extra, then of out
 	m, n       ir.Value
 	body       Body
-	// valid, if not 0, says whether the block or thread has any elements.
+	// valid says whether the block or thread has any elements; 0 means that all have.
 	valid ir.Value
 	// at is the offset of an element of a matrix.
 	at func(x strided, row, col ir.Value) ir.Value
-	// every: every group of columns is either complete or outside of the matrix.
+	// every says that each group of columns is either complete or outside of the matrix.
 	every bool
 }
 
-// epilogue adds the operands of the body and the results to the parameters. Elements will come in groups of width columns.
+// epilogue adds the operands of the body and the results to the parameters. Elements are then passed to put in groups of width columns.
 func (k *productKernel) epilogue(number ir.Value, batch []ir.Value, m, n ir.Value, width int) *epilogue {
 	c := k.c
-	last := c.n // columns that are in a line
+	last := c.n // columns that are contiguous
 	if v := c.conv; v != nil && v.columns {
 		last = v.places[len(v.places)-1]
 	}
@@ -45,7 +45,7 @@ func (k *productKernel) epilogue(number ir.Value, batch []ir.Value, m, n ir.Valu
 	return e
 }
 
-// put computes and writes the results of neighbouring elements of a row, where they are within the matrix.
+// put computes and writes the results of those neighbouring elements of a row that are within the matrix.
 func (e *epilogue) put(row, col ir.Value, sums []ir.Value) {
 	k := e.k
 	inside := k.Lt(row, e.m)
@@ -108,7 +108,7 @@ func (e *epilogue) loads(x strided, row, col ir.Value, n, width int) []ir.Value 
 	return v
 }
 
-// axis returns the position of element (row, col+j) along an axis of the iteration space of the body.
+// axis returns a function that computes the position of element (row, col+j) along an axis of the iteration space of the body.
 func (e *epilogue) axis(row, col ir.Value, j int) func(int) ir.Value {
 	k, c := e.k, e.k.c
 	r := len(c.shape)
@@ -123,7 +123,7 @@ func (e *epilogue) axis(row, col ir.Value, j int) func(int) ir.Value {
 		if axis == last {
 			return k.plus(col, j)
 		}
-		// The row, into which a batch dimension was folded, is a position in that dimension and the other axis.
+		// A batch dimension was folded into the rows: the row is a position in that dimension and the axis of rows.
 		dims := append(slices.Clone(c.shape[:r-2]), c.shape[before])
 		number := k.Add(k.Mul(e.number, k.Int(c.m)), row)
 		if axis == before {

@@ -28,7 +28,7 @@ func (k *productKernel) memory(name string, t dtype.DType, a ir.Access, slot int
 type strided struct {
 	matrix
 	buf ir.Buf
-	// base is the offset of the batch's element; row and column strides of 0 and 1 are no values.
+	// base is the offset of the element of the batch. Row and column strides of 0 and 1 have no value here.
 	base, rowStride, colStride ir.Value
 	outerStrides               []ir.Value
 }
@@ -56,7 +56,7 @@ func (k *productKernel) stride(name string, s int) ir.Value {
 	return k.size(name, s)
 }
 
-// times returns i·stride, and reports whether that is not 0.
+// times returns i·stride, and reports whether there is such a term: it is false for a stride of 0.
 func (k *productKernel) times(i, stride ir.Value, s int) (ir.Value, bool) {
 	switch s {
 	case 0:
@@ -79,7 +79,7 @@ func (k *productKernel) at(p strided, i, j ir.Value) ir.Value {
 	return o
 }
 
-// position splits the number of a batch's element into one value for each dimension.
+// position converts the number of an element of the batch to one coordinate for each dimension.
 func (k *productKernel) position(number ir.Value, dims []int, name string) []ir.Value {
 	out := make([]ir.Value, len(dims))
 	for i := len(dims) - 1; i > 0; i-- {
@@ -93,8 +93,8 @@ func (k *productKernel) position(number ir.Value, dims []int, name string) []ir.
 	return out
 }
 
-// aligned returns how many neighbouring elements along rows (or else columns) one access takes, at most limit bytes, where the
-// dimension has extent elements: a power of two, 1 if elements are not contiguous.
+// aligned returns the number of neighbouring elements of one access of at most limit bytes, along rows or else columns, where the dimension
+// has extent elements. It is a power of two, and 1 if elements are not contiguous.
 func (m matrix) aligned(rows bool, extent, limit int, dims []int) int {
 	along, other := m.col, m.row
 	if rows {

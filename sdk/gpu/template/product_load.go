@@ -9,19 +9,19 @@ import (
 type tileLoad struct {
 	k   *productKernel
 	buf ir.Buf
-	// element returns the place in memory of the element at a line and depth of the tile, for access j of the thread. inside, if
-	// not 0, says whether the element exists; one that does not is zero. at is valid where inside is true.
+	// element returns the offset in memory of the element at a line and depth of the tile, for access j of the thread. inside says whether
+	// the element exists; 0 means that all exist. Elements that do not exist are read as zeros. at is valid where inside is true.
 	element func(j int, line, depth ir.Value) (inside ir.Value, at func() ir.Value)
 	// begin, if set, is called before element, with the depth at which a tile begins and the end of the depth.
 	begin       func(from, end ir.Value)
 	to          ir.Mem
 	typ         dtype.DType
 	span, depth int
-	// byDepth: the layout of the tile is [depth][span], else [span][depth]. pitch is the distance between its rows, and size the
-	// distance between stages.
+	// byDepth says that the layout of the tile is [depth][span]; otherwise it is [span][depth]. pitch is the distance between its rows, and
+	// size the distance between stages.
 	byDepth     bool
 	pitch, size int
-	// alongDepth: neighbouring threads and the width elements of one access go along the depth.
+	// alongDepth says that neighbouring threads, and the width elements of one access, are neighbours along the depth.
 	alongDepth bool
 	width      int
 	async      bool
@@ -29,8 +29,9 @@ type tileLoad struct {
 	held       ir.Var // elements being loaded, if copies are not asynchronous
 }
 
-// stored sets the element function for a factor that is a matrix in memory; rows: it is A. first is the first line of the tile,
-// and limit the number of lines. edge: tiles may extend beyond the last line; tail: beyond the end of the depth.
+// stored sets the element function for a factor that is a matrix in memory. rows says that the factor is A. first is the first line of the
+// tile, and limit the number of lines. Tiles may extend beyond the last line if edge is true, and beyond the end of the depth if tail is
+// true.
 func (l *tileLoad) stored(p strided, rows bool, first, limit ir.Value, edge, tail bool) {
 	k := l.k
 	l.buf = p.buf
@@ -59,7 +60,7 @@ func (l *tileLoad) stored(p strided, rows bool, first, limit ir.Value, edge, tai
 	}
 }
 
-// count returns how many accesses a thread makes for a tile.
+// count returns the number of accesses of a thread for a tile.
 func (l *tileLoad) count() int { return ceil(l.span*l.depth, l.width*l.threads) }
 
 // hold declares registers for elements that are being loaded.
@@ -92,7 +93,7 @@ func (l *tileLoad) lines(f func(j int, line ir.Value)) {
 // each runs f for each access of this thread: its number, line and depth in the tile.
 func (l *tileLoad) each(f func(j int, line, depth ir.Value)) { l.some(0, l.count(), f) }
 
-// some does the same for accesses first to last-1, as far as they exist.
+// some runs f, like each, for those of the accesses first to last-1 that exist.
 func (l *tileLoad) some(first, last int, f func(j int, line, depth ir.Value)) {
 	k := l.k
 	for j := max(first, 0); j < min(last, l.count()); j++ {
@@ -115,14 +116,14 @@ func (l *tileLoad) target(stage, line, depth ir.Value) ir.Value {
 	return k.Add(stage, k.Add(k.Mul(line, k.Int(l.pitch)), depth))
 }
 
-// issue starts to load the tile that begins at depth from into the stage that begins at to. Without asynchronous copies, settle
-// has to follow.
+// issue starts a load of the tile that begins at depth from into the stage that begins at offset to. Without asynchronous copies, a call of
+// settle must follow.
 func (l *tileLoad) issue(to, from, end ir.Value) {
 	l.begin(from, end)
 	l.issueSome(to, 0, l.count())
 }
 
-// issueSome starts accesses first to last-1, as far as they exist, of the tile for which begin was called.
+// issueSome starts those of the accesses first to last-1 that exist, of the tile for which begin was called.
 func (l *tileLoad) issueSome(to ir.Value, first, last int) {
 	k := l.k
 	l.some(first, last, func(j int, line, depth ir.Value) {

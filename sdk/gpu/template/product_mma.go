@@ -8,14 +8,15 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// fragmentTile is a way to cut a product into blocks that compute with matrix instructions: each subgroup holds high×wide
-// elements of C in fragments.
+// fragmentTile divides a product into blocks that compute with matrix instructions. Each subgroup holds high×wide elements of C in
+// fragments.
 type fragmentTile struct {
 	Tile
 	high, wide, stages int
 }
 
-// fragmentTiles are the choices for asynchronous copies and subgroups of 32 threads. tm and tn are such that threads() is right.
+// fragmentTiles are the choices for asynchronous copies and subgroups of 32 threads. tm and tn are chosen so that threads() returns the
+// number of threads.
 var fragmentTiles = []fragmentTile{
 	{Tile{Rows: 128, Cols: 256, Depth: 64, TM: 16, TN: 8, Blocks: 1, Speed: 1}, 64, 64, 3},
 	{Tile{Rows: 128, Cols: 128, Depth: 32, TM: 16, TN: 8, Blocks: 2, Speed: 0.85}, 64, 64, 4},
@@ -44,7 +45,7 @@ func (t Target) fragmentTiles() []fragmentTile {
 	return fitting
 }
 
-// chooseFragments is choose of tiles for matrix instructions.
+// chooseFragments chooses a tile for matrix instructions, as choose does for scalar instructions.
 func (c *product) chooseFragments(list []fragmentTile) (best fragmentTile, parts int) {
 	tiles := make([]Tile, len(list))
 	for i, x := range list {
@@ -54,7 +55,7 @@ func (c *product) chooseFragments(list []fragmentTile) (best fragmentTile, parts
 	return list[slices.Index(tiles, found)], parts
 }
 
-// fragmentPad keeps rows of tiles in shared memory apart, so that eight of them begin in different banks.
+// fragmentPad is the padding of rows of tiles in shared memory, with which eight neighbouring rows begin in different banks.
 const fragmentPad = 8
 
 // stagePad pads the rows of the part of C that a subgroup rearranges in shared memory.
@@ -73,7 +74,7 @@ func (c *product) mma() (ir.MMA, bool) {
 	return c.t.matrixInstruction(c.a.typ)
 }
 
-// fragmented makes the product with matrix instructions. Factors that cannot be copied 16 bytes at a time are packed first.
+// fragmented builds the product with matrix instructions. Factors that cannot be copied 16 bytes at a time are packed first.
 func (c *product) fragmented(m ir.MMA) ([]ir.Launch, error) {
 	fitting := c.t.fragmentTiles()
 	if len(fitting) == 0 {
@@ -90,7 +91,7 @@ func (c *product) fragmented(m ir.MMA) ([]ir.Launch, error) {
 	return append(l, c.split(parts, func(slot int) ir.Launch { return c.fragmentKernel(m, x, parts, slot) })...), nil
 }
 
-// copied reports whether a factor has aligned groups of 16 contiguous bytes along one of its dimensions. rows: it is A.
+// copied reports whether a factor has aligned groups of 16 contiguous bytes along one of its dimensions. rows says that the factor is A.
 func (c *product) copied(m matrix, rows bool, extent int) bool {
 	const n = 8
 	return m.aligned(rows, extent, 16, c.batch) == n || m.aligned(!rows, c.k, 16, c.batch) == n
@@ -124,7 +125,7 @@ func (k *productKernel) fragmentFactor(x fragmentTile, p strided, a bool, span i
 	return l
 }
 
-// fragmentKernel makes the product, or parts of it, with one shape of tiles.
+// fragmentKernel returns the launch of the product, or of parts of it, with one shape of tiles.
 func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir.Launch {
 	k := c.kernel(fmt.Sprintf("product_%v_%dx%d", mma.Type, x.Rows, x.Cols), x.threads())
 	k.SetSubgroup(c.t.Subgroup)
@@ -134,7 +135,7 @@ func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir
 	across := x.Cols / x.wide
 	row, col := k.Mul(k.Div(warp, k.Int(across)), k.Int(x.high)), k.Mul(k.Rem(warp, k.Int(across)), k.Int(x.wide))
 
-	const width = 8 // columns that a thread writes
+	const width = 8 // columns that a thread writes at a time
 	e := k.results(g, slot, width)
 	la, lb := k.fragmentFactors(x, g)
 	la.to, lb.to = k.Shared("a", mma.Type, x.stages*la.size), k.Shared("b", mma.Type, x.stages*lb.size)
@@ -142,7 +143,7 @@ func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir
 	ordered := k.Shared("c", dtype.F32, x.threads()/c.t.Subgroup*16*pitch)
 
 	down, right := x.high/16, x.wide/mma.N
-	sets := 1 // of fragments of factors: with two, one is loaded while the other is multiplied
+	sets := 1 // sets of fragments of factors: with two, one set is loaded while the other is multiplied
 	if c.t.Async {
 		sets = 2
 	}
@@ -183,7 +184,7 @@ func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir
 	}
 
 	mine := k.Mul(warp, k.Int(16*pitch))
-	threads := x.wide / width // that write one row
+	threads := x.wide / width // number of threads that write one row
 	k.Unroll(down, func(i ir.Value) {
 		k.SubgroupBarrier()
 		k.Unroll(right, func(j ir.Value) {
@@ -201,9 +202,9 @@ func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir
 	return k.launch(g.size[0], g.size[1], g.size[2])
 }
 
-// overlapped computes with each tile of the depth between from and end, in an even number of steps: load loads the fragments of a step from
-// the stage at the offset given for each load, and multiply computes with them. The fragments of a step are loaded while those of the
-// previous step are multiplied, across the ends of tiles, and copies of later tiles are spread over the steps.
+// overlapped processes each tile of the depth between from and end in an even number of steps. load loads the fragments of a step from the
+// stage, whose offset is given for each tileLoad, and multiply multiplies them. The fragments of a step are loaded while the fragments of
+// the previous step are multiplied, also across the ends of tiles. Copies of later tiles are distributed over the steps.
 func (k *productKernel) overlapped(stages, depth, steps int, from, end ir.Value, loads []*tileLoad, load func(stage []ir.Value, step int), multiply func(step int)) {
 	ahead := stages - 1
 	offsets := func(at ir.Value) []ir.Value {
@@ -219,7 +220,7 @@ func (k *productKernel) overlapped(stages, depth, steps int, from, end ir.Value,
 			l.begin(at, end)
 		}
 	}
-	// issue starts part number part of parts of the copies of the tile at at, for which begin was called.
+	// issue starts part number part of parts of the copies of the tile to the stages at the offsets at. begin was called for this tile.
 	issue := func(at ir.Value, part, parts int) {
 		k.If(k.Lt(at, end), func() {
 			total := 0
@@ -263,8 +264,9 @@ func (k *productKernel) overlapped(stages, depth, steps int, from, end ir.Value,
 	})
 }
 
-// fragmentLoad loads count neighbouring fragments from i on: line lines beyond at, at that depth of the tile. transposed: the
-// depth runs along rows in memory where it runs along columns in the fragment, or the other way round.
+// fragmentLoad loads count neighbouring fragments from fragment i on. They begin line lines beyond at, at the given depth of the tile.
+// transposed says that the matrix in memory is the transpose of the fragment: the depth runs along rows in one and along columns in the
+// other.
 func (k *productKernel) fragmentLoad(f ir.Frag, i, count int, l *tileLoad, stage, at ir.Value, line, depth int, transposed bool) {
 	o := k.plus(at, line)
 	if l.byDepth {

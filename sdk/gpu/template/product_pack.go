@@ -7,7 +7,7 @@ import (
 )
 
 // pack copies a factor into a temporary in which the depth is contiguous, padded with zeros to a multiple of 8, and replaces the factor by
-// it. Batch dimensions along which the factor is broadcast have one element in the copy. rows: it is A.
+// it. Batch dimensions along which the factor is broadcast have one element in the copy. rows says that the factor is A.
 func (c *product) pack(m *matrix, rows bool, extent int) ir.Launch {
 	const threads, width = 256, 8
 	k := c.kernel(fmt.Sprintf("product_pack_%v", m.typ), threads)

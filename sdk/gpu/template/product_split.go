@@ -9,16 +9,16 @@ import (
 // productGrid is the part of a product that a block computes.
 type productGrid struct {
 	size      [3]int
-	block     ir.Value   // of the batch's element and the part
-	number    ir.Value   // of the batch's element
-	batch     []ir.Value // its position
+	block     ir.Value   // number of the pair of an element of the batch and a part of the depth
+	number    ir.Value   // number of the element of the batch
+	batch     []ir.Value // position of that element, by dimension
 	m, n      ir.Value
-	valid     ir.Value // whether the block has work; 0: all have
-	row, col  ir.Value // the first of the tile
-	from, end ir.Value // of the depth
+	valid     ir.Value // whether the block has work; 0 means that all blocks have
+	row, col  ir.Value // first row and column of the tile
+	from, end ir.Value // part of the depth
 }
 
-// swizzle is the number of rows of tiles that consecutive blocks walk down before they go on to the next column, so that concurrent
+// swizzle is the number of rows of tiles that consecutive blocks compute before they continue with the next column, so that concurrent
 // blocks share factors in the cache.
 const swizzle = 8
 
@@ -65,8 +65,8 @@ func (k *productKernel) grid(rows, cols, depth, parts int) productGrid {
 // chunk returns the length of a part of the depth: a multiple of the depth of tiles.
 func (c *product) chunk(depth, parts int) int { return ceil(ceil(c.k, parts), depth) * depth }
 
-// choose picks a tile, and the number of parts that the depth is cut into, so that the estimated time is least: rounds of blocks
-// over the multiprocessors, and memory that partial sums take. It depends only on shapes and target.
+// choose returns the tile and the number of parts of the depth with the least estimated time. The estimate covers rounds of blocks over the
+// multiprocessors and the memory traffic of partial sums. It depends only on shapes and target.
 func (c *product) choose(list []Tile) (best Tile, parts int) {
 	least := -1.0
 	for _, x := range list {
@@ -77,7 +77,7 @@ func (c *product) choose(list []Tile) (best Tile, parts int) {
 			blocks := ceil(c.m, x.Rows) * ceil(c.n, x.Cols) * c.batches() * p
 			slots := max(c.t.Units, 1) * x.Blocks
 			rounds := ceil(blocks, slots)
-			// Below one full round, blocks that run alone on a multiprocessor are quicker.
+			// With less than one full round, blocks that run alone on a multiprocessor are faster.
 			share := float64(x.Blocks)
 			if blocks < slots {
 				share = max(1, float64(blocks)/float64(max(c.t.Units, 1)))
@@ -85,7 +85,7 @@ func (c *product) choose(list []Tile) (best Tile, parts int) {
 			work := float64(rounds) * share * float64(x.Rows*x.Cols) * float64(ceil(c.k, p)+2*x.Depth) / x.Speed
 			if p > 1 {
 				work += float64(p+1) * float64(c.m*c.n*c.batches()) * 16 / float64(max(c.t.Units, 1))
-				work += 5e5 // a launch
+				work += 5e5 // the cost of a launch
 			}
 			if least < 0 || work < least {
 				least, best, parts = work, x, p
@@ -95,8 +95,8 @@ func (c *product) choose(list []Tile) (best Tile, parts int) {
 	return best, parts
 }
 
-// split makes the product from launches of kernel, which gets the slot for partial sums. If there are several parts, a second
-// launch adds them up and writes the results.
+// split returns the launches of the product. kernel builds a launch for the given slot of partial sums. If there are several parts, a
+// second launch adds the partial sums and writes the results.
 func (c *product) split(parts int, kernel func(slot int) ir.Launch) []ir.Launch {
 	if parts == 1 {
 		return []ir.Launch{kernel(0)}
@@ -105,7 +105,7 @@ func (c *product) split(parts int, kernel func(slot int) ir.Launch) []ir.Launch 
 	return []ir.Launch{kernel(slot), c.sum(parts, slot)}
 }
 
-// results returns the epilogue of a block: it writes partial sums to slot, or, if slot is 0, the results.
+// results returns the epilogue of a block. It writes partial sums to slot, or the results if slot is 0.
 func (k *productKernel) results(g productGrid, slot, width int) *epilogue {
 	if slot == 0 {
 		e := k.epilogue(g.number, g.batch, g.m, g.n, width)
@@ -122,7 +122,7 @@ func (k *productKernel) results(g productGrid, slot, width int) *epilogue {
 	return e
 }
 
-// sum adds up partial sums in order and writes the results. Each thread computes some neighbouring elements of a row.
+// sum returns the launch that adds partial sums in order and writes the results. Each thread computes some neighbouring elements of a row.
 func (c *product) sum(parts, slot int) ir.Launch {
 	const threads = 256
 	k := c.kernel(fmt.Sprintf("product_sum_%v", c.compute), threads)

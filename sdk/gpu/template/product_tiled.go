@@ -7,30 +7,30 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Tile is a way to divide a product into blocks that compute with scalar instructions: each thread holds TM×TN elements of C, and 32
-// neighbouring threads hold a part of 4·TM × 8·TN.
+// Tile divides a product into blocks that compute with scalar instructions. Each thread holds TM×TN elements of C, and 32 neighbouring
+// threads hold 4·TM × 8·TN elements.
 type Tile struct {
-	Rows, Cols, Depth int // of C, and the depth that is in shared memory at a time
+	Rows, Cols, Depth int // rows and columns of C, and the depth that is in shared memory at a time
 	TM, TN            int
-	Blocks            int     // that should fit on a multiprocessor
+	Blocks            int     // number of blocks that should fit on a multiprocessor
 	Speed             float64 // the fraction of the fastest tile's speed on a large product
-	Stages            int     // tiles of the depth in shared memory, 1 or 2; 0: 2, or 3 where copies are asynchronous
+	Stages            int     // tiles of the depth in shared memory, 1 or 2; 0 means 2, or 3 where copies are asynchronous
 	Rake              bool    // how lanes are arranged
 }
 
 func (x Tile) threads() int { return x.Rows / x.TM * x.Cols / x.TN }
 
-// tiles are the choices for sums of 4 and of 8 bytes.
+// tiles are the choices by size of sums, 4 or 8 bytes.
 var tiles = map[int][]Tile{
 	4: {{Rows: 128, Cols: 128, Depth: 16, TM: 8, TN: 8, Blocks: 2, Speed: 1}, {Rows: 64, Cols: 64, Depth: 16, TM: 8, TN: 4, Blocks: 4, Speed: 0.7}, {Rows: 32, Cols: 64, Depth: 16, TM: 4, TN: 4, Blocks: 4, Speed: 0.5}},
 	8: {{Rows: 128, Cols: 64, Depth: 8, TM: 8, TN: 4, Blocks: 1, Speed: 1}, {Rows: 64, Cols: 64, Depth: 8, TM: 4, TN: 4, Blocks: 2, Speed: 0.8}, {Rows: 32, Cols: 64, Depth: 8, TM: 4, TN: 4, Blocks: 2, Speed: 0.7}},
 }
 
-// wordTiles are the choices for sums of 4 bytes on hardware of words. Its compilers do not unroll the loop over the depth, and a short loop with
-// raked lanes was the fastest of 33 ways there (RATIONALE.md).
+// wordTiles are the choices for sums of 4 bytes on hardware whose memory consists of words (Target.Words). Its compilers do not unroll the
+// loop over the depth, and a short loop with raked lanes was the fastest of 33 ways there (RATIONALE.md).
 var wordTiles = append([]Tile{{Rows: 128, Cols: 128, Depth: 8, TM: 8, TN: 8, Blocks: 2, Speed: 1, Rake: true}}, tiles[4][1:]...)
 
-// stages returns how many tiles of the depth are in shared memory at a time.
+// stages returns the number of tiles of the depth that are in shared memory at a time.
 func (x Tile) stages(async bool) int {
 	switch {
 	case async:
@@ -52,7 +52,7 @@ func (t Target) tiles(size int) []Tile {
 	return tiles[size]
 }
 
-// tiled makes the product with scalar instructions.
+// tiled builds the product with scalar instructions.
 func (c *product) tiled() ([]ir.Launch, error) {
 	size := c.compute.Size()
 	var fitting []Tile
@@ -71,7 +71,7 @@ func (c *product) tiled() ([]ir.Launch, error) {
 	return c.split(parts, func(slot int) ir.Launch { return c.tileKernel(best, parts, slot) }), nil
 }
 
-// linePad keeps rows of tiles in shared memory apart, so that neighbouring depths begin in different banks.
+// linePad is the padding of rows of tiles in shared memory, with which neighbouring depths begin in different banks.
 const linePad = 4
 
 func (c *product) tileBytes(x Tile) int {
@@ -92,7 +92,7 @@ func (k *productKernel) factors(x Tile, g productGrid) (la, lb *tileLoad) {
 	return la, lb
 }
 
-// factor returns the load of tiles of a factor for scalar instructions. a: it is A.
+// factor returns the load of tiles of a factor for scalar instructions. a says that the factor is A.
 func (k *productKernel) factor(x Tile, p strided, a bool, span, extent int, dims []int) *tileLoad {
 	c := k.c
 	l := &tileLoad{k: k, typ: c.compute, span: span, depth: x.Depth, byDepth: true, pitch: span + linePad, threads: x.threads()}
@@ -121,7 +121,7 @@ func (k *productKernel) factor(x Tile, p strided, a bool, span, extent int, dims
 // along reports whether a matrix is contiguous along rows, or else columns.
 func (m matrix) along(rows bool) bool { return rows && m.row == 1 || !rows && m.col == 1 }
 
-// tileKernel makes the product, or parts of it, with one shape of tiles.
+// tileKernel returns the launch of the product, or of parts of it, with one shape of tiles.
 func (c *product) tileKernel(x Tile, parts, slot int) ir.Launch {
 	k := c.kernel(fmt.Sprintf("product_%v_%dx%d", c.compute, x.Rows, x.Cols), x.threads())
 	k.SetBlocks(x.Blocks)
@@ -188,7 +188,7 @@ func (c *product) tileKernel(x Tile, parts, slot int) ir.Launch {
 	return l
 }
 
-// fragment loads the elements of a thread at one depth into registers: n of them in groups of v, apart groups apart.
+// fragment loads the elements of a thread at one depth into registers: n elements in groups of v, which begin apart groups apart.
 func (k *productKernel) fragment(to ir.Var, l *tileLoad, stage, depth, at ir.Value, n, v, apart int) {
 	base := k.Add(k.Add(stage, at), k.Mul(depth, k.Int(l.pitch)))
 	for g := 0; g < n/v; g++ {
@@ -198,7 +198,7 @@ func (k *productKernel) fragment(to ir.Var, l *tileLoad, stage, depth, at ir.Val
 	}
 }
 
-// multiply returns x·y + sum, for floats with one rounding.
+// multiply returns x·y + sum. For floats it rounds once.
 func (k *productKernel) multiply(x, y, sum ir.Value) ir.Value {
 	if k.TypeOf(x).Class() == dtype.Float {
 		return k.FMA(x, y, sum)
@@ -206,8 +206,8 @@ func (k *productKernel) multiply(x, y, sum ir.Value) ir.Value {
 	return k.Add(k.Mul(x, y), sum)
 }
 
-// pipeline runs compute for each tile of the depth between from and end, with the tile in the stage at the offset given for each
-// load, while later tiles are loaded.
+// pipeline runs compute for each tile of the depth between from and end, while later tiles are loaded. It passes the offset of the stage
+// that contains the tile, for each load.
 func (k *productKernel) pipeline(stages, depth int, from, end ir.Value, loads []*tileLoad, compute func(stage []ir.Value)) {
 	async := loads[0].async
 	ahead := stages - 1

@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// fewRows is the most rows of a product for which B is read once, at the speed of memory, by subgroups of at least minLanes
-// threads.
+// fewRows is the greatest number of rows of a product for which B is read once, at the bandwidth of memory, by subgroups of at least
+// minLanes threads.
 const (
 	fewRows  = 4
 	minLanes = 8
@@ -15,16 +15,16 @@ const (
 
 const (
 	vectorThreads = 256
-	inFlight      = 4 // accesses to B that a thread makes before it needs the first of them
+	inFlight      = 4 // accesses to B that a thread starts before it uses the first element
 )
 
-// vector makes a product of a few rows. If B is contiguous along the depth, a subgroup computes a column. Otherwise neighbouring
-// threads compute neighbouring columns, and groups of threads alternate along the depth.
+// vector builds a product of a few rows. If B is contiguous along the depth, a subgroup computes a column. Otherwise neighbouring threads
+// compute neighbouring columns, and groups of threads alternate along the depth.
 func (c *product) vector() []ir.Launch {
 	width := c.b.aligned(false, c.n, c.t.Wide, c.batch)
 	deep := c.b.along(true) && width == 1
 	groups := vectorThreads / c.t.Subgroup
-	cols, step := c.t.Subgroup*width, inFlight*groups // of a block, and of the depth that it takes at a time
+	cols, step := c.t.Subgroup*width, inFlight*groups // columns of a block, and length of the depth that it processes at a time
 	if deep {
 		width = c.b.aligned(true, c.k, c.t.Wide, c.batch)
 		cols, step = groups, inFlight*c.t.Subgroup*width
@@ -48,7 +48,7 @@ type vectorFactors struct {
 	g     productGrid
 	a, b  strided
 	width int
-	wideA bool // elements of a row of A are read like elements of B
+	wideA bool // A is read in wide accesses like B
 	tail  bool
 	sums  ir.Var
 	held  ir.Var // elements of B
@@ -64,7 +64,7 @@ func (k *productKernel) vectors(g productGrid, width, step int, deep bool) *vect
 	return f
 }
 
-// hold reads elements of B, from offset at on, for access i; zeros where depth is not before the end.
+// hold reads elements of B for access i, beginning at offset at. They are zeros if depth is not before the end.
 func (f *vectorFactors) hold(i int, depth ir.Value, at func() ir.Value) {
 	k := f.k
 	f.within(depth, func() {

@@ -5,8 +5,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// radix is a stable sort by digits from the lowest up. Each pass counts the digits of each tile, scans the counts of a line, digits
-// before tiles, and moves the elements of each tile to their places.
+// radix is a stable sort by digits, beginning with the lowest. Each pass counts the digits of each tile, scans the counts of a line in the
+// order of digits, then of tiles, and moves the elements of each tile to their places.
 type radix struct {
 	sorting
 	digitBits, threads, items, tiles int
@@ -67,7 +67,7 @@ func (r radix) shared(t Target) int {
 type radixPass struct {
 	radix
 	shift                        int
-	shiftOf                      ir.Value // as a parameter, so that passes share a kernel
+	shiftOf                      ir.Value // shift as a parameter, so that passes share a kernel
 	first, last                  bool
 	keys, order, toKeys, toOrder region
 	starts                       region
@@ -89,7 +89,7 @@ func (m radixPass) digit(p *step, raw ir.Value) ir.Value {
 	return p.Cast(p.Index, p.And(key, p.Const(d, uint64(m.digits()-1))))
 }
 
-// beginTiles starts a kernel with a block for each tile of each line. Blocks beyond the last do the work of the last again.
+// beginTiles starts a kernel with a block for each tile of each line. Blocks beyond the last repeat the work of the last.
 func (s *sequence) beginTiles(name string, m *radixPass) (p *step, row, tile ir.Value) {
 	p = s.begin(name, m.threads, m.rows*m.tiles, m.rows*m.tiles*max(m.tile(), m.digits()))
 	p.args = append(p.args, ir.Arg{Bits: uint64(m.shift)})
@@ -155,7 +155,7 @@ func (s *sequence) radixMove(m radixPass) {
 			return p.Select(p.Lt(i, p.Int(m.n)), m.digit(p, raw), p.Int(m.digits()-1))
 		},
 	}
-	start := func(digit ir.Value) ir.Value { // of the tile's elements of a digit
+	start := func(digit ir.Value) ir.Value { // start of the elements of the tile that have this digit
 		return p.Min(p.Load(starts, p.join([]int{m.rows, m.digits(), m.tiles}, row, digit, tile)), p.Const(dtype.U32, uint64(m.n)))
 	}
 	var move func(digit ir.Value) ir.Value
@@ -188,15 +188,15 @@ func (s *sequence) radixMove(m radixPass) {
 	s.end(p)
 }
 
-// radixRead reads element i of a line: its value, its place before the sort, and its digit.
+// radixRead holds functions that read element i of a line: its value, its place before the sort, and its digit.
 type radixRead struct {
 	raw, region func(i ir.Value) ir.Value
 	digit       func(i, raw ir.Value) ir.Value
 }
 
-// rankByBallot stores the elements of a tile in shared memory in the order of their digits. It returns, for each digit, the distance,
-// modulo 2^32, from there to its elements in the results, which start at start. Each subgroup has neighbouring elements and counters of its
-// own; lanes with equal digits find each other by ballots.
+// rankByBallot stores the elements of a tile in shared memory in the order of their digits. It returns, for each digit, the distance modulo
+// 2^32 from the place of its elements in shared memory to their place in the results, which is start. Each subgroup has neighbouring
+// elements and its own counters. Ballots find the lanes that have equal digits.
 func (m radixPass) rankByBallot(p *step, base ir.Value, read radixRead, start func(ir.Value) ir.Value, keys, places ir.Mem) func(ir.Value) ir.Value {
 	size := p.t.Subgroup
 	p.SetSubgroup(size)
@@ -266,7 +266,7 @@ func (m radixPass) rankByBallot(p *step, base ir.Value, read radixRead, start fu
 	return func(digit ir.Value) ir.Value { return p.SharedLoad(moves, digit) }
 }
 
-// rankByCounters does the same with a counter for each digit of each thread, whose elements are neighbours.
+// rankByCounters does the same as rankByBallot, with a counter for each digit of each thread. The elements of a thread are neighbours.
 func (m radixPass) rankByCounters(p *step, base ir.Value, read radixRead, start func(ir.Value) ir.Value, keys, places ir.Mem) func(ir.Value) ir.Value {
 	u32 := func(n uint64) ir.Value { return p.Const(dtype.U32, n) }
 	counters := p.Shared("counters", dtype.U32, m.digits()*m.threads)

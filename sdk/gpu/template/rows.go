@@ -8,9 +8,9 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Rows is a computation on the rows of a space: reductions along Axes one after the other, each of which may use the results of
-// earlier ones, and results for each element and for each row. A row consists of the elements that differ only in their place
-// along Axes, whatever their layout.
+// Rows is a computation on the rows of a space: reductions along Axes, one after the other, and results for each element and for each row.
+// A reduction may use the results of earlier reductions. A row consists of the elements that differ only in their place along Axes, in any
+// memory layout.
 type Rows struct {
 	Name  string
 	Space shape.Shape
@@ -19,7 +19,7 @@ type Rows struct {
 	// along Axes.
 	In, Side []Operand
 	Passes   []Pass
-	// Keep are the types of the per-element values that a pass computes and later passes read, and From the pass of each.
+	// Keep are the types of per-element values that one pass computes and later passes read. From is the pass that computes each value.
 	Keep []dtype.DType
 	From []int
 	// Out are the results with an element for each element of the space, Once the results with one for each row, with views like
@@ -33,19 +33,19 @@ type Rows struct {
 
 // Pass is one reduction, or several at once.
 type Pass struct {
-	Reads []int         // the operands of In that it needs, with the kept values of earlier passes
-	All   []int         // the operands of In that it needs without them
-	State []dtype.DType // the types of the values that are joined
-	// Zero returns the state of no elements. Join joins two states; except for rounding, it is associative and commutative.
+	Reads []int         // operands of In that the pass needs if the kept values of earlier passes are available
+	All   []int         // operands of In that the pass needs if it must compute those values again
+	State []dtype.DType // types of the values of a state
+	// Zero returns the state of an empty set of elements. Join joins two states; except for rounding, it is associative and commutative.
 	Zero func(b *ir.Builder) []ir.Value
 	Join func(b *ir.Builder, x, y []ir.Value) []ir.Value
 }
 
 // Row builds the computation for one row. Values that it computes outside of Lift and Final are visible to all later calls.
 type Row interface {
-	// Before is called before a pass; number len(Passes) means Final.
+	// Before is called before each pass. Pass number len(Passes) means Final.
 	Before(b *ir.Builder, pass int)
-	// Lift returns the state of one element, and the values to keep that come from this pass.
+	// Lift returns the state of one element and the values of this pass to keep.
 	Lift(b *ir.Builder, pass int, e Element) (state, keep []ir.Value)
 	// Done receives the joined state of a pass.
 	Done(b *ir.Builder, pass int, state []ir.Value)
@@ -55,14 +55,14 @@ type Row interface {
 	Finish(b *ir.Builder) []ir.Value
 }
 
-// Element describes one element: the values of operands that the pass reads, values that earlier passes kept (nil if they have to
-// be computed again), and its index along an axis of the space.
+// Element describes one element: the values of operands that the pass reads, values that earlier passes kept (nil if they have to be
+// computed again), and a function that returns its index along an axis of the space.
 type Element struct {
 	In, Kept []ir.Value
 	Index    func(axis int) ir.Value
 }
 
-// Most elements of a row that are kept in registers, and of a thread.
+// The greatest numbers of elements kept in registers, of a row and of a thread.
 const (
 	keptRow    = 16 << 10
 	keptThread = 16
@@ -84,8 +84,8 @@ func Reduce(t Target, r *Rows) ir.Work {
 	return l.row()
 }
 
-// Fits reports whether Reduce is fast for a computation on such rows with results for each element: rows have to be contiguous in
-// the first operand, and there have to be enough of them for the device.
+// Fits reports whether Reduce is fast for a computation on rows along axes with results for each element. Rows must be contiguous in the
+// first operand, and there must be enough rows for the device.
 func Fits(t Target, space shape.Shape, axes []int) bool {
 	rows, cols := 1, 1
 	for a, n := range space {
@@ -98,7 +98,7 @@ func Fits(t Target, space shape.Shape, axes []int) bool {
 	return cols > 0 && rows > 0 && (cols <= keptRow || rows >= 2*t.Units)
 }
 
-// layout holds the loop nests of a computation: over the rows, and over the elements of one.
+// layout holds the two loop nests of a computation: over the rows, and over the elements of one row.
 type layout struct {
 	*Rows
 	t          Target
@@ -107,7 +107,7 @@ type layout struct {
 	reduced    []int     // axes along a row, in the order of the nest
 	rows, cols nest
 	across     bool // neighbours in memory belong to different rows
-	most       int  // number of elements that indices have to reach
+	most       int  // number of elements that indices must cover
 }
 
 func newLayout(t Target, r *Rows) *layout {
@@ -159,13 +159,13 @@ func (l *layout) main() shape.View {
 	return best
 }
 
-// The numbers of operands among all.
+// out and the following methods return the number of an operand in all.
 func (l *layout) out(i int) int  { return i }
 func (l *layout) once(i int) int { return len(l.Out) + i }
 func (l *layout) in(i int) int   { return len(l.Out) + len(l.Once) + i }
 func (l *layout) side(i int) int { return len(l.Out) + len(l.Once) + len(l.In) + i }
 
-// width returns how many neighbours along the innermost dimension of a nest a thread takes at a time.
+// width returns the number of neighbours along the innermost dimension of a nest that a thread processes at a time.
 func (l *layout) width(inner *nest, nests ...*nest) int {
 	w := neighbours(l.t, slices.Concat(l.In, l.Out))
 	w = min(w, floorPower(inner.last()))
@@ -204,7 +204,7 @@ func (l *layout) bindOperands(m *maker, width int, nests ...*nest) []access {
 	return all
 }
 
-// index returns the coordinates of an element by its numbers among the rows and along its row.
+// index returns a function that computes the coordinates of an element from the number of its row and its number in the row.
 func (l *layout) index(m *maker, row, col func() ir.Value) func(axis int) ir.Value {
 	return func(axis int) ir.Value {
 		axes, i := l.kept, row
@@ -215,7 +215,7 @@ func (l *layout) index(m *maker, row, col func() ir.Value) func(axis int) ir.Val
 	}
 }
 
-// coordinate returns the index along axis of element i of the axes of a space, the last of which changes fastest.
+// coordinate returns the index along axis of element i of a space that consists of the given axes. The last axis changes fastest.
 func coordinate(m *maker, s shape.Shape, axes []int, axis int, i func() ir.Value) ir.Value {
 	if s[axis] == 1 {
 		return m.Int(0)

@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// column is a kernel for rows that are neighbours in memory element by element: a block has a tile of threads, along the rows and
-// along their elements, and a thread takes width rows.
+// column is a kernel for rows whose elements with equal numbers are neighbours in memory. The threads of a block form a tile, along the
+// rows and along their elements. A thread processes width rows.
 type column struct {
 	*layout
 	m        *maker
@@ -17,18 +17,18 @@ type column struct {
 	wr, wc   *walk
 	p        *Pass
 	mems     []ir.Mem
-	count    ir.Value // rows, in units of width
-	tile     ir.Value // blocks along the rows
-	lo, hi   ir.Value // elements of a row
+	count    ir.Value // number of rows, in units of width
+	tile     ir.Value // number of blocks along the rows
+	lo, hi   ir.Value // range of elements of a row
 	tiles    int
-	parts    int // of each row
+	parts    int // parts of each row
 	partSize int
 }
 
-// fewElements is the most elements of rows that one thread reads at once.
+// fewElements is the greatest number of elements of a row for which one thread reads all of them.
 const fewElements = 8
 
-// column returns the work of one pass without results for each element, over rows that lie across memory.
+// column returns the work of one pass without results for each element, over rows that are not contiguous in memory.
 func (l *layout) column() ir.Work {
 	width := l.width(&l.rows, &l.cols, &l.rows)
 	rows, n := l.rows.size()/width, l.cols.size()
@@ -67,7 +67,8 @@ func (l *layout) column() ir.Work {
 	return l.joinParts(w, temps, parts, 1, l.rows.size())
 }
 
-// columnTile returns a tile of threads for n elements of so many rows, at most wide rows at a time if n allows that.
+// columnTile returns the numbers of threads along rows and along elements, for rows of n elements. A tile covers at most wide rows if n is
+// great enough.
 func columnTile(rows, n, wide int) (tx, ty int) {
 	tx = min(wide, ceilPower(rows))
 	ty = min(threads/tx, ceilPower(n))
@@ -88,7 +89,7 @@ func newColumn(l *layout, name string, width, tx, ty, tiles, parts, size int) *c
 	return c
 }
 
-// launch writes the results or, if temps are given, the states of parts to them.
+// launch returns a launch that writes the results or, if temps are given, the states of parts to temps.
 func (c *column) launch(temps []Operand) ir.Launch {
 	m := c.m
 	bufs := make([]ir.Buf, len(temps))
@@ -223,14 +224,14 @@ func (c *column) lift(lanes []Row, s *sums, row *spot, cols []*spot) {
 	}
 }
 
-// join combines the states of all threads with the same x in the first of them.
+// join combines the states of all threads with the same x. The first of these threads has the result.
 func (c *column) join(s *sums, x, y ir.Value) {
 	m := c.m
 	cell := func(y ir.Value, n int) ir.Value {
 		return m.plus(m.Add(m.times(y, c.tx), x), n*c.tx*c.ty)
 	}
 	for half := c.ty / 2; half > 0; half /= 2 {
-		// The upper half stores its states for the lower one.
+		// The upper half of the threads stores its states for the lower half.
 		if half < c.ty/2 {
 			m.Barrier()
 		}

@@ -4,12 +4,12 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// sums holds the states of a pass in local arrays of a thread: one state per lane, joined in the end.
+// sums holds the states of a pass in local arrays of a thread: one state for each lane. The states are joined at the end.
 type sums struct {
 	m     *maker
 	p     *Pass
 	lanes int
-	vars  []ir.Var // by value of the state
+	vars  []ir.Var // one variable for each value of the state
 }
 
 func newSums(m *maker, p *Pass, lanes int) *sums {
@@ -56,7 +56,7 @@ func (s *sums) total() []ir.Value {
 	return all[0]
 }
 
-// acrossLanes joins the states of lanes neighbouring threads of a subgroup, a power of two; each of them has the result.
+// acrossLanes joins the states of lanes neighbouring threads of a subgroup. lanes is a power of two. Each of these threads has the result.
 func acrossLanes(m *maker, p *Pass, state []ir.Value, lanes int) []ir.Value {
 	for mask := lanes / 2; mask > 0; mask /= 2 {
 		other := make([]ir.Value, len(state))
@@ -84,8 +84,8 @@ func newExchange(m *maker, p *Pass, threads int) *exchange {
 	return b
 }
 
-// join joins the states of all threads of the block, each of which has the result. The threads meet at barriers; before the
-// exchange is used again they have to meet at another one.
+// join joins the states of all threads of the block, each of which has the result. It contains barriers. The kernel must execute another
+// barrier before the exchange is used again.
 func (b *exchange) join(state []ir.Value) []ir.Value {
 	m, sub := b.m, b.m.t.Subgroup
 	state = acrossLanes(m, b.p, state, sub)
@@ -119,8 +119,8 @@ func (b *exchange) get(at ir.Value) []ir.Value {
 	return all
 }
 
-// halves joins the states in the exchange, which are more than a subgroup has threads: in each step one half of the remaining states
-// absorbs the other half, until one is left.
+// halves joins the states in the exchange if there are more states than threads in a subgroup. Each step joins one half of the remaining
+// states with the other half, until one state is left.
 func (b *exchange) halves() []ir.Value {
 	m := b.m
 	for half := b.n / 2; half > 0; half /= 2 {

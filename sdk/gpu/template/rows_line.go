@@ -10,17 +10,17 @@ import (
 type line struct {
 	*layout
 	m        *maker
-	width    int // neighbours that a thread takes at a time
+	width    int // neighbours that a thread processes at a time
 	lanes    int // threads for a row
-	threads  int // of a block
-	vectors  int // of width elements in a row
+	threads  int // threads of a block
+	vectors  int // number of vectors of width elements in a row
 	operands []access
 	wr, wc   *walk
 	count    ir.Value // rows
 	end      ir.Value // vectors
 }
 
-// newLine begins a kernel with so many threads for each row, or part of a row.
+// newLine begins a kernel with lanes threads for each row, or part of a row.
 func newLine(l *layout, name string, width, lanes int) *line {
 	k := &line{layout: l, width: width, lanes: lanes, threads: max(threads, lanes), vectors: l.cols.size() / width}
 	if lanes > l.t.Subgroup {
@@ -34,10 +34,10 @@ func newLine(l *layout, name string, width, lanes int) *line {
 	return k
 }
 
-// minBlock is the least number of threads for a row that gets a block, as hardware runs no fewer together.
+// minBlock is the least number of threads of a block that computes one row: hardware does not run fewer threads together.
 const minBlock = 32
 
-// rowLanes returns the number of threads for a row of so many vectors, such that a row takes few steps of a loop.
+// rowLanes returns the number of threads for a row of vectors vectors, chosen so that the loop over a row has few steps.
 func rowLanes(t Target, vectors, each int) int {
 	if n := ceilPower(vectors); n <= t.Subgroup {
 		return n
@@ -61,10 +61,10 @@ func ceilPower(n int) int {
 type rowShare struct {
 	row   *spot
 	lane  ir.Value
-	valid ir.Value // none if each thread has a row
+	valid ir.Value // whether the thread has a row; 0 if each thread has one
 }
 
-// each runs body for the rows that this thread takes part in.
+// each runs body for the rows to which this thread is assigned.
 func (k *line) each(body func(p rowShare)) int {
 	m := k.m
 	rows := k.rows.size()
@@ -87,7 +87,7 @@ func (k *line) each(body func(p rowShare)) int {
 	})
 }
 
-// between separates the blocks of a loop by a barrier, as they use the same shared memory.
+// between adds a barrier between the iterations of a loop over blocks of work, because they use the same shared memory.
 func (k *line) between(blocks int) {
 	if most := k.t.Grid[0]; most > 0 && blocks > most {
 		k.m.Barrier()
@@ -143,7 +143,7 @@ func (m *maker) plus(v ir.Value, n int) ir.Value {
 	return m.Add(v, m.Int(n))
 }
 
-// read reads the operands of In that are in the list, at several places.
+// read returns the elements of the operands of In in the list, at several places.
 func (k *line) read(reads []int, row *spot, cols []*spot) []map[int][]ir.Value {
 	all := make([]map[int][]ir.Value, len(cols))
 	for c, col := range cols {
@@ -190,7 +190,7 @@ func (k *line) sweep(lane, lo, hi ir.Value, count int, visit func(cols ...*spot)
 	})
 }
 
-// joined returns the state of the whole row, which each of its threads has.
+// joined returns the state of the whole row. Each thread of the row has it.
 func (k *line) joined(b *exchange, p *Pass, s *sums) []ir.Value {
 	if k.lanes <= k.t.Subgroup {
 		return acrossLanes(k.m, p, s.total(), k.lanes)
@@ -198,7 +198,7 @@ func (k *line) joined(b *exchange, p *Pass, s *sums) []ir.Value {
 	return b.join(s.total())
 }
 
-// exchange returns the shared memory for a pass, nil if a row has one subgroup.
+// exchange returns the shared memory for a pass, or nil if a row is computed by at most one subgroup.
 func (k *line) exchange(p *Pass) *exchange {
 	if k.lanes <= k.t.Subgroup {
 		return nil
@@ -215,14 +215,14 @@ func (k *line) leader(p rowShare, body func()) {
 	k.m.If(cond, body)
 }
 
-// finish writes the results that a row has once.
+// finish writes the results with one element for each row.
 func (k *line) finish(r Row, row *spot) {
 	for i, v := range r.Finish(k.m.Builder) {
 		k.m.Store(k.operands[k.once(i)].buf, row.offset(k.once(i)), v)
 	}
 }
 
-// row returns the work of one pass without results for each element, over rows that lie along memory.
+// row returns the work of one pass without results for each element, over rows that are contiguous in memory.
 func (l *layout) row() ir.Work {
 	width := l.width(&l.cols, &l.rows, &l.cols)
 	rows, vectors := l.rows.size(), l.cols.size()/width
@@ -258,15 +258,15 @@ func (k *line) lift(r Row, s *sums, p *Pass, row *spot, cols []*spot) {
 	}
 }
 
-// waves is the ratio of blocks to concurrent blocks, where it can be chosen.
+// waves is the ratio of blocks to concurrent blocks, if the number of blocks can be chosen.
 const waves = 4
 
-// splitRow returns the work for so few rows that parts of each are joined first.
+// splitRow returns the work for few rows. Each row is divided into parts, whose states are joined by a second launch.
 func (l *layout) splitRow(width int) ir.Work {
 	rows, vectors := l.rows.size(), l.cols.size()/width
 	lanes := min(threads, l.t.Threads)
 	parts := max(2, min(ceil(vectors, 8*lanes), ceil(waves*l.t.Units*l.t.Blocks*threads/lanes, rows)))
-	size := ceil(vectors, parts) // vectors of a part
+	size := ceil(vectors, parts) // number of vectors of a part
 	parts = ceil(vectors, size)
 	first := *l
 	r := *l.Rows

@@ -6,11 +6,11 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// lines is a kernel of several passes over each row, or with results for each element. A row that is not too long is kept in
-// registers; for a longer one each pass reads its operands and computes the values again.
+// lines is a kernel of several passes over each row, or with results for each element. If a row is short enough, it is kept in registers.
+// For longer rows each pass reads its operands and computes the values again.
 type lines struct {
 	*line
-	steps int // vectors of each row that a thread takes; 0: it visits them in loops
+	steps int // vectors of each row that a thread keeps; 0 means that it visits them in loops
 	// Local arrays of kept elements: operands that several passes read, and values.
 	operand map[int]ir.Var
 	loaded  map[int]bool
@@ -40,7 +40,7 @@ func newLines(l *layout) *lines {
 	return n
 }
 
-// arrays returns how many values of an element are kept.
+// arrays returns the number of values of an element that are kept.
 func (l *layout) arrays() int {
 	n := 0
 	for i, d := range l.In {
@@ -54,7 +54,7 @@ func (l *layout) arrays() int {
 	return n
 }
 
-// readers returns how many passes read operand i of In.
+// readers returns the number of passes that read operand i of In.
 func (l *layout) readers(i int) int {
 	n := 0
 	for p := range l.Passes {
@@ -123,7 +123,7 @@ func (n *lines) launch() ir.Launch {
 	return m.launch(grid)
 }
 
-// valid runs body where the thread has a row of its own.
+// valid runs body if the thread has a row.
 func (n *lines) valid(at rowShare, body func()) {
 	if at.valid == 0 {
 		body()
@@ -132,7 +132,7 @@ func (n *lines) valid(at rowShare, body func()) {
 	n.m.If(at.valid, body)
 }
 
-// visit calls body for the vectors of a row, with the number of the step and the operands in reads, or in all if nothing is kept.
+// visit calls body for the vectors of a row, with the number of the step and the operands listed in reads, or in all if nothing is kept.
 func (n *lines) visit(at rowShare, reads, all []int, body func(col *spot, x map[int][]ir.Value, step int)) {
 	if n.steps == 0 {
 		n.sweep(at.lane, 0, n.end, n.vectors, func(cols ...*spot) {
@@ -188,7 +188,7 @@ func (n *lines) visit(at rowShare, reads, all []int, body func(col *spot, x map[
 	}
 }
 
-// guarded runs body for the vector of a step, where the row has one for this thread.
+// guarded runs body for the vector of a step, if the row has such a vector for this thread.
 func (n *lines) guarded(at rowShare, step int, body func(col *spot)) {
 	j := n.m.plus(at.lane, step*n.lanes)
 	if (step+1)*n.lanes <= n.vectors {
@@ -212,7 +212,7 @@ func (n *lines) get(l ir.Var, step int) []ir.Value {
 	return v
 }
 
-// keptAt returns the values of neighbour k that passes before p kept, nil if nothing is kept.
+// keptAt returns the values of neighbour k that passes before p kept, or nil if nothing is kept.
 func (n *lines) keptAt(p, step, k int) []ir.Value {
 	if n.steps == 0 {
 		return nil
@@ -226,7 +226,7 @@ func (n *lines) keptAt(p, step, k int) []ir.Value {
 	return v
 }
 
-// keep stores the values that pass p keeps.
+// keep stores the values of pass p that later passes read.
 func (n *lines) keep(p, step, k int, keep []ir.Value) {
 	if n.steps == 0 {
 		return

@@ -25,8 +25,8 @@ func (l *layout) temporaries(n int, p *Pass) []Operand {
 	return out
 }
 
-// joinParts adds the launch that joins states of the parts of rows, which the launches of w write to temps: states of
-// neighbouring rows are ofRow apart, and states of the parts of a row ofPart.
+// joinParts adds the launch that joins the states of the parts of rows. The launches of w write these states to temps: states of
+// neighbouring rows are ofRow apart, and states of neighbouring parts of a row are ofPart apart.
 func (l *layout) joinParts(w ir.Work, temps []Operand, parts, ofRow, ofPart int) ir.Work {
 	space := make(shape.Shape, len(l.Space), len(l.Space)+1)
 	strides := make([]int, len(l.Space), len(l.Space)+1)
@@ -69,7 +69,7 @@ func (l *layout) joinParts(w ir.Work, temps []Operand, parts, ofRow, ofPart int)
 	return w
 }
 
-// joining is a row whose elements are states of its parts.
+// joining is a Row whose elements are the states of the parts of a row.
 type joining struct{ Row }
 
 // Lift implements Row.

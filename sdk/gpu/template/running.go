@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// running defines a scan: the state of one or more values that it carries along a line, made from elements and combined in their
-// order.
+// running defines a scan. Its state consists of one or more values; states are computed from elements and combined in the order of the
+// elements.
 type running interface {
 	// in and out return the types of elements and results, states the types of the values of a state.
 	in() dtype.DType
@@ -16,7 +16,7 @@ type running interface {
 	states() []dtype.DType
 	// lift returns the state of element v at place at of its line.
 	lift(p *ir.Builder, v, at ir.Value) []ir.Value
-	// join combines the state of neighbouring parts of a line, the first part first.
+	// join combines the states of two neighbouring parts of a line. a is the state of the first part.
 	join(p *ir.Builder, a, b []ir.Value) []ir.Value
 	// commutes reports whether parts may be combined in any order.
 	commutes() bool
@@ -40,7 +40,7 @@ func (r runningJoin) commutes() bool                             { return true }
 func (r runningJoin) identity(p *ir.Builder) []ir.Value          { return []ir.Value{r.j.identity(p)} }
 func (r runningJoin) lower(p *ir.Builder, s []ir.Value) ir.Value { return r.j.lower(p, s[0]) }
 
-// runningIndex is the place of a running extreme, the first one of equals. Its state is the extreme, with both zeros equal, and
+// runningIndex is the place of a running extreme, the first one among equal elements. Its state is the extreme, with both zeros equal, and
 // the place, which is greater than all places if there is no element.
 type runningIndex struct{ j joiner }
 
@@ -90,7 +90,7 @@ func (r runningLogSum) lift(p *ir.Builder, v, _ ir.Value) []ir.Value {
 func (r runningLogSum) join(p *ir.Builder, a, b []ir.Value) []ir.Value {
 	d := accumulator(r.d)
 	top := p.Select(p.Binary(ir.Or, p.Ne(a[0], a[0]), p.Lt(b[0], a[0])), a[0], b[0]) // NaN if one is NaN
-	// The distance of equal values is 0, of equal infinities too.
+	// The distance of equal values is 0, also for equal infinities.
 	part := func(s []ir.Value) ir.Value {
 		away := p.Select(p.Eq(s[0], top), p.Float(d, 0), p.Sub(s[0], top))
 		return p.Mul(s[1], p.Unary(ir.Exp, away))

@@ -5,17 +5,17 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// runningProduct is a running product of floats of at most 32 bits on hardware without f64. In f32 a product of a few numbers may leave
-// the range of the type on the way to a result within it: 2^-149 times 0.4 is 0 in f32, and 0 times infinity NaN, while the exact
-// product of the three is infinite. The blocks, threads and subgroups of a scan combine neighbours in an order of their own, so that which
-// products leave the range would depend on the hardware.
+// runningProduct is a running product of floats of at most 32 bits on hardware without f64. In f32 an intermediate product of a few numbers
+// may leave the range of the type although the result is within it: 2^-149 times 0.4 is 0 in f32, and 0 times infinity is NaN, while the
+// exact product of the three numbers is infinite. The order in which blocks, threads and subgroups of a scan combine neighbours depends on
+// the hardware, and so would the products that leave the range.
 //
 // The state is a significand of magnitude in [1, 2) and the exponent of 2, both f32. Zeros, infinities and NaN are significands
 // themselves. The exponent is an integer; as a float it cannot wrap however many numbers there are.
 type runningProduct struct{ d dtype.DType }
 
 const (
-	signAndFraction = 0x807fffff // the bits of an f32 beside its exponent
+	signAndFraction = 0x807fffff // the bits of an f32 except its exponent
 	bitsOfOne       = 0x3f800000
 	exponentShift   = 23
 	exponentMask    = 0xff

@@ -10,7 +10,8 @@ import (
 // Lines is a tensor [Outer, N, Inner] seen as Outer·Inner lines of N elements.
 type Lines struct {
 	Outer, N, Inner int
-	// Exclusive leaves each element out of its own result, and Reverse runs from the end.
+	// Exclusive means that the result of an element does not include the element itself. Reverse means that the scan begins at the end of
+	// the line.
 	Exclusive, Reverse bool
 }
 
@@ -24,7 +25,8 @@ func Scan(t Target, l Lines, how Join, x, y Operand) ir.Work {
 	return scan(t, l, runningJoin{joinerOf(t, how, x.Type)}, x, y)
 }
 
-// ScanIndex returns the work that computes slot 1, of i64: the place on its line of the first greatest, or least, element up to each.
+// ScanIndex returns the work that computes slot 1, of i64: for each element, the place on its line of the greatest (or least) element so
+// far; the first one among equal elements.
 func ScanIndex(t Target, l Lines, how Join, x, y Operand) ir.Work {
 	return scan(t, l, runningIndex{joinerOf(t, how, x.Type)}, x, y)
 }
@@ -43,16 +45,16 @@ func scan(t Target, l Lines, r running, x, y Operand) ir.Work {
 // The sizes of scans depend only on shapes, because sums of floats depend on where lines are cut.
 const (
 	scanThreads = 256
-	scanItems   = 16    // that a thread takes at once
-	scanSerial  = 64    // up to this length a thread has a line for itself
-	scanTile    = 4096  // a multiple of the elements that a block takes at once
-	scanRows    = 256   // so many lines are enough work without being cut
-	scanColumns = 16384 // the same where a thread has a line
+	scanItems   = 16    // elements that a thread processes at once
+	scanSerial  = 64    // greatest length of lines that are scanned by one thread each
+	scanTile    = 4096  // elements; a multiple of the number that a block processes at once
+	scanRows    = 256   // number of lines from which on lines are not cut
+	scanColumns = 16384 // the same if a thread scans a line
 )
 
-// scan runs along lines: with a thread for each line or part of it where neighbouring threads then have neighbouring elements or
-// lines are short, with a block otherwise. A few long lines are cut: a first launch combines each part, a second one scans the parts,
-// and a last launch scans within the parts from there on.
+// scan adds the launches of a scan. A line, or part of it, is computed by a thread if neighbouring threads then have neighbouring elements
+// or if lines are short, and by a block otherwise. A few long lines are cut: a first launch combines each part, a second one scans the
+// parts, and a last launch scans within the parts from there on.
 func (s *sequence) scan(l Lines, r running, x, y region) {
 	if l.size() == 0 {
 		return
@@ -131,7 +133,7 @@ func (s *sequence) scanThreads(c scanPart) {
 	})
 }
 
-// run returns how many neighbouring elements one access has, and runs how many of those a thread takes at once.
+// run returns the number of neighbouring elements of one access (a run), and the number of runs that a thread processes at once.
 func (c scanPart) run(t Target) (run, runs int) {
 	size := max(c.r.in().Size(), c.r.out().Size())
 	for run = 1; 2*run*size <= t.Wide && run < 8 && c.N%(2*run) == 0 && c.x.offset%int64(2*run*size) == 0 && c.y.offset%int64(2*run*size) == 0; {
@@ -152,14 +154,14 @@ func (s *sequence) scanBlocks(c scanPart) {
 	used := p.Lt(p.block, p.number("parts", c.Outer*parts))
 	mine := p.Min(p.block, p.Int(c.Outer*parts-1))
 	if c.before != nil {
-		// The previous launch has read its input in the order of blocks: the end of it is in the cache.
+		// The previous launch read its input in the order of blocks, so the end of the input is in the cache.
 		mine = p.Sub(p.Int(c.Outer*parts-1), mine)
 	}
 	q := p.split(mine, c.Outer, parts)
 	if c.before != nil {
 		acc.put(p.loadState(b.before, mine))
 	}
-	// Counted in runs from here on.
+	// Positions are counted in runs from here on.
 	lo := p.Mul(q[1], p.Int(ceil(c.cut, run)))
 	hi := p.Min(p.Add(lo, p.Int(ceil(c.cut, run))), p.Int(c.N/run))
 	region := func(k ir.Value) ir.Value {
@@ -236,7 +238,7 @@ func (c scanPart) turned(v []ir.Value) []ir.Value {
 	return v
 }
 
-// scanStates makes the exclusive scan of the states of the parts of lines, with a block for each line.
+// scanStates adds the exclusive scan of the states of the parts of lines, with a block for each line.
 func (s *sequence) scanStates(l Lines, r running, sums, before []region) {
 	const items = 4
 	p := s.begin("scan_parts", scanThreads, l.Outer*l.Inner, l.size()+scanThreads*items)
@@ -374,10 +376,11 @@ func (p *step) newBlockScan(r running) blockScan {
 	return b
 }
 
-// scan returns the states of all threads before this one combined, and those of all threads. Every thread of the block calls it.
+// scan returns the combined state of all threads before this one, and the combined state of all threads. Every thread of the block calls
+// it.
 func (b blockScan) scan(v []ir.Value) (before, all []ir.Value) { return b.run(v, true) }
 
-// total returns the states of all threads combined.
+// total returns the combined state of all threads.
 func (b blockScan) total(v []ir.Value) []ir.Value {
 	_, all := b.run(v, false)
 	return all
@@ -392,13 +395,13 @@ func (b blockScan) region() (lane, group ir.Value) {
 	return p.Int(0), p.Thread()
 }
 
-// begin returns the first of n runs of a thread. A subgroup has neighbouring runs, and each of its threads every size-th of them.
+// begin returns the first of n runs of a thread. A subgroup has neighbouring runs, and each of its threads has every size-th run.
 func (b blockScan) begin(n int) ir.Value {
 	lane, group := b.region()
 	return b.p.Add(b.p.Mul(group, b.p.Int(n*b.size)), lane)
 }
 
-// inclusive returns the states of the threads of a subgroup up to each.
+// inclusive returns the combined state of the threads of the subgroup up to and including this one.
 func (b blockScan) inclusive(v []ir.Value) []ir.Value {
 	lane, _ := b.region()
 	for d := 1; d < b.size; d *= 2 {
@@ -407,7 +410,7 @@ func (b blockScan) inclusive(v []ir.Value) []ir.Value {
 	return v
 }
 
-// earlier returns the combined states of the threads of a subgroup before each, given the states up to each.
+// earlier returns the combined state of the threads of the subgroup before this one, given the result of inclusive.
 func (b blockScan) earlier(upTo []ir.Value) []ir.Value {
 	none := b.r.identity(b.p.Builder)
 	if b.size == 1 {
@@ -417,8 +420,8 @@ func (b blockScan) earlier(upTo []ir.Value) []ir.Value {
 	return b.p.selectState(b.p.Eq(lane, b.p.Int(0)), none, b.shifted(upTo, 1))
 }
 
-// runs scans runs that are assigned to threads as begin says. before is the combined state before each run in the subgroup, and all the
-// state of the whole subgroup.
+// runs scans the states of runs that are assigned to threads as described for begin. before is the combined state before each run in the
+// subgroup, and all the state of the whole subgroup.
 func (b blockScan) runs(totals [][]ir.Value) (before [][]ir.Value, all []ir.Value) {
 	p := b.p
 	for k, v := range totals {
@@ -452,7 +455,7 @@ func (b blockScan) run(v []ir.Value, scan bool) (before, all []ir.Value) {
 func (b blockScan) across(v []ir.Value, scan bool) (before, all []ir.Value) {
 	p, groups := b.p, b.p.threads/b.size
 	lane, group := b.region()
-	p.Barrier() // an earlier scan has been read
+	p.Barrier() // other threads have read the result of an earlier scan
 	p.If(p.Eq(lane, p.Int(b.size-1)), func() {
 		for k, m := range b.mem {
 			p.SharedStore(m, group, v[k])

@@ -10,8 +10,8 @@ import (
 // fewUpdates is the greatest number of updates of one batch for which every element tests all of them.
 const fewUpdates = 16
 
-// Assign returns the work that computes slot 3: slot 0 with the elements at the indices in slot 1 replaced by the updates in slot 2. Of
-// equal indices the last counts.
+// Assign returns the work that computes slot 3: slot 0 with the elements at the indices in slot 1 replaced by the updates in slot 2. Among
+// equal indices the last one counts.
 func Assign(t Target, g Indexing, x, indices, updates, y Operand) ir.Work {
 	s := newSequence(t, 4, true)
 	px, pu, py := regionOf(0, x), regionOf(2, updates), regionOf(3, y)
@@ -73,7 +73,7 @@ func (s *sequence) winners(g Indexing, indices Operand) region {
 	return last
 }
 
-// anyIndex sets the fault if there are updates, for an x without elements, in which every index is out of range.
+// anyIndex sets the fault if there are updates. It is for an x without elements, for which every index is out of range.
 func (s *sequence) anyIndex(g Indexing, indices Operand) {
 	if g.slices() == 0 {
 		return
@@ -101,7 +101,7 @@ func Scatter(t Target, g Indexing, how Join, x, indices, updates, y Operand) ir.
 	return s.work
 }
 
-// scatterFew lets each element test all indices of its batch.
+// scatterFew combines the updates in one launch, in which the thread of each element tests all indices of its batch.
 func (s *sequence) scatterFew(g Indexing, j joiner, x, indices, updates, y Operand) {
 	s.each("scatter_few", g.whole(), max(g.whole(), g.slices()), func(p *step) func(ir.Value) {
 		to, from := p.buffer("y", x.Type, ir.Write, regionOf(3, y)), p.buffer("x", x.Type, ir.Read, regionOf(0, x))
@@ -127,7 +127,7 @@ func (s *sequence) scatterFew(g Indexing, j joiner, x, indices, updates, y Opera
 	})
 }
 
-// scatterAtomic is for integers, whose sums and extremes do not depend on the order.
+// scatterAtomic combines the updates by atomics. It is for integers, whose sums and extremes do not depend on the order.
 func (s *sequence) scatterAtomic(g Indexing, how Join, x, indices, updates, y Operand) {
 	o := map[Join]ir.Op{JoinAdd: ir.AtomicAdd, JoinMax: ir.AtomicMax, JoinMin: ir.AtomicMin}[how]
 	s.each("scatter_copy", g.whole(), 0, func(p *step) func(ir.Value) {
@@ -146,8 +146,8 @@ func (s *sequence) scatterAtomic(g Indexing, how Join, x, indices, updates, y Op
 	})
 }
 
-// scatterSorted sorts the indices of each batch, stable, so that the updates of one position are adjacent and in order, finds
-// where the updates of each position begin, and lets each element combine its own.
+// scatterSorted sorts the indices of each batch with a stable sort, so that the updates of one position are adjacent and in order. It then
+// computes where the updates of each position begin; one thread for each element combines its updates.
 func (s *sequence) scatterSorted(g Indexing, j joiner, x, indices, updates, y Operand) {
 	n := g.Batch * g.Count
 	keys := s.temp(4 * n)
@@ -166,7 +166,8 @@ func (s *sequence) scatterSorted(g Indexing, j joiner, x, indices, updates, y Op
 	s.combineSorted(g, j, starts, order, x, updates, y)
 }
 
-// starts returns a temporary with the number of sorted keys of each batch below each position, and their number at the end.
+// starts returns a temporary that holds, for each batch and position, the number of sorted keys below the position, and at the end the
+// number of all keys.
 func (s *sequence) starts(g Indexing, sorted region) region {
 	n := g.Batch * (g.Axis + 1)
 	starts := s.temp(4 * n)
@@ -189,7 +190,7 @@ func (s *sequence) starts(g Indexing, sorted region) region {
 	return starts
 }
 
-// combineSorted lets each element combine its updates.
+// combineSorted adds the launch in which one thread for each element combines its updates.
 func (s *sequence) combineSorted(g Indexing, j joiner, starts, order region, x, updates, y Operand) {
 	s.each("scatter_segments", g.whole(), max(g.whole(), g.slices()), func(p *step) func(ir.Value) {
 		to, from := p.buffer("y", x.Type, ir.Write, regionOf(3, y)), p.buffer("x", x.Type, ir.Read, regionOf(0, x))

@@ -20,7 +20,7 @@ type region struct {
 	offset int64
 }
 
-// newSequence begins a Work with so many operands and results. faulty says that it may find an index out of range.
+// newSequence begins a Work with slots operands and results. faulty says that the work may read an index that is out of range.
 func newSequence(t Target, slots int, faulty bool) *sequence {
 	s := &sequence{t: t, slots: slots}
 	if faulty {
@@ -36,10 +36,10 @@ func (s *sequence) temp(bytes int) region {
 	return region{slot: s.slots + len(s.work.Temps) - 1}
 }
 
-// fault returns the word of Work.Fault.
+// fault returns the place of the word that Work.Fault describes.
 func (s *sequence) fault() region { return region{slot: s.slots} }
 
-// regionOf returns where o begins, being the contents of a slot.
+// regionOf returns the region of operand o, which is in the given slot.
 func regionOf(slot int, o Operand) region {
 	return region{slot, int64(o.View.Offset) * int64(o.Type.Size())}
 }
@@ -48,15 +48,15 @@ func regionOf(slot int, o Operand) region {
 type step struct {
 	*ir.Builder
 	t       Target
-	threads int // of a block
+	threads int // threads of a block
 	args    []ir.Arg
 	grid    [3]int
 	block   ir.Value      // the block's number over the whole grid
 	shared  []dtype.DType // types of shared arrays
 }
 
-// begin starts a kernel that runs on so many blocks of so many threads. Indices are 64 bits wide if the threads, or numbers in
-// index arithmetic, exceed 32 bits.
+// begin starts a kernel that runs on the given number of blocks with the given number of threads each. Indices are 64 bits wide if the
+// threads, or numbers in index arithmetic, exceed 32 bits.
 func (s *sequence) begin(name string, threads, blocks, numbers int) *step {
 	p := &step{Builder: ir.New(name, threads), t: s.t, threads: threads, grid: spread(s.t, blocks)}
 	if p.grid[0]*p.grid[1]*p.grid[2] > math.MaxInt32/threads || numbers > math.MaxInt32 {
@@ -75,7 +75,7 @@ func (s *sequence) end(p *step) {
 	s.work.Launches = append(s.work.Launches, ir.Launch{Kernel: p.Kernel(), Grid: p.grid, Args: p.args})
 }
 
-// spread returns a grid of at least so many blocks within the limits of the target, with few more than needed.
+// spread returns a grid of at least the given number of blocks, and few more, within the limits of the target.
 func spread(t Target, blocks int) [3]int {
 	g := [3]int{max(blocks, 1), 1, 1}
 	for axis := 0; axis < 2 && t.Grid[axis] > 0 && g[axis] > t.Grid[axis]; axis++ {
@@ -102,7 +102,7 @@ func (p *step) item() ir.Value {
 	return p.Add(p.Mul(p.block, p.Int(p.threads)), p.Thread())
 }
 
-// split converts number i to coordinates, the last changing fastest. The first has no bound.
+// split converts number i to coordinates, the last changing fastest. dims[0] is not used as a bound.
 func (p *step) split(i ir.Value, dims ...int) []ir.Value {
 	out := make([]ir.Value, len(dims))
 	for k := len(dims) - 1; k >= 0; k-- {
@@ -128,13 +128,13 @@ func (p *step) join(dims []int, coords ...ir.Value) ir.Value {
 	return i
 }
 
-// clamp brings an integer into [lo, hi].
+// clamp returns v limited to [lo, hi].
 func (p *step) clamp(v ir.Value, lo, hi int) ir.Value {
 	d := p.TypeOf(v)
 	return p.Min(p.Max(v, p.Const(d, uint64(int64(lo)))), p.Const(d, uint64(int64(hi))))
 }
 
-// guarded returns index v as a position in [0, n), for n of 1 or more. If v is out of range, it sets the fault.
+// guarded returns index v as a position in [0, n). n is at least 1. If v is out of range, it sets the fault.
 func (p *step) guarded(v ir.Value, n int, fault ir.Buf) ir.Value {
 	inside := p.clamp(v, 0, n-1)
 	p.If(p.Ne(inside, v), func() { p.raise(fault) })
@@ -166,7 +166,7 @@ type unit struct {
 // bytes returns the size of a unit.
 func (u unit) bytes() int { return u.d.Size() * u.width }
 
-// unitOf returns the widest unit of elements of type d of which all the given numbers of bytes are multiples.
+// unitOf returns the widest unit of elements of type d whose size divides all the given numbers of bytes.
 func unitOf(t Target, d dtype.DType, bytes ...int) unit {
 	n := min(max(t.Wide, 8), 16)
 	for _, b := range bytes {
@@ -198,14 +198,14 @@ func (p *step) sharedRun(m ir.Mem, at ir.Value, n int) []ir.Value {
 	return out
 }
 
-// sharedPut is the inverse of sharedRun.
+// sharedPut stores v in neighbouring elements of a shared array, from at on, with accesses as wide as possible.
 func (p *step) sharedPut(m ir.Mem, at ir.Value, v []ir.Value) {
 	for w, k := p.widest(m, len(v)), 0; k < len(v); k += w {
 		p.SharedStore(m, p.Add(at, p.Int(k)), v[k:k+w]...)
 	}
 }
 
-// widest returns the greatest power of two that divides n and is no more elements of m than an access may have.
+// widest returns the greatest power of two that divides n and does not exceed the number of elements of m that one access may have.
 func (p *step) widest(m ir.Mem, n int) int {
 	w := 1
 	for n%(2*w) == 0 && 2*w*p.shared[m].Size() <= max(p.t.Wide, 1) {

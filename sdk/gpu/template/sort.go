@@ -13,15 +13,15 @@ type Order struct {
 	Descending            bool
 }
 
-// Sort returns the work that computes slot 1, the elements of slot 0 in order, and slot 2, the place (i64) that each came from. Equal elements stay in their
-// order; NaN is greatest and both zeros are equal.
+// Sort returns the work that computes slot 1, the elements of slot 0 in order, and slot 2, the original place (i64) of each element. Equal
+// elements keep their order; NaN is greatest and both zeros are equal.
 func Sort(t Target, o Order, x, values, indices Operand) ir.Work {
 	s := newSequence(t, 3, false)
 	s.sort(o.sorting(x.Type), regionOf(0, x), regionOf(1, values), regionOf(2, indices))
 	return s.work
 }
 
-// ArgSort returns the work that computes slot 1: only the second result of Sort.
+// ArgSort returns the work that computes only the second result of Sort, in slot 1.
 func ArgSort(t Target, o Order, x, indices Operand) ir.Work {
 	s := newSequence(t, 2, false)
 	k := o.sorting(x.Type)
@@ -34,17 +34,18 @@ func (o Order) sorting(d dtype.DType) sorting {
 	return sorting{rows: o.Outer * o.Inner, n: o.N, inner: o.Inner, keep: o.Keep, d: d, bits: 8 * d.Size(), index: dtype.I64, descending: o.Descending}
 }
 
-// sorting is a sort of rows lines of n elements of type d. Element k of line r is at ((r/inner)·n + k)·inner + r%inner.
+// sorting is a sort of several lines: rows lines with n elements of type d each. Element k of line r is at ((r/inner)·n + k)·inner +
+// r%inner.
 type sorting struct {
 	rows, n, inner, keep int
 	d                    dtype.DType
-	bits                 int         // bits of a key, from the lowest on, that can differ
+	bits                 int         // number of low bits of a key that can differ
 	index                dtype.DType // i64 or u32
 	descending           bool
 	places               bool // only the places are stored
 }
 
-// carrier returns the unsigned type that elements are moved in, and word the type that their keys are computed in.
+// carrier returns the unsigned type in which elements are moved. word returns the type in which their keys are computed.
 func (k sorting) carrier() dtype.DType {
 	return map[int]dtype.DType{1: dtype.U8, 2: dtype.U16, 4: dtype.U32, 8: dtype.U64}[k.d.Size()]
 }
@@ -99,8 +100,8 @@ func (s *sequence) sort(k sorting, x, values, indices region) {
 	s.sortRadix(k, x, values, indices)
 }
 
-// sortBlock sorts lines of at most length elements, a power of two, in shared memory by a bitonic network; places decide between
-// equal keys. A block has several short lines.
+// sortBlock sorts lines of at most length elements, a power of two, in shared memory by a bitonic network; elements with equal keys are
+// ordered by their places. A block sorts several lines if they are short.
 func (s *sequence) sortBlock(k sorting, length int, x, values, indices region) {
 	word := k.word()
 	lines := max(1, 512/max(length, 2))
@@ -173,7 +174,7 @@ func (s *sequence) sortBlock(k sorting, length int, x, values, indices region) {
 	s.end(p)
 }
 
-// powerOfTwo returns 2 to the power of log, an index that is at most most.
+// powerOfTwo returns 2 to the power of log as an index. The result is at most most.
 func (p *step) powerOfTwo(log ir.Value, most int) ir.Value {
 	v := p.Binary(ir.Shl, p.Const(dtype.U32, 1), p.Cast(dtype.U32, p.clamp(log, 0, 31)))
 	return p.Cast(p.Index, p.Min(v, p.Const(dtype.U32, uint64(most))))

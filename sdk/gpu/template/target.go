@@ -1,7 +1,6 @@
-// Package template builds kernels: each template is a schedule, such as "one row per block", that takes the computation per element
-// as a function. Package lower, which knows the rows of the op table, calls it, and it builds kernels with package ir. Sizes of
-// blocks and grids depend only on shapes and the Target, so that equal shapes compute equal bits. A template must not know any op
-// or hardware.
+// Package template builds kernels: each template is a schedule, such as "one row per block", that takes the computation per element as a
+// function. Package lower, which knows the rows of the op table, calls it, and templates build kernels with package ir. Sizes of blocks and
+// grids depend only on shapes and the Target, so that equal shapes give bitwise equal results. A template must not know any op or hardware.
 package template
 
 import (
@@ -12,7 +11,7 @@ import (
 
 // Target describes the hardware to templates.
 type Target struct {
-	Subgroup int // threads in a subgroup, a power of two; 1 where threads have none
+	Subgroup int // threads in a subgroup, a power of two; 1 if there are no subgroups
 	Threads  int // most threads in a block
 	Shared   int // most bytes of shared memory in a block
 	Units    int // multiprocessors
@@ -20,29 +19,30 @@ type Target struct {
 	Grid     [3]int
 	Wide     int // bytes of the widest access to memory
 	Params   int // most bytes of the parameters of a kernel; 0: there are no batched kernels
-	// Types are the types that kernels may load and store, and Math the types that they may compute with.
+	// Types are the types that kernels may load and store. Math are the types that they may compute with.
 	Types, Math dtype.Set
 	MMA         []ir.MMA
-	Async       bool // asynchronous copies to shared memory are worth it
+	Async       bool // whether asynchronous copies to shared memory are faster than others
 	Atomics     dtype.Set
 
 	// Tiles, if set, replaces the choices of tiles for products with sums of 4 bytes.
 	Tiles []Tile
-	// Unrolled writes loops of a known number of rounds out, for compilers of a language that cannot be told to do so.
+	// Unrolled says that kernels contain copies of the body in place of loops with a known number of iterations, because the language has
+	// no directive for unrolling.
 	Unrolled bool
 
-	// Products makes every convolution a product of matrices, also where Convolution.Direct would hold.
+	// Products says that every convolution is computed as a product of matrices, even one for which Convolution.Direct would report true.
 	Products bool
 
 	// Words says that memory consists of words of 32 bits: package narrow rewrites kernels and provides integers of 64 bits. Types
 	// are then the types of values.
 	Words   bool
-	Align   int   // alignment of offsets of buffers in bytes; 0: of the element
-	Buffers int   // most buffers of a kernel; 0 does not limit
-	Bytes   int64 // most bytes of a tensor; 0 does not limit
-	// Flushes are the types whose subnormal numbers arithmetic may take for zeros, or give zeros for.
+	Align   int   // alignment of offsets of buffers in bytes; 0 means the size of an element
+	Buffers int   // most buffers of a kernel; 0 means no limit
+	Bytes   int64 // most bytes of a tensor; 0 means no limit
+	// Flushes are the types whose subnormal numbers arithmetic may replace by zeros, in operands and in results.
 	Flushes dtype.Set
-	// Apart says that memory which a kernel writes may not be given to another parameter of it.
+	// Apart says that memory which a kernel writes may not be passed for another parameter of the same launch.
 	Apart bool
 }
 
@@ -53,7 +53,7 @@ type Operand struct {
 	View shape.View
 	// Slot is the operand's number in the launch, for templates that take lists of operands.
 	Slot int
-	// Number, if set, makes the operand a scalar without memory: the same number for all elements, in the bits of ir.Arg.
+	// Number, if set, is the value of an operand without memory, in the bits of ir.Arg. All elements have this value.
 	Number *uint64
 }
 
@@ -61,7 +61,7 @@ type Operand struct {
 // an axis of the iteration space.
 type Body func(b *ir.Builder, in []ir.Value, index func(axis int) ir.Value) []ir.Value
 
-// sharedSize returns the bytes that an element takes in shared memory.
+// sharedSize returns the size of an element in shared memory, in bytes.
 func (t Target) sharedSize(d dtype.DType) int {
 	if t.Words {
 		return max(4, d.Size())

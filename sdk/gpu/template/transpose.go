@@ -5,29 +5,29 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// transposition is an elementwise kernel with transposed operands: neighbours in a result are far apart in them, and neighbours
-// in them are far apart in the result. A block reads a square tile of each such operand in the order of its memory and transposes
-// it in shared memory.
+// transposition is an elementwise kernel with transposed operands: neighbours in a result are far apart in such an operand, and neighbours
+// in the operand are far apart in the result. A block reads a square tile of each such operand in the order of its memory and transposes it
+// in shared memory.
 type transposition struct {
 	m       *maker
 	space   shape.Shape
 	order   []int
 	n       nest
 	w       *walk
-	edge    int // of the tile
+	edge    int // edge of the tile in elements
 	a, b    int // the dimensions along which results, and transposed operands, are contiguous
 	in, out []access
-	across  []bool // by operand
+	across  []bool // by operand: whether it is transposed
 	tiles   []ir.Mem
 	body    Body
-	// packed: elements are moved 8 at a time.
+	// packed says that elements are moved 8 at a time.
 	packed bool
 }
 
-// least is the shortest dimension that is worth a tile.
+// least is the least length of a dimension for which tiles are used.
 const least = 16
 
-// transposed returns the launch of an elementwise computation with transposed operands; false if none is.
+// transposed returns the launch of an elementwise computation with transposed operands, or false if no operand is transposed.
 func transposed(t Target, name string, space shape.Shape, in, out []Operand, body Body) (ir.Launch, bool) {
 	all := append(append([]Operand(nil), out...), in...)
 	views := make([]shape.View, len(all))
@@ -134,13 +134,12 @@ func (k *transposition) launch() ir.Launch {
 	return m.launch(grid)
 }
 
-// turnSingle computes the tile that begins at a0 and b0, an element at a time. c holds the coordinates along the other
-// dimensions.
+// turnSingle computes the tile that begins at a0 and b0, one element at a time. c holds the coordinates along the other dimensions.
 func (k *transposition) turnSingle(c []ir.Value, a0, b0, na, nb ir.Value) {
 	m := k.m
 	tall := threads / k.edge // rows of the tile that the block handles at a time
 	x, y := m.Rem(m.Thread(), m.Int(k.edge)), m.Div(m.Thread(), m.Int(k.edge))
-	// visit calls f for each element of the tile that this thread has, with the coordinates along, which x counts, and down.
+	// visit calls f for each element of the tile that is assigned to this thread, with its coordinates along (counted by x) and down.
 	visit := func(along0, down0, along, down ir.Value, f func(i, j, row ir.Value)) {
 		i := m.Add(along0, x)
 		m.If(m.Lt(i, along), func() {
@@ -164,7 +163,7 @@ func (k *transposition) turnSingle(c []ir.Value, a0, b0, na, nb ir.Value) {
 	visit(a0, b0, na, nb, func(i, j, row ir.Value) { k.compute(k.spot(c, i, j), m.Add(m.times(x, k.edge+1), row)) })
 }
 
-// others computes the coordinates along the dimensions that are not the tile's.
+// others computes the coordinates along the dimensions that are not dimensions of the tile.
 func (k *transposition) others(c []ir.Value, i ir.Value) {
 	outermost := 0
 	for outermost == k.b {
@@ -196,7 +195,7 @@ func (k *transposition) spot(c []ir.Value, a, b ir.Value) *spot {
 	return p
 }
 
-// compute computes one element. Transposed operands have theirs at cell in their tiles.
+// compute computes one element. The elements of transposed operands are at offset cell in their tiles.
 func (k *transposition) compute(p *spot, cell ir.Value) {
 	m := k.m
 	x := make([]ir.Value, len(k.in))

@@ -33,9 +33,9 @@ func (k *transposition) packs(t Target, all []Operand, outs int) bool {
 	return true
 }
 
-// turn computes the tile that begins at a0 and b0. A thread reads 8 neighbours of each of two rows, stores elements that are
-// neighbours in the results as pairs, and computes 8 neighbours of two rows of results. Groups of 8 in a row of the tile are
-// exchanged by the number of the 8 rows, so that neither side has conflicts of banks.
+// turn computes the tile that begins at a0 and b0. A thread reads 8 neighbours of each of two rows, stores elements that are neighbours in
+// the results as pairs, and computes 8 neighbours of two rows of results. The order of the groups of 8 in a row of the tile depends on the
+// number of the group of 8 rows (a swizzle), so that neither reads nor writes have bank conflicts.
 func (k *transposition) turn(c []ir.Value, a0, b0, na, nb ir.Value) {
 	m := k.m
 	groups := k.edge / packWidth
@@ -69,7 +69,7 @@ func (k *transposition) turn(c []ir.Value, a0, b0, na, nb ir.Value) {
 	}
 }
 
-// computeGroup computes 8 neighbours of the results. Transposed operands have theirs from cell on in their tiles.
+// computeGroup computes 8 neighbours of the results. The elements of transposed operands begin at offset cell in their tiles.
 func (k *transposition) computeGroup(p *spot, cell ir.Value) {
 	m := k.m
 	x := make([][]ir.Value, len(k.in))

@@ -11,11 +11,11 @@ import (
 // o·Stride + k·Dilation - Before; elements outside of the tensor are ignored.
 type Windows struct {
 	In, Out                        []int // shapes; leading dimensions are equal
-	Size, Stride, Dilation, Before []int // one for each trailing dimension
+	Size, Stride, Dilation, Before []int // one entry for each trailing dimension
 }
 
-// WindowReduce returns the work that computes slot 1, the elements of slot 0 in each window combined, and with indices slot 2 (i64), the place of the first greatest
-// within the trailing dimensions, -1 for an empty window.
+// WindowReduce returns the work that computes slot 1, the combined elements of slot 0 in each window. With indices it also computes slot 2
+// (i64): the place of the first greatest element within the trailing dimensions, or -1 for an empty window.
 func WindowReduce(t Target, w Windows, how Join, indices bool, x, y, at Operand) ir.Work {
 	slots := 2
 	states := windowStates{runningJoin{joinerOf(t, how, x.Type)}}
@@ -105,7 +105,7 @@ func (s *sequence) windowBlocks(w Windows, states windowStates, x region, to []r
 	s.end(p)
 }
 
-// inside runs body where element k of a window at o along trailing dimension d is an element of the tensor.
+// inside runs body if element k of window o along trailing dimension d is an element of the tensor.
 func (w Windows) inside(p *step, d int, o, k ir.Value, body func(c ir.Value)) {
 	size := w.In[len(w.In)-len(w.Size)+d]
 	c := p.Add(p.Mul(o, p.Int(w.Stride[d])), p.Sub(p.Mul(k, p.Int(w.Dilation[d])), p.Int(w.Before[d])))
