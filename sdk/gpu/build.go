@@ -408,7 +408,7 @@ func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 }
 
 // alias marks that the kernel of a step writes a buffer that it also reads. If the kernel has one result, each element that it reads from
-// the buffer lies at the address where it writes.
+// the buffer is at the address where it writes.
 func (b *builder) alias(at, buffer int) {
 	k := *b.kernels[at]
 	results, read := 0, map[string]bool{}

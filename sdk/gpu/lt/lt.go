@@ -19,7 +19,7 @@ type Lt struct {
 	c       Procs
 }
 
-// Procs are the functions of a library. A * in a name stands for the prefix of the library.
+// Procs are the functions of a library. A * in a name means the prefix of the library.
 type Procs struct {
 	create        vendor.Proc `c:"*Create"`
 	destroy       vendor.Proc `c:"*Destroy"`

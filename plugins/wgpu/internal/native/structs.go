@@ -2,7 +2,7 @@ package native
 
 import "unsafe"
 
-// The structs below are those of webgpu.h and wgpu.h, version 29, as C lays them out on 64-bit platforms: structs_test.go compares sizes
+// The structs below are declared in webgpu.h and wgpu.h, version 29, as C lays them out on 64-bit platforms: structs_test.go compares sizes
 // and offsets with the results of a C compiler. Handles are addresses that the library returned.
 
 type handle = uintptr
