@@ -5,10 +5,10 @@ import (
 	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
-// calls are the calls of NVIDIA's driver that the backend makes. There are two sets: *nv.Driver has all of them, without cgo, and is the
-// default; with the build tag cu, and cgo, the calls for devices, contexts, modules, memory, streams and events go through
-// gorgonia.org/cu, and graphs, pinned memory and large shared memory, which it lacks, through *nv.Driver. Both return the same errors,
-// and the contracts are documented in package nv.
+// calls are the functions of NVIDIA's driver that the backend calls. There are two implementations: *nv.Driver has all functions, without
+// cgo, and is the default; with the build tag cu, and cgo, the functions for devices, contexts, modules, memory, streams and events are
+// called through gorgonia.org/cu, and the functions for graphs, pinned memory and large shared memory, which it lacks, through *nv.Driver.
+// Both return the same errors, and the contracts are documented in package nv.
 type calls interface {
 	streams.Calls
 	Attribute(dev nv.Device, a nv.Attribute) (int, error)

@@ -23,15 +23,15 @@ import (
 
 const callsBy = "gorgonia.org/cu"
 
-// gorgonia makes the calls that gorgonia.org/cu has through it.
+// gorgonia calls the functions that gorgonia.org/cu has through that module.
 type gorgonia struct {
 	*nv.Driver
 }
 
 var table sync.Mutex // guards the table of the stub, internal/custub
 
-// newCalls lets the functions that gorgonia.org/cu was linked with jump into the library of a driver that works. What the library does not
-// export keeps failing.
+// newCalls lets the functions that gorgonia.org/cu was linked with jump into the library of a working driver. Functions that the library
+// does not export keep failing.
 func newCalls(d *nv.Driver) (calls, error) {
 	table.Lock()
 	defer table.Unlock()
@@ -98,7 +98,7 @@ func (g *gorgonia) SetCurrent(ctx nv.Context) error {
 	return g.failed("cuCtxSetCurrent", cu.SetCurrentContext(cuContext(ctx)))
 }
 
-// LoadModule loads text by nv, which gives the log of the driver's compiler.
+// LoadModule loads text through nv, which returns the log of the driver's compiler.
 func (g *gorgonia) LoadModule(image []byte) (nv.Module, error) {
 	if len(image) == 0 || image[0] != 0x7f {
 		return g.Driver.LoadModule(image)
@@ -119,7 +119,7 @@ func (g *gorgonia) Function(m nv.Module, name string) (nv.Function, error) {
 // Launch uses Function.Launch: Ctx.LaunchKernel passes each launch to another thread, which takes ten times as long.
 func (g *gorgonia) Launch(s nv.Stream, f nv.Function, grid, block nv.Dim, shared uint32, a *nv.Args) error {
 	words, ok := a.Words()
-	if !ok { // it copies 8 bytes of each argument
+	if !ok { // Function.Launch copies 8 bytes of each argument
 		return g.Driver.Launch(s, f, grid, block, shared, a)
 	}
 	return g.failed("cuLaunchKernel", cuFunction(f).Launch(int(grid.X), int(grid.Y), int(grid.Z), int(block.X), int(block.Y), int(block.Z), int(shared), cuStream(s), words))

@@ -4,7 +4,7 @@ package cuda
 
 import "github.com/goburn/burn/plugins/cuda/internal/nv"
 
-// callsBy names who makes the calls of the driver.
+// callsBy names the module through which the driver is called.
 const callsBy = "purego"
 
 func newCalls(d *nv.Driver) (calls, error) { return d, nil }

@@ -11,13 +11,13 @@ import (
 	"github.com/goburn/burn/sdk/gpu/dialect"
 )
 
-// compiler makes code of texts. Without NVRTC it makes none, and has the name of the one that was used last with the same cache, so
-// that kernels which are there are found.
+// compiler compiles texts. Without NVRTC it compiles nothing, and has the name of the compiler that was used last with the same cache, so
+// that cached kernels are found.
 type compiler struct {
 	nvrtc        *nv.NVRTC
 	architecture string
 	name         string
-	why          error // there is none
+	why          error // the reason why there is no compiler
 }
 
 func newCompiler(libs *nv.Libraries, capability int, cache string) (compiler, error) {
@@ -63,7 +63,7 @@ func (c *compiler) remember(file string) {
 	}
 }
 
-// compile makes code of a text. A text that does not compile is ErrKernel: it is a fault of who made it.
+// compile compiles a text. If the text does not compile, the error is ErrKernel: the text itself is wrong.
 func (c *compiler) compile(text string) ([]byte, error) {
 	if c.nvrtc == nil {
 		return nil, c.why

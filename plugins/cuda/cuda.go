@@ -1,9 +1,9 @@
 // Package cuda is the backend for NVIDIA's GPUs: package sdk/gpu over NVIDIA's driver. The driver and its libraries are found when the
-// backend is made; nothing of them is needed to build it, and no library but the driver is needed to run it. It is a process of its
-// own, as a fault of a kernel ends the process that it happens in: cmd/burn-backend-cuda.
+// backend is made; building needs none of them, and running needs only the driver. It is a process of its own, as a fault of a kernel ends
+// the process that it happens in: cmd/burn-backend-cuda.
 //
-// The driver is called through purego, or, with cgo and the build tag cu, through gorgonia.org/cu as far as that goes (calls.go). `make
-// plugins-cuda` builds the latter, where headers of CUDA 12 can be had. Binaries of both start where there is no driver.
+// The driver is called through purego, or, with cgo and the build tag cu, through gorgonia.org/cu where that has the functions (calls.go).
+// `make plugins-cuda` builds the latter, where headers of CUDA 12 are available. Binaries of both start where there is no driver.
 //
 // Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
 // or T (powers of 1024). "tf32" is true or false: whether products and convolutions of f32 may round their factors to 10 bits of
@@ -38,12 +38,12 @@ const Name = "cuda"
 // Version is the version of the backend.
 const Version = "0.1.0"
 
-// New makes the backend. It is ErrNotFound, with the remedy, where there is no driver or no device. Unknown options and values that do
-// not parse are ErrAttr.
+// New returns the backend. The error is ErrNotFound, with the remedy, if there is no driver or no device, and ErrAttr for unknown options
+// and values that do not parse.
 func New(c core.Config) (core.Backend, error) { return Opener(nil)(c) }
 
-// Opener is New of backends that call lost, once for each device that a fault ends. Such a device is of no more use to the process:
-// lost is where a program that has nothing else to do ends.
+// Opener is New for backends that call lost, once for each device that is lost after a fault. The process cannot use such a device any
+// more: a program that has nothing else to do should end in lost.
 func Opener(lost func(device int, err error)) core.Opener {
 	return func(c core.Config) (core.Backend, error) {
 		o, err := options(c)

@@ -26,7 +26,8 @@ var (
 	_ gpu.Grapher = (*device)(nil)
 )
 
-// classes are the alignments that cuBLASLt is asked for: 256 bytes, which tensors have, and less for operands that begin within one.
+// classes are the alignments for which algorithms of cuBLASLt are requested: 256 bytes, the alignment of tensors, and less for operands
+// that begin within a tensor.
 var classes = []library.Class{{Align: 256, Most: 3}, {Align: 16, Most: 1}, {Align: 1, Most: 1}}
 
 func newDevice(d *driver, dev nv.Device, ctx nv.Context) (*device, error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
-// dnn is cuDNN as a gpu.Library: convolutions, their gradients, and attention of types of 16 bits. A plan takes milliseconds to make, and
-// programs need many, so that there are several lanes to make them in.
+// dnn is cuDNN as a gpu.Library: convolutions, their gradients, and attention of types of 16 bits. Creating a plan takes milliseconds, and
+// programs need many plans, so several lanes create them at the same time.
 type dnn struct {
 	library.None
 	device *device
@@ -21,7 +21,7 @@ type dnn struct {
 	lanes  library.Lanes[*nv.DNNHandle]
 }
 
-// lane is a handle of cuDNN, nil until it is wanted.
+// lane is a handle of cuDNN, nil until it is needed.
 type lane = library.Lane[*nv.DNNHandle]
 
 func newDNN(d *device, p *plans) *dnn { return &dnn{device: d, plans: p} }
@@ -41,10 +41,10 @@ func isHalf(t dtype.DType) bool { return t == dtype.F16 || t == dtype.BF16 }
 // operandAlign is the alignment of operands in bytes.
 const operandAlign = 16
 
-// maxWorkspace is the most memory that a plan may need.
+// maxWorkspace is the largest workspace of a plan, in bytes.
 const maxWorkspace = 256 << 20
 
-// build makes a plan of the graph that fill builds. fill returns the tensors of the graph in the order of the call's arguments, and may
+// build creates a plan of the graph that fill builds. fill returns the tensors of the graph in the order of the call's arguments, and may
 // put scalars into the pack. The graph and the options depend only on call, which describes the whole call.
 func (l *dnn) build(what string, call any, o nv.PlanOptions, fill func(g *nv.DNNGraph, k *nv.Pack) ([]nv.Tensor, error)) ([]gpu.Candidate, error) {
 	x := l.lanes.Take()
@@ -70,7 +70,7 @@ func (l *dnn) build(what string, call any, o nv.PlanOptions, fill func(g *nv.DNN
 	return []gpu.Candidate{c}, nil
 }
 
-// plan loads the plan of a graph, or makes and keeps it. The lane is locked.
+// plan loads the saved plan of a graph, or creates and saves it. The lane is locked.
 func (l *dnn) plan(x *lane, g *nv.DNNGraph, key string, o nv.PlanOptions) (*nv.Plan, error) {
 	if saved := l.plans.get(key); saved != nil {
 		p, err := x.Handle.LoadPlan(saved)
@@ -82,7 +82,7 @@ func (l *dnn) plan(x *lane, g *nv.DNNGraph, key string, o nv.PlanOptions) (*nv.P
 	start := time.Now()
 	p, err := g.Build(o)
 	if err == nil && l.plans != nil && time.Since(start) >= l.plans.slow {
-		if saved, err := p.Save(); err == nil { // there are engines that cannot be saved
+		if saved, err := p.Save(); err == nil { // some engines cannot be saved
 			l.plans.put(key, saved)
 		}
 	}
@@ -92,7 +92,7 @@ func (l *dnn) plan(x *lane, g *nv.DNNGraph, key string, o nv.PlanOptions) (*nv.P
 // Close releases the handles. The context is current.
 func (l *dnn) Close() error { return l.lanes.Close() }
 
-// planned is a candidate with a plan of cuDNN's.
+// planned is a candidate with a plan of cuDNN.
 type planned struct {
 	device  *device
 	lane    *lane

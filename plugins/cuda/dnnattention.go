@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/library"
 )
 
-// maxWidth is the widest head that cuDNN has attention for.
+// maxWidth is the largest width of a head for which cuDNN has attention.
 const maxWidth = 256
 
 // Attention implements gpu.Library, for types of 16 bits.
@@ -33,7 +33,7 @@ func (l *dnn) Attention(a gpu.Attention) ([]gpu.Candidate, error) {
 	})
 }
 
-// attentionSpec returns attention in the words of cuDNN.
+// attentionSpec returns attention as cuDNN describes it.
 func attentionSpec(a *gpu.Attention) (s nv.AttentionSpec, err error) {
 	t, ok := dnnTypes[a.Type]
 	switch {
@@ -85,7 +85,7 @@ func maskSpec(a *gpu.Attention) (nv.TensorSpec, error) {
 			m.Dims[i] = 1
 		}
 	}
-	for i := 3; i >= 0; i-- { // a dimension of 1 has a stride all the same
+	for i := 3; i >= 0; i-- { // a dimension of 1 needs a stride too
 		if m.Strides[i] == 0 {
 			m.Strides[i] = 1
 			if i < 3 {

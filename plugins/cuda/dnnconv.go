@@ -19,8 +19,8 @@ func (l *dnn) Convolution(c gpu.Convolution) ([]gpu.Candidate, error) {
 	return l.build(what, c, nv.PlanOptions{Forbid: forbidden(c.Type, c.TF32)}, p.fill)
 }
 
-// forbidden returns the numerical notes of engines that are not used: what rounds more than the type does, and what computes other bits each
-// time. Tensor cores round f32 to tf32.
+// forbidden returns the numerical notes of engines that are not used: engines that round more than the type does, and engines whose results
+// differ from run to run. Tensor cores round f32 to tf32.
 func forbidden(t dtype.DType, tf32 bool) []nv.Note {
 	notes := []nv.Note{nv.NoteDownConvert, nv.NoteReducedPrecision, nv.NoteNondeterministic, nv.NoteFFT}
 	if isHalf(t) {
@@ -32,7 +32,7 @@ func forbidden(t dtype.DType, tf32 bool) []nv.Note {
 	return notes
 }
 
-// convolution is a convolution in the words of cuDNN, which has two or three spatial dimensions.
+// convolution is a convolution as cuDNN describes it, with two or three spatial dimensions.
 type convolution struct {
 	c                     *gpu.Convolution
 	image, filter, result nv.TensorSpec
@@ -70,7 +70,7 @@ func newConvolution(c *gpu.Convolution) (*convolution, error) {
 	return p, nil
 }
 
-// fill puts the convolution into a graph and returns its tensors in the order of the call's arguments.
+// fill adds the convolution to a graph and returns its tensors in the order of the call's arguments.
 func (p *convolution) fill(g *nv.DNNGraph, _ *nv.Pack) ([]nv.Tensor, error) {
 	image, filter := g.Tensor(p.image), g.Tensor(p.filter)
 	result := g.Tensor(p.result)

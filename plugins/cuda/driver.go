@@ -108,5 +108,5 @@ func (d *driver) Close() error { return nil }
 
 func sentinel(err error) error { return streams.Sentinel(err) }
 
-// named says in an error of a library what was done.
+// named adds to an error of a library the action that failed.
 func named(what string, err error) error { return streams.Named(Name, what, err) }

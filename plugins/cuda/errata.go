@@ -5,10 +5,10 @@ import (
 	"github.com/goburn/burn/sdk/gpu/library"
 )
 
-// erratum is a fault of versions of cuDNN: the attention that they are not asked for.
+// erratum is a fault of some versions of cuDNN: the attention for which they are not used.
 type erratum struct {
 	from, to   int // versions of cuDNN, the last one included
-	capability int // of the device; 0 is every
+	capability int // of the device; 0 means every device
 	attention  func(a *gpu.Attention) bool
 	issue      string
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// maxParams is the bytes of parameters that kernels may have on all devices, whatever the driver.
+// maxParams is the size in bytes of the parameters that kernels may have on all devices with any driver.
 const maxParams = 4 << 10
 
 // facts are the properties of a device that kernels depend on.
@@ -19,7 +19,7 @@ type facts struct {
 	units         int // multiprocessors
 	warp, threads int
 	resident      int // threads of a multiprocessor
-	shared        int // most bytes of shared memory of a block
+	shared        int // largest shared memory of a block, in bytes
 	grid          [3]int
 }
 

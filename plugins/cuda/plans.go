@@ -12,22 +12,22 @@ import (
 	"time"
 )
 
-// plans keeps plans of cuDNN in files of a folder: an engine of attention is compiled for most of a second, and its plan loaded in a few
-// milliseconds. A file begins with a checksum; one that does not fit, or is another call's, is as good as missing. Several processes may
+// plans keeps plans of cuDNN in files of a folder: compiling an engine of attention takes most of a second, and loading its plan a few
+// milliseconds. A file begins with a checksum; a file with a wrong checksum, or for another call, counts as missing. Several processes may
 // use a folder. A nil plans keeps nothing.
 type plans struct {
 	folder string
 	origin string        // the library, the driver and the device, all of which plans depend on
-	slow   time.Duration // what takes as long to make is kept
+	slow   time.Duration // plans that take at least this long to create are kept
 }
 
 const (
 	planSuffix = ".plan"
-	// graphs changes with the numbers that tensors have in graphs, by which plans know them.
+	// graphs is a version. It changes with the numbers of tensors in graphs, by which plans identify tensors.
 	graphs = 1
-	// slowPlan is the shortest time of making a plan that is worth a file.
+	// slowPlan is the shortest creation time of a plan that is worth a file.
 	slowPlan = 20 * time.Millisecond
-	// maxPlans is the number of files that are kept: some 40 MB of attention.
+	// maxPlans is the number of files that are kept: about 40 MB for plans of attention.
 	maxPlans = 512
 )
 
@@ -60,11 +60,11 @@ func (p *plans) get(key string) []byte {
 		return nil
 	}
 	now := time.Now()
-	_ = os.Chtimes(file, now, now) // the oldest are removed first
+	_ = os.Chtimes(file, now, now) // the least recently used files are removed first
 	return rest[len(name):]
 }
 
-// put keeps a plan. One that cannot be kept is made again the next time.
+// put keeps a plan. A plan that cannot be kept is created again the next time.
 func (p *plans) put(key string, plan []byte) {
 	if p == nil || os.MkdirAll(p.folder, 0o700) != nil {
 		return
@@ -88,11 +88,11 @@ func (p *plans) put(key string, plan []byte) {
 func (p *plans) drop(key string) {
 	if p != nil {
 		_, file := p.name(key)
-		_ = os.Remove(file) // one that stays is refused again
+		_ = os.Remove(file) // a file that stays is refused again
 	}
 }
 
-// trim removes the files that were not used for the longest time, down to maxPlans, and what writers that are gone left behind.
+// trim removes the least recently used files, down to maxPlans, and unfinished files of processes that have ended.
 func (p *plans) trim() {
 	type used struct {
 		file string

@@ -24,7 +24,7 @@ type device struct {
 	target  template.Target
 	dialect *dialect.Dialect
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	libraries map[string]calls.Library
 }
 
@@ -45,7 +45,7 @@ func newDevice(c calls.Device, m []ir.MMA, patience time.Duration) (*device, err
 	return d, nil
 }
 
-// targetOf describes a device for templates. Simdgroups are used where they have 32 threads, as on all of Apple's GPUs.
+// targetOf returns the target that templates build for. Simdgroups are used if they have 32 threads, as on all of Apple's GPUs.
 func targetOf(f calls.Facts, width int) template.Target {
 	words := dtype.SetOf(dtype.F32, dtype.I32, dtype.U32)
 	t := template.Target{Subgroup: 1, Threads: 1024, Units: 16, Blocks: 4, Grid: [3]int{1<<31 - 1, 65535, 65535}, Wide: 16, Shared: min(f.Shared, 32<<10),
@@ -82,7 +82,7 @@ func (d *device) Compile(_ context.Context, text string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// exact forbids what changes results, where the language can say so; the options of the compiler say the rest.
+// exact forbids optimizations that change results, as far as the language can express that; the compiler's options forbid the rest.
 const exact = "#if __METAL_VERSION__ >= 320\n#pragma METAL fp math_mode(safe)\n#pragma METAL fp contract(off)\n#endif\n"
 
 // Load implements gpu.Device.

@@ -41,7 +41,7 @@ func newDriver(api calls.API, patience time.Duration) (*driver, error) {
 	return d, nil
 }
 
-// rank is the place of a device among others: those that may go away last.
+// rank returns the sort key of a device: devices that can be unplugged come last.
 func rank(f calls.Facts) int {
 	switch {
 	case f.External:

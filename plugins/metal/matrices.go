@@ -16,13 +16,13 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// hidden reports whether BURN_METAL_HIDE lists a part of Metal that is then taken for missing: mps or matrices.
+// hidden reports whether BURN_METAL_HIDE lists a part of Metal, mps or matrices, which then counts as missing.
 func hidden(part string) bool {
 	return slices.Contains(strings.Split(os.Getenv("BURN_METAL_HIDE"), ","), part)
 }
 
-// matrices returns the matrix instructions that kernels use on a device, or why there are none. Apple does not promise which thread
-// holds which element of a simdgroup matrix, nor how exact products are: a product with known results shows both.
+// matrices returns the matrix instructions that kernels use on a device, or an error that says why there are none. Apple does not document
+// which thread holds which element of a simdgroup matrix, nor how exact products are; a product with known results shows both.
 func matrices(d calls.Device) (m []ir.MMA, err error) {
 	for _, family := range d.Facts().Families {
 		if all := dialect.MetalMatrices(family); len(all) > 0 {
@@ -45,8 +45,8 @@ func matrices(d calls.Device) (m []ir.MMA, err error) {
 	return m, nil
 }
 
-// matrixText multiplies two matrices of the first buffer and adds 3. The second gets the elements of the left factor and of the result that
-// each thread holds, and the result row by row.
+// matrixText multiplies two matrices of the first buffer and adds 3. It writes to the second buffer the elements of the left factor and of
+// the result that each thread holds, and the result row by row.
 const matrixText = `#include <metal_stdlib>
 using namespace metal;
 [[max_total_threads_per_threadgroup(32)]] kernel void matrices(device const float* in [[buffer(0)]], device float* out [[buffer(1)]], uint lane_at [[thread_index_in_simdgroup]]) {
@@ -62,7 +62,7 @@ using namespace metal;
 }
 `
 
-// matrixFactors are a left factor whose elements differ and need all 24 bits, and a right one that is a permutation of columns with signs:
+// matrixFactors are a left factor whose elements differ and need all 24 bits, and a right factor that permutes columns and changes signs:
 // results are exact unless the hardware rounds factors.
 func matrixFactors() (a, b [64]float32) {
 	for i := range 64 {
@@ -74,7 +74,7 @@ func matrixFactors() (a, b [64]float32) {
 	return a, b
 }
 
-// trial limits the time of the product. Behind it the device is used without matrices.
+// trial limits the time of the product. If it takes longer, the device is used without matrices.
 const trial = 20 * time.Second
 
 // tryMatrices runs matrixText.
@@ -129,7 +129,7 @@ func tryMatrices(d calls.Device) ([]float32, error) {
 	return slices.Clone(x[2*64:]), nil
 }
 
-// checkMatrices compares what matrixText wrote with an order of elements.
+// checkMatrices compares the results of matrixText with the order of elements in m.
 func checkMatrices(m ir.MMA, got []float32) error {
 	a, b := matrixFactors()
 	var c [64]float32

@@ -1,12 +1,12 @@
-// Package metal is the backend for GPUs of Macs: package sdk/gpu over a driver that speaks of Metal in the terms of package calls.
-// Kernels are texts in Metal's language that the system compiles when they are needed; Metal is reached without cgo. It runs in a
-// process of its own, cmd/burn-backend-metal. Nobody has run it on a Mac yet: docs/METAL.md lists what was tested without one.
+// Package metal is the backend for GPUs of Macs: package sdk/gpu over a driver that calls Metal through the interfaces of package calls.
+// Kernels are texts in Metal's language that the system compiles when they are needed; Metal is called without cgo. It runs in a process of
+// its own, cmd/burn-backend-metal. Nobody has run it on a Mac yet: docs/METAL.md lists what was tested without one.
 //
 // Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
 // or T (powers of 1024). "plain" is true or false: whether each kernel is waited for, so that a fault names its node. "patience" is how
-// long work may take until the device is given up, two minutes by default. "cache" is the folder of texts of kernels; "off" keeps none.
-// BURN_METAL_HIDE in the environment lists parts of Metal that are then taken for missing: with mps, burn's own kernels compute products
-// for which there are Metal Performance Shaders, and with matrices they use no simdgroup matrices.
+// long work may take before the device counts as lost, two minutes by default. "cache" is the folder of texts of kernels; "off" keeps none.
+// BURN_METAL_HIDE in the environment lists parts of Metal that count as missing: with mps, burn's own kernels compute all products, also
+// those that Metal Performance Shaders could compute; with matrices, kernels use no simdgroup matrices.
 package metal
 
 import (
@@ -24,14 +24,14 @@ const Name = "metal"
 // Version is the version of the backend.
 const Version = "0.1.0"
 
-// New makes the backend. It is ErrNotFound, with the remedy, where there is no Metal or no GPU. Unknown options and values that do not
-// parse are ErrAttr.
+// New returns the backend. The error is ErrNotFound, with the remedy, if there is no Metal or no GPU, and ErrAttr for unknown options and
+// values that do not parse.
 func New(c core.Config) (core.Backend, error) { return Opener(nil)(c) }
 
-// Opener is New of backends that call lost, once for each device that a fault ends.
+// Opener is New for backends that call lost, once for each device that is lost after a fault.
 func Opener(lost func(device int, err error)) core.Opener { return Over(apple.New(), lost) }
 
-// Over is Opener of backends over another implementation of Metal, for tests.
+// Over is Opener for backends over another implementation of Metal, for tests.
 func Over(api calls.API, lost func(device int, err error)) core.Opener {
 	return func(c core.Config) (core.Backend, error) {
 		o, patience, err := gpu.ReadPatientOptions(Name, c)

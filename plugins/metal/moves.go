@@ -7,14 +7,15 @@ import (
 	"github.com/goburn/burn/sdk/gpu/commands"
 )
 
-// The threads of a grid take elements in turns.
+// The threads of a grid process the elements in turns.
 const moveText = `kernel void %s(device %s* dst [[buffer(0)]], %s, constant ulong& count [[buffer(2)]], uint3 thread_at [[thread_position_in_threadgroup]],
 	uint3 block_at [[threadgroup_position_in_grid]], uint3 blocks [[threadgroups_per_grid]]) {
 	for (ulong i = ulong(block_at.x) * %du + thread_at.x; i < count; i += ulong(blocks.x) * %du) dst[i] = %s;
 }
 `
 
-// newMoves makes the kernels that copy and fill: Metal's own commands want multiples of 4 bytes on some Macs, and end the pass of kernels.
+// newMoves creates the kernels that copy and fill: Metal's own commands require multiples of 4 bytes on some Macs, and end the pass of
+// kernels.
 func newMoves(d calls.Device) (m commands.Moves, err error) {
 	text := "#include <metal_stdlib>\nusing namespace metal;\n"
 	names := [len(m)]string{"copy_bytes", "copy_pieces", "fill_bytes", "fill_words"}

@@ -11,8 +11,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/commands"
 )
 
-// shaders are Metal Performance Shaders as a gpu.Library: products of f32 without an epilogue. What it adds products of f16 up in is not
-// documented, so they stay burn's own.
+// shaders are Metal Performance Shaders as a gpu.Library: products of f32 without an epilogue. The type in which MPS adds up products of
+// f16 is not documented, so burn's own kernels compute these.
 type shaders struct{ device *device }
 
 // Name implements gpu.Library.
@@ -40,7 +40,8 @@ func (l shaders) Product(p gpu.Product) ([]gpu.Candidate, error) {
 	return []gpu.Candidate{&multiplier{x, p}}, nil
 }
 
-// multiplication describes a product to MPS, whose matrices lie row by row and whose batches have no broadcast factors.
+// multiplication returns the description of a product for MPS, whose matrices are stored row by row and whose batches have no broadcast
+// factors.
 func multiplication(p *gpu.Product) (m calls.Multiplication, err error) {
 	for _, x := range []gpu.Matrix{p.A, p.B, p.D} {
 		if x.Type != dtype.F32 {
@@ -68,7 +69,7 @@ func multiplication(p *gpu.Product) (m calls.Multiplication, err error) {
 	return m, nil
 }
 
-// stored returns how a matrix lies row by row, and whether that is its transpose.
+// stored returns the row-by-row layout of a matrix, and whether that is the layout of its transpose.
 func stored(x gpu.Matrix, rows, columns int) (m calls.Matrix, transposed bool) {
 	ld := x.Row
 	if x.Col != 1 {

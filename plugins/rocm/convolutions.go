@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
-// dnn is MIOpen as a gpu.Library: convolutions and their gradients without an epilogue, by the solutions of its immediate mode.
+// dnn is MIOpen as a gpu.Library: convolutions and their gradients without an epilogue, computed by solutions of its immediate mode.
 type dnn struct {
 	library.None
 	device *device
@@ -20,7 +20,7 @@ type dnn struct {
 	lanes  library.Lanes[*amd.DNNHandle]
 }
 
-// dnnLane is a handle of MIOpen, nil until it is wanted.
+// dnnLane is a handle of MIOpen, nil until it is needed.
 type dnnLane = library.Lane[*amd.DNNHandle]
 
 // Name implements gpu.Library.
@@ -30,9 +30,9 @@ func (*dnn) Name() string { return "MIOpen" }
 func (l *dnn) Version() string { return l.m.Version }
 
 const (
-	// maxWorkspace is the most memory that a solution may need.
+	// maxWorkspace is the largest workspace of a solution, in bytes.
 	maxWorkspace = 256 << 20
-	// maxSolutions are compiled for a convolution: those behind the first are for operands or devices that refuse it.
+	// maxSolutions is the number of solutions that are compiled for a convolution: the second is for cases in which the first is refused.
 	maxSolutions = 2
 	operandAlign = 16
 )
@@ -61,8 +61,8 @@ func dnnSpec(c *gpu.Convolution) (s amd.ConvSpec, err error) {
 		Dilation: p.Dilation, Groups: c.Groups}, nil
 }
 
-// forbidden reports whether a solution is not used: what rounds more than the type does, as the transforms do, what asks for more memory
-// than there is for it, and plain loops, than which burn's own kernels are faster.
+// forbidden reports whether a solution must not be used: a solution that rounds more than the type does, as the transforms do, one that
+// needs more than maxWorkspace, or plain loops, since burn's own kernels are faster.
 func forbidden(t dtype.DType, s *amd.Solution) bool {
 	return s.Algorithm == amd.AlgorithmFFT || s.Algorithm == amd.AlgorithmWinograd && t != dtype.F32 || s.Workspace > maxWorkspace ||
 		s.ID >= amd.NaiveForward && s.ID <= amd.NaiveWeights
@@ -102,7 +102,7 @@ func (l *dnn) Convolution(c gpu.Convolution) ([]gpu.Candidate, error) {
 // Close releases the handles. The device is current.
 func (l *dnn) Close() error { return l.lanes.Close() }
 
-// convolution is a convolution whose descriptors are made, shared by its candidates.
+// convolution is a convolution with its descriptors, which its candidates share.
 type convolution struct {
 	library *dnn
 	lane    *dnnLane

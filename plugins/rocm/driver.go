@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// driver is the runtime with the compiler that was found.
+// driver is the runtime and the compiler that were found.
 type driver struct {
 	hip       *amd.HIP
 	libs      *amd.Libraries
@@ -27,7 +27,7 @@ type driver struct {
 
 var _ gpu.Driver = (*driver)(nil)
 
-// describe returns the facts of a device before it is opened.
+// describe returns the description of a device before it is opened.
 func (d *driver) describe(i int) (core.DeviceInfo, error) {
 	info := core.DeviceInfo{Index: i, Kind: "gpu"}
 	dev, err := d.hip.Device(i)
@@ -107,7 +107,7 @@ type device struct {
 	libraries library.List
 }
 
-// link makes the libraries of a device, in the order in which they are asked.
+// link creates the libraries of a device, in the order in which they are queried.
 func (d *device) link(l *amd.Libraries, found vendor.Report) {
 	if l.Lt != nil {
 		d.libraries = append(d.libraries, library.NewProducts(library.ProductOptions{Name: "hipBLASLt", Version: found.Row(amd.LtLibrary.Key).Version, Device: d.GPU, Lt: l.Lt.Lt,
@@ -132,7 +132,7 @@ func (d *device) Target() template.Target { return d.facts.target() }
 // Compiler implements gpu.Device.
 func (d *device) Compiler() string { return d.compiler }
 
-// Compile implements gpu.Device. A text that does not compile is ErrKernel.
+// Compile implements gpu.Device. If the text does not compile, the error is ErrKernel.
 func (d *device) Compile(ctx context.Context, text string) ([]byte, error) {
 	code, err := d.compilers.Compile(ctx, text, d.options)
 	return code, streams.Named(Name, "compilation for "+d.facts.architecture, err)

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxParams is the bytes of parameters that kernels may have.
+	// maxParams is the size in bytes of the parameters that kernels may have.
 	maxParams = 4 << 10
-	// maxThreads is the threads of a grid along a dimension: HIP counts them with 32 bits.
+	// maxThreads is the greatest number of threads of a grid along a dimension: HIP counts them with 32 bits.
 	maxThreads = 1<<32 - 1
 )
 
@@ -25,7 +25,7 @@ type facts struct {
 	units         int    // compute units
 	wave, threads int
 	resident      int // threads of a compute unit
-	shared        int // most bytes of shared memory of a block
+	shared        int // largest shared memory of a block, in bytes
 	grid          [3]int
 }
 
@@ -47,7 +47,8 @@ func readFacts(h *amd.HIP, dev streams.Device) (f facts, err error) {
 	return f, nil
 }
 
-// usable refuses what kernels are not written for: HIP C++ of burn has waves of 64 threads on gfx9 and of 32 on all that came later.
+// usable returns an error for devices for which kernels are not written: burn's HIP C++ has waves of 64 threads on gfx9 and of 32 threads
+// on all later architectures.
 func (f *facts) usable() error {
 	want := 32
 	if strings.HasPrefix(f.architecture, "gfx9") {
@@ -62,7 +63,7 @@ func (f *facts) usable() error {
 	return nil
 }
 
-// target returns the facts for templates.
+// target returns the target that templates build for.
 func (f *facts) target() template.Target {
 	words := dtype.SetOf(dtype.I32, dtype.U32, dtype.I64, dtype.U64, dtype.F32, dtype.F64)
 	t := template.Target{Subgroup: f.wave, Threads: min(f.threads, 1024), Shared: f.shared, Units: f.units, Blocks: max(f.resident/256, 1), Grid: f.grid, Wide: 16,

@@ -12,11 +12,12 @@ import (
 	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
-// ltClasses are the alignments that hipBLASLt is asked for. Its header names no alignment; 16 bytes are the widest access of a kernel.
+// ltClasses are the alignments for which algorithms of hipBLASLt are requested. Its header names no alignment; 16 bytes are the widest
+// access of a kernel.
 var ltClasses = []library.Class{{Align: 16, Most: 3}}
 
-// ltRefuses keeps activations from hipBLASLt that it computes otherwise than burn: its relu is v_max_f32 (tensilelite/Tensile/Activation.py),
-// which makes 0 of NaN.
+// ltRefuses returns an error for activations that hipBLASLt computes differently from burn: its relu is v_max_f32
+// (tensilelite/Tensile/Activation.py), which turns NaN into 0.
 func ltRefuses(p *gpu.Product) error {
 	if p.Activation == gpu.ReLU {
 		return library.Refuse("relu: it makes 0 of NaN")
@@ -67,7 +68,7 @@ func (l *blas) Product(p gpu.Product) ([]gpu.Candidate, error) {
 // Close releases the handles. The device is current.
 func (l *blas) Close() error { return l.lanes.Close() }
 
-// gemm is the candidate of rocBLAS for a product. What rocBLAS has no kernel for is refused by its call.
+// gemm is the candidate of rocBLAS for a product. If rocBLAS has no kernel for the product, the call fails.
 type gemm struct {
 	library *blas
 	p       gpu.Product
@@ -79,7 +80,7 @@ func (c *gemm) Name() string {
 	return fmt.Sprintf("rocBLAS %v %dx%dx%dx%d", c.p.D.Type, c.p.Batch, c.p.M, c.p.N, c.p.K)
 }
 
-// Workspace implements gpu.Candidate. It is never 0, with which rocBLAS would allocate memory of its own.
+// Workspace implements gpu.Candidate. It is never 0, because rocBLAS would then allocate its own memory.
 func (c *gemm) Workspace() int64 { return library.ProductWorkspace }
 
 // Ready implements gpu.Candidate.

@@ -1,7 +1,7 @@
 // Package rocm is the backend for AMD's GPUs: package sdk/gpu over HIP, the runtime of ROCm 5.2 to 7. The runtime and its compiler are
-// found when the backend is made; nothing of them is needed to build it. It is a process of its own, as a fault of a kernel ends the
-// process that it happens in: cmd/burn-backend-rocm. That process starts itself as children (package child): one tries each library before
-// the process itself loads the runtime, and others compile, as hiprtc ends a process with which it meets a device that it does not know.
+// found when the backend is made; building needs none of them. It runs in its own process, cmd/burn-backend-rocm, as a fault of a kernel
+// ends the process in which it happens. That process starts itself as children (package child): one child tries each library before the
+// process itself loads the runtime, and others compile, as hiprtc ends its process if it finds a device that it does not know.
 //
 // Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
 // or T (powers of 1024). "plain" is true or false: whether kernels start one by one and each is waited for, so that a fault names its
@@ -33,17 +33,18 @@ const Name = "rocm"
 // Version is the version of the backend.
 const Version = "0.1.0"
 
-// ChildFlag is the first argument of a program that is to be a child: it calls ChildMain with those that follow.
+// ChildFlag is the first argument of a program that runs as a child: it calls ChildMain with the arguments that follow.
 const ChildFlag = child.Flag
 
-// ChildMain is the main function of a child. It returns its exit status. out is where libraries write nothing.
+// ChildMain is the main function of a child. It returns the exit status. out is a file to which libraries do not write.
 func ChildMain(args []string, in io.Reader, out io.Writer) int {
 	return amd.Children.Main(args, in, out)
 }
 
-// Opener makes backends. program is this program: it calls ChildMain when its first argument is ChildFlag. lost is called once for each
-// device that a fault ends, after which the device is of no more use to the process; it may be nil. To open is ErrNotFound, with the
-// remedy, where the runtime, its compiler or a device is missing. Unknown options and values that do not parse are ErrAttr.
+// Opener returns an opener of backends. program is the path of this program, which calls ChildMain when its first argument is ChildFlag.
+// lost is called once for each device that is lost after a fault, and that the process cannot use any more; it may be nil. The error of the
+// opener is ErrNotFound, with the remedy, if the runtime, its compiler or a device is missing, and ErrAttr for unknown options and values
+// that do not parse.
 func Opener(program string, lost func(device int, err error)) core.Opener {
 	return func(c core.Config) (core.Backend, error) {
 		o, err := gpu.ReadOptions(Name, c)
@@ -63,7 +64,7 @@ func Opener(program string, lost func(device int, err error)) core.Opener {
 	}
 }
 
-// libraries loads the optional libraries, with the first device current, as hipBLASLt tells its version to a handle.
+// libraries loads the optional libraries, with the first device current, as hipBLASLt needs a handle to report its version.
 func libraries(h *amd.HIP, found vendor.Report) *amd.Libraries {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -73,7 +74,7 @@ func libraries(h *amd.HIP, found vendor.Report) *amd.Libraries {
 	return amd.LoadLibraries(found)
 }
 
-// newDriver loads the runtime that a probe has found.
+// newDriver loads the runtime that a probe has found, and returns the driver.
 func newDriver(program string, found vendor.Report) (*driver, error) {
 	var missing []error
 	for i := range found {

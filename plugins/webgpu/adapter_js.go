@@ -13,7 +13,7 @@ import (
 // browser implements webgpu.API.
 type browser struct{}
 
-// Adapters implements webgpu.API: a browser gives out one, the one that it thinks best.
+// Adapters implements webgpu.API: a browser returns one adapter, the one that it considers best.
 func (browser) Adapters(context.Context) ([]webgpu.Adapter, error) {
 	g := js.Global().Get("navigator").Get("gpu")
 	if falsy(g) {
@@ -59,7 +59,7 @@ func factsOf(a js.Value) webgpu.Facts {
 		}
 		return ""
 	}
-	// The largest binding is tried out when a device is opened: a page is not to take a gigabyte for that.
+	// The largest binding is tried out when a device is opened: a page should not allocate a gigabyte for that.
 	const maxBytes = 256 << 20
 	f := webgpu.Facts{Name: text("description"), Backend: "browser", Version: version(js.Global().Get("navigator").Get("userAgent").String()),
 		Software: info.Get("isFallbackAdapter").Truthy() || text("architecture") == "swiftshader",
@@ -86,7 +86,7 @@ func factsOf(a js.Value) webgpu.Facts {
 	return f
 }
 
-// version returns the browser and its version of a text that names other browsers too.
+// version returns the browser and its version from a user agent text, which names other browsers too.
 func version(agent string) string {
 	for _, name := range []string{"Edg/", "Chrome/", "Firefox/", "Version/"} { // Safari says Version
 		for _, word := range strings.Fields(agent) {
@@ -100,7 +100,7 @@ func version(agent string) string {
 
 func has(a js.Value, feature string) bool { return a.Get("features").Call("has", feature).Bool() }
 
-// Open implements webgpu.Adapter. An adapter of a browser opens one device: for a second one, another adapter is asked for.
+// Open implements webgpu.Adapter. An adapter of a browser opens one device: for a second device, another adapter is requested.
 func (a *adapter) Open(ctx context.Context) (webgpu.Device, error) {
 	limits, features := map[string]any{}, []any{}
 	for _, name := range wanted {

@@ -16,11 +16,11 @@ type device struct {
 	v, queue js.Value
 	layouts  map[[2]int]layout // by number of storage buffers and size of the uniform
 	fault    js.Func
-	bytes    js.Value // a Uint8Array that what is written goes through
+	bytes    js.Value // a Uint8Array through which data is written
 
-	mu     sync.Mutex // guards what follows; it is never held over a wait
+	mu     sync.Mutex // guards the fields below; it is never held over a wait
 	lost   error
-	faults []error // since they were looked at last
+	faults []error // faults since the last check
 	closed bool
 }
 
@@ -79,7 +79,7 @@ func (d *device) note(err error) {
 	d.faults = append(d.faults, err)
 }
 
-// check returns the faults that have come since it was called last: a browser reports them some time after the call.
+// check returns the faults that were reported since its last call: a browser reports them some time after the failing call.
 func (d *device) check() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -91,7 +91,7 @@ func (d *device) check() error {
 	return err
 }
 
-// scoped calls f and waits for what the browser finds wrong with it.
+// scoped calls f, waits for the browser's errors about it, and returns them.
 func (d *device) scoped(f func()) error {
 	if err := d.Lost(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (d *device) NewBuffer(bytes int64, u webgpu.Usage) (webgpu.Buffer, error) {
 	return b, nil
 }
 
-// layoutOf makes the layouts of pipelines with so many storage buffers, and a uniform of so many bytes behind them.
+// layoutOf returns the layouts of pipelines with the given number of storage buffers, followed by a uniform of the given size in bytes.
 func (d *device) layoutOf(storage, uniform int) layout {
 	key := [2]int{storage, uniform}
 	if l, ok := d.layouts[key]; ok {
@@ -142,7 +142,7 @@ func (d *device) layoutOf(storage, uniform int) layout {
 // pipeline implements webgpu.Pipeline.
 type pipeline struct{ v, layout js.Value }
 
-// Release implements webgpu.Pipeline: the collector of the browser has the rest.
+// Release implements webgpu.Pipeline: the garbage collector of the browser frees the rest.
 func (p *pipeline) Release() { p.v, p.layout = js.Undefined(), js.Undefined() }
 
 // NewPipeline implements webgpu.Device. It waits for the compiler.
@@ -157,7 +157,7 @@ func (d *device) NewPipeline(text, entry string, storage, uniform int) (webgpu.P
 			"compute": map[string]any{"module": module, "entryPoint": entry}})
 	})
 	if !made.IsUndefined() {
-		v, e := await(made) // also after a fault, as nobody else takes its rejection
+		v, e := await(made) // also after a fault, as nothing else handles its rejection
 		p.v = v
 		if err == nil && e != nil {
 			err = fmt.Errorf("%w: %w", core.ErrKernel, e)
@@ -172,7 +172,7 @@ func (d *device) NewPipeline(text, entry string, storage, uniform int) (webgpu.P
 	return nil, err
 }
 
-// messages returns what the compiler says of a module.
+// messages returns the compiler's messages about a module.
 func messages(module js.Value) string {
 	info, err := await(module.Call("getCompilationInfo"))
 	if err != nil {
@@ -190,7 +190,7 @@ func messages(module js.Value) string {
 // bindGroup implements webgpu.Group.
 type bindGroup struct{ v js.Value }
 
-// Release implements webgpu.Group: the collector of the browser has the rest.
+// Release implements webgpu.Group: the garbage collector of the browser frees the rest.
 func (g *bindGroup) Release() { g.v = js.Undefined() }
 
 // NewGroup implements webgpu.Device.
@@ -206,7 +206,7 @@ func (d *device) NewGroup(p webgpu.Pipeline, bindings []webgpu.Binding) (webgpu.
 	return g, errors.Join(err, d.check())
 }
 
-// through puts bytes into an array of JavaScript, which the next call uses again.
+// through copies bytes to an array of JavaScript, which the next call reuses.
 func (d *device) through(data []byte) js.Value {
 	if d.bytes.IsUndefined() || d.bytes.Length() < len(data) {
 		d.bytes = js.Global().Get("Uint8Array").New(max(len(data), minPipe))
@@ -253,7 +253,7 @@ func (d *device) Map(b webgpu.Buffer, done func(error)) error {
 	return errors.Join(err, d.Lost())
 }
 
-// Poll implements webgpu.Device: the browser calls by itself, whenever no goroutine runs.
+// Poll implements webgpu.Device: the browser calls the callbacks by itself, whenever no goroutine runs.
 func (d *device) Poll() {}
 
 // Lost implements webgpu.Device.

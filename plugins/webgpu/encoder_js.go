@@ -29,9 +29,9 @@ func (b *buffer) Read(dst []byte, offset int64) error {
 // Destroy implements webgpu.Buffer.
 func (b *buffer) Destroy() { b.v.Call("destroy") }
 
-// encoder implements webgpu.Encoder: launches that follow one another are in one pass, in which each sees what those before it wrote.
+// encoder implements webgpu.Encoder: consecutive launches share one pass, in which each launch sees the writes of earlier ones.
 type encoder struct {
-	v, pass js.Value // pass is undefined outside of one
+	v, pass js.Value // pass is undefined outside of a pass
 }
 
 // NewEncoder implements webgpu.Device.
@@ -70,5 +70,5 @@ func (e *encoder) Copy(dst webgpu.Buffer, dstOffset int64, src webgpu.Buffer, sr
 	e.v.Call("copyBufferToBuffer", src.(*buffer).v, float64(srcOffset), dst.(*buffer).v, float64(dstOffset), float64(bytes))
 }
 
-// Drop implements webgpu.Encoder: commands that are not finished are nothing.
+// Drop implements webgpu.Encoder: commands that are not finished have no effect.
 func (e *encoder) Drop() { e.end() }

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// then calls done once with what a promise gives. done is called by JavaScript: it must not wait.
+// then calls done once with the result of a promise. done is called by JavaScript: it must not wait.
 func then(promise js.Value, done func(js.Value, error)) {
 	var ok, fault js.Func
 	end := func() {
@@ -29,7 +29,7 @@ func then(promise js.Value, done func(js.Value, error)) {
 	promise.Call("then", ok, fault)
 }
 
-// await waits for a promise.
+// await waits for a promise and returns its result.
 func await(promise js.Value) (js.Value, error) {
 	type settled struct {
 		v   js.Value
@@ -41,7 +41,7 @@ func await(promise js.Value) (js.Value, error) {
 	return s.v, s.err
 }
 
-// try calls f, which calls JavaScript; what that throws becomes the error.
+// try calls f, which calls JavaScript. An exception of JavaScript becomes the error.
 func try(f func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

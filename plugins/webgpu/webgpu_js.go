@@ -12,8 +12,8 @@ import (
 
 func init() { core.Register(Name, New) }
 
-// New makes the backend. It is ErrNotFound, with the remedy, where the browser has no WebGPU or no adapter. Unknown options and
-// values that do not parse are ErrAttr. It waits for the browser: it must not be called from a function that JavaScript calls.
+// New returns the backend. The error is ErrNotFound, with the remedy, if the browser has no WebGPU or no adapter, and ErrAttr for unknown
+// options and values that do not parse. New waits for the browser: it must not be called from a function that JavaScript calls.
 func New(c core.Config) (core.Backend, error) {
 	o := gpu.Options{NoCache: true} // the browser keeps compiled kernels
 	for name, text := range c.Options {

@@ -1,12 +1,12 @@
 // Package wgpu is the backend for every GPU with Vulkan, Metal or Direct3D 12: package sdk/gpu over the driver for WebGPU
 // (sdk/gpu/webgpu), whose calls go to wgpu-native. That library is found when the backend is made: the file that BURN_WGPU_LIBRARY names,
-// else in the folder of the plugin, else where the loader of the system finds it. It is a process of its own, as the library ends the process
-// where a driver fails it: cmd/burn-backend-wgpu.
+// else in the folder of the plugin, else where the loader of the system finds it. It runs in its own process, cmd/burn-backend-wgpu,
+// because the library ends the process when a driver fails.
 //
 // Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
 // or T (powers of 1024). "plain" is true or false: whether each kernel is waited for, so that a fault names its node. "patience" is how
-// long work may take until the device is given up, two minutes by default. "cache" is the folder of results of probes; "off"
-// keeps none.
+// long work may take before the device counts as lost, two minutes by default. "cache" is the folder of results of probes; "off" keeps
+// none.
 package wgpu
 
 import (
@@ -32,21 +32,21 @@ const Version = "0.1.0"
 
 const (
 	libraryVariable = "BURN_WGPU_LIBRARY"
-	folderVariable  = "BURN_PLUGIN_DIR" // that the host sets: the program itself may be executed from memory
+	folderVariable  = "BURN_PLUGIN_DIR" // set by the host, since the program itself may be executed from memory
 )
 
-// New makes the backend. It is ErrNotFound, with the remedy, where there is no library or no adapter. Unknown options and values that do
-// not parse are ErrAttr.
+// New returns the backend. The error is ErrNotFound, with the remedy, if there is no library or no adapter, and ErrAttr for unknown options
+// and values that do not parse.
 func New(c core.Config) (core.Backend, error) { return Opener(nil)(c) }
 
-// Opener is New of backends that call lost, once for each device that a fault ends.
+// Opener is New for backends that call lost, once for each device that is lost after a fault.
 func Opener(lost func(device int, err error)) core.Opener {
 	return func(c core.Config) (core.Backend, error) {
 		o, patience, err := gpu.ReadPatientOptions(Name, c)
 		if err != nil {
 			return nil, err
 		}
-		// The backend keeps no kernels: what it could keep are their texts, and drivers keep what they compile themselves.
+		// The backend keeps no kernels: it could only keep their texts, and drivers cache compiled kernels themselves.
 		cache := o.Cache
 		o.Lost, o.Cache, o.NoCache = lost, "", true
 		api, err := library()
@@ -66,8 +66,8 @@ var library = sync.OnceValues(func() (*native.API, error) {
 	return native.Open(candidates(os.Getenv(libraryVariable), os.Getenv(folderVariable), executable()))
 })
 
-// candidates returns the files that are tried, in order: the one that is named, or those in folders and the one that the loader finds.
-// Empty folders do not count.
+// candidates returns the files to try, in order: the named file, or else the files in folders and the file that the loader finds. Empty
+// folder names are skipped.
 func candidates(named string, folders ...string) []string {
 	if named != "" {
 		return []string{named}

@@ -125,8 +125,8 @@ func (b *builder) returned(p *plan, buffer int) bool {
 	return slices.ContainsFunc(p.outputs, func(o output) bool { return o.buffer == buffer })
 }
 
-// merge lets results reuse the memory of operands that nothing needs afterwards: within the scratch memory, and of donated
-// inputs. An output may also reuse an input that is read for the last time before the output is written.
+// merge lets results reuse the memory of operands that no later step reads: temporaries in the scratch memory, and donated inputs. An
+// output may also reuse an input that is read for the last time before the output is written.
 func (b *builder) merge(p *plan) {
 	for _, x := range b.pairs {
 		in, out := b.root(x.in), b.root(x.out)
@@ -150,8 +150,8 @@ func (b *builder) merge(p *plan) {
 	b.donations(p)
 }
 
-// donations pairs outputs with inputs whose memory they reuse if it is donated: first inputs that the same step reads, then inputs of the
-// same type. So a parameter and its optimiser state stay where they are. Input i is buffer i.
+// donations pairs each output with an input whose memory the output reuses if the input is donated: preferably an input that the same step
+// reads, else an input of the same type. So a parameter and its optimiser state keep their addresses. Input i is buffer i.
 func (b *builder) donations(p *plan) {
 	used := make([]bool, len(p.inputs))
 	for i := range p.inputs {
@@ -182,7 +182,7 @@ func (b *builder) donations(p *plan) {
 		}
 	}
 	if b.folds {
-		return // where tensors of a program are should not depend on what is donated
+		return // the addresses of a program's tensors should not depend on which inputs are donated
 	}
 	p.further = make([][]int, len(p.made))
 	for k, out := range p.made {

@@ -21,17 +21,18 @@ type Options struct {
 	// Plain starts the steps of programs one by one, without device graphs, and waits for each, so that a fault names its node.
 	// The variable BURN_GPU_PLAIN=1 in the environment sets it.
 	Plain bool
-	// Poison, if it is not 0, fills results and scratch memory with this byte before each run, which reveals kernels that read memory
-	// that was not written: 255 makes NaN of floats and -1 of indices. It is slow and meant for tests.
+	// Poison, if it is not 0, fills results and scratch memory with this byte before each run, which reveals kernels that read unwritten
+	// memory: 255 turns floats into NaN and indices into -1. It is slow and meant for tests.
 	Poison byte
 	// InOrder runs the steps of device graphs one after the other. Otherwise independent steps may run at the same time.
 	InOrder bool
 	// NoLibraries leaves the vendor's libraries unused.
 	NoLibraries bool
-	// ChannelsFirst keeps the images of convolutions in programs in row-major order. Otherwise their channels come last in memory,
-	// where a library computes convolutions so.
+	// ChannelsFirst keeps the images of convolutions in programs in row-major order. Otherwise their channels come last in memory if a
+	// library computes convolutions in that layout.
 	ChannelsFirst bool
-	// NoDirect makes convolutions of few channels products of matrices, or leaves them to libraries. Otherwise they have kernels of their own.
+	// NoDirect computes convolutions of few channels as matrix products, or leaves them to libraries. Otherwise they have their own
+	// kernels.
 	NoDirect bool
 	// TF32 lets libraries round factors of f32 to 10 bits of mantissa.
 	TF32 bool
@@ -45,7 +46,7 @@ type Options struct {
 	padFrom int
 	// keepFrom, if it is not 0, replaces keepMost in tests.
 	keepFrom int
-	// Lost is called once for each device that a fault ends, from any goroutine. It may be nil.
+	// Lost is called once for each device that is lost after a fault, from any goroutine. It may be nil.
 	Lost func(device int, err error)
 }
 
@@ -93,7 +94,7 @@ func New(d Driver, o Options) core.Backend {
 	return engine.New[*block](&author{driver: d, options: o.withDefaults()})
 }
 
-// author is the engine's driver.
+// author implements engine.Driver over a Driver.
 type author struct {
 	driver  Driver
 	options Options

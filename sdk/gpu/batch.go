@@ -11,8 +11,8 @@ import (
 // others.
 const maxWaiting = 32 << 20
 
-// batches makes the steps of all groups. Groups that differ only in sizes and memory share few launches, if the hardware has room
-// for their arguments.
+// batches creates the steps of all groups. Groups that differ only in sizes and memory share a few launches, if the hardware has room for
+// their arguments.
 func (b *builder) batches(all []*group.Group) error {
 	if !b.folds || b.d.target.Params == 0 {
 		return b.groups(all)
@@ -35,7 +35,7 @@ func (b *builder) batches(all []*group.Group) error {
 	return nil
 }
 
-// batch makes the steps of groups that are independent of each other. Groups that lower to the same kernels share launches.
+// batch creates the steps of groups that are independent of each other. Groups that lower to the same kernels share launches.
 func (b *builder) batch(xs []*group.Group) error {
 	var order []string
 	classes := map[string][]lowered{}
@@ -77,7 +77,7 @@ func (b *builder) batch(xs []*group.Group) error {
 	return nil
 }
 
-// batchKey returns a text that is equal for works that can share launches, empty for one that cannot.
+// batchKey returns a text that is equal for works that can share launches. It is empty for a work that cannot share a launch.
 func batchKey(l *lowered) string {
 	if l.early || l.work.Fault || len(l.work.Launches) == 0 {
 		return ""
@@ -92,8 +92,8 @@ func batchKey(l *lowered) string {
 	return s.String()
 }
 
-// share makes the steps of works with the same kernels: as many works in a launch as its parameters have room for, evenly divided among
-// launches.
+// share creates the steps of works with the same kernels. A launch computes at most as many works as its parameters have room for, and the
+// works are divided evenly among the launches.
 func (b *builder) share(ls []lowered) error {
 	most := len(ls)
 	launches := b.located(ls)
@@ -105,7 +105,7 @@ func (b *builder) share(ls []lowered) error {
 		}
 		one := *l.Kernel
 		one.Members = 1
-		each := (l.Kernel.ParamBytes()-one.ParamBytes())/max(len(ls)-1, 1) + 8 // that of the mean is rounded up
+		each := (l.Kernel.ParamBytes()-one.ParamBytes())/max(len(ls)-1, 1) + 8 // bytes of parameters for each further work: the mean, rounded up
 		most = min(most, 1+(b.d.target.Params-one.ParamBytes())/each)
 	}
 	parts := (len(ls) + max(most, 1) - 1) / max(most, 1)
@@ -120,8 +120,7 @@ func (b *builder) share(ls []lowered) error {
 	return nil
 }
 
-// located returns the launches of works of the same kernels, by their number in the work and then by work, with buffers of the plan for
-// slots.
+// located returns the launches of works with the same kernels, indexed by launch and then by work. Buffers of the plan replace the slots.
 func (b *builder) located(ls []lowered) [][]ir.Launch {
 	all := make([][]ir.Launch, len(ls[0].work.Launches))
 	for i := range ls {
@@ -145,7 +144,7 @@ func (b *builder) located(ls []lowered) [][]ir.Launch {
 	return all
 }
 
-// launch appends the launches that len(ls) works share, from work number from on.
+// launch appends the launches that len(ls) works share, beginning with the work at index from.
 func (b *builder) launch(ls []lowered, launches [][]ir.Launch, from int) {
 	together := &group.Group{Kind: ls[0].group.Kind, Anchor: group.None, At: ls[0].group.At}
 	readers := map[int]int{} // of buffers

@@ -13,7 +13,7 @@ const grain = 256
 // segment is memory that was allocated from the driver, cut into blocks.
 type segment struct {
 	memory Memory
-	number int // among all segments that the pool has had
+	number int // index among all segments that the pool has allocated
 	first  *block
 	small  bool // for blocks of at most smallBlock bytes
 }
@@ -34,13 +34,13 @@ type block struct {
 	// owner is the queue in whose order the block is used, or may be reused; the pool's own tenant means that any queue may reuse
 	// it.
 	owner *tenant
-	// others are the further queues that have used it since it was allocated. shared says that there are some.
+	// others are the further queues that have used it since it was allocated. shared reports whether there are any.
 	others        []*tenant
 	shared        atomic.Bool
 	before, after *block // neighbours in the segment
 
 	free  bool
-	fixed bool // a plan has its place: pack does not move it
+	fixed bool // a plan contains its address, so pack does not move it
 }
 
 // ref returns the block's memory and offset.

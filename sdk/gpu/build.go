@@ -30,9 +30,9 @@ type builder struct {
 	placed  map[op.TensorID]tensor  // places of results that are parts of a concatenation
 	joined  map[*group.Group]tensor // concatenations whose parts are written in place
 	own     bool                    // libraries are not asked
-	lasts   bool                    // convolutions write their results with channels last, where a library takes that
+	lasts   bool                    // convolutions write their results with channels last, where a library accepts that
 	draft   *draft                  // not nil: no plan is made, only the kernels and libraries that it needs are found
-	zeros   map[int]int             // by buffer of lines with zeros behind their elements: the distance between lines
+	zeros   map[int]int             // by buffer whose lines have zeros behind their elements: the distance between lines
 	folds   bool                    // groups that depend on constants alone are computed once
 }
 
@@ -45,7 +45,7 @@ const (
 	isOutput               // allocated by each run
 	isConstant             // of the plan
 	isEarly                // computed from constants, then a constant itself
-	isWord                 // by which a run reports indices out of range
+	isWord                 // word in which a run reports indices out of range
 )
 
 // buffer is memory that steps read or write.
@@ -70,7 +70,7 @@ type step struct {
 	args []arg
 	copy *copyStep
 	call *callStep
-	// early says that the step computes constants.
+	// early reports whether the step computes constants.
 	early bool
 	// starts is the first block of each member of a batched kernel.
 	starts []int32
@@ -141,7 +141,7 @@ func (b *builder) constant(d op.Desc, x *block) {
 	b.at[d.ID] = contiguous(b.add(buffer{kind: isConstant, block: x, bytes: int64(d.Bytes())}), d)
 }
 
-// groups makes the steps of all groups, which are in an order of execution.
+// groups creates the steps of all groups, which are in an order of execution.
 func (b *builder) groups(all []*group.Group) error {
 	for _, x := range all {
 		if err := b.group(x); err != nil {
@@ -151,7 +151,7 @@ func (b *builder) groups(all []*group.Group) error {
 	return nil
 }
 
-// group makes the steps of a group.
+// group creates the steps of a group.
 func (b *builder) group(x *group.Group) error {
 	if b.asView(x) || b.asNumber(x) {
 		return nil
@@ -174,7 +174,7 @@ func (b *builder) group(x *group.Group) error {
 	return nil
 }
 
-// divided makes the steps of a group without a kernel, part by part. err says why there is no kernel.
+// divided creates the steps of a group without a kernel, part by part. err says why there is no kernel.
 func (b *builder) divided(x *group.Group, err error) error {
 	if errors.Is(err, core.ErrUnsupported) {
 		if parts := b.parts(x); len(parts) > 0 {
@@ -200,7 +200,7 @@ func (b *builder) node(x *group.Group) *op.Node {
 	return &b.g.Nodes[x.Epilogue[len(x.Epilogue)-1]]
 }
 
-// lower makes the steps of a group with generated kernels.
+// lower creates the steps of a group with generated kernels.
 func (b *builder) lower(x *group.Group) error {
 	l, err := b.lowered(x)
 	if err != nil {
@@ -374,8 +374,9 @@ func (b *builder) placedAt(l ir.Launch, slots []arg) (ir.Launch, error) {
 	return narrow.Launch(b.d.words, l)
 }
 
-// inPlace pairs the results of an elementwise group with operands of the same type and shape: a thread reads an element before it
-// writes the one in its place. taken, if set, reports whether others read a buffer in the same step.
+// inPlace pairs the results of an elementwise group with operands of the same type and shape: a thread reads an element of the operand
+// before it writes the element of the result at the same address. taken, if set, reports whether other works of the same step read a
+// buffer.
 func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 	switch {
 	case b.d.target.Apart:
@@ -390,11 +391,11 @@ func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 			in := b.g.Desc(id)
 			t := b.at[id]
 			if _, made := b.at[d.ID]; !made {
-				continue // a copy for the group, which is numbered after
+				continue // a copy made for the group, which is numbered later
 			}
 			to := b.at[d.ID]
 			if b.d.words.Words && d.DType.Size() < 4 {
-				continue // threads read words that other threads write in part
+				continue // a thread would read a word of which another thread writes a part
 			}
 			if t.buffer == none || in.DType.Size() != d.DType.Size() || !in.Shape.Equal(d.Shape) || t.view.Offset != 0 || !slices.Equal(t.view.Strides, to.view.Strides) ||
 				b.buffers[t.buffer].bytes != int64(d.Bytes()) || b.seenTwice(x, id) || taken != nil && taken(t.buffer) {
@@ -406,8 +407,8 @@ func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 	}
 }
 
-// alias marks that the kernel of a step writes a buffer that it also reads. For a kernel with one result, each element that it reads of
-// the buffer lies where it writes.
+// alias marks that the kernel of a step writes a buffer that it also reads. If the kernel has one result, each element that it reads from
+// the buffer is at the address where it writes.
 func (b *builder) alias(at, buffer int) {
 	k := *b.kernels[at]
 	results, read := 0, map[string]bool{}

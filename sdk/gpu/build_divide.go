@@ -48,7 +48,7 @@ func (b *builder) alike(set []int) bool {
 	return !slices.ContainsFunc(set, func(k int) bool { return !b.g.Nodes[k].Outputs[0].Shape.Equal(b.g.Nodes[set[0]].Outputs[0].Shape) })
 }
 
-// subset returns the group of some nodes: of one, or of elementwise ones.
+// subset returns the group of some nodes: of a single node, or of elementwise nodes.
 func (b *builder) subset(set []int) *group.Group {
 	p := &group.Group{Kind: group.Elementwise, Anchor: group.None, Epilogue: set, At: set[len(set)-1], Inputs: b.reads(set)}
 	if len(set) == 1 {

@@ -19,19 +19,19 @@ import (
 type callStep struct {
 	candidates []Candidate
 	args       []arg
-	result     int // the argument that is written
+	result     int // index of the argument that the call writes
 	workspace  arg
 	fallback   *fallback
 }
 
-// fallback is the fallback of a call: the same computation by generated kernels, which are made when they are needed. Its program has the
-// inputs and the one output of the call.
+// fallback replaces a library call: it computes the same with generated kernels, which are built when they are first needed. Its program
+// has the inputs and the one output of the call.
 type fallback struct {
 	device  *device
 	program *program.Program
 	in      []tensor // places of the inputs, by buffers of the call's plan
 	out     tensor   // the place of the output
-	at      int64    // the first byte of it
+	at      int64    // the first byte of the output
 
 	once sync.Once
 	plan *plan
@@ -72,10 +72,10 @@ func (s *fallback) get() (*plan, error) {
 	return s.plan, s.err
 }
 
-// maxWorkspace is the most memory that a candidate may ask for.
+// maxWorkspace is the largest workspace that a candidate may need, in bytes.
 const maxWorkspace = 1 << 30
 
-// answer holds the candidates of the libraries for a problem, once they were asked.
+// answer holds the candidates of the libraries for a problem, once the libraries were queried.
 type answer struct {
 	once sync.Once
 	all  []Candidate
@@ -156,7 +156,8 @@ func (d *device) closeCandidates() {
 	d.asked = nil
 }
 
-// call makes x a call of a library, if one has a candidate for it, and generated kernels for the nodes that the library leaves.
+// call computes x with a library call, if a library has a candidate for it, and computes the nodes that the library does not cover with
+// generated kernels.
 func (b *builder) call(x *group.Group) (done bool, err error) {
 	if b.own || len(b.d.libraries) == 0 || !b.lasts && b.ahead(x) {
 		return false, nil
@@ -220,7 +221,8 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 	return true, nil
 }
 
-// ahead reports whether the anchor of x is a convolution with kernels that are faster than libraries, with its operands where they are.
+// ahead reports whether the anchor of x is a convolution with kernels that are faster than libraries, with its operands in their present
+// layout.
 func (b *builder) ahead(x *group.Group) bool {
 	if x.Anchor == group.None || b.g.Nodes[x.Anchor].Op != op.Conv {
 		return false
@@ -244,7 +246,7 @@ func (b *builder) part(x *group.Group, o *offered) *group.Group {
 	return p
 }
 
-// following returns the group of the nodes of x that a library leaves.
+// following returns the group of the nodes of x that a library does not compute.
 func (b *builder) following(o *offered) *group.Group {
 	r := b.subset(o.rest)
 	for _, k := range o.rest {
@@ -285,8 +287,8 @@ func (b *builder) fallback(x *group.Group, out op.Desc) *fallback {
 	return s
 }
 
-// ready chooses, for a call whose operands changed, the first candidate from the present one on that accepts them. It returns false
-// when none is left.
+// ready chooses a candidate for a call whose operands changed: the first one that accepts them, beginning with the present one. It returns
+// false when no candidate is left.
 func (f *frame) ready(q *queue, i int) bool {
 	c := f.steps[i].Call
 	all := f.plan.steps[f.from[i]].call.candidates

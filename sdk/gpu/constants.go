@@ -10,10 +10,11 @@ import (
 
 const (
 	maxFolded    = 64 << 20 // bytes of the results of a group that is computed once
-	maxGenerated = 1 << 20  // the same of a group without operands
+	maxGenerated = 1 << 20  // the same limit for a group without operands
 )
 
-// early reports whether a group is to be computed once: it depends only on constants, and its results are not much larger than these.
+// early reports whether a group is to be computed once: it depends only on constants, and its results are not much larger than those
+// constants.
 func (b *builder) early(x *group.Group) bool {
 	if !b.folds {
 		return false
@@ -45,7 +46,7 @@ func (b *builder) fold(ctx context.Context, q *queue) ([]*block, error) {
 	early.buffers = append(early.buffers, b.buffers...)
 	var rest builder
 	needed := make([]bool, len(b.buffers))
-	at := make([]int, len(b.steps)) // where a step goes
+	at := make([]int, len(b.steps)) // by step: its index among the early steps, or among the rest
 	for i := range b.steps {
 		to := &rest
 		if b.steps[i].early {
@@ -103,7 +104,7 @@ func (b *builder) fold(ctx context.Context, q *queue) ([]*block, error) {
 	return out, nil
 }
 
-// build makes the plan of a program, whose constants have the given blocks, in order; the plan becomes a holder of each that it
+// build creates the plan of a program. consts are the blocks of its constants, in order; the plan becomes a holder of each block that it
 // needs. Groups that depend only on constants are computed on q; with a nil q nothing is computed.
 func (d *device) build(ctx context.Context, q *queue, p *program.Program, consts []*block) (*plan, error) {
 	if q != nil {
@@ -131,10 +132,10 @@ func (d *device) build(ctx context.Context, q *queue, p *program.Program, consts
 	return b.plan(ctx)
 }
 
-// keepMost is the bytes of a tensor from which on computing it again is considered, where it is made from less.
+// keepMost is the size in bytes of a tensor from which on computing it again is considered, if it is computed from smaller tensors.
 const keepMost = 16 << 20
 
-// planner returns a builder that knows the constants of a program. whole says that it is a whole program, not a single node.
+// planner returns a builder that knows the constants of a program. whole distinguishes a whole program from a single node.
 func (d *device) planner(p *program.Program, consts []*block, whole bool) (*builder, []*group.Group) {
 	if whole {
 		p = group.NewGraph(p).Recompute(d.policy, cmp.Or(d.options.keepFrom, keepMost))

@@ -37,15 +37,15 @@ type device struct {
 	selective selective
 
 	libraries []Library
-	asking    sync.Mutex // guards what follows
+	asking    sync.Mutex // guards the fields below
 	asked     map[any]*answer
 	faulty    map[Candidate]bool
 
 	lost atomic.Pointer[error]
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	queues []*queue
-	idle   []Queue // of the driver, closed by their streams
+	idle   []Queue // queues of the driver whose streams were closed
 	stats  Stats
 }
 
@@ -55,8 +55,8 @@ type Stats struct {
 	Kernels KernelStats
 	// Steps is the steps that were started one by one, not as parts of graphs.
 	Steps int64
-	// Graphs counts device graphs that were made, GraphRuns their runs, and GraphPatches the steps whose memory was changed in
-	// them. GraphFailures counts programs that run without a graph because the driver could not make one.
+	// Graphs counts device graphs that were created, GraphRuns their runs, and GraphPatches the steps of graphs whose memory was changed.
+	// GraphFailures counts programs that run without a graph because the driver could not make one.
 	Graphs, GraphRuns, GraphPatches, GraphFailures int64
 	// Nodes counts nodes that were executed by themselves, and NodePlans the plans made for them.
 	Nodes, NodePlans int64
@@ -125,7 +125,7 @@ func forLibrary(g *group.Graph, x *group.Group) bool {
 	return (x.Kind == group.Product || x.Kind == group.Convolution) && len(x.Prologue) == 0 && g.Nodes[x.Anchor].Outputs[0].DType.IsFloat()
 }
 
-// claims returns the document of a device whose kernels compute what own says.
+// claims returns the capability document of a device whose kernels have the capabilities own.
 func claims(own *core.Capabilities) *core.Capabilities {
 	c := *own
 	c.Features = []string{"programs", "memory_stats", "host_memory", "peer_copy", "collectives", "profiling"}

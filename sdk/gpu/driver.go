@@ -14,7 +14,7 @@ import (
 type Driver interface {
 	// Info describes the backend and its devices.
 	Info() core.Info
-	// Open opens the device with that index of Info. It may be called more than once for an index.
+	// Open opens the device with the given index in Info. It may be called more than once for an index.
 	Open(ctx context.Context, index int) (Device, error)
 	// Close is called once, after all devices are closed.
 	Close() error
@@ -23,17 +23,17 @@ type Driver interface {
 // Device is an opened device. Its methods are called concurrently. A fault that ends the device, after which nothing can
 // be computed on it any more, is an error that wraps core.ErrBackendLost.
 type Device interface {
-	// Target returns the facts that kernels are built by.
+	// Target returns the properties of the hardware for which kernels are built.
 	Target() template.Target
-	// Dialect returns the dialect that prints kernels for Compile. A device that takes kernels as IR returns nil.
+	// Dialect returns the dialect that prints kernels for Compile. A device that accepts kernels as IR returns nil.
 	Dialect() *dialect.Dialect
 	// Compiler returns a text that identifies everything besides the kernel text that the result of Compile depends on:
 	// architecture, compiler, version, options.
 	Compiler() string
 	// Compile compiles a text to loadable code. Without a compiler its error wraps core.ErrUnsupported and names the remedy.
 	Compile(ctx context.Context, text string) ([]byte, error)
-	// Load loads the code that Compile made of the text of kernels and returns their functions, in order. code is nil if Dialect is.
-	// If a kernel is nil, its function is not wanted and may be nil.
+	// Load loads the code that Compile made from the text of kernels and returns their functions, in order. code is nil if Dialect is. If a
+	// kernel is nil, its function is not wanted and may be nil.
 	Load(code []byte, kernels []*ir.Kernel) ([]Function, error)
 
 	// Alloc allocates device memory, aligned to at least 256 bytes. If there is none left, its error wraps core.ErrOutOfMemory.
@@ -57,13 +57,13 @@ type Device interface {
 
 // Memory is memory of a device: an allocation, known to its driver.
 type Memory interface {
-	// Bytes is its size.
+	// Bytes returns the size in bytes.
 	Bytes() int64
 }
 
 // Ref is a place in memory of a device. Offset counts bytes. In arguments of launches, offsets are multiples of Target.Align, and the
-// memory is allocated up to the next multiple of 256 bytes. Copies, fills, uploads and downloads have any number of bytes; where the
-// hardware moves words, up to 3 bytes after them may change.
+// memory is allocated up to the next multiple of 256 bytes. Copies, fills, uploads and downloads may have any length in bytes; where the
+// hardware moves whole words, up to 3 bytes behind the end may change.
 type Ref struct {
 	Memory Memory
 	Offset int64
@@ -100,12 +100,12 @@ type Queue interface {
 	Copy(dst, src Ref, bytes int64) error
 	// Fill sets bytes to a repeated pattern of width 1, 2 or 4 bytes.
 	Fill(dst Ref, bytes int64, pattern uint32, width int) error
-	// Upload copies from host memory. src is read until an event recorded afterwards is reached; from memory that is not of
-	// HostAlloc, the copy may be over when Upload returns.
+	// Upload copies from host memory. src is read until an event recorded afterwards is reached; from memory that HostAlloc did not
+	// allocate, the copy may be complete when Upload returns.
 	Upload(dst Ref, src []byte) error
 	// Download copies to host memory, which is valid once an event recorded afterwards is reached.
 	Download(dst []byte, src Ref) error
-	// Record returns an event of this place in the queue. timed events measure.
+	// Record returns an event of this place in the queue. Timed events measure time.
 	Record(timed bool) (Event, error)
 	// Await orders later work after an event of any queue of the backend.
 	Await(e Event) error
@@ -129,7 +129,7 @@ type Event interface {
 
 // Grapher is an optional interface of a Device that replays many launches with one call.
 type Grapher interface {
-	// NewGraph makes a graph of steps that run in order. It executes nothing.
+	// NewGraph creates a graph of steps that run in order. It executes nothing.
 	NewGraph(steps []Step) (Graph, error)
 }
 

@@ -8,14 +8,14 @@ import (
 )
 
 // epilogue adds the nodes after the anchor to the offer, as long as a library's epilogue can compute them: a bias, a residual, and
-// last an activation. The nodes that are left, and nodes that read a result that leaves the group, become rest.
+// last an activation. The remaining nodes become rest, and so do nodes that read a result which is an output of the group.
 func (b *builder) epilogue(o *offered, x *group.Group) {
 	rest := x.Epilogue
 	if o.attention != nil || o.convolution != nil && o.convolution.Kind != Forward {
 		o.rest = rest
 		return
 	}
-	last := false // an activation was taken
+	last := false // an activation was added
 	for len(rest) > 0 && len(x.Epilogue)-len(rest) < o.most && !last && !b.leaves(x, o.out.ID) {
 		n := &b.g.Nodes[rest[0]]
 		if !b.sole(o.out.ID, rest[0]) || n.Outputs[0].DType != o.out.DType || !n.Outputs[0].Shape.Equal(o.out.Shape) {

@@ -23,7 +23,7 @@ type faults struct {
 // page holds the words of the commands between two marks.
 type page struct {
 	stage  *stage
-	values []byte // once they have arrived
+	values []byte // the words on the host, once they have arrived
 }
 
 // stride returns the distance between words in bytes. Each word can be bound as a buffer.
@@ -45,7 +45,7 @@ func (f *faults) reserve(q *queue) error {
 	return q.device.fault(q.driver.Fill(b.ref(), int64(q.stride())*faultWords, 0, 4))
 }
 
-// word returns the word of the beginning command. The queue is locked.
+// word returns the word of the command that begins. The queue is locked.
 func (f *faults) word(q *queue) (Ref, error) {
 	if f.used == faultWords {
 		if err := f.collect(q); err != nil {

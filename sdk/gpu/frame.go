@@ -98,7 +98,7 @@ type location struct {
 	offset int64
 	ref    Ref
 	buffer int
-	left   int64 // bytes of the buffer from there on
+	left   int64 // bytes from the place to the end of the buffer
 }
 
 // add adds a step. locate returns the places of its arguments.

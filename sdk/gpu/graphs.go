@@ -28,7 +28,7 @@ type graphs struct {
 type instance struct {
 	graph Graph
 	bound []Ref
-	used  uint64 // its last run, by the number of the queue's works
+	used  uint64 // its last run, as a number of works of the queue
 }
 
 // replay starts a graph of the steps, if one fits the bound memory or it is time to make one.
@@ -82,7 +82,8 @@ func (f *frame) same(x *instance) bool {
 	return true
 }
 
-// again reports whether a graph for the bound memory is worth it: the memory that cannot be changed in a graph was bound before.
+// again reports whether a graph for the bound memory is worth it: the slots that cannot be changed in a graph had the same memory in an
+// earlier run.
 func (f *frame) again() bool {
 	if f.hard == nil {
 		return true

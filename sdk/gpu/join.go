@@ -64,7 +64,7 @@ func (b *builder) join(x *group.Group, t tensor) error {
 	return nil
 }
 
-// copyTo copies the elements of from to to, as a step of group x.
+// copyTo copies the elements of tensor from to tensor to, as a step of group x.
 func (b *builder) copyTo(x *group.Group, d op.Desc, from, to tensor) error {
 	g, y, err := copying(op.Desc{DType: d.DType, Shape: from.view.Shape})
 	if err != nil {

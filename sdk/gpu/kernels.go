@@ -18,7 +18,7 @@ import (
 // digest identifies a kernel by its text.
 type digest [sha256.Size]byte
 
-// kernels holds the functions of a device, each made once: loaded from the store, or compiled.
+// kernels holds the functions of a device, each created once: loaded from the store, or compiled.
 type kernels struct {
 	device  Device
 	dialect *dialect.Dialect
@@ -26,12 +26,12 @@ type kernels struct {
 	slots   chan struct{} // bounds concurrent compilations
 	begun   sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	entries map[digest]*entry
 	stats   KernelStats
 }
 
-// entry is a function, pending or made, or the error why there is none.
+// entry is a function, pending or complete, or the error that prevented it.
 type entry struct {
 	kernel *ir.Kernel
 	key    digest
@@ -172,7 +172,7 @@ func kernelsOf(es []*entry) []*ir.Kernel {
 	return ks
 }
 
-// load makes functions of code and reports whether it succeeded.
+// load creates functions from code and reports whether it succeeded.
 func (x *kernels) load(code []byte, es []*entry) bool {
 	fns, err := x.device.Load(code, kernelsOf(es))
 	if err == nil && len(fns) != len(es) {
@@ -213,7 +213,7 @@ func (x *kernels) stored(missing []*entry) (left []*entry) {
 	return left
 }
 
-// loadStored loads a file of the store and completes the entries of missing that it has. It sets them to nil in missing.
+// loadStored loads a file of the store and completes the entries of missing that the file contains, and sets these to nil in missing.
 func (x *kernels) loadStored(u found, missing []*entry) {
 	x.slots <- struct{}{}
 	defer func() { <-x.slots }()
@@ -240,8 +240,8 @@ func (x *kernels) loadStored(u found, missing []*entry) {
 	x.count(func(s *KernelStats) { s.Loaded += int64(len(u.places)) })
 }
 
-// names returns the keys of kernels in the store: digests of their texts in the dialect. A kernel that cannot be printed gets the
-// digest of its IR text, which no file has.
+// names returns the keys of kernels in the store: digests of their texts in the dialect. A kernel that cannot be printed gets the digest of
+// its IR text, which no file contains.
 func (x *kernels) names(es []*entry) []digest {
 	names := make([]digest, len(es))
 	for i, e := range es {

@@ -78,7 +78,7 @@ func order(v shape.View) []int {
 	return axes
 }
 
-// channelsLast makes the steps of a group in channels-last order, if some operand has that layout. It reports whether it could.
+// channelsLast creates the steps of a group in channels-last order, if some operand has that layout. It reports whether it could.
 func (b *builder) channelsLast(x *group.Group) (bool, error) {
 	rank := 0
 	for _, id := range x.Inputs {
@@ -125,7 +125,7 @@ type relayout struct {
 	ids  []op.TensorID        // of the operands
 }
 
-// lower makes the steps of y, which is x in the new order.
+// lower creates the steps of y, which is x in the new order.
 func (u *relayout) lower(x, y *group.Group) (bool, error) {
 	b := u.b
 	var in, out []template.Operand
@@ -203,7 +203,7 @@ func (u *relayout) order(d op.Desc, turn bool) op.Desc {
 	return d
 }
 
-// node rewrites a node, and reports whether it could. number says that its result is a number that kernels take as a scalar.
+// node rewrites a node, and reports whether it could. number reports whether its result is a number that kernels accept as a scalar.
 func (u *relayout) node(n *op.Node, number bool) bool {
 	if len(n.Outputs) != 1 {
 		return false

@@ -44,8 +44,8 @@ type Activation uint8
 const (
 	None Activation = iota
 	ReLU
-	GELU     // by the error function
-	GELUTanh // by tanh
+	GELU     // computed with the error function
+	GELUTanh // computed with tanh
 )
 
 // Matrix is the layout of one matrix of a product, in elements: element (i, j) of batch b is at b·Batch + i·Row + j·Col. Row or
@@ -77,9 +77,9 @@ const (
 	BackwardFilter                        // args image, result's gradient, filter's gradient
 )
 
-// Convolution is an N-dimensional convolution with N = len(Stride), of tensors with strides of their own, in elements: image
-// (batch, channels, N dimensions), filter (results, channels of a group, N dimensions), result (batch, results, N dimensions).
-// Forward may have an epilogue of bias, residual (laid out as the result) and activation, whose args follow.
+// Convolution is an N-dimensional convolution with N = len(Stride), of tensors that each have their own strides, in elements: image (batch,
+// channels, N dimensions), filter (results, channels of a group, N dimensions), result (batch, results, N dimensions). Forward may have an
+// epilogue of bias, residual (laid out as the result) and activation, whose args follow.
 type Convolution struct {
 	Kind                                    ConvolutionKind
 	Type, Compute                           dtype.DType
@@ -93,9 +93,9 @@ type Convolution struct {
 	Activation                              Activation
 }
 
-// Attention is softmax(scale·Q·Kᵀ + mask)·V, of tensors (batch, heads, sequence, width of a head) with strides of their own, in
-// elements. If there are fewer key heads than query heads, neighbouring query heads share one. Args are Q, K, V, the result, then
-// the additive mask where Mask is set (broadcast by its strides).
+// Attention is softmax(scale·Q·Kᵀ + mask)·V, of tensors (batch, heads, sequence, width of a head) that each have their own strides, in
+// elements. If there are fewer key heads than query heads, neighbouring query heads share one. Args are Q, K, V, the result, then the
+// additive mask where Mask is set (broadcast by its strides).
 type Attention struct {
 	Type                                     dtype.DType
 	Batch, Heads, KeyHeads, Queries, Keys    int

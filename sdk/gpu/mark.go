@@ -5,11 +5,11 @@ import "sync"
 // mark is a place in a queue: an event of the driver, which is released as soon as it is known to be reached.
 type mark struct {
 	queue *queue
-	seq   uint64 // works of the queue before it
+	seq   uint64 // number of works of the queue before the mark
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	event Event
-	users int // of the event, which run without mu
+	users int // number of present uses of the event, which do not hold mu
 	done  bool
 	err   error
 }
@@ -20,8 +20,7 @@ func (m *mark) Wait() error {
 	return err
 }
 
-// reached reports whether the queue has come to the mark. With wait it waits for that. An error is a fault of the work before the
-// mark.
+// reached reports whether the queue has reached the mark. With wait it waits until then. An error is a fault of the work before the mark.
 func (m *mark) reached(wait bool) (bool, error) {
 	m.mu.Lock()
 	if m.done {

@@ -9,9 +9,9 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Needs is an extension of devices of this package: what memory the programs need that their streams have run.
+// Needs is an extension of devices of this package. It reports how much memory the programs need that the streams of the device have run.
 type Needs interface {
-	// Needs returns them by name. It may be called at any time.
+	// Needs returns the needs of each program, sorted by name. It may be called at any time.
 	Needs() []ProgramNeeds
 }
 
@@ -19,25 +19,25 @@ type Needs interface {
 type ProgramNeeds struct {
 	Name  string
 	Steps int // launches, calls and copies
-	// Inputs and Outputs are the tensors that a run is given and makes. Reused is the outputs that take the memory of inputs where these
-	// are donated.
+	// Inputs and Outputs are the sizes of the tensors that a run receives and returns. Reused is the size of the outputs that reuse the
+	// memory of inputs if these are donated.
 	Inputs, Outputs, Reused int64
-	// Scratch is the memory for temporaries, and Live the most bytes of these that exist at one time, which is during step Peak. What
-	// Scratch is more than Live is lost between temporaries.
+	// Scratch is the memory for temporaries. Live is the greatest number of bytes of temporaries that exist at one time, during step Peak.
+	// The difference between Scratch and Live is lost in gaps between temporaries.
 	Scratch, Live int64
 	Peak          int
-	// Tensors are the temporaries that exist during that step, the largest in all first.
+	// Tensors are the temporaries that exist during step Peak, sorted by their total size, the largest first.
 	Tensors []TensorNeeds
 }
 
-// TensorNeeds is temporaries of a program that the same ops make in the same types.
+// TensorNeeds describes temporaries of a program that have the same size, and that the same ops compute in the same types.
 type TensorNeeds struct {
 	Count int
-	Bytes int64 // of each
-	// First and Last are the steps at which the first of them is written and the last of them is read last.
+	Bytes int64 // size of each tensor
+	// First is the step that writes the first of them. Last is the last step that reads one of them.
 	First, Last int
-	Made        string // the ops and the results of the group that makes them
-	Read        string // the op that reads the last one last
+	Made        string // the ops and the results of the group that computes them
+	Read        string // the op of step Last
 }
 
 // Needs implements Needs.

@@ -46,7 +46,7 @@ func (q *queue) Execute(c *engine.Call[*block]) error {
 type nodeCache struct {
 	limit int64
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	plans  map[string]*cached
 	newest *cached // ring in the order of use
 	bytes  int64
@@ -152,7 +152,7 @@ func (x *nodeCache) close() {
 	}
 }
 
-// single makes a plan of one node.
+// single creates a plan of one node.
 func (d *device) single(n *op.Node, in []op.Desc) (*plan, error) {
 	p, err := d.alone(n, in)
 	if err != nil {
@@ -165,7 +165,7 @@ func (d *device) single(n *op.Node, in []op.Desc) (*plan, error) {
 	return x, unwrapped(err)
 }
 
-// alone returns a program that computes one node by nodes with kernels. Attributes are copied: it outlives the node.
+// alone returns a program that computes one node with nodes that have kernels. Attributes are copied: it outlives the node.
 func (d *device) alone(n *op.Node, in []op.Desc) (*program.Program, error) {
 	p := &program.Program{Name: n.Op.String()}
 	m := *n

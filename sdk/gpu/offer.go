@@ -21,7 +21,7 @@ type offered struct {
 	out         op.Desc
 	view        shape.View // of the result in its buffer
 	most        int        // greatest number of nodes after the anchor to offer
-	rest        []int      // the nodes after it that the library does not compute
+	rest        []int      // the nodes after the anchor that the library does not compute
 }
 
 // offer returns the problem that libraries may solve for the anchor of x, with at most most of the nodes after it as an epilogue. It is nil
@@ -150,7 +150,7 @@ func (b *builder) offerAttention(n *op.Node) *offered {
 	q, k, v := b.at[n.Inputs[0]].view, b.at[n.Inputs[1]].view, b.at[n.Inputs[2]].view
 	d := n.Outputs[0]
 	switch a := n.Attrs; {
-	case len(n.Inputs) > 3: // a row without keys is 0 here and NaN there
+	case len(n.Inputs) > 3: // a row without keys is 0 in generated kernels and NaN in libraries
 		return nil
 	case d.Shape.Size() == 0 || k.Shape[2] == 0 || q.Shape[3] == 0:
 		return nil

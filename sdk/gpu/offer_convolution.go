@@ -124,8 +124,8 @@ func (b *builder) offerBackwardFilter(n *op.Node, c *Convolution, x, w tensor) *
 	return o
 }
 
-// padAfter finds a padding after the image with which the convolution has a result of that shape, preferring the padding before it. It
-// returns false if there is none.
+// padAfter finds a padding after the image with which the convolution has a result of the given shape; it prefers the padding before the
+// image. It returns false if there is no such padding.
 func (c *Convolution) padAfter(image, filter, result shape.Shape) bool {
 	for i, k := range filter[2:] {
 		least := (result[2+i]-1)*c.Stride[i] + (k-1)*c.Dilation[i] + 1 - image[2+i] - c.PadBefore[i]

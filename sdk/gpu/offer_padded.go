@@ -13,14 +13,14 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// Tensor cores load 16 bytes at a time. A product of 16-bit elements whose lines begin at other addresses, or whose dimensions along a line
-// are no multiple of that, as those of logits of 50,257 words, runs at a sixth of the speed. The factors of large ones are therefore
-// copied to larger matrices with zeros behind their elements, and results are written to longer lines: what reads them afterwards takes
-// the strides.
+// Tensor cores load 16 bytes at a time. A product of 16-bit elements runs at a sixth of the speed if its lines begin at other addresses, or
+// if its dimensions along a line are not a multiple of 16 bytes, as with logits of 50,257 words. The factors of large products are
+// therefore copied to larger matrices with zeros behind their elements, and results are written to longer lines, whose strides all later
+// readers accept.
 
 const (
 	lineUnit = 8  // elements of 16 bits in 16 bytes
-	lineStep = 64 // padded dimensions are a multiple of that many elements
+	lineStep = 64 // padded dimensions are a multiple of this number of elements
 	// padMinimum is the number of multiplications of a product above which copies cost less than they save.
 	padMinimum = 1 << 31
 )
@@ -49,8 +49,9 @@ func (m Matrix) lines(rows, cols, offset int) shape.View {
 	return shape.View{Shape: shape.Of(rows, cols), Strides: []int{*m.line(), 1}, Offset: offset}
 }
 
-// offerPadded lets a large product of 16-bit elements read and write padded lines, if its own are not aligned and a library has candidates
-// for that. Products outside of programs keep theirs: they run a few times, and their copies would take memory from what follows.
+// offerPadded lets a large product of 16-bit elements read and write padded lines, if its own lines are not aligned and a library has
+// candidates for padded lines. Products outside of programs keep their own lines: they run only a few times, and their copies would take
+// memory from later work.
 func (b *builder) offerPadded(x *group.Group, o *offered) ([]Candidate, error) {
 	was := o.product
 	p := *was
@@ -60,7 +61,7 @@ func (b *builder) offerPadded(x *group.Group, o *offered) ([]Candidate, error) {
 	y := *o
 	y.product = &p
 	p.K = padded(p.K)
-	if o.bias == 0 && o.residual == 0 && len(o.out.Shape) > 1 && o.view.IsContiguous() { // these have lines of their own
+	if o.bias == 0 && o.residual == 0 && len(o.out.Shape) > 1 && o.view.IsContiguous() { // bias and residual have their own lines
 		p.N = padded(p.N)
 		p.D.Row = p.N
 		y.view = rowsOf(o.out.Shape, p.N)
@@ -105,7 +106,7 @@ func (b *builder) offerPadded(x *group.Group, o *offered) ([]Candidate, error) {
 	return cs, nil
 }
 
-// rowsOf returns a view of shape s in row-major order, with rows that begin every so many elements.
+// rowsOf returns a view of shape s in row-major order, with row elements from the beginning of a row to that of the next.
 func rowsOf(s shape.Shape, row int) shape.View {
 	v := shape.Contiguous(s)
 	v.Strides = slices.Clone(v.Strides)
@@ -172,7 +173,7 @@ func extent(v shape.View) int64 {
 	return n
 }
 
-// pads reports whether a product with so many results of so many terms is large enough for padded lines.
+// pads reports whether a product with that many results, each a sum of that many terms, is large enough for padded lines.
 func (b *builder) pads(d dtype.DType, results, terms int) bool {
 	if f := b.d.options.padFrom; f > 0 {
 		return results >= f/terms

@@ -5,7 +5,7 @@ package gpu
 type memory struct {
 	own         *block
 	need        int64         // its bytes
-	staged      map[int]int64 // by slot: the place of its copy
+	staged      map[int]int64 // by slot: the offset of its copy
 	stagedBytes int64
 	misses      int  // runs without a graph because operands of calls had changed
 	stage       bool // copy operands from the next run on
@@ -43,7 +43,7 @@ func (f *frame) stageOperands(q *queue) {
 	}
 	f.hard = nil
 	f.drop(q)
-	_ = f.make(q) // it has made the same steps before
+	_ = f.make(q) // an earlier call made the same steps
 }
 
 // addCall adds a library call, and the copies of its operands.

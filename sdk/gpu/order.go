@@ -11,7 +11,7 @@ type touch struct {
 	writes bool
 }
 
-// relate sets for each step the earlier ones that it has to wait for: those that write memory that it reads or writes, and those that
+// relate sets, for each step, the earlier steps that it has to wait for: steps that write memory that it reads or writes, and steps that
 // read memory that it writes. Buffers that share memory, now or in another run, count as one.
 func (f *frame) relate(inOrder bool) {
 	if inOrder {
@@ -20,7 +20,7 @@ func (f *frame) relate(inOrder bool) {
 		}
 		return
 	}
-	own := len(f.plan.buffers) // the index for memory of the frame's own
+	own := len(f.plan.buffers) // the index for the frame's own memory
 	shared := f.plan.shared()
 	type state struct {
 		writer  int
@@ -50,7 +50,7 @@ func (f *frame) relate(inOrder bool) {
 		slices.Sort(all)
 		after := []int{}
 		for _, k := range slices.Backward(slices.Compact(all)) {
-			if before[i].Bit(k) == 0 { // not implied by one that is listed
+			if before[i].Bit(k) == 0 { // not implied by a step that is listed
 				after = append(after, k)
 				before[i].Or(&before[i], &before[k]).SetBit(&before[i], k, 1)
 			}

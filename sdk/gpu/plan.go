@@ -31,8 +31,8 @@ type plan struct {
 
 	holders atomic.Int32
 
-	mu     sync.Mutex // guards what follows
-	queues []*queue   // that have a frame
+	mu     sync.Mutex // guards the fields below
+	queues []*queue   // queues that have a frame
 }
 
 var (

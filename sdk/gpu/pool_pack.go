@@ -9,10 +9,10 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// pack moves the tensors of queue q in segments that are partly unused to segments of their size, and returns the others to the driver:
-// a few tensors that live long would keep segments of many times their size. Graphs and frames notice that the tensors have moved, as
-// they do when other tensors are bound. It is not worth it for less than so many bytes. pack is called by the goroutine that executes
-// the commands of q, holding no lock, and waits for q. Tensors that others may be using stay where they are.
+// pack moves the tensors of queue q from partly unused segments to segments of just the size that they need, and returns the old segments
+// to the driver. Otherwise a few long-lived tensors would keep segments of many times their size. Graphs and frames notice that the tensors
+// have moved, as they do when other tensors are bound. pack does nothing if it would return fewer than least bytes. It is called by the
+// goroutine that executes the commands of q, holding no lock, and waits for q. Tensors that others may be using stay where they are.
 func (p *pool) pack(q *queue, least int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -49,9 +49,10 @@ func (p *pool) pack(q *queue, least int64) error {
 }
 
 const (
-	// nearlyFull is the part of a segment that is unused in one that stays as it is, at most.
+	// nearlyFull: a segment stays as it is if at most one part in nearlyFull of it is unused.
 	nearlyFull = 8
-	// packed is the bytes of a segment that pack makes, unless it empties one that holds more: both exist for a moment.
+	// packed bounds the bytes of a segment that pack creates, unless it empties a segment that holds more: the old and the new segment
+	// exist at the same time for a moment.
 	packed = largeSegment
 )
 
@@ -85,15 +86,15 @@ func (p *pool) empty(q *queue, from []sparse, total int64) (done bool, err error
 }
 
 const (
-	// Memory that is not used in so many runs of programs, and for that long, is returned.
+	// Memory is returned to the driver if calmRuns runs of programs have not used it and calmTime has passed.
 	calmRuns = 32
 	calmTime = 500 * time.Millisecond
 
-	worthwhile = 256 << 20 // the least that is returned then
+	worthwhile = 256 << 20 // the least number of bytes that is returned
 )
 
-// calm returns memory to the driver that was unused in the last runs of programs: what a few steps took node by node, for example on
-// a batch of another size, is of no use to programs. It is called before a run of a program, as pack is.
+// calm returns memory to the driver that was unused in the last runs of programs: the memory that a few steps allocated node by node, for
+// example for a batch of another size, is of no use to programs. It is called before a run of a program, as pack is.
 func (p *pool) calm(q *queue) error {
 	p.mu.Lock()
 	p.runs++
@@ -130,7 +131,7 @@ func (p *pool) movable(s *segment, t *tenant) (held int64, ok bool) {
 	return held, true
 }
 
-// copyAll copies the held blocks of segments to the beginning of m, and waits until that is done.
+// copyAll copies the held blocks of segments to the beginning of m, and waits until the copies are complete.
 func copyAll(q *queue, from []sparse, m Memory) error {
 	at := int64(0)
 	for _, x := range from {
@@ -148,7 +149,8 @@ func copyAll(q *queue, from []sparse, m Memory) error {
 	return q.device.fault(q.driver.Synchronize())
 }
 
-// relocate makes the held blocks of segments the beginning of a segment in m, nil if there are none, and frees the old segments.
+// relocate places the held blocks of segments at the beginning of a segment in m, which is nil if there are no blocks, and frees the old
+// segments.
 func (p *pool) relocate(from []sparse, m Memory, t *tenant) {
 	var to *segment
 	if m != nil {

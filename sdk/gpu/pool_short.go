@@ -64,7 +64,7 @@ func (p *pool) drain(*tenant) error {
 // round.
 const maxTidy = 8
 
-// tidy makes a large block, or room for it, of unused memory in smaller pieces, if that is at least as much.
+// tidy creates a large block, or room for one, from smaller pieces of unused memory, if these amount to at least its size.
 func (p *pool) tidy(t *tenant, size int64) error {
 	q := t.queue
 	if q == nil || !q.single || size < worthwhile {
@@ -86,9 +86,9 @@ func (p *pool) tidy(t *tenant, size int64) error {
 	return p.pack(q, largeSegment)
 }
 
-// makeRoom returns unused memory to the driver before it is asked for a large block, if it amounts to about that size. Memory
-// that a step took node by node, before it became a program, is of no use to its scratch memory. makeRoom waits for all queues, which
-// a queue whose scratch memory grows can afford.
+// makeRoom returns unused memory to the driver before it is asked for a large block, if it amounts to about that size. Memory that a step
+// allocated node by node, before it became a program, is of no use as its scratch memory. makeRoom waits for all queues, which a queue
+// whose scratch memory grows can afford.
 func (p *pool) makeRoom(t *tenant, n int64) error {
 	p.mu.Lock()
 	unused := p.stats.Reserved - p.stats.InUse - p.stats.Scratch

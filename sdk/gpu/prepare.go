@@ -25,7 +25,7 @@ func (d *device) prepare(ctx context.Context, q *queue, p *program.Program, cons
 
 const (
 	maxKnown    = 1 << 10 // bytes of a constant whose elements rewrites may look at
-	maxContents = 64      // number of those in one program: each needs a wait
+	maxContents = 64      // number of such constants in one program: reading one waits for the queue
 )
 
 // contents returns the elements of small constants, nil for others.

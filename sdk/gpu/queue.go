@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// queue executes the work of one stream of the engine: a queue of the driver, with actions that wait for it to reach places.
+// queue executes the work of one stream of the engine: a queue of the driver, and actions to call once it has reached certain places.
 type queue struct {
 	device *device
 	tenant tenant
@@ -20,7 +20,7 @@ type queue struct {
 	mu      sync.Mutex // guards the fields below; memory is not allocated under it
 	driver  Queue
 	closed  bool
-	seq     uint64 // works started
+	seq     uint64 // number of works started
 	last    *mark  // the newest
 	open    []*mark
 	frames  map[*plan]*frame
@@ -31,11 +31,11 @@ type queue struct {
 	// graphSteps is the number of steps of all device graphs.
 	graphSteps int
 
-	later   sync.Mutex // guards what follows
+	later   sync.Mutex // guards the fields below
 	pending []pending
 }
 
-// pending is an action for when the queue has passed a place.
+// pending is an action to call once the queue has passed a place.
 type pending struct {
 	seq uint64
 	do  func()

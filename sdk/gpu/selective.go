@@ -15,7 +15,7 @@ import (
 type selective struct {
 	d *device
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	answers map[string]error
 	key     []byte
 }
@@ -28,7 +28,7 @@ var _ core.Selective = (*selective)(nil)
 // Supports implements core.Selective.
 func (s *selective) Supports(n *op.Node, in []op.Desc) error {
 	if lower.Native(n.Op) && s.d.kernel.Supports(n, in) == nil {
-		return nil // the document covers it
+		return nil // the capability document covers it
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,14 +13,15 @@ import (
 )
 
 // ReadOptions reads the options of core.Config that the backends of streams have: memory_limit (bytes, with an optional suffix K, M, G or
-// T), tf32, plain, in_order, channels_first, direct (true or false) and cache (an absolute path or off). BURN_NAME_PLAIN=1 in the environment is plain. Unknown
-// options and values that do not parse are ErrAttr.
+// T), tf32, plain, in_order, channels_first, direct (true or false) and cache (an absolute path or off). BURN_NAME_PLAIN=1 in the
+// environment sets plain. For unknown options and values that do not parse the error is ErrAttr.
 func ReadOptions(backend string, c core.Config) (Options, error) {
 	o, _, err := readOptions(backend, c, "memory_limit", "tf32", "plain", "in_order", "channels_first", "direct", "cache")
 	return o, err
 }
 
-// ReadPatientOptions is ReadOptions of backends that have patience (a duration, 0 where it is not set) in place of tf32 and in_order.
+// ReadPatientOptions is ReadOptions for backends that have the option patience (a duration, 0 if it is not set) in place of tf32 and
+// in_order.
 func ReadPatientOptions(backend string, c core.Config) (o Options, patience time.Duration, err error) {
 	return readOptions(backend, c, "memory_limit", "plain", "patience", "cache")
 }

@@ -16,7 +16,7 @@ type host struct {
 	device Device
 	limit  int64
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	free  [32][]*stage
 	bytes int64 // of all stages but extra ones
 }

@@ -23,7 +23,7 @@ type store struct {
 	compiler string
 	limit    int64 // bytes of all files
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	known bool       // the folder was read
 	units map[string]*unit
 	at    map[digest]place

@@ -72,7 +72,7 @@ func (b *builder) asView(x *group.Group) bool {
 	return true
 }
 
-// asNumber lets the result of a group need no memory, if all its users take it as a scalar argument.
+// asNumber lets the result of a group need no memory, if all its users accept it as a scalar argument.
 func (b *builder) asNumber(x *group.Group) bool {
 	if len(x.Outputs) != 1 || len(x.Nodes()) != 1 {
 		return false
@@ -90,7 +90,7 @@ func (b *builder) aligned(d op.Desc, v shape.View) bool {
 	return v.Offset*d.DType.Size()%max(b.d.target.Wide, 1) == 0
 }
 
-// taken reports whether all users of d can take it as t.
+// taken reports whether all users of d accept it as t.
 func (b *builder) taken(d op.Desc, t tensor) bool {
 	for _, u := range b.g.Users(d.ID) {
 		if u == group.Outside {
@@ -118,8 +118,8 @@ func (b *builder) takes(x *group.Group, i int, d op.Desc, t tensor) bool {
 		lower.InLines(b.g, x, i, t.view) || b.direct(x, d.ID, t.view)
 }
 
-// direct reports whether the anchor of x is a convolution with kernels that are faster than libraries, with operand id at v, and the others
-// in row-major order.
+// direct reports whether the anchor of x is a convolution with kernels that are faster than libraries, with operand id in view v, and the
+// other operands in row-major order.
 func (b *builder) direct(x *group.Group, id op.TensorID, v shape.View) bool {
 	if x.Anchor == group.None || b.g.Nodes[x.Anchor].Op != op.Conv {
 		return false

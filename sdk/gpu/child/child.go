@@ -1,7 +1,8 @@
-// Package child calls a vendor's libraries in child processes of a plugin, which the libraries may end: Probe finds out what works before the
-// plugin itself loads anything, and Compilers are children that hold a compiler. A program that is to be a child calls Main.
+// Package child calls a vendor's libraries in child processes of a plugin, because a library may end its process: Probe finds out which
+// libraries work before the plugin itself loads anything, and Compilers are child processes that have loaded a compiler. A program that is
+// to be a child calls Main.
 //
-// The package knows no vendor, no device and no kernel; what it learns of libraries are the rows of package vendor.
+// The package knows no vendor, no device and no kernel; its results about libraries are rows of package vendor.
 package child
 
 import (
@@ -18,20 +19,21 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// Flag is the first argument of a program that is to be a child: it calls Main with those that follow.
+// Flag is the first argument of a program that runs as a child: it calls Main with the arguments that follow.
 const Flag = "-child"
 
-// Libraries are the libraries of a vendor, as children call them.
+// Libraries describes how children find and load the libraries of a vendor.
 type Libraries struct {
 	// Places say where they are installed.
 	Places vendor.Places
 	// Find looks for all of them.
 	Find func(s vendor.Search) vendor.Report
-	// Load loads the compiler of a file. What it returns compiles a text with options, and returns what the compiler said.
+	// Load loads the compiler of a file. The function that it returns compiles a text with options, and returns the code and the log of the
+	// compiler.
 	Load func(file string) (func(text string, options []string) (code []byte, log string, err error), error)
 }
 
-// Main is the main function of a child. It returns its exit status. out is where libraries write nothing.
+// Main is the main function of a child. It returns the exit status. out is a file to which libraries do not write.
 func (l *Libraries) Main(args []string, in io.Reader, out io.Writer) int {
 	switch {
 	case len(args) == 1 && args[0] == "probe":
@@ -42,7 +44,7 @@ func (l *Libraries) Main(args []string, in io.Reader, out io.Writer) int {
 	return 2
 }
 
-// Program returns the program of this process, for children of it: the file that is executed may have no name.
+// Program returns the path of this process's program, to start it as a child: the executed file may no longer have a name.
 func Program() string {
 	program := "/proc/self/exe"
 	if _, err := os.Stat(program); err == nil {
@@ -89,7 +91,7 @@ func (l *Libraries) probe(in io.Reader, out io.Writer) int {
 	s := vendor.DefaultSearch(l.Places)
 	s.Only, s.Root, s.Closed = q.Only, q.Root, q.Root != ""
 	s.Trying = func(candidate string) string {
-		_ = enc.Encode(line{Trying: candidate}) // a parent that is gone needs no answer, here and below
+		_ = enc.Encode(line{Trying: candidate}) // a parent that has ended needs no answer, here and below
 		return q.Skip[candidate]
 	}
 	var all []answer
@@ -104,7 +106,8 @@ func (l *Libraries) probe(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// Probe asks a child what works, and another one after each library that ends it. It returns what Libraries.Find does.
+// Probe starts a child to find out which libraries work, and another child after each library that ends the previous one. It returns what
+// Libraries.Find does.
 func Probe(program string, q Question) (vendor.Report, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()

@@ -46,14 +46,14 @@ func (l *Libraries) compile(library string, in io.Reader, out io.Writer) int {
 	}
 }
 
-// Compilers are children that compile, as many as texts are compiled at the same time. They end with this process.
+// Compilers are children that compile: as many as there are texts being compiled at the same time. They end with this process.
 type Compilers struct {
 	Program string // of the children
 	Name    string // of the compiler
 	Library string // its file
-	Hint    string // what may help where it ends its process
+	Hint    string // remedy to name if the compiler ends its process
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	idle   []*compiler
 	closed bool
 }
@@ -67,13 +67,13 @@ type compiler struct {
 	said tail
 }
 
-// Compile makes code of a text. A child that ends is an error of this text alone.
+// Compile compiles a text. If the child ends, only this text fails.
 func (c *Compilers) Compile(ctx context.Context, text string, options []string) ([]byte, error) {
 	x, err := c.take()
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = x.cmd.Process.Kill() }) // one that has ended is gone
+	stop := context.AfterFunc(ctx, func() { _ = x.cmd.Process.Kill() }) // the child may have ended already
 	var r result
 	if err = x.enc.Encode(job{text, options}); err == nil {
 		err = x.dec.Decode(&r)
@@ -96,7 +96,7 @@ func (c *Compilers) Compile(ctx context.Context, text string, options []string) 
 	return r.Code, nil
 }
 
-// take is a child that is idle, or a new one.
+// take returns an idle child, or a new one.
 func (c *Compilers) take() (*compiler, error) {
 	c.mu.Lock()
 	if n := len(c.idle) - 1; n >= 0 {
@@ -122,7 +122,7 @@ func (c *Compilers) take() (*compiler, error) {
 	return x, nil
 }
 
-// give takes a child back.
+// give marks a child as idle again.
 func (c *Compilers) give(x *compiler) {
 	c.mu.Lock()
 	closed := c.closed
@@ -147,7 +147,7 @@ func (c *Compilers) Close() {
 }
 
 func (x *compiler) end() {
-	_ = x.in.Close() // it ends at the end of its input
+	_ = x.in.Close() // the child ends at the end of its input
 	_ = x.cmd.Wait()
 }
 
@@ -169,7 +169,7 @@ func (t *tail) Write(b []byte) (int, error) {
 func (t *tail) with(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	said, _, _ := strings.Cut(string(t.b), "\nPC=") // where the stacks of a crash begin
+	said, _, _ := strings.Cut(string(t.b), "\nPC=") // the beginning of the stack traces of a crash
 	if said = strings.TrimSpace(said[max(0, len(said)-saidBytes):]); said != "" {
 		return fmt.Errorf("%w: %s", err, said)
 	}

@@ -1,70 +1,71 @@
-// Package commands drives hardware that takes command buffers and shares its memory with the host, as Metal's does: memory, queues and
-// events of a gpu.Device over the Calls of a backend. Commands are put together until somebody waits for them or they are many; a queue has
-// a bounded number of command buffers in flight; and hardware on which nothing ends for the backend's patience is given up.
+// Package commands drives hardware that executes command buffers and shares its memory with the host, as with Metal: memory, queues and
+// events of a gpu.Device over the Calls of a backend. Commands are collected until a caller waits for them or there are many of them. A
+// queue has a bounded number of command buffers in flight. If no command buffer completes within the backend's patience, the device counts
+// as lost.
 //
 // The package must not know which hardware it is: a backend embeds Device in a device of its own that compiles and loads kernels.
 package commands
 
 import "time"
 
-// Calls are a device's calls. They may be made concurrently.
+// Calls are the functions of a device. They may be called concurrently.
 type Calls interface {
-	// Allocated is the bytes that this process has on it at this moment.
+	// Allocated returns the bytes that this process has allocated on the device at this moment.
 	Allocated() int64
-	// NewBuffer makes a buffer that device and processor share. It wraps core.ErrOutOfMemory.
+	// NewBuffer creates a buffer that device and processor share. Without memory, its error wraps core.ErrOutOfMemory.
 	NewBuffer(bytes int64) (Buffer, error)
-	// NewQueue makes a queue that takes up to that many commands which are not done.
+	// NewQueue creates a queue in which at most the given number of command buffers may be pending.
 	NewQueue(commands int) (Queue, error)
-	// NewEvent makes a shared event, whose value is 0.
+	// NewEvent creates a shared event with the value 0.
 	NewEvent() (Event, error)
 }
 
-// Buffer is memory. Commands that were made with it keep it until they are done.
+// Buffer is memory. Commands that use it keep it alive until they are done.
 type Buffer interface {
-	// Contents is its memory, valid until Release.
+	// Contents returns the memory of the buffer, valid until Release.
 	Contents() []byte
 	Release()
 }
 
-// Pipeline is a kernel that was made ready.
+// Pipeline is a kernel that is ready to run.
 type Pipeline interface {
-	// Threads is the most threads that a threadgroup may have, Width the threads of a simdgroup.
+	// Threads returns the greatest number of threads of a threadgroup, Width the number of threads of a simdgroup.
 	Threads() int
 	Width() int
 	Release()
 }
 
-// Queue executes in order what is committed to it.
+// Queue executes commands in the order in which they are committed.
 type Queue interface {
 	// NewCommands begins commands. One goroutine at a time uses them.
 	NewCommands() (Commands, error)
 	Release()
 }
 
-// Commands are work that is put together, then committed once, and executed one after the other, each seeing all that those before it
-// wrote.
+// Commands is a command buffer: commands are added to it, and it is committed once. The commands execute one after the other, and each of
+// them sees all writes of the earlier ones.
 type Commands interface {
-	// SetPipeline, SetBuffer and SetBytes say what the next dispatches use: arguments by their number.
+	// SetPipeline, SetBuffer and SetBytes set the kernel and the arguments, by their number, of the next dispatches.
 	SetPipeline(p Pipeline)
 	SetBuffer(argument int, b Buffer, offset int64)
 	SetBytes(argument int, data []byte)
-	// Dispatch runs as many threadgroups of so many threads.
+	// Dispatch runs a grid of threadgroups with the given number of threads each.
 	Dispatch(groups [3]int, threads int)
-	// Await keeps what follows until an event of any queue has that value at least.
+	// Await delays later commands until an event of any queue has at least the given value.
 	Await(e Event, value uint64)
-	// Commit starts the commands, at whose end an event gets a value.
+	// Commit starts the commands. At their end, the event gets the given value.
 	Commit(e Event, value uint64)
-	// Done reports whether committed commands are executed, and the fault that ended them. It wraps core.ErrBackendLost where the device is
-	// at fault, core.ErrKernel where the commands are, and core.ErrOutOfMemory.
+	// Done reports whether committed commands are executed, and the fault that ended them. The fault wraps core.ErrBackendLost if it is the
+	// device's, core.ErrKernel if it is the commands', or core.ErrOutOfMemory.
 	Done() (bool, error)
-	// Ended is when they were, in seconds of the device's clock.
+	// Ended returns the time at which they ended, in seconds of the device's clock.
 	Ended() float64
 	Release()
 }
 
-// Event is a number that grows, which queues and the host wait for.
+// Event is a number that only grows. Queues and the host can wait until it reaches a value.
 type Event interface {
-	// Wait waits until the event has that value at least, no longer than the limit, and reports whether it has.
+	// Wait waits until the event has at least the given value, but not longer than the limit, and reports whether it has.
 	Wait(value uint64, limit time.Duration) bool
 	Release()
 }

@@ -15,7 +15,7 @@ import (
 const MostArguments = 31
 
 // Moves are the kernels that copy and fill, by number. Argument 0 is the buffer that is written, 1 the buffer that is read or the word of the
-// pattern, and 2 the number of elements, of 8 bytes; groups of MoveThreads threads take elements in turns.
+// pattern, and 2 the number of elements, of 8 bytes; groups of MoveThreads threads process the elements in turns.
 type Moves [4]Pipeline
 
 // Numbers of moves: in bytes, and in pieces of 16 (copies) or 4 bytes (fills).
@@ -26,7 +26,7 @@ const (
 	FillWords
 )
 
-// MoveThreads is the threads of a group of a move.
+// MoveThreads is the number of threads of a threadgroup of a move.
 const MoveThreads = 256
 
 const moveGroups = 4096
@@ -35,24 +35,24 @@ const moveGroups = 4096
 type Options struct {
 	Calls    Calls
 	Backend  string        // for errors
-	Memory   int64         // bytes that the device works well with
+	Memory   int64         // bytes of memory that the device can use without a loss of speed
 	Largest  int64         // bytes of the largest buffer
 	Moves    Moves         // released by Close
-	Patience time.Duration // without progress, after which the device is lost; 0 is two minutes
+	Patience time.Duration // time without progress after which the device counts as lost; 0 means two minutes
 }
 
-// Device is all of gpu.Device but target, compiler, loading and libraries. One lock guards its queues, as an event may be waited for from
-// any goroutine.
+// Device implements gpu.Device except for target, compiler, loading and libraries. One lock guards all its queues, as any goroutine may
+// wait for an event.
 type Device struct {
 	o Options
 
-	mu     sync.Mutex // guards what follows, and the queues
+	mu     sync.Mutex // guards the fields below, and the queues
 	fault  Fault
-	pinned map[*byte]Buffer // of HostAlloc, by its first byte
+	pinned map[*byte]Buffer // memory of HostAlloc, by the address of its first byte
 	spare  Spare[Buffer]
 }
 
-// New makes a device.
+// New returns a device.
 func New(o Options) *Device {
 	if o.Patience == 0 {
 		o.Patience = 2 * time.Minute
@@ -126,19 +126,19 @@ func (d *Device) Close() {
 	d.spare.Release(Buffer.Release)
 }
 
-// Function is a kernel that was loaded. Its buffers are the first arguments, in order; its scalars are one argument after them, each
-// aligned to its size, together a multiple of 8 bytes.
+// Function is a kernel that was loaded. Its buffers are the first arguments, in order; its scalars form one argument after them. Each
+// scalar is aligned to its size, and the argument is padded to a multiple of 8 bytes.
 type Function struct {
 	device   *Device
 	kernel   *ir.Kernel
 	pipeline Pipeline
 	buffers  int   // arguments before the scalars
-	places   []int // of parameters: the number of a buffer, the byte of a scalar
+	places   []int // by parameter: the number of a buffer, or the byte offset of a scalar
 	bytes    int   // of scalars
 }
 
-// NewFunction makes the function of a kernel from its pipeline. A kernel with too many arguments is core.ErrUnsupported; pipeline is called
-// after that check.
+// NewFunction creates the function of a kernel from its pipeline. For a kernel with too many arguments the error is core.ErrUnsupported;
+// pipeline is called after that check.
 func (d *Device) NewFunction(k *ir.Kernel, pipeline func() (Pipeline, error)) (*Function, error) {
 	f := &Function{device: d, kernel: k, places: make([]int, len(k.Params))}
 	for i, p := range k.Params {

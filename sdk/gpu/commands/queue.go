@@ -11,15 +11,15 @@ import (
 	"github.com/goburn/burn/sdk/gpu"
 )
 
-// queue implements gpu.Queue: what it is given joins the open work, which is committed when somebody waits for it or it is large.
+// queue implements gpu.Queue. Commands are added to the open work, which is committed when a caller waits for it or it has become large.
 type queue struct {
 	d        *Device
 	calls    Queue
 	event    Event
 	number   uint64 // of the newest work
-	open     *work  // what is put together, nil where that is nothing
+	open     *work  // the work to which commands are added, nil if there are no commands
 	flight   []*work
-	progress time.Time // when a work ended last, or was committed behind none
+	progress time.Time // when a work last ended, or was committed to an idle queue
 	scalars  []byte    // of a launch
 }
 
@@ -37,7 +37,7 @@ func (d *Device) OpenQueue() (gpu.Queue, error) {
 	return &queue{d: d, calls: c, event: e}, nil
 }
 
-// at is the buffer of memory that has n bytes from r on.
+// at returns the buffer of r, or an error if it does not have n bytes from r on.
 func (d *Device) at(r gpu.Ref, n int64) (Buffer, error) {
 	m, ok := r.Memory.(*memory)
 	if !ok || m.device != d || m.buffer == nil {
@@ -99,8 +99,8 @@ func (q *queue) launch(f *Function, l *gpu.Launch) error {
 	return nil
 }
 
-// Encode calls f with the commands that a queue of this package puts together and with the buffers of operands, for work that is no launch. f keeps to
-// the memory behind the operands.
+// Encode calls f with the open commands of a queue of this package and with the buffers of operands, for work that is not a kernel launch.
+// f accesses only the memory of the operands.
 func Encode(x gpu.Queue, args []gpu.Ref, f func(c Commands, buffers []Buffer) error) error {
 	q, ok := x.(*queue)
 	if !ok {
@@ -128,7 +128,7 @@ type span struct {
 	offset int64
 }
 
-// move copies n bytes, or fills them with a word where src has no buffer. The caller has made room.
+// move copies n bytes, or fills them with the pattern if src has no buffer. The caller has called reserve.
 func (q *queue) move(dst, src span, n int64, pattern uint32) {
 	kind, each := CopyBytes, int64(1)
 	if src.buffer == nil {
@@ -184,7 +184,7 @@ func (q *queue) Fill(dst gpu.Ref, bytes int64, pattern uint32, width int) error 
 	return nil
 }
 
-// Upload implements gpu.Queue. Where the queue has nothing to do, the bytes are written at once: the memory is the processor's too.
+// Upload implements gpu.Queue. If the queue is idle, the bytes are written at once, since the processor shares the memory.
 func (q *queue) Upload(dst gpu.Ref, src []byte) error {
 	q.d.mu.Lock()
 	defer q.d.mu.Unlock()
@@ -237,14 +237,14 @@ func (q *queue) Download(dst []byte, src gpu.Ref) error {
 	return nil
 }
 
-// event implements gpu.Event: it is reached when the newest work is done that there was when it was recorded.
+// event implements gpu.Event: it is reached when the work is done that was the newest when the event was recorded.
 type event struct {
 	q     *queue
 	work  *work // nil: all was done
 	timed bool
 }
 
-// Record implements gpu.Queue. A timed event ends a work, since the device takes the time of works.
+// Record implements gpu.Queue. A timed event ends the open work, since the device measures the time of whole works.
 func (q *queue) Record(timed bool) (gpu.Event, error) {
 	q.d.mu.Lock()
 	defer q.d.mu.Unlock()
@@ -321,7 +321,7 @@ func (e *event) Done() (bool, error) {
 	return Finished(e.work.done), e.fault()
 }
 
-// fault is the fault of the event's work, nil before it is done.
+// fault returns the fault of the event's work, nil before the work is done.
 func (e *event) fault() error {
 	if !Finished(e.work.done) {
 		return nil

@@ -8,12 +8,13 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// What follows is for all hardware that executes batches of commands, package webgpu's too.
+// The declarations below are for all hardware that executes batches of commands, including package webgpu.
 
-// Fault is the first fault of a device's commands. What came after it cannot be trusted: it ends the device. A lock of the device guards it.
+// Fault is the first fault of a device's commands. Results after it cannot be trusted, so the fault ends the device. A lock of the device
+// guards it.
 type Fault struct{ first error }
 
-// Keep keeps an error that is the first, as a core.ErrBackendLost, and returns the first fault.
+// Keep stores an error if it is the first one, wrapped in core.ErrBackendLost, and returns the first fault.
 func (f *Fault) Keep(err error) error {
 	if err != nil && f.first == nil {
 		if f.first = err; !errors.Is(err, core.ErrBackendLost) {
@@ -23,14 +24,14 @@ func (f *Fault) Keep(err error) error {
 	return f.first
 }
 
-// Close makes a device that has no fault core.ErrClosed.
+// Close sets the fault of a device without a fault to core.ErrClosed.
 func (f *Fault) Close(backend string) {
 	if f.first == nil {
 		f.first = fmt.Errorf("%s: the device: %w", backend, core.ErrClosed)
 	}
 }
 
-// Finished reports whether a work that closes a channel at its end has ended.
+// Finished reports whether a work has ended, by the channel that it closes at its end.
 func Finished(done <-chan struct{}) bool {
 	select {
 	case <-done:
@@ -42,10 +43,10 @@ func Finished(done <-chan struct{}) bool {
 
 const minSpare = 12 // bits of the size of a spare buffer
 
-// Spare are buffers that wait to be used again, by their size: powers of 2, from 4 KiB on.
+// Spare holds buffers for reuse by their size: powers of 2, from 4 KiB on.
 type Spare[B any] map[int64][]B
 
-// Take returns a buffer of n bytes or more with its size, made where none is spare.
+// Take returns a buffer of at least n bytes, and its size. If no buffer is spare, it creates one with make.
 func (s Spare[B]) Take(n int64, make func(size int64) (B, error)) (B, int64, error) {
 	size := int64(1) << max(bits.Len64(uint64(n-1)), minSpare)
 	if free := s[size]; len(free) > 0 {
@@ -56,7 +57,7 @@ func (s Spare[B]) Take(n int64, make func(size int64) (B, error)) (B, int64, err
 	return b, size, err
 }
 
-// Give keeps a buffer of a size of Take.
+// Give keeps a buffer for reuse, with the size that Take returned.
 func (s Spare[B]) Give(size int64, b B) { s[size] = append(s[size], b) }
 
 // Release releases all spare buffers.
@@ -68,7 +69,7 @@ func (s Spare[B]) Release(release func(B)) {
 	}
 }
 
-// Word returns a pattern of a width of 1, 2 or 4 bytes as a pattern of 4 bytes.
+// Word repeats a pattern of 1, 2 or 4 bytes to a pattern of 4 bytes.
 func Word(pattern uint32, width int) uint32 {
 	switch width {
 	case 1:

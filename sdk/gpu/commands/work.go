@@ -10,12 +10,12 @@ import (
 
 const (
 	maxCommands = 256 // of a work
-	fewCommands = 16  // with which a queue that has nothing to do is given work
-	maxFlight   = 32  // works of a queue that are not done
+	fewCommands = 16  // number of commands at which an idle queue gets them committed
+	maxFlight   = 32  // pending works of a queue
 	look        = 20 * time.Millisecond
 )
 
-// work is commands that events wait for. done is closed when all of them are executed and what they fetched has arrived.
+// work is a command buffer that events wait for. done is closed when all of its commands are executed and its downloads have arrived.
 type work struct {
 	queue    *queue
 	number   uint64 // the value of the queue's event when the work is done
@@ -27,14 +27,14 @@ type work struct {
 	ended    float64 // seconds of the device's clock, once done
 }
 
-// staging is a buffer through which bytes of the host come and go. dst is where they go, nil for those that come.
+// staging is a buffer for copies from and to the host. dst is the destination of a download, nil for an upload.
 type staging struct {
 	buffer Buffer
 	size   int64
 	dst    []byte
 }
 
-// reserve makes sure that there is a work that takes one more command. The caller holds the lock, as of all methods here.
+// reserve ensures that there is an open work with room for one more command. As for all functions of this file, the caller holds the lock.
 func (q *queue) reserve() error {
 	if err := q.d.fault.Keep(nil); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (q *queue) reserve() error {
 	if w := q.open; w != nil && (w.count >= maxCommands || w.count >= fewCommands && len(q.flight) == 0) {
 		q.flush()
 	}
-	for len(q.flight) >= maxFlight { // hardware may wait without an end
+	for len(q.flight) >= maxFlight { // the hardware may block forever
 		w := q.flight[0]
 		q.d.mu.Unlock()
 		_ = w.wait() // the device keeps its fault
@@ -63,7 +63,7 @@ func (q *queue) reserve() error {
 	return nil
 }
 
-// flush commits what was put together.
+// flush commits the open work.
 func (q *queue) flush() {
 	w := q.open
 	if w == nil || q.d.fault.Keep(nil) != nil {
@@ -76,7 +76,7 @@ func (q *queue) flush() {
 	w.commands.Commit(q.event, w.number)
 }
 
-// settle ends works in order: those that are executed, and after a fault all.
+// settle ends works in order: those that are executed, or after a fault all of them.
 func (q *queue) settle() {
 	d := q.d
 	for len(q.flight) > 0 {
@@ -111,13 +111,13 @@ func (q *queue) end(w *work, err error) {
 	close(w.done)
 }
 
-// idle reports whether the queue has nothing to do, so that the host may use memory itself.
+// idle reports whether the queue has no pending work, so that the host may access the memory directly.
 func (q *queue) idle() bool {
 	q.settle()
 	return q.open == nil && len(q.flight) == 0
 }
 
-// stage is a staging buffer of the open work.
+// stage returns a staging buffer of the open work.
 func (q *queue) stage(n int64, dst []byte) (Buffer, error) {
 	b, size, err := q.d.spare.Take(n, q.d.o.Calls.NewBuffer)
 	if err == nil {
@@ -126,7 +126,7 @@ func (q *queue) stage(n int64, dst []byte) (Buffer, error) {
 	return b, err
 }
 
-// wait returns when a work is done. Where nothing ends for as long as the driver's patience, the device is given up.
+// wait returns when a work is done. If no work ends for as long as the driver's patience, the device counts as lost.
 func (w *work) wait() error {
 	q, d := w.queue, w.queue.d
 	d.mu.Lock()
@@ -143,7 +143,7 @@ func (w *work) wait() error {
 		q.settle()
 		d.mu.Unlock()
 		if reached {
-			runtime.Gosched() // its commands are done at any moment
+			runtime.Gosched() // its commands may be done at any moment
 		}
 	}
 	return w.err

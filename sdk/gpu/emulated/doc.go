@@ -3,6 +3,6 @@
 // of another size, fewer types or less shared memory.
 //
 // A device is strict. Every launch passes ir.Check before it runs. Use of freed memory, copies beyond its end and use of released
-// events are errors. Memory is initialized with bytes that are no useful value. Options.Order can reorder steps of a graph that no
+// events are errors. Memory is initialized with bytes that are not a useful value. Options.Order can reorder steps of a graph that no
 // dependency orders. The package is not for speed, and it has no libraries.
 package emulated

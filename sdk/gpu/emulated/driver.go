@@ -16,35 +16,35 @@ import (
 
 // Options are the properties of a driver. The zero value is one device like the "cuda" of Targets.
 type Options struct {
-	Devices int             // 0 is one
+	Devices int             // 0 means one
 	Target  template.Target // the zero value is Targets()["cuda"]
-	Memory  int64           // bytes of a device; 0 is 1 GiB
+	Memory  int64           // bytes of a device; 0 means 1 GiB
 	Largest int64           // bytes of the largest buffer; 0 does not limit
 	Buffers int             // of a kernel; 0 does not limit
-	// Background makes queues work on goroutines of their own. Otherwise work is done when a call returns.
+	// Background makes each queue work on its own goroutine. Otherwise work is done when a call returns.
 	Background bool
 	// Lazy makes queues of Background do nothing until a caller waits for the work or asks whether it is done.
 	Lazy bool
 	// Races turns on the interpreter's detector of races.
 	Races bool
-	// Order, Seed and Workers are as in interp.Options. Order holds for the steps of graphs too.
+	// Order, Seed and Workers are as in interp.Options. Order applies to the steps of graphs too.
 	Order   interp.Order
 	Seed    uint64
 	Workers int
-	// Flush is as in interp.Options. A Target that says nothing of it in Flushes is then wrong.
+	// Flush is as in interp.Options. The Flushes of Target must then be set.
 	Flush bool
 	// Late runs kernels as rewritten by ir.Kernel.Late.
 	Late bool
 	// Run, if set, runs launches instead of interp.Run.
 	Run func(l ir.Launch, slots [][]byte, o interp.Options) error
-	// Dry makes devices that compute nothing: memory has no bytes, reads give zeros, and a library has a call for every product,
+	// Dry creates devices that compute nothing: memory has no bytes, reads return zeros, and a library has a candidate for every product,
 	// convolution and attention. The work of sdk/gpu on memory, plans and graphs remains, for models of any size.
 	Dry bool
 	// Launched, if set, is called before each launch; an error fails the launch. Tests use it to count launches or plant faults.
 	Launched func(l ir.Launch) error
 }
 
-// New makes a driver.
+// New returns a driver.
 func New(o Options) gpu.Driver {
 	if o.Target.Threads == 0 {
 		o.Target = Targets()["cuda"]
@@ -115,7 +115,7 @@ func (d *device) Load(_ []byte, kernels []*ir.Kernel) ([]gpu.Function, error) {
 	return fs, nil
 }
 
-// memory is an allocation. data is nil once it is freed, and of a dry device.
+// memory is an allocation. data is nil once it is freed, and on a dry device.
 type memory struct {
 	device *device
 	mu     sync.Mutex

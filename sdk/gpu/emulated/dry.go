@@ -2,10 +2,10 @@ package emulated
 
 import "github.com/goburn/burn/sdk/gpu"
 
-// dryWorkspace is the workspace of a call of a dry library, as cuBLASLt's is.
+// dryWorkspace is the workspace in bytes of a call of a dry library, as large as that of cuBLASLt.
 const dryWorkspace = 4 << 20
 
-// dryLibrary has a call for every problem, which computes nothing.
+// dryLibrary has a candidate for every problem, whose call computes nothing.
 type dryLibrary struct{}
 
 var _ gpu.Library = dryLibrary{}
@@ -30,7 +30,7 @@ func (dryCall) Workspace() int64      { return dryWorkspace }
 func (dryCall) Ready([]gpu.Ref) error { return nil }
 func (dryCall) Close()                {}
 
-// Call checks that the operands are memory that is there.
+// Call checks that the operands are allocated memory.
 func (dryCall) Call(q gpu.Queue, args []gpu.Ref, workspace gpu.Ref) error {
 	d := q.(*queue).device
 	for _, r := range args {
@@ -42,7 +42,7 @@ func (dryCall) Call(q gpu.Queue, args []gpu.Ref, workspace gpu.Ref) error {
 	return err
 }
 
-// dry checks that the operands of a launch are memory that is there.
+// dry checks that the operands of a launch are allocated memory.
 func (q *queue) dry(l *gpu.Launch) error {
 	params := l.Function.Kernel().Arguments()
 	for i, a := range l.Args {

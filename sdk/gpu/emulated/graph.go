@@ -37,7 +37,7 @@ func (d *device) NewGraph(steps []gpu.Step) (gpu.Graph, error) {
 	return g, nil
 }
 
-// kind returns the only thing that a step is, 0 if it is none or several.
+// kind returns the kind of a step, 0 if the step has no kind or several.
 func kind(s gpu.Step) (k int) {
 	n := 0
 	for i, there := range []bool{s.Launch != nil, s.Call != nil, s.Copy != nil, s.Fill != nil} {
@@ -72,7 +72,7 @@ func clone(s gpu.Step) gpu.Step {
 	return s
 }
 
-// schedule orders steps: each after its dependencies, and of several that are ready the first, the last or a random one.
+// schedule orders steps: each step comes after its dependencies, and among several ready steps the first, the last or a random one is next.
 func (d *device) schedule(steps []gpu.Step) []int {
 	random := rand.New(rand.NewPCG(d.o.Seed, 1))
 	var order []int

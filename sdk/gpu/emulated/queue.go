@@ -54,7 +54,7 @@ func (q *queue) work() {
 	}
 }
 
-// want makes a lazy queue do its work so far.
+// want makes a lazy queue execute the work that it has so far.
 func (q *queue) want() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -62,7 +62,7 @@ func (q *queue) want() {
 	q.more.Signal()
 }
 
-// broken keeps the first fault.
+// broken stores a fault if it is the first.
 func (q *queue) broken(err error) {
 	if err != nil && q.err == nil {
 		q.err = fmt.Errorf("%w: %w", core.ErrBackendLost, err)
@@ -163,8 +163,8 @@ func (q *queue) Launch(l *gpu.Launch) error {
 	})
 }
 
-// apart returns an error if a launch passes memory that the kernel writes by two parameters, on hardware that does not allow it. The ends
-// of buffers are not known: only buffers that begin at the same place are found.
+// apart returns an error if a launch passes memory that the kernel writes in two parameters, on hardware that does not allow it. The ends
+// of buffers are not known, so only buffers that begin at the same address are found.
 func apart(t template.Target, l ir.Launch, params []ir.Param) error {
 	if !t.Apart {
 		return nil
@@ -200,7 +200,7 @@ func (q *queue) Fill(dst gpu.Ref, bytes int64, pattern uint32, width int) error 
 		return fmt.Errorf("emulated: fill of %d bytes with %d", bytes, width)
 	}
 	return q.do(func() error {
-		for i := range to { // nothing of a dry device
+		for i := range to { // empty on a dry device
 			to[i] = byte(pattern >> (8 * (i % width)))
 		}
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// Targets returns properties like those of the hardware that burn has plugins for, by name, with few multiprocessors, so that small
-// tensors need more than one launch.
+// Targets returns, by name, properties like those of the hardware for which burn has plugins. The number of multiprocessors is low, so that
+// small tensors need more than one launch.
 func Targets() map[string]template.Target {
 	words := dtype.SetOf(dtype.I32, dtype.U32, dtype.F32)
 	mma := []ir.MMA{{M: 16, N: 8, K: 16, Type: dtype.F16}, {M: 16, N: 8, K: 16, Type: dtype.BF16}}

@@ -10,14 +10,14 @@ import (
 // Tensor is the layout of a tensor, in elements.
 type Tensor struct{ Dims, Strides []int64 }
 
-// Convolution is a convolution of two or three spatial dimensions, as libraries have. All strides are at least 1.
+// Convolution is a convolution of two or three spatial dimensions, the form that libraries accept. All strides are at least 1.
 type Convolution struct {
 	Image, Filter, Result      Tensor
 	Pre, Post, Steps, Dilation []int64
 }
 
-// NewConvolution returns the form of a convolution: one dimension becomes two, the first with one element. It refuses other numbers
-// of dimensions, tensors that overlap themselves, and gradients with an epilogue.
+// NewConvolution returns a convolution in that form: one spatial dimension becomes two, the first with one element. It refuses other
+// numbers of dimensions, tensors that overlap themselves, and gradients with an epilogue.
 func NewConvolution(c *gpu.Convolution) (*Convolution, error) {
 	n := len(c.Stride)
 	switch {

@@ -1,9 +1,8 @@
-// Package library has what the vendors' libraries of the cuda and rocm plugins share as implementations of gpu.Library, on devices of package
-// streams: products by a library of the form of cuBLASLt, the form of a convolution that libraries take, handles for several goroutines, and
-// the check of addresses. A candidate that refuses operands gives the next one its turn, and generated kernels the last; that rule is
-// package gpu's.
+// Package library holds the common parts of the implementations of gpu.Library in the cuda and rocm plugins, on devices of package streams:
+// products by a library with the interface of cuBLASLt, the form of a convolution that libraries accept, handles for several goroutines,
+// and the check of addresses. If a candidate refuses operands, package gpu tries the next candidate, and generated kernels last.
 //
-// The package must know no vendor: numbers and names are the plugins'.
+// The package must know no vendor: numbers and names belong to the plugins.
 package library
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// None implements gpu.Library's methods without candidates. A library embeds it and has the methods that it serves.
+// None implements the methods of gpu.Library without candidates. A library embeds it and defines the methods for which it has candidates.
 type None struct{}
 
 // Product implements gpu.Library.
@@ -29,13 +28,13 @@ func (None) Convolution(gpu.Convolution) ([]gpu.Candidate, error) { return nil, 
 // Attention implements gpu.Library.
 func (None) Attention(gpu.Attention) ([]gpu.Candidate, error) { return nil, nil }
 
-// List are the libraries of a device that have handles, best first.
+// List holds the libraries of a device that have handles, best first.
 type List []interface {
 	gpu.Library
 	Close() error
 }
 
-// Libraries returns them for gpu.Device.
+// Libraries returns the libraries for gpu.Device.
 func (l List) Libraries() []gpu.Library {
 	var all []gpu.Library
 	for _, x := range l {
@@ -44,7 +43,7 @@ func (l List) Libraries() []gpu.Library {
 	return all
 }
 
-// Close closes their handles on a device that nothing uses any more. A lost device has none.
+// Close closes the handles of the libraries on a device that nothing uses any more. A lost device has no handles.
 func (l List) Close(d *streams.GPU) {
 	_ = d.Do("close", func() error {
 		var errs []error
@@ -55,12 +54,12 @@ func (l List) Close(d *streams.GPU) {
 	})
 }
 
-// Refuse is the error of operands that a library does not take.
+// Refuse returns the error for operands that a library does not accept.
 func Refuse(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), vendor.ErrUnsupported)
 }
 
-// Aligned refuses operands whose addresses are no multiples of align(i) bytes.
+// Aligned returns an error if the address of an operand i is not a multiple of align(i) bytes.
 func Aligned(library string, args []gpu.Ref, align func(i int) int) error {
 	for i, r := range args {
 		if at, n := streams.Address(r), align(i); at%streams.Ptr(n) != 0 {
@@ -78,13 +77,14 @@ type Handle interface {
 
 const lanes = 6
 
-// Lanes are handles of a library of which one goroutine at a time uses each: problems take milliseconds to prepare, and programs have many.
+// Lanes are handles of a library, each used by one goroutine at a time. There are several because a problem takes milliseconds to prepare,
+// and programs have many problems.
 type Lanes[H Handle] struct {
 	all  [lanes]Lane[H]
 	next atomic.Uint32
 }
 
-// Lane is a handle, made by who locks the lane first. All that is made with a handle is used under the lane's lock.
+// Lane is a handle, created by the first caller that locks the lane. All objects created with a handle are used under the lane's lock.
 type Lane[H Handle] struct {
 	sync.Mutex
 	Handle H
@@ -102,7 +102,7 @@ func (l *Lanes[H]) Take() *Lane[H] {
 	return x
 }
 
-// Close closes the handles that were made. Nobody uses them any more.
+// Close closes the handles that were created. Nothing uses them any more.
 func (l *Lanes[H]) Close() error {
 	var none H
 	var errs []error

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
-// types says which products there are, by the types of factors and result: how they are computed.
+// types lists the supported products by the types of factors and result, and how each is computed.
 var types = map[[2]dtype.DType]struct {
 	factors, result lt.DataType
 	compute         lt.Compute
@@ -51,7 +51,7 @@ func Spec(p *gpu.Product) (lt.MatmulSpec, error) {
 	return s, epilogue(p, &s)
 }
 
-// rowMajor reports whether a matrix lies column by column, and the elements of a line.
+// rowMajor reports whether a matrix is stored column by column, and returns its leading dimension in elements.
 func rowMajor(m gpu.Matrix) (transposed bool, ld int64) {
 	if m.Col == 1 {
 		return false, int64(m.Row)
@@ -83,12 +83,12 @@ func epilogue(p *gpu.Product, s *lt.MatmulSpec) error {
 	return nil
 }
 
-// Products is a library of the form of cuBLASLt as a gpu.Library: products of matrices, with what an epilogue adds.
+// Products is a library with the interface of cuBLASLt as a gpu.Library: products of matrices with epilogues.
 type Products struct {
 	None
 	o ProductOptions
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	handle *lt.Handle
 }
 
@@ -99,14 +99,14 @@ type ProductOptions struct {
 	Lt            *lt.Lt
 	// Classes are asked for algorithms in this order.
 	Classes []Class
-	// Refuse, if it is set, returns an error for products that the library gets wrong, so that they are not asked for.
+	// Refuse, if it is set, returns an error for products that the library computes wrongly, so that the library is not used for them.
 	Refuse func(p *gpu.Product) error
 }
 
-// Class is an alignment of addresses in bytes, at least that of the type, and how many algorithms are asked for.
+// Class is an alignment of addresses in bytes, at least the alignment of the type, and the number of algorithms to request for it.
 type Class struct{ Align, Most int }
 
-// NewProducts returns the library. It makes its handle when it is first wanted.
+// NewProducts returns the library. It creates its handle when it first needs it.
 func NewProducts(o ProductOptions) *Products { return &Products{o: o} }
 
 // Name implements gpu.Library.
@@ -116,9 +116,9 @@ func (l *Products) Name() string { return l.o.Name }
 func (l *Products) Version() string { return l.o.Version }
 
 const (
-	// ProductWorkspace is the most memory that a product may need.
+	// ProductWorkspace is the largest workspace of a product, in bytes.
 	ProductWorkspace = 32 << 20
-	biasAlign        = 16 // of the heuristics nothing says what they take a bias for (pytorch#194497)
+	biasAlign        = 16 // no document says which alignment of a bias the heuristics assume (pytorch#194497)
 )
 
 // Product implements gpu.Library: the best algorithms for each class of addresses.
@@ -153,7 +153,7 @@ func (l *Products) Product(p gpu.Product) ([]gpu.Candidate, error) {
 	return found, err
 }
 
-// open returns the handle, made when it is first wanted. The context is current.
+// open returns the handle, which the first call creates. The context is current.
 func (l *Products) open() (*lt.Handle, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,18 +175,18 @@ func (l *Products) Close() error {
 	return l.handle.Close()
 }
 
-// product is a product whose descriptors are made, shared by its candidates.
+// product is a product with its descriptors, which its candidates share.
 type product struct {
 	library *Products
 	p       gpu.Product
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	matmul *lt.Matmul
 	run    lt.MatmulRun
 	users  int
 }
 
-// candidates asks for algorithms, by alignment.
+// candidates requests algorithms for each alignment.
 func (x *product) candidates() ([]gpu.Candidate, error) {
 	var found []gpu.Candidate
 	var errs []error

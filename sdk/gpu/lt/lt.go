@@ -1,6 +1,6 @@
 // Package lt binds the two libraries of matrix products with epilogues that have the interface of cuBLASLt: cuBLASLt itself, and hipBLASLt,
-// which has the same functions under another prefix, with other numbers and a smaller algorithm. Numbers is the table of the differences;
-// the cuda and rocm plugins have one each, with its sources.
+// which has the same functions under another prefix, with other numbers for attributes and a smaller algorithm structure. Numbers is the
+// table of the differences; the cuda and rocm plugins have one table each, with its sources.
 //
 // The package is a binding: it must hold no tensors, no ops and no choice between libraries. Those are in package library.
 package lt
@@ -19,7 +19,7 @@ type Lt struct {
 	c       Procs
 }
 
-// Procs are the functions. A * in a name is the prefix of the library.
+// Procs are the functions of a library. A * in a name means the prefix of the library.
 type Procs struct {
 	create        vendor.Proc `c:"*Create"`
 	destroy       vendor.Proc `c:"*Destroy"`
@@ -36,7 +36,7 @@ type Procs struct {
 	prefSet       vendor.Proc `c:"*MatmulPreferenceSetAttribute"`
 }
 
-// None in a table of numbers means that a library does not have the attribute.
+// None in a table of numbers means that the library lacks the attribute.
 const None = -1
 
 // Numbers are the values in which libraries differ: attributes by their enumerations in C, and the size of an algorithm.
@@ -60,10 +60,10 @@ type Numbers struct {
 	LayoutStride       int
 	PrefWorkspace      int // attributes of a preference, from here on
 	PrefReductions     int
-	PrefAlign          int // of A; those of B, C and D follow
+	PrefAlign          int // the alignment of A; the numbers for B, C and D follow
 	AlgoBytes          int // at most 64, a multiple of 8
 	OutOfMemory        int32
-	Unsupported, Fault []int32 // statuses that mean so
+	Unsupported, Fault []int32 // statuses with these meanings
 	Describe           func(status int32) (name, text string)
 }
 
@@ -105,19 +105,19 @@ func (n *Numbers) Error(library, call string, status int32) error {
 	return e
 }
 
-// Handle is a handle of the library on the device of the context that was current when it was made. Goroutines may share it.
+// Handle is a handle of the library on the device of the context that was current when the handle was created. Goroutines may share it.
 type Handle struct {
 	lt *Lt
 	h  uintptr
 }
 
-// NewHandle makes a handle. Close gives it back.
+// NewHandle creates a handle. Close releases it.
 func (l *Lt) NewHandle() (*Handle, error) {
 	h := &Handle{lt: l}
 	return h, l.check(&l.c.create, l.c.create.Call(uintptr(unsafe.Pointer(&h.h))))
 }
 
-// Word is the handle as C knows it.
+// Word returns the handle as a C value.
 func (h *Handle) Word() uintptr { return h.h }
 
 // Close releases the handle. No product may be under way in another goroutine.

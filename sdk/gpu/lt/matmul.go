@@ -17,31 +17,31 @@ type Layout struct {
 	Rows, Cols int64
 	LD         int64
 	RowMajor   bool  // element (r, c) is at r*LD + c; not every type, operand and epilogue has kernels for it: see RowMajor
-	Batch      int   // matrices; 0 is 1
-	Stride     int64 // elements from one matrix of the batch to the next; 0 uses one matrix for all
+	Batch      int   // number of matrices; 0 means 1
+	Stride     int64 // elements from one matrix of the batch to the next; 0 means one matrix for all
 }
 
 // MatmulSpec is the product D = epilogue(alpha*op(A)*op(B) + beta*C), where op transposes or does nothing.
 type MatmulSpec struct {
 	Compute        Compute
-	Scale          DataType // of alpha and beta: F32, or F16, F64, I32 with the compute type of that name
+	Scale          DataType // type of alpha and beta: F32, or F16, F64, I32 with the compute type of that name
 	A, B, C, D     Layout
 	TransA, TransB bool
 	Epilogue       Epilogue // 0 is EpilogueNone
-	BiasType       DataType // where it differs from D's; set BiasTyped
+	BiasType       DataType // type of the bias if it differs from D's; set BiasTyped
 	BiasTyped      bool
-	BiasStride     int64 // elements from one bias of the batch to the next; 0 is one for all
-	AuxLD          int64 // of the auxiliary matrix: in elements, in bits for relu, a multiple of 128 there
+	BiasStride     int64 // elements from one bias of the batch to the next; 0 means one bias for all
+	AuxLD          int64 // leading dimension of the auxiliary matrix in elements; for relu in bits, a multiple of 128
 	AuxStride      int64
 	AuxType        DataType // set AuxTyped
 	AuxTyped       bool
-	FastAccumulate bool // of 8-bit floats: faster, less exact
+	FastAccumulate bool // sums of 8-bit floats are faster and less exact
 	Scales         bool // A, B and D have scales in device memory: 8-bit floats
 }
 
 // RowMajor turns a product of row-major matrices, d[m,n] = op(a)[m,k] op(b)[k,n], into one of column-major matrices that uses the
 // same memory, by exchanging the operands: in a run, b is given as A and a as B. lda, ldb and ldd are the elements of a stored row.
-// C is D's layout. Bias is one value for each of the n columns.
+// C has D's layout. The bias has one value for each of the n columns.
 func RowMajor(m, n, k int64, ta, tb DataType, transA, transB bool, lda, ldb int64, td DataType, ldd int64) MatmulSpec {
 	s := MatmulSpec{TransA: transB, TransB: transA}
 	s.A = Layout{Type: tb, Rows: n, Cols: k, LD: ldb}
@@ -57,7 +57,7 @@ func RowMajor(m, n, k int64, ta, tb DataType, transA, transB bool, lda, ldb int6
 	return s
 }
 
-// Matmul is a product whose descriptors are made. It is used by one goroutine at a time; products under way on streams do not count.
+// Matmul is a product with its descriptors. One goroutine at a time uses it; runs may still be in progress on streams.
 type Matmul struct {
 	h       *Handle
 	spec    MatmulSpec
@@ -71,7 +71,7 @@ type Matmul struct {
 	scales  [3]streams.Ptr
 }
 
-// NewMatmul makes the descriptors of a product. Close destroys them.
+// NewMatmul creates the descriptors of a product. Close destroys them.
 func (h *Handle) NewMatmul(spec MatmulSpec) (*Matmul, error) {
 	m := &Matmul{h: h, spec: spec}
 	if spec.Epilogue == 0 {
@@ -83,8 +83,8 @@ func (h *Handle) NewMatmul(spec MatmulSpec) (*Matmul, error) {
 	return m, nil
 }
 
-// Describe makes the descriptors of a product with the addresses of a run, and destroys them. It needs no device: it shows whether a library
-// knows the numbers that it is given.
+// Describe creates the descriptors of a product with the addresses of a run, and destroys them. It needs no device: it shows whether a
+// library accepts the numbers of its table.
 func (l *Lt) Describe(spec MatmulSpec, r *MatmulRun) error {
 	m, err := (&Handle{lt: l}).NewMatmul(spec)
 	if err != nil {
@@ -170,14 +170,14 @@ func (m *Matmul) Close() error {
 // Preference limits the choice of an algorithm.
 type Preference struct {
 	Workspace                      uint64 // bytes
-	AlignA, AlignB, AlignC, AlignD int    // of the addresses of the runs to come, in bytes, powers of 2; 0 is 256
-	Exact                          bool   // sums of parts of the inner dimension are added in the compute type, and not in that of D
+	AlignA, AlignB, AlignC, AlignD int    // alignments of the addresses of later runs, in bytes, powers of 2; 0 means 256
+	Exact                          bool   // sums over parts of the inner dimension are added in the compute type and not in the type of D
 }
 
 // Algo is a way to compute a product. It may be used again for the same spec and library version.
 type Algo struct {
 	data      [8]uint64
-	Workspace uint64 // bytes that it needs
+	Workspace uint64 // bytes of workspace that it needs
 	Waves     float32
 }
 
@@ -195,8 +195,8 @@ func (l *Lt) result(b []byte) (a Algo, status int32) {
 	return a, int32(binary.LittleEndian.Uint32(b[n+8:]))
 }
 
-// Heuristic returns at most n algorithms, the best first. r, which may be nil, has the bias and auxiliary addresses of later
-// runs: their alignment matters. If there is no algorithm, the error is ErrUnsupported.
+// Heuristic returns at most n algorithms, the best first. r, which may be nil, contains the addresses of the bias and the auxiliary matrix
+// of later runs: their alignment matters. If there is no algorithm, the error is ErrUnsupported.
 func (m *Matmul) Heuristic(p Preference, r *MatmulRun, n int) ([]Algo, error) {
 	l := m.h.lt
 	if r != nil {
@@ -246,17 +246,17 @@ func (m *Matmul) Heuristic(p Preference, r *MatmulRun, n int) ([]Algo, error) {
 	return algos, nil
 }
 
-// MatmulRun is one product: addresses and scalars. It lives on the heap if runs are not to allocate.
+// MatmulRun holds the addresses and scalars of one run of a product. It must lie on the heap if runs should not allocate memory.
 type MatmulRun struct {
 	Alpha, Beta            float64     // converted to the spec's scale type
 	A, B, C, D             streams.Ptr // C is D, or is not read when Beta is 0
 	Bias, Aux              streams.Ptr
-	ScaleA, ScaleB, ScaleD streams.Ptr // to a float each, when the spec says so
+	ScaleA, ScaleB, ScaleD streams.Ptr // addresses of one float each, if the spec has Scales
 	Workspace              streams.Ptr
 	WorkspaceSize          uint64
 }
 
-// point writes the addresses that are part of the descriptor, if they changed.
+// point writes the addresses that are part of the descriptor, if they have changed.
 func (m *Matmul) point(r *MatmulRun) error {
 	p := &m.h.lt.c.descSet
 	if m.spec.Epilogue.bias() && r.Bias != m.bias {
@@ -298,7 +298,7 @@ func (m *Matmul) scalar(v float64) uint64 {
 	return uint64(math.Float32bits(float32(v)))
 }
 
-// Run puts the product on a stream. ErrUnsupported asks for another algorithm.
+// Run puts the product on a stream. ErrUnsupported means that another algorithm is needed.
 func (m *Matmul) Run(s streams.Stream, r *MatmulRun, a *Algo) error {
 	if err := m.point(r); err != nil {
 		return err
@@ -315,7 +315,7 @@ func (m *Matmul) Run(s streams.Stream, r *MatmulRun, a *Algo) error {
 	return l.check(&l.c.matmul, m.frame.Call(unsafe.Pointer(a)))
 }
 
-// half rounds a number to f16. Scalars of products are few and small: what overflows becomes infinite.
+// half rounds a number to f16. Scalars of products are few and small: values that overflow become infinite.
 func half(v float32) uint16 {
 	b := math.Float32bits(v)
 	sign := uint16(b >> 16 & 0x8000)

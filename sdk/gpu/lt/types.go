@@ -1,6 +1,6 @@
 package lt
 
-// DataType is a type of elements, by the number of cudaDataType and hipDataType, which agree.
+// DataType is a type of elements. Its values are the numbers of cudaDataType and hipDataType, which agree.
 type DataType int32
 
 // Types of elements.
@@ -15,7 +15,7 @@ const (
 	F8E5M2 DataType = 29
 )
 
-// Compute selects how a product is computed. Its values are the numbers of cublasComputeType_t; Numbers.Computes has those of another
+// Compute selects how a product is computed. Its values are the numbers of cublasComputeType_t; Numbers.Computes has the numbers of another
 // library.
 type Compute int32
 
@@ -28,13 +28,14 @@ const (
 	ComputeTF32 Compute = 77 // f32 inputs are rounded to 10 bits of mantissa
 )
 
-// Epilogue is the operation on a product before it is written, with the number of cublasLtEpilogue_t and hipblasLtEpilogue_t, which agree in those that both have.
+// Epilogue is an operation on a product before it is written. Its values are the numbers of cublasLtEpilogue_t and hipblasLtEpilogue_t,
+// which agree where both have the operation.
 type Epilogue uint32
 
-// Epilogues. Bias is one value for each row of D, which is a column of the row-major result. Gelu is the tanh approximation. Those with
-// Aux write what the backward pass needs: a bit mask for relu, the values before gelu. DRelu and DGelu read it; the bit of a value
-// that is exactly 0 is 1, so that DRelu lets the gradient pass there, where PyTorch's relu does not. BGrad sums
-// over the columns of D, BGradA and BGradB over the inner dimension of an operand.
+// Epilogues. Bias is one value for each row of D, which is a column of the row-major result. Gelu is the tanh approximation. Epilogues with
+// Aux write what the backward pass needs: a bit mask for relu, or the values before gelu. DRelu and DGelu read it; the bit of a value that
+// is exactly 0 is 1, so that DRelu lets the gradient pass there, where PyTorch's relu does not. BGrad sums over the columns of D, BGradA
+// and BGradB over the inner dimension of an operand.
 const (
 	EpilogueNone        Epilogue = 1
 	EpilogueRelu        Epilogue = 2

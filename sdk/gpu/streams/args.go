@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-// Args are the arguments of a kernel: a word of 8 bytes for each. The kernel reads as many bytes of a word as its parameter has.
-// An Args is made once, used for many launches and changed between them; a launch copies the arguments before it returns. It is used
-// by one goroutine at a time.
+// Args are the arguments of a kernel: a word of 8 bytes for each. The kernel reads as many bytes of a word as its parameter has. An Args is
+// created once, used for many launches and changed between them; a launch copies the arguments before it returns. It is used by one
+// goroutine at a time.
 type Args struct {
 	words    []uint64
 	pointers []unsafe.Pointer // to the words, one for each argument
-	structs  bool             // one of them may be more than a word
+	structs  bool             // an argument may be longer than a word
 }
 
 // NewArgs returns n arguments, all zero.
@@ -23,7 +23,7 @@ func NewArgs(n int) *Args {
 	return a
 }
 
-// NewArrays returns arguments of which number i has that many bytes: arrays that are passed by value, all zero.
+// NewArrays returns arguments that are arrays, passed by value: argument i has bytes[i] bytes, all zero.
 func NewArrays(bytes ...int) *Args {
 	n := 0
 	for _, b := range bytes {
@@ -53,7 +53,7 @@ func (a *Args) SetElement(i, k, size int, bits uint64) {
 	}
 }
 
-// Len is the number of arguments.
+// Len returns the number of arguments.
 func (a *Args) Len() int { return len(a.pointers) }
 
 // SetPtr sets argument i to a device address.
@@ -75,10 +75,10 @@ func (a *Args) SetBits(i int, v uint64) { a.words[i] = v }
 // heap, until the last launch.
 func (a *Args) SetStruct(i int, b []byte) { a.pointers[i], a.structs = unsafe.Pointer(&b[0]), true }
 
-// Words are pointers to the arguments, of 8 bytes each. ok is false when one may be more: a structure or an array.
+// Words returns pointers to the arguments, of 8 bytes each. ok is false if an argument may be longer: a structure or an array.
 func (a *Args) Words() (pointers []unsafe.Pointer, ok bool) { return a.pointers, !a.structs }
 
-// Table returns the pointer to the pointers to the arguments, nil where there are none.
+// Table returns the address of the list of pointers to the arguments, nil if there are no arguments.
 func (a *Args) Table() unsafe.Pointer {
 	if len(a.pointers) == 0 {
 		return nil

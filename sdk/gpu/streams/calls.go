@@ -5,7 +5,7 @@ import "unsafe"
 // Handles of objects of the hardware's driver. The zero value of each is none; for a Stream it is the default stream.
 type (
 	Device   int32   // the ordinal of a device of this process
-	Context  uintptr // what calls for a device need to be current on their thread
+	Context  uintptr // calls for a device need it to be current on their thread
 	Module   uintptr
 	Function uintptr
 	Stream   uintptr
@@ -19,16 +19,16 @@ type (
 // FuncAttribute is a property of a function, by the driver's number.
 type FuncAttribute int32
 
-// FuncMaxDynamicShared is the bytes of shared memory that launches of a function may ask for.
+// FuncMaxDynamicShared is the largest size, in bytes, of the dynamic shared memory of launches of a function.
 const FuncMaxDynamicShared FuncAttribute = 8
 
 // Dim is the size of a grid in blocks, or of a block in threads.
 type Dim struct{ X, Y, Z uint32 }
 
-// Calls are the calls of a driver that the hardware is driven by. Except for those that take a Device and for SetCurrent, they are made
-// with the context current on the calling thread, to which the goroutine is bound. Their errors wrap the kinds of package vendor. Calls on
-// the way of a launch leave no garbage unless they fail. Copies, fills and graphs are of memory of one device; a fill is of count elements
-// of 1, 2 or 4 bytes.
+// Calls are the functions of a hardware's driver. All of them, except SetCurrent and the functions with a Device parameter, are called with
+// the context current on the calling thread, to which the goroutine is bound. Their errors wrap the kinds of package vendor. Calls that
+// belong to a launch do not allocate Go memory unless they fail. Copies, fills and graphs concern the memory of one device; a fill writes
+// count elements of 1, 2 or 4 bytes.
 type Calls interface {
 	// Devices and contexts.
 	Device(ordinal int) (Device, error)

@@ -13,24 +13,24 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// GPU is an opened device: all of gpu.Device but what compiles and which libraries there are, and gpu.Grapher. Its context is made current
-// on the thread of each call, which takes a tenth of a microsecond, and goroutines stay free to move.
+// GPU is an opened device. It implements gpu.Device except for compilation and the list of libraries, and gpu.Grapher. Its context is made
+// current on the thread of each call, which takes a tenth of a microsecond, so that goroutines may move between threads.
 type GPU struct {
 	name    string // of the backend
 	calls   Calls
 	ctx     Context
 	dialect *dialect.Dialect
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	events [2][]Event
 
-	capturing sync.Mutex // guards what follows
-	captures  *Queue     // whose stream is recorded; nil until there is something to record
+	capturing sync.Mutex // guards the fields below
+	captures  *Queue     // the queue whose stream is captured; nil until there is something to capture
 }
 
 var _ gpu.Grapher = (*GPU)(nil)
 
-// contexts are the primary contexts of this process by device. They are kept until it ends, as making one takes long.
+// contexts are the primary contexts of this process by device. They are kept until the process ends, as creating one takes long.
 var contexts struct {
 	sync.Mutex
 	m map[primary]Context
@@ -41,7 +41,7 @@ type primary struct {
 	dev   Device
 }
 
-// Primary returns the context of a device that all of this process share, made when it is first wanted.
+// Primary returns the context of a device that the whole process shares. The first call for a device creates it.
 func Primary(c Calls, dev Device) (Context, error) {
 	contexts.Lock()
 	defer contexts.Unlock()
@@ -78,10 +78,10 @@ func (d *GPU) Enter() error {
 	return nil
 }
 
-// Leave ends what Enter began.
+// Leave undoes Enter: the goroutine may move to another thread again.
 func Leave() { runtime.UnlockOSThread() }
 
-// Do calls f with the context current, and says in its error what was done.
+// Do calls f with the context current. Its error names what, the action that failed.
 func (d *GPU) Do(what string, f func() error) error {
 	err := d.Enter()
 	if err == nil {
@@ -104,7 +104,7 @@ type function struct {
 	module *module
 	f      Function
 	block  Dim
-	shared uint32 // bytes that a launch asks for
+	shared uint32 // bytes of dynamic shared memory of a launch
 	buffer []bool // by argument
 }
 
@@ -114,7 +114,7 @@ func (f *function) Kernel() *ir.Kernel { return f.kernel }
 // Unload implements gpu.Function.
 func (f *function) Unload() {
 	if f.module.users.Add(-1) == 0 {
-		_ = f.device.Do("unload", func() error { return f.device.calls.UnloadModule(f.module.m) }) // a lost device has unloaded it
+		_ = f.device.Do("unload", func() error { return f.device.calls.UnloadModule(f.module.m) }) // a lost device has unloaded the module already
 	}
 }
 
@@ -164,16 +164,16 @@ type Memory struct {
 	bytes int64
 }
 
-// NewMemory returns memory at an address, whoever allocated it.
+// NewMemory returns memory at an address, regardless of how it was allocated.
 func NewMemory(at Ptr, bytes int64) *Memory { return &Memory{at: at, bytes: bytes} }
 
-// At returns its address.
+// At returns the address of the memory.
 func (m *Memory) At() Ptr { return m.at }
 
 // Bytes implements gpu.Memory.
 func (m *Memory) Bytes() int64 { return m.bytes }
 
-// Address returns where r is. No memory is address 0.
+// Address returns the device address of r, 0 if r has no memory.
 func Address(r gpu.Ref) Ptr {
 	if r.Memory == nil {
 		return 0
@@ -181,7 +181,7 @@ func Address(r gpu.Ref) Ptr {
 	return r.Memory.(*Memory).at + Ptr(r.Offset)
 }
 
-// Alloc implements gpu.Device. The runtime allocates large blocks and rarely, so that the plain allocator of the driver does.
+// Alloc implements gpu.Device. The pool of sdk/gpu allocates large blocks, and rarely, so the plain allocator of the driver is good enough.
 func (d *GPU) Alloc(bytes int64) (gpu.Memory, error) {
 	m := &Memory{bytes: bytes}
 	err := d.Do(fmt.Sprintf("allocation of %d bytes", bytes), func() (err error) {
@@ -226,7 +226,7 @@ func (d *GPU) HostFree(b []byte) {
 	_ = d.Do("free", func() error { return d.calls.HostFree(unsafe.Pointer(unsafe.SliceData(b))) })
 }
 
-// Close destroys what the device has made for itself. Nothing uses it any more, and the context is not current.
+// Close destroys the objects that the device created for itself. Nothing uses them any more, and the context is not current.
 func (d *GPU) Close() {
 	if d.captures != nil {
 		d.captures.Close()

@@ -8,7 +8,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// Named says in an error of a library what a backend was doing, and wraps it with what it means to burn.
+// Named adds to an error of a library what the backend was doing, and wraps it with the sentinel error of package core that corresponds to
+// it.
 func Named(backend, what string, err error) error {
 	if err == nil {
 		return nil
@@ -16,7 +17,7 @@ func Named(backend, what string, err error) error {
 	return fmt.Errorf("%s: %s: %w", backend, what, Sentinel(err))
 }
 
-// Sentinel wraps an error of a library with what it means to burn.
+// Sentinel wraps an error of a library with the sentinel error of package core that corresponds to it.
 func Sentinel(err error) error {
 	for _, s := range core.Sentinels() {
 		if errors.Is(err, s) {
@@ -37,7 +38,7 @@ func Sentinel(err error) error {
 	return fmt.Errorf("%w: %w", kind, err)
 }
 
-// suspect says of a fault which work came last before it was seen.
+// suspect adds to a fault the last work that was started before the fault was seen.
 func suspect(last string, err error) error {
 	if errors.Is(err, vendor.ErrFault) {
 		return fmt.Errorf("a fault in %s or what was started before it: %w", last, err)

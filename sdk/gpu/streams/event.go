@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu"
 )
 
-// polling is the time for which an event is polled before the thread sleeps: to be woken takes about as long.
+// polling is the time for which an event is polled before the thread sleeps: waking up takes about as long.
 const polling = 50 * time.Microsecond
 
 // event is a place in a stream.
@@ -17,10 +17,10 @@ type event struct {
 	queue *Queue
 	e     Event
 	timed bool
-	last  string // what was started last before it
+	last  string // the last work that was started before it
 }
 
-// newEvent takes an event that was given up, or makes one. The context is current.
+// newEvent returns an event that was released, or else a new one. The context is current.
 func (d *GPU) newEvent(timed bool) (Event, error) {
 	k := kindOf(timed)
 	d.mu.Lock()

@@ -10,18 +10,18 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// graph is a graph that was built of steps and instantiated. The graph itself lives as long, since its nodes name those of the
-// instance.
+// graph is a graph that was built from steps and instantiated. The graph itself is kept as long as the instance, since its nodes identify
+// the nodes of the instance.
 type graph struct {
 	device *GPU
 	graph  Graph
 	exec   Exec
 	nodes  []Node
-	steps  []*function   // by step: that of a launch
+	steps  []*function   // by step: the function of a launch
 	name   string        // for errors
-	packer               // for changes
+	packer               // arguments of changed launches
 	calls  map[int]bool  // steps that are calls of libraries
-	native map[int]Graph // by step: what a library wrote of a call
+	native map[int]Graph // by step: the graph that a library wrote for a call
 }
 
 // NewGraph implements gpu.Grapher.
@@ -47,7 +47,7 @@ func (d *GPU) NewGraph(steps []gpu.Step) (gpu.Graph, error) {
 	return g, nil
 }
 
-// dependencies returns the nodes that step i comes after.
+// dependencies returns the nodes on which step i depends.
 func (g *graph) dependencies(steps []gpu.Step, i int) []Node {
 	if steps[i].After == nil {
 		if i == 0 {
@@ -91,16 +91,16 @@ func (g *graph) add(steps []gpu.Step, i int) (err error) {
 // Native is an optional interface of a gpu.Candidate that writes its calls as graphs. The context is current for all of its methods, and
 // the goroutine bound to its thread.
 type Native interface {
-	// Native reports whether this candidate can.
+	// Native reports whether this candidate can write its calls as graphs.
 	Native() bool
 	// Populate writes a call into an empty graph.
 	Populate(args []gpu.Ref, workspace gpu.Ref, g Graph) error
-	// Update changes the operands in a graph of Populate.
+	// Update changes the operands in a graph that Populate wrote.
 	Update(args []gpu.Ref, workspace gpu.Ref, g Graph) error
 }
 
-// addCall adds a call of a library as a graph of its own: one that the library writes, whose operands can be changed, or what is
-// recorded of the call.
+// addCall adds a library call as a child graph: either a graph that the library writes, whose operands can be changed, or a graph that is
+// captured from the call.
 func (g *graph) addCall(i int, deps []Node, c *gpu.Call) (Node, error) {
 	d := g.device
 	if p, ok := c.Candidate.(Native); ok && p.Native() {
@@ -121,12 +121,12 @@ func (g *graph) addCall(i int, deps []Node, c *gpu.Call) (Node, error) {
 		return 0, err
 	}
 	n, err := d.calls.AddChild(g.graph, deps, child)
-	return n, errors.Join(err, d.calls.DestroyGraph(child)) // the node has a copy
+	return n, errors.Join(err, d.calls.DestroyGraph(child)) // the node has a copy of the child
 }
 
-// updateCall changes the operands of a call: in the graph that the library wrote of it, or by recording the call anew, which is
-// the same nodes with other arguments unless the library decides otherwise by them; then the driver refuses. The context is
-// current, and the goroutine bound to its thread.
+// updateCall changes the operands of a call: in the graph that the library wrote for it, or by capturing the call again. The new capture
+// has the same nodes with other arguments, unless the library chose other kernels for these arguments; then the driver refuses the change.
+// The context is current, and the goroutine bound to its thread.
 func (g *graph) updateCall(i int, c *gpu.Call) error {
 	d := g.device
 	if !g.calls[i] {
@@ -156,7 +156,7 @@ func (g *graph) updateCall(i int, c *gpu.Call) error {
 	return err
 }
 
-// capture records what a call of a library starts. The context is current, and the goroutine bound to its thread.
+// capture captures the work of a library call as a graph. The context is current, and the goroutine bound to its thread.
 func (d *GPU) capture(c *gpu.Call) (Graph, error) {
 	d.capturing.Lock()
 	defer d.capturing.Unlock()
@@ -226,7 +226,7 @@ func (g *graph) Launch(x gpu.Queue) error {
 	return nil
 }
 
-// describe returns which graph it is, by its first kernel.
+// describe returns a text for errors that identifies the graph by its first kernel.
 func (g *graph) describe() string {
 	for _, f := range g.steps {
 		if f != nil {

@@ -15,7 +15,7 @@ type Queue struct {
 	device *GPU
 	stream Stream
 	packer
-	last string // what was started last, for the error of a fault that is seen later
+	last string // the work that was started last, for the error of a fault that is seen later
 }
 
 var _ gpu.Queue = (*Queue)(nil)
@@ -38,8 +38,8 @@ func (d *GPU) openQueue() (*Queue, error) {
 	return q, err
 }
 
-// packer is memory for arguments, which are copied by what they are given to. One goroutine uses it at a time.
-type packer struct{ args []*Args } // of plain kernels, by their number
+// packer holds memory for arguments, which each launch or graph node copies. One goroutine uses it at a time.
+type packer struct{ args []*Args } // of plain kernels, by the number of arguments
 
 // pack puts the arguments of a launch into memory.
 func (p *packer) pack(l *gpu.Launch) (*Args, error) {
@@ -64,8 +64,8 @@ func (p *packer) pack(l *gpu.Launch) (*Args, error) {
 	return a, nil
 }
 
-// packMembers returns the arguments of a batched kernel: an array for each parameter that members have each, and last where the members
-// start, and end.
+// packMembers returns the arguments of a batched kernel: an array for each parameter that every member has, and last an array of the first
+// block of each member, followed by the end.
 func packMembers(f *function, l *gpu.Launch) *Args {
 	k := f.kernel
 	var bytes []int
@@ -129,7 +129,8 @@ func (q *Queue) Launch(l *gpu.Launch) error {
 // Stream returns the stream of the queue, for calls of libraries.
 func (q *Queue) Stream() Stream { return q.stream }
 
-// Call has a library start work on the stream, with the context current, and notes what it was, for the error of a fault.
+// Call calls start, which starts work of a library on the stream, with the context current. It notes the name of the work for the error of
+// a later fault.
 func (q *Queue) Call(name, short string, start func(s Stream) error) error {
 	err := q.device.Enter()
 	if err == nil {

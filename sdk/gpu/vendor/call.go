@@ -24,10 +24,10 @@ func (p *Proc) Call(args ...uintptr) int32 {
 	return int32(r)
 }
 
-// lists holds argument lists for quick calls: the list that the compiler makes for Call is garbage afterwards.
+// lists holds argument lists for Quick and Quick11: the list that the compiler allocates for Call is garbage afterwards.
 var lists = sync.Pool{New: func() any { return new([11]uintptr) }}
 
-// Quick is Call for functions of at most 4 arguments, and leaves no garbage. Unused arguments are 0; C functions ignore them.
+// Quick is Call for functions of at most 4 arguments. It does not allocate Go memory. Unused arguments are 0; C functions ignore them.
 //
 //go:uintptrescapes
 func (p *Proc) Quick(a, b, c, d uintptr) int32 {
@@ -57,12 +57,12 @@ func (p *Proc) Word(args ...uintptr) uintptr {
 	return r
 }
 
-// PointerAt is the pointer to memory that a library owns.
+// PointerAt returns a pointer to memory that a library owns.
 func PointerAt(address uintptr) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
 }
 
-// Text copies a C string of a library. It reads at most 4096 bytes.
+// Text returns a copy of a C string of a library. It reads at most 4096 bytes.
 func Text(address uintptr) string {
 	if address == 0 {
 		return ""
@@ -75,7 +75,7 @@ func Text(address uintptr) string {
 	return string(unsafe.Slice(p, n))
 }
 
-// UpToZero is the string that a library wrote to b.
+// UpToZero returns the string that a library wrote to b, up to its zero byte.
 func UpToZero(b []byte) string {
 	if n := bytes.IndexByte(b, 0); n >= 0 {
 		b = b[:n]
@@ -83,7 +83,7 @@ func UpToZero(b []byte) string {
 	return string(b)
 }
 
-// CString is s with a zero byte behind it.
+// CString returns s with a zero byte behind it.
 func CString(s string) *byte {
 	b := make([]byte, len(s)+1)
 	copy(b, s)

@@ -2,7 +2,7 @@ package vendor
 
 import "github.com/ebitengine/purego"
 
-// Load loads the library at a path, or the one that the loader finds by its name. Its symbols stay its own.
+// Load loads the library at a path, or the library that the loader finds by its name. Its symbols are not visible to other libraries.
 func Load(name string) (uintptr, error) {
 	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 }
@@ -17,7 +17,7 @@ func Symbol(handle uintptr, name string) uintptr {
 }
 
 // Unload unloads a library.
-func Unload(handle uintptr) { _ = purego.Dlclose(handle) } // what cannot be unloaded stays loaded
+func Unload(handle uintptr) { _ = purego.Dlclose(handle) } // a library that cannot be unloaded stays loaded
 
 func syscallN(fn uintptr, args ...uintptr) uintptr {
 	r, _, _ := purego.SyscallN(fn, args...)

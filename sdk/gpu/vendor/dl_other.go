@@ -4,7 +4,7 @@ package vendor
 
 import "errors"
 
-// Load fails: libraries are looked for on Linux alone.
+// Load fails: libraries are only searched for on Linux.
 func Load(string) (uintptr, error) {
 	return 0, errors.New("libraries are looked for on Linux alone")
 }

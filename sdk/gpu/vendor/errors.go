@@ -7,15 +7,15 @@ import (
 
 // The kinds of failure that callers tell apart, by errors.Is.
 var (
-	// ErrMissing says that a library, or a function of it, is not there.
+	// ErrMissing says that a library, or a function of it, does not exist.
 	ErrMissing = errors.New("library is missing")
-	// ErrNoDevice says that there is no device of the vendor's, or none that this process may use.
+	// ErrNoDevice says that there is no device of the vendor, or none that this process may use.
 	ErrNoDevice = errors.New("no device")
 	// ErrOutOfMemory says that device or pinned memory is exhausted. The context stays usable.
 	ErrOutOfMemory = errors.New("out of memory")
-	// ErrFault says that the context is lost: every later call on it fails, and only a new process gets a sound one.
+	// ErrFault says that the context is lost: every later call on it fails, and only a new process can create a working context.
 	ErrFault = errors.New("device fault")
-	// ErrUnsupported says that the library refuses these operands and would accept others.
+	// ErrUnsupported says that the library refuses these operands, though it would accept other operands.
 	ErrUnsupported = errors.New("not supported")
 )
 
@@ -25,7 +25,7 @@ type Error struct {
 	Call    string // the C function
 	Code    int
 	Name    string // the library's name of the code, such as CUDA_ERROR_OUT_OF_MEMORY or hipErrorOutOfMemory
-	Text    string // the library's own words
+	Text    string // the library's own message
 	Kind    error  // one of the sentinels of this package, or nil
 }
 

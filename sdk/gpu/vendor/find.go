@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Find loads the first candidate that try accepts, and fills the row.
+// Find loads the first candidate that try accepts, and fills in the row.
 func (s *Search) Find(k *Library, row *Row, try func(handle uintptr) (version string, err error)) {
 	*row = Row{Key: k.Key, Library: k.Name, Lost: k.Lost, Install: k.Install}
 	if s.hidden(k.Key) {
@@ -38,7 +38,7 @@ func (s *Search) Find(k *Library, row *Row, try func(handle uintptr) (version st
 			row.Path, row.Version = path, version
 			return
 		}
-		if version != "" { // the library is sound, and what it serves is not there
+		if version != "" { // the library works, but the hardware for it is missing
 			row.Path, row.Version, row.Err = path, version, err
 			return
 		}
@@ -54,7 +54,7 @@ func (s *Search) Find(k *Library, row *Row, try func(handle uintptr) (version st
 	row.Err = fmt.Errorf("%w: no %s", ErrMissing, strings.Join(k.Sonames, " or "))
 }
 
-// loadedPath is the file of a library that this process has mapped, or its name where the system does not tell.
+// loadedPath returns the path of a library that this process has mapped, or its name if the system does not tell the path.
 func loadedPath(name string) string {
 	f, err := os.Open("/proc/self/maps")
 	if err != nil {

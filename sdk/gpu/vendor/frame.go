@@ -5,18 +5,18 @@ import "unsafe"
 // FrameArgs is the number of arguments of a Frame: rocblas_gemm_strided_batched_ex has 29.
 const FrameArgs = 30
 
-// Frame holds a function and its arguments, which are more than a Proc passes: integers and pointers, unused ones 0. It lies on the heap
-// and is used by one goroutine at a time.
+// Frame holds a function with more arguments than a Proc can pass: integers and pointers; unused arguments are 0. It lies on the heap and
+// is used by one goroutine at a time.
 type Frame struct {
 	fn   uintptr
 	args [FrameArgs]uintptr
 }
 
 // callFrame is the address of a C function of one argument, a *Frame, that calls the function of the frame with all of its arguments.
-// C functions ignore those that they do not have.
+// C functions ignore arguments behind their parameters.
 var callFrame uintptr
 
-// Set fills the frame. What the arguments point to lies on the heap, where it does not move.
+// Set fills the frame. The memory that the arguments point to lies on the heap, where it does not move.
 func (f *Frame) Set(p *Proc, args ...uintptr) {
 	f.fn, f.args = p.Addr, [FrameArgs]uintptr{}
 	copy(f.args[:], args)

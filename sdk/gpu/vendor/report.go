@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Report says which libraries were found, a row for each.
+// Report lists the libraries that were searched for, in one row each.
 type Report []Row
 
-// Row is the finding for one library.
+// Row is the result of the search for one library.
 type Row struct {
 	Key     string // the name of the library in Search.Hide
 	Library string // its name in messages
@@ -17,11 +17,11 @@ type Row struct {
 	Err     error  // why it is missing, else nil; errors.Is(Err, ErrMissing) except for a driver without a device
 	Lost    string // what is slower or absent without it
 	Install string // what to install to get it
-	// Refused are files that were found and not taken, each with the reason.
+	// Refused lists files that were found but not used, each with the reason.
 	Refused []string
 }
 
-// String returns one line for each library, with what is lost and the remedy below those that are missing.
+// String returns one line for each library. Below a missing library it adds what is lost without it, and the remedy.
 func (r Report) String() string {
 	var b strings.Builder
 	for _, row := range r {
@@ -55,7 +55,7 @@ func (r *Row) Detail() string {
 	return fmt.Sprintf("%s %s (%s)", r.Library, r.Version, r.Path)
 }
 
-// Missing says why a library is not there, what is lost without it, and how to get it.
+// Missing returns a text that says why a library is missing, what is lost without it, and how to get it.
 func (r *Row) Missing() string {
 	text := fmt.Sprintf("%v; without it %s", r.Err, r.Lost)
 	for _, refused := range r.Refused {

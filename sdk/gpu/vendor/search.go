@@ -11,36 +11,37 @@ import (
 type Library struct {
 	Key, Name string   // as in Row
 	Sonames   []string // the newest major version first
-	System    bool     // comes with the driver: no other folders are searched; and stays loaded, as it has started threads
-	Stays     bool     // stays loaded once it was
-	Wheel     string   // what names of Python packages with it begin with; set where the newest version is taken first
+	System    bool     // comes with the driver: no other folders are searched, and it stays loaded, as it has started threads
+	Stays     bool     // stays loaded once it was loaded
+	Wheel     string   // prefix of the names of Python packages that contain it; set if the newest version is tried first
 	Lost      string   // as in Row
 	Install   string   // as in Row
 }
 
-// Places say where a vendor's libraries are installed.
+// Places lists where a vendor's libraries are installed.
 type Places struct {
 	HideBy    string   // the variable of the environment that lists libraries to treat as missing
 	Homes     []string // variables of the environment that name the folder of an installation
 	Folders   []string // folders of libraries in such a folder
-	Installed []string // patterns of folders of libraries of the system, where installations are
+	Installed []string // patterns of folders of libraries in installations of the system
 	System    []string // folders beside the loader's where libraries with System lie
 	Wheels    []string // patterns of folders of libraries in folders of Python packages
 }
 
-// Search says where libraries are looked for. The zero value finds nothing but what the loader finds; DefaultSearch reads the
+// Search says where to look for libraries. The zero value finds only the libraries that the loader finds; DefaultSearch reads the
 // environment.
 type Search struct {
 	Places
 	Env  func(string) string // the environment; nil is empty
 	Root string              // put before absolute paths of the system, for tests; "" is /
-	Data string              // burn's own folder of libraries, the last to be looked at
+	Data string              // burn's own folder of libraries, searched last
 	Hide []string            // keys of libraries that are treated as missing
 	// Closed keeps the loader out: Candidates returns files alone. With Root the search sees another machine.
 	Closed bool
-	// Only, if not empty, is the one folder that is looked at, and the loader is not asked.
+	// Only, if not empty, is the only folder that is searched; the loader is not used.
 	Only string
-	// Trying, if it is set, is called before a candidate is loaded: what it returns, if not empty, is why the candidate is not taken.
+	// Trying, if it is set, is called before a candidate is loaded. If it returns a text that is not empty, the candidate is not used for
+	// that reason.
 	Trying func(candidate string) (refused string)
 }
 
@@ -82,8 +83,9 @@ func (s *Search) rooted(path string) string {
 
 func (s *Search) hidden(key string) bool { return slices.Contains(s.Hide, key) }
 
-// Candidates returns what is tried for a library, in order: absolute paths of files that exist, and bare names, which the loader
-// resolves. What the user names comes first, and of a library with wheel the newest of the rest.
+// Candidates returns the files to try for a library, in order: absolute paths of files that exist, and bare names, which the loader
+// resolves. Files in folders that the user names come first; for a library with Wheel set, the rest is sorted with the newest version
+// first.
 func (s *Search) Candidates(k *Library) (found []string) {
 	names := k.Sonames
 	in := func(folder string) {
@@ -133,12 +135,12 @@ func (s *Search) Candidates(k *Library) (found []string) {
 	return found
 }
 
-// installed returns the folders of libraries of the system's installations: of each pattern, the one without a version, which links to the
-// one that was chosen, then the newest first.
+// installed returns the folders of libraries of the system's installations: for each pattern, first the folder without a version, which
+// links to the chosen version, then the others with the newest version first.
 func (s *Search) installed() []string {
 	var all []string
 	for _, pattern := range s.Installed {
-		found, _ := filepath.Glob(s.rooted(pattern)) // the patterns are sound
+		found, _ := filepath.Glob(s.rooted(pattern)) // the patterns are valid
 		slices.SortFunc(found, func(a, b string) int { return compareNumbers(b, a) })
 		all = append(all, found...)
 	}

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// KeepStdout reserves standard output for os.Stdout: what libraries write to file 1 goes to standard error afterwards. A plugin, whose
-// standard output carries the handshake, calls it before it loads anything.
+// KeepStdout reserves standard output for os.Stdout: text that libraries write to file descriptor 1 goes to standard error afterwards. A
+// plugin, whose standard output carries the handshake, calls it before it loads anything.
 func KeepStdout() error {
 	out, err := syscall.Dup(1)
 	if err != nil {

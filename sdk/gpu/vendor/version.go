@@ -11,7 +11,8 @@ import (
 // loaderFolders are the folders that the loader searches on most systems, besides those in LD_LIBRARY_PATH.
 var loaderFolders = []string{"/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"}
 
-// newestFirst orders candidates by the versions that names of files tell, within each major version. One whose version is not known comes
+// newestFirst orders candidates by the versions in their file names, within each major version. Bare names come first, files whose version
+// is not known last.
 func (s *Search) newestFirst(candidates []string, k *Library) {
 	type ranked struct {
 		path, version string
@@ -36,8 +37,8 @@ func (s *Search) newestFirst(candidates []string, k *Library) {
 	}
 }
 
-// version returns the version of a library as far as it shows without loading it: in the name of the file behind a link, as in
-// libcudnn.so.9.14.0, or in that of the package it came with, as in nvidia_cudnn_cu13-9.19.0.56.dist-info.
+// version returns the version of a library as far as it is visible without loading the library: in the name of the file behind a link, as
+// in libcudnn.so.9.14.0, or in the name of its Python package, as in nvidia_cudnn_cu13-9.19.0.56.dist-info.
 func (s *Search) version(path string, k *Library) string {
 	if !filepath.IsAbs(path) {
 		if path = s.loaderFinds(path); path == "" {
@@ -63,7 +64,7 @@ func (s *Search) version(path string, k *Library) string {
 	return newest
 }
 
-// loaderFinds returns the file that the loader takes for a name, if it is in one of its usual folders.
+// loaderFinds returns the file that the loader opens for a name, if it is in one of its usual folders.
 func (s *Search) loaderFinds(name string) string {
 	for _, f := range filepath.SplitList(s.env("LD_LIBRARY_PATH")) {
 		if isFile(filepath.Join(f, name)) {

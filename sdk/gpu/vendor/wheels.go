@@ -41,7 +41,7 @@ func (s *Search) wheels() []string {
 		if err != nil {
 			continue
 		}
-		for _, bin := range []string{folder, filepath.Dir(python)} { // an environment's python3 is a link out of it
+		for _, bin := range []string{folder, filepath.Dir(python)} { // the python3 of a virtual environment is a link to a file outside of it
 			p := filepath.Dir(bin)
 			prefix(p)
 			add(filepath.Join(p, "lib", "python3*", "dist-packages"), filepath.Join(p, "lib", "python3", "dist-packages"))

@@ -16,7 +16,7 @@ const (
 	uniformBytes = 128 << 10 // scalars of the launches of one batch
 	stagingBytes = 256 << 10 // small uploads of one batch
 	maxCommands  = 256       // of a batch
-	spins        = 50        // looks before a wait sleeps
+	spins        = 50        // polls before a wait sleeps
 )
 
 // batch holds the recorded commands, and the work that was submitted before. The device's lock guards it.
@@ -52,12 +52,12 @@ type work struct {
 	err     error // once done
 	fetches []*fetch
 
-	mu      sync.Mutex // guards what follows
-	left    int        // callbacks that have not come
+	mu      sync.Mutex // guards the fields below
+	left    int        // callbacks that have not been called
 	arrived error
 }
 
-// arrive records that a callback has come.
+// arrive records that a callback was called.
 func (w *work) arrive(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,7 +81,7 @@ func (b *batch) fault() error {
 	return b.failed.Keep(b.calls.Lost())
 }
 
-// reserve ensures that there is an encoder, and space for that many bytes of scalars and of staged uploads.
+// reserve ensures that there is an encoder, and space for the given bytes of scalars and of staged uploads.
 func (b *batch) reserve(scalars, staged int64) error {
 	if err := b.fault(); err != nil {
 		return err
@@ -205,8 +205,8 @@ func (b *batch) close() {
 	}
 }
 
-// pause returns how long a wait that has lasted for so long sleeps before its nth look: a small part of it, so that the end of the work is
-// seen soon after.
+// pause returns how long a wait sleeps before its nth poll: a small part of the time waited so far, so that the end of the work is noticed
+// soon.
 func pause(n int, waited time.Duration) time.Duration {
 	if n < spins {
 		return 0
@@ -214,8 +214,8 @@ func pause(n int, waited time.Duration) time.Duration {
 	return min(max(waited/32, 20*time.Microsecond), time.Millisecond)
 }
 
-// rest sleeps for t, or until the work is done by another's look. Timers of Go may be a millisecond late, which is long beside short work:
-// the implementation sleeps for shorter times, if it can.
+// rest sleeps for t, or until another goroutine's poll finds the work done. Timers of Go may be a millisecond late, which is long compared
+// with short work: the implementation sleeps for shorter times, if it can.
 func (d *device) rest(w *work, t time.Duration) {
 	if s, ok := d.calls.(Sleeper); ok && t < time.Millisecond {
 		s.Sleep(t)

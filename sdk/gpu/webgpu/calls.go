@@ -17,7 +17,7 @@ type API interface {
 // Adapter is hardware, or software that emulates it.
 type Adapter interface {
 	Facts() Facts
-	// Open makes a device with all limits and features of Facts. It may be called more than once.
+	// Open opens a device with all limits and features of Facts. It may be called more than once.
 	Open(ctx context.Context) (Device, error)
 }
 
@@ -33,11 +33,11 @@ type Facts struct {
 	Limits   Limits
 	// Subgroups holds the least and greatest size of subgroups; 0 if the language has no operations on them.
 	Subgroups [2]int
-	// Alias says that writable bindings of a launch may overlap.
+	// Alias reports whether writable bindings of a launch may overlap.
 	Alias bool
-	// Components says that a store to a component of a vector in memory leaves its other components alone.
+	// Components reports whether a store to one component of a vector in memory leaves the other components unchanged.
 	Components bool
-	// Together says that several goroutines may call Device.NewPipeline at the same time.
+	// Together reports whether several goroutines may call Device.NewPipeline at the same time.
 	Together bool
 }
 
@@ -60,19 +60,20 @@ type Limits struct {
 // Usage is the purpose of a buffer.
 type Usage uint8
 
-// Usages. A buffer of Readback is copied to, and mapped; all others are copied to and from.
+// Usages. A buffer with usage Readback can be a copy destination and be mapped; all others can be source and destination of copies.
 const (
 	Storage Usage = iota
 	Uniform
 	Readback
 )
 
-// Device is an opened adapter with its one queue, which executes submissions in order. Methods except Lost and Poll are called by one
-// goroutine at a time, NewPipeline by several where Facts.Together says so, while no other is called. If the device is lost, they return an error that wraps core.ErrBackendLost.
+// Device is an opened adapter with its one queue, which executes submissions in order. One goroutine at a time calls its methods, except
+// for Lost and Poll. If Facts.Together is set, several goroutines may call NewPipeline while no other method is called. If the device is
+// lost, they return an error that wraps core.ErrBackendLost.
 type Device interface {
-	// NewBuffer makes a buffer whose size is a multiple of 4. Without memory, the error wraps core.ErrOutOfMemory.
+	// NewBuffer creates a buffer whose size is a multiple of 4. Without memory, the error wraps core.ErrOutOfMemory.
 	NewBuffer(bytes int64, u Usage) (Buffer, error)
-	// NewPipeline makes a pipeline of the entry point of a text. Its bindings, all in group 0, are storage buffers of read and write
+	// NewPipeline creates a pipeline for an entry point of a text. Its bindings, all in group 0, are storage buffers of read and write
 	// access, followed, if uniform is not 0, by a uniform of that many bytes with a dynamic offset. If the compiler rejects the text, the
 	// error wraps core.ErrKernel.
 	NewPipeline(text, entry string, storage, uniform int) (Pipeline, error)
@@ -90,15 +91,15 @@ type Device interface {
 	// Poll calls the done functions of completed work. Some implementations call them by themselves, at any time and on any
 	// goroutine.
 	Poll()
-	// Lost returns why the device is lost, nil while it works.
+	// Lost returns the reason why the device is lost, nil while it works.
 	Lost() error
 	// Close releases the device and all its objects.
 	Close()
 }
 
-// Sleeper is a Device that sleeps more precisely than timers of package time do.
+// Sleeper is a Device that can sleep more precisely than timers of package time.
 type Sleeper interface {
-	// Sleep returns after a duration of less than a millisecond. Others may call methods of the Device meanwhile.
+	// Sleep returns after a duration of less than a millisecond. Other goroutines may call methods of the Device meanwhile.
 	Sleep(d time.Duration)
 }
 
@@ -119,7 +120,7 @@ type Binding struct {
 // Pipeline is a compiled kernel.
 type Pipeline interface{ Release() }
 
-// Group is bindings of a launch.
+// Group holds the bindings of a launch.
 type Group interface{ Release() }
 
 // Encoder records commands. They execute one after the other, and each sees all earlier writes.

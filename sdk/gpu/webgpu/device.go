@@ -24,8 +24,8 @@ type device struct {
 	dialect   *dialect.Dialect
 	pipelines *pipelines
 
-	// mu guards the fields below, and the calls. Pipelines are made under it as if they were only read, where several may be made
-	// together.
+	// mu guards the fields below, and the calls. If several pipelines may be created at the same time, creating one only needs the read
+	// lock.
 	mu sync.RWMutex
 	batch
 	moves  moves
@@ -69,7 +69,7 @@ func targetOf(f Facts, found features) template.Target {
 	t := template.Target{Subgroup: 1, Threads: min(l.WorkgroupThreads, 256), Units: 32, Blocks: 4, Grid: [3]int{axis, axis, axis}, Wide: 16,
 		Shared: l.WorkgroupStorage, Types: dtype.Any &^ dtype.SetOf(dtype.F64, dtype.I64, dtype.U64), Math: words | dtype.SetOf(dtype.Bool), Atomics: dtype.SetOf(dtype.I32, dtype.U32),
 		Words: true, Align: int(l.StorageAlignment), Buffers: l.StorageBuffers, Bytes: l.StorageBinding &^ (vectorBytes - 1), Apart: !f.Alias}
-	switch { // WebGPU does not say how many multiprocessors there are: for too few of them, work is not divided enough
+	switch { // WebGPU does not say how many multiprocessors there are: with too low a number, work would not be divided enough
 	case f.Software:
 		t.Units = 4
 	case f.Discrete:
@@ -189,7 +189,7 @@ type memory struct {
 // Bytes implements gpu.Memory.
 func (m *memory) Bytes() int64 { return m.bytes }
 
-// vectorBytes is the size of the longest vectors that kernels declare buffers with: bindings have whole ones.
+// vectorBytes is the size in bytes of the longest vector type with which kernels declare buffers: bindings are multiples of it.
 const vectorBytes = 16
 
 // Alloc implements gpu.Device.

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	idleTime = 10 * time.Second // for which a device is kept that nobody has open
+	idleTime = 10 * time.Second // time for which a closed device is kept
 	idleMost = 2                // of an adapter
 )
 
-// idle is devices of the implementation that were closed without a fault, for those who open the adapter next: to make a device takes a
-// driver long, and its pipelines are there already.
+// idle holds devices of the implementation that were closed without a fault, for later calls that open the adapter: creating a device takes
+// a long time, and a kept device has its pipelines already.
 type idle struct {
 	mu      sync.Mutex
 	devices map[int][]*pipelines // by adapter
@@ -40,7 +40,7 @@ func (d *driver) opened(ctx context.Context, index int) (*pipelines, error) {
 	return newPipelines(calls, d.adapters[index].Facts().Together), nil
 }
 
-// keep keeps a device that nobody has open any more for a while, or closes it.
+// keep keeps a closed device for a while, or closes the device of the implementation.
 func (d *driver) keep(index int, x *pipelines) {
 	d.idle.mu.Lock()
 	defer d.idle.mu.Unlock()

@@ -6,14 +6,14 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// moves are the kernels that copy and fill bytes at any place, made when they are needed: WebGPU itself only copies words between different
-// buffers.
+// moves are the kernels that copy and fill bytes at any place, created when they are needed: WebGPU itself only copies words between
+// different buffers.
 type moves struct{ copy, fill *kept }
 
 // maxMoved bounds the bytes that one launch moves, so that offsets fit i32.
 const maxMoved = 1 << 28
 
-// The threads of a grid take the words of the destination in turns. Other bytes of the first and last word stay unchanged.
+// The threads of a grid process the words of the destination in turns. Other bytes of the first and last word stay unchanged.
 const (
 	movesHead = `
 struct Scalars { first: u32, source: u32, bytes: u32, pattern: u32 }

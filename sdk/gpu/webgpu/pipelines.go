@@ -9,13 +9,13 @@ import (
 // maxPipelines bounds the pipelines that a device keeps, unless more are in use.
 const maxPipelines = 2048
 
-// pipelines are the pipelines of a device of the implementation, by their text: what was made is not made again. It may be used by several
-// goroutines.
+// pipelines holds the pipelines of a device of the implementation by their text, so that each is created only once. Several goroutines may
+// use it.
 type pipelines struct {
 	calls Device
-	// together says that the implementation makes several at the same time.
+	// together reports whether the implementation can create several at the same time.
 	together bool
-	kept     int // how often it was idle
+	kept     int // number of times that it was idle
 
 	mu  sync.Mutex
 	all map[pipelineKey]*kept
@@ -34,7 +34,7 @@ func newPipelines(calls Device, together bool) *pipelines {
 	return &pipelines{calls: calls, together: together, all: map[pipelineKey]*kept{}}
 }
 
-// get returns a pipeline as Device.NewPipeline does. The caller gives it back.
+// get returns a pipeline as Device.NewPipeline does. The caller releases it with give.
 func (x *pipelines) get(text, entry string, storage, uniform int) (*kept, error) {
 	key := pipelineKey(sha256.Sum256(fmt.Append(nil, entry, "\n", storage, "\n", uniform, "\n", text)))
 	use := func() *kept {
@@ -53,7 +53,7 @@ func (x *pipelines) get(text, entry string, storage, uniform int) (*kept, error)
 	if err != nil {
 		return nil, err
 	}
-	if k := use(); k != nil { // another was quicker
+	if k := use(); k != nil { // another goroutine was quicker
 		p.Release()
 		return k, nil
 	}
@@ -64,7 +64,7 @@ func (x *pipelines) get(text, entry string, storage, uniform int) (*kept, error)
 	return k, nil
 }
 
-// give says that a pipeline has one user less.
+// give releases a use of a pipeline.
 func (x *pipelines) give(k *kept) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -74,7 +74,7 @@ func (x *pipelines) give(k *kept) {
 	}
 }
 
-// release releases all pipelines. Nobody uses them.
+// release releases all pipelines. Nothing uses them.
 func (x *pipelines) release() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

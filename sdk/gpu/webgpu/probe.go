@@ -15,24 +15,24 @@ import (
 	"github.com/goburn/burn/sdk/gpu"
 )
 
-// features are the features that kernels with known results demonstrated. The implementation's own list is not trusted.
+// features are the features that worked in kernels with known results. The implementation's own list is not trusted.
 type features struct {
 	// Subgroup is the size of subgroups, 0 if there are none that kernels can use.
 	Subgroup int
-	// F16 says that conversions of f16 to f32 are correct.
+	// F16 reports whether conversions of f16 to f32 are correct.
 	F16 bool
-	// Rounded says that quotients and roots of f32 are correctly rounded.
+	// Rounded reports whether quotients and roots of f32 are correctly rounded.
 	Rounded bool
-	// Flushes says that arithmetic of f32 takes subnormal numbers for zeros, or gives zeros for them.
+	// Flushes reports whether arithmetic of f32 treats subnormal operands as zeros, or returns zeros in place of subnormal results.
 	Flushes bool
-	// Binding is the size in bytes of the largest binding whose end was written and read.
+	// Binding is the size in bytes of the largest binding whose last word was written and read.
 	Binding int64
 }
 
-// probesVersion changes with the probes, so that findings of other ones are not read.
+// probesVersion changes with the probes, so that results of other versions are not used.
 const probesVersion = 2
 
-// features runs the probes, or reads the findings of an earlier process with this adapter, driver, library and version.
+// features runs the probes, or reads the results of an earlier process with this adapter, driver, library and version.
 func (d *device) features() (features, error) {
 	file := ""
 	if folder := d.driver.options.Cache; folder != "" {
@@ -78,7 +78,7 @@ func (d *device) probes() (found features, err error) {
 	return found, nil
 }
 
-// run executes a kernel with one buffer of n words, in which word i begins as i·2654435761, and returns them.
+// run executes a kernel with one buffer of n words, in which word i is initially i·2654435761, and returns the words.
 func (d *device) run(text string, n, groups int) ([]uint32, error) {
 	m, err := d.Alloc(int64(4 * n))
 	if err != nil {

@@ -106,7 +106,7 @@ func (q *queue) launch(f *function, l *gpu.Launch) error {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
 		size := m.bytes - a.Ref.Offset
-		if !d.facts.Alias { // only the bytes that the kernel may use
+		if !d.facts.Alias { // bind only the bytes that the kernel may use
 			size = min(size, max(roundUp(a.Bytes, vectorBytes), vectorBytes))
 		}
 		q.bindings = append(q.bindings, Binding{m.buffer, a.Ref.Offset, min(size, d.limits.StorageBinding&^(vectorBytes-1))})
@@ -192,7 +192,7 @@ func (q *queue) Upload(dst gpu.Ref, src []byte) error {
 		if err := d.calls.Write(m.buffer, dst.Offset, src[:whole]); err != nil {
 			return d.failed.Keep(err)
 		}
-		if err := d.reserve(0, 0); err != nil { // writes take effect with a submission
+		if err := d.reserve(0, 0); err != nil { // writes take effect at a submission
 			return err
 		}
 		dst.Offset, src = dst.Offset+whole, src[whole:]
@@ -249,7 +249,7 @@ type event struct {
 	at    time.Time // of timed events
 }
 
-// Record implements gpu.Queue. Timed events wait: they measure time on the host, including submission.
+// Record implements gpu.Queue. A timed event waits for the work: it measures time on the host, including submission.
 func (q *queue) Record(timed bool) (gpu.Event, error) {
 	d := q.d
 	d.mu.Lock()

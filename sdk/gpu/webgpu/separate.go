@@ -14,9 +14,9 @@ type doubles struct {
 	ids    []uint32
 }
 
-// separate copies operands that overlap another binding of the launch, where an implementation refuses such bindings: in WGSL all bindings
-// are for writing. Such operands are a tensor that is bound twice, and parts of one tensor. A tensor that the kernel writes is never bound
-// twice, as the target of the driver demands (template.Target.Apart). The caller holds the lock, and has made room.
+// separate copies operands that overlap another binding of the launch, if the implementation refuses such bindings: in WGSL all bindings of
+// kernels are writable. Such operands are a tensor that is bound twice, and parts of one tensor. A tensor that the kernel writes is never
+// bound twice, as the target of the driver demands (template.Target.Apart). The caller holds the lock, and has called reserve.
 func (q *queue) separate(k *ir.Kernel) error {
 	access := make([]ir.Access, 0, len(q.bindings))
 	for _, p := range k.Params {
@@ -66,7 +66,7 @@ func (q *queue) double(n, which int) error {
 		}
 		if old := x.buffer[n]; old != nil {
 			d.dropGroups()
-			if err := d.flush(); err != nil { // commands that name it
+			if err := d.flush(); err != nil { // submit the commands that use it
 				made.Destroy()
 				return err
 			}

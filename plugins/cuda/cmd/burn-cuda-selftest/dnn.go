@@ -121,7 +121,7 @@ func nhwc(f format, d []int64) nv.TensorSpec {
 	return nv.TensorSpec{Type: f.dnn, Dims: d, Strides: nv.ChannelsLastStrides(d)}
 }
 
-// exact forbids what would change the results of f32.
+// exact forbids engines that would change the results of f32.
 func exact(f format) nv.PlanOptions {
 	o := nv.PlanOptions{Forbid: []nv.Note{nv.NoteDownConvert, nv.NoteNondeterministic}}
 	if f.bytes == 4 {
@@ -321,7 +321,7 @@ func (c *dnn) backward(f format, data bool) (string, error) {
 	return t + ", " + text, err
 }
 
-// inGraph writes a plan into a CUDA graph, by cuDNN itself where the engine can, and by capture.
+// inGraph writes a plan into a CUDA graph, by cuDNN itself if the engine can do that, and by capture.
 func (c *dnn) inGraph() (string, error) {
 	f, d := bf16, c.d
 	s := shape{n: 1, c: 16, h: 8, w: 8, k: 16, r: 3, s: 3, stride: 1, pad: 1, dilation: 1, groups: 1}
@@ -433,7 +433,7 @@ func (c *dnn) convSpeed() (string, error) {
 			}
 			k.Set(t, p)
 		}
-		// the first engines of mode A are timed, to see what the first of all costs
+		// the first engines of mode A are timed, to see how much the very first one costs
 		var ws nv.Ptr
 		var times []string
 		o := exact(f)

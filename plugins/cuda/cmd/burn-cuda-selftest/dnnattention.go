@@ -132,7 +132,7 @@ func (c *dnn) attentionSpeed() (string, error) {
 	return text, g.Close()
 }
 
-// saved loads what a plan is saved as, and compares the bits that both write to a tensor of so many bytes.
+// saved saves a plan, loads it again, and compares the bits that both plans write to a tensor of the given size in bytes.
 func (c *dnn) saved(p *nv.Plan, pack *nv.Pack, ws nv.Ptr, o nv.Tensor, bytes int) (string, error) {
 	out := func(p *nv.Plan) ([]byte, error) {
 		at, err := c.alloc(bytes)

@@ -238,7 +238,7 @@ func (b *bench) capture() (string, error) {
 	return "", errors.Join(ints(v, 1, 3, 1, 3), d.DestroyExec(e), d.DestroyGraph(g), d.DestroyStream(s))
 }
 
-// overheadChecks measure host time and look for allocations of Go memory on the way of a launch.
+// overheadChecks measure host time and look for allocations of Go memory during launches.
 func (b *bench) overheadChecks() {
 	d := b.d
 	b.check("overhead", func() (string, error) {
@@ -282,7 +282,7 @@ func (b *bench) overheadChecks() {
 			runtime.ReadMemStats(&before)
 			var busy time.Duration
 			for i := range n {
-				if i%500 == 0 { // the queue of the device does not fill
+				if i%500 == 0 { // keeps the queue of the device from filling up
 					if err := d.SynchronizeStream(b.s); err != nil {
 						return "", err
 					}

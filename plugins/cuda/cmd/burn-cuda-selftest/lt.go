@@ -213,7 +213,7 @@ func (l *lt) batch() (string, error) {
 	return near(got, want, f32.eps)
 }
 
-// offsets moves each operand from its alignment of 256 bytes, with the alignment told to the heuristic.
+// offsets moves each operand away from its alignment of 256 bytes, and passes the new alignment to the heuristic.
 func (l *lt) offsets() (string, error) {
 	const m, n, k = 64, 64, 64
 	r := rand.New(rand.NewPCG(15, 16))
@@ -245,7 +245,7 @@ func (l *lt) offsets() (string, error) {
 			}
 			run.D = d + nv.Ptr(o[2])
 			biasOffset := 0
-			if which == 3 && offset >= 8 { // smaller ones are not covered by the heuristic: callers demand 16
+			if which == 3 && offset >= 8 { // the heuristic does not cover smaller alignments: callers demand 16
 				biasOffset = 16
 			}
 			if run.Bias, err = place(bias, biasOffset); err != nil {

@@ -1,6 +1,6 @@
 // Command burn-cuda-selftest calls every binding of internal/nv once on a real device and compares the numbers with a computation
-// on the host. It prints a line for each check and ends with the count of failures, which is also its exit status (0 or 1). It is a
-// tool for those who change the bindings or meet a new driver; it measures a few times on the way, which are no benchmark.
+// on the host. It prints a line for each check and ends with the count of failures, which is also its exit status (0 or 1). It is a tool
+// for changes of the bindings and for new drivers. It also measures a few times, which are not a benchmark.
 package main
 
 import (
@@ -24,7 +24,7 @@ func skip(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errSkip, fmt.Sprintf(format, args...))
 }
 
-// bench is one device with what the checks share.
+// bench is one device with the state that the checks share.
 type bench struct {
 	libs    *nv.Libraries
 	d       *nv.Driver
@@ -57,7 +57,7 @@ func (b *bench) check(name string, f func() (string, error)) {
 		return f()
 	}()
 	for _, p := range b.owned {
-		if e := b.d.Free(p); err == nil && e != nil && name != "fault" { // that one loses all memory
+		if e := b.d.Free(p); err == nil && e != nil && name != "fault" { // that check loses all memory
 			err = fmt.Errorf("free after the check: %w", e)
 		}
 	}
@@ -123,7 +123,7 @@ func main() {
 	b.end()
 }
 
-// open makes the context and the stream, and compiles the kernels.
+// open creates the context and the stream, and compiles the kernels.
 func (b *bench) open(ordinal int) error {
 	var err error
 	if b.dev, err = b.d.Device(ordinal); err != nil {
@@ -158,7 +158,7 @@ func (b *bench) open(ordinal int) error {
 	return err
 }
 
-// arch returns the architecture to compile for: with the features of exactly this generation where it has such.
+// arch returns the architecture to compile for: with the features that only this generation has, if there are any.
 func (b *bench) arch() string {
 	if b.sm >= 90 {
 		return fmt.Sprintf("sm_%da", b.sm)

@@ -76,7 +76,7 @@ func (b *bench) ncclChecks() {
 			if err != nil {
 				break
 			}
-			if err = d.SetCurrent(b.ctx); err != nil { // unified addressing: the default context reads them all
+			if err = d.SetCurrent(b.ctx); err != nil { // unified addressing: the default context can read the memory of all devices
 				break
 			}
 			var v []int32

@@ -51,7 +51,7 @@ type format struct {
 	eps    float64 // relative error of a rounded value
 }
 
-// The encoders take values that the format holds exactly.
+// The encoders accept values that the format represents exactly.
 var (
 	f32 = format{"f32", 4, nv.F32, nv.DNNF32, func(v float64) uint32 { return math.Float32bits(float32(v)) },
 		func(u uint32) float64 { return float64(math.Float32frombits(u)) }, 1e-6}
@@ -67,7 +67,7 @@ var (
 		func(u uint32) float64 { return float64(int32(u)) }, 0}
 )
 
-// small encodes a normal number or zero with so many bits of mantissa, a bias of the exponent, and the sign at a bit.
+// small encodes a normal number or zero with the given bits of mantissa, bias of the exponent, and position of the sign bit.
 func small(v float64, mantissa, bias, signShift int) uint32 {
 	var sign uint32
 	if math.Signbit(v) {
@@ -80,7 +80,7 @@ func small(v float64, mantissa, bias, signShift int) uint32 {
 	return sign | uint32(exp-1+bias)<<mantissa | uint32((frac*2-1)*float64(int(1)<<mantissa))
 }
 
-// large decodes what small encodes, and subnormal numbers.
+// large decodes the results of small, and subnormal numbers.
 func large(u uint32, mantissa, bias, signShift int) float64 {
 	sign := 1.0
 	if u>>signShift&1 == 1 {
@@ -119,8 +119,8 @@ func (f format) unpack(b []byte) []float64 {
 	return out
 }
 
-// quarters returns n values from -2 to 2 in steps of a quarter, which every float format of the checks holds exactly. Integers get
-// whole numbers.
+// quarters returns n values from -2 to 2 in steps of a quarter, which every float format of the checks represents exactly. For integer
+// formats it returns whole numbers.
 func quarters(r *rand.Rand, n int, f format) []float64 {
 	v := make([]float64, n)
 	for i := range v {
@@ -142,7 +142,7 @@ func normal(r *rand.Rand, n int) []float64 {
 	return v
 }
 
-// apart returns the largest difference of two lists, relative to the largest value, and where it is.
+// apart returns the largest difference of two lists, relative to the largest value, and its index.
 func apart(got, want []float64) (worst float64, at int) {
 	top := 1e-30
 	for _, w := range want {
@@ -194,7 +194,7 @@ func product(a, b []float64, m, n, k int, transA, transB bool) []float64 {
 	return c
 }
 
-// timed returns the time of one of n runs of f on the stream, after one that is not counted, in milliseconds.
+// timed returns the mean time in milliseconds of n runs of f on the stream, after one run that is not counted.
 func (b *bench) timed(n int, f func() error) (float64, error) {
 	if err := f(); err != nil {
 		return 0, err

@@ -1,9 +1,9 @@
-// Command custub generates the libcuda.a that the build on gorgonia.org/cu is linked with: a function for each one of libcuda that the
-// module calls, which jumps through a table. Before the table is filled (package cuda, newCalls), the functions fail with
+// Command custub generates the libcuda.a that the build on gorgonia.org/cu is linked with: it has a function for each function of libcuda
+// that the module calls, which jumps through a table. Before the table is filled (package cuda, newCalls), the functions fail with
 // CUDA_ERROR_NOT_INITIALIZED, except cuInit, which does nothing and succeeds: gorgonia.org/cu calls it when the process starts, and ends
 // the process with text on stdout where it fails. So a binary needs no libcuda to be linked or started.
 //
-// It needs cuda.h of CUDA 12, which says by its macros which version of a function a name means, and a C compiler with ar.
+// It needs cuda.h of CUDA 12, whose macros determine which version of a function a name means, and a C compiler with ar.
 package main
 
 import (
@@ -65,7 +65,7 @@ func generate(headers, out string) error {
 	if _, err := output(compiler(), "-c", "-O2", "-fPIC", "-o", object, file); err != nil {
 		return err
 	}
-	_ = os.Remove(library) // ar adds to what is there
+	_ = os.Remove(library) // ar would add to an existing file
 	_, err = output("ar", "rcs", library, object)
 	return err
 }
@@ -91,7 +91,7 @@ func output(name string, args ...string) (string, error) {
 // cFunction is a call of a function of libcuda in C code: its types begin with CU, its functions with cu.
 var cFunction = regexp.MustCompile(`\bcu[A-Z]\w*\(`)
 
-// called lists the functions of libcuda that the Go and C files of a package call.
+// called returns the functions of libcuda that the Go and C files of a package call.
 func called(folder string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -136,8 +136,8 @@ func called(folder string) ([]string, error) {
 	return names, nil
 }
 
-// versioned returns what the preprocessor makes of names after cuda.h, as in cuMemAlloc_v2. Names that cuda.h does not declare are the
-// module's own.
+// versioned returns the names to which the preprocessor expands names after cuda.h, as in cuMemAlloc_v2. Names that cuda.h does not declare
+// belong to the module itself.
 func versioned(headers string, names []string) ([]string, error) {
 	folder, err := os.MkdirTemp("", "custub")
 	if err != nil {
@@ -166,7 +166,7 @@ func versioned(headers string, names []string) ([]string, error) {
 	return slices.Compact(symbols), nil
 }
 
-// jumps are the instructions of a function that jumps to where entry %[1]d of the table says.
+// jumps are the instructions of a function that jumps to the address in entry %[1]d of the table.
 var jumps = map[string]string{
 	"amd64": "jmp *burn_cu_table+8*%[1]d(%%rip)",
 	"arm64": "adrp x16, burn_cu_table+8*%[1]d\\n\\tldr x16, [x16, :lo12:burn_cu_table+8*%[1]d]\\n\\tbr x16",

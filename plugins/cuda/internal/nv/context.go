@@ -12,14 +12,14 @@ const (
 	HeapSize   Limit = 2 // of malloc in kernels
 )
 
-// RetainPrimary returns the primary context of a device, which cuBLASLt, cuDNN and NCCL use as well. ReleasePrimary gives it back.
+// RetainPrimary returns the primary context of a device, which cuBLASLt, cuDNN and NCCL use as well. ReleasePrimary releases it.
 func (d *Driver) RetainPrimary(dev Device) (Context, error) {
 	var ctx Context
 	err := d.check(&d.c.primaryRetain, d.c.primaryRetain.Call(uintptr(unsafe.Pointer(&ctx)), uintptr(dev)))
 	return ctx, err
 }
 
-// ReleasePrimary releases a primary context. The last one destroys it, with all that belongs to it.
+// ReleasePrimary releases a primary context. The last release destroys it, with all objects that belong to it.
 func (d *Driver) ReleasePrimary(dev Device) error {
 	return d.check(&d.c.primaryRelease, d.c.primaryRelease.Call(uintptr(dev)))
 }
@@ -53,7 +53,7 @@ func (d *Driver) SetLimit(l Limit, n uint64) error {
 	return d.check(&d.c.ctxSetLimit, d.c.ctxSetLimit.Call(uintptr(l), uintptr(n)))
 }
 
-// EnablePeer lets the current context read and write memory of a peer. It is no error when it may already.
+// EnablePeer lets the current context read and write memory of a peer. It is not an error if access is enabled already.
 func (d *Driver) EnablePeer(peer Context) error {
 	code := d.c.enablePeer.Call(uintptr(peer), 0)
 	if code == codePeerAlreadyEnabled {
@@ -62,7 +62,7 @@ func (d *Driver) EnablePeer(peer Context) error {
 	return d.check(&d.c.enablePeer, code)
 }
 
-// DisablePeer ends what EnablePeer began.
+// DisablePeer ends the access that EnablePeer granted.
 func (d *Driver) DisablePeer(peer Context) error {
 	return d.check(&d.c.disablePeer, d.c.disablePeer.Call(uintptr(peer)))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// DNN is cuDNN 9, by its graph API: descriptors of operations become a graph, heuristics name engines for it, an engine becomes a
+// DNN is cuDNN 9, used through its graph API: descriptors of operations become a graph, heuristics name engines for it, an engine becomes a
 // plan, and a plan is executed with a pack of addresses.
 type DNN struct {
 	Version int // 91400 is 9.14.0
@@ -46,7 +46,7 @@ func openDNN(handle uintptr, driver int) (*DNN, error) {
 	return d, tooNew(int(d.c.cudart.Word())/1000, driver)
 }
 
-// check returns the error of a call that returned code, with cuDNN's account of its last failure on this thread.
+// check returns the error of a call that returned code, with cuDNN's message about its last failure on this thread.
 func (d *DNN) check(p *proc, code int32) error {
 	if code == 0 {
 		return nil
@@ -64,8 +64,8 @@ func (d *DNN) check(p *proc, code int32) error {
 	return e
 }
 
-// DNNHandle is a handle of cuDNN on the device of the context that was current when it was made. It is used by one goroutine at a
-// time, with the graphs and plans made from it.
+// DNNHandle is a handle of cuDNN on the device of the context that was current when the handle was created. One goroutine at a time uses it
+// and the graphs and plans created from it.
 type DNNHandle struct {
 	dnn    *DNN
 	h      uintptr
@@ -73,7 +73,7 @@ type DNNHandle struct {
 	open   int // descriptors that are not destroyed
 }
 
-// NewHandle makes a handle. Close gives it back.
+// NewHandle creates a handle. Close releases it.
 func (d *DNN) NewHandle() (*DNNHandle, error) {
 	h := &DNNHandle{dnn: d}
 	return h, d.check(&d.c.create, d.c.create.Call(uintptr(unsafe.Pointer(&h.h))))
@@ -89,10 +89,10 @@ func (h *DNNHandle) Close() error {
 	return h.dnn.check(&h.dnn.c.destroy, code)
 }
 
-// Open returns the number of descriptors that were made and not destroyed: 0 when all graphs and plans are closed.
+// Open returns the number of descriptors that were created and not destroyed: 0 when all graphs and plans are closed.
 func (h *DNNHandle) Open() int { return h.open }
 
-// SetStream lets executions to come run on a stream.
+// SetStream sets the stream on which later executions run.
 func (h *DNNHandle) SetStream(s Stream) error {
 	if s == h.stream {
 		return nil
@@ -147,7 +147,7 @@ const (
 	typeChar       = 24
 )
 
-// newDescriptor makes a descriptor.
+// newDescriptor creates a descriptor.
 func (h *DNNHandle) newDescriptor(kind int) (descriptor, error) {
 	var d descriptor
 	err := h.dnn.check(&h.dnn.c.descCreate, h.dnn.c.descCreate.Call(uintptr(kind), uintptr(unsafe.Pointer(&d))))

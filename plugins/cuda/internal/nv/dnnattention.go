@@ -18,12 +18,12 @@ type AttentionTensors struct {
 	causal                       bool
 }
 
-// SetScalars puts the scale, and the value of masked scores, into a pack.
+// SetScalars stores the scale, and the value of masked scores, in a pack.
 func (a *AttentionTensors) SetScalars(k *Pack, d *DNN, scale float32) {
 	k.SetFloat32(a.Scale, scale)
 	if a.causal {
 		low := float32(math.Inf(-1))
-		if d.Version < 91000 { // older engines compute with it
+		if d.Version < 91000 { // older engines use the value in computations
 			low = -math.MaxFloat32
 		}
 		k.SetFloat32(a.Low, low)
@@ -31,7 +31,8 @@ func (a *AttentionTensors) SetScalars(k *Pack, d *DNN, scale float32) {
 }
 
 // Attention adds attention as the series of operations that cuDNN recognises in every version 9. The statistics are part of the
-// series: without them versions 9.14 to 9.26 know no engine, so that they stay within the graph when nobody wants them.
+// series: without them versions 9.14 to 9.26 have no engine. If the caller does not want them, they become a virtual tensor within the
+// graph.
 func (g *DNNGraph) Attention(s AttentionSpec) AttentionTensors {
 	batch, heads, length, size := s.Q.Dims[0], s.Q.Dims[1], s.Q.Dims[2], s.Q.Dims[3]
 	keys := s.K.Dims[2]

@@ -24,13 +24,13 @@ const (
 	DNNF8E5M2 DNNType = 13
 )
 
-// TensorSpec describes a tensor of a graph. For convolution the dimensions are N, C, spatial, whatever the memory order, which the
-// strides say; filters are K, C/groups, spatial.
+// TensorSpec describes a tensor of a graph. For convolution the dimensions are N, C, spatial, regardless of the memory order, which the
+// strides determine; filters are K, C/groups, spatial.
 type TensorSpec struct {
 	Type    DNNType
 	Dims    []int64
 	Strides []int64 // in elements; nil is row-major
-	Align   int64   // of the addresses to come, in bytes; 0 is 16
+	Align   int64   // alignment of later addresses, in bytes; 0 means 16
 	Virtual bool    // lives within the graph: no address
 	Scalar  bool    // a value that is passed from host memory
 }
@@ -42,7 +42,7 @@ type Tensor struct {
 	d    descriptor
 }
 
-// DNNGraph is a graph of operations under construction. Its methods take the first failure down, and Build returns it.
+// DNNGraph is a graph of operations under construction. Its methods record the first failure, and Build returns it.
 type DNNGraph struct {
 	h    *DNNHandle
 	all  []descriptor
@@ -51,7 +51,7 @@ type DNNGraph struct {
 	err  error
 }
 
-// NewGraph begins a graph. Close destroys it, built or not: plans live on.
+// NewGraph begins a graph. Close destroys it, built or not; plans stay valid.
 func (h *DNNHandle) NewGraph() *DNNGraph { return &DNNGraph{h: h, next: 1} }
 
 // Close destroys the descriptors of the graph.
@@ -68,7 +68,7 @@ func (g *DNNGraph) try(step func() error) {
 	}
 }
 
-// make makes a descriptor, fills and finalises it.
+// make creates a descriptor, fills it and finalises it.
 func (g *DNNGraph) make(what string, kind int, fill func(d descriptor) error) (made descriptor) {
 	g.try(func() error {
 		d, err := g.h.newDescriptor(kind)
@@ -149,7 +149,7 @@ func (g *DNNGraph) Virtual(t DNNType, dims ...int64) Tensor {
 	return g.Tensor(TensorSpec{Type: t, Dims: dims, Virtual: true})
 }
 
-// Scalar adds a value that is passed from the host, with as many dimensions as the tensors it meets.
+// Scalar adds a value that is passed from the host, with as many dimensions as the tensors that it is combined with.
 func (g *DNNGraph) Scalar(t DNNType, rank int) Tensor {
 	dims := make([]int64, rank)
 	for i := range dims {
@@ -261,7 +261,7 @@ type PointwiseSpec struct {
 	Swish   float64 // beta of PwSwish; 0 is 1
 }
 
-// Pointwise adds y = op(x), op(x, b), or with three inputs op(x, b, predicate). Gradients of activations take dy and x.
+// Pointwise adds y = op(x), op(x, b), or with three inputs op(x, b, predicate). The inputs of gradients of activations are dy and x.
 func (g *DNNGraph) Pointwise(s PointwiseSpec, y Tensor, inputs ...Tensor) {
 	p := g.make("pointwise", kindPointwise, func(d descriptor) error {
 		h := g.h

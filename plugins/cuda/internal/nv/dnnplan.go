@@ -12,14 +12,14 @@ import (
 // HeuristicMode selects how cuDNN chooses engines. Its values are the numbers of cudnnBackendHeurMode_t.
 type HeuristicMode int32
 
-// Modes: A is fast to ask, B slower and at times better, Fallback names engines that work and may be slow.
+// Modes: A answers fast; B is slower and at times better; Fallback returns engines that work but may be slow.
 const (
 	HeuristicB        HeuristicMode = 1
 	HeuristicFallback HeuristicMode = 2
 	HeuristicA        HeuristicMode = 3
 )
 
-// Note is a property of an engine that bears on numbers, by the number of cudnnBackendNumericalNote_t.
+// Note is a property of an engine that affects results, by the number of cudnnBackendNumericalNote_t.
 type Note int32
 
 // Numerical notes.
@@ -35,13 +35,13 @@ const (
 // noteNativeGraph is the behaviour note of engines that can write themselves into a CUDA graph.
 const noteNativeGraph = 3
 
-// PlanOptions say which plan is wanted.
+// PlanOptions selects a plan.
 type PlanOptions struct {
 	Modes        []HeuristicMode // in order; nil is A, then Fallback
-	Forbid       []Note          // engines with one of these are passed over
+	Forbid       []Note          // engines with one of these notes are skipped
 	MaxWorkspace uint64          // bytes; 0 is no limit
-	// Accept is asked for each plan that finalises, in order; an error passes it over. It may run the plan on scratch buffers, or
-	// time it. nil accepts the first.
+	// Accept is asked for each plan that can be finalised, in order; a plan for which it returns an error is skipped. It may run the plan
+	// on scratch buffers, or time it. nil accepts the first.
 	Accept func(*Plan) error
 }
 
@@ -57,8 +57,8 @@ type Plan struct {
 	config      descriptor
 }
 
-// Build returns the first plan that the options and the device accept. When there is none the error is ErrUnsupported and has
-// the reasons of the last candidates.
+// Build returns the first plan that the options and the device accept. If there is no such plan, the error wraps ErrUnsupported and
+// contains the reasons of the last candidates.
 func (g *DNNGraph) Build(o PlanOptions) (*Plan, error) {
 	ops, err := g.operations()
 	if err != nil {
@@ -89,7 +89,7 @@ func (g *DNNGraph) Build(o PlanOptions) (*Plan, error) {
 		Text: fmt.Sprintf("no engine takes this graph: %v", errors.Join(reasons...))}
 }
 
-// configs asks for the engines of a graph, the best first. The caller destroys them.
+// configs returns the configurations of engines for a graph, the best first. The caller destroys them.
 func (h *DNNHandle) configs(ops descriptor, mode HeuristicMode) (configs []descriptor, err error) {
 	d, err := h.newDescriptor(kindHeuristic)
 	if err != nil {
@@ -120,7 +120,7 @@ func (h *DNNHandle) configs(ops descriptor, mode HeuristicMode) (configs []descr
 	return configs[:min(got, n)], err
 }
 
-// plan makes a plan of an engine's configuration, which becomes the plan's or is destroyed.
+// plan creates a plan from an engine's configuration. The plan owns the configuration; without a plan it is destroyed.
 func (h *DNNHandle) plan(config descriptor, o *PlanOptions) (*Plan, error) {
 	p := &Plan{h: h, all: []descriptor{config}, config: config}
 	err := p.inspect()
@@ -184,7 +184,7 @@ func (p *Plan) allowed(o *PlanOptions) error {
 	return nil
 }
 
-// finalize makes the plan, which from says what it is made from.
+// finalize creates the plan's descriptor. from sets the attributes that it is created from.
 func (p *Plan) finalize(from func(d descriptor) error) error {
 	h := p.h
 	d, err := h.newDescriptor(kindPlan)
@@ -206,14 +206,14 @@ func (p *Plan) finalize(from func(d descriptor) error) error {
 	return nil
 }
 
-// Close destroys the plan. It has no run under way, and no CUDA graph was made from it that runs again.
+// Close destroys the plan. No run of it may be in progress, and no CUDA graph created from it may run again.
 func (p *Plan) Close() error {
 	err := p.h.destroyAll(p.all)
 	p.all, p.plan = nil, 0
 	return err
 }
 
-// Pack says where the tensors of a graph are: device addresses, and host values for scalars.
+// Pack holds the device addresses of the tensors of a graph, and the host values of scalars.
 type Pack struct {
 	ids  []int64
 	data []uintptr
@@ -240,7 +240,7 @@ func (k *Pack) put(id int64, at uintptr, held *[8]byte) {
 	k.ids, k.data, k.held = append(k.ids, id), append(k.data, at), append(k.held, held)
 }
 
-// pack makes a variant pack.
+// pack creates a variant pack.
 func (p *Plan) pack(k *Pack, workspace Ptr) (descriptor, error) {
 	h := p.h
 	d, err := h.newDescriptor(kindPack)
@@ -270,8 +270,8 @@ func (p *Plan) Execute(k *Pack, workspace Ptr) error {
 	return errors.Join(p.h.dnn.check(e, code), p.h.destroy(d))
 }
 
-// Populate writes the plan into an empty CUDA graph, for AddChild. Plans without NativeGraph are captured instead. The plan lives
-// as long as what was made from the graph.
+// Populate writes the plan into an empty CUDA graph, for AddChild. Plans without NativeGraph are captured instead. The plan must live as
+// long as the objects created from the graph.
 func (p *Plan) Populate(k *Pack, workspace Ptr, g Graph) error {
 	return p.onGraph(&p.h.dnn.c.populate, k, workspace, g)
 }

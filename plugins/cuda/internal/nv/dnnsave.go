@@ -32,9 +32,9 @@ func (p *Plan) Save() ([]byte, error) {
 	return append(fmt.Appendf(nil, savedPlan, h.dnn.Version, p.Engine, p.NativeGraph), vendor.UpToZero(text[:min(n, len(text))])...), nil
 }
 
-// LoadPlan makes a plan from the result of Save, in a few milliseconds; compiling an engine takes most of a second. Tensors have the
-// numbers that they had in the graph of the saved plan. A plan of another version of cuDNN or another kind of device, and text that
-// Save did not return, are ErrUnsupported. The plan has no Notes.
+// LoadPlan creates a plan from the result of Save, in a few milliseconds; compiling an engine takes most of a second. Tensors have the
+// numbers that they had in the graph of the saved plan. A plan of another version of cuDNN or another kind of device, and text that Save
+// did not return, are ErrUnsupported. The plan has no Notes.
 func (h *DNNHandle) LoadPlan(saved []byte) (*Plan, error) {
 	p := &Plan{h: h}
 	head, text, _ := bytes.Cut(saved, []byte("\n"))

@@ -7,16 +7,16 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// Driver is the CUDA driver. Its methods may be called from several goroutines; the package comment says what is bound to threads.
+// Driver is the CUDA driver. Its methods may be called from several goroutines; the package comment explains what is bound to threads.
 type Driver struct {
 	Version int // the CUDA version that the driver supports: 13000 is 13.0
-	Devices int // how many devices this process sees
+	Devices int // number of devices that this process sees
 	c       driverProcs
 	handle  uintptr
 }
 
-// driverProcs are the functions of libcuda. Versioned names are those whose parameters this package lays out: libcuda keeps
-// them in later major versions.
+// driverProcs are the functions of libcuda. Versioned names belong to functions whose parameter structures this package lays out: libcuda
+// keeps these versions in later major versions.
 type driverProcs struct {
 	init           proc `c:"cuInit"`
 	driverVersion  proc `c:"cuDriverGetVersion"`
@@ -146,7 +146,7 @@ func openDriver(handle uintptr) (*Driver, error) {
 	return d, nil
 }
 
-// Codes of the driver that mean something to this package.
+// Codes of the driver that this package handles.
 const (
 	codeOutOfMemory        = 2
 	codeNotReady           = 600

@@ -47,14 +47,14 @@ func deviceCopy(dst, src Ptr, bytes uint64) *memcpy3D {
 		width: bytes, height: 1, depth: 1}
 }
 
-// NewGraph makes an empty graph.
+// NewGraph creates an empty graph.
 func (d *Driver) NewGraph() (Graph, error) {
 	var g Graph
 	err := d.check(&d.c.graphCreate, d.c.graphCreate.Call(uintptr(unsafe.Pointer(&g)), 0))
 	return g, err
 }
 
-// DestroyGraph releases a graph. What was instantiated from it lives on.
+// DestroyGraph releases a graph. Executable graphs that were instantiated from it stay valid.
 func (d *Driver) DestroyGraph(g Graph) error {
 	return d.check(&d.c.graphDestroy, d.c.graphDestroy.Call(uintptr(g)))
 }
@@ -102,7 +102,7 @@ func (d *Driver) AddChild(g Graph, deps []Node, child Graph) (Node, error) {
 	return n, err
 }
 
-// AddEmpty adds a node that does nothing: many nodes that wait for many others need fewer edges through it.
+// AddEmpty adds a node that does nothing: it reduces the number of edges where many nodes wait for many other nodes.
 func (d *Driver) AddEmpty(g Graph, deps []Node) (Node, error) {
 	var n Node
 	err := d.check(&d.c.graphAddEmpty, d.c.graphAddEmpty.Call(uintptr(unsafe.Pointer(&n)), uintptr(g),
@@ -143,19 +143,19 @@ func (d *Driver) NodeKind(n Node) (NodeKind, error) {
 	return k, err
 }
 
-// Instantiate makes a graph executable. One Exec runs once at a time: a second launch waits for the first.
+// Instantiate creates an executable graph. Launches of one Exec do not overlap: a second launch waits for the first.
 func (d *Driver) Instantiate(g Graph) (Exec, error) {
 	var e Exec
 	err := d.check(&d.c.graphInstantiate, d.c.graphInstantiate.Call(uintptr(unsafe.Pointer(&e)), uintptr(g), 0))
 	return e, err
 }
 
-// DestroyExec releases an executable graph. Launches that are under way complete.
+// DestroyExec releases an executable graph. Launches in progress complete.
 func (d *Driver) DestroyExec(e Exec) error {
 	return d.check(&d.c.execDestroy, d.c.execDestroy.Call(uintptr(e)))
 }
 
-// SetKernel changes a kernel node of an executable graph for later launches. n is the node in the graph that e was made from.
+// SetKernel changes a kernel node of an executable graph for later launches. n is the node in the graph from which e was instantiated.
 func (d *Driver) SetKernel(e Exec, n Node, f Function, grid, block Dim, shared uint32, a *Args) error {
 	x := kernelNodes.Get().(*kernelNodeParams)
 	defer kernelNodes.Put(x)
@@ -189,21 +189,22 @@ func (d *Driver) LaunchGraph(e Exec, s Stream) error {
 	return d.check(&d.c.graphLaunch, d.c.graphLaunch.Quick(uintptr(e), uintptr(s), 0, 0))
 }
 
-// BeginCapture lets the calling thread record what it puts on a stream instead of running it. Other threads are not concerned.
+// BeginCapture starts a capture: work that the calling thread puts on the stream is recorded instead of executed. Other threads are not
+// affected.
 func (d *Driver) BeginCapture(s Stream) error {
 	const threadLocal = 1
 	return d.check(&d.c.streamBegin, d.c.streamBegin.Call(uintptr(s), threadLocal))
 }
 
-// EndCapture ends a recording, on the thread that began it, and returns what was recorded. After a failure in between, it returns
-// an error and the stream works again.
+// EndCapture ends a capture, on the thread that began it, and returns the captured graph. After a failure in between, it returns an error
+// and the stream works again.
 func (d *Driver) EndCapture(s Stream) (Graph, error) {
 	var g Graph
 	err := d.check(&d.c.streamEnd, d.c.streamEnd.Call(uintptr(s), uintptr(unsafe.Pointer(&g))))
 	return g, err
 }
 
-// Capturing reports whether a stream is being recorded.
+// Capturing reports whether a stream is being captured.
 func (d *Driver) Capturing(s Stream) (bool, error) {
 	var status int32
 	err := d.check(&d.c.streamIsCapturing, d.c.streamIsCapturing.Call(uintptr(s), uintptr(unsafe.Pointer(&status))))

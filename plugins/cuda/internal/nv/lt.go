@@ -30,7 +30,7 @@ var ltNumbers = lt.Numbers{
 	PrefWorkspace: 1, PrefReductions: 3, PrefAlign: 5,
 	AlgoBytes:   64,
 	OutOfMemory: 3,
-	Unsupported: []int32{7, 8, 15}, // invalid value, architecture, not supported: it answers any of them for operands that it has no kernel for
+	Unsupported: []int32{7, 8, 15}, // invalid value, architecture, not supported: the library returns any of them for operands for which it has no kernel
 }
 
 func openLt(handle uintptr, driver int) (*Lt, error) {

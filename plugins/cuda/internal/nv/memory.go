@@ -13,7 +13,7 @@ func (d *Driver) MemoryInfo() (free, total uint64, err error) {
 	return n[0], n[1], err
 }
 
-// Alloc allocates device memory, aligned to 256 bytes at least. It waits for the device at times: AllocAsync does not.
+// Alloc allocates device memory, aligned to 256 bytes at least. It sometimes waits for the device; AllocAsync does not.
 func (d *Driver) Alloc(bytes uint64) (Ptr, error) {
 	var p Ptr
 	err := d.check(&d.c.memAlloc, d.c.memAlloc.Call(uintptr(unsafe.Pointer(&p)), uintptr(bytes)))
@@ -23,7 +23,7 @@ func (d *Driver) Alloc(bytes uint64) (Ptr, error) {
 // Free frees memory of Alloc, after waiting for the device.
 func (d *Driver) Free(p Ptr) error { return d.check(&d.c.memFree, d.c.memFree.Call(uintptr(p))) }
 
-// AllocAsync allocates from a pool. The memory may be used by what is put on the stream after it, and elsewhere after an event.
+// AllocAsync allocates from a pool. Work that is put on the stream afterwards may use the memory; other work may use it after an event.
 func (d *Driver) AllocAsync(bytes uint64, pool MemPool, s Stream) (Ptr, error) {
 	if !d.c.memAllocAsync.There() {
 		return 0, vendor.Missing(driverName, d.c.memAllocAsync.Name)
@@ -33,7 +33,7 @@ func (d *Driver) AllocAsync(bytes uint64, pool MemPool, s Stream) (Ptr, error) {
 	return p, err
 }
 
-// FreeAsync frees memory when the stream has done what it holds.
+// FreeAsync frees memory when the stream has done all its present work.
 func (d *Driver) FreeAsync(p Ptr, s Stream) error {
 	if !d.c.memFreeAsync.There() {
 		return vendor.Missing(driverName, d.c.memFreeAsync.Name)
@@ -41,7 +41,7 @@ func (d *Driver) FreeAsync(p Ptr, s Stream) error {
 	return d.check(&d.c.memFreeAsync, d.c.memFreeAsync.Quick(uintptr(p), uintptr(s), 0, 0))
 }
 
-// HostAlloc allocates pinned memory, which every context sees. mapped lets kernels see it too, by HostDevicePointer.
+// HostAlloc allocates pinned memory, which every context sees. mapped makes it accessible to kernels too, through HostDevicePointer.
 func (d *Driver) HostAlloc(bytes uint64, mapped bool) (unsafe.Pointer, error) {
 	flags := uintptr(1) // portable
 	if mapped {
@@ -70,7 +70,7 @@ func (d *Driver) HostRegister(p unsafe.Pointer, bytes uint64, mapped, readOnly b
 	return d.check(&d.c.hostRegister, d.c.hostRegister.Call(uintptr(p), uintptr(bytes), flags))
 }
 
-// HostUnregister ends what HostRegister began. No copy may be under way.
+// HostUnregister unpins memory of HostRegister. No copy may be in progress.
 func (d *Driver) HostUnregister(p unsafe.Pointer) error {
 	return d.check(&d.c.hostUnregister, d.c.hostUnregister.Call(uintptr(p)))
 }
@@ -84,7 +84,7 @@ func (d *Driver) HostDevicePointer(p unsafe.Pointer) (Ptr, error) {
 
 // Kind of memory.
 const (
-	MemoryUnknown = 0 // pageable host memory, or no memory
+	MemoryUnknown = 0 // pageable host memory, or not an address of memory
 	MemoryHost    = 1 // pinned
 	MemoryDevice  = 2
 )
@@ -97,7 +97,7 @@ type PointerInfo struct {
 	Size    uint64
 }
 
-// Pointer describes an address. One that the driver does not know is no error.
+// Pointer describes an address. An address that the driver does not know is not an error.
 func (d *Driver) Pointer(p Ptr) (PointerInfo, error) {
 	type result struct {
 		kind, ordinal int32

@@ -55,12 +55,12 @@ func (d *Driver) LoadModule(image []byte) (Module, error) {
 	return m, err
 }
 
-// UnloadModule unloads a module. Its functions are gone with it.
+// UnloadModule unloads a module. Its functions become invalid.
 func (d *Driver) UnloadModule(m Module) error {
 	return d.check(&d.c.moduleUnload, d.c.moduleUnload.Call(uintptr(m)))
 }
 
-// Function returns the kernel of a name in a module.
+// Function returns the kernel with the given name in a module.
 func (d *Driver) Function(m Module, name string) (Function, error) {
 	var f Function
 	err := d.check(&d.c.moduleFunction, d.c.moduleFunction.Call(uintptr(unsafe.Pointer(&f)), uintptr(m), uintptr(unsafe.Pointer(vendor.CString(name)))))

@@ -88,7 +88,7 @@ const (
 	NCCLMean NCCLOp = 4
 )
 
-// InitAll makes a communicator for each device of the list, in its order. Destroy gives each back.
+// InitAll creates a communicator for each device of the list, in its order. Destroy releases a communicator.
 func (n *NCCL) InitAll(devices []Device) ([]Comm, error) {
 	comms := make([]Comm, max(len(devices), 1))
 	list := make([]int32, max(len(devices), 1))
@@ -102,10 +102,10 @@ func (n *NCCL) InitAll(devices []Device) ([]Comm, error) {
 // Destroy releases a communicator when its work is done.
 func (n *NCCL) Destroy(c Comm) error { return n.check(&n.c.destroy, n.c.destroy.Call(uintptr(c))) }
 
-// Abort ends the work of a communicator and gives it back.
+// Abort ends the work of a communicator and releases it.
 func (n *NCCL) Abort(c Comm) error { return n.check(&n.c.abort, n.c.abort.Call(uintptr(c))) }
 
-// AsyncError returns the failure of work that is under way, or nil.
+// AsyncError returns the failure of work in progress, or nil.
 func (n *NCCL) AsyncError(c Comm) error {
 	var code int32
 	if err := n.check(&n.c.asyncError, n.c.asyncError.Call(uintptr(c), uintptr(unsafe.Pointer(&code)))); err != nil {
@@ -114,10 +114,10 @@ func (n *NCCL) AsyncError(c Comm) error {
 	return n.check(&n.c.asyncError, code)
 }
 
-// GroupStart begins calls for several devices from one goroutine, and GroupEnd puts them on their streams together.
+// GroupStart begins a group of calls for several devices from one goroutine. GroupEnd puts their work on the streams together.
 func (n *NCCL) GroupStart() error { return n.check(&n.c.groupStart, n.c.groupStart.Call()) }
 
-// GroupEnd ends what GroupStart began.
+// GroupEnd ends the group that GroupStart began.
 func (n *NCCL) GroupEnd() error { return n.check(&n.c.groupEnd, n.c.groupEnd.Call()) }
 
 // AllReduce combines count elements of src of every device into dst of every device. src and dst may be the same.

@@ -74,7 +74,7 @@ func (n *NVRTC) Architectures() ([]int, error) {
 	return archs, nil
 }
 
-// CompileError is a text that does not compile.
+// CompileError is the error of a text that does not compile.
 type CompileError struct {
 	Name string // of the program
 	Log  string // the compiler's messages

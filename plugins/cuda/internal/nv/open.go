@@ -47,8 +47,8 @@ var known = []vendor.Library{
 		Install: "pip install nvidia-nccl-cu13 or nvidia-nccl-cu12"},
 }
 
-// Open looks for all libraries. It never fails: what is missing is nil in the result and explained in its Report. Libraries stay
-// loaded until the process ends.
+// Open looks for all libraries. It never fails: a missing library is nil in the result and explained in its Report. Libraries stay loaded
+// until the process ends.
 func Open(s Search) *Libraries {
 	l := &Libraries{Report: make(Report, len(known))}
 	driver := 0 // CUDA version that the driver supports, as in 13000; 0 when there is none
@@ -96,14 +96,14 @@ func Open(s Search) *Libraries {
 	return l
 }
 
-// cudaVersion writes 12090 as 12.9.
+// cudaVersion returns 12090 as 12.9.
 func cudaVersion(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
-// dotted writes a version that is packed as major*a + minor*b + patch.
+// dotted returns a version that is packed as major*a + minor*b + patch as text.
 func dotted(v, a, b int) string { return fmt.Sprintf("%d.%d.%d", v/a, v%a/b, v%b) }
 
-// tooNew refuses a library that was built for a later CUDA than the driver supports. driver is 0 when there is none, which
-// refuses nothing: NVRTC compiles without a device.
+// tooNew refuses a library that was built for a later CUDA than the driver supports. driver is 0 if there is no driver; then nothing is
+// refused, since NVRTC compiles without a device.
 func tooNew(major, driver int) error {
 	if driver != 0 && major > driver/1000 {
 		return fmt.Errorf("it is for CUDA %d, the driver supports CUDA %s at most", major, cudaVersion(driver))

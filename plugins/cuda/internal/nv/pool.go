@@ -11,7 +11,7 @@ type PoolAttribute int32
 
 // Properties of pools, in bytes.
 const (
-	PoolThreshold    PoolAttribute = 4 // what the pool keeps at a synchronisation; settable
+	PoolThreshold    PoolAttribute = 4 // bytes that the pool keeps at a synchronisation; settable
 	PoolReserved     PoolAttribute = 5
 	PoolReservedHigh PoolAttribute = 6 // settable to 0
 	PoolUsed         PoolAttribute = 7
@@ -31,7 +31,7 @@ type poolProps struct {
 // locationDevice is CU_MEM_LOCATION_TYPE_DEVICE.
 const locationDevice = 1
 
-// DefaultPool returns the pool that a device has.
+// DefaultPool returns the default pool of a device.
 func (d *Driver) DefaultPool(dev Device) (MemPool, error) {
 	if !d.c.poolDefault.There() {
 		return 0, vendor.Missing(driverName, d.c.poolDefault.Name)
@@ -41,7 +41,7 @@ func (d *Driver) DefaultPool(dev Device) (MemPool, error) {
 	return p, err
 }
 
-// NewPool makes a pool of a device's memory. A limit of 0 is none.
+// NewPool creates a pool of a device's memory. A limit of 0 means no limit.
 func (d *Driver) NewPool(dev Device, limit uint64) (MemPool, error) {
 	if !d.c.poolCreate.There() {
 		return 0, vendor.Missing(driverName, d.c.poolCreate.Name)
@@ -74,7 +74,7 @@ func (d *Driver) TrimPool(p MemPool, keep uint64) error {
 	return d.check(&d.c.poolTrim, d.c.poolTrim.Call(uintptr(p), uintptr(keep)))
 }
 
-// SharePool lets another device read and write memory of a pool, or ends that.
+// SharePool grants or revokes another device's access to the memory of a pool, for reads and writes.
 func (d *Driver) SharePool(p MemPool, peer Device, access bool) error {
 	type desc struct {
 		locationType, locationID int32

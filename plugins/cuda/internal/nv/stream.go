@@ -13,7 +13,7 @@ func (d *Driver) StreamPriorities() (least, greatest int, err error) {
 	return int(n[0]), int(n[1]), err
 }
 
-// NewStream makes a stream of the current context that does not wait for the default stream.
+// NewStream creates a stream of the current context that does not wait for the default stream.
 func (d *Driver) NewStream(priority int) (Stream, error) {
 	const nonBlocking = 1
 	var s Stream
@@ -40,7 +40,7 @@ func (d *Driver) StreamDone(s Stream) (bool, error) {
 	return code == 0, d.check(&d.c.streamQuery, code)
 }
 
-// NewEvent makes an event. One without timing costs less; waits spin when blocking is false.
+// NewEvent creates an event. An event without timing costs less; waits spin if blocking is false.
 func (d *Driver) NewEvent(timing, blocking bool) (Event, error) {
 	var flags uintptr
 	if blocking {
@@ -59,12 +59,12 @@ func (d *Driver) DestroyEvent(e Event) error {
 	return d.check(&d.c.eventDestroy, d.c.eventDestroy.Call(uintptr(e)))
 }
 
-// Record lets an event happen when the stream has done what it holds now.
+// Record makes an event happen when the stream has done all its present work.
 func (d *Driver) Record(e Event, s Stream) error {
 	return d.check(&d.c.eventRecord, d.c.eventRecord.Quick(uintptr(e), uintptr(s), 0, 0))
 }
 
-// EventDone reports whether a recorded event has happened. One that was never recorded has.
+// EventDone reports whether a recorded event has happened. An event that was never recorded counts as happened.
 func (d *Driver) EventDone(e Event) (bool, error) {
 	code := d.c.eventQuery.Quick(uintptr(e), 0, 0, 0)
 	if code == codeNotReady {
@@ -73,7 +73,7 @@ func (d *Driver) EventDone(e Event) (bool, error) {
 	return code == 0, d.check(&d.c.eventQuery, code)
 }
 
-// SynchronizeEvent waits until an event has happened. The calling thread is occupied meanwhile.
+// SynchronizeEvent waits until an event has happened. The calling thread is blocked meanwhile.
 func (d *Driver) SynchronizeEvent(e Event) error {
 	return d.check(&d.c.eventSync, d.c.eventSync.Call(uintptr(e)))
 }
@@ -85,7 +85,7 @@ func (d *Driver) Elapsed(start, end Event) (float32, error) {
 	return ms, err
 }
 
-// WaitEvent lets what is put on a stream from now on wait for an event. The host does not wait.
+// WaitEvent makes work that is put on a stream from now on wait for an event. The host does not wait.
 func (d *Driver) WaitEvent(s Stream, e Event) error {
 	return d.check(&d.c.streamWaitEvent, d.c.streamWaitEvent.Quick(uintptr(s), uintptr(e), 0, 0))
 }
@@ -99,8 +99,8 @@ func (d *Driver) WriteValue(s Stream, at Ptr, value uint32) error {
 	return d.check(&d.c.streamWriteValue, d.c.streamWriteValue.Quick(uintptr(s), uintptr(at), uintptr(value), 0))
 }
 
-// LaunchHostFunc lets a stream call a C function of one pointer in its turn. fn is not Go code: the driver calls from a thread of
-// its own, in which nothing of CUDA may be called. Completion is better found by EventDone or WriteValue.
+// LaunchHostFunc lets a stream call a C function of one pointer in its turn. fn is not Go code: the driver calls it from its own thread,
+// which must not call CUDA. Completion is better found by EventDone or WriteValue.
 func (d *Driver) LaunchHostFunc(s Stream, fn, data uintptr) error {
 	if !d.c.launchHostFunc.There() {
 		return vendor.Missing(driverName, d.c.launchHostFunc.Name)

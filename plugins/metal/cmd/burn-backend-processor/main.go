@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command burn-backend-processor is the metal backend without Metal, as a plugin process for tests: kernels in Metal's language are made
-// programs of the processor by clang++ and executed thread by thread. It must not be shipped. Beside the executable lies the folder include,
+// Command burn-backend-processor is the metal backend without Metal, as a plugin process for tests: clang++ compiles kernels in Metal's
+// language for the processor, which executes them thread by thread. It must not be shipped. Beside the executable lies the folder include,
 // with the header that declares Metal's library; compiled kernels are kept in the folder texts.
 package main
 

@@ -38,7 +38,7 @@ func (api) Devices() ([]calls.Device, error) {
 	return all, nil
 }
 
-// text is a string of the system.
+// text returns a string of the system as a Go string.
 func (r *runtimeOf) text(s id) string {
 	if s == 0 {
 		return ""
@@ -51,7 +51,7 @@ func (r *runtimeOf) text(s id) string {
 	return strings.Clone(unsafe.String((*byte)(start), n))
 }
 
-// string makes a string of the system, which lives as long as the pool.
+// string returns a string of the system, which lives as long as the autorelease pool.
 func (r *runtimeOf) string(s string) id {
 	b := append([]byte(s), 0)
 	x := r.message(stringWithUTF8, class("NSString"), address(unsafe.Pointer(&b[0])))
@@ -59,7 +59,7 @@ func (r *runtimeOf) string(s string) id {
 	return x
 }
 
-// pointer is the pointer to memory of the system.
+// pointer returns the pointer to memory of the system.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
 // device implements calls.Device.
@@ -69,7 +69,7 @@ type device struct {
 	facts calls.Facts
 }
 
-// describe asks the device for its facts. There is a pool.
+// describe reads the facts of the device. The caller has an autorelease pool.
 func (d *device) describe(system string) calls.Facts {
 	r := d.r
 	f := calls.Facts{Name: r.text(r.message(deviceName, d.self)), System: system, Memory: int64(r.message(deviceMemory, d.self)), Largest: int64(r.message(deviceLargest, d.self)),
@@ -131,12 +131,12 @@ func (d *device) NewLibrary(text string) (l calls.Library, err error) {
 			err = fmt.Errorf("%w: %s", core.ErrKernel, r.reason(*failure))
 			return
 		}
-		l = &library{owned{r, x}, d.self} // a failure beside a library is its warnings
+		l = &library{owned{r, x}, d.self} // an error together with a library contains only warnings
 	})
 	return l, err
 }
 
-// reason is the text of an error.
+// reason returns the text of an error.
 func (r *runtimeOf) reason(failure id) string {
 	if failure == 0 {
 		return "Metal does not say why"

@@ -22,11 +22,11 @@ type family struct {
 	number int
 }
 
-// families are those that are asked for, the older ones first.
+// families are the families to query, the older ones first.
 var families = []family{{"Apple5", 1005}, {"Apple6", 1006}, {"Apple7", 1007}, {"Apple8", 1008}, {"Apple9", 1009}, {"Apple10", 1010}, {"Mac2", 2002},
 	{"Metal3", 5001}, {"Metal4", 5002}}
 
-// newest leaves the newest family of each kind: a device belongs to the older ones too.
+// newest returns only the newest family of each kind: a device belongs to the older ones too.
 func newest(names []string) []string {
 	var out []string
 	for i, n := range names {
@@ -55,7 +55,7 @@ var faults = map[int]struct {
 	12: {"MTLCommandBufferErrorStackOverflow", core.ErrKernel},
 }
 
-// fault is the error of a command buffer: one that is not known is the device's.
+// fault returns the error of a command buffer. A code that is not known counts as a fault of the device.
 func fault(code int, reason string) error {
 	f, ok := faults[code]
 	if !ok {

@@ -8,8 +8,8 @@ type message struct {
 	selector string
 	takes    string // types of the arguments, with semicolons between them
 	gives    string
-	header   string // of the framework that the name begins with: Metal, or Foundation, or objc
-	since    string // macOS, where that is later than what the plugin needs anyhow
+	header   string // header of the framework whose name it begins with: Metal, or Foundation, or objc
+	since    string // version of macOS, if it is later than the one that the plugin requires
 }
 
 // Messages that the package sends, each in one place of the table.
@@ -68,7 +68,7 @@ const (
 	messageCount
 )
 
-// messages is the table. What is sent is sent by it alone.
+// messages is the table. The package sends only messages of this table.
 var messages = [messageCount]message{
 	allocInit:          {"NSObject", "new", "", "instancetype", "objc/NSObject.h", ""},
 	retain:             {"NSObject", "retain", "", "instancetype", "objc/NSObject.h", ""},
@@ -138,7 +138,7 @@ func (m message) arguments() []string {
 	return strings.Split(m.takes, "; ")
 }
 
-// declaration is the message as Objective-C declares it, without the names of arguments.
+// declaration returns the message as Objective-C declares it, without the names of arguments.
 func (m message) declaration() string {
 	sign := "-"
 	switch m.selector {

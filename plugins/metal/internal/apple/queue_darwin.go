@@ -22,7 +22,7 @@ func (d *device) NewQueue(most int) (calls.Queue, error) {
 
 type event struct {
 	owned
-	waits bool // the system waits with a limit, as from macOS 12 on
+	waits bool // the system can wait with a limit: macOS 12 and later
 }
 
 func (d *device) NewEvent() (calls.Event, error) {
@@ -64,7 +64,7 @@ func (q *queue) NewCommands() (c calls.Commands, err error) {
 	return c, err
 }
 
-// encode is the encoder. There is one behind each wait for an event: its kernels run one after the other.
+// encode returns the encoder. After each wait for an event there is a new one. The kernels of an encoder run one after the other.
 func (c *commands) encode() id {
 	if c.encoder == 0 {
 		c.r.pooled(func() { c.encoder = c.r.message(retain, c.r.message(computeEncoder, c.self)) })
@@ -130,6 +130,6 @@ func (c *commands) Done() (done bool, err error) {
 func (c *commands) Ended() float64 { return c.r.messageDouble(gpuEnd, c.self) }
 
 func (c *commands) Release() {
-	c.end() // Metal ends the process where an encoder goes that was not ended
+	c.end() // Metal ends the process if an encoder is released before it was ended
 	c.owned.Release()
 }

@@ -32,7 +32,7 @@ var objective = sync.OnceValues(func() (r *runtimeOf, err error) {
 			return nil, err
 		}
 	}
-	// Products are burn's own where the system has no library of them.
+	// Without the system's library, burn's own kernels compute products.
 	shaders, missing := purego.Dlopen(shadersLibrary, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if missing == nil {
 		libraries[shadersLibrary] = shaders
@@ -61,7 +61,7 @@ var objective = sync.OnceValues(func() (r *runtimeOf, err error) {
 	return r, nil
 })
 
-// class is a class of the runtime, 0 where the system has none of the name.
+// class returns a class of the runtime, 0 if the system has no class of that name.
 func class(name string) id { return id(objc.GetClass(name)) }
 
 // Conversions of arguments, named after the types in the table of messages.
@@ -70,7 +70,7 @@ func unsigned(n uint64) uintptr  { return uintptr(n) }
 func enumeration(n int) uintptr  { return uintptr(n) }
 func selector(s uintptr) uintptr { return s }
 func address(p unsafe.Pointer) uintptr {
-	if never { // what it points to is on the heap, where it does not move
+	if never { // the memory that it points to is on the heap, where it does not move
 		escaped = p
 	}
 	return uintptr(p)
@@ -89,7 +89,7 @@ var (
 	escaped unsafe.Pointer
 )
 
-// message sends a message whose arguments are integers and pointers. The caller keeps alive what they point to.
+// message sends a message whose arguments are integers and pointers. The caller keeps the memory alive that they point to.
 func (r *runtimeOf) message(m int, receiver id, args ...uintptr) uintptr {
 	var list [8]uintptr
 	list[0], list[1] = receiver, r.selectors[m]
@@ -115,15 +115,15 @@ func (r *runtimeOf) messageDouble(m int, receiver id) float64 {
 	return r.double(receiver, r.selectors[m])
 }
 
-// messageProduct sends the message that makes a product: its last arguments are doubles, which have registers of their own.
+// messageProduct sends the message that creates a product: its last arguments are doubles, which are passed in registers of their own.
 func (r *runtimeOf) messageProduct(m int, receiver id, device, left, right, rows, columns, interior uintptr, alpha, beta float64) id {
 	return r.product(receiver, r.selectors[m], device, left, right, rows, columns, interior, alpha, beta)
 }
 
-// truth is the BOOL of a result, which has the lowest byte alone.
+// truth returns the BOOL of a result, which occupies only the lowest byte.
 func truth(result uintptr) bool { return result&0xff != 0 }
 
-// pooled runs f with an autorelease pool, in which what the system returns unowned lives.
+// pooled runs f with an autorelease pool, which holds the objects that the system returns without ownership.
 func (r *runtimeOf) pooled(f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -35,7 +35,7 @@ func (d *device) NewMultiplication(m calls.Multiplication) (x calls.Multiplier, 
 	return x, err
 }
 
-// Encode implements calls.Multiplier. The kernel has an encoder of its own.
+// Encode implements calls.Multiplier. The kernel creates its own encoder.
 func (x *multiplier) Encode(on calls.Commands, buffers [3]calls.Buffer, offsets [3]int64) (err error) {
 	c, r := on.(*commands), x.r
 	c.end()

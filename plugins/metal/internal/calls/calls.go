@@ -1,22 +1,22 @@
-// Package calls is the interface between the metal plugin's driver and the implementations of Metal: Apple's (package apple), and one on the
-// processor, thread by thread, for the tests (package processor). Its methods have the names of Metal's.
-// It must hold no code. Arguments are in order: the driver has checked them before.
+// Package calls is the interface between the metal plugin's driver and the implementations of Metal: Apple's (package apple), and one for
+// the tests that runs kernels on the processor thread by thread (package processor). Its methods are named after Metal's. It must hold no
+// code. Arguments are valid: the driver has checked them before.
 package calls
 
 import "github.com/goburn/burn/sdk/gpu/commands"
 
 // API is an implementation of Metal.
 type API interface {
-	// Devices lists what there is, the same at each call. It wraps core.ErrNotFound, with the remedy, where there is none.
+	// Devices returns the devices, the same ones at each call. If there is none, the error wraps core.ErrNotFound and names the remedy.
 	Devices() ([]Device, error)
 }
 
 // Facts describe a device.
 type Facts struct {
 	Name     string
-	System   string   // operating system and version, which the compiler is part of
-	Families []string // of GPUs that it belongs to, such as Apple7 and Metal3
-	Memory   int64    // bytes that it works well with: recommendedMaxWorkingSetSize
+	System   string   // operating system and version; the compiler is part of it
+	Families []string // families of GPUs to which it belongs, such as Apple7 and Metal3
+	Memory   int64    // bytes that it can use without a loss of speed: recommendedMaxWorkingSetSize
 	Largest  int64    // bytes of the largest buffer: maxBufferLength
 	Shared   int      // bytes of memory of a threadgroup: maxThreadgroupMemoryLength
 	Unified  bool     // it shares the memory of the processor
@@ -27,10 +27,11 @@ type Facts struct {
 type Device interface {
 	Facts() Facts
 	commands.Calls
-	// NewLibrary compiles a text, with exact arithmetic. What the compiler refuses wraps core.ErrKernel, with its messages.
+	// NewLibrary compiles a text, with exact arithmetic. If the compiler refuses the text, the error wraps core.ErrKernel and contains the
+	// compiler's messages.
 	NewLibrary(text string) (Library, error)
-	// NewMultiplication prepares products of matrices by the system's library. It wraps core.ErrUnsupported where that is missing or does not
-	// take the device.
+	// NewMultiplication prepares products of matrices by the system's library. The error wraps core.ErrUnsupported if the library is
+	// missing or does not support the device.
 	NewMultiplication(m Multiplication) (Multiplier, error)
 	// Release releases the device. Devices that are listed later are not affected.
 	Release()
@@ -38,24 +39,26 @@ type Device interface {
 
 // Library is a compiled text.
 type Library interface {
-	// Pipeline makes a kernel of the library ready. It wraps core.ErrKernel.
+	// Pipeline creates the pipeline of a kernel of the library. Its error wraps core.ErrKernel.
 	Pipeline(kernel string) (Pipeline, error)
 	Release()
 }
 
-// Multiplication is Batch products C = A·B of matrices of f32: A is M×K, or K×M where it is transposed, B is K×N, or N×K, and C is M×N.
+// Multiplication describes Batch products C = A·B of matrices of f32: A is M×K, or K×M if it is transposed, B is K×N, or N×K if it is
+// transposed, and C is M×N.
 type Multiplication struct {
 	M, N, K, Batch         int
 	TransposeA, TransposeB bool
 	A, B, C                Matrix
 }
 
-// Matrix describes the memory of matrices: rows of RowBytes, and matrices of MatrixBytes, which are multiples of rows.
+// Matrix describes the memory of matrices: RowBytes is the distance between rows, and MatrixBytes the distance between matrices, a multiple
+// of RowBytes.
 type Matrix struct{ Rows, Columns, RowBytes, MatrixBytes int }
 
 // Multiplier is a prepared multiplication.
 type Multiplier interface {
-	// Encode adds it to commands. A, B and C begin at the offsets in the buffers.
+	// Encode adds the multiplication to commands. A, B and C begin at the offsets in the buffers.
 	Encode(c Commands, buffers [3]Buffer, offsets [3]int64) error
 	Release()
 }

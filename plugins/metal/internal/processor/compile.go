@@ -24,20 +24,20 @@ import (
 //go:embed scheduler/runtime.cc
 var runtimeText string
 
-// compilers are those that are looked for, best first. BURN_CLANG names another.
+// compilers are the names of compilers to look for, best first. BURN_CLANG names another one.
 var compilers = []string{"clang++", "clang++-21", "clang++-20", "clang++-19", "clang++-18", "clang++-17", "clang++-16", "clang++-15", "clang++-14"}
 
-// compiler makes objects of texts with clang++, in a folder where it finds them again.
+// compiler compiles texts to objects with clang++, in a folder where it finds them again.
 type compiler struct {
 	cxx, include, folder string
 	options              []string
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	objects map[string]uintptr
 	stats   Stats
 }
 
-// scheduler is shared by the process and runs one launch at a time. Texts find it by the names of its functions.
+// scheduler is shared by the process and runs one launch at a time. Compiled texts link to it by the names of its functions.
 var scheduler struct {
 	sync.Mutex
 	run func(entry uintptr, args *uintptr, grid *[3]uint32, threads uint32, alone, backward int32) int32
@@ -113,7 +113,7 @@ func digest(text string) string {
 func (c *compiler) object(name, text string) (uintptr, error) {
 	file := filepath.Join(c.folder, name+".so")
 	if _, err := os.Stat(file); err != nil {
-		work, err := os.MkdirTemp(c.folder, "work-") // others may compile the same text
+		work, err := os.MkdirTemp(c.folder, "work-") // other processes may compile the same text
 		if err != nil {
 			return 0, err
 		}
@@ -148,14 +148,14 @@ type kernelText struct {
 	params []parameter
 }
 
-// parameter is one of a kernel: the type and what it is bound to.
+// parameter is a parameter of a kernel: its type and the attribute to which it is bound.
 type parameter struct{ typ, bound string }
 
 var (
 	head  = regexp.MustCompile(`(?m)^(?:\[\[max_total_threads_per_threadgroup\((\d+)\)\]\] )?kernel void (\w+)\(([^{]*)\) \{$`)
 	param = regexp.MustCompile(`^\s*(.*?)\s*\b(\w+) \[\[(\w+)(?:\((\d+)\))?\]\]$`)
 	meets = regexp.MustCompile(`\bsimd(group)?_|_barrier\(`)
-	// positions spells the attributes of a thread's position in C++.
+	// positions maps the attributes of a thread's position to C++ expressions.
 	positions = map[string]string{
 		"thread_position_in_threadgroup": "metal::uint3{at->number, 0, 0}", "threadgroup_position_in_grid": "metal::uint3{at->block[0], at->block[1], at->block[2]}",
 		"threadgroups_per_grid": "metal::uint3{at->blocks[0], at->blocks[1], at->blocks[2]}", "thread_index_in_simdgroup": "at->lane",
@@ -204,7 +204,7 @@ func parse(text string) ([]kernelText, error) {
 const wrapper = `extern "C" void %s(void** args, const burn_place* at) { text_%s::%s(%s); }
 `
 
-// part is a text in a unit: a namespace of its own, and an entry for each kernel.
+// part returns a text as part of a unit: its own namespace, and an entry for each kernel.
 func part(text string, kernels []kernelText) string {
 	key := digest(text)
 	var w strings.Builder

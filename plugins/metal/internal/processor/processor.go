@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package processor is Metal for the tests of the driver, on the processor: clang++ makes C++ of the texts, with the header that declares
-// Metal's library (sdk/gpu/dialect/testdata/include), and a scheduler runs the threads of a threadgroup, barriers and simdgroups
-// included. Queues work in the background, as Metal's do, and faults can be planted. It must not be part of a plugin.
+// Package processor is Metal on the processor, for the tests of the driver: clang++ compiles the texts as C++, with the header that
+// declares Metal's library (sdk/gpu/dialect/testdata/include), and a scheduler runs the threads of a threadgroup, barriers and simdgroups
+// included. Queues work in the background, as with Metal, and faults can be injected. It must not be part of a plugin.
 package processor
 
 import (
@@ -21,22 +21,24 @@ import (
 	"github.com/goburn/burn/plugins/metal/internal/calls"
 )
 
-// Options say what the processor is like.
+// Options are the properties of the processor as a Metal device.
 type Options struct {
 	Include string // folder of metal_stdlib
 	Folder  string // for compiled texts
 	Name    string // of the device; "" is processor
-	// Compiler is further options of clang++.
+	// Compiler holds further options of clang++.
 	Compiler []string
-	Memory   int64 // bytes of the device; 0 is 4 GiB
-	// Fault, if set, is called for each commands that are committed, by their number from 1 on; its error is their fault.
+	Memory   int64 // bytes of the device; 0 means 4 GiB
+	// Fault, if set, is called for each command buffer that is committed, with its number from 1 on; its error becomes the fault of the
+	// command buffer.
 	Fault func(number int) error
-	// Shaders plants a fault in the library of products: "missing", "refuse" (no kernel can be made) or "encode". Otherwise there is one, which
-	// checks all that it is given.
+	// Shaders injects a fault into the library of products: "missing", "refuse" (no kernel can be created) or "encode". Otherwise the
+	// library works and checks all its arguments.
 	Shaders string
-	// Stuck, if set, keeps commands from ever being done.
+	// Stuck, if set, is called with the number of a command buffer; if it returns true, the commands are never done.
 	Stuck func(number int) bool
-	// Collect, if set, is given each text that is to be compiled. Where it returns true, its kernels are neither compiled nor run.
+	// Collect, if set, is called with each text that is to be compiled. If it returns true, the kernels of the text are neither compiled
+	// nor run.
 	Collect func(text string) bool
 }
 
@@ -44,15 +46,15 @@ type Options struct {
 type API struct {
 	o         Options
 	compiler  *compiler
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	reached   sync.Cond  // a value of an event has changed
 	allocated int64
 	committed int
 	launches  atomic.Int64
-	products  atomic.Int64 // by the library
+	products  atomic.Int64 // products that the library computed
 }
 
-// New makes the API. It is ErrNotFound where there is no clang++.
+// New returns the API. The error is ErrNotFound if there is no clang++.
 func New(o Options) (*API, error) {
 	if o.Memory == 0 {
 		o.Memory = 4 << 30
@@ -95,7 +97,8 @@ func (d *device) Allocated() int64 {
 	return d.allocated
 }
 
-// buffer is memory that the garbage collector does not know. It is freed when nobody holds it: its owner, and commands.
+// buffer is memory that the garbage collector does not know. It is freed when it has no holders any more; holders are its owner, and
+// commands.
 type buffer struct {
 	d       *device
 	data    []byte
@@ -237,7 +240,7 @@ func (d *device) NewQueue(most int) (calls.Queue, error) {
 
 func (q *queue) Release() { close(q.todo) }
 
-// commands are steps that are put together.
+// commands is a command buffer: a list of steps.
 type commands struct {
 	q         *queue
 	pipeline  *pipeline
@@ -246,7 +249,7 @@ type commands struct {
 	held      []*buffer
 	committed bool
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	done  bool
 	err   error
 	ended time.Time

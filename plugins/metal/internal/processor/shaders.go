@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/plugins/metal/internal/calls"
 )
 
-// Products counts what the library has multiplied.
+// Products returns the number of products that the library has computed.
 func (a *API) Products() int { return int(a.products.Load()) }
 
 // multiplier implements calls.Multiplier with sums in float64.
@@ -19,7 +19,8 @@ type multiplier struct {
 	m calls.Multiplication
 }
 
-// NewMultiplication implements calls.Device. It panics where MPS would end the process: at matrices that do not fit each other or overlap.
+// NewMultiplication implements calls.Device. It panics where MPS would end the process: if the shapes of the matrices do not fit, or the
+// matrices overlap.
 func (d *device) NewMultiplication(m calls.Multiplication) (calls.Multiplier, error) {
 	switch d.o.Shaders {
 	case "missing":

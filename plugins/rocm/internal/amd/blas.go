@@ -32,7 +32,7 @@ type blasProcs struct {
 const blasName = "rocBLAS"
 
 // The numbers of rocblas-types.h, the same in ROCm 5.2 (rocBLAS 2.44) to 7: rocblas_operation, rocblas_datatype, rocblas_gemm_algo and
-// rocblas_gemm_flags. The flag that packs 4 factors of 8 bits is gone since ROCm 6 and is never set.
+// rocblas_gemm_flags. The flag that packs 4 factors of 8 bits was removed in ROCm 6 and is never set.
 const (
 	BLASPlain      = 111
 	BLASTransposed = 112
@@ -62,7 +62,7 @@ func openBLAS(handle uintptr) (*BLAS, error) {
 	b.Version = strings.Join(said[:min(3, len(said))], ".")
 	var v [2]int
 	for i := range min(2, len(said)) {
-		v[i], _ = strconv.Atoi(said[i]) // what is no number is version 0, which is refused
+		v[i], _ = strconv.Atoi(said[i]) // a text that is not a number counts as version 0, which is refused
 	}
 	if v[0] < minBLASMajor || v[0] == minBLASMajor && v[1] < minBLASMinor || v[0] > maxBLASMajor {
 		return nil, fmt.Errorf("it is rocBLAS %s, want %d.%d to %d", b.Version, minBLASMajor, minBLASMinor, maxBLASMajor)
@@ -84,7 +84,7 @@ func (b *BLAS) check(p *vendor.Proc, status int32) error {
 	return e
 }
 
-// Try makes a handle and loads the kernels for the current device. Where rocBLAS has none for it, it ends the process.
+// Try creates a handle and loads the kernels for the current device. If rocBLAS has no kernels for the device, it ends the process.
 func (b *BLAS) Try() error {
 	h, err := b.NewHandle()
 	if err != nil {
@@ -94,15 +94,15 @@ func (b *BLAS) Try() error {
 	return h.Close()
 }
 
-// BLASHandle is a handle of rocBLAS on the device that was current when it was made. One goroutine at a time uses it.
+// BLASHandle is a handle of rocBLAS on the device that was current when the handle was created. One goroutine at a time uses it.
 type BLASHandle struct {
 	b       *BLAS
 	h       uintptr
 	frame   vendor.Frame
-	scalars [2]float64 // alpha and beta, in the type that is computed in
+	scalars [2]float64 // alpha and beta, in the compute type
 }
 
-// NewHandle makes a handle, whose products have the same bits each time. Close gives it back.
+// NewHandle creates a handle whose products have the same bits each time. Close releases it.
 func (b *BLAS) NewHandle() (*BLASHandle, error) {
 	h := &BLASHandle{b: b}
 	if err := b.check(&b.c.create, b.c.create.Call(uintptr(unsafe.Pointer(&h.h)))); err != nil {
@@ -118,7 +118,7 @@ func (b *BLAS) NewHandle() (*BLASHandle, error) {
 // Close releases the handle.
 func (h *BLASHandle) Close() error { return h.b.check(&h.b.c.destroy, h.b.c.destroy.Call(h.h)) }
 
-// BLASMatrix is a column-major matrix in memory, one of a batch: element (r, c) of matrix i is at i*Stride + c*LD + r.
+// BLASMatrix describes a batch of column-major matrices in memory: element (r, c) of matrix i is at i*Stride + c*LD + r.
 type BLASMatrix struct {
 	At     streams.Ptr
 	Type   BLASType
@@ -138,7 +138,7 @@ type Gemm struct {
 	WorkspaceSize  uint64
 }
 
-// Run puts a product on a stream. ErrUnsupported asks for another way.
+// Run puts a product on a stream. ErrUnsupported means that another way to compute it is needed.
 func (h *BLASHandle) Run(s streams.Stream, g *Gemm) error {
 	b := h.b
 	if err := b.check(&b.c.stream, b.c.stream.Quick(h.h, uintptr(s), 0, 0)); err != nil {

@@ -15,7 +15,7 @@ import (
 // HIP is the runtime. It implements streams.Calls; its methods may be called from several goroutines.
 type HIP struct {
 	Version int // 50221153 is 5.2.21153
-	Devices int // how many devices this process sees
+	Devices int // number of devices that this process sees
 	c       procs
 	images  sync.Map // by module: its image
 }
@@ -119,7 +119,7 @@ func (h *HIP) check(p *vendor.Proc, code int32) error {
 		Name: vendor.Text(h.c.errorName.Word(uintptr(code))), Text: vendor.Text(h.c.errorString.Word(uintptr(code)))}
 }
 
-// kind says what a code of the runtime means to a caller.
+// kind returns the kind of failure that a code of the runtime means.
 func kind(code int) error {
 	switch code {
 	case 2:
@@ -157,11 +157,11 @@ func (h *HIP) Attribute(dev streams.Device, a Attribute) (int, error) {
 	return int(n), err
 }
 
-// propertyBytes is more than the structure of properties has in any version.
+// propertyBytes is larger than the structure of properties in any version.
 const propertyBytes = 16 << 10
 
-// Architecture is the name of a device's architecture with its features, as compilers take it: gfx90a:sramecc+:xnack-. The structure of
-// properties differs between versions; the architecture is the one string in it, behind the 256 bytes of the name, that begins with gfx.
+// Architecture returns the name of a device's architecture with its features, as compilers accept it: gfx90a:sramecc+:xnack-. The structure
+// of properties differs between versions; the architecture is the one string in it, behind the 256 bytes of the name, that begins with gfx.
 func (h *HIP) Architecture(dev streams.Device) (string, error) {
 	b := make([]byte, propertyBytes)
 	if err := h.check(&h.c.properties, h.c.properties.Call(uintptr(unsafe.Pointer(&b[0])), uintptr(dev))); err != nil {
@@ -195,7 +195,7 @@ func (h *HIP) TotalMemory(dev streams.Device) (uint64, error) {
 	return n, err
 }
 
-// RetainPrimary implements streams.Calls. Nothing is to be retained: HIP makes the context of a device when it is first used.
+// RetainPrimary implements streams.Calls. There is nothing to retain: HIP creates the context of a device when it is first used.
 func (h *HIP) RetainPrimary(dev streams.Device) (streams.Context, error) {
 	return streams.Context(dev + 1), nil
 }

@@ -23,8 +23,9 @@ var ltStatuses = []string{"HIPBLAS_STATUS_SUCCESS", "HIPBLAS_STATUS_NOT_INITIALI
 
 // ltNumbers has the numbers of hipblaslt.h in ROCm 6.0 to 7 (tags rocm-6.0.0 to rocm-6.2.2 and the branch of 7): hipblasLtMatmulDescAttributes_t,
 // hipblasLtMatrixLayoutAttribute_t, hipblasLtMatmulPreferenceAttributes_t and the 24 bytes of hipblasLtMatmulAlgo_t (16 of data and a
-// size); and from hipblas-common.h hipblasOperation_t and hipblasComputeType_t. All of ROCm 6 and 7 agree in them. The type of an auxiliary
-// matrix, which ROCm 6.4 added, is not set here. ROCm 5.5 to 5.7 had other types, ways to compute and algorithms: minLt.
+// size); and from hipblas-common.h hipblasOperation_t and hipblasComputeType_t. All versions of ROCm 6 and 7 agree in these numbers. The
+// type of an auxiliary matrix, which ROCm 6.4 added, is not set here. ROCm 5.5 to 5.7 had other types, ways to compute and algorithms:
+// minLt.
 var ltNumbers = lt.Numbers{
 	Prefix: "hipblasLt", Plain: 111, Transposed: 112,
 	Computes: map[lt.Compute]int32{lt.ComputeF16: 0, lt.ComputeF32: 2, lt.ComputeTF32: 6, lt.ComputeF64: 7},
@@ -75,5 +76,5 @@ func openLt(handle uintptr) (*HipBLASLt, error) {
 	return &HipBLASLt{x, int(v)}, nil
 }
 
-// ltVersion writes 100200 as 1.2.0.
+// ltVersion returns 100200 as 1.2.0.
 func ltVersion(v int) string { return fmt.Sprintf("%d.%d.%d", v/100000, v/100%1000, v%100) }

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// MIOpen is MIOpen in its immediate mode: convolutions by solutions that it lists for a problem.
+// MIOpen is MIOpen in its immediate mode: convolutions, computed by solutions that it lists for a problem.
 type MIOpen struct {
 	Version string // as in 3.2.0
 	c       dnnProcs
@@ -50,7 +50,7 @@ const dnnName = "MIOpen"
 type DNNType int32
 
 // The numbers of miopen.h, the same in ROCm 5.2 (MIOpen 2.17) to 7: miopenDataType_t, miopenConvAlgorithm_t, and the identifiers of
-// solutions that solver.cpp gives by their order, which it keeps.
+// solutions, which solver.cpp assigns in a fixed order.
 const (
 	DNNF16  DNNType = 0
 	DNNF32  DNNType = 1
@@ -59,12 +59,12 @@ const (
 	AlgorithmFFT      = 2
 	AlgorithmWinograd = 3
 
-	// Solutions that are plain loops, for problems that nothing else takes.
+	// Solutions that are plain loops, for problems that no other solution accepts.
 	NaiveForward = 85
 	NaiveWeights = 87
 )
 
-// Attributes of a convolution, of miopenConvolutionAttrib_t: deterministic is there since ROCm 5.3.
+// Attributes of a convolution, of miopenConvolutionAttrib_t: deterministic exists since ROCm 5.3.
 const deterministic = 1
 
 func openDNN(handle uintptr) (*MIOpen, error) {
@@ -97,14 +97,14 @@ func (m *MIOpen) check(p *vendor.Proc, status int32) error {
 	return e
 }
 
-// DNNHandle is a handle of MIOpen on the device that was current when it was made. One goroutine at a time uses it, with all convolutions
-// that were made with it.
+// DNNHandle is a handle of MIOpen on the device that was current when the handle was created. One goroutine at a time uses it and all
+// convolutions that were created with it.
 type DNNHandle struct {
 	m *MIOpen
 	h uintptr
 }
 
-// NewHandle makes a handle. Close gives it back.
+// NewHandle creates a handle. Close releases it.
 func (m *MIOpen) NewHandle() (*DNNHandle, error) {
 	h := &DNNHandle{m: m}
 	if err := m.check(&m.c.create, m.c.create.Call(uintptr(unsafe.Pointer(&h.h)))); err != nil {
@@ -113,7 +113,7 @@ func (m *MIOpen) NewHandle() (*DNNHandle, error) {
 	return h, nil
 }
 
-// Try makes a handle on the current device and gives it back.
+// Try creates a handle on the current device and releases it.
 func (m *MIOpen) Try() error {
 	h, err := m.NewHandle()
 	if err != nil {
@@ -135,7 +135,7 @@ const (
 	BackwardWeights                  // image, gradient of the result, gradient of the filter
 )
 
-// ConvSpec is a convolution. Pads are of both sides.
+// ConvSpec is a convolution. Each padding applies to both sides.
 type ConvSpec struct {
 	Direction             Direction
 	Type                  DNNType
@@ -144,7 +144,7 @@ type ConvSpec struct {
 	Groups                int
 }
 
-// Conv is a convolution whose descriptors are made.
+// Conv is a convolution with its descriptors.
 type Conv struct {
 	h       *DNNHandle
 	spec    ConvSpec
@@ -152,8 +152,8 @@ type Conv struct {
 	conv    uintptr
 }
 
-// NewConv makes the descriptors of a convolution whose results have the same bits each time. Close destroys them. It is ErrUnsupported where
-// this MIOpen does not promise that: before ROCm 5.3, for gradients.
+// NewConv creates the descriptors of a convolution whose results have the same bits each time. Close destroys them. The error is
+// ErrUnsupported if this MIOpen does not promise the same bits: before ROCm 5.3, for gradients.
 func (h *DNNHandle) NewConv(s ConvSpec) (*Conv, error) {
 	c := &Conv{h: h, spec: s}
 	if err := c.make(); err != nil {
@@ -190,12 +190,12 @@ func (c *Conv) make() error {
 	}
 	err := m.check(&m.c.convAttribute, m.c.convAttribute.Call(c.conv, deterministic, 1))
 	if s.Direction == Forward && errors.Is(err, vendor.ErrUnsupported) {
-		return nil // sums of a forward convolution are in order
+		return nil // a forward convolution adds in a fixed order
 	}
 	return err
 }
 
-// ints converts to the ints of C, nil where one does not fit.
+// ints converts numbers to the ints of C. It returns nil if one does not fit.
 func ints(v []int64) []int32 {
 	w := make([]int32, len(v))
 	for i, x := range v {
@@ -233,7 +233,8 @@ type Solution struct {
 	_         uint32
 }
 
-// calls are the functions of a direction, and the descriptors in the order that they take them in, the convolution's before the last.
+// calls returns the functions of a direction, and the order of the tensor descriptors in their parameters; the descriptor of the
+// convolution comes before the last one.
 func (c *Conv) calls() (count, get, compile, run *vendor.Proc, order [3]int) {
 	p := &c.h.m.c
 	const image, filter, result = 0, 1, 2
@@ -265,14 +266,14 @@ func (c *Conv) Solutions() ([]Solution, error) {
 	return found[:min(int(all), len(found))], nil
 }
 
-// Compile makes a solution ready: a run does not compile.
+// Compile compiles a solution, so that a run does not compile.
 func (c *Conv) Compile(id uint64) error {
 	m := c.h.m
 	_, _, compile, _, o := c.calls()
 	return m.check(compile, compile.Call(c.h.h, c.tensors[o[0]], c.tensors[o[1]], c.conv, c.tensors[o[2]], uintptr(id)))
 }
 
-// Run puts a convolution on a stream, by a solution that was compiled. The operands are in the order that Direction says.
+// Run puts a convolution on a stream, by a solution that was compiled. The operands are in the order given at the constants of Direction.
 func (c *Conv) Run(s streams.Stream, id uint64, operands [3]streams.Ptr, workspace streams.Ptr, bytes uint64) error {
 	m := c.h.m
 	if err := m.check(&m.c.stream, m.c.stream.Quick(c.h.h, uintptr(s), 0, 0)); err != nil {

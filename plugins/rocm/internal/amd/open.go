@@ -28,7 +28,7 @@ var (
 		Install: "AMD's package hip-runtime-amd of ROCm 5.2 to 7, or Debian's libamdhip64-5 with libhiprtc-builtins5 and rocm-device-libs"}
 )
 
-// The libraries that the backend is faster with.
+// Optional libraries, with which the backend is faster.
 var (
 	LtLibrary = vendor.Library{Key: "hipblaslt", Name: ltName, Sonames: []string{"libhipblaslt.so.1", "libhipblaslt.so.0", "libhipblaslt.so"}, Stays: true,
 		Lost:    "matrix products run on rocBLAS, without a bias or gelu in the same kernel; without that too, on burn's own kernels",
@@ -41,7 +41,7 @@ var (
 		Install: "AMD's package miopen-hip, or Debian's libmiopen1"}
 )
 
-// Required reports whether there is no backend without a library.
+// Required reports whether the backend needs the library with the given key.
 func Required(key string) bool { return key == Runtime.Key || key == Compiler.Key }
 
 // Libraries are the optional libraries of a process, nil where they are missing.
@@ -51,7 +51,7 @@ type Libraries struct {
 	DNN  *MIOpen
 }
 
-// Children are the libraries as child processes call them.
+// Children describes how child processes find and load the libraries.
 var Children = child.Libraries{Places: Places, Find: Rows, Load: func(file string) (func(text string, options []string) ([]byte, string, error), error) {
 	c, err := LoadRTC(file)
 	if err != nil {
@@ -62,13 +62,13 @@ var Children = child.Libraries{Places: Places, Find: Rows, Load: func(file strin
 	}, nil
 }}
 
-// Rows look for all libraries, in this order: the runtime, the compiler, hipBLASLt, rocBLAS and MIOpen. Without a device the optional ones,
-// which take long to load, are not looked for.
+// Rows searches for all libraries, in this order: the runtime, the compiler, hipBLASLt, rocBLAS and MIOpen. Without a device it skips the
+// optional ones, which take long to load.
 func Rows(s vendor.Search) vendor.Report {
 	hip, row := OpenHIP(s)
 	_, compiler := OpenRTC(s)
 	all := vendor.Report{row, compiler}
-	runtime.LockOSThread() // which the current device belongs to
+	runtime.LockOSThread() // the current device belongs to the thread
 	defer runtime.UnlockOSThread()
 	for _, k := range []*vendor.Library{&LtLibrary, &BLASLibrary, &DNNLibrary} {
 		row := vendor.Row{Key: k.Key, Library: k.Name, Lost: k.Lost, Install: k.Install, Err: fmt.Errorf("%w: not looked for, as there is no device", vendor.ErrMissing)}
@@ -85,7 +85,7 @@ func Rows(s vendor.Search) vendor.Report {
 	return all
 }
 
-// try is open with a handle on the current device, which may end the process.
+// try is open that also creates a handle on the current device, which may end the process.
 func (l *Libraries) try(key string, handle uintptr) (version string, err error) {
 	version, err = l.open(key, handle)
 	switch {
@@ -126,7 +126,7 @@ func (l *Libraries) open(key string, handle uintptr) (version string, err error)
 	return version, nil
 }
 
-// LoadLibraries loads the optional libraries that another process has found. A row of one that does not load here says why. A device is
+// LoadLibraries loads the optional libraries that another process has found. If a library does not load here, its row says why. A device is
 // current.
 func LoadLibraries(found vendor.Report) *Libraries {
 	l := &Libraries{}
@@ -146,7 +146,7 @@ func LoadLibraries(found vendor.Report) *Libraries {
 	return l
 }
 
-// OpenHIP loads the first runtime that works and has a device. The result is nil where there is none; row says why.
+// OpenHIP loads the first runtime that works and has a device. The result is nil if there is none; row says why.
 func OpenHIP(s vendor.Search) (h *HIP, row vendor.Row) {
 	s.Find(&Runtime, &row, func(handle uintptr) (version string, err error) {
 		x, err := openHIP(handle)
@@ -174,10 +174,10 @@ func OpenRTC(s vendor.Search) (c *RTC, row vendor.Row) {
 	return c, row
 }
 
-// hipVersion writes 50221153 as 5.2.21153.
+// hipVersion returns 50221153 as 5.2.21153.
 func hipVersion(v int) string { return fmt.Sprintf("%d.%d.%d", v/10000000, v/100000%100, v%100000) }
 
-// LoadHIP loads the runtime of a file, in which another process has found a device.
+// LoadHIP loads the runtime from a file with which another process has found a device.
 func LoadHIP(file string) (*HIP, error) {
 	handle, err := vendor.Load(file)
 	if err != nil {
@@ -186,7 +186,7 @@ func LoadHIP(file string) (*HIP, error) {
 	return openHIP(handle)
 }
 
-// LoadRTC loads the compiler of a file.
+// LoadRTC loads the compiler from a file.
 func LoadRTC(file string) (*RTC, error) {
 	handle, err := vendor.Load(file)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// RTC is hiprtc, which compiles HIP C++ at run time and needs no device. It may end the process: it is called in children alone, and by
-// one goroutine at a time.
+// RTC is hiprtc, which compiles HIP C++ at run time and needs no device. It may end the process, so it is called only in children, by one
+// goroutine at a time.
 type RTC struct {
 	Major, Minor int
 	c            rtcProcs
@@ -52,7 +52,7 @@ func (c *RTC) check(p *vendor.Proc, code int32) error {
 	return e
 }
 
-// Compile compiles a text with options of hiprtc. The log holds what the compiler said.
+// Compile compiles a text with options of hiprtc. The log holds the compiler's messages.
 func (c *RTC) Compile(name, source string, options ...string) (code []byte, log string, err error) {
 	var program uintptr
 	if err := c.check(&c.c.create, c.c.create.Call(uintptr(unsafe.Pointer(&program)), uintptr(unsafe.Pointer(vendor.CString(source))),

@@ -38,7 +38,7 @@ func (h *HIP) Function(m streams.Module, name string) (streams.Function, error) 
 	return f, err
 }
 
-// SetFuncAttribute implements streams.Calls. Launches may ask for all shared memory that there is.
+// SetFuncAttribute implements streams.Calls. Launches may use all the shared memory without it.
 func (h *HIP) SetFuncAttribute(streams.Function, streams.FuncAttribute, int) error { return nil }
 
 // Launch implements streams.Calls.

@@ -8,14 +8,14 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// waiting is the functions that the library is to call, by the number that it was given for them.
+// waiting holds the functions that the library will call, by the numbers that were passed to it.
 var waiting struct {
 	sync.Mutex
 	last uintptr
 	m    map[uintptr]func(status uint32, object handle, message string)
 }
 
-// expect notes a function, and returns the callback that calls it once.
+// expect registers a function, and returns the callback that calls it once.
 func expect(kind uintptr, f func(status uint32, object handle, message string)) callbackInfo {
 	waiting.Lock()
 	defer waiting.Unlock()
@@ -34,7 +34,7 @@ func forget(info *callbackInfo) {
 	waiting.Unlock()
 }
 
-// arrived calls the function of a number. keep leaves it for further calls.
+// arrived calls the function with the given number. With keep it stays registered for further calls.
 func arrived(number uintptr, keep bool, status uint32, object handle, message string) {
 	waiting.Lock()
 	f := waiting.m[number]
@@ -47,7 +47,7 @@ func arrived(number uintptr, keep bool, status uint32, object handle, message st
 	}
 }
 
-// callbacks are the C functions that call arrived, made once: there is a limit to how many a process may make.
+// callbacks are the C functions that call arrived, created once: a process may only create a limited number of them.
 type callbacks struct {
 	device uintptr // of a request: status, device, message
 	done   uintptr // status, message

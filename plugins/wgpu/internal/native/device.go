@@ -18,15 +18,15 @@ type device struct {
 	*API
 	h, queue handle
 	layouts  map[[2]int]layout // by number of storage buffers and size of the uniform
-	making   sync.RWMutex      // held for reading while pipelines are made, and to make layouts or one pipeline alone
+	making   sync.RWMutex      // read lock while pipelines are created; write lock to create layouts, or one pipeline alone
 	reported atomic.Int64      // errors
-	infos    [2]*callbackInfo  // that the library may call until the device is closed
+	infos    [2]*callbackInfo  // callbacks that the library may call until the device is closed
 
 	alive sync.RWMutex // held while the library polls, and to close
 	gone  bool
 
-	mu     sync.Mutex // guards what follows
-	faults []error    // since they were looked at last
+	mu     sync.Mutex // guards the fields below
+	faults []error    // errors since the last check
 	lost   error
 	closed bool
 }
@@ -201,7 +201,7 @@ func (d *device) Map(b webgpu.Buffer, done func(error)) error {
 	return d.check("map")
 }
 
-// called makes a callback of done.
+// called returns a callback that calls done.
 func called(what string, done func(error)) func(uint32, handle, string) {
 	return func(status uint32, _ handle, message string) {
 		if status != statusSuccess {

@@ -4,7 +4,7 @@ package native
 
 import "github.com/ebitengine/purego"
 
-// dlopen loads the library at a path, or the one that the loader finds by its name. Its symbols stay its own.
+// dlopen loads the library at a path, or the library that the loader finds by its name. Its symbols are not visible to other libraries.
 func dlopen(name string) (uintptr, error) {
 	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 }

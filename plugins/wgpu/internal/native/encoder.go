@@ -64,7 +64,7 @@ func (e *encoder) Drop() {
 	e.d.CommandEncoderRelease.call(e.h)
 }
 
-// Submit implements webgpu.Device. Commands that the library finds fault with are not submitted: that would end the process.
+// Submit implements webgpu.Device. Commands for which the library reported an error are not submitted, since that would end the process.
 func (d *device) Submit(x webgpu.Encoder, done func(error)) error {
 	e := x.(*encoder)
 	e.end()

@@ -1,7 +1,7 @@
-// Package native is WebGPU by wgpu-native, a library of C functions that is loaded when a process asks for it: the calls of package webgpu
-// through purego, without cgo. It belongs to the plugin wgpu. It computes nothing and checks nothing that its callers have checked.
+// Package native implements WebGPU with wgpu-native, a C library that is loaded when a process needs it: the calls of package webgpu
+// through purego, without cgo. It belongs to the plugin wgpu. It computes nothing and does not repeat the checks of its callers.
 //
-// Version 29 of the library is called, whose structs are laid out in structs.go; another one is refused.
+// It calls version 29 of the library, whose structs are laid out in structs.go; other versions are refused.
 package native
 
 import (
@@ -29,7 +29,8 @@ type API struct {
 
 var _ webgpu.API = (*API)(nil)
 
-// Open loads the first library of paths that can be. The error wraps core.ErrNotFound and says what was tried and what to install.
+// Open loads the first library of paths that can be loaded. The error wraps core.ErrNotFound and says which files were tried and what to
+// install.
 func Open(paths []string) (*API, error) {
 	var errs []error
 	for _, path := range paths {
@@ -122,7 +123,7 @@ func (x *adapter) describe() error {
 	x.facts = webgpu.Facts{
 		Name: i.device.text(), Driver: i.description.text(), Backend: backends[i.backendType], Version: a.version,
 		Software: i.adapterType == adapterCPU, Discrete: i.adapterType == adapterDiscrete, Alias: true, Together: true,
-		Components: i.backendType == backendVulkan, // the library makes an access to the component alone
+		Components: i.backendType == backendVulkan, // the library accesses only the component
 		Limits: webgpu.Limits{
 			BufferSize: clamp(l.maxBufferSize), StorageBinding: clamp(l.maxStorageBufferBindingSize), UniformBinding: clamp(l.maxUniformBufferBindingSize),
 			StorageAlignment: int64(l.minStorageBufferOffsetAlignment), UniformAlignment: int64(l.minUniformBufferOffsetAlignment),

@@ -16,9 +16,9 @@ type pipeline struct {
 	layout layout
 }
 
-// NewPipeline implements webgpu.Device. The texts of the driver are of kernels that were proved to access no memory but theirs, and to
-// end, so that the library adds no checks. Several are made at the same time. The library does not say which of them an error is of: where
-// one was reported meanwhile, the pipeline is made again alone.
+// NewPipeline implements webgpu.Device. The driver's kernels were proved to access only their own memory and to end, so the library adds no
+// checks. Several pipelines may be created at the same time. The library does not say to which of them an error belongs: if an error was
+// reported meanwhile, the pipeline is created again alone.
 func (d *device) NewPipeline(text, entry string, storage, uniform int) (webgpu.Pipeline, error) {
 	l, err := d.layout(storage, uniform)
 	if err != nil {
@@ -37,7 +37,7 @@ func (d *device) NewPipeline(text, entry string, storage, uniform int) (webgpu.P
 	if p.h != 0 {
 		p.Release()
 	}
-	_ = d.check("kernels") // errors of those that were made together
+	_ = d.check("kernels") // discards errors of the pipelines that were created at the same time
 	p = d.pipeline(text, entry, l)
 	if err := d.check("kernel " + entry); err != nil {
 		if p.h != 0 {
@@ -51,7 +51,7 @@ func (d *device) NewPipeline(text, entry string, storage, uniform int) (webgpu.P
 	return p, nil
 }
 
-// pipeline makes a pipeline; its handle is 0 if the library makes none. Errors are reported to the device.
+// pipeline creates a pipeline; its handle is 0 if the library creates none. Errors are reported to the device.
 func (d *device) pipeline(text, entry string, l layout) *pipeline {
 	p := &pipeline{d: d, layout: l}
 	source := &shaderWGSL{chain: chained{sType: shaderSourceWGSL}, code: viewOf(text)}
@@ -67,7 +67,7 @@ func (d *device) pipeline(text, entry string, l layout) *pipeline {
 	return p
 }
 
-// layout makes the layout of bindings once.
+// layout returns the layout of bindings, which it creates once.
 func (d *device) layout(storage, uniform int) (layout, error) {
 	key := [2]int{storage, uniform}
 	d.making.RLock()
@@ -76,7 +76,7 @@ func (d *device) layout(storage, uniform int) (layout, error) {
 	if ok {
 		return l, nil
 	}
-	d.making.Lock() // it asks for errors
+	d.making.Lock() // the creation of a layout checks for errors
 	defer d.making.Unlock()
 	if l, ok := d.layouts[key]; ok {
 		return l, nil

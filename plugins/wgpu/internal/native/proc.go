@@ -14,7 +14,7 @@ import (
 // proc is a C function.
 type proc struct{ addr uintptr }
 
-// lists holds argument lists: the list that the compiler makes for a call would be garbage afterwards.
+// lists holds argument lists: the list that the compiler allocates for a call would be garbage afterwards.
 var lists = sync.Pool{New: func() any { return new([maxArgs]uintptr) }}
 
 const maxArgs = 15
@@ -28,7 +28,7 @@ func (p *proc) call(args ...uintptr) uintptr {
 	return r
 }
 
-// quick is call for functions of at most 6 arguments that leaves no garbage. Unused arguments are 0.
+// quick is call for functions of at most 6 arguments. It does not allocate Go memory. Unused arguments are 0.
 //
 //go:uintptrescapes
 func (p *proc) quick(a, b, c, d, e, f uintptr) uintptr {
@@ -39,8 +39,8 @@ func (p *proc) quick(a, b, c, d, e, f uintptr) uintptr {
 	return r
 }
 
-// inMemory reports whether C functions take a struct of more than 16 bytes in the memory of the arguments, as the System V ABI of amd64
-// wants; elsewhere its address is passed.
+// inMemory reports whether a struct of more than 16 bytes is passed to C functions in the memory of the arguments, as the System V ABI of
+// amd64 requires; elsewhere its address is passed.
 var inMemory = runtime.GOARCH == "amd64" && runtime.GOOS != "windows"
 
 // registers is the number of arguments that the System V ABI passes in registers.
@@ -74,7 +74,7 @@ type procs struct {
 	DeviceGetQueue            proc
 	DeviceCreateBuffer        proc
 	DeviceCreateShaderModule  proc
-	// DeviceCreateShaderModuleTrusted leaves checks out that the text does not need.
+	// DeviceCreateShaderModuleTrusted omits checks that the text does not need.
 	DeviceCreateShaderModuleTrusted      proc
 	DeviceCreateBindGroupLayout          proc
 	DeviceCreatePipelineLayout           proc
@@ -134,7 +134,7 @@ func pointerAt(address uintptr) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
 }
 
-// text copies a string of the library.
+// text returns a copy of a string of the library.
 func (v view) text() string {
 	switch {
 	case v.data == nil:

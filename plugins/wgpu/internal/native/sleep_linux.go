@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Sleep implements webgpu.Sleeper; only Linux needs it. The kernel delays threads by 50 µs more than they ask for, unless they say that less is tolerable.
+// Sleep implements webgpu.Sleeper; only Linux needs it. The kernel delays threads by 50 µs more than they ask for, unless they set a
+// smaller tolerance.
 func (d *device) Sleep(t time.Duration) {
 	const setTimerSlack, nanoseconds = 29, 1000 // of prctl
 	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, setTimerSlack, nanoseconds, 0)

@@ -2,8 +2,8 @@ package native
 
 import "unsafe"
 
-// What follows are the structs of webgpu.h and wgpu.h, version 29, as C lays them out on 64-bit platforms: structs_test.go compares sizes
-// and offsets with what a C compiler says. Handles are addresses that the library gave out.
+// The structs below are declared in webgpu.h and wgpu.h, version 29, as C lays them out on 64-bit platforms: structs_test.go compares sizes
+// and offsets with the results of a C compiler. Handles are addresses that the library returned.
 
 type handle = uintptr
 
@@ -12,7 +12,7 @@ type view struct {
 	length uintptr
 }
 
-// viewOf returns a string for the length of a call.
+// viewOf returns a view of a string, valid during a call.
 func viewOf(s string) view { return view{unsafe.Pointer(unsafe.StringData(s)), uintptr(len(s))} }
 
 type chained struct {
@@ -23,7 +23,7 @@ type chained struct {
 
 const shaderSourceWGSL = 2
 
-// callbackInfo is WGPURequestDeviceCallbackInfo and all others of that form.
+// callbackInfo is WGPURequestDeviceCallbackInfo and all other callback infos of that form.
 type callbackInfo struct {
 	next     unsafe.Pointer
 	mode     uint32
@@ -217,7 +217,7 @@ type groupEntry struct {
 	textureView handle
 }
 
-// Features that are asked for where an adapter has them.
+// Features that are requested if an adapter has them.
 const (
 	featureSubgroups       = 0x12
 	featureNativeSubgroup  = 0x00030021
