@@ -1,5 +1,6 @@
 // Package program represents whole computations: nodes with inputs, outputs and constants, their checks, liveness and text form. A program
-// is built once, defined on a stream and run many times with new inputs.
+// is built once, defined on a stream and run many times with new inputs. The tensor library and decorators build programs; Compile prepares
+// them for a backend, which defines and runs them. This package must not execute nodes or know a particular backend.
 package program
 
 import (

@@ -1,5 +1,5 @@
-// Command suiterelease writes a release of the conformance suite: conformance/releases/DATE.txt, with the hash of the suite as it is
-// and the rules of the newest release before.
+// Command suiterelease writes a release of the conformance suite: conformance/releases/DATE.txt, with the hash of the current suite and the
+// rules of the newest earlier release.
 //
 //	go run ./tools/suiterelease -date 2026-11-23
 package main

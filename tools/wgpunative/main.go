@@ -1,5 +1,5 @@
-// Command wgpunative takes the library wgpu-native out of the wheel of the Python package wgpu, which pip fetches from PyPI,
-// compares the wheel with a known hash, and puts the library into a folder together with its licences.
+// Command wgpunative extracts the library wgpu-native from the wheel of the Python package wgpu, which pip fetches from PyPI, compares the
+// wheel with a known hash, and puts the library into a folder together with its licences.
 //
 // No code of the package is executed. A local wheel (-wheel) is verified in the same way.
 package main

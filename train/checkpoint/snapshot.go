@@ -1,5 +1,5 @@
-// Package checkpoint stores snapshots of training: they are written concurrently with training, replaced atomically and verified
-// when they are read. Each snapshot is a folder:
+// Package checkpoint stores snapshots of training for package train. It must not know the content of their files: they are written
+// concurrently with training, replaced atomically and verified when they are read. Each snapshot is a folder:
 //
 //	step-000000120/
 //		model.safetensors, state.json, ...    the state of training
