@@ -8,10 +8,10 @@
 //
 // # Tolerance
 //
-// A result is compared by its row's op.Tolerance for the result's type. The tolerance of rows that accumulate (PerTerm) is multiplied by
-// the number of terms, which op.Terms counts: the products or summands of one element of the result, and for norms a few more for scaling
-// and shifting. The absolute part of such a tolerance applies to operands of magnitude 1, so they are drawn from [-1, 1]. NaN and
-// infinities must agree, and for exact rows the sign of zero too.
+// A result is compared by its row's op.Tolerance for the result's type. The tolerance of rows that accumulate (PerTerm) grows with the
+// number of terms, which op.Terms counts: the products or summands of one element of the result, and for norms a few more for scaling and
+// shifting. The absolute part of such a tolerance applies to operands of magnitude 1, so they are drawn from [-1, 1]. NaN and infinities
+// must agree, and for exact rows the sign of zero too.
 //
 // # Files, in the order of the data
 //

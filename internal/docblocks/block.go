@@ -1,5 +1,5 @@
-// Package docblocks reads the code blocks of documents, so that tests can run them. Its tests check README.md, docs and package comments:
-// Go blocks compile, console blocks run, and links have a target.
+// Package docblocks reads the code blocks of documents, so that tests can run them. Only tests import it, and it must not change a
+// document. Its tests check README.md, docs and package comments: Go blocks compile, console blocks run, and links have a target.
 //
 // The info string of a block, after the language, may have attributes:
 //

@@ -23,7 +23,7 @@ import (
 	"strings"
 )
 
-// version is the version of the Python package; it has wgpu-native 29.0.1.1.
+// version is the version of the Python package; it contains wgpu-native 29.0.1.1.
 const version = "0.32.0"
 
 // wheel is the file of the package for a platform, and its library under the name that the plugin searches for.

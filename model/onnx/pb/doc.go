@@ -8,7 +8,7 @@
 // multiple of the size of the input (see Limits).
 //
 // Byte fields of a decoded message (Tensor.RawData, Tensor.StringData, Attribute.S, Attribute.Strings, Map.StringKeys) are sub-slices of
-// the decoded input: they are not copied, stay valid as long as the input does, and must not be written to. Everything else is copied.
+// the decoded input: they are not copied, stay valid as long as the input does, and must not be written to. All other fields are copied.
 //
 // The fields training_info, quantization_annotation and device configurations are checked for a well-formed encoding and then dropped.
 package pb
