@@ -1,5 +1,4 @@
-// Package burn opens devices to compute on, by the names that `burn devices` lists: this is where a program that uses
-// package tensor begins.
+// Package burn opens devices to compute on, by the names that `burn devices` lists: a program that uses package tensor begins here.
 //
 //	dev, err := burn.Open(ctx, "cuda:0", burn.WithGradients())
 //	if err != nil {
@@ -7,13 +6,14 @@
 //	}
 //	defer dev.Close() // the device, and the plugin that it came from
 //
-// A backend that is part of the program is imported for its effect, as the drivers of database/sql are:
+// A backend that is linked into the program is imported for its side effect, like a driver of database/sql:
 //
 //	import _ "github.com/goburn/burn/plugins/cpu"
 //
-// Open joins three steps that remain there for programs that need them apart: host.Open finds a backend and starts it,
-// decorators such as fusion.Device and autodiff.Device change what it does, and tensor.On opens a device of it. A program that needs no
-// plugins uses tensor.Open, which links neither gRPC nor a search for plugins.
+// Open combines three steps, which a program can also call separately: host.Open finds a backend and starts it, decorators such as
+// fusion.Device and autodiff.Device change its behaviour, and tensor.On opens one of its devices. A program that needs no plugins uses
+// tensor.Open, which links neither gRPC nor the search for plugins. This package must only combine these steps: it must not implement any
+// of them.
 package burn
 
 import (

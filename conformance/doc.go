@@ -1,17 +1,17 @@
-// Package conformance says whether a backend computes what the op table defines. Cases are generated from the rows: ops, the
-// element types that the backend claims, shapes, layouts of the operands, values, and attributes; the expected results come from
-// conformance/ref, and the tolerance from the row. Further cases test the semantics of streams.
+// Package conformance tests whether a backend computes the results that the op table defines. It generates cases from the rows of the
+// table: ops, element types that the backend claims, shapes, layouts of operands, values, and attributes. Expected results come from
+// conformance/ref, and tolerances from the rows. Further cases test the semantics of streams.
 //
-// Check returns a report; Run is the same as Go subtests. A case has a stable id, op/types/variant/kind, such as
-// add/f32/rank0/special, and a regular expression over ids selects what runs. Values depend on the seed and the id alone,
-// so a case can be replayed by itself.
+// Check runs the cases and returns a report; Run runs them as Go subtests. A case has a stable id, op/types/variant/kind, such as
+// add/f32/rank0/special, and a regular expression over ids selects the cases to run. Values depend only on the seed and the id, so that a
+// single case can be repeated.
 //
 // # Tolerance
 //
-// A result is compared by its row's op.Tolerance for the result's type. Rows that accumulate (PerTerm) name a number of
-// terms, which op.Terms counts for each: the products or summands that meet in one element of the result, and for norms a
-// few more for scaling and shifting. The absolute part of such a tolerance is meant for operands of magnitude 1, so they
-// are drawn from [-1, 1]. NaN and infinities must agree, and for exact rows the sign of zero too.
+// A result is compared by its row's op.Tolerance for the result's type. The tolerance of rows that accumulate (PerTerm) grows with the
+// number of terms, which op.Terms counts: the products or summands of one element of the result, and for norms a few more for scaling and
+// shifting. The absolute part of such a tolerance applies to operands of magnitude 1, so they are drawn from [-1, 1]. NaN and infinities
+// must agree, and for exact rows the sign of zero too.
 //
 // # Files, in the order of the data
 //
@@ -37,6 +37,6 @@
 //	package.go, signature.go, verify.go, rerun.go,      report packages: written, signed, verified, run again, judged by
 //	release.go, waiver.go, submission.go                a release, listed
 //
-// A case must not depend on a particular backend, on another case, or on time. Package ref must not share code with a backend,
-// and a case that changes its check without changing its id raises SuiteVersion.
+// A case must not depend on a particular backend, on another case, or on time. Package ref must not share code with a backend, and a case
+// that changes its check without changing its id raises SuiteVersion.
 package conformance

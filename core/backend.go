@@ -1,7 +1,7 @@
-// Package core is the contract between burn and its backends: the interfaces, the capability documents, and the errors. Nothing
-// here may need a process, a network or cgo.
+// Package core is the contract between burn and its backends: the interfaces, the capability documents, and the errors. Hosts, decorators
+// and backends depend on it; it must not depend on a process, a network or cgo.
 //
-// A Backend opens Devices. A Device owns memory: tensors and programs belong to it, and exist once for all callers. A Stream is an ordered
+// A Backend opens Devices. A Device owns memory: tensors and programs belong to it and are shared by all callers. A Stream is an ordered
 // queue of work on a Device and owns nothing. Every backend implements these three interfaces; everything else is an extension (Extension).
 // Backend authors in Go implement the few methods of sdk/engine instead of this package; sdk/serve turns the result into a plugin process.
 package core

@@ -1,7 +1,7 @@
-// Package tensor is the library for applications: tensors on a device, with methods that can be chained. Methods queue ops and do
-// not wait for them. A wrong shape or type is a programming error and panics with *Error at the call; Try converts the panic to
-// an error. Errors that occur only at run time (out of memory, a lost backend, an index out of range) are returned by Data, Read
-// and Sync.
+// Package tensor is the library for applications: tensors on a device, with methods that can be chained. Methods queue ops on a device of
+// package core and do not wait for them. The package must not compute elements itself. A wrong shape or type is a programming error and
+// panics with *Error at the call; Try converts the panic to an error. Errors that occur only at run time (out of memory, a lost backend, an
+// index out of range) are returned by Data, Read and Sync.
 package tensor
 
 import (

@@ -1,4 +1,5 @@
-// Command burn runs, inspects and tests models on whatever backends are installed. See docs/CLI.md.
+// Command burn runs, inspects and tests models on the installed backends: see docs/CLI.md. It only calls package internal/cli, which
+// contains the command; no other code belongs here.
 package main
 
 import (

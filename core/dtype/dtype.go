@@ -1,5 +1,5 @@
-// Package dtype defines the element types of tensors: their codes, names, sizes and classes, and the two 16-bit floating point
-// formats that Go lacks. No other package of burn may define element types.
+// Package dtype defines the element types of tensors: their codes, names, sizes and classes, and the two 16-bit floating point formats that
+// Go lacks. It is the lowest layer of burn and depends on no other package of it. No other package may define element types.
 package dtype
 
 import (

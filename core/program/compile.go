@@ -19,7 +19,7 @@ type Compiled struct {
 	// Program has only nodes that the target supports and that an output depends on. It has the inputs, constants and outputs
 	// of the program that was compiled.
 	Program *Program
-	// Outputs is type and shape of each output of the program.
+	// Outputs contains the type and shape of each output of the program.
 	Outputs []op.Desc
 
 	template template

@@ -14,7 +14,7 @@ import (
 // concurrent use.
 type Expansions struct {
 	memo  Memo[*expanded]
-	known [1024]atomic.Bool // by op: the memo has a node of it
+	known [1024]atomic.Bool // by op code: whether the memo contains a node of the op
 }
 
 // expanded contains the nodes that a node was expanded to.

@@ -11,14 +11,14 @@ import (
 // of nodes. The nodes of the program come first, then a copy for each output that no node can write directly: an input, a constant, or a
 // tensor that is already an earlier output.
 type template struct {
-	nodes   []op.Node // without inputs, outputs shared
+	nodes   []op.Node // nodes without inputs; runs share their outputs
 	steps   []Step[int]
 	drop    []uint64
-	free    []int // results that no Drop bit releases
+	free    []int // slots of results that no Drop bit releases
 	slots   int
-	given   []int // for each output the slot that a node writes
-	last    []int // for each input the index of the last node that reads it, or -1
-	in, out int   // the numbers of operands and results of all nodes
+	given   []int // for each output, the slot that a node writes
+	last    []int // for each input, the index of the last node that reads it, or -1
+	in, out int   // total numbers of operands and of results of all nodes
 }
 
 func newTemplate(p *Program, outputs []op.Desc) (template, error) {
@@ -162,7 +162,8 @@ func (p *Program) CheckRun(inputs []op.TensorID, donated []bool, outputs int) er
 	return nil
 }
 
-// donate sets the Drop bit of the last use of each donated input. It returns those that have no such bit, which the caller frees.
+// donate sets the Drop bit of the last use of each donated input. It returns the inputs whose last use has no such bit, which the caller
+// must free.
 func (t *template) donate(nodes []op.Node, inputs []op.TensorID, donated []bool, consts []op.TensorID) (free []op.TensorID) {
 	last := make(map[op.TensorID]int, len(inputs)) // index of the node of the last use
 	kept := map[op.TensorID]bool{}

@@ -2,7 +2,7 @@ package program
 
 import "github.com/goburn/burn/core/op"
 
-// Live keeps only the nodes that an output depends on, in order. Nodes have no side effects, so the others are dead.
+// Live keeps only the nodes that an output depends on, in order. The others are dead, because nodes have no side effects.
 func (p *Program) Live() *Program {
 	used := make(map[op.TensorID]bool, len(p.Nodes))
 	for _, id := range p.Outputs {
@@ -34,8 +34,8 @@ func (p *Program) Live() *Program {
 // Step lists the tensors, by id or slot, that a step of a sequence reads and defines.
 type Step[T comparable] struct{ In, Out []T }
 
-// LastUse returns, for each of the steps, the values that no later step needs: first values that it defines and no step reads,
-// then values that it reads for the last time, each once. Held values are never listed.
+// LastUse returns, for each step, the values that can be released after it: first the values that it defines and that no step reads, then
+// the values that it is the last to read, each once. Values for which held returns true are never listed.
 func LastUse[T comparable](steps []Step[T], held func(T) bool) [][]T {
 	last := make([][]T, len(steps))
 	needed := make(map[T]bool, len(steps))
@@ -52,8 +52,8 @@ func LastUse[T comparable](steps []Step[T], held func(T) bool) [][]T {
 	return last
 }
 
-// LastUse returns, for each node, the ids that no later node and no output needs: outputs never read, and inputs read for the
-// last time. Inputs and constants of the program belong to the caller and are never listed.
+// LastUse returns, for each node, the ids that can be released after it: results that are never read, and operands that no later node
+// reads. Outputs of the program are not listed, nor are its inputs and constants, which belong to the caller.
 func (p *Program) LastUse() [][]op.TensorID {
 	held := make(map[op.TensorID]bool, len(p.Inputs)+len(p.Consts)+len(p.Outputs))
 	for _, ds := range [2][]op.Desc{p.Inputs, p.Consts} {
@@ -78,8 +78,7 @@ func stepsOf(nodes []op.Node) []Step[op.TensorID] {
 	return steps
 }
 
-// drop sets the bit of the first use of v by in, a list of operands. It returns false where v is not among
-// the operands that have a bit.
+// drop sets the drop bit of the first of the operands in that equals v. It returns false if none of the operands that have a bit equals v.
 func drop[T comparable](bits *uint64, in []T, v T) bool {
 	for k, id := range in[:min(len(in), 64)] {
 		if id == v {
@@ -90,8 +89,8 @@ func drop[T comparable](bits *uint64, in []T, v T) bool {
 	return false
 }
 
-// dropLast sets the drop bit of the last use of every id, unless it is kept. Ids that cannot be dropped by a bit, because no
-// node uses them or only beyond the 64th input, are returned.
+// dropLast sets the drop bit of the last use of every id that is not in keep. It returns the ids that no bit can drop, because no node uses
+// them, or only as an operand after the 64th.
 func dropLast(nodes []op.Node, inputs []op.TensorID, keep map[op.TensorID]bool) (free []op.TensorID) {
 	used := map[op.TensorID]bool{}
 	for i, last := range LastUse(stepsOf(nodes), func(id op.TensorID) bool { return keep[id] }) {

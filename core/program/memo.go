@@ -48,10 +48,10 @@ func (m *Memo[V]) put(key string, v V, bytes int) {
 // Sequence contains nodes with numbers in place of tensor ids: first the given tensors, then the results of its nodes. It is immutable.
 type Sequence struct {
 	nodes   []op.Node // without Inputs and ids
-	in, out []int32   // numbers of all operands, and of all results
+	in, out []int32   // numbers of the tensors that are operands, and of the results
 	free    []int32   // tensors that no Drop bit releases
 	given   int
-	made    int // total of numbers
+	made    int // total count of numbers
 	results []int32
 }
 

@@ -1,5 +1,6 @@
 // Package program represents whole computations: nodes with inputs, outputs and constants, their checks, liveness and text form. A program
-// is built once, defined on a stream and run many times with new inputs.
+// is built once, defined on a stream and run many times with new inputs. The tensor library and decorators build programs; Compile prepares
+// them for a backend, which defines and runs them. This package must not execute nodes or know a particular backend.
 package program
 
 import (
@@ -9,8 +10,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Program is a straight-line computation. Ids are local to it: generation 0, each defined exactly once, by Inputs, by Consts or by a node,
-// before its first use. After a Program was passed to a backend, it must not be changed.
+// Program is a straight-line computation. Its ids are local: they have generation 0, and each is defined exactly once, by Inputs, by Consts
+// or by a node, before its first use. After a Program was passed to a backend, it must not be changed.
 type Program struct {
 	Name    string
 	Inputs  []op.Desc
@@ -36,7 +37,7 @@ func (p *Program) String() string {
 	return b.String()
 }
 
-// Descs returns type and shape of each tensor.
+// Descs returns the type and shape of each tensor.
 func (p *Program) Descs() map[op.TensorID]op.Desc {
 	descs := make(map[op.TensorID]op.Desc, len(p.Inputs)+len(p.Consts)+len(p.Nodes))
 	for _, ds := range [][]op.Desc{p.Inputs, p.Consts} {
@@ -52,7 +53,7 @@ func (p *Program) Descs() map[op.TensorID]op.Desc {
 	return descs
 }
 
-// OutputDescs returns type and shape of each output.
+// OutputDescs returns the type and shape of each output.
 func (p *Program) OutputDescs() []op.Desc {
 	descs := p.Descs()
 	outs := make([]op.Desc, len(p.Outputs))

@@ -7,17 +7,16 @@ import (
 )
 
 // Rewrite replaces sequences of simple ops that compute a composite op, as in the output of exporters, by the op of the table; Patterns
-// lists the recognized forms. The result computes the same within the tolerances of the rows, except for scores of attention that overflow.
-// p is not changed; if no pattern is found, it is the result. Inputs, constants and outputs are unchanged; dead nodes and Drop bits are
-// removed.
+// lists the recognized forms. The result computes the same values within the tolerances of the rows, except for attention scores that
+// overflow. p is not changed; if no pattern is found, it is the result. Inputs, constants and outputs are unchanged; dead nodes and Drop
+// bits are removed.
 //
 // Products and convolutions of dequantized bytes are summed in integers, which is exact, and then dequantized. Their results are more exact
 // than sums of floats. If they are quantized again, a result near the middle between two steps may be rounded to the other step. Tensors
 // that are only moved between a dequantization and a quantization by the same scale are moved as bytes, with the same result.
 //
-// A pattern is replaced only if no other node needs its intermediate results. known returns the elements of constant i,
-// little-endian, or nil; supports reports which new nodes are allowed. A nil known knows no elements. A nil supports allows all
-// nodes.
+// A pattern is replaced only if no other node needs its intermediate results. known returns the elements of constant i, little-endian, or
+// nil; supports reports which new nodes are allowed. A nil known knows no elements. A nil supports allows all nodes.
 func (p *Program) Rewrite(known func(i int) []byte, supports func(n *op.Node, in []op.Desc) bool) *Program {
 	return p.RewriteBy(patterns, known, supports)
 }

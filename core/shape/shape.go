@@ -1,4 +1,5 @@
-// Package shape implements the arithmetic of tensor shapes: sizes, broadcasting, strides and views. It is pure and safe for concurrent use.
+// Package shape implements the arithmetic of tensor shapes: sizes, broadcasting, strides and views. All packages that handle tensors use
+// it. Its functions are pure and safe for concurrent use; they must not access the elements of tensors.
 package shape
 
 import (

@@ -1,4 +1,5 @@
-// Package csv reads files of comma-separated values as datasets of structs.
+// Package csv reads files of comma-separated values as datasets of structs, which a data.Loader turns into batches. It must not create
+// tensors.
 package csv
 
 import (

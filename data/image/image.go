@@ -1,5 +1,6 @@
-// Package image decodes images to bytes in channel-first order, transforms and augments them, and reads datasets of images:
-// classification by folder, several labels by CSV, segmentation masks, and detection boxes in COCO's format.
+// Package image decodes images to bytes in channel-first order, transforms and augments them, and reads datasets of images: classification
+// by folder, several labels by CSV, segmentation masks, and detection boxes in COCO's format. A data.Loader turns the examples into
+// batches; this package must not create tensors.
 //
 // PNG, JPEG, GIF (the first frame), BMP, TIFF and WebP are decoded. The orientation tag of cameras is not applied.
 package image

@@ -1,4 +1,5 @@
-// Package jsonl reads files of one JSON value per line as datasets with random access.
+// Package jsonl reads files with one JSON value per line as datasets with random access, which a data.Loader turns into batches. It must
+// not create tensors.
 package jsonl
 
 import (

@@ -1,5 +1,6 @@
 // Package parquet reads Parquet files as datasets of structs, whose fields are columns by the tag `parquet:"name"` of
-// github.com/parquet-go/parquet-go.
+// github.com/parquet-go/parquet-go. A data.Loader turns the rows into batches; this package must not create tensors. It is a module of its
+// own, so that other programs do not depend on that library.
 package parquet
 
 import (

@@ -1,7 +1,8 @@
-// Package sqlite keeps datasets of structs in tables of SQLite files, without cgo.
+// Package sqlite stores datasets of structs in tables of SQLite files, without cgo. A data.Loader turns the rows into batches; this package
+// must not create tensors.
 //
-// A field is stored in the column named by the tag `db:"name"`, or else by the field's name; "-" excludes it. Integers and bools
-// are INTEGER, floats REAL, strings TEXT, []byte BLOB, and all other types JSON in TEXT. Pointers to the former are nil for NULL.
+// A field is stored in the column named by the tag `db:"name"`, or else by the field's name; "-" excludes it. Integers and bools are
+// INTEGER, floats REAL, strings TEXT, []byte BLOB, and all other types JSON in TEXT. Pointers to types other than JSON are nil for NULL.
 // NaN is stored as NULL, as in SQLite, and NULL in a float is read as NaN. An empty []byte is read as nil.
 package sqlite
 

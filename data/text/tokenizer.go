@@ -1,4 +1,5 @@
-// Package text turns texts into numbers and batches: simple tokenizers with vocabularies, padding, and folders of text files.
+// Package text turns texts into numbers and batches: simple tokenizers with vocabularies, padding, and folders of text files. It reads
+// datasets of package data, and models of package nn consume its batches. It must not contain layers.
 package text
 
 import (

@@ -1,6 +1,8 @@
-// Package autodiff is a decorator that gives any backend gradients. Its devices have the extension core.Gradients: they record the nodes
-// that tracked tensors pass through, for as long as a gradient of a result can be requested, and compute gradients with nodes of the
-// contract on the device below. So it works with built-in backends and plugins, and wrapping twice yields second derivatives.
+// Package autodiff is a decorator that adds gradients to any backend. It stands below the tensor library and above fusion and the backend.
+// Its devices have the extension core.Gradients: they record the nodes that depend on tracked tensors, for as long as a gradient of a
+// result can be requested, and compute gradients with nodes of the contract on the device below. So it works with built-in backends and
+// plugins, and two nested decorators yield second derivatives. It must not compute elements itself: the rules of gradients are in
+// core/program/gradient.
 //
 // The tape is reverse-mode differentiation by operator overloading (Griewank and Walther, Evaluating Derivatives, 2008): entries are linked
 // from results to operands, and an entry is released as soon as neither the host nor a later entry holds one of its results. A forward pass

@@ -1,4 +1,5 @@
-// Package manifest reads the file beside a plugin that describes it, and orders versions.
+// Package manifest reads the manifest, the file beside a plugin that describes it, and compares versions. Packages host and host/store call
+// it before they start or install a plugin. It must not start or trust a plugin.
 package manifest
 
 import (

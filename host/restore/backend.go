@@ -1,15 +1,14 @@
-// Package restore keeps a backend usable when its plugin process dies: it restarts the process, restores the state of its
-// devices, and repeats the lost calls.
+// Package restore keeps a backend usable when its plugin process dies: it restarts the process, restores the state of its devices, and
+// repeats the lost calls. It stands between package host and the client of the plugin. It must not change results.
 //
-// A journal holds a copy of everything that was written (memory that was lent by core.HostMemory is its own copy), the programs
-// that are defined, and the commands that made the tensors that are live, in an order that respects events. After a loss, the
-// next call that waits restarts the process once for all devices and streams, replays the journal, and continues; calls that come
-// meanwhile wait for that. Open tickets are requested again, and open events count as reached. So the user notices only the
-// delay.
+// A journal contains a copy of all data that was written (memory that was lent by core.HostMemory is not copied), the programs that are
+// defined, and the commands that computed the live tensors, in an order that respects events. After a loss, the next call that waits
+// restarts the process once for all devices and streams, replays the journal, and continues; calls that come meanwhile wait for that. Open
+// tickets are requested again, and open events count as reached. So the user notices only the delay.
 //
-// Tensors that cannot be recomputed are core.ErrStale from then on: those whose commands the bounded journal has dropped, results
-// of core.Collectives, and copies from closed devices. A command that loses the process each time it is repeated is left out: its
-// results fail with core.ErrBackendLost, and the rest continues.
+// Tensors that cannot be recomputed are core.ErrStale from then on: those whose commands the bounded journal has dropped, results of
+// core.Collectives, and copies from closed devices. A command that ends the process each time it is repeated is skipped: its results fail
+// with core.ErrBackendLost, and the rest continues.
 package restore
 
 import (

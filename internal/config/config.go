@@ -1,5 +1,5 @@
-// Package config reads the settings of the burn command: a TOML file in the user's configuration directory, overridden by the
-// BURN_* variables. Command-line flags, which override both, are handled by the command itself.
+// Package config reads the settings of the burn command: a TOML file in the user's configuration directory, overridden by the BURN_*
+// variables. Command-line flags override both; package internal/cli applies them, not this package.
 package config
 
 import (

@@ -1,16 +1,16 @@
-// Package docblocks reads the code blocks of documents, so that tests can run them. Its tests check README.md, docs and package
-// comments: Go blocks compile, console blocks run, and links have a target.
+// Package docblocks reads the code blocks of documents, so that tests can run them. Only tests import it, and it must not change a
+// document. Its tests check README.md, docs and package comments: Go blocks compile, console blocks run, and links have a target.
 //
 // The info string of a block, after the language, may have attributes:
 //
 //	skip="needs a GPU"    not checked, for this reason
-//	quote                 a piece of a source file, which another test compares
+//	quote                 a part of a source file; another test compares them
 //	run                   a program of Go: it is run, and a text block after it is its output
 //	file=hello/main.go    the text is written to this file, in the folder where the commands of the page are
 //	exit=2                the exit code of the last command
 //
-// Commands of a page are run in one shell, from the root of the repository. An HTML comment before a block that begins with the
-// word setup has the commands that a console block needs first, or the declarations that a Go block uses.
+// Commands of a page are run in one shell, from the root of the repository. An HTML comment before a block that begins with the word setup
+// has the commands that a console block needs first, or the declarations that a Go block uses.
 package docblocks
 
 import (

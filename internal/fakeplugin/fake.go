@@ -1,11 +1,11 @@
-// Package fakeplugin is a tiny backend for tests of the plugin machinery: f32 full, add, neg and copy over sdk/engine, with
-// faults that options switch on.
+// Package fakeplugin is a tiny backend for tests of the plugin machinery: f32 full, add, neg and copy over sdk/engine, with faults that
+// options select. It must not be used outside tests.
 //
-// Options: "panic", "hang", "crash" name the N-th node of a stream (from 1) at which the kernel panics, the stream hangs until it
-// is closed, or the process ends with status 7. "slow" is the duration of every node, and "slow_write" that of every Write.
-// "write" = "fail" refuses writes as out of memory. "open" = "fail", "panic" or "hang" do so when the backend is opened. "plain"
-// removes the extensions. "hog" is a number of bytes to allocate when the backend is opened. "panic_submit" names the N-th Submit
-// of a stream with nodes that panics. "selective" refuses neg of rank 5, which its capabilities claim.
+// Options: "panic", "hang", "crash" name the N-th node of a stream (from 1) at which the kernel panics, the stream hangs until it is
+// closed, or the process ends with status 7. "slow" is the duration of every node, and "slow_write" that of every Write. "write" = "fail"
+// refuses writes as out of memory. "open" = "fail", "panic" or "hang" do so when the backend is opened. "plain" removes the extensions.
+// "hog" is a number of bytes to allocate when the backend is opened. "panic_submit" names the N-th Submit of a stream with nodes that
+// panics. "selective" refuses neg of rank 5, which its capabilities claim.
 package fakeplugin
 
 import (

@@ -1,4 +1,5 @@
-// Package imagein turns PNG, JPEG and WebP images into the input of a network.
+// Package imagein converts PNG, JPEG and WebP images to the numbers that a network reads, for burn run and the demo page of examples/web.
+// It must not create tensors.
 package imagein
 
 import (

@@ -1,5 +1,6 @@
-// Package long tells whether tests that take minutes run. Without the variable they are skipped, or run on a fixed sample, so
-// that `go test ./...` is quick; `make long`, which CI calls, sets it for the packages that have such tests.
+// Package long reports whether tests that take minutes are to run, from an environment variable. Only tests may import it. Without the
+// variable they are skipped, or run on a fixed sample, so that `go test ./...` is quick; `make long`, which CI calls, sets it for the
+// packages that have such tests.
 package long
 
 import (

@@ -1,4 +1,5 @@
-// Package lost compares the causes of lost backends, for callers that decide whether to restart one.
+// Package lost compares the causes of lost backends, for packages host/restore and train, which decide whether to restart one. It must not
+// restart a backend itself.
 package lost
 
 import (

@@ -1,4 +1,5 @@
-// Package nearest finds the likely intended names for a mistyped one.
+// Package nearest finds the names that a mistyped name was probably meant to be, for error messages. Callers must not use a suggestion in
+// place of the given name.
 package nearest
 
 import (

@@ -1,4 +1,5 @@
-// Package npy reads and writes NumPy's .npy files, one array of numbers or booleans each.
+// Package npy reads and writes NumPy's .npy files, with one array of numbers or booleans each, for the burn command and the tools that
+// measure PyTorch. It must not create tensors.
 package npy
 
 import (

@@ -1,6 +1,7 @@
-// Package photo decodes JPEG and WebP to the same pixels as libjpeg-turbo and libwebp, because most training data was decoded by
-// these: it reproduces their chroma upsampling and integer colour conversion. The standard library repeats chroma samples, and
-// golang.org/x/image treats the video range of WebP as full range.
+// Package photo decodes JPEG and WebP images, for readers of images such as model/onnx and internal/imagein. It must return the same pixels
+// as libjpeg-turbo and libwebp, because most training data was decoded by these libraries: it reproduces their chroma upsampling and
+// integer colour conversion. The standard library repeats chroma samples, and golang.org/x/image treats the video range of WebP as full
+// range.
 //
 // Functions have no state and are safe for concurrent use. Sizes are checked before memory is allocated for pixels.
 package photo

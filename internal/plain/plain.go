@@ -1,6 +1,6 @@
-// Package plain makes untrusted text safe to print: names, versions, labels, logs and errors from plugins, models, mirrors and
-// files. Characters that would move the cursor, start a line, colour, hide or reverse text are printed as escapes: \n, \x1b,
-// \u202e.
+// Package plain makes untrusted text safe to print. Commands and packages pass text through it before they print it or put it into an
+// error: names, versions, labels, logs and errors from plugins, models, mirrors and files. Characters that would move the cursor, start a
+// line, colour, hide or reverse text are printed as escapes: \n, \x1b, \u202e.
 package plain
 
 import (

@@ -1,6 +1,6 @@
-// Package prose finds constructions in Go comments and in Markdown documents that are hard to read. tools/prose prints them, and a
-// test of this package keeps their number from growing. The rules match words, not meaning: a sentence without a finding may still
-// be bad.
+// Package prose finds constructions in Go comments and in Markdown documents that are hard to read. tools/prose prints them, and a test of
+// this package keeps their number from growing. The rules match words, not meaning: a sentence without a finding may still be bad. It must
+// not change files.
 package prose
 
 import (

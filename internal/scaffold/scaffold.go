@@ -1,5 +1,5 @@
-// Package scaffold generates a new plugin that builds, starts, lists a device and passes the parts of the conformance suite that
-// it claims.
+// Package scaffold generates a new plugin that builds, starts, lists a device and passes the parts of the conformance suite that it claims.
+// burn plugin new calls it. It must not overwrite existing files.
 package scaffold
 
 import (

@@ -1,4 +1,5 @@
-// Package wholefile replaces files atomically.
+// Package wholefile replaces files atomically: a reader sees the old or the new content, never a part. The packages that write models and
+// results use it. It must not know the format of a file.
 package wholefile
 
 import (

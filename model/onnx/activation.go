@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// activationFunc is an activation of a recurrent operator with its coefficients in place.
+// activationFunc is an activation of a recurrent operator, with its coefficients applied.
 type activationFunc func(c calc, x value) value
 
 // recurrentActivations lists, per activation, the coefficients that it takes from activation_alpha and activation_beta, and their

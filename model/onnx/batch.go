@@ -2,7 +2,7 @@ package onnx
 
 import "slices"
 
-// rebatch replaces the first dimension of the inputs by Options.Batch, where the model fixes it.
+// rebatch replaces the first dimension of the inputs by Options.Batch if the model fixes it.
 func (m *Model) rebatch() {
 	to := m.options.Batch
 	if to < 1 {

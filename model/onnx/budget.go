@@ -134,8 +134,8 @@ func (t *tracer) share(d *data) {
 	d.taken = 0
 }
 
-// leaveBudget releases what was counted for data that nothing refers to after the trace, and charges the rest to the plan. The
-// caller holds mu.
+// leaveBudget releases the bytes that were counted for data without references after the trace, and charges the other bytes to the plan.
+// The caller holds mu.
 func (t *tracer) leaveBudget() {
 	stays := t.stays
 	for _, d := range t.made {
@@ -144,7 +144,7 @@ func (t *tracer) leaveBudget() {
 		}
 	}
 	stays = min(stays, t.held)
-	for _, f := range t.frames { // left by a conversion that failed
+	for _, f := range t.frames { // frames of a conversion that failed
 		t.held += f.scratch
 		f.scratch = 0
 	}
@@ -153,8 +153,8 @@ func (t *tracer) leaveBudget() {
 	t.held, t.stays = 0, 0
 }
 
-// within checks a tensor of these dimensions against the limits. A dimension of 0 counts as 1, so that it cannot hide oversized
-// ones.
+// within checks a tensor of these dimensions against the limits. A dimension of 0 counts as 1, because it could otherwise hide other
+// dimensions that are too large.
 func (t *tracer) within(d dtype.DType, dims ...int) {
 	s := shape.Shape(dims).Clone()
 	for i := range s {

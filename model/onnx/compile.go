@@ -11,7 +11,7 @@ import (
 // compiled is a program on the device. Steps share it.
 type compiled struct {
 	key   string
-	exec  *tensor.Executable // nil until it is defined, and when that failed
+	exec  *tensor.Executable // nil until it is defined, and if that failed
 	uses  int                // number of steps that refer to it; guarded by Session.mu
 	ready chan struct{}      // closed once it is defined or has failed
 }
@@ -56,7 +56,7 @@ func (c *compiled) wait(ctx context.Context) error {
 	}
 }
 
-// define compiles p into c and closes c.ready. After an error or panic c is forgotten, so that the next caller tries again.
+// define compiles p into c and closes c.ready. After an error or panic it forgets c, so that the next caller tries again.
 func (s *Session) define(t *tracer, c *compiled, p *program.Program, consts []*data) (err error) {
 	defer func() {
 		if c.exec == nil {

@@ -123,8 +123,8 @@ func (t *tracer) stack(vs []value, axis int) value {
 	return t.concat(t.axis(axis, parts[0].rank()), parts...)
 }
 
-// none returns the empty tensor that a loop of no iterations collects for output k of the body. Its element type and dimensions
-// are the declared ones, or else those that probe finds by tracing the body and discarding the result.
+// none returns the empty tensor that a loop of no iterations collects for output k of the body. Its element type and dimensions are the
+// declared ones. If they are not declared, probe traces the body to find them and discards its result.
 func (t *tracer) none(sub *graph, k, axis int, probe func() []value) value {
 	var d dtype.DType
 	var s shape.Shape

@@ -64,8 +64,8 @@ func (t *tracer) scanAxes(n *node, attr string, count int) []int {
 	return given
 }
 
-// walkScan runs the body length times and keeps the values in also alive meanwhile. It returns the final states and, for each
-// scan output, the results in order of the iterations.
+// walkScan runs the body length times. Meanwhile it keeps the values in also alive. It returns the final states and, for each scan output,
+// the results in order of the iterations.
 func (t *tracer) walkScan(s scanning, also []value) (states []value, scans [][]value) {
 	states = s.states
 	scans = make([][]value, len(s.sub.outputs)-len(states))

@@ -20,7 +20,7 @@ var ErrLimit = errors.New("limit exceeded")
 
 // NodeError reports the failure of one node of the model.
 type NodeError struct {
-	Op   string // with its domain, except the default one
+	Op   string // operator with its domain; the default domain is omitted
 	Node string // the node's name, or the name of its first output if it has none
 	Path string // the enclosing nodes, with the attributes of their subgraphs, and functions, outermost first; empty in the main graph
 	Err  error
@@ -40,9 +40,9 @@ func (e *NodeError) Unwrap() error { return e.Err }
 
 // UnsupportedOp is an operator of a model that this package does not implement, and the nodes that use it.
 type UnsupportedOp struct {
-	Domain  string // empty for the default one
+	Domain  string // empty for the default domain
 	Op      string
-	Version int // version of the domain that the model imports; 0 when it does not
+	Version int // version of the domain that the model imports; 0 if it imports none
 	Nodes   []string
 }
 
@@ -78,8 +78,8 @@ func (e *UnsupportedError) Unwrap() error { return core.ErrUnsupported }
 
 // InputError lists the inputs of a run that are missing, unknown or wrong, and the inputs that the model expects.
 type InputError struct {
-	Missing  []string // declared without an initializer, and not given
-	Unknown  []string // given, but not declared
+	Missing  []string // names of inputs that are declared without an initializer and were not given
+	Unknown  []string // names of inputs that were given but are not declared
 	Wrong    []string // one sentence per input
 	Expected []ValueInfo
 }

@@ -21,9 +21,9 @@ type Support uint8
 
 // The levels of support, best first.
 const (
-	Native     Support = iota // the backend has it
-	Decomposed                // as ops that the backend has
-	Missing                   // not at all
+	Native     Support = iota // the backend supports it
+	Decomposed                // executed as several ops that the backend supports
+	Missing                   // not supported, not even decomposed
 )
 
 // String returns the name of the level.
@@ -36,8 +36,8 @@ type Report struct {
 	Inputs    []string // the inputs that were assumed, as "name: f32[1,3]"
 	Ops       []OpUse  // contract ops, by decreasing count
 	Operators []OperatorUse
-	// Partial is the reason why the report ends before the model does, or nil if it is complete. A device that lacks an op cannot
-	// go on where its result decides what comes next, and inputs of zeros may be illegal for a model.
+	// Partial is the reason why the report ends before the model does, or nil if it is complete. The trace ends if control flow depends on
+	// the result of an op that the device lacks, or if inputs of zeros are illegal for the model.
 	Partial error
 
 	ops   map[opUse]int
@@ -48,7 +48,7 @@ type Report struct {
 // OpUse counts the executions of a contract op on tensors of one type.
 type OpUse struct {
 	Op      op.Code
-	DType   dtype.DType // of the first operand, or of the result
+	DType   dtype.DType // element type of the first operand, or of the result if there is none
 	Support Support
 	Count   int
 }
@@ -59,8 +59,8 @@ type opUse struct {
 	support Support
 }
 
-// OperatorUse tells how an ONNX operator is executed: it is supported as well as its least supported op. An operator whose nodes are
-// all computed from constants is native.
+// OperatorUse tells how an ONNX operator is executed: its level of support is the lowest level of its ops. An operator whose nodes are all
+// computed from constants is native.
 type OperatorUse struct {
 	Domain  string
 	Op      string

@@ -71,7 +71,7 @@ func (m *Model) readExternal(dir string) error {
 	var total int64
 	for _, t := range all {
 		bits := int64(t.DataType.Bits())
-		if bits == 0 { // refused by the nodes that use it
+		if bits == 0 { // nodes that use it are refused
 			continue
 		}
 		key := fmt.Sprint(t.DataType, t.Dims)

@@ -15,7 +15,7 @@ type funcKey struct{ domain, name, overload string }
 type function struct {
 	proto  *pb.Function
 	opsets map[string]int
-	body   *graph // as in the file, with attribute references unresolved
+	body   *graph // the body as in the file, with unresolved attribute references
 	refers bool
 	size   int // number of nodes, including those of subgraphs
 }
@@ -145,8 +145,8 @@ func (m *Model) eachCall(g *graph, visit func(*function) error) error {
 	return nil
 }
 
-// instance returns the body of the function for one call. Attribute references are replaced by the attributes of the call or the
-// defaults of the function; an attribute with neither is left out.
+// instance returns the body of the function for one call. Attribute references are replaced by the attributes of the call or the defaults
+// of the function; attributes that have neither are omitted.
 func (f *function) instance(call *pb.Node) (*graph, error) {
 	if !f.refers {
 		return f.body, nil

@@ -19,8 +19,8 @@ type graph struct {
 	outputs []string
 	inits   map[string]*pb.Tensor
 	sparse  map[string]*pb.SparseTensor
-	decl    []*pb.ValueInfo      // of the outputs, if declared
-	free    []string             // names that it takes from enclosing graphs
+	decl    []*pb.ValueInfo      // declarations of the outputs, if any
+	free    []string             // names that it reads from enclosing graphs
 	dies    [][]string           // per node: names of this graph with no later use
 	subs    map[*pb.Graph]*graph // analysis of the subgraphs in its nodes' attributes
 	opsets  map[string]int       // by canonical domain
@@ -196,7 +196,7 @@ func (g *graph) order(nodes []*pb.Node, uses [][]string, defined map[string]int)
 	for i := range nodes {
 		for _, name := range uses[i] {
 			if d, ok := defined[name]; ok && d >= 0 {
-				waits[i]++ // twice for two names of one node, which also decrements it twice
+				waits[i]++ // counted twice for two names of one node, which also decrements the count twice
 				waiters[d] = append(waiters[d], i)
 				sorted = sorted && d < i
 			}

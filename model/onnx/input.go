@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Value is an input or output of a model: a tensor, a sequence of values, or an optional value. The zero Value is an absent one.
-// Values are immutable.
+// Value is an input or output of a model: a tensor, a sequence of values, or an optional value. The zero Value is an absent value. Values
+// are immutable.
 type Value struct {
 	kind  Kind
 	elem  dtype.DType
@@ -218,7 +218,7 @@ type symbol struct {
 	input string
 }
 
-// symbols holds the symbolic dimensions seen in a run. There are few, so it is a list.
+// symbols contains the symbolic dimensions of a run. It is a list, because there are few of them.
 type symbols []symbol
 
 // meet returns the entry of the symbol called name. A new symbol gets this size and input.
@@ -243,7 +243,7 @@ func (i *ValueInfo) check(v Value, known *symbols, name string) string {
 	if v.kind != TensorKind {
 		for _, e := range v.items {
 			if i.Elem != nil {
-				// Elements of a sequence may differ in the sizes of their symbols.
+				// A symbol may have different sizes in different elements of a sequence.
 				if wrong := i.Elem.check(e, new(symbols), name); wrong != "" {
 					return wrong
 				}

@@ -15,11 +15,11 @@ import (
 type Options struct {
 	// Limits applies to the parts of the file.
 	Limits pb.Limits
-	// MaxExternalBytes is the most data read from external files; default 64 GiB.
+	// MaxExternalBytes is the greatest number of bytes read from external files; default 64 GiB.
 	MaxExternalBytes int64
-	// MaxNodes is the most nodes that a run may trace; iterations of a loop count each; default 1<<24.
+	// MaxNodes is the greatest number of nodes that a run may trace, where each iteration of a loop counts; default 1<<24.
 	MaxNodes int
-	// MaxIterations is the most iterations of one loop; default 1<<24.
+	// MaxIterations is the greatest number of iterations of one loop; default 1<<24.
 	MaxIterations int
 	// MaxTensorBytes is the greatest size of any tensor of a run; default 1<<36.
 	MaxTensorBytes int64
@@ -137,7 +137,7 @@ func Parse(b []byte, dir string, o Options) (*Model, error) {
 	if m.opsets, err = importsOf(proto.OpsetImports); err != nil {
 		return nil, err
 	}
-	if len(m.opsets) == 0 && proto.IRVersion < 3 { // the format did not have imports yet
+	if len(m.opsets) == 0 && proto.IRVersion < 3 { // before version 3 the format had no imports
 		m.opsets[""] = 1
 	}
 	if v, ok := m.opsets[""]; ok && (v < MinOpset || v > MaxOpset) {

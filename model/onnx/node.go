@@ -11,7 +11,7 @@ type node struct {
 	pb      *pb.Node
 	in      []value
 	t       *tracer
-	version int // of the node's domain
+	version int // version of the node's domain
 }
 
 // opset returns the version of the node's domain that the enclosing graph or function imports.

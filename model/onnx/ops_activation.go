@@ -14,7 +14,7 @@ type parameter struct {
 	def            float64
 }
 
-// parameterOps lists the activations that are one contract op with float attributes.
+// parameterOps lists the activations that correspond to one contract op with float attributes.
 var parameterOps = []struct {
 	name   string
 	since  int

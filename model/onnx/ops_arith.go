@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// unaryOps lists the unary operators that are one contract op without attributes.
+// unaryOps lists the unary operators that correspond to one contract op without attributes.
 var unaryOps = []struct {
 	name  string
 	since int
@@ -21,7 +21,7 @@ var unaryOps = []struct {
 	{"Softsign", 1, op.Softsign}, {"Mish", 18, op.Mish},
 }
 
-// binaryOps lists the binary operators that are one contract op and broadcast as NumPy does.
+// binaryOps lists the binary operators that correspond to one contract op and broadcast like NumPy.
 var binaryOps = []struct {
 	name  string
 	since int
@@ -103,7 +103,7 @@ func pow(t *tracer, n *node) []value {
 	return []value{t.power(n.input(0), n.input(1))}
 }
 
-// power computes in the type that holds both operands; the result has the type of the base.
+// power computes in a type that can represent both operands; the result has the type of the base.
 func (t *tracer) power(x, y value) value {
 	if y.constant() && y.shape().Size() == 1 && y.rank() <= x.rank() {
 		switch t.hostFloats(y)[0] { // exact, and much faster than pow

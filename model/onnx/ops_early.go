@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// This file has the forms of opsets 1 to 6 that differ from later ones. The attribute consumed_inputs is ignored.
+// This file contains the converters of opsets 1 to 6 that differ from later ones. The attribute consumed_inputs is ignored.
 func init() {
 	for _, b := range binaryOps {
 		if b.since == 7 && b.code != op.PRelu {

@@ -18,7 +18,7 @@ func init() {
 	register("QLinearMatMul", 10, qlinearMatMulNode)
 }
 
-// centred returns x as i32 minus its zero point, if there is one; zero broadcasts.
+// centred returns x, converted to i32, minus its zero point, if there is one. The zero point broadcasts.
 func (t *tracer) centred(x, zero value) value {
 	x = t.cast(x, dtype.I32)
 	if !zero.present() {

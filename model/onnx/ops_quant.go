@@ -15,7 +15,7 @@ func init() {
 // scaling tells how scale and zero point broadcast over x.
 type scaling struct {
 	axis  int // axis of the contract's quantize; -1 for one scale
-	block int // 0 for none
+	block int // block size along axis; 0 for none
 }
 
 // scaling reads axis and block_size, and returns scale and zero point in the shape that the contract requires.
@@ -23,7 +23,7 @@ func (t *tracer) scaling(n *node, x, scale, zero value) (scaling, value, value) 
 	shaped := func(dims []int) {
 		scale, zero = t.reshape(scale, dims...), t.reshape(zero, dims...)
 	}
-	if scale.shape().Size() == 1 && zero.shape().Size() == 1 { // a scalar and a vector of one element mean the same
+	if scale.shape().Size() == 1 && zero.shape().Size() == 1 { // a scalar and a vector of one element are equivalent
 		zero = t.reshape(zero, scale.shape()...)
 	}
 	if !scale.shape().Equal(zero.shape()) {

@@ -120,7 +120,7 @@ func (r roiAlign) edge(c calc, start, end value, cells, size int) edge {
 	return edge{low: c.cast(low, dtype.I64), high: c.cast(c.minN(c.addN(low, 1), float64(size-1)), dtype.I64), weight: c.sub(p, low), valid: valid}
 }
 
-// host computes the same on the host, for any number of samples.
+// host computes the result on the host, for any number of samples.
 func (r roiAlign) host(in []hostTensor) ([]hostTensor, error) {
 	x, rois, batch := toFloats(in[0].DType, in[0].Data), toFloats(in[1].DType, in[1].Data), toInts(in[2].DType, in[2].Data)
 	s, out := in[0].Shape, []byte{}
@@ -149,7 +149,7 @@ func (r roiAlign) host(in []hostTensor) ([]hostTensor, error) {
 // point is a sample on one axis.
 type point struct {
 	low, high int
-	weight    float64 // of high
+	weight    float64 // weight of the element at high
 	valid     bool
 }
 

@@ -51,7 +51,7 @@ func halves(total int, low bool) (lo, hi int) {
 	return total / 2, total - total/2
 }
 
-// perDim reads an attribute with one entry per dimension; all 1 if absent.
+// perDim reads an attribute with one entry per dimension. If it is absent, all entries are 1.
 func (t *tracer) perDim(n *node, attr string, rank int) []int {
 	l := n.ints(attr)
 	if l == nil {

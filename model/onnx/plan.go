@@ -7,10 +7,10 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// This file makes the steps of a plan while tracing, follows existing steps, and forgets plans.
+// The functions in this file create the steps of a plan while tracing, follow existing steps, and forget plans.
 
-// follow returns the step at the current place. It is the existing step, as tracing is deterministic, or else want, once build
-// has completed it.
+// follow returns the step at the current place. If there is one already, it equals want, because tracing is deterministic. Otherwise follow
+// returns want after build has completed it.
 func (t *tracer) follow(want *step, build func() error) *step {
 	if st := t.there(); st != nil {
 		if st.kind != want.kind || !slices.Equal(st.out, want.out) || st.slot != want.slot || !slices.Equal(st.release, want.release) {
@@ -222,7 +222,7 @@ func (t *tracer) output(st *step, v value, handed map[int]bool) output {
 	return o
 }
 
-// settle releases the constants of the trace that no step refers to.
+// settle releases the constants of the trace to which no step refers.
 func (t *tracer) settle() {
 	var gone trash
 	t.s.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// narrowed returns p in the precision of the options, with its constants in the types that it then needs.
+// narrowed returns p in the precision of the options, with its constants converted to the types that the new program needs.
 func (s *Session) narrowed(t *tracer, p *program.Program, consts []*data) (*program.Program, []*data, error) {
 	if s.options.Precision == dtype.Invalid {
 		return p, consts, nil
@@ -29,8 +29,8 @@ func (s *Session) narrowed(t *tracer, p *program.Program, consts []*data) (*prog
 	return q, out, nil
 }
 
-// foldNorm folds a batch norm of x by constants into the weights and bias of the convolution that computes x, and reports whether
-// it could. In narrow types a separate norm would round once more, and between two products cost two casts.
+// foldNorm folds a batch norm of x by constants into the weights and bias of the convolution that computes x, and reports whether it did.
+// In narrow types a separate norm would round once more, and between two products cost two casts.
 func (t *tracer) foldNorm(x, scale, bias, mean, variance value, epsilon float64) (value, bool) {
 	if t.s.options.Precision == dtype.Invalid || x.dtype() != dtype.F32 || x.data.seg != t.seg || x.rank() < 3 {
 		return value{}, false

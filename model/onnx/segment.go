@@ -18,7 +18,7 @@ type segment struct {
 	nodes  []op.Node
 	owners []*pb.Node // the ONNX node that each node comes from
 	inputs []op.Desc
-	refs   []ref // what each program input is bound to
+	refs   []ref // slot or constant that each program input is bound to
 	consts []op.Desc
 	bound  []*data // the data of each program constant
 	ids    map[*data]op.TensorID
@@ -35,8 +35,8 @@ func (s *segment) next() op.TensorID {
 	return s.last
 }
 
-// splitAt is the number of nodes above which a segment ends at the next node of the graph. Programs may be longer, but nothing of
-// a program runs before all of it is built.
+// splitAt is the number of nodes above which a segment ends at the next node of the graph. Programs may be longer, but a program runs only
+// after all of its nodes were added.
 const splitAt = 4096
 
 // use returns the id of d in the segment.
@@ -120,7 +120,7 @@ func (t *tracer) append(n op.Node) {
 	t.seg.nodes, t.seg.owners = append(t.seg.nodes, n), append(t.seg.owners, owner)
 }
 
-// refused wraps the error of a program that could not be compiled, to name the ONNX node whose op the device cannot execute.
+// refused wraps the error of a program that could not be compiled, and adds the name of the ONNX node whose op the device cannot execute.
 func (t *tracer) refused(s *segment, err error) error {
 	if !errors.Is(err, core.ErrUnsupported) {
 		return err
@@ -291,8 +291,8 @@ func (t *tracer) hold(vs ...value) {
 	}
 }
 
-// pin replaces the values held by the conversion of the current node. Control flow uses it, as it would otherwise hold every
-// value of every iteration. The lists must not change before the next call.
+// pin replaces the values held by the conversion of the current node. Control flow uses it, because it would otherwise hold every value of
+// every iteration. The lists must not change before the next call.
 func (t *tracer) pin(vs ...[]value) {
 	f := t.frames[len(t.frames)-1]
 	f.manual, f.held, f.pinned = true, nil, vs

@@ -27,10 +27,10 @@ type Session struct {
 	// tracing holds one token. Its owner may use the fields below and the data that traces share.
 	tracing   chan struct{}
 	serial    uint64
-	constants map[any]*data // by *pb.Tensor or *pb.SparseTensor
+	constants map[any]*data // constants by *pb.Tensor or *pb.SparseTensor
 	memo      map[string][]value
 	instances map[*pb.Node]*graph
-	owned     []*tensor.Tensor // of shared constants
+	owned     []*tensor.Tensor // tensors of shared constants
 	held      int64            // bytes of the budget that shared constants use
 
 	mu       sync.Mutex // guards the fields below and plans; held only briefly, and locked after tracing, never before
@@ -107,13 +107,13 @@ func (s *Session) Run(ctx context.Context, inputs map[string]Value) (map[string]
 	named := make(map[string]Value, len(outs))
 	for i, o := range outs {
 		name := s.model.outputs[i].Name
-		named[name].Release() // the name is listed twice
+		named[name].Release() // the model lists the name twice
 		named[name] = o
 	}
 	return named, nil
 }
 
-// enter starts a run: it waits for a stream, and finds the plan for the inputs or makes a private one.
+// enter starts a run: it waits for a stream, and returns the plan for the inputs or a private one.
 func (s *Session) enter(ctx context.Context, b *binding, remember bool) (*run, error) {
 	select {
 	case s.streams <- struct{}{}:
@@ -149,8 +149,8 @@ func (s *Session) enter(ctx context.Context, b *binding, remember bool) (*run, e
 	return r, nil
 }
 
-// idle takes a queue whose work is known to be done. If there is none, it takes a busy one if the limit on queues is reached,
-// else it returns nil. The caller holds mu.
+// idle returns a queue whose work is known to be done, and removes it from the list. If there is none, it returns a busy queue if the limit
+// on queues is reached, and nil otherwise. The caller holds mu.
 func (s *Session) idle() *tensor.Device {
 	at := slices.IndexFunc(s.queues, func(q *tensor.Device) bool { return q.Idle() })
 	if at < 0 && len(s.queues)+s.running > s.options.MaxStreams {
@@ -187,7 +187,7 @@ func (s *Session) leave(r *run) {
 	<-s.streams
 }
 
-// runOnce follows the plan of the inputs as far as it exists and traces the rest.
+// runOnce executes the existing steps of the plan for the inputs, and traces the rest of the graph.
 func (s *Session) runOnce(ctx context.Context, r *run, b *binding, report *Report) (outs []Value, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -44,7 +44,7 @@ func (t *tracer) fromSparse(p *pb.SparseTensor) value {
 	}
 	t.scratch(8, len(raw)/8)
 	idx := toInts(dtype.I64, raw)
-	per, linear := len(dims), len(p.Indices.Dims) == 1 // a place in row-major order, or an index per dimension
+	per, linear := len(dims), len(p.Indices.Dims) == 1 // a position in row-major order, or an index per dimension
 	switch {
 	case linear && len(idx) == count:
 		per = 1

@@ -20,7 +20,7 @@ type plan struct {
 	signature string
 	root      *step
 	steps     int
-	held      int64 // bytes of the budget; guarded by Session.mu
+	held      int64 // bytes that count against the budget; guarded by Session.mu
 	owned     []*tensor.Tensor
 	used      uint64 // tick of the last run
 	users     int    // runs in progress
@@ -28,7 +28,7 @@ type plan struct {
 	claims    map[link]chan struct{}
 }
 
-// claim reserves a place for the caller, so that other runs wait for its step.
+// claim reserves a place in the plan for the caller, so that other runs wait for the step there.
 func (p *plan) claim(l link) {
 	if p.claims == nil {
 		p.claims = map[link]chan struct{}{}
@@ -60,7 +60,7 @@ type step struct {
 	loose   bool // not part of the plan, which is full
 }
 
-// donate lets the program overwrite those inputs that the step releases. An input that is bound twice is released after the step
+// donate allows the program to overwrite the inputs that the step releases. An input that is bound twice is released after the step
 // instead.
 func (st *step) donate() {
 	bound := map[int]int{}
@@ -158,12 +158,12 @@ func (p *plan) put(l link, s *step) {
 // run is one execution of a plan, by one goroutine.
 type run struct {
 	plan    *plan
-	dev     *tensor.Device // with a queue of its own
+	dev     *tensor.Device // device with a separate queue
 	slots   []*tensor.Tensor
 	inputs  int // leading slots, which belong to the caller
 	answers []answer
-	loose   []*step          // executed, but not part of the plan
-	lent    []*tensor.Tensor // constants of loose steps
+	loose   []*step          // steps that were executed but are not part of the plan
+	lent    []*tensor.Tensor // constants that loose steps use
 	budget  *budget
 	held    int64 // bytes of the budget that answers use
 }

@@ -13,16 +13,16 @@ import (
 type scope struct {
 	g        *graph
 	env      map[string]value
-	function bool   // it does not see the enclosing scopes
-	what     string // for errors: what the graph belongs to
+	function bool   // whether names of enclosing scopes are hidden
+	what     string // owner of the graph, for errors
 }
 
 // frame is a node that is being converted.
 type frame struct {
 	node   *pb.Node
 	in     []value
-	held   []value   // values made by the converter
-	pinned [][]value // values held instead, if manual
+	held   []value   // values that the converter created
+	pinned [][]value // values that are held instead if manual is set
 	manual bool
 
 	scratch int64 // bytes of the budget for working memory

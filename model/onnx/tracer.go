@@ -21,8 +21,8 @@ type tracer struct {
 	scopes []*scope
 	frames []*frame
 	spent  int   // nodes converted
-	held   int64 // bytes of the budget, without those of frames
-	stays  int64 // bytes of held that the plan keeps
+	held   int64 // bytes that count against the budget, without the bytes of frames
+	stays  int64 // part of held that the plan keeps
 
 	seg    *segment
 	at     link    // where the next step of the plan goes
@@ -33,8 +33,8 @@ type tracer struct {
 	inputs int     // slots owned by the caller
 
 	claimed *link   // the place in the plan for which other runs wait
-	made    []*data // constants with a tensor owned by this trace
-	report  *Report // for Explain, else nil
+	made    []*data // constants whose tensors this trace owns
+	report  *Report // report of Explain, or nil
 }
 
 // do emits one contract op and returns its first result. If all operands are constant, it is computed at once and the result is
@@ -62,7 +62,7 @@ func (t *tracer) all(c op.Code, in []value, attrs ...op.Attr) []value {
 	for _, d := range n.Outputs {
 		t.fits(d)
 	}
-	if window := shape.Shape(n.Attrs.Ints("window")); window != nil { // much more work than the number of elements of its padded operand suggests
+	if window := shape.Shape(n.Attrs.Ints("window")); window != nil { // the work is much greater than the number of elements of the padded operand
 		if err := window.Check(); err != nil {
 			t.throw(err)
 		}

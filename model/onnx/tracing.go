@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// This file coordinates runs that share a trace.
+// The functions in this file coordinate runs that share a trace.
 
 // trace continues r, which stopped at a place without a step and has claimed it, by walking the graph.
 func (s *Session) trace(ctx context.Context, r *run, b *binding, at link, done int, report *Report) (st *step, err error) {
@@ -60,8 +60,8 @@ func (t *tracer) aside(f func()) {
 	f()
 }
 
-// claim returns the step at a place of a plan. If there is none and another run has claimed the place, it waits for that run. If
-// no run has, it claims the place for the caller and returns nil.
+// claim returns the step at a place of a plan. If there is none and another run has claimed the place, it waits for that run. If no run has
+// claimed it, it claims the place for the caller and returns nil.
 func (s *Session) claim(ctx context.Context, p *plan, l link) (*step, error) {
 	for {
 		s.mu.Lock()
@@ -81,7 +81,7 @@ func (s *Session) claim(ctx context.Context, p *plan, l link) (*step, error) {
 	}
 }
 
-// arrive claims the current place, if no run has.
+// arrive claims the current place if no other run has claimed it.
 func (t *tracer) arrive() {
 	if t.private() {
 		return
@@ -98,7 +98,7 @@ func (t *tracer) arrive() {
 // private reports whether the place follows a step that is not part of the plan.
 func (t *tracer) private() bool { return t.at.from != nil && t.at.from.loose }
 
-// there returns the step at the current place, or nil if the trace has to make it; the place is then claimed or private.
+// there returns the step at the current place, or nil if the trace must create it. The place is then claimed or private.
 func (t *tracer) there() (st *step) {
 	if t.private() || t.claimed != nil && *t.claimed == t.at {
 		return nil

@@ -32,8 +32,8 @@ var kindNames = [...]string{"none", "tensor", "sequence", "optional"}
 // zero value is an operand that was left out.
 type value struct {
 	kind Kind
-	data *data // of a tensor
-	list *list // items of a sequence; of an optional, one item or none
+	data *data // data of a tensor
+	list *list // items of a sequence; for an optional, one item or none
 }
 
 type list struct {
@@ -48,9 +48,9 @@ type data struct {
 	dtype  dtype.DType
 	shape  shape.Shape
 	serial uint64 // never used twice in a session
-	taken  int64  // bytes that the tracer has counted for it
+	taken  int64  // bytes that the tracer has counted for the data
 
-	host []byte         // content; of live data, once it was read
+	host []byte         // content; for live data, set once it was read
 	dev  *tensor.Tensor // content on the device, constants only
 	fill op.Value       // the number that all elements of a constant are equal to
 
@@ -64,7 +64,7 @@ type data struct {
 
 	seg  *segment
 	id   op.TensorID
-	slot int // -1: none yet
+	slot int // slot in the run; -1: none yet
 }
 
 func (d *data) desc() op.Desc { return op.Desc{DType: d.dtype, Shape: d.shape} }

@@ -1,11 +1,11 @@
-// Package record saves and loads modules and named tensors: as records, burn's own format, as safetensors, which other tools
-// read, and as JSON, for people.
+// Package record saves and loads modules of package nn and named tensors: as records, burn's own format, as safetensors, which other tools
+// read, or as JSON, for people. It must not know particular layers.
 //
 //	err := record.SaveModule(ctx, "model.burn", m, record.Options{})
 //	report, err := record.LoadModule(ctx, "model.burn", m, nn.LoadOptions{})
 //
-// Files are replaced atomically: data is written to a temporary file beside the target, synced and renamed. Reading checks the
-// whole layout before memory is allocated; the error for a damaged file is ErrCorrupt and names the position and the damage.
+// Files are replaced atomically: data is written to a temporary file beside the target, synced and renamed. Reading checks the whole layout
+// before memory is allocated; the error for a damaged file is ErrCorrupt and names the position and the damage.
 //
 // # The record format, version 1
 //
@@ -21,6 +21,6 @@
 //	u32       checksum of u64 number of the tensor, u64 number of the chunk in it, and the chunk
 //	8 bytes   "BURNEND" 0A
 //
-// The offset of every chunk follows from the header, so one tensor can be read alone or as a stream. A truncated file has the
-// wrong length, and a changed or moved chunk has the wrong checksum. A reader refuses versions that it does not know.
+// The offset of every chunk follows from the header, so one tensor can be read alone or as a stream. A truncated file has the wrong length,
+// and a changed or moved chunk has the wrong checksum. A reader refuses versions that it does not know.
 package record

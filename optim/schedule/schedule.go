@@ -1,5 +1,5 @@
-// Package schedule computes learning rates: constant, as curves over the steps, by the values of a metric, and combinations of
-// these.
+// Package schedule computes the learning rates of an optimiser of package optim: constant rates, curves over the steps, rates that depend
+// on the values of a metric, and combinations of these. It must not access parameters or gradients.
 package schedule
 
 import (

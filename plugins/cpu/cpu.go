@@ -1,8 +1,8 @@
-// Package cpu is the backend that computes with the processor, in Go and Go assembly without cgo, on every platform. Importing it registers it
-// with core under the name "cpu".
+// Package cpu is the backend that computes on the processor, in Go and Go assembly without cgo, on every platform. Importing it registers
+// it with core under the name "cpu".
 //
 // Options of core.Config:
-//   - "memory_limit" is the most bytes that tensors may take, with an optional suffix K, M, G or T (powers of 1024). The
+//   - "memory_limit" is the greatest total size of tensors in bytes, with an optional suffix K, M, G or T (powers of 1024). The
 //     default is the memory of the machine or container.
 //   - "idle_limit", in the same form, bounds the freed memory that is kept for reuse. The default is a quarter of the limit.
 //   - "threads_per_stream" says how streams that compute at the same time share the threads. With "one", the default, each

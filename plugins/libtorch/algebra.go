@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// Linear algebra by LAPACK, which does not report NaN, singular matrices or those that are not positive definite: where an operand or a result
-// has no finite sum, the op is computed by its definition instead. Floats of 16 bits are computed in f32.
+// Linear algebra by LAPACK. LAPACK does not report NaN, singular matrices, or matrices that are not positive definite. If the sum of an
+// operand or of a result is not finite, the op is therefore computed by its definition instead. Floats of 16 bits are computed in f32.
 
 var algebra = map[op.Code]rule{
 	op.Cholesky:    {run: finitely(cholesky), types: floats},
@@ -39,7 +39,8 @@ var (
 	opSVD         = aten("linalg_svd")
 )
 
-// finitely runs a kernel that gets operands and gives results in f32 or wider, and falls back to the definition of the op.
+// finitely returns a kernel that calls run with operands and results in f32 or wider. If a sum is not finite, it computes the op by its
+// definition.
 func finitely(run kernel) kernel {
 	return func(w *worker) {
 		in := slices.Clone(w.in)
@@ -64,7 +65,7 @@ func finitely(run kernel) kernel {
 	}
 }
 
-// sure is y, or no tensor where info says that one of its matrices has no result.
+// sure returns y, or no tensor if info reports that LAPACK failed for one of the matrices.
 func (w *worker) sure(y, info val) val {
 	if n := w.read(w.call(opSumAll, dtype.I64, nil, func(t *torch.Thread) {
 		t.Tensor(info.h)
@@ -75,7 +76,7 @@ func (w *worker) sure(y, info val) val {
 	return y
 }
 
-// batch is the dimensions of x before those of its matrices.
+// batch returns the batch dimensions of x, which precede the two dimensions of its matrices.
 func batch(x val) shape.Shape { return x.s[: len(x.s)-2 : len(x.s)-2] }
 
 func cholesky(w *worker) {
@@ -88,7 +89,8 @@ func cholesky(w *worker) {
 	w.out[0] = w.sure(y, info)
 }
 
-// lu has pivots from 0 and a vector for the permutation; torch has pivots from 1 and a matrix.
+// lu converts torch's results: torch numbers pivots from 1 and returns the permutation as a matrix; the op numbers them from 0 and returns
+// a vector.
 func lu(w *worker) {
 	x := w.in[0]
 	m := x.s[len(x.s)-2]
@@ -113,7 +115,7 @@ func lu(w *worker) {
 	w.out[1] = w.addInt(w.convert(pivots, dtype.I64), w.whole(dtype.I64, 1), -1)
 }
 
-// three is call for three results of one shape.
+// three is like call, for an operator with three results of the same shape.
 func (w *worker) three(o *torch.Operator, d, e, f dtype.DType, s shape.Shape, args func(t *torch.Thread)) (val, val, val) {
 	if w.err != nil {
 		return val{0, d, s}, val{0, e, s}, val{0, f, s}
@@ -144,7 +146,7 @@ func inverse(w *worker) {
 	w.out[0] = w.sure(y, info)
 }
 
-// solve expands the operands to equal batches, as torch takes some matrices for vectors.
+// solve expands the operands to equal batch dimensions, because torch would treat some matrices as batches of vectors.
 func solve(w *worker) {
 	s := w.n.Outputs[0].Shape
 	n := len(s) - 2
@@ -172,7 +174,7 @@ func matrixPower(w *worker) {
 	})
 }
 
-// qr turns columns of q and rows of r such that r's diagonal is not negative.
+// qr changes the signs of columns of q and rows of r so that the diagonal of r is not negative.
 func qr(w *worker) {
 	x, mode := w.in[0], "reduced"
 	if w.n.Attrs.Bool("complete") {
@@ -193,12 +195,13 @@ func qr(w *worker) {
 	w.out[1] = w.bin(opMul, r, w.reshape(sign, append(batch(r), k, 1)), x.d)
 }
 
-// signs is -1 where x is below zero, else 1.
+// signs returns -1 where x is negative, and 1 elsewhere.
 func (w *worker) signs(x val) val {
 	return w.where(w.bin(opLess, x, w.real(x.d, 0), dtype.Bool), w.real(x.d, -1), w.expand(w.real(x.d, 1), x.s))
 }
 
-// leaders are the signs [..., 1, n] of the elements of largest magnitude of the columns of x, of the first of equals.
+// leaders returns, for each column of x, the sign of its element of greatest magnitude, or of the first of several. The shape is [..., 1,
+// n].
 func (w *worker) leaders(x val) val {
 	s, axis := append(batch(x), 1, x.s[len(x.s)-1]), len(x.s)-2
 	a := w.un(opAbs, x)

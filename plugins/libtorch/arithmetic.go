@@ -44,8 +44,8 @@ func (w *worker) sub(a, b val) val {
 	return w.addInt(a, b, -1)
 }
 
-// where calls torch's, which takes a branch for each element, unless one of the two is +0: then the other one's bits are masked, which is
-// several times quicker where nobody can tell which way the branch goes.
+// where calls torch's operator, which takes a branch for each element. If one of the two values is +0, it masks the bits of the other
+// instead, which is several times faster if the branches cannot be predicted.
 func where(w *worker) {
 	c, a, b := w.in[0], w.in[1], w.in[2]
 	s := w.n.Outputs[0].Shape
@@ -66,7 +66,7 @@ func where(w *worker) {
 	w.out[0] = w.expand(w.bits(w.bin(opAnd, w.bits(kept, bits), mask, bits), a.d), s)
 }
 
-// isZero reports whether x is +0, in one element that is seen everywhere, in memory of the host.
+// isZero reports whether x is +0: one element in host memory, broadcast to the shape.
 func (w *worker) isZero(x val) bool {
 	if x.s.Size() == 0 || w.err != nil {
 		return false
@@ -81,8 +81,8 @@ func (w *worker) isZero(x val) bool {
 	return err == nil && p != nil && !slices.ContainsFunc(unsafe.Slice((*byte)(p), x.d.Size()), func(b byte) bool { return b != 0 })
 }
 
-// harmless returns b with 1 in place of 0 and of -1, by which processors do not divide, and where b is 0 and -1. Nothing is -1 in an
-// unsigned type.
+// harmless returns b with 0 and -1 replaced by 1, because integer division by them may trap. none and minus tell where b is 0 and where it
+// is -1; for unsigned types, which have no -1, minus has handle 0.
 func (w *worker) harmless(b val) (safe, none, minus val) {
 	none = w.bin(opEqual, b, w.whole(b.d, 0), dtype.Bool)
 	one := w.whole(b.d, 1)
@@ -109,7 +109,7 @@ func div(w *worker) {
 			t.Tensor(safe.h)
 			t.SomeText("trunc")
 		})
-	} else { // what is a multiple is divided the same by all rules
+	} else { // a multiple has the same quotient under all rounding rules
 		y = w.bin(opFloorDivide, w.sub(a, w.bin(opFmod, a, safe, a.d)), safe, a.d)
 	}
 	if minus.h != 0 {
@@ -120,7 +120,7 @@ func div(w *worker) {
 
 func rem(w *worker) {
 	a, b := w.in[0], w.in[1]
-	if a.d.IsFloat() { // in f64, as torch's fmod of f32 is NaN where the quotient is large
+	if a.d.IsFloat() { // in f64, because torch's fmod of f32 returns NaN if the quotient is large
 		w.out[0] = w.to(w.floatRem(w.to(a, dtype.F64), w.to(b, dtype.F64), a.d == dtype.F64), a.d)
 		return
 	}
@@ -128,8 +128,8 @@ func rem(w *worker) {
 	w.out[0] = w.where(none, a, w.bin(opFmod, a, safe, a.d))
 }
 
-// floatRem returns the remainder of f64. Of f64 themselves the quotient may be too large for one step: multiples of b by powers of two
-// come first, which changes nothing.
+// floatRem returns the remainder in f64. If the operands are f64 themselves, the quotient may be too large for one step. The remainders by
+// b times powers of two are then computed first, which does not change the result.
 func (w *worker) floatRem(a, b val, far bool) val {
 	if far {
 		step := w.real(dtype.F64, 0x1p700)
@@ -140,10 +140,11 @@ func (w *worker) floatRem(a, b val, far bool) val {
 	return w.bin(opFmod, a, b, dtype.F64)
 }
 
-// bitsOf is the integer type of the same size as a float type.
+// bitsOf contains the integer type of the same size for each float type.
 var bitsOf = map[dtype.DType]dtype.DType{dtype.F64: dtype.I64, dtype.F32: dtype.I32, dtype.F16: dtype.I16, dtype.BF16: dtype.I16}
 
-// extreme is max or min. Of two zeros torch takes any: where operands are equal, their bits are joined by join.
+// extreme computes max or min by operator o. torch returns either one of two zeros of different sign. Where operands are equal, the
+// operator join combines their bits instead.
 func (w *worker) extreme(o, join *torch.Operator) {
 	a, b := w.in[0], w.in[1]
 	y := w.bin(o, a, b, a.d)

@@ -26,7 +26,7 @@ var (
 func scaleOf(n *op.Node, q val) float64 {
 	scale := n.Attrs.Float("scale")
 	if q.s[3] == 0 {
-		return 1 // of scores that are 0
+		return 1 // all scores are 0
 	}
 	if scale == 0 {
 		scale = 1 / math.Sqrt(float64(q.s[3]))
@@ -34,12 +34,13 @@ func scaleOf(n *op.Node, q val) float64 {
 	return scale
 }
 
-// attention is torch's where the scores are plain products, and no query can have no key; else it is computed score by score.
+// attention calls torch's operator if the scores are plain products and every query sees a key. Otherwise it computes the scores
+// explicitly.
 func attention(w *worker) {
 	q, k, v, d, a := w.in[0], w.in[1], w.in[2], w.n.Outputs[0], w.n.Attrs
 	scale := scaleOf(w.n, q)
 	if f, ok := w.flash(w.in[3:]); ok {
-		if f.mask.h != 0 && short(q.d) { // torch rounds scores and mask
+		if f.mask.h != 0 && short(q.d) { // torch would round scores and mask
 			f.q, f.k, f.v, f.mask = w.wide(q), w.wide(k), w.wide(v), w.wide(f.mask)
 		}
 		y, sums := w.flashForward(f)
@@ -69,7 +70,7 @@ func attention(w *worker) {
 	})
 }
 
-// seenKeys returns the mask [S, T] of the keys that causal and window let a query see, and whether they hide any.
+// seenKeys returns a mask [S, T] of the keys that each query sees under the attributes causal and window, and whether any key is hidden.
 func (w *worker) seenKeys(s, n int) (val, bool) {
 	a := w.n.Attrs
 	causal, past, window := a.Bool("causal"), a.Int("past"), a.Int("window")

@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// backwards are the gradients that are one operator of torch, by the op of the forward pass. They are of f32 and f64: rules round narrow
-// floats where the operators do not.
+// backwards contains the gradients that torch computes by one operator, by the op of the forward pass. They apply to f32 and f64 only: the
+// gradient rules round 16-bit floats at places where torch's operators do not.
 var backwards = map[op.Code]backward{
 	op.Gelu: {fits: wide, run: func(w *worker, g *found) {
 		g.only(w, opGeluBackward, g.dy(), g.x(0), func(t *torch.Thread) { t.Text(g.node.Attrs.Str("approximate")) })
@@ -60,7 +60,7 @@ var (
 	opConvBackward       = aten("convolution_backward")
 )
 
-// wide reports whether operands are floats of 32 or 64 bits with elements.
+// wide reports whether the operands are non-empty tensors of f32 or f64.
 func wide(_ *op.Node, in []op.Desc) bool { return wideAndFull(in) }
 
 // only computes the one gradient of a unary node by an operator of two tensors; f appends further arguments, and may be nil.
@@ -74,7 +74,7 @@ func (g *found) only(w *worker, o *torch.Operator, a, b val, f func(t *torch.Thr
 	})
 }
 
-// overAxis is only for an operator over an axis.
+// overAxis is like only, for an operator that has an axis as a parameter.
 func (g *found) overAxis(w *worker, o *torch.Operator) {
 	g.only(w, o, g.dy(), g.y(), func(t *torch.Thread) {
 		t.Int(g.node.Attrs.Int("axis"))
@@ -82,7 +82,7 @@ func (g *found) overAxis(w *worker, o *torch.Operator) {
 	})
 }
 
-// layerNormKeeping is layerNorm with the mean and one over the deviation as results.
+// layerNormKeeping is like layerNorm, and keeps the mean and the reciprocal of the standard deviation for the gradient.
 func layerNormKeeping(w *worker) {
 	x, axis, eps := w.in[0], w.n.Attrs.Int("axis"), w.n.Attrs.Float("epsilon")
 	inner := x.s[axis:]
@@ -117,7 +117,7 @@ func layerNormBackward(w *worker, g *found) {
 	})
 }
 
-// masked calls an operator that gives three gradients, those that a mask, its last argument, asks for.
+// masked calls an operator that returns three gradients. Its last argument is a mask that selects the gradients to compute.
 func (g *found) masked(w *worker, o *torch.Operator, f func(t *torch.Thread)) {
 	ds := make([]op.Desc, 3)
 	mask := make([]int, 3)
@@ -133,7 +133,7 @@ func (g *found) masked(w *worker, o *torch.Operator, f func(t *torch.Thread)) {
 	}
 }
 
-// convBackward is torch's where padding, which is not multiplied there, meets finite elements alone.
+// convBackward calls torch's operator if all elements that padding is multiplied with are finite: torch skips these products.
 func convBackward(w *worker, g *found) {
 	a := g.node.Attrs
 	x, k, dy := g.x(0), g.x(1), g.dy()

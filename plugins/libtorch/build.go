@@ -10,12 +10,12 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// What kernels are built of: operators of torch by the types and shapes that burn gives them.
+// Functions that kernels are built from: torch's operators, with the types and shapes of burn.
 
-// aten names an operator of torch.
+// aten returns an operator of torch's namespace aten.
 func aten(name string) *torch.Operator { return torch.NewOperator("aten::" + name) }
 
-// call calls an operator whose arguments are written by f, for one result.
+// call calls an operator with one result. f appends its arguments.
 func (w *worker) call(o *torch.Operator, d dtype.DType, s shape.Shape, f func(t *torch.Thread)) val {
 	if w.err != nil {
 		return val{0, d, s}
@@ -27,7 +27,7 @@ func (w *worker) call(o *torch.Operator, d dtype.DType, s shape.Shape, f func(t 
 	return w.keep(h, err, d, s)
 }
 
-// pair is call for two results.
+// pair is like call, for an operator with two results of the same shape.
 func (w *worker) pair(o *torch.Operator, d, e dtype.DType, s shape.Shape, f func(t *torch.Thread)) (val, val) {
 	if w.err != nil {
 		return val{0, d, s}, val{0, e, s}
@@ -39,13 +39,13 @@ func (w *worker) pair(o *torch.Operator, d, e dtype.DType, s shape.Shape, f func
 	return w.keep(h, err, d, s), w.keep(i, err, e, s)
 }
 
-// pairOf is pair for results of different shapes.
+// pairOf is like pair, for results of different shapes.
 func (w *worker) pairOf(o *torch.Operator, d dtype.DType, s shape.Shape, e dtype.DType, r shape.Shape, f func(t *torch.Thread)) (val, val) {
 	v := w.several(o, []op.Desc{{DType: d, Shape: s}, {DType: e, Shape: r}}, f)
 	return v[0], v[1]
 }
 
-// several is call for at most 4 results, which are described by ds.
+// several is like call, for an operator with at most 4 results, which ds describes.
 func (w *worker) several(o *torch.Operator, ds []op.Desc, f func(t *torch.Thread)) []val {
 	v := make([]val, len(ds))
 	for i, d := range ds {
@@ -65,10 +65,10 @@ func (w *worker) several(o *torch.Operator, ds []op.Desc, f func(t *torch.Thread
 	return v
 }
 
-// un returns an operator of one tensor that keeps type and shape.
+// un returns the result of a unary operator that preserves type and shape.
 func (w *worker) un(o *torch.Operator, a val) val { return w.unTo(o, a, a.d) }
 
-// unTo returns an operator of one tensor that keeps the shape.
+// unTo returns the result, of type d, of a unary operator that preserves the shape.
 func (w *worker) unTo(o *torch.Operator, a val, d dtype.DType) val {
 	if w.err != nil {
 		return val{0, d, a.s}
@@ -80,7 +80,7 @@ func (w *worker) unTo(o *torch.Operator, a val, d dtype.DType) val {
 	return w.keep(h, err, d, a.s)
 }
 
-// bin returns an operator of two tensors that broadcast.
+// bin returns the result, of type d, of a binary operator with broadcasting.
 func (w *worker) bin(o *torch.Operator, a, b val, d dtype.DType) val {
 	if w.err != nil {
 		return val{0, d, nil}
@@ -103,7 +103,7 @@ func (w *worker) broadcast(a, b shape.Shape) shape.Shape {
 	return s
 }
 
-// empty makes a tensor of unspecified elements.
+// empty returns a new tensor with uninitialized elements.
 func (w *worker) empty(d dtype.DType, s shape.Shape) val {
 	if w.err != nil {
 		return val{0, d, s}
@@ -112,7 +112,7 @@ func (w *worker) empty(d dtype.DType, s shape.Shape) val {
 	return w.keep(h, err, d, s)
 }
 
-// convert returns a in row-major order and another type, by torch's conversion.
+// convert returns a copy of a in row-major order, converted to type d by torch's rules.
 func (w *worker) convert(a val, d dtype.DType) val {
 	if w.err != nil {
 		return val{0, d, a.s}
@@ -121,7 +121,7 @@ func (w *worker) convert(a val, d dtype.DType) val {
 	return w.keep(h, err, d, a.s)
 }
 
-// to is convert where the type differs.
+// to returns a if it has type d, and otherwise converts it.
 func (w *worker) to(a val, d dtype.DType) val {
 	if a.d == d {
 		return a
@@ -129,7 +129,7 @@ func (w *worker) to(a val, d dtype.DType) val {
 	return w.convert(a, d)
 }
 
-// fill makes a tensor of one value.
+// fill returns a new tensor whose elements all have the same value.
 func (w *worker) fill(d dtype.DType, s shape.Shape, value op.Value) val {
 	y := w.empty(d, s)
 	w.assign(y, w.number(d, value))
@@ -143,7 +143,7 @@ func (w *worker) assign(a, b val) {
 	}
 }
 
-// view returns how the elements of a lie: its offset is 0.
+// view returns the shape and the strides of a, with offset 0.
 func (w *worker) view(a val) shape.View {
 	v := shape.View{Shape: a.s, Strides: make([]int, len(a.s))}
 	if w.err == nil {
@@ -152,7 +152,8 @@ func (w *worker) view(a val) shape.View {
 	return v
 }
 
-// seen returns a seen through a view of its memory, whose offset counts from the first element. Strides are not negative.
+// seen returns a tensor that is a view of the memory of a. The offset of v counts from the first element of a. Strides must not be
+// negative.
 func (w *worker) seen(a val, v shape.View) val {
 	if w.err != nil {
 		return val{0, a.d, v.Shape}
@@ -161,7 +162,7 @@ func (w *worker) seen(a val, v shape.View) val {
 	return w.keep(h, err, a.d, v.Shape)
 }
 
-// reshape returns a view where that can be, else a copy.
+// reshape returns a with shape s: a view if possible, otherwise a copy.
 func (w *worker) reshape(a val, s shape.Shape) val {
 	if slices.Equal(a.s, s) {
 		return a
@@ -172,7 +173,7 @@ func (w *worker) reshape(a val, s shape.Shape) val {
 	return w.seen(w.convert(a, a.d), shape.Contiguous(s))
 }
 
-// expand returns a view.
+// expand returns a view of a, broadcast to shape s.
 func (w *worker) expand(a val, s shape.Shape) val {
 	if slices.Equal(a.s, s) {
 		return a
@@ -180,7 +181,7 @@ func (w *worker) expand(a val, s shape.Shape) val {
 	return w.seen(a, w.view(a).Expand(s))
 }
 
-// permute returns a view.
+// permute returns a view of a with its axes in another order.
 func (w *worker) permute(a val, axes []int) val { return w.seen(a, w.view(a).Permute(axes)) }
 
 // cut returns a view of the elements from lo up to hi along axis.
@@ -206,7 +207,7 @@ var (
 	opLess     = aten("lt.Tensor")
 )
 
-// flip reverses axes in a copy.
+// flip returns a copy of a with some axes reversed.
 func (w *worker) flip(a val, axes ...int) val {
 	if len(axes) == 0 {
 		return a
@@ -223,7 +224,7 @@ func (w *worker) flip(a val, axes ...int) val {
 	})
 }
 
-// bits returns a with its bits taken as another type of the same size.
+// bits returns a with its bits reinterpreted as another type of the same size.
 func (w *worker) bits(a val, d dtype.DType) val {
 	return w.call(opViewType, d, a.s, func(t *torch.Thread) {
 		t.Tensor(a.h)
@@ -231,7 +232,7 @@ func (w *worker) bits(a val, d dtype.DType) val {
 	})
 }
 
-// where returns a where c, which is bool, holds, else b.
+// where returns a where the bool tensor c is true, and b elsewhere.
 func (w *worker) where(c, a, b val) val {
 	s := w.broadcast(w.broadcast(c.s, a.s), b.s)
 	return w.call(opWhere, a.d, s, func(t *torch.Thread) {
@@ -241,7 +242,7 @@ func (w *worker) where(c, a, b val) val {
 	})
 }
 
-// element returns the bytes of a value in a type, converted as cast does.
+// element returns the bits of a value in type d, converted like the op cast.
 func element(d dtype.DType, v op.Value) uint64 {
 	bits, isInt := v.Bits()
 	f := v.Float()
@@ -267,7 +268,7 @@ func element(d dtype.DType, v op.Value) uint64 {
 	return uint64(i)
 }
 
-// saturate returns the integer that a float is cast to.
+// saturate converts a float to an integer type, with saturation.
 func saturate(d dtype.DType, f float64) int64 {
 	if f != f || !d.IsInt() {
 		return 0
@@ -282,7 +283,7 @@ func saturate(d dtype.DType, f float64) int64 {
 	return int64(f)
 }
 
-// bounds returns the least and the greatest value of an integer type of at most 63 bits and sign.
+// bounds returns the least and the greatest value of an integer type; u64 is not allowed.
 func bounds(d dtype.DType) (lo, hi int64) {
 	n := d.Size() * 8
 	if d.Class() == dtype.Unsigned {
@@ -291,22 +292,22 @@ func bounds(d dtype.DType) (lo, hi int64) {
 	return -1 << (n - 1), 1<<(n-1) - 1
 }
 
-// number returns a constant of rank 0, which the device keeps.
+// number returns a scalar constant, which the device caches.
 func (w *worker) number(d dtype.DType, v op.Value) val {
 	return w.constant(d, nil, key{d, element(d, v), 0})
 }
 
-// whole is number of an integer.
+// whole is like number, for an integer.
 func (w *worker) whole(d dtype.DType, i int) val {
 	return w.number(d, op.ScalarInt("", int64(i)).Value)
 }
 
-// real is number of a float.
+// real is like number, for a float.
 func (w *worker) real(d dtype.DType, f float64) val {
 	return w.number(d, op.ScalarFloat("", f).Value)
 }
 
-// count returns the vector 0 ... n-1 of i64.
+// count returns the i64 vector 0, 1, ..., n-1.
 func (w *worker) count(n int) val {
 	if n > maxCount {
 		data := make([]int64, n)
@@ -318,10 +319,10 @@ func (w *worker) count(n int) val {
 	return w.constant(dtype.I64, shape.Of(n), key{dtype.I64, 0, n + 1})
 }
 
-// maxCount is the length of a vector of numbers that is kept.
+// maxCount is the greatest length of a vector from count that the device caches.
 const maxCount = 1 << 16
 
-// host returns a tensor with elements that the kernel made.
+// host returns a tensor with elements that a kernel computed in host memory.
 func (w *worker) host(d dtype.DType, s shape.Shape, data []byte) val {
 	if w.err != nil {
 		return val{0, d, s}

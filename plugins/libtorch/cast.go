@@ -12,8 +12,8 @@ var (
 	opNextAfter = aten("nextafter")
 )
 
-// cast returns what the op says. torch leaves a float beyond the range of an integer undefined, and rounds twice on the way from f64 and from
-// wide integers to 16 bits.
+// cast converts like the op cast. torch's conversion is undefined for floats outside the range of the integer type, and rounds twice from
+// f64 and from wide integers to 16-bit floats.
 func (w *worker) cast(x val, d dtype.DType) val {
 	switch {
 	case x.d == d:
@@ -29,7 +29,7 @@ func (w *worker) cast(x val, d dtype.DType) val {
 // floatToInt truncates toward zero and saturates; NaN is 0.
 func (w *worker) floatToInt(x val, d dtype.DType) val {
 	lo, hi := bounds(d)
-	wide := dtype.F32 // in which lo and hi are exact
+	wide := dtype.F32 // a type that represents lo and hi exactly
 	if d.Size() >= 4 || x.d == dtype.F64 {
 		wide = dtype.F64
 	}
@@ -40,15 +40,15 @@ func (w *worker) floatToInt(x val, d dtype.DType) val {
 		x = w.bin(opMinimum, x, w.real(wide, float64(hi)), wide)
 		return w.convert(x, d)
 	}
-	// The greatest value is not a float: what is at least 2^63 becomes it afterwards.
+	// No float equals the greatest value of i64: elements of at least 2^63 are replaced by it afterwards.
 	over := w.bin(opLess, w.real(wide, 0x1p63-1024), x, dtype.Bool)
 	x = w.bin(opMaximum, x, w.real(wide, float64(lo)), wide)
 	x = w.bin(opMinimum, x, w.real(wide, 0x1p63-1024), wide)
 	return w.where(over, w.number(d, op.ScalarInt("", hi).Value), w.convert(x, d))
 }
 
-// oddly returns x, which is f64, rounded to f32 such that rounding it again to 16 bits gives what rounding x once gives: where f32 is not
-// exact, its last bit is 1.
+// oddly rounds the f64 tensor x to f32 so that a second rounding, to 16 bits, has the same result as one direct rounding of x (rounding to
+// odd: if the f32 value is inexact, its last bit is 1).
 func (w *worker) oddly(x val) val {
 	y := w.convert(x, dtype.F32)
 	back := w.convert(y, dtype.F64)
@@ -65,5 +65,5 @@ func (w *worker) oddly(x val) val {
 
 var opAbs = aten("abs")
 
-// zero makes infinities.
+// zero is a divisor that produces infinities.
 var zero = 0.0

@@ -40,8 +40,8 @@ func matmul(w *worker) {
 	w.out[0] = w.product(a, b, w.n.Outputs[0].Shape)
 }
 
-// dense returns x, or a copy of it where a row or a column of its matrices is one element seen everywhere: torch would copy it in an order of
-// its own choice.
+// dense returns x, or a copy of x if a row or a column of its matrices is a broadcast element. torch would copy such a matrix too, in an
+// unspecified order.
 func (w *worker) dense(x val) val {
 	v := w.view(x)
 	for i := len(x.s) - 2; i < len(x.s); i++ {
@@ -65,11 +65,11 @@ func (w *worker) product(a, b val, s shape.Shape) val {
 	})
 }
 
-// maxSummed is the number of elementwise products that summed makes at a time, unless one row of them is longer.
+// maxSummed is the greatest number of elementwise products that summed computes at once; a single row may have more.
 const maxSummed = 1 << 24
 
-// summed returns a product of matrices of integers as sums of elementwise products: on its devices other than the processor, torch
-// multiplies matrices of floats only.
+// summed returns a product of integer matrices as sums of elementwise products. On devices other than the cpu, torch has only float matrix
+// products.
 func (w *worker) summed(a, b val, s shape.Shape) val {
 	ra, rb := len(a.s), len(b.s)
 	k := a.s[ra-1]
@@ -92,7 +92,7 @@ func (w *worker) summed(a, b val, s shape.Shape) val {
 	return sum
 }
 
-// finite reports whether no element of operand i is NaN or infinite. What is found is kept with the tensor.
+// finite reports whether no element of operand i is NaN or infinite. The answer is cached in the tensor.
 func (w *worker) finite(i int) bool {
 	t := w.from[i]
 	switch t.finite.Load() {
@@ -109,7 +109,7 @@ func (w *worker) finite(i int) bool {
 	return false
 }
 
-// settled reports whether the sum of x is finite: then no element is NaN or infinite.
+// settled reports whether the sum of x is finite, which implies that no element is NaN or infinite.
 func (w *worker) settled(x val) bool {
 	if x.s.Size() == 0 {
 		return true
@@ -122,7 +122,7 @@ func (w *worker) settled(x val) bool {
 	return w.err == nil && v-v == 0
 }
 
-// read returns the element of a tensor of one. It waits for the device.
+// read returns the element of a tensor that has one element. It waits for the device.
 func (w *worker) read(x val) float64 {
 	x = w.to(x, dtype.F64)
 	if w.err != nil {
@@ -138,7 +138,7 @@ func (w *worker) read(x val) float64 {
 	return v[0]
 }
 
-// convolution is the attributes of conv.
+// convolution contains the attributes of a conv node.
 type convolution struct {
 	strides, lo, hi, dilation, input []int
 	groups                           int
@@ -153,7 +153,7 @@ func conv(w *worker) {
 		return
 	}
 	native := d.DType.IsFloat() && n <= 3 && w.dev.shim.convolution != 0
-	if native && d.DType.Size() == 2 && !(w.finite(0) && w.finite(1)) { // torch's kernels of bf16 make NaN of infinity
+	if native && d.DType.Size() == 2 && !(w.finite(0) && w.finite(1)) { // torch's bf16 kernels turn infinity into NaN
 		x, k = w.wide(x), w.wide(k)
 	}
 	defer func() { w.out[0] = w.to(w.out[0], d.DType) }()
@@ -181,8 +181,8 @@ func conv(w *worker) {
 	w.out[0] = w.unrolled(x, k, &c, d.Shape)
 }
 
-// transposed returns the transposed convolution of strides c.input that is c with a kernel of shape k, mirrored. It is there for a dilated
-// input that nothing crops.
+// transposed returns the transposed convolution with strides c.input that equals c if its kernel, of shape k, is mirrored. It exists only
+// for a dilated input that is not cropped.
 func (c *convolution) transposed(k shape.Shape) (*torch.Convolution, bool) {
 	t := &torch.Convolution{Strides: c.input, Dilation: c.dilation, Transposed: true, Groups: c.groups}
 	dilated := false
@@ -198,7 +198,8 @@ func (c *convolution) transposed(k shape.Shape) (*torch.Convolution, bool) {
 	return t, dilated
 }
 
-// mirrored returns a kernel [O, C/groups, ...] as that of the transposed convolution: [C, O/groups, ...], flipped.
+// mirrored converts a kernel [O, C/groups, ...] to the kernel [C, O/groups, ...] of the transposed convolution, with its spatial axes
+// flipped.
 func (w *worker) mirrored(k val, groups int) val {
 	o, c := k.s[0], k.s[1]
 	space := k.s[2:]
@@ -219,7 +220,8 @@ func (w *worker) convolve(x, k val, bias torch.Handle, c *torch.Convolution, s s
 	return w.keep(h, err, x.d, s)
 }
 
-// unrolled returns a convolution of x, which is padded, as a product of matrices: the windows of x are the rows, the kernels the columns.
+// unrolled computes a convolution of the padded tensor x as a matrix product, whose rows are the windows of x and whose columns are the
+// kernels.
 func (w *worker) unrolled(x, k val, c *convolution, y shape.Shape) val {
 	images, g, n := x.s[0], c.groups, len(c.strides)
 	channels, outs, at, kernel := x.s[1]/g, k.s[0]/g, y[2:], k.s[2:]
@@ -241,7 +243,8 @@ func (w *worker) unrolled(x, k val, c *convolution, y shape.Shape) val {
 	return w.reshape(z, y)
 }
 
-// windows returns the view of x with, for its last dimensions, first the positions of a window and then the places within it.
+// windows returns a view of x in which its last dimensions are replaced by the dimensions of the window positions, followed by the
+// dimensions of a window.
 func (w *worker) windows(x val, at, window shape.Shape, strides, dilation []int) val {
 	v, n := w.view(x), len(window)
 	lead := len(x.s) - n

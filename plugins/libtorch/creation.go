@@ -17,7 +17,7 @@ var creation = map[op.Code]rule{
 	op.RandomBitsAt: {run: randomBitsAt, types: dtype.SetOf(dtype.I64)},
 }
 
-// full is one element, seen everywhere.
+// full creates one element and broadcasts it.
 func full(w *worker) {
 	d := w.n.Outputs[0]
 	w.out[0] = w.expand(w.number(d.DType, w.n.Attrs.Value("value")), d.Shape)
@@ -33,12 +33,12 @@ func iotaKernel(w *worker) {
 	w.out[0] = w.expand(w.reshape(w.to(w.count(line[0]), d.DType), line), d.Shape)
 }
 
-// randomBits draws by the seed and the counter of the node.
+// randomBits draws from the seed and the counter in the attributes of the node.
 func randomBits(w *worker) {
 	w.draw(uint64(w.n.Attrs.Int("seed")), uint64(w.n.Attrs.Int("counter")))
 }
 
-// randomBitsAt is randomBits from a state on, which is an operand.
+// randomBitsAt draws from a state that is an operand.
 func randomBitsAt(w *worker) {
 	state := []int64{0, 0}
 	if w.err == nil {
@@ -52,7 +52,7 @@ func randomBitsAt(w *worker) {
 	w.draw(uint64(w.n.Attrs.Int("seed"))+uint64(state[0]), uint64(w.n.Attrs.Int("counter"))+uint64(state[1]))
 }
 
-// draw computes on the host: torch has no operator for words of a given generator.
+// draw computes random words on the host, because no operator of torch computes the generator that the op prescribes.
 func (w *worker) draw(seed, at uint64) {
 	d := w.n.Outputs[0]
 	n := d.Shape.Size()
@@ -73,10 +73,10 @@ func (w *worker) draw(seed, at uint64) {
 	}
 }
 
-// drawn is the least number of words for which another goroutine is used.
+// drawn is the least number of words per goroutine.
 const drawn = 1 << 16
 
-// drawWords fills words by blocks of four from the counter on, in at most so many goroutines.
+// drawWords fills words with blocks of four, starting with the counter at, in at most threads goroutines.
 func drawWords(words []uint32, at, seed uint64, threads int) {
 	var all sync.WaitGroup
 	part := max(drawn, (len(words)/max(1, threads)+3)&^3)
@@ -101,7 +101,7 @@ func drawBlocks(words []uint32, at, seed uint64) {
 	}
 }
 
-// philox returns the block of Philox 4x32-10 of a counter and a key.
+// philox returns the block that Philox 4x32-10 computes from a counter and a key.
 func philox(counter, key uint64) (a, b, c, d uint32) {
 	a, b = uint32(counter), uint32(counter>>32)
 	k, l := uint32(key), uint32(key>>32)

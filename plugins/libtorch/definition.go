@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// byDefinition computes the node by the decomposition of its op, as the host does with what is not claimed. What is not needed any more
-// is deleted on the way.
+// byDefinition computes the node by the decomposition of its op, as the host does for ops that the backend does not claim. It deletes
+// intermediate tensors after their last use.
 func (w *worker) byDefinition() {
 	known := map[op.TensorID]val{}
 	var in []op.Desc
@@ -37,8 +37,8 @@ func (w *worker) byDefinition() {
 	w.n, w.in, w.from, w.out = outer, operands, from, results
 }
 
-// steps computes a node of operands that are known, by its kernel or by its parts, and adds its results to what is known. Handles in kept
-// stay.
+// steps computes a node whose operands are in known, by its kernel or by its decomposition, and adds its results to known. It does not
+// delete handles in kept.
 func (w *worker) steps(n *op.Node, in []op.Desc, known map[op.TensorID]val, next func() op.TensorID, kept []torch.Handle) {
 	parts, ok, err := op.Decompose(n, in, next)
 	if !ok && err == nil {
@@ -52,7 +52,7 @@ func (w *worker) steps(n *op.Node, in []op.Desc, known map[op.TensorID]val, next
 		}
 	}
 	for _, d := range slices.Concat(in, n.Outputs) {
-		uses[d.ID]++ // the caller's
+		uses[d.ID]++ // the use by the caller
 	}
 	for i := range parts {
 		if w.err != nil {
@@ -73,7 +73,7 @@ func (w *worker) steps(n *op.Node, in []op.Desc, known map[op.TensorID]val, next
 	}
 }
 
-// part computes a node of operands in, which are known, and adds its results to what is known.
+// part computes a node with operands in, which are in known, and adds its results to known.
 func (w *worker) part(p *op.Node, in []op.Desc, known map[op.TensorID]val, next func() op.TensorID, kept []torch.Handle) {
 	if w.err != nil {
 		return
@@ -99,7 +99,7 @@ func (w *worker) part(p *op.Node, in []op.Desc, known map[op.TensorID]val, next 
 	}
 }
 
-// sweep deletes what was made and is neither known nor kept.
+// sweep deletes the tensors of the kernel that are neither in known nor in kept.
 func (w *worker) sweep(known map[op.TensorID]val, kept []torch.Handle) {
 	live := map[torch.Handle]bool{}
 	for _, x := range known {

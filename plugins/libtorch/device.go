@@ -19,32 +19,32 @@ type device struct {
 	lib   *torch.Library
 	on    torch.Device
 	caps  *core.Capabilities
-	table []rule // by op, without a kernel for what is not claimed
+	table []rule // by op; ops that are not claimed have no kernel
 	shim  shims
-	limit int64 // bytes of the results of one node
-	check bool  // whether each result is compared with what torch says of it
-	reads bool  // whether elements are in memory of the host
-	lists bool  // whether operators are called with lists and strings
-	fuses bool  // whether groups of nodes of a program become one operator
-	flash bool  // whether attention keeps no scores
+	limit int64 // greatest number of bytes of the results of one node
+	check bool  // whether the type and shape of each result are compared with torch's
+	reads bool  // whether elements are in host memory
+	lists bool  // whether operators can be called with lists and strings
+	fuses bool  // whether groups of nodes of a program are replaced by one operator
+	flash bool  // whether attention uses torch's operator that does not store the scores
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	consts map[key]torch.Handle
 }
 
 var _ engine.Device[*tensor] = (*device)(nil)
 
-// key names a constant: a number by its bits, or the vector of the first n-1 integers.
+// key identifies a constant: a number by its bits, or the vector 0, 1, ..., n-2.
 type key struct {
 	d    dtype.DType
 	bits uint64
 	n    int
 }
 
-// maxConstants bounds the constants that are kept.
+// maxConstants is the greatest number of constants that a device caches.
 const maxConstants = 4096
 
-// constant returns a tensor that the device keeps.
+// constant returns a constant from the cache of the device, and creates it at first.
 func (w *worker) constant(d dtype.DType, s shape.Shape, k key) val {
 	if w.err != nil {
 		return val{0, d, s}
@@ -80,7 +80,7 @@ func (w *worker) constant(d dtype.DType, s shape.Shape, k key) val {
 	return y
 }
 
-// kernel is the rule of an op, without a kernel where it is not claimed.
+// kernel returns the rule of an op; an op that is not claimed has no kernel.
 func (d *device) kernel(code op.Code) rule {
 	if int(code) < len(d.table) {
 		return d.table[code]
@@ -91,7 +91,7 @@ func (d *device) kernel(code op.Code) rule {
 // Capabilities implements engine.Device.
 func (d *device) Capabilities() *core.Capabilities { return d.caps }
 
-// Upload implements engine.Device. Queues are asynchronous, and make tensors themselves.
+// Upload implements engine.Device. It is not used, because queues are asynchronous and create tensors themselves.
 func (d *device) Upload(op.Desc, []byte) (*tensor, error) {
 	return nil, fmt.Errorf("upload without a queue: %w", core.ErrUnsupported)
 }
@@ -112,7 +112,7 @@ func (d *device) Release(t *tensor) {
 	}
 }
 
-// remove deletes handles without a queue.
+// remove deletes handles outside of a queue.
 func (d *device) remove(hs ...torch.Handle) {
 	for _, h := range hs {
 		d.lib.Delete(h)

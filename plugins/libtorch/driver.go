@@ -14,13 +14,13 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// driver is torch with its devices.
+// driver is the loaded torch, with its devices.
 type driver struct {
 	lib     *torch.Library
 	devices []torch.Device
 	info    core.Info
-	broken  refusals // of the self-test
-	apart   bool     // in tests: the processor is used like a device with memory of its own
+	broken  refusals // findings of the self-test
+	apart   bool     // for tests: the cpu is used like a device with memory of its own
 	check   bool
 }
 
@@ -60,7 +60,7 @@ func newDriver(lib *torch.Library, place torch.Place, broken refusals, check boo
 	return d
 }
 
-// lacks returns what this torch has no functions for.
+// lacks lists the features for which this torch has no functions.
 func lacks(lib *torch.Library) string {
 	var text []string
 	if !lib.Lists() {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// Elementwise composites that are one operator of torch, or are quicker as a few of them than decomposed.
+// Elementwise composites that torch computes by one operator, or by fewer operators than the decomposition.
 
 var elementwise = join(
 	unary(floats, map[op.Code]string{
@@ -41,7 +41,7 @@ var (
 	opTriu     = aten("triu")
 )
 
-// comparisons returns ops that are an operator of two tensors whose result is bool.
+// comparisons returns the rules of ops that torch computes by a binary operator with a bool result.
 func comparisons(names map[op.Code]string, types dtype.Set) map[op.Code]rule {
 	m := map[op.Code]rule{}
 	for code, name := range names {
@@ -62,7 +62,7 @@ func silu(w *worker) {
 	w.out[0] = w.to(w.bin(opMul, x, w.un(opSigmoid, w.bin(opMul, x, w.real(x.d, alpha), x.d)), x.d), d)
 }
 
-// wide returns x in f32 if it is narrower.
+// wide returns x, converted to f32 if its type is narrower.
 func (w *worker) wide(x val) val {
 	if x.d == dtype.F16 || x.d == dtype.BF16 {
 		return w.to(x, dtype.F32)
@@ -70,7 +70,7 @@ func (w *worker) wide(x val) val {
 	return x
 }
 
-// relu is torch's, which leaves -0 as it is, plus 0.
+// relu calls torch's operator and adds 0, because torch returns -0 for -0.
 func relu(w *worker) {
 	y := w.un(opRelu, w.in[0])
 	if y.d.IsFloat() {
@@ -79,7 +79,7 @@ func relu(w *worker) {
 	w.out[0] = y
 }
 
-// gelu of infinity is NaN in torch on a cpu.
+// gelu corrects infinities, for which torch returns NaN on a cpu.
 func gelu(w *worker) {
 	x, how := w.in[0], w.n.Attrs.Str("approximate")
 	y := w.call(opGelu, x.d, x.s, func(t *torch.Thread) {
@@ -93,7 +93,7 @@ func gelu(w *worker) {
 	w.out[0] = y
 }
 
-// clamp leaves a bound out that nothing is beyond.
+// clamp omits a bound that no value of the type exceeds.
 func clamp(w *worker) {
 	x, a := w.in[0], w.n.Attrs
 	lo, hi := a.Value("min"), a.Value("max")

@@ -9,28 +9,28 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// Attention by torch's operator for a cpu that keeps no scores, and its gradient, which needs the logarithms of the sums of their
-// exponentials: the forward pass leaves them with its result.
+// Attention by torch's cpu operator that does not store the scores (flash attention), and its gradient. The gradient needs, for each query,
+// the logarithm of the sum of the exponentials of its scores. The forward pass keeps these logarithms with its result.
 
-// flash is a node that the operator computes.
+// flash contains the operands and parameters of an attention node that the operator computes.
 type flash struct {
 	q, k, v val
-	mask    val // what is added to scores; handle 0 for none
+	mask    val // the bias that is added to scores; handle 0 for none
 	causal  bool
 	scale   float64
 }
 
-// aside holds results of the forward pass of attention that its gradient needs: the logarithms of sums, and the operands that they were
-// computed from.
+// aside contains results of the forward pass of attention for its gradient: the logarithms of the sums, and the operands from which they
+// were computed.
 type aside struct {
 	h    torch.Handle
-	q, k *tensor // to compare with
+	q, k *tensor // compared with the operands of the gradient
 	mask bool
 }
 
-// flash returns the node as one of the operator, and whether it is: heads are not shared and as wide for keys as for values, scores have no
-// cap. mask is the mask of the node, if it has one. Before torch 2.11 masks are not left to the operator, as a query that sees no key may be
-// NaN.
+// flash returns the operands of the operator for the node, and whether the operator can compute it: key heads must not be shared, keys and
+// values must have the same head size, and scores must have no cap. mask contains the mask of the node, if any. Before torch 2.11 the
+// operator is not used with a mask, because it may return NaN for a query that sees no key.
 func (w *worker) flash(mask []val) (flash, bool) {
 	a := w.n.Attrs
 	f := flash{q: w.in[0], k: w.in[1], v: w.in[2]}
@@ -65,7 +65,7 @@ func (w *worker) flash(mask []val) (flash, bool) {
 	return f, w.err == nil
 }
 
-// bias returns a mask as what is added to scores of type d.
+// bias converts a mask to the bias, of type d, that is added to scores.
 func (w *worker) bias(m val, d dtype.DType) val {
 	if m.d == dtype.Bool {
 		return w.where(m, w.real(d, 0), w.real(d, math.Inf(-1)))
@@ -90,8 +90,8 @@ func (w *worker) flashForward(f flash) (y, sums val) {
 	})
 }
 
-// attentionGradient is torch's for nodes of flash. Where y is not the result of attention to the same operands on this device, the sums are
-// computed first. Narrow floats are computed in f32: torch rounds between the products.
+// attentionGradient calls torch's operator for nodes that flash accepts. If y is not a result of attention with the same operands on this
+// device, it first computes the sums. It computes 16-bit floats in f32, because torch rounds between the products.
 func attentionGradient(w *worker) {
 	d := w.n.Outputs
 	if q, k := w.in[0].s, w.in[1].s; q[:3].Size() == 0 || k[:3].Size() == 0 {

@@ -10,32 +10,33 @@ import (
 	"github.com/goburn/burn/core/program/gradient"
 )
 
-// Gradients arrive as nodes of the contract, by the rules of core/program/gradient: a dozen for a norm, where torch has one operator. They
-// are found by recording the rule of each node of the forward pass again, and comparing.
+// Gradients arrive as nodes of the contract, recorded by the rules of core/program/gradient: for a norm a dozen nodes, for which torch has
+// one operator. To find them, the rule of each node of the forward pass is recorded again and compared with the program.
 
-// fused is a node with its kernel. A node that replaces several has the op of one of them, their operands and their results.
+// fused is a node with its kernel. A node that replaces several nodes has the op of one of them, and the operands and results of all.
 type fused struct {
 	op.Node
 	run kernel
 }
 
-// backward is a gradient that is an operator of torch.
+// backward describes a gradient that torch computes by one operator.
 type backward struct {
 	// fits reports whether the gradient of a node with operands in is computed by run.
 	fits func(n *op.Node, in []op.Desc) bool
 	// run computes the gradients of g.needs from the operands and results of the forward node and the gradient of its result.
 	run func(w *worker, g *found)
-	// forward replaces the kernel of the forward node: it has results more, described by keeps, which run finds in found.kept. May be nil.
+	// forward, if not nil, replaces the kernel of the forward node. It has additional results, which keeps describes; run reads them from
+	// found.kept.
 	forward kernel
 	keeps   func(n *op.Node, in []op.Desc) []op.Desc
 }
 
-// found is a gradient in a program.
+// found is a gradient that was found in a program.
 type found struct {
-	node  op.Node       // of the forward pass
-	t     *template     // what was recorded
-	ids   []op.TensorID // of t that are operands of the step, in order
-	needs []int         // operands of node whose gradients are results of the step, in order
+	node  op.Node       // node of the forward pass
+	t     *template     // the gradient as recorded again
+	ids   []op.TensorID // tensors of t that are operands of the step, in order
+	needs []int         // indices of the operands of node whose gradients are results of the step, in order
 	known map[op.TensorID]val
 	kept  []val
 }
@@ -43,7 +44,7 @@ type found struct {
 // template is the gradient of a node as its rule records it.
 type template struct {
 	nodes []op.Node
-	maker map[op.TensorID]int // of a result, in nodes
+	maker map[op.TensorID]int // index in nodes of the node that computes a result
 	x     []op.Desc           // operands of the node
 	y, dy op.Desc
 	roots []op.Desc // the gradient of each operand
@@ -102,11 +103,11 @@ func record(n *op.Node, in []op.Desc) (t *template, ok bool) {
 	return t, true
 }
 
-// graph is a program that is searched.
+// graph is a program in which gradients are searched.
 type graph struct {
 	p     *program.Program
 	descs map[op.TensorID]op.Desc
-	maker map[op.TensorID]int // of a result, in p.Nodes
+	maker map[op.TensorID]int // index in p.Nodes of the node that computes a result
 	users map[op.TensorID][]int
 }
 
@@ -123,8 +124,8 @@ func newGraph(p *program.Program) *graph {
 	return g
 }
 
-// match reports whether tensor b of the program is computed as tensor a of the template, where bound names tensors of the program by those of
-// the template, and adds what it finds to bound.
+// match reports whether tensor b of the program is computed in the same way as tensor a of the template. bound maps tensors of the template
+// to tensors of the program; match adds the pairs that it finds.
 func (g *graph) match(t *template, a, b op.TensorID, bound map[op.TensorID]op.TensorID) bool {
 	if c, ok := bound[a]; ok {
 		return b == c
@@ -154,7 +155,7 @@ func (g *graph) match(t *template, a, b op.TensorID, bound map[op.TensorID]op.Te
 	return true
 }
 
-// seek looks for a tensor of the program that is computed as root of the template.
+// seek searches the program for a tensor that is computed in the same way as root of the template.
 func (g *graph) seek(t *template, root op.Desc, taken map[int]bool, bound map[op.TensorID]op.TensorID) (at int, ok bool) {
 	i, made := t.maker[root.ID]
 	if !made {
@@ -179,7 +180,7 @@ func (g *graph) seek(t *template, root op.Desc, taken map[int]bool, bound map[op
 	return 0, false
 }
 
-// fuse returns the nodes of a program with their kernels; groups that are one operator of torch are one.
+// fuse returns the nodes of a program with their kernels. It replaces a group of nodes that torch computes by one operator by one node.
 func (d *device) fuse(p *program.Program) []fused {
 	all := make([]fused, len(p.Nodes))
 	for i := range p.Nodes {
@@ -194,7 +195,7 @@ func (d *device) fuse(p *program.Program) []fused {
 		last = max(last, id)
 	}
 	next := func() op.TensorID { last++; return last }
-	taken := map[int]bool{}     // nodes whose results other steps compute
+	taken := map[int]bool{}     // nodes whose results are computed by other steps
 	before := map[int][]fused{} // steps that are executed in place of a node
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -219,7 +220,7 @@ func (d *device) fuse(p *program.Program) []fused {
 		at := len(p.Nodes)
 		for k, root := range t.roots {
 			r, ok := g.seek(t, root, taken, bound)
-			if !ok || f.needs == nil && !t.reads(root.ID) { // a sum of any tensor is no gradient of this node
+			if !ok || f.needs == nil && !t.reads(root.ID) { // without reading the node's tensors, any sum would match
 				continue
 			}
 			f.needs = append(f.needs, k)
@@ -255,7 +256,7 @@ func (d *device) fuse(p *program.Program) []fused {
 	return g.live(all, taken, before)
 }
 
-// live returns the steps in order, without those that nothing needs any more.
+// live returns the steps in order, without steps whose results are no longer needed.
 func (g *graph) live(all []fused, taken map[int]bool, before map[int][]fused) []fused {
 	var steps []fused
 	for i := range all {
@@ -294,7 +295,7 @@ func (f *found) kernel(b backward) kernel {
 	}
 }
 
-// x returns an operand of the forward node, dy the gradient of its result, y the result.
+// x returns operand i of the forward node, dy returns the gradient of its result, and y returns the result.
 func (g *found) x(i int) val { return g.known[g.t.x[i].ID] }
 func (g *found) y() val      { return g.known[g.t.y.ID] }
 func (g *found) dy() val     { return g.known[g.t.dy.ID] }
@@ -311,7 +312,7 @@ func (g *found) asRecorded(w *worker) {
 	}
 }
 
-// wideAndFull reports whether all are floats of 32 or 64 bits with elements.
+// wideAndFull reports whether all tensors are non-empty and of type f32 or f64.
 func wideAndFull(in []op.Desc) bool {
 	for _, d := range in {
 		if d.DType != dtype.F32 && d.DType != dtype.F64 || d.Shape.Size() == 0 {

@@ -25,8 +25,8 @@ var (
 	opScatterReduce = aten("scatter_reduce.two")
 )
 
-// indices returns a vector of indices as i64 in row-major order, all of which are in [0, n), and its elements. They are read first, as a
-// device may end the process for one that is not.
+// indices returns indices as an i64 vector in row-major order, and its elements on the host. It fails unless all are in [0, n): the
+// elements are read first, because some devices abort the process for an invalid index.
 func (w *worker) indices(x val, n int) (i val, v []int64) {
 	i = w.reshape(w.convert(x, dtype.I64), shape.Of(x.s.Size()))
 	if w.err != nil || x.s.Size() == 0 {
@@ -60,7 +60,8 @@ func (w *worker) indices(x val, n int) (i val, v []int64) {
 	return i, v
 }
 
-// parts returns the dimensions of an indexed tensor: those of the batch, those before the axis, the axis, those behind it.
+// parts returns the sizes of an indexed tensor: of its batch dimensions, of the dimensions between them and the axis, of the axis, and of
+// the dimensions after it.
 func parts(x shape.Shape, axis, batch int) (b, m, n, p int) {
 	return x[:batch].Size(), x[batch:axis].Size(), x[axis], x[axis+1:].Size()
 }
@@ -95,8 +96,8 @@ func gather(w *worker) {
 	w.out[0] = w.reshape(y, d.Shape)
 }
 
-// lastOf returns, for each index of b batches, the position of the last one in its batch that is equal, and nil if all differ. Updates
-// taken from there are the same for equal indices: a device that writes them in any order leaves the last one.
+// lastOf returns, for each index of b batches, the position of the last equal index in its batch, or nil if all indices differ. If updates
+// are read at these positions, equal indices have equal updates: whatever the order in which a device writes them, the last update remains.
 func lastOf(indices []int64, b int) []int64 {
 	last, repeats := make([]int64, len(indices)), false
 	q := len(indices) / max(1, b)

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// Composites of layers: products with a bias, tables, pooling, triangular systems.
+// Composites for layers: products with a bias, embedding tables, pooling, triangular systems.
 
 var layers = map[op.Code]rule{
 	op.Linear:          {run: linear, types: numbers, needs: needsAdd},
@@ -86,8 +86,8 @@ func gatherElements(w *worker) {
 	})
 }
 
-// plane reports whether a pooling node is one of torch's over two dimensions. torch pads both ends by pad_lo: that is the same where its windows
-// are as many as the node's, since they are then at the same places and reach no further.
+// plane reports whether torch's pooling over two dimensions can compute the node. torch pads both ends by pad_lo. The result is the same if
+// torch has as many windows as the node, because they are then at the same positions.
 func plane(w *worker) bool {
 	a, x, y := w.n.Attrs, w.in[0], w.n.Outputs[0].Shape
 	window, strides, lo, dilation := a.Ints("window"), a.Ints("strides"), a.Ints("pad_lo"), a.Ints("dilation")
@@ -112,7 +112,7 @@ func maxPool(w *worker) {
 	w.maxPool()
 }
 
-// maxPool calls torch for a node of which plane is true.
+// maxPool calls torch's operator for a node that plane accepts.
 func (w *worker) maxPool() {
 	a, x, d := w.n.Attrs, w.in[0], w.n.Outputs[0]
 	w.out[0] = w.call(opMaxPool2, x.d, d.Shape, func(t *torch.Thread) {
@@ -180,7 +180,7 @@ func avgPool(w *worker) {
 	w.out[0] = w.to(w.bin(opDiv, total, n, x.d), d.DType)
 }
 
-// counts reports whether a place of a window counts in the divisor of avg_pool.
+// counts reports whether a position in a window is counted in the divisor of avg_pool.
 func (w *worker) counts(index, place []int, lead int) bool {
 	a := w.n.Attrs
 	strides, dilation, lo, hi := a.Ints("strides"), a.Ints("dilation"), a.Ints("pad_lo"), a.Ints("pad_hi")

@@ -1,18 +1,20 @@
-// Package libtorch is the backend that computes with an installed PyTorch: its kernels, on each of its devices. It needs torch's
-// libraries (libtorch_cpu and what it links with) and neither Python nor a compiler: functions are found by name in torch's stable C
-// ABI, so that one binary serves torch 2.9 and later, and what an installation lacks is not claimed. For an older torch the user's compiler
-// makes a shim of the same names.
+// Package libtorch is the backend that computes with an installed PyTorch, on each of its devices. It needs torch's libraries (libtorch_cpu
+// and its dependencies), but neither Python nor a compiler. It looks functions up by name in torch's stable C ABI, so that one binary works
+// with torch 2.9 and later; it does not claim ops for which an installation has no functions. For an older torch, the user's compiler
+// builds a shim, a library that has the functions of this ABI.
 //
-// Device 0 is torch's cpu; those of cuda (or of HIP, which torch calls cuda too) follow.
+// Device 0 is torch's cpu. The devices of CUDA follow (or of HIP, which torch also calls cuda).
 //
-// It stands on sdk/engine. A table (table.go) says for each op of burn that is claimed which operators of torch compute it; the rest is
-// decomposed by the host. Kernels must not keep handles: a tensor has one owner.
+// In the pipeline it is the last stage: the host sends it nodes and programs through sdk/engine, and it calls torch through internal/torch.
+// A table (table.go) maps each op that the backend claims to a kernel, which calls operators of torch. The host decomposes all other ops.
+// Kernels must not keep handles, because a tensor has one owner, and must not load libraries or call C functions except through
+// internal/torch.
 //
-// Options of core.Config: "torch" is the folder of torch, before LIBTORCH of the environment; "check" is true or false: whether each
-// result is compared with what torch says of its type and shape, for tests; "tf32" is true or false, the default: whether NVIDIA's
-// libraries may round factors of f32 to 10 bits of mantissa; "hide" lists functions of torch, separated by commas, that
-// are treated as missing, for tests; "build" names a C++ compiler, with which the shim is built first that a torch without that ABI
-// needs. Threads is how many threads torch computes with; the first backend of a process decides.
+// Options of core.Config: "torch" is the folder of torch and has priority over the environment variable LIBTORCH. "tf32" is true or false
+// (the default) and says whether NVIDIA's libraries may round f32 factors to 10 bits of mantissa. "build" names a C++ compiler, which first
+// builds the shim if torch lacks the ABI. Two options are for tests: "check" is true or false and says whether the type and shape of each
+// result are compared with torch's; "hide" lists functions of torch, separated by commas, that are treated as missing. Config.Threads is
+// the number of threads that torch computes with; the first backend of a process sets it.
 package libtorch
 
 import (
@@ -34,19 +36,19 @@ const Name = "libtorch"
 // Version is the version of the backend.
 const Version = "0.1.0"
 
-// settings are the options.
+// settings contains the parsed options.
 type settings struct {
 	folder string
 	check  bool
 	tf32   bool
 	hide   []string
-	build  string // the compiler that makes the shim first
+	build  string // the compiler that first builds the shim
 }
 
-// buildTime bounds the compilation of the shim.
+// buildTime is the time limit of the compilation of the shim.
 const buildTime = 10 * time.Minute
 
-// find is the torch to use, with its shim if that was to be built.
+// find returns the folder of the torch to use. If the options say so, it first builds the shim.
 func (s *settings) find() (torch.Place, error) {
 	place, err := s.search().Find()
 	if err != nil {
@@ -85,7 +87,7 @@ func options(c core.Config) (s settings, err error) {
 	return s, nil
 }
 
-// search returns where torch is looked for.
+// search returns the places in which torch is searched.
 func (s *settings) search() torch.Search {
 	if s.folder == "" {
 		return torch.DefaultSearch()
@@ -98,7 +100,7 @@ func (s *settings) search() torch.Search {
 	}}
 }
 
-// loaded is torch in this process.
+// loaded is the torch of this process.
 var loaded struct {
 	sync.Mutex
 	lib   *torch.Library
@@ -124,8 +126,8 @@ func load(s settings, threads int) (*torch.Library, torch.Place, error) {
 	return lib, place, nil
 }
 
-// New makes the backend. It is ErrNotFound, with the remedy, where there is no torch that can be loaded. Unknown options and values
-// that do not parse are ErrAttr.
+// New returns the backend. If no torch can be loaded, it returns ErrNotFound with a remedy; for an unknown option or an invalid value it
+// returns ErrAttr.
 func New(c core.Config) (core.Backend, error) {
 	s, err := options(c)
 	if err != nil {

@@ -19,7 +19,7 @@ var movement = map[op.Code]rule{
 	op.Cast:    {run: func(w *worker) { w.out[0] = w.cast(w.in[0], w.n.Outputs[0].DType) }, types: anyType},
 }
 
-// sliceKernel returns a view. Axes with negative steps are flipped in a copy, because torch has no negative strides.
+// sliceKernel computes slice as a view. Axes with negative steps are flipped in a copy, because torch has no negative strides.
 func sliceKernel(w *worker) {
 	a, x, s := w.n.Attrs, w.in[0], w.n.Outputs[0].Shape
 	start, step := slices.Clone(a.Ints("start")), slices.Clone(a.Ints("step"))
@@ -63,7 +63,7 @@ func (w *worker) spread(x val, dilation, lo, hi []int, value op.Value) val {
 			s[k] = lo[i] + hi[i]
 		}
 		grown = grown || lo[i] > 0 || hi[i] > 0 || d > 1 && n > 1
-		// The remaining elements are at places lo+j·d within [0, s).
+		// The remaining elements are at positions lo+j·d within [0, s).
 		first, last := 0, n
 		for first < n && lo[i]+first*d < 0 {
 			first++

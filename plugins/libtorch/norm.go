@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// Composites that normalise, and statistics.
+// Normalisations and statistics.
 
 var norms = map[op.Code]rule{
 	op.Softmax:    {run: func(w *worker) { w.softmax(opSoftmax) }, types: floats},
@@ -37,7 +37,7 @@ var (
 	opMinAll     = aten("min")
 )
 
-// softmax is torch's. Its log_softmax of f16 and bf16 rounds in between on a cpu.
+// softmax calls torch's operator. On a cpu, torch's log_softmax of f16 and bf16 rounds intermediate results, and is not used.
 func (w *worker) softmax(o *torch.Operator) {
 	x, axis := w.in[0], w.n.Attrs.Int("axis")
 	d := x.d
@@ -81,15 +81,15 @@ func mean(w *worker) {
 	})
 }
 
-// variance computes the population variance and multiplies it by the factor of the correction: torch takes corrections other than
-// 0 and 1 only as a number.
+// variance computes the population variance and multiplies it by the factor of the correction: torch accepts corrections other than 0 and 1
+// only as a boxed number.
 func variance(w *worker) {
 	x, axes, d, c := w.in[0], w.n.Attrs.Ints("axes"), w.n.Outputs[0], w.n.Attrs.Float("correction")
 	n := 1
 	for _, a := range axes {
 		n *= x.s[a]
 	}
-	if len(axes) == 0 { // over one element each
+	if len(axes) == 0 { // each variance is over one element
 		axes = []int{len(x.s)}
 		x = w.reshape(x, append(x.s.Clone(), 1))
 	}
@@ -113,7 +113,7 @@ func variance(w *worker) {
 	w.out[0] = w.to(y, d.DType)
 }
 
-// triple is call for an operator with three results. It returns the first.
+// triple is like call, for an operator with three results. It returns the first one.
 func (w *worker) triple(o *torch.Operator, d dtype.DType, s shape.Shape, f func(t *torch.Thread)) val {
 	if w.err != nil {
 		return val{0, d, s}
@@ -128,8 +128,8 @@ func (w *worker) triple(o *torch.Operator, d dtype.DType, s shape.Shape, f func(
 	return w.keep(h, err, d, s)
 }
 
-// batchNorm computes in f32 or wider. torch has one factor and one offset for a channel: where they are not finite, the steps of the
-// definition are computed instead.
+// batchNorm computes in f32 or wider. torch computes one factor and one offset per channel. If they are not finite, the op is computed by
+// its definition instead.
 func batchNorm(w *worker) {
 	eps, d := w.n.Attrs.Float("epsilon"), w.in[0].d
 	if w.in[0].s.Size() == 0 {
@@ -162,7 +162,7 @@ func batchNorm(w *worker) {
 	w.out[0] = w.to(w.add(w.bin(opMul, y, in[1], x.d), in[2]), d)
 }
 
-// positive reports whether all elements of operand i, which are finite, are above zero. What is found is kept with the tensor.
+// positive reports whether all elements of operand i, which must be finite, are greater than zero. The answer is cached in the tensor.
 func (w *worker) positive(i int) bool {
 	t, x := w.from[i], w.in[i]
 	switch t.positive.Load() {
@@ -183,7 +183,7 @@ func (w *worker) positive(i int) bool {
 	return false
 }
 
-// operand returns an optional operand, expanded to s and in row-major order; one that is not there has handle 0.
+// operand returns an optional operand, expanded to s and in row-major order, or handle 0 if it is absent.
 func (w *worker) operand(i int, s shape.Shape) val {
 	if i >= len(w.in) {
 		return val{}
@@ -202,7 +202,7 @@ func layerNorm(w *worker) {
 		w.out[0] = w.empty(x.d, x.s)
 		return
 	}
-	if inner.Size() == 1 { // its own mean, which torch may take away from it inexactly
+	if inner.Size() == 1 { // the element is its own mean; torch's difference may not be exactly 0
 		x = w.sub(x, x)
 	}
 	scale, bias := w.operand(1, inner), w.operand(2, inner)

@@ -7,15 +7,15 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// What is computed otherwise by a torch of the shim, which is older than 2.9 and was tested as 1.13: on a cpu it has few kernels of f16, and
-// those of bf16 round in between or are wrong.
+// Ops that are computed differently with a torch that needs the shim. Such a torch is older than 2.9; version 1.13 was tested. On a cpu it
+// has few kernels for f16, and its kernels for bf16 round intermediate results or are wrong.
 
-// still are ops that keep elements as they are.
+// still contains the ops that do not change elements.
 var still = join(creation, movement, indexing, map[op.Code]rule{
 	op.Embedding: {}, op.GatherElements: {}, op.Where: {}, op.Tril: {}, op.Triu: {}, op.Sort: {},
 })
 
-// older is the rule of an op for such a torch.
+// older returns the rule of an op for such a torch.
 func older(code op.Code, r rule) rule {
 	switch code {
 	case op.Shl:
@@ -29,10 +29,10 @@ func older(code op.Code, r rule) rule {
 	return r
 }
 
-// short reports whether d is a float of 16 bits.
+// short reports whether d is a 16-bit float type.
 func short(d dtype.DType) bool { return d == dtype.F16 || d == dtype.BF16 }
 
-// widened computes floats of 16 bits in f32.
+// widened returns a kernel that computes 16-bit floats in f32.
 func widened(run kernel) kernel {
 	return func(w *worker) {
 		n := w.n
@@ -57,7 +57,8 @@ func widened(run kernel) kernel {
 	}
 }
 
-// shift is shl, or shr for right, with counts that processors do not shift by: beyond the width nothing is left but the sign.
+// shift computes shl, or shr if right is true, also for counts of at least the width of the type, for which processors do not shift: only
+// the sign remains.
 func (w *worker) shift(right bool) {
 	a, b := w.in[0], w.in[1]
 	last := a.d.Size()*8 - 1

@@ -15,7 +15,8 @@ var (
 	_ engine.Profiled[*tensor] = (*plan)(nil)
 )
 
-// plan is a program as steps, which one command of a queue executes. Tensors are numbered slots: inputs, constants, then results of steps.
+// plan is a program as a sequence of steps, which one command of a queue executes. Tensors are in numbered slots: first the inputs, then
+// the constants, then the results of steps.
 type plan struct {
 	dev     *device
 	p       *program.Program
@@ -31,11 +32,11 @@ type step struct {
 	node    op.Node
 	run     kernel
 	in, out []int
-	descs   []op.Desc // of the operands
-	free    []int     // slots of steps that nothing uses afterwards
+	descs   []op.Desc // descriptions of the operands
+	free    []int     // slots of results that no later step uses
 }
 
-// Plan implements engine.Planner. Groups of nodes that are one operator of torch become one step; see fuse.
+// Plan implements engine.Planner. A group of nodes that torch computes by one operator becomes one step; see fuse.
 func (d *device) Plan(_ context.Context, _ engine.Queue[*tensor], p *program.Program, consts []engine.Const[*tensor]) (engine.Plan[*tensor], error) {
 	p = p.Live()
 	descs := p.Descs()
@@ -97,7 +98,7 @@ func (x *plan) schedule() {
 	}
 }
 
-// Run implements engine.Plan.
+// Run implements engine.Plan. It does not wait for the steps.
 func (x *plan) Run(eq engine.Queue[*tensor], in []*tensor, _ []bool, out []*tensor) error {
 	x.start(eq, in, out, nil)
 	return nil
@@ -119,7 +120,7 @@ func (x *plan) RunProfiled(eq engine.Queue[*tensor], in []*tensor, _ []bool, out
 	return nil
 }
 
-// start hands a run over.
+// start appends a command that runs the plan to the queue.
 func (x *plan) start(eq engine.Queue[*tensor], in, out []*tensor, took *[]span) {
 	q := eq.(*queue)
 	c := &command{kind: doPlan, plan: x, in: append(append([]*tensor(nil), in...), x.consts...), spans: took}

@@ -22,10 +22,10 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// The probe loads torch in a child process and runs each kernel once. What fails or ends the child is not claimed, and a torch that
-// cannot be loaded at all ends no plugin.
+// The probe loads torch in a child process and runs each kernel once. The backend does not claim ops whose kernels fail or crash the child.
+// A torch that crashes when it is loaded does not end the plugin.
 
-// ProbeFlag is the first argument of a program that is to be the child: it calls ProbeMain.
+// ProbeFlag is the first argument of the child. A program with this argument calls ProbeMain.
 const ProbeFlag = "-probe"
 
 const (
@@ -35,10 +35,10 @@ const (
 
 // line is a line of the child's output, as JSON.
 type line struct {
-	Trying  *trial `json:",omitempty"` // begins
+	Trying  *trial `json:",omitempty"` // a trial begins
 	Refused *trial `json:",omitempty"` // failed
 	Why     string `json:",omitempty"`
-	Failed  string `json:",omitempty"` // torch cannot be used
+	Failed  string `json:",omitempty"` // why torch cannot be used
 	Done    bool   `json:",omitempty"`
 }
 
@@ -50,12 +50,12 @@ type question struct {
 	Skip   []trial
 }
 
-// ProbeMain returns the main function of the child. It returns its exit status. out is where torch writes nothing.
+// ProbeMain is the main function of the child. It returns the exit status. torch must not write to out.
 func ProbeMain(in io.Reader, out io.Writer) int {
 	enc := json.NewEncoder(out)
 	var q question
 	if err := json.NewDecoder(in).Decode(&q); err != nil {
-		_ = enc.Encode(line{Failed: err.Error()}) // a parent that is gone needs no answer, here and below
+		_ = enc.Encode(line{Failed: err.Error()}) // if the parent has ended, nobody reads the answer, here and below
 		return 1
 	}
 	lib, err := torch.Load(q.Folder, torch.Options{Threads: 1, Hide: q.Hide})
@@ -77,7 +77,7 @@ func ProbeMain(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// refusals are the types of ops that are not claimed, and why.
+// refusals contains, by op, the types that are not claimed and the reason.
 type refusals map[string]*refusal
 
 type refusal struct {
@@ -92,7 +92,7 @@ func (r refusals) add(t trial, why string) {
 	r[t.Op].Types |= dtype.SetOf(t.Type)
 }
 
-// probe asks a child, started as program ProbeFlag, again for each crash.
+// probe starts program with ProbeFlag as a child, and a new one after each crash.
 func probe(program string, place torch.Place, hide []string) (refusals, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
@@ -157,8 +157,8 @@ func ask(ctx context.Context, program string, q question, found refusals) (last 
 	return last, false, err
 }
 
-// Opener is New for a program whose main function calls ProbeMain when its first argument is ProbeFlag: torch is probed in a child
-// before it is loaded. What was found is kept in the user's cache folder, for as long as torch and the plugin stay the same.
+// Opener is like New, for a program whose main function calls ProbeMain if its first argument is ProbeFlag. It probes torch in a child
+// before it loads it. The findings are kept in the user's cache folder until torch or the plugin changes.
 func Opener(program string) core.Opener {
 	return func(c core.Config) (core.Backend, error) {
 		s, err := options(c)
@@ -200,7 +200,7 @@ func remembered(program string, place torch.Place, hide []string) (refusals, err
 	return found, nil
 }
 
-// known reports whether all ops are of the table.
+// known reports whether all ops are in the table.
 func (r refusals) known() bool {
 	for name, x := range r {
 		if _, ok := op.ByName(name); !ok || x == nil {
@@ -210,7 +210,8 @@ func (r refusals) known() bool {
 	return true
 }
 
-// memory returns the file in which findings are kept, named by what they depend on; "" where there is none.
+// memory returns the path of the file in which findings are kept, or "" if it cannot be determined. The name contains a hash of everything
+// that the findings depend on.
 func memory(program string, place torch.Place, hide []string) string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -234,7 +235,7 @@ func memory(program string, place torch.Place, hide []string) string {
 	return filepath.Join(dir, "burn", Name, hex.EncodeToString(h.Sum(nil)[:16])+".json")
 }
 
-// writeWhole writes a file that others see whole or not at all.
+// writeWhole writes a file atomically: other processes never read a part of it.
 func writeWhole(file string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(file), ".probe")
 	if err != nil {

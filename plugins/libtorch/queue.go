@@ -19,13 +19,13 @@ import (
 type queue struct {
 	dev *device
 
-	// Of the engine's side, which calls one method at a time.
-	since   []*command // that were started since the last Check
-	fetches []*command // since the last mark
+	// Fields of the engine's goroutine, which calls one method at a time.
+	since   []*command // commands since the last Check
+	fetches []*command // commands since the last mark
 	stopped atomic.Bool
 
-	mu     sync.Mutex // guards what follows
-	wake   sync.Cond  // there is work, or the end
+	mu     sync.Mutex // guards the fields below
+	wake   sync.Cond  // signaled for a new command, and at the end
 	pend   []*command
 	trash  []torch.Handle
 	pushed uint64
@@ -33,8 +33,8 @@ type queue struct {
 	closed bool
 
 	done    atomic.Uint64
-	reach   sync.Cond // done grew, over mu
-	waiting int       // for reach
+	reach   sync.Cond // signaled when done has increased; uses mu
+	waiting int       // number of goroutines that wait for reach
 	ended   chan struct{}
 }
 
@@ -44,7 +44,7 @@ var (
 	_ engine.Interrupter           = (*queue)(nil)
 )
 
-// kind says what a command does.
+// kind is the kind of a command.
 type kind uint8
 
 const (
@@ -55,17 +55,17 @@ const (
 	doPlan
 )
 
-// command is work that was handed over.
+// command is an entry of the queue.
 type command struct {
 	kind  kind
 	node  op.Node
 	in    []*tensor
 	out   []*tensor
-	data  []byte  // of doUpload and doFetch
+	data  []byte  // for doUpload and doFetch
 	done  func()  // of doUpload
-	on    *mark   // of doAwait
+	on    *mark   // for doAwait
 	plan  *plan   // of doPlan
-	spans *[]span // of doPlan: receives the times of steps; may be nil
+	spans *[]span // for doPlan: receives the times of steps; may be nil
 	err   error   // valid when the command is done
 }
 
@@ -76,7 +76,7 @@ func newQueue(d *device) (*queue, error) {
 	return q, nil
 }
 
-// push hands a command over. It holds the tensors of the command until it is done.
+// push appends a command to the queue. The tensors of the command stay alive until it is done.
 func (q *queue) push(c *command) {
 	for _, t := range c.in {
 		t.retain()
@@ -133,10 +133,10 @@ func (q *queue) Check() func() error {
 	}
 }
 
-// errPoisoned is the error of a command one of whose operands was not made.
+// errPoisoned is the error of a command with an operand that could not be computed.
 var errPoisoned = errors.New("an operand was not computed")
 
-// failure returns how the command failed. What depends on a failure is not told: the engine knows.
+// failure returns the error of the command. It returns nil if only an operand was missing: the engine already knows the cause.
 func (c *command) failure() error {
 	if c.err == errPoisoned {
 		return nil
@@ -144,7 +144,7 @@ func (c *command) failure() error {
 	return c.err
 }
 
-// mark is a place in the queue.
+// mark is a position in the queue.
 type mark struct {
 	q       *queue
 	at      uint64
@@ -212,7 +212,7 @@ func (q *queue) Fetch(dst []byte, _ op.Desc, v *tensor) error {
 	return nil
 }
 
-// Interrupt implements engine.Interrupter: what has not begun is not computed any more.
+// Interrupt implements engine.Interrupter: commands that have not begun are not executed.
 func (q *queue) Interrupt() { q.stopped.Store(true) }
 
 // Close implements engine.Queue.
@@ -224,7 +224,7 @@ func (q *queue) Close() {
 	<-q.ended
 }
 
-// discard deletes handles, on the thread of the queue. After Close the device does.
+// discard deletes handles on the thread of the queue or, after Close, by the device.
 func (q *queue) discard(hs ...torch.Handle) {
 	q.mu.Lock()
 	if q.closed {
@@ -240,7 +240,7 @@ func (q *queue) discard(hs ...torch.Handle) {
 	}
 }
 
-// work is the life of the thread. Its goroutine keeps the thread, which ends with it.
+// work executes commands until the queue is closed. Its goroutine stays locked to its thread, which ends with it.
 func (q *queue) work() {
 	runtime.LockOSThread()
 	defer close(q.ended)
@@ -275,7 +275,7 @@ func (q *queue) work() {
 	}
 }
 
-// run does a command.
+// run executes a command.
 func (q *queue) run(w *worker, c *command) {
 	stopped := q.stopped.Load()
 	switch c.kind {
@@ -293,7 +293,7 @@ func (q *queue) run(w *worker, c *command) {
 		c.done()
 	case doFetch:
 		if c.err = w.fetch(c.data, c.in[0]); stopped && c.err == errPoisoned {
-			c.err = core.ErrClosed // its operand may have been canceled, which no command reports any more
+			c.err = core.ErrClosed // the command of its operand may have been canceled, which nobody reports
 		}
 		c.data = nil
 	case doPlan:

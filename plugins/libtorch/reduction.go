@@ -56,7 +56,7 @@ func sum(w *worker) {
 	w.out[0] = w.in[0]
 }
 
-// last returns x with the given axes, which are not none, moved to the end and joined.
+// last returns x with the given axes, at least one, moved to the end and merged into one.
 func (w *worker) last(x val, axes []int) val {
 	var order []int
 	for i := range x.s {
@@ -108,7 +108,7 @@ func limit(d dtype.DType, sign int) op.Value {
 	return op.ScalarInt("", hi).Value
 }
 
-// outermost is the greatest or the least element; sign says what that of none is.
+// outermost computes the greatest or the least element. sign selects the result for no elements: see limit.
 func (w *worker) outermost(o *torch.Operator, sign int) {
 	x, axes, d := w.in[0], w.n.Attrs.Ints("axes"), w.n.Outputs[0]
 	switch {
@@ -121,7 +121,7 @@ func (w *worker) outermost(o *torch.Operator, sign int) {
 	}
 }
 
-// outer returns amax or amin over axes; s is the shape of the result, with or without them.
+// outer returns amax or amin over axes. s is the shape of the result, with or without the reduced axes.
 func (w *worker) outer(o *torch.Operator, x val, axes []int, s shape.Shape) val {
 	y := w.outerOfAny(o, x, axes, s)
 	if !w.zeros(y) {
@@ -130,7 +130,7 @@ func (w *worker) outer(o *torch.Operator, x val, axes []int, s shape.Shape) val 
 	return w.unordered(w.outerOfAny(o, w.ordered(x, o == opAmax), axes, s), x.d)
 }
 
-// outerOfAny is outer; of two zeros any.
+// outerOfAny is like outer, but may return either one of two zeros of different sign.
 func (w *worker) outerOfAny(o *torch.Operator, x val, axes []int, s shape.Shape) val {
 	if !w.dev.lists {
 		one := opMaxDim
@@ -153,7 +153,7 @@ func (w *worker) outerOfAny(o *torch.Operator, x val, axes []int, s shape.Shape)
 	})
 }
 
-// zeros reports whether a float in memory of the host is zero: of two zeros torch takes any.
+// zeros reports whether a float in host memory is zero. torch returns either one of two zeros of different sign.
 func (w *worker) zeros(y val) bool {
 	i, ok := bitsOf[y.d]
 	if !ok || w.err != nil || !w.dev.reads || y.s.Size() == 0 {
@@ -164,7 +164,7 @@ func (w *worker) zeros(y val) bool {
 	if w.err != nil {
 		return false
 	}
-	switch i { // an operator has just made y, in row-major order or in another without gaps
+	switch i { // y is the result of an operator: contiguous, in any order of its axes
 	case dtype.I64:
 		return hasZero(unsafe.Slice((*uint64)(p), y.s.Size()))
 	case dtype.I32:
@@ -182,7 +182,7 @@ func hasZero[T uint64 | uint32 | uint16](v []T) bool {
 	return false
 }
 
-// ordered returns floats as integers in the same order, with -0 below +0; NaN is beyond the end that counts, the upper one for up.
+// ordered maps floats to integers with the same order, with -0 below +0. NaN is above all numbers if up is true, and below them otherwise.
 func (w *worker) ordered(x val, up bool) val {
 	i := bitsOf[x.d]
 	b := w.bits(w.convert(x, x.d), i)
@@ -195,13 +195,13 @@ func (w *worker) ordered(x val, up bool) val {
 	return w.where(w.unTo(opIsNaN, x, dtype.Bool), w.number(i, op.ScalarInt("", end).Value), k)
 }
 
-// mirror returns b with all bits but the sign inverted where it is negative: its own inverse.
+// mirror returns b with all bits except the sign inverted where b is negative. It is its own inverse.
 func (w *worker) mirror(b val) val {
 	_, hi := bounds(b.d)
 	return w.where(w.bin(opLess, b, w.whole(b.d, 0), dtype.Bool), w.bin(opXor, b, w.number(b.d, op.ScalarInt("", hi).Value), b.d), b)
 }
 
-// unordered returns the floats of type d that ordered made k of.
+// unordered is the inverse of ordered: it returns the floats of type d for the integers k.
 func (w *worker) unordered(k val, d dtype.DType) val { return w.bits(w.mirror(k), d) }
 
 func (w *worker) position(o *torch.Operator) {

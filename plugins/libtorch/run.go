@@ -8,13 +8,14 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// span is when a step of a run was executed.
+// span is the time span in which a step of a run was executed.
 type span struct {
 	began time.Time
 	took  time.Duration
 }
 
-// program computes the steps of a plan and sets the handles of its results. stopped is asked before each step.
+// program computes the steps of a plan and sets the handles of its results. It calls stopped before each step, and ends if that returns
+// true.
 func (w *worker) program(c *command, stopped func() bool) error {
 	x := c.plan
 	frame := make([]*tensor, x.slots)
@@ -24,7 +25,7 @@ func (w *worker) program(c *command, stopped func() bool) error {
 		}
 		frame[i] = t
 	}
-	defer func() { // what a failure left, too
+	defer func() { // also after a failure
 		for _, t := range frame[len(c.in):] {
 			if t != nil {
 				w.thread.Delete(t.handles()...)
@@ -61,7 +62,7 @@ func (w *worker) program(c *command, stopped func() bool) error {
 	return nil
 }
 
-// step computes one step in a frame, and deletes what nothing uses any more.
+// step computes one step with the tensors of frame, and deletes tensors after their last use.
 func (w *worker) step(s *step, frame []*tensor, limit int64) error {
 	var bytes int64
 	c := command{node: s.node}
@@ -86,7 +87,7 @@ func (w *worker) step(s *step, frame []*tensor, limit int64) error {
 	return nil
 }
 
-// evaluate computes nodes whose operands are known and adds their results to what is known. Handles in kept stay.
+// evaluate computes nodes whose operands are in known, and adds their results to known.
 func (w *worker) evaluate(nodes []op.Node, known map[op.TensorID]val) {
 	last := op.TensorID(0)
 	for i := range nodes {

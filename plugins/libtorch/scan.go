@@ -25,7 +25,8 @@ func oneOf(dtype.DType) op.Value        { return op.ScalarInt("", 1).Value }
 func minOf(d dtype.DType) op.Value      { return limit(d, -1) }
 func greatestOf(d dtype.DType) op.Value { return limit(d, 1) }
 
-// scan runs along the axis of the node, from the end where it says so, and puts the identity before an exclusive one.
+// scan computes a scan along the axis of the node, from the end if the node is reversed. If the scan is exclusive, it shifts the result by
+// one and inserts the identity.
 func (w *worker) scan(o *torch.Operator, identity func(dtype.DType) op.Value) {
 	x, axis, d := w.in[0], w.n.Attrs.Int("axis"), w.n.Outputs[0]
 	exclusive, reverse := w.n.Attrs.Bool("exclusive"), w.n.Attrs.Bool("reverse")
@@ -45,7 +46,7 @@ func (w *worker) scan(o *torch.Operator, identity func(dtype.DType) op.Value) {
 		switch o {
 		case opCumMax, opCumMin:
 			k := x
-			if x.d.IsFloat() { // of two zeros torch takes the later one
+			if x.d.IsFloat() { // torch returns the later one of two zeros of different sign
 				k = w.ordered(x, o == opCumMax)
 			}
 			y, _ = w.pair(o, k.d, dtype.I64, x.s, func(t *torch.Thread) {

@@ -11,13 +11,13 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// trial is one kernel on one element type.
+// trial identifies a kernel and an element type.
 type trial struct {
 	Op   string
 	Type dtype.DType
 }
 
-// trials returns all kernels of the table on all of their types, by name.
+// trials returns all kernels of the table with all of their types, sorted by name.
 func trials() []trial {
 	var all []trial
 	for code, r := range rules {
@@ -34,7 +34,7 @@ func trials() []trial {
 	return all
 }
 
-// sample returns a small node of an op, for the type of its first operand (of its result where it has none), with its operands.
+// sample returns a small node of an op, and its operands. d is the type of its first operand or, if it has no operand, of its result.
 func sample(code op.Code, d dtype.DType) (op.Node, []op.Desc, error) {
 	t := func(dims ...int) op.Desc { return op.DescOf(d, dims...) }
 	m, axes, axis := t(2, 3), op.Ints("axes", 1), op.Int("axis", 1)
@@ -109,7 +109,7 @@ func sample(code op.Code, d dtype.DType) (op.Node, []op.Desc, error) {
 	return node, n.in, err
 }
 
-// try runs a kernel once on operands of ones (indices of 0). It returns why that failed.
+// try runs a kernel once with operands of ones (indices are 0), and returns its error.
 func (w *worker) try(code op.Code, d dtype.DType) error {
 	node, in, err := sample(code, d)
 	if err != nil {
@@ -141,7 +141,7 @@ func (w *worker) try(code op.Code, d dtype.DType) error {
 	return err
 }
 
-// selfTest runs the trials that are not in skip. It calls before and after for each.
+// selfTest runs all trials that are not in skip, and calls before and after around each.
 func (d *driver) selfTest(index int, skip map[trial]bool, before func(trial), after func(trial, error)) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

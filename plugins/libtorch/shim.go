@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// shims are functions of torch that take numbers, which the dispatcher does not, or borrow their arguments, which is quicker. Each may
-// be missing.
+// shims contains functions of torch that accept numbers, which the dispatcher does not, or that borrow their arguments, which is faster.
+// Each of them may be missing.
 type shims struct {
 	add           uintptr
 	convolution   uintptr
@@ -22,7 +22,7 @@ func newShims(lib *torch.Library, kind string) shims {
 	}
 }
 
-// addFloat returns a + alpha·b of floats.
+// addFloat returns a + alpha·b for floats.
 func (w *worker) addFloat(a, b val, alpha float64) val {
 	s := w.broadcast(a.s, b.s)
 	if w.err != nil {
@@ -34,8 +34,8 @@ func (w *worker) addFloat(a, b val, alpha float64) val {
 
 var opAddcmul = aten("_foreach_addcmul.Tensor")
 
-// addInt returns a + alpha·b of integers. No operator of torch that adds them can be called through its ABI but this one, which takes its
-// factor as a tensor and lists of tensors.
+// addInt returns a + alpha·b for integers. It uses the only operator for integer sums that can be called through torch's ABI, whose
+// operands are lists of tensors and whose factor is a tensor.
 func (w *worker) addInt(a, b val, alpha int) val {
 	s := w.broadcast(a.s, b.s)
 	if w.err != nil {
@@ -59,7 +59,7 @@ func (w *worker) addInt(a, b val, alpha int) val {
 	return w.keep(h, err, a.d, s)
 }
 
-// hostNumber returns a vector of one i64 in memory of the host, whatever the device.
+// hostNumber returns an i64 vector of one element in host memory, for every device.
 func (w *worker) hostNumber(i int) val {
 	k := key{dtype.I64, uint64(int64(i)), -1}
 	w.dev.mu.Lock()

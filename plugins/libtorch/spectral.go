@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// Fourier transforms. Where burn has a last dimension of two, torch has complex elements: a val between the two has the shape of the
-// complex tensor and the type of its parts. Floats of 16 bits are transformed in f32.
+// Fourier transforms. burn represents complex numbers by a last dimension of size two, torch by complex elements. A val with complex
+// elements has the shape of the complex tensor and the type of its real parts. 16-bit floats are transformed in f32.
 
 var spectra = map[op.Code]rule{
 	op.FFT:      {run: fft, types: floats, needs: needsLists},
@@ -26,18 +26,18 @@ var (
 	opRoll        = aten("roll")
 )
 
-// complexOf is x[..., 2] with complex elements. torch looks at pairs that lie together.
+// complexOf returns x, of shape [..., 2], as a tensor of complex elements. The two parts of an element must be adjacent in memory.
 func (w *worker) complexOf(x val) val {
 	x = w.convert(x, x.d)
 	return w.call(opViewComplex, x.d, x.s[:len(x.s)-1], func(t *torch.Thread) { t.Tensor(x.h) })
 }
 
-// partsOf is x with complex elements as [..., 2].
+// partsOf returns a tensor of complex elements as a real tensor of shape [..., 2].
 func (w *worker) partsOf(x val) val {
 	return w.call(opViewReal, x.d, append(x.s.Clone(), 2), func(t *torch.Thread) { t.Tensor(x.h) })
 }
 
-// transform is a transform of x to length n of its axis, by the attribute norm.
+// transform computes a transform of x along the axis of the node, with length n, scaled by the attribute norm.
 func (w *worker) transform(o *torch.Operator, x val, s shape.Shape, n int) val {
 	axis, norm := w.n.Attrs.Int("axis"), w.n.Attrs.Str("norm")
 	return w.call(o, x.d, s, func(t *torch.Thread) {

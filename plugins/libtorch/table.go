@@ -15,27 +15,27 @@ type kernel func(w *worker)
 type need uint8
 
 const (
-	needsLists need = 1 << iota // lists or strings in calls of operators
+	needsLists need = 1 << iota // calls of operators with lists or strings
 	needsAdd                    // add_Tensor
-	needsFlash                  // attention that keeps no scores, on a cpu
+	needsFlash                  // attention on a cpu without stored scores
 )
 
-// rule says how an op of burn is computed.
+// rule describes how torch computes an op of burn.
 type rule struct {
 	run   kernel
-	types dtype.Set // of the first operand; of the result where there is none
+	types dtype.Set // types of the first operand or, for ops without operands, of the result
 	needs need
 }
 
-// flashSymbol is a function of each torch whose operators have attention that keeps no scores.
+// flashSymbol is a function that torch exports if it has the operator for attention without stored scores.
 const flashSymbol = "aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu"
 
-// runs reports whether lib has what the kernel needs.
+// runs reports whether lib has the features that the kernel needs.
 func (r *rule) runs(lib *torch.Library) bool {
 	return (r.needs&needsLists == 0 || lib.Lists()) && (r.needs&needsAdd == 0 || lib.Symbol("aoti_torch_cpu_add_Tensor") != 0)
 }
 
-// Sets of element types, of those that torch computes with.
+// Sets of element types that torch computes with.
 var (
 	floats  = dtype.Floats
 	ints    = dtype.Ints & held
@@ -44,7 +44,7 @@ var (
 	anyType = dtype.Any & held
 )
 
-// rules is the table: what torch computes of the op table. An op that is not here is decomposed by the host.
+// rules contains the ops that torch computes. The host decomposes all other ops.
 var rules = join(
 	creation, movement, indexing,
 	unary(floats, map[op.Code]string{
@@ -63,7 +63,7 @@ var rules = join(
 	elementwise, norms, layers, sequences, spectra, algebra,
 )
 
-// join makes one table of several.
+// join returns the union of several tables.
 func join(tables ...map[op.Code]rule) map[op.Code]rule {
 	all := map[op.Code]rule{}
 	for _, t := range tables {
@@ -72,7 +72,7 @@ func join(tables ...map[op.Code]rule) map[op.Code]rule {
 	return all
 }
 
-// unary returns ops that are an operator of one tensor.
+// unary returns the rules of ops that torch computes by a unary operator.
 func unary(types dtype.Set, names map[op.Code]string) map[op.Code]rule {
 	m := map[op.Code]rule{}
 	for code, name := range names {
@@ -82,7 +82,7 @@ func unary(types dtype.Set, names map[op.Code]string) map[op.Code]rule {
 	return m
 }
 
-// dyadic returns ops that are an operator of two tensors of a type, which is the result's.
+// dyadic returns the rules of ops that torch computes by a binary operator whose operands and result have the same type.
 func dyadic(types dtype.Set, names map[op.Code]string) map[op.Code]rule {
 	m := map[op.Code]rule{}
 	for code, name := range names {

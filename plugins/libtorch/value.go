@@ -9,20 +9,20 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// tensor is the engine's value: a tensor of torch that is there once the queue that makes it has come so far. It has one handle, which
-// lives until the engine and all commands that use the tensor have given it up.
+// tensor is the engine's value: a tensor of torch, which exists once its queue has executed the command that creates it. It has one handle,
+// which is deleted when neither the engine nor a command uses the tensor any more.
 type tensor struct {
 	desc  op.Desc
-	queue *queue // that makes it; nil for lent memory
+	queue *queue // the queue that creates it; nil for memory of the caller
 	users atomic.Int32
 	h     torch.Handle // written by the thread of queue, before its command is done
-	// failed says that the command that makes it failed. It is written with h.
+	// failed reports that the command that creates the tensor failed. It is written together with h.
 	failed bool
 	// finite says whether the elements are finite: 0 unknown, 1 all are, 2 some may not be.
 	finite atomic.Int32
-	// positive is the same of being above zero, where all are finite.
+	// positive says in the same way whether all elements are greater than zero; it is valid if all are finite.
 	positive atomic.Int32
-	// aside is of a result of attention; nil if there is none. It is written with h.
+	// aside is set for results of flash attention, and nil otherwise. It is written together with h.
 	aside *aside
 }
 
@@ -34,10 +34,10 @@ func newTensor(d op.Desc, q *queue) *tensor {
 
 func (t *tensor) retain() { t.users.Add(1) }
 
-// drop releases one use. It reports whether it was the last: then the handle is the caller's to delete.
+// drop releases one use, and reports whether it was the last one. If so, the caller must delete the handle.
 func (t *tensor) drop() bool { return t.users.Add(-1) == 0 }
 
-// handles returns the handles that the tensor has.
+// handles returns all handles of the tensor.
 func (t *tensor) handles() []torch.Handle {
 	if t.aside != nil {
 		return []torch.Handle{t.h, t.aside.h}
@@ -52,14 +52,14 @@ type val struct {
 	s shape.Shape
 }
 
-// types are torch's element types.
+// types maps burn's element types to torch's.
 var types = map[dtype.DType]torch.Type{
 	dtype.F64: torch.Float64, dtype.F32: torch.Float32, dtype.F16: torch.Float16, dtype.BF16: torch.BFloat16,
 	dtype.I64: torch.Int64, dtype.I32: torch.Int32, dtype.I16: torch.Int16, dtype.I8: torch.Int8,
 	dtype.U8: torch.Uint8, dtype.Bool: torch.Bool,
 }
 
-// typeOf is the same as an array.
+// typeOf contains types as an array, for speed.
 var typeOf = func() (a [32]torch.Type) {
 	for d, t := range types {
 		a[d] = t
@@ -67,7 +67,7 @@ var typeOf = func() (a [32]torch.Type) {
 	return a
 }()
 
-// held are the element types of burn that torch computes with.
+// held is the set of burn's element types that torch computes with.
 var held = func() (s dtype.Set) {
 	for d := range types {
 		s |= dtype.SetOf(d)

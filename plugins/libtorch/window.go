@@ -30,7 +30,7 @@ func windowReduce(w *worker) {
 	w.out[0] = w.reshape(w.sums(v, axes), d.Shape)
 }
 
-// windowsOf returns the windows of the operand of a node that pools, padded with value, and the axes that are within a window.
+// windowsOf returns the windows of the operand of a pooling node, padded with value, and the axes of a window.
 func (w *worker) windowsOf(hi []int, value op.Value) (v val, axes []int) {
 	a, x, s := w.n.Attrs, w.in[0], w.n.Outputs[0].Shape
 	window := shape.Shape(a.Ints("window"))
@@ -42,7 +42,7 @@ func (w *worker) windowsOf(hi []int, value op.Value) (v val, axes []int) {
 	return v, axes
 }
 
-// maxima is the greatest element of each window, and where that is if the node asks for it.
+// maxima computes the greatest element of each window and, if the node has a second result, its position.
 func (w *worker) maxima(hi []int) {
 	a, x, d := w.n.Attrs, w.in[0], w.n.Outputs[0]
 	window, lo := shape.Shape(a.Ints("window")), a.Ints("pad_lo")
@@ -68,8 +68,8 @@ func (w *worker) maxima(hi []int) {
 	w.out[0], w.out[1] = top, w.places(x.s[lead:], lo, at, window, k)
 }
 
-// places returns the positions of maxima: k is where each is within its window, and the result is where that is in the dimensions s, -1 for
-// padding. Padding may be found before an element that equals it: then the result is the place of the first element of the window.
+// places returns the positions of maxima in the dimensions s, or -1 for padding. k contains the position of each maximum in its window.
+// torch may find padding before an element that equals it; the result is then the position of the first element of the window.
 func (w *worker) places(s shape.Shape, lo []int, at, window shape.Shape, k val) val {
 	a := w.n.Attrs
 	strides, dilation := a.Ints("strides"), a.Ints("dilation")

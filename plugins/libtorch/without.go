@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// What is computed by other operators where torch (2.9) takes no lists in calls: slower, and equal.
+// Replacements for operators with lists as arguments, which cannot be called in torch 2.9. They are slower and have the same results.
 
 var (
 	opShl = aten("bitwise_left_shift.Tensor")
@@ -42,8 +42,8 @@ func (w *worker) sumByProduct(x val, axes []int, s shape.Shape) val {
 	return w.to(w.reshape(w.product(rows, one, shape.Of(rows.s[0], 1)), s), d)
 }
 
-// addParts returns a + alpha·b of integers, alpha being 1 or -1: torch adds floats without a list, and f64 has room for the sum of two
-// halves of an i64.
+// addParts returns a + alpha·b for integers, where alpha is 1 or -1. It adds the halves of the integers as f64, which represents these sums
+// exactly, because torch can add floats without a list.
 func (w *worker) addParts(a, b val, alpha int) val {
 	sum := func(x, y val) val {
 		return w.convert(w.addFloat(w.convert(x, dtype.F64), w.convert(y, dtype.F64), float64(alpha)), dtype.I64)

@@ -13,21 +13,21 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// worker computes on the thread of a queue. A kernel of package libtorch is a function of a worker: it reads n and in, makes tensors by
-// the worker's methods, and sets out. What it makes and does not give as a result is deleted after it. Methods do nothing once err
-// is set, so that a kernel looks at err only where it would wait or loop.
+// worker computes on the thread of a queue. A kernel is a function of a worker: it reads n and in, creates tensors with the worker's
+// methods, and sets out. Tensors that it creates and does not return in out are deleted afterwards. Methods do nothing once err is set, so
+// that a kernel checks err only before it waits or loops.
 type worker struct {
 	dev    *device
 	thread *torch.Thread
 
 	n    *op.Node
 	in   []val
-	from []*tensor // the operands themselves
+	from []*tensor // the tensors of the operands
 	out  []val
 	err  error
 	made []torch.Handle
 
-	aside *aside // of the first result, if the kernel leaves any
+	aside *aside // set by a kernel for its first result, or nil
 }
 
 func newWorker(d *device, t *torch.Thread) *worker { return &worker{dev: d, thread: t} }
@@ -50,7 +50,7 @@ func (w *worker) node(c *command) error {
 	return w.compute(c, k.run)
 }
 
-// compute computes a node, whose operands are there, by a kernel, and sets the handles of its results.
+// compute computes a node, whose operands exist, by a kernel, and sets the handles of its results.
 func (w *worker) compute(c *command, run kernel) error {
 	w.n, w.from, w.err, w.aside = &c.node, c.in, nil, nil
 	w.in, w.out, w.made = w.in[:0], w.out[:0], w.made[:0]
@@ -82,7 +82,7 @@ func (w *worker) compute(c *command, run kernel) error {
 	return nil
 }
 
-// guard runs a kernel. A panic is its failure.
+// guard runs a kernel, and converts a panic to an error.
 func (w *worker) guard(k kernel) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -92,7 +92,7 @@ func (w *worker) guard(k kernel) {
 	k(w)
 }
 
-// give returns the handle of a result: the kernel's own handle, or a new handle if the tensor belongs to another value.
+// give returns the handle of a result: the handle that the kernel created, or a new handle if the tensor belongs to another value.
 func (w *worker) give(v val, d op.Desc) torch.Handle {
 	if v.h == 0 || v.d != d.DType || !slices.Equal(v.s, d.Shape) {
 		w.fail(fmt.Errorf("result is %v%v, want %v: %w", v.d, v.s, d, core.ErrKernel))
@@ -113,14 +113,14 @@ func (w *worker) give(v val, d op.Desc) torch.Handle {
 	return h
 }
 
-// fail notes the first failure of a kernel.
+// fail records the first error of a kernel.
 func (w *worker) fail(err error) {
 	if w.err == nil {
 		w.err = err
 	}
 }
 
-// keep notes what a kernel made.
+// keep records a tensor that a kernel created.
 func (w *worker) keep(h torch.Handle, err error, d dtype.DType, s shape.Shape) val {
 	if err != nil {
 		w.fail(err)
@@ -130,12 +130,12 @@ func (w *worker) keep(h torch.Handle, err error, d dtype.DType, s shape.Shape) v
 	return val{h, d, s}
 }
 
-// upload makes a tensor of memory of the host.
+// upload creates a tensor from host memory.
 func (w *worker) upload(d op.Desc, data []byte) (torch.Handle, error) {
 	w.err, w.made = nil, w.made[:0]
 	t := typeOf[d.DType]
 	if d.DType == dtype.Bool {
-		t = torch.Uint8 // what is not 0 becomes 1
+		t = torch.Uint8 // bytes other than 0 become 1
 	}
 	if len(data) == 0 {
 		h, err := w.thread.Empty(d.Shape, typeOf[d.DType], w.dev.on)
@@ -150,7 +150,7 @@ func (w *worker) upload(d op.Desc, data []byte) (torch.Handle, error) {
 	return h, sentinel(err)
 }
 
-// fetch copies the elements of a tensor to memory of the host.
+// fetch copies the elements of a tensor to host memory.
 func (w *worker) fetch(dst []byte, v *tensor) error {
 	if v.failed || v.h == 0 {
 		return errPoisoned
@@ -166,7 +166,7 @@ func (w *worker) fetch(dst []byte, v *tensor) error {
 	return sentinel(err)
 }
 
-// sentinel wraps an error of torch with what it means to burn.
+// sentinel wraps an error of torch with the corresponding error of burn.
 func sentinel(err error) error {
 	if err == nil {
 		return nil

@@ -33,7 +33,7 @@ func (l *level) halves() {
 	k.subnormal()
 }
 
-// half describes a 16-bit float type and how a vector of it is read as float32.
+// half describes a 16-bit float type and how a vector of this type is loaded as float32.
 type half struct {
 	name  string
 	widen func(k *kernels, from operand.Mem, m mask, to reg.VecPhysical)

@@ -22,7 +22,7 @@ func (k *kernels) bytes() {
 	}
 }
 
-// units adds the products within the units of a and b to sum. It overwrites vector 3 if no single instruction does all of it.
+// units adds the products of the units of a and b to sum. It overwrites vector 3 if this takes several instructions.
 func (k *kernels) units(a, b, sum reg.VecPhysical) {
 	if k.wide {
 		Instruction(&ir.Instruction{Opcode: "VPDPBUSD", Operands: []operand.Op{b, a, sum},
@@ -191,7 +191,7 @@ func (k *kernels) quads() {
 	RET()
 }
 
-// wordPairs makes units of two rows, widened to words. Exclusive or with flip and then subtracting it extends the sign.
+// wordPairs packs units of two rows, widened to words. Exclusive or with flip and then subtracting it extends the sign.
 func (k *kernels) wordPairs() {
 	flip := reg.Y15
 	n, src, row, dst, width := k.begin16("pairs", flip)

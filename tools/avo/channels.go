@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// standardRows writes a normalisation with one set of parameters per row: dst is (x-mean)*factor+bias. With non-temporal stores,
-// rows consist of whole vectors and dst is aligned to the vector size.
+// standardRows writes a normalisation with one set of parameters per row: dst is (x-mean)*factor+bias. With non-temporal stores, rows
+// consist of whole vectors and dst is aligned to the vector size.
 func (k *kernels) standardRows(nonTemporal bool) {
 	name := "standardRows"
 	if nonTemporal {

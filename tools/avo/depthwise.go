@@ -83,7 +83,7 @@ func (k *kernels) depthwise(zeros operand.Mem, size, stride int) {
 	MOVQ(field(dwBlocks), reg.RAX)
 	MOVQ(reg.RAX, blocks)
 	MOVQ(field(dwMasks), masks)
-	MOVQ(field(dwLeft), reg.RAX) // bytes, not positive
+	MOVQ(field(dwLeft), reg.RAX) // an offset in bytes, at most zero
 	LEAQ(operand.Mem{Base: src, Index: reg.RAX, Scale: 1}, from)
 	MOVQ(dst, to)
 
@@ -120,7 +120,7 @@ func (k *kernels) depthwise(zeros operand.Mem, size, stride int) {
 func pickRow(row, inRows, ptr, none reg.GPPhysical) {
 	MOVQ(ptr, reg.RAX)
 	CMPQ(row, inRows)
-	CMOVQCC(none, reg.RAX) // compared as unsigned numbers: rows above are large
+	CMOVQCC(none, reg.RAX) // compared as unsigned numbers: rows above the plane, which are negative, are large
 }
 
 // depthwiseRows writes the rows of a block for stride one: each row of the source is added to the sums of the size output rows
@@ -132,7 +132,7 @@ func (k *kernels) depthwiseRows(clamp, bias operand.Mem, masks, row, left, ptr, 
 		KMOVW(operand.Mem{Base: masks, Disp: 2 * x}, m)
 	}
 	KMOVW(operand.Mem{Base: masks, Disp: 14}, out.k)
-	// The sum of the output row that is completed first comes first.
+	// The first sum belongs to the output row that is completed first.
 	sum := func(y int) reg.VecPhysical { return k.vec(size*size + y) }
 	v := k.vec(size*size + size)
 	begin := func(y int) {

@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// mergePlaces lays out the permutation indices that interleaveRows needs at levels with 64-byte vectors.
+// mergePlaces emits a table of the permutation indices that interleaveRows needs at levels with 64-byte vectors.
 func (l *level) mergePlaces() operand.Mem {
 	places := GLOBL("mergePlaces", 8|16) // read only, no pointers
 	for i := range 32 {

@@ -25,7 +25,7 @@ var levels = map[string]*level{
 	"avx2":   {name: "AVX2", rows: 6, maskedRows: 4},
 }
 
-// masks lays out the table of masks for levels without mask registers.
+// masks emits the table of masks for levels without mask registers.
 func (l *level) masks() {
 	if l.wide {
 		return
@@ -36,7 +36,7 @@ func (l *level) masks() {
 	}
 }
 
-// parting lays out the permutation indices that split needs at levels with 64-byte vectors.
+// parting emits a table of the permutation indices that split needs at levels with 64-byte vectors.
 func (l *level) parting() {
 	if !l.wide {
 		return
@@ -47,7 +47,7 @@ func (l *level) parting() {
 	}
 }
 
-// counting lays out 0, 1, 2, ..., 7 in 64 bits each.
+// counting emits a table of 0, 1, 2, ..., 7, in 64 bits each.
 func (l *level) counting() {
 	l.counters = GLOBL("counters", 8|16) // read only, no pointers
 	for i := range 8 {
@@ -131,8 +131,8 @@ func (k *kernels) zero(v operand.Op) {
 
 // mask selects a number of lanes at run time.
 type mask struct {
-	k reg.OpmaskPhysical // of a wide level
-	v reg.VecPhysical    // of the others
+	k reg.OpmaskPhysical // mask register, at a wide level
+	v reg.VecPhysical    // mask vector, at other levels
 }
 
 // loadMasked reads the lanes of a mask and sets the others to zero.

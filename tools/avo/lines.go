@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// stride is an operand of a loop over whole vectors: its name and the bytes of an element.
+// stride is an operand of a loop over whole vectors: its name and the size of an element in bytes.
 type stride struct {
 	name string
 	elem int
@@ -19,7 +19,7 @@ const fetchAhead = 6 << 10
 // after.
 const fetchBeside = 512
 
-// whole writes a loop over n elements, a positive multiple of the lanes. body computes one vector; at holds the addresses of the
+// whole writes a loop over n elements, a positive multiple of the number of lanes. body computes one vector; at holds the addresses of the
 // operands in their order.
 func (k *kernels) whole(operands []stride, body func(at []operand.Mem)) {
 	places := []reg.GPPhysical{reg.RDI, reg.RSI, reg.R8, reg.R9}[:len(operands)]
@@ -208,8 +208,8 @@ func (k *kernels) quantized(c *numbers) {
 	}
 }
 
-// lineSums writes reductions of a line of n elements, a positive multiple of the lanes, to as many partial results as there are
-// lanes, or half as many in float64.
+// lineSums writes reductions of a line of n elements, a positive multiple of the number of lanes, to one partial result per lane, or to
+// half as many in float64.
 func (k *kernels) lineSums(c *numbers) {
 	x, y := k.vec(0), k.vec(1)
 	out := func(vectors ...int) {

@@ -1,8 +1,8 @@
-// Command avo generates the vector kernels of the cpu backend for amd64 at one instruction set level. The set
-// "gemm/micro" has the tiles of the matrix product, its epilogue, products with vectors, and the packing of panels, for float32
-// and float64, "gemm/half" those for 16-bit floats, "gemm/quantized" those for bytes. The set "vector" has loops over float32, the set "window" reductions of windows, the set "winograd" the
-// transforms of a convolution, the set "depthwise" convolutions of single planes. `go generate` runs it in the packages of the
-// kernels.
+// Command avo generates the vector kernels of the cpu backend for amd64 at one instruction set level. `go generate` runs it in the packages
+// of the kernels. The set "gemm/micro" contains the tiles of the matrix product, its epilogue, products with vectors, and the packing of
+// panels, for float32 and float64. The sets "gemm/half" and "gemm/quantized" contain the same for 16-bit floats and for bytes. The set
+// "vector" contains loops over float32, "window" reductions of windows, "winograd" the transforms of a convolution, and "depthwise"
+// convolutions of single planes.
 package main
 
 import (

@@ -39,8 +39,8 @@ func (k *kernels) pairs() {
 	}
 }
 
-// extreme returns a function that writes the maximum or minimum of two vectors. The instruction returns its second source if both
-// are zeros or one is NaN, so it is executed in both orders.
+// extreme returns a function that writes the maximum or minimum of two vectors. The instruction returns its second source if both are zeros
+// or one is NaN. Therefore it is executed with the operands in both orders.
 func (k *kernels) extreme(op, join func(...operand.Op)) func(a, b int) {
 	return func(a, b int) {
 		op(k.vec(b), k.vec(a), k.vec(2))
@@ -51,8 +51,8 @@ func (k *kernels) extreme(op, join func(...operand.Op)) func(a, b int) {
 	}
 }
 
-// choose sets vector 0 to vector yes where a comparison, which compare writes to a mask, is true, and to vector no, which it
-// overwrites, elsewhere. It uses K2 or vector 14.
+// choose sets vector 0 to the lanes of vector yes where a comparison is true, and to the lanes of vector no elsewhere. compare writes the
+// comparison to a mask. choose overwrites vector no. It uses K2 or vector 14.
 func (k *kernels) choose(yes, no int, compare func(mask operand.Op)) {
 	if k.wide {
 		compare(reg.K2)

@@ -11,8 +11,8 @@ import (
 // groupRows is the greatest number of rows that panels is written for.
 const groupRows = 3
 
-// panels writes the product of rows rows of A and four panels of B, two vectors wide each and bPanel elements apart, with the
-// same sums as tile: one panel has too few concurrent sums to hide the latency of an addition.
+// panels writes the product of rows rows of A and four panels of B, two vectors wide each and bPanel elements apart, with the same sums as
+// tile: a single panel has too few independent sums to hide the latency of an addition.
 //
 // Registers: vectors 0 to 1 hold B, 2 to 4 elements of A, the rest the sums.
 func (k *kernels) panels(rows int) {

@@ -25,8 +25,8 @@ func pools(level *level) {
 	}
 }
 
-// phasePlaces lays out, for strides of two and three and each phase, the permutation indices that gather the elements that are
-// stride apart.
+// phasePlaces emits a table that contains, for strides of two and three and each phase, the permutation indices that gather elements with
+// this stride.
 func (k *kernels) phasePlaces() operand.Mem {
 	table := GLOBL("phases", 8|16) // read only, no pointers
 	at := 0
@@ -271,7 +271,7 @@ func (p *phases) prepare(table operand.Mem, vec func() reg.VecPhysical) {
 	}
 }
 
-// pick sets to to a phase of a group.
+// pick writes one phase of a group to a register.
 func (p *phases) pick(group []reg.VecPhysical, phase int, to reg.VecPhysical) {
 	switch {
 	case p.stride == 1:

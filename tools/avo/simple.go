@@ -30,7 +30,7 @@ func (k *kernels) round(mode uint8, v operand.Op) {
 	}
 }
 
-// simple writes the loops of functions that are one or two instructions.
+// simple writes the loops of functions that consist of one or two instructions.
 func (k *kernels) simple(c *numbers) {
 	x := k.vec(0)
 	k.unary("neg", func() { k.negate(c) })
@@ -100,7 +100,8 @@ func (k *kernels) bySign(v operand.Op) {
 	}
 }
 
-// blend sets to to yes where the mask is set, and to no elsewhere; to may be the same as either.
+// blend writes to a register the lanes of yes where the mask is set, and the lanes of no elsewhere. The register may be the same as yes or
+// no.
 func (k *kernels) blend(yes, no, to operand.Op) {
 	if k.wide {
 		VBLENDMPS(yes, no, reg.K2, to)

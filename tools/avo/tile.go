@@ -8,9 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// unroll is the number of steps of the inner dimension per iteration in a whole tile. ahead is the prefetch distance of rows of B
-// in steps; beyond is the prefetch distance in bytes of a packed operand, which comes from memory if there are many weights;
-// farRows is the number of rows from which on there is time to prefetch B from that far.
+// unroll is the number of steps of the inner dimension per iteration in a whole tile. ahead is the prefetch distance of rows of B in steps;
+// beyond is the prefetch distance in bytes of a packed operand, which comes from memory if there are many weights; farRows is the least
+// number of rows for which a step takes long enough to prefetch B that far ahead.
 const (
 	unroll = 4
 	ahead  = 8

@@ -23,7 +23,7 @@ func tileSets(level *level) {
 	if level.wide {
 		w.layPlaces()
 	}
-	w.numbers = newNumbers() // the last table, as it grows with every kernel
+	w.numbers = newNumbers() // the last table, because every kernel may add to it
 	w.greatest()
 	w.split()
 	w.input()
@@ -37,7 +37,7 @@ func tileSets(level *level) {
 type winograd struct {
 	*kernels
 	*numbers
-	order operand.Mem // of elements, for levels with 64-byte vectors
+	order operand.Mem // table of orders of elements, for levels with 64-byte vectors
 }
 
 // Orders of elements in the table.
@@ -45,7 +45,7 @@ const (
 	phases01  = 64 * iota // the elements 4i of two vectors, then 4i+1
 	phases23              // 4i+2, 4i+3
 	lower                 // pairs of the first halves of two vectors
-	upper                 // of the second halves
+	upper                 // pairs of the second halves
 	lowerTwos             // the same for elements of 8 bytes
 	upperTwos
 )
@@ -72,10 +72,11 @@ func (w *winograd) layPlaces() {
 	}
 }
 
-// tallRows is the greatest number of rows of a product of one vector: with that many, nearly all loads are of the left operand.
+// tallRows is the greatest number of rows of a product of one vector: with so many rows, nearly all loads are loads of the left operand.
 const tallRows = 28
 
-// product writes c[y*ldc+i] = sum over p < depth of a[p*aCol+y]*b[p*bRow+i] for y < rows and the lanes i of a vector.
+// product writes a function that computes c[y*ldc+i] = sum over p < depth of a[p*aCol+y]*b[p*bRow+i] for y < rows and the lanes i of a
+// vector.
 func (w *winograd) product(rows int) {
 	TEXT(fmt.Sprintf("%sx%d", w.name("product"), rows), 4, "func(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)")
 	Pragma("noescape")

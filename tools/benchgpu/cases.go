@@ -16,13 +16,13 @@ type opCase struct {
 	build      func(b *op.Builder, in []op.Desc) op.Desc
 	// want returns the expected element i of the result, in float64, for inputs as the device stores them.
 	want      func(in [][]float32, i int) float64
-	tolerance float64 // of a result, relative to the greater of it and scale
+	tolerance float64 // greatest error of a result, relative to the greater of the result and scale
 	scale     float64
 	flops     int64
 	bytes     int64  // least number of bytes read and written
-	tf32      bool   // needs the option that allows TF32
-	target    millis // 0 for none
-	eager     millis // of PyTorch 2.11 on an H200, as stated in the issue and in target; 0 if not measured
+	tf32      bool   // whether the case needs the option that allows TF32
+	target    millis // target time; 0 for none
+	eager     millis // time of PyTorch 2.11 on an H200, as in the table of targets; 0 if not measured
 	compiled  millis
 }
 
@@ -99,7 +99,7 @@ type rowRule struct {
 	kind  string
 	build func(b *op.Builder, x op.Desc) op.Desc
 	want  func(row []float32, i int) float64
-	scale func(columns int) float64 // of the results
+	scale func(columns int) float64 // magnitude of the results
 }
 
 var softmax = rowRule{"softmax", func(b *op.Builder, x op.Desc) op.Desc { return b.Un(op.Softmax, x, op.Int("axis", 1)) },
@@ -199,7 +199,7 @@ func columnSum(z sizes) opCase {
 		}}
 }
 
-// negated returns an elementwise op that moves as many bytes as a copy.
+// negated returns a negation, which reads and writes as many bytes as a copy.
 func negated(z sizes) opCase {
 	return opCase{name: "negate", kind: "negate", in: []op.Desc{desc(dtype.F32, z.elements)}, scale: 1, bytes: 8 * int64(z.elements),
 		build: func(b *op.Builder, in []op.Desc) op.Desc { return b.Do(op.Neg, in[0]) },
@@ -232,9 +232,9 @@ func rowMax(z sizes) opCase {
 		want:  func(in [][]float32, i int) float64 { return float64(slices.Max(in[0][i*n : i*n+n])) }}
 }
 
-// dispatched returns a chain of dependent launches, 1,000 at the full size, whose time is spent on launching: no two of them can be one kernel.
+// dispatched returns a chain of dependent launches, 1,000 at the full size, no two of which can be fused. It measures the cost of a launch.
 func dispatched(z sizes) opCase {
-	const n = 8 // a launch of so few elements takes no time of its own
+	const n = 8 // the computation of so few elements takes no measurable time
 	return opCase{name: "dispatches", kind: "dispatches", in: []op.Desc{desc(dtype.F32, n, n)}, scale: 1,
 		build: func(b *op.Builder, in []op.Desc) op.Desc {
 			x := in[0]

@@ -1,5 +1,5 @@
-// Command benchgpu measures a device and PyTorch on the same card, op by op, and keeps the device busy to check that its memory does
-// not grow. Its scripts run all checks of a GPU plugin on a machine without Go: see h200.sh.
+// Command benchgpu measures a device and PyTorch on the same card, op by op, or runs work for a long time to check that the memory of the
+// device does not grow. Its scripts run all checks of a GPU plugin on a machine without Go: see h200.sh.
 //
 //	go run ./tools/benchgpu ops -device cuda:0 -python python3 -json ops.jsonl
 //	go run ./tools/benchgpu soak -device cuda:0 -time 20m -csv soak.csv

@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// sets is the number of sets of inputs that take turns, so that none is in the cache of the device.
+// sets is the number of sets of inputs. Runs use the sets in turn, so that no input is still in the cache of the device.
 const sets = 3
 
 // measure runs a case as a program: defined once, run many times, with one wait at the end of a sample.
@@ -133,7 +133,8 @@ func (c *opCase) check(ctx context.Context, dev *tensor.Device, exec *tensor.Exe
 	return worst, nil
 }
 
-// sample measures run and returns milliseconds per call: each sample has as many calls as fill o.atLeast, with one wait.
+// sample measures run and returns the milliseconds per call of each sample. A sample has one wait, and as many calls as take the time
+// o.atLeast.
 func (o *opFlags) sample(ctx context.Context, dev *tensor.Device, run func() error) (samples []float64, err error) {
 	batch := func(n int) (time.Duration, error) {
 		start := time.Now()

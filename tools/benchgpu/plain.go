@@ -11,10 +11,10 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// plainCase is a measurement of a device that is not a single program.
+// plainCase is a measurement of a device that does not consist of a single program.
 type plainCase struct {
 	name    string
-	size    int // elements of f32, or ops
+	size    int // number of f32 elements, or of ops
 	measure func(ctx context.Context, o *opFlags, dev *tensor.Device, n int) ([]float64, error)
 	bytes   int64
 	target  millis

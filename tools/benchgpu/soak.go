@@ -23,16 +23,16 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// memory is the memory at some moment of a soak, in bytes, except for tensors, which are counted.
+// memory contains the memory in use at some moment of a soak, in bytes. For tensors it contains their number.
 type memory struct {
 	at              time.Duration
-	inUse, reserved int64 // of the device, as the backend reports
+	inUse, reserved int64 // memory of the device, as the backend reports it
 	tensors         int64
 	own, children   int64 // resident memory of this process and of its plugins
 	card            int64 // used on the whole card, as nvidia-smi reports; 0 without it
 }
 
-// soakWork is one kind of work; each creates what it needs and leaves nothing behind.
+// soakWork is one kind of work. It creates all of its tensors and releases them at its end.
 type soakWork struct {
 	name string
 	once func(ctx context.Context, s *soaker) error
@@ -118,8 +118,8 @@ func runSoak(ctx context.Context, args []string, out io.Writer) (err error) {
 	return flat(out, list)
 }
 
-// flat prints the greatest value of each memory in the second and in the last quarter, and returns an error if one has grown by
-// more than a twentieth and 32 MiB. In the first quarter pools and caches fill.
+// flat prints the greatest value of each memory in the second and in the last quarter, and returns an error if one has grown by more than a
+// twentieth and 32 MiB. The first quarter does not count, because pools and caches still grow.
 func flat(out io.Writer, list []memory) error {
 	if len(list) < 8 {
 		return fmt.Errorf("%d samples, want 8 or more: run longer", len(list))
@@ -284,7 +284,7 @@ func (s *soaker) sample(ctx context.Context, at time.Duration) (m memory, err er
 	return m, nil
 }
 
-// resident returns the resident memory of a process, by its number or self, on Linux; else 0.
+// resident returns the resident memory of a process, given by its number or "self"; 0 on systems other than Linux.
 func resident(pid string) int64 {
 	b, _ := os.ReadFile(filepath.Join("/proc", pid, "statm"))
 	if f := strings.Fields(string(b)); len(f) > 1 {

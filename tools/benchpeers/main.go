@@ -26,7 +26,7 @@ type options struct {
 	parts                         []string
 	threads                       []int
 	filter                        *regexp.Regexp
-	seconds                       time.Duration // of each contestant
+	seconds                       time.Duration // time of each contestant
 	out, json, from               string
 }
 

@@ -22,11 +22,11 @@ var tolerance = &onnxtest.Tolerance{Rel: 1e-3, Abs: 1e-4}
 type entry struct {
 	name, path string
 	inputs     string // folder of input_N.pb and output_N.pb; empty to generate inputs
-	batch      int    // of generated inputs
+	batch      int    // batch size of generated inputs
 	torch      string // name in torch_models.py; empty if PyTorch does not have it
 }
 
-// generated are the models that generate.py makes.
+// generated lists the models that generate.py creates.
 var generated = []entry{
 	{name: "transformer_encoder", torch: "transformer_encoder"},
 	{name: "burn_book_mnist", torch: "burn_book_mnist", batch: 1},

@@ -8,14 +8,14 @@ import (
 	"github.com/goburn/burn/internal/bench"
 )
 
-// Result holds the figures of a run, from which the report is made.
+// Result holds the figures of a run, from which the report is written.
 type Result struct {
 	Time     time.Time
 	Platform string
 	CPU      string
 	CPUs     int
 	Load     string // load average of the last minute before the run; empty if unknown
-	Torch    string // versions
+	Torch    string // versions of PyTorch and its libraries
 	ORT      string
 	Limits   []bench.Limits // by number of threads
 	Ops      []OpResult
@@ -41,7 +41,7 @@ func (r *Result) fail(name string, threads int, err error) {
 // OpResult is the result of one op on a number of threads.
 type OpResult struct {
 	Threads int
-	Memory  bool // bound by memory
+	Memory  bool // whether the op is bound by memory bandwidth
 	bench.Row
 	Torch bench.Stats
 }

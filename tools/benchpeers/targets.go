@@ -107,13 +107,14 @@ func memoryBound(r *Result, threads int) []OpResult {
 	return list
 }
 
-// speed is relative to a peer: of medians, and of the best samples.
+// speed is a speed relative to a peer, computed from medians and from the best samples.
 type speed struct {
 	name         string
 	median, best float64
 }
 
-// against returns two lines: the geometric mean and the worst, both of medians, followed by those of the best samples.
+// against returns two lines, for the geometric mean and for the worst case. Each contains the value from medians, followed by the value
+// from the best samples.
 func against(what string, threads int, mean float64, list []speed) []target {
 	what += ", " + threadsText(threads)
 	if len(list) == 0 {

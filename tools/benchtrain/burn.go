@@ -26,7 +26,7 @@ type settings struct {
 	device  string
 	threads int
 	fusion  bool
-	narrow  dtype.DType // of autocast; f32 for none
+	narrow  dtype.DType // type of autocast; f32 for none
 	options map[string]string
 }
 
@@ -46,9 +46,9 @@ type trainer struct {
 	opt     optim.Optimizer
 	rate    float64
 	samples []time.Duration
-	used    time.Duration    // processor time of turns
+	used    time.Duration    // processor time of the turns
 	reads   []*tensor.Tensor // losses that have not been read yet
-	most    int64            // the most memory that the device had taken from the system when memory was called
+	most    int64            // greatest memory that the device had allocated from the system at calls of memory
 }
 
 // host returns the options of the host; BURN_PLUGIN_CONTAINMENT has the same effect as for the command.
@@ -94,8 +94,8 @@ func (t *trainer) step(ctx context.Context) (loss float64, err error) {
 	return mean.Float64(ctx)
 }
 
-// queue queues a training step without waiting, and returns the loss. The update runs after the tape of the step has ended: then
-// only the model refers to the parameters, and they are updated in place.
+// queue queues a training step without waiting, and returns the loss. The update runs after the tape of the step has ended, because then
+// only the model refers to the parameters, so that they are updated in place.
 func (t *trainer) queue(x, y *tensor.Tensor) (mean *tensor.Tensor, err error) {
 	var grads *tensor.Gradients
 	work := func(d *tensor.Device) []*tensor.Tensor {

@@ -25,10 +25,10 @@ type recorder struct {
 
 	mu    sync.Mutex
 	log   *record
-	types map[op.TensorID]op.Desc // of all tensors that were made
+	types map[op.TensorID]op.Desc // descriptions of all tensors that were created
 }
 
-// record is the commands of one step.
+// record contains the commands of one step.
 type record struct {
 	nodes   []op.Node
 	freed   map[op.TensorID]bool
@@ -144,8 +144,8 @@ func (l *record) inputs() (in []op.TensorID, made map[op.TensorID]place) {
 	return in, made
 }
 
-// draw is a draw of random bits at a state that the program has as an operand, so that each run draws anew. The state is the state of the
-// first draw of the step; n is further by some seeds and counters.
+// draw returns node n, a draw of random bits, as a draw from a state that is an operand of the program, so that each run draws new numbers.
+// state is the state of the first draw of the step; the seed and counter of n are stored as differences from it.
 func draw(n op.Node, first *op.Node, state op.Desc) (op.Node, error) {
 	past := func(name string) op.Attr { return op.Int(name, n.Attrs.Int(name)-first.Attrs.Int(name)) }
 	return op.New(op.RandomBitsAt, []op.Desc{state}, past("seed"), past("counter"), op.Ints("shape", n.Attrs.Ints("shape")...), op.Type("dtype", n.Outputs[0].DType))
@@ -160,7 +160,7 @@ type compiled struct {
 	dev1     core.Device
 	nodes    int
 	inputs   []input
-	state    []op.TensorID // the last results
+	state    []op.TensorID // results of the last run
 	outputs  []op.Desc
 	loss     int // index of the result that is read
 	donated  []bool
@@ -168,7 +168,7 @@ type compiled struct {
 	samples  []time.Duration
 }
 
-// drawsOfStep is more than the counters that a step draws at.
+// drawsOfStep is greater than the number of counters that a step uses.
 const drawsOfStep = 1 << 32
 
 // input is the source of an input: a result of the previous run, an upload, or a constant tensor.
@@ -179,8 +179,8 @@ type input struct {
 	id      op.TensorID
 }
 
-// newCompiled trains a few steps op by op, records two of them, and makes a program of the second. The tensors that the first
-// makes and the second reads are the state, which each run passes to the next.
+// newCompiled trains a few steps op by op, records two of them, and converts the second to a program. The tensors that the first step
+// creates and the second reads are the state, which each run passes to the next run.
 func newCompiled(ctx context.Context, c contest, s settings) (x *compiled, err error) {
 	r := &recorder{types: map[op.TensorID]op.Desc{}}
 	t, err := newTrainer(ctx, c, s, burn.WithDecorator(func(p *core.Place) *core.Place {
@@ -244,7 +244,7 @@ func (x *compiled) build(ctx context.Context, types map[op.TensorID]op.Desc, bef
 		p.Inputs = append(p.Inputs, d)
 		x.inputs, x.donated = append(x.inputs, from), append(x.donated, now.freed[id] && (from.carried >= 0 || from.data != nil))
 	}
-	var first *op.Node // that draws
+	var first *op.Node // the first node that draws
 	state := op.Desc{DType: dtype.I64, Shape: []int{2}}
 	for i, n := range now.nodes {
 		m := op.Node{Op: n.Op, Version: n.Version, Attrs: n.Attrs}

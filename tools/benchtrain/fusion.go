@@ -73,7 +73,7 @@ func (cs *contestants) end() (err error) {
 func (cs *contestants) measure(ctx context.Context, text string, threads int, total time.Duration) (line, error) {
 	l := line{text: text, threads: threads, names: cs.names}
 	for _, c := range cs.list {
-		if err := c.Turn(ctx, 300*time.Millisecond); err != nil { // programs are made when code repeats
+		if err := c.Turn(ctx, 300*time.Millisecond); err != nil { // fusion compiles programs when code repeats
 			return l, err
 		}
 		switch c := c.(type) {

@@ -38,8 +38,8 @@ type flags struct {
 	threads            []int
 	seconds            time.Duration
 	steps              int
-	rate               float64 // of language models; 0: languageRate
-	warmup             int     // steps of a curve in which the rate rises to that
+	rate               float64 // learning rate of language models; 0: languageRate
+	warmup             int     // number of steps of a curve in which the rate rises to this value
 	settings           settings
 }
 

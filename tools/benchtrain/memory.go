@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	waitedSteps = 8  // steps of a memory table with a wait each
-	manySteps   = 40 // and without
+	waitedSteps = 8  // steps of a memory table, with a wait after each
+	manySteps   = 40 // steps without a wait between them
 )
 
-// memories prints the memory that each case takes.
+// memories prints the memory that each case uses.
 func memories(ctx context.Context, o flags) error {
 	o.settings.threads = o.threads[0]
 	for _, name := range o.names {
@@ -30,8 +30,9 @@ func memories(ctx context.Context, o flags) error {
 	return nil
 }
 
-// memory prints the device's memory after training steps: the first ones, which run node by node, and those that are programs, with and
-// without a wait. What a program of a GPU needs it for is listed by a test of sdk/gpu/emulated, without a GPU: TestMemoryOfTraining.
+// memory prints the device's memory after training steps: after the first steps, which run node by node, and after steps that run as
+// programs, with and without a wait. The test TestMemoryOfTraining of sdk/gpu/emulated lists, without a GPU, what the programs of a GPU
+// need the memory for.
 func memory(ctx context.Context, out io.Writer, c contest, s settings) (err error) {
 	t, err := newTrainer(ctx, c, s)
 	if err != nil {
@@ -61,7 +62,7 @@ func memory(ctx context.Context, out io.Writer, c contest, s settings) (err erro
 	return row(fmt.Sprintf("%d steps with one wait", manySteps))
 }
 
-// memory returns the memory of the device, and keeps the most that it has taken from the system.
+// memory returns the memory of the device, and records the greatest memory that it has allocated from the system.
 func (t *trainer) memory() (core.Memory, bool) {
 	m, ok := t.dev.Memory()
 	t.most = max(t.most, m.Reserved)

@@ -17,7 +17,7 @@ type contest struct {
 	name, text string
 	model      func(d *tensor.Device) model
 	batch      func(d *tensor.Device) (x, y *tensor.Tensor)
-	words      *text // of a language model, which has a curve; may be nil
+	words      *text // sizes of a language model, for which curves are compared; nil for other models
 }
 
 type model interface {

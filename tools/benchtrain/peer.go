@@ -29,7 +29,7 @@ type answer struct {
 
 // result is the result of PyTorch for many steps.
 type result struct {
-	Seconds   float64 // per step
+	Seconds   float64 // time per step in seconds
 	Losses    []float64
 	Reserved  int64 // greatest number of bytes of the device, including pools
 	Allocated int64 // greatest number of bytes in use

@@ -49,7 +49,7 @@ func profiles(ctx context.Context, o flags) error {
 	return nil
 }
 
-// profile prints where n training steps spend their time: what the device executes as one, with its time per training step.
+// profile prints how n training steps spend their time: each step that the device executes as a unit, with its time per training step.
 func profile(ctx context.Context, out io.Writer, c contest, s settings, n int) (err error) {
 	w := &watched{}
 	t, err := newTrainer(ctx, c, s, burn.WithDecorator(func(p *core.Place) *core.Place {

@@ -20,11 +20,11 @@ type figure struct {
 	settings
 	burn       bench.Stats
 	used       time.Duration // processor time per step
-	many       time.Duration // time per step of many without a wait between them
-	difference float64       // of losses and gradients
-	memory     int64         // most memory that the device had taken from the system after a step
+	many       time.Duration // time per step of many steps without a wait between them
+	difference float64       // greatest difference of losses and gradients
+	memory     int64         // greatest memory that the device had allocated from the system after a step
 	peers      []side
-	curve      []float64 // losses, of a run with a curve
+	curve      []float64 // losses of a run with a curve
 }
 
 // side is PyTorch in one mode.
@@ -35,7 +35,7 @@ type side struct {
 	many                time.Duration
 	reserved, allocated int64
 	curve               []float64
-	difference          float64 // difference of the two curves, the greatest over means of 10 steps
+	difference          float64 // greatest difference of the two curves, over means of 10 steps
 	err                 error   // error that the mode ended with
 }
 
@@ -123,7 +123,7 @@ func (fig *figure) check(ctx context.Context, t *trainer, libs []opened) (err er
 			continue
 		}
 		if l.a.Grads == nil {
-			return nil // a model with many gradients, which the curve compares
+			return nil // the model has too many gradients; the curves compare it
 		}
 		fig.difference, err = t.agree(ctx, l.a)
 		return err

@@ -53,8 +53,8 @@ func affine(in *image, rng *rand.Rand) (out image) {
 	return out
 }
 
-// thickness moves each pixel towards the greatest of it and its four neighbours, by up to all of the way, or towards the least,
-// by up to 60 %. One image in six is not changed.
+// thickness moves each pixel towards the greatest value among it and its four neighbours, by up to 100 % of the difference, or towards the
+// least value, by up to 60 %. One image in six is not changed.
 func thickness(in *image, rng *rand.Rand) (out image) {
 	amount := uniform(rng, -1.2, 1.2)
 	amount = math.Copysign(max(math.Abs(amount)-0.2, 0), amount)

@@ -12,7 +12,7 @@ import (
 // side is the height and width of images.
 const side = 28
 
-// network is three convolutions, each with relu and max pooling by 2, and two linear layers.
+// network consists of three convolutions, each followed by relu and max pooling by 2, and of two linear layers.
 type network struct {
 	Conv1, Conv2, Conv3 *nn.Conv2d
 	Dense1, Dense2      *nn.Linear

@@ -72,8 +72,8 @@ type options struct {
 	out, key, version, namespace string
 	python                       string
 	platforms, names             []string  // names is empty for all
-	date, expires                time.Time // of the index; zero means now, and 90 days later
-	root                         string    // of the repository; empty means the working folder
+	date, expires                time.Time // dates of the index; zero means now, and 90 days later
+	root                         string    // folder of the repository; empty means the working folder
 	log                          io.Writer
 }
 

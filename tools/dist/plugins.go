@@ -24,8 +24,8 @@ type plugin struct {
 	name      string
 	module    string   // folder of its go.mod, from the root
 	pkg       string   // folder of its main package, relative to module
-	platforms []string // that it can be built for; nil for all
-	// beside puts the files that the archive has beside the program into a folder; nil for none.
+	platforms []string // platforms for which it can be built; nil for all
+	// beside writes the files that the archive contains besides the program to a folder; nil for none.
 	beside func(ctx context.Context, o *options, platform, dir string) error
 }
 
@@ -36,7 +36,7 @@ var plugins = []plugin{
 	{name: "wgpu", module: "plugins/wgpu", pkg: "./cmd/burn-backend-wgpu", beside: wgpuNative},
 }
 
-// wgpuNative takes the library that the plugin wgpu calls, with its licences, out of the package that PyPI has for a platform.
+// wgpuNative extracts the library that the plugin wgpu calls, with its licences, from the package of PyPI for a platform.
 func wgpuNative(ctx context.Context, o *options, platform, dir string) error {
 	goos, arch, _ := strings.Cut(platform, "_")
 	cmd := exec.CommandContext(ctx, "go", "run", "./tools/wgpunative", "-platform", goos+"/"+arch, "-out", dir, "-python", o.python)

@@ -1,7 +1,7 @@
-// Command lines prints the numbers by which the size of the source is judged: files, functions, lines of code and of tests, and the
-// packages with the most code for their tests. It counts the folders given, or the one that it is started in.
+// Command lines prints the size of the source: the numbers of files, functions, lines of code and lines of tests, and the packages with the
+// most code per line of tests. It counts the given folders, or the current one.
 //
-// A line of code has a part of a token on it. Generated files, comments, blank lines and folders named testdata do not count.
+// A line counts as code if it contains a part of a token. Generated files, comments, blank lines and folders named testdata do not count.
 package main
 
 import (

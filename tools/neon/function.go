@@ -20,7 +20,7 @@ type kernels struct {
 	lines  []string
 	uses   bool  // whether it uses the table
 	kept   []int // registers that persist between blocks
-	size   int   // of the arguments
+	size   int   // size of the arguments in bytes
 
 	now    block
 	values int
@@ -176,7 +176,7 @@ func (k *kernels) hold(blocks ...block) []block {
 			for i, v := range s.from {
 				n, ok := numbers[v]
 				if !ok || s.destructive && i == 0 {
-					continue // it would have to be copied
+					continue // a constant in a destructive operand would have to be copied
 				}
 				if uses[n] == 0 {
 					order = append(order, n)

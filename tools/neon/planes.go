@@ -32,7 +32,7 @@ func (k *kernels) plane(size, stride int) {
 				p.weights = append(p.weights, int(-1-v))
 				unit, bytes := "Q", 16
 				if i+4 > size*size {
-					unit, bytes = "S", 4 // both sizes leave one
+					unit, bytes = "S", 4 // for both sizes one column is left
 				}
 				k.line("FMOV%s.P %d(R7), F%d", unit, bytes, int(-1-v))
 			}

@@ -21,7 +21,7 @@ func (k *kernels) pairs() {
 		func(in, by []value) value { return k.do("fmin", k.do("fmax", in[0], by[0]), by[1]) })
 }
 
-// simple writes the functions that are one or two instructions.
+// simple writes the functions that consist of one or two instructions.
 func (k *kernels) simple() {
 	for _, f := range [][2]string{{"neg", "fneg"}, {"abs", "fabs"}, {"sqrt", "fsqrt"}, {"round", "frintn"}, {"floor", "frintm"}, {"ceil", "frintp"}, {"trunc", "frintz"}} {
 		k.unary(f[0], 4, func(x value) value { return k.do(f[1], x) })

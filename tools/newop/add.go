@@ -32,7 +32,7 @@ type finding struct {
 	missed          map[string]string // by file edited by hand: the test that fails without it
 }
 
-// add adds s to the tree in dir and returns the files that this took.
+// add adds s to the tree in dir and returns the files that had to change.
 func add(ctx context.Context, dir string, s scratch) (finding, error) {
 	f := finding{missed: map[string]string{}}
 	before, err := read(dir)

@@ -1,6 +1,6 @@
-// Command newop shows the files that a new op touches: in a copy of the tree it adds a scratch op with everything that an op
-// needs, regenerates files, runs the tests that look for gaps, and prints the files that differ. For each file that an op must
-// have it also shows the test that fails without it. The tree itself stays as it is.
+// Command newop shows the files that a new op touches: in a copy of the tree it adds a scratch op with everything that an op needs,
+// regenerates files, runs the tests that look for gaps, and prints the files that differ. For each file that an op must have it also shows
+// the test that fails without it. It must not change the tree itself.
 //
 //	go run ./tools/newop -kind composite
 //	go run ./tools/newop -kind primitive

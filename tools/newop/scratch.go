@@ -1,6 +1,6 @@
 package main
 
-// scratch is a new op with everything that makes it complete.
+// scratch is a new op with all parts that an op needs.
 type scratch struct {
 	name  string
 	edits []edit

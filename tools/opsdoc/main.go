@@ -39,7 +39,7 @@ func run(out string) error {
 	return os.WriteFile(out, b.Bytes(), 0o644)
 }
 
-// native holds the ops that a backend claims.
+// native contains the ops that a backend claims.
 type native struct {
 	name string
 	ops  map[string]core.OpCapability

@@ -152,7 +152,7 @@ func trained(ctx context.Context, w io.Writer, open onnxtest.Opener, dir string)
 	return nil
 }
 
-// cell returns a reason without the folder of the cases.
+// cell returns the reason of a result, without the path of the folder of cases.
 func cell(r onnxtest.Result, dir string) string {
 	if r.Group != "" {
 		return escape(r.Group)

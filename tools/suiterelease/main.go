@@ -1,5 +1,5 @@
-// Command suiterelease writes a release of the conformance suite: conformance/releases/DATE.txt, with the hash of the suite as it is
-// and the rules of the newest release before.
+// Command suiterelease writes a release of the conformance suite: conformance/releases/DATE.txt, with the hash of the current suite and the
+// rules of the newest earlier release.
 //
 //	go run ./tools/suiterelease -date 2026-11-23
 package main
@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// write writes the release of a date to dir. A suite that is released already is not released again.
+// write writes the release of a date to dir. If the suite has already been released, it writes nothing.
 func write(dir, date, hash string) error {
 	if _, err := time.Parse(time.DateOnly, date); err != nil {
 		return fmt.Errorf("date %q, want YYYY-MM-DD", date)

@@ -1,5 +1,5 @@
-// Command wgpunative takes the library wgpu-native out of the wheel of the Python package wgpu, which pip fetches from PyPI,
-// compares the wheel with a known hash, and puts the library into a folder together with its licences.
+// Command wgpunative extracts the library wgpu-native from the wheel of the Python package wgpu, which pip fetches from PyPI, compares the
+// wheel with a known hash, and puts the library into a folder together with its licences.
 //
 // No code of the package is executed. A local wheel (-wheel) is verified in the same way.
 package main
@@ -23,7 +23,7 @@ import (
 	"strings"
 )
 
-// version is the version of the Python package; it has wgpu-native 29.0.1.1.
+// version is the version of the Python package; it contains wgpu-native 29.0.1.1.
 const version = "0.32.0"
 
 // wheel is the file of the package for a platform, and its library under the name that the plugin searches for.

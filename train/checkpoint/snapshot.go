@@ -1,5 +1,5 @@
-// Package checkpoint stores snapshots of training: they are written concurrently with training, replaced atomically and verified
-// when they are read. Each snapshot is a folder:
+// Package checkpoint stores snapshots of training for package train. It writes them concurrently with training, replaces them atomically,
+// and verifies them when it reads them. It must not interpret the files of the state. Each snapshot is a folder:
 //
 //	step-000000120/
 //		model.safetensors, state.json, ...    the state of training

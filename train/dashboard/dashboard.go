@@ -1,5 +1,5 @@
-// Package dashboard shows training in a terminal: progress, the remaining time, and a live plot of each metric. Programs that do
-// not import it do not link a terminal library.
+// Package dashboard shows training in a terminal: progress, the remaining time, and a live plot of each metric. It is a listener of package
+// train, and must not influence training. Programs that do not import it do not link a terminal library.
 package dashboard
 
 import (

@@ -1,4 +1,5 @@
-// Package report writes the history of a training run as one self-contained HTML page with curves.
+// Package report writes the history of a training run as one self-contained HTML page with curves. It is a listener of package train, and
+// must not influence training. The page must not load anything from a network.
 package report
 
 import (

@@ -1,6 +1,7 @@
-// Package delayed is a correct backend with maximal delays. Its queues only start work, a goroutine per queue does it some time later, and
-// the next mark reports failures. It computes with the kernels of conformance/ref. It exists for tests of the suite and of sdk/engine: it
-// computes garbage where ordering is missing, and counts values that are released twice or never.
+// Package delayed is a correct backend with maximal delays, for tests of the suite and of sdk/engine. Its queues only start work, which a
+// goroutine per queue executes some time later, and the next mark reports failures. It computes with the kernels of conformance/ref. If a
+// caller omits an ordering, its results are wrong, and it counts values that are released twice or never. It must not be used outside
+// tests.
 package delayed
 
 import (

@@ -1,5 +1,5 @@
 // Package small is a correct backend with little memory, which computes with the kernels of conformance/ref. It exists for tests of the
-// suite, which must not fail a device that has less memory than a case needs.
+// suite, which must not fail a device because a case needs more memory than the device has. It must not be used outside tests.
 package small
 
 import (

@@ -1,4 +1,4 @@
-// Package fields finds the fields of a struct by tag, for readers of tables.
+// Package fields finds the fields of a struct by tag, for packages data/csv and data/sqlite. It must not convert values.
 package fields
 
 import (

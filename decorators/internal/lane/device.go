@@ -16,8 +16,8 @@ type Device struct {
 	core.Device
 	Spec   string
 	Memory int64           // bytes of the device's memory, which bound tensors
-	Host   core.HostMemory // nil if the device does not have it
-	Peers  core.PeerCopy   // nil if the device does not have it
+	Host   core.HostMemory // nil if the device lacks this extension
+	Peers  core.PeerCopy   // nil if the device lacks this extension
 
 	lost      atomic.Pointer[error]
 	mu        sync.Mutex

@@ -12,7 +12,7 @@
 //
 //	device.go    the device: whether it is lost, and which of its tensors are missing
 //	lane.go      the queue, and gates
-//	commands.go  nodes, frees, and other commands that make tensors
+//	commands.go  nodes, frees, and other commands that create tensors
 //	transfer.go  tensors from host memory, and from other lanes
 //	ticket.go    reads, and waiting for gates
 package lane

@@ -20,10 +20,10 @@ type Lane struct {
 	ctx       context.Context       // ends when the lane is closed
 	cancel    context.CancelFunc
 
-	last  *Gate // gate of the last Mark, or nil. Only callers of the stream use this and dirty
+	last  *Gate // gate of the last Mark, or nil. the gate of the last Mark, or nil; only the goroutine that calls the lane uses last and dirty
 	dirty bool  // there were commands since last
 
-	failing  sync.Mutex // guards what follows
+	failing  sync.Mutex // guards the fields below
 	failures []failure  // refusals that are not reported yet
 	marks    int        // number of marks that were passed
 	told     bool       // the lane has reported that the device is lost

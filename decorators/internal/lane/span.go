@@ -35,9 +35,10 @@ func (x *Span) End(lanes ...*Lane) {
 // atOnce is the duration of a wait up to which the event is assumed to have occurred before the wait.
 const atOnce = 50 * time.Microsecond
 
-// Time waits for both ends and returns the time between them. It is called as soon as the span has ended: a begin that is asked for later
-// is noticed late. Lanes of the caller's own to the same devices wait, so that the span takes no failure from whoever waits for its lanes,
-// and nothing else is in them, which would come before the begin. ok is false where a device or a gate has failed, or own lacks a device.
+// Time waits for both ends and returns the time between them. It must be called as soon as the span has ended: if it is called later, it
+// measures the begin too late. own are lanes of the caller to the same devices, which must not have other commands, because these would
+// delay the begin. Waiting in these lanes leaves the failures of the measured lanes to their own callers. ok is false if a device or a gate
+// has failed, or if own has no lane for a device.
 func (x *Span) Time(own ...*Lane) (seconds float64, ok bool) {
 	looked := time.Now()
 	if !came(own, x.before) {
@@ -51,7 +52,7 @@ func (x *Span) Time(own ...*Lane) (seconds float64, ok bool) {
 	return time.Since(start).Seconds(), ok
 }
 
-// came waits until the devices have done what is before gates, and reports whether they have.
+// came waits until the devices have executed the commands before the gates, and reports whether all succeeded.
 func came(own []*Lane, gates []*Gate) bool {
 	for _, g := range gates {
 		<-g.open

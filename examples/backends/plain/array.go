@@ -23,7 +23,7 @@ type array struct {
 // dense returns an array of data in row-major order.
 func dense[T element](data []T, s shape.Shape) array { return array{data, shape.Contiguous(s)} }
 
-// set makes data, in row-major order, result i of a call.
+// set sets result i of a call to data, in row-major order.
 func set[T element](c *call, i int, data []T) error {
 	c.Out[i] = dense(data, c.Node.Outputs[i].Shape)
 	return nil

@@ -44,8 +44,8 @@ func matmul[T element, A wide](c *call) error {
 	return set(c, 0, dots[T, A](a, b, batch.Size(), m, n, k))
 }
 
-// windows returns a view of x whose last dimensions are first the positions of a window and then the elements within it: [...,
-// positions..., window...].
+// windows returns a view of x whose last dimensions are replaced by the dimensions of the window positions, followed by the dimensions of a
+// window: [..., positions..., window...].
 func windows(x array, positions, window shape.Shape, strides, dilation []int) array {
 	v, n := x.view, len(window)
 	lead := len(v.Shape) - n
@@ -87,7 +87,7 @@ func conv[T element, A wide](c *call) error {
 	return set(c, 0, flat[T](product))
 }
 
-// windowReduce reduces windows. A window of padding alone has the sum or the maximum of no elements.
+// windowReduce reduces windows. The result of a window that contains only padding is the sum or the maximum of no elements.
 func windowReduce[T element, A wide](c *call) error {
 	a, s, y := c.Node.Attrs, c.Descs[0].Shape, c.Node.Outputs[0].Shape
 	window := shape.Shape(a.Ints("window"))
@@ -100,7 +100,7 @@ func windowReduce[T element, A wide](c *call) error {
 	if err := set(c, 0, fold(x, size, y.Size(), least, greater[T])); err != nil || !a.Bool("indices") {
 		return err
 	}
-	// The same windows over the indices of the elements, -1 for padding.
+	// The same windows over the indices of the elements; the index of padding is -1.
 	numbers := dense(make([]int64, s[lead:].Size()), s[lead:])
 	for i := range s[lead:].Size() {
 		numbers.elements.([]int64)[i] = int64(i)

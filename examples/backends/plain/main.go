@@ -1,5 +1,5 @@
-// Command burn-backend-plain is a complete backend over sdk/engine, written for readers: every primitive of the op table for the
-// types that every backend has. Tensors are Go slices with strides, and kernels are straightforward loops.
+// Command burn-backend-plain is a complete backend over sdk/engine, written to be read: it has every primitive of the op table for the
+// types that every backend must have. Tensors are Go slices with strides, and kernels are straightforward loops.
 package main
 
 import (

@@ -1,4 +1,5 @@
-// Package flock locks files. Locks end with the process that holds them.
+// Package flock locks files between processes, for packages host/store and host/sealed. Locks end with the process that holds them. It must
+// not read or write the files.
 package flock
 
 import (

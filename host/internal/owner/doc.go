@@ -1,4 +1,5 @@
-// Package owner determines whether other users of the machine can change a file.
+// Package owner determines whether other users of the machine can change a file. Packages host and host/store call it before they trust a
+// file. It must not decide whether to trust the file.
 package owner
 
 import "errors"

@@ -20,8 +20,8 @@ func elementType(d dtype.DType) pb.DataType { return elementTypes[d] }
 type emitter struct {
 	graph  pb.Graph
 	taken  map[string]bool
-	consts map[string]string // names by content
-	size   string            // vector of one i64: the symbolic dimension
+	consts map[string]string // names of constants by content
+	size   string            // name of an i64 vector of one element: the symbolic dimension
 	from   symbol
 }
 
@@ -55,7 +55,7 @@ func (e *emitter) nodes(kind string, outs int, in []string, attrs ...*pb.Attribu
 	return names
 }
 
-// constant returns the name of an initializer; equal ones are written once.
+// constant returns the name of an initializer. Equal initializers are written once.
 func (e *emitter) constant(d dtype.DType, dims []int, data []byte) string {
 	key := fmt.Sprint(d, dims, string(data))
 	name, ok := e.consts[key]

@@ -33,14 +33,14 @@ func allStatic(ds []dim) ([]int, bool) {
 
 // pass is one traced forward pass. Its values are numbered from 0.
 type pass struct {
-	size    int // of the symbolic dimension
+	size    int // size of the symbolic dimension in this pass
 	defs    []definition
 	nodes   []op.Node
 	index   map[op.TensorID]int
 	outputs []op.TensorID
 }
 
-// value is a tensor that all passes have in common.
+// value is a tensor that exists in all passes.
 type value struct {
 	name  string
 	dtype dtype.DType
@@ -49,12 +49,12 @@ type value struct {
 	node  int    // -1 for none
 }
 
-// node is a node that all passes have in common.
+// node is a node that exists in all passes.
 type node struct {
 	op      op.Code
 	inputs  []*value
 	outputs []*value
-	attrs   op.Attrs         // as in the first pass
+	attrs   op.Attrs         // attributes as in the first pass
 	ints    map[string][]dim // integer attributes, merged over all passes
 }
 
@@ -143,7 +143,7 @@ func merge(ps []*pass) (*graph, error) {
 		v := &value{dtype: d.desc.DType, shape: s, node: d.node, data: d.data}
 		for _, p := range ps {
 			if d.data != nil && !bytes.Equal(p.defs[i].data, d.data) {
-				v.data = nil // an input, or refused where it is used
+				v.data = nil // an input; if it is no input, its use is refused
 			}
 		}
 		g.values = append(g.values, v)

@@ -16,7 +16,7 @@ type rule struct {
 	emit func(e *emitter, n *node) error
 }
 
-// rules is filled by init, as the rules refer to it.
+// rules is initialised by init, because the rules refer to it.
 var rules map[op.Code]rule
 
 func init() {
@@ -49,7 +49,7 @@ func as(kind string, attrs ...func(n *node) *pb.Attribute) rule {
 	}}
 }
 
-// when restricts a rule to nodes for which fits returns true.
+// when returns the rule restricted to nodes for which fits returns true.
 func (r rule) when(fits func(n *op.Node, in []op.Desc) bool) rule {
 	r.fits = fits
 	return r

@@ -126,7 +126,7 @@ func window(kind string, more func(n *node) []*pb.Attribute) func(e *emitter, n 
 	}
 }
 
-// emitWindowReduce writes sums as means times the size of the window. The dimensions before those of the window become one batch
+// emitWindowReduce emits a sum as a mean multiplied by the size of the window. The dimensions before those of the window become one batch
 // dimension, and a channel dimension of 1 is added.
 func emitWindowReduce(e *emitter, n *node) error {
 	kind, attrs := "MaxPool", []*pb.Attribute{}

@@ -74,8 +74,8 @@ func (e *emitter) indices(name string, v *value) string {
 	return e.node("Cast", []string{name}, attrInt("to", int(elementType(dtype.I64))))
 }
 
-// broadcast returns the target shape for an Expand of from to to. It has 1, which keeps the dimension, where both agree, so that
-// fewer shapes depend on the symbolic dimension.
+// broadcast returns the target shape for an Expand of from to to. Dimensions that are equal in both become 1, for which Expand keeps the
+// dimension, so that fewer shapes depend on the symbolic dimension.
 func broadcast(from, to []dim) []dim {
 	out := slices.Clone(to)
 	lead := len(to) - len(from)
@@ -117,8 +117,8 @@ func emitIota(e *emitter, n *node) error {
 	return nil
 }
 
-// emitSlice slices the axes that are not taken whole. ONNX counts negative positions from the end, so an end before the first
-// element is written as the least integer.
+// emitSlice emits a slice along the axes that are not taken completely. ONNX counts negative positions from the end, so an end before the
+// first element is written as the least integer.
 func emitSlice(e *emitter, n *node) error {
 	steps, err := n.static("step")
 	if err != nil {

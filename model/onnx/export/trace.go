@@ -70,13 +70,13 @@ func (device) Supports(n *op.Node, in []op.Desc) error {
 type recorder struct {
 	defs  []definition
 	nodes []op.Node
-	index map[op.TensorID]int // into defs
+	index map[op.TensorID]int // index in defs
 }
 
 // definition is a tensor that was written, or result number out of a node.
 type definition struct {
 	desc op.Desc
-	data []byte // content of a tensor that was written
+	data []byte // elements of a tensor that was written
 	node int    // -1 for a tensor that was written
 }
 

@@ -99,7 +99,7 @@ func write(g *graph, inputs []Input, from symbol, o Options) (*pb.Model, error) 
 	return m, nil
 }
 
-// info describes an input or output. A dimension that is not 1·n or a constant is left unknown.
+// info describes an input or output. A dimension that is neither n nor a constant is written as unknown.
 func info(name string, d dtype.DType, dims []dim, symbol string) *pb.ValueInfo {
 	s := &pb.Shape{}
 	for _, n := range dims {

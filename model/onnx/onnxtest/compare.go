@@ -13,7 +13,7 @@ import (
 // only themselves.
 type Tolerance struct {
 	Rel, Abs float64
-	Any      bool // compares type, shape and structure, but no values of any type
+	Any      bool // compare type, shape and structure, but no values
 }
 
 // The default tolerances. Integers and booleans are always compared exactly, including outputs quantized to 8 bits.

@@ -1,6 +1,7 @@
-// Package onnxtest runs trees of cases in the layout of the ONNX backend tests: CASE/model.onnx with
-// CASE/test_data_set_N/{input,output}_M.pb. A case passes if the model loads and runs on every data set, and each output has the
-// expected type and shape, with values within the tolerance.
+// Package onnxtest tests package onnx: it runs trees of cases in the layout of the ONNX backend tests, CASE/model.onnx with
+// CASE/test_data_set_N/{input,output}_M.pb. A case passes if the model loads and runs on every data set, and each output has the expected
+// type and shape, with values within the tolerance. burn's commands and tools use it too. It must not know particular operators, except
+// those with random results.
 package onnxtest
 
 import (

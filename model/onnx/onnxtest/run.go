@@ -50,7 +50,7 @@ type Result struct {
 // Options configures a run. The zero value means the defaults.
 type Options struct {
 	Tolerance *Tolerance    // nil: Half for f16 and bf16, Default for the other floats
-	Timeout   time.Duration // of one case; 0: one minute
+	Timeout   time.Duration // time limit of one case; 0: one minute
 }
 
 // grace is the time that a case gets to stop after its timeout.
@@ -192,7 +192,7 @@ func runSet(ctx context.Context, dev *tensor.Device, m *onnx.Model, s *onnx.Sess
 		got.write(digest)
 		want, err := ReadFile(path, outs[i])
 		if err != nil {
-			return fmt.Errorf("expected output: %v", err) // not a reason to skip: the model has computed it
+			return fmt.Errorf("expected output: %v", err) // not a reason to skip the case: the model has computed this output
 		}
 		tol := o.Tolerance
 		if random {

@@ -46,7 +46,7 @@ func RunAll(ctx context.Context, open Opener, cases []Case, o Options, jobs int,
 					d.drop(dev)
 				}
 				if ctx.Err() != nil {
-					return // neither passed nor failed
+					return // the case neither passed nor failed
 				}
 				mu.Lock()
 				switch r.Status {

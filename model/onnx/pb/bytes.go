@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Bytes returns the elements of t in their natural layout: little endian, row major, DataType.Size bytes each. Elements narrower
-// than a byte (UINT4, INT4, FLOAT4E2M1, UINT2, INT2, FLOAT6*) get a byte each, with the sign extended for INT4 and INT2 and zeros
-// above the bits of the others. Complex numbers are a real part and an imaginary part. A BOOL is 0 or 1.
+// Bytes returns the elements of t in their natural layout: little endian, row major, DataType.Size bytes each. Elements narrower than a
+// byte (UINT4, INT4, FLOAT4E2M1, UINT2, INT2, FLOAT6*) get a byte each, with the sign extended for INT4 and INT2 and zeros above the bits
+// of the others. Complex numbers are a real part and an imaginary part. A BOOL is 0 or 1.
 //
-// files reads external data; if it is nil, a tensor with external data is an error. The result may share memory with t.RawData or
-// with what files returns, so it must not be written to.
+// files reads external data; if it is nil, a tensor with external data is an error. The result may share memory with t.RawData or with what
+// files returns, so it must not be written to.
 //
-// It is an error when dims and data disagree, when an integer does not fit its type (a UINT8 of 300), and for STRING (see
+// It returns an error if dims and data disagree, if an integer is outside the range of its type (a UINT8 of 300), and for STRING (see
 // Strings), UNDEFINED and unknown types.
 func (t *Tensor) Bytes(files Files) ([]byte, error) {
 	b, err := t.bytes(files)
@@ -170,8 +170,8 @@ func (t *Tensor) typed(n int) ([]byte, error) {
 	return out, nil
 }
 
-// int32Range returns the range of an entry of int32_data. For types whose entries are bit patterns it includes sign-extended
-// patterns, as some writers produce.
+// int32Range returns the range of an entry of int32_data. For types whose entries are bit patterns it includes sign-extended patterns,
+// because some writers produce them.
 func int32Range(t DataType) (lo, hi int32) {
 	switch t {
 	case Uint8:

@@ -147,7 +147,7 @@ type Shape struct {
 	Dims []Dim
 }
 
-// DimKind tells what is known of a dimension.
+// DimKind says what is known about a dimension.
 type DimKind uint8
 
 // The kinds of a Dim.

@@ -1,5 +1,5 @@
-// Package peak measures the arithmetic peak of one core, with loops of fused multiply-adds on registers. Kernels are
-// measured against it. It uses the same instruction set level as the cpu backend and respects BURN_CPU.
+// Package peak measures the arithmetic peak of one core, with loops of fused multiply-adds on registers. Package internal/bench compares
+// the speed of kernels with it. It must use the same instruction set level as the cpu backend, and respects BURN_CPU.
 package peak
 
 import (

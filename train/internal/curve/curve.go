@@ -1,4 +1,5 @@
-// Package curve keeps long series of points in little memory.
+// Package curve stores long series of points in bounded memory, for the plots of packages train/dashboard and train/report. It must not
+// draw them.
 package curve
 
 import "math"

@@ -1,4 +1,5 @@
-// Command burn-backend-cpu is the cpu backend as a plugin process.
+// Command burn-backend-cpu is the cpu backend as a plugin process. Package host starts it. It only passes plugins/cpu to sdk/serve; no
+// other code belongs here.
 package main
 
 import (

@@ -1,6 +1,7 @@
 // Package attention contains the kernel of scaled dot-product attention. It processes blocks of query rows against tiles of keys with a
 // running maximum and sum (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; Dao et al., FlashAttention, 2022), so
-// that a thread never holds more than one tile of the scores.
+// that a thread never stores more than one tile of the scores. It stands between the rules of the backend and packages gemm and vecmath.
+// Products must be computed by package gemm.
 package attention
 
 import (

@@ -1,5 +1,5 @@
-// Package contraction contains the kernels of matrix products, convolutions and window reductions: it brings views into the layouts that
-// the packages gemm, conv and window compute on.
+// Package contraction contains the kernels of matrix products, convolutions and window reductions: it copies views to the layouts that
+// packages gemm, conv, byteconv and window require, and calls them. It must not contain loops over products itself.
 package contraction
 
 import (

@@ -1,6 +1,5 @@
-// Package depthwise computes convolutions of planes of float32 with a small
-// square kernel each, in assembly. The input is not copied: zeros around a
-// plane are never stored. They take part in the sum, so an infinite or NaN
+// Package depthwise computes convolutions of planes of float32 with a small square kernel each, in assembly. Package conv calls it. It must
+// not start threads. The input is not copied: zeros around a plane are never stored. They take part in the sum, so an infinite or NaN
 // weight over them results in NaN.
 package depthwise
 

@@ -1,8 +1,9 @@
 // Package elementwise contains the kernels of ops that compute each element of the result from the corresponding elements of the operands:
 // arithmetic, comparison, selection, conversion, activations, quantization.
 //
-// An op is a loop over contiguous slices, written once with generics and instantiated by type. Other operands (strided
-// views, 16-bit floats) are first copied to small blocks. Operands of one element are passed as scalars.
+// An op is a loop over contiguous slices, written once with generics and instantiated by type. Other operands (strided views, 16-bit
+// floats) are first copied to small blocks. Operands of one element are passed as scalars. Package cpu selects the kernels through the
+// rules of package kernel. Kernels must not know other nodes of a program.
 package elementwise
 
 import (

@@ -1,6 +1,6 @@
-// Package kernel defines the types that the kernels of the cpu backend are written with: arrays (a view of a reference
-// counted buffer), the call that a kernel executes, and rules, which state the types that an op has kernels for and prepare
-// them.
+// Package kernel defines the types that kernels of the cpu backend use: arrays (views of a reference-counted buffer), the call that a
+// kernel executes, and rules, which state the element types for which an op has kernels and prepare the kernels. It stands between package
+// cpu and the packages of kernels. It must not contain kernels.
 package kernel
 
 import (

@@ -1,5 +1,6 @@
 // Package mem allocates the memory of tensors: reference-counted, 64-byte aligned buffers from a pool that keeps a bounded amount of idle
-// memory. The limit is checked before memory is requested from the system.
+// memory. The limit is checked before memory is requested from the system. All tensors of the cpu backend, and the workspaces of its
+// kernels, are allocated by this package. It must not know types or shapes.
 package mem
 
 import (

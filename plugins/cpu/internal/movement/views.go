@@ -1,5 +1,6 @@
 // Package movement contains the kernels of ops that create or move elements: creation, views, padding, concatenation, gather and scatter.
-// Ops whose result is a view of their operand share its buffer.
+// An op whose result is a view of its operand must share the operand's buffer and copy no elements. Package cpu selects the kernels through
+// the rules of package kernel.
 package movement
 
 import (

@@ -1,5 +1,6 @@
 // Package normal contains the kernels that normalise along axes in one pass: softmax, log-softmax, and batch, layer, RMS and group
-// normalisation. Sums are taken in float64.
+// normalisation. Sums are computed in float64. Package cpu selects the kernels through the rules of package kernel. Kernels must not know
+// other nodes of a program.
 package normal
 
 import (

@@ -1,5 +1,5 @@
-// Package order contains the kernels that put elements in order: sort and top-k. NaN counts as greater than everything and the zeros as
-// equal.
+// Package order contains the kernels that order elements: sort and top-k. NaN is greater than all numbers, and the two zeros are equal.
+// Package cpu selects the kernels through the rules of package kernel. Equal elements must keep their order.
 package order
 
 import (

@@ -1,5 +1,6 @@
-// Package par runs loops over index ranges on a fixed set of worker goroutines that live as long as the pool, so that splitting a kernel
-// that takes tens of microseconds does not cost new goroutines.
+// Package par runs loops over index ranges on a fixed set of worker goroutines that live as long as the pool, so that dividing a kernel of
+// tens of microseconds among threads starts no goroutines. All kernels of the cpu backend run their loops with it. It must not know what a
+// loop computes.
 package par
 
 import (

@@ -1,5 +1,6 @@
 // Package recurrent contains the kernels of LSTM and GRU layers. They multiply the inputs of all steps at once. Each step is then one
-// product with the packed recurrent weights and one pass over the gates.
+// product with the packed recurrent weights and one pass over the gates. Package cpu selects the kernels through the rules of package
+// kernel; products must be computed by package gemm.
 package recurrent
 
 import (

@@ -1,5 +1,5 @@
 // Package reduction contains the kernels that reduce along axes: sums, products, extremes and their indices, scans, statistics. For given
-// operands the results are the same bits for every thread count.
+// operands the results must have the same bits for every thread count. Package cpu selects the kernels through the rules of package kernel.
 package reduction
 
 import (

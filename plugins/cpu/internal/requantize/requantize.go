@@ -1,5 +1,6 @@
 // Package requantize contains the epilogue of integer sums: it scales them to floats, and may clamp and quantize these to bytes. Packages
-// contraction and byteconv apply it to the products of package quantized. The epilogue knows no shapes: callers pass the channel of a row.
+// contraction and byteconv apply it to the products of package quantized. The epilogue must not depend on shapes: callers pass the channel
+// of a row.
 package requantize
 
 import (

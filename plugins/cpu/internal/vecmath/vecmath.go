@@ -1,8 +1,8 @@
-// Package vecmath computes elementary functions of whole slices of float32: in assembly where package vector has a loop
-// for this processor, in plain Go elsewhere.
+// Package vecmath computes elementary functions of whole slices of float32: in assembly if package vector has a loop for this processor,
+// and otherwise in plain Go. The kernels of the cpu backend call it for parts of their operands; it must not start threads.
 //
-// dst and x have the same length and are the same memory or do not overlap. Results are within 3 units in the last place, and the
-// results for NaN, infinities, signed zeros and subnormals equal the results of package math.
+// dst and x have the same length and are the same memory or do not overlap. Results are within 3 units in the last place, and the results
+// for NaN, infinities, signed zeros and subnormals equal the results of package math.
 package vecmath
 
 import "github.com/goburn/burn/plugins/cpu/internal/vector"

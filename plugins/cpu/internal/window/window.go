@@ -1,10 +1,8 @@
-// Package window reduces a tensor over sliding windows: sum, maximum, and
-// maximum with its index.
+// Package window reduces a tensor over sliding windows: sum, maximum, and maximum with its index. Package contraction calls it. It must not
+// pad or copy whole tensors.
 //
-// Tensors are contiguous and row-major. A window has a size on every axis of
-// the tensor; an axis that is not reduced, such as batch or channels, has
-// window, stride and dilation one and no padding. Results are equal to the bit
-// for every thread count.
+// Tensors are contiguous and row-major. A window has a size on every axis of the tensor; an axis that is not reduced, such as batch or
+// channels, has window, stride and dilation one and no padding. Results are equal to the bit for every thread count.
 package window
 
 import (

@@ -1,10 +1,7 @@
-// Package winograd computes 3x3 convolutions of float32 with a quarter of the
-// multiplications: Y = Aᵀ[(GgGᵀ)⊙(BᵀdB)]A over tiles of 4x4 outputs and 6x6
-// inputs (Lavin and Gray, "Fast algorithms for convolutional neural networks",
-// 2016). The transforms interpolate at 0, ±√½, ±√2 and infinity, which costs
-// about one bit of accuracy (for the choice of points see Barabasz, Anderson,
-// Soodhalter and Gregg, "Error analysis and improving the accuracy of Winograd
-// convolution for deep neural networks", 2020).
+// Package winograd computes 3x3 convolutions of float32 for package conv, with a quarter of the multiplications: Y = Aᵀ[(GgGᵀ)⊙(BᵀdB)]A
+// over tiles of 4x4 outputs and 6x6 inputs (Lavin and Gray, "Fast algorithms for convolutional neural networks", 2016). The transforms
+// interpolate at 0, ±√½, ±√2 and infinity, which costs about one bit of accuracy (for the choice of points see Barabasz, Anderson,
+// Soodhalter and Gregg, "Error analysis and improving the accuracy of Winograd convolution for deep neural networks", 2020).
 //
 // All outputs of a tile depend on all its inputs: errors are relative to the greatest products of the tile, and an infinity or NaN would
 // affect all of its outputs. Therefore Run refuses inputs that are not finite or so large that a sum might overflow, and Pack refuses such

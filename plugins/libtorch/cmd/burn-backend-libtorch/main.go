@@ -1,5 +1,5 @@
-// Command burn-backend-libtorch is the libtorch backend as a plugin process. It starts itself once more to see what the installed torch
-// can do, and what of it ends a process.
+// Command burn-backend-libtorch is the libtorch backend as a plugin process. It starts itself a second time, as a child, to find out which
+// kernels work with the installed torch and which of them crash a process.
 package main
 
 import (

@@ -16,8 +16,8 @@ import (
 	"strings"
 )
 
-// A torch older than 2.9 has no stable C ABI. The shim is a library with the functions of it that this package calls, compiled on the
-// user's machine against that torch, and used in place of the missing ABI.
+// A torch older than 2.9 has no stable C ABI. The shim is a library that contains the functions of this ABI that the package calls. It is
+// compiled on the user's machine against that torch.
 
 //go:embed shim/shim.cpp
 var shimSource string
@@ -25,11 +25,11 @@ var shimSource string
 // DefaultCompiler is the C++ compiler that Build calls if none is named.
 const DefaultCompiler = "c++"
 
-// Remedy is the command that makes the shim.
+// Remedy is the command that builds the shim.
 const Remedy = "burn plugin build libtorch"
 
-// shimPath returns the path of the shim for the torch in a folder, whether it is built or not: it is in the user's cache folder, as the
-// folder of torch belongs to the system. Its name changes with torch and with the source of the shim.
+// shimPath returns the path of the shim for the torch in a folder, whether it is built or not. It is in the user's cache folder, because
+// the folder of torch may not be writable. Its name depends on torch and on the source of the shim.
 func shimPath(folder string) (string, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -45,7 +45,7 @@ func shimPath(folder string) (string, error) {
 	return filepath.Join(dir, "burn", "libtorch", "shim-"+hex.EncodeToString(h.Sum(nil)[:12])+".so"), nil
 }
 
-// Shim is the shim that is built for the torch in a folder, "" if there is none.
+// Shim returns the path of the shim that was built for the torch in a folder, or "".
 func Shim(folder string) string {
 	path, err := shimPath(folder)
 	if err != nil || !isFile(path) {
@@ -54,9 +54,9 @@ func Shim(folder string) string {
 	return path
 }
 
-// Build compiles the shim for the torch in a folder, with the C++ compiler of a name or path ("" is DefaultCompiler). It does nothing
-// where torch has the ABI or the shim is built. Without a compiler or without torch's headers it is ErrMissing, and the error says
-// what to install.
+// Build compiles the shim for the torch in a folder. compiler is the name or path of a C++ compiler; "" is DefaultCompiler. Build does
+// nothing if torch has the ABI or the shim exists. Without a compiler or torch's headers it returns ErrMissing, and the error says what to
+// install.
 func Build(ctx context.Context, folder, compiler string) error {
 	if has, err := exports(cpuLibrary(folder), "aoti_torch_empty_strided"); err != nil {
 		return fmt.Errorf("%w: %w", ErrMissing, err)
@@ -87,7 +87,7 @@ func Build(ctx context.Context, folder, compiler string) error {
 	}
 	defer os.RemoveAll(dir)
 	made := filepath.Join(dir, "shim.so")
-	// Headers of the system's own folder are found without an option, and in another order with one.
+	// Headers in the system's folder are found without an option; an option would change the search order.
 	args := []string{"-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-w", "-pipe", "-o", made}
 	if include != "/usr/include" {
 		args = append(args, "-isystem", include)
@@ -114,8 +114,8 @@ func complaint(text string) string {
 	return strings.Join(wrong[:min(len(wrong), 5)], "; ")
 }
 
-// headers is the folder of torch's headers that belongs to its libraries: include beside lib of an unpacked libtorch, or of the prefix of
-// Debian's lib/x86_64-linux-gnu.
+// headers returns the folder of torch's headers: include beside lib of an unpacked libtorch, or include of the prefix of Debian's
+// lib/x86_64-linux-gnu.
 func headers(folder string) (string, error) {
 	var looked []string
 	for _, up := range []string{"../include", "../../include"} {
@@ -128,13 +128,14 @@ func headers(folder string) (string, error) {
 	return "", fmt.Errorf("%w: no headers of torch in %s; install them (libtorch-dev of Debian)", ErrMissing, strings.Join(looked, " or "))
 }
 
-// fileOf is a library of torch in a folder: name, or where only packages for development have that, name with a version behind it.
+// fileOf returns the path of a library of torch in a folder: name or, because only development packages have a file of that name, name
+// followed by a version.
 func fileOf(folder, name string) string {
 	path := filepath.Join(folder, name)
 	if isFile(path) {
 		return path
 	}
-	found, _ := filepath.Glob(path + ".[0-9]*") // of a folder with odd characters nothing is found
+	found, _ := filepath.Glob(path + ".[0-9]*") // finds nothing in a folder with special characters
 	slices.Sort(found)
 	for _, p := range found {
 		if isFile(p) {

@@ -7,24 +7,24 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// runFrames is the address of a C function of one argument, a *batch, that makes calls one after the other: one way into C for
-// several functions, with what purego cannot pass: more than 15 arguments, and integers and floats together.
+// runFrames is the address of a C function whose argument is a *batch and which performs the calls of the batch in order. It saves the cost
+// of entering C for each call, and supports what purego does not: more than 15 arguments, and integer and float arguments in one call.
 var runFrames uintptr
 
-// batch is calls that are made together. Its layout is known to assembly, as that of frame is.
+// batch contains calls that are performed together. Assembly code depends on the layout of batch and frame.
 type batch struct {
 	frames *frame
 	n      uint64 // frames to call
-	left   uint64 // frames that did not return 0, of those
+	left   uint64 // frames that did not return 0
 }
 
-// frame is one call of a C function. With bit i of load set, argument i, which is one of the first two, is read from where args[i]
-// points to: what an earlier frame wrote there.
+// frame is one call of a C function. If bit i of load is set, for i below 2, args[i] is a pointer, and the argument is the word that it
+// points to, which an earlier frame has written.
 type frame struct {
 	fn     uintptr
 	args   [16]uintptr
 	floats [2]float64
-	ret    uint64 // what it returned
+	ret    uint64 // the returned value
 	load   uint64
 }
 
@@ -33,28 +33,28 @@ const (
 	maxWords  = 1 << 12
 )
 
-// Thread calls torch from one thread of the system, to which its goroutine is locked: torch keeps modes, errors and pools of threads
-// for each of them. A Thread is used by that goroutine alone. A method that fails returns an error with the words of torch.
+// Thread calls torch from one operating system thread, to which its goroutine is locked, because torch keeps modes, errors and thread pools
+// per thread. Only that goroutine may use the Thread. Errors of methods contain torch's message.
 type Thread struct {
 	lib    *Library
 	batch  batch
-	entry  [1]uintptr // the address of batch
+	entry  [1]uintptr // argument list: the address of batch
 	n      int        // frames
 	frames [maxFrames]frame
 	used   int // words
 	words  [maxWords]uint64
-	large  [][]uint64     // words that did not fit
-	failed error          // what the calls that are being collected cannot be made for
-	held   unsafe.Pointer // memory of the host that was named last: this puts it on the heap
+	large  [][]uint64     // word lists that did not fit
+	failed error          // error because of which the collected calls cannot be performed
+	held   unsafe.Pointer // the last host memory that was passed to C; storing it here moves it to the heap
 
-	cell  uintptr   // that C code writes to
-	cells []uintptr // memory for optional arguments that nobody uses
-	op    *Operator // that is being called
+	cell  uintptr   // written by C code
+	cells []uintptr // unused memory for optional arguments
+	op    *Operator // the operator that is being called
 	args  []slot
 	stack *[maxArguments]uint64
 }
 
-// Thread makes a Thread of the calling goroutine, which must be locked to its thread of the system and stay so.
+// Thread returns a Thread for the calling goroutine, which must be locked to its operating system thread and stay locked.
 func (l *Library) Thread() *Thread {
 	t := &Thread{lib: l, stack: new([maxArguments]uint64)}
 	t.entry[0] = uintptr(unsafe.Pointer(&t.batch))
@@ -76,7 +76,7 @@ func (t *Thread) frame(fn uintptr) *frame {
 	return f
 }
 
-// flush makes the calls that were collected. After a failure the rest of them is forgotten.
+// flush performs the calls that were collected. After a failure it drops the remaining ones.
 func (t *Thread) flush() error {
 	n := t.n
 	t.n = 0
@@ -96,8 +96,7 @@ func (t *Thread) flush() error {
 	return nil
 }
 
-// call makes one call at once, of a function whose arguments are integers, and returns what it returned. It may be used while calls
-// are collected.
+// call calls a function with integer arguments at once, and returns its result. It may be used while calls are being collected.
 func (t *Thread) call(fn uintptr, args ...uintptr) uint64 {
 	r, _, _ := purego.SyscallN(fn, args...)
 	return uint64(r)
@@ -112,7 +111,7 @@ func (t *Thread) reset() {
 	}
 }
 
-// take returns n words, not cleared, that C code may read and write until reset.
+// take returns n uninitialized words that C code may read and write until reset.
 func (t *Thread) take(n int) []uint64 {
 	if t.used+n > maxWords {
 		w := make([]uint64, n)
@@ -124,7 +123,7 @@ func (t *Thread) take(n int) []uint64 {
 	return w
 }
 
-// ints returns integers as C code reads them.
+// ints copies integers to memory for C code, and returns its address.
 func (t *Thread) ints(v []int) uintptr {
 	w := t.take(max(len(v), 1))
 	for i, x := range v {
@@ -133,6 +132,5 @@ func (t *Thread) ints(v []int) uintptr {
 	return uintptr(unsafe.Pointer(&w[0]))
 }
 
-// addressOf returns the address of p, which must be on the heap, like everything within a Thread, because goroutines' stacks
-// move.
+// addressOf returns the address of p. p must be on the heap, like everything within a Thread, because stacks of goroutines move.
 func addressOf[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }

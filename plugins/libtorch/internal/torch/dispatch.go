@@ -7,10 +7,10 @@ import (
 	"unsafe"
 )
 
-// maxArguments bounds the arguments of an operator, and its results.
+// maxArguments is the greatest number of arguments, and of results, of an operator.
 const maxArguments = 32
 
-// abiVersion is the version of the ABI that calls of operators are written for: 2.10.0.
+// abiVersion is the version of the ABI that calls of operators use: 2.10.0.
 const abiVersion = 2<<56 | 10<<48
 
 // Operator names an overload of an operator of torch.
@@ -32,14 +32,14 @@ func NewOperator(text string) *Operator {
 // String returns the name with the overload.
 func (o *Operator) String() string { return o.text }
 
-// slot is an argument that is written: what has to be given up if the operator is not called.
+// slot is an argument that must be freed if the operator is not called.
 type slot struct {
-	at   uintptr // where its handle is
-	free uintptr // the function that frees it
+	at   uintptr // address of its handle
+	free uintptr // address of the function that frees it
 }
 
-// Begin begins the call of an operator: its arguments follow in the order of its schema, all of them, and then Call. Between them
-// the Thread is used for nothing else.
+// Begin begins a call of an operator. The caller then appends all arguments in the order of its schema, and calls Call. Meanwhile, the
+// Thread must not be used for anything else.
 func (t *Thread) Begin(o *Operator) {
 	t.reset()
 	t.op, t.args = o, t.args[:0]
@@ -79,7 +79,7 @@ func (t *Thread) Float(v float64) { t.word(math.Float64bits(v)) }
 // None appends an optional argument without a value.
 func (t *Thread) None() { t.word(0) }
 
-// some appends an optional argument, and returns where its value goes.
+// some appends an optional argument, and returns the word in which its value is stored.
 func (t *Thread) some() *uint64 {
 	if len(t.cells) == 0 {
 		t.refill()
@@ -94,7 +94,7 @@ func (t *Thread) some() *uint64 {
 	return *(**uint64)(unsafe.Pointer(&cell))
 }
 
-// refill makes memory for optional arguments: torch frees it.
+// refill allocates memory for optional arguments, which torch frees.
 func (t *Thread) refill() {
 	for range 32 {
 		var cell uintptr
@@ -136,7 +136,7 @@ func (t *Thread) SomeTensor(h Handle) {
 	t.tensor(h, t.some())
 }
 
-// list appends the making of a list and returns where its handle will be.
+// list appends calls that create a list of n words, and store its handle at at.
 func (t *Thread) list(n int, at *uint64) {
 	if !t.lib.Lists() {
 		t.failed = fmt.Errorf("%w: this torch takes no lists in calls of operators, 2.10 does", ErrMissing)
@@ -196,7 +196,7 @@ func (t *Thread) textAt(at *uint64, s string) {
 	t.args[len(t.args)-1] = slot{addressOf(at), t.lib.procs.DeleteString}
 }
 
-// Call calls the operator and puts its results, which are tensors, into out.
+// Call calls the operator and stores its results, which are tensors, in out.
 func (t *Thread) Call(out ...*Handle) error {
 	for i := range out {
 		*out[i] = 0
@@ -214,7 +214,7 @@ func (t *Thread) Call(out ...*Handle) error {
 	}
 	t.batch.left = maxFrames
 	if err := t.flush(); err != nil {
-		if t.batch.left != 1 { // the operator was not called, and its arguments are not given up
+		if t.batch.left != 1 { // the operator was not called, and its arguments are still owned here
 			for _, a := range t.args {
 				if a.free != 0 {
 					if v := *(*uint64)(*(*unsafe.Pointer)(unsafe.Pointer(&a.at))); v != 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// failure returns the error of the call that this thread has just made, with the words of torch.
+// failure returns the error of the last call of this thread, with torch's message.
 func (l *Library) failure() error {
 	var text string
 	if l.procs.What != 0 {
@@ -57,8 +57,8 @@ func goString(address uintptr) string {
 	return string(unsafe.Slice((*byte)(p), n))
 }
 
-// capture passes on what the process writes to standard error and remembers the end of it: before 2.13 torch writes there why a
-// call failed, and nowhere else.
+// capture forwards the standard error of the process and keeps the end of it. Before version 2.13, torch writes the reason of a failure
+// only there.
 type capture struct {
 	mu   sync.Mutex
 	tail []byte
@@ -67,7 +67,7 @@ type capture struct {
 
 const captured = 8 << 10
 
-// start puts a pipe in front of standard error. Where it cannot, failures have no words.
+// start replaces standard error by a pipe. If that fails, errors have no message of torch.
 func (c *capture) start() {
 	was, err := syscall.Dup(2)
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *capture) start() {
 				c.tail = append(c.tail[:0], c.tail[extra:]...)
 			}
 			c.mu.Unlock()
-			_, _ = out.Write(b[:n]) // there is nobody to tell
+			_, _ = out.Write(b[:n]) // this error cannot be reported
 		}
 	}()
 }

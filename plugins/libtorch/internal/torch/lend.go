@@ -8,14 +8,14 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// loans holds the memory of the host that tensors are stored in, by a number that torch passes to deleter.
+// loans contains the host memory that tensors use, by a number that torch passes to deleter.
 var loans = struct {
 	sync.Mutex
 	last uintptr
 	open map[uintptr]loan
 }{open: map[uintptr]loan{}}
 
-// loan keeps memory alive until release was called.
+// loan keeps memory alive until release has been called.
 type loan struct {
 	data    []byte
 	release func()
@@ -35,8 +35,9 @@ var deleter = sync.OnceValue(func() uintptr {
 	})
 })
 
-// Lend makes a tensor of the cpu in data, in row-major order. release is called once, on any thread, when neither the tensor nor a
-// view of it is left; not after an error. It is ErrMissing where torch does not say when that is, or data is empty or not aligned.
+// Lend returns a tensor of the cpu that uses the memory data, in row-major order. release is called once, on any thread, after the tensor
+// and all of its views were deleted; it is not called if Lend returns an error. Lend returns ErrMissing if torch does not report the
+// deletion, or if data is empty or not aligned.
 func (l *Library) Lend(data []byte, shape []int, d Type, size int, release func()) (Handle, error) {
 	if !l.Adopts() || len(data) == 0 || uintptr(unsafe.Pointer(&data[0]))%uintptr(size) != 0 {
 		return 0, fmt.Errorf("%w: torch does not take this memory", ErrMissing)

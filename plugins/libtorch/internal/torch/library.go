@@ -13,8 +13,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// procs are the addresses of C functions, 0 for what is missing. The tag c names the function; a trailing "?" says that torch is of
-// use without it.
+// procs contains the addresses of C functions; the address of a missing function is 0. The tag c is the name of the function; a trailing
+// "?" marks functions that are optional.
 type procs struct {
 	Version            uintptr `c:"aoti_torch_abi_version"`
 	GradModeSetEnabled uintptr `c:"aoti_torch_grad_mode_set_enabled"`
@@ -43,11 +43,11 @@ type procs struct {
 	Threads            uintptr `c:"torch_get_num_threads?"`
 }
 
-// Library is torch, loaded into this process, where it stays until the process ends. The zero Library has no function at all.
+// Library is the torch that is loaded into this process, until the process ends. The zero Library has no functions.
 type Library struct {
-	Folder  string // of its libraries
-	Version string // "2.15.0", by the ABI
-	Shim    string // the library that the ABI is taken from; "" if torch has it
+	Folder  string // folder of its libraries
+	Version string // such as "2.15.0", as the ABI returns it
+	Shim    string // path of the shim that provides the ABI; "" if torch has the ABI
 	Hidden  []string
 	procs   procs
 	handles []uintptr
@@ -58,18 +58,19 @@ type Library struct {
 	errors capture
 }
 
-// Options say how torch is loaded.
+// Options control how torch is loaded.
 type Options struct {
-	Threads int      // that torch computes with; 0: as many as it chooses
-	Hide    []string // functions that are treated as missing
-	CPU     bool     // no library for other devices is loaded
-	TF32    bool     // NVIDIA's libraries may round factors of f32 to 10 bits of mantissa
+	Threads int      // number of threads that torch computes with; 0: torch's default
+	Hide    []string // names of functions that are treated as missing
+	CPU     bool     // load only the library for the cpu
+	TF32    bool     // NVIDIA's libraries may round f32 factors to 10 bits of mantissa
 }
 
-// main are the libraries by kind of device; the first has to be there.
+// libraries lists torch's libraries, one for each kind of device; the first is required.
 var libraries = []string{"libtorch_cpu.so", "libtorch_cuda.so", "libtorch_hip.so", "libtorch_xpu.so"}
 
-// Load loads the libraries of a folder. It is called once in a process: libraries read the number of threads once.
+// Load loads the libraries of a folder. It must be called only once in a process, because the libraries read the number of threads only
+// once.
 func Load(folder string, o Options) (*Library, error) {
 	l := &Library{Folder: folder, Hidden: o.Hide, found: map[string]uintptr{}}
 	setEnvironment(o)
@@ -108,7 +109,7 @@ func Load(folder string, o Options) (*Library, error) {
 	return l, nil
 }
 
-// resolve looks procs up. It returns the names of those that are needed and missing.
+// resolve looks up the functions of procs, and returns the names of required functions that are missing.
 func (l *Library) resolve() string {
 	v := reflect.ValueOf(&l.procs).Elem()
 	var lacks []string
@@ -154,13 +155,13 @@ func (l *Library) Symbol(name string) uintptr {
 // Lists reports whether operators can be called with lists and strings.
 func (l *Library) Lists() bool { return l.procs.CallDispatcher != 0 && l.procs.NewList != 0 }
 
-// Words reports whether failures carry torch's words by the ABI, and not by what it wrote to standard error.
+// Words reports whether the ABI returns torch's error messages. Otherwise they are read from standard error.
 func (l *Library) Words() bool { return l.procs.What != 0 }
 
-// Adopts reports whether torch says when it does not use lent memory any more.
+// Adopts reports whether torch reports when it no longer uses memory of the caller.
 func (l *Library) Adopts() bool { return l.procs.BlobDeleter != 0 }
 
-// Computes returns the number of threads that torch computes with, 0 if it does not tell.
+// Computes returns the number of threads that torch computes with, or 0 if it is unknown.
 func (l *Library) Computes() int {
 	if l.procs.Threads == 0 {
 		return 0
@@ -172,7 +173,7 @@ func (l *Library) Computes() int {
 	return int(*n)
 }
 
-// Devices counts the devices of a kind.
+// Devices returns the number of devices of a kind.
 func (l *Library) Devices(kind int32) int {
 	switch kind {
 	case CPU:
@@ -190,7 +191,7 @@ func (l *Library) Devices(kind int32) int {
 	return 0
 }
 
-// DeviceMemory returns the bytes of memory of a device, 0 if they are not known.
+// DeviceMemory returns the size of a device's memory in bytes, or 0 if it is unknown.
 func (l *Library) DeviceMemory(d Device) int64 {
 	set, get := l.Symbol("cudaSetDevice"), l.Symbol("cudaMemGetInfo")
 	if d.Kind != CUDA || set == 0 || get == 0 {
@@ -206,8 +207,9 @@ func (l *Library) DeviceMemory(d Device) int64 {
 	return int64(m[1])
 }
 
-// setEnvironment sets the number of threads for the libraries that will be loaded, and keeps the precision of f32: by default torch lets
-// cuDNN use TF32, and the C ABI has no function that changes this. The libraries read the environment of C, which Go does not share.
+// setEnvironment sets environment variables for the libraries: the number of threads, and unless o allows TF32, full f32 precision. By
+// default torch lets cuDNN use TF32, and the C ABI has no function to change this. The libraries read C's environment, which is separate
+// from Go's.
 func setEnvironment(o Options) {
 	setenv, err := purego.Dlsym(purego.RTLD_DEFAULT, "setenv")
 	if err != nil {
@@ -237,7 +239,7 @@ func dlsym(handle uintptr, name string) uintptr {
 	return address
 }
 
-// cString returns s with a zero byte behind it.
+// cString returns a copy of s that ends with a zero byte.
 func cString(s string) *byte {
 	b := make([]byte, len(s)+1)
 	copy(b, s)

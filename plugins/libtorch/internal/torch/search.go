@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// Search says where torch is looked for.
+// Search describes where torch is searched.
 type Search struct {
-	Env  func(string) string // the environment
-	Root string              // put before absolute paths of the system, for tests; "" is /
+	Env  func(string) string // returns an environment variable
+	Root string              // prefix of absolute paths of the system, for tests; "" is /
 }
 
 // DefaultSearch returns the search in the environment of this process.
 func DefaultSearch() Search { return Search{Env: os.Getenv} }
 
-// Place is a folder that has a libtorch_cpu, and why it was looked at.
+// Place is a folder that contains libtorch_cpu, and the rule by which it was found.
 type Place struct {
 	Folder string
-	By     string // LIBTORCH, VIRTUAL_ENV, CONDA_PREFIX, user, system
+	By     string // the rule: LIBTORCH, VIRTUAL_ENV, CONDA_PREFIX, user or system
 }
 
-// Places returns the folders in which torch lies, the preferred one first, and those that were looked at in vain. With LIBTORCH in the
-// environment nothing else is looked at: it names an unpacked libtorch, its folder lib, or the folder torch of a Python package. No
-// interpreter is started.
+// Places returns the folders that contain torch, the preferred one first, and the folders that were searched without success. If the
+// environment variable LIBTORCH is set, only the folder that it names is searched: an unpacked libtorch, its folder lib, or the folder
+// torch of a Python package. No Python interpreter is started.
 func (s Search) Places() (found []Place, looked []string) {
 	try := func(folder, by string) {
 		if !slices.Contains(looked, folder) {
@@ -73,14 +73,14 @@ func (s Search) Places() (found []Place, looked []string) {
 	return found, looked
 }
 
-// multiarch is the folder of Debian's libraries below a prefix.
+// multiarch is the folder of libraries below a prefix on Debian.
 var multiarch = "lib/" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH] + "-linux-gnu"
 
 // sites returns the folders of Python packages below a prefix, the newest Python first.
 func sites(prefix string) []string {
 	var all []string
 	for _, pattern := range []string{"lib/python3*/site-packages", "lib64/python3*/site-packages", "lib/python3*/dist-packages"} {
-		found, _ := filepath.Glob(filepath.Join(prefix, filepath.FromSlash(pattern))) // of a prefix with odd characters nothing is found
+		found, _ := filepath.Glob(filepath.Join(prefix, filepath.FromSlash(pattern))) // finds nothing below a prefix with special characters
 		slices.SortFunc(found, func(a, b string) int {
 			if len(a) != len(b) {
 				return len(b) - len(a)
@@ -97,7 +97,7 @@ func isFile(path string) bool {
 	return err == nil && i.Mode().IsRegular()
 }
 
-// Find returns the preferred place. Where there is none it is ErrMissing, with what to do.
+// Find returns the preferred place. If there is none, it returns ErrMissing with a remedy.
 func (s Search) Find() (Place, error) {
 	found, looked := s.Places()
 	if len(found) > 0 {

@@ -2,7 +2,7 @@ package torch
 
 import "unsafe"
 
-// Functions that are generated for operators, by kind of device: fn is the address of one of them.
+// Calls of functions that torch generates for operators, one for each kind of device. fn is the address of such a function.
 
 // AddScaled calls add_Tensor: a + alpha·b.
 func (t *Thread) AddScaled(fn uintptr, a, b Handle, alpha float64) (Handle, error) {
@@ -44,7 +44,7 @@ func (t *Thread) Convolve(fn uintptr, x, weight, bias Handle, c *Convolution) (H
 	return Handle(w[1]), err
 }
 
-// Host makes a vector in memory of the host that has a copy of v.
+// Host returns a vector in host memory that contains a copy of v.
 func (t *Thread) Host(v []int64) (Handle, error) {
 	src, err := t.Over(unsafe.Pointer(&v[0]), []int{len(v)}, Int64)
 	if err != nil {
@@ -54,7 +54,7 @@ func (t *Thread) Host(v []int64) (Handle, error) {
 	return t.Converted(src, []int{len(v)}, Int64, Device{})
 }
 
-// CallList is Call of an operator whose result is a list of one tensor.
+// CallList is like Call, for an operator whose result is a list of one tensor.
 func (t *Thread) CallList() (Handle, error) {
 	var list Handle
 	if err := t.Call(&list); err != nil {

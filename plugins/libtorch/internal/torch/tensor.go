@@ -6,7 +6,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Empty makes a tensor of unspecified elements, in row-major order.
+// Empty returns a new tensor with uninitialized elements, in row-major order.
 func (t *Thread) Empty(shape []int, d Type, on Device) (Handle, error) {
 	t.reset()
 	out := t.empty(shape, d, on)
@@ -14,7 +14,7 @@ func (t *Thread) Empty(shape []int, d Type, on Device) (Handle, error) {
 	return Handle(*out), err
 }
 
-// empty appends the making of a tensor, and returns where its handle will be.
+// empty appends a call that creates a tensor, and returns the word in which its handle will be stored.
 func (t *Thread) empty(shape []int, d Type, on Device) *uint64 {
 	n := len(shape)
 	w := t.take(2*n + 2)
@@ -30,7 +30,7 @@ func (t *Thread) empty(shape []int, d Type, on Device) *uint64 {
 	return out
 }
 
-// View returns the tensor of other sizes and strides over the memory of h, offset elements behind its first.
+// View returns a tensor with other sizes and strides in the memory of h, which begins offset elements after the first element of h.
 func (t *Thread) View(h Handle, sizes, strides []int, offset int) (Handle, error) {
 	t.reset()
 	out := &t.take(1)[0]
@@ -91,7 +91,8 @@ func (t *Thread) Data(h Handle) (unsafe.Pointer, error) {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&at)), err
 }
 
-// Over makes a tensor over memory of the host, in row-major order, which has to stay until the tensor and all views of it are deleted.
+// Over returns a tensor that uses host memory, in row-major order. The memory must stay valid until the tensor and all of its views are
+// deleted.
 func (t *Thread) Over(data unsafe.Pointer, shape []int, d Type) (Handle, error) {
 	t.reset()
 	out := t.over(data, shape, d)
@@ -115,7 +116,7 @@ func (t *Thread) over(data unsafe.Pointer, shape []int, d Type) *uint64 {
 	return out
 }
 
-// Copy copies the elements of src to dst, which broadcasts and converts them.
+// Copy copies the elements of src to dst, with broadcasting and conversion.
 func (t *Thread) Copy(dst, src Handle) error {
 	t.reset()
 	t.frame(t.lib.procs.Copy).args = [16]uintptr{uintptr(dst), uintptr(src)}
@@ -154,7 +155,7 @@ func (t *Thread) Delete(hs ...Handle) {
 			t.frame(t.lib.procs.Delete).args = [16]uintptr{uintptr(h)}
 		}
 	}
-	_ = t.flush() // a handle that is owned can be deleted
+	_ = t.flush() // the deletion of a handle that is owned cannot fail
 }
 
 // Delete releases a handle, on any thread.

@@ -1,8 +1,9 @@
 // Package torch calls PyTorch's libraries through their stable C ABI (aoti_torch_*, torch_*) without cgo: it finds and loads an
-// installation, makes tensors and views, and calls operators by name. It knows no op of burn; package libtorch above it does.
+// installation, creates tensors and views, and calls operators by name. It stands between package libtorch, which maps ops of burn to
+// operators, and PyTorch. It must not depend on ops of burn.
 //
-// Functions are looked up by name and may be missing: what an installation can do follows from the symbols that it exports, not from
-// its version. Nothing here is called before Load, and Load prints nothing.
+// Functions are looked up by name and may be missing: the symbols that an installation exports, not its version, determine its features. No
+// function of torch may be called before Load. Load prints nothing.
 package torch
 
 import (
@@ -10,16 +11,16 @@ import (
 	"strconv"
 )
 
-// ErrMissing is wrapped by errors that say that there is no torch, or that it lacks a function.
+// ErrMissing is wrapped by errors that report that torch, or a function of it, is missing.
 var ErrMissing = errors.New("missing")
 
-// ErrOutOfMemory is wrapped by failures of torch to allocate.
+// ErrOutOfMemory is wrapped by errors that report that torch could not allocate memory.
 var ErrOutOfMemory = errors.New("out of memory")
 
-// Handle is a tensor of torch. It is owned by whoever got it, until Delete.
+// Handle refers to a tensor of torch. The caller that receives a handle owns it and must pass it to Delete.
 type Handle uintptr
 
-// Type is an element type as torch numbers them.
+// Type is torch's number of an element type.
 type Type int32
 
 // The element types, with the numbers of c10::ScalarType, which do not change.
@@ -36,9 +37,9 @@ const (
 	BFloat16 Type = 15
 )
 
-// Device is a device as torch numbers them.
+// Device identifies a device by torch's numbers.
 type Device struct {
-	Kind  int32 // of c10::DeviceType: CPU, CUDA
+	Kind  int32 // a number of c10::DeviceType: CPU, CUDA
 	Index int32
 }
 
@@ -50,7 +51,7 @@ const (
 	MPS  int32 = 13
 )
 
-// Name returns how torch writes a kind of device.
+// Name returns torch's name of a kind of device.
 func Name(kind int32) string {
 	switch kind {
 	case CPU:
@@ -65,7 +66,7 @@ func Name(kind int32) string {
 	return "device" + strconv.Itoa(int(kind))
 }
 
-// String writes a device as torch does: cpu, cuda:0.
+// String returns torch's name of a device, such as cpu or cuda:0.
 func (d Device) String() string {
 	if d.Kind == CPU {
 		return Name(d.Kind)
