@@ -32,16 +32,17 @@ type streamBuffer [1024]uint64
 var streamBuffers = sync.Pool{New: func() any { return new(streamBuffer) }}
 
 // source describes the operands that a result is computed from, for prefetching: the first element, the bytes that each
-// element of the result reads, and a second operand of the same element size, or nil.
+// element of the result reads, the bytes of the operand, and a second operand of the same element size, or nil.
 type source struct {
 	from, other unsafe.Pointer
-	size        int
+	size, bytes int
 }
 
 // source1 returns the source of one operand, source2 of two.
 func source1[T any](x []T) source {
 	var z T
-	return source{from: unsafe.Pointer(unsafe.SliceData(x)), size: int(unsafe.Sizeof(z))}
+	size := int(unsafe.Sizeof(z))
+	return source{from: unsafe.Pointer(unsafe.SliceData(x)), size: size, bytes: len(x) * size}
 }
 
 func source2[T any](a, b []T) source {
@@ -50,13 +51,17 @@ func source2[T any](a, b []T) source {
 	return s
 }
 
-// at returns two addresses to prefetch n bytes from, for n bytes of the result from element i on.
+// at returns two addresses to prefetch n bytes from, for n bytes of the result from element i on. Both are in operands: the garbage collector
+// ends a program that holds a pointer to memory which was not allocated.
 func (s *source) at(i, n int) (a, b unsafe.Pointer) {
 	a = unsafe.Add(s.from, i*s.size)
-	if s.other == nil {
-		return a, unsafe.Add(a, n) // the rest of a wider operand, or what comes next
+	switch {
+	case s.other != nil:
+		return a, unsafe.Add(s.other, i*s.size)
+	case i*s.size+n < s.bytes:
+		return a, unsafe.Add(a, n) // the rest of a wider operand, or the elements after it
 	}
-	return a, unsafe.Add(s.other, i*s.size)
+	return a, a
 }
 
 // stream computes y in parts: f computes the elements from at on. While a part is written, the operands of the next one are
