@@ -54,7 +54,8 @@ var arithmeticRules = map[Code]Decomposition{
 		return b.Do(Where, b.Do(Less, x[0], zero), b.Like(x[0], -1), y)
 	}),
 	Trunc: elementwise(func(b *Builder, x []Desc, _ Attrs) Desc {
-		return b.Do(Where, b.Do(Less, x[0], b.Like(x[0], 0)), b.Do(Ceil, x[0]), b.Do(Floor, x[0]))
+		// Without a comparison of x with 0: hardware may compare subnormal numbers as 0 and still take their floor as -1.
+		return b.Do(Mul, b.Do(Sign, x[0]), b.Do(Floor, b.Do(Abs, x[0])))
 	}),
 	Asinh: elementwise(func(b *Builder, x []Desc, _ Attrs) Desc {
 		// log1p(|x| + x²/(1+sqrt(x²+1))) with the sign of x; x² is bounded so that it cannot overflow, and above the bound asinh(x) equals

@@ -158,6 +158,40 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// TestNaNStays: a compiler of the driver may make the greater of two numbers from a comparison and a choice; it must not lose NaN by that.
+func TestNaNStays(t *testing.T) {
+	dev, s := stream(t)
+	ctx := context.Background()
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	in := []float32{nan, -inf, -2, -1, 0, 0.5, 1, 7, inf, nan}
+	desc := func(id op.TensorID) op.Desc { return op.Desc{ID: id, DType: dtype.F32, Shape: []int{len(in)}} }
+	x := dev.NewIDs(1)
+	require.NoError(t, s.Write(ctx, desc(x), dtype.Bytes(in)))
+	limited := func(lo, hi float32) []float32 {
+		out := make([]float32, len(in))
+		for i, v := range in {
+			out[i] = min(max(v, lo), hi) // Go's min and max keep NaN
+		}
+		return out
+	}
+	for _, c := range []struct {
+		code op.Code
+		want []float32
+	}{
+		{op.Relu, limited(0, inf)},
+		{op.Relu6, limited(0, 6)},
+		{op.Sign, []float32{nan, -1, -1, -1, 0, 1, 1, 1, 1, nan}},
+	} {
+		out := dev.NewIDs(1)
+		require.NoError(t, s.Submit([]op.Node{{Op: c.code, Version: op.Lookup(c.code).Version, Inputs: []op.TensorID{x}, Outputs: []op.Desc{desc(out)}}}, nil))
+		got := make([]float32, len(in))
+		require.NoError(t, core.Read(ctx, s, out, dtype.Bytes(got)), "%v", c.code)
+		for i, want := range c.want {
+			require.True(t, got[i] == want || want != want && got[i] != got[i], "%v of %v: got %v, want %v", c.code, in[i], got[i], want)
+		}
+	}
+}
+
 // zeroed returns x, or a zero if it is subnormal.
 func zeroed(x float32) float32 {
 	if math.Abs(float64(x)) < 0x1p-126 {

@@ -65,7 +65,7 @@ part_devices() {
 	cat "$OUT/devices.log" >> "$OUT/table.txt"
 }
 
-part_tests() { step tests env BURN_WGPU_REQUIRED=1 "$HERE/bin/wgpu.test" -test.v -test.run 'TestChain|TestNumbers|TestMissing|TestOptions'; }
+part_tests() { step tests env BURN_WGPU_REQUIRED=1 "$HERE/bin/wgpu.test" -test.v -test.run 'TestChain|TestNumbers|TestNaNStays|TestMissing|TestOptions'; }
 
 part_ops() {
 	step ops "$HERE/bin/benchgpu" ops -device "$DEVICE" -python "" -json "$OUT/ops.jsonl" \
