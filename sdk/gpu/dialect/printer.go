@@ -22,6 +22,9 @@ type printer struct {
 	plain []bool
 	// prefix begins the names of declarations outside of the kernel's body.
 	prefix string
+	// literals are the constants. chosen has the comparisons of f32 by their results, if the dialect tests for NaN by its bits.
+	literals map[ir.Value]bool
+	chosen   map[ir.Value]comparison
 	// atomicBuffers and atomicShared are arrays that a dialect declares to be of atomics.
 	atomicBuffers, atomicShared map[int32]bool
 	lanes                       lanes
@@ -74,6 +77,7 @@ func (p *printer) arg(in *ir.Inst, i int) string { return p.spelled[in.Args[i]] 
 // kernel prints the whole kernel.
 func (p *printer) kernel(symbol string) {
 	p.spelled, p.plain = make([]string, len(p.k.Types)), make([]bool, len(p.k.Types))
+	p.literals, p.chosen = map[ir.Value]bool{}, map[ir.Value]comparison{}
 	if p.k.Threads > p.d.Threads {
 		p.fail("blocks of %d threads, the language allows %d", p.k.Threads, p.d.Threads)
 		return
@@ -112,6 +116,7 @@ func (p *printer) inst(in *ir.Inst) {
 	case ir.Const:
 		p.typ(in.Type)
 		p.spelled[in.Out[0]] = p.d.literal(in.Type, in.Imm)
+		p.literals[in.Out[0]] = true
 	case ir.For:
 		if in.Unroll && p.d.syntax.unroll != "" {
 			p.line("%s", p.d.syntax.unroll)
@@ -152,6 +157,9 @@ func (p *printer) inst(in *ir.Inst) {
 			if form = p.d.isNaN; in.Op == ir.Eq {
 				form = "!" + form
 			}
+		}
+		if p.d.isNaN != "" {
+			form = p.keepNaN(in, form)
 		}
 		s := p.expand(in, form)
 		if len(in.Out) == 0 {
@@ -198,6 +206,49 @@ func (p *printer) form(in *ir.Inst) string {
 		p.fail("the language has no %v of %v", in.Op, t)
 	}
 	return s
+}
+
+// comparison is whether x < y or x ≤ y, or the opposite of that.
+type comparison struct {
+	x, y    ir.Value
+	negated bool
+}
+
+// keepNaN returns the form of an instruction. Of select(x, y, x < y), which is the lesser or the greater operand, some drivers make their minimum or
+// maximum, which drops NaN. The form of such a choice also says what it is if an operand is NaN.
+func (p *printer) keepNaN(in *ir.Inst, form string) string {
+	switch {
+	case (in.Op == ir.Lt || in.Op == ir.Le) && p.k.Types[in.Args[0]] == dtype.F32:
+		p.chosen[in.Out[0]] = comparison{x: in.Args[0], y: in.Args[1]}
+	case in.Op == ir.Not:
+		if c, ok := p.chosen[in.Args[0]]; ok {
+			p.chosen[in.Out[0]] = comparison{x: c.x, y: c.y, negated: !c.negated}
+		}
+	case in.Op == ir.Select:
+		c, ok := p.chosen[in.Args[0]]
+		if !ok {
+			return form
+		}
+		a, b, x, y := p.arg(in, 1), p.arg(in, 2), p.spelled[c.x], p.spelled[c.y]
+		if !(a == x && b == y || a == y && b == x) {
+			return form
+		}
+		var tests []string
+		for _, v := range []ir.Value{c.x, c.y} {
+			if !p.literals[v] {
+				tests = append(tests, strings.ReplaceAll(p.d.isNaN, "$a", p.spelled[v]))
+			}
+		}
+		if len(tests) == 0 {
+			return form
+		}
+		kept := "$c" // the choice of a comparison that is false
+		if c.negated {
+			kept = "$b"
+		}
+		return strings.NewReplacer("$a", strings.Join(tests, " || "), "$b", kept, "$c", form).Replace(form)
+	}
+	return form
 }
 
 // expand returns a form with the operands of an instruction inserted.

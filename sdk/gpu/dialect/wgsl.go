@@ -114,9 +114,8 @@ var wgslOps = join(cOps, wgslFunctions(), map[ir.Op]forms{
 	ir.Min: {every: "min($a, $b)"}, ir.Max: {every: "max($a, $b)"}, ir.Abs: {every: "abs($a)"},
 	ir.FMA:     {every: "$a * $b + $c"},
 	ir.Maximum: {dtype.F32: "max_f32($a, $b)"}, ir.Minimum: {dtype.F32: "min_f32($a, $b)"}, ir.Exp2Fast: {dtype.F32: "exp2($a)"},
-	ir.MulHi: {dtype.U32: "mulhi_u32($a, $b)", dtype.I32: "mulhi_i32($a, $b)"},
-	// Drivers make the greater or lesser of select(x, y, x < y), which loses NaN; they leave a select of bits as it is.
-	ir.Select: {every: "select($c, $b, $a)", dtype.F32: "bitcast<f32>(select(bitcast<u32>($c), bitcast<u32>($b), $a))"},
+	ir.MulHi:  {dtype.U32: "mulhi_u32($a, $b)", dtype.I32: "mulhi_i32($a, $b)"},
+	ir.Select: {every: "select($c, $b, $a)"},
 	ir.Bitcast: {
 		every: "bitcast<$T>($a)", dtype.F16: "u32($a) & 0xffffu", dtype.BF16: "u32($a) & 0xffffu", dtype.U16: "u32($a) & 0xffffu",
 		dtype.U8: "u32($a) & 0xffu", dtype.I16: "extractBits(i32($a), 0u, 16u)", dtype.I8: "extractBits(i32($a), 0u, 8u)",

@@ -3,11 +3,13 @@ package dialect
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/sdk/gpu/ir"
 	"github.com/goburn/burn/sdk/gpu/narrow"
 	"github.com/goburn/burn/sdk/gpu/template"
@@ -67,4 +69,20 @@ func ofWords(k *ir.Kernel) bool {
 		}
 	}
 	return true
+}
+
+// TestWGSLKeepsNaN: the choice of the lesser or greater operand of a comparison is printed with a test for NaN, which drivers cannot turn into a
+// minimum or maximum; other choices are printed as they are.
+func TestWGSLKeepsNaN(t *testing.T) {
+	b := ir.New("chosen", 64)
+	x, out := b.Buffer("x", dtype.F32, ir.Read), b.Buffer("out", dtype.F32, ir.Write)
+	i, zero := b.Thread(), b.Float(dtype.F32, 0)
+	v := b.Load(x, i)
+	relu := b.Select(b.Lt(v, zero), zero, v)                           // NaN if v is NaN
+	least := b.Select(b.Unary(ir.Not, b.Le(v, relu)), relu, v)         // NaN if v or relu is NaN
+	other := b.Select(b.Lt(least, zero), b.Float(dtype.F32, 2), least) // neither minimum nor maximum
+	b.Store(out, i, other)
+	text, err := WGSL.Print([]*ir.Kernel{b.Kernel()})
+	require.NoError(t, err)
+	require.Equal(t, 3, strings.Count(text, "is_nan_f32(v"), text)
 }
