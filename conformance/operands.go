@@ -103,6 +103,9 @@ func (s spec) inputs(r *rand.Rand, k kind) []ref.Tensor {
 		switch {
 		case s.domain(i).Index:
 		case k == special:
+			if s.special == gated {
+				t = fill(r, d, op.Domain{Lo: -4, Hi: 4}, false)
+			}
 			setSpecials(r, t, s.special)
 		case k == withNaN && len(t.F) > 0:
 			t.F[r.IntN(len(t.F))] = math.NaN()

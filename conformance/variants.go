@@ -36,6 +36,7 @@ type specialness uint8
 const (
 	noSpecial specialness = iota
 	tame                  // NaN, infinities, zeros, ±1; integer limits
+	gated                 // the same among values in [-4, 4]
 	ordinary              // and denormals
 	extreme               // and the greatest and least normal numbers
 )
