@@ -125,10 +125,13 @@ func (v View) Reshape(to Shape) (View, bool) {
 // need as few levels as possible. All views have the same shape, and so have the results.
 func Collapse(views ...View) []View {
 	out := make([]View, len(views))
-	for i, v := range views {
-		out[i].Offset = v.Offset
-	}
 	s := views[0].Shape
+	r := len(s)
+	ints := make([]int, 2*r*len(views)) // of all shapes and strides
+	for i, v := range views {
+		from := 2 * r * i
+		out[i] = View{Shape: ints[from : from : from+r], Strides: ints[from+r : from+r : from+2*r], Offset: v.Offset}
+	}
 	for d := range s {
 		if s[d] == 1 {
 			continue

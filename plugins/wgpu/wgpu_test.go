@@ -193,10 +193,10 @@ func TestNaNStays(t *testing.T) {
 	}
 }
 
-// zeroed returns x, or a zero if it is subnormal.
+// zeroed returns x, or a zero of its sign if it is subnormal.
 func zeroed(x float32) float32 {
 	if math.Abs(float64(x)) < 0x1p-126 {
-		return 0
+		return float32(math.Copysign(0, float64(x)))
 	}
 	return x
 }

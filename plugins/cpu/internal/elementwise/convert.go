@@ -197,13 +197,18 @@ func widen(c *kernel.Call) error {
 		return unaryAny(c, lightGrain, plain[float32, float32])
 	}
 	out := c.Alloc(0)
-	x, y, nonTemporal := kernel.Flat[uint16](a), kernel.Flat[float32](out), streams(c, out)
+	x, y, from := kernel.Flat[uint16](a), kernel.Flat[float32](out), a.DType
+	if len(y) <= lightGrain {
+		kernel.Decode(from, y, x)
+		return nil
+	}
+	nonTemporal := streams(c, out)
 	c.Pool.For(len(y), lightGrain, func(lo, hi int) {
 		if nonTemporal {
-			stream(y[lo:hi], func(d []float32, at int) { kernel.Decode(a.DType, d, x[lo+at:][:len(d)]) }, source1(x[lo:hi]))
+			stream(y[lo:hi], func(d []float32, at int) { kernel.Decode(from, d, x[lo+at:][:len(d)]) }, source1(x[lo:hi]))
 			return
 		}
-		kernel.Decode(a.DType, y[lo:hi], x[lo:hi])
+		kernel.Decode(from, y[lo:hi], x[lo:hi])
 	})
 	return nil
 }
@@ -215,20 +220,25 @@ func narrow(c *kernel.Call) error {
 		return unaryAny(c, lightGrain, plain[float32, float32])
 	}
 	out := c.Alloc(0)
-	x, y, nonTemporal := kernel.Flat[float32](a), kernel.Flat[uint16](out), streams(c, out)
+	x, y, to := kernel.Flat[float32](a), kernel.Flat[uint16](out), out.DType
+	if len(y) <= lightGrain {
+		kernel.Encode(to, y, x)
+		return nil
+	}
+	nonTemporal := streams(c, out)
 	c.Pool.For(len(y), lightGrain, func(lo, hi int) {
-		if nonTemporal && out.DType == dtype.F16 {
-			from, to := vector.ToF16NonTemporal(y[lo:hi], x[lo:hi])
-			kernel.Encode(out.DType, y[lo:lo+from], x[lo:lo+from])
-			kernel.Encode(out.DType, y[lo+to:hi], x[lo+to:hi])
+		if nonTemporal && to == dtype.F16 {
+			first, end := vector.ToF16NonTemporal(y[lo:hi], x[lo:hi])
+			kernel.Encode(to, y[lo:lo+first], x[lo:lo+first])
+			kernel.Encode(to, y[lo+end:hi], x[lo+end:hi])
 			vector.Fence()
 			return
 		}
 		if nonTemporal {
-			stream(y[lo:hi], func(d []uint16, at int) { kernel.Encode(out.DType, d, x[lo+at:][:len(d)]) }, source1(x[lo:hi]))
+			stream(y[lo:hi], func(d []uint16, at int) { kernel.Encode(to, d, x[lo+at:][:len(d)]) }, source1(x[lo:hi]))
 			return
 		}
-		kernel.Encode(out.DType, y[lo:hi], x[lo:hi])
+		kernel.Encode(to, y[lo:hi], x[lo:hi])
 	})
 	return nil
 }

@@ -52,16 +52,33 @@ type form struct {
 }
 
 func split(v shape.View, axes []int) form {
-	kept, joined := shape.View{Offset: v.Offset}, shape.View{}
-	for i, d := range v.Shape {
+	r := len(v.Shape)
+	ints := make([]int, 4*r) // of all four lists
+	f := form{
+		kept:   shape.View{Shape: ints[0:0:r], Strides: ints[r : r : 2*r], Offset: v.Offset},
+		joined: shape.View{Shape: ints[2*r : 2*r : 3*r], Strides: ints[3*r : 3*r]},
+	}
+	for i, n := range v.Shape {
 		if slices.Contains(axes, i) {
-			joined.Shape, joined.Strides = append(joined.Shape, d), append(joined.Strides, v.Strides[i])
+			extend(&f.joined, n, v.Strides[i])
 		} else {
-			kept.Shape, kept.Strides = append(kept.Shape, d), append(kept.Strides, v.Strides[i])
+			extend(&f.kept, n, v.Strides[i]) // the result is contiguous, so kept dimensions merge like those of a single view
 		}
 	}
-	// The result is contiguous, so the kept dimensions collapse like those of a single view.
-	return form{shape.Collapse(kept)[0], shape.Collapse(joined)[0]}
+	return f
+}
+
+// extend appends a dimension of n elements to a view, or merges it with the last one where both are one dimension in memory.
+func extend(v *shape.View, n, stride int) {
+	last := len(v.Shape) - 1
+	switch {
+	case n == 1:
+	case last >= 0 && v.Strides[last] == stride*n:
+		v.Shape[last] *= n
+		v.Strides[last] = stride
+	default:
+		v.Shape, v.Strides = append(v.Shape, n), append(v.Strides, stride)
+	}
 }
 
 func size(stride int) int {
@@ -120,16 +137,16 @@ func lines[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) {
 		n, step = f.joined.Shape[last], f.joined.Strides[last]
 		outer = shape.View{Shape: f.joined.Shape[:last], Strides: f.joined.Strides[:last]}
 	}
-	kept := kernel.NewWalk(f.kept.Shape, []int{f.kept.Offset}, f.kept.Strides)
 	if n > 2*chunk && step == 1 && per == n {
+		kept := kernel.NewWalk(f.kept.Shape, []int{f.kept.Offset}, f.kept.Strides)
 		longLines(c, &kept, data, n, r, y)
 		return
 	}
 	if row, ok := only(f.kept); ok && r.ofRows != nil && step == 1 && per == n && n <= vector.RowLimit && row >= 0 {
-		from := f.kept.Offset
-		c.Pool.For(len(y), grain/n+1, func(lo, hi int) { r.ofRows(y[lo:hi], data[from+lo*row:], n, row) })
+		rows(c, data[f.kept.Offset:], n, row, r, y)
 		return
 	}
+	kept := kernel.NewWalk(f.kept.Shape, []int{f.kept.Offset}, f.kept.Strides)
 	inner := kernel.NewWalk(outer.Shape, []int{0}, outer.Strides)
 	c.Pool.For(len(y), grain/per+1, func(lo, hi int) {
 		s := scratches.Get().(*scratch)
@@ -147,6 +164,15 @@ func lines[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) {
 		}
 		scratches.Put(s)
 	})
+}
+
+// rows reduces rows of n adjacent elements, which begin row elements apart.
+func rows[T number](c *kernel.Call, data []T, n, row int, r *reducer[T], y []T) {
+	if len(y)*n <= grain {
+		r.ofRows(y, data, n, row)
+		return
+	}
+	c.Pool.For(len(y), grain/n+1, func(lo, hi int) { r.ofRows(y[lo:hi], data[lo*row:], n, row) })
 }
 
 // only returns the stride of a view of at most one dimension.
