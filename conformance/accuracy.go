@@ -15,12 +15,13 @@ import (
 type Accuracy struct {
 	Op   string `json:"op"`
 	Type string `json:"type"`
-	// ULP is the greatest distance from the reference, in units in the last place of the reference's value (for subnormal values: of the
-	// least normal number). If a sum cancels, a correct result can be off by many units: see Used.
+	// ULP is the greatest distance from the reference, in units in the last place of the reference's value. For subnormal values it uses
+	// the unit of the least normal number. If a sum cancels, a correct result can be off by many units: see Used.
 	ULP float64 `json:"ulp"`
-	// Used is the greatest ratio of an element's error to the tolerance of the row. Above 1 the element fails. It is 0 for exact rows.
+	// Used is the greatest ratio of an element's error to the op's tolerance. An element whose ratio exceeds 1 fails. Used is 0 for ops that
+	// must be exact.
 	Used float64 `json:"used"`
-	// Terms is the number of products or summands accumulated in the element with the greatest ULP; 1 for rows that accumulate
+	// Terms is the number of products or summands accumulated in the element with the greatest ULP. It is 1 for ops that accumulate
 	// nothing.
 	Terms    int    `json:"terms"`
 	Case     string `json:"case"` // the case with the greatest ULP
@@ -38,7 +39,7 @@ type accuracyKey struct {
 	d  dtype.DType
 }
 
-// note records the errors of a result's elements. It ignores elements that are not finite, which are either right or wrong.
+// note records the errors of a result's elements. It ignores elements that are not finite, because their error has no size.
 func (a *accuracies) note(id string, n *op.Node, in []op.Desc, want, got ref.Tensor) {
 	d := want.Desc.DType
 	if a == nil || !d.IsFloat() || !want.Desc.SameType(got.Desc) {

@@ -15,13 +15,13 @@ import (
 type testCase struct {
 	id  string
 	run func(ctx context.Context, q *queue) error
-	// op is the op under test; none for cases of the contract.
+	// op is the op under test; NoOp for cases of the contract.
 	op op.Code
 	// types is every element type that the case needs.
 	types dtype.Set
-	// member lists the profiles of a case of the suite, as memberships computes them.
+	// member lists the profiles that the case belongs to. The method memberships computes it.
 	member []Profile
-	// spec and body are set for cases that can be shrunk: body on spec does the same as run.
+	// spec and body are set for cases that can be shrunk. A call of body with spec does the same as run.
 	spec *spec
 	body body
 	// training: the case belongs to the profile of that name.
@@ -30,13 +30,13 @@ type testCase struct {
 	storage bool
 	// level, if set, is the only profile that the case belongs to: the case checks a requirement of only that profile.
 	level Profile
-	// redraws: the body draws values for the spec's shapes itself and uses none of the spec's.
+	// redraws: the body draws values for the spec's shapes itself and ignores the values of the spec.
 	redraws bool
 	// fresh: the seed determines structure and shapes, not only values.
 	fresh bool
-	// large: the case takes as long as a hundred others, and a sample has fewer of its kind.
+	// large: the case takes as long as about a hundred others, so a sample contains fewer large cases.
 	large bool
-	// checks, if set, is the number of checks in the case. Each has its own time limit, and multiplies the time limit of the case.
+	// checks, if set, is the number of checks in the case. The case has the time limit of that many cases.
 	checks int
 	// rule says what the case checks; set for cases of the contract.
 	rule string
@@ -111,7 +111,7 @@ func firstTypes(row *op.Row) dtype.Set {
 	return dtype.Any // the plan of the op excludes types
 }
 
-// spec describes a node to test: op, operands and attributes, without the values.
+// spec describes a node to test: its op, operands and attributes, and the values of the operands if they are fixed.
 type spec struct {
 	op      op.Code
 	in      []op.Desc
@@ -120,7 +120,7 @@ type spec struct {
 	fixed   []ref.Tensor // the values of the operands; nil: they are drawn
 }
 
-// opCases returns all cases of an op on one first type.
+// opCases returns all cases of an op for one type of its first operand.
 func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 	row := op.Lookup(c)
 	vs := p.variants
@@ -186,8 +186,8 @@ func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 	return cases
 }
 
-// assignments returns the types of all operands for a type of the first operand. An operand with an independent type has a common type in
-// the first assignment, and one of the other types of the backend in each further one.
+// assignments returns lists of types for all operands, given the type of the first. The first list has a usual type, such as f32, for each
+// operand whose type is independent of the first operand's. Each further list has another of types for one of these operands.
 func assignments(row *op.Row, first dtype.DType, types dtype.Set) [][]dtype.DType {
 	const most = 8 // greatest number of variadic operands in a variant
 	usual := make([]dtype.DType, max(most, len(row.Operands)))

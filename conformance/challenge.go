@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// The seeds of a certification are derived from its Challenge. A backend cannot contain a table of the expected results: the examiner
-// chooses the nonce after the backend was built, and a table for one content digest would change the content digest.
+// Challenge determines the seeds of a certification. A backend cannot contain a table of the expected results: the examiner chooses the
+// nonce after the backend was built, and a backend with such a table added has another content digest and therefore other seeds.
 type Challenge struct {
 	// Nonce is one line of text that the examiner chooses anew for each certification; see NewNonce.
 	Nonce string `json:"nonce"`
@@ -50,7 +50,7 @@ func (c *Challenge) check() error {
 }
 
 // Derive returns the seeds: number i, counted from 1, is the first 8 bytes (big endian) of the SHA-256 of the lines "burn conformance
-// challenge 1", "nonce NONCE", "content CONTENT" and "seed I", each ended by a line feed. 0 is replaced by 1.
+// challenge 1", "nonce NONCE", "content CONTENT" and "seed I", each ended by a line feed. A seed of 0 is replaced by 1.
 func (c Challenge) Derive() []uint64 {
 	seeds := make([]uint64, c.Seeds)
 	for i := range seeds {

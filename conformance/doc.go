@@ -3,15 +3,15 @@
 // conformance/ref, and tolerances from the rows. Further cases test the semantics of streams.
 //
 // Check runs the cases and returns a report; Run runs them as Go subtests. A case has a stable id, op/types/variant/kind, such as
-// add/f32/rank0/special, and a regular expression over ids selects the cases to run. Values depend only on the seed and the id, so that a
+// add/f32/rank0/special. A regular expression selects the cases to run by their ids. Values depend only on the seed and the id, so that a
 // single case can be repeated.
 //
 // # Tolerance
 //
-// A result is compared by its row's op.Tolerance for the result's type. The tolerance of rows that accumulate (PerTerm) grows with the
-// number of terms, which op.Terms counts: the products or summands of one element of the result, and for norms a few more for scaling and
-// shifting. The absolute part of such a tolerance applies to operands of magnitude 1, so they are drawn from [-1, 1]. NaN and infinities
-// must agree, and for exact rows the sign of zero too.
+// A result must agree with the reference within the op.Tolerance that the row contains for the type of the result. For rows that accumulate
+// (PerTerm) the tolerance grows with the number of terms, which op.Terms counts. Terms are the products or summands of one element of the
+// result; for norms there are a few more, for scaling and shifting. The absolute part of such a tolerance applies to operands of magnitude
+// 1, so operands are drawn from [-1, 1]. NaN and infinities must agree, and for exact rows the sign of zero too.
 //
 // # Files, in the order of the data
 //
@@ -37,6 +37,6 @@
 //	package.go, signature.go, verify.go, rerun.go,      report packages: written, signed, verified, run again, judged by
 //	release.go, waiver.go, submission.go                a release, listed
 //
-// A case must not depend on a particular backend, on another case, or on time. Package ref must not share code with a backend, and a case
-// that changes its check without changing its id raises SuiteVersion.
+// A case must not depend on a particular backend, on another case, or on time. Package ref must not share code with a backend. Whoever
+// changes what a case checks without changing its id must increase SuiteVersion.
 package conformance

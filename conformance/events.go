@@ -13,25 +13,25 @@ import (
 // eventCases check the order that events establish between streams, and the errors that they report to the host.
 func eventCases() []testCase {
 	return []testCase{
-		ruled("events/order", "what follows Stream.Wait finds what was made before the event", eventOrder),
+		ruled("events/order", "commands after Stream.Wait see the results of commands before the event", eventOrder),
 		ruled("events/chain", "order passes on from stream to stream", eventChain),
 		ruled("events/ring", "streams may hand work to each other in a ring", eventRing),
-		ruled("events/reached", "an event that was reached, or waited for, may still be given to other streams", eventReached),
-		ruled("events/fan-out", "one event holds any number of streams", eventFanOut),
+		ruled("events/reached", "a stream may wait for an event that was already reached or waited for", eventReached),
+		ruled("events/fan-out", "any number of streams may wait for one event", eventFanOut),
 		ruled("events/twice", "the host may wait for an event any number of times", eventTwice),
 		ruled("events/own", "a stream may wait for an event of its own", eventOwn),
-		ruled("events/foreign", "an event of another backend is ErrAttr", eventForeign),
+		ruled("events/foreign", "a wait for an event of another backend returns ErrAttr", eventForeign),
 		ruled("events/other-device", "a stream may wait for a stream of another device of the backend", eventOtherDevice),
 		ruled("events/failure-place", "an event reports what failed before it, and nothing else", failurePlace),
 		ruled("events/failure-once", "a failure is reported by the first event that the host waits for, and by no other", failureOnce),
 		ruled("events/failure-stays", "Stream.Wait passes on no failure; the poison of tensors remains", failureStays),
-		ruled("events/failure-waiters", "of many who wait at once, one is told of a failure", failureWaiters),
-		ruled("events/closed", "a stream that waits for one that is closed goes on, and the event is ErrClosed", eventClosed),
+		ruled("events/failure-waiters", "if several goroutines wait at once, exactly one is told of a failure", failureWaiters),
+		ruled("events/closed", "a stream that waits for a stream that is closed goes on, and the event returns nil or ErrClosed", eventClosed),
 		ruled("events/canceled", "an event whose wait was given up can be waited for again", eventCanceled),
 	}
 }
 
-const longChain = 300 // number of nodes that take longer than a call
+const longChain = 300 // number of nodes whose execution takes longer than a call
 
 func eventOrder(ctx context.Context, q *queue) error {
 	return q.with(ctx, func(s *queue) error {
@@ -110,7 +110,7 @@ func eventReached(ctx context.Context, q *queue) error {
 		if err := e.Wait(ctx); err != nil {
 			return err
 		}
-		for range 2 { // before others were given, and after
+		for range 2 { // the second time the stream has waited for it already
 			if err := s.Wait(e); err != nil {
 				return fmt.Errorf("wait for an event that was reached: %w", err)
 			}
@@ -201,11 +201,11 @@ func failurePlace(ctx context.Context, q *queue) error {
 		return err
 	}
 	before := q.Signal()
-	if _, err := q.do(op.Gather, in, op.Int("axis", 0)); err != nil { // the very next command
+	if _, err := q.do(op.Gather, in, op.Int("axis", 0)); err != nil { // the command that directly follows the event
 		return err
 	}
 	behind := q.Signal()
-	if _, err := q.get(ctx, in[0]); err != nil { // it has failed
+	if _, err := q.get(ctx, in[0]); err != nil { // the node has failed once this read is done
 		return err
 	}
 	if err := before.Wait(ctx); err != nil {

@@ -38,8 +38,9 @@ func (f *flushes) lists() [][]ref.Tensor {
 	return f.made
 }
 
-// nearest returns want, in which elements are replaced by those of got that are near an alternative result. If an operand is subnormal, a
-// subnormal element of got is also accepted where zero is expected: the device may move the operand unchanged.
+// nearest returns a copy of want in which elements of got replace the expected ones where they are near an alternative result. If an
+// operand has subnormal numbers, a subnormal element of got is also accepted where zero is expected: the device may move the operand
+// unchanged.
 func (f *flushes) nearest(n *op.Node, in []op.Desc, output int, want, got ref.Tensor) ref.Tensor {
 	if f.types == 0 {
 		return want

@@ -19,7 +19,7 @@ import (
 // gradientTypes are the types that gradients are tested in.
 var gradientTypes = dtype.SetOf(dtype.F64, dtype.F32, dtype.F16, dtype.BF16)
 
-// maxElements bounds the operands of a gradient case: each difference takes two runs of the reference.
+// maxElements bounds the elements of all operands of a gradient case, because each checked element takes several runs of the reference.
 const maxElements = 2048
 
 // gradients returns the cases that compare the gradient of a spec's node, computed by decorators/autodiff on the backend, with
@@ -63,7 +63,7 @@ func (s spec) smooth() bool {
 		}
 	}
 	if s.op == op.FakeQuantize {
-		return false // straight-through estimator: not the derivative, which is zero
+		return false // its gradient is a straight-through estimate, not the derivative, which is zero
 	}
 	for _, a := range s.variant.attrs {
 		if a.Name == "dtype" && s.op == op.Cast && a.Value.DType() != dtype.F64 {
@@ -73,7 +73,7 @@ func (s spec) smooth() bool {
 	return true
 }
 
-// gradient runs the case. With strided, the first operand is a view of a transposed tensor.
+// gradient returns the body of a gradient case. If strided, the first operand is a view of a transposed tensor.
 func gradient(strided bool) body {
 	return func(ctx context.Context, q *queue, s spec, id string) error {
 		r := q.random(id)
@@ -140,7 +140,7 @@ func gradient(strided bool) body {
 			if !gradientTypes.Has(x.Desc.DType) {
 				continue
 			}
-			got := ref.Zeros(x.Desc) // the gradient of an operand that no result depends on
+			got := ref.Zeros(x.Desc) // stays zero if no result depends on the operand
 			if d := grads[k].Desc; d.ID != 0 {
 				var err error
 				if got, err = t.get(ctx, d); err != nil {
@@ -220,21 +220,21 @@ func (q *queue) operand(ctx context.Context, x ref.Tensor, strided bool) (op.Des
 	return back[0], nil
 }
 
-// gradientTolerance contains the tolerances of gradients by type, relative to the greatest gradient of the operand. They exceed those of
-// ops, because a gradient is a longer computation.
+// gradientTolerance contains the relative tolerances of gradients by type. They apply to the sum of the magnitude of the element, the
+// greatest gradient of the operand and gradientFloor. They exceed those of ops, because a gradient is a longer computation.
 var gradientTolerance = map[dtype.DType]float64{dtype.F64: 2e-5, dtype.F32: 2e-3, dtype.F16: 5e-2, dtype.BF16: 2e-1}
 
-// gradientFloor is, by type, the magnitude up to which the tolerance of gradients is absolute, gradientTolerance times the floor: results
-// of about 1 are rounded to half a unit in the last place, which equals that product in f16 and bf16.
+// gradientFloor is the part of that sum that does not depend on the gradient. The floor times gradientTolerance is therefore the absolute
+// tolerance. For f16 and bf16 the product is about half a unit in the last place of 1: the rounding error of results of about 1.
 var gradientFloor = map[dtype.DType]float64{dtype.F64: 1e-3, dtype.F32: 1e-3, dtype.F16: 1e-2, dtype.BF16: 2e-2}
 
-// sharpKink is the relative difference of the slopes at both sides of an element, at a distance of 1e-6, from which on the function counts
-// as not differentiable there. Any gradient is accepted then.
+// sharpKink is the greatest relative difference between the slopes to the right and to the left of an element, at a relative distance of
+// 1e-6. If the slopes differ more, the function counts as not differentiable there, and any gradient is accepted.
 const sharpKink = 1e-3
 
-// differences compares got, the gradient of operand i, with central differences of the weighted sum of the results at some of its elements.
-// It skips elements whose differences to the right and to the left disagree, because the function is not differentiable there. It also
-// skips equal elements of unique, where the number of results changes.
+// differences compares some elements of got, the gradient of operand i, with central differences of the weighted sum of the results. It
+// skips elements whose differences to the right and to the left disagree, because the function is not differentiable there. For unique it
+// also skips elements that occur more than once, because changing one changes the number of results.
 func (s spec) differences(ctx context.Context, in []ref.Tensor, i int, weights []ref.Tensor, got ref.Tensor, random func(int) int) error {
 	wide := make([]ref.Tensor, len(in))
 	ds := make([]op.Desc, len(in))
@@ -288,7 +288,7 @@ func (s spec) differences(ctx context.Context, in []ref.Tensor, i int, weights [
 			scale = max(scale, math.Abs(f))
 		}
 	}
-	faintest := 1.0 // the smallest of the weights
+	faintest := 1.0 // the least magnitude of the weights, except zeros
 	for _, w := range weights {
 		for _, f := range w.F {
 			if f != 0 {

@@ -20,12 +20,11 @@ type level struct {
 var (
 	// coreLevel is required of every backend that is to run any model.
 	coreLevel = level{dtype.Required, shape.MaxRank}
-	// inferenceLevel is for hardware that runs networks in f32: it does not require arithmetic on i64 and u8, nor these types. Indices are
-	// i32.
+	// inferenceLevel is for hardware that runs networks in f32. It requires neither i64 nor u8. Indices are i32.
 	inferenceLevel = level{dtype.SetOf(dtype.F32, dtype.I32, dtype.Bool), 5}
 )
 
-// Levels returns the profiles that say how much a backend can be used for, each of which includes the one before it.
+// Levels returns the profiles that say how much a backend can be used for. Each includes the one before it.
 func Levels() []Profile { return []Profile{InferenceF32, Core, All} }
 
 // holds reports whether a device of the level can run the case.
@@ -59,7 +58,7 @@ func (c testCase) inInference() bool {
 	return c.op == op.NoOp || op.Lookup(c.op).Class == op.Primitive && !op.Lookup(c.op).Traits.Has(op.Quantized)
 }
 
-// checkLevel checks that a document meets the requirements of a level.
+// checkLevel checks that a capability document meets the requirements of a level.
 func checkLevel(c *core.Capabilities, l level) error {
 	if missing := l.types &^ c.Types; missing != 0 {
 		return fmt.Errorf("types %v are missing; every backend of the level has %v", missing, l.types)
@@ -70,7 +69,7 @@ func checkLevel(c *core.Capabilities, l level) error {
 	return nil
 }
 
-// levelCases check the claims that inferenceLevel requires. Those of coreLevel are claims/...
+// levelCases check the claims that inferenceLevel requires. The cases with ids claims/... check those that coreLevel requires.
 func levelCases() []testCase {
 	cases := []testCase{contract("level/"+string(InferenceF32)+"/document", func(_ context.Context, q *queue) error {
 		if err := checkLevel(q.dev.Capabilities(), inferenceLevel); err != nil {
@@ -93,7 +92,8 @@ func levelCases() []testCase {
 	return cases
 }
 
-// inferenceOps are the primitives that have nodes on the types of inferenceLevel: not those with results of i64, such as argmax.
+// inferenceOps contains the primitives with at least one node that uses only the types of inferenceLevel. Argmax is not one of them, because
+// its result is i64.
 var inferenceOps = sync.OnceValue(func() map[op.Code]bool {
 	ops := map[op.Code]bool{}
 	for _, c := range op.All() {

@@ -176,7 +176,7 @@ func freeInFlight(ctx context.Context, q *queue) error {
 	return q.sync(ctx)
 }
 
-// stale: an id of another generation is never a tensor of this one.
+// stale: an id of another generation never names a tensor of this generation.
 func stale(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(1, 2))
 	if err != nil {
@@ -198,7 +198,7 @@ func stale(ctx context.Context, q *queue) error {
 	return q.holds(ctx, d, 1, 2)
 }
 
-// lateResult reads results that take a while right after submission.
+// lateResult submits nodes that take a while to compute, and reads their results at once.
 func lateResult(ctx context.Context, q *queue) error {
 	r := rand.New(rand.NewPCG(q.seed, 1))
 	for range 10 {
@@ -282,7 +282,7 @@ func leakOfDevices(ctx context.Context, q *queue) error {
 	return nil
 }
 
-// outOfMemory: a tensor larger than any machine's memory is ErrOutOfMemory, and the stream stays usable.
+// outOfMemory: a node whose result is larger than any machine's memory fails with ErrOutOfMemory, and the stream stays usable.
 func outOfMemory(ctx context.Context, q *queue) error {
 	n, err := op.New(op.Iota, nil, op.Type("dtype", dtype.F32), op.Ints("shape", 1<<44), op.Int("axis", 0))
 	if err != nil {
@@ -295,7 +295,7 @@ func outOfMemory(ctx context.Context, q *queue) error {
 	if err != nil {
 		return err
 	}
-	q.made.Add(-int64(total(outs))) // the case is about this error
+	q.made.Add(-int64(total(outs))) // the case expects the error, so this result does not count as memory that it needs
 	part, err := q.do(op.Slice, outs, op.Ints("start", 5), op.Ints("size", 1), op.Ints("step", 1))
 	if err != nil {
 		return err
@@ -319,7 +319,7 @@ func outOfMemory(ctx context.Context, q *queue) error {
 	return q.stillGood(ctx)
 }
 
-// stillGood runs a node.
+// stillGood returns an error if the stream does not compute a node any more.
 func (q *queue) stillGood(ctx context.Context) error {
 	d, err := q.put(ctx, numbers(1, 2))
 	if err != nil {

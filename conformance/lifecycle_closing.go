@@ -37,7 +37,7 @@ func closeAtWork(ctx context.Context, q *queue) error {
 	return q.stillGood(ctx)
 }
 
-// closeTwice: a second Close is nil or ErrClosed.
+// closeTwice: a second Close returns nil or ErrClosed.
 func closeTwice(ctx context.Context, q *queue) error {
 	s, err := q.another(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func processCases() []testCase {
 	return []testCase{contract("process/kill", killed), contract("process/kill-at-rest", killedAtRest)}
 }
 
-// lostWithin is the longest time after which the end of a process must be noticed.
+// lostWithin is the time within which the end of a process must be noticed.
 const lostWithin = 5 * time.Second
 
 // killed: the process is ended while it works. Soon every call returns ErrBackendLost; a new process works, and does not know the

@@ -154,7 +154,7 @@ func programMemory(ctx context.Context, q *queue) error {
 	})
 }
 
-// programUnknown: the id of no program is ErrNotFound, at once, and the device stays usable.
+// programUnknown: a run with an id of no program returns ErrNotFound at once, and the device stays usable.
 func programUnknown(ctx context.Context, q *queue) error {
 	p, x, err := q.affineOnTwo(ctx)
 	if err != nil {
@@ -172,7 +172,7 @@ func programUnknown(ctx context.Context, q *queue) error {
 	return p.computes(ctx, q, x)
 }
 
-// wrongBindings: a run with too few inputs, or inputs of another type, fails, and the program stays good.
+// wrongBindings: a run whose inputs differ from the program's in number or type fails, and the program stays good.
 func wrongBindings(ctx context.Context, q *queue) error {
 	p, x, err := q.affineOnTwo(ctx)
 	if err != nil {
@@ -235,7 +235,7 @@ func wrongConstants(ctx context.Context, q *queue) error {
 	return q.stillGood(ctx)
 }
 
-// undefineTwice: the second time the program is not found, at once or at the next Sync.
+// undefineTwice: a second Undefine reports ErrNotFound, at once or at the next Sync.
 func undefineTwice(ctx context.Context, q *queue) error {
 	p, err := q.affine(ctx, 10, 20)
 	if err != nil {
@@ -306,7 +306,7 @@ func freeAfterRun(ctx context.Context, q *queue) error {
 	if _, err := q.put(ctx, numbers(7, 7)); err != nil {
 		return err
 	}
-	if err := q.holds(ctx, o[1], 1, 2); err != nil { // an output that is the input outlives it
+	if err := q.holds(ctx, o[1], 1, 2); err != nil { // this output is the program's input, and outlives the tensor that was bound to it
 		return err
 	}
 	if err := q.unknown(ctx, o[0]); err != nil {

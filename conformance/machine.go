@@ -17,7 +17,7 @@ type Machine struct {
 	MaxMHz int    `json:"max_mhz,omitempty"`
 	// Governor is the policy by which the system chooses clocks.
 	Governor string `json:"governor,omitempty"`
-	// Drivers are versions of drivers in the kernel.
+	// Drivers maps the names of kernel drivers to their versions.
 	Drivers map[string]string `json:"drivers,omitempty"`
 	Facts   map[string]string `json:"facts,omitempty"`
 }

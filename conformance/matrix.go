@@ -15,7 +15,7 @@ type Cell struct {
 	Passed, Failed, Skipped, Expected int
 }
 
-// Mark returns a letter for the terminal: the most important outcome in the cell.
+// Mark returns the character that Write prints for the cell. It shows the most important outcome in the cell.
 func (c Cell) Mark() byte {
 	switch {
 	case c.Failed > 0:
@@ -32,14 +32,14 @@ func (c Cell) Mark() byte {
 	return ' '
 }
 
-// Matrix is a table of ops by types of the first operand, of those that any case tests.
+// Matrix is a table of the tested ops by the tested types of their first operand.
 type Matrix struct {
 	Ops   []string
 	Types []dtype.DType
 	cells map[string]map[dtype.DType]*Cell
 }
 
-// Cell of an op and a type.
+// Cell returns the counts of an op on a type. They are 0 if no case tests it.
 func (m *Matrix) Cell(op string, d dtype.DType) Cell {
 	if c := m.cells[op][d]; c != nil {
 		return *c
@@ -126,7 +126,7 @@ func (m *Matrix) Write(w io.Writer) error {
 	return errors.Join(errs...)
 }
 
-// wrapped joins words into lines of about that width.
+// wrapped joins words into lines of at most width bytes. Only a longer word exceeds it.
 func wrapped(words []string, width int) []string {
 	var lines []string
 	line := ""

@@ -18,8 +18,8 @@ type Minimal struct {
 	Reason string         `json:"reason"`
 }
 
-// MinimalInput is an operand with its values in row-major order. Values are omitted if the case derives them itself; a replay of the case
-// draws the same ones.
+// MinimalInput is an operand with its values in row-major order. Values are omitted if the case draws them itself. A replay of the case
+// draws the same values.
 type MinimalInput struct {
 	Type   string `json:"type"`
 	Values string `json:"values,omitempty"`
@@ -54,7 +54,7 @@ func minimalOf(s spec, err error) *Minimal {
 	return m
 }
 
-// valuesText prints elements so that they can be read back to the bit.
+// valuesText prints at most 64 elements, with enough digits that their exact values can be parsed.
 func valuesText(t ref.Tensor) string {
 	const most = 64
 	var b strings.Builder

@@ -20,14 +20,15 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// The files of a report package. Digest holds the SHA-256 of the manifest, and the manifest that of every other file.
+// The files of a report package. DigestFile contains the SHA-256 of the manifest. The manifest contains the SHA-256 of every other file
+// except the signature.
 const (
 	ManifestFile = "manifest.json"
 	DigestFile   = "DIGEST"
 	RowsFile     = "report.jsonl"
 	JUnitFile    = "junit.xml"
 	PageFile     = "index.html"
-	CasesFile    = "cases.txt" // of the suite, with their profiles
+	CasesFile    = "cases.txt" // the cases of the suite with their profiles
 	SummaryFile  = "summary.txt"
 )
 
@@ -55,7 +56,7 @@ type Manifest struct {
 	Digest    string     `json:"-"`
 	Signature *Signature `json:"-"`
 	rows      []row
-	lines     []string // of CasesFile
+	lines     []string // the lines of CasesFile
 }
 
 const packageFormat = 3
@@ -111,7 +112,7 @@ func capabilitiesOf(c *core.Capabilities) capabilities {
 	return d
 }
 
-// files returns the package in memory.
+// files returns the contents of the package's files by name.
 func (r *Report) files() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	writers := map[string]func(io.Writer) error{RowsFile: r.WriteJSON, SummaryFile: r.Write}
@@ -156,7 +157,7 @@ func digest(data []byte) string {
 // digest that identifies the package. Files of an older package in the directory are replaced.
 func (r *Report) WritePackage(path string) (string, error) { return r.WriteSigned(path, nil) }
 
-// WriteSigned is like WritePackage, and adds a signature of a Statement by sign. A nil sign adds none.
+// WriteSigned is like WritePackage, and adds the signature that sign returns for the Statement of the digest. A nil sign adds none.
 func (r *Report) WriteSigned(path string, sign func(statement []byte) Signature) (string, error) {
 	files, err := r.files()
 	if err != nil {
@@ -176,7 +177,7 @@ func (r *Report) WriteSigned(path string, sign func(statement []byte) Signature)
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return "", err
 	}
-	if sign == nil { // a signature from before belongs to another package
+	if sign == nil { // the signature of an older package does not match this one
 		if err := os.Remove(filepath.Join(path, SignatureFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", err
 		}

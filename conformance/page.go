@@ -37,12 +37,12 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		Types    []string
 		Matrix   []pageRow
 		Failures []failure
-		Cases    [][2]string // id and status; reasons of skips by number
-		Reasons  map[string]string
+		Cases    [][2]string       // id and status
+		Reasons  map[string]string // why cases were skipped, by id
 		Took     time.Duration
 		Asked    int
 		Missed   int
-		Left     map[Profile][]string // holes of verdicts
+		Left     map[Profile][]string // what was not tested, by profile
 	}{Report: r, Asked: len(r.asked), Missed: len(r.missed()), Left: map[Profile][]string{}, Title: "burn conformance: " + r.Backend.Name + " " + r.Backend.Version, Took: r.Duration.Round(time.Millisecond),
 		Cases: [][2]string{}, Reasons: map[string]string{}}
 	for _, p := range r.Profiles {

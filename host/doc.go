@@ -1,13 +1,14 @@
-// Package host finds backends and opens their devices: backends built into the program, and plugins, which run as processes of
-// their own, or are shared objects that package host/shared loads.
+// Package host finds backends and opens their devices. A backend is built into the program or is a plugin. A plugin runs as a
+// process of its own, or is a shared object that package host/shared loads.
 //
-// Plugins are executables named burn-backend-NAME, or shared objects burn-backend-NAME.so (.dylib, .dll), with an optional
-// manifest burn-backend-NAME.toml beside them, in the folders of BURN_PLUGIN_PATH, in ./burn_plugins, in the user's data folder,
-// in the system's, and beside the program, in this order; or in the layout HOST/NAMESPACE/NAME/VERSION/OS_ARCH below one of them.
-// The first plugin of a name wins. A plugin in ./burn_plugins is used only if the user has allowed it, and never instead of an
-// installed or locked plugin: see Find and Options.Ask.
+// A plugin is an executable named burn-backend-NAME, or a shared object burn-backend-NAME.so (.dylib, .dll). Its folder may contain a
+// manifest, burn-backend-NAME.toml. The folders that are searched are, in this order: those of Options.Dirs, those of
+// BURN_PLUGIN_PATH, ./burn_plugins, the user's data folder, the system's folders, and the folder of the program. A plugin lies
+// directly in one of them, or below it in the layout HOST/NAMESPACE/NAME/VERSION/OS_ARCH. The first plugin of a name wins. A plugin
+// in ./burn_plugins is used only if the user has allowed it, and never instead of an installed or locked plugin: see Find and
+// Options.Ask.
 //
-// It must not execute, load or trust a plugin before admit.go and content.go have checked it.
+// The package must not execute, load or trust a plugin before admit.go and content.go have checked it.
 //
 // # Files, in the order of the data
 //
@@ -19,5 +20,5 @@
 //	contain.go            the rules that confine a plugin process
 //	loader.go, shared/    shared objects, in this process or in a process of their own
 //	lasting.go, restore/  backends that survive the loss of their process
-//	devices.go            every backend described
+//	devices.go            descriptions of all backends
 package host

@@ -19,8 +19,8 @@ func NewPRelu(d *tensor.Device, channels int) *PRelu {
 // Forward computes the activation.
 func (l *PRelu) Forward(x *tensor.Tensor) *tensor.Tensor { return x.PRelu(l.Weight.Value()) }
 
-// RRelu is x, or slope·x below zero. In training the slope of each element is drawn from [Low, High); in inference it is their
-// mean.
+// RRelu is x, or slope·x below zero. In training the slope of each element is drawn from [Low, High). In inference the slope is the
+// mean of Low and High.
 type RRelu struct {
 	mode
 	Low, High float64
@@ -42,7 +42,7 @@ func (l *RRelu) Forward(x *tensor.Tensor) *tensor.Tensor {
 // SwiGLU is silu(Inner(x))·Outer(x) (Shazeer 2020), with two linear layers.
 type SwiGLU struct{ Inner, Outer *Linear }
 
-// NewSwiGLU returns the activation from in to out features; the one in Burn has no biases.
+// NewSwiGLU returns the activation from in to out features. By default its layers have biases; in Burn they have none.
 func NewSwiGLU(d *tensor.Device, in, out int, c LinearConfig) *SwiGLU {
 	return &SwiGLU{NewLinear(d, in, out, c), NewLinear(d, in, out, c)}
 }

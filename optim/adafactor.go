@@ -10,11 +10,11 @@ import (
 
 // AdafactorConfig holds the settings of Adafactor.
 type AdafactorConfig struct {
-	Decay       float64 // exponent of the step in the share of new squares; 0 means -0.8
-	Epsilon1    float64 // root of the least square; 0 means the machine epsilon of the type
-	Epsilon2    float64 // least scale of a parameter; 0 means 1e-3
+	Decay       float64 // squared gradients of step t enter the running mean with weight t^Decay; 0 means -0.8
+	Epsilon1    float64 // lower bound of the root of the mean squared gradient; 0 means the machine epsilon of the type
+	Epsilon2    float64 // lower bound of the scale of a parameter, its root mean square; 0 means 1e-3
 	Clip        float64 // greatest root mean square of a step; 0 means 1
-	WeightDecay float64 // decoupled: parameters shrink by lr·WeightDecay
+	WeightDecay float64 // decoupled weight decay: a step multiplies parameters by 1 - lr·WeightDecay
 }
 
 // Adafactor implements Shazeer and Stern, Adafactor: adaptive learning rates with sublinear memory cost, 2018, in PyTorch's form:

@@ -16,14 +16,14 @@ import (
 // Clip limits gradients before a step. Only one goroutine may use it at a time.
 type Clip struct {
 	Value float64 // every element is clamped to [-Value, Value]; 0 for no limit
-	Norm  float64 // all gradients together are scaled down to this 2-norm; 0 for no limit; after Value
+	Norm  float64 // all gradients together are scaled down to this 2-norm, after clamping; 0 for no limit
 
 	progs programs
 }
 
-// Apply replaces the gradients of params by clipped ones. It returns the 2-norm of all gradients together before scaling, an f32
-// or f64 tensor of rank 0 that the caller owns. Parameters without a gradient are ignored; if there are none with one, the norm
-// is nil. The gradients must be on one device. Apply queues one program and does not wait.
+// Apply replaces the gradients of params by clipped ones. It returns the 2-norm of all gradients together, after clamping and
+// before scaling: an f32 or f64 tensor of rank 0 that the caller owns. Parameters without a gradient are ignored. If no parameter
+// has a gradient, the norm is nil. The gradients must be on one device. Apply queues one program and does not wait.
 func (c *Clip) Apply(params []nn.Named, grads *tensor.Gradients) (norm *tensor.Tensor, err error) {
 	if !(c.Value >= 0) || !(c.Norm >= 0) {
 		return nil, fmt.Errorf("optim: clip: bounds %v and %v, want at least 0: %w", c.Value, c.Norm, core.ErrAttr)

@@ -13,11 +13,11 @@ import (
 
 // PlainOptions holds the settings of Plain.
 type PlainOptions struct {
-	// Every is the time between lines within an epoch; 0 means 10 s, negative disables them.
+	// Every is the least time between lines within an epoch. 0 means 10 s; a negative value disables these lines.
 	Every time.Duration
 }
 
-// Plain writes one line per event, each in one Write: for logs and other outputs that are not terminals.
+// Plain writes at most one line per event, each with one call of Write. It is for logs and other outputs that are not terminals.
 type Plain struct {
 	w      io.Writer
 	every  time.Duration

@@ -16,13 +16,13 @@ type Mode string
 
 // The modes.
 const (
-	Nodes      Mode = "nodes"      // submitted node by node, inputs dropped at their last use
+	Nodes      Mode = "nodes"      // submitted as nodes, intermediate results dropped at their last use
 	AsProgram  Mode = "program"    // defined and run twice
 	Donating   Mode = "donating"   // defined and run twice, the second time with all inputs donated
 	Primitives Mode = "primitives" // decomposed into primitives first, then as Nodes
 )
 
-// Modes lists them.
+// Modes returns all modes.
 func Modes() []Mode { return []Mode{Nodes, AsProgram, Donating, Primitives} }
 
 // Run computes g on a device of b and returns its outputs.
@@ -39,7 +39,8 @@ func (g *Graph) Run(ctx context.Context, b core.Backend, m Mode) ([]ref.Tensor, 
 	return g.RunOn(ctx, b.Info().Name, dev, s, m)
 }
 
-// RunOn is like Run, on a stream of a device of the named backend.
+// RunOn is like Run, on stream s of dev. name is the name of the backend. If dev has no core.Programs, AsProgram and Donating do the same
+// as Nodes.
 func (g *Graph) RunOn(ctx context.Context, name string, dev core.Device, s core.Stream, m Mode) ([]ref.Tensor, error) {
 	target := core.TargetOf(name, dev)
 	if m == Primitives {
@@ -154,7 +155,7 @@ func (r runner) program(ctx context.Context, programs core.Programs, p *program.
 	return outs, nil
 }
 
-// nodes returns p's nodes with every value dropped at its last use.
+// nodes returns p's nodes with every intermediate result dropped at its last use.
 func (r runner) nodes(p *program.Program) []op.Node {
 	nodes := make([]op.Node, len(p.Nodes))
 	for i, last := range p.LastUse() {

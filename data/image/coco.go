@@ -14,8 +14,8 @@ import (
 // Box is an object in an image, in pixels from the upper left corner.
 type Box struct {
 	X, Y, Width, Height float32
-	Label               int // index into COCO.Classes
-	Crowd               bool
+	Label               int         // index into COCO.Classes
+	Crowd               bool        // a group of objects, iscrowd in the file
 	Polygons            [][]float32 // outlines x0, y0, x1, y1, ...; nil if the file has none or a run-length mask
 }
 

@@ -4,27 +4,27 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Checkpointing says which tensors of the forward pass are kept for the backward pass and which are computed again. The
-// gradients are the same bits either way on a deterministic backend.
+// Checkpointing says which tensors of the forward pass are kept for the backward pass and which are computed again. On a
+// deterministic backend every setting results in the same gradients, bit for bit.
 type Checkpointing struct {
 	balanced bool
 	budget   int64
 }
 
 var (
-	// KeepAll keeps whatever a gradient reads: most memory, least time.
+	// KeepAll keeps every tensor that a gradient reads. It takes the most memory and the least time.
 	KeepAll = Checkpointing{}
 	// Balanced keeps results that are expensive to compute (contractions, recurrences, factorisations) and recomputes the rest: elementwise
 	// ops, movement, reductions, activations and normalisations, which cost one pass over memory each.
 	Balanced = Checkpointing{balanced: true}
 )
 
-// Budget keeps about the given number of bytes at most for backward passes. Beyond that, it evicts the oldest tensors that can be
+// Budget keeps at most about the given number of bytes for backward passes. Beyond that, it evicts the oldest tensors that can be
 // recomputed from kept ones: first every second tensor, then longer sequences (Chen et al., Training Deep Nets with Sublinear Memory Cost,
 // 2016). If too few tensors can be recomputed, more bytes are kept.
 func Budget(bytes int64) Checkpointing { return Checkpointing{budget: max(1, bytes)} }
 
-// deepest bounds the number of entries that are run again to recompute one tensor.
+// deepest bounds the depth of recomputation: the longest chain of entries that are run again to recompute one tensor.
 const deepest = 64
 
 // plan decides which results of e are evicted as soon as they are recorded.
@@ -96,10 +96,10 @@ func (t *tape) evict(v *value) bool {
 	return true
 }
 
-// maxRecomputeSteps bounds the number of steps back in the graph in which price looks for values to recompute instead of keeping them.
+// maxRecomputeSteps bounds how many steps back in the graph price looks for values that can be recomputed instead of kept.
 const maxRecomputeSteps = 4
 
-// price returns the number of bytes that must be kept in addition to be able to run e again.
+// price returns the number of additional bytes that must be kept so that e can be run again. ok is false if e cannot be run again.
 func price(e *entry, step int) (bytes int64, ok bool) {
 	for _, p := range e.in {
 		c, ok := priceOf(p, step)
@@ -129,7 +129,7 @@ func priceOf(p *value, step int) (bytes int64, ok bool) {
 	return whole, true
 }
 
-// again reports whether p, which no entry saves, may be recomputed rather than kept.
+// again reports whether p may be recomputed rather than kept. A value that an entry saves may not.
 func again(p *value, step int) bool {
 	return step < maxRecomputeSteps && p.linked && p.saves == 0 && p.entry.custom == nil && p.entry.replay == nil
 }

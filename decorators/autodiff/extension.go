@@ -48,7 +48,7 @@ func (p peers) CopyFrom(cs core.Stream, d op.Desc, src core.Device, id op.Tensor
 	return p.t.constant("copy", cs, d, func(s core.Stream) error { return p.inner.CopyFrom(s, d, src, id) })
 }
 
-// constant calls a command of the stream below that creates tensor d, and records d as a constant.
+// constant calls command, which creates tensor d, with the stream below, and records d as a constant.
 func (t *tape) constant(what string, cs core.Stream, d op.Desc, command func(s core.Stream) error) error {
 	s, err := t.own(what, cs)
 	if err != nil {
@@ -80,8 +80,8 @@ func (c collectives) Join(ctx context.Context, key string, rank, size int) (core
 	return group{g, c.t}, nil
 }
 
-// group is a rank of a group. Its commands create constants. Outside Untracked it refuses tracked operands, because their gradients would
-// silently be zero.
+// group is one rank of a group of collectives. Its commands create constants. On a stream that is not from Untracked it refuses tracked
+// operands, because their gradients would silently be zero.
 type group struct {
 	core.Group
 	t *tape

@@ -14,14 +14,14 @@ type Option func(*config)
 
 type config struct {
 	programs int           // greatest number of programs in the cache of a device
-	bytes    int64         // greatest size of their structures in bytes
+	bytes    int64         // greatest size of the structures of these programs in bytes
 	memory   int64         // greatest number of bytes of live results in a window; 0: depends on the memory of the device
 	idle     time.Duration // how long nodes are held while the stream is not called
 	report   *Report
 	hooks
 }
 
-// hooks plant faults in tests, to show that the differential test finds them. Otherwise all are off.
+// hooks plant faults, so that tests can show that the differential test finds them. Outside tests all are off.
 type hooks struct {
 	compile func()        // is called before a program is compiled
 	donate  func([]bool)  // changes the donation mask
@@ -38,8 +38,8 @@ const (
 	DefaultIdle     = 10 * time.Millisecond // delays no waiting caller, because a wait ends the window
 )
 
-// Cache bounds the programs that are kept for each device: their number, and the bytes of their structures, with which windows are
-// compared.
+// Cache bounds the number of programs that are kept for each device, and the bytes of their structures. Windows are compared with these
+// structures.
 func Cache(programs int, bytes int64) Option {
 	return func(c *config) { c.programs, c.bytes = max(1, programs), max(0, bytes) }
 }
@@ -47,19 +47,19 @@ func Cache(programs int, bytes int64) Option {
 // Memory ends a window when its results take more than the given number of bytes.
 func Memory(bytes int64) Option { return func(c *config) { c.memory = max(1, bytes) } }
 
-// Idle bounds how long nodes are held while their stream is not called: d, or 50 times d where they are the beginning of a program that
-// is usually completed.
+// Idle bounds how long nodes are held while their stream is not called. The bound is d, or 50 times d if the nodes are the beginning of a
+// program that the stream usually completes.
 func Idle(d time.Duration) Option { return func(c *config) { c.idle = max(time.Microsecond, d) } }
 
 // With adds the devices of the decorator to r. Each begins with the programs that r has loaded.
 func With(r *Report) Option { return func(c *config) { c.report = r } }
 
-// Wrap returns b with a decorator that turns repeated windows of its streams into programs; see the package. Closing the result
-// closes b.
+// Wrap returns b with a decorator that turns repeated windows of its streams into programs; see the comment of the package.
+// Closing the result closes b.
 //
-// A wrapped device has those of the extensions Programs, MemoryStats, HostMemory, PeerCopy, Pinning, Collectives, Selective
-// and Profiling that the device below has, and no other. Gradients is not among them: wrap with fusion first, then with
-// autodiff. Streams, devices and events that its methods are given must be those of the same Wrap.
+// Of the extensions Programs, MemoryStats, HostMemory, PeerCopy, Pinning, Collectives, Selective and Profiling, a wrapped device
+// has those that the device below has. It has no other extension. Gradients is not among them: wrap with fusion first, then with
+// autodiff. Streams, devices and events that are passed to its methods must come from the same call of Wrap.
 func Wrap(b core.Backend, options ...Option) core.Backend {
 	w := &backend{inner: b, devices: map[*device]struct{}{}}
 	w.config = config{programs: DefaultPrograms, bytes: DefaultBytes, idle: DefaultIdle}

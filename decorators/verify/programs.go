@@ -18,9 +18,9 @@ type defined struct {
 	outs   []op.Desc
 	made   order.Command
 	what   string  // `run "step"`, for messages
-	replay *replay // with NotFinite, if the device can copy
+	replay *replay // set with NotFinite if the device can copy tensors
 
-	// with Audit
+	// Set with Audit.
 	constants [][]byte
 	unaudited error // reason why runs are not compared, or nil
 	lower     sync.Once

@@ -97,7 +97,7 @@ func (d *device) usable() error {
 	return nil
 }
 
-// Extend implements core.Device. Memory can always be lent: the journal keeps it instead of a copy.
+// Extend implements core.Device. HostMemory is always there: the journal keeps adopted memory instead of a copy.
 func (d *device) Extend(target any) bool {
 	d.b.world.RLock()
 	defer d.b.world.RUnlock()
@@ -181,7 +181,7 @@ func (d *device) Close() error {
 	return b.closedBy(epoch, err)
 }
 
-// stream returns s as an open stream of the device.
+// stream returns s as a stream of this package, or ErrAttr if it belongs to another device.
 func (d *device) stream(s core.Stream) (*stream, error) {
 	own, ok := s.(*stream)
 	if !ok || own.d != d {
@@ -193,7 +193,7 @@ func (d *device) stream(s core.Stream) (*stream, error) {
 // hostMemory is core.HostMemory of a device.
 type hostMemory struct{ d *device }
 
-// lent is memory that the journal and devices use. The last of them returns it.
+// lent is memory that the journal and devices use. It is released when the last of them drops it.
 type lent struct {
 	users   atomic.Int32
 	release func()
@@ -285,7 +285,7 @@ func (x peers) CopyFrom(cs core.Stream, desc op.Desc, from core.Device, id op.Te
 		if err := x.d.ext.peer.CopyFrom(on, desc, src.inner, id); err != nil {
 			return err
 		}
-		return follow(r.at[src], on.Signal()) // src must not free it before
+		return follow(r.at[src], on.Signal()) // src must not free the tensor before the copy is done
 	}
 	return s.one(e, nil, func() error { return x.d.ext.peer.CopyFrom(s.inner, desc, src.inner, id) })
 }

@@ -23,7 +23,7 @@ func open(src *os.File, path, want string, how How, takeBeside bool) (*File, err
 	switch {
 	case len(origins) > 0 && takeBeside:
 		return beside(src, path, want, origins)
-	case how == Load || !program || len(origins) > 0: // an interpreter opens the path itself, after the descriptor is closed
+	case how == Load || !program || len(origins) > 0: // the interpreter of a script opens its path after the descriptor is closed
 		return private(src, path, want)
 	}
 	f, err := inMemory(src, path, want)
@@ -33,8 +33,8 @@ func open(src *os.File, path, want string, how How, takeBeside bool) (*File, err
 	return private(src, path, want) // the kernel does not support sealed memory
 }
 
-// inspect reports whether f is a program or object, and returns the folders in which it searches libraries, relative to its own:
-// "" is its own folder.
+// inspect reports whether f is an ELF file. It also returns the folders in which f searches for libraries and that are given relative to
+// the folder of f; "" is that folder itself.
 func inspect(f *os.File) (program bool, origins []string) {
 	e, err := elf.NewFile(f)
 	if err != nil {

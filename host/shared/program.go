@@ -17,10 +17,10 @@ type plan struct {
 	device  *device
 	handle  uintptr
 	program *program.Program
-	release []func() // releases of constants that the library uses
+	release []func() // each releases a constant that the library keeps
 }
 
-// own returns the queue of a library that a queue of the engine wraps.
+// own returns the queue of the library to which a queue of the engine belongs.
 func own(q engine.Queue[uintptr]) *queue {
 	if m, ok := q.(*marked); ok {
 		return m.queue

@@ -30,7 +30,7 @@ type Admission struct {
 
 // Admitted is an installed plugin that may be started.
 type Admitted struct {
-	Manifest *manifest.Manifest // the executable matches its hash
+	Manifest *manifest.Manifest // the manifest that was installed
 	Files    []File             // all of its files; the caller must check their content
 	Archive  string             // digest of the archive that they came in
 }
@@ -42,8 +42,8 @@ func (a Admission) lockFile() string {
 	return LockFileOf(a.Dir)
 }
 
-// Locked returns the version of a plugin in the lock in force, or else in the lock of the store. It is empty if neither has one or they
-// cannot be read.
+// Locked returns the version of a plugin in the lock in force, or else in the lock of the store. It returns "" if neither lock contains the
+// plugin, or if a lock that it searches cannot be read. The lock in force is LockFile, or by default the one that LockFileOf names.
 func (a Admission) Locked(plugin string) string {
 	address, err := ParseAddress(plugin)
 	if err != nil {
@@ -61,8 +61,8 @@ func (a Admission) Locked(plugin string) string {
 	return ""
 }
 
-// LockedName returns the lock that contains a plugin with a name, from any author, and the plugin. It searches the lock in force and the
-// lock of the store, and returns "" if neither contains one. A lock that cannot be read counts as containing every name.
+// LockedName searches the lock in force and the lock of the store for a plugin with a name, from any author. It returns the path of the lock
+// and the address of the plugin, or "" if neither contains one. A lock that cannot be read counts as containing every name.
 func (a Admission) LockedName(name string) (lock, plugin string) {
 	for _, path := range []string{a.lockFile(), ownLock(a.Dir)} {
 		l, err := ReadLock(path)
@@ -83,9 +83,10 @@ func (a Admission) managed() bool {
 	return exists(filepath.Join(a.Dir, lockName)) || samePath(a.Dir, UserDir())
 }
 
-// Admit checks a build before it is started, using its receipt: a lock must contain it, its signature must be of a key that is still
-// trusted, and the manifest must be the one that was signed or locked. It returns nil for a build that was not installed and is in no lock,
-// in a folder that burn never installed into. It returns a *Refusal, which contains the remedy, if the build may not be started.
+// Admit checks a build before it is started, using its receipt. A lock must contain the build. Its signature, if it has one, must be of a
+// key that is still trusted. The manifest must be the one that was installed. Admit returns nil and no error for a build without a receipt
+// that is in no lock, in a folder that burn never installed into. If the build may not be started, it returns a *Refusal, which contains
+// the remedy.
 func (a Admission) Admit(id ID) (*Admitted, error) {
 	if err := id.check(); err != nil {
 		return nil, err
@@ -169,8 +170,10 @@ func (a Admission) locks() (*locks, error) {
 	return l, nil
 }
 
-// admit returns an error if a deciding lock has another build of the plugin or, in a store, if no lock that was used for an installation
-// has this build. A lock of the working folder chooses the version, but admits nothing until it was used for an installation.
+// admit returns an error if the lock that decides has another version of the plugin: the lock in force, or else the lock of the store. It
+// returns an error if either has this version with other content. If managed, it also returns one if no lock that was used for an
+// installation contains the build. A lock of the working folder chooses the version, but admits nothing until it was used for an
+// installation.
 func (l *locks) admit(b *Installed, managed bool, again string) error {
 	entry, chosen := l.inForce.Find(b.ID.Address), l.inForce
 	if entry == nil {
@@ -210,7 +213,7 @@ func (l *locks) note(id ID) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), noted)
 	defer cancel()
-	_ = KnowLock(ctx, l.dir, l.inForce.File, false) // in an unwritable store no versions can be removed
+	_ = KnowLock(ctx, l.dir, l.inForce.File, false) // fails in a store that cannot be written, where no version can be removed either
 }
 
 // signed checks the signature of a receipt, if it has one.

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Address names a plugin, independent of its source: HOST/NAMESPACE/NAME, "github.com/goburn/cpu".
+// Address names a plugin, wherever it is installed from. Its text is HOST/NAMESPACE/NAME, such as "github.com/goburn/cpu".
 type Address struct{ Host, Namespace, Name string }
 
 var (
@@ -44,10 +44,10 @@ func (a Address) check() error {
 // String prints HOST/NAMESPACE/NAME.
 func (a Address) String() string { return a.Host + "/" + a.Namespace + "/" + a.Name }
 
-// Space returns HOST/NAMESPACE, for which keys are trusted.
+// Space returns HOST/NAMESPACE. A key is trusted for such a space.
 func (a Address) Space() string { return a.Host + "/" + a.Namespace }
 
-// Matches reports whether text names a: NAME, NAMESPACE/NAME or all of it.
+// Matches reports whether text names a: as NAME, NAMESPACE/NAME or HOST/NAMESPACE/NAME.
 func (a Address) Matches(text string) bool {
 	return text == a.Name || text == a.Namespace+"/"+a.Name || text == a.String()
 }
@@ -59,7 +59,7 @@ type ID struct {
 	Platform string // OS_ARCH
 }
 
-// Platforms that plugins can be built for.
+// Platforms returns the platforms, as OS_ARCH, that plugins can be built for.
 func Platforms() []string {
 	return []string{"darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64", "windows_arm64"}
 }
@@ -87,7 +87,7 @@ func (id ID) check() error {
 // String prints "github.com/goburn/cpu 0.1.0 linux_amd64".
 func (id ID) String() string { return id.Address.String() + " " + id.Version + " " + id.Platform }
 
-// slashed returns the path of the build in a mirror, without extension.
+// slashed returns the slash-separated path of the build's files in a mirror, without their extensions.
 func (id ID) slashed() string { return path.Join(id.Address.String(), id.Version, id.Platform) }
 
 // Dir returns the path of the build within a store.

@@ -89,7 +89,7 @@ func (a *app) benchOps(ctx context.Context, f benchOpsFlags) (err error) {
 	}()
 	r := bench.NewReport(d, threads)
 	if !bench.Host(d) {
-		threads = 0 // no limits: they are for another machine
+		threads = 0 // no limits: those of this machine do not apply to the device
 	} else if r.Limits, err = a.limits(ctx, threads, f.benchFlags); err != nil {
 		return a.finishBench(ctx, r, f.benchFlags, err)
 	}

@@ -21,8 +21,8 @@ import (
 // zeros is the word for a generated input: @zeros, or @zeros:1x3x224x224.
 const zeros = "@zeros"
 
-// inputFiles matches the arguments that name input files with the inputs of the model. Each argument is NAME=FILE, or FILE alone
-// when the model has one input; inputs with a default do not count.
+// inputFiles returns the files of inputs by the name of the input. Each argument is NAME=FILE, or FILE alone if the model has one
+// input without a default.
 func inputFiles(inputs []onnx.ValueInfo, args []string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, arg := range args {
@@ -63,7 +63,8 @@ func required(inputs []onnx.ValueInfo) []onnx.ValueInfo {
 	return slices.DeleteFunc(slices.Clone(inputs), func(in onnx.ValueInfo) bool { return in.Default })
 }
 
-// maxDefaults is the number of inputs with a default that are listed by name: old files declare every weight as one.
+// maxDefaults is the greatest number of inputs with a default that are listed by name. Old ONNX files declare every weight as such an
+// input.
 const maxDefaults = 8
 
 // listed returns the inputs to name in a text, and a remark about those left out.
@@ -192,7 +193,8 @@ func numpyName(d dtype.DType) string {
 	return "bool"
 }
 
-// zeroInput returns a tensor of zeros. dims may give the shape; by default, open dimensions are 1.
+// zeroInput returns a tensor of zeros. dims is its shape, such as 1x3x224x224. If dims is empty, the model's shape is used, with 1 for open
+// dimensions.
 func zeroInput(in onnx.ValueInfo, dims string, room *hostRoom) (onnxtest.Value, error) {
 	if in.Kind != onnx.TensorKind || !in.DType.Valid() {
 		return onnxtest.Value{}, fmt.Errorf("%s stands for tensors, the model wants %s", zeros, in.Type())
@@ -227,7 +229,8 @@ func zeroInput(in onnx.ValueInfo, dims string, room *hostRoom) (onnxtest.Value, 
 	return onnxtest.Value{Tensor: onnxtest.Array{DType: in.DType, Shape: s, Data: make([]byte, s.Size()*in.DType.Size())}}, nil
 }
 
-// missing lists all inputs and a command that can be typed as is: with files beside the model where some fit, else with zeros.
+// missing returns an error that lists all inputs and a command that can be typed as is. For each missing input the command names a file
+// beside the model that fits, or else zeros.
 func (a *app) missing(model string, inputs []onnx.ValueInfo, files map[string]string) error {
 	var b strings.Builder
 	lacking := slices.DeleteFunc(slices.Clone(inputs), func(in onnx.ValueInfo) bool {
@@ -268,7 +271,7 @@ func (a *app) missing(model string, inputs []onnx.ValueInfo, files map[string]st
 	return &lined{usage("%s: missing inputs", model), b.String()}
 }
 
-// example finds a file for input i in the model's folder.
+// example returns a file in the model's folder that fits input i, or a word for zeros if it finds none.
 func example(model string, in onnx.ValueInfo, i int) string {
 	dir := filepath.Dir(model)
 	fit := func(file string) bool {
@@ -286,7 +289,7 @@ func example(model string, in onnx.ValueInfo, i int) string {
 	for _, ext := range kinds {
 		found, err := filepath.Glob(filepath.Join(dir, "*"+ext))
 		if err != nil {
-			continue // the name of the folder itself is not a pattern
+			continue // the name of the folder has special characters that form no valid pattern
 		}
 		for _, f := range found {
 			if tried++; tried > 8 {

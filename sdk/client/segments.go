@@ -23,8 +23,8 @@ const (
 type segment struct {
 	number uint64
 	data   []byte
-	kept   bool        // the tensor that was sent in it; 0: none, or it was freed
-	tensor op.TensorID // the tensor that it was sent with; 0: none, or it was freed
+	kept   bool        // the plugin keeps it
+	tensor op.TensorID // the tensor that was sent in it; 0: none, or the tensor was freed
 	freed  bool        // the tensor was freed
 	idle   bool
 	since  time.Time
@@ -105,7 +105,7 @@ func (g *segments) introduce(file *os.File, data []byte) *segment {
 	return x
 }
 
-// give returns an unused segment for reuse.
+// give keeps an unused segment for reuse.
 func (g *segments) give(x *segment) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -122,7 +122,7 @@ func (g *segments) give(x *segment) {
 	}
 }
 
-// trim retires segments that have been idle for idleTime, and those beyond the bound.
+// trim retires segments that have been idle for idleTime.
 func (g *segments) trim() {
 	g.mu.Lock()
 	g.timer = nil
@@ -149,7 +149,7 @@ func (g *segments) trim() {
 	}
 }
 
-// limitIdle retires the oldest idle segments while they exceed the bound.
+// limitIdle retires the oldest idle segments while all idle segments together exceed idleBytes.
 func (g *segments) limitIdle() {
 	for {
 		g.mu.Lock()
@@ -182,7 +182,7 @@ func (g *segments) retire(x *segment) {
 	g.unmap(x)
 }
 
-// unmap is called with mu held.
+// unmap unmaps a segment and removes it. The caller holds mu.
 func (g *segments) unmap(x *segment) {
 	g.back(x)
 	if x.data != nil {

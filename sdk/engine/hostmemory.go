@@ -12,7 +12,8 @@ import (
 // hostMemory is core.HostMemory of a device.
 type hostMemory[V any] struct{ d *device[V] }
 
-// Adopt implements core.HostMemory: in place if the author supports that, else by a copy on the queue.
+// Adopt implements core.HostMemory. It uses data in place if the author's device is an Adopter that accepts it, and else copies it on the
+// queue.
 func (x hostMemory[V]) Adopt(cs core.Stream, desc op.Desc, data []byte, release func()) error {
 	s, err := x.d.stream(cs)
 	if err != nil {
@@ -28,7 +29,7 @@ func (x hostMemory[V]) Adopt(cs core.Stream, desc op.Desc, data []byte, release 
 	desc.Shape = desc.Shape.Clone()
 	if a, ok := x.d.author.(Adopter[V]); ok {
 		var v V
-		given := false // after the author has taken over data, an error must not call release
+		given := false // set if Adopt fails after the author has taken over data: release must not be called then
 		err := guard(func() (err error) {
 			v, err = a.Adopt(desc, data, func() {
 				if !given {

@@ -21,7 +21,7 @@ type entry[V any] struct {
 // minSlots is the least number of slots of a table that is not empty.
 const minSlots = 64
 
-// slot returns the slot that contains id, or that it would be stored in.
+// slot returns the slot that contains id, or else the slot in which id would be stored.
 func (t *table[V]) slot(id op.TensorID) uint64 {
 	mask := uint64(len(t.slots) - 1)
 	i := t.home(id)

@@ -34,8 +34,8 @@ var epoch = time.Now()
 
 func sinceEpoch() int64 { return int64(time.Since(epoch)) }
 
-// Watch polls for frames and calls handle with them until done, or for as long as p considers it worthwhile. An error of handle
-// ends it.
+// Watch polls for frames and calls handle with them. It ends when done returns true, when p considers polling no longer worthwhile, or
+// when handle returns an error.
 func (s *FrameStream) Watch(p *Pace, done func() bool, handle func(*Frame) error) error {
 	l := s.link
 	if l == nil || p.limit() == 0 || done() {
@@ -89,7 +89,7 @@ func (l *listener) quiet() time.Duration {
 	return quietFor - time.Duration(sinceEpoch()-l.looked.Load())
 }
 
-// listen waits until there is data to receive, another goroutine polls for it, or it should not listen any more.
+// listen waits until there may be data to receive, or until Next should decide again how to wait.
 func (l *link) listen() error {
 	if d := l.quiet(); d > 0 {
 		t := time.NewTimer(d)
@@ -130,7 +130,7 @@ func (l *listener) stopListening() {
 	l.ear = nil
 	l.mu.Unlock()
 	if ear != nil {
-		go ear.Close() // Close waits for Next, which may have to be woken
+		go ear.Close() // Close wakes Next if it waits on the duplicate, and returns after that
 	}
 }
 
@@ -148,13 +148,13 @@ func (l *link) waitWritable() error {
 	return raw.Write(func(fd uintptr) bool { return ready(fd, unix.POLLOUT) })
 }
 
-// ready reports whether the socket has the events, an error or its end.
+// ready reports whether one of events, an error or the end of the stream has occurred on the socket.
 func ready(fd uintptr, events int16) bool {
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: events}}, 0)
 	return n > 0 || err != nil && err != unix.EINTR
 }
 
-// duplicate returns the socket in the runtime's poller.
+// duplicate returns a duplicate of the socket that is in the runtime's poller.
 func (l *link) duplicate() (f *os.File, err error) {
 	e := l.raw.Control(func(fd uintptr) { f, err = duplicate(fd) })
 	if e != nil {
@@ -171,7 +171,7 @@ func duplicate(fd uintptr) (*os.File, error) {
 	return os.NewFile(uintptr(n), "stream"), nil
 }
 
-// unpolled returns a duplicate of a socket that is not in the runtime's poller, though it does not block.
+// unpolled returns a duplicate of a socket. The duplicate is non-blocking, but is not in the runtime's poller.
 func unpolled(fd uintptr) (*os.File, error) {
 	if err := syscall.SetNonblock(int(fd), false); err != nil {
 		return nil, os.NewSyscallError("fcntl", err)

@@ -23,7 +23,7 @@ type opCase struct {
 	tf32      bool   // whether the case needs the option that allows TF32
 	target    millis // target time; 0 for none
 	eager     millis // time of PyTorch 2.11 on an H200, as in the table of targets; 0 if not measured
-	compiled  millis
+	compiled  millis // the same with torch.compile
 }
 
 // millis is a time in milliseconds.
@@ -311,7 +311,8 @@ func small200(z sizes) opCase {
 		}}
 }
 
-// values returns the values of input k of a case, rounded to its type: uniform in [-1, 1) from a counter, or indices below bound.
+// values returns the values of input k of a case. Floats are uniform in [-1, 1) and rounded to their type; integers are indices below
+// bound. The values depend only on k and their positions.
 func values(k int, d op.Desc, bound int) []float32 {
 	v := make([]float32, d.Shape.Size())
 	parallel(len(v), func(from, to int) {
@@ -349,7 +350,7 @@ func mix(h uint32) uint32 {
 	return h ^ h>>16
 }
 
-// shapes returns the shapes and types of the inputs, for the peer.
+// shapes returns the shapes and types of the inputs, for peer.py.
 func (c *opCase) shapes() (s []shape.Shape, types []string) {
 	for _, d := range c.in {
 		s, types = append(s, d.Shape), append(types, d.DType.String())

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// curve keeps all scores, by class or label, as the area depends on their order.
+// curve keeps all scores of each class or label, because the area depends on their order.
 type curve struct {
 	Scores [][]Number `json:"scores"`
 	Hits   [][]bool   `json:"hits"`
@@ -17,14 +17,16 @@ type curve struct {
 	area   func(scores []Number, hits []bool) float64
 }
 
-// AUROC returns the metric of the area, in percent, under the curve of true over false positive rates. Predictions are scores in
-// the shape of targets of 0 and 1 (labels are columns), or scores [..., classes] for class indices [...], each class against the
-// rest. With several columns it is the unweighted mean of those that have both kinds of target. Scores need not be probabilities.
-// All are kept until Reset. With a score that is NaN the area is NaN.
+// AUROC returns a metric: the area, in percent, under the curve of the true positive rate over the false positive rate.
+//
+// If predictions and targets have the same shape, targets are 0 or 1, and with several axes each index of the last is a label.
+// Otherwise predictions are scores [..., classes], targets are class indices [...], and each class is compared with the rest. The metric is
+// the unweighted mean of the areas of all labels or classes that have both kinds of target. Scores need not be probabilities. The
+// metric keeps all scores until Reset. If a score is NaN, the area is NaN.
 func AUROC() Metric { return &curve{name: "AUROC", area: rocArea} }
 
-// AUPRC returns the metric of the average precision, in percent: the area under the steps of precision over recall. It takes the
-// same inputs as AUROC.
+// AUPRC returns a metric: the average precision in percent, which is the area under the steps of precision over recall. It takes
+// the same inputs as AUROC.
 func AUPRC() Metric { return &curve{name: "AUPRC", area: prArea} }
 
 func (m *curve) Info() Info { return Info{Name: m.name, Unit: "%", Better: Higher} }
@@ -100,7 +102,7 @@ func steps(scores []Number, hits []bool, f func(tp, fp float64)) (positives, neg
 	return positives, negatives
 }
 
-// rocArea integrates by trapezoids, in which ties count one half (Fawcett 2006).
+// rocArea integrates by trapezoids, so that a tie counts one half (Fawcett 2006).
 func rocArea(scores []Number, hits []bool) float64 {
 	var area, lastTP, lastFP float64
 	p, n := steps(scores, hits, func(tp, fp float64) {

@@ -29,11 +29,11 @@ type Report struct {
 	err   error
 }
 
-// New returns a report that is written to path, atomically, when training ends and after each later test. With an empty path only
-// Write writes it.
+// New returns a report that is written to path, atomically, when training ends and after each later test. If path is empty, only
+// Write writes the report.
 func New(path string) *Report { return &Report{path: path, curve: map[string]*curve.Curve{}} }
 
-// Err returns the error of writing the page.
+// Err returns the error of the last attempt to write the page to the path, or nil.
 func (r *Report) Err() error { return r.err }
 
 // Event records e.

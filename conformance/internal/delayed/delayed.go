@@ -1,7 +1,7 @@
-// Package delayed is a correct backend with maximal delays, for tests of the suite and of sdk/engine. Its queues only start work, which a
-// goroutine per queue executes some time later, and the next mark reports failures. It computes with the kernels of conformance/ref. If a
-// caller omits an ordering, its results are wrong, and it counts values that are released twice or never. It must not be used outside
-// tests.
+// Package delayed is a correct backend with maximal delays, for tests of the suite and of sdk/engine. Its queues only accept work. One
+// goroutine per queue executes the work some time later, and the next mark reports failures. The backend computes with the kernels of
+// conformance/ref. If a caller omits an ordering between commands, results are wrong. Counters show values that are released twice or
+// never. The package must not be used outside tests.
 package delayed
 
 import (
@@ -21,9 +21,9 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// Driver is an engine.Driver of the backend. It counts over all of its devices.
+// Driver is an engine.Driver of the backend. Its counters include all of its devices.
 type Driver struct {
-	// Delay is slept before every piece of work; 0 for none.
+	// Delay is the time to sleep before each job of a queue.
 	Delay time.Duration
 	// Eval computes a node; nil means ref.Eval.
 	Eval func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error)
@@ -49,7 +49,7 @@ func (d *Driver) value() *value {
 	return new(value)
 }
 
-// read returns the tensor's present elements with the type and shape of desc, zeros if it does not exist yet.
+// read returns the present elements of a tensor of the type and shape of desc. It returns zeros if there is no such tensor yet.
 func (v *value) read(desc op.Desc) ref.Tensor {
 	if t := v.now.Load(); t != nil && t.Desc.SameType(desc) {
 		return *t
@@ -93,7 +93,7 @@ type device struct {
 // Capabilities implements engine.Device.
 func (v *device) Capabilities() *core.Capabilities { return v.caps }
 
-var errNotUsed = errors.New("a queue that is asynchronous copies by itself")
+var errNotUsed = errors.New("an asynchronous queue must be used for copies")
 
 // Upload implements engine.Device.
 func (v *device) Upload(op.Desc, []byte) (*value, error) { return nil, errNotUsed }
@@ -125,7 +125,7 @@ type queue struct {
 	v     *device
 	more  chan struct{}
 	quit  chan struct{}
-	ended chan struct{} // of the goroutine
+	ended chan struct{} // closed when the goroutine ends
 
 	mu   sync.Mutex
 	jobs []func() error
@@ -143,7 +143,7 @@ func (q *queue) push(job func() error) {
 	}
 }
 
-// work does all jobs, also those that are there when the queue is closed.
+// work runs all jobs, including those that are waiting when the queue is closed.
 func (q *queue) work() {
 	defer close(q.ended)
 	for {
@@ -182,7 +182,7 @@ func guarded(job func() error) (err error) {
 // maxResult bounds the bytes of one result.
 const maxResult = 1 << 28
 
-// Execute implements engine.Queue. Memory is reserved at once; everything else is done later.
+// Execute implements engine.Queue. It checks claims and sizes at once; the job computes the node later.
 func (q *queue) Execute(c *engine.Call[*value]) error {
 	if err := q.v.caps.Check(c.Node, c.Descs); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// backend implements New.
+// backend is the backend that New returns.
 type backend struct{ first, second core.Backend }
 
 // New returns a backend with device 0 of first as device 0, and device 0 of second as device 1. Close closes both backends.

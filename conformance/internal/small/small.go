@@ -1,5 +1,5 @@
-// Package small is a correct backend with little memory, which computes with the kernels of conformance/ref. It exists for tests of the
-// suite, which must not fail a device because a case needs more memory than the device has. It must not be used outside tests.
+// Package small is a correct backend with little memory, which computes with the kernels of conformance/ref. With it, tests show that the
+// suite does not fail a device only because a case needs more memory than the device has. It must not be used outside tests.
 package small
 
 import (
@@ -18,7 +18,7 @@ import (
 // Driver is an engine.Driver whose devices have Memory bytes each for the elements of tensors.
 type Driver struct {
 	Memory int64
-	// Stated is the memory that the device names in its description.
+	// Stated is the number of bytes of memory in the device's description.
 	Stated int64
 	// Lost is the number of bytes that leak with every node that fails because memory is short.
 	Lost int64

@@ -10,8 +10,8 @@ import (
 // table maps ops to kernels.
 type table map[op.Code]func(c *call) error
 
-// kernels maps element types to tables: the type of the first operand, of the result for ops without operands, and of the second
-// operand for where.
+// kernels maps element types to tables. A node is looked up by the type of its first operand. The op where uses the type of its
+// second operand, and an op without operands the type of its result.
 var kernels = map[dtype.DType]table{
 	dtype.F32: join(storage[float32](dtype.F32), numbers[float32, float64](), signed[float32](), floats()),
 	dtype.I32: join(storage[int32](dtype.I32), numbers[int32, int64](), signed[int32](), integers[int32](), logic[int32](), table{

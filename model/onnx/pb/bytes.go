@@ -7,10 +7,10 @@ import (
 
 // Bytes returns the elements of t in their natural layout: little endian, row major, DataType.Size bytes each. Elements narrower than a
 // byte (UINT4, INT4, FLOAT4E2M1, UINT2, INT2, FLOAT6*) get a byte each, with the sign extended for INT4 and INT2 and zeros above the bits
-// of the others. Complex numbers are a real part and an imaginary part. A BOOL is 0 or 1.
+// of the others. A complex number is its real part followed by its imaginary part. A BOOL is 0 or 1.
 //
-// files reads external data; if it is nil, a tensor with external data is an error. The result may share memory with t.RawData or with what
-// files returns, so it must not be written to.
+// files reads external data. If it is nil, Bytes returns an error for a tensor with external data. The result may share memory with
+// t.RawData or with what files returns, so it must not be written to.
 //
 // It returns an error if dims and data disagree, if an integer is outside the range of its type (a UINT8 of 300), and for STRING (see
 // Strings), UNDEFINED and unknown types.

@@ -65,14 +65,14 @@ func (f *form) kernelName(template string) string {
 	return strings.Join(name, "_")
 }
 
-// over returns operand i of the group in an iteration space that it broadcasts to.
+// over returns operand i of the group, broadcast to an iteration space.
 func (f *form) over(i int, space shape.Shape) template.Operand {
 	d := f.in[i]
 	d.View = d.View.Expand(space)
 	return d
 }
 
-// values holds the elements of tensors that are known at a place of a kernel.
+// values maps tensors to their elements that a kernel has read or computed so far.
 type values map[op.TensorID]ir.Value
 
 // compute adds the results of elementwise nodes to v.
@@ -98,8 +98,8 @@ func (f *form) compute(b *ir.Builder, v values, nodes []int, index func(axis int
 // failure is a panic of compute that Group returns as its error.
 type failure struct{ error }
 
-// elementwise returns the work of nodes in one space. Numbers with which nodes fill tensors become parameters of the kernel, like immediate
-// inputs.
+// elementwise returns the work of a group whose nodes share one iteration space. The values of full nodes become parameters of the kernel,
+// like immediate inputs.
 func (f *form) elementwise() (ir.Work, error) {
 	space := f.x.Outputs[0].Shape
 	var in []template.Operand

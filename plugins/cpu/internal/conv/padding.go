@@ -74,7 +74,8 @@ func padRow[T micro.Number](to, from []T, at int, a *axis) {
 	}
 }
 
-// padPlane is like padAxes, in assembly, for two axes without discarded rows. It reports false, and does nothing, if there is no such loop.
+// padPlane is like padAxes, in assembly, for two axes without discarded rows. If there is no loop for them, it reports false and does
+// nothing.
 func padPlane[T micro.Number](to, from []T, rows, cols *axis) bool {
 	from32, ok := any(from).([]float32)
 	if !ok || !vector.Has() || cols.dilation != 1 || cols.phases != 0 && cols.phases != 2 {
@@ -99,8 +100,8 @@ func padPlane[T micro.Number](to, from []T, rows, cols *axis) bool {
 	return true
 }
 
-// samplePlane is like padAxes, in assembly, for two axes of which one phase each is kept. from begins at the first row that is kept. It
-// reports false, and does nothing, if there is no such loop.
+// samplePlane is like padAxes, in assembly, for two axes that store one phase each. from begins at the first row that is stored. If there
+// is no loop for them, it reports false and does nothing.
 func samplePlane[T micro.Number](to, from []T, rows, cols *axis) bool {
 	from32, ok := any(from).([]float32)
 	if !ok || !vector.Has() || cols.dilation != 1 || cols.phases != 1 || cols.stride != 2 {

@@ -1,8 +1,8 @@
 // Package vecmath computes elementary functions of whole slices of float32: in assembly if package vector has a loop for this processor,
 // and otherwise in plain Go. The kernels of the cpu backend call it for parts of their operands; it must not start threads.
 //
-// dst and x have the same length and are the same memory or do not overlap. Results are within 3 units in the last place, and the results
-// for NaN, infinities, signed zeros and subnormals equal the results of package math.
+// dst and x have the same length. They are the same memory or do not overlap. Unless a function says otherwise, results are within 3 units
+// in the last place. The results for NaN, infinities, signed zeros and subnormals equal the results of package math.
 package vecmath
 
 import "github.com/goburn/burn/plugins/cpu/internal/vector"
@@ -94,8 +94,8 @@ func Erf(dst, x []float32) {
 	}
 }
 
-// Gelu sets dst[i] to x[i]/2·(1+erf(x[i]/√2)). For negative x it keeps the digits that the sum would lose, up to a few units in the
-// last place that grow with |x|.
+// Gelu sets dst[i] to x[i]/2·(1+erf(x[i]/√2)). For negative x, where the sum cancels, the error is a few units in the last place and grows
+// with |x|.
 func Gelu(dst, x []float32) {
 	dst = dst[:len(x)]
 	if vector.Has() {
@@ -107,8 +107,8 @@ func Gelu(dst, x []float32) {
 	}
 }
 
-// GeluTanh sets dst[i] to x[i]/2·(1+tanh(√(2/π)·(x[i]+0.044715·x[i]³))). For negative x it keeps the digits that the sum would
-// lose, up to a few units in the last place that grow with |x|.
+// GeluTanh sets dst[i] to x[i]/2·(1+tanh(√(2/π)·(x[i]+0.044715·x[i]³))). For negative x, where the sum cancels, the error is a few units in
+// the last place and grows with |x|.
 func GeluTanh(dst, x []float32) {
 	dst = dst[:len(x)]
 	if vector.Has() {
@@ -118,7 +118,7 @@ func GeluTanh(dst, x []float32) {
 	for i, v := range x {
 		// (1+tanh(u))/2 is 1/(1+exp(-2u))
 		u := v * (1.5957691216057308 + 0.07135481627260025*v*v)
-		if v < -50 { // the cube may overflow, and the product is 0·Inf
+		if v < -50 { // the cube may overflow, and for -Inf the product would be 0·Inf
 			dst[i] = gelu(v)
 			continue
 		}

@@ -2,8 +2,9 @@ package vector
 
 import "unsafe"
 
-// The functions of this file process complete vectors only, and return the number of elements processed. The caller processes the rest,
-// less than a vector. They return zero if there are no loops for this processor. d and x have the same length.
+// Functions of this file that return one int process complete vectors only, and return the number of elements processed. The caller
+// processes the remaining elements, fewer than a vector has. They return 0 if there are no loops for this processor. d and x have the same
+// length.
 
 // wholeVectors returns n rounded down to a multiple of a vector.
 func wholeVectors(n int) int {
@@ -21,7 +22,7 @@ func whole[D, X any](f func(n int, d *D, x *X), d []D, x []X) int {
 	return n
 }
 
-// storageFuncs are the loops of one level.
+// storageFuncs contains the loops for one instruction set.
 type storageFuncs struct {
 	fromF16, fromBF16    func(n int, d *float32, x *uint16)
 	toF16, toBF16        func(n int, d *uint16, x *float32)
@@ -100,7 +101,7 @@ func ToI32(d []int32, x []float32) int {
 	return whole(active.toI32, d, x)
 }
 
-// FromI32 rounds to nearest, ties to even.
+// FromI32 converts integers to float32, rounded to nearest, ties to even.
 func FromI32(d []float32, x []int32) int {
 	if active == nil {
 		return 0
@@ -143,8 +144,8 @@ func ChooseNonTemporal(d []float32, cond []uint8, a, b []float32) int {
 	return n
 }
 
-// Quantize divides by scale, rounds to nearest, ties to even (NaN becomes 0), adds zero, clamps to [lo, hi], which are integers, and keeps
-// the low 8 bits.
+// Quantize divides x by scale and rounds to the nearest integer, ties to even. NaN becomes 0. It adds the zero point (zero), clamps the sum
+// to the integers lo and hi, and stores the low 8 bits.
 func Quantize(d []uint8, x []float32, scale, zero, lo, hi float32) int {
 	n := wholeVectors(len(d))
 	if n > 0 {
@@ -171,8 +172,8 @@ func DequantizeI8(d []float32, x []int8, scale float32, zero int32) int {
 	return n
 }
 
-// Stream copies x to d with non-temporal stores, for results larger than the caches. Without loops for this processor it is
-// an ordinary copy. Call Fence before another thread reads d.
+// Stream copies x to d with non-temporal stores, for results larger than the caches. If there are no loops for this processor, it
+// uses ordinary stores. Call Fence before another thread reads d.
 func Stream(d, x []byte) {
 	d = d[:len(x)]
 	size := 0

@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// A torch older than 2.9 has no stable C ABI. The shim is a library that contains the functions of this ABI that the package calls. It is
+// A torch older than 2.9 has no stable C ABI. The shim is a library that defines those functions of the ABI that the package calls. It is
 // compiled on the user's machine against that torch.
 
 //go:embed shim/shim.cpp
@@ -45,7 +45,7 @@ func shimPath(folder string) (string, error) {
 	return filepath.Join(dir, "burn", "libtorch", "shim-"+hex.EncodeToString(h.Sum(nil)[:12])+".so"), nil
 }
 
-// Shim returns the path of the shim that was built for the torch in a folder, or "".
+// Shim returns the path of the shim for the torch in a folder, or "" if none was built.
 func Shim(folder string) string {
 	path, err := shimPath(folder)
 	if err != nil || !isFile(path) {
@@ -114,8 +114,8 @@ func complaint(text string) string {
 	return strings.Join(wrong[:min(len(wrong), 5)], "; ")
 }
 
-// headers returns the folder of torch's headers: include beside lib of an unpacked libtorch, or include of the prefix of Debian's
-// lib/x86_64-linux-gnu.
+// headers returns the folder of torch's headers for the folder of its libraries. For lib of an unpacked libtorch it is include beside lib.
+// For Debian's PREFIX/lib/x86_64-linux-gnu it is PREFIX/include.
 func headers(folder string) (string, error) {
 	var looked []string
 	for _, up := range []string{"../include", "../../include"} {
@@ -128,8 +128,8 @@ func headers(folder string) (string, error) {
 	return "", fmt.Errorf("%w: no headers of torch in %s; install them (libtorch-dev of Debian)", ErrMissing, strings.Join(looked, " or "))
 }
 
-// fileOf returns the path of a library of torch in a folder: name or, because only development packages have a file of that name, name
-// followed by a version.
+// fileOf returns the path of a library of torch in a folder. Only development packages contain a file called name. If there is none, fileOf
+// looks for name followed by a version.
 func fileOf(folder, name string) string {
 	path := filepath.Join(folder, name)
 	if isFile(path) {
@@ -148,7 +148,7 @@ func fileOf(folder, name string) string {
 // cpuLibrary returns the path of the library that contains torch's kernels for the cpu.
 func cpuLibrary(folder string) string { return fileOf(folder, libraries[0]) }
 
-// exports reports whether a library of the system's format defines a function.
+// exports reports whether the ELF library at path defines the function name.
 func exports(path, name string) (bool, error) {
 	f, err := elf.Open(path)
 	if err != nil {
