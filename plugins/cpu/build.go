@@ -23,7 +23,7 @@ type builder struct {
 	last   op.TensorID                  // the last id that fresh returned
 }
 
-// unit is a planned kernel: that of one node, or of several fused nodes.
+// unit is a planned kernel, which computes one node or several fused nodes.
 type unit struct {
 	node      *op.Node   // the first one, for errors
 	all       []*op.Node // what the kernel computes, in order
@@ -34,8 +34,8 @@ type unit struct {
 	assembled bool // a concatenation; other units write its parts
 }
 
-// foldLimit is the size of a result in bytes up to which a node on constants is computed when the plan is built. A larger result is
-// computed then only if it shares the memory of a constant.
+// foldLimit bounds the bytes of a tensor that is computed from constants when the plan is built. A larger result is kept only if it is a
+// view of another constant.
 const foldLimit = 64 << 20
 
 // build returns a plan of p. arrays contains the constants in order. Nodes that depend only on constants are computed here.

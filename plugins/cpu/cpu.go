@@ -52,8 +52,8 @@ const fallbackLimit = 16 << 30
 // maxBand bounds the size of guard bands, which limits do not include.
 const maxBand = 1 << 16
 
-// New returns the backend. Threads of zero means as many as the process may run at once. Unknown options and values that
-// do not parse are ErrAttr.
+// New returns the backend. Threads of zero means as many as the process may run at once. The error wraps
+// ErrAttr if an option is unknown or its value does not parse.
 func New(c core.Config) (core.Backend, error) {
 	d, err := newDriver(c)
 	if err != nil {

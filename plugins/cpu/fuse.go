@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/recurrent"
 )
 
-// fuse converts nodes to units, in execution order, by the groups that kernels can compute. A product or convolution is fused with a
+// fuse returns the units of the nodes in execution order. It groups nodes that one kernel can compute. A product or convolution is fused with a
 // following bias, addition of a tensor of its shape, and clamp. A convolution with constant weights is also fused with a batch
 // normalisation with constant parameters. Constant weights are packed. A product or convolution of bytes is fused with the dequantization
 // and quantization of its sums. An addition of dequantized bytes whose sum is quantized is one unit. Elementwise nodes that feed each other
@@ -89,7 +89,7 @@ func (b *builder) fusing(g *group.Graph, i int) fusing {
 	return nil
 }
 
-// taker adds the units of a fusing kernel to the builder.
+// taker passes the unit of a fusing kernel to keep.
 type taker struct {
 	fusing
 	keep func(x *group.Group, u unit) bool
@@ -119,7 +119,7 @@ type contractor struct {
 	n       *op.Node
 	x       op.TensorID
 	weight  op.TensorID
-	w       *kernel.Array // the weight, if it is constant
+	w       *kernel.Array // the weight, if it is a constant to pack
 	sum     op.TensorID   // addend; 0: none
 	bias    op.TensorID   // 0: none
 	b       *kernel.Array // a constant bias, of one element per channel
@@ -273,7 +273,7 @@ func (c *contractor) perChannel(s shape.Shape) bool {
 	return s.Size() == n
 }
 
-// normalise folds a batch normalisation with constant parameters into constant weights and bias.
+// normalise folds batch normalisation n into the weights and bias of c if all of them are constants, and reports whether it did.
 func (c *contractor) normalise(n *op.Node) bool {
 	b := c.builder
 	if c.n.Op != op.Conv || c.w == nil || c.sum != 0 || c.bias != 0 && c.b == nil {
@@ -296,8 +296,8 @@ func (c *contractor) normalise(n *op.Node) bool {
 		return false
 	}
 	b.made = append(b.made, w, bias)
-	// The new bias is an input of the kernel and needs an id. The id of the normalisation's operand has no other users left;
-	// that of its bias may have some.
+	// The new bias is an input of the kernel and needs an id. It takes that of the normalisation's operand, which has no other
+	// users. The id of the old bias may have some.
 	c.w, c.b, c.bias, c.folded = &w, &bias, c.desc[0].ID, true
 	return true
 }

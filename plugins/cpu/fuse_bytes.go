@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/requantize"
 )
 
-// byteSum collects the nodes of a sum of two dequantizations, a clamp and the quantization that follows.
+// byteSum collects the nodes of a sum of two dequantizations, an optional clamp, and the quantization that follows.
 type byteSum struct {
 	epilogueBuilder
 	graph  *group.Graph

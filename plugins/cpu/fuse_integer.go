@@ -15,7 +15,7 @@ import (
 type epilogueBuilder struct {
 	*builder
 	desc     []op.Desc
-	axis     int // axis of the result that is the channel
+	axis     int // the channel axis of the result
 	epilogue requantize.Epilogue
 	floats   bool // the sums are dequantized
 }
@@ -68,7 +68,8 @@ func (s *integerFusion) unit(*group.Group) unit {
 	return u
 }
 
-// byteWeight returns a constant second operand that is worth packing, and its zero points, which are nil for none.
+// byteWeight returns the second operand of n and its zero points. ok is false unless both are constants and PacksInteger reports true.
+// zero is nil for a node without zero points of the second operand.
 func (b *builder) byteWeight(n *op.Node, in []op.Desc) (w, zero *kernel.Array, ok bool) {
 	a, ok := b.consts[n.Inputs[1]]
 	if !ok || !contraction.PacksInteger(n, in) {
@@ -155,7 +156,8 @@ func (s *epilogueBuilder) perChannel(n *op.Node) ([]float32, bool) {
 	return v, true
 }
 
-// dequantizes adds a dequantization with zero points of zero.
+// dequantizes adds a dequantization to the epilogue and reports whether it did. Zero points must be constants equal to zero, and scales
+// constants for the tensor or for each channel.
 func (s *epilogueBuilder) dequantizes(n *op.Node) bool {
 	axis := n.Attrs.Int("axis")
 	if n.Attrs.Int("block") != 0 || axis != -1 && axis != s.axis {
@@ -177,7 +179,8 @@ func (s *epilogueBuilder) dequantizes(n *op.Node) bool {
 	return true
 }
 
-// quantizes adds a quantization to bytes by one scale.
+// quantizes adds a quantization to the epilogue and reports whether it did. It must convert to bytes with one constant scale and zero
+// point.
 func (s *epilogueBuilder) quantizes(n *op.Node) bool {
 	to := n.Outputs[0].DType
 	if n.Attrs.Int("axis") != -1 || n.Attrs.Int("bits") != 0 || to != dtype.U8 && to != dtype.I8 {

@@ -1,7 +1,8 @@
 // Package attention contains the kernel of scaled dot-product attention. It processes blocks of query rows against tiles of keys with a
-// running maximum and sum (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; Dao et al., FlashAttention, 2022), so
-// that a thread never stores more than one tile of the scores. It stands between the rules of the backend and packages gemm and vecmath.
-// Products must be computed by package gemm.
+// running maximum and sum (Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; Dao et al., FlashAttention, 2022). A
+// thread thus stores one tile of the scores at a time, except for blocks whose result is not finite: these are computed again from all
+// their scores. The package stands between the rules of the backend and packages gemm and vecmath. Products must be computed by package
+// gemm.
 package attention
 
 import (
@@ -19,12 +20,12 @@ import (
 type float interface{ float32 | float64 }
 
 const (
-	// tileRows is the approximate number of query rows of a block, and tileElements that of the scores in a tile. valueBytes bounds the
-	// bytes of a tile's values, which are multiplied without packing.
+	// tileRows is the approximate number of query rows of a block. tileElements is the approximate number of scores of a tile. valueBytes
+	// bounds the bytes of a tile's values, which are multiplied without packing, if the keys are packed.
 	tileRows     = 56
 	tileElements = 28 << 10
 	valueBytes   = 96 << 10
-	// fewestPacked is the least number of query rows per head for which the keys of the head are packed once for all blocks.
+	// The keys of a head are packed once for all blocks if the head has at least fewestPacked query rows.
 	fewestPacked = 16
 	// minWork is the least number of multiply-adds for which another thread is used.
 	minWork   = 256 << 10
@@ -72,7 +73,7 @@ func prepare[T float](n *op.Node, in []op.Desc) kernel.Func {
 	}
 }
 
-// limited reports whether a query may not see all keys, whatever the mask says.
+// limited reports whether the causal attribute or the window can hide keys from a query.
 func (l *layer) limited() bool { return l.causal || l.window > 0 }
 
 // seen returns the range [lo, hi) of keys that query i sees, before the mask is applied.
@@ -97,7 +98,7 @@ type run[T float] struct {
 	block   int               // rows of a task
 	tile    int               // keys of each tile except the last
 	packed  []gemm.PackedB[T] // keys by head and tile; nil where packing costs more than it saves
-	skips   bool              // keys that no query of a block sees are not read, because all values are finite
+	skips   bool              // do not read keys that no query of a block sees; requires finite values
 	low     []T               // -Inf, as long as a row of a tile
 }
 
@@ -159,7 +160,8 @@ func (r *run[T]) pack(c *kernel.Call) {
 	})
 }
 
-// finite reports whether all values are finite. NaN and infinities affect every query, even with weight zero.
+// finite reports whether all values are finite. It may also report false if their sum overflows. NaN and infinite values affect every
+// query, even with weight zero.
 func (r *run[T]) finite() bool {
 	for h := range r.batch * r.shared {
 		m := r.v.matrix(h, r.shared, 0)
@@ -177,8 +179,8 @@ func (r *run[T]) finite() bool {
 
 // operand is an array of rank 4.
 type operand[T float] struct {
-	data    []T // begins at the first element; nil without an operand
-	strides []int
+	data    []T   // the buffer; nil if the array has no elements
+	strides []int // with the offset of the first element as a fifth
 }
 
 func operandOf[T float](a kernel.Array) operand[T] {
@@ -188,7 +190,7 @@ func operandOf[T float](a kernel.Array) operand[T] {
 	return operand[T]{kernel.Data[T](a), append(append(make([]int, 0, 5), a.View.Strides...), a.View.Offset)}
 }
 
-// matrix returns a view of head h (batch index times heads plus head), from row on.
+// matrix returns a view of head h from the given row on. h is the batch index times heads, plus the index of the head.
 func (o operand[T]) matrix(h, heads, row int) gemm.Mat[T] {
 	if o.data == nil {
 		return gemm.Mat[T]{}

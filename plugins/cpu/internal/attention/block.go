@@ -32,7 +32,7 @@ func (r *run[T]) queryAt(h, row int) (b, head, query int) {
 	return h / r.shared, h%r.shared*(r.heads/r.shared) + row/r.queries, row % r.queries
 }
 
-// rowsOf prepares w for n rows of key head h, beginning with row from.
+// rowsOf computes the results of n rows of key head h, beginning with row from.
 func (w *worker[T]) rowsOf(h, from, n int) {
 	w.load(h, from, n)
 	out := w.out[(h*w.rows+from)*w.width:][:n*w.width]
@@ -61,7 +61,7 @@ func (w *worker[T]) rowsOf(h, from, n int) {
 }
 
 // whole computes a block from all scores of its rows at once. It divides the weights by their sum before it multiplies the values, so that
-// values near the end of the range do not overflow.
+// values near the greatest finite number do not overflow.
 func (w *worker[T]) whole(h, from, n int, out []T) {
 	scores, top := make([]T, n*w.keys), w.top[:n]
 	gemm.Mul(w.pool, &gemm.Args[T]{M: n, N: w.keys, K: w.depth, A: gemm.Row(w.q, w.depth), B: w.k.matrix(h, w.shared, 0).T(), C: scores, LDC: w.keys})
@@ -147,8 +147,8 @@ func (w *worker[T]) multiply(h, rows, j, n int) int {
 	return args.N
 }
 
-// weigh converts n rows of products with keys from j on into scores: it applies the scale, the softcap and the mask, and sets most. Keys
-// that a row does not see become zero.
+// weigh converts n rows of products with keys from j on into scores: it applies the softcap and the mask, and sets most. Scores of keys
+// that a row does not see become zero. The queries already contain the scale.
 func (w *worker[T]) weigh(h, from, n, j, keys int, scores []T, ld int) {
 	plain := !w.limited() && w.mask == nil && w.softcap == 0
 	for i := 0; !plain && i < n; i++ {

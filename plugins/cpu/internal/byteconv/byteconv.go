@@ -1,5 +1,5 @@
 // Package byteconv computes convolutions of bytes minus their zero points, with sums in i32 that a requantize.Epilogue may convert to
-// floats or bytes. It stands between the rules of package contraction and the products of package quantized, which must have a kernel
+// floats or bytes. Package contraction calls it. It multiplies with package quantized, which must have a kernel for the processor
 // (quantized.CanMul).
 //
 // A Plan is the geometry of one convolution. A strategy is one algorithm: it
@@ -25,9 +25,9 @@ const (
 	copyGrain = 64 << 10
 )
 
-// Params are the attributes of a convolution, one element for each spatial
-// dimension. A nil slice means ones, for the padding zeros; Groups of zero means
-// one.
+// Params are the attributes of a convolution. Slices have one element for each
+// spatial dimension. A nil slice means ones, except for PadLo, where it means
+// zeros. Groups of zero means one.
 type Params struct {
 	Stride, PadLo, KernelDilation []int
 	Groups                        int
@@ -65,7 +65,7 @@ func New(x, w, y shape.Shape, params Params) *Plan {
 // depth returns the number of products in one output element.
 func (p *Plan) depth() int { return p.channels * p.taps }
 
-// orAll returns values, or n times one value if there are none.
+// orAll returns values, or a slice of n elements equal to one if values is nil.
 func orAll(values []int, n, one int) []int {
 	if values != nil {
 		return values
@@ -102,14 +102,14 @@ var strategies = []strategy{paddedPlanes{}, patchProduct{}}
 // Kernel is a strategy with the weights that it packed. It is immutable and
 // safe for concurrent use.
 type Kernel interface {
-	// Run computes a convolution in memory of call. Its results are sums, or the epilogue's results if there is one.
+	// Run computes a convolution. It takes temporary memory from call. Its results are sums, or the epilogue's results if there is one.
 	Run(call *kernel.Call, args *Args)
 	// Bytes returns the memory that packed weights take.
 	Bytes() int
 }
 
-// Args are the operands of a run, contiguous and in row-major order. Only Data, Signed and Zero of matrices are read: X has a single zero
-// point, W a single one or one for each output.
+// Args are the operands of a run, contiguous and in row-major order. Only Data, Signed and Zero of matrices are read. X has at most
+// one zero point. W has none, one, or one for each output.
 type Args struct {
 	X        quantized.Mat
 	W        quantized.Mat // unless weights were packed

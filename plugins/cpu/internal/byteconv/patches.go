@@ -108,7 +108,7 @@ func (p *patchKernel) Run(c *kernel.Call, in *Args) {
 // row copies the elements of a channel that one tap of the kernel reads, beginning at output position j0.
 func (p *Plan) row(dst, channel []byte, tap, j0 int, zero byte) {
 	last := len(p.in) - 1
-	var at, index [shape.MaxRank]int // at: position of the tap in the padded input less the low padding; index: that of the line
+	var at, index [shape.MaxRank]int // at: offset of the tap in a window, less the low padding; index: output position of the line
 	rest := j0 / p.out[last]
 	for d := last; d >= 0; d-- {
 		at[d] = tap%p.kernel[d]*p.dilation[d] - p.padLo[d]

@@ -12,7 +12,7 @@ import (
 const (
 	// byteGrain is the least number of products of bytes for which another thread is used.
 	byteGrain = 1 << 20
-	// sumBytes bounds the buffer of sums before requantization.
+	// sumBytes bounds the buffer of sums before requantization if the weight is packed.
 	sumBytes = 256 << 10
 )
 

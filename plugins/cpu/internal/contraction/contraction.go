@@ -13,8 +13,8 @@ import (
 
 // Fusion lists the neighbouring nodes that the kernel of a product or convolution also computes.
 type Fusion struct {
-	// Weight is the second operand when it is a constant, which the kernel then keeps in packed form. It is missing from the inputs of a
-	// call, so that the inputs after it move down by one.
+	// Weight is the second operand if it is a constant that the kernel keeps in packed form. The inputs of a call then do not contain it:
+	// the inputs after it move down by one.
 	Weight *kernel.Array
 	// Keep is called with the bytes of the packed weight that the kernel keeps. It may be nil.
 	Keep func(bytes int)
@@ -83,7 +83,7 @@ func prepareAs[T micro.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fusi
 	return prepareProduct[T](env, n, in, f)
 }
 
-// epilogue returns the part of an epilogue that is equal in all calls, or nil without fused nodes.
+// epilogue returns the part of an epilogue that is equal in all calls, or nil without a bias or clamp.
 func epilogue[T micro.Number](d dtype.DType, f Fusion) *micro.Epilogue[T] {
 	if !f.Bias && !f.Clamp {
 		return nil

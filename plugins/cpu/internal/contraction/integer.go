@@ -11,14 +11,14 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/requantize"
 )
 
-// exactTerms is the number of products that f32 sums exactly. Factors are bytes minus zero points, at most 255 in magnitude, so that the
-// sums stay below 2^24. f64 sums any number of products that fits in memory exactly.
+// A sum of up to exactTerms products is exact in f32. Factors are bytes minus zero points, at most 255 in magnitude,
+// so that the sums stay below 2^24. In f64, the sum of as many products as fit in memory is exact.
 const exactTerms = 256
 
 // IntegerFusion lists the neighbouring nodes that the kernel of a product or convolution of bytes also computes.
 type IntegerFusion struct {
-	// Weight is the second operand when it is a constant (for a product: one matrix for the whole batch), and Zero its zero points, nil for
-	// none. The kernel keeps it in packed form. Both are missing from the inputs of a call: later inputs move down.
+	// Weight is the second operand if it is a constant that the kernel keeps in packed form: for a product, one matrix for the whole batch.
+	// Zero contains its zero points; nil means zero. The inputs of a call then do not contain the two: later inputs move down.
 	Weight, Zero *kernel.Array
 	// Keep is called with the bytes of the packed weight that the kernel keeps. It may be nil.
 	Keep func(bytes int)
@@ -53,7 +53,7 @@ func optional(in []kernel.Array, k int) *kernel.Array {
 	return nil
 }
 
-// PrepareInteger returns the kernel of a product or convolution of bytes, summed in i32. Without a kernel for bytes, it converts the
+// PrepareInteger returns the kernel of a product or convolution of bytes, summed in i32. Without a loop for bytes, the kernel converts the
 // operands minus their zero points to floats in which every sum is exact, and uses a float kernel. env is needed only with a constant
 // weight, which is not read afterwards.
 func PrepareInteger(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) kernel.Func {

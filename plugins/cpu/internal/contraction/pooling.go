@@ -75,7 +75,7 @@ func prepareWindow(n *op.Node, in []op.Desc) kernel.Func {
 	return nil
 }
 
-// fastWindows returns the plan for the loops in assembly, nil if they do not exist for the node.
+// fastWindows returns the plan for the loops in assembly, or nil if there are none for the node.
 func fastWindows(n *op.Node, x op.Desc, lo, hi []int) *conv.Plan {
 	if x.DType != dtype.F32 {
 		return nil

@@ -52,7 +52,8 @@ func shaped[T micro.Number](n *op.Node, in []op.Desc, f Fusion) product[T] {
 	return p
 }
 
-// Packs reports whether a constant weight of a node is kept in packed form: it is one matrix, and the product has enough rows.
+// Packs reports whether a constant weight of a node is kept in packed form. That of a convolution always is. That of a product is if it is
+// one matrix and the result has more than one row and more than one column.
 func Packs(n *op.Node, in []op.Desc) bool {
 	w := in[1].Shape
 	y := n.Outputs[0].Shape
@@ -123,7 +124,7 @@ func (p *product[T]) operands(c *kernel.Call, packed bool) operands[T] {
 	return o
 }
 
-// from returns the elements of a, beginning with its first.
+// from returns the elements of a, beginning with its first. It returns nil if k, the inner dimension, is zero.
 func from[T micro.Number](a kernel.Array, k int) []T {
 	if k == 0 {
 		return nil

@@ -58,7 +58,7 @@ func PackWeights[T micro.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 
 // Run computes the convolution of x with w into out, which must not overlap
 // them. The epilogue may be nil; its rows are the output channels, and
-// BiasCol must be nil. Slices that are too short for the shapes panic.
+// BiasCol must be nil. Run panics if a slice is too short for its shape.
 func Run[T micro.Number](pool *par.Pool, x []T, xShape []int, w []T, wShape []int, params Params, out []T, epilogue *micro.Epilogue[T]) error {
 	p, err := New(xShape, wShape, params)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 type directTaps[T micro.Number] struct{}
 
 const (
-	// maxFewOutputs is the greatest number of outputs of a group for which patches are not packed, where direct loops in assembly exist.
+	// maxFewOutputs is the greatest number of outputs of a group that direct loops in assembly compute without packing patches.
 	maxFewOutputs = 2
 	// maxDirectOutputs is the greatest number of outputs of a one-channel group that are computed without a matrix product.
 	maxDirectOutputs = 4
@@ -86,8 +86,8 @@ func (w *directWeights[T]) group(r *run[T], in *input[T], image, group int) {
 // lines returns the number of lines of an output channel, which are the units of work that threads share.
 func (p *Plan) lines() int { return p.axes[0].out }
 
-// channel computes lines lo to hi of one output channel, counted over the
-// batch, from the padded inputs of its group.
+// channel computes lines lo to hi of output channel i (see outputs) from the
+// padded inputs of its group.
 func (w *directWeights[T]) channel(r *run[T], src []T, i, lo, hi int) {
 	p := r.plan
 	size := p.outSize / p.lines()
@@ -126,7 +126,7 @@ func (p *Plan) runVectors(out, src, weights []float32, e *micro.Epilogue[float32
 				vector.Taps(r, dst, src, p.offsets, weights, bias, least, most)
 				return
 			}
-			// The last rows are computed together with some that are already computed: a loop over single rows takes longer.
+			// The last planeRows rows are computed first, and some of them again below: a loop over single rows takes longer.
 			if rest := r.Count % planeRows; rest > 0 && r.Count > planeRows {
 				tail, at := r, r.Count-planeRows
 				r.Count, tail.Count = r.Count-rest, planeRows

@@ -7,11 +7,12 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// dotProducts computes long convolutions (see longKernels) of one image, or with
-// one channel per group, which have too few columns for a matrix product. The
-// weight gradients of first and depthwise layers have this form. Each output
-// is a dot product instead: with zeros in the gaps between its rows, a channel
-// of the kernel is one vector, and it meets one contiguous vector of the input.
+// dotProducts computes long convolutions (see longKernels) of one image, which
+// have too few columns for a matrix product. The weight gradients of depthwise
+// layers, and of layers with one input channel, have this form. Each output is
+// the sum of one dot product for each channel. With zeros in the gaps between
+// its rows, a channel of the kernel is one vector, which is multiplied by a
+// contiguous part of the input.
 type dotProducts[T micro.Number] struct{}
 
 func (dotProducts[T]) fits(p *Plan) bool {

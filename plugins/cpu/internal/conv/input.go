@@ -11,9 +11,9 @@ import (
 // padGrain is the least number of elements that a thread pads at a time.
 const padGrain = 16 << 10
 
-// input holds the input channels of one group, padded. In a padded channel
-// every element of every patch is at a fixed offset: one for its position in
-// the patch plus one for the position of the patch.
+// input holds the input channels of one group, padded. The offset of an element
+// of a patch in the padded channels is the sum of two offsets: that of the
+// element within the patch, and that of the patch.
 type input[T micro.Number] struct {
 	plan    *Plan
 	x       []T // the channels
@@ -50,7 +50,7 @@ func takeInput[T micro.Number](p *Plan) *input[T] {
 // freeInputs holds inputs of plans that are not expected to run again.
 var freeInputs sync.Map // by element type: *sync.Pool
 
-// giveInput stores the buffer in, so that the next run of its plan can reuse it, or, if single is set, the next run of any plan.
+// giveInput keeps the memory of in for the next run of its plan or, if single is set, for the next run of any plan.
 func giveInput[T micro.Number](in *input[T], single bool) {
 	in.x, in.padded = nil, nil
 	if !single {

@@ -12,8 +12,8 @@ import (
 // kernel. The weight gradient of a convolution has this form: its images are
 // the input channels, its channels are the images, and its kernel is the
 // gradient of the output. One product per output row covers all images. Its
-// rows are the outputs, its columns are the positions of the row, by image
-// within a position, and its inner dimension is channels times taps. Since
+// rows are the outputs. Its columns are the images at each position of the
+// row. Its inner dimension is channels times taps. Since
 // images are innermost, the right operand is a view of the input and needs no
 // packing.
 type longKernels[T micro.Number] struct{}

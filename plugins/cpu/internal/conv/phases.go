@@ -161,7 +161,8 @@ func (ph *phase) within(kernel, list []int, d, base int) []int {
 	return list
 }
 
-// finite reports whether w contains no NaN or infinity: multiplied by the zero of a hole these are NaN, so that the holes must be computed.
+// finite reports whether w contains no NaN or infinity. Their product with the zero of a hole is NaN, so that holes must not be
+// skipped.
 func finite[T micro.Number](w []T) bool {
 	if kern := micro.Active[T](); kern.Dot != nil {
 		var zeros [1024]T

@@ -65,8 +65,8 @@ func (f Features) Level() string {
 	return "portable"
 }
 
-// Env is the environment variable that Active obeys: either a level (portable, avx2, avx512, neon), which switches off all higher levels,
-// or a comma-separated list of features to switch off. Features that the machine lacks cannot be switched on.
+// Env is the environment variable that restricts Active. Its value is a level (portable, avx2, avx512, neon), which switches off all
+// higher levels, or a comma-separated list of features to switch off. Features that the machine lacks cannot be switched on.
 const Env = "BURN_CPU"
 
 var (

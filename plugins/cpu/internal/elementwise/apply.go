@@ -215,7 +215,7 @@ func needsFill(l *layout, noVS, noSV bool) bool {
 	return one(0) && (noSV || one(1)) || one(1) && noVS
 }
 
-// ternary runs a loop over the elements of three operands; the first has another type. An operand of a single element is repeated into a
+// ternary runs a loop over the elements of three operands. The first may have another type. An operand of a single element is repeated into a
 // buffer.
 func ternary[S, T, R any](c *kernel.Call, grain int, loop func(d []R, a []S, b, c []T), reuse ...int) error {
 	if n := c.Desc[0].Shape.Size(); !anyHalf(c) && full(&c.In[0], n) && full(&c.In[1], n) && full(&c.In[2], n) {

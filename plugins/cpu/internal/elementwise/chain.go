@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// MaxLinks is the greatest number of nodes of a chain, MaxInputs that of the tensors that it reads.
+// MaxLinks is the greatest number of nodes of a chain. MaxInputs is the greatest number of tensors that a chain reads.
 const (
 	MaxLinks  = 16
 	MaxInputs = kernel.MaxOperands
@@ -102,8 +102,9 @@ type step struct {
 	round   dtype.DType // the 16-bit type that results are rounded to, or Invalid
 }
 
-// Chain returns a kernel that computes links in order and stores the result of the last one. All have the same shape. inputs describes the
-// inputs that Link.From numbers. The kernel works block by block, so that intermediate results stay in the cache.
+// Chain returns a kernel that computes links in order and stores the result of the last one. All results have the same shape. inputs
+// describes the inputs of the chain, in the order of their numbers in Link.From. The kernel works block by block, so that intermediate
+// results stay in the cache. Chain returns nil if an op has no loop.
 func Chain(links []Link, inputs []op.Desc) kernel.Func {
 	steps, linkGrain := make([]step, len(links)), lightGrain
 	assign(links, steps)

@@ -97,7 +97,7 @@ func isNaN[T float](d []uint8, x []T) {
 func isInf[T float](positive, negative bool) func(d []uint8, x []T) {
 	return func(d []uint8, x []T) {
 		for i, v := range x {
-			// x-x is zero only for finite numbers
+			// v-v is zero only for finite numbers
 			d[i] = truth(v-v != 0 && v == v && (v > 0 && positive || v < 0 && negative))
 		}
 	}

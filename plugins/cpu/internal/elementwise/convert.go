@@ -46,7 +46,7 @@ func fromFloat[T float](to dtype.DType) kernel.Func {
 	case dtype.F16, dtype.BF16:
 		var z T
 		if unsafe.Sizeof(z) == 4 {
-			return one(plain[T, float32]) // the engine rounds
+			return one(plain[T, float32]) // result.store rounds
 		}
 		return one(func(d []dtype.Float16, x []T) { roundOnce(to, d, x) })
 	case dtype.I64:

@@ -31,7 +31,7 @@ var functions = map[op.Code]vector.Function{op.Log1p: vector.Log1p, op.Expm1: ve
 	op.Square: vector.Square, op.Sqrt: vector.Sqrt, op.Rsqrt: vector.Rsqrt, op.Reciprocal: vector.Reciprocal, op.Round: vector.Round,
 	op.Floor: vector.Floor, op.Ceil: vector.Ceil, op.Trunc: vector.Trunc, op.Softplus: vector.Softplus, op.Mish: vector.Mish}
 
-// nativeUnary returns the loop in assembly of a unary op on this processor, nil if there is none.
+// nativeUnary returns the loop in assembly of a unary op on this processor, or nil if there is none.
 func nativeUnary(c op.Code) func(d, x []float32) {
 	if !vector.Has() {
 		return nil
@@ -63,7 +63,7 @@ func reaching(f vector.Function, far func(d, x []float32)) func(d, x []float32) 
 	}
 }
 
-// nativeActivation returns the loop in assembly of an activation with coefficients for elements of type T, nil if there is none.
+// nativeActivation returns the loop in assembly of an activation with coefficients for elements of type T, or nil if there is none.
 func nativeActivation[T float](c op.Code, dt dtype.DType, a op.Attrs) func(d, x []T) {
 	var f func(d, x []float32)
 	alpha := a.Float("alpha")
@@ -119,7 +119,7 @@ func powers(d, x []float32, y float64) {
 	}
 }
 
-// nativeClamp is like clampLoop, in assembly; nil if there is none.
+// nativeClamp is like clampLoop, in assembly. It returns nil if there is no such loop.
 func nativeClamp[T number](lo, hi T) func(d, x []T) {
 	least, ok := any(lo).(float32)
 	if !ok || !vector.Has() {
@@ -130,7 +130,7 @@ func nativeClamp[T number](lo, hi T) func(d, x []T) {
 	return any(f).(func(d, x []T))
 }
 
-// nativeRelu returns relu in assembly, nil if there is none.
+// nativeRelu returns relu in assembly, or nil if there is no such loop.
 func nativeRelu[T number]() func(d, x []T) {
 	if !vector.Has() {
 		return nil

@@ -117,7 +117,7 @@ func writes[R any](c *kernel.Call, a kernel.Array) result[R] {
 	return result[R]{data: kernel.Data[R](a), dt: a.DType, nonTemporal: streams(c, a)}
 }
 
-// destination returns the memory into which a piece is computed: the array, or tmp if elements must be converted.
+// destination returns the memory into which a piece is computed: the array, or tmp if store has to convert or copy the elements.
 func (r *result[R]) destination(p *piece, tmp []R) []R {
 	if r.half == nil && !r.nonTemporal {
 		return r.data[p.at : p.at+p.n]

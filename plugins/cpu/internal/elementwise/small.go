@@ -68,7 +68,7 @@ func fromSmall(from, to dtype.DType, sat bool) kernel.Func {
 	case dtype.F64:
 		return lookUp(table(values, func(v float32) float64 { return float64(v) }))
 	case dtype.F32, dtype.F16, dtype.BF16:
-		return lookUp(values) // the engine rounds
+		return lookUp(values) // result.store rounds
 	case dtype.Bool:
 		return lookUp(table(values, func(v float32) uint8 { return truth(v != 0) }))
 	case dtype.I64:

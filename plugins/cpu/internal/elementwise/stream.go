@@ -31,8 +31,8 @@ type streamBuffer [1024]uint64
 
 var streamBuffers = sync.Pool{New: func() any { return new(streamBuffer) }}
 
-// source describes the operands that a result is computed from, for prefetching: the first element, the bytes that each
-// element of the result reads, the bytes of the operand, and a second operand of the same element size, or nil.
+// source describes the one or two operands that are prefetched while a result is computed. from and other point to their first
+// elements; other is nil for a single operand. size is the bytes of an element, and bytes those of an operand.
 type source struct {
 	from, other unsafe.Pointer
 	size, bytes int
@@ -51,8 +51,8 @@ func source2[T any](a, b []T) source {
 	return s
 }
 
-// at returns two addresses to prefetch n bytes from, for n bytes of the result from element i on. Both are in operands: the garbage collector
-// ends a program that holds a pointer to memory which was not allocated.
+// at returns two addresses from which to prefetch n bytes each, before n bytes of the result are computed from element i on. Both are
+// inside the operands, because the garbage collector aborts a program that holds a pointer to memory which was not allocated.
 func (s *source) at(i, n int) (a, b unsafe.Pointer) {
 	a = unsafe.Add(s.from, i*s.size)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vecmath"
 )
 
-// exactly returns the loop of a unary op that needs no approximation, nil for other ops.
+// exactly returns the loop of a unary op that needs no approximation, or nil for other ops.
 func exactly[T float](c op.Code) func(d, x []T) {
 	switch c {
 	case op.Neg:
@@ -254,7 +254,7 @@ func log(x float64) float64 {
 	return math.Log(x)
 }
 
-// fast returns the loop for float32 of a unary op that has a specialised one, nil for other ops.
+// fast returns the specialised float32 loop of a unary op, or nil if there is none.
 func fast(c op.Code) func(d, x []float32) {
 	switch c {
 	case op.Exp:

@@ -12,7 +12,7 @@ type Batch struct {
 	A, B, C []int
 }
 
-// MulBatch computes the product args for each element of batch: args describes the first product. All products share packed operands; PackB
+// MulBatch computes one product for each index tuple of batch.Dims. args describes the first one. All products share packed operands; PackB
 // is not allowed. Products run in parallel if there are enough of them, else one after the other on all threads, with the same results.
 func MulBatch[T micro.Number](pool *par.Pool, batch Batch, args *Args[T]) {
 	if args.M <= 0 || args.N <= 0 {
