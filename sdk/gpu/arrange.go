@@ -67,7 +67,7 @@ func (b *builder) finish(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// maxApart bounds the workspaces, in bytes, that neighbouring calls do not share.
+// maxApart is the largest workspace, in bytes, that shares no memory with the workspaces of neighbouring calls.
 const maxApart = 64 << 20
 
 // lives finds the lifetime of each buffer in steps. Buffers that a group reads and writes live during all its steps.
@@ -150,8 +150,9 @@ func (b *builder) merge(p *plan) {
 	b.donations(p)
 }
 
-// donations pairs each output with an input whose memory the output reuses if the input is donated: preferably an input that the same step
-// reads, else an input of the same type. So a parameter and its optimiser state keep their addresses. Input i is buffer i.
+// donations pairs each output with an input whose memory the output reuses if the input is donated. An input of the same type that the step
+// of the output reads comes first, then any input of the same type, then an input of the same size. So a parameter and its optimiser state
+// keep their addresses. Input i is buffer i.
 func (b *builder) donations(p *plan) {
 	used := make([]bool, len(p.inputs))
 	for i := range p.inputs {
@@ -161,7 +162,7 @@ func (b *builder) donations(p *plan) {
 	for k := range p.donors {
 		p.donors[k] = none
 	}
-	paired := map[[2]int]bool{} // a step that writes the output reads the input, element by element
+	paired := map[[2]int]bool{} // by input and output: the step that writes the output reads the input element by element
 	for _, x := range b.pairs {
 		if out := b.root(x.out); b.buffers[out].first == x.step {
 			paired[[2]int{x.in, out}] = true

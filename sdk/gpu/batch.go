@@ -147,7 +147,7 @@ func (b *builder) located(ls []lowered) [][]ir.Launch {
 // launch appends the launches that len(ls) works share, beginning with the work at index from.
 func (b *builder) launch(ls []lowered, launches [][]ir.Launch, from int) {
 	together := &group.Group{Kind: ls[0].group.Kind, Anchor: group.None, At: ls[0].group.At}
-	readers := map[int]int{} // of buffers
+	readers := map[int]int{} // by buffer: the number of works that read it
 	for i := range ls {
 		x := ls[i].group
 		together.Epilogue = append(together.Epilogue, x.Nodes()...)

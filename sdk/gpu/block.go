@@ -31,10 +31,10 @@ type block struct {
 	size    int64
 	asked   int64
 	use     use
-	// owner is the queue in whose order the block is used, or may be reused; the pool's own tenant means that any queue may reuse
-	// it.
+	// owner is the tenant of the queue in whose order the block is used, and reused once it is free. If it is the pool's own tenant, any
+	// queue may reuse the block.
 	owner *tenant
-	// others are the further queues that have used it since it was allocated. shared reports whether there are any.
+	// others are the tenants of the other queues that have used the block since it was allocated. shared reports whether there are any.
 	others        []*tenant
 	shared        atomic.Bool
 	before, after *block // neighbours in the segment

@@ -32,7 +32,7 @@ type builder struct {
 	own     bool                    // libraries are not asked
 	lasts   bool                    // convolutions write their results with channels last, where a library accepts that
 	draft   *draft                  // not nil: no plan is made, only the kernels and libraries that it needs are found
-	zeros   map[int]int             // by buffer whose lines have zeros behind their elements: the distance between lines
+	zeros   map[int]int             // the distance between lines, by buffer, for buffers whose lines are padded with zeros
 	folds   bool                    // groups that depend on constants alone are computed once
 }
 
@@ -74,7 +74,7 @@ type step struct {
 	early bool
 	// starts is the first block of each member of a batched kernel.
 	starts []int32
-	// group is the group that the step computes, perhaps with others, and node the first node of it.
+	// group is the group that the step computes, alone or with other steps. node is the node after which errors name the step.
 	group *group.Group
 	node  *op.Node
 }
@@ -135,7 +135,7 @@ func (b *builder) add(x buffer) int {
 	return x.root
 }
 
-// constant makes id a constant. The plan will hold its block.
+// constant makes tensor d a constant whose elements are in block x. The plan becomes a holder of x.
 func (b *builder) constant(d op.Desc, x *block) {
 	b.d.pool.fix(x)
 	b.at[d.ID] = contiguous(b.add(buffer{kind: isConstant, block: x, bytes: int64(d.Bytes())}), d)
@@ -283,8 +283,8 @@ func (b *builder) fits(w ir.Work) error {
 	return nil
 }
 
-// packed returns a copy of t whose elements are in row-major order of its axes taken in the order axes (nil: as they are), made for group
-// x. The copy of a constant is made once.
+// packed returns a copy of t for group x. Its elements are in row-major order after a permutation of the axes; nil axes keep their order. A
+// copy that was made before is returned again. In a program, constants are copied when it is compiled.
 func (b *builder) packed(x *group.Group, d op.Desc, t tensor, axes []int) (tensor, error) {
 	if axes == nil {
 		for i := range d.Shape {
@@ -325,13 +325,13 @@ func copying(d op.Desc) (*group.Graph, *group.Group, error) {
 	return g, g.Decide(group.Policy{})[0], nil
 }
 
-// packing identifies a copy that was made.
+// packing identifies a copy that was made: its source, and the type, view and order of axes.
 type packing struct {
 	buffer int
 	how    string
 }
 
-// work appends the launches of w. slots are the arguments of its first slots.
+// work appends the launches of w. slots are the places of its operands and results, in order.
 func (b *builder) work(x *group.Group, w ir.Work, slots []arg, early bool) error {
 	for i, n := range w.Temps {
 		k := isTemp
@@ -360,7 +360,7 @@ func (b *builder) work(x *group.Group, w ir.Work, slots []arg, early bool) error
 	return nil
 }
 
-// placedAt returns a launch as the hardware runs it, with offsets that count from the beginnings of the buffers of slots.
+// placedAt returns a launch in the form that the hardware runs. Its offsets count from the beginnings of the buffers in slots.
 func (b *builder) placedAt(l ir.Launch, slots []arg) (ir.Launch, error) {
 	if len(l.Args) != len(l.Kernel.Params) {
 		return l, fmt.Errorf("kernel %s: %d arguments, want %d: %w", l.Kernel.Name, len(l.Args), len(l.Kernel.Params), core.ErrKernel)
@@ -374,9 +374,9 @@ func (b *builder) placedAt(l ir.Launch, slots []arg) (ir.Launch, error) {
 	return narrow.Launch(b.d.words, l)
 }
 
-// inPlace pairs the results of an elementwise group with operands of the same type and shape: a thread reads an element of the operand
-// before it writes the element of the result at the same address. taken, if set, reports whether other works of the same step read a
-// buffer.
+// inPlace pairs the results of an elementwise group with operands of the same shape and element size: a thread reads an element of the
+// operand before it writes the element of the result at the same address. taken, if set, reports whether other works of the same step read
+// a buffer.
 func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 	switch {
 	case b.d.target.Apart:
@@ -391,7 +391,7 @@ func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 			in := b.g.Desc(id)
 			t := b.at[id]
 			if _, made := b.at[d.ID]; !made {
-				continue // a copy made for the group, which is numbered later
+				continue // this step is a copy of an operand, and the result of the group has no place yet
 			}
 			to := b.at[d.ID]
 			if b.d.words.Words && d.DType.Size() < 4 {
@@ -407,8 +407,8 @@ func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 	}
 }
 
-// alias marks that the kernel of a step writes a buffer that it also reads. If the kernel has one result, each element that it reads from
-// the buffer is at the address where it writes.
+// alias marks that the kernel of a step writes a buffer that it also reads. A kernel with one result needs no mark, because a thread reads
+// each element at the address where it writes.
 func (b *builder) alias(at, buffer int) {
 	k := *b.kernels[at]
 	results, read := 0, map[string]bool{}

@@ -29,7 +29,7 @@ type callStep struct {
 type fallback struct {
 	device  *device
 	program *program.Program
-	in      []tensor // places of the inputs, by buffers of the call's plan
+	in      []tensor // places of the inputs in the buffers of the call's plan
 	out     tensor   // the place of the output
 	at      int64    // the first byte of the output
 
@@ -246,7 +246,7 @@ func (b *builder) part(x *group.Group, o *offered) *group.Group {
 	return p
 }
 
-// following returns the group of the nodes of x that a library does not compute.
+// following returns the group of the nodes of an offer that a library does not compute.
 func (b *builder) following(o *offered) *group.Group {
 	r := b.subset(o.rest)
 	for _, k := range o.rest {

@@ -132,7 +132,7 @@ func (d *device) build(ctx context.Context, q *queue, p *program.Program, consts
 	return b.plan(ctx)
 }
 
-// keepMost is the size in bytes of a tensor from which on computing it again is considered, if it is computed from smaller tensors.
+// keepMost is the least size in bytes of a tensor that a program may compute again, from smaller tensors, instead of keeping it in memory.
 const keepMost = 16 << 20
 
 // planner returns a builder that knows the constants of a program. whole distinguishes a whole program from a single node.

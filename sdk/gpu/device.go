@@ -53,7 +53,7 @@ type device struct {
 type Stats struct {
 	Pool    PoolStats
 	Kernels KernelStats
-	// Steps is the steps that were started one by one, not as parts of graphs.
+	// Steps counts the steps that were started one by one, not as parts of graphs.
 	Steps int64
 	// Graphs counts device graphs that were created, GraphRuns their runs, and GraphPatches the steps of graphs whose memory was changed.
 	// GraphFailures counts programs that run without a graph because the driver could not make one.
@@ -63,7 +63,7 @@ type Stats struct {
 	// LibraryCalls counts steps of plans that libraries compute, and Refusals candidates that did not accept the operands, or
 	// failed.
 	LibraryCalls, Refusals int64
-	// Plans counts nodes whose plans are kept, and Bytes estimates their total size.
+	// Plans counts nodes whose plans are kept, and PlanBytes estimates the total size of these plans in bytes.
 	Plans     int
 	PlanBytes int64
 }
@@ -72,7 +72,7 @@ type Stats struct {
 type Statistics interface {
 	// Stats returns the counters at this moment.
 	Stats() Stats
-	// Trim waits for all streams and returns unused memory to the driver. It returns the number of bytes.
+	// Trim waits for all streams, releases unused memory to the driver, and returns the number of released bytes.
 	Trim() (int64, error)
 }
 
@@ -135,7 +135,7 @@ func claims(own *core.Capabilities) *core.Capabilities {
 // Capabilities implements engine.Device.
 func (d *device) Capabilities() *core.Capabilities { return d.claims }
 
-// fault records an error of the driver that ends the device, and returns it.
+// fault returns err. If err is the first that says that the device is lost, fault records it and calls Options.Lost.
 func (d *device) fault(err error) error {
 	if err == nil || !errors.Is(err, core.ErrBackendLost) {
 		return err

@@ -12,7 +12,7 @@ import (
 // So a program is first planned as a draft that presumes a candidate for every query. Then all queries run at the same time, while the
 // kernels of the draft are compiled. Where a library has no candidate, another draft finds the queries that follow from that.
 
-// draft holds the queries and kernels that a plan needs, as far as they are known.
+// draft holds the queries that a plan needs, as far as they are known, by key.
 type draft struct {
 	questions map[any]*offered
 }
@@ -49,7 +49,7 @@ func (d *device) drafted(ctx context.Context, p *program.Program, consts []*bloc
 	}
 }
 
-// candidates returns the libraries' candidates for o; in a draft, the presumed ones.
+// candidates returns the libraries' candidates for o. In a draft, it returns a presumed one if the libraries were not queried for o before.
 func (b *builder) candidates(o *offered) []Candidate {
 	if b.draft == nil {
 		return b.d.candidates(o)

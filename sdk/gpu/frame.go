@@ -17,7 +17,7 @@ import (
 type frame struct {
 	plan  *plan
 	steps []Step
-	from  []int // by step: the plan's
+	from  []int // by step: the index of the plan's step that it belongs to
 	memory
 	bound   []Ref
 	uses    [][]slotUse // by slot
@@ -167,8 +167,8 @@ func (p *plan) locate(a arg) location {
 	return location{slot: none, ref: r, buffer: a.buffer, left: left}
 }
 
-// bind puts the memory of a run into the slots, and chooses candidates for library calls. It returns false if the scratch memory
-// is too small.
+// bind puts the memory of a run into the slots, and chooses candidates for library calls. It returns false if the scratch memory is too
+// small or the frame needs memory of its own and has none.
 func (f *frame) bind(q *queue, in, made []*block, word Ref) (bool, error) {
 	for {
 		if f.stage {

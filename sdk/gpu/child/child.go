@@ -19,7 +19,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// Flag is the first argument of a program that runs as a child: it calls Main with the arguments that follow.
+// Flag is the first argument of a program that runs as a child. The program calls Main with the arguments that follow.
 const Flag = "-child"
 
 // Libraries describes how children find and load the libraries of a vendor.
@@ -44,7 +44,7 @@ func (l *Libraries) Main(args []string, in io.Reader, out io.Writer) int {
 	return 2
 }
 
-// Program returns the path of this process's program, to start it as a child: the executed file may no longer have a name.
+// Program returns a path by which this process's program can be started as a child. On Linux the path works even after the file was deleted.
 func Program() string {
 	program := "/proc/self/exe"
 	if _, err := os.Stat(program); err == nil {
@@ -70,13 +70,13 @@ type Question struct {
 	Skip map[string]string // candidates not to try, and why
 }
 
-// line is a line of its output: a candidate before it is tried, and in the end all rows.
+// line is a line of the output of a child that probes: a candidate before it is tried, and in the end all rows.
 type line struct {
 	Trying string   `json:",omitempty"`
 	Rows   []answer `json:",omitempty"`
 }
 
-// answer is a vendor.Row.
+// answer is a vendor.Row with its error as text.
 type answer struct {
 	vendor.Row
 	Err string
@@ -107,7 +107,7 @@ func (l *Libraries) probe(in io.Reader, out io.Writer) int {
 }
 
 // Probe starts a child to find out which libraries work, and another child after each library that ends the previous one. It returns what
-// Libraries.Find does.
+// Libraries.Find returned in the last child.
 func Probe(program string, q Question) (vendor.Report, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()

@@ -1,7 +1,7 @@
-// Package commands drives hardware that executes command buffers and shares its memory with the host, as with Metal: memory, queues and
-// events of a gpu.Device over the Calls of a backend. Commands are collected until a caller waits for them or there are many of them. A
-// queue has a bounded number of command buffers in flight. If no command buffer completes within the backend's patience, the device counts
-// as lost.
+// Package commands drives hardware that executes command buffers and shares its memory with the host, such as Metal's. It implements the
+// memory, queues and events of a gpu.Device with the Calls of a backend. Commands are collected until a caller waits for them or there are
+// many of them. A queue has a bounded number of command buffers in flight. If no command buffer completes within the backend's patience, the
+// device counts as lost.
 //
 // The package must not know which hardware it is: a backend embeds Device in a device of its own that compiles and loads kernels.
 package commands
@@ -12,7 +12,7 @@ import "time"
 type Calls interface {
 	// Allocated returns the bytes that this process has allocated on the device at this moment.
 	Allocated() int64
-	// NewBuffer creates a buffer that device and processor share. Without memory, its error wraps core.ErrOutOfMemory.
+	// NewBuffer creates a buffer that device and processor share. If there is no memory left, its error wraps core.ErrOutOfMemory.
 	NewBuffer(bytes int64) (Buffer, error)
 	// NewQueue creates a queue in which at most the given number of command buffers may be pending.
 	NewQueue(commands int) (Queue, error)
@@ -58,7 +58,7 @@ type Commands interface {
 	// Done reports whether committed commands are executed, and the fault that ended them. The fault wraps core.ErrBackendLost if it is the
 	// device's, core.ErrKernel if it is the commands', or core.ErrOutOfMemory.
 	Done() (bool, error)
-	// Ended returns the time at which they ended, in seconds of the device's clock.
+	// Ended returns the time at which the commands ended, in seconds of the device's clock.
 	Ended() float64
 	Release()
 }

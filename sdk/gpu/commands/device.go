@@ -14,11 +14,12 @@ import (
 // MostArguments is the largest number of arguments of a kernel: buffers, and one for all scalars.
 const MostArguments = 31
 
-// Moves are the kernels that copy and fill, by number. Argument 0 is the buffer that is written, 1 the buffer that is read or the word of the
-// pattern, and 2 the number of elements, of 8 bytes; groups of MoveThreads threads process the elements in turns.
+// Moves are the kernels that copy and fill, by number. Argument 0 is the buffer that is written. Argument 1 is the buffer that is read, or a
+// u32 with the pattern. Argument 2 is the number of elements, as a u64. Each threadgroup has MoveThreads threads, and each thread processes
+// every n-th element, where n is the number of threads of the grid.
 type Moves [4]Pipeline
 
-// Numbers of moves: in bytes, and in pieces of 16 (copies) or 4 bytes (fills).
+// Numbers of moves. An element is a byte, a piece of 16 bytes (CopyPieces) or a word of 4 bytes (FillWords).
 const (
 	CopyBytes = iota
 	CopyPieces
@@ -137,8 +138,8 @@ type Function struct {
 	bytes    int   // of scalars
 }
 
-// NewFunction creates the function of a kernel from its pipeline. For a kernel with too many arguments the error is core.ErrUnsupported;
-// pipeline is called after that check.
+// NewFunction creates the function of a kernel from its pipeline. For a kernel with too many arguments the error wraps core.ErrUnsupported,
+// and pipeline is not called.
 func (d *Device) NewFunction(k *ir.Kernel, pipeline func() (Pipeline, error)) (*Function, error) {
 	f := &Function{device: d, kernel: k, places: make([]int, len(k.Params))}
 	for i, p := range k.Params {

@@ -20,7 +20,7 @@ type queue struct {
 	open     *work  // the work to which commands are added, nil if there are no commands
 	flight   []*work
 	progress time.Time // when a work last ended, or was committed to an idle queue
-	scalars  []byte    // of a launch
+	scalars  []byte    // reused for the scalars of each launch
 }
 
 // OpenQueue implements gpu.Device.
@@ -237,7 +237,7 @@ func (q *queue) Download(dst []byte, src gpu.Ref) error {
 	return nil
 }
 
-// event implements gpu.Event: it is reached when the work is done that was the newest when the event was recorded.
+// event implements gpu.Event. It is reached when its work is done: the newest work at the time when the event was recorded.
 type event struct {
 	q     *queue
 	work  *work // nil: all was done

@@ -31,7 +31,7 @@ func (f *Fault) Close(backend string) {
 	}
 }
 
-// Finished reports whether a work has ended, by the channel that it closes at its end.
+// Finished reports whether a work has ended. done is the channel that the work closes when it ends.
 func Finished(done <-chan struct{}) bool {
 	select {
 	case <-done:
@@ -41,7 +41,7 @@ func Finished(done <-chan struct{}) bool {
 	}
 }
 
-const minSpare = 12 // bits of the size of a spare buffer
+const minSpare = 12 // log2 of the size in bytes of the smallest spare buffer
 
 // Spare holds buffers for reuse by their size: powers of 2, from 4 KiB on.
 type Spare[B any] map[int64][]B

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	maxCommands = 256 // of a work
-	fewCommands = 16  // number of commands at which an idle queue gets them committed
-	maxFlight   = 32  // pending works of a queue
-	look        = 20 * time.Millisecond
+	maxCommands = 256                   // of a work
+	fewCommands = 16                    // number of commands that are committed at once if no other work is pending
+	maxFlight   = 32                    // pending works of a queue
+	look        = 20 * time.Millisecond // time between two checks of a wait for progress
 )
 
 // work is a command buffer that events wait for. done is closed when all of its commands are executed and its downloads have arrived.
@@ -42,7 +42,7 @@ func (q *queue) reserve() error {
 	if w := q.open; w != nil && (w.count >= maxCommands || w.count >= fewCommands && len(q.flight) == 0) {
 		q.flush()
 	}
-	for len(q.flight) >= maxFlight { // the hardware may block forever
+	for len(q.flight) >= maxFlight { // with more pending works, the hardware may block forever
 		w := q.flight[0]
 		q.d.mu.Unlock()
 		_ = w.wait() // the device keeps its fault

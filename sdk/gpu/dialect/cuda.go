@@ -180,7 +180,7 @@ func shuffles(form string) forms {
 	}
 }
 
-// gpuCasts are the conversions of CUDA and HIP whose result would be wrong if it were rounded twice.
+// gpuCasts are the conversions of CUDA and HIP that need helpers, or whose result would be wrong if it were rounded twice.
 var gpuCasts = map[[2]dtype.DType]string{
 	{dtype.F16, dtype.F32}: "f16_f32(%s)", {dtype.F32, dtype.F16}: "f32_f16(%s)", {dtype.F64, dtype.F16}: "f32_f16(f64_odd(%s))",
 	{dtype.BF16, dtype.F32}: "bf16_f32(%s)", {dtype.F32, dtype.BF16}: "f32_bf16(%s)", {dtype.F64, dtype.BF16}: "f32_bf16(f64_odd(%s))",

@@ -60,8 +60,8 @@ var metalMath = func() map[ir.Op]forms {
 	return m
 }()
 
-// exchange returns the forms of an exchange: for types that subgroup functions accept, and for types that are exchanged as u32. wide is the
-// form for 64 bits, which calls a helper.
+// exchange returns the forms of an exchange of values within a subgroup. form is the form for types that subgroup functions accept; smaller
+// types are exchanged as u32. wide is the form for 64 bits, which calls a helper.
 func exchange(form, wide string) forms {
 	f := forms{dtype.I64: "i64(" + strings.ReplaceAll(wide, "$v", "u64($a)") + ")", dtype.U64: strings.ReplaceAll(wide, "$v", "$a"),
 		dtype.F32: strings.ReplaceAll(form, "$v", "$a"), dtype.Bool: strings.ReplaceAll(form, "$v", "u32($a)") + " != 0u"}

@@ -59,7 +59,7 @@ fn u32_odd(x: u32) -> f32 {
 	{"i32_odd", `
 fn i32_odd(x: i32) -> f32 { return select(u32_odd(u32(x)), -u32_odd(0u - u32(x)), x < 0i); }
 `},
-	// Below 1/2 the series up to x^10, with an error of at most 1 unit in the last place; beyond, exp(x) - 1, with 3 units.
+	// Below 1/2 the series up to x^9, with an error of at most 1 unit in the last place; beyond, exp(x) - 1, with 3 units.
 	{"expm1_f32", `
 fn expm1_f32(x: f32) -> f32 {
 	if (abs(x) >= 0.5f) { return exp_f32(x) - 1.0f; }

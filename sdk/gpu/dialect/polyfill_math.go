@@ -28,7 +28,7 @@ fn expnear_f32(r: f32) -> f32 {
 }
 `},
 	// x = n·log(2) + r, where the first part of log(2) has 9 bits: an error of 2 units. Beyond the bounds the result is infinite or 0. The
-	// low bits of n + 1.5·2^23 are the bits of n, which is faster than a conversion.
+	// integer n is read from the low bits of n + 1.5·2^23, which is faster than a conversion.
 	{"exp_f32", `
 fn exp_f32(x: f32) -> f32 {
 	let c = min(max(x, -104.0f), 88.8f);
@@ -47,7 +47,7 @@ fn exp2_f32(x: f32) -> f32 {
 	return ldexp_f32(expnear_f32((x - n) * 0.693147181f), i32(n));
 }
 `},
-	// The bits of x = m·2^e with m between sqrt(1/2) and sqrt(2), for finite x above 0: the bits of m, and e.
+	// For finite x = m·2^e above 0, with m between sqrt(1/2) and sqrt(2), mantissa_f32 returns the bits of m, and exponent_f32 returns e.
 	{"mantissa_f32", `
 fn mantissa_f32(x: f32) -> u32 {
 	let b = bitcast<u32>(x);
@@ -98,8 +98,8 @@ fn log2_f32(x: f32) -> f32 {
 	return fma(f - logrest_f32(f), 1.44269504f, f32(exponent_f32(x)));
 }
 `},
-	// The multiple n of π/2 nearest to x, for |x| up to 12,800, and the remainder. The parts of π/2 have so few bits that products with n
-	// are exact.
+	// For |x| up to 12,800, quadrant_f32 returns the number n for which n·π/2 is nearest to x, and beyond_f32 returns x - n·π/2. The parts of
+	// π/2 have so few bits that their products with n are exact.
 	{"quadrant_f32", `
 fn quadrant_f32(x: f32) -> f32 { return floor(fma(x, 0.636619772f, 0.5f)); }
 `},
@@ -228,7 +228,7 @@ fn atan_f32(x: f32) -> f32 {
 	return select(r, -r, x < 0.0f);
 }
 `},
-	// The angle is computed in the first eighth of the circle, and from it the angle in the quarter and with the sign of the operands.
+	// The angle is computed in the first eighth of the circle. From it follows the angle in the quadrant of the operands.
 	{"atan2_f32", `
 fn atan2_f32(y: f32, x: f32) -> f32 {
 	let u = bitcast<u32>(y);

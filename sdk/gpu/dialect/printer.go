@@ -22,7 +22,7 @@ type printer struct {
 	plain []bool
 	// prefix begins the names of declarations outside of the kernel's body.
 	prefix string
-	// literals are the constants. chosen has the comparisons of f32 by their results, if the dialect tests for NaN by its bits.
+	// literals are the constants. chosen holds the comparisons of f32, by result, if the dialect has its own test for NaN.
 	literals map[ir.Value]bool
 	chosen   map[ir.Value]comparison
 	// atomicBuffers and atomicShared are arrays that a dialect declares to be of atomics.
@@ -208,14 +208,15 @@ func (p *printer) form(in *ir.Inst) string {
 	return s
 }
 
-// comparison is whether x < y or x ≤ y, or the opposite of that.
+// comparison is the condition x < y or x ≤ y, or its negation.
 type comparison struct {
 	x, y    ir.Value
 	negated bool
 }
 
-// keepNaN returns the form of an instruction. Of select(x, y, x < y), which is the lesser or the greater operand, some drivers make their minimum or
-// maximum, which drops NaN. The form of such a choice also says what it is if an operand is NaN.
+// keepNaN returns the form of an instruction. Some drivers replace a select of the lesser or the greater of two compared operands by their
+// minimum or maximum, which drops NaN. So the form of such a select tests for NaN first, and then returns the operand that a false comparison
+// selects.
 func (p *printer) keepNaN(in *ir.Inst, form string) string {
 	switch {
 	case (in.Op == ir.Lt || in.Op == ir.Le) && p.k.Types[in.Args[0]] == dtype.F32:

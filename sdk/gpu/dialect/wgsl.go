@@ -94,7 +94,7 @@ var wgslMath = map[ir.Op]string{
 	ir.Atan2: "atan2_f32", ir.Rem: "fmod_f32", ir.FMA: "fma",
 }
 
-// wgslFunctions returns the forms of the functions in wgslMath and others.
+// wgslFunctions returns the forms of the functions in wgslMath.
 func wgslFunctions() map[ir.Op]forms {
 	m := functions(wgslMath)
 	for o, f := range m {

@@ -89,8 +89,9 @@ func (q *quotients) divisible(v ir.Value, n int) bool {
 	return false
 }
 
-// terms returns the operands of v that are divided when v, a multiple of n, is divided: both operands of a sum, if one is known to be a
-// multiple, because the other then is one too; the factor that is a multiple; or none.
+// terms returns the operands of v that are divided by n in order to divide v, which is a multiple of n. For a sum or difference with one
+// operand that is known to be a multiple of n, it returns both operands: the other one must then be a multiple too. For a product, it returns
+// the factor that is known to be a multiple. Otherwise it returns none.
 func (q *quotients) terms(v ir.Value, n int) []ir.Value {
 	in := q.defs[v]
 	if in == nil || q.p.k.Types[v] != dtype.I32 {

@@ -74,8 +74,8 @@ func wgslArray(word string, lanes int) string {
 	return fmt.Sprintf("vec%d<%s>", lanes, word)
 }
 
-// wgslVector returns the expression of a vector in an array of vectors: the one with element k of an access to whole vectors that begins at
-// element v.
+// wgslVector returns the expression of the vector that contains element k of an access. The access moves whole vectors of an array and begins
+// at element v.
 func (p *printer) wgslVector(array string, v ir.Value, lanes, k int) string {
 	at := p.quotients.spell(v, lanes)
 	if k >= lanes {

@@ -108,8 +108,8 @@ func usesSubgroups(list []ir.Inst) bool {
 }
 
 // wgslExchanges reports whether threads of a block may exchange values through buffers: through a buffer that is read and written, or one
-// whose memory may also be passed for another parameter. Only then must a barrier order accesses to buffers. This is slow, because the
-// language orders them for the whole device.
+// whose memory may also be passed for another parameter. Only then must a barrier order accesses to buffers. Such a barrier is
+// slow, because the language orders the accesses for the whole device.
 func wgslExchanges(k *ir.Kernel) bool {
 	for _, p := range k.Params {
 		if p.IsBuffer() && (p.Aliased || p.Access&ir.Atomic != 0 || p.Access&(ir.Read|ir.Write) == ir.Read|ir.Write) {

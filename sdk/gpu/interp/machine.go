@@ -43,8 +43,8 @@ type machine struct {
 	index [3]int // position of the block in the grid
 }
 
-// array is the memory of a shared array, or of a local array of all threads: for each element of a local array, the elements of the threads
-// are side by side.
+// array is the memory of a shared array of the block, or of a local array of all threads. In a local array, element i of all threads comes
+// before element i+1.
 type array struct {
 	data  []byte
 	state []state // by element

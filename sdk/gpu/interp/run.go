@@ -27,8 +27,8 @@ type Options struct {
 	Seed  uint64
 	// Workers is the number of goroutines that run blocks; 0 means one. With more than one, atomics of different blocks run in any order.
 	Workers int
-	// Races says that Run detects accesses of different threads to the same element, one of them a write, that no barrier orders and that
-	// are not both atomic. This needs about a hundred bytes for each element of the slots, and blocks run one after the other.
+	// Races makes Run report races: two accesses of different threads to the same element that no barrier orders, unless both are reads or
+	// both are atomic. This needs about a hundred bytes for each element of the slots, and blocks run one after the other.
 	Races bool
 	// Subgroup is the size of subgroups for kernels that do not set it; 0 means 32.
 	Subgroup int

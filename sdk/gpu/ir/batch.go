@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Batch returns one launch that replaces launches of the same kernel, which run in any order or at the same time. Arguments that are equal
-// in all launches become one argument. All launches must use the same numbering of slots. Batch returns false if the launches have
-// different kernels or a grid of more than one row.
+// Batch returns one launch that replaces launches of the same kernel. The replaced launches run in any order or at the same time. Arguments
+// that are equal in all launches become one argument. All launches must use the same numbering of slots. Batch returns false if there are no
+// launches, if they have different kernels or a batched kernel, or if a grid has more than one row.
 func Batch(ls []Launch) (Launch, bool) {
 	if len(ls) == 0 || ls[0].Kernel.Members > 0 {
 		return Launch{}, false

@@ -38,7 +38,7 @@ func (c *checker) unreachable(body []Inst) {
 	}
 }
 
-// counts reports an error if the variable of a loop may overflow.
+// counts reports an error if the variable of a loop may overflow, or if the bounds of an unrolled loop are not constants close together.
 func (c *checker) counts(in *Inst) {
 	lo, hi := c.ranges.of(in.Args[0]), c.ranges.of(in.Args[1])
 	if !lo.open && !hi.open && lo.lo >= hi.hi {

@@ -41,7 +41,8 @@ func (b *Builder) loop(lo, hi Value, step int, unroll bool, body func(i Value)) 
 	b.do(in)
 }
 
-// trips returns the first and the last number of a loop, if they are known.
+// trips returns the numbers of the first and the last iteration of a loop, counted from 0, if the bounds are constants that are not negative.
+// If there is no iteration, first is greater than last.
 func (b *Builder) trips(lo, hi Value, step int) (first, last uint64, known bool) {
 	l, ok := b.constant(lo)
 	h, ok2 := b.constant(hi)

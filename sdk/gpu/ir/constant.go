@@ -21,8 +21,8 @@ func canonical(t dtype.DType, bits uint64) uint64 {
 	}
 }
 
-// calculate applies op to constants x and y of type t; unary operations ignore y. ok is false if the result is not an exact integer, or not
-// the same on all hardware.
+// calculate applies op to constants x and y of type t; unary operations ignore y. ok is false if op is not calculated for the type, if an
+// integer overflows or has no result, or if the result is not the same on all hardware.
 func calculate(op Op, t dtype.DType, x, y uint64) (r uint64, ok bool) {
 	switch t.Class() {
 	case dtype.Signed:

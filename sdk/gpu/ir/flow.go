@@ -1,12 +1,12 @@
 package ir
 
-// vary is the set of threads among which a value may differ.
+// vary says among which threads of a block a value may differ.
 type vary uint8
 
 const (
 	same   vary = iota // equal in all threads of the block that execute this instruction
 	groups             // equal in all threads of the subgroup
-	each
+	each               // may differ in each thread
 )
 
 // flowing is the analysis that proves that threads reach collective operations together.
@@ -71,7 +71,8 @@ func (f *flowing) raise(local int32, v vary) {
 	}
 }
 
-// while repeats the analysis of Head and Body until their locals are stable, as Head loads values that Body stores.
+// while analyses Head first to learn whether the condition differs among threads, and then Head and Body under that condition. Head loads
+// values that Body stores, so function flow repeats the analysis until it is stable.
 func (f *flowing) while(in *Inst, control vary, final bool) {
 	f.body(in.Head, control, false)
 	inner := max(control, f.vary[in.Args[0]])
@@ -156,8 +157,9 @@ func (f *flowing) readOnly(ref int32) bool {
 	return true
 }
 
-// arithmetic returns the vary of a result that is uniform in a subgroup although an operand is not: a quotient of u + lane by a multiple of
-// the size of subgroups, or a comparison with such a multiple. It also tracks sums u + lane and recognizes constant results.
+// arithmetic returns the vary of a result with an operand that differs within the subgroup. The result is nevertheless uniform in the
+// subgroup if it is a quotient of u + lane by a multiple of the size of subgroups, or a comparison with such a multiple. A constant result is
+// equal in all threads. arithmetic also records sums of the form u + lane.
 func (f *flowing) arithmetic(in *Inst) vary {
 	out := in.Out[0]
 	if !f.k.Types[out].IsFloat() && f.ranges.of(out).constant() {

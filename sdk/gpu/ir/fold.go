@@ -38,13 +38,13 @@ func (b *Builder) is(v Value, n uint64) bool {
 	return ok && !b.TypeOf(v).IsFloat() && c == canonical(b.TypeOf(v), n)
 }
 
-// isFloat reports whether v is the constant f, with the sign of zero.
+// isFloat reports whether v is the constant f. It distinguishes zeros of different sign.
 func (b *Builder) isFloat(v Value, f float64) bool {
 	c, ok := b.constant(v)
 	return ok && b.TypeOf(v).IsFloat() && c == bitsOf(b.TypeOf(v), f)
 }
 
-// fold returns a value equal to the result of in, if that needs no new operation except a constant.
+// fold returns a value equal to the result of in: an operand, a constant, or a shorter sum. It returns false if it finds none.
 func (b *Builder) fold(in *Inst) (Value, bool) {
 	if len(in.Args) == 0 {
 		return 0, false

@@ -117,8 +117,8 @@ func (f Fragments) Elements(subgroup int) int {
 }
 
 // Accumulator returns the place in C of element e of a thread's part, as FragGet and FragSet number them. In the order Pairs, for subgroups
-// of 32 and m16n8, it is the layout of PTX: row lane/4 + 8·(e/2), column 2·(lane%4) + e%2. Further rows and then columns of 8 follow. In
-// the order Quarters, the same elements e are at other places of 8 × 8.
+// of 32 and m16n8, it is the layout of PTX: row lane/4 + 8·(e/2), column 2·(lane%4) + e%2. In larger matrices, further elements are in
+// further rows, and then in further groups of 8 columns. In the order Quarters, element e is in the same 8 × 8 part of C, at another place.
 func (m MMA) Accumulator(subgroup, lane, e int) (row, col int) {
 	switch m.Order {
 	case Runs:
@@ -160,7 +160,7 @@ type Launch struct {
 
 // Arg is the argument of a parameter.
 type Arg struct {
-	// Slot and Offset are the memory of a buffer, in the numbering of the code that built the launch, and its first byte.
+	// Slot is the number of the memory of a buffer; the code that builds the launch numbers the memory. Offset is the buffer's first byte.
 	Slot   int
 	Offset int64
 	// Bits is the value of a scalar in the type of the parameter: an integer, sign or zero extended, or the IEEE bits of a float.

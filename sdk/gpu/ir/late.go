@@ -1,8 +1,8 @@
 package ir
 
-// Late returns the kernel with every load of a read-only buffer, and everything computed from loads, moved down to its first use. A
-// compiler may do this, because nothing writes such a buffer while the kernel runs, unless the parameter is Aliased. If the late kernel
-// computes other results, a launch has passed memory that the kernel also writes.
+// Late returns the kernel with every load of a read-only buffer, and every pure instruction, moved down to its first use. A compiler may do
+// this, because nothing writes such a buffer while the kernel runs. Loads of Aliased parameters stay in place. If the late kernel computes
+// other results, a launch has passed memory that the kernel also writes.
 func (k *Kernel) Late() *Kernel {
 	late := *k
 	late.Body = (&delay{k: k}).body(k.Body, nil)

@@ -76,8 +76,8 @@ const (
 	Exp2Fast // Exp2 of f32; results below 2^-126 may be 0
 )
 
-// Memory. An index counts elements. Load and Store with Width w move w neighbouring elements, w·size being 2, 4, 8 or 16
-// bytes or w being 1; the address is a multiple of w·size.
+// Memory. An index counts elements. Load and Store with Width w move w neighbouring elements. w is a power of two, and w·size is at most
+// 16 bytes. The address is a multiple of w·size.
 const (
 	Load        Op = iota + 96 // buffer Ref: index -> Width values
 	Store                      // buffer Ref: index, Width values
@@ -111,7 +111,7 @@ const (
 const (
 	For   Op = iota + 160 // lo, hi: Body for Out[0] = lo, lo+Imm, ... below hi. Unroll makes copies of Body.
 	If                    // bool: Body, else Else
-	While                 // repeats Head, then Body, while Args[0] is true, a value that is defined in Head or outside; Body must not use the values of Head
+	While                 // runs Head, and if Args[0] is then true, runs Body and repeats; Args[0] is defined in Head or outside; Body must not use the values of Head
 )
 
 // Matrix fragments: the threads of a subgroup hold a matrix together, and execute these operations together. Operands are equal in all of
@@ -126,5 +126,5 @@ const (
 	FragStore                 // index, offset, row stride: C to shared array Ref2 of f32
 	FragGet                   // index: element Imm of this thread's part of a C, f32; MMA.Accumulator returns its place
 	FragSet                   // index, value: sets element Imm of this thread's part of a C
-	FragPack                  // index of A, index of C: A of Ref = as many neighbouring Cs of Ref2, from that index on, as fill it, rounded
+	FragPack                  // index of A, index of C: fills A of Ref with neighbouring Cs of Ref2, from that index on, rounded to the type of A
 )

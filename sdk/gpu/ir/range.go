@@ -21,7 +21,7 @@ type ranges struct {
 	level  int
 	levels int // number of levels so far
 	inside int // number of selects that are being analysed
-	looks  int // number of steps into selects and facts that are left for this query
+	looks  int // remaining number of steps into selects and facts for this query
 }
 
 type saved struct {

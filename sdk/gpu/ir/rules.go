@@ -34,7 +34,7 @@ func (r *rule) fail(format string, args ...any) {
 	}
 }
 
-// form checks the numbers of results and operands.
+// form checks the numbers of results and operands, and the types of the results.
 func (r *rule) form(outs, args int) bool {
 	if len(r.in.Out) != outs || len(r.in.Args) != args {
 		r.fail("%d results of %d operands, want %d of %d", len(r.in.Out), len(r.in.Args), outs, args)
@@ -179,7 +179,7 @@ func (r *rule) comparison() {
 	r.oneOf("operand", t, numbers|dtype.Bools)
 }
 
-// array checks that Ref names an array of the type of the instruction.
+// array checks that ref names an array of the type of the instruction.
 func (r *rule) array(list []Array, ref int32) {
 	if ref < 0 || int(ref) >= len(list) {
 		r.fail("array %d is not there", ref)
@@ -188,7 +188,7 @@ func (r *rule) array(list []Array, ref int32) {
 	}
 }
 
-// buffer checks that ref names a buffer parameter with the type of the instruction and that access.
+// buffer checks that ref names a buffer parameter that has the type of the instruction and allows access a.
 func (r *rule) buffer(ref int32, a Access) {
 	switch {
 	case ref < 0 || int(ref) >= len(r.k.Params) || !r.k.Params[ref].IsBuffer():
@@ -202,7 +202,7 @@ func (r *rule) buffer(ref int32, a Access) {
 
 func (r *rule) index(i int) { r.oneOf("index", r.k.Types[r.in.Args[i]], integers) }
 
-// width checks that the elements of an access have lo to 16 bytes together and can be moved in one access.
+// width checks that the number of elements of an access is a power of two, and that they have lo to 16 bytes together.
 func (r *rule) width(lo int) {
 	w := int(r.in.Width)
 	if n := w * r.in.Type.Size(); w < 1 || w&(w-1) != 0 || w > 16 || n > 16 || n < lo {
