@@ -21,7 +21,7 @@ type Backend interface {
 	// Open opens the device with that index of Info. Each call returns a Device with separate tensors and programs, even if the index is
 	// already open. If the index does not exist, it returns ErrNotFound. The context bounds the call only.
 	Open(ctx context.Context, device int) (Device, error)
-	// Close closes all devices. Calls after Close, and a second Close, return ErrClosed or nil.
+	// Close closes all devices. Later calls, also of Close, return ErrClosed or nil.
 	Close() error
 }
 
@@ -48,13 +48,13 @@ type Device interface {
 // done. If a command returns an error, it was not accepted and has no effect.
 //
 // Streams of a device run concurrently. If a command uses a tensor that another stream creates, or frees one that another stream uses,
-// Signal and Wait must order the two commands; decorators/verify finds violations. Without order, the tensor may not exist yet, which is
-// ErrUnknownTensor.
+// Signal and Wait must order the two commands; decorators/verify finds violations. Otherwise the tensor may not exist yet, and the command
+// fails with ErrUnknownTensor.
 //
-// A node that fails poisons its outputs, and a node with a poisoned input poisons its own with the same error, a *NodeError that names the
-// first node, or only the program if the device cannot say which node failed, but never another node. The error is reported by every Read
-// of a poisoned tensor, and once by the next event of the stream that the host waits for. Other tensors remain valid, and the stream
-// continues.
+// A node that fails poisons its outputs. A node with a poisoned input poisons its own outputs with the same error. The error is a
+// *NodeError that names the node that failed first. If the device cannot say which node failed, the error names only the program. It never
+// names another node. Every Read of a poisoned tensor reports the error, and so does, once, the next event of the stream that the host
+// waits for. Other tensors remain valid, and the stream continues.
 //
 // The methods of a Stream are called by one goroutine at a time. Any goroutine may wait for the tickets and events that they return.
 type Stream interface {

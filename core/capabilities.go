@@ -22,12 +22,12 @@ type Capabilities struct {
 	Flushes dtype.Set
 	// Ops is the claims by op name.
 	Ops map[string]OpCapability
-	// Limits of every node. Rank is never zero.
+	// Limits bounds every node. Its Rank is at least 1.
 	Limits Limits
 	// Deterministic: the same nodes on the same inputs compute the same bits in every run, and a program of one node computes the same
 	// bits as the node by itself. A program of several nodes may round differently from its nodes one by one.
 	Deterministic bool
-	// Features names further features for people: "programs", "memory_stats". Code uses Extension instead.
+	// Features names further features, to be displayed: "programs", "memory_stats". Code uses Extension instead.
 	Features []string
 }
 
@@ -47,7 +47,7 @@ type OpCapability struct {
 	Operands []dtype.Set
 	// Results lists the supported types of each result; nil allows all types that inference returns.
 	Results []dtype.Set
-	// Limits that are narrower than the device's.
+	// Limits bounds nodes of this op, in addition to the limits of the device.
 	Limits Limits
 }
 

@@ -38,8 +38,8 @@ type Selective interface {
 type Programs interface {
 	// Define passes the whole program to the device, which may choose layouts, fuse, plan memory and pack constants. consts are tensors of
 	// the device that exist at this position of s, one for each entry of p.Consts in order. The device keeps the data that it needs, so the
-	// host may free them afterwards. Neither side changes the program afterwards. Define waits for the commands of s before it. Faults of
-	// the program are returned here.
+	// host may free them afterwards. Neither side changes the program afterwards. Define waits for the commands of s before it. If the
+	// program is invalid, Define returns the error.
 	Define(ctx context.Context, s Stream, p *program.Program, consts []op.TensorID) (ProgramID, error)
 	// Run appends one execution to s. It does not wait; failures poison the outputs.
 	Run(s Stream, r Run) error
@@ -104,9 +104,9 @@ type PeerCopy interface {
 
 // Collectives lets devices compute together, one rank each. Without it the host reads, combines and writes.
 type Collectives interface {
-	// Join makes the device rank number rank of the size ranks of the group named key, and waits for the other ranks. Each rank joins once,
-	// on devices of one backend or of backends that can reach each other. Join returns ErrAttr if ranks disagree about size. All ranks must
-	// call the same methods of Group in the same order.
+	// Join adds the device to the group named key, which has size ranks, as the rank with number rank. It waits for the other ranks. Each
+	// rank joins once, on devices of one backend or of backends that can reach each other. Join returns ErrAttr if ranks disagree about
+	// size. All ranks must call the same methods of Group in the same order.
 	Join(ctx context.Context, key string, rank, size int) (Group, error)
 }
 

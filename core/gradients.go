@@ -2,9 +2,9 @@ package core
 
 import "github.com/goburn/burn/core/op"
 
-// Gradients is an extension of a Device that remembers how tensors were computed and differentiates them;
-// decorators/autodiff adds it to any backend. Without it there are no gradients. Devices may be wrapped more than once: a
-// command of an outer level also reaches the levels below, so that gradients have gradients.
+// Gradients is an extension of a Device that remembers how tensors were computed and differentiates them; decorators/autodiff adds it to
+// any backend. Without it there are no gradients. A device may be wrapped more than once, to differentiate gradients: a command of an outer
+// level also reaches the levels below.
 //
 // All methods are safe for concurrent use, except that one goroutine at a time may use a given stream.
 type Gradients interface {
@@ -13,11 +13,11 @@ type Gradients interface {
 	Track(ids []op.TensorID) error
 	// Tracked reports whether this level, or one below, has recorded id as tracked or as computed from tracked tensors.
 	Tracked(id op.TensorID) bool
-	// Backward computes, on s, the gradient of the sum of root·seed over all roots, with respect to each tensor of wrt, or, when wrt is
-	// nil, to every tracked tensor that a root depends on and that was not itself computed from others. seeds have the types of their
-	// roots; the caller still owns them. The results are new tensors, which this level does not track and the caller frees. For a tensor of
-	// wrt that no root depends on, the result has a zero Desc. If this level has recorded none of the roots, the call is passed to the
-	// level below, which differentiates the gradients that it recorded.
+	// Backward computes, on s, the gradient of the sum of root·seed over all roots, with respect to each tensor of wrt. If wrt is nil, it
+	// uses every tracked tensor that a root depends on and that was not itself computed from others. seeds have the types of their roots;
+	// the caller still owns them. The results are new tensors, which this level does not track and the caller frees. For a tensor of wrt
+	// that no root depends on, the result has a zero Desc. If this level has recorded none of the roots, the call is passed to the level
+	// below, which differentiates the gradients that it recorded.
 	Backward(s Stream, roots, seeds []op.Desc, wrt []op.TensorID) ([]Gradient, error)
 	// Custom records, on this level and those below, that outputs were computed from inputs by commands on an Untracked stream, and how
 	// their gradient is computed. The saved tensors are kept for that.

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Opener creates a Backend. It must not have side effects before it is called.
+// Opener creates a Backend. A package that registers an Opener must have no other side effects until the Opener is called.
 type Opener func(Config) (Backend, error)
 
 // Config is the configuration of a backend.

@@ -18,8 +18,8 @@ func Bytes[T Native](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
-// Slice returns b as elements of T. It shares b's memory where the alignment allows it and copies where not; a rest of less
-// than an element is cut off. For bool, every byte of b must be 0 or 1.
+// Slice returns b as elements of T. If b is aligned for T, the result shares b's memory; otherwise it is a copy. Trailing bytes that do not
+// fill an element are ignored. For bool, every byte of b must be 0 or 1.
 func Slice[T Native](b []byte) []T {
 	var z T
 	n := len(b) / int(unsafe.Sizeof(z))

@@ -2,12 +2,12 @@ package dtype
 
 import "math"
 
-// The storage types: floats of 8 and 4 bits and integers of 4 and 2 bits, one element a byte (the low bits; integers are
-// sign-extended). They are moved and cast, and no arithmetic is defined on them.
+// The storage types: floats of 8 and 4 bits and integers of 4 and 2 bits, one element a byte (the low bits; integers are sign-extended).
+// They can be moved and cast, but no arithmetic is defined on them.
 const (
 	F8E4M3FN   DType = 14 // no infinities, one NaN; OCP FP8
 	F8E5M2     DType = 15 // as IEEE 754; OCP FP8
-	F8E4M3FNUZ DType = 16 // no infinities, no negative zero: that is NaN
+	F8E4M3FNUZ DType = 16 // no infinities, no negative zero; the code 0x80 is NaN
 	F8E5M2FNUZ DType = 17
 	F8E8M0     DType = 18 // a power of two: a scale of the OCP MX formats
 	F4E2M1     DType = 19 // no NaN, no infinities; OCP MX FP4
@@ -148,7 +148,8 @@ func (m minifloat) nan() byte {
 	return (1<<m.exp-1)<<m.man | 1<<(m.man-1)
 }
 
-// greatest returns the code of the greatest finite value, and the code above it: infinity or NaN, or itself.
+// greatest returns the code of the greatest finite value, and the code for values above it: infinity, or NaN if the format has no infinity,
+// or the same code if it has neither.
 func (m minifloat) greatest() (code, over byte) {
 	all := byte(1<<(m.exp+m.man) - 1)
 	switch {
@@ -176,7 +177,8 @@ func (m minifloat) encode(f float64, saturate bool) byte {
 	}
 	code, over := m.greatest()
 	a := math.Abs(f)
-	// Codes of one sign are ordered as their values, so the code is a count of steps in the binade of a.
+	// Within one sign, codes ascend with values. So the code is the number of steps within the binade of a, plus the codes of all lower
+	// binades.
 	e := 1 - m.bias // a = 1.m × 2^e, or denormal
 	if a != 0 {
 		_, x := math.Frexp(a)
@@ -199,7 +201,7 @@ func (m minifloat) encode(f float64, saturate bool) byte {
 	return byte(n) | sign
 }
 
-// signed adds a sign to the code of NaN if the format has NaN of both signs.
+// signed adds a sign to a code of NaN, unless the format has only one NaN.
 func (m minifloat) signed(code, sign byte) byte {
 	if m.nuz {
 		return code
@@ -207,7 +209,7 @@ func (m minifloat) signed(code, sign byte) byte {
 	return code | sign
 }
 
-// power returns the encoding of F8E8M0.
+// power returns the code of f in F8E8M0.
 func (m minifloat) power(f float64, saturate bool) byte {
 	if f <= 0 || math.IsInf(f, 1) {
 		switch {

@@ -11,7 +11,7 @@ type Precision uint8
 // The kinds of ops in mixed precision, after Micikevicius et al., Mixed Precision Training, ICLR 2018.
 const (
 	Either Precision = iota // computes in the type of its operands, or in f32 if they differ
-	Narrow                  // a product: its factors are rounded once to the narrow type, and summed in f32 or better
+	Narrow                  // a product: the factors are rounded once to the narrow type, and their products are summed in f32 or better
 	Wide                    // needs the range or the precision of f32
 )
 
@@ -47,8 +47,8 @@ func codes(list ...op.Code) map[op.Code]bool {
 // PrecisionOf calls wide compute in f32, and all others in the type of their operands. In elementwise and exact ops, constants take
 // the type of the other operands. Operands of other types, inputs and outputs keep their types. p is not changed.
 //
-// Constant i of the result is constant from[i] of p, cast to its type. supports reports which nodes the backend supports, as for Rewrite:
-// nodes that it does not support in narrow are computed in f32. A nil supports accepts all nodes.
+// Constant i of the result is constant from[i] of p, cast to the type that the result declares. supports reports which nodes the backend
+// supports, as for Rewrite: nodes that it does not support in narrow are computed in f32. A nil supports accepts all nodes.
 func (p *Program) Autocast(narrow dtype.DType, supports func(n *op.Node, in []op.Desc) bool) (q *Program, from []int, err error) {
 	a := &autocast{narrow: narrow, supports: supports, descs: map[op.TensorID]op.Desc{}, constant: map[op.TensorID]int{}, fills: map[op.TensorID]*op.Node{},
 		wide: map[op.TensorID]bool{}, other: map[cast]op.TensorID{}}
@@ -87,7 +87,7 @@ type autocast struct {
 
 	descs    map[op.TensorID]op.Desc // tensors of q
 	constant map[op.TensorID]int
-	fills    map[op.TensorID]*op.Node // constants that are nodes
+	fills    map[op.TensorID]*op.Node // nodes of op full, by their result
 	wide     map[op.TensorID]bool     // tensors that were f32 in the program
 	other    map[cast]op.TensorID     // ids of tensors that were cast to another type
 	last     op.TensorID

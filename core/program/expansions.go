@@ -8,16 +8,16 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Expansions is a cache of the nodes that nodes were expanded to. The key is everything that an expansion depends on: the structure of the
-// node, which operands are the same tensor, and which of them are dropped. The seed and counter of a random draw, which change each time,
-// are not part of the key: the draws of a cached expansion are shifted by as much as those of the node. The cache is bounded, and safe for
-// concurrent use.
+// Expansions caches, for each node that was expanded, the nodes that replace it. The key is everything that an expansion depends on: the
+// structure of the node, which operands are the same tensor, and which of them are dropped. The seed and counter of a random draw, which
+// change each time, are not part of the key. When a cached expansion is used, its seeds and counters are changed by as much as those of the
+// node differ from those of the cached node. The cache is bounded, and safe for concurrent use.
 type Expansions struct {
 	memo  Memo[*expanded]
-	known [1024]atomic.Bool // by op code: whether the memo contains a node of the op
+	known [1024]atomic.Bool // by op code: whether an expansion of the op was ever added
 }
 
-// expanded contains the nodes that a node was expanded to.
+// expanded contains the nodes that replace a node.
 type expanded struct {
 	*Sequence
 	seed, counter int // seed and counter of the node, if it draws
@@ -65,7 +65,7 @@ func appendUse(b []byte, n *op.Node, in []op.Desc) []byte {
 	return AppendAliases(b, n.Inputs)
 }
 
-// AppendAliases appends, for each tensor, which of the tensors before it is the same.
+// AppendAliases appends, for each id, its distance from the first position in ids that has the same id: 0 if this is the first one.
 func AppendAliases(b []byte, ids []op.TensorID) []byte {
 	for i, id := range ids {
 		first := 0
@@ -96,7 +96,7 @@ func (x *expanded) append(to []op.Node, n *op.Node, next func() op.TensorID) (no
 	return nodes, free
 }
 
-// move shifts the state of a draw in the expansion by as much as the state of n differs from that of the original node.
+// move changes the seed and counter of draw m, a node of the expansion, by as much as those of n differ from those of the original node.
 func (x *expanded) move(m, n *op.Node) {
 	if !op.Draws(m.Op) {
 		return

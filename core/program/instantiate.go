@@ -11,7 +11,7 @@ import (
 // of nodes. The nodes of the program come first, then a copy for each output that no node can write directly: an input, a constant, or a
 // tensor that is already an earlier output.
 type template struct {
-	nodes   []op.Node // nodes without inputs; runs share their outputs
+	nodes   []op.Node // nodes without inputs; each run copies their outputs, but shares the shapes
 	steps   []Step[int]
 	drop    []uint64
 	free    []int // slots of results that no Drop bit releases

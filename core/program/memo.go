@@ -6,15 +6,15 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Memo is a bounded cache of values by structure. Entries that are not looked up while the cache fills twice are dropped. The zero Memo is
-// empty. It is safe for concurrent use.
+// Memo is a bounded cache of values by structure. It drops entries that are not looked up while it fills up twice. The zero Memo is empty.
+// It is safe for concurrent use.
 type Memo[V any] struct {
 	mu         sync.Mutex
 	fresh, old map[string]V
 	bytes      int // size of fresh
 }
 
-// memoBytes is the size at which a Memo is full. A part of a model that runs op by op needs some hundred entries of about 1 KiB.
+// memoBytes is the size at which a Memo is full. A model that runs op by op needs a few hundred entries of about 1 KiB.
 const memoBytes = 2 << 20
 
 // Get returns the entry of a key.
@@ -45,9 +45,10 @@ func (m *Memo[V]) put(key string, v V, bytes int) {
 	m.bytes += bytes + len(key)
 }
 
-// Sequence contains nodes with numbers in place of tensor ids: first the given tensors, then the results of its nodes. It is immutable.
+// Sequence contains nodes with numbers in place of tensor ids. The given tensors have the first numbers, the results of the nodes the next
+// ones. It is immutable.
 type Sequence struct {
-	nodes   []op.Node // without Inputs and ids
+	nodes   []op.Node // of Inputs only the length has a meaning; ids are zero
 	in, out []int32   // numbers of the tensors that are operands, and of the results
 	free    []int32   // tensors that no Drop bit releases
 	given   int

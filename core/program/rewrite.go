@@ -6,10 +6,10 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Rewrite replaces sequences of simple ops that compute a composite op, as in the output of exporters, by the op of the table; Patterns
+// Rewrite replaces sequences of simple ops that compute a composite op, as exporters write them, by the composite op of the table. Patterns
 // lists the recognized forms. The result computes the same values within the tolerances of the rows, except for attention scores that
-// overflow. p is not changed; if no pattern is found, it is the result. Inputs, constants and outputs are unchanged; dead nodes and Drop
-// bits are removed.
+// overflow. p is not changed. If no pattern is found, Rewrite returns p itself. Otherwise the result has the inputs, constants and outputs
+// of p, but no dead nodes and no Drop bits.
 //
 // Products and convolutions of dequantized bytes are summed in integers, which is exact, and then dequantized. Their results are more exact
 // than sums of floats. If they are quantized again, a result near the middle between two steps may be rounded to the other step. Tensors
@@ -47,8 +47,8 @@ func (p *Program) RewriteBy(some []Pattern, known func(i int) []byte, supports f
 	return q.Live()
 }
 
-// rewriter is a program being rewritten. Entry i of nodes, which comments call place i, contains node i of the program, or its replacement:
-// the last node of a place has the outputs of the original node.
+// rewriter is a program being rewritten. Comments call entry i of nodes place i. It contains node i of the program, or the nodes that
+// replace it. The last node of a place has the outputs of the original node.
 type rewriter struct {
 	nodes    [][]op.Node
 	descs    map[op.TensorID]op.Desc
@@ -151,9 +151,9 @@ func (r *rewriter) private(i int, inner []int) bool {
 	return true
 }
 
-// replace replaces place i by the nodes that build records, which must compute the same result, and removes the inner places. It
-// changes nothing and returns false if another node needs an inner result, if a rule of the table is broken, or if a composite op
-// among the new nodes is not supported.
+// replace replaces place i by the nodes that build records, which must compute the same result, and removes the inner places. It changes
+// nothing and returns false if another node needs an inner result, if a new node violates a rule of the table, or if a composite op among
+// the new nodes is not supported.
 func (r *rewriter) replace(i int, inner []int, build func(b *op.Builder) op.Desc) bool {
 	if !r.private(i, inner) {
 		return false
@@ -181,7 +181,7 @@ func (r *rewriter) replace(i int, inner []int, build func(b *op.Builder) op.Desc
 	return true
 }
 
-// put replaces the last node of position k. It keeps the other nodes of the position, because the new nodes may use them.
+// put replaces the last node of place k. It keeps the other nodes of the place, because the new nodes may use them.
 func (r *rewriter) put(k int, nodes []op.Node) {
 	for m := range r.nodes[k] {
 		for _, id := range r.nodes[k][m].Inputs {

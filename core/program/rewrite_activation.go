@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// kernel calls f for each node of one of the given ops that place i depends on by arithmetic, until f returns true, and reports whether it
-// did.
+// kernel finds the nodes of the given ops that place i depends on through arithmetic. It calls f for each until f returns true, and reports
+// whether f did.
 func (r *rewriter) kernel(i int, f func(n *op.Node, at int) bool, codes ...op.Code) bool {
 	root := r.root(i)
 	for _, id := range r.below(root.Outputs[0].ID)[1:] {

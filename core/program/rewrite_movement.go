@@ -32,7 +32,7 @@ func (r *rewriter) stepOf(scale, zero op.TensorID, a op.Attrs) (step, bool) {
 }
 
 // movedBytes recognizes the quantization of a tensor that was dequantized with the same scale and only moved in between: the bytes are
-// moved instead. A concatenation becomes one of quantized tensors.
+// moved instead. A concatenation becomes a concatenation of bytes; parts that are not dequantized bytes are quantized.
 func (r *rewriter) movedBytes(i int) bool {
 	n := r.root(i)
 	st, ok := r.stepOf(n.Inputs[1], n.Inputs[2], n.Attrs)

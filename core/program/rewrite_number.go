@@ -69,7 +69,7 @@ func (r *rewriter) number(id op.TensorID) (float64, bool) {
 	return v[0], true
 }
 
-// about reports whether v equals want after rounding to d and a few roundings in f64.
+// about reports whether v equals want up to the error of one rounding to type d and a few roundings in f64.
 func about(d dtype.DType, v, want float64) bool {
 	unit := map[dtype.DType]float64{dtype.F64: 0x1p-51, dtype.F32: 0x1p-22, dtype.F16: 0x1p-10, dtype.BF16: 0x1p-7}[d]
 	return math.Abs(v-want) <= unit*math.Abs(want)

@@ -26,7 +26,8 @@ const (
 	maxTerms        = 8
 )
 
-// readAs returns the polynomial in x and t that tensor id is, and the places of its intermediate results.
+// readAs returns tensor id as a polynomial in x and t, and the places of its intermediate results. It returns nil if id is not such a
+// polynomial.
 func (r *rewriter) readAs(id, x, t op.TensorID) (polynomial, []int) {
 	l := &reading{r: r, x: x, t: t}
 	p := l.read(id)
@@ -36,7 +37,8 @@ func (r *rewriter) readAs(id, x, t op.TensorID) (polynomial, []int) {
 	return p, l.inner
 }
 
-// read returns nil if id is not a polynomial, or if coefficients cancel: infinite values would not cancel.
+// read returns id as a polynomial. It returns nil if id is none, or if a coefficient becomes zero: terms with infinite values do not
+// cancel.
 func (l *reading) read(id op.TensorID) polynomial {
 	switch id {
 	case l.x:

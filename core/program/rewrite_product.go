@@ -31,9 +31,9 @@ func (r *rewriter) linear(i int) bool {
 	return false
 }
 
-// attention recognizes softmax(scale·q·kᵀ)·v, with or without a mask, over the last two axes of tensors of rank 4, or of rank 3, whose
-// first dimension then counts as heads. The scale may be applied to either operand or to the product; k may be transposed by a permutation
-// or by the product.
+// attention recognizes softmax(scale·q·kᵀ)·v, with or without a mask, over the last two axes of tensors of rank 4 or 3. With rank 3, the
+// first dimension counts as heads. The scale may be applied to either operand or to the product; k may be transposed by a permutation or by
+// the product.
 func (r *rewriter) attention(i int) bool {
 	n := r.root(i)
 	if n.Attrs.Bool("transpose_a") || n.Attrs.Bool("transpose_b") || !n.Outputs[0].DType.IsFloat() {
@@ -108,7 +108,8 @@ func four(b *op.Builder, x op.Desc) op.Desc {
 	return b.Reshape(x, append(shape.Of(1), x.Shape...))
 }
 
-// scaled follows multiplications and divisions by numbers back to x: id is factor·x.
+// scaled returns x and factor such that id is factor·x: it follows multiplications and divisions by numbers back to x. inner are their
+// places.
 func (r *rewriter) scaled(id op.TensorID) (x op.TensorID, factor float64, inner []int) {
 	factor = 1
 	for {
@@ -152,7 +153,7 @@ func (r *rewriter) masked(id op.TensorID) (scores, mask op.TensorID, at int, ok 
 }
 
 // masks reports whether a tensor may be the mask of attention for these scores: it must broadcast to them and, if known, must let every
-// query see a key. Without visible keys the op returns 0, and the softmax NaN.
+// query see a key. For a query that sees no key, the op returns 0, but a softmax returns NaN.
 func (r *rewriter) masks(id op.TensorID, scores op.Desc) bool {
 	d := r.descs[id]
 	if d.DType != scores.DType || shape.CanExpand(d.Shape, scores.Shape) != nil {

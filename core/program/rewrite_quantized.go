@@ -9,11 +9,13 @@ import (
 )
 
 const (
-	// exactTerms is the number of products of differences of bytes, at most 255 in magnitude, that i32 sums exactly.
+	// exactTerms is the greatest number of terms that i32 sums exactly. Each term is the product of two differences of bytes, which are at
+	// most 255 in magnitude.
 	exactTerms = (1<<31 - 1) / (255 * 255)
-	// minOutputs is the least number of outputs of a group for which a convolution of integers pays.
+	// minOutputs is the least number of output channels per group for which Rewrite uses conv_integer.
 	minOutputs = 4
-	// minScale and maxScale bound the scales: products of two scales, and of these with sums in i32, are then normal numbers in f32.
+	// minScale and maxScale bound the scales, so that the product of two scales, and its product with a sum in i32, are normal numbers in
+	// f32.
 	minScale, maxScale = 0x1p-60, 0x1p40
 )
 
@@ -88,8 +90,8 @@ func (r *rewriter) dequantizedSums(b *op.Builder, sums op.Desc, x, w quantity, a
 	return b.With(op.Dequantize, []op.Desc{sums, scale, b.FullInt(dtype.I32, 0, scale.Shape)}, op.Int("axis", axis))
 }
 
-// integerProduct replaces a product of two dequantized tensors, with a bias for a linear, by one that is summed in integers,
-// where every sum is exact.
+// integerProduct replaces a matmul or linear of two dequantized tensors by a product that is summed in integers, where every sum is exact.
+// The bias of a linear is added afterwards.
 func (r *rewriter) integerProduct(i int) bool {
 	n := r.root(i)
 	a, okA := r.dequantized(n.Inputs[0])
@@ -132,7 +134,7 @@ func (r *rewriter) integerProduct(i int) bool {
 	})
 }
 
-// alike reports whether two quantities are of the same float type.
+// alike reports whether two quantities were dequantized to the same float type.
 func (r *rewriter) alike(x, w quantity) bool { return x.scale(r).DType == w.scale(r).DType }
 
 // integerConv recognizes a convolution of two quantities.

@@ -12,7 +12,7 @@ type span struct{ lo, hi float64 }
 
 var anything = span{math.NaN(), math.NaN()}
 
-// finite reports whether every number within s is finite in type d, with a margin for rounding.
+// finite reports whether the bounds of s are finite numbers of type d. It returns false for unknown bounds.
 func (s span) finite(d dtype.DType) bool {
 	g := greatest(d)
 	return s.lo >= -g && s.hi <= g

@@ -30,8 +30,8 @@ type Node struct {
 // Exists reports whether the op has a gradient.
 func (r Rule) Exists() bool { return r.grad != nil }
 
-// Reads returns the operands and the results whose elements Record uses where some operands need a gradient: bit i is operand, or
-// result, i.
+// Reads returns the operands and the results whose elements Record uses, given which operands need a gradient. Bit i of in is operand i;
+// bit i of out is result i.
 func (r Rule) Reads(need []bool) (in, out uint64) {
 	if r.reads == nil {
 		return 0, 0
@@ -39,8 +39,8 @@ func (r Rule) Reads(need []bool) (in, out uint64) {
 	return r.reads(need)
 }
 
-// Record records the nodes of a gradient on b, and returns a gradient for each operand that needs one. A zero Desc is a gradient
-// of zeros; others are meaningless for operands that need none. Errors are in b.
+// Record records the nodes of a gradient on b, and returns a gradient for each operand that needs one. A zero Desc is a gradient of zeros.
+// For operands that need no gradient, the entry has no meaning. Errors are in b.
 func (r Rule) Record(b *op.Builder, n Node) []op.Desc {
 	return r.grad(&grad{Builder: b, Attrs: n.Attrs, x: n.X, y: n.Y, dy: n.DY, need: n.Need, has: n.Has})
 }
@@ -52,7 +52,7 @@ type grad struct {
 	op.Attrs
 	x, y, dy []op.Desc
 	need     []bool
-	has      map[op.TensorID]bool // ids of those that have elements
+	has      map[op.TensorID]bool // ids of the tensors of x, y and dy that have elements
 }
 
 // Custom is a gradient rule for a custom op. It records nodes on b that compute the gradients of operands x from the gradients dy of
@@ -87,7 +87,7 @@ func Of(c op.Code) (r Rule, ok bool) {
 // decomposition, or not at all: see How.
 func Ops() []op.Code { return slices.Sorted(maps.Keys(rules)) }
 
-// Functions for Rule.reads.
+// readIn, readOut and readBoth return reads functions that do not depend on need.
 func readIn(bits uint64) func([]bool) (uint64, uint64) {
 	return func([]bool) (uint64, uint64) { return bits, 0 }
 }
@@ -100,7 +100,7 @@ func readBoth(in, out uint64) func([]bool) (uint64, uint64) {
 	return func([]bool) (uint64, uint64) { return in, out }
 }
 
-// readOther reads an operand for the gradient of the other.
+// readOther is the reads function of a binary op where the gradient of each operand needs the other operand.
 func readOther(need []bool) (in, out uint64) {
 	if need[0] {
 		in |= 2
@@ -138,7 +138,7 @@ func (g *grad) div(a, b op.Desc) op.Desc { return g.Do(op.Div, a, b) }
 func (g *grad) times(a op.Desc, v float64) op.Desc { return g.mul(a, g.Like(a, v)) }
 func (g *grad) plus(a op.Desc, v float64) op.Desc  { return g.add(a, g.Like(a, v)) }
 
-// zero returns a scalar of a's type.
+// zero returns a scalar 0 of a's type.
 func (g *grad) zero(a op.Desc) op.Desc { return g.Like(a, 0) }
 
 // pick returns a where the condition holds, else b.
@@ -199,7 +199,7 @@ func widely(table map[op.Code]Rule) map[op.Code]Rule {
 	return table
 }
 
-// widen casts the tensors that have elements; for the others it only changes the type.
+// widen returns ds with f32 in place of f16 and bf16. It casts the tensors that have elements; for the others it only changes the type.
 func widen(g *grad, ds []op.Desc) []op.Desc {
 	out := make([]op.Desc, len(ds))
 	for i, d := range ds {

@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// The gradient of attention is an op, which recomputes the weights.
+// attentionRules expresses the gradient of attention as one op, which recomputes the attention weights.
 var attentionRules = map[op.Code]Rule{
 	op.Attention: {func(need []bool) (in, out uint64) { return 1<<len(need) - 1, 1 }, func(g *grad) []op.Desc {
 		in := append(append([]op.Desc{}, g.x[:3]...), g.y[0], g.dy[0])

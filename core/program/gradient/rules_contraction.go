@@ -61,7 +61,8 @@ func product(g *grad, a, b op.Desc, ta, tb bool) op.Desc {
 	return g.With(op.MatMul, []op.Desc{a, b}, op.Flag("transpose_a", ta), op.Flag("transpose_b", tb))
 }
 
-// rows returns aᵀ·dy over all batches at once, for a b without batch dimensions; nil if b has any.
+// rows returns the gradient of b as one product aᵀ·dy over the rows of all batches. It returns nil if b has batch dimensions, or if a has
+// none or was broadcast to those of dy.
 func rows(g *grad, b, a, dy op.Desc) *op.Desc {
 	if b.Shape[:len(b.Shape)-2].Size() != 1 || len(a.Shape) == 2 || !slices.Equal(a.Shape[:len(a.Shape)-2], dy.Shape[:len(dy.Shape)-2]) {
 		return nil

@@ -53,9 +53,9 @@ var movementRules = map[op.Code]Rule{
 	op.Scatter: {func(need []bool) (in, out uint64) { return 7, 1 }, scatterGrad},
 }
 
-// chosen returns the gradient of a selection of one element per line, at index at along the axis of a tensor of shape s: dy at these
-// places, zeros elsewhere. It uses a comparison instead of a scatter, because a comparison is fused with the sum that the gradient goes
-// into, as in the gradient of a loss by classes.
+// chosen returns the gradient of a gather that selects one element of each line along an axis of a tensor of shape s. at contains the index
+// of each. The gradient is dy at these indices, and zero elsewhere. It is computed by a comparison instead of a scatter, because a backend
+// can fuse a comparison with the addition that uses the gradient, as after a cross entropy loss.
 func (g *grad) chosen(dy, at op.Desc, s shape.Shape, axis int) op.Desc {
 	line := slices.Repeat([]int{1}, len(s)) // indices along the axis
 	line[axis] = s[axis]
@@ -110,8 +110,8 @@ func dilate(g *grad, x op.Desc, axis, step int) op.Desc {
 	return g.Reshape(y, s)
 }
 
-// scatterGrad returns the gradients of scatter, by mode. With assign only the last update of an index has a gradient. Equal extremes share
-// the gradient.
+// scatterGrad returns the gradients of scatter, by mode. With assign only the last update of an index has a gradient. With min and max,
+// equal extremes share the gradient.
 func scatterGrad(g *grad) []op.Desc {
 	x, at, u, y, dy := g.x[0], g.x[1], g.x[2], g.y[0], g.dy[0]
 	axis, batch := op.Int("axis", g.Int("axis")), op.Int("batch", g.Int("batch"))
@@ -153,7 +153,7 @@ func scatterGrad(g *grad) []op.Desc {
 	return d
 }
 
-// last returns, for each update of a scatter, whether it is the last one of its index, in a shape that broadcasts over the updates.
+// last returns, for each update of a scatter, whether it is the last one with its index. The result broadcasts to the shape of the updates.
 func last(g *grad) op.Desc {
 	x, at := g.x[0].Shape, g.x[1]
 	axis, batch := g.Int("axis"), g.Int("batch")

@@ -100,7 +100,8 @@ func normalised(g *grad, x op.Desc, axes []int) (hat, r op.Desc) {
 	return g.mul(away, r), r
 }
 
-// normGrad returns r·(v - mean(v) - hat·mean(v·hat)), the gradient through the statistics; without the term mean(v) if centred is false.
+// normGrad returns r·(v - mean(v) - hat·mean(v·hat)): the gradient of x, given the gradient v of hat. If centred is false, the term mean(v)
+// is left out.
 func normGrad(g *grad, v, hat, r op.Desc, axes []int, centred bool) op.Desc {
 	d := g.sub(v, g.mul(hat, g.Reduce(op.Mean, g.mul(v, hat), true, axes...)))
 	if centred {

@@ -35,7 +35,7 @@ func with(attrs op.Attrs, name string, a op.Attr) []op.Attr {
 	return out
 }
 
-// windowMax adds dy to the positions of the maxima.
+// windowMax returns the gradient of a window maximum: it adds each element of dy to the position of the maximum, which found[1] contains.
 func windowMax(g *grad, found []op.Desc, hi []int) op.Desc {
 	x, dy := g.x[0], g.dy[0]
 	if g.Err() != nil || dy.ID == 0 || dy.Shape.Size() == 0 {

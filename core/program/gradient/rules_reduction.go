@@ -19,7 +19,7 @@ var reductionRules = map[op.Code]Rule{
 	}},
 	op.ReduceMax: {readBoth(1, 1), winners},
 	op.ReduceMin: {readBoth(1, 1), winners},
-	op.Prod: {readIn(1), func(g *grad) []op.Desc { // the product of all other elements, from both sides, which is right for zeros too
+	op.Prod: {readIn(1), func(g *grad) []op.Desc { // dy times the product of the elements before and of those after; correct for zeros too
 		x, axes := g.x[0], g.Ints("axes")
 		if len(axes) == 0 {
 			return []op.Desc{g.dy[0]}
@@ -101,7 +101,7 @@ func inverse(order []int) []int {
 	return back
 }
 
-// running passes dy to the element that is the running extreme.
+// running returns the gradient of a running extreme: it adds each element of dy to the element of x that is the extreme there.
 func running(g *grad, where op.Code) []op.Desc {
 	axis := op.Int("axis", g.Int("axis"))
 	x, dy := g.x[0], g.dy[0]
@@ -129,8 +129,8 @@ func shift(g *grad, dy op.Desc, axis int) op.Desc {
 	return g.Un(op.Pad, dy, op.Ints("lo", lo...), op.Ints("hi", hi...))
 }
 
-// cumProdGrad returns the gradient of cumprod, which is exact for zeros too: dx[j] = prod(x[:j]) · Σ dy[k]·prod(x[j+1:k+1]) over k ≥ j,
-// with the inner products from a scan over a triangle, so that it takes memory quadratic in the axis.
+// cumProdGrad returns the gradient of cumprod: dx[j] = prod(x[:j]) · Σ dy[k]·prod(x[j+1:k+1]) over k ≥ j. Without divisions, it is correct
+// for zeros too. A scan over a triangular matrix computes the inner products, so the memory is quadratic in the length of the axis.
 func cumProdGrad(g *grad) []op.Desc {
 	x, dy, axis := g.x[0], g.dy[0], g.Int("axis")
 	rank := len(x.Shape)

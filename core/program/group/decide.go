@@ -11,7 +11,7 @@ type decider struct {
 	*Graph
 	policy *Policy
 	at     []int    // position at which each node runs: its own, or that of its group
-	groups []*Group // by node: the group of several nodes that it is in
+	groups []*Group // by node: the group that it was assigned to, or nil
 	memory *memory  // nil unless the policy bounds peak memory
 }
 
@@ -61,7 +61,7 @@ func distinct(ids []op.TensorID) []op.TensorID {
 	return all
 }
 
-// taker calls the Taker of the policy for node i, if there is one, on the nodes that follow.
+// taker forms the group of node i with the Taker that the policy returns for it, and reports whether it did.
 func (d *decider) taker(i int) bool {
 	if d.policy.Anchor == nil {
 		return false
@@ -123,8 +123,8 @@ func (d *decider) inSpace(k int, space op.Desc) bool {
 	return d.policy.elementwise(d.Graph, k) && d.Nodes[k].Outputs[0].Shape.Equal(space.Shape)
 }
 
-// reserved reports whether node k should be left to a later product or convolution: one after node i that is not in a group yet, whose
-// result only k reads.
+// reserved reports whether node k should be left to a product or convolution after node i. That product or convolution must not be in a
+// group yet, and only k may read its result.
 func (d *decider) reserved(i, k int) bool {
 	for _, id := range d.Nodes[k].Inputs {
 		j, ok := d.Maker(id)

@@ -3,9 +3,9 @@
 // an order of execution. It must not know ops beyond the table. Kernels, packing of constants and memory belong to the backend.
 //
 // Every node is in exactly one group. A group runs as a whole at the position of one of its nodes, where all of its inputs exist and none
-// of its results has been read yet. A result that is needed outside of a group is an output of it. If launching a kernel takes longer than
-// a small kernel, a backend can combine groups further: Batches finds independent groups that only differ in sizes, such as the updates of
-// all parameters.
+// of its results has been read yet. A result that is needed outside of its group is an output of the group. If launching a kernel takes
+// longer than a small kernel, a backend can combine groups further: Batches finds independent groups that only differ in sizes, such as the
+// updates of all parameters.
 package group
 
 import (
@@ -40,7 +40,7 @@ func (k Kind) String() string {
 	return [...]string{"single", "elementwise", "reduction", "norm", "product", "convolution"}[k]
 }
 
-// KindOf returns the kind of groups whose anchor is a node of op c, or Single if there are none.
+// KindOf returns the kind of group that is built around a node of op c. It returns Single if there is no such kind.
 func KindOf(c op.Code) Kind {
 	switch c {
 	case op.Sum, op.Prod, op.ReduceMax, op.ReduceMin, op.Mean:
@@ -77,8 +77,8 @@ type Group struct {
 	// Anchor is the node that the kernel is built around: the product, the convolution, the last reduction, or a single node;
 	// None for elementwise nodes.
 	Anchor int
-	// Prologue are the nodes before the anchor, in order, which the kernel computes when it loads operands, and Epilogue the
-	// nodes after the anchor. Elementwise groups only have an epilogue.
+	// Prologue contains the nodes before the anchor, which the kernel computes when it loads operands. Epilogue contains the nodes after
+	// the anchor. Both are in order. Elementwise groups only have an epilogue.
 	Prologue, Epilogue []int
 	// Inputs contains the tensors that the group reads and does not compute, each once, in the order of first use.
 	Inputs []op.TensorID

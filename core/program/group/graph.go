@@ -53,8 +53,8 @@ func (g *Graph) Maker(id op.TensorID) (k int, ok bool) {
 	return k, ok
 }
 
-// Users returns the nodes that read id in order, and Outside for each time that the program returns it; a node is listed once for each
-// operand. The caller must not change the slice.
+// Users returns the nodes that read id, in order, and Outside for each time that the program returns it. A node is listed once for each of
+// its operands that is id. The caller must not change the slice.
 func (g *Graph) Users(id op.TensorID) []int { return g.users[id] }
 
 // Sole returns the node that reads id, if there is a single one and id is a single operand of it.

@@ -38,7 +38,7 @@ func (d *decider) grow(kind Kind, i int, admit func(set map[int]bool, k int) (al
 		}
 		if !ok {
 			if d.policy.outputs() == 1 {
-				return best // a refused node needs a result anyway, and any further node would add a second result
+				return best // the refused node reads a result, which is then the only output; a further node would add a second one
 			}
 			refused[k] = true
 			continue
@@ -71,8 +71,9 @@ func (d *decider) next(set, refused map[int]bool) int {
 	return next
 }
 
-// absorb adds elementwise nodes in the given space to set that compute its inputs and whose results have no other users, if the policy
-// wants that for groups of kind. For elementwise groups it also adds nodes whose results have other users, as further outputs of the group.
+// absorb returns set with preceding elementwise nodes added, or set itself if the policy does not want this for groups of kind. It adds a
+// node that computes an input of set if its result has the shape of space and no users outside of set. In elementwise groups the result may
+// have other users: it becomes a further output of the group. It also adds nodes that the group may repeat: see repeated.
 func (d *decider) absorb(kind Kind, anchor int, set map[int]bool, space op.Desc) map[int]bool {
 	if kind != Reduction && kind != Norm && !d.policy.Absorb.Has(kind) {
 		return set
@@ -102,7 +103,8 @@ func (d *decider) absorb(kind Kind, anchor int, set map[int]bool, space op.Desc)
 	return set
 }
 
-// repeated reports whether a group of kind may compute node j, whose result is broadcast to the space of the group, again for each element.
+// repeated reports whether a group of kind may compute node j again for each element of its space. The result of j is broadcast to that
+// space.
 func (d *decider) repeated(kind Kind, anchor, j int, space shape.Shape) bool {
 	if d.policy.Repeat == nil || kind == Product || kind == Convolution || kind == Reduction || !d.policy.elementwise(d.Graph, j) {
 		return false

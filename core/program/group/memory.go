@@ -7,7 +7,7 @@ import "github.com/goburn/burn/core/op"
 type memory struct {
 	live  []int64
 	peak  int64                // the peak of the program, run node by node
-	inner map[op.TensorID]bool // computed and read within one group
+	inner map[op.TensorID]bool // tensors that are computed and read within one group only
 }
 
 func newMemory(d *decider) *memory {

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Placement describes a concatenation into whose result the groups that compute the operands write directly.
+// Placement describes a concatenation whose operands are written directly into its result by the groups that compute them.
 type Placement struct {
 	Concat int    // index of the group of the concatenation
 	First  int    // index of the first group that writes a part: the memory must exist before it
@@ -21,9 +21,9 @@ type Part struct {
 	Writer int        // index of the group that writes it; None if it must be copied
 }
 
-// Placements finds concatenations into which the groups that compute the parts can write directly, at least one of them. The concatenation
-// is a separate group. Each part that is written directly is contiguous, is the only output of its group, and is not an output of the
-// program. A group writes into one concatenation at most. able reports the groups that can write to any address.
+// Placements finds concatenations for which at least one part can be written directly into the result, by the group that computes the part.
+// Each concatenation is a separate group. Each part that is written directly is contiguous, is the only output of its group, and is not an
+// output of the program. A group writes into one concatenation at most. able reports whether a group can write to any address.
 func (g *Graph) Placements(groups []*Group, able func(x *Group) bool) []Placement {
 	writers := map[op.TensorID]int{}
 	for i, x := range groups {

@@ -37,11 +37,12 @@ type Policy struct {
 	// Accept reports whether the backend accepts a group of several nodes. It is not called for groups of a Taker. Nodes of a refused group
 	// may be assigned to other groups. A nil Accept accepts all.
 	Accept func(g *Graph, x *Group) bool
-	// Reach bounds the distance, in nodes, between consecutive nodes of a group; 0 means no bound. Results that are computed long before
-	// they are needed occupy memory meanwhile, for instance if a group contained nodes of the forward and the backward pass of a layer.
+	// Reach bounds the distance, in nodes, between consecutive nodes of a group; 0 means no bound. A group with nodes far apart computes
+	// some results long before they are needed, and these occupy memory meanwhile. An example is a group with nodes of the forward and of
+	// the backward pass of a layer.
 	Reach int
-	// HoldPeak refuses groups that increase peak memory over that of the program run node by node. The estimate assumes that buffers are
-	// never reused in place.
+	// HoldPeak refuses groups that increase peak memory above the peak of running the program node by node. The estimate assumes that
+	// buffers are never reused in place.
 	HoldPeak bool
 }
 
@@ -51,7 +52,8 @@ type Taker interface {
 	// no other users. It is not called again after it has reported false.
 	Take(k int) (also []int, ok bool)
 	// Accept is called with the resulting group, which may be only the anchor. If it returns false, the group is dissolved. It is not
-	// called if the nodes cannot run at one position or violate the policy.
+	// called if the nodes cannot run at one position, if the group would exceed the peak that HoldPeak allows, or if results before that of
+	// the last node have users outside of the group.
 	Accept(x *Group) bool
 }
 

@@ -75,7 +75,8 @@ type repeater struct {
 	last   op.TensorID
 }
 
-// repeat changes all groups except x to compute tensor d of x themselves, if they can.
+// repeat makes each group that reads tensor d, except x, compute d itself. x is the group that computes d. If one of the other groups
+// cannot compute d, or the program returns it, nothing changes.
 func (r *repeater) repeat(x *Group, d op.Desc) {
 	k, _ := r.Maker(d.ID)
 	nodes, leaves := r.cone(k)
@@ -161,8 +162,8 @@ func (r *repeater) takes(u int, d op.Desc) bool {
 	return r.policy.elementwise(r.Graph, u) && n.Outputs[0].Shape.Equal(d.Shape)
 }
 
-// taken returns, for a gather u of one element of each line of d along an axis, whether each leaf must be gathered too (true) or is
-// constant along the axis (false). It returns nil for other gathers.
+// taken examines a gather u that selects one element of each line of d along an axis. For each leaf, it returns true if the leaf must be
+// gathered too, and false if the leaf is constant along the axis. It returns nil if u is not such a gather, or if a leaf is neither.
 func (r *repeater) taken(u int, d op.Desc, leaves []op.TensorID) map[op.TensorID]bool {
 	n := &r.Nodes[u]
 	if n.Op != op.Gather || n.Inputs[0] != d.ID || n.Inputs[1] == d.ID || len(r.Desc(n.Inputs[1]).Shape) != n.Attrs.Int("batch") || 2*n.Outputs[0].Bytes() > d.Bytes() {

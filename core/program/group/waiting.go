@@ -48,7 +48,8 @@ func (w *waiting) add(b *batcher, id op.TensorID, sign int64) {
 	}
 }
 
-// moves moves group i to a position in the count. It reports false, and changes nothing, if that needs too much memory.
+// moves updates the live bytes as if group i ran at position to, and leaves b.place unchanged. It reports false, and changes nothing, if
+// that exceeds the limit.
 func (w *waiting) moves(b *batcher, i, to int) bool {
 	x, from := b.groups[i], b.place[i]
 	count := func(sign int64) {

@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// cut reassigns the units on members x and y to these two by a minimum cut. The assignment is optimal, except that memory limits are
-// penalties. Units on the source's side of the cut are on x. The transfer of a tensor that is created on one side and used on the other is
-// counted once: the tensor is a vertex to which all of its users are connected.
+// cut reassigns the units on members x and y to these two by a minimum cut. All other units stay where they are. No other division between
+// x and y costs less, apart from memory limits, which the cut ignores. Units on the source's side of the cut are assigned to x. The
+// transfer of a tensor that is created on one side and used on the other is counted once: the tensor is a vertex to which all of its users
+// are connected.
 func (p *Problem) cut(assigned []int, x, y int) []int {
 	const source, sink = 0, 1
 	g := &network{}

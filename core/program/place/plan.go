@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// Plan describes where the units of a program run. A unit is nodes that are placed together.
+// Plan describes where the units of a program run. A unit is a set of nodes that are placed together.
 type Plan struct {
 	Program string
 	Units   []PlannedUnit
-	Tried   []Tried // the ways that runs decide among; none where the costs have decided
+	Tried   []Tried // the ways that the first runs compare; empty if the predicted costs decided alone
 }
 
-// Tried is one way to place a program among several, for its first runs.
+// Tried is one of the ways to place a program that its first runs compare.
 type Tried struct {
-	Members   []string      // specs of those that have units
+	Members   []string      // specs of the members that have units
 	Predicted time.Duration // of a run with its transfers
-	Time      time.Duration // of those runs that were timed, or as predicted
-	Runs      int           // that were timed
-	Chosen    bool          // it is the way of all later runs
+	Time      time.Duration // of a run: measured, or Predicted if Runs is 0
+	Runs      int           // number of timed runs
+	Chosen    bool          // all later runs use this way
 }
 
 // PlannedUnit is a unit of a plan.
 type PlannedUnit struct {
 	Ops       []string
 	Member    string        // spec
-	Reason    string        // why it is there
+	Reason    string        // why the unit is on the member
 	Predicted time.Duration // of one run without transfers; 0 is unknown
-	Measured  time.Duration // its share of the last run that was timed, by the predictions; 0 is unknown
-	Bytes     int64         // of operands that one run brings there from other members, each counted for the first unit that needs it
+	Measured  time.Duration // share of the time of the last timed run, in proportion to the predictions; 0 is unknown
+	Bytes     int64         // of operands that one run transfers from other members, each counted for the first unit that needs it
 }
 
 // String prints the plan as a table with a line for each unit.

@@ -23,7 +23,7 @@ type Problem struct {
 	Time [][]float64
 	// Link returns the transfer time of a tensor from one member to another, in seconds.
 	Link func(from, to int, bytes int64) float64
-	// Home is the member that has the inputs of the program and gets its outputs.
+	// Home is the member that has the inputs of the program and receives its outputs.
 	Home int
 	// Limit is the bytes of memory of each member; infinite for none.
 	Limit []float64
@@ -184,13 +184,13 @@ func (p *Problem) Solve(starts ...[]int) (best []int, least float64) {
 	return best, least
 }
 
-// splitMargin bounds the predicted cost of a split, as a fraction of that of the best single member. If each predicted cost is wrong by at
-// most ten percent, a split within the bound is at most 3 % slower than the single member.
+// splitMargin bounds the predicted cost of a split that is preferred to a single member, as a fraction of the cost of that member. If each
+// predicted cost is wrong by at most ten percent, a split within the bound is at most 3 % slower than the single member.
 const splitMargin = 0.84
 
-// Ways returns assignments and their predicted costs, for a Trial. The first is the best one; the others may turn out to be faster, in the
-// order of their costs: other single members, and the best split. A split is first only if its predicted gain exceeds the uncertainty of
-// costs. All costs are finite; if no assignment fits, there are no ways.
+// Ways returns assignments, for a Trial to compare, and their predicted costs. They are the best single members, in the order of their
+// costs, and the best split, if Solve returns a split. The split comes before a single member only if its predicted gain exceeds the
+// uncertainty of costs. All costs are finite. If no assignment fits, Ways returns nil.
 func (p *Problem) Ways(starts ...[]int) (ways [][]int, costs []float64) {
 	best, least := p.Solve(starts...)
 	if math.IsInf(least, 1) {
@@ -222,7 +222,8 @@ func (p *Problem) Ways(starts ...[]int) (ways [][]int, costs []float64) {
 	return ways, costs
 }
 
-// Possible reports whether each of the assignments places units only on members that claim them.
+// Possible reports whether each of the assignments has a finite cost: each unit is on a member that claims it, and no memory limit is
+// exceeded. It returns false if an assignment is for another number of units.
 func (p *Problem) Possible(ways ...[]int) bool {
 	for _, a := range ways {
 		if len(a) != len(p.Time) || math.IsInf(p.Cost(a), 1) {
@@ -235,7 +236,7 @@ func (p *Problem) Possible(ways ...[]int) bool {
 // maxSingle bounds the number of single members among the ways.
 const maxSingle = 3
 
-// Return returns the time in which the outputs are transferred to the home member.
+// Return returns the time of transferring the outputs to the home member, in seconds.
 func (p *Problem) Return(assigned []int) (sum float64) {
 	for _, f := range p.flows {
 		if from := p.at(assigned, f.producer); from != p.Home && slices.Contains(f.users, outside) {
@@ -250,7 +251,8 @@ func (p *Problem) free() bool {
 	return !slices.ContainsFunc(p.Limit, func(l float64) bool { return !math.IsInf(l, 1) })
 }
 
-// improve reassigns units between each pair of members by minimum cuts, and then moves single units, until the cost does not decrease.
+// improve reassigns units between each pair of members by minimum cuts, and then moves single units. It repeats this until neither
+// decreases the least cost.
 func (p *Problem) improve(from []int, try func([]int) bool) {
 	a := slices.Clone(from)
 	for better := true; better; {

@@ -7,23 +7,23 @@ import (
 
 // Bounds of a Trial.
 const (
-	// Doubt is the greatest factor by which predictions are assumed to be wrong: ways whose predicted time exceeds the least one by more
-	// than this factor are not tried.
+	// Doubt is the greatest factor by which predictions are assumed to be wrong. A way is not tried while its predicted time is more than
+	// Doubt times that of the best way.
 	Doubt = 2
 	// MostSamples is the greatest number of runs of one way that a trial asks for. The first one of each block does not count.
 	MostSamples = firstRound<<(rounds-1) + rounds
 
 	firstRound = 4 // samples of each way in the first round; the number doubles in each round
 	rounds     = 6
-	clearly    = 0.4 // divided by the root of the number of samples: the relative excess from which on a way is dropped before the last round
+	clearly    = 0.4 // a way with n samples is dropped if its time exceeds the best one by more than the fraction clearly/√n
 )
 
 // Trial determines by real runs which of several ways to place a program is the fastest, because the predictions of Solve are sums of
 // inexact measurements. It requests blocks of consecutive runs of one way, so that tensors that stay on members (such as updated weights)
 // seldom move; the first run of a block does not count. After each round, it drops ways that are slower than the best one by more than
-// chance makes likely, and adds ways that had been predicted to be too slow if that is no longer certain. Ways that the first round dropped
-// are tried once more. The trial is done when one way is left, or after the last round, when times are exact to a few thousandths: after at
-// most Bound runs, and typically after some thirty.
+// chance makes likely, and adds ways that were predicted to be too slow but may be fast enough by the times measured so far. Ways that the
+// first round dropped are tried once more. The trial is done when one way is left, or after the last round, when times are exact to a few
+// thousandths. It takes at most Bound runs, and typically about thirty.
 //
 // A Trial is not safe for concurrent use.
 type Trial struct {

@@ -12,12 +12,12 @@ type Unit struct {
 	Nodes  []int     // indices, in order
 	In     []op.Desc // distinct tensors that it reads and does not compute, without constants
 	Consts []op.Desc // constants that it reads
-	Out    []op.Desc // tensors that other units need
+	Out    []op.Desc // results that other units or the caller need; all results of a single node
 	Flops  int64
 	Able   []bool // by member: whether it claims all nodes
 }
 
-// Units divides a program into units, in an order of execution. able says which members claim node k.
+// Units divides a program into units, in an order of execution. able returns, by member, whether the member claims node k.
 func Units(g *group.Graph, able func(k int) []bool) []*Unit {
 	p := g.Program
 	consts := map[op.TensorID]bool{}

@@ -6,12 +6,12 @@
 // which results outlive the window, and which operands are freed. Hash and Key find candidates for an equal structure, and Same compares.
 // Two kinds of attributes may differ between windows of one structure:
 //
-//   - those of sources, nodes without operands, such as a learning rate that is written as a fill. Changed finds them, and Program
-//     leaves such sources out, so that their results are inputs;
-//   - the seed and counter of random draws. A window knows its draws by how far they are from the first one, and MoveDraws makes the
-//     state of the first draw an input.
+//   - the attributes of sources. A source is a node without operands, such as a fill with a learning rate. Changed finds the sources
+//     that differ, and Program leaves them out, so that their results are inputs;
+//   - the seed and counter of random draws. They are compared relative to those of the first draw, and MoveDraws makes the state of the
+//     first draw an input.
 //
-// Marks finds positions at which the windows of a loop may end, the same in each iteration, if nothing in the loop waits.
+// If nothing in a loop waits for results, Marks finds positions at which windows can end: the same positions in each iteration.
 //
 // # Files, in the order of the data
 //

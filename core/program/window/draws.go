@@ -6,9 +6,9 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Draws are nodes that compute random bits from a seed and a counter, which may differ each time. A window stores them relative to those of
-// its first draw. The program of a window uses random_bits_at instead, and the seed and counter of the first draw are an operand of each
-// run.
+// Draws are nodes that compute random bits from a seed and a counter, which may differ each time. Windows are compared by the seed and
+// counter of each draw relative to those of the first draw. The program of a window uses random_bits_at instead, and the seed and counter
+// of the first draw are an operand of each run.
 
 // draws reports whether n is a draw.
 func draws(n *op.Node) bool { return op.Draws(n.Op) }
@@ -18,7 +18,7 @@ type State struct{ seed, counter int }
 
 func stateOf(n *op.Node) State { return State{n.Attrs.Int("seed"), n.Attrs.Int("counter")} }
 
-// past returns s relative to state o.
+// past returns the difference s - o.
 func (s State) past(o State) State {
 	return State{s.seed - o.seed, s.counter - o.counter}
 }
@@ -55,8 +55,8 @@ func (s State) Elements() []int64 { return []int64{int64(s.seed), int64(s.counte
 // StateDesc describes the operand of random_bits_at.
 func StateDesc(id op.TensorID) op.Desc { return op.Desc{ID: id, DType: dtype.I64, Shape: []int{2}} }
 
-// moveDraws changes the draws of q: they depend on a state that is a new last input of q, plus the distance of each draw from the state
-// first. next returns new ids.
+// moveDraws adds a last input to q, the state of the first draw, and makes all draws of q depend on it. Each draw adds to this input the
+// difference between its own state and first. next returns new ids.
 func moveDraws(q *program.Program, first State, next func() op.TensorID) error {
 	state := StateDesc(next())
 	descs := map[op.TensorID]op.Desc{}

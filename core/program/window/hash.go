@@ -46,9 +46,9 @@ func hashAttrs(h uint64, attrs op.Attrs, draw bool) uint64 {
 	return h
 }
 
-// Hash returns hashes of a node, without its operands: kind of its computation, and values of the attributes of a source, a node without
-// operands. These are separate because they may change from one window to the next, like a learning rate. Neither includes the state of a
-// draw.
+// Hash returns two hashes of a node, without its operands. kind covers the op, the types of the results and the attributes. For a source, a
+// node without operands, the attributes are in values instead, because they may change from one window to the next, like a learning rate.
+// For other nodes, and for draws, values is 0. Neither hash includes the state of a draw.
 func Hash(n *op.Node, h *Faults) (kind, values uint64) {
 	kind = mix(uint64(n.Op)<<32|uint64(n.Version), uint64(len(n.Inputs))<<32|uint64(len(n.Outputs)))
 	if !h.Types {

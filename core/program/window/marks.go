@@ -2,8 +2,8 @@ package window
 
 import "slices"
 
-// Marks makes the windows of a loop end at the same positions in each iteration if only limits end them. When a limit ends a window, it
-// stores a mark: a hash of the last nodes of the stream. Wherever that hash occurs again, a window ends too.
+// Marks makes the windows of a loop end at the same positions in each iteration, for loops in which only size limits end windows. When a
+// limit ends a window, it stores a mark: a hash of the last nodes of the stream. Wherever that hash occurs again, a window ends too.
 //
 // Proof: let a stream repeat after P nodes, and let all positions of an iteration have different preceding nodes. A limit adds a mark only
 // where two marks are further apart than the limit. So after one iteration there are no such gaps, and there are P/maxNodes marks, rounded
@@ -12,7 +12,7 @@ import "slices"
 //
 // If a mark occurs again within the nodes that its hash covers, the loop has few nodes: then a window consists of many iterations.
 type Marks struct {
-	last  [memory]uint64 // hashes of the last nodes, a ring
+	last  [memory]uint64 // ring of the hashes of the last nodes
 	at    int
 	hash  uint64           // combined hash of all entries of last
 	set   [maxMarks]uint64 // hashes of marks; 0: none

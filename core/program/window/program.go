@@ -5,8 +5,8 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Program is a structure as a program. Tensor i of the structure has the id i+1 there. Sources may be excluded: the caller computes them
-// before a run, with their current attributes.
+// Program is a structure as a program. Tensor i of the structure has id i+1 in the program. Sources may be excluded: the caller computes
+// them before a run, with their current attributes.
 type Program struct {
 	*program.Program
 
@@ -21,7 +21,7 @@ type Program struct {
 	Drawn bool
 }
 
-// Program returns the structure as a program, without the nodes for which lifted is true. A nil lifted means that it contains all nodes.
+// Program returns the structure as a program, without the nodes for which lifted is true. If lifted is nil, the program contains all nodes.
 func (s *Structure) Program(name string, lifted []bool) *Program {
 	id := func(local int32) op.TensorID { return op.TensorID(local) + 1 }
 	p, q := &Program{}, &program.Program{Name: name}
@@ -73,8 +73,8 @@ func (s *Structure) Program(name string, lifted []bool) *Program {
 	return p
 }
 
-// MoveDraws adds a donated input to a program of s, which StateDesc describes: the state of the first draw, on which all draws then depend.
-// Without draws it does nothing.
+// MoveDraws adds a last input to a program of s: the state of the first draw, on which all draws then depend. StateDesc describes it. The
+// fields Inputs and Donated of p do not contain it. If s has no draws, MoveDraws does nothing.
 func (p *Program) MoveDraws(s *Structure) error {
 	first, some := s.firstDraw()
 	if !some {
@@ -85,8 +85,8 @@ func (p *Program) MoveDraws(s *Structure) error {
 	return moveDraws(p.Program, first, func() op.TensorID { last++; return last })
 }
 
-// Owners returns, for each tensor of a program that was compiled from the structure's program, the index of the original node. It
-// attributes the nodes that replaced a node to that node.
+// Owners returns the index of the original node for each tensor that a node of q computes. q was compiled from the program of the
+// structure. Nodes that replaced an original node belong to that node.
 func (s *Structure) Owners(q *program.Program) map[op.TensorID]int {
 	owner := map[op.TensorID]int{}
 	var open []op.TensorID

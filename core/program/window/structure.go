@@ -16,7 +16,7 @@ type Structure struct {
 
 	from []int32  // for each node: the index of its first operand in args
 	args []int32  // numbers of operands
-	dead []uint64 // one bit by number: the tensor was freed
+	dead []uint64 // one bit per number: set if the tensor was freed
 }
 
 // Outside is the Maker of tensors from before the window.
@@ -65,8 +65,8 @@ func (s *Structure) Clone() Structure {
 	return c
 }
 
-// Same compares structures completely. Attributes of sources in lifted may differ; lifted is nil for none. Draws are equal if they have the
-// same distance from the first one.
+// Same compares structures completely. Attributes of nodes for which lifted is true may differ; a nil lifted means none. Draws are equal if
+// their states differ from that of the first draw by the same amount.
 func (s *Structure) Same(o *Structure, lifted []bool) bool {
 	if len(s.Nodes) != len(o.Nodes) || !slices.Equal(s.args, o.args) || !slices.Equal(s.from, o.from) ||
 		!slices.Equal(s.First, o.First) || !slices.Equal(s.Maker, o.Maker) || !slices.Equal(s.dead, o.dead) {

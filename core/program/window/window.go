@@ -142,7 +142,7 @@ func (w *Window) Free(id op.TensorID) bool {
 	return true
 }
 
-// Key returns the hash of the structure without the attributes of sources. It includes which tensors outlive the window.
+// Key returns the hash of the structure without the attributes of sources. It depends on which tensors outlive the window.
 func (w *Window) Key() uint64 {
 	h := w.Prefix[len(w.Prefix)-1]
 	for _, word := range w.dead {
