@@ -35,7 +35,7 @@ const (
 	// tensor or one of another size, and a release that is not called exactly once. It wraps core.ErrKernel, and the backend's error if
 	// there is one.
 	Answer
-	// Difference: a node's results are not those of a second backend, see Against. It wraps core.ErrKernel.
+	// Difference: the results of a node or a program are not those of a second backend: see Against and Audit. It wraps core.ErrKernel.
 	Difference
 )
 

@@ -20,7 +20,7 @@ type Lane struct {
 	ctx       context.Context       // ends when the lane is closed
 	cancel    context.CancelFunc
 
-	last  *Gate // gate of the last Mark, or nil. the gate of the last Mark, or nil; only the goroutine that calls the lane uses last and dirty
+	last  *Gate // gate of the last Mark, or nil; only the goroutine that calls the lane uses last and dirty
 	dirty bool  // there were commands since last
 
 	failing  sync.Mutex // guards the fields below
