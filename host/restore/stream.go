@@ -115,7 +115,7 @@ func (s *stream) fail(n *core.NodeError) {
 	}
 }
 
-// known returns ids without the lost tensors, which it removes.
+// known returns ids without the lost tensors, and removes the lost ones from gone.
 func (j *journal) known(ids []tensorID) []tensorID {
 	if len(j.gone) == 0 {
 		return ids

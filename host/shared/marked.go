@@ -14,7 +14,7 @@ import (
 type marked struct {
 	*queue
 
-	life   sync.RWMutex // held for reading by waiters, and by Close
+	life   sync.RWMutex // held for reading while a mark is waited for, and for writing by Close
 	closed bool
 
 	mu      sync.Mutex
