@@ -68,7 +68,7 @@ type value struct {
 	depth   int  // if evicted: number of entries to run again to recompute it
 }
 
-// entry is one node with tracked operands.
+// entry is one node with tracked operands, or one custom gradient.
 type entry struct {
 	node     op.Node
 	in       []*value

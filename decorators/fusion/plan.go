@@ -94,7 +94,7 @@ func (d *device) prepare(p *plan) (err error) {
 	return err
 }
 
-// allowed returns an error if the device does not support all nodes of the compiled program.
+// allowed returns an error if the device does not support all nodes of program q, before q is compiled.
 func (p *plan) allowed(t program.Target, q *program.Program) error {
 	for i := range q.Nodes {
 		in := make([]op.Desc, len(q.Nodes[i].Inputs))

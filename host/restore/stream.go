@@ -58,7 +58,7 @@ func (s *stream) send(call func() error, note func(j *journal)) error {
 	return nil
 }
 
-// one sends a command that frees the tensors in ends.
+// one sends and records command e, which also frees the tensors in ends.
 func (s *stream) one(e *entry, ends []tensorID, call func() error) error {
 	b := s.d.b
 	b.world.RLock()
