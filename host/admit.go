@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// CauseRefused: the plugin is installed, and lock, trust or signature forbid its start.
+// CauseRefused: the lock, the trust file, the signature or an installed plugin of the same name forbids the start of the plugin.
 const CauseRefused client.Cause = "not admitted"
 
 // admission returns the rules that admit installed plugins of a folder.

@@ -23,7 +23,7 @@ type Contents struct {
 }
 
 // Contents lists the files of the plugin. For an installation and an allowed folder these are the files that are copied, checked and
-// started; files of other plugins are hashed in their current state.
+// started. The files of a plugin elsewhere are hashed as they are now.
 func (p *Plugin) Contents() (*Contents, error) {
 	c := &Contents{Files: p.files}
 	if p.admission != nil && !p.Development {

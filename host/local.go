@@ -121,7 +121,7 @@ func within(files []store.File, dir, path string) []store.File {
 	return own
 }
 
-// mine reports whether the user named the folder in Options.Dirs.
+// mine reports whether the user named the folder in Options.Dirs or BURN_PLUGIN_PATH.
 func (f Folder) mine() bool { return f.Origin == originOptions || f.Origin == EnvPath }
 
 // yield moves unverified plugins to the end, with a failure that states the reason, if an installed or locked plugin has the same name.

@@ -46,13 +46,13 @@ type Options struct {
 	// the second start, doubled before each further one; 0: 20 ms.
 	Attempts int
 	Backoff  time.Duration
-	// Heartbeat is the time that a plugin process may take to answer a health check before it is killed and counts as lost; 0: 10
-	// seconds; less: there are no health checks.
+	// Heartbeat is the time that a plugin process may take to answer a health check before it is killed and counts as lost; 0: 10 seconds;
+	// negative: there are no health checks.
 	Heartbeat time.Duration
 	// StartTimeout bounds the start of one plugin; 0: 30 seconds for Open, 10 for Devices.
 	StartTimeout time.Duration
-	// OpenTimeout and DefineTimeout bound the opening of a device or stream of a plugin process and the definition of a program,
-	// as those of client.Options; 0: a minute and five minutes; less: no bound.
+	// OpenTimeout and DefineTimeout bound the opening of a device or stream of a plugin process and the definition of a program, as those
+	// of client.Options; 0: a minute and five minutes; negative: no bound.
 	OpenTimeout, DefineTimeout time.Duration
 	// Version is the version of the program, sent to plugins.
 	Version string
@@ -64,8 +64,9 @@ type Options struct {
 	// the trust file of the user.
 	LockFile, TrustFile string
 
-	// Ask is called if a plugin of ./burn_plugins is requested and the user has not allowed that folder. It returns the user's answer; if
-	// true, it is recorded for this path and content. nil: the plugin is refused, with an error that names the command that allows it.
+	// Ask is called if a plugin of ./burn_plugins is requested and the user has not allowed that folder. It returns whether the user allows
+	// the folder. If so, this is recorded for its path and content. nil: the plugin is refused, with an error that names the command that
+	// allows it.
 	Ask func(LocalFolder) bool
 
 	generation uint16 // generation of the process that a restored backend uses

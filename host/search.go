@@ -90,10 +90,10 @@ type Plugin struct {
 	found *Failure // an error in the location or the manifest
 }
 
-// Find searches the folders. winners has one plugin for each name, in order of name; shadowed are plugins hidden by an earlier one of
-// the same name. In a folder, installed plugins come before files in the folder itself. Plugins of the working folder come last unless
-// the user has allowed them, and so do plugins that are neither installed nor locked nor in a folder that the user named, but have the
-// name of an installed or locked one. Nothing is started, and nothing except an allowed ./burn_plugins is hashed.
+// Find searches the folders. winners has one plugin for each name, in order of name; shadowed are plugins hidden by an earlier one of the
+// same name. In a folder, installed plugins come before files in the folder itself. Two kinds of plugins come last: plugins of the working
+// folder that the user has not allowed; and plugins that have the name of an installed or locked one, but are neither installed nor in a
+// folder that the user named. Nothing is started, and nothing except an allowed ./burn_plugins is hashed.
 func Find(o Options) (winners, shadowed []Plugin) {
 	seen := map[string]string{}
 	var groups [][]Plugin
@@ -118,7 +118,7 @@ func Find(o Options) (winners, shadowed []Plugin) {
 				continue
 			}
 			if p.found != nil && (p.found.Cause == CauseRefused || p.found.Cause == CauseNotAllowed) {
-				shadowed = append(shadowed, p) // the folder that is more specific
+				shadowed = append(shadowed, p) // with its own failure, which is more specific
 				continue
 			}
 			p.found = &Failure{CauseShadowed, fmt.Sprintf("%s comes first", first), "remove one of the two", core.ErrNotFound}

@@ -157,7 +157,8 @@ func (p *pass) release(g op.Desc) {
 	}
 }
 
-// drop frees a tensor: by the queued node that uses it last, so that the next one has the memory, or with the queued nodes.
+// drop frees a tensor. If queued nodes use it, the last of them drops it, so that the next node can reuse its memory. Otherwise it is freed
+// with the next command.
 func (p *pass) drop(id op.TensorID) {
 	for i := len(p.out) - 1; i >= 0; i-- {
 		if k := slices.Index(p.out[i].Inputs, id); k >= 0 && k < 64 {
@@ -297,8 +298,8 @@ func (p *pass) results(leaves []*value, wrt []op.TensorID) ([]core.Gradient, err
 	return grads, nil
 }
 
-// copied replaces a gradient to which there are other references by a copy. If v has no gradient, because all paths to the roots have zero
-// slope, it returns zeros.
+// copied replaces a gradient that is referenced elsewhere by a copy. If v has no gradient, because all paths to the roots have zero slope,
+// copied sets the gradient to zeros.
 func (p *pass) copied(v *value, g *op.Desc, has bool) error {
 	b := op.NewBuilder(p.next)
 	old := *g

@@ -16,7 +16,7 @@ type device struct {
 	*tape
 	caps      *core.Capabilities
 	added     []bool // by op: claimed by this device and not by the device below
-	adds      bool   // there is such an op
+	adds      bool   // some op is in added
 	selective bool   // the device below is core.Selective
 }
 
@@ -36,8 +36,9 @@ func newDevice(inner core.Device, name string, c config) *device {
 	return d
 }
 
-// claim sets the capabilities: those of the device below, and composite ops with a gradient rule, which is better than the gradient of
-// their decomposition. The tape decomposes these ops if the device below does not support them; Supports checks that it supports the parts.
+// claim sets the capabilities: it copies the capabilities of the device below, and adds the composite ops that have a gradient rule. The
+// rule is better than the gradient of the decomposition. If the device below does not support such an op, the tape decomposes it, and
+// Supports checks that the device supports the parts.
 func (d *device) claim() {
 	caps := *d.below.Capabilities()
 	caps.Ops = maps.Clone(caps.Ops)

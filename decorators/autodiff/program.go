@@ -67,7 +67,7 @@ func (x programs) Define(ctx context.Context, cs core.Stream, p *program.Program
 	return id, nil
 }
 
-// abandon releases the constants of a program, on any stream: it is ordered behind the runs that used them.
+// abandon releases the constants of a program. It frees them on any open stream, after the runs that used them.
 func (t *tape) abandon(rec *recorded) {
 	for _, c := range rec.consts {
 		t.unhold(c)
@@ -92,7 +92,7 @@ func (x programs) Run(cs core.Stream, r core.Run) error {
 	defer t.mu.Unlock()
 	rec := t.programs[r.Program]
 	if rec == nil || len(r.Inputs) != len(rec.Program.Inputs) || len(r.Outputs) != len(rec.Outputs) || r.Donated != nil && len(r.Donated) != len(r.Inputs) {
-		return x.pass(s, r) // says what is wrong
+		return x.pass(s, r) // the device below returns the error
 	}
 	tracked := false
 	in := make([]*value, len(r.Inputs))

@@ -40,7 +40,7 @@ type tape struct {
 	after uint64        // slots of the streams that used them
 
 	kept      int64    // bytes of tensors whose elements the tape holds
-	evictFrom int64    // if evicting freed too little: the value of kept from which on it is tried again
+	evictFrom int64    // after an eviction that freed too little: the value of kept at which eviction is tried again
 	evictable []*value // oldest first, with a memory budget
 }
 
@@ -50,25 +50,25 @@ type parted struct {
 	freed bool
 }
 
-// value is a tensor of the stream: its elements on the device below, and its position in the graph.
+// value is a tensor of the device: its elements on the device below, and its position in the graph.
 type value struct {
 	desc    op.Desc
 	tracked bool
 	entry   *entry // entry that computed it; nil for leaves and constants
-	linked  bool   // it counts among the results that keep entry
+	linked  bool   // it is counted in entry.alive
 	// host: the host has not freed it. saves: number of holds on its elements; own: those by entry itself. children: number of
 	// entries that pass it a gradient. parting: the current command releases it.
 	host, parting        bool
 	saves, own, children int
 	pinned               int    // number of backward passes that are reading it; if any, it is not evicted
-	users                uint64 // slots of the streams that used it last in an order that the host does not know
+	users                uint64 // slots of the streams that its release must wait for: see used
 	// evicted: its elements are not kept, in spite of saves; they are recomputed from entry's operands.
 	evicted bool
 	live    bool // the elements exist below
 	depth   int  // if evicted: number of entries to run again to recompute it
 }
 
-// entry is one node with tracked operands.
+// entry is one node with tracked operands, or one custom gradient.
 type entry struct {
 	node     op.Node
 	in       []*value
@@ -115,7 +115,8 @@ func (t *tape) tracks(id op.TensorID) bool {
 	return v != nil && v.tracked
 }
 
-// freeByHost records that the command frees v for the host, and reports whether its elements go with that: the tape does not need them.
+// freeByHost records that the command frees v for the host. It reports whether the command also frees the elements, which it does unless
+// the tape needs them.
 func (t *tape) freeByHost(v *value) (freed bool) {
 	freed = v.saves == 0 || v.evicted
 	t.parting = append(t.parting, parted{v, freed && v.live})

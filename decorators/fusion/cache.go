@@ -135,12 +135,12 @@ func (c *cache) hit(p *plan) {
 
 const (
 	mostQuiet = 50 // ticks without a call after which the beginning of a program is passed on
-	seldom    = 16 // runs of a program for each time that its beginning was passed on: with fewer, the host pauses there regularly
+	seldom    = 16 // least ratio of runs to stalls; below it, the host is assumed to pause within the program regularly
 )
 
-// waits reports whether a stream holds the beginning of p any longer after so many ticks without a call. A host that is only slow
-// finishes it, and node by node it would take much more time and memory than the program; a host that pauses in it regularly has its
-// nodes after one tick, and soon two programs for the parts.
+// waits reports whether a stream keeps holding the beginning of p after quiet ticks without a call. A host that is only slow will submit
+// the rest, and the program takes much less time and memory than its single nodes. For a host that pauses within p regularly, the nodes are
+// passed on after one tick, and the two parts soon become programs.
 func (c *cache) waits(p *plan, quiet int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

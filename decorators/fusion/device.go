@@ -98,7 +98,7 @@ func (d *device) compile(p *plan) bool {
 	err := d.prepare(p)
 	d.cache.settle(p, err)
 	for _, id := range d.cache.discarded() {
-		_ = d.programs.Undefine(id) // fails if the device is lost, which has no programs
+		_ = d.programs.Undefine(id) // fails if the device is lost, and its programs with it
 	}
 	return err == nil
 }

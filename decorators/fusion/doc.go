@@ -10,16 +10,16 @@
 // When a window occurs for the first time, its nodes are submitted unchanged, and only its structure is recorded. At the end of the second
 // occurrence, while the device executes it, it becomes a program: core/program compiles it, and the device defines it. From then on nodes
 // that match the beginning of a program are held back, as long as they match; at the boundary they become one Run. If they turn out to
-// differ, they are submitted unchanged, in order. So code that never repeats is never delayed, and held nodes are submitted at the latest
-// when a stream was idle for a moment (Idle), or, in the middle of a program, for several moments: a host that is interrupted there usually
-// continues, and node by node the program would take more time and memory. Other streams may use tensors only after an event, and Signal is
-// a boundary.
+// differ, they are submitted unchanged, in order. So code that never repeats is never delayed. Held nodes are submitted at the latest when
+// the stream was idle for a moment (Idle). In the middle of a program, the stream may be idle for several moments, because a host that is
+// interrupted there usually continues, and single nodes would take more time and memory than the program. Other streams may use tensors
+// only after an event, and Signal is a boundary.
 //
 // The key of a program is the whole structure of its window: ops, versions, all attributes, types and shapes, which operands are the same
 // tensor, which results outlive the window, and which operands are freed. Ids become numbers in the order in which the nodes first name
-// tensors. A hash finds candidates; a complete comparison decides. Operands that the window frees are donated to the run, by their drop bit
-// or by a later free, and tensors that it makes and frees exist only within the program, so that peak memory is not higher than without
-// fusion.
+// tensors. A hash finds candidates; a complete comparison decides. Operands that the window frees, by a drop bit or by a later free, are
+// donated to the run. Tensors that the window both creates and frees exist only within the program. So peak memory is not higher than
+// without fusion.
 //
 // A number that changes each time, such as a learning rate in a fill, would be a new key each time. After it has changed a few times, the
 // fill runs separately before the program, and its result becomes an operand. If such a source is large, windows are split at it instead.

@@ -50,9 +50,8 @@ func (d *device) failure(id op.TensorID) error {
 	return d.failed[id]
 }
 
-// explain returns err with the names of original nodes in place of nodes of a program. id is the tensor that was read, zero for none. It
-// prevents a plan that failed from running again: single nodes give more precise errors, and only results that depend on the failed node
-// are lost.
+// explain returns err with the names of original nodes in place of nodes of a program. id is the tensor that was read, zero for none. A
+// plan that failed does not run again: single nodes give more precise errors, and only results that depend on the failed node are lost.
 func (d *device) explain(err error, id op.TensorID) error {
 	var n *core.NodeError
 	if err == nil || !errors.As(err, &n) || n.Program == "" {
@@ -83,7 +82,8 @@ func (d *device) explain(err error, id op.TensorID) error {
 	return found
 }
 
-// idsOf returns the tensors of the run of p that tensor id belongs to, or of the only run of p. It returns nil if the run is ambiguous.
+// idsOf returns the tensors of a run of p: of the recorded run that tensor id belongs to, or else of the only run of p. It returns nil if
+// the run is ambiguous.
 func (d *device) idsOf(p *plan, id op.TensorID) []op.TensorID {
 	d.failing.Lock()
 	defer d.failing.Unlock()

@@ -52,7 +52,7 @@ var (
 	errDead  = errors.New("no result lives on")
 )
 
-// prepare creates the program and defines it. A panic is an error. The caller holds compiling.
+// prepare creates the program and defines it. It returns a panic as an error. The caller holds compiling.
 func (d *device) prepare(p *plan) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -94,7 +94,7 @@ func (d *device) prepare(p *plan) (err error) {
 	return err
 }
 
-// allowed returns an error if the device does not support all nodes of the compiled program.
+// allowed returns an error if the device does not support all nodes of program q, before q is compiled.
 func (p *plan) allowed(t program.Target, q *program.Program) error {
 	for i := range q.Nodes {
 		in := make([]op.Desc, len(q.Nodes[i].Inputs))
@@ -190,7 +190,7 @@ func (d *device) see(s *stream) {
 	}
 }
 
-// writeState returns the operand of a run whose first draw begins at first.
+// writeState creates the operand that contains the state of the first draw of a run, and returns its id.
 func (s *stream) writeState(first window.State) (op.TensorID, error) {
 	d := window.StateDesc(s.dev.inner.NewIDs(1))
 	return d.ID, s.inner.Write(context.Background(), d, dtype.Bytes(first.Elements()))

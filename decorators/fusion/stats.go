@@ -94,7 +94,8 @@ func (r *Report) Stats() []Stats {
 	return all
 }
 
-// Explain writes, for every open device, which windows ran as programs, how often, and why the others did not.
+// Explain writes the statistics of every device, with the reasons why windows did not run as programs. For each open device, it also lists
+// the programs and how often they ran.
 func (r *Report) Explain(w io.Writer) error {
 	var b strings.Builder
 	for _, s := range r.Stats() {

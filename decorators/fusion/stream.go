@@ -97,8 +97,8 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 	return s.release(free)
 }
 
-// early moves frees of tensors that the new nodes do not use before these nodes, into the window, so that windows do not depend
-// on how the host divides its nodes among calls. It returns the remaining frees.
+// early frees the tensors that the new nodes do not use before these nodes are recorded. The frees become part of the current window, so
+// that windows do not depend on how the host divides its nodes among calls. It returns the remaining frees.
 func (s *stream) early(nodes []op.Node, free []op.TensorID) []op.TensorID {
 	w := &s.w
 	var now, rest []op.TensorID
@@ -330,7 +330,7 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	s.mu.Lock()
 	s.upload(len(data))
 	held := s.hold != nil
-	if !held { // only the host calls the stream below
+	if !held { // without held nodes, the timer does not call the stream below
 		s.mu.Unlock()
 	}
 	err := s.inner.Write(ctx, d, data)

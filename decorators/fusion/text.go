@@ -34,7 +34,7 @@ type planText struct {
 	Apart   []int            `json:"apart,omitempty"` // sources that run separately, with any attributes
 }
 
-// Save writes the programs of all open devices as text, the most recently used one last.
+// Save writes the programs of all open devices as text, device by device, each with the most recently used program last.
 func (r *Report) Save(w io.Writer) error {
 	r.mu.Lock()
 	var plans []*plan

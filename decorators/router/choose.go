@@ -31,8 +31,8 @@ func (d *device) choose(n *op.Node, in []op.Desc, ts []*tensor, place int) (m *m
 	return d.members[to], m.index
 }
 
-// heaviest returns the index of the member that has most bytes of the operands, by has, among the members for which may reports true. It
-// prefers lower indices, and returns -1 if there is no such member.
+// heaviest returns the index of the member that has the most bytes of the operands. has reports whether a member has an operand. may
+// reports whether a member is a candidate; nil: all are. heaviest prefers lower indices, and returns -1 if there is no candidate.
 func (d *device) heaviest(ts []*tensor, has func(t *tensor, m *member) bool, may func(m *member) bool) int {
 	best, most := -1, int64(-1)
 	for i, m := range d.members {

@@ -8,12 +8,12 @@
 // to, which is the main one or the one that On names. A node prefers the member that is the place of most bytes of its operands (if there
 // are several, the first one); a node without operands prefers the main member. The preferred member is the place of its results.
 //
-// A node runs on the preferred member if that claims it, by its capability document and, if the device is core.Selective, by its answer for
-// this node. Otherwise it runs on the helper that claims it and has most bytes of the operands. So a chain of nodes that the main member
-// does not support stays on one helper, and later nodes run on the main member again. This is never silent: Stats counts such nodes,
-// OnFallback is called for the first one of each op and class of shapes, and with Strict such nodes are core.ErrUnsupported. The
-// capabilities of the device are the union of all members' capabilities, so that the host decomposes a node only if no member claims it;
-// with Strict they are the main member's.
+// A node runs on the preferred member if that member claims it: in its capability document and, if the device is core.Selective, in its
+// answer for this node. Otherwise it runs on the helper that claims it and has most bytes of the operands. So a chain of nodes that the
+// main member does not support stays on one helper, and later nodes run on the main member again. This is never silent: Stats counts such
+// nodes, OnFallback is called for the first one of each op and class of shapes, and with Strict such nodes fail with core.ErrUnsupported.
+// The capabilities of the device are the union of all members' capabilities, so that the host decomposes a node only if no member claims
+// it; with Strict they are the main member's.
 //
 // # How tensors move
 //

@@ -19,7 +19,7 @@ type member struct {
 	caps      *core.Capabilities
 	target    program.Target
 	selective bool
-	identity  string        // identifies the device, the driver and the version of the plugin, which its times depend on
+	identity  string        // identifies what its times depend on: the device, the driver and the version of the plugin
 	programs  core.Programs // nil if the device does not have it
 
 	nodes, runs, fallbacks atomic.Int64

@@ -13,8 +13,8 @@ func (def *defined) sampled() bool {
 	return n > 2 && (n&(n-1) == 0 || n%64 == 0)
 }
 
-// took waits for a span and returns its time. The stream that it waits on is for this span alone: behind the end of another one, or the
-// measurement of a unit, a begin would be noticed late, and the time would be too short.
+// took waits for a span and returns its time. It waits on a new stream. On a shared stream, it would notice the begin of the span only
+// after the end of another span or of a measurement, and the time would be too short.
 func (d *device) took(t *lane.Span) (seconds float64, ok bool) {
 	err := d.onStream(func(s *stream) error {
 		seconds, ok = t.Time(s.lanes...)
@@ -33,7 +33,7 @@ func (d *device) observe(x *placing, way int, t *lane.Span) {
 }
 
 // observePart times a part of a run, and corrects the times of its units. The program is placed again if these differ much from the times
-// that it was placed by.
+// that its placement is based on.
 func (d *device) observePart(def *defined, x *layout, k int, t *lane.Span) {
 	took, ok := d.took(t)
 	p, predicted := x.parts[k], 0.0

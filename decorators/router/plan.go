@@ -157,7 +157,7 @@ func claimants(u *place.Unit) (n int) {
 	return n
 }
 
-// span returns the duration of so many seconds, the longest one for more than it holds.
+// span converts seconds to a Duration. Values beyond its range become the longest Duration.
 func span(seconds float64) time.Duration {
 	if seconds > math.MaxInt64/1e9 {
 		return math.MaxInt64

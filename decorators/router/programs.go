@@ -251,7 +251,7 @@ func (s *stream) run(c *change, def *defined, r core.Run) {
 	timed := d.router.split && d.router.planted == nil && x.units != nil && def.sampled()
 	after := d.try(s, def)
 	env := map[op.TensorID]*tensor{}
-	given := map[op.TensorID]bool{} // tensors that the last part that reads them may free
+	given := map[op.TensorID]bool{} // tensors that may be freed by the last part that reads them
 	for i, in := range def.Program.Inputs {
 		env[in.ID] = d.tensors[r.Inputs[i]]
 		given[in.ID] = r.Donated != nil && r.Donated[i]

@@ -78,7 +78,8 @@ func (q *queue) behind(l *lane.Lane, c *copied) {
 	}
 }
 
-// perform executes the planned actions. It returns the refusal of a command that is one action.
+// perform executes the planned actions. If there is only one, it returns the refusal of its nodes; otherwise the next event reports a
+// refusal.
 func (q *queue) perform() error {
 	actions := q.actions
 	q.actions = nil
@@ -100,7 +101,8 @@ func (q *queue) perform() error {
 	return refused
 }
 
-// command calls plan, which changes the table and plans actions, and performs these.
+// command calls plan, which changes the table and plans actions. It then performs the actions. If one of the two fails, it undoes the
+// changes of the table.
 func (q *queue) command(plan func(x *change) error) error {
 	if q.closed.Load() {
 		return fmt.Errorf("router: stream: %w", core.ErrClosed)

@@ -16,9 +16,9 @@ import (
 	"github.com/goburn/burn/decorators/internal/order"
 )
 
-// Against computes each node a second time on d, a device of another backend or of a reference, from the operands that the
-// checked device holds, and compares the results. A result outside the tolerance of the op's row is a fault of kind
-// Difference. The tolerance per term grows with the greatest magnitudes of the operands, as sums of large terms cancel.
+// Against computes each node a second time on d, a device of another backend or of a reference, from the operands that the checked device
+// holds, and compares the results. A result outside the tolerance of the op's row is a fault of kind Difference. The absolute tolerance is
+// multiplied by the greatest magnitude of each operand if that is above 1, because sums of large terms cancel.
 //
 // Programs run node by node, and every command waits, as with NotFinite. Not compared are nodes with an operand or result
 // of more than a gibibyte, nodes that d cannot compute, and programs where the checked device lacks the op copy.

@@ -120,7 +120,8 @@ func compareOutput(d op.Desc, e float64, want, got []byte, near [][]byte) error 
 			scale = v
 		}
 	}
-	// In f32, 1e-5 of the greatest element and 64 times what rounding errors of inputs make; coarser types have less room.
+	// The slack in f32 is 1e-5 of the greatest element or, if that is more, 64 times the difference that rounding errors of inputs make.
+	// The factors are smaller for coarser types.
 	least, times, jump := 84*e*scale, 64.0, 1e-2*scale
 	if e > 0x1p-20 {
 		least, times, jump = 16*e*scale, 8, 16*e*scale

@@ -31,11 +31,10 @@ const (
 	Usage
 	// Value: a node computes a NaN or an infinity from finite operands. It wraps core.ErrKernel.
 	Value
-	// Answer: the backend breaks the contract. Examples are an error without a sentinel, an id that is returned twice, an unknown live
-	// tensor or one of another size, and a release that is not called exactly once. It wraps core.ErrKernel, and the backend's error if
-	// there is one.
+	// Answer: the backend breaks the contract. Examples: it returns an error without a sentinel, returns an id twice, does not know a live
+	// tensor, disputes its size, or does not call a release exactly once. It wraps core.ErrKernel, and the backend's error if there is one.
 	Answer
-	// Difference: a node's results are not those of a second backend, see Against. It wraps core.ErrKernel.
+	// Difference: the results of a node or a program are not those of a second backend: see Against and Audit. It wraps core.ErrKernel.
 	Difference
 )
 

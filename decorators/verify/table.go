@@ -19,7 +19,7 @@ type tensor struct {
 	nonFinite bool            // may hold a NaN or an infinity
 }
 
-// table is the tensors and programs of a device. World.mu guards it.
+// table is the tensors and programs of a device. world.mu guards it.
 type table struct {
 	tensors  map[op.TensorID]*tensor
 	programs map[core.ProgramID]*defined
@@ -73,7 +73,7 @@ type used struct {
 	prior order.Command // the previous last use by the stream; tick 0: none
 }
 
-// fault records a fault about id and other, a command or nil.
+// fault records a fault. id is the tensor concerned, 0 for none. other is the command that conflicts, or nil.
 func (x *change) fault(kind Kind, id op.TensorID, other *order.Command, err error) {
 	if x.err != nil {
 		return
@@ -88,7 +88,7 @@ func (x *change) fault(kind Kind, id op.TensorID, other *order.Command, err erro
 	}
 }
 
-// find returns a live tensor of the stream's device, or records a fault if there is none.
+// find returns the live tensor with an id in table b, or records a fault if there is none.
 func (x *change) find(b *table, id op.TensorID, does string) *tensor {
 	if t := b.tensors[id]; t != nil {
 		return t

@@ -6,9 +6,9 @@
 // restarts the process once for all devices and streams, replays the journal, and continues; calls that come meanwhile wait for that. Open
 // tickets are requested again, and open events count as reached. So the user notices only the delay.
 //
-// Tensors that cannot be recomputed are core.ErrStale from then on: those whose commands the bounded journal has dropped, results of
-// core.Collectives, and copies from closed devices. A command that ends the process each time it is repeated is skipped: its results fail
-// with core.ErrBackendLost, and the rest continues.
+// After a loss, some tensors cannot be recomputed: those whose commands the bounded journal has dropped, results of core.Collectives, and
+// copies from closed devices. Uses of them fail with core.ErrStale. A command that ends the process each time it is repeated is skipped:
+// its results fail with core.ErrBackendLost, and the rest continues.
 package restore
 
 import (
@@ -30,8 +30,9 @@ type Options struct {
 	// Open starts the backend for the first time and after each loss. Tensor ids on its devices are always of generation 0; the parameter
 	// numbers the starts, from 0.
 	Open func(ctx context.Context, generation uint16) (core.Backend, error)
-	// Attempts is the greatest number of consecutive starts without a successful call; 0: 5. It stops earlier if two starts fail in the
-	// same way, unless the error has a method Transient that returns true. The first start is repeated only after such an error.
+	// Attempts is the greatest number of consecutive starts without a successful call; 0: 5. Restarting ends earlier if two consecutive
+	// starts fail in the same way, unless the error has a method Transient that returns true. The first start is repeated only after such
+	// an error.
 	Attempts int
 	// Backoff is the pause before the second consecutive start, doubled before each further one, up to 2 seconds; 0: 20 ms.
 	Backoff time.Duration
@@ -153,8 +154,8 @@ func (b *Backend) Open(ctx context.Context, index int) (core.Device, error) {
 // repeats is the number of processes that may be lost at the same command before the command fails.
 const repeats = 2
 
-// again makes a call that waits, and repeats it after each loss. ask runs while no process is being replaced; again waits for the ticket
-// that it returns without holding that lock.
+// again makes a call that waits, and repeats it after each loss. ask runs while world is held for reading, so that no process is replaced
+// meanwhile. again then waits for the ticket that ask returns, without holding world.
 func (b *Backend) again(ctx context.Context, what func() string, ask func() (core.Ticket, error)) error {
 	for losses := 0; ; {
 		b.world.RLock()

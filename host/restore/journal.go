@@ -57,7 +57,7 @@ type journal struct {
 	last    uint64 // number of the last command
 	bytes   int    // size of all data
 	live    map[tensorID]bool
-	gone    map[tensorID]error // live for the user, but lost: with a *core.NodeError, or an error that the tensor is stale
+	gone    map[tensorID]error // lost tensors that the user has not freed, with a *core.NodeError or a core.ErrStale
 	over    []*lent            // lent memory to be returned
 	lends   map[tensorID]bool  // live tensors of lent memory
 	// The size after the last prune, to decide when pruning is worthwhile again; or pruning is due because lent memory may be

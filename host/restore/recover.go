@@ -234,7 +234,7 @@ func (r *replay) run(e *entry) error {
 			for i := range e.outs {
 				r.there[e.outs[i].ID] = true
 			}
-		case r.ctx.Err() == nil && isFault(err): // failures recorded while there was no process
+		case r.ctx.Err() == nil && isFault(err): // the command is invalid, and was recorded while there was no process
 			r.leave(e, e.fault(err))
 		case r.ctx.Err() == nil && isGone(err) && careful:
 			if e.strikes++; e.strikes >= repeats {

@@ -58,7 +58,7 @@ func (s *stream) send(call func() error, note func(j *journal)) error {
 	return nil
 }
 
-// one sends a command that frees the tensors in ends.
+// one sends and records command e, which also frees the tensors in ends.
 func (s *stream) one(e *entry, ends []tensorID, call func() error) error {
 	b := s.d.b
 	b.world.RLock()
@@ -115,7 +115,7 @@ func (s *stream) fail(n *core.NodeError) {
 	}
 }
 
-// known returns ids without the lost tensors, which it removes.
+// known returns ids without the lost tensors, and removes the lost ones from gone.
 func (j *journal) known(ids []tensorID) []tensorID {
 	if len(j.gone) == 0 {
 		return ids

@@ -67,7 +67,7 @@ func copyItem(to, from string, it Item) error {
 	return copyTo(to, src, from, it)
 }
 
-// copyTo copies src, the file at from, and requires that the copied bytes match it.
+// copyTo copies src, the file at from, to a new file. It returns ErrMismatch if the copied bytes do not have the hash of it.
 func copyTo(to string, src *os.File, from string, it Item) error {
 	if _, err := src.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -75,7 +75,7 @@ func copyTo(to string, src *os.File, from string, it Item) error {
 	mode := os.FileMode(0o400)
 	if it.Executable {
 		mode = 0o500
-		// A process that is forked now would hold the file open for writing, which would prevent its execution.
+		// A process that is forked now would hold the file open for writing. The file could then not be executed.
 		syscall.ForkLock.RLock()
 		defer syscall.ForkLock.RUnlock()
 	}

@@ -157,7 +157,7 @@ func load[T any](address uintptr) (t T) {
 // maxList bounds the lists in a backend's description.
 const maxList = 1 << 16
 
-// list loads the structs that a list of addresses names.
+// list returns copies of n structs, given the address of a list of their addresses.
 func list[T any](address uintptr, n uint64) []T {
 	addresses := numbers[uintptr](address, n)
 	out := make([]T, len(addresses))
@@ -167,7 +167,7 @@ func list[T any](address uintptr, n uint64) []T {
 	return out
 }
 
-// numbers returns a copy of a list of numbers of the other side.
+// numbers returns a list of numbers in the memory of the other side, without a copy. It returns nil if the list is too long.
 func numbers[T uint32 | uintptr](address uintptr, n uint64) []T {
 	if address == 0 || n > maxList {
 		return nil

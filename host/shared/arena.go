@@ -43,7 +43,7 @@ func place[T any](a *arena, v T) *T {
 // put is like place, but returns the address.
 func put[T any](a *arena, v T) uintptr { return uintptr(unsafe.Pointer(place(a, v))) }
 
-// zeroed returns a list of n zeros and its address, 0 for an empty one.
+// zeroed returns a list of n zeros and its address. The address is 0 if n is 0.
 func zeroed[T any](a *arena, n int) ([]T, uintptr) {
 	if n == 0 {
 		return nil, 0
@@ -53,7 +53,7 @@ func zeroed[T any](a *arena, n int) ([]T, uintptr) {
 	return unsafe.Slice((*T)(p), n), uintptr(p)
 }
 
-// putAll places a list, 0 for an empty one.
+// putAll copies a list to the arena and returns its address, which is 0 for an empty list.
 func putAll[T any](a *arena, v []T) uintptr {
 	list, address := zeroed[T](a, len(v))
 	copy(list, v)

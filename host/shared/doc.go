@@ -1,5 +1,5 @@
-// Package shared runs backends that are shared objects: the C ABI of sdk/c/burn_backend.h, loaded without cgo. A program that imports it,
-// if only for its effect, has the transport "shared" in host.Open and host.Devices:
+// Package shared runs backends that are shared objects: the C ABI of sdk/c/burn_backend.h, loaded without cgo. A program that imports it
+// can use the transport "shared" in host.Open and host.Devices:
 //
 //	import _ "github.com/goburn/burn/host/shared"
 //

@@ -147,7 +147,7 @@ func (c *caller) get(what string, f uintptr, args ...uintptr) (uintptr, error) {
 	return *out, nil
 }
 
-// tell calls a function without an error.
+// tell calls a function that reports no error, and returns its result.
 func tell(f uintptr, args ...uintptr) uintptr {
 	return invoke(f, args...)
 }

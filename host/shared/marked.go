@@ -14,7 +14,7 @@ import (
 type marked struct {
 	*queue
 
-	life   sync.RWMutex // held for reading by waiters, and by Close
+	life   sync.RWMutex // held for reading while a mark is waited for, and for writing by Close
 	closed bool
 
 	mu      sync.Mutex
@@ -22,7 +22,7 @@ type marked struct {
 	last    uint64  // number of the last recorded mark
 }
 
-// fetch is memory that the library writes to until a mark after this one is reached.
+// fetch is memory that the library may write to until it reaches a mark with a number above after.
 type fetch struct {
 	after uint64
 	dst   []byte

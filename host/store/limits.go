@@ -11,7 +11,7 @@ type Limits struct {
 	Total   int64 // bytes unpacked: 8 GiB
 	Ratio   int64 // bytes unpacked for each byte of the archive, beyond 16 MiB: 200
 	Files   int   // files and folders: 4096
-	Depth   int   // nested folders: 8
+	Depth   int   // elements of an entry's path: 8
 }
 
 func (l Limits) complete() Limits {

@@ -15,7 +15,7 @@ var (
 // names checks the entries of an archive, which must not collide on any file system.
 type names struct {
 	limits Limits
-	seen   map[string]bool // by lower-case name: whether it is a folder
+	seen   map[string]bool // whether an entry is a folder, by its name in lower case and by "=" and its exact name
 	count  int
 }
 

@@ -41,7 +41,8 @@ func TrustFile() (string, error) {
 	return filepath.Join(dir, "burn", "trust.toml"), nil
 }
 
-// OpenTrust is like ReadTrust, for decisions about trust: it refuses a file that other users can change, or that was changed since Write.
+// OpenTrust is like ReadTrust, for decisions about trust: it refuses a file that other users can change, and a file that is missing or
+// differs from what Write or Accept recorded.
 func OpenTrust(path string) (*Trust, error) {
 	st, err := ReadState(UserDir())
 	if err != nil {
@@ -210,7 +211,8 @@ func (t *Trust) Key(key string, a Address, what string, now time.Time) (PublicKe
 	return ParsePublicKey(k.Public)
 }
 
-// Add adds a key, or adds namespaces to a known one and replaces its owner and date of expiry. A revoked key stays revoked.
+// Add adds a key. If the key is known, Add adds the namespaces of k to it, and replaces its owner and date of expiry if k sets them. A
+// revoked key stays revoked.
 func (t *Trust) Add(k Key) error {
 	if err := k.check(); err != nil {
 		return err

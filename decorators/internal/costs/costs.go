@@ -32,7 +32,7 @@ func NewTable() *Table {
 	return &Table{units: map[string]map[string]float64{}, links: map[string]map[string]Line{}, rate: map[string][2]float64{}}
 }
 
-// Line is the time of a transfer: of an empty tensor, and of each byte.
+// Line is the time of a transfer as a line: the time of an empty tensor, and the time of each byte.
 type Line [2]float64
 
 // Time returns the time of so many bytes.
@@ -62,7 +62,8 @@ func (t *Table) Learn(device, unit string, seconds float64, size int64) float64 
 	return seconds
 }
 
-// Guess estimates the time of a unit that was not measured, from its size and the times of other units on the device.
+// Guess estimates the time of a unit that was not measured, from its size and the times of other units that this process has measured on
+// the device. Without such times, it assumes 1 ns for each unit of size.
 func (t *Table) Guess(device string, size int64) float64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,7 +91,8 @@ func (t *Table) SetLink(from, to string, l Line) {
 	t.links[from][to], t.changed = l, true
 }
 
-// Size returns an estimate that the time of a program is proportional to: its arithmetic and its memory traffic.
+// Size returns the size of a program: flops, plus the bytes of its inputs, constants and outputs, plus 1. Guess assumes that times are
+// proportional to sizes.
 func Size(p *program.Program, flops int64) int64 {
 	size := flops + 1
 	for _, list := range [][]op.Desc{p.Inputs, p.Consts, p.OutputDescs()} {

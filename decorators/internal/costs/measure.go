@@ -18,9 +18,9 @@ const (
 	batches    = 3
 )
 
-// Program returns the time of one run of a program on a device, with operands of zeros, after one that compiles: the least mean of a few
-// batches of runs, of some milliseconds together, as other work on the machine makes runs longer and not shorter. s is a stream of d, and
-// nothing of the program is left there.
+// Program measures one run of a program on device d, with operands of zeros. A first run, which does not count, compiles the program. A few
+// batches of runs follow, which take some milliseconds together. Program returns the least mean time of a run in a batch, because other
+// work on the machine can only make runs longer. s is a stream of d. Program frees its tensors and undefines the program.
 func Program(ctx context.Context, d core.Device, s core.Stream, p *program.Program) (seconds float64, err error) {
 	programs, ok := core.Extension[core.Programs](d)
 	if !ok {

@@ -1,5 +1,5 @@
 // Package idset implements a set of numbers that are mostly consecutive, such as ids from a counter. It stores intervals, so that memory
-// grows with the number of gaps. decorators/verify uses it for ids that were allocated. It must not know what the numbers mean.
+// grows with the number of gaps. decorators/verify uses it for ids that were allocated or freed. It must not know what the numbers mean.
 package idset
 
 import (

@@ -20,7 +20,7 @@ type Lane struct {
 	ctx       context.Context       // ends when the lane is closed
 	cancel    context.CancelFunc
 
-	last  *Gate // gate of the last Mark, or nil. the gate of the last Mark, or nil; only the goroutine that calls the lane uses last and dirty
+	last  *Gate // gate of the last Mark, or nil; only the goroutine that calls the lane uses last and dirty
 	dirty bool  // there were commands since last
 
 	failing  sync.Mutex // guards the fields below
@@ -65,8 +65,8 @@ func canceled(ctx context.Context) error {
 	return fmt.Errorf("lane: %w: %w", core.ErrCanceled, context.Cause(ctx))
 }
 
-// push executes a command, at once if the queue is empty, else in order. do must not wait for the device. It runs while mu is locked: of
-// the methods of the lane, it may only call leave.
+// push executes a command, at once if the queue is empty, else in order. do must not wait for the device. It may run while mu is locked, so
+// it must not call methods that lock mu.
 func (l *Lane) push(c command) {
 	l.dirty = true
 	l.mu.Lock()

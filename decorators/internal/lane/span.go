@@ -25,14 +25,14 @@ func Begin(lanes ...*Lane) *Span {
 	return x
 }
 
-// End ends the commands of the span.
+// End ends the span in lanes, after their commands so far.
 func (x *Span) End(lanes ...*Lane) {
 	for _, l := range lanes {
 		x.after = append(x.after, l.Mark())
 	}
 }
 
-// atOnce is the duration of a wait up to which the event is assumed to have occurred before the wait.
+// atOnce is a threshold for waits: if a wait takes less time, its event is assumed to have occurred before the wait began.
 const atOnce = 50 * time.Microsecond
 
 // Time waits for both ends and returns the time between them. It must be called as soon as the span has ended: if it is called later, it

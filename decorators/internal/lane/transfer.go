@@ -153,8 +153,8 @@ func (l *Lane) receive(t *Ticket, data []byte, d op.Desc, g *Gate) {
 	})
 }
 
-// tooLarge poisons d, which does not fit the memory of a device. t is a read that must fail: with the failure of the source tensor or, if
-// that exists, because the elements do not fit.
+// tooLarge poisons d, which does not fit the memory of a device. t is a read without room for the elements, which must fail. If the source
+// tensor failed, d gets its error, otherwise core.ErrOutOfMemory.
 func (l *Lane) tooLarge(t *Ticket, d op.Desc, g *Gate) {
 	var err error
 	l.push(command{

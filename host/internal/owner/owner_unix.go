@@ -11,9 +11,9 @@ import (
 )
 
 // Check returns an error unless only this user and the administrator can change or replace the file at path: one of the two must own the
-// file and its folder, and others must not be able to write to them. A group may write to files of the administrator, and a group with this
-// user as its only member to files of this user. If path is a link, its target is checked too. The error is an ErrForeign that names the
-// remedy, or an error of the system.
+// file and its folder, and others must not be able to write to them. A group may write to files of the administrator. Only two groups may
+// write to files of a user: group 0, and the group with the user's number, which usually has no other member. If path is a link, its target
+// is checked too. The error wraps ErrForeign and names the file and what is wrong with it, or is an error of the system.
 func Check(path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
