@@ -17,7 +17,7 @@ type ahead struct {
 	open      map[op.TensorID]*request
 }
 
-// maxAhead bounds the open prefetches.
+// maxAhead bounds the open prefetches, and the programs whose reads are remembered.
 const maxAhead = 64
 
 // run records a run. Outputs of the previous run that were prefetched and not read are not prefetched the next time.
@@ -77,7 +77,8 @@ func (s *stream) givenUp(ids []op.TensorID) {
 	}
 }
 
-// readAhead prefetches the outputs that are usually read together with id, which has n bytes.
+// readAhead prefetches the other outputs of the last run that were read after the previous run of the same program. id is an output that is
+// being read, and has n bytes. readAhead does nothing if id is not an output of the last run.
 func (s *stream) readAhead(id op.TensorID, n int) {
 	a := &s.ahead
 	if a.program == 0 {

@@ -38,7 +38,7 @@ type Backend struct {
 	lostOnce sync.Once
 	lost     chan struct{} // closed with lostErr
 	lostErr  error
-	silent   atomic.Pointer[string] // the heartbeat was missed
+	silent   atomic.Pointer[string] // describes the missed heartbeat; nil: none was missed
 
 	streams atomic.Uint64 // number of the last stream
 
@@ -172,7 +172,7 @@ func (b *Backend) callError(ctx context.Context, err error) error {
 // lateError is the cause of a context that was canceled because the plugin did not answer in time.
 type lateError struct {
 	limit   time.Duration
-	setting string // of Options, and of the configuration of burn
+	setting string // names the key in the configuration of burn and the field of Options
 }
 
 func (e *lateError) Error() string {
@@ -188,8 +188,8 @@ const (
 	defineSetting = "define_timeout in the configuration (DefineTimeout in Options)"
 )
 
-// bounded returns ctx with a time limit, if there is one. The limit is not sent to the plugin, so that the plugin cannot end the
-// call because of it.
+// bounded returns ctx with a time limit, or without one if limit is negative. The limit is not sent to the plugin, so that the plugin
+// cannot end the call because of it.
 func bounded(ctx context.Context, limit time.Duration, setting string) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if limit < 0 {

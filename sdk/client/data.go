@@ -29,8 +29,8 @@ func (s *stream) checkWrite(d op.Desc, data []byte) error {
 	return nil
 }
 
-// Write implements core.Stream. A small tensor is sent with the commands, and an error poisons it; for a large one Write waits
-// for the plugin.
+// Write implements core.Stream. A small tensor is sent with the commands, and an error poisons it. For a large tensor Write waits for the
+// plugin and returns the error.
 func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	if err := s.checkWrite(d, data); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	if s.shared != nil {
 		if r, err := s.writeShared(d, data, nil); r != nil || err != nil {
 			if err = s.written(ctx, d.ID, r, err); !errors.Is(err, core.ErrOutOfMemory) || s.shared.disable() {
-				return err // the plugin could still have memory for the tensor without the segment
+				return err // else retry without a segment, for which the plugin may have enough memory
 			}
 		}
 	}
@@ -106,8 +106,8 @@ func (s *stream) chunk(ctx context.Context, r *request, data []byte) error {
 	return err
 }
 
-// Adopt implements core.HostMemory: it copies the data to the transport and does not wait for the plugin. An error poisons the
-// tensor.
+// Adopt implements core.HostMemory. It copies the data to the transport and does not wait for the plugin. An error of the plugin
+// poisons the tensor, and a later wait for an event returns it.
 func (d *device) Adopt(cs core.Stream, desc op.Desc, data []byte, release func()) error {
 	s, err := d.stream(cs)
 	if err != nil {

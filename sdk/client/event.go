@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// settleEvery bounds the events of a stream after which the client waits for one of them, so that the plugin can release them.
+// settleEvery is the number of events after which the client requests an answer for the last one, so that the plugin can release them.
 const settleEvery = 1 << 10
 
 // event is a position in a stream: its n-th event.
@@ -22,7 +22,7 @@ type event struct {
 // marks tracks the events of a stream.
 type marks struct {
 	signaled uint64 // guarded by the stream
-	asked    uint64 // the last event that a caller has waited for; guarded by the stream
+	asked    uint64 // the last event for which an answer was requested; guarded by the stream
 
 	mu      sync.Mutex // guards what follows
 	settled uint64     // the last event known to be reached
@@ -47,7 +47,7 @@ func (m *marks) keep(err error) {
 	}
 }
 
-// first returns the kept failure, which is the earlier one, or else err. It clears the kept one.
+// first returns and clears the kept failure, which is earlier than err. It returns err if no failure is kept.
 func (m *marks) first(err error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +70,7 @@ func (m *marks) open() uint64 {
 	return m.signaled - m.settled
 }
 
-// Signal implements core.Stream. It waits while the plugin stores the greatest number of events.
+// Signal implements core.Stream. If the plugin stores too many events, Signal waits until some can be released.
 func (s *stream) Signal() core.Event {
 	if err := s.begin(); err != nil {
 		return core.Failed(err)
@@ -86,7 +86,7 @@ func (s *stream) Signal() core.Event {
 	if r != nil {
 		s.flush()
 	}
-	s.mu.Unlock() // the wait for the event sends it: setting a timer would cost as much
+	s.mu.Unlock() // no timer is set, which would cost as much as a flush: the wait for the event sends it
 	if full {
 		s.fs.Sleep()
 		defer s.fs.Wake()

@@ -61,7 +61,7 @@ func (d *device) Join(ctx context.Context, key string, rank, size int) (core.Gro
 	return g, nil
 }
 
-// begin locks the stream for a command of the group, ordered after earlier ones.
+// begin locks the stream for a command of the group, and orders the command after the earlier commands of the group.
 func (g *group) begin(cs core.Stream, in op.TensorID, out op.Desc) (*stream, error) {
 	s, err := g.d.stream(cs)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// guard is a small process that detects the end of this process, however it ends, and then ends the processes that plugins have started. It
-// is a shell, so that programs that use this package need not be able to start themselves again. Without a shell there is no guard; the
-// sweep of the next host then ends these processes.
+// guard is a small process that detects the end of this process, however it ends, and then ends the processes that plugins have started.
+// The guard is a shell, because not every program that uses this package can start a copy of itself. Without a shell there is no guard, and
+// the sweep of the next host ends these processes.
 type guard struct {
 	pipe *os.File
 }
@@ -68,7 +68,8 @@ func startGuard() *guard {
 	return &guard{w}
 }
 
-// watch makes the guard end a process group, and other processes with the mark or in the control group.
+// watch adds a process group to the guard's list. When this process ends, the guard ends the process group, and other processes with the
+// mark or in the control group.
 func (g *guard) watch(pid int, mark, group string) {
 	if g == nil {
 		return

@@ -9,19 +9,19 @@ import (
 
 // Limits bound what a plugin process may use.
 type Limits struct {
-	// Memory is the greatest number of bytes of private memory (on Linux; elsewhere it is not enforced): data, heap and anonymous mappings,
-	// not shared memory. If a plugin exceeds it, memory allocation fails, which ends most programs. GOMEMLIMIT is set to 90 percent of it.
+	// Memory bounds the private memory of each process in bytes: data, heap and anonymous mappings, but not shared memory. If a plugin
+	// exceeds the bound, memory allocation fails, which ends most programs. Only Linux enforces it. GOMEMLIMIT is set to 90 percent of it.
 	// 0: no bound.
 	Memory int64
 	// Threads is the value of GOMAXPROCS and OMP_NUM_THREADS for the plugin; 0: they are not set.
 	Threads int
-	// Files is the greatest number of files that it may have open (on Linux; elsewhere it is not enforced); 0: as many as the host.
+	// Files bounds the files that the plugin may have open. Only Linux enforces it. 0: as many as the host.
 	Files int
 }
 
-// passed lists the variables of the host that a plugin sees by default, and passedPrefixes prefixes of such variables: those by which
-// programs find their files, libraries and devices, and the settings of burn. In addition, a plugin sees only the variables that it
-// requests.
+// passed lists the names of the host's variables that a plugin sees by default, and passedPrefixes lists prefixes of such names. Programs
+// find their files, libraries and devices by these variables, and some are settings of burn. In addition, a plugin sees only the variables
+// that it requests.
 var (
 	passed = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP",
 		"LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX",
@@ -54,7 +54,7 @@ func Environment(host []string, l Limits, asked func(name string) bool) []string
 	return env
 }
 
-// workDir returns the working directory of a plugin, within the folder for its sockets.
+// workDir creates the working directory of a plugin in the folder for its sockets, and returns its path.
 func workDir(dir string) (string, error) {
 	work := dir + string(os.PathSeparator) + "work"
 	return work, os.Mkdir(work, 0o700)

@@ -26,8 +26,8 @@ const (
 	floodPause = 5 * time.Millisecond
 )
 
-// log reads the plugin's standard error until its end. It adds each line to the tail and logs it: with its level and fields if it is JSON
-// of hclog, else as text.
+// log reads the plugin's standard error until its end. It adds each line to the tail and logs it. A line in
+// hclog's JSON format is logged with its level and fields, any other line as text.
 func (p *process) log(f *os.File, l hclog.Logger) {
 	defer close(p.quiet)
 	defer f.Close()

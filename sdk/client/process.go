@@ -195,7 +195,8 @@ func (p *process) ID() string {
 // Diagnose adds nothing: process.diagnose does it.
 func (p *process) Diagnose(context.Context) string { return "" }
 
-// PluginToHost changes nothing: both see the same files. It refuses a socket that does not belong to the plugin.
+// PluginToHost changes nothing: both see the same files. It refuses a socket that does not belong to the plugin, and a TCP address that is
+// not one of the loopback interface.
 func (p *process) PluginToHost(network, addr string) (string, string, error) {
 	switch network {
 	case "unix":

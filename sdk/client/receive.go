@@ -28,7 +28,7 @@ type request struct {
 	// For a tensor in shared memory.
 	write bool
 	kept  bool          // the plugin keeps the segment
-	parts chan struct{} // closed when there has increased
+	parts chan struct{} // signaled when the field there has increased
 
 	// For a prefetch that no read has used yet.
 	program uint64
@@ -59,7 +59,7 @@ func (q *requests) put(r *request) *request {
 	return r
 }
 
-// full reports whether further requests should wait for answers.
+// full reports whether so many requests are unanswered that no further read is accepted.
 func (q *requests) full() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

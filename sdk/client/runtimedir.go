@@ -30,7 +30,7 @@ var host struct {
 	made  int
 }
 
-// runtimeDir returns a folder for one plugin, and a function that removes it.
+// runtimeDir creates a folder for one plugin. It returns the path, and a function that removes the folder.
 func runtimeDir() (dir string, release func(), err error) {
 	host.Lock()
 	defer host.Unlock()

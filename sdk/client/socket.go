@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// ownSocket returns an error unless path, which a plugin has sent, is a socket that a plugin of this user created for its host: it must
-// belong to the user and be in a folder that only the user may enter, within dir unless that is empty. Otherwise the host could send data
-// and descriptors to another program.
+// ownSocket returns an error unless path, which a plugin has sent, is a socket of this user in a folder that only this user may enter. If
+// dir is not empty, the folder must be dir or below it. Without this check the host could send data and descriptors to another program.
 func ownSocket(dir, path string) error {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {

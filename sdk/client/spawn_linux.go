@@ -13,16 +13,16 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// spawner starts processes on a dedicated thread that never ends. The kernel kills a plugin when its parent dies, where the parent is the
-// thread that started it: if Go ended that thread, the plugin would die.
+// spawner starts processes on a dedicated thread that never ends. The kernel kills a plugin when its parent ends, and the parent is the
+// thread that started the plugin. If Go ended that thread, the kernel would kill the plugin.
 var spawner struct {
 	once sync.Once
 	jobs chan func()
 }
 
-// spawn starts a process in a new process group, which ends with this process. Without rules, it is started in the control group, if there
-// is one. With rules, it is started on a dedicated thread, which lives until gone is closed and whose rules it inherits. The rules do not
-// allow starting it in a control group, so it is moved there afterwards.
+// spawn starts a process in a new process group. The process ends with this one. Without rules, it is started in the control group, if
+// there is one. With rules, it is started on a dedicated thread, whose rules it inherits and which lives until gone is closed. The rules do
+// not allow starting it in a control group, so it is moved there afterwards.
 func spawn(cmd *exec.Cmd, c *confinement) (report contain.Report, err error) {
 	rules := c.rules
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
@@ -99,7 +99,7 @@ func limit(pid int, l Limits) error {
 	return unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: n, Max: n}, nil)
 }
 
-// await waits for the end of a process without reaping it, because afterwards the number of its group can be reused.
+// await waits for the end of a process without reaping it: once it is reaped, the number of its group can be reused.
 func await(cmd *exec.Cmd) {
 	for {
 		var info unix.Siginfo

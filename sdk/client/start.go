@@ -35,19 +35,19 @@ type Options struct {
 	Generation uint16
 	// Rebase makes callers use ids of generation 0 regardless of Generation. Errors contain these ids.
 	Rebase bool
-	// Heartbeat is the time that the plugin may take to answer a health check; otherwise it is killed. 0: 10 seconds; less: there
-	// are no health checks.
+	// Heartbeat is the time that the plugin may take to answer a health check. A plugin that takes longer is killed. 0: 10 seconds; less:
+	// there are no health checks.
 	Heartbeat time.Duration
-	// OpenTimeout bounds the opening of a device or a stream, and DefineTimeout the definition of a program, in addition to the context: a
-	// plugin that does not answer in time violates the protocol. 0: one minute for OpenTimeout, five minutes for DefineTimeout; less: no
-	// bound. Only contexts bound reads and events, because they wait for work of any length.
+	// OpenTimeout bounds the opening of a device or a stream, and DefineTimeout the definition of a program, in addition to the context. If
+	// the plugin does not answer in time, the call returns an ErrProtocol. 0: one minute for OpenTimeout, five minutes for DefineTimeout;
+	// less: no bound. Reads and waits for events are bounded only by their contexts, because they wait for work of any length.
 	OpenTimeout, DefineTimeout time.Duration
 	// HostName and HostVersion are sent to the plugin.
 	HostName, HostVersion string
 	// Image is the file to execute in place of path: a copy that was checked and cannot be replaced. Messages still name path. Image must
 	// exist until Start returns. Empty: path is executed.
 	Image string
-	// Ended is called when the process has ended, or could not be started: the files that Image and Args name may then be removed. nil:
+	// Ended is called when the process has ended, or could not be started. The files that Image and Args name may then be removed. nil:
 	// nothing is called.
 	Ended func()
 	// Args are the arguments of the process.

@@ -65,8 +65,8 @@ func (e *StartError) Error() string {
 // Unwrap returns the sentinel or cause.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Transient reports whether another start may succeed, because the process did not end by itself: a signal killed it that users and
-// systems send, for example when memory is short.
+// Transient reports whether another start may succeed, because the process did not end by itself: it was killed by a signal that users or
+// the system send, for example when memory is short.
 func (e *StartError) Transient() bool { return e.outside }
 
 // Remedy returns what the user can do about it.
@@ -158,10 +158,10 @@ var missingLibrary = regexp.MustCompile(`error while loading shared libraries: .
 var tlsFailure = regexp.MustCompile(`(remote error: tls: |tls: |x509: ).*`)
 
 // hungUp matches gRPC's message that the other side closed the connection after its TLS handshake. In TLS 1.3, a server that refuses the
-// client's certificate closes the connection, and its alert is lost if the client writes before it reads.
+// client's certificate sends an alert and closes the connection. The alert is lost if the client writes before it reads.
 var hungUp = regexp.MustCompile(`failed to write client preface|: (read|write): (broken pipe|connection reset by peer)`)
 
-// outside reports whether a signal of a kind that users and systems send ended the process, and not this program.
+// outside reports whether the process was ended by a signal that users or the system send, and not by this program.
 func (p *process) outside() bool {
 	if !p.ended() || p.state == nil || p.byUs() {
 		return false

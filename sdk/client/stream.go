@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// flushSize is the size of collected commands, in bytes, from which on they are sent at once.
+	// flushSize is the number of bytes of collected commands at which they are sent at once.
 	flushSize = 32 << 10
 	// flushDelay is the time that the first command waits for others.
 	flushDelay = 100 * time.Microsecond
-	// patientDelay replaces flushDelay if waiters have sent all recent commands, because setting a short timer wakes a thread.
+	// patientDelay replaces flushDelay if the timer has sent no recent batch, because setting a short timer wakes a thread.
 	patientDelay = time.Millisecond
-	// patience is the number of commands in a row that waiters have to send for patientDelay.
+	// patience is the number of batches in a row that must be sent before the timer fires, for patientDelay to be used.
 	patience = 16
 	// maxQueued is the number of bytes that may be queued for the transport. Beyond it, calls wait.
 	maxQueued = 8 << 20
@@ -43,7 +43,7 @@ type stream struct {
 	busy    bool // the sender has frames that are no longer in out
 	ended   bool // no more frames follow
 	armed   bool // the flush timer runs
-	prompt  int  // commands in a row that a waiter sent before the timer did, up to patience
+	prompt  int  // batches in a row that were sent before the timer fired, at most patience
 	timer   *time.Timer
 	work    chan struct{} // signals the sender that out is not empty
 	space   chan struct{} // closed when out has become shorter; nil: no goroutine waits
@@ -56,7 +56,7 @@ type stream struct {
 	pace     wire.Pace  // pace of the answers
 	watches  bool       // polls for answers instead of sleeping
 	marks    marks
-	over     chan struct{} // closed with err: the stream takes no more
+	over     chan struct{} // closed when err is set: the stream takes no more commands
 	overOnce sync.Once
 	err      error
 	finished chan struct{} // the receiver is done
@@ -202,7 +202,7 @@ func (s *stream) send() {
 	}
 }
 
-// push sends a frame if the transport takes it at once, else queues it. It is called with mu held, and does not wait.
+// push sends a frame if the transport takes it at once, and queues it otherwise. It does not wait. The caller holds mu.
 func (s *stream) push(f *wire.Frame) {
 	if f == nil {
 		return

@@ -41,12 +41,13 @@ type Driver[V any] interface {
 type Device[V any] interface {
 	// Capabilities returns the document of the device. It does not change.
 	Capabilities() *core.Capabilities
-	// Upload creates a value from host memory in the format of core.Stream.Write. data has d.Bytes() bytes and must not be kept. It
-	// converts elements of type bool that are not 0 to 1.
+	// Upload creates a value from host memory in the format of core.Stream.Write. data has d.Bytes() bytes and must not be kept.
+	// Upload converts elements of type bool that are not 0 to 1.
 	Upload(d op.Desc, data []byte) (V, error)
 	// Download copies the elements of v to dst, which has d.Bytes() bytes. Nothing writes to v meanwhile.
 	Download(dst []byte, d op.Desc, v V) error
-	// Release frees v. The engine calls it once for every value that it receives from Upload, Call.Out or a Plan.
+	// Release frees v. The engine calls it once for every value that it owns: values from Upload, Enqueue and Adopt, and outputs of Execute
+	// and Plan.Run.
 	Release(v V)
 	// OpenQueue opens a queue, on which one stream executes.
 	OpenQueue() (Queue[V], error)
@@ -87,16 +88,17 @@ func (c *Call[V]) Take(i int) V {
 // Interrupter is an optional interface of a Queue whose commands may run long. Without it, closing a stream waits for the
 // command that executes.
 type Interrupter interface {
-	// Interrupt is called once, before Close, from any goroutine: the executing command may end early with core.ErrCanceled.
+	// Interrupt is called once, before Close, from any goroutine. The executing command may then end early with core.ErrCanceled.
 	Interrupt()
 }
 
 // Planner is an optional interface of a Device that compiles whole programs. Without it, or if Plan returns core.ErrUnsupported, the engine
 // runs a program node by node and releases buffers at their last use.
 type Planner[V any] interface {
-	// Plan compiles p, which has been checked. consts are the values of p.Consts. A plan that needs a constant after Plan returns calls its
-	// Retain, and the returned function later. Plan may use q, which executes nothing else meanwhile. If q is asynchronous, the engine
-	// waits for the work that Plan started on it before the program runs on any queue.
+	// Plan compiles p, which has been checked. consts are the values of p.Consts. If the plan needs a constant after Plan returns, the
+	// author calls the constant's Retain, and calls the returned function when the plan no longer needs it. Plan may use q, which executes
+	// nothing else meanwhile. If q is asynchronous, the engine waits for the work that Plan started on it before the program runs on any
+	// queue.
 	Plan(ctx context.Context, q Queue[V], p *program.Program, consts []Const[V]) (Plan[V], error)
 }
 
@@ -118,10 +120,10 @@ type Plan[V any] interface {
 	Close()
 }
 
-// Profiled is an optional interface of a Plan that can measure the duration of its steps. Without it core.Profiling has one record for a
-// run, except for programs that the engine itself runs node by node on a synchronous queue.
+// Profiled is an optional interface of a Plan that can measure the duration of its steps. Without it a profile has one record for
+// each run, except for programs that the engine itself runs node by node on a synchronous queue.
 type Profiled[V any] interface {
-	// RunProfiled is Run, and reports the steps to t. It is called instead of Run while the device records.
+	// RunProfiled does what Run does, and reports the steps to t. It is called instead of Run while the device records a profile.
 	RunProfiled(q Queue[V], in []V, owned []bool, out []V, t *Steps) error
 }
 
@@ -167,8 +169,8 @@ type Asynchronous[V any] interface {
 // Checked is an optional interface of an Asynchronous queue that learns late which of its commands failed. A failure then poisons
 // only the outputs of that command. Without it, the engine has to suspect all commands since the previous mark.
 type Checked interface {
-	// Check is called after each command that was started. It returns a function that returns the command's error, and which the engine
-	// calls once, after a later mark is reached. A nil function means that the command can fail only if the device does.
+	// Check is called after each command that was started. It returns a function that returns the command's error. The engine calls that
+	// function at most once, after a later mark is reached. A nil function means that the command can fail only if the device does.
 	Check() func() error
 }
 

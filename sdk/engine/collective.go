@@ -10,7 +10,7 @@ import (
 )
 
 // collectives is core.Collectives over host memory, between devices of one backend in one process. An author with a better way
-// implements the extension.
+// implements core.Collectives with an Extender.
 type collectives[V any] struct{ d *device[V] }
 
 // rendezvousTable contains the groups that are not complete yet, by key.
@@ -318,7 +318,7 @@ func (g *group[V]) Broadcast(cs core.Stream, root int, in op.TensorID, out op.De
 	return g.take("broadcast", cs, in, out, sameType(out), func(all [][]byte) ([]byte, error) { return all[root], nil })
 }
 
-// Close implements core.Group. Rounds requested still take place.
+// Close implements core.Group. Requested rounds still take place.
 func (g *group[V]) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

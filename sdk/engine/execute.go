@@ -96,7 +96,7 @@ func (s *stream[V]) gather(ids []op.TensorID) (err error, fresh bool) {
 
 // unname removes a gathered operand from the table. The caller has entered the device.
 func (s *stream[V]) unname(i int) {
-	if c := s.cells[i]; c != nil && c.named { // otherwise it is listed among the operands twice
+	if c := s.cells[i]; c != nil && c.named { // otherwise an earlier operand was the same tensor and has removed it
 		s.dev.remove(c)
 		c.refs-- // the holder of s.cells remains
 	}

@@ -8,10 +8,11 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// An asynchronous device reports at a mark that something failed since the previous mark. Until then, the commands in between are
-// unsettled, and so are the commands that use their outputs: each output has a fault, which is resolved in the end.
+// An asynchronous device reports only at a mark that something failed since the previous mark. Until then, the commands in between are
+// unsettled, and so are the commands that use their outputs. The outputs of an unsettled command share a fault, which is settled when the
+// outcome of the command is known.
 
-// fault is the failure of a command that is known late. The device's lock guards it.
+// fault is the failure of a command, or none, which becomes known late. The device's lock guards it.
 type fault struct {
 	settled bool
 	err     error
@@ -20,7 +21,7 @@ type fault struct {
 // unsettled is a command whose failure an asynchronous device may still report.
 type unsettled struct {
 	place       uint64
-	order       uint64 // as that of a failure
+	order       uint64 // as in failure
 	fault       *fault
 	inputs      []*fault     // faults of operands that were unsettled when the command was started
 	check       func() error // returns the command's error; nil: the queue cannot tell
@@ -121,8 +122,8 @@ func (s *stream[V]) waitMark(ctx context.Context, m Mark, place uint64) (failed 
 	return failed, nil
 }
 
-// settle determines which of the commands up to a position, which the queue has reached, have failed. It first settles the events of other
-// streams that they depend on.
+// settle determines which of the commands up to a position have failed. The queue must have reached the position. settle first settles the
+// events of other streams that these commands depend on.
 func (s *stream[V]) settle(place uint64) {
 	s.settling.Lock()
 	n := 0

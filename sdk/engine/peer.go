@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// peers implements core.PeerCopy through host memory. Authors with a better way implement the extension themselves.
+// peers implements core.PeerCopy through host memory. An author with a better way implements core.PeerCopy with an Extender.
 type peers[V any] struct{ d *device[V] }
 
 // CopyFrom implements core.PeerCopy.

@@ -178,8 +178,8 @@ func (t *Steps) Now() time.Time {
 	return time.Now()
 }
 
-// Step records the execution of the step with that index, which began at a time that Now returned and has just ended. describe is called at
-// the first execution of the step, before Step returns. Step sets Program and Index of the description.
+// Step records the execution of the step with that index. The execution began at began, a time from Now, and has just ended. Step calls
+// describe at the first execution of the step, and sets Program and Index of the description.
 func (t *Steps) Step(index int, began time.Time, describe func() core.ProfileStep) {
 	if t != nil {
 		t.Took(index, began, time.Since(began), describe)
@@ -207,7 +207,7 @@ func StepOf(n *op.Node, in []op.Desc) core.ProfileStep {
 // read. Bytes is 0, which means unknown, if no node needs to access elements.
 func FusedStep(nodes []*op.Node, desc func(id op.TensorID) op.Desc, out []op.Desc) core.ProfileStep {
 	s := core.ProfileStep{Out: nameless(out)}
-	made := map[op.TensorID]bool{} // or read by an earlier node
+	made := map[op.TensorID]bool{} // tensors that an earlier node has computed or read
 	var read []op.Desc
 	moves := false
 	for _, n := range nodes {
@@ -243,7 +243,7 @@ func FusedStep(nodes []*op.Node, desc func(id op.TensorID) op.Desc, out []op.Des
 	return s
 }
 
-// nameless returns copies of the first descriptions, without ids.
+// nameless returns copies of at most core.MaxProfileTensors descriptions, without ids.
 func nameless(ds []op.Desc) []op.Desc {
 	ds = ds[:min(len(ds), core.MaxProfileTensors)]
 	l := make([]op.Desc, len(ds))

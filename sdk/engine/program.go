@@ -206,8 +206,8 @@ func (x programs[V]) Run(cs core.Stream, r core.Run) error {
 	return nil
 }
 
-// CheckRun returns an error if a run of p is malformed: a wrong number of ids or donations, a donated id that occurs twice among the
-// inputs, or an output id that occurs twice.
+// CheckRun returns an error if a run of p is malformed: if the number of ids or donations is wrong, or if a donated id occurs twice among
+// the inputs. It does not check the types of the tensors.
 func CheckRun(p *program.Program, r core.Run) error {
 	if len(r.Inputs) != len(p.Inputs) || len(r.Outputs) != len(p.Outputs) {
 		return fmt.Errorf("run %q: %d inputs and %d outputs, want %d and %d: %w", p.Name, len(r.Inputs), len(r.Outputs),

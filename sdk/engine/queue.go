@@ -218,7 +218,7 @@ func (s *stream[V]) stopExecuting() {
 	s.rest.Broadcast()
 }
 
-// Busy is an optional interface of a Queue. The engine calls it around a run of commands that follow one another.
+// Busy is an optional interface of a Queue. The engine calls it around each batch of queued commands.
 type Busy interface {
 	Begin() // commands will be executed
 	End()   // the commands that were queued at Begin are done

@@ -28,7 +28,7 @@ type stream[V any] struct {
 
 	spare *pending // the batch that is being executed, or empty
 	done  uint64   // number of executed commands
-	order uint64   // number of failures, and of nodes and runs that may fail late
+	order uint64   // counts failures, and nodes and runs that may fail late
 	scratch[V]
 
 	_         [128]byte  // keep these apart from fields that callers write while a command executes (false sharing)
@@ -56,7 +56,7 @@ type failure struct {
 	err          error
 }
 
-// maxFailures bounds the failures that are kept for reports, the first ones.
+// maxFailures bounds the failures that are kept for reports. The first ones are kept.
 const maxFailures = 16
 
 func newStream[V any](d *device[V], q Queue[V]) *stream[V] {
@@ -179,7 +179,7 @@ func (s *stream[V]) made(desc op.Desc, v V) (*cell[V], error) {
 	return c, s.append(command{kind: doDefine, on: c})
 }
 
-// enqueue appends an upload in the order of the queue, after which done is called.
+// enqueue appends an upload. done is called when the queue has read data, or when the stream drops the upload.
 func (s *stream[V]) enqueue(desc op.Desc, data []byte, done func()) error {
 	return s.append(command{kind: doUpload, on: &upload{desc, data, done}})
 }
@@ -203,7 +203,7 @@ func (s *stream[V]) Close() error {
 	for i := range rest.commands {
 		s.abandon(rest, &rest.commands[i])
 	}
-	_ = s.flush() // of the other commands only tensors remain
+	_ = s.flush() // wait for the work of the executed commands
 	s.queue.Close()
 	d := s.dev
 	d.mu.Lock()

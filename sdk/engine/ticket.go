@@ -92,7 +92,7 @@ func (s *stream[V]) resolve(t *ticket[V]) {
 			s.unhold(c)
 		}
 	}
-	s.leave() // tensors freed earlier are unknown
+	s.leave() // release the tensors that were freed earlier before the ticket opens
 	t.err = err
 	t.done.open()
 }
@@ -110,7 +110,7 @@ func (s *stream[V]) fetch(c *cell[V], elements bool) (f *fetch, err error) {
 	return f, err
 }
 
-// reach waits until the ticket is resolved. When ctx ends first, the ticket is abandoned.
+// reach waits until the ticket is resolved. If ctx or the stream ends first, the ticket is abandoned.
 func (t *ticket[V]) reach(ctx context.Context) error {
 	if !t.done.isOpen.Load() && ctx.Err() == nil {
 		t.s.help(ctx, &t.done)
@@ -189,7 +189,7 @@ func (t *ticket[V]) Wait(ctx context.Context) error {
 	switch failed, err := t.settled(ctx, c); {
 	case err != nil:
 		return err
-	case failed: // the copy failed, or a command that is unrelated to the tensor
+	case failed: // either the copy failed, or only a command that is unrelated to the tensor
 		return t.s.dev.download(t.dst, c)
 	}
 	copy(t.dst, t.fetch.stage)

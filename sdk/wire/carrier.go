@@ -87,7 +87,7 @@ func fileConn(f *os.File) (*net.UnixConn, error) {
 	return u, nil
 }
 
-// NextSocket waits for the next socket that a host passes; It returns io.EOF if no more follow, and ErrProtocol for a message without a
+// NextSocket waits for the next socket that a host passes. It returns io.EOF if no more follow, and ErrProtocol for a message without a
 // socket.
 func NextSocket(carrier *net.UnixConn) (*net.UnixConn, error) {
 	var b [1]byte

@@ -18,14 +18,14 @@ const (
 	TagChunk      Tag = 0x06 // alone: request, data
 	TagRead       Tag = 0x07
 	TagSignal     Tag = 0x08
-	TagCancel     Tag = 0x09 // alone; overtakes
+	TagCancel     Tag = 0x09 // alone; handled at once instead of in order
 	TagDefine     Tag = 0x0a
 	TagRun        Tag = 0x0b
 	TagWait       Tag = 0x0c
 	TagAwait      Tag = 0x0d
 
 	TagSegment     Tag = 0x0e // alone; with a descriptor
-	TagRetire      Tag = 0x0f // alone; overtakes
+	TagRetire      Tag = 0x0f // alone; handled at once instead of in order
 	TagWriteShared Tag = 0x10
 	TagReadShared  Tag = 0x11
 
@@ -35,7 +35,7 @@ const (
 	TagBroadcast Tag = 0x15
 )
 
-// Replies of the plugin, one a frame.
+// Replies of the plugin, one per frame.
 const (
 	TagOpened Tag = 0x81
 	TagData   Tag = 0x82 // request, last, data
@@ -51,7 +51,7 @@ const (
 type Command struct {
 	Tag      Tag
 	Request  uint64 // BeginWrite, Chunk, Read, Await, Cancel, Define, WriteShared, ReadShared
-	Handle   uint64 // Open; Copy: of the source
+	Handle   uint64 // Open: of the device; Copy: of the source device
 	Stream   uint64 // Open, Wait
 	Event    uint64 // Wait, Await
 	Node     op.Node
@@ -60,9 +60,9 @@ type Command struct {
 	Outputs  []op.TensorID    // Run
 	Donated  []bool           // Run; nil: none
 	Desc     op.Desc          // the tensor that Write, BeginWrite, WriteShared, Copy or a group command creates; for a read only the ID
-	Source   op.TensorID      // Copy, of groups
-	Size     int              // Read, ReadShared: the bytes expected; Segment
-	Data     []byte           // Write; valid until the frame is freed
+	Source   op.TensorID      // Copy, AllReduce, AllGather, Broadcast: the tensor that is read
+	Size     int              // Read, ReadShared: the bytes expected; Segment: its bytes
+	Data     []byte           // Write, Chunk; valid until the frame is freed
 	Number   uint64           // number of the program: Define, Run
 	Program  *program.Program // Define
 	Unknown  string           // Define: the name of an op that this build does not have

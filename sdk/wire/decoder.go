@@ -25,7 +25,7 @@ func (s *slab[T]) alloc(n int) []T {
 	return l
 }
 
-// opName is the op for a number on the receiving side.
+// opName is an op to which the sender has assigned a number.
 type opName struct {
 	name    string
 	code    op.Code // op.NoOp when this build has no such op
@@ -152,7 +152,7 @@ func (d *Decoder) idList() []op.TensorID {
 	return l
 }
 
-// mask reads a bit set. It returns nil if no bit is set.
+// mask reads a bit set. It returns nil for one of length 0.
 func (d *Decoder) mask() []bool {
 	n := d.r.uvarint()
 	if n > 8*uint64(len(d.r.b)) {

@@ -172,7 +172,7 @@ func FitsRun(inputs, outputs int) error {
 	return nil
 }
 
-// Free writes the freeing of tensors.
+// Free writes the command that frees tensors.
 func (e *Encoder) Free(ids []op.TensorID) {
 	e.b = append(e.b, byte(TagFree))
 	e.idList(ids)
@@ -201,7 +201,7 @@ func (e *Encoder) Write(d op.Desc, data []byte) {
 	e.b = append(e.b, data...)
 }
 
-// BeginWrite announces the chunks of tensor d. They follow in frames of Chunk, in order.
+// BeginWrite announces the chunks of tensor d. The chunks follow in order, each in a frame from ChunkFrame.
 func (e *Encoder) BeginWrite(request uint64, d op.Desc) {
 	e.head(TagBeginWrite, request)
 	e.desc(d)
@@ -321,12 +321,12 @@ func OpenFrame(handle, stream uint64) *Frame {
 	return NewFrame(binary.AppendUvarint(b, stream))
 }
 
-// CancelFrame ends the wait of a request.
+// CancelFrame returns the frame that tells the plugin that the host no longer waits for a request.
 func CancelFrame(request uint64) *Frame {
 	return NewFrame(binary.AppendUvarint([]byte{byte(TagCancel)}, request))
 }
 
-// SegmentFrame introduces the segment whose descriptor is sent with it.
+// SegmentFrame returns the frame that announces a segment of size bytes. The segment's descriptor is sent with it.
 func SegmentFrame(segment uint64, size int) *Frame {
 	b := binary.AppendUvarint([]byte{byte(TagSegment)}, segment)
 	return NewFrame(binary.AppendUvarint(b, uint64(size)))

@@ -89,8 +89,8 @@ func sentinelCode(err error) uint64 {
 	return uint64(kernel + 1)
 }
 
-// DecodeError is the inverse of AppendError; it returns nil for an empty b. errors.Is with sentinels, and errors.As with *core.NodeError
-// and *op.Error, give the same answers as for the original. For an invalid b it returns ErrProtocol.
+// DecodeError is the inverse of AppendError. It returns nil for an empty b, and ErrProtocol for an invalid one. In the result, errors.Is
+// finds the sentinel of the original error, and errors.As finds its *core.NodeError or *op.Error.
 func DecodeError(b []byte) error {
 	r := &reader{b: b}
 	err := r.lastError()
@@ -150,7 +150,7 @@ func (r *reader) error(depth int) error {
 	}
 }
 
-// maxFaultRank bounds the rank of shapes in errors. They may be invalid, because the error may be about them.
+// maxFaultRank bounds the rank of shapes in errors. Such a shape may be invalid, because the error may be about it.
 const maxFaultRank = 64
 
 // appendDescs appends the first MaxBlamed descs with absolute ids, for errors.

@@ -42,7 +42,7 @@ func (f *Frame) peek(dst []byte) []byte {
 	return dst[:n]
 }
 
-// copyFrom copies the content from offset on to dst, which is at least as long.
+// copyFrom copies the content from offset on to dst, which must have room for it.
 func (f *Frame) copyFrom(offset int, dst []byte) {
 	n := 0
 	for _, p := range f.parts {
@@ -104,8 +104,8 @@ func (p *pool) Put(b *[]byte) {
 	}
 }
 
-// Buffer is memory for tensor data that is sent in place, without a copy: Data frames refer to it, and it returns to its pool after the
-// last of them was sent and Free was called.
+// Buffer is memory for tensor data that is sent without a copy. Frames of DataFrame refer to it. It returns to its pool after the last of
+// them was sent and Free was called.
 type Buffer struct {
 	data []byte
 	root mem.Buffer

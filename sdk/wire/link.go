@@ -18,8 +18,8 @@ const (
 	directSize = 64 << 10  // frames up to this length are sent with one copy and one call
 )
 
-// link carries frames over a unix socket: four bytes of length, then the frame. A length of zero means that the host ended the stream in
-// order.
+// link carries frames over a unix socket: four bytes of length, then the frame. A length of zero means that the host sends no more
+// frames.
 type link struct {
 	file   *os.File // the socket, which does not block
 	raw    syscall.RawConn
@@ -210,8 +210,8 @@ func (s *FrameStream) Flush() error {
 // errBusy says that a frame could not be sent without waiting.
 var errBusy = errors.New("wire: the socket is full")
 
-// SendFile sends a small frame and a descriptor, without waiting. If that is not possible, it returns an error and sends nothing. The
-// caller still owns file.
+// SendFile sends a small frame and a descriptor. If it would have to wait to begin, it returns an error and sends nothing. If the socket
+// takes only part of the frame, it waits to send the rest. The caller still owns file.
 func (s *FrameStream) SendFile(f *Frame, file *os.File) error {
 	l := s.link
 	defer f.Free()

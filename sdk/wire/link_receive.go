@@ -17,10 +17,10 @@ import (
 
 const (
 	maxFiles = 16       // descriptors that may wait for their frames
-	directTo = 64 << 10 // missing bytes of a frame, from which on they are received into the frame directly
+	directTo = 64 << 10 // a frame that lacks at least this many bytes is received directly, not through the buffer
 )
 
-// errCut is the error of a socket that ended without an orderly end.
+// errCut is the error of a socket that ended before the peer announced the end of the stream.
 var errCut = errors.New("wire: the socket has ended")
 
 // receiver splits received bytes into frames. The holder of the mutex receives: one goroutine that waits for frames in Next, and
@@ -29,13 +29,13 @@ var errCut = errors.New("wire: the socket has ended")
 type receiver struct {
 	receiving sync.Mutex // guards what follows, and the order in which frames are handled
 
-	host   bool   // the stream
+	host   bool   // this is the host's end of the stream
 	buf    []byte // received; lo to hi is not yet consumed
 	lo, hi int
-	part   *Frame // begun; its first got bytes are in to
+	part   *Frame // frame that is not complete; its first got bytes are in to
 	to     []byte
 	got    int
-	takes  bool // descriptors
+	takes  bool // descriptors are received
 	files  []int
 	over   error // nothing more can be received
 }
@@ -182,9 +182,9 @@ func (r *receiver) more(fd int) error {
 	return err
 }
 
-// Next waits for a frame and calls handle with it, before any later frame is handled. It is for one goroutine at a time. io.EOF
-// says that the other side ended the stream in order; a frame above the limit is an ErrProtocol. The error of handle is returned
-// unchanged.
+// Next waits for a frame and calls handle with it, before any later frame is handled. It is for one goroutine at a time. It
+// returns io.EOF if the other side has announced the end of the stream, ErrProtocol for a frame that exceeds the limit, and the error of
+// handle unchanged.
 func (s *FrameStream) Next(handle func(*Frame) error) error {
 	l := s.link
 	if l == nil {
@@ -253,7 +253,7 @@ func (l *link) receive() (f *Frame, err error) {
 	return f, err
 }
 
-// ended returns why no more frames come: the peer of a socket that ends without an orderly end is gone.
+// ended returns the reason why no more frames come. If the socket ended before the peer announced the end, the peer is gone.
 func (l *link) ended(err error) error {
 	switch {
 	case errors.Is(err, core.ErrProtocol), err == io.EOF:

@@ -13,7 +13,7 @@ import (
 // Open asks for a device.
 type Open struct {
 	Handle     uint64 // handle that names the device from then on
-	Device     int    // index of Info
+	Device     int    // index in Info
 	Generation uint16 // generation of its tensor ids
 }
 

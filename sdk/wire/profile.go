@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/sdk/wire/internal/pb"
 )
 
-// Limits of a profile: the size of the parts in which it is sent, and of the whole that a host accepts.
+// Limits of a profile: the numbers of steps and of records in one part, and the size of the whole that a host accepts.
 const (
 	stepsOfPart   = 64
 	recordsOfPart = 1 << 14
@@ -112,7 +112,7 @@ func (c *Caller) StopProfile(ctx context.Context, handle uint64) (p *core.Profil
 	}
 }
 
-// addPart adds a part of a profile, with its names and types checked.
+// addPart checks a part of a profile and adds it to p.
 func addPart(p *core.Profile, m *pb.ProfileReply) error {
 	for _, s := range m.GetSteps() {
 		st := core.ProfileStep{Program: s.GetProgram(), Index: int(s.GetIndex()), Ops: s.GetOps(), Flops: max(s.GetFlops(), 0), Bytes: max(s.GetBytes(), 0)}

@@ -22,7 +22,7 @@ type Reply struct {
 // OpenedFrame answers TagOpen.
 func OpenedFrame() *Frame { return NewFrame([]byte{byte(TagOpened)}) }
 
-// DoneFrame ends a request.
+// DoneFrame returns the answer that ends a request. err is nil for success.
 func DoneFrame(request uint64, err error) *Frame {
 	return NewFrame(AppendError(binary.AppendUvarint([]byte{byte(TagDone)}, request), err))
 }
@@ -37,7 +37,8 @@ func KeptFrame(request uint64) *Frame {
 	return NewFrame(binary.AppendUvarint([]byte{byte(TagKept)}, request))
 }
 
-// PartFrame announces that the first end bytes of a ReadShared are in the segment. If these are all bytes, it answers the request.
+// PartFrame announces that the first end bytes of a ReadShared are in the segment. If these are all bytes of the tensor, it also answers the
+// request.
 func PartFrame(request uint64, end int) *Frame {
 	return NewFrame(binary.AppendUvarint(binary.AppendUvarint([]byte{byte(TagPart)}, request), uint64(end)))
 }
@@ -47,7 +48,7 @@ func ReleaseFrame(segment uint64) *Frame {
 	return NewFrame(binary.AppendUvarint([]byte{byte(TagRelease)}, segment))
 }
 
-// DataFrame holds bytes lo to hi of b, which answer a read; last means that the data is complete and the read succeeded.
+// DataFrame returns a frame that answers a read with bytes lo to hi of b. last means that the data is complete and the read succeeded.
 func DataFrame(request uint64, b *Buffer, lo, hi int, last bool) *Frame {
 	head := binary.AppendUvarint([]byte{byte(TagData)}, request)
 	flag := byte(0)
@@ -105,7 +106,7 @@ func (p *Reply) Parse(f *Frame) error {
 // Size returns the number of bytes of data in a TagData reply.
 func (p *Reply) Size() int { return p.size }
 
-// Copy copies the data of a TagData reply, which was parsed from f, to dst, which is at least Size long.
+// Copy copies the data of a TagData reply to dst, which has room for Size bytes. The reply must have been parsed from f.
 func (p *Reply) Copy(f *Frame, dst []byte) { f.copyFrom(p.header, dst) }
 
 // Overtakes reports whether f is a command that is handled at once instead of in order. It returns the tag and the request or,
@@ -129,7 +130,7 @@ func Chunk(f *Frame) (request uint64, size int, ok bool) {
 	return request, f.Len() - (len(b) - len(r.b)), r.err == nil
 }
 
-// CopyChunk copies the data of a chunk to dst, which is exactly as long.
+// CopyChunk copies the data of a chunk to dst. The length of dst must be that of the data.
 func CopyChunk(f *Frame, dst []byte) { f.copyFrom(f.Len()-len(dst), dst) }
 
 var _ mem.BufferPool = (*pool)(nil)

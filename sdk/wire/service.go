@@ -51,10 +51,11 @@ type Handler interface {
 	// Open opens a device, which lives until Close or until the connection ends.
 	Open(ctx context.Context, o *Open) *Opened
 	Close(ctx context.Context, handle uint64) error
-	// Supports gets a node that was decoded but not checked.
+	// Supports receives a node that was decoded but not checked.
 	Supports(ctx context.Context, handle uint64, n *op.Node, in []op.Desc) error
 	Memory(ctx context.Context, handle uint64) (core.Memory, error)
-	// Undefine ends a program, and Leave a membership, once the given number of its runs or commands has arrived.
+	// Undefine ends a program once the given number of its runs has arrived. Leave ends the membership in a group once the given number of
+	// its commands has arrived.
 	Undefine(ctx context.Context, handle, program, runs uint64) error
 	Join(ctx context.Context, j *Join) error
 	Leave(ctx context.Context, handle, group, uses uint64) error
@@ -114,8 +115,8 @@ func (s *FrameStream) Send(f *Frame) error {
 	return s.stream.SendMsg(f)
 }
 
-// Receive waits for the next frame. It returns io.EOF if the other side ended the stream in order, and ErrProtocol for a frame that exceeds
-// the limit.
+// Receive waits for the next frame. It returns io.EOF if the other side has announced the end of the stream, and ErrProtocol for a frame
+// that exceeds the limit.
 func (s *FrameStream) Receive() (*Frame, error) {
 	if s.link != nil {
 		return s.link.receive()

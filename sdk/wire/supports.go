@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// AppendQuery appends the query whether node n with inputs in is supported: the inputs, then the node, with all ids numbered from 1 in
-// order, so that equal questions have equal bytes.
+// AppendQuery appends the query whether node n with inputs in is supported: the types of the inputs, then the node. All ids are numbered
+// from 1 in order, so that equal queries have equal bytes.
 func AppendQuery(b []byte, n *op.Node, in []op.Desc) []byte {
 	var names names
 	var ids ids

@@ -56,8 +56,8 @@ func ownGroup() (dir, path string, err error) {
 	return "", "", errors.New("cgroup v2 is not mounted")
 }
 
-// delegated reports whether groups may be created in dir: it belongs to this user or, for root, it is the root of the visible tree or the
-// service manager has marked it as delegated.
+// delegated reports whether groups may be created in dir, whose path in the hierarchy is path. dir must be writable and must belong to
+// this user. For root it must instead be the root of the visible hierarchy, or the service manager must have marked it as delegated.
 func delegated(dir, path string) bool {
 	if unix.Access(dir, unix.W_OK) != nil || unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK) != nil {
 		return false
@@ -135,7 +135,7 @@ func Bounding() bool {
 	return err == nil && (strings.Contains(string(text), "memory") || strings.Contains(string(text), "pids"))
 }
 
-// Open returns the folder for processes to be started in the group.
+// Open opens the folder of the group. Its descriptor starts a process in the group (syscall.SysProcAttr.CgroupFD).
 func (g *Group) Open() (*os.File, error) { return os.Open(g.dir) }
 
 // Add puts a running process into the group. Processes that it has started already stay outside.
@@ -156,7 +156,7 @@ func (g *Group) Remove() error {
 	return err
 }
 
-// Sweep kills the processes of a group that a dead program has left, and removes the group. It ignores a dir that NewGroup did not make.
+// Sweep kills the processes of a group that a dead program has left behind, and removes the group. It ignores a dir that NewGroup did not make.
 func Sweep(dir string) {
 	var fs unix.Statfs_t
 	if !strings.HasPrefix(filepath.Base(dir), groupPrefix) || unix.Statfs(dir, &fs) != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC {

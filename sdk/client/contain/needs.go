@@ -11,16 +11,16 @@ import (
 
 // Needs are the permissions that a plugin requests beyond the default rules: the section [needs] of its manifest.
 type Needs struct {
-	// Network: it may open and accept connections of all kinds, also to sockets of other programs of this user.
+	// Network allows the plugin to open and accept connections of all kinds, also to sockets of other programs of this user.
 	Network bool `toml:"network,omitempty" json:"network,omitempty"`
-	// Devices are device files that it may use, as patterns of path.Match below /dev: "/dev/nvidia*".
+	// Devices are patterns of path.Match for the device files below /dev that the plugin may use: "/dev/nvidia*".
 	Devices []string `toml:"devices,omitempty" json:"devices,omitempty"`
-	// Read are files and folders that it may read and execute, and Write files and folders that it may read, change and create, with
-	// everything below them. Each is absolute or begins with "~/", the user's folder. A folder in Write whose name ends in "/" is created
-	// if it is missing.
+	// Read lists files and folders that the plugin may read and execute. Write lists those that it may read, change and create. A folder
+	// includes everything below it. Each path is absolute or begins with "~/", the user's folder. A folder in Write whose name ends in "/"
+	// is created if it is missing.
 	Read  []string `toml:"read,omitempty" json:"read,omitempty"`
 	Write []string `toml:"write,omitempty" json:"write,omitempty"`
-	// Env lists further variables of the host's environment that it sees, by name, or by a prefix followed by *: "ACME_*".
+	// Env lists further variables of the host's environment that the plugin sees, by name, or by a prefix followed by *: "ACME_*".
 	Env []string `toml:"env,omitempty" json:"env,omitempty"`
 }
 

@@ -10,7 +10,7 @@ const (
 	Network     = "network"      // which sockets may be opened
 	SystemCalls = "system calls" // which system calls are refused
 	Signals     = "signals"      // which processes may be signaled
-	Children    = "children"     // how processes that it starts are ended with it
+	Children    = "children"     // how processes that the plugin starts are ended with it
 	Bounds      = "limits"       // limits of memory, processes and files
 )
 

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// Rules are the permissions of a process. The zero Rules let it read and write no file, and open only local sockets that are not
-// connected to other processes.
+// Rules are the permissions of a process. With the zero Rules, a process can access no file, can create only unix sockets, and cannot
+// connect to another process.
 type Rules struct {
-	// Read may be read and executed, Write read, changed and created, Devices used; folders include everything below them. Paths
-	// that do not exist are left out.
+	// Read lists the paths that may be read and executed, Write those that may be read, changed and created, and Devices those that may
+	// be used. A folder includes everything below it. Paths that do not exist are ignored.
 	Read, Write, Devices []string
 	Network              bool
 	// AskedRead and AskedDevices are the paths that the plugin requested in addition to the default ones, for the Report.
 	AskedRead, AskedDevices []string
-	// GroupKey is a secret that only the starting process knows: setpgid is refused unless the upper half of its second argument,
-	// which the kernel ignores, equals it. 0: setpgid is always refused.
+	// GroupKey is a secret that only the starting process knows. setpgid is allowed only if the upper half of its second argument, which
+	// the kernel ignores, equals GroupKey. 0: setpgid is never allowed.
 	GroupKey uint32
 }
 
@@ -45,12 +45,12 @@ var (
 	systemDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 )
 
-// searched lists the variables that name folders with programs and libraries, and homes those that name the folder of an installation. All
-// of these may be read.
+// searched lists the variables that name folders with programs and libraries, and homes those that name the folder of an installation. The
+// plugin may read these folders.
 var (
 	searched = []string{"PATH", "LD_LIBRARY_PATH", "PYTHONPATH"}
 	homes    = []string{"PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "LIBTORCH", "CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "ROCM_HOME", "HIP_PATH", "MKLROOT"}
-	// interpreters may be links into an installation elsewhere.
+	// interpreters lists the programs that may be links into an installation elsewhere.
 	interpreters = []string{"python3", "python"}
 )
 
@@ -145,8 +145,8 @@ func (r *Rules) program(path, home string) {
 	}
 }
 
-// installation allows reading the libraries that belong to a folder of programs: PREFIX/lib for PREFIX/bin. For an interpreter in
-// it that is a link, it also allows the libraries of the installation that the link leads to.
+// installation allows reading the libraries that belong to the folder bin of programs: PREFIX/lib for PREFIX/bin. If an interpreter in bin
+// is a link, installation also allows the libraries of the installation that the link leads to.
 func (r *Rules) installation(bin, home string) {
 	bins := []string{bin}
 	for _, name := range interpreters {
@@ -165,7 +165,8 @@ func (r *Rules) installation(bin, home string) {
 	}
 }
 
-// above reports whether dir is the user's folder or contains it, after links are resolved. A rule for such a folder would allow everything.
+// above reports whether dir is the root folder, the folder for temporary files, the user's folder, or one that contains the user's folder.
+// It also compares paths with links resolved. A rule for such a folder would allow too much.
 func above(dir, home string) bool {
 	for _, dir := range spellings(dir) {
 		if dir == string(filepath.Separator) || slices.Contains(spellings(os.TempDir()), dir) {

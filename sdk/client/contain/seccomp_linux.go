@@ -10,7 +10,8 @@ import (
 )
 
 // refused are system calls that no backend needs and that change the machine, inspect other processes or have a large attack
-// surface. setsid and setpgid are among them, so that processes that a plugin starts stay in its process group and end with it.
+// surface. setsid is among them, and another rule of the filter restricts setpgid, so that processes that a plugin starts stay in its process
+// group and end with it.
 var refused = []uint32{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE,
 	unix.SYS_SETSID,
