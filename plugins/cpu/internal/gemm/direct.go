@@ -14,13 +14,15 @@ const (
 	directTiles = 1
 )
 
-// isDirect reports whether the product is expected to be faster from operands that are not packed.
+// isDirect reports whether the product is expected to be faster without
+// packing.
 func isDirect[T micro.Number](g *Args[T], kern *micro.Kernel[T]) bool {
 	return kern.Tile != nil && g.B.ColStride == 1 &&
 		(g.M <= directTiles*kern.MR || g.K*g.N*panel.SizeOf[T]() <= directBytes && g.K <= kern.KC)
 }
 
-// directDepth is the greatest number of steps of the inner dimension in one call: the runtime can stop a thread only between calls.
+// directDepth is the greatest number of steps of the inner dimension in one call. It is bounded because the runtime can stop a thread only
+// between calls.
 const directDepth = 4096
 
 // mulDirect computes the product without packing the operands.

@@ -1,7 +1,7 @@
 // Package gemm multiplies matrices, cache blocked and spread over the threads
 // of a par.Pool, for all element types that package micro has kernels for. The
 // kernels of ops (contraction, conv, attention, recurrent) call it, and it
-// calls the micro kernels. It has these packages:
+// calls the micro kernels. These packages belong to it:
 //
 //	micro      micro kernels (AVX-512, AVX2, NEON, plain Go), their selection, epilogues
 //	panel      packing of operands into the panels that micro kernels read
@@ -113,7 +113,7 @@ func MulPacked[T micro.Number](pool *par.Pool, m int, a Mat[T], b *PackedB[T], c
 	Mul(pool, &Args[T]{M: m, N: b.n, K: b.k, A: a, PackedB: b, C: c, LDC: ldc, Epilogue: epilogue})
 }
 
-// mulEmpty sets C, or leaves it, for a product with K of zero, and applies the epilogue.
+// mulEmpty computes a product with K of zero: it sets C to zero unless Accumulate is set, and applies the epilogue.
 func mulEmpty[T micro.Number](args *Args[T]) {
 	for i := range args.M {
 		if !args.Accumulate {

@@ -21,8 +21,8 @@ type Indirect[T micro.Number] struct {
 	Epilogue   *micro.Epilogue[T] // without BiasCol
 }
 
-// IndirectCols returns the number that Cols should be a multiple of with the active kernel, or zero if that kernel computes no Indirect
-// product. If Cols is not a multiple, MulIndirect also computes the elements between rows and discards them.
+// IndirectCols returns zero if the active kernel computes no Indirect product. Otherwise Cols should be a multiple of the returned number:
+// if it is not, MulIndirect also computes the elements between rows and discards them.
 func IndirectCols[T micro.Number]() int {
 	kern := micro.Active[T]()
 	if kern.Indirect == nil {
@@ -32,7 +32,7 @@ func IndirectCols[T micro.Number]() int {
 }
 
 const (
-	// indirectElements bounds the elements of B that are read for all rows of A before the next ones.
+	// indirectElements is the approximate number of elements of B that are multiplied by all rows of A before further columns are read.
 	indirectElements = 32 << 10
 	// indirectCols is the approximate number of columns, gaps included, that are
 	// computed at a time.

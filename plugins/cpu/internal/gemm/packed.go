@@ -37,7 +37,7 @@ func PackedSizeB[T micro.Number](k, n int) int {
 	return micro.CeilDiv(n, nr) * nr * k
 }
 
-// PackBInto is like PackB, into memory of the caller, which the result refers to.
+// PackBInto is like PackB, but packs into data, which the result refers to.
 func PackBInto[T micro.Number](pool *par.Pool, data []T, k, n int, b Mat[T]) PackedB[T] {
 	kernel := micro.Active[T]()
 	return PackedB[T]{n, k, panel.Into(pool, data, kernel, kernel.NR, n, b.ColStride, k, b.RowStride, b.Data)}
@@ -64,7 +64,7 @@ func (a *PackedA[T]) Elements() int { return len(a.panel.Data) }
 // Elements returns the number of elements of the packed form, padding included.
 func (b *PackedB[T]) Elements() int { return len(b.panel.Data) }
 
-// PackedAOf returns the left operand of m rows and k inner elements that p holds. It is for packages that pack by themselves.
+// PackedAOf returns the left operand of m rows and k inner elements that p contains. It is for packages that pack operands themselves.
 func PackedAOf[T micro.Number](m, k int, p panel.Panels[T]) PackedA[T] { return PackedA[T]{m, k, p} }
 
 // PackedBOf returns the right operand of k inner elements and n columns that p contains.

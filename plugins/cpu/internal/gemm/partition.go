@@ -12,8 +12,8 @@ const (
 	TasksPerThread = 4
 )
 
-// partition is a division of m rows and n columns into tasks of rows x cols, strip
-// by strip: neighbouring tasks have the same columns.
+// partition is a division of m rows and n columns into tasks of rows x cols. A
+// strip is the tasks with the same columns; their numbers are consecutive.
 type partition struct {
 	m, n, rows, cols int
 	down             int // tasks in a strip

@@ -7,8 +7,8 @@ import (
 )
 
 // Transposed is a product with a transposed result: element (i, j) of A·B, of sizes M x K and K x N, is stored in C[j*LDC+i]. If M is small
-// and no multiple of a vector, it is faster than the product of the transposed operands. A is a view, or is supplied by PackA, a PackFunc
-// with rows and columns exchanged. The rows of the epilogue are the rows of C.
+// and not a multiple of the vector length, it is faster than the product of the transposed operands. A is a view, or is supplied by PackA, a
+// PackFunc with rows and columns exchanged. The rows of the epilogue are the rows of C.
 type Transposed[T micro.Number] struct {
 	M, N, K    int
 	A          Mat[T]
@@ -26,8 +26,8 @@ func CanTranspose[T micro.Number]() bool {
 	return kern.Tile != nil && kern.Transpose != nil
 }
 
-// MulTransposed computes g. None of its sizes may be zero, and B must have been packed while CanTranspose reported true. It allocates
-// memory for the product and, on every thread, for a block of A.
+// MulTransposed computes g. None of its sizes may be zero, and B must have been packed while CanTranspose reported true. Its workspace holds
+// the product and, for every thread, a block of A.
 func MulTransposed[T micro.Number](pool *par.Pool, g *Transposed[T]) {
 	kern := g.B.panel.Kernel
 	panels := micro.CeilDiv(g.N, kern.NR)

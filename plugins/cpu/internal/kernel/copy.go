@@ -34,8 +34,8 @@ type move[T any] struct {
 	nonTemporal     bool // the result does not fit the caches
 }
 
-// streamed is the size in bytes from which on copies use non-temporal stores. longLine is the length of a line from which on these are
-// faster.
+// streamed is the least size in bytes of a copy that uses non-temporal stores. longLine is the least length in bytes of a line for which
+// vector.Stream is used.
 const (
 	streamed = 16 << 20
 	longLine = 1 << 10
@@ -128,10 +128,10 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 	})
 }
 
-// rowLimit is the greatest length of a line, in elements, that is copied in a loop over rows and not by itself.
+// rowLimit is the greatest length of a line, in elements, that copyRows copies. Longer lines are copied one by one.
 const rowLimit = 1 << 10
 
-// byRows reports whether lines, which begin row and from elements apart, are copied in the loop over rows of float32.
+// byRows reports whether copyRows can copy the lines. They begin row elements apart in dst and from elements apart in src.
 func (c *move[T]) byRows(row, from int) bool {
 	return c.dStep == 1 && c.sStep == 1 && c.m == 1 && !c.streamLines && unsafe.Sizeof(c.dst[0]) == 4 && c.n <= rowLimit && vector.Has() &&
 		row >= 0 && from >= 0

@@ -62,7 +62,8 @@ func Encode(d dtype.DType, dst []uint16, src []float32) {
 // halfGrain is the least number of elements for which another thread is used.
 const halfGrain = 16 << 10
 
-// widen returns a as f32, in memory that lives until the kernel returns.
+// widen returns a converted to f32, in memory that is valid until the kernel
+// returns.
 func (c *Call) widen(a Array) Array {
 	a = c.Contiguous(a)
 	t := c.Temp(dtype.F32, a.View.Shape)
@@ -71,8 +72,8 @@ func (c *Call) widen(a Array) Array {
 	return t
 }
 
-// Halves extends a rule to 16-bit floats: operands are widened to f32, the kernel runs on them, and results are rounded once. Nothing
-// changes for other types.
+// Halves extends a rule to 16-bit floats. Operands are widened to f32, the kernel of r for f32 runs on them, and results are rounded once.
+// Nothing changes for other types.
 func Halves(r Rule) Rule {
 	return Rule{Types: r.Types | dtype.SetOf(dtype.F16, dtype.BF16), Prepare: func(n *op.Node, in []op.Desc) Func {
 		if !hasHalf(in) {

@@ -1,6 +1,6 @@
-// Package kernel defines the types that kernels of the cpu backend use: arrays (views of a reference-counted buffer), the call that a
-// kernel executes, and rules, which state the element types for which an op has kernels and prepare the kernels. It stands between package
-// cpu and the packages of kernels. It must not contain kernels.
+// Package kernel defines the types that kernels of the cpu backend use. An Array is a view of a reference-counted buffer. A Call is one
+// execution of a kernel. A Rule states the element types for which an op has kernels, and prepares the kernels. Package cpu and the packages
+// of kernels import this package. It must not contain kernels of ops.
 package kernel
 
 import (
@@ -21,7 +21,8 @@ type Array struct {
 	View  shape.View
 }
 
-// Data returns the buffer of a as elements of type T, whose size must divide the buffer's. Offsets of the view are relative to its start.
+// Data returns the whole buffer of a as elements of type T. The size of T must divide the size of the buffer. The offset of a.View counts
+// from the start of the returned slice if T has the size of a.DType.
 func Data[T any](a Array) []T {
 	var z T
 	return unsafe.Slice((*T)(a.Buf.Pointer()), a.Buf.Size()/int(unsafe.Sizeof(z)))
@@ -50,16 +51,16 @@ type Env struct {
 	Account *mem.Account
 }
 
-// Func computes a node. It sets every entry of Out with Alloc, Reuse or Give. It must not write to its inputs, except that Reuse may return
-// the memory of inputs in Own. After an error or a panic the outputs are invalid.
+// Func computes a node. It sets every entry of Out with Alloc, Reuse or Give. It must not write to its inputs, except to those whose memory
+// Reuse returned for an output. After an error or a panic the outputs are invalid.
 type Func func(c *Call) error
 
 // Rule is the cpu backend's implementation of an op.
 type Rule struct {
-	// Types of the first operand, or of the result of an op without operands.
+	// Types are the element types of the first operand, or of the result of an op without operands.
 	Types dtype.Set
-	// Prepare returns the kernel for nodes with exactly these attributes, types and shapes. The kernel may be called any
-	// number of times, also concurrently.
+	// Prepare returns the kernel for nodes with exactly these attributes, types and shapes. The kernel may be called any number of times,
+	// and concurrently.
 	Prepare func(n *op.Node, in []op.Desc) Func
 }
 
@@ -138,8 +139,9 @@ func (c *Call) contiguous(s shape.Shape) shape.View {
 	return shape.Contiguous(s)
 }
 
-// Reuse creates output i in the memory of an input: the first one in from that is owned, has no other holder, covers its buffer, and has
-// the output's shape and element size. If there is none, it allocates. It is for kernels that read each element before they write it.
+// Reuse creates output i in the memory of the first input in from that Own marks and that has the output's shape and element size. The input
+// must cover its buffer, and nothing else may refer to that buffer. If there is no such input, Reuse allocates memory. It is for kernels
+// that read each element before they write it.
 func (c *Call) Reuse(i int, from ...int) Array {
 	d := c.Desc[i]
 	if i == 0 && c.Into.Buf != nil {
@@ -179,14 +181,14 @@ func (c *Call) Give(i int, a Array, v shape.View) {
 	c.Out[i] = Array{Buf: a.Buf.Retain(), DType: c.Desc[i].DType, View: v}
 }
 
-// Temp returns a contiguous array that lives until the kernel returns, with undefined elements.
+// Temp returns a contiguous array with undefined elements. It is valid until the kernel returns.
 func (c *Call) Temp(d dtype.DType, s shape.Shape) Array {
 	b := c.buffer(s.Size() * d.Size())
 	c.temps = append(c.temps, b)
 	return Array{Buf: b, DType: d, View: shape.Contiguous(s)}
 }
 
-// TempOf returns n undefined elements that live until the kernel returns.
+// TempOf returns n undefined elements. They are valid until the kernel returns.
 func TempOf[T any](c *Call, n int) []T {
 	var z T
 	b := c.buffer(n * int(unsafe.Sizeof(z)))
@@ -194,7 +196,7 @@ func TempOf[T any](c *Call, n int) []T {
 	return unsafe.Slice((*T)(b.Pointer()), n)
 }
 
-// Contiguous returns a, or a copy of it in row-major order that lives until the kernel returns.
+// Contiguous returns a if it is contiguous, else a copy in row-major order. The copy is valid until the kernel returns.
 func (c *Call) Contiguous(a Array) Array {
 	if a.View.IsContiguous() {
 		return a

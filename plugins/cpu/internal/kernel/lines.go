@@ -40,8 +40,9 @@ func Input[T any](c *Call, l *Lines, a Array) []T {
 	return Flat[T](c.Contiguous(a))
 }
 
-// Output returns memory for the lines of output i, which has the shape that was divided, and a function that the caller calls when the
-// lines are complete. The memory may be that of input number reuse; -1 allows none. An input whose lines were copied is not reused.
+// Output returns memory for the lines of output i and a function that stores them in the output. The caller must call the function when the
+// lines are complete. Output i must have the shape that was divided. The memory may be that of input number reuse; -1 allows none. An input
+// whose lines were copied is not reused.
 func Output[T any](c *Call, l *Lines, i, reuse int) ([]T, func()) {
 	if !l.moved {
 		if reuse >= 0 {

@@ -8,10 +8,11 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// shortRun is the greatest length of a run of equal elements for which a separate loop does not pay.
+// shortRun is the greatest length of a run of equal elements that copyRepeated copies. Longer runs are written one by one.
 const shortRun = 8
 
-// repeats reports whether elements of a line are each repeated a few times, as in nearest-neighbour interpolation.
+// repeats reports whether each element of src is repeated at most shortRun times in adjacent elements of dst, as in nearest-neighbour
+// interpolation.
 func repeats(dims shape.Shape, ds, ss []int) bool {
 	last := len(dims) - 1
 	return last > 0 && ss[last] == 0 && ds[last] == 1 && dims[last] <= shortRun && ds[last-1] == dims[last]

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Scalar converts an attribute to an element of type d, like the op cast, and returns it in the low bits of a word.
+// Scalar converts an attribute to an element of type d, with the rules of the op cast. It returns the element in the low bits of a word.
 func Scalar(d dtype.DType, v op.Value) uint64 {
 	bits, isInt := v.Bits()
 	i, f := int64(bits), v.Float()
@@ -58,8 +58,8 @@ func Scalar(d dtype.DType, v op.Value) uint64 {
 	return uint64(int64(f)) & mask
 }
 
-// sticky converts to float64 such that a second rounding, to fewer bits, equals a single rounding: if bits are lost, it sets the last bit
-// that is kept (a sticky bit).
+// sticky converts i to float64 so that a second rounding, to fewer bits, has the same result as a single rounding of i. If bits are lost, it
+// sets the last bit that is kept (a sticky bit).
 func sticky(i int64) float64 {
 	if i > -1<<53 && i < 1<<53 {
 		return float64(i)

@@ -76,7 +76,7 @@ func (c *Cursor) Next() {
 	}
 }
 
-// Cast returns b as elements of type T. b comes from the caller of Read or Write and may be unaligned.
+// Cast returns b as elements of type T. b may be unaligned, because callers of Read and Write supply it.
 func Cast[T any](b []byte) []T {
 	var z T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(z)))

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Guarded returns size bytes adjacent to an inaccessible page: reads and writes there end the process. The page is directly before the
-// bytes if before is set, else directly after them; in that case the bytes begin at an address that is only as aligned as size. release
-// unmaps the memory.
+// Guarded returns size bytes adjacent to an inaccessible page. A read or write in that page ends the process. The page is directly before
+// the bytes if before is set, else directly after them. In the latter case, the bytes are aligned only to the greatest power of two that
+// divides size. release unmaps the memory.
 func Guarded(t testing.TB, size int, before bool) (data []byte, release func()) {
 	t.Helper()
 	page := unix.Getpagesize()

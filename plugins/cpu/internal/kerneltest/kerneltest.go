@@ -20,8 +20,8 @@ import (
 // Tensor is a tensor of the reference implementation. Bytes returns its elements, little endian, in row-major order.
 type Tensor interface{ Bytes() []byte }
 
-// Bench checks the kernels of a package against a reference implementation, whose tensors are of type T. Methods that check
-// report differences as errors of the test.
+// Bench checks the kernels of a package against a reference implementation, whose tensors are of type T. Check, Expect and Fails report
+// differences as errors of the test.
 type Bench[T Tensor] struct {
 	testing.TB
 	rules  map[op.Code]kernel.Rule
@@ -78,7 +78,7 @@ func (b *Bench[T]) Expect(c op.Code, in, want []Operand, rel, abs float64, attrs
 	b.compare(&n, in, want, func(dtype.DType) closeness { return closeness{rel, abs, rel == 0 && abs == 0} })
 }
 
-// Fails checks that the kernel of op c returns an error that wraps target, and frees all memory.
+// Fails checks that the kernel of op c returns an error that wraps target, and that it releases all memory.
 func (b *Bench[T]) Fails(target error, c op.Code, in []Operand, attrs ...op.Attr) {
 	b.Helper()
 	n := b.node(c, in, attrs)
@@ -110,8 +110,8 @@ func (b *Bench[T]) node(c op.Code, in []Operand, attrs []op.Attr) op.Node {
 	return n
 }
 
-// compare runs the kernel of n on operands in every layout. For contiguous operands, the results must be the same bits for each number of
-// threads, and whether or not the kernel may overwrite the operands.
+// compare runs the kernel of n on operands in every layout. For contiguous operands, the results must have the same bits for each number of
+// threads, with and without permission to overwrite the operands.
 func (b *Bench[T]) compare(n *op.Node, in, want []Operand, within func(dtype.DType) closeness) {
 	b.Helper()
 	all := uint64(1)<<len(in) - 1
@@ -175,7 +175,8 @@ type result struct {
 	err  error
 }
 
-// run computes n once. It checks that operands are unchanged, that nothing was written beyond a tensor, and that all memory was released.
+// run computes n once. It checks that nothing was written beyond a tensor and that all memory was released. If own is zero, it also checks
+// that operands are unchanged.
 func (b *Bench[T]) run(n *op.Node, in []Operand, pool *par.Pool, l layout, own uint64) (r result) {
 	b.Helper()
 	rule, ok := b.rules[n.Op]
@@ -218,7 +219,7 @@ func (b *Bench[T]) run(n *op.Node, in []Operand, pool *par.Pool, l layout, own u
 	return r
 }
 
-// fillPool puts nonzero memory of the sizes of the outputs into the pool, so that the check finds elements that a kernel does not write.
+// fillPool puts nonzero memory of the sizes of the outputs into the pool, so that compare finds elements that a kernel does not write.
 func (b *Bench[T]) fillPool(env *kernel.Env, n *op.Node) {
 	for _, d := range n.Outputs {
 		buf, err := env.Account.New(d.Bytes())

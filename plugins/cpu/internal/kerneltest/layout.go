@@ -18,8 +18,7 @@ type layout struct {
 	before bool // the page is before the buffer, else after it
 }
 
-// layouts are contiguous, with an unaligned start, transposed, with negative strides, with gaps between elements, and contiguous beside an
-// inaccessible page. The first is contiguous.
+// layouts lists the layouts in which operands are checked. The first must be the contiguous one.
 var layouts = []layout{
 	{name: "contiguous", of: contiguous},
 	{name: "unaligned", of: func(s shape.Shape) ([]int, int, int) {
@@ -61,7 +60,7 @@ func contiguous(s shape.Shape) ([]int, int, int) {
 	return strides, 0, s.Size()
 }
 
-// place returns the array of an operand. The bits of other elements of its buffer are all ones, which is NaN for floats.
+// place returns an array with the elements of an operand. All other bits of its buffer are ones, so that other floats are NaN.
 func (l layout) place(t testing.TB, env *kernel.Env, o Operand) kernel.Array {
 	t.Helper()
 	strides, offset, count := l.of(o.Desc.Shape)

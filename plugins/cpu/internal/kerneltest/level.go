@@ -14,7 +14,8 @@ import (
 const again = "KERNELTEST_AGAIN"
 
 // AtEveryLevel runs the tests of the package again, in one process for each lower instruction set level, with -short and without the tests
-// named in slow. It does nothing except on amd64: elsewhere tests may run in an emulator, which cannot start their binary.
+// named in slow. It does nothing in those processes. It skips t with -short and outside amd64, where tests may run in an emulator that
+// cannot start their binary.
 func AtEveryLevel(t *testing.T, slow ...string) {
 	if os.Getenv(again) != "" {
 		return

@@ -112,7 +112,7 @@ func (o Operand) SetFloat(i int, v float64) {
 	}
 }
 
-// Int returns element i of an integer type or bool; u64 as its bits.
+// Int returns element i of an integer type or bool. It returns an element of u64 as an int64 with the same bits.
 func (o Operand) Int(i int) int64 {
 	shift := 64 - 8*o.Desc.DType.Size()
 	if o.Desc.DType.Class() == dtype.Signed {

@@ -2,9 +2,9 @@ package mem
 
 import "fmt"
 
-// NewGuardedPool is like NewPool, with a guard band before and after each buffer. band is its size in bytes, which is rounded up to Align.
-// Bands are filled with a pattern, so that CheckGuards finds writes outside a buffer, beginning with the first byte after Size. Limits do
-// not include them.
+// NewGuardedPool is like NewPool, but places a guard band before and after each buffer. band is the size of a band in bytes; it is rounded
+// up to a multiple of Align. Bands are filled with a pattern, so that CheckGuards finds writes outside a buffer. The second band begins
+// directly after the Size bytes of the buffer. Limits do not include the bands.
 func NewGuardedPool(limit, idle int64, band int) *Pool {
 	p := NewPool(limit, idle)
 	if band > 0 {
@@ -14,8 +14,8 @@ func NewGuardedPool(limit, idle int64, band int) *Pool {
 	return p
 }
 
-// CheckGuards returns an error if a guard band was written since the pool was created, of a buffer in use or of a released one. The error
-// describes the first such write.
+// CheckGuards returns an error if a guard band of a buffer was written while the buffer was in use. It includes released buffers, whose
+// bands were checked when they were released. The error describes the first write that was found.
 func (p *Pool) CheckGuards() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

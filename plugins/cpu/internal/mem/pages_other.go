@@ -2,5 +2,5 @@
 
 package mem
 
-// hugePages does nothing: this system does not let programs choose.
+// hugePages does nothing: huge pages are requested only on Linux.
 func hugePages([]byte) {}

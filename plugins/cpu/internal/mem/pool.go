@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// hugeFrom is the size in bytes from which on buffers ask for huge pages: they cause fewer page faults and fewer TLB misses.
+// hugeFrom is the least size in bytes of a buffer for which huge pages are requested. They cause fewer page faults and fewer TLB misses.
 const hugeFrom = 4 << 20
 
 // Align is the alignment of every buffer in bytes.
@@ -39,7 +39,7 @@ func NewPool(limit, idle int64) *Pool { return &Pool{limit: limit, maxIdle: idle
 // Limit returns the greatest number of bytes that the pool holds.
 func (p *Pool) Limit() int64 { return p.limit }
 
-// Reserved returns the number of bytes that buffers take, idle ones included.
+// Reserved returns the number of bytes of all buffers, idle ones included, and of memory that accounts hold.
 func (p *Pool) Reserved() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,7 @@ type Account struct {
 // NewAccount returns an account on p.
 func (p *Pool) NewAccount() *Account { return &Account{pool: p} }
 
-// InUse returns the number of bytes in buffers of the account that are not released.
+// InUse returns the number of bytes of the account's buffers that are not released, and of memory that Hold counted.
 func (a *Account) InUse() int64 {
 	a.pool.mu.Lock()
 	defer a.pool.mu.Unlock()
@@ -65,7 +65,7 @@ func (a *Account) InUse() int64 {
 // Pool returns the pool of the account.
 func (a *Account) Pool() *Pool { return a.pool }
 
-// Hold counts n bytes that are not in the pool as in use, or returns core.ErrOutOfMemory if they exceed the limit.
+// Hold counts n bytes of memory outside the pool as in use. It returns core.ErrOutOfMemory if they exceed the limit.
 func (a *Account) Hold(n int64) error {
 	p := a.pool
 	p.mu.Lock()
@@ -81,7 +81,7 @@ func (a *Account) Hold(n int64) error {
 	return nil
 }
 
-// Drop ends the counting of n bytes that Hold counted.
+// Drop stops counting n bytes that Hold counted.
 func (a *Account) Drop(n int64) {
 	a.pool.mu.Lock()
 	a.pool.inUse -= n
@@ -89,8 +89,8 @@ func (a *Account) Drop(n int64) {
 	a.pool.mu.Unlock()
 }
 
-// Buffer is reference-counted memory. Retain and Release, which are safe for concurrent use, change the count; the memory returns to the
-// pool with the last reference.
+// Buffer is reference-counted memory. Retain and Release change the count and are safe for concurrent use. The last Release returns the
+// memory to the pool.
 type Buffer struct {
 	data    []byte // of the size of its class
 	whole   []byte // with the guard bands on both sides; nil without
@@ -145,8 +145,8 @@ func (a *Account) New(size int) (*Buffer, error) {
 	return b, nil
 }
 
-// Adopt returns a read-only buffer, with a reference count of one, of memory that is not in the pool and is aligned to Align bytes. The
-// memory counts as in use. The last Release calls release. Adopt returns core.ErrOutOfMemory, and changes nothing, if the memory exceeds
+// Adopt returns a read-only buffer that consists of data, with a reference count of one. data is memory outside the pool, aligned to Align
+// bytes. It counts as in use. The last Release calls release. Adopt returns core.ErrOutOfMemory, and changes nothing, if the memory exceeds
 // the limit.
 func (a *Account) Adopt(data []byte, release func()) (*Buffer, error) {
 	if err := a.Hold(int64(len(data))); err != nil {
@@ -157,13 +157,14 @@ func (a *Account) Adopt(data []byte, release func()) (*Buffer, error) {
 	return b, nil
 }
 
-// trim frees all idle buffers. The caller holds mu.
+// trim drops all idle buffers, so that the garbage collector frees them. The
+// caller holds mu.
 func (p *Pool) trim() {
 	clear(p.byClass[:])
 	p.idle = 0
 }
 
-// Trim returns all idle buffers to the system.
+// Trim frees all idle buffers.
 func (p *Pool) Trim() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -220,7 +221,7 @@ func (b *Buffer) Release() {
 	b.foreign()
 }
 
-// Sole reports whether there is a single reference, whose owner may then write to the memory.
+// Sole reports whether the owner of a reference may write to the memory: there is no other reference, and Adopt did not create the buffer.
 func (b *Buffer) Sole() bool { return b.refs.Load() == 1 && b.foreign == nil }
 
 // Size returns the requested size in bytes.

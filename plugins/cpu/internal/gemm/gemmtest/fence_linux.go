@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Fence returns a copy of a slice that ends where memory that may not be
-// touched begins: assembly that reads or writes past an operand faults.
+// Fence returns a copy of from that ends directly before an inaccessible page.
+// Assembly that reads or writes past the end of the copy faults.
 func Fence[T Number](t testing.TB, from []T) []T {
 	t.Helper()
 	var zero T

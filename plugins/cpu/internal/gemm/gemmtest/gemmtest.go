@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Number is the element types of matrices.
+// Number lists the element types of matrices.
 type Number interface {
 	float32 | float64 | int64 | int32 | int16 | int8 | uint64 | uint32 | uint16 | uint8
 }

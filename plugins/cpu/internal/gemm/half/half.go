@@ -1,7 +1,8 @@
-// Package half multiplies matrices of 16-bit floats, f16 and bf16: operands are widened while they are packed, or, where the processor
-// multiplies pairs of bf16, packed in pairs. Sums are in float32 and are rounded once, after the epilogue. It has a driver separate from
-// those of package gemm, because rows of sums must stay in float32 until they are complete. It uses the micro kernels and epilogues of
-// package micro and the panels of package panel. The caller supplies the conversions: this package must not know how an element is rounded.
+// Package half multiplies matrices of 16-bit floats, f16 and bf16. It widens operands to float32 while it packs them. If the processor
+// multiplies pairs of bf16, it packs bf16 operands in pairs instead. Sums are in float32 and are rounded once, after the epilogue. It has a
+// driver separate from those of package gemm, because rows of sums must stay in float32 until they are complete. It uses the micro kernels
+// and epilogues of package micro and the panels of package panel. The caller supplies the conversions: this package must not know how an
+// element is rounded.
 package half
 
 import (
@@ -38,8 +39,8 @@ type Args struct {
 
 // pairKernel multiplies pairs of bfloat16 numbers that are adjacent along the inner dimension; a pair is stored as one float32.
 //
-// The instruction flushes subnormal operands and sums to zero, so that operands with subnormal numbers need another kernel. It rounds each
-// sum to nearest.
+// The instruction flushes subnormal operands and sums to zero. Operands with subnormal numbers therefore need another kernel. The
+// instruction rounds each sum to nearest.
 type pairKernel struct {
 	micro.Kernel[float32] // of pairs
 	// zip packs pairs of up to NR adjacent lines from rows that are row 16-bit
@@ -61,9 +62,9 @@ const (
 	maxBlockRows = 64
 )
 
-// Mul computes a product of 16-bit floats. Operands are widened, or paired, while they are packed. The result is the same bits in every run
-// with the same thread count. It is the same bits for all thread counts, unless bfloat16 operands contain subnormal numbers: these
-// determine the kernel for each strip.
+// Mul computes a product of 16-bit floats. The result has the same bits in every run with the same thread count. It has the same bits for
+// all thread counts, unless bfloat16 operands contain subnormal numbers: each strip of B with such numbers uses another kernel, and the
+// strips depend on the thread count.
 func Mul(pool *par.Pool, args *Args) {
 	switch {
 	case args.M <= 0 || args.N <= 0:
@@ -155,7 +156,7 @@ func (w *workspace) done() {
 	idleWorkspaces.Put(w)
 }
 
-// pairsFor returns the kernel of pairs that is used in addition to the kernel wide, or nil.
+// pairsFor returns the pair kernel for elements of type t whose tiles have the size of those of wide, or nil if there is none.
 func pairsFor(t *Type, wide *micro.Kernel[float32]) *pairKernel {
 	if p := active.pairs; p != nil && t.BF16 && p.MR == wide.MR && p.NR == wide.NR {
 		return p
@@ -192,8 +193,8 @@ func (r *product) run(pool *par.Pool, g *Args) {
 	}
 }
 
-// pass computes the remaining tasks with kern. paired says that kern multiplies pairs: tasks with subnormal operands then remain. It
-// reports whether tasks remain.
+// pass computes the remaining tasks with kern and reports whether tasks remain. If paired is set, kern multiplies pairs, and tasks with
+// subnormal operands remain.
 func (r *product) pass(pool *par.Pool, kern *micro.Kernel[float32], paired bool) bool {
 	g := r.args
 	r.kern, r.paired, r.group = kern, paired, 1
@@ -294,8 +295,8 @@ type packedBlock struct {
 	subnormal      bool
 }
 
-// task computes rows i0 to i1 of the current rows, columns j0 to j1. held is the block of B that w contains, or none. It reports false, and
-// does nothing, if B contains subnormal numbers that the kernel does not support.
+// task computes rows i0 to i1 of the current rows, columns j0 to j1. held is the block of B that w contains, or none. task reports false,
+// and leaves C unchanged, if B contains subnormal numbers that the kernel does not support.
 func (r *product) task(w *workspace, held *packedBlock, i0, i1, j0, j1 int) bool {
 	for p0 := 0; p0 < r.units; p0 += r.block {
 		if held.p0 != p0 || held.j0 != j0 {
@@ -332,8 +333,8 @@ func (r *product) columns(w *workspace, p0, p1, j0, j1 int) packedBlock {
 	return b
 }
 
-// panel multiplies rows [i, i+rows) of the current rows by a block of B. If B has several blocks, it adds the products to the sums that
-// begin at row at.
+// panel multiplies rows [i, i+rows) of the current rows by a block of B. If B has several blocks, it adds the products to the rows of w.sums
+// that begin at row at.
 func (r *product) panel(w *workspace, b *packedBlock, i, rows, at int) {
 	g, kern, mr, nr := r.args, r.kern, r.mr, r.kern.NR
 	n := b.j1 - b.j0

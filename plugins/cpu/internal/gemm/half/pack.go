@@ -10,9 +10,9 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// Packed is the right operand of many products of 16-bit floats, packed
-// once, in 16 bits. It is immutable and safe for concurrent use, and holds its
-// own copy of the elements.
+// Packed is the packed right operand of many products of 16-bit floats. Packed
+// elements have 16 bits. It is immutable and safe for concurrent use, and
+// contains a copy of the elements.
 type Packed struct {
 	n, k      int
 	wide      *micro.Kernel[float32]
@@ -52,7 +52,7 @@ func Pack(pool *par.Pool, t *Type, k, n int, b gemm.Mat[uint16]) *Packed {
 	return p
 }
 
-// packPlain is like pack, in plain Go.
+// packPlain is like pack, but copies the 16-bit elements unchanged.
 func packPlain(dst, src []uint16, lines, lineStride, depth, depthStride, width int) {
 	panel.Pack(dst, src, lines, lineStride, depth, depthStride, width, micro.Active[uint16]())
 }
@@ -82,11 +82,12 @@ func (p *Packed) widen(t *Type, dst []float32, j0 int) {
 	}
 }
 
-// packedRows is the number of rows of contiguous lines that are packed into all panels before the next rows: an even number.
+// packedRows is the number of rows of contiguous lines that are packed into all panels before the next rows. It must be even, because a pair
+// contains elements of two rows.
 const packedRows = 16
 
-// pack packs a lines x depth matrix into panels of width lines, widened or in pairs. It reports whether pairs contain subnormal numbers. An
-// incomplete pair at the end of the inner dimension, and missing lines of the last panel, are filled up with zeros.
+// pack packs a lines x depth matrix into panels of width lines, widened or in pairs. It reports whether pairs contain subnormal numbers. It
+// fills an incomplete pair at the end of the inner dimension, and missing lines of the last panel, with zeros.
 func (r *product) pack(w *workspace, dst []float32, src []uint16, lines, lineStride, depth, depthStride, width int) bool {
 	step, group, subnormal := depth, 1, false
 	if r.paired {
@@ -120,7 +121,7 @@ func (r *product) pack(w *workspace, dst []float32, src []uint16, lines, lineStr
 	return subnormal
 }
 
-// strips reports whether loops.strip widens panels of width lines, or the only panel if there are fewer lines.
+// strips reports whether loops.strip can pack a panel of width lines of which the first lines are present.
 func (r *product) strips(lines, width int) bool {
 	loops := loopsFor(r.args.Type)
 	return loops != nil && (loops.masked && width <= 2*loops.lanes || lines == 2*loops.lanes && width == lines)
@@ -191,7 +192,8 @@ func (r *product) packWide(w *workspace, dst []float32, src []uint16, lines, lin
 	}
 }
 
-// packRows packs rows of contiguous lines into all panels, which have depth rows.
+// packRows packs rows of contiguous lines into all panels. Each panel has depth
+// rows in total.
 func (r *product) packRows(w *workspace, dst []float32, src []uint16, lines, rows, depth, row, width int) {
 	w.line = panel.Grow(w.line, rows*lines)
 	for p := range rows {

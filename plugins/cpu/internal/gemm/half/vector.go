@@ -7,15 +7,14 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// loops read matrices of 16-bit floats and widen them. Strides are counted
-// in elements. Products with a vector are over whole vectors: n is a positive
-// multiple of lanes.
+// loops contains functions that read matrices of 16-bit floats and widen them.
+// Strides are counted in elements. In the products with a vector, n is a
+// positive multiple of lanes.
 type loops struct {
 	lanes        int
 	dot4, dot1   func(n int, x *float32, m *uint16, row int, out *float32)
 	axpy8, axpy1 func(n int, y, x *float32, m *uint16, row int)
-	// strip sets dst[p*width+l] to src[p*row+l] for l < lines and p < depth; lines is the length of two vectors or, if masked is set, at
-	// most that.
+	// strip sets dst[p*width+l] to src[p*row+l] for l < lines and p < depth; lines is 2*lanes or, if masked is set, at most that.
 	strip  func(lines, depth int, src *uint16, row int, dst *float32, width int)
 	masked bool
 }
@@ -42,8 +41,8 @@ func loopsFor(t *Type) *loops {
 	return active.f16
 }
 
-// vectorBlock is the number of results of a product by columns that are
-// computed at a time.
+// vectorBlock is the greatest number of results that are computed at a time,
+// and of elements of a row that are widened at a time.
 const vectorBlock = 2048
 
 // vectorProduct is a product with one row or one column, computed as y = matrix·x.
@@ -166,7 +165,8 @@ func (r *vectorProduct) byColumns(w *workspace, sums []float32, first int) {
 	}
 }
 
-// finish rounds and stores the results, beginning with number first.
+// finish turns sums into results, which it rounds and stores beginning with
+// number first.
 func (r *vectorProduct) finish(w *workspace, sums []float32, first int) {
 	g, n := r.args, len(sums)
 	c := g.C[first*r.step:]

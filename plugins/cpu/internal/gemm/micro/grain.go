@@ -1,11 +1,12 @@
 package micro
 
 const (
-	// MinWork is the least number of multiply-adds for which another thread is used in plain Go, MinNativeWork that in assembly.
+	// MinWork is the least number of multiply-adds for which another thread is used with a kernel in plain Go. MinNativeWork is that number
+	// for a kernel in assembly.
 	MinWork       = 64 << 10
 	MinNativeWork = 256 << 10
-	// MinVectorWork is the least number of matrix elements for which a product with a vector uses another thread in plain Go,
-	// MinNativeVectorWork that in assembly.
+	// MinVectorWork is the least number of matrix elements for which a product with a vector uses another thread with a kernel in plain Go.
+	// MinNativeVectorWork is that number for a kernel in assembly.
 	MinVectorWork       = 32 << 10
 	MinNativeVectorWork = 128 << 10
 )

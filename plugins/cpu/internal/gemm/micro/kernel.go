@@ -12,9 +12,9 @@ type Number interface {
 	float32 | float64 | int64 | int32 | int16 | int8 | uint64 | uint32 | uint16 | uint8
 }
 
-// Kernel is a micro kernel: the innermost product of a packed panel of A and
-// a packed panel of B, with the block sizes that suit it. All packing and
-// blocking is derived from these numbers.
+// Kernel is a micro kernel: the innermost product of a packed panel of A and a
+// packed panel of B, with the block sizes that suit it. All packing and
+// blocking depend on these sizes.
 type Kernel[T Number] struct {
 	Name string
 	// MR and NR are the rows and columns of C that one call computes.
@@ -22,21 +22,22 @@ type Kernel[T Number] struct {
 	// KC is the greatest number of steps of the inner dimension in one call. MC, a multiple of MR, is the number of rows of A in one block.
 	// NC, a multiple of NR, is the number of columns of B in one block.
 	KC, MC, NC int
-	// Run computes the MR x NR tile c, whose row i begins at c[i*ldc], as the
-	// sum over p < k of a[p*MR+i]*b[p*NR+j]. It adds the sum to the tile if
-	// accumulate is set, else stores it. len(a) is k*MR and len(b) is k*NR. Run
-	// writes no element outside the tile, neither between its rows nor after
-	// them. The order of summation over p depends on k only.
+	// Run computes the MR x NR tile c, whose row i begins at c[i*ldc], as the sum
+	// over p < k of a[p*MR+i]*b[p*NR+j]. It adds the sum to the tile if accumulate
+	// is set, else stores it. len(a) is k*MR and len(b) is k*NR. Run writes no
+	// element between the rows of the tile or after them. The order of summation
+	// over p depends on k only.
 	Run func(k int, a, b, c []T, ldc int, accumulate bool)
 
-	// The following functions are optional. If one is nil, plain Go computes the same. Without Tile, the operands of all but the smallest
-	// products are packed.
+	// The following functions are optional. If one is nil, callers compute the result in another way. Without Tile, the operands of all but
+	// the smallest products are packed.
 
-	// Tile computes the first rows rows and cols columns of a tile, with the
-	// same bits as Run, from operands that need not be packed: element (i, p)
-	// of A is a[i*aRow+p*aCol] and element (p, j) of B is b[p*bRow+j]. Nothing
-	// else is read or written. k, rows and cols are not zero. Tile applies the
-	// epilogue e, which may be nil; the first element is element (y, x) of e.
+	// Tile computes the first rows rows and cols columns of a tile, with the same
+	// bits as Run, from operands that need not be packed: element (i, p) of A is
+	// a[i*aRow+p*aCol] and element (p, j) of B is b[p*bRow+j]. Nothing else is
+	// read or written. k, rows and cols are not zero. Tile applies the epilogue e,
+	// which may be nil. The first element of c is element (y, x) of the matrix
+	// that e describes.
 	Tile func(rows, cols, k int, a []T, aRow, aCol int, b []T, bRow int, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int)
 	// Panels computes, from packed operands, rows rows and the columns of
 	// GroupPanels consecutive panels of B, with the same bits as Run. rows is at
@@ -46,10 +47,11 @@ type Kernel[T Number] struct {
 	// of B is src[offsets[p]+j] in the first half of the NR columns and src[offsets[p]+next+j-NR/2] in the second. Offsets are not negative
 	// and at most reach.
 	Indirect func(rows, cols, k int, a []T, width int, src []T, offsets []int, reach, next int, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int)
-	// ApplyEpilogue applies e to rows x cols elements of C. The first is element (i, j)
-	// of e.
+	// ApplyEpilogue applies e to rows x cols elements of C. The first is element
+	// (i, j) of the matrix that e describes.
 	ApplyEpilogue func(rows, cols int, c []T, ldc int, e *Epilogue[T], i, j int)
-	// Dot sets out[i] to the product of x and the len(x) elements of m that begin at i*row, summed in an order that depends on len(x) only.
+	// Dot sets out[i] to the dot product of x and the len(x) elements of m that begin at i*row. The order of summation depends on len(x)
+	// only.
 	Dot func(x, m []T, row int, out []T)
 	// Axpy adds to y, for each p in turn, x[p] times the len(y) elements of m that begin at p*col.
 	Axpy func(y, x, m []T, col int)
@@ -75,7 +77,8 @@ type candidate[T Number] struct {
 	usable func() bool
 }
 
-// kernels of the floating point types, best first. Those in assembly are in files by architecture.
+// kernels32 and kernels64 list the kernels of the floating point types, best first. Those in assembly are defined in a file for each
+// architecture.
 var (
 	kernels32 = append(native32(), candidate[float32]{portable[float32](), always})
 	kernels64 = append(native64(), candidate[float64]{portable[float64](), always})
@@ -191,8 +194,8 @@ func (kern *Kernel[T]) Depth(k int) int {
 // CeilDiv returns a/b, rounded up.
 func CeilDiv(a, b int) int { return (a + b - 1) / b }
 
-// Balanced returns the kernel for a packed left operand of m rows. Where full tiles would leave a tile of few rows, which is slow because
-// it waits for its own sums, the result has tiles of nearly equal height.
+// Balanced returns the kernel for a packed left operand of m rows. If full tiles would leave a last tile of fewer rows, the result has tiles
+// of nearly equal height. A tile of few rows is slow, because each multiply-add waits for an earlier sum.
 func (kern *Kernel[T]) Balanced(m int) *Kernel[T] {
 	if kern.Tile == nil || m <= kern.MR {
 		return kern

@@ -22,11 +22,11 @@ type (
 		biasRow, biasCol *T, lo, hi T)
 )
 
-// native adapts functions in assembly to the functions of a Kernel. It checks the lengths of slices: the assembly does not.
+// native adapts functions in assembly to the functions of a Kernel. It checks the lengths of slices, because the assembly does not.
 type native[T Float] struct {
 	// tile[r-1] computes r rows. part[r-1] computes r rows of a tile with fewer
-	// columns; with masked, tile does that too, and part is not needed.
-	// half[r-1], which may be nil, computes at most the first half of the
+	// than cols columns. If masked is set, tile does that too, and part is not
+	// needed. half[r-1], which may be nil, computes at most the first half of the
 	// columns.
 	tile   [MaxRows]TileFunc[T]
 	half   [MaxRows]TileFunc[T]
@@ -98,7 +98,7 @@ func (n *native[T]) runIndirect(rows, cols, k int, a []T, width int, src []T, of
 	n.indirect[rows-1](k, &a[0], width, &src[0], &offsets[0], next, &c[0], ldc, cols, accumulate, e != nil, biasRow, biasCol, lo, hi)
 }
 
-// native returns the arguments in which assembly takes e for rows x cols elements, the first of which is element (i, j).
+// native returns e in the form of arguments for assembly, for the rows x cols elements that begin at element (i, j).
 func (e *Epilogue[T]) native(rows, cols, i, j int) (biasRow, biasCol *T, lo, hi T) {
 	if e == nil {
 		return nil, nil, 0, 0
@@ -159,8 +159,8 @@ func (n *native[T]) runAxpy(y, x, m []T, col int) {
 	}
 }
 
-// MaskedTile returns a function for Kernel.Tile. The function in assembly tile[r-1] computes r rows and any number of columns up to cols.
-// half[r-1] computes at most the first half of them.
+// MaskedTile returns a function for Kernel.Tile that calls functions in assembly. tile[r-1] computes r rows of up to cols columns.
+// half[r-1], which may be nil, computes r rows of up to cols/2 columns.
 func MaskedTile[T Float](cols int, tile, half [MaxRows]TileFunc[T]) func(rows, cols, k int, a []T, aRow, aCol int, b []T, bRow int, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int) {
 	return (&native[T]{tile: tile, half: half, cols: cols, masked: true}).runTile
 }

@@ -20,8 +20,8 @@ func native64() []candidate[float64] {
 	return []candidate[float64]{{&Kernel[float64]{Name: "neon", MR: 8, NR: 6, KC: 256, MC: 128, NC: 1536, Run: whole(8, 6, tile64NEON)}, hasNEON}}
 }
 
-// whole returns a Kernel's Run from a tile in assembly, which does not check
-// its arguments.
+// whole returns a function for Kernel.Run. It checks the lengths of the slices
+// and calls tile, a function in assembly that does not.
 func whole[T Float](rows, cols int, tile func(k int, a, b, c *T, ldc int, accumulate bool)) func(k int, a, b, c []T, ldc int, accumulate bool) {
 	return func(k int, a, b, c []T, ldc int, accumulate bool) {
 		if k == 0 {

@@ -2,7 +2,7 @@ package micro
 
 // packing adapts functions in assembly to the packing functions of a Kernel.
 type packing[T Float] struct {
-	// strip copies up to lines contiguous lines; if it does not mask, exactly that many.
+	// strip copies lines that are adjacent in memory: any number up to NR if stripMasked is set, else exactly stripLines.
 	strip       func(lines, depth int, src *T, row int, dst *T, width int)
 	stripLines  int
 	stripMasked bool
@@ -13,7 +13,8 @@ type packing[T Float] struct {
 	transpose      func(lines, depth int, src *T, line int, dst *T, width int)
 	transposeLines int
 
-	// square4 and square2 transpose four or two lines and a multiple of step elements of each; either may be nil.
+	// square4 and square2 are used if transpose is nil. They transpose four or two lines, and a multiple of step elements of each. square4
+	// may be nil.
 	square4, square2 func(depth int, src *T, line int, dst *T, width int)
 	step             int
 }

@@ -3,8 +3,9 @@ package micro
 // rowGroup is the number of columns that RowOfPanels computes at a time.
 const rowGroup = 8
 
-// RowOfPanels computes one row of C from panels of two columns, eight columns at a time: a micro kernel would also compute the missing rows
-// of its tile. The sums are the same bits as the portable kernel's. It returns the first of the remaining columns, fewer than eight.
+// RowOfPanels computes one row of C from panels of two columns, eight columns at a time. A micro kernel would also compute the missing rows
+// of its tile. The sums have the same bits as those of the portable kernel. It returns the first column that it did not compute. Fewer than
+// eight columns remain.
 func RowOfPanels[T Number](k, mr int, a, b []T, c []T, j0, j1 int, accumulate bool) int {
 	for ; j0+rowGroup <= j1; j0 += rowGroup {
 		to := (*[rowGroup]T)(c[j0:])

@@ -1,7 +1,7 @@
 package micro
 
-// packGroup is the number of adjacent elements that PackStrips copies at a time: a cache line of float32, so that each line is fetched
-// once.
+// packGroup is the approximate number of adjacent elements that PackStrips copies at a time. It is a cache line of float32, so that each
+// cache line is fetched once.
 const packGroup = 16
 
 // PackStrips copies a lines x depth matrix, whose lines are adjacent in memory, into panels of width lines: element (l, p), at

@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/gemm/micro"
 )
 
-// pack packs a matrix of lines x depth bytes into panels of units. Incomplete units at the end of the inner dimension, and missing lines of
-// the last panel, are filled up with zeros.
+// pack packs a matrix of lines x depth bytes into panels of units. It fills incomplete units at the end of the inner dimension, and missing
+// lines of the last panel, with zeros.
 func (kern *kernel) pack(dst []int32, src []byte, lines, lineStride, depth, depthStride, width int, signed, flip bool) {
 	units := micro.CeilDiv(depth, kern.group)
 	if rest := lines % width; rest != 0 {
@@ -92,7 +92,7 @@ func (x unitPacker) panel(dst []int32, src []byte, lines, lineStride, depth, dep
 	}
 }
 
-// quarters contains idle workspace of last.
+// quarters contains idle workspaces for unitPacker.last.
 var quarters = sync.Pool{New: func() any { return new([4 * gathered]byte) }}
 
 // last packs the last, incomplete unit of each line, which has rows bytes. lines is a multiple of gathered.
@@ -128,8 +128,8 @@ func (x unitPacker) words(dst []int32, row []byte, width int) {
 	}
 }
 
-// transpose packs units of four adjacent elements. The length of lines must be a multiple of a unit; otherwise it does nothing and reports
-// false.
+// transpose packs units of four adjacent elements. It does nothing and reports false if the kernel has no Transpose, or if there are several
+// lines and lineStride is not a multiple of four.
 func (x unitPacker) transpose(dst []int32, src []byte, lines, lineStride, units, width int) bool {
 	turn := micro.Active[float32]().Transpose
 	if turn == nil || lineStride%4 != 0 && lines > 1 {

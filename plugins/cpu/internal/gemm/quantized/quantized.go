@@ -1,7 +1,7 @@
-// Package quantized multiplies matrices of eight-bit integers with zero points, in 32-bit integers that wrap around. It packs four bytes,
-// or two bytes widened to 16 bits, into units of 32 bits and multiplies these with its own micro kernels in assembly, which the drivers of
-// package gemm call. If the processor has no such kernel, CanMul reports false and no other function may be called: callers then widen
-// operands. Scaling and rounding are done by the caller (package requantize).
+// Package quantized multiplies matrices of eight-bit integers with zero points. Sums are 32-bit integers that wrap around. It packs four
+// bytes, or two bytes widened to 16 bits, into a unit of 32 bits. Its own micro kernels in assembly multiply units; the drivers of package
+// gemm call them. If there is no such kernel for the processor, CanMul reports false and no other function may be called. Callers must then
+// widen operands. Scaling and rounding are done by the caller (package requantize).
 package quantized
 
 import (
@@ -13,11 +13,12 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// Mat is a view of a matrix of eight-bit integers, less zero points:
+// Mat is a view of a matrix of eight-bit integers with zero points:
 // element (i, j) is Data[i*RowStride+j*ColStride] minus its zero point.
 // Elements are int8 if Signed is set, else uint8. Strides are zero or positive.
 // Zero contains the zero points of the rows of a left operand, or of the columns
-// of a right one. It has no element (all are zero), one for all, or one for each.
+// of a right one. It has no element (all are zero), one for all, or one for
+// each row or column.
 type Mat struct {
 	Data                 []byte
 	Signed               bool
@@ -26,7 +27,7 @@ type Mat struct {
 }
 
 // Args is one product C = A·B of bytes, of sizes M x K and K x N, in integers that wrap around. Each operand is packed or a view; a packed
-// operand takes precedence. With Units as the right operand, the left operand determines K. C is row-major, row i at C[i*LDC].
+// operand takes precedence. With Units, K is the inner dimension of PackedA in bytes, padding included. C is row-major, row i at C[i*LDC].
 type Args struct {
 	M, N, K          int
 	A, B             Mat
@@ -40,14 +41,14 @@ type Args struct {
 type tileFunc func(k int, a, b, c *int32, aCol, bRow, ldc, cols int, accumulate bool, biasRow, biasCol *int32)
 
 // kernel multiplies units of 32 bits. A unit holds group adjacent elements
-// along the inner dimension: bytes, unsigned in A and signed in B, or 16-bit
-// words.
+// along the inner dimension: four bytes, which are unsigned in A and signed in
+// B, or two 16-bit words.
 type kernel struct {
 	micro.Kernel[int32] // of units
 	group               int
 	tile                [micro.MaxRows]tileFunc
-	// gather packs units of sixteen adjacent lines from groups of rows of src; rows are row bytes apart. flip is 0x80 in each byte that is
-	// converted between signed and unsigned, or that is sign-extended.
+	// gather packs units of sixteen adjacent lines from groups of rows of src; rows are row bytes apart. A byte of flip is 0x80 if the byte
+	// at its place is converted between signed and unsigned or sign-extended, else zero.
 	gather func(groups int, src *byte, row int, dst *int32, width int, flip uint32)
 }
 
@@ -157,8 +158,8 @@ func (r *product) run(pool *par.Pool, args *Args) {
 	}
 }
 
-// setOperands determines the kernel (that of the packed operands, if any), the
-// offsets and zero points of the operands, and the depth.
+// setOperands sets the kernel, the offsets and zero points of the operands, and
+// the depth. A packed operand determines the kernel.
 func (r *product) setOperands(args *Args) {
 	kern := active
 	packedA, packedB := args.PackedA, args.PackedB
@@ -171,7 +172,8 @@ func (r *product) setOperands(args *Args) {
 	if packedA != nil && (packedA.lines != args.M || packedA.k != args.K) || packedB != nil && (packedB.lines != args.N || packedB.k != args.K) {
 		panic("quantized: packed bytes of another size")
 	}
-	// The kernel reads A as unsigned and B as signed: other bytes are offset by 128.
+	// The kernel reads A as unsigned and B as signed bytes. Other bytes are offset
+	// by 128.
 	r.flipA, r.flipB = kern.group == 4 && args.A.Signed, kern.group == 4 && !args.B.Signed
 	if packedA != nil {
 		r.zeroA = append(r.zeroA[:0], packedA.zero...)
@@ -190,7 +192,8 @@ func (r *product) setOperands(args *Args) {
 	}
 }
 
-// zeros returns the zero points, plus off if moved is set, which says that the bytes are offset. It returns one element if all are equal.
+// zeros returns the zero points in from, plus off if moved is set. moved says that the bytes are stored with that offset. The result has one
+// element if all are equal, and uses the memory of to if that is large enough.
 func zeros(to, from []int32, moved bool, off int32) []int32 {
 	if !moved {
 		off = 0
@@ -222,7 +225,7 @@ func (r *product) correct(lo, hi int) {
 	}
 }
 
-// panelsA returns memory for a left operand, in data if that is large enough.
+// panelsA returns the panels of a left operand, with undefined elements. It uses data if that is large enough.
 func (kern *kernel) panelsA(data []int32, m, k int) panel.Panels[int32] {
 	balanced := kern.Balanced(m)
 	padded := micro.CeilDiv(m, balanced.MR) * balanced.MR
@@ -282,7 +285,7 @@ func (r *product) take(i, n int) []int32 {
 	return r.buffers[i][:n]
 }
 
-// sumColumns adds units p0 to p1 of packed columns j0 to j1 to sums. With p0 of zero it sets sums.
+// sumColumns adds units p0 to p1 of packed columns j0 to j1 to sums. If p0 is zero, it sets sums instead.
 func (kern *kernel) sumColumns(packed []int32, width, p0, p1, j0, j1 int, sums []int32) {
 	ones, depth := onesOf(kern), p1-p0
 	for j := j0; j < j1; j += width {
@@ -291,7 +294,8 @@ func (kern *kernel) sumColumns(packed []int32, width, p0, p1, j0, j1 int, sums [
 	}
 }
 
-// onesOf returns a vector of two registers of ones.
+// onesOf returns units whose elements are ones, at least as many as a tile has
+// columns.
 func onesOf(kern *kernel) *[32]int32 {
 	if kern.group == 4 {
 		return &ones4

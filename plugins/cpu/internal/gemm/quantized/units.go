@@ -5,10 +5,12 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// Units is a right operand that is stored as units of Group bytes. Row
-// u of units begins at Units[Starts[u]], and its columns are contiguous. The
-// kernel may read UnitSlack units beyond the last column of a row. Padding
-// bytes are zero in the left operand and, where Sums requires it, in this one.
+// Units is a right operand that is stored as units of Group bytes. Row u of
+// units begins at Units[Starts[u]], and its columns are contiguous. The kernel
+// may read UnitSlack units beyond the last column of a row. Padding bytes are
+// zero in the left operand. They must also be zero in this one if the packed
+// bytes of the left operand have a zero point other than zero, because columns
+// are then summed.
 type Units struct {
 	Units  []int32
 	Starts []int
@@ -25,7 +27,7 @@ func Group() int { return active.group }
 // FlipsB reports whether the bytes of a right operand are stored with an offset of 128.
 func FlipsB(signed bool) bool { return active.group == 4 && !signed }
 
-// UnitOf returns the unit of n equal bytes and zeros.
+// UnitOf returns a unit of n bytes b, filled up with zeros.
 func UnitOf(b byte, n int, signed bool) int32 {
 	kern := active
 	src, dst := make([]byte, n), make([]int32, 1)
@@ -41,9 +43,9 @@ func PackUnits(dst []int32, src []byte, n, rows, stride int, signed bool) {
 	active.pack(dst, src, n, 1, rows, stride, n, signed, FlipsB(signed))
 }
 
-// PackTaps packs the weights a of m outputs as a left operand. Its inner
-// dimension is taps times channels, and the channels of each tap are padded to
-// a multiple of a unit. Element (i, c, t) of a is at [i*RowStride+c*taps+t].
+// PackTaps packs the weights a of m outputs as a left operand; CanMul must hold. A tap is one position of a convolution kernel. The inner
+// dimension is taps times channels, and the channels of each tap are padded to whole units. Element (i, c, t) of a is at
+// [i*RowStride+c*taps+t].
 func PackTaps(pool *par.Pool, m, channels, taps int, a Mat) *Packed {
 	kern := active
 	flip := kern.group == 4 && a.Signed
