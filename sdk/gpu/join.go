@@ -12,7 +12,7 @@ import (
 func (b *builder) place(groups []*group.Group) {
 	b.placed, b.joined = map[op.TensorID]tensor{}, map[*group.Group]tensor{}
 	if b.d.target.Apart {
-		return // a part may be computed from another one
+		return // a part may be computed from another part, and both would be in one buffer
 	}
 	able := func(x *group.Group) bool {
 		return x.Kind != group.Single || !moves(b.g.Nodes[x.Anchor].Op) && b.g.Nodes[x.Anchor].Op != op.Full

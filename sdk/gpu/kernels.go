@@ -44,7 +44,7 @@ type entry struct {
 type KernelStats struct {
 	Compiled int64 // by the compiler
 	Loaded   int64 // from the store
-	Compiles int64 // calls of the compiler
+	Compiles int64 // calls of the compiler that succeeded
 	Stored   int64 // results of the compiler that were written to the store
 	Refused  int64 // files of the store that were damaged or foreign
 	Time     time.Duration
@@ -121,7 +121,7 @@ func (x *kernels) make(ctx context.Context, missing []*entry) {
 	x.count(func(s *KernelStats) { s.Time += time.Since(began) })
 }
 
-// units divides kernels among as many calls of the compiler as run at the same time.
+// units divides kernels into units, one for each concurrent call of the compiler.
 func (x *kernels) units(es []*entry) [][]*entry {
 	n := min(len(es), cap(x.slots))
 	units, sizes := make([][]*entry, n), make([]int, n)
@@ -138,7 +138,7 @@ func (x *kernels) units(es []*entry) [][]*entry {
 // kernelCost is the fixed cost of compiling a kernel, in units of IR values.
 const kernelCost = 100
 
-// compile compiles a unit with one call of the compiler, and if that fails, each of its kernels by itself.
+// compile compiles a unit with one call of the compiler. If that fails, it compiles each kernel of the unit by itself.
 func (x *kernels) compile(ctx context.Context, unit []*entry) {
 	ks := kernelsOf(unit)
 	text, err := x.dialect.Print(ks)
@@ -213,7 +213,7 @@ func (x *kernels) stored(missing []*entry) (left []*entry) {
 	return left
 }
 
-// loadStored loads a file of the store and completes the entries of missing that the file contains, and sets these to nil in missing.
+// loadStored loads a file of the store. It completes the entries of missing that the file contains, and sets them to nil in missing.
 func (x *kernels) loadStored(u found, missing []*entry) {
 	x.slots <- struct{}{}
 	defer func() { <-x.slots }()

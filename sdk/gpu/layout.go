@@ -12,13 +12,13 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// Convolutions of libraries are fastest with channels last, that is with the channels of a pixel contiguous in memory. So in
-// programs they write their results with channels last, and groups that read such a tensor compute and write in that order too,
-// until a group cannot; for that group the tensor is copied. Types and shapes do not change, only strides.
+// Convolutions of libraries are fastest with channels last, that is with the channels of a pixel contiguous in memory. So in programs they
+// write their results with channels last. Groups that read such a tensor compute and write in that order too. If a group cannot, the tensor
+// is copied for it. Types and shapes do not change, only strides.
 
-// putsLast reports whether a program uses channels last. One with a single convolution does not: its operands and results are in
-// row-major order, and computed in that order it has the same bits as the node by itself. Nor does one in which libraries have no
-// convolution to compute.
+// putsLast reports whether a program uses channels last. A program with a single convolution does not: in row-major order, the order of its
+// operands and results, the convolution has the same bits as the node by itself. A program whose convolutions are all faster in generated
+// kernels than in libraries does not either.
 func (b *builder) putsLast() bool {
 	n, direct := 0, true
 	for k := range b.g.Nodes {
@@ -68,7 +68,7 @@ func (b *builder) ordered(x *group.Group, d op.Desc, t tensor) (tensor, error) {
 	return b.packed(x, d, t, last(len(d.Shape)))
 }
 
-// order returns the order of axes in which the elements of a view without gaps lie.
+// order returns the axes of a view without gaps in the order of their strides, the greatest stride first.
 func order(v shape.View) []int {
 	axes := make([]int, len(v.Shape))
 	for i := range axes {
@@ -78,7 +78,8 @@ func order(v shape.View) []int {
 	return axes
 }
 
-// channelsLast creates the steps of a group in channels-last order, if some operand has that layout. It reports whether it could.
+// channelsLast creates the steps of a group in channels-last order. It returns false, and creates none, if no operand has that layout or
+// the group cannot be computed in it.
 func (b *builder) channelsLast(x *group.Group) (bool, error) {
 	rank := 0
 	for _, id := range x.Inputs {
@@ -125,7 +126,7 @@ type relayout struct {
 	ids  []op.TensorID        // of the operands
 }
 
-// lower creates the steps of y, which is x in the new order.
+// lower creates the steps of y, which is x in the new order. It returns false if the kernels do not support y.
 func (u *relayout) lower(x, y *group.Group) (bool, error) {
 	b := u.b
 	var in, out []template.Operand
@@ -179,7 +180,8 @@ func leading(v shape.View, rank int) shape.View {
 	return shape.View{Shape: append(slices.Repeat(shape.Shape{1}, n), v.Shape...), Strides: append(make([]int, n), v.Strides...), Offset: v.Offset}
 }
 
-// desc returns tensor id of the rewritten program, in the new order or not.
+// desc returns the description of tensor id in the rewritten program. If turn is set, its axes are in the new order. desc returns false if
+// the tensor is already in use with the other order.
 func (u *relayout) desc(id op.TensorID, turn bool) (op.Desc, bool) {
 	d := u.b.g.Desc(id)
 	if was, known := u.as[id]; known {
@@ -203,7 +205,7 @@ func (u *relayout) order(d op.Desc, turn bool) op.Desc {
 	return d
 }
 
-// node rewrites a node, and reports whether it could. number reports whether its result is a number that kernels accept as a scalar.
+// node rewrites a node, and reports whether it could. number says that the result is passed to kernels as a scalar.
 func (u *relayout) node(n *op.Node, number bool) bool {
 	if len(n.Outputs) != 1 {
 		return false
@@ -300,7 +302,7 @@ func (u *relayout) attrs(n *op.Node) (attrs op.Attrs, in *bool, ok bool) {
 	return attrs, nil, op.Lookup(n.Op).Traits.Has(op.Elementwise) && op.Lookup(n.Op).Class != op.Custom
 }
 
-// reduces maps the axes of a reduction, whose result must have its axes in the same order either way.
+// reduces maps the axes of a reduction. It returns false if the result has axes whose order would change, unless keep_dims is set.
 func (u *relayout) reduces(n *op.Node, set func(op.Attr), back []int) bool {
 	old := n.Attrs.Ints("axes")
 	axes := make([]int, len(old))

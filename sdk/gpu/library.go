@@ -4,9 +4,9 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// Library is a vendor's library of kernels. It is used if it is installed and accepts the operands, and is never required. Each
-// method returns candidates, best first, or none. Candidates may be kept and used again with other memory. Methods are called
-// concurrently.
+// Library is a vendor's library of kernels. It is used if it is installed and accepts the operands, and is never required. Product,
+// Convolution and Attention return candidates, best first, or none. Candidates may be kept and used again with other memory. Methods are
+// called concurrently.
 type Library interface {
 	// Name returns the name and version, for reports.
 	Name() string

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Needs is an extension of devices of this package. It reports how much memory the programs need that the streams of the device have run.
+// Needs is an extension of devices of this package. It reports the memory needs of the programs that the streams of the device have run.
 type Needs interface {
 	// Needs returns the needs of each program, sorted by name. It may be called at any time.
 	Needs() []ProgramNeeds

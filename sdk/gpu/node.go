@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// buffers holds memory that executing commands reuse.
+// buffers holds slices that each command of the executor uses again.
 type buffers struct {
 	key    []byte
 	blocks []*block
@@ -165,7 +165,7 @@ func (d *device) single(n *op.Node, in []op.Desc) (*plan, error) {
 	return x, unwrapped(err)
 }
 
-// alone returns a program that computes one node with nodes that have kernels. Attributes are copied: it outlives the node.
+// alone returns a program that computes one node with nodes that have kernels. Shapes are copied, because the program outlives the node.
 func (d *device) alone(n *op.Node, in []op.Desc) (*program.Program, error) {
 	p := &program.Program{Name: n.Op.String()}
 	m := *n

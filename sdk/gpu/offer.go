@@ -24,8 +24,8 @@ type offered struct {
 	rest        []int      // the nodes after the anchor that the library does not compute
 }
 
-// offer returns the problem that libraries may solve for the anchor of x, with at most most of the nodes after it as an epilogue. It is nil
-// if x has no such anchor, or its operands have a layout that libraries do not accept.
+// offer returns the problem that libraries may solve for the anchor of x. Its epilogue has up to most of the nodes after the anchor. offer
+// returns nil if x has no such anchor, or if its operands have a layout that libraries do not accept.
 func (b *builder) offer(x *group.Group, most int) *offered {
 	if x.Anchor == group.None || len(x.Prologue) > 0 {
 		return nil
@@ -67,7 +67,7 @@ func (b *builder) offer(x *group.Group, most int) *offered {
 	return o
 }
 
-// batched returns the stride of the batch dimensions of a view as one dimension, false if they cannot be joined.
+// batched joins the batch dimensions of a view into one and returns its stride. ok is false if they cannot be joined.
 func batched(v shape.View, batch shape.Shape) (stride int, ok bool) {
 	outer := shape.View{Shape: v.Shape[:len(v.Shape)-2], Strides: v.Strides[:len(v.Shape)-2]}.Expand(batch)
 	c := shape.Collapse(outer)[0]
@@ -80,7 +80,8 @@ func batched(v shape.View, batch shape.Shape) (stride int, ok bool) {
 	return 0, false
 }
 
-// matrix returns the last two dimensions of a view as a matrix, exchanged if transposed is set; false if neither is contiguous.
+// matrix returns the last two dimensions of a view as a matrix, exchanged if transposed is set. ok is false unless one of them is
+// contiguous and lines do not overlap.
 func matrix(v shape.View, transposed bool) (m Matrix, rows, cols int, ok bool) {
 	r := len(v.Shape)
 	rows, cols = v.Shape[r-2], v.Shape[r-1]

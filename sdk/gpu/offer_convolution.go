@@ -104,8 +104,8 @@ func (b *builder) offerBackwardImage(n *op.Node, c *Convolution, x, w tensor) *o
 	return c.offer(n.Inputs[:2], []tensor{x, w}, shape.Contiguous(d.Shape), w.view, x.view, 0)
 }
 
-// offerBackwardFilter reads a convolution as the gradient of another with respect to its filter: x is the image and w the gradient of
-// the result, both with batch and channels exchanged, and so is the filter's gradient.
+// offerBackwardFilter reads a convolution as the gradient of another with respect to its filter: x is the image and w the gradient of the
+// result. Batch and channels are exchanged in both, and in the filter's gradient.
 func (b *builder) offerBackwardFilter(n *op.Node, c *Convolution, x, w tensor) *offered {
 	if c.Groups != 1 {
 		return nil
@@ -124,8 +124,8 @@ func (b *builder) offerBackwardFilter(n *op.Node, c *Convolution, x, w tensor) *
 	return o
 }
 
-// padAfter finds a padding after the image with which the convolution has a result of the given shape; it prefers the padding before the
-// image. It returns false if there is no such padding.
+// padAfter finds a padding after the image with which the convolution has a result of the given shape. If it can, it chooses the padding
+// that is before the image. It returns false if there is no such padding.
 func (c *Convolution) padAfter(image, filter, result shape.Shape) bool {
 	for i, k := range filter[2:] {
 		least := (result[2+i]-1)*c.Stride[i] + (k-1)*c.Dilation[i] + 1 - image[2+i] - c.PadBefore[i]

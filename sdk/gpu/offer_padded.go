@@ -13,10 +13,10 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// Tensor cores load 16 bytes at a time. A product of 16-bit elements runs at a sixth of the speed if its lines begin at other addresses, or
-// if its dimensions along a line are not a multiple of 16 bytes, as with logits of 50,257 words. The factors of large products are
-// therefore copied to larger matrices with zeros behind their elements, and results are written to longer lines, whose strides all later
-// readers accept.
+// Tensor cores load 16 bytes at a time. A product of 16-bit elements runs at a sixth of the speed if its lines do not begin at multiples of
+// 16 bytes, or if its dimensions along a line are not a multiple of 16 bytes, as with logits of 50,257 words. The factors of large products
+// are therefore copied to larger matrices with zeros behind their elements. Results are written to longer lines, with strides that all
+// later readers accept.
 
 const (
 	lineUnit = 8  // elements of 16 bits in 16 bytes
@@ -25,7 +25,7 @@ const (
 	padMinimum = 1 << 31
 )
 
-// padded returns a dimension that is a multiple of lineUnit: n itself if it is one.
+// padded returns n if it is a multiple of lineUnit, and otherwise n rounded up to a multiple of lineStep.
 func padded(n int) int {
 	if n%lineUnit == 0 {
 		return n
@@ -33,7 +33,7 @@ func padded(n int) int {
 	return (n + lineStep - 1) / lineStep * lineStep
 }
 
-// line returns the stride from line to line.
+// line returns the field that holds the stride from line to line.
 func (m *Matrix) line() *int {
 	if m.Col == 1 {
 		return &m.Row
@@ -41,7 +41,7 @@ func (m *Matrix) line() *int {
 	return &m.Col
 }
 
-// lines returns a matrix of rows and cols as it is in memory, line by line.
+// lines returns the view of a matrix of rows and cols in the order of memory: its first dimension counts the lines.
 func (m Matrix) lines(rows, cols, offset int) shape.View {
 	if m.Col != 1 {
 		rows, cols = cols, rows
@@ -117,7 +117,7 @@ func rowsOf(s shape.Shape, row int) shape.View {
 	return v
 }
 
-// padded returns a copy of a matrix with zeros behind its rows and columns, made once.
+// padded returns a copy of a matrix with zeros behind its rows and columns. Later calls for the same matrix and shape return the same copy.
 func (b *builder) padded(x *group.Group, d dtype.DType, from tensor, to shape.Shape) (tensor, error) {
 	key := packing{from.buffer, fmt.Sprint(d, from.view, to)}
 	if t, done := b.copies[key]; done {
@@ -155,7 +155,7 @@ func (b *builder) padded(x *group.Group, d dtype.DType, from tensor, to shape.Sh
 	return t, nil
 }
 
-// bytes returns the bytes of the result in its buffer, which padding is part of.
+// bytes returns the size of the result in its buffer, including padding.
 func (o *offered) bytes() int64 {
 	n := extent(o.view)
 	if p := o.product; p != nil && p.Batch == 1 {
@@ -164,7 +164,7 @@ func (o *offered) bytes() int64 {
 	return n * int64(o.out.DType.Size())
 }
 
-// extent returns the number of elements from the first one of a view to the last one of it, gaps included.
+// extent returns the number of elements from the first to the last element of a view in memory, including gaps.
 func extent(v shape.View) int64 {
 	n := int64(1)
 	for i, k := range v.Shape {
@@ -181,8 +181,8 @@ func (b *builder) pads(d dtype.DType, results, terms int) bool {
 	return d.Size() == 2 && results >= padMinimum/terms
 }
 
-// written returns the view in which a generated kernel writes d: with padded lines, if large products alone read it and would copy it
-// to such lines otherwise.
+// written returns the view in which a generated kernel writes d. The view has padded lines if only large products read d and would
+// otherwise copy it to such lines.
 func (b *builder) written(x *group.Group, d op.Desc, k kind) tensor {
 	t := contiguous(none, d)
 	if _, placed := b.placed[d.ID]; placed || k != isTemp || !b.folds || b.own || len(b.d.libraries) == 0 || len(d.Shape) != 2 || x.Kind != group.Elementwise && x.Kind != group.Norm {
@@ -194,7 +194,7 @@ func (b *builder) written(x *group.Group, d op.Desc, k kind) tensor {
 	return t
 }
 
-// factorOnly reports whether a matrix is read by large products alone, as it is or as a view of the same lines.
+// factorOnly reports whether only large products read a matrix, as it is or as a view with the same lines.
 func (b *builder) factorOnly(id op.TensorID) bool {
 	d, users := b.g.Desc(id), b.g.Users(id)
 	for _, u := range users {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// pool allocates memory of a device. A queue may reuse a block that it released at once, because its later work runs after its
-// earlier work; another queue may use it once an event says that the work is done. The driver allocates only segments. Callers
-// hold no queue's lock.
+// pool allocates memory of a device. A queue may immediately reuse a block that it released, because its later work runs after its earlier
+// work. Another queue may use the block once an event says that the work is done. The driver allocates only segments. Callers hold no
+// queue's lock.
 type pool struct {
 	device Device
 	limit  int64 // bytes of all segments; 0: no limit
@@ -100,7 +100,7 @@ func (p *pool) take(t *tenant, size int64) *block {
 	return nil
 }
 
-// takeAny is take, but also looks for small blocks among the large ones.
+// takeAny is like take, but also looks for small blocks in segments for large ones.
 func (p *pool) takeAny(t *tenant, size int64) *block {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -225,7 +225,7 @@ func (p *pool) move(from, to *tenant) {
 	}
 }
 
-// leave makes the free blocks of a queue, whose work is done, available to all.
+// leave makes the free blocks of a queue available to all. The work of the queue must be done.
 func (p *pool) leave(t *tenant) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

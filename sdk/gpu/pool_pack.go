@@ -93,8 +93,9 @@ const (
 	worthwhile = 256 << 20 // the least number of bytes that is returned
 )
 
-// calm returns memory to the driver that was unused in the last runs of programs: the memory that a few steps allocated node by node, for
-// example for a batch of another size, is of no use to programs. It is called before a run of a program, as pack is.
+// calm returns memory to the driver that was unused in the last runs of programs. A few steps that ran node by node, for example for a
+// batch of another size, may have allocated it, and programs have no use for it. calm is called before a run of a program, under the
+// conditions of pack.
 func (p *pool) calm(q *queue) error {
 	p.mu.Lock()
 	p.runs++

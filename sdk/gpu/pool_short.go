@@ -7,10 +7,10 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// need finds a block when no free one fits: first among blocks of other queues whose work is done, then in scratch memory that programs
-// do not use at the moment, if nodes by themselves need much memory, then in a new segment. When
-// memory is short, it releases cached memory, then takes free blocks of other queues and orders t's work after theirs, and last
-// waits for all queues and returns unused segments to the driver.
+// need finds a block when no free one fits. It tries in this order: blocks of other queues whose work is done; the scratch memory of the
+// queue, if its single nodes need much memory; the pieces that tidy joins; a new segment. If memory is short, it then releases cached
+// memory, takes free blocks of other queues and orders t's work after theirs, and last waits for all queues and returns unused segments to
+// the driver.
 func (p *pool) need(t *tenant, size int64) (*block, error) {
 	if err := p.collect(false); err != nil {
 		return nil, err
@@ -64,7 +64,8 @@ func (p *pool) drain(*tenant) error {
 // round.
 const maxTidy = 8
 
-// tidy creates a large block, or room for one, from smaller pieces of unused memory, if these amount to at least its size.
+// tidy creates a large block for a single node, or room for one, from smaller pieces of unused memory, if these amount to at least its
+// size.
 func (p *pool) tidy(t *tenant, size int64) error {
 	q := t.queue
 	if q == nil || !q.single || size < worthwhile {
@@ -86,9 +87,9 @@ func (p *pool) tidy(t *tenant, size int64) error {
 	return p.pack(q, largeSegment)
 }
 
-// makeRoom returns unused memory to the driver before it is asked for a large block, if it amounts to about that size. Memory that a step
-// allocated node by node, before it became a program, is of no use as its scratch memory. makeRoom waits for all queues, which a queue
-// whose scratch memory grows can afford.
+// makeRoom returns unused memory to the driver before n bytes are allocated. It does so if n is large, no free block has that size, and at
+// least n/4 bytes are unused. Memory that a step allocated node by node, before it became a program, is of no use as its scratch memory.
+// makeRoom waits for all queues, which a queue whose scratch memory grows can afford.
 func (p *pool) makeRoom(t *tenant, n int64) error {
 	p.mu.Lock()
 	unused := p.stats.Reserved - p.stats.InUse - p.stats.Scratch
@@ -157,7 +158,7 @@ func (p *pool) collect(wait bool) error {
 	return nil
 }
 
-// adopt moves free blocks of queues whose work is done to t.
+// adopt makes the free blocks of other queues available to all, if the work of these queues is done.
 func (p *pool) adopt(t *tenant) {
 	for _, q := range p.queues() {
 		if &q.tenant == t || !p.has(&q.tenant) {

@@ -98,7 +98,8 @@ func (q *queue) record() (*mark, error) {
 	return q.last, nil
 }
 
-// mark returns a mark of this place; nil if the queue is closed or the device is lost, so that no work is in progress.
+// mark returns a mark of this place. It returns nil if the device is lost: then no work is in progress. A closed queue has reached the
+// mark.
 func (q *queue) mark() *mark {
 	m, err := q.markWith(func() {})
 	if err != nil {

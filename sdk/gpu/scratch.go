@@ -26,9 +26,9 @@ func (q *queue) growScratch(n int64) error {
 	return nil
 }
 
-// lends reports whether the scratch memory should serve a single node that needs a new block of size bytes: otherwise single nodes would
-// have taken a quarter of its size from the driver since it was allocated. Steps that are not a program yet need about as much memory as the program
-// does, and not at the same time.
+// lends reports whether a single node that needs a new block of size bytes should take the scratch memory. It should if single nodes would
+// otherwise have taken more than a quarter of the size of that memory from the driver since it was allocated. Steps that are not a program
+// yet need about as much memory as the program does, and not at the same time.
 func (q *queue) lends(size int64) bool {
 	if !q.single || size <= smallBlock {
 		return false

@@ -44,7 +44,8 @@ func (s *selective) Supports(n *op.Node, in []op.Desc) error {
 	return err
 }
 
-// ask plans a node with large intermediate tensors, which may turn out to need no memory.
+// ask returns nil if the device can compute a node. A node with intermediate tensors that are too large is planned, because they may turn
+// out to need no memory.
 func (s *selective) ask(n *op.Node, in []op.Desc) error {
 	p, err := s.d.alone(n, in)
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// ReadOptions reads the options of core.Config that the backends of streams have: memory_limit (bytes, with an optional suffix K, M, G or
-// T), tf32, plain, in_order, channels_first, direct (true or false) and cache (an absolute path or off). BURN_NAME_PLAIN=1 in the
-// environment sets plain. For unknown options and values that do not parse the error is ErrAttr.
+// ReadOptions reads the options of core.Config that backends with streams have: memory_limit (bytes, with an optional suffix K, M, G or T),
+// tf32, plain, in_order, channels_first, direct (true or false) and cache (an absolute path or off). BURN_NAME_PLAIN=1 in the environment
+// sets plain. For unknown options and values that do not parse the error is ErrAttr.
 func ReadOptions(backend string, c core.Config) (Options, error) {
 	o, _, err := readOptions(backend, c, "memory_limit", "tf32", "plain", "in_order", "channels_first", "direct", "cache")
 	return o, err
 }
 
-// ReadPatientOptions is ReadOptions for backends that have the option patience (a duration, 0 if it is not set) in place of tf32 and
-// in_order.
+// ReadPatientOptions is ReadOptions for backends that have the options memory_limit, plain, cache and patience (a duration above 0). It
+// returns a patience of 0 if the option is not set.
 func ReadPatientOptions(backend string, c core.Config) (o Options, patience time.Duration, err error) {
 	return readOptions(backend, c, "memory_limit", "plain", "patience", "cache")
 }

@@ -182,7 +182,7 @@ func (r *ranges) bitwise(d *Inst) span {
 		return fullSpan(d.Type)
 	}
 	b := r.of(d.Args[1])
-	p := min(lowestKnown(a), lowestKnown(b)) // the lowest bits are known
+	p := min(lowestKnown(a), lowestKnown(b)) // the bits below p are known
 	bit := map[Op]func(x, y int64) int64{
 		And: func(x, y int64) int64 { return x & y }, Or: func(x, y int64) int64 { return x | y }, Xor: func(x, y int64) int64 { return x ^ y },
 	}[d.Op]
@@ -295,7 +295,7 @@ func (r *ranges) calculated(d *Inst, t dtype.DType, v Value) span {
 	return s.within(t, v, ok)
 }
 
-// pick returns the span with these ends of a number that is in a or in b.
+// pick returns a span from lo to hi for a number that is in a or in b. If open is set, the span has no upper end.
 func pick(a, b span, lo, hi int64, open bool) span {
 	s := a.join(b)
 	s.lo, s.hi, s.open = lo, hi, open

@@ -53,7 +53,7 @@ func (p *Convolution) widen() {
 	p.Steps, p.Dilation = slices.Insert(p.Steps, 0, 1), slices.Insert(p.Dilation, 0, 1)
 }
 
-// Strides returns the strides of a tensor for libraries that demand a stride of at least 1 also for dimensions of one element.
+// Strides returns the strides of a tensor for libraries that demand a stride of at least 1 even for dimensions of one element.
 func Strides(dims, given []int) ([]int64, error) {
 	s := Int64s(given)
 	span := int64(1)

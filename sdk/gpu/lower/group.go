@@ -48,8 +48,8 @@ func Group(t template.Target, g *group.Graph, x *group.Group, in, out []template
 	return single(t, n, r, x, in, out)
 }
 
-// single returns the work of a node by its rule. It converts the slots of the rule, which numbers operands, to the slots of the group,
-// which numbers distinct tensors.
+// single returns the work of a node by its rule. Slots of a rule number the operands, and slots of a group number distinct tensors: single
+// converts the former to the latter.
 func single(t template.Target, n *op.Node, r Rule, x *group.Group, in, out []template.Operand) (ir.Work, error) {
 	operands, slots := make([]template.Operand, len(n.Inputs)), make([]int, len(n.Inputs))
 	for i, id := range n.Inputs {
@@ -106,8 +106,8 @@ func InRows(g *group.Graph, x *group.Group, input int) bool {
 	return rows > 0 && !slices.Contains(n.Inputs[rows:], x.Inputs[input]) // a mask
 }
 
-// InLines reports whether the input of x with that number may be the view v, in which the dimensions from an axis of the node on are
-// contiguous (lines).
+// InLines reports whether the input of x with that number may be the view v. The view consists of contiguous lines: the dimensions from an
+// axis of the node on.
 func InLines(g *group.Graph, x *group.Group, input int, v shape.View) bool {
 	if x.Kind != group.Single || g.Nodes[x.Anchor].Op != op.Gather || v.Shape.Size() == 0 {
 		return false

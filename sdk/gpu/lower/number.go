@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// number returns a scalar attribute in type d by the rule of cast, in the bits of ir.Arg.
+// number converts a scalar attribute to type d, as cast does. It returns the result in the bits of ir.Arg.
 func number(v op.Value, d dtype.DType) uint64 {
 	raw, isInt := v.Bits()
 	if isInt {
@@ -97,7 +97,7 @@ func intBits(i int64, d dtype.DType) uint64 {
 // returns the correctly rounded result.
 func oddFloat32(i int64) float32 {
 	f := float32(i)
-	whole := math.MaxInt64 // the value of f, whose magnitude exceeds i's if f was rounded up beyond all integers
+	whole := math.MaxInt64 // the value of f, or the greatest int64 if f was rounded up to 2^63
 	if float64(f) < 1<<63 {
 		whole = int(f)
 	} else if i == math.MaxInt64 {

@@ -35,12 +35,14 @@ func Policy(t template.Target) group.Policy {
 	}
 }
 
-// elementwise reports whether a node computes each element independently: by the trait of its row, or because it repeats elements.
+// elementwise reports whether a node computes each element independently: by the trait of its row, or because it repeats or numbers
+// elements.
 func elementwise(n *op.Node) bool {
 	return n.Op == op.Expand || n.Op == op.Full || n.Op == op.Iota || op.Lookup(n.Op).Traits.Has(op.Elementwise) && op.Lookup(n.Op).Class != op.Custom
 }
 
-// maxTurned is the rank from which on groups may be computed with channels last. In such a group each operand must have all axes or none.
+// maxTurned is the greatest rank of a space in which nodes are repeated. Groups of a greater rank may be computed with channels last, where
+// each operand must have all axes or none.
 const maxTurned = 3
 
 // repeats reports whether a node is so cheap that computing it for each element of a space costs less than a launch, such as the cast
@@ -86,7 +88,8 @@ func lastAxis(s shape.Shape, axes []int) bool {
 	return true
 }
 
-// countsInFull reports whether, in a group with reductions, every node that uses indices has one result per element, not per row.
+// countsInFull reports whether, in a group with reductions, every iota has one result per element, not per row. In a norm, an iota may also
+// be broadcast to the elements.
 func countsInFull(g *group.Graph, x *group.Group, full shape.Shape) bool {
 	return !slices.ContainsFunc(x.Nodes(), func(k int) bool {
 		n := &g.Nodes[k]

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// maxPlaces is the greatest number of spatial dimensions for which there is a kernel of a convolution.
+// maxPlaces is the greatest number of spatial dimensions of a convolution for which there is a kernel.
 const maxPlaces = 3
 
 // contractions are the ops whose kernels have an epilogue.
@@ -96,8 +96,8 @@ func productGroup(t template.Target, g *group.Graph, x *group.Group, in, out []t
 	return w, nil
 }
 
-// renumber maps the slots in the arguments of launches to slots of the group: order[i] for slot i of the template, and
-// temporaries after all of the group's slots.
+// renumber replaces the slots in the arguments of launches by slots of the group: slot i of the template becomes order[i], and temporaries
+// follow the group's slots.
 func renumber(w *ir.Work, order []int, slots int) {
 	for l := range w.Launches {
 		for a := range w.Launches[l].Args {
@@ -190,7 +190,8 @@ func convolutionOf(n *op.Node, x, w template.Operand) template.Convolution {
 		InputDilation: n.Attrs.Ints("input_dilation"), Groups: n.Attrs.Int("groups"), Compute: compute(n.Outputs[0].DType)}
 }
 
-// Direct reports whether node k is a convolution of f32 whose kernels are faster than libraries, for an image and filters with these views.
+// Direct reports whether node k is a convolution of f32 for which generated kernels are faster than libraries. image and filter are the
+// views of its operands.
 func Direct(t template.Target, g *group.Graph, k int, image, filter shape.View) bool {
 	n := &g.Nodes[k]
 	d := n.Outputs[0]
@@ -212,7 +213,7 @@ func bodyOf(e epilogue, n *op.Node) template.Body {
 	}
 }
 
-// acceptProduct reports whether productGroup can lower x: all nodes after the product must be in its space.
+// acceptProduct reports whether productGroup can lower x. All nodes after the product must have results of its shape.
 func acceptProduct(t template.Target, g *group.Graph, x *group.Group) bool {
 	n := &g.Nodes[x.Anchor]
 	if contractions[n.Op] == nil || len(x.Prologue) > 0 || Supports(t, n, g.In(n)) != nil || len(n.Outputs[0].Shape) > maxPlaces+2 && n.Op == op.Conv {

@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// randomBits returns the rule of random_bits and random_bits_at. Seed and counter are parameters of the kernel; a state is read by each thread,
-// as four words of 32 bits.
+// randomBits is the rule of random_bits and random_bits_at. Seed and counter are parameters of the kernel. If there is a state, each thread
+// reads it as four words of 32 bits.
 func randomBits(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {
 	y := out[0]
 	if !y.View.IsContiguous() {

@@ -29,7 +29,7 @@ func (s *rows) begin(_ *ir.Builder, side []ir.Value) template.Row {
 	return r
 }
 
-// Before implements template.Row: it computes the values that all elements share and the pass can use.
+// Before implements template.Row: it computes the values that all elements share and that become known before the pass.
 func (r *row) Before(b *ir.Builder, pass int) {
 	for i := range r.steps {
 		if st := &r.steps[i]; st.red == nil && r.uniform[st.out] && r.stage[st.out] == pass {
@@ -43,14 +43,14 @@ func (r *row) Before(b *ir.Builder, pass int) {
 	}
 }
 
-// divides reports whether a step divides, in f32, all elements of a row by the same number. Exact numbers are excluded, because their
+// divides reports whether a step divides, in f32, all elements of a row by the same number. Exact divisors are excluded, because their
 // quotients must be rounded once.
 func (r *row) divides(st *rowStep) bool {
 	return st.n.Op == op.Div && compute(st.types[0]) == dtype.F32 && !r.uniform[st.args[0]] && r.uniform[st.args[1]] && r.inexact[st.args[1]]
 }
 
-// reciprocal returns two numbers: a power of two s, such that y·s is far from the ends of the range of f32 unless y is 0 or infinite; and
-// 1/(y·s).
+// reciprocal returns s and 1/(y·s). s is a power of two such that y·s is far from the ends of the range of f32, unless y is 0, infinite or
+// NaN.
 func reciprocal(b *ir.Builder, y ir.Value) [2]ir.Value {
 	size := b.Unary(ir.Abs, y)
 	power := func(n int) ir.Value { return b.Float(dtype.F32, math.Ldexp(1, n)) }
@@ -58,7 +58,7 @@ func reciprocal(b *ir.Builder, y ir.Value) [2]ir.Value {
 	return [2]ir.Value{s, b.Div(power(0), b.Mul(y, s))}
 }
 
-// value returns the result of a node on values by number.
+// value returns the result of a node. v holds the values by number.
 func (r *row) value(b *ir.Builder, st *rowStep, v []ir.Value, index func(axis int) ir.Value) ir.Value {
 	if st.n.Op == op.Iota {
 		return counted(b, st.n, index)

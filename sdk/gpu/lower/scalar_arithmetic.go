@@ -60,7 +60,8 @@ var arithmeticRules = map[op.Code]scalarRule{
 	op.Relu6: func(s *scalar) ir.Value { return s.atMost(s.atLeast(s.x[0], 0), intBits(6, s.d)) },
 }
 
-// quotient returns x[1] and the quotient of x[0] and x[1], which is valid if x[1] is neither 0 nor -1.
+// quotient applies o, Div or Rem, to x[0] and x[1]. It returns the result and x[1]. The result is valid unless x[1] is 0 or, for signed
+// types, -1.
 func (s *scalar) quotient(o ir.Op) (q, by ir.Value) {
 	by = s.x[1]
 	odd := s.Eq(by, s.int(0))

@@ -28,7 +28,7 @@ var logicRules = map[op.Code]scalarRule{
 // count returns the count of a shift modulo the width of the type. inside says whether the count is less than the width.
 func (s *scalar) count() (count, inside ir.Value) {
 	width := int64(bits(s.d))
-	// As an unsigned number, a count is below the width, which is a power of two, if no bit from the width on is set.
+	// The width is a power of two, so an unsigned count is below it if the bit of the width and all higher bits are 0.
 	inside = s.Eq(s.And(s.x[1], s.int(-width)), s.int(0))
 	return s.And(s.x[1], s.int(width-1)), inside
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// structured are the ops that move elements by indices, run along lines or slide over windows, and attention. Operands and results
-// are contiguous, except operands for which InRows is true.
+// structured are the rules of attention and of the ops that move elements by indices, run along lines or slide over windows. Operands and
+// results are contiguous, except operands for which InRows or InLines is true.
 var structured = map[op.Code]Rule{
 	op.Gather:         gather,
 	op.Scatter:        scatter,

@@ -90,7 +90,7 @@ func (l *Lt) check(p *vendor.Proc, code int32) error {
 	return l.numbers.Error(l.name, p.Name, code)
 }
 
-// Error is the error of a call that returned a status other than 0.
+// Error returns the error of a call that returned a status other than 0.
 func (n *Numbers) Error(library, call string, status int32) error {
 	e := &vendor.Error{Library: library, Call: call, Code: int(status)}
 	e.Name, e.Text = n.Describe(status)

@@ -39,9 +39,9 @@ type MatmulSpec struct {
 	Scales         bool // A, B and D have scales in device memory: 8-bit floats
 }
 
-// RowMajor turns a product of row-major matrices, d[m,n] = op(a)[m,k] op(b)[k,n], into one of column-major matrices that uses the
-// same memory, by exchanging the operands: in a run, b is given as A and a as B. lda, ldb and ldd are the elements of a stored row.
-// C has D's layout. The bias has one value for each of the n columns.
+// RowMajor describes a product of row-major matrices, d[m,n] = op(a)[m,k] op(b)[k,n], as a product of column-major matrices in the same
+// memory. The operands are exchanged: a run takes b as A and a as B. lda, ldb and ldd are the distances between stored rows, in elements. C
+// has D's layout. The bias has one value for each of the n columns.
 func RowMajor(m, n, k int64, ta, tb DataType, transA, transB bool, lda, ldb int64, td DataType, ldd int64) MatmulSpec {
 	s := MatmulSpec{TransA: transB, TransB: transA}
 	s.A = Layout{Type: tb, Rows: n, Cols: k, LD: ldb}
@@ -141,7 +141,7 @@ func (m *Matmul) make() error {
 	return nil
 }
 
-// set sets an attribute of size bytes, of a descriptor or a layout.
+// set sets an attribute of size bytes in a descriptor, a layout or a preference.
 func (m *Matmul) set(p *vendor.Proc, object uintptr, attribute int, value uint64, size int) error {
 	if attribute == None {
 		return &vendor.Error{Library: m.h.lt.name, Call: p.Name, Text: "the library has no such attribute", Kind: vendor.ErrUnsupported}

@@ -39,7 +39,7 @@ func NewArrays(bytes ...int) *Args {
 	return a
 }
 
-// SetElement sets element k of an argument that is an array of elements of size bytes, to the low bytes of bits.
+// SetElement sets element k of argument i, an array with elements of size bytes, to the low bytes of bits.
 func (a *Args) SetElement(i, k, size int, bits uint64) {
 	switch at := unsafe.Add(a.pointers[i], k*size); size {
 	case 1:

@@ -2,7 +2,8 @@ package streams
 
 import "unsafe"
 
-// Handles of objects of the hardware's driver. The zero value of each is none; for a Stream it is the default stream.
+// Handles of objects of the hardware's driver. The zero value is the first device for a Device, the default stream for a Stream, and none
+// for the other types.
 type (
 	Device   int32   // the ordinal of a device of this process
 	Context  uintptr // calls for a device need it to be current on their thread
@@ -25,10 +26,10 @@ const FuncMaxDynamicShared FuncAttribute = 8
 // Dim is the size of a grid in blocks, or of a block in threads.
 type Dim struct{ X, Y, Z uint32 }
 
-// Calls are the functions of a hardware's driver. All of them, except SetCurrent and the functions with a Device parameter, are called with
-// the context current on the calling thread, to which the goroutine is bound. Their errors wrap the kinds of package vendor. Calls that
-// belong to a launch do not allocate Go memory unless they fail. Copies, fills and graphs concern the memory of one device; a fill writes
-// count elements of 1, 2 or 4 bytes.
+// Calls are the functions of a hardware's driver. All of them, except SetCurrent and the functions that take or return a Device, are called
+// with the context current on the calling thread, to which the goroutine is bound. Their errors wrap the kinds of package vendor. Calls
+// that belong to a launch do not allocate Go memory unless they fail. Copies, fills and graphs concern the memory of one device. A fill
+// writes n or count elements of 1, 2 or 4 bytes.
 type Calls interface {
 	// Devices and contexts.
 	Device(ordinal int) (Device, error)

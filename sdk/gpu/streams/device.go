@@ -13,8 +13,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// GPU is an opened device. It implements gpu.Device except for compilation and the list of libraries, and gpu.Grapher. Its context is made
-// current on the thread of each call, which takes a tenth of a microsecond, so that goroutines may move between threads.
+// GPU is an opened device. It implements gpu.Grapher, and gpu.Device except for compilation and the list of libraries. Each call makes the
+// context current on its thread, so that goroutines may move between threads. That takes a tenth of a microsecond.
 type GPU struct {
 	name    string // of the backend
 	calls   Calls

@@ -64,8 +64,8 @@ func (p *packer) pack(l *gpu.Launch) (*Args, error) {
 	return a, nil
 }
 
-// packMembers returns the arguments of a batched kernel: an array for each parameter that every member has, and last an array of the first
-// block of each member, followed by the end.
+// packMembers returns the arguments of a batched kernel. A parameter with Each set becomes an array with one element for each
+// member. The last argument is an array of the first block of each member, followed by the number of all blocks.
 func packMembers(f *function, l *gpu.Launch) *Args {
 	k := f.kernel
 	var bytes []int
@@ -129,8 +129,8 @@ func (q *Queue) Launch(l *gpu.Launch) error {
 // Stream returns the stream of the queue, for calls of libraries.
 func (q *Queue) Stream() Stream { return q.stream }
 
-// Call calls start, which starts work of a library on the stream, with the context current. It notes the name of the work for the error of
-// a later fault.
+// Call calls start with the context current. start starts work of a library on the stream. name identifies the work in an error of start,
+// and short in the error of a later fault.
 func (q *Queue) Call(name, short string, start func(s Stream) error) error {
 	err := q.device.Enter()
 	if err == nil {

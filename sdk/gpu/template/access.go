@@ -41,8 +41,8 @@ func accessOf(t Target, d Operand, o, width int, nests ...*nest) access {
 	return a
 }
 
-// neighbours returns the number of neighbouring elements that a thread processes at a time if all operands are contiguous. With it the
-// narrowest operand fills one widest access, and every other operand at most two.
+// neighbours returns the number of neighbouring elements that a thread processes at a time if all operands are contiguous. The narrowest
+// operand then needs at most one access of the greatest width, and every other operand at most two.
 func neighbours(t Target, ds []Operand) int {
 	narrow, wide := math.MaxInt, 1
 	for _, d := range ds {

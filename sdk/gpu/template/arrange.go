@@ -72,8 +72,8 @@ func Concat(t Target, outer int, runs []int, in []Operand, y Operand) ir.Work {
 	return s.work
 }
 
-// Pad returns the work that computes slot 1: slot 0 of shape dims with lo elements of value, given by its bits, before and hi after it
-// along each axis. Negative numbers remove elements.
+// Pad returns the work that computes slot 1 from slot 0, which has shape dims. Along each axis it adds lo elements before and hi elements
+// after. value has the bits of the added elements. Negative numbers remove elements.
 func Pad(t Target, dims, lo, hi []int, value uint64, x, y Operand) ir.Work {
 	s := newSequence(t, 2, false)
 	in, before, out := folded(dims, lo, hi)
@@ -115,7 +115,8 @@ func Pad(t Target, dims, lo, hi []int, value uint64, x, y Operand) ir.Work {
 	return s.work
 }
 
-// folded joins dimensions without padding to those before them: sizes, elements before, and sizes of the result.
+// folded joins each dimension without padding to the one before it. It returns the sizes, the numbers of elements added before, and the
+// sizes of the result.
 func folded(dims, lo, hi []int) (in, before, out []int) {
 	in, before, out = []int{1}, []int{0}, []int{1}
 	for d, n := range dims {

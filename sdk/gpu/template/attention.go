@@ -9,9 +9,9 @@ import (
 )
 
 // Attention is softmax(score(q·kᵀ))·v of q [Batch, Heads, Queries, Width], k [Batch, KeyHeads, Keys, Width] and v [Batch, KeyHeads, Keys,
-// ValueWidth]. A score is scaled, capped by Softcap·tanh(score/Softcap) unless that is 0, and gets a bias added. Query i has position i +
-// Past. It sees a key if three conditions hold: a mask of bools allows it; with Causal, the key is not after the query; the key is less
-// than Window positions away.
+// ValueWidth]. A score is scaled, capped by Softcap·tanh(score/Softcap) unless Softcap is 0, and gets a bias added. Query i has position i
+// + Past. It sees a key if three conditions hold: a mask of bools allows it; with Causal, the key is not after the query; with Window, the
+// key is less than Window positions away.
 type Attention struct {
 	Batch, Heads, KeyHeads, Queries, Keys, Width, ValueWidth int
 

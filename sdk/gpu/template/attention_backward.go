@@ -62,7 +62,7 @@ type backKernel struct {
 	keyHead         ir.Value // head of the keys, in a block that holds rows of keys
 }
 
-// back begins a kernel whose blocks hold rows of queries, or of keys if keys is true. A block holds rows of them.
+// back begins a kernel in which each block holds some queries, or some keys if keys is set. rows is their number.
 func (s *sequence) back(f flashBack, name string, threads, rows, tile, extra int, keys bool) *backKernel {
 	count, heads := f.Queries, f.Heads
 	if keys {

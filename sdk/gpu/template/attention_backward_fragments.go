@@ -13,8 +13,8 @@ const (
 	fragBackFew       = 96                    // the same where a thread has 128 registers in all: on Apple's GPUs
 )
 
-// fragBack is the memory layout of a kernel of the backward pass: the numbers of rows of a block and of a tile, and whether the rows of the
-// block stay in registers (resident). Tiles of queries come with statistics.
+// fragBack is the memory layout of a kernel of the backward pass: the number of rows of a tile, whether the rows of the block stay in
+// registers (resident), and whether these are keys (ofKeys). In that case the tiles hold queries and come with statistics.
 type fragBack struct {
 	tile             int
 	resident, ofKeys bool
@@ -149,7 +149,7 @@ func (k *fragBackKernel) begin(rows [2]matrixRows) {
 	}
 }
 
-// sum declares and clears the sums of rows of matrix number of of the tiles.
+// sum declares and clears the sums to which collect adds the rows of theirs[of].
 func (k *fragBackKernel) sum(of int, name string) {
 	m := k.MMA
 	k.packs[of] = k.Fragments("pack_"+name, m, ir.A, k.tile/16)
@@ -165,7 +165,7 @@ func (k *fragBackKernel) loadOwn(to ir.Frag, i, of, column int) {
 	k.FragLoad(to, k.Int(i), k.mine[of], at, k.Int(k.stride(of)), false)
 }
 
-// tiles calls body for each tile of the first n matrices, when the tile is loaded. more stages further data of a tile.
+// tiles loads each tile of the first n matrices and then calls body for it. more loads further data of a tile.
 func (k *fragBackKernel) tiles(rows func(of int, first ir.Value) matrixRows, n int, more func(j, half ir.Value), body func(j ir.Value)) {
 	bring := func(j, half ir.Value) {
 		for of := range n {
@@ -208,7 +208,7 @@ func (k *fragBackKernel) multiply(of int) {
 	}
 }
 
-// collect adds the rows of matrix number of of the tile to the sums, each multiplied by its weight in dots[weights].
+// collect adds the rows of theirs[of] in the current tile to the sums, each multiplied by its weight in dots[weights].
 func (k *fragBackKernel) collect(of, weights int) {
 	for c := range k.tile / 16 {
 		k.FragPack(k.packs[of], k.Int(c), k.dots[weights], k.Int(16/k.N*c))

@@ -74,7 +74,7 @@ type fragKernel struct {
 	used       ir.Value
 	lane, row  ir.Value // row is the subgroup's first query in the block
 	qs, ks, vs ir.Mem
-	// The query, score and weight fragments of a subgroup, its sums, and two factors that are loaded on demand.
+	// The query, score and weight fragments of a subgroup, its sums, and the factors that are loaded on demand.
 	query, weight, score, sum, factor ir.Frag
 	top, all                          ir.Var // one element for each query of a thread in each row of fragments
 }

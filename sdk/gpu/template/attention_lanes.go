@@ -270,7 +270,7 @@ func (l *laneKernel) rowTops(scores []ir.Value) []ir.Value {
 	return l.across(tops, "tops", l.Max)
 }
 
-// across combines the values that the threads of a row have for it, for each row: by exchange in a subgroup, or through shared memory.
+// across combines, for each row, the values of the threads of that row: by shuffles in a subgroup, or through shared memory.
 func (l *laneKernel) across(rows []ir.Value, name string, join func(a, b ir.Value) ir.Value) []ir.Value {
 	out := make([]ir.Value, len(rows))
 	if l.t.Subgroup >= laneSide {
