@@ -76,7 +76,7 @@ func inMemory(src *os.File, path, want string) (*File, error) {
 		return nil, err
 	}
 	h := sha256.New()
-	if err := copyHashed(mem, h, src); err != nil {
+	if _, err := copyHashed(mem, h, src); err != nil {
 		mem.Close()
 		return nil, err
 	}

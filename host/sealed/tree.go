@@ -67,7 +67,8 @@ func copyItem(to, from string, it Item) error {
 	return copyTo(to, src, from, it)
 }
 
-// copyTo copies src, the file at from, to a new file. It returns ErrMismatch if the copied bytes do not have the hash of it.
+// copyTo copies src, the file at from, to a new file. It returns ErrMismatch if the copied bytes do not have the hash of it, and another error if they
+// are not as many as it says.
 func copyTo(to string, src *os.File, from string, it Item) error {
 	if _, err := src.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -88,7 +89,7 @@ func copyTo(to string, src *os.File, from string, it Item) error {
 		r = io.LimitReader(src, it.Size+1) // the file may grow while it is read
 	}
 	h := sha256.New()
-	err = copyHashed(w, h, r)
+	size, err := copyHashed(w, h, r)
 	if e := w.Close(); err == nil {
 		err = e
 	}
@@ -98,11 +99,14 @@ func copyTo(to string, src *os.File, from string, it Item) error {
 	if got := hex.EncodeToString(h.Sum(nil)); it.SHA256 != "" && !strings.EqualFold(got, it.SHA256) {
 		return mismatch(from, got, strings.ToLower(it.SHA256))
 	}
+	if it.Size >= 0 && size != it.Size {
+		return fmt.Errorf("%s: it does not have the %d bytes that it had before; it changes while it is copied, try again when it is complete", from, it.Size)
+	}
 	return nil
 }
 
-// copyHashed copies r to w, and hashes each piece while it is written.
-func copyHashed(w io.Writer, h hash.Hash, r io.Reader) error {
+// copyHashed copies r to w, hashes each piece while it is written, and returns the number of bytes.
+func copyHashed(w io.Writer, h hash.Hash, r io.Reader) (size int64, err error) {
 	piece := make([]byte, 1<<20)
 	for {
 		n, err := io.ReadFull(r, piece)
@@ -113,13 +117,14 @@ func copyHashed(w io.Writer, h hash.Hash, r io.Reader) error {
 		}()
 		_, failed := w.Write(piece[:n])
 		<-hashed
+		size += int64(n)
 		switch {
 		case failed != nil:
-			return failed
+			return size, failed
 		case err == io.EOF || err == io.ErrUnexpectedEOF:
-			return nil
+			return size, nil
 		case err != nil:
-			return err
+			return size, err
 		}
 	}
 }

@@ -71,13 +71,18 @@ func TestTreeRefused(t *testing.T) {
 		change func(dir string, items []Item) []Item
 		is     error
 	}{
-		"other text":  {func(dir string, items []Item) []Item { write(t, dir, "lib/data", "six"); return items }, ErrMismatch},
-		"longer":      {func(dir string, items []Item) []Item { write(t, dir, "lib/data", "two and more"); return items }, ErrMismatch},
-		"program":     {func(dir string, items []Item) []Item { write(t, dir, "program", "six"); return items }, ErrMismatch},
-		"gone":        {func(dir string, items []Item) []Item { _ = os.Remove(filepath.Join(dir, "lib", "data")); return items }, os.ErrNotExist},
-		"outside":     {func(dir string, items []Item) []Item { return append(items, Item{Path: "../x", Size: -1}) }, nil},
-		"no program":  {func(dir string, items []Item) []Item { return nil }, nil},
-		"twice there": {func(dir string, items []Item) []Item { return append(items, items[0]) }, os.ErrExist},
+		"other text": {func(dir string, items []Item) []Item { write(t, dir, "lib/data", "six"); return items }, ErrMismatch},
+		"longer":     {func(dir string, items []Item) []Item { write(t, dir, "lib/data", "two and more"); return items }, ErrMismatch},
+		"program":    {func(dir string, items []Item) []Item { write(t, dir, "program", "six"); return items }, ErrMismatch},
+		"gone":       {func(dir string, items []Item) []Item { _ = os.Remove(filepath.Join(dir, "lib", "data")); return items }, os.ErrNotExist},
+		"outside":    {func(dir string, items []Item) []Item { return append(items, Item{Path: "../x", Size: -1}) }, nil},
+		"no program": {func(dir string, items []Item) []Item { return nil }, nil},
+		"longer, without a hash": {func(dir string, items []Item) []Item {
+			write(t, dir, "lib/data", "two and more")
+			return unhashed(items)
+		}, nil},
+		"shorter, without a hash": {func(dir string, items []Item) []Item { write(t, dir, "lib/data", "tw"); return unhashed(items) }, nil},
+		"twice there":             {func(dir string, items []Item) []Item { return append(items, items[0]) }, os.ErrExist},
 	} {
 		dir, items := laid(t, files)
 		_, err := Tree(dir, "program", c.change(dir, items))
@@ -89,6 +94,13 @@ func TestTreeRefused(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, left, name)
 	}
+}
+
+func unhashed(items []Item) []Item {
+	for i := range items {
+		items[i].SHA256 = ""
+	}
+	return items
 }
 
 func write(t *testing.T, dir, name, text string) {

@@ -41,7 +41,7 @@ func (n *names) add(name string, dir bool) (string, error) {
 		}
 	}
 	if len(parts) > n.limits.Depth {
-		return "", badArchive("archive: entry %q lies %d folders deep, want at most %d", name, len(parts), n.limits.Depth)
+		return "", badArchive("archive: the path of entry %q has %d elements, want at most %d", name, len(parts), n.limits.Depth)
 	}
 	for i := 1; i < len(parts); i++ {
 		parent := strings.Join(parts[:i], "/")

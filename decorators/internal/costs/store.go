@@ -68,13 +68,23 @@ func (t *Table) Load(name string) error {
 }
 
 // Save writes the file of costs if costs have changed.
-func (t *Table) Save(name string) error {
+func (t *Table) Save(name string) (err error) {
 	t.mu.Lock()
 	change := t.changed
 	t.changed = false
 	data, err := json.Marshal(stored{format, t.units, t.links})
 	t.mu.Unlock()
-	if !change || name == "" || err != nil {
+	if !change || name == "" {
+		return err
+	}
+	defer func() {
+		if err != nil { // the next Save tries again
+			t.mu.Lock()
+			t.changed = true
+			t.mu.Unlock()
+		}
+	}()
+	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
