@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,13 +55,18 @@ type trained struct {
 	report fusion.Report
 }
 
-// dryLibrary has a call for every problem, which computes nothing.
-type dryLibrary struct{ products *[]Product }
+// dryLibrary has a call for every problem, which computes nothing. Goroutines ask it at the same time.
+type dryLibrary struct {
+	mu       *sync.Mutex
+	products *[]Product
+}
 
 func (dryLibrary) Name() string    { return "dry" }
 func (dryLibrary) Version() string { return "1" }
 
 func (l dryLibrary) Product(p Product) ([]Candidate, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	*l.products = append(*l.products, p)
 	return []Candidate{dryCall{}}, nil
 }
@@ -80,7 +86,7 @@ func (dryCall) Close()                       {}
 func newTrained(t testing.TB, name string, products *[]Product) *trained {
 	r := &trained{t: t, narrow: dtype.F32, opt: optim.NewAdamW(optim.AdamWConfig{})}
 	f := &fakeDriver{memory: 140 << 30, setup: func(d *fakeDevice) {
-		d.dry, d.limit, d.libraries, r.fake = true, 140<<30, []Library{dryLibrary{products}}, d
+		d.dry, d.limit, d.libraries, r.fake = true, 140<<30, []Library{dryLibrary{new(sync.Mutex), products}}, d
 		d.refuse = func(s *Step) error {
 			if s.Call != nil {
 				return core.ErrUnsupported
