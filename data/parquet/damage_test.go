@@ -129,8 +129,8 @@ func TestBrokenPages(t *testing.T) {
 
 // TestMutations damages every byte of a file: the result is an error or other values, in bounded memory.
 func TestMutations(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
 	for name, codec := range codecsOfLib {
+		r := rand.New(rand.NewPCG(1, 2)) // the same damage for every codec, in whatever order they come
 		b := packed(t, codec, 1)
 		for range 300 {
 			bad := append([]byte(nil), b...)
@@ -141,6 +141,20 @@ func TestMutations(t *testing.T) {
 			require.Less(t, took, uint64(256<<20), name)
 		}
 	}
+}
+
+// TestLargeFooter declares a footer that is larger than the file, of which the library would allocate all.
+func TestLargeFooter(t *testing.T) {
+	b := packed(t, &lib.Snappy, 1)
+	for _, size := range []uint32{uint32(len(b)) - 11, 0x8d000000, 1<<32 - 1} {
+		bad := append([]byte(nil), b...)
+		binary.LittleEndian.PutUint32(bad[len(bad)-8:], size)
+		_, took, err := load(t, bad)
+		require.ErrorContains(t, err, "a footer of")
+		require.Less(t, took, uint64(1<<20))
+	}
+	_, _, err := load(t, b[:11])
+	require.ErrorContains(t, err, "11 bytes, want at least 12")
 }
 
 // TestManyRows declares far more rows in the footer than there are.

@@ -5,6 +5,7 @@ package parquet
 
 import (
 	"container/list"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -87,6 +88,9 @@ func (f *File[T]) index() error {
 	if err != nil {
 		return err
 	}
+	if err := checkFooter(f.r, info.Size()); err != nil {
+		return err
+	}
 	return contain(func() error {
 		p, err := parquet.OpenFile(f.r, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 		if err != nil {
@@ -109,6 +113,23 @@ func (f *File[T]) index() error {
 		}
 		return nil
 	})
+}
+
+// checkFooter returns an error if the end of a file of size bytes declares a footer that does not fit into the file. The library would allocate
+// what is declared.
+func checkFooter(r io.ReaderAt, size int64) error {
+	const around = 12 // bytes of both marks and of the length
+	var end [8]byte
+	if size < around {
+		return fmt.Errorf("%d bytes, want at least %d: the file is cut off or not in the Parquet format", size, around)
+	}
+	if _, err := r.ReadAt(end[:], size-int64(len(end))); err != nil {
+		return err
+	}
+	if n := int64(binary.LittleEndian.Uint32(end[:])); n > size-around {
+		return fmt.Errorf("a footer of %d bytes in a file of %d: the file is damaged or cut off", n, size)
+	}
+	return nil
 }
 
 // columns returns an error if the file lacks a column that T wants, which would silently be zero.
