@@ -143,7 +143,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// TestLargeFooter declares a footer that is larger than the file, of which the library would allocate all.
+// TestLargeFooter declares a footer that is larger than the file. The library would allocate as much.
 func TestLargeFooter(t *testing.T) {
 	b := packed(t, &lib.Snappy, 1)
 	for _, size := range []uint32{uint32(len(b)) - 11, 0x8d000000, 1<<32 - 1} {
