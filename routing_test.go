@@ -37,9 +37,8 @@ func forward(t testing.TB, dev *tensor.Device) (round func() error, err error) {
 }
 
 // BenchmarkPrediction compares what a router predicts of a run with what the run takes: for each member alone, and for the split that it
-// proposes, first with costs of units that were measured alone, and then, on a new router, with the same costs as some hundred runs have
-// corrected them. BURN_ROUTE_MEMBERS names the members (builtin:cpu+builtin:cpu by default), BURN_TESTDATA the folder with ResNet-50. Metrics
-// are milliseconds, and predicted over measured time, which is to be between 0.7 and 1.3.
+// proposes. BURN_ROUTE_MEMBERS names the members (builtin:cpu+builtin:cpu by default), BURN_TESTDATA the folder with ResNet-50. Metrics are
+// milliseconds, and predicted over measured time, which is to be between 0.7 and 1.3.
 func BenchmarkPrediction(b *testing.B) {
 	ctx := context.Background()
 	specs := strings.Split(os.Getenv("BURN_ROUTE_MEMBERS"), "+")
@@ -50,17 +49,8 @@ func BenchmarkPrediction(b *testing.B) {
 	if data := os.Getenv("BURN_TESTDATA"); data != "" {
 		all["resnet50"] = inference(filepath.Join(data, "models", "light_resnet50", "model.onnx"))
 	}
-	dir := b.TempDir()
-	type job struct {
-		name, state string
-		w           work
-	}
-	var jobs []job
 	for name, w := range all {
-		jobs = append(jobs, job{name, "first", w}, job{name, "corrected", w})
-	}
-	for _, j := range jobs {
-		b.Run(j.name+"/"+j.state, func(b *testing.B) {
+		b.Run(name, func(b *testing.B) {
 			var places []*core.Place
 			for _, s := range specs {
 				p, err := host.Open(ctx, s, host.Options{Config: core.Config{Threads: 1}})
@@ -68,12 +58,12 @@ func BenchmarkPrediction(b *testing.B) {
 				p.Spec = string(rune('a' + len(places)))
 				places = append(places, p)
 			}
-			r, err := router.New(places, router.SplitMeasured(filepath.Join(dir, j.name)))
+			r, err := router.New(places, router.SplitMeasured(""))
 			require.NoError(b, err)
 			dev, err := tensor.Own(ctx, &core.Place{Backend: fusion.Wrap(r, fusion.Idle(time.Minute)), Spec: "router"})
 			require.NoError(b, err)
 			defer dev.Close()
-			round, err := j.w(b, dev)
+			round, err := w(b, dev)
 			require.NoError(b, err)
 			largest := func() *place.Plan {
 				var p *place.Plan
@@ -97,9 +87,6 @@ func BenchmarkPrediction(b *testing.B) {
 				return false
 			}
 			for i := 0; i < place.Bound(len(specs)+1) && !done(); i++ {
-				require.NoError(b, round())
-			}
-			for range 200 {
 				require.NoError(b, round())
 			}
 			for b.Loop() {
