@@ -32,6 +32,7 @@ func open(t testing.TB, c core.Config) (core.Backend, *bed) {
 type watched struct {
 	*driver
 	last *plan
+	gate chan struct{} // if not nil, nodes execute only after it is closed
 }
 
 type watchedDevice struct {
@@ -42,6 +43,25 @@ type watchedDevice struct {
 func (w *watched) Open(ctx context.Context, i int) (engine.Device[kernel.Array], error) {
 	d, err := w.driver.Open(ctx, i)
 	return watchedDevice{d.(*device), w}, err
+}
+
+func (d watchedDevice) OpenQueue() (engine.Queue[kernel.Array], error) {
+	q, err := d.device.OpenQueue()
+	if err != nil || d.w.gate == nil {
+		return q, err
+	}
+	return gatedQueue{q.(*queue), d.w.gate}, nil
+}
+
+// gatedQueue is a queue whose nodes wait for a gate.
+type gatedQueue struct {
+	*queue
+	gate <-chan struct{}
+}
+
+func (q gatedQueue) Execute(c *engine.Call[kernel.Array]) error {
+	<-q.gate
+	return q.queue.Execute(c)
 }
 
 func (d watchedDevice) Plan(ctx context.Context, q engine.Queue[kernel.Array], p *program.Program, consts []engine.Const[kernel.Array]) (engine.Plan[kernel.Array], error) {
