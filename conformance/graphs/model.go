@@ -25,7 +25,7 @@ func Model(r *rand.Rand) *Graph {
 	return d.g
 }
 
-// layer appends f's nodes on x, if they fit and are small, and returns their result, else x.
+// layer appends f's nodes on x and returns their result. If they do not fit or the result is too large, it appends none and returns x.
 func (d *drawer) layer(x op.Desc, f func(x op.Desc) op.Desc) op.Desc {
 	before := d.b.Nodes
 	y := f(x)
@@ -54,7 +54,7 @@ func (d *drawer) convolutional() op.Desc {
 	return d.layer(x, d.product)
 }
 
-// attentive returns a network of attention and linear layers with residuals, from [N,T,D] to the same.
+// attentive returns a network of attention and linear layers with residuals, from [N,T,D] to [N,T,D].
 func (d *drawer) attentive() op.Desc {
 	between := func(lo, hi int) int { return lo + d.r.IntN(hi-lo+1) }
 	width := between(3, 12)

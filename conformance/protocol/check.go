@@ -140,7 +140,7 @@ func (c *checker) beside(rules []Rule) (map[int]*alone, func()) {
 	return all, ends.Wait
 }
 
-// join adds what another checker has seen of the plugin.
+// join adds the starts, the output and the info that another checker has recorded.
 func (c *checker) join(other *checker) {
 	c.starts += other.starts
 	c.noises = append(c.noises, other.noises...)
@@ -196,7 +196,7 @@ func (c *checker) judge(rule *Rule) (status Status, reason string) {
 	return Passed, ""
 }
 
-// drop ends the shared process.
+// drop ends the shared process and the one that has not received Hello.
 func (c *checker) drop() {
 	if c.shared != nil {
 		c.shared.stop()
@@ -208,7 +208,7 @@ func (c *checker) drop() {
 	}
 }
 
-// plugin returns the shared process, started when there is none.
+// plugin returns the shared process. It starts one if there is none.
 func (t *test) plugin() *plugin {
 	if t.shared != nil && t.shared.ended() {
 		how := t.shared.how()
