@@ -47,17 +47,17 @@ type Options struct {
 	// set.
 	Protocol func(ctx context.Context, part string) (rules int, err error)
 	// Progress, if set, is called with every result as it comes and with the total number of cases, by one goroutine at a time.
-	// With Jobs results come in any order.
+	// With Jobs results come in any order. Run ignores Progress and Jobs.
 	Progress func(r Result, total int)
 
 	only  map[string]bool // ids that are run; nil: all
 	seeds []uint64        // replaces Seed and Challenge
 }
 
-// Check runs the suite on the backend that open opens. open is called for each of o.Jobs, and again after a case that lost the
+// Check runs the suite on the backend that open opens. open is called once for each of o.Jobs, and again after a case that lost the
 // backend, hung or panicked. The error says that the suite could not run: a bad pattern, an expectation of a case that does not
-// exist, a backend that does not open, or a context that ended. Failed cases are in the report; see Report.Err. When the context
-// ended, Check returns its error together with a report of the cases that were done.
+// exist, a backend that does not open, or a context that ended. Failed cases are in the report; see Report.Err. If the context
+// ended, Check returns its cause together with a report of the cases that were done.
 //
 // The suite survives panics and hangs of a backend in this process, though the goroutine of a call that hangs is left behind. It
 // does not survive a backend that ends the process. A backend in a process of its own can do no harm.

@@ -100,7 +100,7 @@ func (q *queue) owed(p *program.Program) bool {
 	return err == nil
 }
 
-// lowered computes a node with the values in, decomposed if the device does not claim it, and returns its results.
+// lowered submits n on the operands descs, decomposed if the device does not claim it, and returns its results.
 func (q *queue) lowered(ctx context.Context, n op.Node, descs []op.Desc) ([]op.Desc, error) {
 	n.Outputs = q.renewed(n.Outputs)
 	nodes, free, err := program.LowerNode(core.TargetOf(q.backend.Info().Name, q.dev), &n, descs, q.id)

@@ -100,7 +100,7 @@ func writeOf(d op.Desc, n int) func(ctx context.Context, q *queue) error {
 	}
 }
 
-// nodeFields: the error of a node contains the op and the descriptions of its outputs.
+// nodeFields checks that the error of a node contains the op and the descriptions of its outputs, and is only the sentinel of its cause.
 func nodeFields(ctx context.Context, q *queue) error {
 	bad, err := q.failing(ctx)
 	if err != nil {

@@ -56,9 +56,9 @@ func Releases() ([]Release, error) {
 	return l, nil
 }
 
-// ParseRelease reads the text of a release. Its lines, except empty ones and those that begin with #, are "date YYYY-MM-DD", "suite HASH",
-// "must PROFILE REGEXP" and "optional PROFILE REGEXP". A case of a profile must be passed if a line must matches its id and no line
-// optional does.
+// ParseRelease reads the text of a release. Its lines, except empty ones and lines whose first word is #, are "date YYYY-MM-DD", "suite
+// HASH", "must PROFILE REGEXP" and "optional PROFILE REGEXP". A case of a profile must be passed if the pattern of a "must" line matches its
+// id and the pattern of no "optional" line does.
 func ParseRelease(text string) (*Release, error) {
 	r := &Release{}
 	s := bufio.NewScanner(strings.NewReader(text))

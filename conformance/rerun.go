@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// ErrOtherSuite: the report is of another suite than that of this program, which does not have its cases.
+// ErrOtherSuite is the error for a report of another suite than the suite of this program or of a release, which lacks its cases.
 var ErrOtherSuite = errors.New("report is of another suite")
 
 // Difference is a case whose result in a report differs from its result in a rerun.
@@ -77,7 +77,8 @@ func (m *Manifest) Rerun(ctx context.Context, open func() (core.Backend, error),
 	return again, nil
 }
 
-// pick draws n rows of the report, three of four that were executed.
+// pick draws n rows of the report, or all if there are fewer. Three in four were executed and one in four was skipped, as far as there are
+// so many.
 func (m *Manifest) pick(n int, nonce string) []row {
 	h := sha256.Sum256([]byte("burn conformance rerun 1\n" + nonce + "\n" + m.Digest + "\n"))
 	r := rand.New(rand.NewPCG(binary.BigEndian.Uint64(h[:]), binary.BigEndian.Uint64(h[8:])))
