@@ -169,7 +169,7 @@ func (r *Row) infer(in []Desc, a Attrs) ([]Desc, error) {
 	return outs, nil
 }
 
-// FirstType returns the type that selects a claim in capability documents: that of the first input, or of the result of a creation op.
+// FirstType returns the type that selects a claim in capability documents: the type of the first input, or of the result of a creation op.
 func (n *Node) FirstType(in []Desc) dtype.DType {
 	if len(in) > 0 {
 		return in[0].DType
