@@ -1,4 +1,4 @@
-// Package graphs generates small random graphs of ops and compares a backend's results with those of conformance/ref: node by node, as a
+// Package graphs generates small random graphs of ops and compares a backend's results with conformance/ref: node by node, as a
 // program, and decomposed into primitives. Package conformance calls it. The other cases of the suite test one op at a time; this package
 // tests interactions between ops: fusion, in-place reuse of buffers, views, constant folding. It must not depend on a particular backend.
 package graphs

@@ -10,7 +10,7 @@ import (
 )
 
 // Model draws a small network in f32: layers of random number, kind and width, with weights between -1 and 1, and a softmax at the
-// end. It is a convolutional network with residuals, or one of attention and linear layers. Equal generators give equal models.
+// end. It is a convolutional network with residuals, or one of attention and linear layers. Equal generators result in equal models.
 func Model(r *rand.Rand) *Graph {
 	d := &drawer{r: r, g: &Graph{Program: &program.Program{Name: "model"}}}
 	d.b = op.NewBuilder(func() op.TensorID { d.last++; return d.last })

@@ -115,7 +115,7 @@ func (l *link) finish() error {
 
 func (l *link) abort() { l.Close() }
 
-// direct opens a stream of a new device over a socket of its own.
+// direct opens a stream of a new device over a separate socket.
 func (t *test) direct(features ...string) (*device, *stream) {
 	p, c := t.carrier(features...)
 	c.connect(t)
