@@ -53,7 +53,8 @@ func freshCases() []testCase {
 	return cases
 }
 
-// graph computes a graph that draw returns on the device, and compares the result with the reference.
+// graph draws graphs until the device supports one, computes it in mode m, and compares the results with the reference. It returns a skip if
+// the device supports none.
 func (q *queue) graph(ctx context.Context, id string, draw func(*rand.Rand) *graphs.Graph, m graphs.Mode) error {
 	if m == graphs.AsProgram || m == graphs.Donating {
 		if _, err := needs[core.Programs](q.dev, "programs"); err != nil {

@@ -87,7 +87,7 @@ func (x variant) largeBounds(n *op.Node, in []op.Desc, d dtype.DType) (rel, abs 
 	t.PerTerm = false
 	rel, abs = t.Bounds(d, 1)
 	if terms := float64(op.Terms(n, in)); perTerm && rel > 0 && terms > 1 {
-		_, unit := op.Tolerance{Units: t.Units, PerTerm: true}.Bounds(d, 2) // absolute, for two terms: abs plus twice the unit
+		_, unit := op.Tolerance{Units: t.Units, PerTerm: true}.Bounds(d, 2) // the absolute tolerance for two terms: abs and two units
 		grown := (unit - abs) / 2 * min(terms, 2*math.Sqrt(terms))          // the unit is 2u
 		rel += grown
 		if x.centered {

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// perfSpec returns a node that takes long enough to be timed.
+// perfSpec returns a node of op c, with first type d, that takes long enough to be timed. It returns false if the op has no suitable variant.
 func perfSpec(c op.Code, d dtype.DType) (spec, bool) {
 	p, ok := planOf(c)
 	if !ok {

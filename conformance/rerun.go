@@ -38,7 +38,8 @@ type Rerun struct {
 // far as there are so many. Each runs twice, with the seeds of the report and with fresh ones of nonce. A case that passed has to
 // pass with both, one that was skipped has to be skipped with both, and one that failed has to fail with the seeds of the report.
 //
-// Rerun uses only the fields Device, Timeout, Kill, Protocol and Progress of o.
+// Rerun uses only the fields Device, Timeout, Kill, Protocol and Progress of o. It returns ErrOtherSuite if the report is of another suite
+// than this program's.
 func (m *Manifest) Rerun(ctx context.Context, open func() (core.Backend, error), n int, nonce string, o Options) (*Rerun, error) {
 	if m.Suite.Hash != Current().Hash {
 		return nil, fmt.Errorf("conformance: %w: it has %s, this program %s", ErrOtherSuite, m.Suite.Hash, Current().Hash)

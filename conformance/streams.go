@@ -45,7 +45,7 @@ func wantError(err, want error) error {
 	return nil
 }
 
-// holds reads d and compares it with numbers.
+// holds checks that d, a tensor of floats, contains exactly the elements want.
 func (q *queue) holds(ctx context.Context, d op.Desc, want ...float64) error {
 	got, err := q.get(ctx, d)
 	if err != nil {

@@ -127,7 +127,7 @@ func (m *Manifest) ofProfile(waivers []Waiver, p Profile) []Waiver {
 }
 
 // WriteScoreboard writes the page of kept reports, a table in Markdown: a line for each submission, the newest release first, then by
-// name.
+// name. Every submission must be one that ReadSubmission returned without an error.
 func WriteScoreboard(w io.Writer, submissions []*Submission) error {
 	l := slices.SortedFunc(slices.Values(submissions), func(a, b *Submission) int {
 		return cmp.Or(cmp.Compare(b.Standings[0].Release, a.Standings[0].Release), cmp.Compare(a.Name, b.Name))

@@ -80,7 +80,7 @@ func scannedLong(d, ints op.Domain) []variant {
 	return append(vs, ranging(ints, alongLong(types(dtype.I64), types(dtype.I32), types(dtype.I32))...)...)
 }
 
-// broadcastLong returns variants of an op on two operands of which one or both are broadcast.
+// broadcastLong returns variants of an op on two operands, one or both of which are broadcast.
 func broadcastLong(row, column, outer []dtype.DType) []variant {
 	return []variant{large("row", shapes(dims(449, 447), dims(447)), row), large("column", shapes(dims(447, 449), dims(447, 1)), column),
 		large("outer", shapes(dims(449, 1), dims(1, 447)), outer)}
@@ -97,7 +97,7 @@ func scatteredLong(mode string, first []dtype.DType) variant {
 }
 
 // largeVariants are nodes of about 200,000 elements, in odd lengths: backends divide such work among threads and blocks, sum in parts
-// and take other kernels for it.
+// and choose other kernels for it.
 var largeVariants = map[op.Code][]variant{
 	op.Sum: append(summed(again(reducedLong(floats, f32, floats, half)...)...), reducedLong(whole, types(dtype.I32), whole, types(dtype.I32))...),
 	op.Prod: append(ranging(nearOne, again(reducedLong(floats, f32, floats, half)...)...),

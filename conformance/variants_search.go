@@ -70,7 +70,7 @@ var searchPlans = map[op.Code]plan{
 
 func init() { register(searchPlans) }
 
-// register adds plans to those of the suite.
+// register adds plans to the suite. They replace earlier plans of the same ops.
 func register(more map[op.Code]plan) {
 	for c, p := range more {
 		plans[c] = p
