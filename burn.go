@@ -37,8 +37,8 @@ type config struct {
 	wrap    []func(*core.Place) *core.Place
 }
 
-// WithGradients makes the device record operations on tracked tensors, so that Backward works on it. If given twice, the outer
-// gradients can be differentiated again, for second derivatives.
+// WithGradients makes the device record operations on tracked tensors, so that Backward works on it. If given twice, the gradients
+// that the outer decorator computes can be differentiated again, for second derivatives.
 func WithGradients(options ...autodiff.Option) Option {
 	return WithDecorator(func(p *core.Place) *core.Place { return autodiff.Device(p, options...) })
 }
@@ -68,7 +68,7 @@ func WithHost(o host.Options) Option { return func(c *config) { c.host = o } }
 // the device ends everything that Open started: streams, tensors, the backend, and the process of a plugin. Nothing is left
 // running when Open fails.
 //
-// ctx limits only the opening. Errors are the same as of host.Open: for an unknown name or index it is core.ErrNotFound.
+// ctx limits only the opening. Open returns the errors of host.Open: for an unknown name or index, core.ErrNotFound.
 func Open(ctx context.Context, spec string, options ...Option) (*tensor.Device, error) {
 	var c config
 	for _, o := range options {

@@ -12,10 +12,10 @@ import (
 )
 
 // GuardChecker is an extension of a device for tests: a backend in the suite's process may put guard bands around its buffers,
-// which the suite checks after every case. Without it the suite watches tensors next to those that a node works on. It is an
-// alias, so that a device can have it without importing this package.
+// which the suite checks after every case. On other devices the suite checks only tensors that it allocates around the results of a
+// node, in cases whose ids end in /guard. It is an alias, so that a device can have it without importing this package.
 type GuardChecker = interface {
-	// CheckGuards reports a byte outside of every tensor that was written.
+	// CheckGuards returns an error if a byte that belongs to no tensor was written.
 	CheckGuards() error
 }
 
@@ -68,7 +68,7 @@ func (s *session) attempts(ctx context.Context, c testCase) (err error) {
 	return nil
 }
 
-// Timeouts. After several cases have hung, the suite waits less long for further ones.
+// Timeouts. After more than patientHangs cases have hung, the suite waits less long for further ones.
 const (
 	defaultTimeout = 30 * time.Second
 	patientHangs   = 3

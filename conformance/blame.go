@@ -89,7 +89,7 @@ func blamesAmong(ctx context.Context, q *queue) error {
 	return errors.Join(q.holds(ctx, d, 1, 2), q.stillGood(ctx))
 }
 
-// blamed checks that err names the program, or, if it may, none.
+// blamed checks that err is ErrIndex and names the program. If none is set, err may also name neither a program nor an op.
 func blamed(err error, name string, none bool) error {
 	var ne *core.NodeError
 	switch {
@@ -101,7 +101,7 @@ func blamed(err error, name string, none bool) error {
 	return fmt.Errorf("error %q names program %q, want %q", err, ne.Program, name)
 }
 
-// runPicks appends a failing run of picks after all other work.
+// runPicks waits for all other work, calls before, and appends a run of picks that fails. It returns the output of the run.
 func (q *queue) runPicks(ctx context.Context, before func() error) (op.Desc, error) {
 	p, err := q.define(ctx, picks)
 	if err != nil {

@@ -17,7 +17,7 @@ type testCase struct {
 	run func(ctx context.Context, q *queue) error
 	// op is the op under test; NoOp for cases of the contract.
 	op op.Code
-	// types is every element type that the case needs.
+	// types contains every element type that the case needs.
 	types dtype.Set
 	// member lists the profiles that the case belongs to. The method memberships computes it.
 	member []Profile
@@ -187,7 +187,7 @@ func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 }
 
 // assignments returns lists of types for all operands, given the type of the first. The first list has a usual type, such as f32, for each
-// operand whose type is independent of the first operand's. Each further list has another of types for one of these operands.
+// operand whose type is independent of the first operand's. Each further list replaces the type of one of these operands by another one of types.
 func assignments(row *op.Row, first dtype.DType, types dtype.Set) [][]dtype.DType {
 	const most = 8 // greatest number of variadic operands in a variant
 	usual := make([]dtype.DType, max(most, len(row.Operands)))

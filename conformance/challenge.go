@@ -60,7 +60,7 @@ func (c Challenge) Derive() []uint64 {
 	return seeds
 }
 
-// seedsOf returns the seeds of a run: those of its challenge, or the one of the options.
+// seedsOf returns the seeds of a run: the seeds derived from o.Challenge, or o.Seed. It replaces o.Challenge by a copy with its defaults set.
 func (o *Options) seedsOf() ([]uint64, error) {
 	if o.seeds != nil {
 		return o.seeds, nil

@@ -21,7 +21,7 @@ type Options struct {
 	// Profile limits the run to the cases of one profile; empty: All.
 	Profile Profile
 	// Sample, if greater than 1, runs about one in Sample of these cases: always the same ones, at least one of each test of each op, and
-	// fewer of the large ones. All cases of the contract run. A report of a sample does not prove conformance.
+	// fewer of the large ones. All cases of the contract run, except that fresh ones are sampled too. A report of a sample does not prove conformance.
 	Sample int
 	// Device is the index of the device under test.
 	Device int
@@ -47,20 +47,21 @@ type Options struct {
 	// set.
 	Protocol func(ctx context.Context, part string) (rules int, err error)
 	// Progress, if set, is called with every result as it comes and with the total number of cases, by one goroutine at a time.
-	// With Jobs results come in any order.
+	// With Jobs results come in any order. Run ignores Progress and Jobs.
 	Progress func(r Result, total int)
 
 	only  map[string]bool // ids that are run; nil: all
 	seeds []uint64        // replaces Seed and Challenge
 }
 
-// Check runs the suite on the backend that open opens. open is called for each of o.Jobs, and again after a case that lost the
+// Check runs the suite on the backend that open opens. open is called once for each of o.Jobs, and again after a case that lost the
 // backend, hung or panicked. The error says that the suite could not run: a bad pattern, an expectation of a case that does not
-// exist, a backend that does not open, or a context that ended. Failed cases are in the report; see Report.Err. When the context
-// ended, Check returns its error together with a report of the cases that were done.
+// exist, a backend that does not open, or a context that ended. Failed cases are in the report; see Report.Err. If the context
+// ended, Check returns its cause together with a report of the cases that were done. With Jobs, open may be called by several goroutines at
+// the same time.
 //
 // The suite survives panics and hangs of a backend in this process, though the goroutine of a call that hangs is left behind. It
-// does not survive a backend that ends the process. A backend in a process of its own can do no harm.
+// does not survive a backend that ends the process. A backend in a separate process can do no harm.
 func Check(ctx context.Context, open func() (core.Backend, error), o Options) (*Report, error) {
 	s, cases, err := prepare(ctx, open, o)
 	if err != nil {

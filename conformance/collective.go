@@ -221,7 +221,7 @@ func rounds(ctx context.Context, q *queue) error {
 		if err != nil {
 			return err
 		}
-		for range 6 { // (1, k) and (1, m) become (2, k+m), halved again on one place
+		for range 6 { // the sum of (1, k) and (1, m) is (2, k+m); the product with (0.5, 1) is (1, k+m)
 			sum, err := r.sum(x)
 			if err != nil {
 				return err

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// compare reports the first element of got that is not within the row's tolerance of want, and how many there are.
+// compare returns an error if elements of got are not within the row's tolerance of want. The error names the first and counts all.
 func compare(n *op.Node, in []op.Desc, output int, want, got ref.Tensor) error {
 	rel, abs, exact := bounds(n, in, want.Desc.DType)
 	return compareWithin(rel, abs, exact, output, want, got)
@@ -26,7 +26,7 @@ func bounds(n *op.Node, in []op.Desc, d dtype.DType) (rel, abs float64, exact bo
 	return rel, abs, tolerance.Exact
 }
 
-// compareWithin is like compare, with the given bounds in place of those of the row.
+// compareWithin is like compare, with the given bounds in place of the row's tolerance.
 func compareWithin(rel, abs float64, exact bool, output int, want, got ref.Tensor) error {
 	d := want.Desc.DType
 	wrong, first := 0, -1

@@ -75,7 +75,7 @@ func primitives(n op.Node, in []op.Desc, next func() op.TensorID) ([]op.Node, er
 	return out, nil
 }
 
-// claimsAll skips unless the backend has every node.
+// claimsAll returns a skip unless the device claims every node.
 func (q *queue) claimsAll(nodes []op.Node, in []op.Desc) error {
 	known := map[op.TensorID]op.Desc{}
 	for _, d := range in {

@@ -37,7 +37,7 @@ func (q *queue) define(ctx context.Context, build func() (*program.Program, erro
 // run appends a run to q and returns its outputs, which have new ids.
 func (d *defined) run(q *queue, in ...op.Desc) ([]op.Desc, error) { return d.donate(q, nil, in...) }
 
-// donate is like run, with the inputs of the mask donated.
+// donate is like run, and donates the inputs that mask marks.
 func (d *defined) donate(q *queue, mask []bool, in ...op.Desc) ([]op.Desc, error) {
 	out := q.renewed(d.outputs)
 	return out, d.Run(q.Stream, core.Run{Program: d.id, Inputs: idsOf(in), Donated: mask, Outputs: idsOf(out)})
@@ -89,7 +89,7 @@ func (q *queue) affineOnTwo(ctx context.Context) (p *defined, x op.Desc, err err
 	return p, x, err
 }
 
-// computes runs affineOnTwo and checks the first output.
+// computes runs the program of affineOnTwo on its input x, and checks the first output.
 func (d *defined) computes(ctx context.Context, q *queue, x op.Desc) error {
 	o, err := d.run(q, x)
 	if err != nil {

@@ -138,7 +138,7 @@ func (s *session) describe(ctx context.Context) {
 	}
 }
 
-// documents opens every device in turn.
+// documents returns the document of every device of the backend. It opens the devices in turn.
 func (q *queue) documents(ctx context.Context) []DeviceDocument {
 	var l []DeviceDocument
 	for _, i := range q.backend.Info().Devices {
@@ -162,7 +162,7 @@ func (q *queue) documents(ctx context.Context) []DeviceDocument {
 	return l
 }
 
-// timing is a Timing in the package.
+// timing is the form of a Timing in TimingsFile. Times are in microseconds.
 type timing struct {
 	Op       string  `json:"op"`
 	Type     string  `json:"type"`

@@ -34,8 +34,8 @@
 //	perf*.go                                            times of ops
 //	report.go, matrix.go, disclosure.go, junit.go,      the report and its forms
 //	jsonlines.go, page.go
-//	package.go, signature.go, verify.go, rerun.go,      report packages: written, signed, verified, run again, judged by
-//	release.go, waiver.go, submission.go                a release, listed
+//	package.go, signature.go, verify.go, rerun.go,      report packages: how they are written, signed, verified, run again,
+//	release.go, waiver.go, submission.go                judged by the rules of a release, and listed
 //
 // A case must not depend on a particular backend, on another case, or on time. Package ref must not share code with a backend. Whoever
 // changes what a case checks without changing its id must increase SuiteVersion.

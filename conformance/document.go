@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// checkDocument checks the document of a backend of coreLevel by itself: types, limits, and every op that it claims.
+// checkDocument checks the capability document of a backend of coreLevel: types, limits, and every op that it claims. It runs no node.
 func checkDocument(c *core.Capabilities) error {
 	if err := checkLevel(c, coreLevel); err != nil {
 		return err
@@ -20,7 +20,7 @@ func checkDocument(c *core.Capabilities) error {
 	return checkSense(c)
 }
 
-// checkSense checks that a document is consistent, independent of its claims.
+// checkSense checks that a document is consistent, independent of the level that it claims.
 func checkSense(c *core.Capabilities) error {
 	if wrong := c.Emulated &^ c.Types; wrong != 0 {
 		return fmt.Errorf("types %v are emulated and are no types of the device", wrong)
@@ -50,7 +50,8 @@ func checkLimits(l core.Limits) error {
 	return nil
 }
 
-// checkClaim compares a claim with the op's row: its version, and types of operands that the row knows.
+// checkClaim checks a claim against the op's row: the version must be the same, limits must not be negative, and for each operand the claim
+// must contain a type that the row accepts.
 func checkClaim(row *op.Row, claim core.OpCapability) error {
 	if claim.Version != row.Version {
 		return fmt.Errorf("version is %d, want %d", claim.Version, row.Version)
@@ -101,7 +102,8 @@ func checkPrimitive(c *core.Capabilities, row *op.Row, required dtype.Set) error
 	return nil
 }
 
-// allowed returns the set of operand or result i in a claim.
+// allowed returns the types that a claim allows for operand or result i. The last set applies to all further ones; without sets, any type is
+// allowed.
 func allowed(sets []dtype.Set, i int) dtype.Set {
 	if len(sets) == 0 {
 		return dtype.Any | dtype.Smalls
@@ -170,8 +172,8 @@ func claimsAreMet(caps *core.Capabilities) error {
 // maxDenied is the greatest number of nodes per op that are tried although the document does not allow them.
 const maxDenied = 6
 
-// deniedNodes: a node that the document does not allow is refused with ErrUnsupported, at once or by its results, or is computed
-// correctly; in any case the stream stays usable.
+// deniedNodes checks nodes that the document does not allow. Either Submit or a read of the results fails with ErrUnsupported, or the
+// results are correct. In any case the stream stays usable.
 func deniedNodes(ctx context.Context, q *queue, c op.Code) error {
 	caps := q.dev.Capabilities()
 	var denied []spec

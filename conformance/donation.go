@@ -39,7 +39,7 @@ func stepProgram(n int) (*program.Program, error) {
 	return &program.Program{Name: "step", Inputs: []op.Desc{x, g}, Nodes: b.Nodes, Outputs: []op.TensorID{y.ID}}, b.Err()
 }
 
-// step is the program over vectors of n, defined.
+// step is a stepProgram that was defined on the device of q.
 type step struct {
 	*defined
 	q *queue

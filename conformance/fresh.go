@@ -53,7 +53,8 @@ func freshCases() []testCase {
 	return cases
 }
 
-// graph computes a graph that draw returns on the device, and compares the result with the reference.
+// graph draws graphs until the device supports one, computes it in mode m, and compares the results with the reference. It returns a skip if
+// the device supports none.
 func (q *queue) graph(ctx context.Context, id string, draw func(*rand.Rand) *graphs.Graph, m graphs.Mode) error {
 	if m == graphs.AsProgram || m == graphs.Donating {
 		if _, err := needs[core.Programs](q.dev, "programs"); err != nil {
@@ -100,7 +101,7 @@ func (q *queue) owed(p *program.Program) bool {
 	return err == nil
 }
 
-// lowered computes a node with the values in, decomposed if the device does not claim it, and returns its results.
+// lowered submits n on the operands descs, decomposed if the device does not claim it, and returns its results.
 func (q *queue) lowered(ctx context.Context, n op.Node, descs []op.Desc) ([]op.Desc, error) {
 	n.Outputs = q.renewed(n.Outputs)
 	nodes, free, err := program.LowerNode(core.TargetOf(q.backend.Info().Name, q.dev), &n, descs, q.id)

@@ -65,7 +65,7 @@ type called struct {
 	err  error
 }
 
-// calls makes each call of a stream that has a tensor parameter, with tensor d, and returns their errors.
+// calls reads d, writes another tensor and submits a node on d, and returns the errors of these calls.
 func (q *queue) calls(ctx context.Context, d op.Desc) []called {
 	n, in := negNode()
 	n.Inputs[0], n.Outputs[0].ID = d.ID, q.id()

@@ -221,7 +221,7 @@ func (q *queue) operand(ctx context.Context, x ref.Tensor, strided bool) (op.Des
 }
 
 // gradientTolerance contains the relative tolerances of gradients by type. They apply to the sum of the magnitude of the element, the
-// greatest gradient of the operand and gradientFloor. They exceed those of ops, because a gradient is a longer computation.
+// greatest gradient of the operand and gradientFloor. They exceed the tolerances of ops, because a gradient is a longer computation.
 var gradientTolerance = map[dtype.DType]float64{dtype.F64: 2e-5, dtype.F32: 2e-3, dtype.F16: 5e-2, dtype.BF16: 2e-1}
 
 // gradientFloor is the part of that sum that does not depend on the gradient. The floor times gradientTolerance is therefore the absolute

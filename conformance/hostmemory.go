@@ -44,7 +44,7 @@ func (q *queue) adopt(t ref.Tensor, released *atomic.Int32) (d op.Desc, data []b
 	return d, data, err
 }
 
-// releasedOnce waits for the release, which may come some time after the last use.
+// releasedOnce waits for the release, which may come some time after the last use, and checks that there is only one.
 func (q *queue) releasedOnce(ctx context.Context, released *atomic.Int32) error {
 	const patience = 20 * time.Second
 	for start := time.Now(); released.Load() == 0 && time.Since(start) < patience && ctx.Err() == nil; {

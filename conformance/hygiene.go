@@ -33,7 +33,7 @@ func (q *queue) guard(n int, seed byte) ref.Tensor {
 	return t
 }
 
-// pattern fills a canary.
+// pattern returns a canary of n bytes, whose values depend on seed.
 func pattern(n int, seed byte) ref.Tensor {
 	t := ref.Zeros(op.DescOf(dtype.U8, n))
 	for i := range t.I {
@@ -42,8 +42,8 @@ func pattern(n int, seed byte) ref.Tensor {
 	return t
 }
 
-// guarded allocates tensors of the size of the results around those that the node works on: neighbours on both sides of a gap
-// that the result fits into. It checks that they and the operands are unchanged afterwards.
+// guarded allocates canaries of the size of each result and frees every second one, so that the device can place the result between two
+// canaries. It checks that the canaries and the operands are unchanged after the node.
 func guarded(ctx context.Context, q *queue, s spec, id string) error {
 	in := s.inputs(q.random(id), plain)
 	probe, err := s.node(s.in)
@@ -92,7 +92,7 @@ func guarded(ctx context.Context, q *queue, s spec, id string) error {
 	return q.unchanged(ctx, inDescs, in)
 }
 
-// givesBack checks that as much memory is in use after f as before. f frees its tensors.
+// givesBack checks that as much memory is in use after f as before. f must free the tensors that it creates.
 func (q *queue) givesBack(ctx context.Context, when string, f func() error) error {
 	stats, err := needs[core.MemoryStats](q.dev, "memory statistics")
 	if err != nil {
@@ -135,7 +135,7 @@ func leaks(ctx context.Context, q *queue, s spec, id string) error {
 	})
 }
 
-// twice runs the node again, with other tensors made in between, and checks that a deterministic backend computes the same bits.
+// twice runs the node three times, creates other tensors in between, and checks that a deterministic backend computes the same bits.
 func twice(ctx context.Context, q *queue, s spec, id string) error {
 	if !q.dev.Capabilities().Deterministic {
 		return skip{"the backend does not say that it is deterministic"}

@@ -44,7 +44,7 @@ type junitMessage struct {
 }
 
 // WriteJUnit writes the report as JUnit XML: a suite for each op and each group of cases of the contract. Expected failures
-// are skipped tests there. It counts the cases that were asked for: those that did not run are errors.
+// are skipped tests there. It counts the selected cases; cases that did not run are errors.
 func (r *Report) WriteJUnit(w io.Writer) error {
 	missed := r.missed()
 	all := junitSuites{Name: "burn conformance " + r.Backend.Name, Tests: len(r.Results) + len(missed), Failures: r.Failed, Errors: len(missed),

@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// largeCases returns the cases of a node of some 200,000 elements: its values, those of its decomposition, and, of a repeated
-// variant, that it gives the same bits again. Devices that take no tensors of such size skip them.
+// largeCases returns the cases of a node of about 200,000 elements. They check its results, the results of its decomposition and, for a
+// repeated variant, that it computes the same bits again. Devices that accept no tensors of such size skip them.
 func (s spec) largeCases(id string) []testCase {
 	cases := append([]testCase{s.testCase(id+"/"+string(plain), largeValues)}, s.decomposed(id)...)
 	if s.variant.repeated {
@@ -75,19 +75,19 @@ func (s spec) agrees(ctx context.Context, q *queue, n *op.Node, in []ref.Tensor,
 	return nil
 }
 
-// largeBounds returns the tolerance of a result of a large variant. That of the row allows two rounding errors for each of n
-// terms, 2·n·u relative to the sum of magnitudes: the worst case of a sum from left to right. Of 200,000 terms it allows
-// 2 %, and an absolute error beside which a mean or a probability vanishes. Rounding errors of drawn values are independent enough
+// largeBounds returns the tolerance of a result of a large variant. The tolerance of the row allows two rounding errors for each of n
+// terms, 2·n·u relative to the sum of magnitudes: the worst case of a sum from left to right. For 200,000 terms it allows
+// 2 %, and an absolute error that exceeds a mean or a probability. Rounding errors of drawn values are independent enough
 // that λ·√n·u bounds them except with a probability of 2·exp(-λ²/2) for each operation (N. J. Higham and T. Mary, A new approach to
 // probabilistic rounding error analysis, SIAM J. Sci. Comput. 41, 2019), with λ = 4, for any order of the sum. Terms are positive,
-// so that the sum of magnitudes is the result, and the bound a relative one; only of centered results it is absolute too.
+// so that the sum of magnitudes is the result and the bound is relative. For centered results the bound is also absolute.
 func (x variant) largeBounds(n *op.Node, in []op.Desc, d dtype.DType) (rel, abs float64) {
 	t := op.Lookup(n.Op).Tolerance
 	perTerm := t.PerTerm
 	t.PerTerm = false
 	rel, abs = t.Bounds(d, 1)
 	if terms := float64(op.Terms(n, in)); perTerm && rel > 0 && terms > 1 {
-		_, unit := op.Tolerance{Units: t.Units, PerTerm: true}.Bounds(d, 2) // of two terms, around the least normal number
+		_, unit := op.Tolerance{Units: t.Units, PerTerm: true}.Bounds(d, 2) // the absolute tolerance for two terms: abs and two units
 		grown := (unit - abs) / 2 * min(terms, 2*math.Sqrt(terms))          // the unit is 2u
 		rel += grown
 		if x.centered {

@@ -24,7 +24,7 @@ var (
 	inferenceLevel = level{dtype.SetOf(dtype.F32, dtype.I32, dtype.Bool), 5}
 )
 
-// Levels returns the profiles that say how much a backend can be used for. Each includes the one before it.
+// Levels returns the profiles that say how much a backend can be used for. Each requires all that the one before it requires.
 func Levels() []Profile { return []Profile{InferenceF32, Core, All} }
 
 // holds reports whether a device of the level can run the case.
@@ -69,7 +69,7 @@ func checkLevel(c *core.Capabilities, l level) error {
 	return nil
 }
 
-// levelCases check the claims that inferenceLevel requires. The cases with ids claims/... check those that coreLevel requires.
+// levelCases check the claims that inferenceLevel requires. The cases with ids claims/... check the claims that coreLevel requires.
 func levelCases() []testCase {
 	cases := []testCase{contract("level/"+string(InferenceF32)+"/document", func(_ context.Context, q *queue) error {
 		if err := checkLevel(q.dev.Capabilities(), inferenceLevel); err != nil {

@@ -87,7 +87,7 @@ func freeOrder(ctx context.Context, q *queue) error {
 	return q.sync(ctx)
 }
 
-// doubleFree: an id listed twice in a Free is unknown the second time, and the others are freed.
+// doubleFree checks that an id listed twice in a Free is unknown the second time, and that the others are freed.
 func doubleFree(ctx context.Context, q *queue) error {
 	ds, err := q.putAll(ctx, []ref.Tensor{numbers(1), numbers(2), numbers(3)})
 	if err != nil {
@@ -110,7 +110,7 @@ func doubleFree(ctx context.Context, q *queue) error {
 	return q.holds(ctx, ds[2], 3)
 }
 
-// useAfterDrop: an operand that one node dropped is unknown to the next.
+// useAfterDrop checks that an operand that one node dropped is unknown to the next.
 func useAfterDrop(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(1, 2))
 	if err != nil {
@@ -176,7 +176,7 @@ func freeInFlight(ctx context.Context, q *queue) error {
 	return q.sync(ctx)
 }
 
-// stale: an id of another generation never names a tensor of this generation.
+// stale checks that an id of another generation never names a tensor of this generation.
 func stale(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(1, 2))
 	if err != nil {
@@ -226,7 +226,7 @@ func lateResult(ctx context.Context, q *queue) error {
 	return nil
 }
 
-// leakOfFailures: nodes that fail keep no memory once their results are freed.
+// leakOfFailures checks that nodes that fail keep no memory once their results are freed.
 func leakOfFailures(ctx context.Context, q *queue) error {
 	return q.givesBack(ctx, "failed nodes were freed", func() error {
 		for range 5 {
@@ -253,7 +253,7 @@ func leakOfFailures(ctx context.Context, q *queue) error {
 	})
 }
 
-// leakOfDevices: closing a device with live tensors leaves no memory in use on the next device.
+// leakOfDevices checks that closing a device with live tensors leaves no tensors on the next device.
 func leakOfDevices(ctx context.Context, q *queue) error {
 	for range 3 {
 		s, err := q.apart(ctx)
@@ -282,7 +282,8 @@ func leakOfDevices(ctx context.Context, q *queue) error {
 	return nil
 }
 
-// outOfMemory: a node whose result is larger than any machine's memory fails with ErrOutOfMemory, and the stream stays usable.
+// outOfMemory checks that a node whose result is larger than any machine's memory fails with ErrOutOfMemory, and that the stream stays
+// usable. A backend that computes elements only when they are read may return the correct result instead.
 func outOfMemory(ctx context.Context, q *queue) error {
 	n, err := op.New(op.Iota, nil, op.Type("dtype", dtype.F32), op.Ints("shape", 1<<44), op.Int("axis", 0))
 	if err != nil {

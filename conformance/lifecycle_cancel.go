@@ -53,7 +53,7 @@ func (q *queue) chain(x, inc op.Desc, n int) (op.Desc, error) {
 	return x, q.Submit(nodes, nil)
 }
 
-// counted checks a result of busy.
+// counted checks that every element of d is n, as in a result of busy.
 func (q *queue) counted(ctx context.Context, d op.Desc, n int) error {
 	got, err := q.get(ctx, d)
 	if err != nil {
@@ -87,7 +87,8 @@ func wantEnough(err error) error {
 	return nil
 }
 
-// canceledMidway: the call soon returns ErrCanceled with the cause, or was done before; the work goes on.
+// canceledMidway ends the context of a call while it waits. It checks that the call soon returns ErrCanceled with the cause, unless it was
+// done before, and that the work goes on.
 func canceledMidway(ctx context.Context, q *queue, call func(context.Context, op.Desc) error) error {
 	const n = 200
 	d, err := q.busy(ctx, n)
@@ -116,7 +117,7 @@ func canceledMidway(ctx context.Context, q *queue, call func(context.Context, op
 	return q.stillGood(ctx)
 }
 
-// cancelKeepsFailure: a canceled Sync does not clear the failure; the next one reports it.
+// cancelKeepsFailure checks that a canceled Sync does not clear the failure: the next one reports it.
 func cancelKeepsFailure(ctx context.Context, q *queue) error {
 	if _, err := q.failing(ctx); err != nil {
 		return err

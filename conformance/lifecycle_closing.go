@@ -18,7 +18,7 @@ func closingCases() []testCase {
 	}
 }
 
-// closeAtWork: a stream with a long queue closes soon, and other streams are not affected.
+// closeAtWork checks that a stream with a long queue closes soon, and that other streams are not affected.
 func closeAtWork(ctx context.Context, q *queue) error {
 	s, err := q.another(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func closeAtWork(ctx context.Context, q *queue) error {
 	return q.stillGood(ctx)
 }
 
-// closeTwice: a second Close returns nil or ErrClosed.
+// closeTwice checks that a second Close returns nil or ErrClosed.
 func closeTwice(ctx context.Context, q *queue) error {
 	s, err := q.another(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func closeTwice(ctx context.Context, q *queue) error {
 	return q.stillGood(ctx)
 }
 
-// closeBackend: closing a backend ends its streams; every later call returns ErrClosed. Another instance goes on.
+// closeBackend checks that closing a backend ends its streams and that every later call returns ErrClosed, while another instance goes on.
 func closeBackend(ctx context.Context, q *queue) error {
 	s, err := q.instance(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func closeBackend(ctx context.Context, q *queue) error {
 	return q.stillGood(ctx)
 }
 
-// reopen: a backend that was closed can be opened again, several times.
+// reopen checks that a backend that was closed can be opened again, several times.
 func reopen(ctx context.Context, q *queue) error {
 	for range 2 {
 		if err := q.withInstance(ctx, func(s *queue) error { return s.stillGood(ctx) }); err != nil {
@@ -97,13 +97,13 @@ func processCases() []testCase {
 // lostWithin is the time within which the end of a process must be noticed.
 const lostWithin = 5 * time.Second
 
-// killed: the process is ended while it works. Soon every call returns ErrBackendLost; a new process works, and does not know the
-// old one's tensors.
+// killed ends the process while it works. It checks that every call soon returns ErrBackendLost, and that a new process works and does not
+// know the tensors of the old one.
 func killed(ctx context.Context, q *queue) error {
 	return q.kill(ctx, func(s *queue) (op.Desc, error) { return s.busy(ctx, 2000) })
 }
 
-// killedAtRest: the same with nothing in the queue.
+// killedAtRest is like killed, with nothing in the queue.
 func killedAtRest(ctx context.Context, q *queue) error {
 	return q.kill(ctx, func(s *queue) (op.Desc, error) {
 		d, err := s.put(ctx, numbers(1, 2))

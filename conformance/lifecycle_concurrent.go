@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// concurrencyCases run streams at once.
+// concurrencyCases run several streams at the same time.
 func concurrencyCases() []testCase {
 	return []testCase{
 		contract("concurrent/updates", concurrentUpdates), contract("concurrent/same-bits", concurrentBits),
@@ -62,7 +62,7 @@ func inParallel(n int, f func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// concurrentUpdates: every stream accumulates in its own tensor; no update is lost or affects another tensor.
+// concurrentUpdates accumulates in a separate tensor on every stream, and checks that no update is lost or affects another tensor.
 func concurrentUpdates(ctx context.Context, q *queue) error {
 	const rounds, streams = 100, 4
 	var ready sync.WaitGroup // no stream adds before all have written
@@ -104,8 +104,8 @@ func concurrentUpdates(ctx context.Context, q *queue) error {
 	})
 }
 
-// concurrentBits: streams that compute the same thing at once get the results that one stream gets alone, to the bit on a
-// deterministic backend.
+// concurrentBits checks that streams that compute the same nodes at the same time return the results of one stream alone: the same bits on
+// a deterministic backend.
 func concurrentBits(ctx context.Context, q *queue) error {
 	r := q.random("same-bits")
 	a := fill(r, op.DescOf(dtype.F32, 37, 61), op.Domain{}, true)
@@ -150,7 +150,7 @@ func concurrentBits(ctx context.Context, q *queue) error {
 	})
 }
 
-// concurrentFailures: the failures of one stream do not affect streams that run at the same time.
+// concurrentFailures checks that the failures of one stream do not affect streams that run at the same time.
 func concurrentFailures(ctx context.Context, q *queue) error {
 	return q.atOnce(ctx, 4, func(i int, s *queue) error {
 		for range 10 {
@@ -171,7 +171,7 @@ func concurrentFailures(ctx context.Context, q *queue) error {
 	})
 }
 
-// concurrentOpenClose: streams come and go while others work.
+// concurrentOpenClose opens and closes streams while others work.
 func concurrentOpenClose(ctx context.Context, q *queue) error {
 	return q.atOnce(ctx, 4, func(i int, s *queue) error {
 		for range 8 {
@@ -195,7 +195,7 @@ func concurrentOpenClose(ctx context.Context, q *queue) error {
 	})
 }
 
-// concurrentQuestions: the descriptions of a backend and a device may be queried from any goroutine, and stay the same.
+// concurrentQuestions checks that the descriptions of a backend and a device can be queried from any goroutine and stay the same.
 func concurrentQuestions(ctx context.Context, q *queue) error {
 	n, in := negNode()
 	want := q.dev.Capabilities().Check(&n, in)

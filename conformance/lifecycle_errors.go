@@ -77,7 +77,7 @@ func negNode() (op.Node, []op.Desc) {
 	in[0].ID = 1
 	n, err := op.New(op.Neg, in)
 	if err != nil {
-		panic(err) // neg takes f32
+		panic(err) // neg accepts f32
 	}
 	return n, in
 }
@@ -100,7 +100,7 @@ func writeOf(d op.Desc, n int) func(ctx context.Context, q *queue) error {
 	}
 }
 
-// nodeFields: the error of a node contains the op and the descriptions of its outputs.
+// nodeFields checks that the error of a node contains the op and the descriptions of its outputs, and matches no sentinel except ErrIndex.
 func nodeFields(ctx context.Context, q *queue) error {
 	bad, err := q.failing(ctx)
 	if err != nil {

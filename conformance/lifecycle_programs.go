@@ -21,7 +21,7 @@ func programCases() []testCase {
 	}
 }
 
-// manyRuns: every run reads its own inputs, and constants do not change.
+// manyRuns checks that every run reads its own inputs, and that constants do not change.
 func manyRuns(ctx context.Context, q *queue) error {
 	p, err := q.affine(ctx, 10, 20)
 	if err != nil {
@@ -54,7 +54,7 @@ func manyRuns(ctx context.Context, q *queue) error {
 	return q.sync(ctx)
 }
 
-// chainedRuns: runs and nodes take effect in the order of the calls.
+// chainedRuns checks that runs and nodes take effect in the order of the calls.
 func chainedRuns(ctx context.Context, q *queue) error {
 	p, err := q.affine(ctx, 10, 20)
 	if err != nil {
@@ -81,7 +81,7 @@ func chainedRuns(ctx context.Context, q *queue) error {
 	return q.sync(ctx)
 }
 
-// twoPrograms: programs that use the same ids inside do not affect each other.
+// twoPrograms checks that programs that use the same ids inside do not affect each other.
 func twoPrograms(ctx context.Context, q *queue) error {
 	first, err := q.affine(ctx, 10, 20)
 	if err != nil {
@@ -123,7 +123,7 @@ func twoPrograms(ctx context.Context, q *queue) error {
 	return q.sync(ctx)
 }
 
-// programMemory: a program that was undefined holds no memory.
+// programMemory checks that a program that was undefined holds no memory.
 func programMemory(ctx context.Context, q *queue) error {
 	return q.givesBack(ctx, "programs and tensors were given up", func() error {
 		for range 3 {
@@ -154,7 +154,7 @@ func programMemory(ctx context.Context, q *queue) error {
 	})
 }
 
-// programUnknown: a run with an id of no program returns ErrNotFound at once, and the device stays usable.
+// programUnknown checks that a run with an id of no program returns ErrNotFound at once, and that the device stays usable.
 func programUnknown(ctx context.Context, q *queue) error {
 	p, x, err := q.affineOnTwo(ctx)
 	if err != nil {
@@ -172,7 +172,8 @@ func programUnknown(ctx context.Context, q *queue) error {
 	return p.computes(ctx, q, x)
 }
 
-// wrongBindings: a run whose inputs differ from the program's in number or type fails, and the program stays good.
+// wrongBindings checks that a run fails if its inputs are unknown or differ from the program's in number or type, and that the program
+// stays usable.
 func wrongBindings(ctx context.Context, q *queue) error {
 	p, x, err := q.affineOnTwo(ctx)
 	if err != nil {
@@ -202,7 +203,7 @@ func wrongBindings(ctx context.Context, q *queue) error {
 	return p.computes(ctx, q, x)
 }
 
-// wrongConstants: Define refuses constants that are missing, of another type, unknown or poisoned.
+// wrongConstants checks that Define refuses constants that are missing, of another shape, unknown or poisoned.
 func wrongConstants(ctx context.Context, q *queue) error {
 	if _, err := needs[core.Programs](q.dev, "programs"); err != nil {
 		return err
@@ -235,7 +236,7 @@ func wrongConstants(ctx context.Context, q *queue) error {
 	return q.stillGood(ctx)
 }
 
-// undefineTwice: a second Undefine reports ErrNotFound, at once or at the next Sync.
+// undefineTwice checks that a second Undefine reports ErrNotFound, at once or at the next Sync.
 func undefineTwice(ctx context.Context, q *queue) error {
 	p, err := q.affine(ctx, 10, 20)
 	if err != nil {
@@ -254,7 +255,7 @@ func undefineTwice(ctx context.Context, q *queue) error {
 	return q.stillGood(ctx)
 }
 
-// programFailure: a node that fails within a program poisons what depends on it; the next run is good again.
+// programFailure checks that a node that fails within a program poisons the outputs that depend on it, and that the next run succeeds.
 func programFailure(ctx context.Context, q *queue) error {
 	p, err := q.define(ctx, picks)
 	if err != nil {

@@ -68,7 +68,7 @@ var rowwises = []rowwise{
 // relation is a relation between results of a backend that holds for any values.
 type relation struct {
 	name   string
-	linear bool // holds for linear nodes alone
+	linear bool // holds only for linear nodes
 	check  func(ctx context.Context, q *queue, r *rand.Rand, f *application) error
 }
 
@@ -158,7 +158,7 @@ func (a *application) apply(ctx context.Context, q *queue, x ref.Tensor) (n op.N
 	return n, in, results, nil
 }
 
-// rows returns the rows of t with the indices in which, along axis 0.
+// rows returns the rows of t at the given indices along axis 0.
 func rows(t ref.Tensor, which ...int) ref.Tensor {
 	d := t.Desc
 	size := d.Shape[1:].Size()
@@ -216,7 +216,7 @@ func selectedRows(ts []ref.Tensor, which []int) []ref.Tensor {
 	return l
 }
 
-// permutedRows: the results for rows in another order are the results in that order.
+// permutedRows checks that the results for rows in another order are the results in that order.
 func permutedRows(ctx context.Context, q *queue, r *rand.Rand, a *application) error {
 	n := 2 + r.IntN(8)
 	x, order := a.draw(r, n), r.Perm(n)
@@ -231,7 +231,7 @@ func permutedRows(ctx context.Context, q *queue, r *rand.Rand, a *application) e
 	return agree(fmt.Sprintf("rows in the order %v", order), &node, in, selectedRows(y, order), z, 1)
 }
 
-// concatenatedRows: the results for two concatenated tensors are the concatenated results.
+// concatenatedRows checks that the results for two concatenated tensors are the concatenated results.
 func concatenatedRows(ctx context.Context, q *queue, r *rand.Rand, a *application) error {
 	m, n := 1+r.IntN(6), 1+r.IntN(6)
 	x := a.draw(r, m+n)
@@ -251,7 +251,7 @@ func concatenatedRows(ctx context.Context, q *queue, r *rand.Rand, a *applicatio
 	return nil
 }
 
-// splitRows: the results for a batch are the results for each row by itself.
+// splitRows checks that the results for a batch are the results for each row by itself.
 func splitRows(ctx context.Context, q *queue, r *rand.Rand, a *application) error {
 	n := 3 + r.IntN(15)
 	x := a.draw(r, n)
@@ -271,7 +271,7 @@ func splitRows(ctx context.Context, q *queue, r *rand.Rand, a *application) erro
 	return nil
 }
 
-// linearCombination: the result for a·x + b·y is a times the result for x plus b times the result for y.
+// linearCombination checks that the result for u·x + v·y is u times the result for x plus v times the result for y.
 func linearCombination(ctx context.Context, q *queue, r *rand.Rand, a *application) error {
 	d := a.desc(1 + r.IntN(6))
 	x, y, both := small(r, d), small(r, d), ref.Zeros(d)

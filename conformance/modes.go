@@ -68,12 +68,12 @@ func (q *queue) once(ctx context.Context, c op.Code, in []ref.Tensor, attrs ...o
 	return q.get(ctx, outs[0])
 }
 
-// floatsOf returns a vector.
+// floatsOf returns a vector of type d.
 func floatsOf(d dtype.DType, f ...float64) ref.Tensor {
 	return ref.Tensor{Desc: op.DescOf(d, len(f)), F: f}
 }
 
-// minNormal is the exponent of the least normal number.
+// minNormal contains the exponent of the least normal number of each type.
 var minNormal = map[dtype.DType]int{dtype.F64: -1022, dtype.F32: -126, dtype.F16: -14, dtype.BF16: -126}
 
 func flushedOperands(ctx context.Context, q *queue, d dtype.DType) (string, error) {

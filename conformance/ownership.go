@@ -189,7 +189,7 @@ func devicesApart(ctx context.Context, q *queue) error {
 	})
 }
 
-// programsApart: the programs of one device are not found on another.
+// programsApart checks that the programs of one device are not found on another.
 func programsApart(ctx context.Context, q, s *queue) error {
 	p, err := q.affine(ctx, 10, 20)
 	if err != nil {

@@ -42,7 +42,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		Took     time.Duration
 		Asked    int
 		Missed   int
-		Left     map[Profile][]string // what was not tested, by profile
+		Left     map[Profile][]string // reasons for which cases were not tested, by profile
 	}{Report: r, Asked: len(r.asked), Missed: len(r.missed()), Left: map[Profile][]string{}, Title: "burn conformance: " + r.Backend.Name + " " + r.Backend.Version, Took: r.Duration.Round(time.Millisecond),
 		Cases: [][2]string{}, Reasons: map[string]string{}}
 	for _, p := range r.Profiles {

@@ -17,7 +17,7 @@ type Timing struct {
 	Op   string
 	Type dtype.DType
 	Node string // its operands and attributes
-	// Median, Least and Greatest are of a node, over Rounds submissions of Nodes nodes each.
+	// Median, Least and Greatest are times per node, over Rounds submissions of Nodes nodes each.
 	Median, Least, Greatest time.Duration
 	Rounds, Nodes           int
 	Bytes                   int64 // of operands and results
@@ -26,17 +26,17 @@ type Timing struct {
 	Err                     error // reason why there is no time, or error of the result
 }
 
-// Times of Perf for one op.
+// perfTime is the time that Perf plans for the timed submissions of one op, perfRuns their number.
 const (
 	perfTime = 150 * time.Millisecond
 	perfRuns = 5
 )
 
 // Perf times the ops that the backend claims on f32, or on the first type of their row: each on one node, an enlarged primary
-// variant of the row. The median is of repeated submissions of a few nodes and one wait for them, divided by their number; a result
-// of the last submission is read and compared with the reference, as the suite does. o.Run selects by "op/type". An op that fails,
-// is wrong or takes longer than o.Timeout has an error instead of a time, and the others are still timed. tell, unless it is nil, is
-// called with each timing as soon as it is there.
+// variant of the row. Perf submits a few nodes, waits for them, and divides the time by their number. The median is over several such
+// submissions. A result of the last submission is read and compared with the reference, as the suite does. o.Run selects by "op/type". An
+// op that fails, returns a wrong result or takes longer than o.Timeout has an error instead of a time, and the others are still timed.
+// tell, unless it is nil, is called with each timing as soon as it is measured.
 //
 // The report has the timings, the device and the machine, but no results of cases.
 func Perf(ctx context.Context, open func() (core.Backend, error), o Options, tell func(Timing)) (*Report, error) {

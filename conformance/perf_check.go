@@ -39,7 +39,7 @@ func (s spec) partOf(n *op.Node) (part, bool) {
 	return part{}, false
 }
 
-// whole returns p with the operands from the given one on used as a whole.
+// whole returns p such that a row of the result depends on all of operand from and of every later one.
 func (p part) whole(from int) part {
 	for i := from; i < len(p.in); i++ {
 		p.in[i] = -1

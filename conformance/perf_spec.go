@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// perfSpec returns a node that takes long enough to be timed.
+// perfSpec returns a node of op c, with first type d, that takes long enough to be timed. It returns false if the op has no suitable variant.
 func perfSpec(c op.Code, d dtype.DType) (spec, bool) {
 	p, ok := planOf(c)
 	if !ok {
@@ -85,7 +85,7 @@ func perfMade(attrs ...op.Attr) func(dtype.DType) variant {
 	}
 }
 
-// longAxis is the length, that of a typical row, up to which the last axis is enlarged before earlier axes.
+// longAxis is the length, typical of a row, up to which a later axis is doubled before an earlier one.
 const longAxis = 256
 
 // grown repeatedly doubles the last axis that can be doubled, in the operands and in attributes that contain its length, while the node
@@ -107,7 +107,8 @@ func (s spec) grown() spec {
 	}
 }
 
-// longer doubles one axis that is shorter than most, or the first one. The results have at most bytes bytes.
+// longer doubles the last axis that is shorter than most and can be doubled, or else the first axis, so that the results have at most bytes
+// bytes. It returns false if there is no such axis.
 func (s spec) longer(most, bytes int) (spec, bool) {
 	for axis := shape.MaxRank - 1; axis >= 0; axis-- {
 		if len(s.in) == 0 || axis >= len(s.in[0].Shape) || axis > 0 && s.in[0].Shape[axis] >= most {

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// perfBytes bounds the results of one submission.
+// perfBytes bounds the size of the results of one submission, in bytes.
 const perfBytes = 256 << 20
 
 // time measures a node and checks the result of the last submission.

@@ -31,8 +31,8 @@ type PluginFile struct {
 	Executable bool   `json:"executable,omitempty"`
 }
 
-// TreeOf returns the digest of files as in the signature of an archive: the SHA-256 of a line for each, in order of path, of "x" if it is
-// executable or else "-", its digest, and its path.
+// TreeOf returns the digest of files as in the signature of an archive: the SHA-256 of one line for each file, in order of path. A line
+// contains "x" if the file is executable or else "-", its digest and its path, separated by spaces.
 func TreeOf(files []PluginFile) string {
 	h := sha256.New()
 	for _, f := range slices.SortedFunc(slices.Values(files), func(a, b PluginFile) int { return strings.Compare(a.Path, b.Path) }) {

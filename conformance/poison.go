@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// poison: every Read of the output of a failed node returns its error, and other tensors stay good.
+// poison checks that every Read of the output of a failed node returns its error, and that other tensors stay good.
 func poison(ctx context.Context, q *queue) error {
 	good, err := q.put(ctx, numbers(7))
 	if err != nil {
@@ -31,7 +31,7 @@ func poison(ctx context.Context, q *queue) error {
 	return q.holds(ctx, outs[0], -7)
 }
 
-// poisonSpreads: what is computed from a poisoned tensor names the first node.
+// poisonSpreads checks that a tensor that is computed from a poisoned one carries the error of the first node.
 func poisonSpreads(ctx context.Context, q *queue) error {
 	bad, err := q.failing(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func poisonSpreads(ctx context.Context, q *queue) error {
 	return nil
 }
 
-// poisonDropped: poison passes through an operand that the node drops.
+// poisonDropped checks that poison passes through an operand that the node drops.
 func poisonDropped(ctx context.Context, q *queue) error {
 	bad, err := q.failing(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func poisonDropped(ctx context.Context, q *queue) error {
 	return q.unknown(ctx, bad)
 }
 
-// syncOnce: Sync reports the first failure since the last Sync, once.
+// syncOnce checks that Sync reports the first failure since the last Sync, once.
 func syncOnce(ctx context.Context, q *queue) error {
 	bad, err := q.failing(ctx)
 	if err != nil {

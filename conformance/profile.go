@@ -26,7 +26,7 @@ const (
 	NN Profile = "nn"
 	// Training is the gradients of every op that has them, against finite differences.
 	Training Profile = "training"
-	// Half is all cases that involve f16 or bf16.
+	// Half is all cases that involve f16 or bf16, except gradients.
 	Half Profile = "half"
 	// Quant is the ops on quantized elements.
 	Quant Profile = "quant"

@@ -10,7 +10,7 @@ func ProtocolParts() []string {
 	return []string{"start", "end", "tls", "services", "frames", "data", "events", "checks", "poison", "nodes", "programs", "errors", "debug", "plane"}
 }
 
-// rulesOfPart is about the number of rules in a part of the protocol.
+// rulesOfPart is the approximate number of rules in a part of the protocol. It determines the time limit of a case.
 const rulesOfPart = 10
 
 // protocolCases check that a plugin follows the protocol. Each case checks one part.

@@ -56,9 +56,9 @@ func Releases() ([]Release, error) {
 	return l, nil
 }
 
-// ParseRelease reads the text of a release. Its lines, except empty ones and those that begin with #, are "date YYYY-MM-DD", "suite HASH",
-// "must PROFILE REGEXP" and "optional PROFILE REGEXP". A case of a profile must be passed if a line must matches its id and no line
-// optional does.
+// ParseRelease reads the text of a release. Its lines, except empty ones and lines whose first word is #, are "date YYYY-MM-DD", "suite
+// HASH", "must PROFILE REGEXP" and "optional PROFILE REGEXP". A case of a profile must be passed if the pattern of a "must" line matches its
+// id and the pattern of no "optional" line does.
 func ParseRelease(text string) (*Release, error) {
 	r := &Release{}
 	s := bufio.NewScanner(strings.NewReader(text))
@@ -128,7 +128,7 @@ type Standing struct {
 func (s *Standing) OK() bool { return len(s.Missing)+len(s.Faults) == 0 && s.Must > 0 }
 
 // Standing compares a report that Verify read with the must-pass list of a release for p. It ignores waivers of cases of other profiles.
-// now determines whether waivers have expired.
+// now determines whether waivers have expired. Standing returns ErrOtherSuite if the report is of another suite than the release.
 func (m *Manifest) Standing(r *Release, p Profile, waivers []Waiver, now time.Time) (*Standing, error) {
 	if m.Suite.Hash != r.Suite {
 		return nil, fmt.Errorf("conformance: %w: it has %s, the release %s has %s", ErrOtherSuite, m.Suite.Hash, r.Date, r.Suite)

@@ -74,7 +74,8 @@ type Report struct {
 	devices []DeviceDocument
 	// Profiles is complete once the run is.
 	Profiles []ProfileResult
-	// Lean packages have no human-readable views, which can be derived from the rest, and durations of cases are in hundredths of a second.
+	// Lean packages have neither JUnitFile nor PageFile, which can be derived from the rest, and durations of cases are in hundredths of a
+	// second.
 	Lean bool
 }
 

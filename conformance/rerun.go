@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// ErrOtherSuite: the report is of another suite than that of this program, which does not have its cases.
+// ErrOtherSuite is the error for a report of another suite than the suite of this program or of a release, which lacks its cases.
 var ErrOtherSuite = errors.New("report is of another suite")
 
 // Difference is a case whose result in a report differs from its result in a rerun.
@@ -38,7 +38,8 @@ type Rerun struct {
 // far as there are so many. Each runs twice, with the seeds of the report and with fresh ones of nonce. A case that passed has to
 // pass with both, one that was skipped has to be skipped with both, and one that failed has to fail with the seeds of the report.
 //
-// Rerun uses only the fields Device, Timeout, Kill, Protocol and Progress of o.
+// Rerun uses only the fields Device, Timeout, Kill, Protocol and Progress of o. It returns ErrOtherSuite if the report is of another suite
+// than this program's.
 func (m *Manifest) Rerun(ctx context.Context, open func() (core.Backend, error), n int, nonce string, o Options) (*Rerun, error) {
 	if m.Suite.Hash != Current().Hash {
 		return nil, fmt.Errorf("conformance: %w: it has %s, this program %s", ErrOtherSuite, m.Suite.Hash, Current().Hash)
@@ -77,7 +78,8 @@ func (m *Manifest) Rerun(ctx context.Context, open func() (core.Backend, error),
 	return again, nil
 }
 
-// pick draws n rows of the report, three of four that were executed.
+// pick draws n rows of the report, or all if there are fewer. Three in four were executed and one in four was skipped, as far as there are
+// so many.
 func (m *Manifest) pick(n int, nonce string) []row {
 	h := sha256.Sum256([]byte("burn conformance rerun 1\n" + nonce + "\n" + m.Digest + "\n"))
 	r := rand.New(rand.NewPCG(binary.BigEndian.Uint64(h[:]), binary.BigEndian.Uint64(h[8:])))

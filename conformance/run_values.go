@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// values returns the case that runs the spec's node on drawn values and compares it with the reference.
+// values returns the body that runs the spec's node on drawn values and compares the results with the reference.
 func values(k kind) body {
 	return func(ctx context.Context, q *queue, s spec, id string) error {
 		in := s.inputs(q.random(id), k)
@@ -113,7 +113,7 @@ func (q *queue) expect(ctx context.Context, n op.Node, in []ref.Tensor) error {
 }
 
 // same reads outs and compares them with want, the results of the reference for in, by the tolerance of n's row. If the document says that
-// the device flushes subnormal numbers to zero, it also accepts the results of that.
+// the device flushes subnormal numbers to zero, same also accepts results of flushed numbers.
 func (q *queue) same(ctx context.Context, n *op.Node, in []ref.Tensor, outs []op.Desc, want []ref.Tensor) error {
 	descs := descsOf(in)
 	other := q.flushed(n, in, want)
@@ -158,7 +158,7 @@ func descsOf(ts []ref.Tensor) []op.Desc {
 	return l
 }
 
-// outside returns the cases of an index beyond its dimension: every Read of the result is ErrIndex.
+// outside returns the cases of an index outside its dimension: a Read of the result must fail with ErrIndex.
 func (s spec) outside(id string) []testCase {
 	indexes := false
 	for i := range s.in {

@@ -111,8 +111,8 @@ func evaluate(n *op.Node, in []ref.Tensor) (out []ref.Tensor, err error) {
 // place is one dimension of one operand.
 type place struct{ operand, axis int }
 
-// dims shortens dimensions, those of one length in all operands at once, or of one operand, and drops those of length 1 in
-// front.
+// dims shortens dimensions: those of one length together, pairs of them, or single ones. Then it drops leading dimensions of length 1. It
+// reports whether a smaller spec fails.
 func (x *search) dims() bool {
 	shorter := false
 	for again := true; again && !x.over(); {
@@ -241,7 +241,8 @@ func sliced(t ref.Tensor, axis, from, n int) ref.Tensor {
 	return out
 }
 
-// attrs tries plainer attributes: those left to their default, flags off, and numbers 0 and 1.
+// attrs tries plainer attributes: it omits an attribute, so that it has its default, or sets integers to 0 or 1. It reports whether a
+// plainer spec fails.
 func (x *search) attrs() bool {
 	plainer := false
 	for i := len(x.best.variant.attrs) - 1; i >= 0 && !x.over(); i-- {
@@ -265,7 +266,7 @@ func (x *search) attrs() bool {
 	return plainer
 }
 
-// plainerAttrs returns simpler values for an attribute, the simplest first. There are none for a simple one.
+// plainerAttrs returns simpler values for an attribute of integers, the simplest first. There are none for other kinds.
 func plainerAttrs(a op.Attr) []op.Attr {
 	var l []op.Attr
 	switch a.Value.Kind() {
@@ -290,7 +291,7 @@ func plainerAttrs(a op.Attr) []op.Attr {
 	return l
 }
 
-// values replaces elements by simpler ones: all of an operand, or single ones.
+// values replaces elements by 1, or indices by 0: all of an operand, or single ones.
 func (x *search) values() {
 	set := func(operand int, change func(k int) bool) bool {
 		s := x.best

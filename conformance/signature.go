@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// SignatureFile holds the signature of a report package. It is the only file of a package that the manifest does not list.
+// SignatureFile contains the signature of a report package. The manifest lists all files of a package except this one, DigestFile and
+// itself.
 const SignatureFile = "SIGNATURE"
 
 // The errors of CheckSignature.

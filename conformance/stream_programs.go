@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// programBindings: outputs may repeat and may be inputs; each run has separate output tensors, and inputs stay alive.
+// programBindings checks that outputs may repeat and may be inputs, that each run has separate output tensors, and that inputs stay alive.
 func programBindings(ctx context.Context, q *queue) error {
 	p, x, err := q.affineOnTwo(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func programBindings(ctx context.Context, q *queue) error {
 	return q.sync(ctx)
 }
 
-// programPoison: a poisoned input poisons the outputs that depend on it, with the error of the first node.
+// programPoison checks that a poisoned input poisons the outputs that depend on it, with the error of the first node.
 func programPoison(ctx context.Context, q *queue) error {
 	p, x, err := q.affineOnTwo(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func programPoison(ctx context.Context, q *queue) error {
 	return p.computes(ctx, q, x)
 }
 
-// programFaulty: Define refuses a program that uses an id before it is defined.
+// programFaulty checks that Define refuses a program that uses an id that it does not define.
 func programFaulty(ctx context.Context, q *queue) error {
 	programs, err := needs[core.Programs](q.dev, "programs")
 	if err != nil {
@@ -82,7 +82,7 @@ func programFaulty(ctx context.Context, q *queue) error {
 	return q.holds(ctx, d, 0, 0)
 }
 
-// programUndefined: an undefined program cannot be run; earlier runs are unaffected.
+// programUndefined checks that a program cannot be run after Undefine, and that earlier runs are unaffected.
 func programUndefined(ctx context.Context, q *queue) error {
 	p, x, err := q.affineOnTwo(ctx)
 	if err != nil {

@@ -37,7 +37,7 @@ func numbers(f ...float64) ref.Tensor {
 	return ref.Tensor{Desc: op.DescOf(dtype.F32, len(f)), F: f}
 }
 
-// wantError checks the identity of an error.
+// wantError returns an error unless err is want, in the sense of errors.Is.
 func wantError(err, want error) error {
 	if !errors.Is(err, want) {
 		return fmt.Errorf("error is %v, want %v", err, want)
@@ -45,7 +45,7 @@ func wantError(err, want error) error {
 	return nil
 }
 
-// holds reads d and compares it with numbers.
+// holds checks that d, a tensor of floats, contains exactly the elements want.
 func (q *queue) holds(ctx context.Context, d op.Desc, want ...float64) error {
 	got, err := q.get(ctx, d)
 	if err != nil {
@@ -75,7 +75,7 @@ func (q *queue) failing(ctx context.Context) (op.Desc, error) {
 	return outs[0], nil
 }
 
-// roundTrip writes and reads every kind of shape.
+// roundTrip checks that tensors of every kind of shape are read with the bytes that were written.
 func roundTrip(ctx context.Context, q *queue, d dtype.DType) error {
 	r := q.random("round-trip" + d.String())
 	for _, s := range []shape.Shape{dims(), dims(1), dims(7), dims(0), dims(3, 0, 2), dims(3, 5), dims(2, 1, 2, 1, 2, 1, 2, 1), dims(70001)} {
@@ -95,7 +95,7 @@ func roundTrip(ctx context.Context, q *queue, d dtype.DType) error {
 	return q.sync(ctx)
 }
 
-// freeUnknown: the next Sync reports that an unknown id was freed, and nothing else is affected.
+// freeUnknown checks that the next Sync reports that an unknown id was freed, and that nothing else is affected.
 func freeUnknown(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(4))
 	if err != nil {
@@ -110,7 +110,7 @@ func freeUnknown(ctx context.Context, q *queue) error {
 	return q.holds(ctx, d, 4)
 }
 
-// free: a freed tensor is unknown, and freeing it again is an error.
+// free checks that a freed tensor is unknown, and that freeing it again is an error.
 func free(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(1, 2))
 	if err != nil {
@@ -138,7 +138,7 @@ func free(ctx context.Context, q *queue) error {
 	return wantError(q.sync(ctx), core.ErrUnknownTensor)
 }
 
-// useAfterFree: a node on a freed tensor fails; it never sees another tensor.
+// useAfterFree checks that a node on a freed tensor fails and never reads another tensor.
 func useAfterFree(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(1, 2))
 	if err != nil {
@@ -158,7 +158,7 @@ func useAfterFree(ctx context.Context, q *queue) error {
 	return wantError(err, core.ErrUnknownTensor)
 }
 
-// viewOutlives: a view stays valid when its base is freed and the memory is needed again.
+// viewOutlives checks that a view stays valid when its base is freed and memory is needed again.
 func viewOutlives(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(1, 2, 3, 4))
 	if err != nil {
@@ -179,7 +179,7 @@ func viewOutlives(ctx context.Context, q *queue) error {
 	return q.holds(ctx, view[0], 4, 2)
 }
 
-// writeCopies: the data of a Write may be reused at once.
+// writeCopies checks that the data of a Write may be reused once it returns.
 func writeCopies(ctx context.Context, q *queue) error {
 	t := numbers(1, 2, 3)
 	d := t.Desc
@@ -192,7 +192,7 @@ func writeCopies(ctx context.Context, q *queue) error {
 	return q.holds(ctx, d, 1, 2, 3)
 }
 
-// order: a long chain of nodes in one Submit, each dropping its operand, takes effect in order.
+// order checks that a long chain of nodes in one Submit, each of which drops its operand, takes effect in order.
 func order(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(0, 1))
 	if err != nil {
@@ -209,7 +209,8 @@ func order(ctx context.Context, q *queue) error {
 	return q.holds(ctx, d, 1000, 1001)
 }
 
-// canceledCalls: a call whose context has ended returns ErrCanceled with its cause, and the stream stays usable.
+// canceledCalls checks that a call whose context has ended succeeds without waiting or returns ErrCanceled with its cause, and that the
+// stream stays usable.
 func canceledCalls(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(5))
 	if err != nil {
@@ -236,7 +237,7 @@ func canceledCalls(ctx context.Context, q *queue) error {
 	return q.sync(ctx)
 }
 
-// closed: every call after Close is ErrClosed.
+// closed checks that every call after Close returns ErrClosed.
 func closed(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(1))
 	if err != nil {
@@ -261,7 +262,7 @@ func closed(ctx context.Context, q *queue) error {
 	return nil
 }
 
-// independent: the failures of one stream do not affect another.
+// independent checks that the failures of one stream do not affect another.
 func independent(ctx context.Context, q *queue) error {
 	other, err := q.another(ctx)
 	if err != nil {
@@ -290,7 +291,7 @@ func independent(ctx context.Context, q *queue) error {
 	return q.holds(ctx, d, 1)
 }
 
-// concurrent: streams run at once, each from a goroutine of its own.
+// concurrent runs streams at the same time, each from a separate goroutine.
 func concurrent(ctx context.Context, q *queue) error {
 	return q.atOnce(ctx, 4, func(i int, s *queue) error {
 		for k := range 20 {
@@ -311,7 +312,7 @@ func concurrent(ctx context.Context, q *queue) error {
 	})
 }
 
-// memory: freed tensors do not count as memory in use.
+// memory checks that freed tensors do not count as memory in use.
 func memory(ctx context.Context, q *queue) error {
 	stats, err := needs[core.MemoryStats](q.dev, "memory statistics")
 	if err != nil {

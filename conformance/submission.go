@@ -38,9 +38,10 @@ type Submission struct {
 	Standings []*Standing `json:"-"` // for each of Profiles
 }
 
-// ReadSubmission reads and checks the submission in a folder: its report is of one of releases, every profile that it names passes by that
-// release and the waivers, and the key in it signed the report, which verify checks. If there is no key, the report is unsigned and nobody
-// confirms its results. With an error, ReadSubmission returns as much of the Submission as it could read.
+// ReadSubmission reads and checks the submission in a folder. Its report must be of one of releases, every profile that it names must pass
+// by the rules of that release and the waivers, and the report must be signed with the key in the folder, which verify checks. If there is
+// no key, the report must be unsigned, and nobody confirms its results. With an error, ReadSubmission returns as much of the Submission as
+// it could read.
 func ReadSubmission(dir string, releases []Release, now time.Time, verify func(keyFile string, m *Manifest) error) (*Submission, error) {
 	s := &Submission{Folder: filepath.Base(dir)}
 	text, err := os.ReadFile(filepath.Join(dir, SubmissionFile))
@@ -126,7 +127,7 @@ func (m *Manifest) ofProfile(waivers []Waiver, p Profile) []Waiver {
 }
 
 // WriteScoreboard writes the page of kept reports, a table in Markdown: a line for each submission, the newest release first, then by
-// name.
+// name. Every submission must be one that ReadSubmission returned without an error.
 func WriteScoreboard(w io.Writer, submissions []*Submission) error {
 	l := slices.SortedFunc(slices.Values(submissions), func(a, b *Submission) int {
 		return cmp.Or(cmp.Compare(b.Standings[0].Release, a.Standings[0].Release), cmp.Compare(a.Name, b.Name))

@@ -80,7 +80,8 @@ func newSuite(version int, table string, lines []string) Suite {
 
 func sum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// describeTable writes the row of every op of this build, without its doc line.
+// describeTable writes name, version, class, results, tolerance, operands, attributes, constraints and domains of every op of this build
+// except custom ops.
 func describeTable(w io.Writer) {
 	for _, c := range op.All() {
 		r := op.Lookup(c)

@@ -73,7 +73,7 @@ func intValue(r *rand.Rand, d dtype.DType, dom op.Domain, accumulates bool) int6
 	return r.Int64N(201) - 100
 }
 
-// Special values of a type.
+// specials returns the special values of type d: fs for floats, is for all other types.
 func specials(d dtype.DType, which specialness) (fs []float64, is []int64) {
 	if d == dtype.Bool {
 		return nil, []int64{0, 1}
@@ -115,7 +115,7 @@ func fill(r *rand.Rand, d op.Desc, dom op.Domain, accumulates bool) ref.Tensor {
 	return t
 }
 
-// setSpecials replaces a third of the elements by special values. For integers, it uses only values that the domain allows.
+// setSpecials replaces about a third of the elements by special values of their type.
 func setSpecials(r *rand.Rand, t ref.Tensor, which specialness) {
 	fs, is := specials(t.Desc.DType, which)
 	for k := range t.Desc.Shape.Size() {

@@ -13,7 +13,7 @@ type variant struct {
 	attrs []op.Attr
 	// types limits the type of the first operand, or of the result of an op without operands; zero: no limit.
 	types dtype.Set
-	// domains overrides the domains of the row, by operand; a nil entry means that of the row.
+	// domains overrides the domains of the row, by index of the operand. Operands without an entry have the domain of the row.
 	domains map[int]op.Domain
 	// grid makes the case use only special values: every pair (or triple) of them.
 	grid bool
@@ -25,7 +25,7 @@ type variant struct {
 // plan contains the variants of an op.
 type plan struct {
 	variants []variant
-	// typed adds variants that depend on the first type and on the types of the backend.
+	// typed returns further variants, which depend on the first type and on the types that results may have.
 	typed func(first dtype.DType, types dtype.Set) []variant
 	// special is the class of special values that the row defines.
 	special specialness
@@ -99,8 +99,8 @@ func planOf(c op.Code) (plan, bool) {
 	return plan{}, false
 }
 
-// primary returns the variant that layouts and programs are tested with: the first of rank 2 or more without empty dimensions,
-// or the first without them.
+// primary returns the variant that layouts and programs are tested with: the first whose operands have 1 to 399 elements and whose first
+// operand has at least rank 2, or else rank 1, or else rank 0.
 func primary(vs []variant) (variant, bool) {
 	for _, rank := range []int{2, 1, 0} {
 		for _, x := range vs {

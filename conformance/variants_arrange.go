@@ -8,7 +8,7 @@ import (
 )
 
 // Special values exclude denormals: half of the least denormal is 0 in its type and nonzero in a wider one, and a gate that multiplies it
-// by infinity returns NaN or infinity. So does a gate of a value far below 0, which is 0 in f32 and not in f64.
+// by infinity returns NaN or infinity. The gate of a value far below 0 has the same problem: it is 0 in f32 and not in f64.
 var gatedPlan = plan{special: gated, variants: []variant{
 	v("columns", shapes(dims(3, 6)), op.Int("axis", 1)), v("rows", shapes(dims(4, 3)), op.Int("axis", 0)), v("middle", shapes(dims(2, 4, 3)), op.Int("axis", 1)), v("empty", shapes(dims(0, 4)), op.Int("axis", 1)),
 	v("of-none", shapes(dims(3, 0)), op.Int("axis", 1)),
@@ -69,7 +69,7 @@ var arrangePlans = map[op.Code]plan{
 		return []variant{make("square", 4, 4, 0), make("wide", 3, 5, 1), make("tall", 5, 2, -2), make("outside", 2, 2, 5), make("empty", 0, 3, 0)}
 	}},
 	op.LinSpace: {typed: func(first dtype.DType, _ dtype.Set) []variant {
-		if !first.IsFloat() { // a row without operands is called with every type
+		if !first.IsFloat() { // typed is called with every type for a row without operands
 			first = dtype.F32
 		}
 		return []variant{between("up", 0, 1, 11, first), between("down", 1, -0.3, 7, first), between("open", -1, 1, 8, first, op.Flag("endpoint", false)), between("single", 0.7, 3, 1, first), between("none", 0, 1, 0, first), between("long", -1, 1, 301, first)}

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// one returns the plan of an elementwise op of one operand; each further set of attributes makes a variant.
+// one returns the plan of an elementwise op of one operand. Each set of attributes adds a variant.
 func one(special specialness, attrs ...[]op.Attr) plan {
 	p := plan{special: special, variants: []variant{
 		v("matrix", shapes(dims(3, 5))), v("rank0", shapes(dims())), v("empty", shapes(dims(2, 0, 3))), v("odd", shapes(dims(7))),

@@ -11,25 +11,25 @@ import (
 // Domains of long sums and products.
 var (
 	aboutOne = op.Domain{Lo: 0.5, Hi: 1.5}
-	// nearOne has products of 200,000 values, from some e^-15 to e^10, in the range of every type.
+	// nearOne has products of 200,000 values from about e^-15 to e^10, in the range of every type.
 	nearOne = op.Domain{Lo: 0.99, Hi: 1.01}
 	// plusOrMinus has products that differ if a factor is missing or repeated.
 	plusOrMinus = op.Domain{Lo: -1, Hi: 1, NonZero: true}
-	// few has many equal elements.
+	// few has few distinct integers, so that many elements are equal.
 	few = op.Domain{Lo: 0, Hi: 40}
 )
 
-// large returns a variant for some first types. Its float operands are about one, unless it has other domains.
+// large returns a variant for some first types, with the domains of the row.
 func large(name string, in []shape.Shape, types []dtype.DType, attrs ...op.Attr) variant {
 	x := v("large-"+name, in, attrs...).only(types...)
 	x.large = true
 	return x
 }
 
-// summed returns vs with positive operands of float types, so that no sum cancels.
+// summed returns vs with operands in aboutOne, which are positive, so that no sum cancels.
 func summed(vs ...variant) []variant { return ranging(aboutOne, vs...) }
 
-// ranging returns vs with float operands in a domain.
+// ranging returns vs with all operands in a domain.
 func ranging(d op.Domain, vs ...variant) []variant {
 	for i := range vs {
 		for k := range vs[i].in {
@@ -67,20 +67,20 @@ func reducedLong(all, rows, columns, outer []dtype.DType) []variant {
 		large("columns", shapes(dims(66671, 3)), columns, op.Ints("axes", 0)), large("outer", shapes(dims(41, 71, 69)), outer, op.Ints("axes", 0, 2))}
 }
 
-// alongLong returns long lines: one, rows and columns.
+// alongLong returns variants along one long axis: of a vector, of rows and of columns.
 func alongLong(all, rows, columns []dtype.DType, attrs ...op.Attr) []variant {
 	at := func(axis int) []op.Attr { return append(attrs[:len(attrs):len(attrs)], op.Int("axis", axis)) }
 	return []variant{large("all", shapes(dims(200003)), all, at(0)...), large("rows", shapes(dims(3, 66671)), rows, at(1)...),
 		large("columns", shapes(dims(66671, 3)), columns, at(0)...)}
 }
 
-// scannedLong returns scans of floats in a domain and of integers in another one.
+// scannedLong returns scans of floats in domain d and of integers in domain ints.
 func scannedLong(d, ints op.Domain) []variant {
 	vs := ranging(d, append(again(alongLong(f32, floats, f32)...), large("back", shapes(dims(3, 66671)), f32, op.Int("axis", 1), op.Flag("reverse", true), op.Flag("exclusive", true)))...)
 	return append(vs, ranging(ints, alongLong(types(dtype.I64), types(dtype.I32), types(dtype.I32))...)...)
 }
 
-// broadcastLong returns variants of an op on two operands of which one or both are broadcast.
+// broadcastLong returns variants of an op on two operands, one or both of which are broadcast.
 func broadcastLong(row, column, outer []dtype.DType) []variant {
 	return []variant{large("row", shapes(dims(449, 447), dims(447)), row), large("column", shapes(dims(447, 449), dims(447, 1)), column),
 		large("outer", shapes(dims(449, 1), dims(1, 447)), outer)}
@@ -97,7 +97,7 @@ func scatteredLong(mode string, first []dtype.DType) variant {
 }
 
 // largeVariants are nodes of about 200,000 elements, in odd lengths: backends divide such work among threads and blocks, sum in parts
-// and take other kernels for it.
+// and choose other kernels for it.
 var largeVariants = map[op.Code][]variant{
 	op.Sum: append(summed(again(reducedLong(floats, f32, floats, half)...)...), reducedLong(whole, types(dtype.I32), whole, types(dtype.I32))...),
 	op.Prod: append(ranging(nearOne, again(reducedLong(floats, f32, floats, half)...)...),
@@ -160,20 +160,20 @@ var largeVariants = map[op.Code][]variant{
 	op.Concat:  {large("rows", shapes(dims(301, 449), dims(1, 449), dims(147, 449)), single, op.Int("axis", 0)), large("columns", shapes(dims(449, 301), dims(449, 147)), f32, op.Int("axis", 1))},
 }
 
-// lined returns a variant with one operand, which is a line.
+// lined returns a variant with one operand, a vector.
 func lined(d ...dtype.DType) variant {
 	x := large("line", shapes(dims(200003)), d)
 	x.centered = true
 	return x
 }
 
-// withValues returns a variant of attention, in floats, whose values are positive.
+// withValues returns x, a variant of attention, with positive values and for the types in floats.
 func withValues(x variant) variant {
 	x.large = true
 	return x.only(floats...).domain(2, aboutOne)
 }
 
-// summedTo returns a variant of scatter, whose index keeps its domain, with positive elements and updates.
+// summedTo returns x, a variant of scatter, with positive elements and updates. The indices keep their domain.
 func summedTo(x variant) []variant {
 	return slices.Clone([]variant{x.domain(0, aboutOne).domain(2, aboutOne)})
 }

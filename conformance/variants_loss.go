@@ -18,7 +18,7 @@ func eachReduction(vs ...variant) []variant {
 	return out
 }
 
-// compared returns the plan of a loss of elements; each further set of attributes makes a variant.
+// compared returns the plan of an elementwise loss. Each set of attributes adds a variant.
 func compared(attrs ...[]op.Attr) plan {
 	p := plan{variants: eachReduction(v("matrix", shapes(dims(3, 5), dims(3, 5))), v("rank0", shapes(dims(), dims())), v("empty", shapes(dims(0, 3), dims(0, 3))))}
 	p.variants = append(p.variants, v("long", shapes(dims(4, 301), dims(4, 301))).only(dtype.F32, dtype.F64))

@@ -4,7 +4,7 @@ import "github.com/goburn/burn/core/op"
 
 func offset(k int) op.Attr { return op.Int("offset", k) }
 
-// triangles returns variants of a matrix with its diagonals.
+// triangles returns variants with several diagonals of a matrix, and with batches.
 func triangles() []variant {
 	var vs []variant
 	for _, k := range []int{0, 1, -1, 3, -2, 9, -9} {

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// joined returns variants of a statistic that needs an element to join.
+// joined returns variants of a statistic over axes that needs at least one element.
 func joined(attrs ...op.Attr) []variant {
 	l := func(name string, x []int, axes ...int) variant {
 		return v(name, shapes(dims(x...)), append(set(op.Ints("axes", axes...)), attrs...)...)
@@ -70,7 +70,7 @@ var searchPlans = map[op.Code]plan{
 
 func init() { register(searchPlans) }
 
-// register adds plans to those of the suite.
+// register adds plans to the suite. They replace earlier plans of the same ops.
 func register(more map[op.Code]plan) {
 	for c, p := range more {
 		plans[c] = p

@@ -37,7 +37,7 @@ func heads(name string, attrs []op.Attr, mask []int, shape ...int) variant { // 
 	return x
 }
 
-// backward returns the gradient of a variant of attention, whose results are given.
+// backward turns a variant of attention into one of its gradient: it inserts two operands of the shape of the result after the values.
 func backward(x variant) variant {
 	q, v := x.in[0], x.in[2]
 	y := dims(q[0], q[1], q[2], v[3])
@@ -49,7 +49,7 @@ func turning(name string, x, c []int, attrs ...op.Attr) variant {
 	return v(name, shapes(x, c, c), attrs...)
 }
 
-// steppedRNN returns a plain recurrent layer in its directions.
+// steppedRNN returns variants of a plain recurrent layer in every direction, with the default activation and with relu.
 func steppedRNN() []variant {
 	var vs []variant
 	for _, x := range recurrences(4) {

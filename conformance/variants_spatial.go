@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// pools returns windows with each set of further attributes, in the order of their names in order.
+// pools returns pooling variants with each set of attributes in more, in the order of the names in order.
 func pools(more map[string][]op.Attr, order ...string) []variant {
 	var vs []variant
 	for _, name := range order {

@@ -172,7 +172,7 @@ func (m *Manifest) check(files map[string][]byte) error {
 	return nil
 }
 
-// Size limits of a package, against archives built to exhaust memory.
+// Limits of a package, against archives built to exhaust memory: bytes of one file, and number of files.
 const (
 	maxPackageFile  = 256 << 20
 	maxPackageFiles = 64

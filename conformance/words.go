@@ -74,7 +74,7 @@ func integers(d dtype.DType, dims []int, values ...int64) ref.Tensor {
 	return ref.Tensor{Desc: op.DescOf(d, dims...), I: values}
 }
 
-// everyPair returns every pair of values, as two operands. Without zeros, the second operand has none.
+// everyPair returns every pair of values, as two operands. If zeros is false, the second operand contains no 0.
 func everyPair(d dtype.DType, values []int64, zeros bool) []ref.Tensor {
 	var a, b []int64
 	for _, x := range values {
@@ -87,7 +87,7 @@ func everyPair(d dtype.DType, values []int64, zeros bool) []ref.Tensor {
 	return []ref.Tensor{integers(d, []int{len(a)}, a...), integers(d, []int{len(b)}, b...)}
 }
 
-// shifted returns every value with every number of bits.
+// shifted returns two operands that pair every value with every shift of 0 to the number of bits of d, less one.
 func shifted(d dtype.DType, values []int64) []ref.Tensor {
 	var a, b []int64
 	for _, x := range values {
@@ -151,7 +151,7 @@ func wordNodes() []wordNode {
 		wordNode{"i64/abs", op.Abs, []ref.Tensor{integers(dtype.I64, []int{len(borders)}, borders...)}, nil})
 }
 
-// wideIndex: an index of which only the low word is in range is out of range.
+// wideIndex checks that index i is out of range, although its low word may be in range.
 func wideIndex(ctx context.Context, q *queue, i int64) error {
 	ds, err := q.putAll(ctx, []ref.Tensor{numbers(1, 2, 3), integers(dtype.I64, []int{2}, 1, i)})
 	if err != nil {

@@ -72,7 +72,8 @@ func (g *Graph) Expect(r *rand.Rand) (*Expected, error) {
 	return e, nil
 }
 
-// eval evaluates the nodes with the reference, in f64 instead of f32 if wide is set.
+// eval evaluates the nodes with the reference, in f64 instead of f32 if wide is set. Unless near is nil, it changes inputs and constants by up
+// to 1e-7 of their magnitude.
 func (g *Graph) eval(wide bool, near *rand.Rand) ([]ref.Tensor, error) {
 	at := map[op.TensorID]ref.Tensor{}
 	as := func(d dtype.DType) dtype.DType {

@@ -1,4 +1,4 @@
-// Package graphs generates small random graphs of ops and compares a backend's results with those of conformance/ref: node by node, as a
+// Package graphs generates small random graphs of ops and compares a backend's results with conformance/ref: node by node, as a
 // program, and decomposed into primitives. Package conformance calls it. The other cases of the suite test one op at a time; this package
 // tests interactions between ops: fusion, in-place reuse of buffers, views, constant folding. It must not depend on a particular backend.
 package graphs
@@ -16,12 +16,12 @@ import (
 // Graph is a program with values for its inputs and constants.
 type Graph struct {
 	*program.Program
-	Inputs []ref.Tensor // of p.Inputs
-	Consts []ref.Tensor // of p.Consts
+	Inputs []ref.Tensor // values of Program.Inputs
+	Consts []ref.Tensor // values of Program.Consts
 }
 
-// Random draws a graph of up to 12 nodes. Equal generators give equal graphs. Magnitudes stay moderate, so that results
-// are comparable.
+// Random draws a graph in 2 to 12 steps, each of which adds an op and the nodes that it needs, for example to bound its result. Equal
+// generators result in equal graphs. Magnitudes stay moderate, so that results are comparable.
 func Random(r *rand.Rand) *Graph {
 	d := &drawer{r: r, g: &Graph{Program: &program.Program{Name: "random"}}}
 	d.b = op.NewBuilder(func() op.TensorID { d.last++; return d.last })
@@ -111,7 +111,7 @@ func (d *drawer) pick() op.Desc {
 	return d.pool[d.r.IntN(len(d.pool))]
 }
 
-// node tries to append one node.
+// node tries to append an op with the nodes that it needs. It reports whether the op fits.
 func (d *drawer) node() bool {
 	x := d.pick()
 	if d.r.IntN(8) == 0 && len(x.Shape) < 3 && x.Shape.Size() <= 512 {

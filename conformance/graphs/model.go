@@ -10,7 +10,7 @@ import (
 )
 
 // Model draws a small network in f32: layers of random number, kind and width, with weights between -1 and 1, and a softmax at the
-// end. It is a convolutional network with residuals, or one of attention and linear layers. Equal generators give equal models.
+// end. It is a convolutional network with residuals, or one of attention and linear layers. Equal generators result in equal models.
 func Model(r *rand.Rand) *Graph {
 	d := &drawer{r: r, g: &Graph{Program: &program.Program{Name: "model"}}}
 	d.b = op.NewBuilder(func() op.TensorID { d.last++; return d.last })
@@ -25,7 +25,7 @@ func Model(r *rand.Rand) *Graph {
 	return d.g
 }
 
-// layer appends f's nodes on x, if they fit and are small, and returns their result, else x.
+// layer appends f's nodes on x and returns their result. If they do not fit or the result is too large, it appends none and returns x.
 func (d *drawer) layer(x op.Desc, f func(x op.Desc) op.Desc) op.Desc {
 	before := d.b.Nodes
 	y := f(x)
@@ -54,7 +54,7 @@ func (d *drawer) convolutional() op.Desc {
 	return d.layer(x, d.product)
 }
 
-// attentive returns a network of attention and linear layers with residuals, from [N,T,D] to the same.
+// attentive returns a network of attention and linear layers with residuals, from [N,T,D] to [N,T,D].
 func (d *drawer) attentive() op.Desc {
 	between := func(lo, hi int) int { return lo + d.r.IntN(hi-lo+1) }
 	width := between(3, 12)

@@ -25,7 +25,7 @@ const (
 // Modes returns all modes.
 func Modes() []Mode { return []Mode{Nodes, AsProgram, Donating, Primitives} }
 
-// Run computes g on a device of b and returns its outputs.
+// Run computes g on device 0 of b and returns its outputs.
 func (g *Graph) Run(ctx context.Context, b core.Backend, m Mode) ([]ref.Tensor, error) {
 	dev, err := b.Open(ctx, 0)
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 	tokenSize = 32
 )
 
-// elements are the sizes of the element types, by number.
+// elements contains the sizes of the element types in bytes, by number.
 var elements = [...]int{0, 8, 4, 2, 2, 8, 4, 2, 1, 8, 4, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 
 const f32 = 2
@@ -52,7 +52,7 @@ func (d tensor) bytes() uint64 {
 // frame builds a frame. Its methods append to it and return it.
 type frame struct {
 	b    []byte
-	last uint64 // id
+	last uint64 // the last id; the next one is encoded as its difference to it
 }
 
 func (f *frame) byte(b ...byte) *frame { f.b = append(f.b, b...); return f }

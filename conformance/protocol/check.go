@@ -21,7 +21,7 @@ const Version = 2
 type Options struct {
 	// Command is the plugin: the path of its program, and arguments.
 	Command []string
-	// Env is the environment of the plugin; nil: that of this process.
+	// Env is the environment of the plugin; nil: the environment of this process.
 	Env []string
 	// Debug means that the program supports the flags of section 8. A program that carries a shared object does not.
 	Debug bool
@@ -32,12 +32,12 @@ type Options struct {
 	// StartTimeout bounds a start, and Patience any answer; 0: 30 and 10 seconds. Slack is added to the time limits of the protocol, for
 	// busy machines; 0: 3 seconds.
 	StartTimeout, Patience, Slack time.Duration
-	// Progress, if set, is called with every result as it comes.
+	// Progress, if set, is called with every result, in the order of the rules, by the goroutine of Check.
 	Progress func(Result)
 }
 
 // checker runs checks one after the other. They share a plugin process until one of them breaks it. A certification has one checker for
-// most rules, and another one for each rule that is alone.
+// most rules, and a separate one for each rule that has alone set.
 type checker struct {
 	Options
 	ctx     context.Context
@@ -53,7 +53,8 @@ type checker struct {
 	streams uint64
 }
 
-// Check runs the rules that o selects. It returns an error only if they could not be run; findings are in the report.
+// Check runs the rules that o selects. It returns an error only if they could not be run; findings are in the report. When ctx ends, Check
+// returns its cause together with a report of the rules that were checked.
 func Check(ctx context.Context, o Options) (*Report, error) {
 	if len(o.Command) == 0 {
 		return nil, errors.New("protocol: Options need a Command")
@@ -118,7 +119,8 @@ type alone struct {
 	result chan Result
 }
 
-// beside starts the checks of the rules that are alone, by their index in rules. The function that it returns waits for them.
+// beside starts the checks of the rules that have alone set, and returns them by their index in rules. The function that it returns waits for
+// them.
 func (c *checker) beside(rules []Rule) (map[int]*alone, func()) {
 	all, turn := map[int]*alone{}, make(chan struct{}, maxAlone)
 	var ends sync.WaitGroup
@@ -140,7 +142,7 @@ func (c *checker) beside(rules []Rule) (map[int]*alone, func()) {
 	return all, ends.Wait
 }
 
-// join adds what another checker has seen of the plugin.
+// join adds the starts, the output and the info that another checker has recorded.
 func (c *checker) join(other *checker) {
 	c.starts += other.starts
 	c.noises = append(c.noises, other.noises...)
@@ -196,7 +198,7 @@ func (c *checker) judge(rule *Rule) (status Status, reason string) {
 	return Passed, ""
 }
 
-// drop ends the shared process.
+// drop ends the shared process and the one that has not received Hello.
 func (c *checker) drop() {
 	if c.shared != nil {
 		c.shared.stop()
@@ -208,7 +210,7 @@ func (c *checker) drop() {
 	}
 }
 
-// plugin returns the shared process, started when there is none.
+// plugin returns the shared process. It starts one if there is none.
 func (t *test) plugin() *plugin {
 	if t.shared != nil && t.shared.ended() {
 		how := t.shared.how()

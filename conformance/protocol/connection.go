@@ -103,7 +103,7 @@ func (p *plugin) connect(t *test) {
 
 const service = "/burn.wire.v1.Backend/"
 
-// call makes a unary call.
+// call sends the request of a unary call and returns the reply.
 func (c *connection) call(t *test, method string, request []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, t.Patience)
 	defer cancel()

@@ -22,7 +22,8 @@ type carrier struct {
 	w    *welcome
 }
 
-// carrier requests the data plane, or skips the check. It uses a new process, because only the answer to Hello contains a socket.
+// carrier requests the data plane of the shared process, or skips the check. It sends another Hello, because only the answer to Hello
+// contains a socket.
 func (t *test) carrier(features ...string) (*plugin, *carrier) {
 	p := t.plugin()
 	w := p.conn.hello(t, Version, Version, features...)
@@ -114,7 +115,7 @@ func (l *link) finish() error {
 
 func (l *link) abort() { l.Close() }
 
-// direct opens a stream of a new device over a socket of its own.
+// direct opens a stream of a new device over a separate socket.
 func (t *test) direct(features ...string) (*device, *stream) {
 	p, c := t.carrier(features...)
 	c.connect(t)
@@ -124,7 +125,7 @@ func (t *test) direct(features ...string) (*device, *stream) {
 	return d, s
 }
 
-// segment returns a memfd like that of a host, with the given size and seals, and its mapping.
+// segment returns a memfd like the ones that a host creates, with the given size in bytes and seals, and its mapping.
 func (t *test) segment(size, seals int) (fd int, data []byte) {
 	fd, err := unix.MemfdCreate("segment", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	t.must("memfd", err)
@@ -140,7 +141,7 @@ func (t *test) segment(size, seals int) (fd int, data []byte) {
 
 const allSeals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 
-// with attaches a segment.
+// with attaches descriptor fd as a segment with the given number, and states that it has said bytes.
 func (s *stream) with(number uint64, said int, fd int) {
 	f := (&frame{}).byte(cmdSegment).uint(number, uint64(said))
 	s.t.must("SEGMENT", s.tr.(*link).sendWith(f.b, fd))

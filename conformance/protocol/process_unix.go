@@ -27,5 +27,5 @@ func running(pid int) bool {
 	return syscall.Kill(pid, 0) == nil
 }
 
-// foreign reports whether users other than the owner may enter a folder.
+// foreign reports whether users other than the owner have any permission on a folder.
 func foreign(info os.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }

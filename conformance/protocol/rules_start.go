@@ -56,7 +56,7 @@ var startRules = []Rule{
 	}},
 }
 
-// endLimit is the time that the end may take once the host is gone.
+// endLimit is the time within which a plugin must end once its host is gone.
 const endLimit = time.Second
 
 var endRules = []Rule{

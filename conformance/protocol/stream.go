@@ -81,7 +81,7 @@ type stream struct {
 	number  uint64
 	tr      transport
 	replies chan reply
-	done    chan struct{} // closed with err
+	done    chan struct{} // closed once err and broken are final
 	err     error         // error of the call; nil: it ended properly
 	broken  error         // set when a reply cannot be parsed
 	request uint64
@@ -288,7 +288,8 @@ func (s *stream) wantFail(what string, codes ...uint64) {
 
 const tooLarge = "a frame beyond MaxFrame"
 
-// fails sends one frame on a new stream of d and requires FAIL with code 10. The plugin and its other streams must continue to work.
+// fails sends one frame on a new stream of d and requires FAIL with code 10. Because d is used further, the next check on it fails if the
+// plugin does not continue to work.
 func (d *device) fails(what string, f *frame) {
 	s := d.stream()
 	s.send(f)

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// activation returns a rule of one float operand and the attributes.
+// activation returns the kernel of an elementwise function of one float operand and the attributes.
 func activation(f func(e element, x float64) float64) kernel {
 	return elementwise(scalarRule{f: func(e element, x []float64) float64 { return f(e, x[0]) }})
 }

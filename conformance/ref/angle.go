@@ -45,7 +45,7 @@ func cancels(x, y float64) bool {
 // angleBits is the number of bits of pi that the greatest float64, its digits and cancellation require.
 const angleBits = 1024 + 53 + 128
 
-// reduced returns x - q·pi/2 for the nearest whole q, and q modulo 4.
+// reduced returns q modulo 4 and x - q·pi/2, where q is the whole number nearest to x/(pi/2).
 func reduced(x float64) (quarter int, rest float64) {
 	big0 := func() *big.Float { return new(big.Float).SetPrec(angleBits) }
 	half := quarterTurn()
@@ -57,7 +57,7 @@ func reduced(x float64) (quarter int, rest float64) {
 	return int(new(big.Int).And(whole, big.NewInt(3)).Int64()), rest
 }
 
-// quarterTurn is pi/2 by Machin's formula, pi/4 = 4·atan(1/5) - atan(1/239).
+// quarterTurn returns pi/2 by Machin's formula, pi/4 = 4·atan(1/5) - atan(1/239).
 var quarterTurn = sync.OnceValue(func() *big.Float {
 	const bits = angleBits + 64
 	arctan := func(n int64) *big.Int { // of 1/n, times 2^bits

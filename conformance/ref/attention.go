@@ -66,7 +66,8 @@ func weigh(scores []float64) {
 	}
 }
 
-// attentionGradient iterates over queries, and adds the contribution of each to the gradients of the keys that it sees.
+// attentionGradient computes the gradients of queries, keys and values. It iterates over queries, and adds the contribution of each to the
+// gradients of the keys and values that it sees.
 func attentionGradient(n *op.Node, in []Tensor) ([]Tensor, error) {
 	q, k, v := in[0].Desc.Shape, in[1].Desc.Shape, in[2].Desc.Shape
 	y, dy, scale := in[3], in[4], scoreScale(n, in[0])

@@ -33,7 +33,7 @@ func indices(n *op.Node, in []op.Desc) (terms []string, out string) {
 	return terms, strings.Replace(out, "...", digits(most), 1)
 }
 
-// spans returns the names of an einsum's indices, those of the result first, and their lengths.
+// spans returns the names of an einsum's indices, beginning with the indices of the result, their lengths, and the names by operand.
 func spans(n *op.Node, in []op.Desc) (names string, lengths shape.Shape, terms []string) {
 	terms, names = indices(n, in)
 	lengths = n.Outputs[0].Shape.Clone()

@@ -5,14 +5,14 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// scalarRule computes one element of the result from one element of each operand, after broadcasting. d is the type of the first
-// operand. Predicates return 1 or 0. A nil function marks a class of types that the row does not take.
+// scalarRule computes one element of the result from one element of each operand, after broadcasting. The type of the first operand
+// selects f or i. Predicates return 1 or 0. A nil function marks a class of types that the row does not accept.
 type scalarRule struct {
 	f func(e element, x []float64) float64
 	i func(e element, x []int64) int64
 }
 
-// element holds the element type and the attributes of the node, for rules that need them.
+// element contains the type of the first operand and the attributes of the node, for rules that need them.
 type element struct {
 	dtype dtype.DType
 	attrs op.Attrs
@@ -49,7 +49,7 @@ func elementwise(r scalarRule) kernel {
 	})
 }
 
-// floats returns a rule of one float operand.
+// floats returns the kernel of an elementwise function of one float operand.
 func floats(f func(x float64) float64) kernel {
 	return elementwise(scalarRule{f: func(_ element, x []float64) float64 { return f(x[0]) }})
 }

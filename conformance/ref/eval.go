@@ -31,7 +31,8 @@ func init() {
 func Has(c op.Code) bool { return kernels[c] != nil }
 
 // Eval computes node n, which has passed op.Check, on inputs in. It returns ErrUnsupported for an op without a reference kernel and
-// ErrIndex for an index outside its dimension. The results share no elements with in.
+// ErrIndex for an index outside its dimension. The results share no elements with in. Eval may be called by several goroutines at the same
+// time.
 func Eval(n *op.Node, in []Tensor) ([]Tensor, error) {
 	k := kernels[n.Op]
 	if k == nil {

@@ -24,7 +24,7 @@ func cholesky(x matrix) matrix {
 	return l
 }
 
-// triangular solves t·y = b; lower says which triangle of t counts.
+// triangular returns y with t·y = b. It reads only the lower or the upper triangle of t. If unit is set, the diagonal counts as 1.
 func triangular(t, b matrix, lower, unit bool) matrix {
 	y, n := b.clone(), len(t)
 	for step := range n {

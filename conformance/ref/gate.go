@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// gated returns a kernel of a function of corresponding elements of the halves along axis.
+// gated returns the kernel of a function of corresponding elements of the two halves of the operand along attribute axis.
 func gated(f func(a, b float64) float64) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		axis := n.Attrs.Int("axis")

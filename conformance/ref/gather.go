@@ -43,7 +43,7 @@ func outside(n *op.Node, index int64, size int) error {
 	return fmt.Errorf("%v: index %d, want one in [0,%d): %w", n.Op, index, size, core.ErrIndex)
 }
 
-// combine combines element from of updates with element to of out by a scatter mode.
+// combine sets the element at position to of out to its combination, by a scatter mode, with the element at position from of updates.
 func combine(out Tensor, to int, updates Tensor, from int, mode string) {
 	d := out.Desc.DType
 	if mode == "assign" {

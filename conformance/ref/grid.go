@@ -80,7 +80,7 @@ var gridKernels = map[op.Code]kernel{
 	}),
 }
 
-// sampled returns x at batch and channel plane, at point p in units of elements, as grid_sample reads it.
+// sampled returns the value that grid_sample computes for x at point p, in units of elements. plane is the batch and the channel.
 func sampled(a op.Attrs, x Tensor, plane []int, p []float64) float64 {
 	dims := x.Desc.Shape[2:]
 	mode, padding, align := a.Str("mode"), a.Str("padding"), a.Bool("align_corners")

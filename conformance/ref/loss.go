@@ -36,8 +36,8 @@ func elementLoss(f func(a op.Attrs, x []float64) float64) kernel {
 	})
 }
 
-// vectorLoss returns a kernel of the loss of the vectors of the first operands along their last axis, and of one element of
-// each further operand.
+// vectorLoss returns the kernel of a loss that f computes from a vector v along the last axis of each of the first operands, whose number
+// is vectors, and from one element y of each further operand.
 func vectorLoss(vectors int, f func(a op.Attrs, v [][]float64, y []float64) float64) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		s := in[0].Desc.Shape

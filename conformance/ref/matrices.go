@@ -35,7 +35,7 @@ func Matrix(r *rand.Rand, kind op.MatrixKind, d op.Desc) Tensor {
 	return t
 }
 
-// joinRotations sets m to u·diag·vᵀ with well separated numbers on the diagonal; a nil v means u.
+// joinRotations sets m to u·diag·vᵀ with well separated numbers on the diagonal, which are of either sign if signs is set. A nil v means u.
 func joinRotations(r *rand.Rand, m []float64, u, v [][]float64, rows, cols int, signs bool) {
 	symmetric := v == nil
 	if symmetric {

@@ -98,6 +98,7 @@ func byMatrixOf(n *op.Node, in []Tensor, f func(x []matrix) matrix) Tensor {
 }
 
 // picked returns a kernel that keeps the elements of the last two dimensions for which keep returns true, and sets the others to zero.
+// beyond is the column minus the row.
 func picked(keep func(offset, beyond int) bool) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])

@@ -47,7 +47,7 @@ var normKernels = map[op.Code]kernel{
 	}),
 }
 
-// standardised returns x, seen in shape s, normalized to mean 0 and variance 1 over axes.
+// standardised returns x normalized to mean 0 and variance 1 over axes of shape s, as which it interprets the elements of x.
 func standardised(n *op.Node, x Tensor, s shape.Shape, axes []int) Tensor {
 	out := Zeros(n.Outputs[0])
 	for _, g := range groups(s, axes) {

@@ -53,7 +53,7 @@ func truth(b bool) int64 {
 	return 0
 }
 
-// limits returns the least and greatest values of an integer type; the greatest u64 is its bits.
+// limits returns the least and greatest values of an integer type. The greatest u64 is returned as its bits, -1.
 func limits(d dtype.DType) (least, greatest int64) {
 	bits := 8 * d.Size()
 	switch d.Class() {
@@ -65,7 +65,7 @@ func limits(d dtype.DType) (least, greatest int64) {
 	return 0, Wrap(d, -1)
 }
 
-// lessInt compares values of integer type d.
+// lessInt reports whether a is less than b, as values of integer type d.
 func lessInt(d dtype.DType, a, b int64) bool {
 	if d == dtype.U64 {
 		return uint64(a) < uint64(b)

@@ -27,7 +27,7 @@ var quantizeKernels = map[op.Code]kernel{
 	}),
 }
 
-// scaleAt returns the position, in scales and zero points of shape s, of those of the element at idx.
+// scaleAt returns the position of the scale and the zero point of the element at idx, in tensors of shape s.
 func scaleAt(n *op.Node, s shape.Shape, idx []int) int {
 	axis, block := n.Attrs.Int("axis"), n.Attrs.Int("block")
 	switch {

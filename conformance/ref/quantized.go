@@ -74,7 +74,7 @@ var quantizedKernels = map[op.Code]kernel{
 	}),
 }
 
-// narrowing rounds steps to the width that narrow floats and f32 are computed in.
+// narrowing returns the function that rounds each step of a computation on type d: to f32 for f32 and narrower types, not at all for f64.
 func narrowing(d dtype.DType) func(float64) float64 {
 	return func(f float64) float64 {
 		if d != dtype.F64 {
@@ -105,7 +105,7 @@ func quantizedNumber(n *op.Node, d dtype.DType, q float64, zero Tensor, s int) i
 	return saturate(math.RoundToEven(narrowing(d)(q)), zero.I[s], zero.Desc.DType, n.Attrs.Int("bits"))
 }
 
-// centred returns a as i64 minus its zero point, if there is one.
+// centred returns a as i64 minus its zero point, element which of zeros, if there is one.
 func centred(a Tensor, zeros []Tensor, which int) Tensor {
 	out := Zeros(op.Desc{DType: dtype.I64, Shape: a.Desc.Shape})
 	each(a.Desc.Shape, func(pos int, idx []int) {

@@ -119,7 +119,7 @@ func runningIndex(beats func(order int) bool) kernel {
 	})
 }
 
-// joined returns a running combination of a function of all elements so far.
+// joined returns a running combination that applies f to all elements so far.
 func joined(f func(xs []float64) float64) running {
 	return running{f: func() (float64, func(float64) float64) {
 		var xs []float64

@@ -47,7 +47,7 @@ func resized(xs []float64, n int) []float64 {
 	return out
 }
 
-// backReal returns the real signal of length n with elements 0 to n/2 of its transform.
+// backReal returns the unscaled inverse transform, a real signal of length n. re and im are elements 0 to n/2 of its transform.
 func backReal(re, im []float64, n int) []float64 {
 	re, im = resized(re, n), resized(im, n)
 	im[0] = 0

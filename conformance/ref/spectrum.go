@@ -8,7 +8,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// levelled returns x over the power of two that brings its largest element into [1/2, 1), so that no square overflows or vanishes.
+// levelled returns x divided by the power of two that brings its largest element into [1/2, 1), so that no square overflows or underflows,
+// and the exponent of that power.
 func levelled(x matrix) (matrix, int) {
 	var most float64
 	for _, row := range x {
@@ -31,7 +32,7 @@ func (x matrix) shifted(exponent int) matrix {
 	return y
 }
 
-// reflected returns the complete QR factorisation of x by reflections, r's diagonal not negative.
+// reflected returns the complete QR factorisation of x by reflections. The diagonal of r has no negative elements.
 func reflected(x matrix) (q, r matrix) {
 	m, n := len(x), len(x[0])
 	q = identity(m)
@@ -196,7 +197,7 @@ func decomposed(x matrix) (u matrix, s []float64, v matrix) {
 		lengths := s
 		s, v = byValue(lengths, v, true)
 		_, w = byValue(lengths, w, true)
-		// The columns are orthogonal: q has them over their lengths, and orthonormal ones in place of those of length 0.
+		// The columns are orthogonal, so q contains them divided by their lengths, and orthonormal columns in place of those of length 0.
 		q, _ := reflected(w)
 		u = newMatrix(len(q), len(s))
 		for i := range u {
@@ -210,7 +211,7 @@ func decomposed(x matrix) (u matrix, s []float64, v matrix) {
 	return u.scaleColumns(signs), s, v.scaleColumns(signs)
 }
 
-// pseudoinverse drops singular values at most limit times the greatest.
+// pseudoinverse returns the pseudoinverse of x. Singular values of at most limit times the greatest count as 0.
 func pseudoinverse(x matrix, limit float64) matrix {
 	u, s, v := decomposed(x)
 	inverse := make([]float64, len(s))

@@ -16,7 +16,7 @@ type Tensor struct {
 	Desc op.Desc
 	// F holds the elements of float types as numbers: f16 1.5 is 1.5 here.
 	F []float64
-	// u64 is stored as its bits, bool as 0 or 1.
+	// I holds the elements of all other types: u64 as its bits, bool as 0 or 1, storage types as their codes.
 	I []int64
 }
 

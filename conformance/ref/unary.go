@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// both returns a rule of one operand of a float or an integer type.
+// both returns the kernel of an elementwise function of one operand: f for float types, i for integer types.
 func both(f func(x float64) float64, i func(x int64) int64) kernel {
 	return elementwise(scalarRule{
 		f: func(_ element, x []float64) float64 { return f(x[0]) },

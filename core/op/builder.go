@@ -53,15 +53,15 @@ func (b *Builder) With(c Code, in []Desc, attrs ...Attr) Desc { return b.All(c, 
 // Un records a node of one operand, with attributes, and returns its first output.
 func (b *Builder) Un(c Code, x Desc, attrs ...Attr) Desc { return b.All(c, []Desc{x}, attrs...)[0] }
 
-// Scalar returns a rank-0 tensor of type d.
+// Scalar records and returns a rank-0 tensor of type d that contains v.
 func (b *Builder) Scalar(d dtype.DType, v float64) Desc {
 	return b.All(Full, nil, ScalarFloat("value", v), Type("dtype", d), Ints("shape"))[0]
 }
 
-// Like returns a rank-0 tensor of x's type.
+// Like records and returns a rank-0 tensor of x's type that contains v.
 func (b *Builder) Like(x Desc, v float64) Desc { return b.Scalar(x.DType, v) }
 
-// FullInt returns a tensor filled with an integer.
+// FullInt records and returns a tensor of type d and shape s filled with v.
 func (b *Builder) FullInt(d dtype.DType, v int64, s shape.Shape) Desc {
 	return b.All(Full, nil, ScalarInt("value", v), Type("dtype", d), Dims("shape", s))[0]
 }
@@ -105,7 +105,7 @@ func (b *Builder) Cast(x Desc, d dtype.DType) Desc {
 	return b.Un(Cast, x, Type("dtype", d))
 }
 
-// Narrow returns n elements of x along axis, beginning with start.
+// Narrow returns n elements of x along axis, beginning with start. For the whole axis it records nothing and returns x.
 func (b *Builder) Narrow(x Desc, axis, start, n int) Desc {
 	inside := axis >= 0 && axis < len(x.Shape) // after an error, x may be a zero Desc
 	if start == 0 && inside && n == x.Shape[axis] {
@@ -121,12 +121,12 @@ func (b *Builder) Narrow(x Desc, axis, start, n int) Desc {
 	return b.Un(Slice, x, Ints("start", starts...), Dims("size", size), Ints("step", steps...))
 }
 
-// Reduce reduces axes.
+// Reduce records reduction c of x over axes, which remain with length 1 if keep is set.
 func (b *Builder) Reduce(c Code, x Desc, keep bool, axes ...int) Desc {
 	return b.Un(c, x, Ints("axes", axes...), Flag("keep_dims", keep))
 }
 
-// Concat joins along axis.
+// Concat concatenates xs along axis. For a single tensor it records nothing and returns the tensor.
 func (b *Builder) Concat(axis int, xs ...Desc) Desc {
 	if len(xs) == 1 {
 		return xs[0]

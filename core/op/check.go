@@ -8,7 +8,7 @@ import (
 )
 
 // New returns a checked node: it completes attrs with the row's defaults, checks operands and attributes, and infers the outputs, whose ids
-// are zero for the caller to assign. Inputs are the ids of in. To omit an optional operand, pass fewer inputs.
+// are zero for the caller to assign. Inputs are the ids of in. To omit an optional operand, pass fewer inputs. An error is an *Error.
 func New(c Code, in []Desc, attrs ...Attr) (Node, error) {
 	row := Lookup(c)
 	full, err := row.complete(attrs)
@@ -26,8 +26,8 @@ func New(c Code, in []Desc, attrs ...Attr) (Node, error) {
 	return Node{Op: c, Version: row.Version, Inputs: ids, Outputs: outs, Attrs: full}, nil
 }
 
-// Check checks a node that was not made by New: the op and version are known, attributes are complete, of the right kinds and in the order
-// of the schema, operands are valid, and outputs equal the result of inference.
+// Check checks a node that New did not create: the op and version must be known, attributes complete, of the right kinds and in the order of
+// the schema, operands valid, and the types and shapes of outputs equal to the results of inference. An error is an *Error.
 func Check(n *Node, in []Desc) error {
 	row := Lookup(n.Op)
 	if row.Infer == nil {
@@ -169,7 +169,7 @@ func (r *Row) infer(in []Desc, a Attrs) ([]Desc, error) {
 	return outs, nil
 }
 
-// FirstType returns the type that selects a claim in capability documents: that of the first input, or of the result of a creation op.
+// FirstType returns the type that selects a claim in capability documents: the type of the first input, or of the result of a creation op.
 func (n *Node) FirstType(in []Desc) dtype.DType {
 	if len(in) > 0 {
 		return in[0].DType

@@ -157,7 +157,7 @@ func (e *einsum) needed(operands [][]int, i, j int) func(l int) bool {
 	}
 }
 
-// next returns the two operands to multiply next: the first two, or the first pair whose product has at most 8 dimensions.
+// next returns the two operands to multiply next: the first pair whose product has at most 8 dimensions. It returns false if there is none.
 func (e *einsum) next(operands [][]int) (i, k int, how join, ok bool) {
 	for i := range operands {
 		for k := i + 1; k < len(operands); k++ {

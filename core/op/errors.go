@@ -52,7 +52,7 @@ func (e *Error) Error() string {
 // Unwrap returns the sentinel or cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// violation returns an error of an inference function. Check adds the op and its inputs.
+// violation returns an error of an inference function. New and Check add the op and its inputs.
 func violation(sentinel error, constraint, format string, args ...any) error {
 	return &Error{Constraint: constraint, Msg: fmt.Sprintf(format, args...), Err: sentinel}
 }

@@ -112,7 +112,7 @@ func inferAxis(in []Desc, a Attrs) ([]Desc, error) {
 	return inferSame(in, a)
 }
 
-// sameShape checks that operand i has a given shape.
+// sameShape checks that got, the shape of the named operand, equals want.
 func sameShape(constraint, name string, got, want shape.Shape) error {
 	if !got.Equal(want) {
 		return violation(ErrShape, constraint, "%s is %v, want %v", name, got, want)
@@ -123,8 +123,8 @@ func sameShape(constraint, name string, got, want shape.Shape) error {
 // limit bounds the numbers in computations of inference, so that sums of a few of them do not overflow.
 const limit = 1 << 48
 
-// windowed returns the output length of a window of size k (after dilation) sliding over a padded dimension, or false when
-// the window does not fit.
+// windowed returns the output length of a window of k elements, dilation apart, that slides over n elements padded by lo and hi. The length is
+// 0 if the window does not fit. windowed returns false if the window is empty or longer than limit, or the padded dimension is negative.
 func windowed(n, k, stride, dilation, lo, hi int) (int, bool) {
 	if k == 0 {
 		return 0, false
@@ -140,8 +140,7 @@ func windowed(n, k, stride, dilation, lo, hi int) (int, bool) {
 	return (padded-span)/stride + 1, true
 }
 
-// perSpatial checks an attribute list with one entry per spatial dimension, each at least least. An empty list means
-// the default in every dimension.
+// perSpatial checks that the attribute list name has one entry for each of n spatial dimensions, each from least to limit.
 func perSpatial(constraint string, a Attrs, name string, n, least int) error {
 	l := a.Ints(name)
 	if len(l) != n {

@@ -36,7 +36,7 @@ type Row struct {
 	Section string
 	Doc     string // one line
 	Traits  Traits
-	// Operands in order. If the last is Variadic, it describes any number of inputs from Min on.
+	// Operands in order. If the last is Variadic, it describes all further inputs too.
 	Operands []Operand
 	// Results names the outputs. A row whose number of outputs depends on attributes lists the greatest number.
 	Results []string
@@ -46,7 +46,7 @@ type Row struct {
 	Constraints []Constraint
 	Infer       InferFunc
 	// Domain is, for each operand, the set from which its elements may be drawn so that the result is defined and well
-	// conditioned; a missing entry is Real.
+	// conditioned. A missing entry allows any value.
 	Domain []Domain
 	// Tolerance is the allowed difference of a result from the reference.
 	Tolerance Tolerance
@@ -126,8 +126,8 @@ const (
 type Tolerance struct {
 	// Exact results are equal bit by bit, except for NaN payloads.
 	Exact bool
-	// Units is the allowed error in units in the last place of the result's dtype, multiplied by the square root of the number of
-	// accumulated terms with PerTerm.
+	// Units is the allowed error in units in the last place of the result's dtype. With PerTerm, the same number of units, in the last
+	// place of f32 for narrower types, is allowed in addition for each accumulated term.
 	Units   float64
 	PerTerm bool
 }

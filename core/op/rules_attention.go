@@ -106,7 +106,7 @@ func attendBack(b *Builder, in []Desc, a Attrs) []Desc {
 type weights struct {
 	q     Desc    // scaled, [B, H, Hq/H·S, D]
 	p     Desc    // attention weights, [B, Hq, S, T]; zeros for a query that sees no key
-	tanh  Desc    // tanh of the scores over the softcap, if there is one
+	tanh  Desc    // tanh of the scores divided by the softcap; without shape if there is none
 	scale float64 // factor of the products
 }
 

@@ -46,7 +46,7 @@ func fourier(b *Builder, x signal, n int, inverse bool) signal {
 	return signal{back(z.re), back(z.im)}
 }
 
-// factor returns the greatest factor of n that is at most the square root of n and at most direct. It returns 1 if there is no other.
+// factor returns the greatest factor of n that is at most the square root of n and at most direct. It returns 1 if there is no other factor.
 func factor(n int) int {
 	for f := min(direct, int(math.Sqrt(float64(n)))); f > 1; f-- {
 		if n%f == 0 {

@@ -191,7 +191,7 @@ func ctc(b *Builder, x []Desc, a Attrs) Desc {
 	return reduceLoss(b, y, a)
 }
 
-// logSum returns the logarithm of the sum of exponentials of tensors, element by element; all may be -Inf: the gradient is not NaN then.
+// logSum returns the logarithm of the sum of exponentials of tensors, element by element. If all are -Inf, the gradient is not NaN.
 func logSum(b *Builder, xs ...Desc) Desc {
 	return b.Reduce(LogSumExp, b.All(Stack, xs, Int("axis", 0))[0], false, 0)
 }

@@ -64,7 +64,7 @@ var matrixRules = map[Code]Decomposition{
 	}),
 }
 
-// columnMinusRow returns the index of the column minus that of the row (i64) for the elements of x's matrices.
+// columnMinusRow returns the index of the column minus the index of the row (i64) for the elements of x's matrices.
 func columnMinusRow(b *Builder, x Desc) Desc {
 	if b.Err() != nil {
 		return x

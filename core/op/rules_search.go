@@ -193,7 +193,7 @@ func before(b *Builder, x, y Desc) Desc {
 	return b.Do(Or, less, b.Do(And, b.Do(Not, b.Do(IsNaN, x)), b.Do(IsNaN, y)))
 }
 
-// delayed shifts x by n along axis and fills in -Inf.
+// delayed shifts x by n along axis, towards the end or, if reverse is set, towards the start, and fills in -Inf.
 func delayed(b *Builder, x Desc, axis, n int, reverse bool) Desc {
 	lo, hi := make([]int, len(x.Shape)), make([]int, len(x.Shape))
 	if axis >= len(lo) {

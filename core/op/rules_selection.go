@@ -98,7 +98,7 @@ func suppressed(b *Builder, in []Desc, a Attrs) []Desc {
 		return []Desc{b.FullInt(dtype.I64, 0, shape.Of(0)), count}
 	}
 	n := in[0].Shape[0]
-	var e [4]Desc // least and greatest y, least and greatest x
+	var e [4]Desc // the columns of boxes, then least and greatest y, least and greatest x
 	for k := range e {
 		e[k] = b.Reshape(b.Narrow(boxes, 1, k, 1), shape.Of(n))
 	}

@@ -127,7 +127,7 @@ var spectralRules = map[Code]Decomposition{
 	}),
 }
 
-// besselTerms returns the terms of I0(beta) over their sum.
+// besselTerms returns the terms of I0(beta) divided by their sum.
 func besselTerms(beta float64) []float64 {
 	logs, peak := []float64{0}, 0.0
 	for m := 1; beta > 0; m++ {

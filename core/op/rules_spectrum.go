@@ -111,8 +111,8 @@ var spectrumRules = map[Code]Decomposition{
 	}),
 }
 
-// levelled returns [batches, m, n] times a power of two for each matrix with which the squares of its elements neither overflow nor
-// vanish, 1 for most, and its inverse, [batches, 1, 1].
+// levelled returns w, [batches, m, n], with each matrix multiplied by a power of two, so that the squares of its elements neither overflow nor
+// underflow, and the inverses of these factors, [batches, 1, 1]. Most factors are 1.
 func levelled(b *Builder, w Desc) (scaled, back Desc) {
 	if b.Err() != nil {
 		return w, w
@@ -128,7 +128,7 @@ func levelled(b *Builder, w Desc) (scaled, back Desc) {
 	return b.Do(Mul, w, by), b.Do(Where, large, up, b.Do(Where, small, down, one))
 }
 
-// householder returns the complete factorisation of [batches, m, n].
+// householder returns the complete QR factorisation of w, [batches, m, n], as q, [batches, m, m], and r, [batches, m, n].
 func householder(b *Builder, w Desc, m, n int) (q, r Desc) {
 	if b.Err() != nil {
 		return w, w
@@ -204,7 +204,7 @@ func rotations(b *Builder, app, aqq, apq Desc) (c, s Desc) {
 	return c, b.Do(Mul, t, c)
 }
 
-// rotated applies rotations to the pairs of rows (axis 1) or columns (axis 2).
+// rotated applies the rotations with cosines c and sines s to the pairs of rows (axis 1) or columns (axis 2) of w.
 func rotated(b *Builder, w, c, s Desc, axis, n int) Desc {
 	if b.Err() != nil {
 		return w
@@ -226,8 +226,8 @@ func cycled(b *Builder, w Desc, axis, n int) Desc {
 	return b.Concat(axis, b.Narrow(w, axis, 0, 1), b.Narrow(w, axis, n-1, 1), b.Narrow(w, axis, 1, n-2))
 }
 
-// singular returns the factorisation of [batches, m, n] with m >= n: rotations make columns orthogonal (Hestenes 1958), their
-// lengths are the singular values.
+// singular returns the singular value decomposition of w, [batches, m, n] with m >= n. Rotations make the columns orthogonal (Hestenes 1958);
+// the lengths of the columns are the singular values.
 func singular(b *Builder, w Desc, m, n int) (u, values, v Desc) {
 	even := n + n%2
 	w = resized(b, w, 2, even)

@@ -54,7 +54,7 @@ func (c sums) around(x Desc, axis int) Desc {
 	return c.Reshape(x, shape.Of(s[:axis].Size(), s[axis], s[axis+1:].Size()))
 }
 
-// instead returns s with dimension axis replaced.
+// instead returns s with dimension axis replaced by the dimensions by.
 func instead(s shape.Shape, axis int, by ...int) shape.Shape {
 	if axis >= len(s) {
 		return nil
@@ -62,7 +62,7 @@ func instead(s shape.Shape, axis int, by ...int) shape.Shape {
 	return slices.Concat(s[:axis], shape.Shape(by), s[axis+1:])
 }
 
-// trailing returns the last n dimensions of x, and the index of the first of them.
+// trailing returns the last n dimensions of x and the index of the first one.
 func trailing(x Desc, n int) (first int, dims shape.Shape) {
 	first = len(x.Shape) - n
 	return first, x.Shape[first:]

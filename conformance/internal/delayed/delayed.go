@@ -32,7 +32,7 @@ type Driver struct {
 	twice atomic.Int64
 }
 
-// Live returns the number of values that were made and not released.
+// Live returns the number of values that were created and not released.
 func (d *Driver) Live() int64 { return d.live.Load() }
 
 // Twice returns how many values were released more than once.
@@ -49,7 +49,7 @@ func (d *Driver) value() *value {
 	return new(value)
 }
 
-// read returns the present elements of a tensor of the type and shape of desc. It returns zeros if there is no such tensor yet.
+// read returns the current elements of a tensor of the type and shape of desc. It returns zeros if there is no such tensor yet.
 func (v *value) read(desc op.Desc) ref.Tensor {
 	if t := v.now.Load(); t != nil && t.Desc.SameType(desc) {
 		return *t
