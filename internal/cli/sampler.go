@@ -15,7 +15,7 @@ type sampler struct {
 	random      *rand.Rand
 }
 
-// newSampler returns a sampler that draws by the softmax of scores. Equal seeds give equal draws.
+// newSampler returns a sampler that draws by the softmax of scores. Equal seeds result in equal draws.
 func newSampler(seed int64) *sampler {
 	return &sampler{temperature: 1, topP: 1, random: rand.New(rand.NewPCG(uint64(seed), 0))}
 }
