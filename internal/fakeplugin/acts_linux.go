@@ -17,8 +17,8 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// The variables that tell a malicious plugin what to attack: a file that it may not read, the address of another process's unix
-// socket and a TCP port of another process.
+// The variables that name what a malicious plugin attacks: a file that it may not read, the unix socket of another process, the TCP
+// address (HOST:PORT) of another process, and a device file.
 const (
 	EnvSecret = "BURN_FAKE_SECRET"
 	EnvSocket = "BURN_FAKE_SOCKET"
