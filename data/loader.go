@@ -28,7 +28,7 @@ type Loader[T, B any] struct {
 	running bool
 }
 
-// ErrBusy is returned by Seek, and by a loop that starts, while another loop over the same Loader runs.
+// ErrBusy is returned by Seek and MakeOn while a loop over the Loader runs. It is also the error of a second loop that starts meanwhile.
 var ErrBusy = errors.New("data: the loader is in use by another loop")
 
 // NewLoader returns a loader of ds. batcher creates its batches on dev; dev is only passed to batcher, and may be nil if batcher

@@ -42,7 +42,7 @@ func (t *tape) plan(e *entry) {
 	}
 }
 
-// below returns the greatest depth among e's operands.
+// below returns the greatest depth among e's evicted operands, 0 if there are none.
 func below(e *entry) int {
 	d := 0
 	for _, p := range e.in {
