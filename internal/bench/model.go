@@ -33,7 +33,7 @@ type ModelRow struct {
 	// Device is the device that the model ran on.
 	Device string `json:"device"`
 	Stats
-	PerSecond float64 `json:"per_second"` // calls
+	PerSecond float64 `json:"per_second"` // calls per second
 	// Callers is set when several goroutines ran the model concurrently.
 	Callers *CallersRow `json:"callers,omitempty"`
 	Error   string      `json:"error,omitempty"`

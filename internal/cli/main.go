@@ -111,7 +111,7 @@ func (l *lined) Unwrap() error { return l.error }
 // withLine adds a line to an error.
 func withLine(err error, line string) error { return &lined{err, indented(err) + "\n" + line} }
 
-// exitError wraps an error with another exit code than that of a failure.
+// exitError wraps an error with an exit code other than exitFailure.
 type exitError struct {
 	code int
 	err  error

@@ -11,7 +11,7 @@ import (
 type sampler struct {
 	temperature float64 // divides scores; 0 takes the best
 	topK        int     // only this many of the best; 0 for all
-	topP        float64 // only the best whose total probability reaches this; 1 for all
+	topP        float64 // only the fewest best choices whose total probability reaches this; 1 for all
 	random      *rand.Rand
 }
 
