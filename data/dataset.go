@@ -19,7 +19,7 @@ type Epochs[T any] interface {
 	Epoch(epoch int) Dataset[T]
 }
 
-// At returns ds in the given epoch: the result of its method Epoch, or ds itself.
+// At returns ds in the given epoch: the result of its method Epoch if it has one, else ds itself.
 func At[T any](ds Dataset[T], epoch int) Dataset[T] {
 	if e, ok := ds.(Epochs[T]); ok {
 		return e.Epoch(epoch)
@@ -60,7 +60,7 @@ func (c computed[T]) Get(i int) (T, error) {
 	return c.get(i)
 }
 
-// Collect reads all items into memory, in order.
+// Collect reads all items into memory, in order. An error of Get is returned as an *ItemError.
 func Collect[T any](ds Dataset[T]) (Memory[T], error) {
 	out := make(Memory[T], ds.Len())
 	for i := range out {
@@ -73,7 +73,7 @@ func Collect[T any](ds Dataset[T]) (Memory[T], error) {
 	return out, nil
 }
 
-// Check returns the error for an index outside [0, n), for implementations of Get.
+// Check returns an error that wraps core.ErrIndex if i is outside [0, n), else nil. Implementations of Get call it.
 func Check(i, n int) error {
 	if i < 0 || i >= n {
 		return fmt.Errorf("data: item %d of a dataset of %d: %w", i, n, core.ErrIndex)

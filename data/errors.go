@@ -14,7 +14,7 @@ func (e *ItemError) Error() string { return fmt.Sprintf("data: item %d: %v", e.I
 // Unwrap returns the cause.
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// BatchError tells in which batch of a Loader an error occurred. It wraps an *ItemError if an item was the cause, and otherwise
+// BatchError is an error in a batch of a Loader. Epoch and Batch count from 0. It wraps an *ItemError if an item was the cause, and otherwise
 // the error of the batcher.
 type BatchError struct {
 	Epoch, Batch int

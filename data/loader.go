@@ -28,10 +28,10 @@ type Loader[T, B any] struct {
 	running bool
 }
 
-// ErrBusy is returned by Seek, and by a loop that starts, while another loop over the same Loader runs.
+// ErrBusy is returned by Seek and MakeOn while a loop over the Loader runs. It is also the error of a second loop that starts meanwhile.
 var ErrBusy = errors.New("data: the loader is in use by another loop")
 
-// NewLoader returns a loader of ds. batcher makes its batches on dev; dev is only passed to batcher, and may be nil if batcher
+// NewLoader returns a loader of ds. batcher creates its batches on dev; dev is only passed to batcher, and may be nil if batcher
 // does not use it.
 func NewLoader[T, B any](ds Dataset[T], batcher Batcher[T, B], dev *tensor.Device, o Options) (*Loader[T, B], error) {
 	o, err := o.check()
@@ -42,18 +42,18 @@ func NewLoader[T, B any](ds Dataset[T], batcher Batcher[T, B], dev *tensor.Devic
 		return nil, fmt.Errorf("data: loader without dataset or batcher, want both")
 	}
 	n := ds.Len()
-	o.Batch = min(o.Batch, n+1) // more would make no other batches, and would use memory
+	o.Batch = min(o.Batch, n+1) // a larger number would not change the batches, only use memory
 	return &Loader[T, B]{ds: ds, batcher: batcher, dev: dev, o: o, n: n, shards: 1}, nil
 }
 
-// Device returns the device that batches are made on.
+// Device returns the device on which batches are created.
 func (l *Loader[T, B]) Device() *tensor.Device {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.dev
 }
 
-// MakeOn sets dev as the device on which the batches of later loops are made. It should be another stream of the loader's device,
+// MakeOn sets dev as the device on which the batches of later loops are created. It should be another stream of the loader's device,
 // so that batches are copied while the device computes. While a loop runs it returns ErrBusy.
 func (l *Loader[T, B]) MakeOn(dev *tensor.Device) error {
 	l.mu.Lock()
@@ -65,9 +65,10 @@ func (l *Loader[T, B]) MakeOn(dev *tensor.Device) error {
 	return nil
 }
 
-// Shards returns one loader per device, which together yield every batch of the epoch once: loader i makes batches i, i+n, i+2n,
-// ... on device i, all in the order of l. With DropLast all loaders have equally many batches, as synchronous training needs;
-// without, the first ones may have one more. The loaders start at epoch 0 and are independent of l.
+// Shards returns one loader for each of n devices. Together they yield every batch of the epoch once: loader i creates the batches
+// i, i+n, i+2n, ... of l on device i. With DropLast all loaders have equally many batches, as synchronous training needs; without,
+// the first ones may have one more. The loaders start at epoch 0 and are independent of l. It is an error if l is itself a shard or
+// if there is no device.
 func (l *Loader[T, B]) Shards(devs ...*tensor.Device) ([]*Loader[T, B], error) {
 	if l.shards != 1 || len(devs) == 0 {
 		return nil, fmt.Errorf("data: %d shards of a loader that is shard %d of %d, want at least 1 of a whole loader", len(devs), l.shard, l.shards)
@@ -79,7 +80,7 @@ func (l *Loader[T, B]) Shards(devs ...*tensor.Device) ([]*Loader[T, B], error) {
 	return out, nil
 }
 
-// Len returns the number of batches of an epoch.
+// Len returns the number of batches of an epoch, in the loader's own shard.
 func (l *Loader[T, B]) Len() int {
 	if l.o.DropLast {
 		return l.n / l.o.Batch / l.shards
@@ -102,7 +103,8 @@ func (l *Loader[T, B]) Position() Position {
 	return l.at
 }
 
-// Seek sets the position at which the next loop begins. From a position at the end of an epoch, one loop yields no batches.
+// Seek sets the position at which the next loop begins. From a position at the end of an epoch, one loop yields no batches. While a
+// loop runs it returns ErrBusy; a position beyond the end of an epoch is an error.
 func (l *Loader[T, B]) Seek(p Position) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +118,7 @@ func (l *Loader[T, B]) Seek(p Position) error {
 	return nil
 }
 
-// Progress returns the progress within the epoch.
+// Progress returns the progress within the epoch of Position.
 func (l *Loader[T, B]) Progress() Progress {
 	l.mu.Lock()
 	b := l.at.Batch
@@ -134,9 +136,9 @@ func (l *Loader[T, B]) items(b int) int {
 	return (b-1)*l.o.Batch + hi - lo
 }
 
-// Batches returns the rest of the epoch at Position. After the last batch the position is the start of the next epoch, so that
-// one loop over Batches is one epoch. An error ends the loop with a *BatchError, or with ctx's error, as its last element; the
-// position then stays at the batch that failed. After a loop that was left by break, the next loop continues with the following
+// Batches returns an iterator over the batches of the epoch from Position on. After the last batch the position is the start of the
+// next epoch, so that one loop over Batches is one epoch. An error ends the loop: its last element is a *BatchError, the error of
+// ctx, or ErrBusy. The position then stays at the batch that failed. After a loop that was left by break, the next loop continues with the following
 // batch.
 //
 // When the loop has ended, in any way, no call of Get or of the batcher is running.

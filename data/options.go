@@ -7,9 +7,9 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Batcher makes a batch on dev from the items of a few indices, in the order of the epoch. Several goroutines call it
-// concurrently, ahead of the loop that consumes the batches. It may keep items but not the slice. If B has a method Release(),
-// the loader calls it for batches that were made but not consumed.
+// Batcher creates a batch on dev from items, which are in the order of the epoch. Several goroutines call it concurrently, ahead of
+// the loop that consumes the batches. It may keep the elements of items but not the slice. If B has a method Release(), the loader
+// calls it for batches that were created but not consumed.
 type Batcher[T, B any] func(items []T, dev *tensor.Device) (B, error)
 
 // Options configures a Loader.
@@ -17,9 +17,9 @@ type Options struct {
 	Batch    int    // items per batch; 0 means 1
 	Shuffle  bool   // a different order in each epoch, by Seed; false keeps the order of the dataset
 	Seed     uint64 // seed of the order
-	DropLast bool   // leave out the last batch of an epoch if it is short
+	DropLast bool   // leave out a short last batch of an epoch, and of sharded loaders the batches that not every shard has
 	Workers  int    // goroutines that read and batch; 0 means one per CPU, at most 8
-	Prefetch int    // batches that are made ahead; 0 means 2 per worker
+	Prefetch int    // batches that are created ahead of the loop; 0 means 2 per worker
 }
 
 func (o Options) check() (Options, error) {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// partial is a range of in.
+// partial is the range [lo, hi) of the items of in.
 type partial[T any] struct {
 	in     Dataset[T]
 	lo, hi int

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// run is the pipeline of one loop: a dispatcher numbers the batches, workers make them, and the consumer takes them in order.
+// run is the pipeline of one loop: a dispatcher numbers the batches, workers create them, and the consumer receives them in order.
 // Each batch has a slot, a channel of one result; the queue of slots limits how far ahead the workers are.
 type run[T, B any] struct {
 	l      *Loader[T, B]
@@ -17,7 +17,7 @@ type run[T, B any] struct {
 	cancel context.CancelFunc
 	slots  chan chan result[B]
 	jobs   chan job[B]
-	left   chan result[B] // receives the batch that next stopped waiting for
+	left   chan result[B] // slot of the batch that next stopped waiting for, or nil
 	wait   sync.WaitGroup
 }
 
@@ -45,7 +45,7 @@ func (l *Loader[T, B]) start(ctx context.Context, at Position) *run[T, B] {
 	return r
 }
 
-// dispatch hands out batches from first to n. It also requests the dataset of the epoch, as that may take time.
+// dispatch sends the batches from first to n-1 to the workers. It also requests the dataset of the epoch, as that may take time.
 func (r *run[T, B]) dispatch(first, n int) {
 	defer close(r.slots)
 	defer close(r.jobs)
@@ -113,7 +113,7 @@ func contain(f func() error) (err error) {
 	return f()
 }
 
-// next waits for the following batch. If the context is done it returns that error without waiting.
+// next waits for the following batch. If the context ends meanwhile, it returns the error of the context.
 func (r *run[T, B]) next() result[B] {
 	select {
 	case slot, more := <-r.slots:

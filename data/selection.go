@@ -52,7 +52,7 @@ func Sample[T any](ds Dataset[T], size int, replacement bool, seed uint64) (Data
 	return drawn[T]{ds, size, replacement, seed}.Epoch(0), nil
 }
 
-// drawn holds the parameters of a sample; sample is one draw.
+// drawn contains the parameters of a sample; sample is the draw for one epoch.
 type drawn[T any] struct {
 	in          Dataset[T]
 	size        int

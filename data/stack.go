@@ -9,7 +9,8 @@ import (
 )
 
 // Stack returns one tensor [len(items), dims...] of the elements that elements returns for each item, in row-major order. It is
-// written in one transfer. Without dims the items are vectors of equal length.
+// written in one transfer. Without dims the items are vectors of equal length. Items of another size are an error that wraps
+// core.ErrShape.
 func Stack[T any, E dtype.Native](dev *tensor.Device, items []T, elements func(T) []E, dims ...int) (*tensor.Tensor, error) {
 	flat, size, err := gather(items, elements, dims, func(dst, src []E) { copy(dst, src) })
 	if err != nil {
@@ -18,8 +19,8 @@ func Stack[T any, E dtype.Native](dev *tensor.Device, items []T, elements func(T
 	return made(dev, flat, shaped(len(items), size, dims))
 }
 
-// StackBytes is like Stack for bytes, which it converts to float32: element·scale + shift of the element's channel, where an item
-// has len(scale) channels of equal size, one after another, and len(shift) is the same. One scale applies to all elements. Pixels
+// StackBytes is like Stack for bytes, which it converts to float32: in channel c to byte·scale[c] + shift[c]. An item consists of
+// len(scale) channels of equal size, one after another; len(shift) must be the same. A single scale applies to all elements. Pixels
 // in [0, 1] need scale 1/255 and shift 0; pixels p/255 that are then normalised by mean and std need scale 1/(255·std) and shift
 // -mean/std.
 func StackBytes[T any](dev *tensor.Device, items []T, elements func(T) []byte, scale, shift []float32, dims ...int) (*tensor.Tensor, error) {
@@ -51,7 +52,7 @@ func StackBytes[T any](dev *tensor.Device, items []T, elements func(T) []byte, s
 	return made(dev, flat, shaped(len(items), size, dims))
 }
 
-// Scalars returns a vector of one number per item, such as labels.
+// Scalars returns a tensor [len(items)] of one number per item, such as labels.
 func Scalars[T any, E dtype.Native](dev *tensor.Device, items []T, number func(T) E) (*tensor.Tensor, error) {
 	flat := make([]E, len(items))
 	for i, item := range items {
@@ -67,7 +68,7 @@ func shaped(n, size int, dims []int) []int {
 	return append([]int{n}, dims...)
 }
 
-// gather concatenates the elements of all items; put converts those of one item.
+// gather concatenates the elements of all items; put converts the elements of one item. size is the number of elements of an item.
 func gather[T, S, D any](items []T, elements func(T) []S, dims []int, put func([]D, []S)) (flat []D, size int, err error) {
 	size = 1
 	for _, d := range dims {

@@ -93,7 +93,7 @@ func diagonalOf(b *Builder, x Desc, p, q int) Desc {
 	return b.Permute(y, order(have, want)...)
 }
 
-// order returns the permutation that reorders labels have to want.
+// order returns the index in have of each label of want: the axes by which Permute arranges dimensions have as want.
 func order(have, want []int) []int {
 	axes := make([]int, len(want))
 	for i, l := range want {
@@ -118,7 +118,7 @@ func (e *einsum) reduce(b *Builder, x Desc, labels, keep []int) (Desc, []int) {
 	return x, rest
 }
 
-// meet multiplies x and y and sums over the labels that both have and no later step needs.
+// meet returns the product of x and y, whose labels are xl and yl, summed over the labels that how.result() does not contain.
 func (e *einsum) meet(b *Builder, x, y Desc, xl, yl []int, how join) Desc {
 	arrange := func(v Desc, labels []int, groups ...[]int) Desc {
 		var want, flat []int

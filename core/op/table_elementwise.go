@@ -84,8 +84,10 @@ var binaryRows = []entry{
 		}}},
 }
 
-// Lowest and Highest are the identities of max and min for a type: infinities for floats.
-func Lowest(d dtype.DType) Attr  { return bound(d, false) }
+// Lowest returns the attribute "value" with the identity of max for a type: -Inf for floats, else the least value.
+func Lowest(d dtype.DType) Attr { return bound(d, false) }
+
+// Highest returns the attribute "value" with the identity of min for a type: +Inf for floats, else the greatest value.
 func Highest(d dtype.DType) Attr { return bound(d, true) }
 
 func bound(d dtype.DType, high bool) Attr {

@@ -22,7 +22,7 @@ func inferSquare(in []Desc, a Attrs) ([]Desc, error) {
 	return inferSame(in, a)
 }
 
-// inferFilled checks C1 and C2 of fullRule and returns batches, rows and columns.
+// inferFilled checks C1 and C2 of fullRule and returns the batch dimensions, rows and columns of s.
 func inferFilled(s shape.Shape) (batch shape.Shape, m, n int, err error) {
 	if err := atLeastMatrix(s); err != nil {
 		return nil, 0, 0, err
@@ -34,7 +34,7 @@ func inferFilled(s shape.Shape) (batch shape.Shape, m, n int, err error) {
 	return s[: r-2 : r-2], m, n, nil
 }
 
-// solver rows find x of a·x = b.
+// solver returns the row of an op that solves a·x = b for x.
 func solver(c Code, name, doc string, kind MatrixKind, attrs ...AttrSpec) entry {
 	return entry{c, Row{Name: name, Class: Composite, Section: algebra, Doc: doc, Operands: []Operand{in("a", dtype.Floats), same("b", 1)}, Results: []string{"x"},
 		Attrs: attrs, Constraints: []Constraint{{"C1", "a and b have rank 2 or more"}, {"C2", "the matrices of a are square and not empty"},

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// largest bounds the sizes and dimensions that interpolation computes with.
+// largest is the greatest size and dimension that ops for interpolation and sampling accept.
 const largest = 1 << 30
 
 var interpolateRows = []entry{
@@ -32,14 +32,14 @@ var interpolateRows = []entry{
 		Infer: inferInterpolate}},
 }
 
-// axisMap describes how interpolation maps one dimension: result i is at (slope·i+offset)/unit.
+// axisMap maps the m results of interpolation along one dimension to its n elements: result i is at (slope·i+offset)/unit.
 type axisMap struct {
 	n, m                int
 	slope, offset, unit int
-	step                float64 // distance of the results, slope/unit
+	step                float64 // distance between results in elements, slope/unit
 }
 
-// newAxisMap requires n and m of at most largest.
+// newAxisMap returns the map of m results to n elements, both at most largest. A scale of 0 means m/n.
 func newAxisMap(n, m int, scale float64, coordinates string) axisMap {
 	p, q := m, n // the scale is p/q
 	if scale != 0 {

@@ -186,7 +186,8 @@ var layerRules = map[Code]Decomposition{
 }
 
 // unroll runs a recurrent cell over the steps of in[0] in each direction. step receives the projected input of the step [B, gates·H], r
-// [gates·H, H], the bias of r (a zero Desc if there is none) and the state, h first. It returns the next state.
+// [gates·H, H], the bias of r (a zero Desc if there is none) and the state, h first. It returns the next state. unroll returns h of all steps
+// [T, D, B, H] and then the last state.
 func unroll(b *Builder, in []Desc, a Attrs, initial []Desc, step func(b *Builder, xw, r, rb Desc, state []Desc) []Desc) []Desc {
 	x := in[0]
 	t, batch := x.Shape[0], x.Shape[1]

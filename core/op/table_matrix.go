@@ -13,7 +13,7 @@ const algebra = "linear algebra"
 
 var matrixRank = Constraint{"C1", "x has rank 2 or more"}
 
-// matrixRow returns the row of an op with one operand x, of matrices of a kind.
+// matrixRow returns the row of an op with one operand x, whose matrices in tests are of the given kind.
 func matrixRow(c Code, name, doc string, types dtype.Set, tol Tolerance, kind MatrixKind, attrs []AttrSpec, constraints []Constraint, infer InferFunc) entry {
 	return entry{c, Row{Name: name, Class: Composite, Section: algebra, Doc: doc, Operands: []Operand{in("x", types)}, Results: result, Attrs: attrs,
 		Constraints: constraints, Tolerance: tol, Domain: []Domain{{Matrix: kind}}, Infer: infer}}

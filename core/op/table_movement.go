@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// movable is the types that movement without arithmetic accepts, storage types included.
+// movable contains the types, including storage types, that ops accept which move elements without arithmetic.
 var movable = dtype.Any | dtype.Smalls
 
 var reduceModes = []string{"assign", "add", "mul", "min", "max"}

@@ -141,7 +141,8 @@ var patchRows = []entry{
 		Infer: inferConvTranspose}},
 }
 
-// patches checks windows over spatial dimensions, and returns the number of elements of a window and the numbers of windows per dimension.
+// patches checks the attributes of windows over spatial dimensions, by the constraints entries and fits. It returns the number of elements of
+// a window and the number of windows along each dimension.
 func patches(entries, fits string, n, c int, spatial shape.Shape, a Attrs) (taps int, windows shape.Shape, err error) {
 	for _, l := range []struct {
 		name  string
@@ -163,7 +164,8 @@ func patches(entries, fits string, n, c int, spatial shape.Shape, a Attrs) (taps
 	return shape.Shape(a.Ints("window")).Size(), windows, nil
 }
 
-// blocked returns a copy of s, if it is divisible into blocks, and the number of elements of a block.
+// blocked checks the attribute block for an operand of shape s. It returns a copy of s and the number of elements of a block. Whether block
+// divides s is not checked.
 func blocked(s shape.Shape, a Attrs) (shape.Shape, int, error) {
 	block := a.Ints("block")
 	if n := len(block); n < 1 || n > 3 || len(s) != 2+n {

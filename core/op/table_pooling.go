@@ -121,7 +121,7 @@ func inferAdaptive(in []Desc, a Attrs) ([]Desc, error) {
 	return one(in[0].DType, out), nil
 }
 
-// longest bounds the length of the m windows into which adaptive pooling divides n elements.
+// longest returns an upper bound of the length of a window when adaptive pooling divides n elements into m windows.
 func longest(n, m int) int {
 	if n%m == 0 {
 		return n / m

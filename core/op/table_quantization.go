@@ -97,7 +97,7 @@ var quantizationRules = map[Code]Decomposition{
 	}),
 }
 
-// saturated returns v plus zero, which broadcasts, saturated to the type of zero or to fewer bits of it. v contains integers.
+// saturated returns v plus zero, which broadcasts, saturated to the type of zero or, with bits above 0, to that many bits. v contains integers.
 func saturated(b *Builder, v, zero Desc, bits int) Desc {
 	v = b.Do(Add, v, b.Cast(zero, v.DType))
 	if bits > 0 && b.Err() == nil {
@@ -110,7 +110,8 @@ func saturated(b *Builder, v, zero Desc, bits int) Desc {
 	return b.Cast(v, zero.DType) // saturates
 }
 
-// along reshapes a scale so that it broadcasts along the attribute axis of x. It repeats scales by block over their blocks.
+// along returns s, scales or zero points, in a shape that broadcasts to x: along the attribute axis, or with the entry of each block repeated
+// over the elements of the block.
 func along(b *Builder, s, x Desc, a Attrs) Desc {
 	axis, block := a.Int("axis"), a.Int("block")
 	if axis < 0 || b.Err() != nil {

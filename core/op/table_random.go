@@ -14,8 +14,7 @@ var (
 	counterAttr = defaults(Int("counter", 0), "first block of random_bits, 64 bits")
 )
 
-// distribution returns the row of an op that creates a random tensor of a float type. Constraints are C1 and C2; third, if not empty, is
-// C3.
+// distribution returns the row of an op that creates a random tensor of a float type. third is the text of constraint C3, which check checks.
 func distribution(c Code, name, doc string, tol Tolerance, params []AttrSpec, third string, check func(a Attrs) error) entry {
 	attrs := []AttrSpec{seedAttr, counterAttr, required("shape", KindInts, "shape of the result"),
 		defaults(Type("dtype", dtype.F32), "element type, a float")}
@@ -33,7 +32,7 @@ func distribution(c Code, name, doc string, tol Tolerance, params []AttrSpec, th
 		}}}
 }
 
-// inferFloatCreation is like inferCreation, for floats, with constraints C1 and C2.
+// inferFloatCreation is inferCreation (C1) for float types (C2).
 func inferFloatCreation(in []Desc, a Attrs) ([]Desc, error) {
 	outs, err := inferCreation(in, a)
 	if err == nil && !dtype.Floats.Has(outs[0].DType) {

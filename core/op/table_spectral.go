@@ -20,7 +20,7 @@ func spectral(c Code, name, doc string, operands []Operand, attrs []AttrSpec, co
 		Constraints: constraints, Tolerance: perTerm(8), Infer: infer}}
 }
 
-// complexAxis checks that x is complex, by C1, and has the axis, by C2.
+// complexAxis checks that s is the shape of a complex tensor (C1) and has the axis (C2).
 func complexAxis(s shape.Shape, axis int) error {
 	if len(s) < 2 || s[len(s)-1] != 2 {
 		return violation(ErrShape, "C1", "x is %v, want rank 2 or more and a last dimension of 2", s)

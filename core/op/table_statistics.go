@@ -133,7 +133,7 @@ var statisticsRules = map[Code]Decomposition{
 	}),
 }
 
-// count returns the number of elements that are reduced to one.
+// count returns the number of elements of shape s that a reduction over axes reduces to one.
 func count(s shape.Shape, axes []int) float64 {
 	n := 1.0
 	for _, a := range axes {
@@ -142,7 +142,7 @@ func count(s shape.Shape, axes []int) float64 {
 	return n
 }
 
-// channel returns a [C] tensor broadcast along axis 1 of a tensor of the given rank.
+// channel reshapes x [C] to [C, 1, ...], which broadcasts along axis 1 of a tensor of the given rank.
 func channel(b *Builder, x Desc, rank int) Desc {
 	s := make(shape.Shape, rank-1)
 	for i := range s {

@@ -43,7 +43,7 @@ var termCounts = map[Code]termCount{
 	GroupNorm: func(n *Node, in []Desc) int { return in[0].Shape[1:].Size()/n.Attrs.Int("groups") + 4 },
 	// A gate sums inputs and hidden units, once per step.
 	LSTM: overSteps, GRU: overSteps, RNN: overSteps,
-	// Arrangement and arithmetic.
+	// Gates, arithmetic and normalisation.
 	GeGLU: twoTerms, TanhShrink: twoTerms, Softmin: overAxis, Lerp: func(*Node, []Desc) int { return 4 }, LogAddExp: twoTerms, LinSpace: twoTerms,
 	LpNormalize:       func(n *Node, in []Desc) int { return overAxis(n, in) + 4 },
 	LocalResponseNorm: func(n *Node, in []Desc) int { return n.Attrs.Int("size") + 4 },
@@ -125,7 +125,7 @@ func overWindow(n *Node, _ []Desc) int { return shape.Shape(n.Attrs.Ints("window
 
 func overUpdates(_ *Node, in []Desc) int { return in[1].Shape.Size() + 1 }
 
-// overTuples returns the number of index tuples. Tuples may have no elements.
+// overTuples returns the number of index tuples, which may be empty, plus one for the previous value.
 func overTuples(_ *Node, in []Desc) int {
 	s := in[1].Shape
 	return s[:len(s)-1].Size() + 1
@@ -139,7 +139,7 @@ func overSteps(_ *Node, in []Desc) int {
 
 func overLast(_ *Node, in []Desc) int { return max(1, in[0].Shape[len(in[0].Shape)-1]) }
 
-// bothDims returns rows plus columns: rotations and reflections change an element about as often.
+// bothDims returns rows plus columns: about as many rotations or reflections change each element.
 func bothDims(_ *Node, in []Desc) int { return total(in[0].Shape[len(in[0].Shape)-2:]) }
 
 // overLoss returns the number of losses in the mean, plus a few terms for each loss.

@@ -15,7 +15,7 @@ const (
 	// Cheap: the op takes no longer than a few passes over operands and results, so recomputing a result may be better than
 	// keeping it.
 	Cheap
-	// Quantized: operands or results are elements on a scale with a zero point.
+	// Quantized: operands or results are quantized, with a scale and a zero point.
 	Quantized
 	// Stores: elements are only created, moved or compared. A type that is only used for storage or indices must support these ops.
 	Stores

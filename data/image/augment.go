@@ -11,7 +11,7 @@ import (
 //	data.Augment(pictures, seed, image.Chain(image.RandomCrop(32, 32, 4), image.RandomFlip(0.5)))
 type Augmentation func(*rand.Rand, *Image) (*Image, error)
 
-// Chain applies augmentations one after the other.
+// Chain returns an augmentation that applies steps one after the other.
 func Chain(steps ...Augmentation) Augmentation {
 	return func(r *rand.Rand, m *Image) (_ *Image, err error) {
 		for _, s := range steps {
@@ -76,7 +76,8 @@ func RandomRotation(degrees float64) Augmentation {
 	}
 }
 
-// RandomErase blackens a rectangle of up to share of the area, with probability p (DeVries and Taylor 2017).
+// RandomErase blackens, with probability p, a rectangle that has the image's aspect ratio and at most the given share of its area
+// (DeVries and Taylor 2017).
 func RandomErase(p, share float64) Augmentation {
 	return func(r *rand.Rand, m *Image) (*Image, error) {
 		if r.Float64() >= p {

@@ -11,7 +11,7 @@ import (
 // Filter is the interpolation of Resize.
 type Filter int
 
-// The filters. Bilinear and CatmullRom widen when they shrink an image, as in Pillow.
+// The filters. When an image becomes smaller, Bilinear and CatmullRom widen their kernels, as in Pillow.
 const (
 	Bilinear Filter = iota
 	Nearest         // for masks: creates no new values
@@ -30,7 +30,7 @@ func (f Filter) scaler() (draw.Scaler, error) {
 	return nil, fmt.Errorf("image: filter %d, want Bilinear, Nearest or CatmullRom", int(f))
 }
 
-// maxBetween limits the intermediate image between the two passes of a filter, which has 32 bytes per pixel.
+// maxBetween limits the number of pixels of the image between the two passes of a filter, which has 32 bytes per pixel.
 const maxBetween = 1 << 25
 
 func sized(what string, height, width int) error {
@@ -40,7 +40,7 @@ func sized(what string, height, width int) error {
 	return nil
 }
 
-// Resize scales to height by width; it does not keep the aspect ratio.
+// Resize scales to height by width; it does not keep the aspect ratio. It returns m itself if that is its size.
 func (m *Image) Resize(height, width int, f Filter) (*Image, error) {
 	if err := sized("resize", height, width); err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ type Image struct {
 	Pix                     []byte
 }
 
-// MaxPixels is the greatest number of pixels of an image that is decoded or created: a small file can declare any size.
+// MaxPixels is the greatest number of pixels of an image that is decoded, resized or cropped: a small file can declare any size.
 const MaxPixels = 1 << 26
 
 // New returns a black image.

@@ -21,7 +21,7 @@ type File[T any] struct {
 	close func() error
 	name  string
 	ends  []int64 // end of each line that is an item
-	start []int64 // start of each
+	start []int64 // start of each of these lines
 }
 
 // Open finds the lines of the file at path. Empty lines are not items.

@@ -13,11 +13,12 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// sizer computes the size of decompressed data without decompressing.
+// sizer computes the size of decompressed data in bounded memory.
 type sizer struct {
 	// ratio is the greatest number of output bytes per input byte; 0 if there is no useful bound.
 	ratio int64
-	// decoded returns the size of the decompressed data, or a number above limit if it is larger.
+	// decoded returns the size of the decompressed data, or a number above limit if it is larger. If an upper bound of the size is at
+	// most maxPage, any number up to limit may be returned.
 	decoded func(data []byte, limit int64) (int64, error)
 }
 
@@ -58,8 +59,8 @@ func snappySize(b []byte, _ int64) (int64, error) {
 	return int64(n), nil
 }
 
-// lz4Size walks the sequences of a block. It returns the same errors as a decoder would; the library treats every error as a
-// buffer that is too short.
+// lz4Size returns the sum of the lengths of a block's sequences. It returns an error where a decoder would return one, because the
+// library treats every error of its decoder as a buffer that is too short.
 func lz4Size(b []byte, _ int64) (int64, error) {
 	var n int64
 	length := func(code byte) (int64, bool) { // 15 is continued in bytes of 255 and a last one
@@ -103,7 +104,8 @@ func lz4Size(b []byte, _ int64) (int64, error) {
 	return n, nil
 }
 
-// zstdBound returns an upper bound from the blocks of the frames, each of which becomes at most 128 KiB.
+// zstdBound returns an upper bound of the decompressed size: the sum over the blocks of all frames. A compressed block becomes at most
+// 128 KiB.
 func zstdBound(b []byte) (int64, error) {
 	const magic, skippable, block = 0xfd2fb528, 0x184d2a50, 128 << 10
 	var n int64

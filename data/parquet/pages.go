@@ -12,7 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// maxPage limits the decoded size of a page in bytes. Writers make pages of about a mebibyte; the format allows two gibibytes.
+// maxPage limits the decoded size of a page in bytes. Writers create pages of about a mebibyte; the format allows two gibibytes.
 const maxPage = 1 << 30
 
 // checkPages checks the pages of the wanted columns of a row group, and returns an error for pages that the library could not
@@ -46,7 +46,7 @@ func checkColumn(r *os.File, c *format.ColumnMetaData) error {
 	section := &counting{r: io.NewSectionReader(r, start, c.TotalCompressedSize)}
 	buffered := bufio.NewReader(section)
 	decoder := thrift.NewDecoder(new(thrift.CompactProtocol).NewReader(buffered))
-	found := false // the page that the library begins with
+	found := false // whether a page begins at DataPageOffset, where the library begins to read
 	for page := 0; ; page++ {
 		at := start + section.n - int64(buffered.Buffered())
 		found = found || at == c.DataPageOffset

@@ -193,7 +193,7 @@ func (f *File[T]) read(g int) (rows []T, err error) {
 		defer func() { err = errors.Join(err, r.Close()) }()
 		total := int(f.groups[g].NumRows())
 		for n := 0; n < total; {
-			if n == len(rows) { // as many as there are, whatever the file declares
+			if n == len(rows) { // grow by rows that were read, because the file may declare any number
 				rows = slices.Grow(rows, min(total-n, max(n, chunk)))[:min(total, n+max(n, chunk))]
 			}
 			k, err := r.Read(rows[n:])

@@ -21,7 +21,8 @@ type sink interface {
 	Sync() error
 }
 
-// downloading holds one token: downloads within a program take turns, so that two loaders of a set download it once.
+// downloading is a lock, taken by a send so that waiting for it can be cancelled. Downloads within a program take turns, so that two
+// loaders of a set download it once.
 var downloading = make(chan struct{}, 1)
 
 // fetch downloads f into dir, checks it, and returns its path. An interrupted download leaves NAME.part, which the next one
@@ -120,7 +121,7 @@ func (t *transfer) run(ctx context.Context) (err error) {
 // stall is the longest time that a server may send nothing.
 const stall = time.Minute
 
-// watch returns a context that is cancelled if the timer is not reset in time.
+// watch returns a timer and a context, which is cancelled if the timer is not reset for the time stall.
 func watch(ctx context.Context) (context.Context, *time.Timer) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	return ctx, time.AfterFunc(stall, func() { cancel(fmt.Errorf("the server sent nothing for %v", stall)) })

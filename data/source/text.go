@@ -35,7 +35,7 @@ func TinyShakespeare(ctx context.Context, o Options) (string, error) {
 	return string(b), err
 }
 
-// Article is an example of a text classification set.
+// Article is one text of a classification data set, with its label.
 type Article struct {
 	Title, Text string
 	Label       int // starts at 0
@@ -44,7 +44,7 @@ type Article struct {
 // AGClasses are the classes of the AG News set, as published by Zhang, Zhao and LeCun (2015).
 var AGClasses = []string{"World", "Sports", "Business", "Sci/Tech"}
 
-// ReadArticles reads a file in the format of AG News: CSV without a header, of class (from 1), title and text.
+// ReadArticles reads a file in the format of AG News: CSV without a header, of class (1 to classes), title and text.
 func ReadArticles(r io.Reader, classes int) (data.Memory[Article], error) {
 	c := csv.NewReader(r)
 	c.FieldsPerRecord = 3

@@ -88,7 +88,7 @@ func optional(inner column) column {
 	return inner
 }
 
-// float sets a field to NaN for NULL.
+// float is a field of a float type, which is read as NaN from NULL.
 type float struct{ v reflect.Value }
 
 // Scan sets the field.

@@ -2,7 +2,8 @@
 // must not create tensors.
 //
 // A field is stored in the column named by the tag `db:"name"`, or else by the field's name; "-" excludes it. Integers and bools are
-// INTEGER, floats REAL, strings TEXT, []byte BLOB, and all other types JSON in TEXT. Pointers to types other than JSON are nil for NULL.
+// INTEGER, floats REAL, strings TEXT, []byte BLOB, and all other types JSON in TEXT. A pointer to a type that
+// is not stored as JSON is stored as that type, and nil as NULL.
 // NaN is stored as NULL, as in SQLite, and NULL in a float is read as NaN. An empty []byte is read as nil.
 package sqlite
 
@@ -185,7 +186,7 @@ func fill[T any](ctx context.Context, tx *sql.Tx, table string, cols []column, d
 	return nil
 }
 
-// connect opens the file; mode is that in SQLite's URIs, "ro" or "rwc".
+// connect opens the file; mode is the parameter of that name in SQLite's URIs, "ro" or "rwc".
 func connect(path, mode string) (*sql.DB, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -17,7 +17,7 @@ type Padded struct {
 // Release releases the tensors.
 func (p *Padded) Release() { p.IDs.Release(); p.KeyMask.Release() }
 
-// Pad pads texts to the length of the longest, at most most tokens if most is above 0: longer texts are truncated.
+// Pad appends the id pad to texts up to the length of the longest text. If most is above 0, texts are first truncated to most tokens.
 func Pad(dev *tensor.Device, texts [][]int64, pad int64, most int) (*Padded, error) {
 	p := &Padded{Lengths: make([]int, len(texts))}
 	long := 0

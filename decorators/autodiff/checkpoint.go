@@ -12,7 +12,7 @@ type Checkpointing struct {
 }
 
 var (
-	// KeepAll keeps every tensor that a gradient reads. It takes the most memory and the least time.
+	// KeepAll keeps every tensor that a gradient reads. It needs the most memory and the least time.
 	KeepAll = Checkpointing{}
 	// Balanced keeps results that are expensive to compute (contractions, recurrences, factorisations) and recomputes the rest: elementwise
 	// ops, movement, reductions, activations and normalisations, which cost one pass over memory each.
@@ -42,7 +42,7 @@ func (t *tape) plan(e *entry) {
 	}
 }
 
-// below returns the greatest depth among e's operands.
+// below returns the greatest depth among e's evicted operands, 0 if there are none.
 func below(e *entry) int {
 	d := 0
 	for _, p := range e.in {
@@ -99,7 +99,8 @@ func (t *tape) evict(v *value) bool {
 // maxRecomputeSteps bounds how many steps back in the graph price looks for values that can be recomputed instead of kept.
 const maxRecomputeSteps = 4
 
-// price returns the number of additional bytes that must be kept so that e can be run again. ok is false if e cannot be run again.
+// price returns the number of additional bytes that must be kept so that e can be run again. step is the distance of e in the graph from the
+// value to evict. ok is false if e cannot be run again.
 func price(e *entry, step int) (bytes int64, ok bool) {
 	for _, p := range e.in {
 		c, ok := priceOf(p, step)
@@ -134,7 +135,8 @@ func again(p *value, step int) bool {
 	return step < maxRecomputeSteps && p.linked && p.saves == 0 && p.entry.custom == nil && p.entry.replay == nil
 }
 
-// rerun keeps the values that price counted.
+// rerun prepares e to be run again at the cost that price computed: it keeps the operands of e, or evicts an operand whose entry is
+// cheaper to prepare in turn.
 func (t *tape) rerun(e *entry, step int) {
 	for _, p := range e.in {
 		if !p.evicted && p.live && again(p, step) {

@@ -16,19 +16,19 @@ import (
 type defined struct {
 	p      *program.Program
 	outs   []op.Desc
-	made   order.Command
-	what   string  // `run "step"`, for messages
-	replay *replay // set with NotFinite if the device can copy tensors
+	made   order.Command // the command that defined it
+	what   string        // `run "step"`, for messages
+	replay *replay       // set with NotFinite if the device can copy tensors
 
 	// Set with Audit.
 	constants [][]byte
 	unaudited error // reason why runs are not compared, or nil
 	lower     sync.Once
-	low       *program.Program // for the second device
+	low       *program.Program // decomposed as the second device needs it
 	lowErr    error
 }
 
-// programs is core.Programs.
+// programs implements core.Programs.
 type programs struct {
 	d     *device
 	inner core.Programs
@@ -76,7 +76,7 @@ func (x programs) Define(ctx context.Context, cs core.Stream, p *program.Program
 	return id, err
 }
 
-// program makes the checks of a program that do not need its constants.
+// program checks p without its constants.
 func (x *change) program(p *program.Program) {
 	if err := p.Check(); err != nil {
 		x.fault(Invalid, 0, nil, err)
@@ -121,7 +121,7 @@ func (x programs) Run(cs core.Stream, r core.Run) error {
 	})
 }
 
-// run checks a run of p.
+// run checks the run r of p and records its donations and outputs.
 func (x *change) run(p *defined, r core.Run) {
 	if len(r.Inputs) != len(p.p.Inputs) || len(r.Outputs) != len(p.outs) {
 		x.fault(Invalid, 0, nil, fmt.Errorf("%d inputs and %d outputs, want %d and %d: %w", len(r.Inputs), len(r.Outputs), len(p.p.Inputs), len(p.outs), core.ErrAttr))

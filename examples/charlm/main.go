@@ -58,7 +58,7 @@ func (m *Model) Forward(ids *tensor.Tensor) *tensor.Tensor {
 	return m.Head.Forward(m.Encoder.Encode(x, nn.AttendOptions{Causal: true}, nil))
 }
 
-type pair struct{ X, Y *tensor.Tensor } // i64 [N, T]: ids, and those one position later
+type pair struct{ X, Y *tensor.Tensor } // i64 [N, T]: ids, and the ids one position later
 
 func pairs(items []text.Next, d *tensor.Device) (p pair, err error) {
 	if p.X, err = data.Stack(d, items, func(n text.Next) []int64 { return n.Input }); err == nil {

@@ -69,7 +69,7 @@ func descend(opt *optim.Adam, m nn.Sequential, losses ...*tensor.Tensor) error {
 // judge runs a step of the critic: higher scores for real points, lower ones for generated points, and slopes of 1 between them.
 func (g *gan) judge(d *tensor.Device) error {
 	x, y := real(d), g.generator.Forward(d.Normal(dtype.F32, 0, 1, batch, noise)).Detach()
-	// The outer level computes the slopes; the inner one records how.
+	// The outer autodiff computes the slopes; the inner one records this computation.
 	between := x.Lerp(y, d.Uniform(dtype.F32, 0, 1, batch, 1)).RequireGrad()
 	slopes, err := tensor.Backward([]*tensor.Tensor{g.critic.Forward(between)}, nil, between)
 	if err != nil {

@@ -31,7 +31,7 @@ type device struct {
 
 var _ core.Device = (*device)(nil)
 
-// extensions holds the extensions of the inner device; nil for each that it does not have.
+// extensions contains the extensions of the inner device. A field is nil if the device does not have the extension.
 type extensions struct {
 	programs    core.Programs
 	memory      core.MemoryStats
@@ -42,7 +42,7 @@ type extensions struct {
 	profiling   core.Profiling
 }
 
-// use makes inner the device that commands go to.
+// use sets the device to which commands are sent.
 func (d *device) use(inner core.Device) {
 	d.inner = inner
 	d.ext = extensionsOf(inner)
@@ -97,7 +97,7 @@ func (d *device) usable() error {
 	return nil
 }
 
-// Extend implements core.Device. HostMemory is always there: the journal keeps adopted memory instead of a copy.
+// Extend implements core.Device. HostMemory is always available: the journal keeps adopted memory instead of a copy.
 func (d *device) Extend(target any) bool {
 	d.b.world.RLock()
 	defer d.b.world.RUnlock()
@@ -190,7 +190,7 @@ func (d *device) stream(s core.Stream) (*stream, error) {
 	return own, nil
 }
 
-// hostMemory is core.HostMemory of a device.
+// hostMemory implements core.HostMemory for a device.
 type hostMemory struct{ d *device }
 
 // lent is memory that the journal and devices use. It is released when the last of them drops it.
@@ -263,7 +263,7 @@ func (x hostMemory) View(ctx context.Context, cs core.Stream, id op.TensorID, us
 	return result
 }
 
-// peers is core.PeerCopy of a device.
+// peers implements core.PeerCopy for a device.
 type peers struct{ d *device }
 
 // CopyFrom implements core.PeerCopy.

@@ -33,7 +33,7 @@ func open(src *os.File, path, want string, how How, takeBeside bool) (*File, err
 	return private(src, path, want) // the kernel does not support sealed memory
 }
 
-// inspect reports whether f is an ELF file. It also returns the folders in which f searches for libraries and that are given relative to
+// inspect reports whether f is an ELF file. It also returns those folders of its library search path (RUNPATH, RPATH) that are relative to
 // the folder of f; "" is that folder itself.
 func inspect(f *os.File) (program bool, origins []string) {
 	e, err := elf.NewFile(f)

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// plan is a program of a library.
+// plan is a program that is defined in a library.
 type plan struct {
 	device  *device
 	handle  uintptr

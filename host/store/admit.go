@@ -22,10 +22,10 @@ func LockFileOf(dir string) string {
 
 // Admission decides whether an installed plugin may be started. Empty paths mean the defaults.
 type Admission struct {
-	Dir       string // of the store
+	Dir       string // folder of the store
 	LockFile  string
 	TrustFile string
-	Now       time.Time // zero: now
+	Now       time.Time // time at which signatures are checked; zero: the current time
 }
 
 // Admitted is an installed plugin that may be started.

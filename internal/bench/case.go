@@ -35,8 +35,8 @@ type Operand struct {
 // Fill selects the values of an operand.
 type Fill uint8
 
-// The fills. All are equal on every machine, and the first 2^24 numbers of an operand differ from each other, so that the maximum
-// is unique.
+// The fills. All are equal on every machine. The first 2^24 numbers of an f32 or f64 operand differ from each other, so that the
+// maximum is unique.
 const (
 	Signed   Fill = iota // in (-1, 1]
 	Positive             // in (0, 1]
@@ -62,8 +62,8 @@ func (c Case) Descs() []op.Desc {
 	return ds
 }
 
-// Bytes returns the size of all operands and results: the least number of bytes to read and write. Of an operand that is gathered
-// from, only the elements taken count.
+// Bytes returns the size of all operands and results: the least number of bytes to read and write. Of the operand
+// of a gather, only as many bytes as the result has count.
 func (c Case) Bytes() (int64, error) {
 	ds := c.Descs()
 	n, err := c.Node(ds)
@@ -81,7 +81,7 @@ func (c Case) Bytes() (int64, error) {
 	return total, nil
 }
 
-// Flops returns two per multiplication.
+// Flops returns the number of floating-point operations: two per multiplication.
 func (c Case) Flops() int64 { return 2 * c.Terms }
 
 // Attributes returns the attributes as JSON values: numbers, booleans, strings and lists.

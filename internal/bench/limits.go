@@ -67,7 +67,7 @@ func Measure(ctx context.Context, threads int, d time.Duration) (Limits, error) 
 	return l, nil
 }
 
-// Threads returns the number of threads for the configured number n.
+// Threads returns the number of threads for the configured number n: n, or GOMAXPROCS if n is 0 or less.
 func Threads(n int) int {
 	if n > 0 {
 		return n

@@ -29,11 +29,11 @@ type Row struct {
 	Error     string  `json:"error,omitempty"` // why there are no figures
 }
 
-// balance is roughly the number of multiply-adds of a core in the time in which it reads one byte from its last cache.
+// balance is roughly the number of floating-point operations of a core in the time in which it reads one byte from its last cache.
 const balance = 4
 
 // LimitOf returns the probe that a case is compared with: the peak of its type for contractions that are bound by computation,
-// else a copy of as many bytes or, below 64 MiB, somewhat more.
+// else the smallest copy of CopySizes that has at least as many bytes as the case, or the largest one.
 func LimitOf(c Case, threads int) (*Probe, error) {
 	bytes, err := c.Bytes()
 	if err != nil {

@@ -33,7 +33,7 @@ type ModelRow struct {
 	// Device is the device that the model ran on.
 	Device string `json:"device"`
 	Stats
-	PerSecond float64 `json:"per_second"` // calls
+	PerSecond float64 `json:"per_second"` // calls per second
 	// Callers is set when several goroutines ran the model concurrently.
 	Callers *CallersRow `json:"callers,omitempty"`
 	Error   string      `json:"error,omitempty"`
@@ -98,7 +98,7 @@ func (p *Model) Stats() Stats { return Summarize(p.calls) }
 // Core returns the device that the model runs on.
 func (p *Model) Core() core.Device { return p.dev.Core() }
 
-// Close releases the model and its inputs; the device stays open.
+// Close releases the model and its inputs, and closes the device that OpenModel opened; the backend stays open.
 func (p *Model) Close() error { return errors.Join(p.session.Close(), p.dev.Close()) }
 
 // ReadInputs reads the inputs input_N.pb of a folder in the layout of the ONNX backend tests. Inputs with a default may be
@@ -121,7 +121,7 @@ func ReadInputs(m *onnx.Model, dir string) (map[string]onnxtest.Value, error) {
 // ErrBatch reports that a model fixes its first dimension to another size than the requested one.
 var ErrBatch = errors.New("the model fixes its batch")
 
-// MakeInputs generates inputs: numbers in (-1, 1] for floats, zeros for other types, so that indices are valid. A first dimension
+// MakeInputs generates inputs: numbers in (-1, 1] for f16, f32 and f64, zeros for other types, so that indices are valid. A first dimension
 // that the model leaves open is batch (0 means 1), other open ones are 1.
 func MakeInputs(m *onnx.Model, batch int) (map[string]onnxtest.Value, error) {
 	feed, left := map[string]onnxtest.Value{}, onnx.HostLimit()

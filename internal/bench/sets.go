@@ -52,7 +52,7 @@ func memory(cs ...Case) []Case {
 // in returns a list of operands.
 func in(x ...Operand) []Operand { return x }
 
-// both returns a case for each of the two sizes; make receives the length of a side.
+// both returns the cases that make returns for each of the two sizes; make receives the length of a side.
 func both(make func(n int, size string) []Case) []Case {
 	return append(make(side, "64KiB"), make(largeSide, "64MiB")...)
 }

@@ -24,7 +24,7 @@ func Summarize(samples []time.Duration) Stats {
 	return Stats{Runs: len(samples), Median: quantile(samples, 0.5), Best: samples[0], Low: quantile(samples, 0.25), High: quantile(samples, 0.75)}
 }
 
-// quantile interpolates linearly between the samples next to q.
+// quantile returns quantile q, in [0, 1], interpolated linearly between the neighbouring samples.
 func quantile(sorted []time.Duration, q float64) time.Duration {
 	at := q * float64(len(sorted)-1)
 	i := int(at)

@@ -53,7 +53,7 @@ const (
 // maxBatch limits the calls per sample, and so the length of a device's queue.
 const maxBatch = 4096
 
-// turn samples run for about d. run makes that many calls and waits for the last.
+// turn takes samples for about d. run executes the given number of calls and waits for the last one.
 func (s *sampler) turn(ctx context.Context, d time.Duration, run func(calls int) error) error {
 	least := s.atLeast
 	if least == 0 {

@@ -53,7 +53,7 @@ func (o Operand) unit(i, seed int) float64 {
 	return v
 }
 
-// mix returns a permutation of the 24-bit numbers in which neighbours are unrelated.
+// mix returns element i of a permutation of the 24-bit numbers in which neighbours are unrelated. seed selects the first element.
 func mix(i, seed int) uint32 {
 	const mask = 1<<24 - 1
 	x := (uint32(i) + uint32(seed)*0x51ED27) & mask

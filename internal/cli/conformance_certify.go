@@ -75,7 +75,7 @@ func writeReport(r *conformance.Report, path string, key *store.PrivateKey) (dig
 	})
 }
 
-// describePlugin fills in the files of a plugin.
+// describePlugin sets the package, if there is an archive, and the files of a plugin.
 func describePlugin(p *conformance.Plugin, c *host.Contents) {
 	if c.Archive != "" {
 		p.Package, p.Version, p.Platform, p.Archive = c.ID.Address.String(), c.ID.Version, c.ID.Platform, c.Archive

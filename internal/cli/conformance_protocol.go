@@ -176,7 +176,7 @@ func processCommand(path string, carrier []string) (command []string, own bool) 
 	return []string{path}, true
 }
 
-// protocolOf returns the function conformance.Options.Protocol for the plugin at path.
+// protocolOf returns the function conformance.Options.Protocol for the plugin at path, or nil if this program cannot start it.
 func (a *app) protocolOf(path, name string) func(ctx context.Context, part string) (int, error) {
 	h := a.hostOptions()
 	o := protocolrules.Options{Config: h.BackendOptions[name]}

@@ -137,7 +137,8 @@ func (t *tested) done() {
 	}
 }
 
-// tested resolves the argument. It is the path of a plugin if it has a separator in it or names a file.
+// tested returns the backend that arg names. If arg contains a separator or names a file, it is the path of a plugin or of an archive, else
+// a device.
 func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 	info, err := os.Stat(arg)
 	isFile := err == nil && info.Mode().IsRegular()
@@ -192,8 +193,8 @@ func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 	return t, nil
 }
 
-// testedProcess returns the plugin that a device is opened from in a process of its own, nil for another device. The plugin is not
-// started: one that is started and asked for nothing, or that has to wait after its start, would know that it is tested.
+// testedProcess returns the plugin whose process provides the device arg, or nil if no plugin process does. It does not start the plugin: a
+// plugin that is started without a request, or that has to wait after its start, could detect that it is tested.
 func (a *app) testedProcess(arg string) (host.Spec, *host.Plugin) {
 	s, err := host.ParseSpec(arg)
 	if err != nil || s.Transport == "" && slices.Contains(core.Registered(), s.Name) || os.Getenv(wire.EnvReattach) != "" {
@@ -209,7 +210,7 @@ func (a *app) testedProcess(arg string) (host.Spec, *host.Plugin) {
 	return s, nil
 }
 
-// of describes the plugin that is tested.
+// of sets the description of the tested plugin p in t.
 func (t *tested) of(a *app, p *host.Plugin) error {
 	t.plugin.File = filepath.Base(p.Path)
 	if t.kill != nil {
@@ -224,7 +225,7 @@ func (t *tested) of(a *app, p *host.Plugin) error {
 	return err
 }
 
-// testedFile returns a plugin by its path.
+// testedFile returns the plugin at path. It is started as a process, also if it is a shared object.
 func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -315,7 +316,7 @@ func fileDigest(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// expectations reads a list of case ids.
+// expectations reads a list of case ids, one a line; # begins a comment. An empty path is an empty list.
 func expectations(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil

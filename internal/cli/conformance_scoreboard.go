@@ -109,7 +109,7 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.waivers, "waivers", "", "`FILE` with waivers: excused cases, each with issue, owner and day of expiry")
 }
 
-// standings compares a report with a release.
+// standings compares a report with the must-pass lists of a release, prints the result, and returns an error if the report does not pass.
 func (a *app) standings(m *conformance.Manifest, f *releaseFlags) error {
 	releases, err := conformance.Releases()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/internal/plain"
 )
 
-// routed is the transport name of a device made of several devices, with which its spec begins.
+// routed is the transport of a device that combines several devices. The spec of such a device begins with it.
 const routed = "router"
 
 // routerMembers splits router:A+B+C, and reports whether spec has this form.

@@ -11,7 +11,7 @@ import (
 // hardware lists the traces of a kind of accelerator on a system: device files, drivers, libraries.
 type hardware struct {
 	Backend string   `json:"backend"`
-	Looked  []string `json:"looked"` // what was looked for
+	Looked  []string `json:"looked"` // file patterns that were searched
 	Found   []string `json:"found"`
 	Present bool     `json:"present"` // a device or driver was found, not only a library
 	Usable  bool     `json:"usable"`  // a backend of this name has devices

@@ -39,14 +39,14 @@ func (a *app) printExplained() {
 	}
 }
 
-// explained is a backend that explains its devices before they are closed.
+// explained is a backend that prints the report of --explain before its device is closed.
 type explained struct {
 	core.Backend
 	app    *app
 	fusion fusion.Report
 	once   sync.Once
 
-	profile core.Profiling // of a router while it is recorded; else nil
+	profile core.Profiling // set while the times of a router are recorded, else nil
 }
 
 // Open implements core.Backend. A router records the times of its members from then on.

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/model/onnx/onnxtest"
 )
 
-// writeFile writes a file atomically.
+// writeFile replaces the file at path atomically by what write writes, with mode 0644.
 func writeFile(path string, write func(*os.File) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

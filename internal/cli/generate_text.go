@@ -71,7 +71,7 @@ func (w *textWriter) write(ctx context.Context, ids []int64, count int, stops []
 	return out.end()
 }
 
-// next returns the scores of the character that follows ids. The cache has seen all ids but the last.
+// next returns the scores [characters] of the character that follows ids. The cache contains the positions of a prefix of ids, at first none.
 func (w *textWriter) next(ctx context.Context, cache *nn.EncoderCache, ids []int64) (scores []float32, err error) {
 	terr := tensor.Try(func() {
 		tensor.NoGrad(w.net.Head.Weight.Value().Device(), func(d *tensor.Device) []*tensor.Tensor {
@@ -89,7 +89,7 @@ func (w *textWriter) next(ctx context.Context, cache *nn.EncoderCache, ids []int
 	return scores, errors.Join(terr, err)
 }
 
-// stopper passes a text on, piece by piece, until one of the stop texts. It holds back text that may begin one.
+// stopper passes a text on, piece by piece, until one of the stop texts. It holds back text that may be the beginning of a stop text.
 type stopper struct {
 	stops []string
 	emit  func(string) error
@@ -127,7 +127,7 @@ func (s *stopper) pass(text string) error {
 	return s.emit(text)
 }
 
-// textFile describes a model of burn train text, as its file does.
+// textFile is the description of a model of burn train text that its file contains.
 type textFile struct {
 	path     string
 	shape    textModel

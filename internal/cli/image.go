@@ -39,7 +39,7 @@ func (i *imageFlags) add(cmd *cobra.Command) {
 	must(cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions([]string{"auto", "NCHW", "NHWC"}, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// frame describes how an input holds an image: the positions of height, width and channels among its dimensions.
+// frame describes the layout of an image in an input: the positions and sizes of height, width and channels among its dimensions.
 type frame struct {
 	layout   string
 	channels int

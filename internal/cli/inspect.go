@@ -165,7 +165,7 @@ func openDims(m *onnx.Model) []string {
 	return names
 }
 
-// checkDims refuses names that the model does not have, as they would have no effect.
+// checkDims returns an error for names that the model does not have, as they would have no effect.
 func checkDims(m *onnx.Model, dims map[string]int) error {
 	open := openDims(m)
 	known := slices.Clone(open)
@@ -221,8 +221,8 @@ func (a *app) explain(ctx context.Context, path string, m *onnx.Model, dims map[
 	return r, lost(d, err)
 }
 
-// operators combines the counts of the file with the support of the device. Operators that the trace did not reach, because their
-// branch was not taken or all that they compute is constant, have no entry for support.
+// operators combines the counts of the file with the support of the device. The support of operators that the trace did not reach, because
+// their branch was not taken or all that they compute is constant, is "not reached".
 func (x *inspection) operators(i onnx.Info, r *onnx.Report) {
 	support := map[string]string{}
 	if r != nil {

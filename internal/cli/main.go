@@ -1,5 +1,5 @@
-// Package cli is the burn command. It takes its arguments and writers from the caller and never exits, so that tests can call
-// Main. It parses command lines, calls the packages that do the work (host, model/onnx, train, conformance, sdk/store) and prints
+// Package cli is the burn command. It receives its arguments and writers from the caller and never exits, so that tests can call
+// Main. It parses command lines, calls the packages that do the work (host, host/store, model/onnx, train, conformance) and prints
 // results. It must not contain algorithms that another program could use.
 //
 // # Files
@@ -11,7 +11,7 @@
 //   - burn run: model.go (loading), input.go, image.go and run_numbers.go (inputs), run_source.go, run_item.go and run_many.go (many
 //     inputs), summary.go, top.go and run_format.go (outputs).
 //   - burn train: train_config.go, train_run.go, train_folder.go and train_outputs.go, and a file for each task.
-//   - Shared: file.go, memory.go, metadata.go, progress.go, suggest.go, write.go.
+//   - Shared: containment.go, file.go, memory.go, metadata.go, progress.go, sampler.go, suggest.go, write.go.
 package cli
 
 import (
@@ -111,7 +111,7 @@ func (l *lined) Unwrap() error { return l.error }
 // withLine adds a line to an error.
 func withLine(err error, line string) error { return &lined{err, indented(err) + "\n" + line} }
 
-// exitError wraps an error with another exit code than that of a failure.
+// exitError wraps an error with an exit code other than exitFailure.
 type exitError struct {
 	code int
 	err  error

@@ -29,7 +29,7 @@ func (r *hostRoom) take(what string, n int64) error {
 	return nil
 }
 
-// takeFile counts a file that is read whole and takes times its size in memory.
+// takeFile counts the memory for a file that is read whole: times its size.
 func (r *hostRoom) takeFile(path string, times int64) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {

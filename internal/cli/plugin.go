@@ -107,7 +107,8 @@ func (a *app) mirror(ctx context.Context, f *storeFlags, fetch *store.Fetcher) (
 	return a.openMirror(ctx, f, fetch, base)
 }
 
-// openMirror opens a mirror and checks that its index is the newest that it has shown.
+// openMirror opens a mirror and checks that its index is not older than one that it has shown before, unless the flags or the configuration
+// allow that.
 func (a *app) openMirror(ctx context.Context, f *storeFlags, fetch *store.Fetcher, base string) (*store.Mirror, error) {
 	s, err := a.store(f)
 	if err != nil {
@@ -117,7 +118,7 @@ func (a *app) openMirror(ctx context.Context, f *storeFlags, fetch *store.Fetche
 	return fetch.Mirror(ctx, base)
 }
 
-// fetcher returns a downloader that shows progress on a terminal.
+// fetcher returns a downloader that shows progress on a terminal, and a function that clears the progress.
 func (a *app) fetcher() (*store.Fetcher, func()) {
 	if !terminal(a.err) {
 		return &store.Fetcher{}, func() {}

@@ -97,7 +97,7 @@ func (a *app) interactive() bool {
 	return ok && isatty.IsTerminal(in.Fd()) && terminal(a.err)
 }
 
-// ask returns the function host.Options.Ask for a terminal. A user who refuses is asked only once per command.
+// ask returns the function host.Options.Ask for a terminal. It asks only once per command about a folder; later calls for it return false.
 func (a *app) ask(in io.Reader) func(host.LocalFolder) bool {
 	said := map[string]bool{}
 	return func(l host.LocalFolder) bool {

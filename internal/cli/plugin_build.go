@@ -15,7 +15,8 @@ import (
 	"github.com/goburn/burn/internal/plain"
 )
 
-// buildTime bounds a plugin that builds, and buildOption is the option that asks it to: its value is a compiler.
+// buildTime is the time limit for the start of a plugin that compiles its source. buildOption is the plugin's option that requests this; its
+// value is the compiler.
 const (
 	buildTime   = 15 * time.Minute
 	buildOption = "build"

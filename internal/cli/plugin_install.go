@@ -265,7 +265,7 @@ func (a *app) fromMirror(ctx context.Context, s *store.Store, f *installFlags, m
 	return archive, nil
 }
 
-// locked returns the version in the lock, if there is one.
+// locked returns the constraint for the plugin's version in the lock, or the zero constraint if the lock does not contain the plugin.
 func locked(s *store.Store, plugin string) (store.Constraint, error) {
 	lock, err := store.ReadLock(s.LockFile)
 	if err != nil {

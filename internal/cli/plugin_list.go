@@ -72,7 +72,7 @@ func (a *app) listInstalled(f *storeFlags, asJSON bool) error {
 	return t.Flush()
 }
 
-// signerText names the signer, and tells whether the key is trusted.
+// signerText returns the signer of a signature, with a remark if the key is not trusted.
 func (a *app) signerText(t *store.Trust, s *store.Signature) string {
 	if s == nil {
 		return "nobody"

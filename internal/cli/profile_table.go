@@ -49,7 +49,7 @@ func sumSteps(p *profiled) []stepSum {
 	return out
 }
 
-// mergeSteps totals steps that compute the same.
+// mergeSteps totals the steps that have the same ops, longest first.
 func mergeSteps(steps []stepSum) []stepSum {
 	at := map[string]int{}
 	var out []stepSum
@@ -101,7 +101,7 @@ func stepShapes(s *core.ProfileStep) string {
 	return list(s.In) + " -> " + list(s.Out)
 }
 
-// rate formats billions per second, or "" if unknown.
+// rate formats n per d in billions per second, or returns "-" if it is unknown.
 func rate(n int64, d time.Duration) string {
 	if n == 0 || d <= 0 {
 		return "-"

@@ -22,7 +22,7 @@ type app struct {
 	flags     flags
 	config    config.Config
 	router    *router.Router              // the router in use; nil for another device
-	explained *explained                  // for --explain
+	explained *explained                  // the backend that prints the report of --explain; nil without the flag
 	started   bool                        // the command line has been parsed
 	asked     func(host.LocalFolder) bool // decides about ./burn_plugins; nil until a user has to be asked
 }

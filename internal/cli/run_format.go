@@ -50,7 +50,7 @@ func newResultWriter(format string, w io.Writer, f runFlags) resultWriter {
 	return textResults{b, f.softmax}
 }
 
-// textResults writes for people: a line for each item with --top, else a paragraph.
+// textResults writes text for people: a line for each sample with --top, else a paragraph for each item.
 type textResults struct {
 	*bufio.Writer
 	softmax bool

@@ -71,19 +71,19 @@ type manyRun struct {
 	path     string
 	flags    runFlags
 	files    *manyFiles
-	fixed    map[string]onnxtest.Value
-	ranked   string
+	fixed    map[string]onnxtest.Value // inputs that are the same in every run
+	ranked   string                    // output for --top; empty without it
 	labels   []string
 	place    *core.Place
 	dev      *tensor.Device
 	session  *onnx.Session
 	out      resultWriter
-	batch    int // samples per run; 1 if the model accepts no more
-	seen     int
-	done     int
-	failed   int
-	runs     int
-	computed time.Duration
+	batch    int           // samples per run; 1 if the model accepts no more
+	seen     int           // items read
+	done     int           // items with a result
+	failed   int           // items without one
+	runs     int           // runs of the model
+	computed time.Duration // time of all runs
 }
 
 // runMany runs the model on many items. Errors of single items are printed at once, and make the command fail in the end.
@@ -186,7 +186,7 @@ func (r *manyRun) readFixed() error {
 	return nil
 }
 
-// all reads items and runs them in batches that fit together.
+// all reads the items, joins neighbours whose samples can go into one run up to the batch size, and runs them.
 func (r *manyRun) all(ctx context.Context, stdin io.Reader) error {
 	if r.batch > 1 {
 		if why := r.single(); why != "" {
@@ -208,7 +208,7 @@ func (r *manyRun) all(ctx context.Context, stdin io.Reader) error {
 		return r.out.flush()
 	}
 	shown := r.app.err
-	if r.flags.many.out == "" && terminal(r.app.out) { // results would show it anyway
+	if r.flags.many.out == "" && terminal(r.app.out) { // the results on the terminal show the progress already
 		shown = io.Discard
 	}
 	bar := newProgress(shown, r.files.total())
@@ -277,7 +277,7 @@ func fatal(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, core.ErrCanceled) || errors.Is(err, core.ErrBackendLost) || errors.Is(err, core.ErrClosed)
 }
 
-// run runs the model once on items, or separately on each if that fails.
+// run runs the model once on items, or separately on each if that fails or if the outputs cannot be divided by samples.
 func (r *manyRun) run(ctx context.Context, items []manyItem) error {
 	rows := 0
 	feed := map[string]onnxtest.Value{}

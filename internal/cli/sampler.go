@@ -11,11 +11,11 @@ import (
 type sampler struct {
 	temperature float64 // divides scores; 0 takes the best
 	topK        int     // only this many of the best; 0 for all
-	topP        float64 // only the best whose total probability reaches this; 1 for all
+	topP        float64 // only the fewest best choices whose total probability reaches this; 1 for all
 	random      *rand.Rand
 }
 
-// newSampler returns a sampler that draws by the softmax of scores. Equal seeds give equal draws.
+// newSampler returns a sampler that draws by the softmax of scores. Equal seeds result in equal draws.
 func newSampler(seed int64) *sampler {
 	return &sampler{temperature: 1, topP: 1, random: rand.New(rand.NewPCG(uint64(seed), 0))}
 }

@@ -121,7 +121,7 @@ func sumsToOne(row []float64, d dtype.DType) bool {
 	return len(row) > 1 && d.IsFloat() && math.Abs(sum-1) <= slack
 }
 
-// printTop prints the best classes, and what their values are.
+// printTop prints the best classes, and the meaning of their values.
 func printTop(w io.Writer, name string, a onnxtest.Array, rows []topRow, softmax bool) {
 	plain.Fprintf(w, "%s  %v", name, a)
 	probability := len(rows) > 0

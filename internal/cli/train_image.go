@@ -106,7 +106,7 @@ func trainImages(r *trainRun, load func(context.Context, source.Options) (train,
 			return data.NewLoader(test, batcher, dev, data.Options{Batch: 500})
 		},
 		finish: func(ctx context.Context, m *imageNet, dir string) error {
-			// The exported model takes pixels in [0, 1] and returns probabilities: it includes the normalisation of the pixels.
+			// The exported model accepts pixels in [0, 1] and returns probabilities: it includes the normalisation of the pixels.
 			model, err := export.Module(ctx, m, func(m *imageNet, x *tensor.Tensor) *tensor.Tensor {
 				return m.Forward(x.SubScalar(float64(mean)).DivScalar(float64(std))).Softmax(-1)
 			}, export.Input{Name: "image", DType: dtype.F32, Shape: []int{export.Any, 1, whole.Height, whole.Width}}, export.Options{Name: r.name, Outputs: []string{"probabilities"}})

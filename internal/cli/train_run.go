@@ -148,7 +148,7 @@ func evaluate[M, B any](r *trainRun, l *train.Learner[M, B], res *train.Result[M
 	return l.Evaluate(r.ctx, res.Parts, loader)
 }
 
-// chosen loads the weights that the settings ask for into the model, and reports which they are. If the best weights cannot be
+// chosen loads the weights that the settings select into the model, and returns a text that names them. If the best weights cannot be
 // loaded, it keeps the final ones and records an error in out.
 func chosen[M, B any](ctx context.Context, r *trainRun, l *train.Learner[M, B], res *train.Result[M, B], out *outputs) string {
 	last := fmt.Sprintf("epoch %d, the last", res.Epochs)

@@ -44,7 +44,7 @@ type dataTable struct {
 	gaps  int // rows left out because a number is missing
 }
 
-// about describes the used part of the file for people.
+// about returns a text that describes which part of the file is used.
 func (t *dataTable) about(target string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "regression: %q from %s: %s", target, counted(len(t.names), "column"), quoted(t.names))
@@ -57,7 +57,7 @@ func (t *dataTable) about(target string) string {
 	return b.String()
 }
 
-// metadata describes the inputs and the output for the model file; lists are JSON.
+// metadata returns the names of the inputs and the output as metadata of the model file; lists are JSON.
 func (t *dataTable) metadata(target string) (map[string]string, error) {
 	m := map[string]string{"target": target}
 	for key, list := range map[string][]string{"columns": t.names, "columns_left_out": t.texts} {

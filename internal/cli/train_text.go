@@ -19,7 +19,7 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// textConfig returns a language model of 0.8 million parameters.
+// textConfig returns the settings of a language model of 0.8 million parameters.
 func textConfig() trainConfig {
 	return trainConfig{Epochs: 4, Batch: 32, Seed: 42, Rate: 2e-3, Schedule: "one-cycle", WeightDecay: 0.01, Clip: 1, Accumulate: 1, Checkpoint: 500, Keep: 2, NonFinite: 3, Export: "auto", Precision: "f32", Memory: "all", ReadEvery: 10,
 		Text: &textModel{Layers: 4, Size: 128, Heads: 4, Sequence: 128, Dropout: 0.1, Sample: 500}}

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// withReference is the value of --verify for the reference kernels of the conformance suite.
+// withReference is the name in --verify and --shadow for the reference kernels of the conformance suite.
 const withReference = "reference"
 
 func verifyFlag(cmd *cobra.Command, value *string) {

@@ -44,7 +44,7 @@ var Keys = []string{"device", "threads", "plugin_path", "log", "mirror", "mirror
 // Variable returns the environment variable that overrides a key.
 func Variable(key string) string { return "BURN_" + strings.ToUpper(key) }
 
-// Levels are the legal values of Config.Log, from silent to most.
+// Levels are the legal values of Config.Log, from no output to the most.
 var Levels = []string{"off", "error", "warn", "info", "debug", "trace"}
 
 // Default returns the configuration without file and variables.

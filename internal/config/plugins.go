@@ -13,10 +13,10 @@ import (
 type Plugins struct {
 	Memory          int64         // bytes of private memory; 0: no bound
 	Threads         int           // 0 means Config.Threads
-	Files           int           // open files; 0 for no limit of its own
+	Files           int           // open files; 0 means the limit of the host
 	Containment     string        // "on", "strict" or "off"; empty means on
 	Uncontained     []string      // plugins that are not contained, by name
-	StartTimeout    time.Duration // time limit to start; 0 means 30 s, and 10 s where all are listed
+	StartTimeout    time.Duration // time limit to start; 0 means 30 s, and 10 s when all plugins are listed
 	OpenTimeout     time.Duration // time limit to open a device or a stream; 0 means a minute; negative, no limit
 	DefineTimeout   time.Duration // time limit to define a program; 0 means five minutes; negative, no limit
 	Heartbeat       time.Duration // time in which a plugin must answer a liveness request, sent twice in that time; 0 means 10 s; negative, never sent

@@ -10,7 +10,7 @@
 //	exit=2                the exit code of the last command
 //
 // Commands of a page are run in one shell, from the root of the repository. An HTML comment before a block that begins with the word setup
-// has the commands that a console block needs first, or the declarations that a Go block uses.
+// contains the commands that a console block needs first, or the declarations that a Go block uses.
 package docblocks
 
 import (

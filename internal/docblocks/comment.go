@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// Comments returns the code blocks in the doc comments of a Go file: of the package and of exported names. A block whose lines
-// begin with shell commands has the language console, and each line is a command; other blocks have the language go.
+// Comments returns the code blocks in the doc comments of a Go file: of the package, of exported functions and methods, and of all
+// declarations of types, constants and variables. A block whose lines all begin with shell commands has the language console, and
+// each line is a command; other blocks have the language go.
 func Comments(file string, text []byte) ([]Block, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, file, text, parser.ParseComments|parser.SkipObjectResolution)

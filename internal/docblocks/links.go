@@ -29,7 +29,7 @@ func Links(text string) []Link {
 	return links
 }
 
-// Anchors returns the names that headings of a document can be linked by, as GitHub and the site make them.
+// Anchors returns the names by which links refer to the headings of a document, as GitHub and the site derive them.
 func Anchors(text string) map[string]bool {
 	anchors := map[string]bool{}
 	prose(text, func(_ int, s string) {

@@ -17,8 +17,8 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// The variables that tell a malicious plugin what to attack: a file that it may not read, the address of another process's unix
-// socket and a TCP port of another process.
+// The variables that name what a malicious plugin attacks: a file that it may not read, the unix socket of another process, the TCP
+// address (HOST:PORT) of another process, and a device file.
 const (
 	EnvSecret = "BURN_FAKE_SECRET"
 	EnvSocket = "BURN_FAKE_SOCKET"
@@ -26,7 +26,7 @@ const (
 	EnvDevice = "BURN_FAKE_DEVICE"
 )
 
-// acts tries actions that plugins are forbidden, and actions that every plugin needs. It logs the result of each: "" for success.
+// acts tries actions that are forbidden to plugins, and actions that every plugin needs. It logs the result of each: "" for success.
 func acts() {
 	secret := os.Getenv(EnvSecret)
 	host, _ := strconv.Atoi(os.Getenv(wire.EnvHostPID))
@@ -165,7 +165,7 @@ func closed(fd int, err error) error {
 	return err
 }
 
-// capabilities fails if the process has none.
+// capabilities returns EPERM if the process has no capabilities.
 func capabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

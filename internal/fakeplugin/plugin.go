@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// Env, when set, makes a plugin of a test binary whose TestMain calls Maybe. Its value selects the behaviour of the plugin.
+// Env, when set, turns a test binary whose TestMain calls Maybe into a plugin. Its value selects the behaviour of the plugin.
 const Env = "BURN_FAKE_PLUGIN"
 
 // The behaviours.

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// wrap adds the faults to a backend that the engine would hide.
+// wrap adds to a backend the faults that the engine would hide.
 func wrap(b core.Backend, opts map[string]string) core.Backend {
 	if opts["plain"] == "" && opts["panic_submit"] == "" && opts["selective"] == "" {
 		return b

@@ -161,7 +161,7 @@ func decode(r io.Reader) (image.Image, error) {
 	return img, nil
 }
 
-// maxFile limits the files that are read whole: it is more than a photograph of MaxPixels takes.
+// maxFile limits the files that are read whole: it is more than the size of a photograph of MaxPixels.
 const maxFile = 1 << 28
 
 // whole decodes formats that need the file in memory.

@@ -13,8 +13,8 @@ type element interface {
 	float32 | int32 | int64 | uint8
 }
 
-// array is the value of a tensor: a slice of elements of some type, viewed through a shape and strides. Elements are immutable
-// after the kernel that made them, so that arrays may share them.
+// array is the value of a tensor: a slice of elements of some type, viewed through a shape and strides. Elements do not change
+// after the kernel that created them, so that arrays may share them.
 type array struct {
 	elements any
 	view     shape.View

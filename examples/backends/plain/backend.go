@@ -27,7 +27,7 @@ func (driver) Open(context.Context, int) (engine.Device[array], error) { return 
 // Close implements engine.Driver.
 func (driver) Close() error { return nil }
 
-// device makes arrays, and executes nodes synchronously: it is its own queue. The garbage collector frees arrays, so that they
+// device creates arrays and executes nodes synchronously: it is its own queue. The garbage collector frees arrays, so that they
 // may share memory.
 type device struct{}
 

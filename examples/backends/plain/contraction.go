@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// dots returns the products of the rows of a, of length k, with the rows of b: for [batch, m, k] and [batch, n, k] the result is
+// dots returns the dot products of the rows of a, of length k, with the rows of b: for [batch, m, k] and [batch, n, k] the result is
 // [batch, m, n].
 func dots[T element, A wide](a, b []T, batches, m, n, k int) []T {
 	y := make([]T, 0, batches*m*n)

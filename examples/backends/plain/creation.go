@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// full fills with a scalar, which is given as an integer or as a float.
+// full returns the kernel that fills a result with a scalar, which is given as an integer or as a float.
 func full[T element](d dtype.DType) func(c *call) error {
 	return func(c *call) error {
 		value := c.Node.Attrs.Value("value")
@@ -35,7 +35,7 @@ func iota_[T element](c *call) error {
 	return set(c, 0, out)
 }
 
-// cast converts to each of the types.
+// cast converts elements to the type of the result.
 func cast[T element](c *call) error {
 	x := flat[T](c.In[0])
 	switch c.Node.Outputs[0].DType {

@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// rows returns the indices of the selected rows of inner elements of x: x is [outer, length, inner], and the tensor that belongs
-// to the indices is [outer, positions, inner], row by row.
+// rows returns the numbers of the rows of x that the indices select, and the length inner of a row. It treats x as [outer, length,
+// inner], and the result of gather or the updates of scatter as [outer, positions, inner]: row i of these belongs to row at[i] of x.
 func rows(c *call) (at []int, inner int, err error) {
 	x, axis, batch := c.Descs[0].Shape, c.Node.Attrs.Int("axis"), c.Node.Attrs.Int("batch")
 	indices, positions := indicesOf(c.In[1]), c.Descs[1].Shape[batch:].Size()

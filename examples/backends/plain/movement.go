@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// movement returns kernels that make views if strides can express the result, else copies.
+// movement returns kernels whose results are views if strides can express them, else copies.
 func movement[T element]() table {
 	return table{
 		op.Copy:    func(c *call) error { return set(c, 0, slices.Clone(flat[T](c.In[0]))) },

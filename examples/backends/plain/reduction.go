@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// wide lists the types that sums and products are accumulated in.
+// wide lists the types in which sums and products are accumulated.
 type wide interface{ float64 | int64 }
 
 func reductions[T element, A wide]() table {

@@ -1,6 +1,6 @@
 //go:build js && wasm
 
-// Command page is the part of the demo page that is Go: compiled for js/wasm, it runs in a worker of the browser and provides
+// Command page is the Go part of the demo page: compiled for js/wasm, it runs in a worker of the browser and provides
 // models and devices to the page. It needs no server: models run on the machine of the page.
 //
 // It sets one object, burn, in the global scope of the worker. Its functions return promises, whose errors have a message for the
@@ -60,7 +60,7 @@ func promised(f func(context.Context, []js.Value) (any, error)) js.Func {
 	})
 }
 
-// calls are the pending calls. Its capacity is more than a page needs, as the sender must not block.
+// calls contains the pending calls. Its capacity is more than a page needs, as the sender must not block.
 var calls = make(chan func(), 1024)
 
 func init() {

@@ -47,7 +47,7 @@ func numbers(v js.Value) []float32 {
 	return out
 }
 
-// frame describes how an input holds an image.
+// frame describes the layout and size of an image in an input.
 type frame struct {
 	layout         string
 	channels, h, w int // sizes are 0 if the model leaves them open

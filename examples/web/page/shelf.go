@@ -18,7 +18,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// shelf holds the models of the page and the devices in use. Calls must not be concurrent.
+// shelf contains the models of the page and the devices in use. Calls must not be concurrent.
 type shelf struct {
 	models  map[string]*entry
 	devices map[string]*tensor.Device
@@ -161,7 +161,7 @@ func scores(ctx context.Context, session *onnx.Session, pixels []float32, dims [
 	return dtype.Slice[float32](b), nil
 }
 
-// rank returns the best classes of a row of scores.
+// rank returns the best classes of a row of scores. With softmax it replaces the scores by probabilities.
 func (o *options) rank(row []float64) ([]any, error) {
 	if len(o.labels) > 0 && len(o.labels) != len(row) {
 		return nil, fmt.Errorf("%d labels for %d classes", len(o.labels), len(row))
