@@ -98,7 +98,7 @@ func match(at token.Position, text string) (all []Finding) {
 }
 
 // Tree returns the findings in all Go files and Markdown documents below a folder, in the order of their paths. It leaves out folders
-// whose name begins with a dot, testdata, and those that skip names.
+// whose name begins with a dot, is testdata or node_modules, or is in skip.
 func Tree(root string, skip ...string) ([]Finding, error) {
 	set := token.NewFileSet()
 	var all []Finding
