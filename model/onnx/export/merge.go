@@ -46,7 +46,7 @@ type value struct {
 	dtype dtype.DType
 	shape []dim
 	data  []byte // content of constants
-	node  int    // -1 for none
+	node  int    // index of the node that computes it; -1 for none
 }
 
 // node is a node that exists in all passes.
