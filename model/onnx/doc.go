@@ -6,7 +6,7 @@
 // branch by the value that they read.
 //
 // Opsets 1 to 28 of the default domain are supported, including external data, control flow, functions, and symbolic and unknown
-// dimensions. Strings, maps, sparse inputs and element types below 8 bits are not.
+// dimensions. Strings, complex numbers, 6-bit floats, maps and sparse inputs are not.
 //
 // The package knows ONNX and the op contract. It must not know backends: it asks the device which ops it supports. Files are
 // decoded by package pb, models are written by package export, and package onnxtest runs the ONNX backend tests.

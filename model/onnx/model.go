@@ -121,7 +121,7 @@ func Load(path string, o Options) (*Model, error) {
 }
 
 // Parse decodes and checks a model. It keeps b. dir is the folder of external data files; if dir is empty, a model that needs one
-// is an error. An operator that is not implemented is no error here: Unsupported lists them, and Open refuses the model.
+// is an error. An operator that is not implemented is not an error here: Unsupported lists such operators, and Open refuses the model.
 func Parse(b []byte, dir string, o Options) (*Model, error) {
 	switch o.Precision {
 	case dtype.Invalid, dtype.F32, dtype.BF16, dtype.F16:

@@ -34,8 +34,8 @@ func (t *tracer) pooledInput(n *node) value {
 	return x
 }
 
-// pool reads the geometry of a pooling node. overhang holds, per spatial dimension, the padding beyond that of the node which is
-// needed at the end for exactly the number of windows that ONNX defines.
+// pool reads the geometry of a pooling node. overhang contains, for each spatial dimension, the padding at the end that the number of
+// windows defined by ONNX needs in addition to the padding of the node.
 func (t *tracer) pool(n *node, x value) (w window, overhang []int) {
 	spatial := x.shape()[2:]
 	w = t.window(n, spatial, n.ints("kernel_shape"))

@@ -72,7 +72,7 @@ func (r roiAlign) emit(c calc, x, rois, batch value) value {
 	rows := func(v value) value { return c.reshape(v, count, ny, 1) }
 	cols := func(v value) value { return c.reshape(v, count, 1, nz) }
 	valid := c.and(rows(y.valid), cols(z.valid))
-	// The planes of all images are concatenated behind each channel.
+	// all is [C, N·H·W]: for each channel, the planes of all images.
 	image := c.mulN(c.reshape(c.cast(batch, dtype.I64), count, 1, 1), float64(s[2]*s[3]))
 	all := c.reshape(c.permute(c.wide(x), 1, 0, 2, 3), s[1], s[0]*s[2]*s[3])
 	var joined value

@@ -44,7 +44,7 @@ type Session struct {
 	queues   []*tensor.Device // queues without a run, least recently used first
 }
 
-// Stats counts what a session has done and holds.
+// Stats contains counts of the runs of a session, and of the steps and programs that it keeps.
 type Stats struct {
 	Runs            int
 	Hits            int // runs that executed only remembered steps
@@ -113,7 +113,7 @@ func (s *Session) Run(ctx context.Context, inputs map[string]Value) (map[string]
 	return named, nil
 }
 
-// enter starts a run: it waits for a stream, and returns the plan for the inputs or a private one.
+// enter waits for a stream and returns a new run, of the plan for the inputs or, unless remember is set, of a private plan.
 func (s *Session) enter(ctx context.Context, b *binding, remember bool) (*run, error) {
 	select {
 	case s.streams <- struct{}{}:

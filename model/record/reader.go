@@ -127,7 +127,8 @@ func (r *Reader) Names() []string {
 	return names
 }
 
-// Bytes reads a tensor: elements in row-major order, little-endian.
+// Bytes reads a tensor: elements in row-major order, little-endian. For an unknown name the error is core.ErrNotFound, for damaged data
+// it is ErrCorrupt.
 func (r *Reader) Bytes(name string) (Info, []byte, error) {
 	i, ok := r.index[name]
 	if !ok {

@@ -18,7 +18,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// ErrCorrupt is wrapped by errors for files that are truncated, changed or not in the format at all.
+// ErrCorrupt is wrapped by errors for files that are truncated, changed, of an unknown version or not in the format at all.
 var ErrCorrupt = errors.New("corrupt file")
 
 // Format is a file format.
@@ -76,8 +76,8 @@ func SaveModule(ctx context.Context, path string, m any, o Options) error {
 	return Save(ctx, path, nn.StateDict(m), o)
 }
 
-// LoadModule replaces the parameters and buffers of m by those of a file, cast to their types. The report lists the tensors that
-// are missing, unexpected or of another shape; each is an error unless o allows it. After an error m is unchanged.
+// LoadModule replaces the parameters and buffers of m by the tensors of a file, cast to the types in m. The report lists the tensors
+// that are missing, unexpected or of another shape; each is an error unless o allows it. After an error m is unchanged.
 func LoadModule(ctx context.Context, path string, m any, o nn.LoadOptions) (*nn.LoadReport, error) {
 	r, err := Open(path)
 	if err != nil {
