@@ -65,7 +65,7 @@ func (l SmoothL1Loss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 	return x.SmoothL1Loss(target, or(l.Beta, 1), l.Reduction)
 }
 
-// BatchMean is the sum of losses divided by the first dimension of x. It is for KLDivLoss, whose mathematical mean it is.
+// BatchMean is a reduction of KLDivLoss: the sum of losses divided by the first dimension of x, which is the mean divergence of the batch.
 const BatchMean tensor.Reduction = "batchmean"
 
 // KLDivLoss is target·(log(target)-x) for log probabilities x.
