@@ -1,7 +1,7 @@
 package photo
 
-// upsampler produces rows of one plane at the size of the image: with a triangle filter if the plane is half as wide or as high
-// ("fancy upsampling", jdsample.c of libjpeg-turbo), otherwise and for planes up to two samples wide by repetition.
+// upsampler produces rows of one plane at the size of the image: with a triangle filter if the plane is half as wide (and more than two
+// samples wide) or half as high ("fancy upsampling", jdsample.c of libjpeg-turbo), else by repetition.
 type upsampler struct {
 	plane     []byte
 	stride    int

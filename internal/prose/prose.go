@@ -66,7 +66,7 @@ type Finding struct {
 // String returns the finding as one line.
 func (f Finding) String() string { return fmt.Sprintf("%s: %q: %s", f.Position, f.Text, f.Advice) }
 
-// File returns the findings in a Go source file, in order.
+// File returns the findings in a Go source file, in order, and none for generated files. If src is nil, it reads the file.
 func File(set *token.FileSet, name string, src []byte) ([]Finding, error) {
 	var from any
 	if src != nil {
