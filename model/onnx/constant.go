@@ -66,7 +66,7 @@ func (t *tracer) foldOnHost(n *op.Node, in []value) *data {
 	return d
 }
 
-// adoptAt is the size in bytes above which the device uses the memory of a model constant directly instead of a copy.
+// adoptAt is the least size in bytes for which the device uses the memory of a model constant directly instead of a copy.
 const adoptAt = 4 << 10
 
 // device returns the content of a constant as a tensor on the device.

@@ -35,12 +35,12 @@ type Options struct {
 	// being remembered.
 	MaxSteps int
 	// Precision is dtype.BF16 or dtype.F16 to compute f32 products in that type, together with the ops between them for which its
-	// range and precision suffice (see program.Autocast). The zero value and dtype.F32 keep the types of the model. Batch norms
-	// with constant statistics are folded into the preceding convolutions. The types of inputs and outputs do not change.
+	// range and precision suffice (see program.Autocast). Batch norms with constant statistics are then folded into the preceding
+	// convolutions. The zero value and dtype.F32 keep the types of the model. The types of inputs and outputs do not change.
 	Precision dtype.DType
-	// Batch, if above 0, replaces the fixed first dimension of the inputs: of every input whose first dimension equals that of
-	// the first input, and of reshapes to a constant shape that begins with it and does not fit. A model that depends on its
-	// batch size in other ways fails with a *NodeError, or computes what its graph says.
+	// Batch, if above 0, replaces the batch size of the model, which is the first dimension of the first input that fixes it. It is
+	// replaced in every input that begins with it, and in reshapes to a constant shape that begins with it and does not fit. A model
+	// that depends on its batch size in other ways fails with a *NodeError, or computes its graph unchanged.
 	Batch int
 	// MaxStreams is the number of concurrent runs of a session, each on its own stream; default 16. Further runs wait.
 	MaxStreams int

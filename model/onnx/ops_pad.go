@@ -71,8 +71,8 @@ func padNode(t *tracer, n *node, pads, axes []int, fill op.Attr, live value) []v
 	return []value{x}
 }
 
-// padAxis removes elements at the ends for which lo or hi is negative, and continues with 0 for these ends. Of the d remaining elements, it
-// then selects element source(i, d) for each i in [-lo, d+hi).
+// padAxis removes elements at the ends for which lo or hi is negative, and then treats these numbers as 0. Of the d remaining elements, it
+// selects element source(i, d) for each i in [-lo, d+hi).
 func padAxis(t *tracer, x value, axis, lo, hi int, source func(i, d int) int) value {
 	d := x.shape()[axis] + min(lo, 0) + min(hi, 0)
 	if d < 0 {

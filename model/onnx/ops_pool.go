@@ -130,7 +130,7 @@ func lpPoolNode(t *tracer, n *node) []value {
 }
 
 // maxUnpoolNode writes the values to the positions in their indices, which index the whole tensor that was pooled. If
-// output_shape is greater, that tensor is at its lowest indices.
+// output_shape is greater than the shape of that tensor, zeros follow in each dimension.
 func maxUnpoolNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	x, indices := n.input(0), n.input(1)

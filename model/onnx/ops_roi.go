@@ -56,7 +56,7 @@ func roiAlignNode(t *tracer, n *node) []value {
 	return []value{r.emit(calc{t}, x, rois, batch)}
 }
 
-// edge holds the taps of one axis for every region: the elements below and above each sample [R, P], and the weight of the one
+// edge contains the taps of one axis for every region: the elements below and above each sample [R, P], and the weight of the element
 // above. Samples far outside are not valid and count as 0.
 type edge struct{ low, high, weight, valid value }
 

@@ -277,7 +277,7 @@ func (s *Session) Close() error {
 // debugPanics adds the stack to the error of an internal panic; tests set it.
 var debugPanics = false
 
-// finish hands over the outputs and releases everything else.
+// finish returns the outputs, which then belong to the caller, and releases everything else.
 func (r *run) finish(st *step) (outs []Value, err error) {
 	outs = make([]Value, len(st.outputs))
 	err = tensor.Try(func() {

@@ -25,7 +25,8 @@ type Reader struct {
 	closer   io.Closer
 }
 
-// Open opens a file of any of the formats, which it detects by content, and checks its layout. Contents are read on demand.
+// Open opens a file of any of the formats, which it detects by content, and checks its layout. Contents are read on demand, except in
+// JSON, which is read and parsed at once.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {

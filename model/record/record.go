@@ -32,6 +32,7 @@ const (
 	JSON
 )
 
+// String returns the name of the format, such as "safetensors".
 func (f Format) String() string {
 	if f < 0 || int(f) >= len(formatNames) {
 		return fmt.Sprintf("format(%d)", int(f))
@@ -110,7 +111,7 @@ func Bytes(ctx context.Context, entries []nn.Entry, o Options) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Write writes tensors to w. It holds at most one of them in memory at a time, and for JSON also the text.
+// Write writes tensors to w. It holds at most one of them in memory at a time, and for JSON also the text of that tensor.
 func Write(ctx context.Context, w io.Writer, entries []nn.Entry, o Options) error {
 	if o.Precision != dtype.Invalid && !o.Precision.IsFloat() {
 		return fmt.Errorf("record: precision %v, want f64, f32, f16 or bf16: %w", o.Precision, core.ErrDType)

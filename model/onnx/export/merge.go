@@ -31,7 +31,7 @@ func allStatic(ds []dim) ([]int, bool) {
 	return out, true
 }
 
-// pass is one traced forward pass. Its values are numbered from 0.
+// pass is one traced forward pass. index contains the position of each tensor in defs.
 type pass struct {
 	size    int // size of the symbolic dimension in this pass
 	defs    []definition

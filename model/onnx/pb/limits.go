@@ -46,6 +46,7 @@ type FormatError struct {
 	cause error
 }
 
+// Error returns "onnx: path: what", or "onnx: what" without a path.
 func (e *FormatError) Error() string {
 	if e.Path == "" {
 		return "onnx: " + e.What
