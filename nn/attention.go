@@ -14,7 +14,7 @@ type AttentionConfig struct {
 	Dropout  float64 // probability of dropping an attention weight, in training
 	NoBias   bool
 	Quiet    bool // quiet softmax: exp(x)/(1+sum(exp(x))), so that all weights of a query can be near zero
-	Init     Init // initialization of the projections; by default XavierUniform, and as in Linear for MultiHeadAttention.OutProj
+	Init     Init // initialization of the projections; by default XavierUniform, for MultiHeadAttention.OutProj the default of Linear
 	KVHeads  int  // for CrossAttention: number of heads of keys and values, which groups of query heads share; 0 means all
 	HeadSize int  // for CrossAttention: features of a head; 0 means size/heads
 }
@@ -175,7 +175,7 @@ func (l *MultiHeadAttention) Attend(q, k, v *tensor.Tensor, o AttendOptions) *te
 	return m.done(l.OutProj.Forward(l.attend(m, qh, kh, vh, o, past)))
 }
 
-// Weights returns the attention weight of each query for each key, without dropout, as [B, Heads, S, T].
+// Weights returns the attention weight of each query for each key, without dropout, as [B, Heads, S, T]. o.Cache is not used.
 func (l *MultiHeadAttention) Weights(q, k *tensor.Tensor, o AttendOptions) *tensor.Tensor {
 	m := keeping(q, k, o.Mask, o.KeyMask)
 	qh, kh, _ := l.project(m, q, k, k)

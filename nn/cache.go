@@ -58,7 +58,7 @@ func (c *KVCache) append(all, x, at *tensor.Tensor) *tensor.Tensor {
 	return all
 }
 
-// get returns all keys and values, [B, H, n, D]. m releases the views of memory that is not full.
+// get returns all keys and values, [B, H, n, D]. While the memory is not full, these are views, which m releases.
 func (c *KVCache) get(m *temps) (k, v *tensor.Tensor) { return c.filled(m, c.k), c.filled(m, c.v) }
 
 func (c *KVCache) filled(m *temps, x *tensor.Tensor) *tensor.Tensor {

@@ -71,7 +71,7 @@ func NewConvTranspose3d(d *tensor.Device, in, out int, kernel [3]int, c ConvTran
 // DeformConvConfig holds the settings of DeformConv2d, like ConvConfig.
 type DeformConvConfig struct {
 	Stride, Padding, Dilation []int
-	Groups                    int // of channels
+	Groups                    int // number of groups of channels; 0 means 1
 	OffsetGroups              int // number of groups of channels that share offsets; 0 means 1
 	NoBias                    bool
 	Init, BiasInit            Init

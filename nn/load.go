@@ -71,7 +71,7 @@ type LoadReport struct {
 	Mismatched []string // parameters whose shapes differ, with both shapes
 }
 
-// String returns one line for each list that is not empty.
+// String returns the number of loaded parameters, and one line for each other list that is not empty.
 func (r *LoadReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d loaded", len(r.Loaded))

@@ -128,7 +128,7 @@ func (l SoftMarginLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 
 // HingeLoss is max(0, Margin-x·target) for targets -1 and 1.
 type HingeLoss struct {
-	Margin    *float64 // nil for 1
+	Margin    *float64 // nil means 1
 	Reduction tensor.Reduction
 }
 
@@ -139,7 +139,7 @@ func (l HingeLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 
 // HingeEmbeddingLoss is x where the target is 1, and max(0, Margin-x) where it is -1.
 type HingeEmbeddingLoss struct {
-	Margin    *float64 // nil for 1
+	Margin    *float64 // nil means 1
 	Reduction tensor.Reduction
 }
 
