@@ -2,7 +2,7 @@ package nn
 
 import "github.com/goburn/burn/tensor"
 
-// This file has activations as modules. Their fields are settings; constructors set PyTorch's defaults.
+// This file contains activations as modules. Their fields are settings; constructors set PyTorch's defaults.
 
 // Relu is max(x, 0).
 type Relu struct{}
@@ -49,7 +49,7 @@ type Selu struct{}
 // Forward computes the activation.
 func (*Selu) Forward(x *tensor.Tensor) *tensor.Tensor { return x.Selu() }
 
-// Gelu is the Gaussian error linear unit, exact, or with Tanh by its approximation.
+// Gelu is the Gaussian error linear unit: exact or, if Tanh is set, by its tanh approximation.
 type Gelu struct{ Tanh bool }
 
 // Forward computes the activation.

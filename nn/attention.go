@@ -14,9 +14,9 @@ type AttentionConfig struct {
 	Dropout  float64 // probability of dropping an attention weight, in training
 	NoBias   bool
 	Quiet    bool // quiet softmax: exp(x)/(1+sum(exp(x))), so that all weights of a query can be near zero
-	Init     Init // initialization of the projections; by default XavierUniform
-	KVHeads  int  // of CrossAttention: number of heads of keys and values, which groups of query heads share; 0 means all
-	HeadSize int  // of CrossAttention; 0 for size/heads
+	Init     Init // initialization of the projections; by default XavierUniform, for MultiHeadAttention.OutProj the default of Linear
+	KVHeads  int  // for CrossAttention: number of heads of keys and values, which groups of query heads share; 0 means all
+	HeadSize int  // for CrossAttention: features of a head; 0 means size/heads
 }
 
 // AttendOptions configures one call of an attention layer. With the zero value every query sees every key.
@@ -61,7 +61,7 @@ func (a *scores) attend(m *temps, q, k, v *tensor.Tensor, o AttendOptions, past 
 	var y *tensor.Tensor
 	mask, drop := o.mask(m), a.Dropout > 0 && !a.inference
 	added := mask != nil && mask.DType().IsFloat()
-	// In training, on a device without the gradient of attention, the gradient of softmax costs less.
+	// Training on a device without the op attention_gradient costs less with explicit weights and the gradient of softmax.
 	if a.Quiet || drop || !a.inference && !added && !q.Device().Claims(op.AttentionGradient, q.DType()) {
 		y = a.explicit(m, q, k, v, mask, o.Causal, past)
 	} else {
@@ -71,7 +71,8 @@ func (a *scores) attend(m *temps, q, k, v *tensor.Tensor, o AttendOptions, past 
 	return m.of(m.of(y.Permute(0, 2, 1, 3)).Reshape(s[0], s[2], s[1]*s[3]))
 }
 
-// explicit computes attention with explicit weights. As in the op, a query that sees no key gets 0.
+// explicit computes attention with explicit weights. As in the op, the result of a query that sees no key is 0; this does not apply to
+// masks of floats.
 func (a *scores) explicit(m *temps, q, k, v, mask *tensor.Tensor, causal bool, past int) *tensor.Tensor {
 	w, seen := a.weights(m, q, k, mask, causal, past)
 	if a.Dropout > 0 && !a.inference {
@@ -92,8 +93,8 @@ func shared(k, q *tensor.Tensor) *tensor.Tensor {
 	return k.Reshape(k.Shape()...) // a separate handle
 }
 
-// weights returns how much each query [B, Hq, S, D] attends to each key, [B, Hq, S, T], and the mask of the keys that it sees,
-// nil for all.
+// weights returns the attention weights [B, Hq, S, T] of queries [B, Hq, S, D] for keys, and the mask of the keys that each query sees.
+// The mask is nil if there is neither a mask of bools nor causal masking.
 func (a *scores) weights(m *temps, q, k, mask *tensor.Tensor, causal bool, past int) (w, seen *tensor.Tensor) {
 	w = m.of(m.of(q.MulScalar(1/math.Sqrt(float64(q.Shape()[3])))).MatMulT(m.of(shared(k, q)), false, true))
 	if mask != nil {
@@ -174,7 +175,7 @@ func (l *MultiHeadAttention) Attend(q, k, v *tensor.Tensor, o AttendOptions) *te
 	return m.done(l.OutProj.Forward(l.attend(m, qh, kh, vh, o, past)))
 }
 
-// Weights returns how much each query attends to each key, without dropout, as [B, Heads, S, T].
+// Weights returns the attention weight of each query for each key, without dropout, as [B, Heads, S, T]. o.Cache is not used.
 func (l *MultiHeadAttention) Weights(q, k *tensor.Tensor, o AttendOptions) *tensor.Tensor {
 	m := keeping(q, k, o.Mask, o.KeyMask)
 	qh, kh, _ := l.project(m, q, k, k)
@@ -220,7 +221,7 @@ func (l *MultiHeadAttention) parts(m *temps, x *tensor.Tensor, first, n int) []*
 	return out
 }
 
-// toMemory is like Attend, to a memory whose keys and values are computed once and kept in the cache.
+// toMemory returns the attention of x to a memory. With a cache, the keys and values of the memory are computed once and kept there.
 func (l *MultiHeadAttention) toMemory(x, memory *tensor.Tensor, o AttendOptions) *tensor.Tensor {
 	m := keeping(x, memory, o.Mask, o.KeyMask)
 	var k, v *tensor.Tensor

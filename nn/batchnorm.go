@@ -89,8 +89,8 @@ func batchNorm(x, weight, bias *tensor.Tensor, epsilon float64) (y, mean, varian
 	return out[0], out[1], out[2]
 }
 
-// batchNormGrad returns the gradients of x, and of weight and bias if present, from those of y, and of mean and variance, which
-// occur in second derivatives.
+// batchNormGrad returns the gradients of x, and of weight and bias if present, from the gradients of y, mean and variance. Gradients of
+// mean and variance occur in second derivatives.
 func batchNormGrad(saved, grads []*tensor.Tensor, axes []int, epsilon float64) []*tensor.Tensor {
 	x, mean, variance := saved[0], saved[len(saved)-2], saved[len(saved)-1]
 	n := float64(x.Size() / x.Shape()[1])

@@ -5,9 +5,9 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// KVCache holds the keys and values of earlier positions of an attention layer, so that each decoding step computes only those of
-// new positions. They are written in place into memory that doubles when it is full, so that the cost of a step does not grow
-// with the number of positions. It belongs to one sequence or batch of sequences, and only one goroutine may use it at a time.
+// KVCache contains the keys and values of earlier positions of an attention layer, so that each decoding step computes only the keys and
+// values of new positions. They are written in place into memory that doubles when it is full, so that the cost of a step does not grow
+// with the number of positions. A cache belongs to one sequence or batch of sequences, and only one goroutine may use it at a time.
 // The zero value is empty.
 type KVCache struct {
 	k, v *tensor.Tensor // [B, H, capacity, D]; the first n positions are filled
@@ -58,7 +58,7 @@ func (c *KVCache) append(all, x, at *tensor.Tensor) *tensor.Tensor {
 	return all
 }
 
-// get returns all keys and values. m releases those that the cache does not own.
+// get returns all keys and values, [B, H, n, D]. While the memory is not full, these are views, which m releases.
 func (c *KVCache) get(m *temps) (k, v *tensor.Tensor) { return c.filled(m, c.k), c.filled(m, c.v) }
 
 func (c *KVCache) filled(m *temps, x *tensor.Tensor) *tensor.Tensor {

@@ -13,8 +13,8 @@ import (
 type ConvConfig struct {
 	Stride, Padding, Dilation []int
 	PadLo, PadHi              []int // zeros before and after, if they differ; set both or none
-	Same                      bool  // padding with which a stride of 1 keeps the size; an odd total has one more after than before
-	Groups                    int   // of channels; 0 is 1
+	Same                      bool  // padding with which a stride of 1 keeps the size; if the total is odd, one more zero is after than before
+	Groups                    int   // number of groups of channels; 0 means 1
 	NoBias                    bool
 	Init, BiasInit            Init // by default uniform within ±1/√(operands per result), as PyTorch does
 }
@@ -69,7 +69,8 @@ func newConv(name string, d *tensor.Device, in, out int, kernel []int, c ConvCon
 	return l
 }
 
-// convParams returns the weight and bias of a convolution; PyTorch takes the fan in from the weight's second dimension.
+// convParams returns the weight and bias of a convolution. As in PyTorch, the default distribution follows from the weight's dimensions
+// after the first.
 func convParams(d *tensor.Device, init, biasInit Init, noBias bool, f fan, out int, dims []int) (w, b *Param) {
 	def := fanIn(shape.Shape(dims[1:]).Size())
 	w = NewParam(init.or(def).New(d, f.in, f.out, dims...))

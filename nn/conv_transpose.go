@@ -6,7 +6,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// ConvTransposeConfig holds the settings of transposed convolutions, like ConvConfig; OutputPadding is added after.
+// ConvTransposeConfig holds the settings of transposed convolutions, like ConvConfig. OutputPadding extends the end of each dimension of
+// the result.
 type ConvTransposeConfig struct {
 	Stride, Padding, OutputPadding, Dilation []int
 	Groups                                   int
@@ -70,8 +71,8 @@ func NewConvTranspose3d(d *tensor.Device, in, out int, kernel [3]int, c ConvTran
 // DeformConvConfig holds the settings of DeformConv2d, like ConvConfig.
 type DeformConvConfig struct {
 	Stride, Padding, Dilation []int
-	Groups                    int // of channels
-	OffsetGroups              int // number of groups of channels that share offsets
+	Groups                    int // number of groups of channels; 0 means 1
+	OffsetGroups              int // number of groups of channels that share offsets; 0 means 1
 	NoBias                    bool
 	Init, BiasInit            Init
 }

@@ -101,7 +101,8 @@ func (h *hidden) value(v reflect.Value, path, root string, level int) {
 	}
 }
 
-// inside reports whether a type belongs to this module. Its values hold modules of users only if reach says so.
+// inside reports whether a type belongs to burn. Values of such a type in an interface of a hidden field are searched only if their reach
+// is certain.
 func inside(t reflect.Type) bool {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -109,7 +110,7 @@ func inside(t reflect.Type) bool {
 	return strings.HasPrefix(t.PkgPath(), "github.com/goburn/burn/")
 }
 
-// reach tells whether values of a type can hold a parameter.
+// reach describes whether values of a type can contain a parameter.
 type reach int
 
 const (

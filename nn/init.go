@@ -97,7 +97,7 @@ func horner(x *tensor.Tensor, c ...float64) *tensor.Tensor {
 	return y
 }
 
-// KaimingUniform draws uniformly from ±gain·√(3/fanIn) (He and others 2015). The gain for relu is √2.
+// KaimingUniform draws uniformly within ±gain·√(3/fanIn) (He and others 2015). The gain for relu is √2.
 func KaimingUniform(gain float64) Init {
 	return Init{"kaiming uniform", func(d *tensor.Device, f fan, dims []int) *tensor.Tensor {
 		return symmetric(d, gain*math.Sqrt(3/float64(max(1, f.in))), dims)
@@ -111,14 +111,14 @@ func KaimingNormal(gain float64) Init {
 	}}
 }
 
-// FanOut returns i with fan in replaced by fan out.
+// FanOut returns i with fan in and fan out exchanged. For the zero Init the result draws zeros.
 func (i Init) FanOut() Init {
 	return Init{i.name + " of fan out", func(d *tensor.Device, f fan, dims []int) *tensor.Tensor {
 		return i.or(Zeros()).draw(d, fan{f.out, f.in}, dims)
 	}}
 }
 
-// XavierUniform draws uniformly from ±gain·√(6/(fanIn+fanOut)) (Glorot and Bengio 2010).
+// XavierUniform draws uniformly within ±gain·√(6/(fanIn+fanOut)) (Glorot and Bengio 2010).
 func XavierUniform(gain float64) Init {
 	return Init{"xavier uniform", func(d *tensor.Device, f fan, dims []int) *tensor.Tensor {
 		return symmetric(d, gain*math.Sqrt(6/float64(max(1, f.in+f.out))), dims)

@@ -5,8 +5,8 @@ import "github.com/goburn/burn/tensor"
 // LinearConfig holds the settings of Linear.
 type LinearConfig struct {
 	NoBias   bool
-	Init     Init // of the weight; by default uniform within ±1/√in, as PyTorch does
-	BiasInit Init // by default the same as of the weight
+	Init     Init // distribution of the weight; by default uniform within ±1/√in, as in PyTorch
+	BiasInit Init // distribution of the bias; by default uniform within ±1/√in too, whatever Init is
 }
 
 // Linear is x·Wᵀ + b over the last dimension of x[..., in]; the result is [..., out]. Weight is [out, in], as PyTorch stores it:

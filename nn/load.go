@@ -32,7 +32,7 @@ func Entries(list []Entry) Tensors {
 	return t
 }
 
-// Names returns the names in order.
+// Names returns the names, sorted.
 func (t Tensors) Names() []string {
 	var names []string
 	for n := range t {
@@ -59,7 +59,7 @@ func (t Tensors) Tensor(ctx context.Context, d *tensor.Device, name string) (*te
 type LoadOptions struct {
 	Rename  func(name string) string // maps a parameter of the module to its name in the source; nil keeps the name
 	Partial bool                     // parameters that are not in the source keep their values
-	Ignore  []string                 // patterns, as for Freeze, of names that the module need not have: "*.num_batches_tracked" in PyTorch's norms
+	Ignore  []string                 // patterns, as for Freeze, of names that need not be in the module: "*.num_batches_tracked" of PyTorch's norms
 	Extra   bool                     // the source may have names that are not in the module
 }
 
@@ -71,7 +71,7 @@ type LoadReport struct {
 	Mismatched []string // parameters whose shapes differ, with both shapes
 }
 
-// String returns one line for each list that is not empty.
+// String returns the number of loaded parameters, and one line for each other list that is not empty.
 func (r *LoadReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d loaded", len(r.Loaded))

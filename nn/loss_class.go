@@ -11,14 +11,14 @@ import (
 
 // CrossEntropyLoss is the negative log likelihood of classes under the softmax of logits x[N, C, ...].
 type CrossEntropyLoss struct {
-	Weight         *tensor.Tensor // [C], of each class, or nil
-	Ignore         *int           // a label that does not count; nil for -100
+	Weight         *tensor.Tensor // weight of each class, [C], or nil
+	Ignore         *int           // a label that does not count; nil means -100
 	LabelSmoothing float64        // share of the target that is spread over all classes
 	Probabilities  bool           // x holds probabilities instead of logits
 	Reduction      tensor.Reduction
 }
 
-// Forward takes labels [N, ...] of an integer type, or probabilities of the classes [N, C, ...] of x's type.
+// Forward computes the loss for labels [N, ...] of an integer type, or for probabilities of the classes [N, C, ...] of x's type.
 func (l CrossEntropyLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 	m := keeping(x, target)
 	if target.DType().IsFloat() {
@@ -76,8 +76,8 @@ func reduced(m *temps, y *tensor.Tensor, r tensor.Reduction) *tensor.Tensor {
 
 // NLLLoss is the negative log likelihood of labels [N, ...] under log probabilities x[N, C, ...].
 type NLLLoss struct {
-	Weight    *tensor.Tensor // [C], of each class, or nil
-	Ignore    *int           // a label that does not count; nil for -100
+	Weight    *tensor.Tensor // weight of each class, [C], or nil
+	Ignore    *int           // a label that does not count; nil means -100
 	Reduction tensor.Reduction
 }
 
@@ -95,7 +95,7 @@ type BCELoss struct {
 	Reduction      tensor.Reduction
 }
 
-// Forward takes targets in [0, 1] of x's shape and type.
+// Forward computes the loss for targets in [0, 1] of x's shape. Targets of another type are cast to x's.
 func (l BCELoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 	m := keeping(x, target)
 	if target.DType() != x.DType() {
@@ -122,13 +122,13 @@ func (l BCELoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 // MultiMarginLoss is the sum over the wrong classes of max(0, Margin - x[label] + x[class])^P, divided by the number of classes,
 // for scores x[N, C].
 type MultiMarginLoss struct {
-	Margin    *float64       // nil for 1
+	Margin    *float64       // nil means 1
 	P         int            // 1 or 2; 0 means 1
-	Weight    *tensor.Tensor // [C], of each class, or nil
+	Weight    *tensor.Tensor // weight of each class, [C], or nil
 	Reduction tensor.Reduction
 }
 
-// Forward takes labels [N].
+// Forward computes the loss for labels [N].
 func (l MultiMarginLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 	if x.Rank() != 2 || target.Rank() != 1 {
 		fail("multi_margin: %v and labels %v, want [N, C] and [N]: %w", x.Desc(), target.Desc(), core.ErrShape)

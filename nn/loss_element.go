@@ -65,7 +65,7 @@ func (l SmoothL1Loss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 	return x.SmoothL1Loss(target, or(l.Beta, 1), l.Reduction)
 }
 
-// BatchMean is the sum of losses divided by the first dimension of x. It is for KLDivLoss, whose mathematical mean it is.
+// BatchMean is a reduction of KLDivLoss: the sum of losses divided by the first dimension of x, which is the mean divergence of the batch.
 const BatchMean tensor.Reduction = "batchmean"
 
 // KLDivLoss is target·(log(target)-x) for log probabilities x.
@@ -128,7 +128,7 @@ func (l SoftMarginLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 
 // HingeLoss is max(0, Margin-x·target) for targets -1 and 1.
 type HingeLoss struct {
-	Margin    *float64 // nil for 1
+	Margin    *float64 // nil means 1
 	Reduction tensor.Reduction
 }
 
@@ -139,7 +139,7 @@ func (l HingeLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 
 // HingeEmbeddingLoss is x where the target is 1, and max(0, Margin-x) where it is -1.
 type HingeEmbeddingLoss struct {
-	Margin    *float64 // nil for 1
+	Margin    *float64 // nil means 1
 	Reduction tensor.Reduction
 }
 

@@ -11,7 +11,7 @@ type CosineEmbeddingLoss struct {
 	Reduction tensor.Reduction
 }
 
-// Forward takes a and b [..., D] and y [...].
+// Forward computes the loss for a and b [..., D] and y [...].
 func (l CosineEmbeddingLoss) Forward(a, b, y *tensor.Tensor) *tensor.Tensor {
 	return a.CosineEmbeddingLoss(b, y, l.Margin, l.Reduction)
 }
@@ -43,10 +43,10 @@ func (l TripletMarginLoss) Forward(anchor, positive, negative *tensor.Tensor) *t
 // GramMatrixLoss compares the style of pictures (Gatys and others 2016): the sum over layers of the mean squared difference of
 // their features' Gram matrices, each divided by the number of features.
 type GramMatrixLoss struct {
-	Weights []float64 // of each layer; nil for ones
+	Weights []float64 // weight of each layer; nil means 1 for all
 }
 
-// Forward takes the features [N, C, H, W] of each layer, for the picture and for the style.
+// Forward computes the loss for the features [N, C, H, W] of each layer, for the picture and for the style.
 func (l GramMatrixLoss) Forward(x, style []*tensor.Tensor) *tensor.Tensor {
 	if len(x) == 0 || len(x) != len(style) || l.Weights != nil && len(l.Weights) != len(x) {
 		fail("gram_matrix: %d layers, %d of style and %d weights, want as many and at least one: %w", len(x), len(style), len(l.Weights), core.ErrShape)

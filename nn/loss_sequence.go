@@ -12,7 +12,7 @@ type CTCLoss struct {
 	Reduction    tensor.Reduction
 }
 
-// Forward takes log probabilities x[T, B, C] and labels [B, S]. Only the first inputLengths[B] steps of x and the first
+// Forward computes the loss for log probabilities x[T, B, C] and labels [B, S]. Only the first inputLengths[B] steps of x and the first
 // targetLengths[B] labels count. The mean divides each loss by its number of labels.
 func (l CTCLoss) Forward(x, targets, inputLengths, targetLengths *tensor.Tensor) *tensor.Tensor {
 	return x.CTCLoss(targets, inputLengths, targetLengths, tensor.CTCOptions{Blank: l.Blank, ZeroInfinity: l.ZeroInfinity, Reduction: l.Reduction})
@@ -24,8 +24,8 @@ type RNNTLoss struct {
 	Reduction tensor.Reduction
 }
 
-// Forward takes logits x[B, T, U+1, C] of the joint network, labels [B, U] of an integer type, and the number of steps
-// inputLengths[B], at least 1, and of labels targetLengths[B] that count. Labels that do not count may be any class.
+// Forward computes the loss for logits x[B, T, U+1, C] of the joint network and labels [B, U] of an integer type. Only the first
+// inputLengths[B] steps, at least 1, and the first targetLengths[B] labels count. The other labels may be any class.
 func (l RNNTLoss) Forward(x, targets, inputLengths, targetLengths *tensor.Tensor) *tensor.Tensor {
 	if x.Rank() != 4 || targets.Rank() != 2 || targets.Shape()[1]+1 != x.Shape()[2] || x.Shape()[1] == 0 {
 		fail("rnnt: logits %v and labels %v, want [B, T, U+1, C] and [B, U]: %w", x.Desc(), targets.Desc(), core.ErrShape)
@@ -38,8 +38,8 @@ func (l RNNTLoss) Forward(x, targets, inputLengths, targetLengths *tensor.Tensor
 	at := m.of(m.of(targets.Reshape(b, 1, labels, 1)).Expand(b, steps, labels, 1))
 	emit := m.of(m.of(m.of(logp.Narrow(2, 0, labels)).Gather(3, at)).Squeeze(3))
 	before = m.of(m.of(emit.CumSum(2)).Pad(2, 1, 0, 0))
-	// Within a step the forward variables are a running sum over those of the previous step: the one of u is the sum over k <= u
-	// of the previous one of k, times blank, times the labels from k to u.
+	// The forward variable of step t and label u is a sum over k <= u: the variable of step t-1 and label k, times the probability of blank
+	// there, times the probabilities of the labels from k to u in step t.
 	row := func(v *tensor.Tensor, t int) *tensor.Tensor { return m.of(v.Select(1, t)) }
 	alpha := row(before, 0)
 	alphas := []*tensor.Tensor{alpha}

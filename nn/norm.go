@@ -8,7 +8,7 @@ import (
 // NormConfig holds the settings of normalising layers.
 type NormConfig struct {
 	Epsilon float64 // 0 means 1e-5
-	NoBias  bool    // no bias beside the weight
+	NoBias  bool    // a weight, but no bias
 	Plain   bool    // neither weight nor bias
 }
 
@@ -23,12 +23,11 @@ func (c NormConfig) affine(d *tensor.Device, dims ...int) (w, b *Param) {
 	return w, b
 }
 
-// LayerNorm normalises the last dimensions of x, as many as Weight has, to mean 0 and variance 1, and then scales and shifts
-// them.
+// LayerNorm normalises the last Axes dimensions of x to mean 0 and variance 1, and then scales and shifts them.
 type LayerNorm struct {
 	Weight, Bias *Param // may be nil
 	Epsilon      float64
-	Axes         int // number of dimensions
+	Axes         int // number of dimensions, as many as Weight has
 }
 
 // NewLayerNorm returns a layer for last dimensions of the given sizes.

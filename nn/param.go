@@ -37,7 +37,7 @@ func NewDerived(t *tensor.Tensor) *Param {
 	return p
 }
 
-// Derived reports whether p was made by NewDerived.
+// Derived reports whether p was created by NewDerived.
 func (p *Param) Derived() bool { return p.derived }
 
 // get returns the value, or nil if p is nil.
@@ -53,7 +53,7 @@ func (p *Param) get() *tensor.Tensor {
 func (p *Param) Value() *tensor.Tensor { return p.value }
 
 // Set replaces the value by t, detached from its history, and releases the old value. The parameter becomes the owner of t, which
-// outlives the scope that it was made in. Tensors and gradients computed from the old value stay valid.
+// outlives the scope that it was created in. Tensors and gradients computed from the old value stay valid.
 func (p *Param) Set(t *tensor.Tensor) {
 	if t == p.value {
 		return

@@ -6,9 +6,9 @@ import "github.com/goburn/burn/tensor"
 type PoolConfig struct {
 	Stride     []int // by default the size of the window
 	Padding    []int // at both ends
-	Dilation   []int // of MaxPool
+	Dilation   []int // by default 1
 	Ceil       bool  // keep a last window that extends beyond the end
-	ExcludePad bool  // of AvgPool: padding is not counted in the mean
+	ExcludePad bool  // for AvgPool: padding is not counted in the mean
 }
 
 // pool holds the settings that the pooling layers share.

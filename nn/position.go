@@ -11,8 +11,8 @@ import (
 type PositionConfig struct {
 	MaxLength   int                             // number of positions; 0 means 5000
 	Base        float64                         // base of the geometric sequence of wavelengths; 0 means 10000
-	Interleaved bool                            // of RotaryEncoding: pairs are neighbours instead of elements half the size apart
-	Scale       func(frequency float64) float64 // of RotaryEncoding: changes each frequency, in radians per position; nil for none
+	Interleaved bool                            // for RotaryEncoding: pairs are neighbours instead of elements half the size apart
+	Scale       func(frequency float64) float64 // returns the new value of a frequency, in radians per position; nil keeps all
 }
 
 // PositionalEncoding adds sines and cosines of the position to x[B, S, size]: element 2i by sin(p/base^(2i/size)), 2i+1 by the

@@ -14,7 +14,7 @@ type RecurrentConfig struct {
 	Dropout       float64 // between layers, in training
 	TimeFirst     bool    // x is [T, B, in] instead of [B, T, in]
 	NoBias        bool
-	Relu          bool // of Rnn: relu instead of tanh
+	Relu          bool // for Rnn: relu instead of tanh
 	Init          Init // by default uniform within ±1/√hidden
 }
 
@@ -172,8 +172,8 @@ func NewRnn(d *tensor.Device, in, hidden int, c RecurrentConfig) *Rnn {
 	return &Rnn{newRecurrent("rnn", d, 1, in, hidden, c), c.Relu}
 }
 
-// Forward returns the states of the last layer [B, T, ways·hidden], and the last state of each layer and direction [layers·ways,
-// B, hidden]. h0 is the initial state, or nil for zeros.
+// Forward returns the states of the last layer [B, T, ways·hidden] ([T, B, ways·hidden] with TimeFirst), and the last state of each layer
+// and direction [layers·ways, B, hidden]. h0 is the initial state [layers·ways, B, hidden], or nil for zeros.
 func (l *Rnn) Forward(x, h0 *tensor.Tensor) (y, h *tensor.Tensor) {
 	y, last := l.run("rnn", x, []*tensor.Tensor{h0}, func(m *temps, layer int, x *tensor.Tensor, s []*tensor.Tensor) (*tensor.Tensor, []*tensor.Tensor) {
 		o := l.options()

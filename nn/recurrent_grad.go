@@ -8,7 +8,7 @@ import "github.com/goburn/burn/tensor"
 // way is the backward pass of one direction, in the order of its steps: h is [T, B, H], or [B, H] for a single state.
 type way struct {
 	x, w, r, bias, biasR   *tensor.Tensor // of the direction
-	before                 *tensor.Tensor // h of the previous step of each step
+	before                 *tensor.Tensor // h before each step
 	y, dy                  *tensor.Tensor // dy is nil if y has no gradient
 	dh                     *tensor.Tensor // gradient of the last state, then of each earlier one
 	steps, batch, in, size int
@@ -34,8 +34,8 @@ func slope(s *tensor.Tensor) *tensor.Tensor { return s.Sub(s.Square()) }
 func rest(t *tensor.Tensor) *tensor.Tensor { return t.Square().Neg().AddScalar(1) }
 
 // trained runs forward on in = x, w, r, the biases and h0, and c0 if there are two states, and records back as the gradient of
-// each direction. back returns the gradients of the products of x, and of those of h, both [T, B, gates·H], and those of the
-// initial states.
+// each direction. back returns da and du, the gradients of the products of x and of h, both [T, B, gates·H], and dfirst, the gradients
+// of the initial states.
 func (r *Recurrent) trained(name string, in []*tensor.Tensor, states int, forward func(in []*tensor.Tensor) []*tensor.Tensor,
 	back func(w *way, first, dlast []*tensor.Tensor) (da, du *tensor.Tensor, dfirst []*tensor.Tensor)) []*tensor.Tensor {
 	if r.inference || in[0].Shape()[0] == 0 {

@@ -28,9 +28,9 @@ func StateDict(m any) []Entry {
 	return list
 }
 
-// Freeze makes constants of the parameters whose names match a pattern, or of all parameters if there are no patterns, until
-// Unfreeze. In a pattern, * matches any characters including dots, ? matches one, and [a-c] a range. It returns the number of
-// parameters that match; a pattern without a match is an error.
+// Freeze makes the parameters whose names match a pattern constant, or all parameters if there are no patterns, until Unfreeze. In a
+// pattern, * matches any characters including dots, ? matches one, and [a-c] a range. It returns the number of parameters that match,
+// without buffers. For a pattern without a match the error is core.ErrAttr, and nothing changes.
 func Freeze(m any, patterns ...string) (int, error) { return trainable(m, false, patterns) }
 
 // Unfreeze undoes Freeze.

@@ -10,11 +10,12 @@ type TransformerConfig struct {
 	NormFirst   bool       // normalise before each part instead of after
 	Quiet       bool       // quiet softmax: see AttentionConfig.Quiet
 	Epsilon     float64    // of the norms; 0 means 1e-5
-	FinalNorm   bool       // of TransformerEncoder and TransformerDecoder: one more norm at the end
-	Init        Init       // of all weights, by default uniform after Glorot in attention and within ±1/√in else
+	FinalNorm   bool       // for TransformerEncoder and TransformerDecoder: one more norm at the end
+	Init        Init       // of all weights; by default XavierUniform for the inputs of attention, and uniform within ±1/√in elsewhere
 }
 
-// FeedForward is the part of transformer layers after attention, together with the norms and dropouts around their parts.
+// FeedForward is the part of transformer layers after attention, together with the dropout and the position of the norm that all parts of
+// a layer share.
 type FeedForward struct {
 	Linear1, Linear2 *Linear
 	Activation       Module

@@ -22,9 +22,9 @@ func NewTransformerDecoderLayer(d *tensor.Device, size, heads int, c Transformer
 // DecodeOptions configures one call of a decoder. With the zero value every position sees every other; most calls set
 // Target.Causal.
 type DecodeOptions struct {
-	Target AttendOptions // among the positions of x; its Cache is not used
-	Memory AttendOptions // to the memory; its Cache is not used
-	Cache  *DecoderCache // caches of earlier positions; may be nil
+	Target AttendOptions // attention among the positions of x; its Cache is not used
+	Memory AttendOptions // attention to the memory; its Cache is not used
+	Cache  *DecoderCache // for TransformerDecoder: caches of earlier positions; may be nil
 }
 
 // DecoderCache holds the caches of a decoder's layers: of decoded positions, and of the memory, which is read in the first step
@@ -79,7 +79,7 @@ func NewTransformerDecoder(d *tensor.Device, n, size, heads int, c TransformerCo
 }
 
 // Forward computes the layers on x[B, S, size] with memory[B, T, size]. With a cache, x holds the positions after those of
-// earlier calls and sees them; memory must be the same in each call.
+// earlier calls, and each position sees all earlier ones, as with Target.Causal; memory must be the same in each call.
 func (e *TransformerDecoder) Forward(x, memory *tensor.Tensor, o DecodeOptions) *tensor.Tensor {
 	m := keeping(x, memory)
 	if c := o.Cache; c != nil && c.self == nil {

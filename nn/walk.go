@@ -15,8 +15,8 @@ type Named struct {
 	*Param
 }
 
-// Params lists the parameters and buffers of a module in the order of its fields, those in maps by key. A parameter with several
-// paths, such as a tied weight, is listed once. m is a module or a pointer to one. Params panics for a nil module and for modules
+// Params lists the parameters and buffers of a module in the order of its fields, and in maps in the order of the keys. A parameter with
+// several paths, such as a tied weight, is listed once. m is a module or a pointer to one. Params panics for a nil module and for modules
 // that contain themselves.
 func Params(m any) []Named { return params(reflect.ValueOf(m)) }
 
@@ -189,7 +189,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// snake converts the name of a field to that of a parameter: InProj to in_proj, Conv1 to conv1, QKV to qkv.
+// snake converts the name of a field to a parameter name: InProj to in_proj, Conv1 to conv1, QKV to qkv.
 func snake(s string) string {
 	var b strings.Builder
 	runes := []rune(s)

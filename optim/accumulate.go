@@ -18,7 +18,7 @@ type Accumulator struct {
 // Len returns the number of passes that were added.
 func (a *Accumulator) Len() int { return a.count }
 
-// Add adds the gradients of params. It takes ownership of g.
+// Add adds the gradients of params and takes ownership of g. After an error the sum is unchanged, and the caller still owns g.
 func (a *Accumulator) Add(params []nn.Named, g *tensor.Gradients) error {
 	if g == nil {
 		return fmt.Errorf("optim: accumulate: gradients are nil, want those of Backward: %w", core.ErrAttr)

@@ -33,7 +33,8 @@ type adafactor struct {
 	AdafactorConfig
 }
 
-// Vectors have an unused slot for columns, so that the slots of every parameter have the same names.
+// slots returns the mean squares of rows and columns. Vectors have an unused slot for columns, so that the slots of every parameter have
+// the same names.
 func (r adafactor) slots(p op.Desc) []slot {
 	k := len(p.Shape)
 	if k < 2 {

@@ -8,14 +8,15 @@ import (
 
 // AdamConfig holds the settings of Adam.
 type AdamConfig struct {
-	Beta1       float64 // of the mean; 0 means 0.9
-	Beta2       float64 // of the mean of squares; 0 means 0.999
+	Beta1       float64 // weight of the old mean of gradients; 0 means 0.9
+	Beta2       float64 // weight of the old mean of squared gradients; 0 means 0.999
 	Epsilon     float64 // 0 means 1e-8
-	WeightDecay float64 // added to the gradient, times the parameter
+	WeightDecay float64 // WeightDecay times the parameter is added to the gradient
 	AMSGrad     bool    // divide by the greatest mean of squares so far (Reddi et al., 2018)
 }
 
-// AdamWConfig holds the settings of AdamW. Its weight decay is decoupled: parameters shrink by lr·WeightDecay. PyTorch's is 0.01.
+// AdamWConfig holds the settings of AdamW. Its weight decay is decoupled: a step multiplies parameters by 1 - lr·WeightDecay. PyTorch's
+// default is 0.01.
 type AdamWConfig AdamConfig
 
 // Adam implements Kingma and Ba, Adam: a method for stochastic optimization, 2015.

@@ -8,12 +8,12 @@ import (
 
 // AdanConfig holds the settings of Adan.
 type AdanConfig struct {
-	Beta1       float64 // of the mean; 0 means 0.98
-	Beta2       float64 // of the differences; 0 means 0.92
-	Beta3       float64 // of the squares; 0 means 0.99
+	Beta1       float64 // weight of the old mean of gradients; 0 means 0.98
+	Beta2       float64 // weight of the old mean of differences of gradients; 0 means 0.92
+	Beta3       float64 // weight of the old mean of squares; 0 means 0.99
 	Epsilon     float64 // 0 means 1e-8
 	WeightDecay float64 // proximal: parameters are divided by 1 + lr·WeightDecay
-	Decoupled   bool    // they are multiplied by 1 - lr·WeightDecay before the step instead of divided after it
+	Decoupled   bool    // multiply parameters by 1 - lr·WeightDecay before the step instead of dividing them after it
 }
 
 // Adan implements Xie et al., Adan: adaptive Nesterov momentum algorithm for faster optimizing deep models, 2022, with the bias
@@ -35,7 +35,7 @@ func (r adan) slots(p op.Desc) []slot {
 	return []slot{{"mean", p.Shape, 0}, {"difference", p.Shape, 0}, {"square", p.Shape, 0}, {"gradient", p.Shape, 0}}
 }
 
-// The first step has no difference of gradients.
+// numbers returns 0 as the factor of the difference of gradients in the first step, which has no earlier gradient.
 func (r adan) numbers(lr float64, step int) []float64 {
 	t, differs := float64(step), 1.0
 	if step == 1 {

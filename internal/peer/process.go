@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// Process is a program that runs another library. It takes a request, one line of JSON, and returns an answer, one line of JSON
-// that has the field error if the request failed. Only one goroutine may use it.
+// Process is a program that runs another library. It reads a request, one line of JSON, and writes an answer, one line of JSON
+// with the field error if the request failed. Only one goroutine may use it.
 type Process struct {
-	Name    string // of the library, in errors
+	Name    string // name of the library, for errors
 	Version string
-	Single  bool // a sample is one call; else it may be the mean of several
-	Calls   int  // calls in turns since Open
-	Samples []time.Duration
-	Used    time.Duration // processor time of turns since Open, 0 if the program does not report it
-	Ended   bool          // the process is gone
+	Single  bool            // each sample is one call; otherwise it may be the mean of several
+	Calls   int             // calls in turns since Open
+	Samples []time.Duration // durations of a call in turns since Open
+	Used    time.Duration   // processor time of turns since Open, 0 if the program does not report it
+	Ended   bool            // the process is gone
 
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
 }
 
-// Command returns a command that runs a Python script with arguments. Its allocator keeps freed memory, as burn does, and it
-// reports on stderr.
+// Command returns a command that runs a Python script with arguments. The script's allocator keeps freed memory, as burn's does, and
+// its stderr is the stderr of this process.
 func Command(ctx context.Context, python, script string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, python, append([]string{script}, args...)...)
 	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "MALLOC_MMAP_MAX_=0", "MALLOC_TRIM_THRESHOLD_=68719476736", "MALLOC_TOP_PAD_=67108864")
@@ -71,7 +71,7 @@ func (p *Process) Open(request map[string]any, answer any) error {
 // Ask sends a request other than Open and Turn, and decodes the answer into answer, a pointer to a struct.
 func (p *Process) Ask(request map[string]any, answer any) error { return p.ask(request, answer) }
 
-// Turn runs the open workload for about d.
+// Turn runs the open workload for about d, and adds the measurements to Samples, Calls and Used.
 func (p *Process) Turn(_ context.Context, d time.Duration) error {
 	var a struct {
 		Calls     int
@@ -85,7 +85,7 @@ func (p *Process) Turn(_ context.Context, d time.Duration) error {
 	return err
 }
 
-// Close ends the process.
+// Close closes the standard input of the process, and waits until the process has ended.
 func (p *Process) Close() {
 	_ = p.in.Close()
 	_ = p.cmd.Wait()

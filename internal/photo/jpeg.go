@@ -8,8 +8,9 @@ import (
 	"image/jpeg"
 )
 
-// JPEG decodes a baseline or progressive JPEG of up to maxPixels to *image.Gray or *image.NRGBA. It leaves files with colours
-// other than grey and YCbCr (RGB, CMYK) to image/jpeg. It does not apply orientation tags.
+// JPEG decodes a baseline or progressive JPEG of up to maxPixels to *image.Gray or *image.NRGBA. It leaves files with other colours
+// than grey and YCbCr (RGB, CMYK), or with fractional sampling ratios, to image/jpeg, which may return other types. It does not apply
+// orientation tags. For more pixels the error wraps ErrTooLarge.
 func JPEG(data []byte, maxPixels int) (image.Image, error) {
 	img, err := decodeJPEG(data, maxPixels)
 	if err != nil {

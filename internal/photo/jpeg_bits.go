@@ -5,8 +5,8 @@ import "fmt"
 // prefixCode is a canonical Huffman code: codes of equal length are consecutive.
 type prefixCode struct {
 	fast   [256]uint16 // by the next 8 bits: length<<8 | value, 0 when the code is longer
-	limit  [17]int32   // the code after the last one of a length; -1 for none
-	offset [17]int32   // index into values of code 0 of each length
+	limit  [17]int32   // per length: the last code plus one; -1 if no code has the length
+	offset [17]int32   // per length: the index in values minus the code
 	values []byte
 }
 
@@ -36,15 +36,15 @@ func newPrefixCode(counts [16]int, values []byte) (*prefixCode, error) {
 	return c, nil
 }
 
-// bitReader reads entropy-coded data, in which a byte 0xff is followed by a zero. It stops at a marker.
+// bitReader reads entropy-coded data, in which a zero byte follows each byte 0xff. It stops at a marker.
 type bitReader struct {
 	data []byte
 	at   int
 	acc  uint32
-	n    int // bits in acc
+	n    int // unread low bits of acc
 }
 
-// fill reads bytes until n bits are available (n at most 16). After the end of the data it appends zeros and counts them in lack.
+// fill reads bytes until n bits are available (n at most 16). It returns false if the data ends or a marker follows before that.
 func (r *bitReader) fill(n int) bool {
 	for r.n < n {
 		if r.at >= len(r.data) {

@@ -30,7 +30,7 @@ type jpegDecoder struct {
 // part is a component: grey, or one of Y, Cb and Cr.
 type part struct {
 	id, h, v, table int
-	across, down    int // blocks, including those that complete MCUs
+	across, down    int // blocks, including the padding to whole MCUs
 	wide, high      int // blocks that contain samples of the image
 	coefficients    []int16
 	quant           *[64]int32 // the table at the time of its first scan

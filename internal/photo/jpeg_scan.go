@@ -2,8 +2,8 @@ package photo
 
 import "fmt"
 
-// scan describes one scan: it adds the coefficients from first to last in zigzag order, from bit low on, to its components.
-// refine tells that earlier scans had the higher bits.
+// scan describes one scan, which contains coefficients first to last of its components in zigzag order: bit low and all higher bits
+// or, if refine is set, only bit low, because earlier scans contained the higher bits.
 type scan struct {
 	first, last, low int
 	refine           bool
@@ -85,7 +85,7 @@ func (d *jpegDecoder) blocks(s *scan, parts []*part, tables [][2]*prefixCode) er
 	return nil
 }
 
-// restart resets the decoder at the start of a scan, or after marker number k.
+// restart resets the decoder at the start of a scan or, if marked is set, reads restart marker number k and resets the decoder.
 func (d *jpegDecoder) restart(s *scan, marked bool, k int) error {
 	s.run = 0
 	for i := range d.parts {
@@ -145,7 +145,8 @@ func (d *jpegDecoder) block(s *scan, p *part, at int, t [2]*prefixCode) error {
 	return nil
 }
 
-// level decodes the first coefficient: the difference from the previous block, or one more bit of it.
+// level decodes the first coefficient (DC): its difference from the previous block of the component or, in a refining scan, one more
+// bit of it.
 func (d *jpegDecoder) level(s *scan, p *part, b *[64]int16, t *prefixCode) error {
 	if s.refine {
 		bit, err := d.bits.take(1)
@@ -165,7 +166,7 @@ func (d *jpegDecoder) level(s *scan, p *part, b *[64]int16, t *prefixCode) error
 	return err
 }
 
-// endRun ends this block, and 2^size - 1 or more after it.
+// endRun reads the number of blocks after this one that have no further coefficients: 2^size - 1 plus a number of size bits.
 func (d *jpegDecoder) endRun(s *scan, size int) error {
 	more, err := d.bits.take(size)
 	s.run = 1<<size - 1 + int(more)
@@ -222,8 +223,8 @@ func (d *jpegDecoder) refine(s *scan, b *[64]int16, k int, t *prefixCode) error 
 	return nil
 }
 
-// correct reads one bit for each nonzero coefficient starting at k. It returns the index of the coefficient after this many
-// zeros, or -1 at the end.
+// correct reads one bit for each nonzero coefficient from k on, and skips this many zero coefficients. It returns the index of the
+// next zero coefficient, or last+1 at the end of the scan's coefficients.
 func (d *jpegDecoder) correct(s *scan, b *[64]int16, k, zeros int, delta int16) (int, error) {
 	for ; k <= s.last; k++ {
 		if b[k] == 0 {

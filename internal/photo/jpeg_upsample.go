@@ -1,14 +1,14 @@
 package photo
 
-// upsampler produces rows of one plane at the size of the image: with a triangle filter if the plane is half as wide or as high
-// ("fancy upsampling", jdsample.c of libjpeg-turbo), else by repetition.
+// upsampler produces rows of one plane at the size of the image: with a triangle filter if the plane is half as wide (and more than two
+// samples wide) or half as high ("fancy upsampling", jdsample.c of libjpeg-turbo), else by repetition.
 type upsampler struct {
 	plane     []byte
 	stride    int
-	w, h      int // of the plane
+	w, h      int // size of the plane
 	dx, dy    int // image samples per sample of the plane
 	out       []byte
-	sums      []int32 // a row of the plane, weighted with its neighbour
+	sums      []int32 // a row of the plane; if dy is 2, three times the row plus its neighbour
 	triangleX bool
 }
 

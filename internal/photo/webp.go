@@ -11,7 +11,8 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// WebP decodes a lossy or lossless WebP of up to maxPixels. For an animation it returns the first frame on a transparent canvas.
+// WebP decodes a lossy or lossless WebP of up to maxPixels. For an animation it returns the first frame on a transparent canvas. For
+// more pixels the error wraps ErrTooLarge.
 func WebP(data []byte, maxPixels int) (image.Image, error) {
 	img, err := decodeWebP(data, maxPixels)
 	if err != nil {
@@ -71,7 +72,7 @@ type frame struct {
 
 var errTruncated = errors.New("the file is truncated")
 
-// firstFrame parses the container format of WebP. It returns nil for a file that is no animation.
+// firstFrame parses the container format of WebP. It returns nil for a file that is not an animation.
 func firstFrame(data []byte) (*frame, error) {
 	if len(data) < 12 || string(data[:4]) != "RIFF" || string(data[8:12]) != "WEBP" {
 		return nil, errors.New("want a RIFF file of type WEBP")

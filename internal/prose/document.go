@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// item matches the first line of a list item, a row of a table or a heading: each has a text of its own.
+// item matches the first line of a list item, a row of a table or a heading. Each of these is a separate text.
 var item = regexp.MustCompile(`^([-*] |[0-9]+\. |\||#)`)
 
 // Document returns the findings in a Markdown document, in order. It leaves out code blocks, HTML comments, and documents whose first

@@ -66,7 +66,7 @@ type Finding struct {
 // String returns the finding as one line.
 func (f Finding) String() string { return fmt.Sprintf("%s: %q: %s", f.Position, f.Text, f.Advice) }
 
-// File returns the findings in a Go source file, in order.
+// File returns the findings in a Go source file, in order, and none for generated files. If src is nil, it reads the file.
 func File(set *token.FileSet, name string, src []byte) ([]Finding, error) {
 	var from any
 	if src != nil {
@@ -98,7 +98,7 @@ func match(at token.Position, text string) (all []Finding) {
 }
 
 // Tree returns the findings in all Go files and Markdown documents below a folder, in the order of their paths. It leaves out folders
-// whose name begins with a dot, testdata, and those that skip names.
+// whose name begins with a dot, is testdata or node_modules, or is in skip.
 func Tree(root string, skip ...string) ([]Finding, error) {
 	set := token.NewFileSet()
 	var all []Finding

@@ -50,8 +50,8 @@ func (p *Plugin) check() error {
 	return fmt.Errorf("language %q, want one of %s", p.Language, strings.Join(Languages(), ", "))
 }
 
-// Write writes the plugin into dir, which it creates, and returns the files, relative to dir. If dir has files in it the error is
-// ErrExists, for a plugin in Go without a Source it is ErrNoSource; then nothing is written.
+// Write writes the plugin into dir, which it creates, and returns the files, relative to dir. The error is ErrExists if dir contains
+// files, and ErrNoSource for a plugin in Go without a Source; then nothing is written.
 func (p Plugin) Write(dir string) ([]string, error) {
 	if err := p.check(); err != nil {
 		return nil, err

@@ -28,10 +28,10 @@ var (
 	replaceLine = regexp.MustCompile(`(?m)^[ \t]*(?:replace[ \t]+)?` + regexp.QuoteMeta(Module) + `(?:[ \t]+v\S+)?[ \t]+=>[ \t]+(?:"([^"\n]+)"|(\S+))[ \t]*(?://.*)?\r?$`)
 )
 
-// FindSource returns the source of the burn module that this program was built from. A program built from a fetched module names
-// its version. The version of one built from a checkout cannot be fetched. Then FindSource looks for the checkout above the
-// executable, above the source files that the program was compiled from, and above the working folder, whose go.mod may also
-// replace the module by a folder.
+// FindSource returns the source of the burn module that this program was built from. A program built from a fetched module records
+// the version. The version of a program built from a checkout cannot be fetched. Then FindSource looks for the checkout above the
+// executable, above the source files that the program was compiled from, and above the working folder. A go.mod there may also
+// replace the module by a folder. If there is no source, the error is ErrNoSource.
 func FindSource() (Source, error) {
 	b, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -92,7 +92,8 @@ func Checkout(dir string) (string, error) {
 	return dir, nil
 }
 
-// checkoutAbove returns the checkout that contains dir, or the folder that replaces burn's module in the nearest go.mod.
+// checkoutAbove returns the nearest of these: a checkout that contains dir, or a checkout by which a go.mod in or above dir replaces
+// burn's module. It returns "" if there is none.
 func checkoutAbove(dir string) string {
 	for {
 		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))

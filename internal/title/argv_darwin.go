@@ -1,4 +1,4 @@
 package title
 
-// last ends the memory. macOS counts as many texts as there were arguments: all but the first are empty.
+// last is the last byte of the memory. macOS reports as many strings as there were arguments; all except the first are empty.
 const last = 0

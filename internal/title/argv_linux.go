@@ -1,4 +1,4 @@
 package title
 
-// last ends the memory. Without a zero there, Linux takes it for one text that ends at the first zero.
+// last is the last byte of the memory. If it is not zero, Linux reports the memory as one string that ends at the first zero.
 const last = ' '

@@ -1,6 +1,6 @@
 // Package title hides the command line of this process from the plugins that it starts: a plugin must not learn from its parent's command
-// line whether it is tested or used. It works on Linux, macOS and Windows; on macOS the number of arguments stays. Only package main may
-// use it, because it overwrites the memory in which the system stores the command line.
+// line whether it is tested or used. It works on Linux, macOS and Windows; on macOS the number of arguments stays visible. Only package main
+// may use it, because it overwrites the memory in which the system stores the command line.
 package title
 
 import "sync"

@@ -11,8 +11,8 @@ import (
 // Kind is a kind of TOML file, with its limits.
 type Kind struct {
 	Name    string
-	Bytes   int // size of the file
-	Entries int // total number of key parts, sections and elements
+	Bytes   int // greatest size of the file
+	Entries int // greatest total number of key parts, sections and elements
 }
 
 // The kinds of files. Each limit is several times the need of a legal file.
@@ -27,8 +27,8 @@ var (
 	Index     = Kind{"index", 4 << 20, 1 << 17}
 )
 
-// The limits of one key together with the sections, inline tables and dotted keys that contain it. The parser stores this path
-// for each key, and recurses for each level.
+// The limits, in parts and bytes, of one key together with the sections, inline tables and dotted keys that contain it. The parser
+// stores this path for each key, and recurses for each level.
 const (
 	maxParts = 16
 	maxPath  = 256
@@ -37,8 +37,8 @@ const (
 // Meta describes the keys of a document.
 type Meta = toml.MetaData
 
-// Decode decodes a document of a kind into to, as package toml does. A document that exceeds a limit is an ErrRefused, and is not
-// parsed.
+// Decode decodes a document of a kind into to, as package toml does. For a document that exceeds a limit it returns ErrRefused, without
+// parsing it.
 func Decode(k Kind, text []byte, to any) (md Meta, err error) {
 	if err := scan(k, text); err != nil {
 		return md, err
@@ -59,7 +59,7 @@ func Decode(k Kind, text []byte, to any) (md Meta, err error) {
 	return md, fmt.Errorf("%s", cut(strings.TrimSpace(err.Error())))
 }
 
-// DecodeStrict is like Decode, but refuses keys that to does not have.
+// DecodeStrict is like Decode, but refuses keys without a field in to.
 func DecodeStrict(k Kind, text []byte, to any) error {
 	md, err := Decode(k, text, to)
 	if err != nil {

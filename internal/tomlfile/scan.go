@@ -19,8 +19,8 @@ type scanner struct {
 	line    int
 	entries int
 
-	section path // of the top-level keys
-	key     path // key being read: parts are its dots
+	section path // path of the current section, which contains the top-level keys
+	key     path // key being read; parts is the number of its dots
 	inKey   bool // in a key, else in a value
 	open    [maxParts]level
 	depth   int
@@ -116,7 +116,7 @@ func (s *scanner) step() error {
 	case '.':
 		if s.inKey {
 			s.key.parts++
-			return cmp.Or(s.measure(), s.count()) // the parser makes a table for each part
+			return cmp.Or(s.measure(), s.count()) // the parser creates a table for each part
 		}
 	case ' ', '\t', '\r':
 	default:
@@ -210,7 +210,8 @@ func (s *scanner) header() error {
 	return s.count()
 }
 
-// quoted skips a string and returns its length. A string without an end in the text or in its line extends to that end.
+// quoted skips a string and returns its length. A string that is not closed extends to the end of its line or, if it has three
+// quotes, to the end of the text.
 func (s *scanner) quoted() int {
 	start, q := s.at, s.text[s.at]
 	escapes := q == '"'

@@ -16,8 +16,9 @@ import (
 // ErrIrregular is wrapped by errors for a path that names something other than a regular file, such as a device.
 var ErrIrregular = errors.New("no regular file")
 
-// Replace creates a file with the content that write writes, atomically: a reader sees the old content or the new one, also after
-// a crash. After an error the old file is unchanged and no temporary file remains.
+// Replace creates or replaces a file with the content that write writes, atomically: a reader sees the old content or the new one,
+// also after a crash. It keeps the permissions of the old file as far as the umask allows. After an error the old file is unchanged and
+// no temporary file remains.
 func Replace(path string, write func(w io.Writer) error) (err error) {
 	var salt [6]byte
 	if _, err := rand.Read(salt[:]); err != nil {
@@ -64,8 +65,8 @@ func Replace(path string, write func(w io.Writer) error) (err error) {
 	return nil
 }
 
-// syncDir makes a rename durable, if the system supports it: some systems cannot open or sync folders, and the file is still
-// complete without it.
+// syncDir makes a rename durable, if the system supports it. It ignores errors, because some systems cannot open or sync folders; the
+// file is complete in any case.
 func syncDir(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()

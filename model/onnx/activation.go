@@ -10,7 +10,7 @@ import (
 // activationFunc is an activation of a recurrent operator, with its coefficients applied.
 type activationFunc func(c calc, x value) value
 
-// recurrentActivations lists, per activation, the coefficients that it takes from activation_alpha and activation_beta, and their
+// recurrentActivations lists, per activation, the coefficients that it reads from activation_alpha and activation_beta, and their
 // defaults.
 var recurrentActivations = map[string]struct {
 	alpha, beta       bool
@@ -54,7 +54,7 @@ func (t *tracer) activations(n *node, k cell, dirs int) []activationFunc {
 	return t.named(names, n.floats("activation_alpha"), n.floats("activation_beta"))
 }
 
-// named resolves functions by name. Functions with coefficients take them from alphas and betas in order.
+// named resolves functions by name. Functions with coefficients read the next ones from alphas and betas.
 func (t *tracer) named(names []string, alphas, betas []float64) []activationFunc {
 	take := func(from *[]float64, wanted bool, def float64) float64 {
 		if !wanted || len(*from) == 0 {

@@ -2,7 +2,8 @@ package onnx
 
 import "slices"
 
-// rebatch replaces the first dimension of the inputs by Options.Batch if the model fixes it.
+// rebatch replaces the first dimension of the inputs by Options.Batch if the model fixes it. Outputs whose first dimension is the same
+// batch size then have an unknown first dimension.
 func (m *Model) rebatch() {
 	to := m.options.Batch
 	if to < 1 {

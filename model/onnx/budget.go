@@ -15,8 +15,7 @@ import (
 )
 
 // budget accounts for the host and device memory that a model and its sessions allocate on behalf of a file, against
-// Options.MaxHostBytes. Memory is counted before it is allocated. A limit of 0 means the default of Options. It is safe for
-// concurrent use.
+// Options.MaxHostBytes. Memory is counted before it is allocated. A budget is safe for concurrent use.
 type budget struct {
 	limit int64
 
@@ -59,7 +58,7 @@ func HostLimit() int64 {
 // nodeBytes is the approximate memory of one node of a traced program.
 const nodeBytes = 1 << 10
 
-// volume returns the product of counts, or the greatest integer when the product overflows. Negative counts count as zero.
+// volume returns the product of counts, or math.MaxInt64 if the product overflows. Negative counts count as zero.
 func volume(counts ...int) int64 {
 	n := uint64(1)
 	for _, c := range counts {
@@ -126,7 +125,7 @@ func (t *tracer) endScratch() {
 	f.scratch = 0
 }
 
-// share makes d a constant of the session and moves the memory counted for d from the trace to the session.
+// share turns d into a constant of the session and moves the memory counted for d from the trace to the session.
 func (t *tracer) share(d *data) {
 	d.shared = true
 	t.held -= d.taken

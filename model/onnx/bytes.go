@@ -85,7 +85,7 @@ func appendInt(b []byte, d dtype.DType, v int64) []byte {
 	return appendFloat(b, d, float64(v))
 }
 
-// appendNumber appends the value of a scalar attribute.
+// appendNumber appends the value of a scalar attribute as an element of type d.
 func appendNumber(b []byte, d dtype.DType, v op.Value) []byte {
 	if _, isInt := v.Bits(); isInt {
 		return appendInt(b, d, v.Int())
@@ -126,7 +126,7 @@ func toInts(d dtype.DType, b []byte) []int {
 	return out
 }
 
-// toInt64 converts one integer or bool.
+// toInt64 converts the first element of e, an integer or bool of type d.
 func toInt64(d dtype.DType, e []byte) int64 {
 	le := binary.LittleEndian
 	switch d {

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// calc has one method for each contract op, so that formulas can be written as expressions. Operands broadcast.
+// calc has methods for the contract ops that converters use most, so that formulas can be written as expressions. Operands broadcast.
 type calc struct{ *tracer }
 
 func (c calc) un(o op.Code, a value) value     { return c.do(o, []value{a}) }
@@ -89,7 +89,7 @@ func (c calc) wide(a value) value {
 // zeros returns a tensor of zeros.
 func (c calc) zeros(d dtype.DType, s shape.Shape) value { return c.expand(c.scalarInt(d, 0), s) }
 
-// gather takes slices of x along axis; the batch leading dimensions of x and indices are matched.
+// gather selects slices of x along axis by indices. The first batch dimensions of x and indices are the same.
 func (c calc) gather(x, indices value, axis, batch int) value {
 	return c.do(op.Gather, []value{x, indices}, op.Int("axis", axis), op.Int("batch", batch))
 }

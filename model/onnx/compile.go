@@ -11,12 +11,12 @@ import (
 // compiled is a program on the device. Steps share it.
 type compiled struct {
 	key   string
-	exec  *tensor.Executable // nil until it is defined, and if that failed
+	exec  *tensor.Executable // nil before it is compiled, and after a failure
 	uses  int                // number of steps that refer to it; guarded by Session.mu
-	ready chan struct{}      // closed once it is defined or has failed
+	ready chan struct{}      // closed when it is compiled or compiling has failed
 }
 
-// compile returns the compiled program for p, defining it on the device if no equal program exists. The caller holds tracing;
+// compile returns the compiled program for p, and compiles it on the device if no equal program exists. The caller holds tracing;
 // compile releases it while it waits.
 func (s *Session) compile(t *tracer, p *program.Program, consts []*data) (*compiled, error) {
 	key := keyOf(p, consts)

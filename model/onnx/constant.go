@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Constants are computed while tracing, on the device, so that they round as all other values do.
+// Constants are computed while tracing, on the device, so that they are rounded like all other values.
 
 func (t *tracer) newData(d dtype.DType, s shape.Shape) *data {
 	t.s.serial++
@@ -45,7 +45,7 @@ func (t *tracer) fold(n *op.Node, in []value) []value {
 	return out
 }
 
-// foldOnHost computes ops that need no arithmetic.
+// foldOnHost computes ops that need no arithmetic, and returns nil for other ops.
 func (t *tracer) foldOnHost(n *op.Node, in []value) *data {
 	out := n.Outputs[0]
 	var d *data
@@ -66,7 +66,7 @@ func (t *tracer) foldOnHost(n *op.Node, in []value) *data {
 	return d
 }
 
-// adoptAt is the size in bytes above which the device uses the memory of a model constant directly instead of a copy.
+// adoptAt is the least size in bytes for which the device uses the memory of a model constant directly instead of a copy.
 const adoptAt = 4 << 10
 
 // device returns the content of a constant as a tensor on the device.
@@ -129,7 +129,7 @@ func (t *tracer) content(d *data) []byte {
 	return d.host
 }
 
-// bind converts a constant to a live value: programs have it as an input, so that one program serves all contents. Reading the value back
+// bind converts a constant to a live value, which is an input of programs, so that one program serves all contents. Reading the value back
 // does not access the device.
 func (t *tracer) bind(v value) value {
 	host := t.content(v.data)

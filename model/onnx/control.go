@@ -21,7 +21,7 @@ func init() {
 // an unknown count, the number is an input, so that all iterations share one program.
 const unrolled = 32
 
-// chunk is the number of nodes above which a segment ends between two iterations.
+// chunk is the least number of nodes for which a segment ends between two iterations.
 const chunk = 256
 
 func branch(t *tracer, n *node) []value {

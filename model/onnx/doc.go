@@ -6,7 +6,7 @@
 // branch by the value that they read.
 //
 // Opsets 1 to 28 of the default domain are supported, including external data, control flow, functions, and symbolic and unknown
-// dimensions. Strings, maps, sparse inputs and element types below 8 bits are not.
+// dimensions. Strings, complex numbers, 6-bit floats, maps and sparse inputs are not.
 //
 // The package knows ONNX and the op contract. It must not know backends: it asks the device which ops it supports. Files are
 // decoded by package pb, models are written by package export, and package onnxtest runs the ONNX backend tests.
@@ -18,7 +18,7 @@
 //   - Loading: model.go (Options, Load, Parse), external.go (external data files), graph.go (checking, ordering and pruning),
 //     function.go (model-local functions), info.go (declarations and metadata), batch.go (Options.Batch), errors.go.
 //   - Running: session.go (Open, Run, Close), input.go (Value, and the check of inputs against declarations), explain.go (Explain).
-//   - Plans: step.go (the tree of steps, and their execution), plan.go (making, following and forgetting steps), tracing.go
+//   - Plans: step.go (the tree of steps, and their execution), plan.go (creating, following and forgetting steps), tracing.go
 //     (runs that share a trace), budget.go (limits on host memory).
 //   - Tracing: trace.go (walks the graph), tracer.go (emits ops), value.go (values under tracing), node.go (an ONNX node with its
 //     inputs), constant.go (constant folding), sparse.go, segment.go (programs under construction), compile.go (programs on the

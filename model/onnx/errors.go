@@ -15,14 +15,15 @@ var ErrModel = errors.New("invalid model")
 // ErrInput is wrapped by every error that reports inputs that do not fit the model.
 var ErrInput = errors.New("invalid input")
 
-// ErrLimit is wrapped when a run exceeds a limit of Options: traced nodes, iterations of a loop, bytes of a tensor.
+// ErrLimit is wrapped by errors for exceeded limits: external data, traced nodes, iterations of a loop and bytes of a tensor (see
+// Options), and pixels of an image.
 var ErrLimit = errors.New("limit exceeded")
 
 // NodeError reports the failure of one node of the model.
 type NodeError struct {
 	Op   string // operator with its domain; the default domain is omitted
 	Node string // the node's name, or the name of its first output if it has none
-	Path string // the enclosing nodes, with the attributes of their subgraphs, and functions, outermost first; empty in the main graph
+	Path string // the enclosing nodes (control flow and calls of functions), outermost first; empty in the main graph
 	Err  error
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Support tells how a device executes an op.
+// Support is the way in which a device executes an op.
 type Support uint8
 
 // The levels of support, best first.
@@ -59,8 +59,8 @@ type opUse struct {
 	support Support
 }
 
-// OperatorUse tells how an ONNX operator is executed: its level of support is the lowest level of its ops. An operator whose nodes are all
-// computed from constants is native.
+// OperatorUse describes how an ONNX operator is executed: its level of support is the lowest level of its ops. An operator whose nodes are
+// all computed from constants is native.
 type OperatorUse struct {
 	Domain  string
 	Op      string

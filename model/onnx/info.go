@@ -122,7 +122,7 @@ func typeInfo(t *pb.Type) ValueInfo {
 // Name returns the name of the main graph.
 func (m *Model) Name() string { return m.proto.Graph.Name }
 
-// Inputs returns the inputs in the order of the file, those with a default last. The caller must not change the slice.
+// Inputs returns the inputs in the order of the file, but inputs with a default last. The caller must not change the slice.
 func (m *Model) Inputs() []ValueInfo { return m.inputs }
 
 // Outputs returns the outputs in order. The caller must not change the slice.
@@ -158,7 +158,7 @@ type Property struct{ Key, Value string }
 
 // OperatorCount counts the nodes that use an operator.
 type OperatorCount struct {
-	Domain    string // empty for the default one
+	Domain    string // empty for the default domain
 	Op        string
 	Count     int
 	Function  bool // a function defined in the model

@@ -86,7 +86,7 @@ func (v Value) String() string {
 	return v.kind.String() + "(" + strings.Join(parts, ", ") + ")"
 }
 
-// traced returns v for the tracer; next returns the tensors in it one after another.
+// traced converts v to a value of the tracer. next returns the traced tensors of v one after another.
 func (v Value) traced(next func() value) value {
 	switch v.kind {
 	case TensorKind:

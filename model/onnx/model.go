@@ -35,12 +35,12 @@ type Options struct {
 	// being remembered.
 	MaxSteps int
 	// Precision is dtype.BF16 or dtype.F16 to compute f32 products in that type, together with the ops between them for which its
-	// range and precision suffice (see program.Autocast). The zero value and dtype.F32 keep the types of the model. Batch norms
-	// with constant statistics are folded into the preceding convolutions. The types of inputs and outputs do not change.
+	// range and precision suffice (see program.Autocast). Batch norms with constant statistics are then folded into the preceding
+	// convolutions. The zero value and dtype.F32 keep the types of the model. The types of inputs and outputs do not change.
 	Precision dtype.DType
-	// Batch, if above 0, replaces the fixed first dimension of the inputs: of every input whose first dimension equals that of
-	// the first input, and of reshapes to a constant shape that begins with it and does not fit. A model that depends on its
-	// batch size in other ways fails with a *NodeError, or computes what its graph says.
+	// Batch, if above 0, replaces the batch size of the model, which is the first dimension of the first input that fixes it. It is
+	// replaced in every input that begins with it, and in reshapes to a constant shape that begins with it and does not fit. A model
+	// that depends on its batch size in other ways fails with a *NodeError, or computes its graph unchanged.
 	Batch int
 	// MaxStreams is the number of concurrent runs of a session, each on its own stream; default 16. Further runs wait.
 	MaxStreams int
@@ -121,7 +121,7 @@ func Load(path string, o Options) (*Model, error) {
 }
 
 // Parse decodes and checks a model. It keeps b. dir is the folder of external data files; if dir is empty, a model that needs one
-// is an error. An operator that is not implemented is no error here: Unsupported lists them, and Open refuses the model.
+// is an error. An operator that is not implemented is not an error here: Unsupported lists such operators, and Open refuses the model.
 func Parse(b []byte, dir string, o Options) (*Model, error) {
 	switch o.Precision {
 	case dtype.Invalid, dtype.F32, dtype.BF16, dtype.F16:

@@ -88,7 +88,7 @@ func shrink(t *tracer, n *node) []value {
 	return []value{t.cast(y, d)}
 }
 
-// clipAttrs clips to bounds given by attributes; def holds the default bounds.
+// clipAttrs clips to bounds in attributes; def contains the default bounds.
 func clipAttrs(t *tracer, n *node, def map[string]float64) []value {
 	t.need(n, 0)
 	var attrs []op.Attr
@@ -189,5 +189,5 @@ func flattened(def int, f along) converter {
 	}
 }
 
-// matrixOf returns the product of the dimensions before axis, and of those from axis on.
+// matrixOf returns the product of the dimensions before axis, and the product of the dimensions from axis on.
 func matrixOf(s shape.Shape, axis int) (rows, cols int) { return s[:axis].Size(), s[axis:].Size() }

@@ -103,10 +103,10 @@ func pow(t *tracer, n *node) []value {
 	return []value{t.power(n.input(0), n.input(1))}
 }
 
-// power computes in a type that can represent both operands; the result has the type of the base.
+// power returns x to the power y, in the type of x. It computes in the type that powType returns for both operands.
 func (t *tracer) power(x, y value) value {
 	if y.constant() && y.shape().Size() == 1 && y.rank() <= x.rank() {
-		switch t.hostFloats(y)[0] { // exact, and much faster than pow
+		switch t.hostFloats(y)[0] { // at most two roundings, and much faster than pow
 		case 2:
 			return t.do(op.Square, []value{x})
 		case 3:

@@ -104,7 +104,7 @@ func attentionNode(t *tracer, n *node) []value {
 func (t *tracer) attentionBias(n *node, q, k value, past int) (bias, blind value) {
 	c, d := calc{t}, q.dtype()
 	rows, cols := q.shape()[2], k.shape()[2]
-	var open value // bool: all limits except the mask
+	var open value // bool: the keys that all limits, including a bool mask, allow
 	limit := func(v value) {
 		if open.present() {
 			v = c.and(open, v)
@@ -115,7 +115,7 @@ func (t *tracer) attentionBias(n *node, q, k value, past int) (bias, blind value
 	if filled.present() {
 		filled = t.reshape(t.cast(filled, dtype.I64), -1, 1, 1, 1)
 	}
-	// Query i has position i+offset among the keys.
+	// Query i has position past+i among the keys or, if the number of filled keys is given and there are no past keys, filled-rows+i.
 	t.scratch(8, rows)
 	t.scratch(8, cols)
 	key := t.constInts(dtype.I64, []int{1, cols}, span(0, cols))

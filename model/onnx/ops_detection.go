@@ -64,8 +64,8 @@ func nonMaxSuppressionNode(t *tracer, n *node) []value {
 	})
 }
 
-// suppress returns at most most boxes of one class, in order of decreasing score, without those that overlap an earlier box by
-// more than the limit.
+// suppress returns the indices of the selected boxes of one class, in order of decreasing score and up to the number most. It leaves out
+// boxes with scores up to least, and boxes that overlap a selected box by more than overlap.
 func suppress(boxes, scores []float64, most, overlap, least float64, centred bool) []int {
 	var order, kept []int
 	for i, s := range scores {
@@ -95,7 +95,7 @@ func corners(b []float64, centred bool) [4]float64 {
 	return [4]float64{min(b[0], b[2]), min(b[1], b[3]), max(b[0], b[2]), max(b[1], b[3])}
 }
 
-// overlapOf returns the area of the intersection divided by that of the union.
+// overlapOf returns the area of the intersection divided by the area of the union.
 func overlapOf(a, b [4]float64) float64 {
 	h, w := min(a[2], b[2])-max(a[0], b[0]), min(a[3], b[3])-max(a[1], b[1])
 	if h <= 0 || w <= 0 {

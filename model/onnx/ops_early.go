@@ -48,8 +48,8 @@ func init() {
 }
 
 // onto returns the operands of a binary operator with the limited broadcasting of opsets before 7. With the attribute broadcast,
-// the second operand is one element, or its dimensions equal those of the first from axis on (without axis: the last ones).
-// Dimensions of 1 in the second operand are broadcast too, as exporters rely on that.
+// the second operand is one element, or its dimensions equal the dimensions of the first operand from axis on, by default the last ones.
+// Dimensions of 1 in the second operand are broadcast too, because exporters rely on that.
 func (t *tracer) onto(n *node) (x, y value) {
 	t.need(n, 0, 1)
 	x, y = n.input(0), n.input(1)
@@ -78,7 +78,7 @@ func (t *tracer) onto(n *node) (x, y value) {
 	return x, t.reshape(y, dims...)
 }
 
-// earlySplit takes the lengths from an attribute or from an input.
+// earlySplit reads the lengths from an attribute or from an input.
 func earlySplit(t *tracer, n *node) []value {
 	lengths := n.ints("split")
 	if n.input(1).present() {
@@ -95,7 +95,7 @@ func earlyTile(t *tracer, n *node) []value {
 	return tileBy(t, x, reps)
 }
 
-// earlyCast takes the type from a string attribute.
+// earlyCast reads the type from a string attribute.
 func earlyCast(t *tracer, n *node) []value {
 	t.need(n, 0)
 	name := strings.ToUpper(n.str("to", ""))

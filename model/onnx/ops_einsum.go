@@ -38,6 +38,7 @@ func einsumNode(t *tracer, n *node) []value {
 	return []value{e.order(acc, out)}
 }
 
+// labelled is a tensor with one label per dimension. The dimensions of an ellipsis are labelled with negative runes; -1 is the innermost.
 type labelled struct {
 	v      value
 	labels []rune
@@ -48,7 +49,7 @@ type einsum struct {
 	size map[rune]int
 }
 
-// The dimensions of an ellipsis are labelled with negative runes; -1 is the innermost.
+// name returns a label for errors.
 func name(l rune) string {
 	if l < 0 {
 		return "..."
@@ -177,7 +178,7 @@ func (e einsum) stretch(x labelled, labels []rune) labelled {
 	return labelled{e.expand(x.v, to), x.labels}
 }
 
-// order permutes x into the order of labels. x has all of them.
+// order permutes x into the order of labels, which are all in x.
 func (e einsum) order(x labelled, labels []rune) value {
 	axes := make([]int, len(labels))
 	for i, l := range labels {

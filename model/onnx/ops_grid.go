@@ -14,7 +14,8 @@ func init() {
 	register("DeformConv", 19, deformConvNode)
 }
 
-// gridSampleNode reads x at normalised points: -1 and 1 are the ends of a dimension, the last dimension comes first.
+// gridSampleNode samples x at normalised points: -1 and 1 are the ends of a dimension, and the coordinate in the last dimension comes
+// first.
 func gridSampleNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	x, grid := n.input(0), n.input(1)

@@ -101,7 +101,7 @@ func openImage(data []byte) (image.Image, error) {
 	return img, nil
 }
 
-// photographed adds the format to an error of package photo.
+// photographed wraps an error of package photo in ErrLimit or ErrInput.
 func photographed(img image.Image, err error) (image.Image, error) {
 	switch {
 	case errors.Is(err, photo.ErrTooLarge):

@@ -63,8 +63,8 @@ func determinant(m []float64, n int) float64 {
 	return det
 }
 
-// col2imNode adds blocks [N, C·block, L] to an image: one scatter into the plane of the padded image, with one more element for
-// whatever lies outside.
+// col2imNode adds blocks [N, C·block, L] to an image: one scatter into the planes of the image, each with one more element for the
+// positions outside the image.
 func col2imNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1, 2)
 	x, c := n.input(0), calc{t}

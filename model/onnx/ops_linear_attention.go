@@ -71,7 +71,7 @@ func linearAttentionNode(t *tracer, n *node) []value {
 	return []value{t.cast(t.joined(y), given), t.cast(state, stateType)}
 }
 
-// widest converts v to f32, except f64, which stays.
+// widest converts v to f32. It returns f64, and a value that is not a tensor, unchanged.
 func (t *tracer) widest(v value) value {
 	if !v.isTensor() || v.dtype() == dtype.F64 {
 		return v

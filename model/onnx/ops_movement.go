@@ -169,7 +169,7 @@ func tileBy(t *tracer, x value, reps []int) []value {
 		switch {
 		case r < 0:
 			t.fail("repeats is %v, want none negative", reps)
-		case r != 1: // rank 4 suffices for one axis
+		case r != 1: // rank 3 suffices for one axis
 			s := x.shape()
 			x = t.reshape(x, s[:i].Size(), 1, s[i:].Size())
 			x = t.expand(x, shape.Of(s[:i].Size(), r, s[i:].Size()))

@@ -27,8 +27,8 @@ func init() {
 	register("MeanVarianceNormalization", 9, meanVarianceNode)
 }
 
-// batchNormNode normalises by channel, with the given statistics or, in training, with those of x, which then update the running
-// statistics. Statistics may have a wider type than x.
+// batchNormNode normalises by channel with the given statistics. In training it uses the statistics of x, and returns the running
+// statistics updated by them. Statistics may have a wider type than x.
 func batchNormNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1, 2, 3, 4)
 	x, c := n.input(0), calc{t}

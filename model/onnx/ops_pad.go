@@ -32,7 +32,7 @@ func init() {
 	})
 }
 
-// padNode pads as the mode says, with the constant fill or, if it is present, with the scalar live.
+// padNode pads in the mode of the node. In the mode constant, the padding is the scalar live if it is present, and otherwise fill.
 func padNode(t *tracer, n *node, pads, axes []int, fill op.Attr, live value) []value {
 	x := n.input(0)
 	if axes == nil {
@@ -71,8 +71,8 @@ func padNode(t *tracer, n *node, pads, axes []int, fill op.Attr, live value) []v
 	return []value{x}
 }
 
-// padAxis removes as many elements as negative lo and hi say. It then takes, for each i in [-lo, d+hi), the element source(i, d)
-// of the d remaining ones.
+// padAxis removes elements at the ends for which lo or hi is negative, and then treats these numbers as 0. Of the d remaining elements, it
+// selects element source(i, d) for each i in [-lo, d+hi).
 func padAxis(t *tracer, x value, axis, lo, hi int, source func(i, d int) int) value {
 	d := x.shape()[axis] + min(lo, 0) + min(hi, 0)
 	if d < 0 {

@@ -34,8 +34,8 @@ func (t *tracer) pooledInput(n *node) value {
 	return x
 }
 
-// pool reads the geometry of a pooling node. overhang holds, per spatial dimension, the padding beyond that of the node which is
-// needed at the end for exactly the number of windows that ONNX defines.
+// pool reads the geometry of a pooling node. overhang contains, for each spatial dimension, the padding at the end that the number of
+// windows defined by ONNX needs in addition to the padding of the node.
 func (t *tracer) pool(n *node, x value) (w window, overhang []int) {
 	spatial := x.shape()[2:]
 	w = t.window(n, spatial, n.ints("kernel_shape"))
@@ -130,7 +130,7 @@ func lpPoolNode(t *tracer, n *node) []value {
 }
 
 // maxUnpoolNode writes the values to the positions in their indices, which index the whole tensor that was pooled. If
-// output_shape is greater, that tensor is at its lowest indices.
+// output_shape is greater than the shape of that tensor, zeros follow in each dimension.
 func maxUnpoolNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	x, indices := n.input(0), n.input(1)

@@ -12,7 +12,7 @@ func init() {
 	register("DynamicQuantizeLinear", 11, dynamicQuantizeNode)
 }
 
-// scaling tells how scale and zero point broadcast over x.
+// scaling describes how scale and zero point broadcast over x.
 type scaling struct {
 	axis  int // axis of the contract's quantize; -1 for one scale
 	block int // block size along axis; 0 for none
@@ -91,7 +91,7 @@ func quantizeNode(t *tracer, n *node) []value {
 	return []value{t.cast(y, to)}
 }
 
-// lay reshapes a scale or zero point so that it broadcasts with x.
+// lay reshapes a scale or zero point, and repeats it over blocks, so that it broadcasts with x.
 func (t *tracer) lay(s scaling, v, x value) value {
 	switch {
 	case s.block > 0:

@@ -33,7 +33,8 @@ type fresh struct{}
 func (fresh) Float64() float64     { return rand.Float64() }
 func (fresh) NormFloat64() float64 { return rand.NormFloat64() }
 
-// draw returns s elements drawn by f. With a seed they are a constant, equal in every run; without, each run draws new ones.
+// draw returns a tensor of type d and shape s whose elements f draws. With a seed it is a constant, equal in every run; without a seed,
+// each run draws new elements.
 func (t *tracer) draw(seed uint32, seeded bool, d dtype.DType, s shape.Shape, f func(g source) float64) value {
 	if err := s.Check(); err != nil {
 		t.fail("%v", err)
@@ -74,7 +75,8 @@ func normalAround(n *node) func(g source) float64 {
 	return func(g source) float64 { return mean + scale*g.NormFloat64() }
 }
 
-// randomNode takes shape and type from attributes or, without a shape, from its input.
+// randomNode reads the shape from its input or, without an input, from the attribute shape. The type is the attribute dtype or, without
+// it, the type of the input or f32.
 func randomNode(t *tracer, n *node, make func(n *node) func(g source) float64) []value {
 	s, d := shape.Shape(n.ints("shape")), dtype.F32
 	if len(n.in) > 0 {
@@ -108,8 +110,8 @@ func bernoulli(t *tracer, n *node) []value {
 	return []value{t.cast(t.do(op.Less, []value{t.chances(seed, seeded, x.shape()), t.cast(x, dtype.F32)}), d)}
 }
 
-// multinomial counts, for each number drawn, the classes whose cumulative probability is below it: this inverts the distribution
-// function.
+// multinomial counts, for each number drawn, the classes whose cumulative probability is at most that number: this inverts the
+// distribution function.
 func multinomial(t *tracer, n *node) []value {
 	t.need(n, 0)
 	x := t.cast(n.input(0), dtype.F32)

@@ -28,16 +28,16 @@ var (
 	rnnCell  = cell{1, 1, []string{"Tanh"}, op.NoOp, rnnStep}
 )
 
-// layer is one direction of a recurrent node: its weights [gates·H, ...] and its functions.
+// layer is one direction of a recurrent node: its weights [gates·H, ...] and its activation functions.
 type layer struct {
 	calc
 	hidden      int
 	r, rb       value // rb is the bias of r; the other bias is part of the projected input
-	peephole    value // [3·H], absent
+	peephole    value // [3·H], or absent
 	f           []activationFunc
 	clip        float64 // 0: none
 	coupled     bool    // input_forget
-	resetBefore bool    // linear_before_reset
+	resetBefore bool    // linear_before_reset: the reset gate multiplies h·rᵀ + rb, not h
 }
 
 func (t *tracer) recurrentNode(n *node, k cell) []value {

@@ -82,7 +82,7 @@ func ofBools(f reduction) reduction {
 	}
 }
 
-// wide computes narrow floats in f32, and integers in f64 unless ints is set, which says that f accepts them.
+// wide computes narrow floats in f32. It computes integers in f64 unless ints is set, which means that f accepts them.
 func wide(ints bool, f reduction) reduction {
 	return func(t *tracer, x value, keep bool, axes []int) value {
 		d := x.dtype()
@@ -107,7 +107,7 @@ func mean(t *tracer, x value, keep bool, axes []int) value {
 	return t.do(op.Div, []value{sum(t, x, keep, axes), t.scalarInt(x.dtype(), int64(count))})
 }
 
-// argOf converts ArgMax and ArgMin. For select_last_index, it takes the first of the flipped tensor.
+// argOf converts ArgMax and ArgMin. For select_last_index, it finds the first element in the flipped tensor.
 func argOf(c op.Code) converter {
 	return func(t *tracer, n *node) []value {
 		t.need(n, 0)

@@ -110,7 +110,8 @@ func resizeNode(t *tracer, n *node) []value {
 	return []value{t.resample(x, axes, n.float("extrapolation_value", 0))}
 }
 
-// resizeTo sets the scales of axes so that they get the given sizes, or keep their aspect ratio within or around them.
+// resizeTo sets the lengths and scales of axes: the given sizes or, by keep_aspect_ratio_policy, one common scale for which no axis is
+// longer, or no axis is shorter, than its size.
 func (t *tracer) resizeTo(n *node, axes []resampling, which, sizes []int) {
 	if len(sizes) != len(which) {
 		t.fail("%d sizes for %d axes", len(sizes), len(which))

@@ -56,7 +56,7 @@ func roiAlignNode(t *tracer, n *node) []value {
 	return []value{r.emit(calc{t}, x, rois, batch)}
 }
 
-// edge holds the taps of one axis for every region: the elements below and above each sample [R, P], and the weight of the one
+// edge contains the taps of one axis for every region: the elements below and above each sample [R, P], and the weight of the element
 // above. Samples far outside are not valid and count as 0.
 type edge struct{ low, high, weight, valid value }
 
@@ -72,7 +72,7 @@ func (r roiAlign) emit(c calc, x, rois, batch value) value {
 	rows := func(v value) value { return c.reshape(v, count, ny, 1) }
 	cols := func(v value) value { return c.reshape(v, count, 1, nz) }
 	valid := c.and(rows(y.valid), cols(z.valid))
-	// The planes of all images are concatenated behind each channel.
+	// all is [C, N·H·W]: for each channel, the planes of all images.
 	image := c.mulN(c.reshape(c.cast(batch, dtype.I64), count, 1, 1), float64(s[2]*s[3]))
 	all := c.reshape(c.permute(c.wide(x), 1, 0, 2, 3), s[1], s[0]*s[2]*s[3])
 	var joined value

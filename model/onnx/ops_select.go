@@ -27,7 +27,7 @@ func topK(t *tracer, n *node, k int) []value {
 	return t.all(op.TopK, []value{x}, op.Int("k", k), op.Int("axis", axis), op.Flag("largest", n.int("largest", 1) != 0))
 }
 
-// compress reads from the device only how many slices the condition selects.
+// compress reads from the device only the number of slices that the condition selects.
 func compress(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	x, condition := n.input(0), n.input(1)

@@ -22,7 +22,7 @@ func init() {
 	register("STFT", 17, stftNode)
 }
 
-// windowNode returns the converter of a window function. f takes an angle that runs over a full circle.
+// windowNode returns the converter of a window function. The argument of f is an angle that runs over a full circle.
 func windowNode(f func(angle float64) float64) converter {
 	return func(t *tracer, n *node) []value {
 		t.need(n, 0)

@@ -43,7 +43,7 @@ func sliceNode(t *tracer, n *node, starts, ends, axes, steps []int) []value {
 	return []value{t.slice(x, start, size, step)}
 }
 
-// whole returns the slice that takes all of s.
+// whole returns the start, size and step of a slice that contains all of s.
 func whole(s shape.Shape) (start, size, step []int) {
 	start, size, step = make([]int, len(s)), s.Clone(), make([]int, len(s))
 	for i := range step {
@@ -53,8 +53,8 @@ func whole(s shape.Shape) (start, size, step []int) {
 }
 
 // clampRange returns the first index and the number of elements of the range [start, end) by step over d elements, by the rules
-// of Slice: those of Python, but a start before the first element is the first element for a negative step too. start and end may be
-// any int, and step any int except 0.
+// of Slice. They are the rules of Python, except that a start before the first element is the first element for a negative step too. start
+// and end may be any int, and step any int except 0.
 func clampRange(d, start, end, step int) (first, count int) {
 	low, high := 0, d
 	if step < 0 {
@@ -81,7 +81,7 @@ func clampRange(d, start, end, step int) (first, count int) {
 	return first, int((uint(span)-1)/by) + 1
 }
 
-// splitNode splits x into as many parts as the node has outputs: of the given sizes, or of equal sizes with a smaller last one.
+// splitNode splits x into one part per output of the node. The parts have the given sizes, or equal sizes with a smaller last part.
 func splitNode(t *tracer, n *node, sizes []int) []value {
 	t.need(n, 0)
 	x, parts := n.input(0), len(n.pb.Outputs)
@@ -103,7 +103,7 @@ func splitNode(t *tracer, n *node, sizes []int) []value {
 	return cut(t, x, axis, sizes)
 }
 
-// evenly returns the sizes of parts chunks of d elements: each, until d is used up.
+// evenly splits d elements into a number of parts and returns their sizes: each, as long as enough elements are left, then the rest and 0.
 func evenly(d, each, parts int) []int {
 	sizes := make([]int, parts)
 	for i := range sizes {

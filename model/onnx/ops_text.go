@@ -16,8 +16,8 @@ type gram struct {
 	weight float64
 }
 
-// vectorizer counts n-grams of least to most tokens, with up to skips tokens skipped between neighbours. The keys of index are
-// made by appendToken.
+// vectorizer counts n-grams of least to most tokens, with up to skip tokens skipped between neighbours. appendToken creates the keys of
+// index.
 type vectorizer struct {
 	index             map[string]int // index into grams, which are in the order of the pool
 	grams             []gram

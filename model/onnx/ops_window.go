@@ -5,7 +5,7 @@ type window struct {
 	kernel, strides, dilation, lo, hi []int
 }
 
-// extent returns how many elements the dilated kernel covers along dimension i.
+// extent returns the number of elements that the dilated kernel covers along dimension i.
 func (w *window) extent(i int) int { return (w.kernel[i]-1)*w.dilation[i] + 1 }
 
 // window reads strides, dilations, pads and auto_pad for a kernel over spatial dimensions.
@@ -63,8 +63,8 @@ func (t *tracer) perDim(n *node, attr string, rank int) []int {
 	return l
 }
 
-// pooled returns how many windows fit over size elements along dimension i, and how far the last one reaches beyond the leading
-// padding and the elements. In ceil mode a last window may extend beyond the end, but must not start in the padding there.
+// pooled returns the number of windows over size elements along dimension i, and the number of positions by which the last window extends
+// beyond the elements. In ceil mode a last window may extend beyond the padding at the end, but must not start in that padding.
 func (w *window) pooled(i, size int, ceil bool) (out, reach int) {
 	space := size + w.lo[i] + w.hi[i] - w.extent(i)
 	if space < 0 {

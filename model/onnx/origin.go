@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// origin records how a constant was made: dequantized from bytes or widened to i32, minus a zero point, or a movement op applied
-// to such a constant.
+// origin is the op that computed a constant from others: a dequantization of bytes, a cast of bytes to i32, a subtraction of a zero point,
+// or a movement op on such a constant.
 type origin struct {
 	node op.Node // without its tensors
 	in   []*data
@@ -46,7 +46,7 @@ type traced struct {
 	last   op.TensorID
 }
 
-// withOrigins returns p with constants replaced by the nodes that made them, so that rewrite patterns can match those.
+// withOrigins returns p with constants replaced by the nodes that computed them, so that rewrite patterns can match these nodes.
 func withOrigins(p *program.Program, consts []*data) *traced {
 	w := &traced{p: *p, ids: map[*data]op.TensorID{}}
 	w.p.Consts, w.p.Nodes = nil, nil
@@ -90,7 +90,7 @@ func (w *traced) tensor(d *data) op.TensorID {
 	return desc.ID
 }
 
-// record appends the node that made d, once, and returns its id.
+// record appends the node that computed d, once, and returns the id of d.
 func (w *traced) record(d *data) op.TensorID {
 	id, ok := w.ids[d]
 	if !ok {

@@ -258,7 +258,7 @@ func (s *Session) planOf(signature []byte, gone *trash) *plan {
 	return p
 }
 
-// reserveStep reports whether the plan of t may get another step. It forgets plans that no run uses to make room. The caller holds mu.
+// reserveStep reports whether the session may keep another step. It forgets plans that no run uses to make room. The caller holds mu.
 func (s *Session) reserveStep(gone *trash) bool {
 	for s.stats.Steps >= s.options.MaxSteps && s.forget(s.oldest(func(q *plan) bool { return q.users == 0 }), gone) {
 	}
@@ -288,7 +288,7 @@ func (s *Session) forget(p *plan, gone *trash) bool {
 	return true
 }
 
-// drop releases what the steps of p refer to. The caller holds mu.
+// drop releases the programs and constants of the steps of p. The caller holds mu.
 func (s *Session) drop(p *plan, gone *trash) {
 	var walk func(st *step)
 	walk = func(st *step) {

@@ -73,7 +73,7 @@ func (r *resampling) single(i int) float64 {
 	return r.origin(i)
 }
 
-// round returns the input position that mode nearest takes for x.
+// round returns the input position that mode nearest selects for x.
 func (r *resampling) round(x float64) int {
 	switch r.nearest {
 	case "floor":
@@ -136,7 +136,7 @@ func (r *resampling) table() taps {
 	return t
 }
 
-// reach returns roughly how many input positions contribute to an output position.
+// reach returns the approximate number of input positions that contribute to an output position.
 func (r *resampling) reach() int {
 	if r.interpolate != "nearest" && r.antialias && r.scale < 1 {
 		return int(min(4/max(r.scale, 1e-12)+4, 1e12)) // also for NaN
@@ -144,8 +144,7 @@ func (r *resampling) reach() int {
 	return 4
 }
 
-// coefficients returns the weights of the input positions around a point at ratio after position 0, and the first of those
-// positions.
+// coefficients returns the weights of consecutive input positions around the point ratio, and the first of these positions.
 func (r *resampling) coefficients(ratio float64) (first int, w []float64) {
 	reach, kernel := 1.0, triangle
 	if r.interpolate == "cubic" {

@@ -72,7 +72,7 @@ func (s sampler) along(d int, x value) []tap {
 	inside := s.and(s.atMost(s.like(x, low), x), s.atMost(x, s.like(x, high)))
 	switch s.padding {
 	case "border":
-		if s.method != "cubic" { // cubic adds its elements one by one
+		if s.method != "cubic" { // for cubic, element clamps each position
 			x = s.where(inside, x, s.clamp(x, 0, size-1))
 		}
 	case "reflection":
@@ -109,7 +109,7 @@ func (s sampler) outer(x value) value {
 	return s.addN(s.mul(y, x), -4*cubicA)
 }
 
-// element returns the tap at an integer position, which the padding may still have to bring inside.
+// element returns the tap at an integer position. If the position is outside, the padding sets the weight to 0 or moves the position inside.
 func (s sampler) element(d int, at, weight value, low, high float64) tap {
 	last := float64(s.dims[d] - 1)
 	switch s.padding {

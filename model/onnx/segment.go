@@ -18,9 +18,9 @@ type segment struct {
 	nodes  []op.Node
 	owners []*pb.Node // the ONNX node that each node comes from
 	inputs []op.Desc
-	refs   []ref // slot or constant that each program input is bound to
+	refs   []ref // slot or constant of each program input
 	consts []op.Desc
-	bound  []*data // the data of each program constant
+	bound  []*data // data of each program constant
 	ids    map[*data]op.TensorID
 	fills  map[string]op.TensorID
 	last   op.TensorID
@@ -35,11 +35,11 @@ func (s *segment) next() op.TensorID {
 	return s.last
 }
 
-// splitAt is the number of nodes above which a segment ends at the next node of the graph. Programs may be longer, but a program runs only
-// after all of its nodes were added.
+// splitAt is the least number of nodes for which a segment ends before the next node of the graph. Longer programs are possible, but a
+// program starts only after all of its nodes were added.
 const splitAt = 4096
 
-// use returns the id of d in the segment.
+// use returns the id of d in the segment, after adding d to the inputs or constants if needed.
 func (t *tracer) use(d *data) op.TensorID {
 	s := t.seg
 	if d.seg == s {
@@ -205,7 +205,7 @@ func (t *tracer) place(d *data) int {
 	return d.slot
 }
 
-// compile builds the program of a step.
+// compile builds and compiles the program of a step.
 func (t *tracer) compile(s *segment, st *step, outs []*data) error {
 	p := &program.Program{Name: t.s.model.Name(), Inputs: s.inputs, Consts: s.consts, Nodes: s.nodes}
 	for _, d := range outs {

@@ -44,7 +44,7 @@ type Session struct {
 	queues   []*tensor.Device // queues without a run, least recently used first
 }
 
-// Stats counts what a session has done and holds.
+// Stats contains counts of the runs of a session, and of the steps and programs that it keeps.
 type Stats struct {
 	Runs            int
 	Hits            int // runs that executed only remembered steps
@@ -113,7 +113,7 @@ func (s *Session) Run(ctx context.Context, inputs map[string]Value) (map[string]
 	return named, nil
 }
 
-// enter starts a run: it waits for a stream, and returns the plan for the inputs or a private one.
+// enter waits for a stream and returns a new run, of the plan for the inputs or, unless remember is set, of a private plan.
 func (s *Session) enter(ctx context.Context, b *binding, remember bool) (*run, error) {
 	select {
 	case s.streams <- struct{}{}:
@@ -277,7 +277,7 @@ func (s *Session) Close() error {
 // debugPanics adds the stack to the error of an internal panic; tests set it.
 var debugPanics = false
 
-// finish hands over the outputs and releases everything else.
+// finish returns the outputs, which then belong to the caller, and releases everything else.
 func (r *run) finish(st *step) (outs []Value, err error) {
 	outs = make([]Value, len(st.outputs))
 	err = tensor.Try(func() {

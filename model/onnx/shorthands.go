@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// This file has movement shorthands for converters. A call that would change nothing emits no node.
+// This file contains shorthands for the movement ops that converters emit. A call that would change nothing emits no node.
 
 // reshape returns v with another shape; one of dims may be -1 and is computed from the others.
 func (t *tracer) reshape(v value, dims ...int) value {
@@ -59,7 +59,7 @@ func (t *tracer) cast(v value, d dtype.DType) value {
 	return t.do(op.Cast, []value{v}, op.Type("dtype", d))
 }
 
-// slice takes size[i] elements along axis i, starting at start[i] and step[i] apart; steps may be negative.
+// slice returns size[i] elements along axis i, starting at start[i] and step[i] apart; steps may be negative.
 func (t *tracer) slice(v value, start, size, step []int) value {
 	s := v.shape()
 	if len(start) == len(s) && v.isTensor() && s.Equal(size) {
@@ -75,7 +75,7 @@ func (t *tracer) slice(v value, start, size, step []int) value {
 		op.Ints("step", slices.Clone(step)...))
 }
 
-// narrow takes n elements along axis, beginning at start.
+// narrow returns n elements along axis, beginning at start.
 func (t *tracer) narrow(v value, axis, start, n int) value {
 	if axis < 0 || axis >= v.rank() {
 		t.fail("axis %d, want one in [0,%d)", axis, v.rank())
@@ -131,7 +131,7 @@ func (t *tracer) concat(axis int, vs ...value) value {
 }
 
 // pad adds lo elements before and hi after along each axis; negative numbers remove elements. fill is the padding value, an
-// attribute of any name made by op.ScalarInt or op.ScalarFloat; the zero Attr pads with zero.
+// attribute of any name created by op.ScalarInt or op.ScalarFloat; the zero Attr pads with zero.
 func (t *tracer) pad(v value, lo, hi []int, fill op.Attr) value {
 	if allZero(lo) && allZero(hi) && len(lo) == v.rank() {
 		return v

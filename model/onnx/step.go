@@ -107,7 +107,7 @@ type output struct {
 	items    []output
 }
 
-// answer is the content or the types that a step has found.
+// answer is the result of a step that reads data: the content of a slot, or the types of the results of a host op.
 type answer struct {
 	content []byte    // read
 	types   []op.Desc // host

@@ -77,8 +77,8 @@ func (t *tracer) walk(s *scope) []value {
 	return outs
 }
 
-// run traces a subgraph of the node being converted. Its inputs are bound to in by position, and names of enclosing graphs are
-// visible.
+// run traces a subgraph of the node being converted, and returns its outputs. in contains the inputs of the subgraph in order. Names of
+// enclosing graphs are visible.
 func (t *tracer) run(g *pb.Graph, in []value) []value {
 	sub := t.subgraph(g)
 	outs := t.walk(&scope{g: sub, env: t.bindInputs(sub, in)})

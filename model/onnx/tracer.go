@@ -25,7 +25,7 @@ type tracer struct {
 	stays  int64 // part of held that the plan keeps
 
 	seg    *segment
-	at     link    // where the next step of the plan goes
+	at     link    // place of the next step in the plan
 	done   int     // steps of the plan that were executed before tracing began
 	seen   int     // number of answers of the run that were used
 	slots  []*data // data in each slot of the run; nil once it was released

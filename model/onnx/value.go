@@ -54,7 +54,7 @@ type data struct {
 	dev  *tensor.Tensor // content on the device, constants only
 	fill op.Value       // the number that all elements of a constant are equal to
 
-	origin *origin // how a constant was dequantized, else nil
+	origin *origin // op that computed a constant from bytes, for rewriting; else nil
 
 	constant bool
 	shared   bool // a constant of the session, which depends only on the model

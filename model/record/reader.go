@@ -25,7 +25,8 @@ type Reader struct {
 	closer   io.Closer
 }
 
-// Open opens a file of any of the formats, which it detects by content, and checks its layout. Contents are read on demand.
+// Open opens a file of any of the formats, which it detects by content, and checks its layout. Contents are read on demand, except in
+// JSON, which is read and parsed at once.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -127,7 +128,8 @@ func (r *Reader) Names() []string {
 	return names
 }
 
-// Bytes reads a tensor: elements in row-major order, little-endian.
+// Bytes reads a tensor: elements in row-major order, little-endian. For an unknown name the error is core.ErrNotFound, for damaged data
+// it is ErrCorrupt.
 func (r *Reader) Bytes(name string) (Info, []byte, error) {
 	i, ok := r.index[name]
 	if !ok {

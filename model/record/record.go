@@ -18,7 +18,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// ErrCorrupt is wrapped by errors for files that are truncated, changed or not in the format at all.
+// ErrCorrupt is wrapped by errors for files that are truncated, changed, of an unknown version or not in the format at all.
 var ErrCorrupt = errors.New("corrupt file")
 
 // Format is a file format.
@@ -32,6 +32,7 @@ const (
 	JSON
 )
 
+// String returns the name of the format, such as "safetensors".
 func (f Format) String() string {
 	if f < 0 || int(f) >= len(formatNames) {
 		return fmt.Sprintf("format(%d)", int(f))
@@ -76,8 +77,8 @@ func SaveModule(ctx context.Context, path string, m any, o Options) error {
 	return Save(ctx, path, nn.StateDict(m), o)
 }
 
-// LoadModule replaces the parameters and buffers of m by those of a file, cast to their types. The report lists the tensors that
-// are missing, unexpected or of another shape; each is an error unless o allows it. After an error m is unchanged.
+// LoadModule replaces the parameters and buffers of m by the tensors of a file, cast to the types in m. The report lists the tensors
+// that are missing, unexpected or of another shape; each is an error unless o allows it. After an error m is unchanged.
 func LoadModule(ctx context.Context, path string, m any, o nn.LoadOptions) (*nn.LoadReport, error) {
 	r, err := Open(path)
 	if err != nil {
@@ -110,7 +111,7 @@ func Bytes(ctx context.Context, entries []nn.Entry, o Options) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Write writes tensors to w. It holds at most one of them in memory at a time, and for JSON also the text.
+// Write writes tensors to w. It holds at most one of them in memory at a time, and for JSON also the text of that tensor.
 func Write(ctx context.Context, w io.Writer, entries []nn.Entry, o Options) error {
 	if o.Precision != dtype.Invalid && !o.Precision.IsFloat() {
 		return fmt.Errorf("record: precision %v, want f64, f32, f16 or bf16: %w", o.Precision, core.ErrDType)

@@ -29,7 +29,8 @@ type textTensor struct {
 	Data []json.RawMessage `json:"data"`
 }
 
-// writeJSON writes one line per tensor. Floats are the shortest numbers that read back equal; NaN and infinities are strings.
+// writeJSON writes one line per tensor. Floats are the shortest decimal numbers that read back equal, as f32 for f16 and bf16; NaN and
+// infinities are strings.
 func writeJSON(w io.Writer, s *source, metadata map[string]string) error {
 	if metadata == nil {
 		metadata = map[string]string{}

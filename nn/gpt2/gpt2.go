@@ -15,12 +15,12 @@ import (
 // Config is the size of a model. Small, Medium, Large and XL are the sizes of the paper.
 type Config struct {
 	Layers, Heads, Size int
-	Vocabulary          int     // tokens
-	Context             int     // positions at most
+	Vocabulary          int     // number of tokens
+	Context             int     // greatest number of positions
 	Dropout             float64 // in training, after the embedding and in the layers
 }
 
-// The sizes of the paper: 124, 355, 774 and 1558 million parameters. They have no dropout; the paper's is 0.1.
+// The sizes of the paper: 124, 355, 774 and 1558 million parameters. They have no dropout; the dropout of the paper is 0.1.
 var (
 	Small  = Config{Layers: 12, Heads: 12, Size: 768, Vocabulary: 50257, Context: 1024}
 	Medium = Config{Layers: 24, Heads: 16, Size: 1024, Vocabulary: 50257, Context: 1024}
@@ -59,14 +59,13 @@ func New(d *tensor.Device, c Config) *Model {
 	return m
 }
 
-// Cache holds the results of the layers for earlier tokens, for step-by-step generation. The zero value is empty.
+// Cache holds the keys and values of earlier tokens in all layers, for step-by-step generation. The zero value is empty.
 type Cache struct{ nn.EncoderCache }
 
 // Forward returns the scores [B, S, Vocabulary] of the token that follows each of tokens [B, S], integers.
 func (m *Model) Forward(tokens *tensor.Tensor) *tensor.Tensor { return m.Decode(tokens, nil) }
 
-// Decode is like Forward, for tokens that follow those of earlier calls with the same cache; with a nil cache there are no earlier or later
-// calls.
+// Decode is like Forward, for tokens that follow the tokens of earlier calls with the same cache. With a nil cache each call is separate.
 func (m *Model) Decode(tokens *tensor.Tensor, c *Cache) *tensor.Tensor {
 	if tokens.Rank() != 2 {
 		panic(&tensor.Error{Err: fmt.Errorf("gpt2: tokens %v, want [B, S]: %w", tokens.Desc(), core.ErrShape)})
@@ -93,6 +92,6 @@ func (m *Model) Loss(tokens, next *tensor.Tensor) *tensor.Tensor {
 	rows := scores.Reshape(-1, scores.Shape()[2])
 	scores.Release()
 	loss := rows.CrossEntropyLoss(next.Flatten(), tensor.ClassOptions{})
-	rows.Release() // scores are the largest tensors of a model: gradients have the room
+	rows.Release() // the scores are the largest tensor of a model: the gradients can use their memory
 	return loss
 }

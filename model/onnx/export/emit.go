@@ -13,10 +13,10 @@ var elementTypes = map[dtype.DType]pb.DataType{dtype.F64: pb.Double, dtype.F32: 
 	dtype.I64: pb.Int64, dtype.I32: pb.Int32, dtype.I16: pb.Int16, dtype.I8: pb.Int8, dtype.U64: pb.Uint64, dtype.U32: pb.Uint32,
 	dtype.U16: pb.Uint16, dtype.U8: pb.Uint8, dtype.Bool: pb.Bool}
 
-// elementType returns 0 for types that are not exported.
+// elementType returns the ONNX element type of d, or 0 for types that are not exported.
 func elementType(d dtype.DType) pb.DataType { return elementTypes[d] }
 
-// emitter writes the graph.
+// emitter builds the graph.
 type emitter struct {
 	graph  pb.Graph
 	taken  map[string]bool
@@ -25,7 +25,7 @@ type emitter struct {
 	from   symbol
 }
 
-// symbol tells where the symbolic dimension can be read at run time.
+// symbol is the input and the axis from which the symbolic dimension can be read at run time. Without one, input is empty.
 type symbol struct {
 	input string
 	axis  int
@@ -82,7 +82,7 @@ func int64s(v []int) []int64 {
 	return out
 }
 
-// vector returns a constant vector of i64.
+// vector returns the name of a constant vector of i64.
 func (e *emitter) vector(v ...int) string {
 	return e.constant(dtype.I64, []int{len(v)}, dtype.Bytes(int64s(v)))
 }
@@ -112,7 +112,7 @@ func (e *emitter) dims(ds []dim) string {
 	return v
 }
 
-// reshape reshapes x.
+// reshape appends a Reshape of x and returns the name of its output.
 func (e *emitter) reshape(x string, to []dim) string {
 	open, zero := -1, false
 	for i, d := range to {

@@ -36,7 +36,7 @@ type Input struct {
 	Shape []int // dimensions, or Any
 }
 
-// Options change what is written.
+// Options configures an export.
 type Options struct {
 	Name     string            // name of the graph; "module" when empty
 	Outputs  []string          // names of the outputs; missing ones are output, output_1, ...
@@ -109,7 +109,7 @@ func Modules[M any](ctx context.Context, m M, forward func(m M, in []*tensor.Ten
 	return write(g, inputs, from, o)
 }
 
-// findSymbol finds where the symbolic dimension can be read, and checks the inputs.
+// findSymbol checks the inputs, and returns the first symbolic dimension in them.
 func findSymbol(inputs []Input) (symbol, error) {
 	var s symbol
 	seen := map[string]bool{}

@@ -31,7 +31,7 @@ func allStatic(ds []dim) ([]int, bool) {
 	return out, true
 }
 
-// pass is one traced forward pass. Its values are numbered from 0.
+// pass is one traced forward pass. index contains the position of each tensor in defs.
 type pass struct {
 	size    int // size of the symbolic dimension in this pass
 	defs    []definition
@@ -46,7 +46,7 @@ type value struct {
 	dtype dtype.DType
 	shape []dim
 	data  []byte // content of constants
-	node  int    // -1 for none
+	node  int    // index of the node that computes it; -1 for none
 }
 
 // node is a node that exists in all passes.

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// rule tells how a node of the contract is written in ONNX operators.
+// rule describes how a node of the contract is written in ONNX operators.
 type rule struct {
 	// fits reports whether the rule applies to this node; nil applies to all. A node without a rule is decomposed.
 	fits func(n *op.Node, in []op.Desc) bool
@@ -55,7 +55,7 @@ func (r rule) when(fits func(n *op.Node, in []op.Desc) bool) rule {
 	return r
 }
 
-// floatOf, intOf and textOf copy an attribute under its ONNX name.
+// floatOf and intOf copy an attribute under its ONNX name.
 func floatOf(name, to string) func(*node) *pb.Attribute {
 	return func(n *node) *pb.Attribute { return attrFloat(to, n.attrs.Float(name)) }
 }

@@ -75,8 +75,8 @@ func elementwiseRules() map[op.Code]rule {
 	return m
 }
 
-// nearZero returns the input x of a node where u, 1 up to a rounding, is 1, else corrected where |x| is small, and else y. The corrected
-// quotient cancels the rounding of u (Kahan), which the operators of log(1+x) and exp(x)-1 alone would leave.
+// nearZero completes log(1+x) and exp(x)-1 for the input x of n. It selects y where |x| is at least 0.5. For smaller |x| it selects x where
+// u (1+x or exp(x), rounded) is 1, and corrected elsewhere. The quotient in corrected cancels the rounding of u (Kahan), which y contains.
 func (e *emitter) nearZero(n *node, u, y, corrected string) string {
 	x, d := n.inputs[0].name, n.inputs[0].dtype
 	small := e.node("Less", []string{e.node("Abs", []string{x}), e.scalar(d, 0.5)})

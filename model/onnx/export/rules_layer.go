@@ -59,7 +59,7 @@ func layerRules() map[op.Code]rule {
 	}
 }
 
-// transposed exchanges the last two dimensions.
+// transposed emits an exchange of the last two dimensions, and returns the name of the result.
 func (e *emitter) transposed(x string, rank int) string {
 	perm := make([]int, rank)
 	for i := range perm {
@@ -107,8 +107,8 @@ func padsLess(n *op.Node) bool {
 	return true
 }
 
-// window returns the rule of an operator with strides and paddings; more returns its other attributes. For a maximum, an overhang
-// becomes padding.
+// window returns the emit function of an operator with strides and paddings; more returns its other attributes. For a maximum, an
+// overhang becomes padding.
 func window(kind string, more func(n *node) []*pb.Attribute) func(e *emitter, n *node) error {
 	return func(e *emitter, n *node) error {
 		for _, name := range []string{"strides", "pad_lo", "pad_hi", "overhang", "window"} {
@@ -126,8 +126,8 @@ func window(kind string, more func(n *node) []*pb.Attribute) func(e *emitter, n 
 	}
 }
 
-// emitWindowReduce emits a sum as a mean multiplied by the size of the window. The dimensions before those of the window become one batch
-// dimension, and a channel dimension of 1 is added.
+// emitWindowReduce emits a sum as a mean multiplied by the size of the window. Unless two dimensions precede the dimensions of the window,
+// it merges the preceding dimensions into one batch dimension, and adds a channel dimension of 1.
 func emitWindowReduce(e *emitter, n *node) error {
 	kind, attrs := "MaxPool", []*pb.Attribute{}
 	sum := n.attrs.Str("reduce") == "sum"
@@ -178,7 +178,7 @@ func emitLayerNorm(e *emitter, n *node) error {
 	return nil
 }
 
-// recurrent returns the rule of layers with this number of gates: ONNX has the biases of both products in one tensor.
+// recurrent returns the emit function of layers with this number of gates. ONNX has the biases of both products in one tensor.
 func recurrent(kind string, gates int) func(e *emitter, n *node) error {
 	return func(e *emitter, n *node) error {
 		in, dt := n.ins(), n.inputs[0].dtype

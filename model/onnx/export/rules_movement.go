@@ -117,8 +117,8 @@ func emitIota(e *emitter, n *node) error {
 	return nil
 }
 
-// emitSlice emits a slice along the axes that are not taken completely. ONNX counts negative positions from the end, so an end before the
-// first element is written as the least integer.
+// emitSlice emits a slice along the axes that it changes. ONNX counts negative positions from the end, so an end before the first element
+// is written as the least integer.
 func emitSlice(e *emitter, n *node) error {
 	steps, err := n.static("step")
 	if err != nil {

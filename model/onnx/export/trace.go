@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// backend has one device, which records nodes and computes nothing. It supports the nodes that the exporter has an operator for,
-// so that everything else is decomposed before it arrives.
+// backend has one device, which records nodes and computes nothing. It supports the nodes for which the exporter has a rule, so that all
+// other nodes are decomposed before they reach it.
 type backend struct{ *recorder }
 
 func (backend) Info() core.Info {
@@ -73,11 +73,11 @@ type recorder struct {
 	index map[op.TensorID]int // index in defs
 }
 
-// definition is a tensor that was written, or result number out of a node.
+// definition is a tensor that was written, or a result of a node.
 type definition struct {
 	desc op.Desc
 	data []byte // elements of a tensor that was written
-	node int    // -1 for a tensor that was written
+	node int    // index of the node; -1 for a tensor that was written
 }
 
 func (r *recorder) define(d definition) {

@@ -16,7 +16,7 @@ type Tolerance struct {
 	Any      bool // compare type, shape and structure, but no values
 }
 
-// The default tolerances. Integers and booleans are always compared exactly, including outputs quantized to 8 bits.
+// The default tolerances. Integers and booleans, including outputs quantized to 8 bits, are compared exactly, whatever Rel and Abs.
 var (
 	Default = Tolerance{Rel: 1e-3, Abs: 1e-5}
 	Half    = Tolerance{Rel: 1e-2, Abs: 1e-3} // f16 and bf16

@@ -87,7 +87,7 @@ func dataSets(dir string) ([]dataSet, error) {
 	return sets, nil
 }
 
-// numbered returns the entries prefixNsuffix of a directory in order of N.
+// numbered returns the paths of the entries prefixNsuffix of a directory, indexed by N, and "" for numbers without an entry.
 func numbered(dir, prefix, suffix string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -36,7 +36,7 @@ const (
 type Result struct {
 	Case     Case
 	Status   Status
-	Reason   string    // why it failed or was skipped, on one line; for a passed case empty, or what was not tested
+	Reason   string    // reason of a failure or a skip, on one line; for a passed case empty, or the part that was not tested
 	Mismatch *Mismatch // for a case that failed by a difference
 	Group    string    // for a skipped case: its reason without the names of nodes, for counting
 	Stack    string    // for a case that failed by a panic

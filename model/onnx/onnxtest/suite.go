@@ -109,7 +109,7 @@ func (s *shared) drop(dev *core.Place) {
 	defer s.mu.Unlock()
 	if s.dev == dev {
 		s.dev = nil
-		_ = dev.Close() // after the loss of the backend, the error tells nothing new
+		_ = dev.Close() // the loss of the backend is known already
 	}
 }
 

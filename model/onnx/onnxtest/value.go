@@ -22,7 +22,7 @@ type Array struct {
 // String returns type and shape: "f32[2,3]".
 func (a Array) String() string { return a.DType.String() + a.Shape.String() }
 
-// Kind tells which field of a Value is used.
+// Kind is the kind of a Value, which selects the fields that are used.
 type Kind uint8
 
 // The kinds of ONNX values that burn supports.

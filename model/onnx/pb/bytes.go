@@ -10,7 +10,7 @@ import (
 // of the others. A complex number is its real part followed by its imaginary part. A BOOL is 0 or 1.
 //
 // files reads external data. If it is nil, Bytes returns an error for a tensor with external data. The result may share memory with
-// t.RawData or with what files returns, so it must not be written to.
+// t.RawData or with the result of files.Range, so it must not be written to.
 //
 // It returns an error if dims and data disagree, if an integer is outside the range of its type (a UINT8 of 300), and for STRING (see
 // Strings), UNDEFINED and unknown types.

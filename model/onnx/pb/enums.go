@@ -38,7 +38,7 @@ const (
 	Float6E3M2     DataType = 28
 )
 
-// store tells which typed field of a TensorProto holds the elements of a type if raw_data does not.
+// store is the typed field of a TensorProto that contains the elements of a type if raw_data does not.
 type store uint8
 
 const (
@@ -55,8 +55,8 @@ func (s store) String() string {
 	return [...]string{"no field", "float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data"}[s]
 }
 
-// dataTypes describes each element type. bits is the width in raw_data; signed matters below 8 bits, where unpacking extends the
-// sign, and for range checks.
+// dataTypes describes each element type. bits is the width in raw_data. signed matters only below 8 bits, where unpacking extends the
+// sign.
 var dataTypes = [...]struct {
 	name   string
 	bits   int
@@ -153,7 +153,7 @@ func (t AttributeType) String() string {
 	return attributeTypes[t]
 }
 
-// DataLocation is AttributeProto... => DataLocation
+// DataLocation is TensorProto.DataLocation: the data of a tensor is in the message or in an external file.
 type DataLocation int32
 
 // The data locations of ONNX.
@@ -162,7 +162,7 @@ const (
 	LocationExternal DataLocation = 1
 )
 
-// ValueKind is SequenceProto.DataType and OptionalProto.DataType: what a sequence or an optional holds.
+// ValueKind is SequenceProto.DataType and OptionalProto.DataType: the kind of the values in a sequence or an optional.
 type ValueKind int32
 
 // The value kinds of ONNX.

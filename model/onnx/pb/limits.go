@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Limits bounds what decoding accepts. A zero field means its default.
+// Limits bounds the input that decoding accepts. A zero field means its default.
 type Limits struct {
 	MaxBytes    int64 // size of the input; default 2 GiB, the limit of protobuf itself
 	MaxDepth    int   // messages inside messages; default 100, as in other protobuf readers
@@ -39,13 +39,14 @@ func (l Limits) withDefaults() Limits {
 // ErrLimit is wrapped by errors that come from a limit instead of a malformed file.
 var ErrLimit = errors.New("limit exceeded")
 
-// FormatError tells which field of a file is malformed, and how.
+// FormatError names the malformed field of a file and describes the fault.
 type FormatError struct {
 	Path  string // "graph.node[3].attribute[0].t", or empty for the whole file
 	What  string
 	cause error
 }
 
+// Error returns "onnx: path: what", or "onnx: what" without a path.
 func (e *FormatError) Error() string {
 	if e.Path == "" {
 		return "onnx: " + e.What

@@ -84,7 +84,7 @@ type Attribute struct {
 	TypeProtos    []*Type
 }
 
-// Function is FunctionProto. Attributes lists the attributes without a default, AttributeDefaults those with one.
+// Function is FunctionProto. Attributes lists the attributes without a default, AttributeDefaults the attributes with a default.
 type Function struct {
 	Name              string
 	Domain            string
@@ -147,7 +147,7 @@ type Shape struct {
 	Dims []Dim
 }
 
-// DimKind says what is known about a dimension.
+// DimKind is the kind of the declaration of a dimension.
 type DimKind uint8
 
 // The kinds of a Dim.

@@ -157,7 +157,7 @@ func typeName(t protowire.Type) string {
 	return strconv.Itoa(int(t))
 }
 
-// charge takes n bytes from the budget.
+// charge subtracts n bytes from the budget, and reports whether the reader has no error.
 func (r *reader) charge(n int) bool {
 	if r.d.budget -= int64(n); r.d.budget < 0 && r.err == nil {
 		r.err = limit(r.label(), "expands to more than %d times the input", growth)
@@ -296,8 +296,8 @@ func (r *reader) doubles(dst *[]float64) {
 	*dst = out
 }
 
-// grow makes room for n more elements; an empty slice gets exactly that many. Later growth is geometric, so that many small
-// packed fields take linear time.
+// grow returns s or, if it is nil, an empty slice with room for exactly n elements. Later growth, by append, is geometric, so that
+// many small packed fields take linear time.
 func grow[T any](s []T, n int) []T {
 	if s == nil && n > 0 {
 		return make([]T, 0, n)

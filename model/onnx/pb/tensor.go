@@ -57,7 +57,7 @@ func elements(dims []int64) (int64, error) {
 	return n, nil
 }
 
-// fields returns how many entries each typed field has.
+// fields returns the number of entries of each typed field.
 func (t *Tensor) fields() [7]int {
 	return [...]int{
 		storeFloat:  len(t.FloatData),

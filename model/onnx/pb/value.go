@@ -20,7 +20,7 @@ type Map struct {
 	Values     *Sequence
 }
 
-// Optional is OptionalProto. An optional without a value has none of the value fields, whatever Kind says.
+// Optional is OptionalProto. In an optional without a value, all value fields are nil, whatever Kind is.
 type Optional struct {
 	Name         string
 	Kind         ValueKind
