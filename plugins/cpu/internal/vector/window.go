@@ -16,8 +16,8 @@ type Rows struct {
 //
 //	dst[y*DstStep+i] = bound(bias + sum over t of weights[t]*src[y*SrcStep+offsets[t]+i])
 //
-// where bound clamps to [lo, hi] and keeps NaN. offsets and weights have the same length, which is not
-// zero. Products are added in the order of the taps.
+// where bound clamps to [lo, hi] and keeps NaN. offsets and weights have the same length, which is not zero. Products are added in the order
+// of the taps.
 func Taps(r Rows, dst, src []float32, offsets []int, weights []float32, bias, lo, hi float32) {
 	if len(offsets) == 0 {
 		panic("vector: no taps")

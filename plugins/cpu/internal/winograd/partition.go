@@ -6,9 +6,8 @@ import "unsafe"
 // down parts.
 type partition struct{ across, down int }
 
-// The costs of a vector of tiles in cycles: of the transform of an input channel,
-// of the transform of an output channel, and of the products of one input and
-// one output channel.
+// The costs of a vector of tiles in cycles: of the transform of an input channel, of the transform of an output channel, and of the products
+// of one input and one output channel.
 const (
 	inputCost, outputCost = 150, 130
 	productCost           = elements / 2

@@ -36,9 +36,8 @@ var kernelTransform = func() (g [reach][3]float64) {
 	return g
 }()
 
-// growth bounds the factor by which the transforms increase the greatest
-// magnitude: the product of the squares of the greatest absolute row sums of B
-// and of A.
+// growth bounds the factor by which the transforms increase the greatest magnitude: the product of the squares of the greatest absolute row
+// sums of B and of A.
 const growth = (3 * (1 + math.Sqrt2/2)) * (3 * (1 + math.Sqrt2/2)) * 7.4 * 7.4
 
 // Pack transforms weights [Outputs, Channels, 3, 3] for the plan and all others
