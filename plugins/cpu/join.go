@@ -28,7 +28,7 @@ func writesAnywhere(g *group.Graph, x *group.Group) bool {
 	return false
 }
 
-// join changes units such that they write their results directly into the concatenations that read them. placements refer to the groups of
+// join changes units so that they write their results directly into the concatenations that read them. placements refer to the groups of
 // the units.
 func (b *builder) join(units []unit, placements []group.Placement) []unit {
 	before := map[int][]unit{} // units that allocate the memory, by the unit that they precede

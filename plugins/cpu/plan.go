@@ -177,8 +177,8 @@ type length struct {
 }
 
 const (
-	// shortRun is the time on one thread up to which a program is short: waking a worker, and the client that the worker delays,
-	// takes about as long.
+	// shortRun is the greatest time on one thread for which a program counts as short: waking a worker, which also delays the client, takes
+	// about as long.
 	shortRun = 150 * time.Microsecond
 	// trialRuns is the number of runs after which the time of a program is known; until then it counts as short.
 	trialRuns = 3

@@ -48,7 +48,7 @@ type Pool struct {
 	waiting atomic.Bool   // the caller sleeps until no chunk is pending
 	done    chan struct{} // holds at most one token, sent only if the caller was seen waiting
 	failed  atomic.Pointer[Panic]
-	held    atomic.Int32 // calls of Hold less those of Release
+	held    atomic.Int32 // calls of Hold minus calls of Release
 
 	closing atomic.Bool
 	closed  sync.Once

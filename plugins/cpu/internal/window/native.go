@@ -78,7 +78,7 @@ func (p *Plan) sumFast(x, out, buffer []float32) {
 	})
 }
 
-// lowestFinite is the padding of maxima: the loops treat an infinity as a sign of a lost NaN.
+// lowestFinite is the padding of maxima. It is finite, because the loops report infinities like a NaN that they ignored.
 const lowestFinite = -math.MaxFloat32
 
 // maxFast is like max2 without indices, for a plan with loops in assembly. buffer is the result of paddedRows for lowestFinite.

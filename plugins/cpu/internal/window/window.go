@@ -89,7 +89,7 @@ func New(shape []int, params Params) (*Plan, error) {
 	return p, nil
 }
 
-// setPlanes splits the axes into planes and the windows in them.
+// setPlanes divides the axes into the outer axes, which enumerate the planes, and the axes of a plane.
 func (p *Plan) setPlanes() {
 	for p.outer < len(p.axes) && p.axes[p.outer].inPlace() {
 		p.planes *= p.axes[p.outer].in

@@ -17,7 +17,7 @@ type Weights struct {
 	limit             float32   // greatest magnitude of inputs for which no sum overflows
 }
 
-// Elements returns how many elements the transformed form holds.
+// Elements returns the number of elements of the transformed weights.
 func (p *Weights) Elements() int { return len(p.data) }
 
 // kernelTransform is the matrix G of the package comment.
