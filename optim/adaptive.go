@@ -5,8 +5,8 @@ import "github.com/goburn/burn/core/op"
 // AdaGradConfig holds the settings of AdaGrad.
 type AdaGradConfig struct {
 	RateDecay   float64 // the learning rate is divided by 1 + steps·RateDecay
-	WeightDecay float64 // added to the gradient, times the parameter
-	Start       float64 // initial sum of squares
+	WeightDecay float64 // WeightDecay·parameter is added to the gradient
+	Start       float64 // initial sum of squared gradients
 	Epsilon     float64 // 0 means 1e-10
 }
 
@@ -40,10 +40,10 @@ func (r adagrad) update(b *body, p, g op.Desc, kept, n []op.Desc) (op.Desc, []op
 
 // RMSPropConfig holds the settings of RMSProp.
 type RMSPropConfig struct {
-	Alpha       float64 // of the squares; 0 means 0.99
+	Alpha       float64 // decay rate of the average of squared gradients; 0 means 0.99
 	Epsilon     float64 // 0 means 1e-8
 	Momentum    float64
-	WeightDecay float64 // added to the gradient, times the parameter
+	WeightDecay float64 // WeightDecay·parameter is added to the gradient
 	Centered    bool    // divide by an estimate of the standard deviation instead of the root mean square
 }
 

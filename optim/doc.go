@@ -24,5 +24,6 @@
 // addresses do not change.
 //
 // The state of an optimiser is kept by the names of parameters, in the type of the parameter; for 16-bit parameters state and arithmetic
-// are f32. State returns it and Restore sets it: a run that resumes from it is bitwise equal.
+// are f32. State returns it and Restore sets it: a run that resumes from it is bitwise equal to one that was not
+// interrupted.
 package optim

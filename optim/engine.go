@@ -151,7 +151,7 @@ type run struct {
 	types   []dtype.DType // types of the arithmetic
 	width   int           // count of numbers per step
 	inputs  []*tensor.Tensor
-	give    []bool           // inputs with no later use
+	give    []bool           // by input: whether the run may invalidate it
 	temps   []*tensor.Tensor // temporary tensors of the run
 }
 

@@ -20,13 +20,15 @@ type Group struct {
 	Rate      func() float64 // returns the group's own learning rate, which replaces Step's; may be nil
 }
 
-// Matching selects parameters whose names match a regular expression; it panics if that does not compile.
+// Matching returns a function that selects parameters whose names match a regular expression. It panics if the expression does not
+// compile.
 func Matching(pattern string) func(nn.Named) bool {
 	re := regexp.MustCompile(pattern)
 	return func(p nn.Named) bool { return re.MatchString(p.Name) }
 }
 
-// Matrices selects parameters of rank 2, which Muon is for, whose names match none of the patterns.
+// Matrices returns a function that selects the parameters that Muon is for: those of rank 2 whose names match none of the regular
+// expressions in except. It panics if an expression does not compile.
 func Matrices(except ...string) func(nn.Named) bool {
 	res := make([]*regexp.Regexp, len(except))
 	for i, e := range except {
@@ -42,8 +44,8 @@ func Matrices(except ...string) func(nn.Named) bool {
 	}
 }
 
-// Groups combines several optimisers: each parameter belongs to the first group that it matches. A parameter that matches none is
-// not updated.
+// Groups combines several optimisers: each parameter belongs to the first group whose Match selects it. A parameter that no group
+// selects is not updated.
 type Groups []Group
 
 // Step implements Optimizer. If a group returns an error, the groups before it have been updated.
@@ -100,7 +102,7 @@ func (gs Groups) each(lr float64, params []nn.Named, step func(o Optimizer, rate
 	return nil
 }
 
-// State implements Optimizer: the states of the groups, with the group numbers as prefixes of the names.
+// State implements Optimizer. It returns the states of the groups, with the group numbers as prefixes of the names.
 func (gs Groups) State() State {
 	s := NewState()
 	for i, g := range gs {
@@ -111,7 +113,7 @@ func (gs Groups) State() State {
 	return s
 }
 
-// Restore implements Optimizer.
+// Restore implements Optimizer. If a group returns an error, the groups before it have been restored.
 func (gs Groups) Restore(s State) error {
 	count := 0
 	parts := make([]State, len(gs))

@@ -30,10 +30,11 @@ type Guarded interface {
 	Settle(ctx context.Context) error
 }
 
-// window is the greatest number of unsettled steps, minus one.
+// window is the greatest number of unsettled steps.
 const window = 32
 
-// outcomes returns how many different step counts are possible next, as far as the host knows. A nil Guard never skips.
+// outcomes returns the number of consecutive step counts, from the least possible one, for which a step needs the numbers of its rule.
+// A nil Guard never skips, so that the host knows the count.
 func (g *Guard) outcomes() int {
 	if g == nil {
 		return 1
@@ -172,9 +173,9 @@ func (e *engine) advance(r *run, more []*tensor.Tensor) {
 	}
 }
 
-// lock is the guard while a step is recorded; a nil lock means none.
+// lock contains the inputs of a guarded step while it is recorded. A step without guard has a nil lock.
 type lock struct {
-	skip, factor op.Desc // factor has no id if there is none
+	skip, factor op.Desc // factor has id 0 if the guard has no factor
 	low, done    []op.Desc
 }
 
@@ -217,8 +218,9 @@ func (l *lock) count(b *body) (outs []op.Desc) {
 	return outs
 }
 
-// numbersOf returns a function that returns the numbers of the rule for a type and a tally. vectors have a row for each tally. In
-// a guarded step they have a row for each possible count of each tally, and the count on the device selects one.
+// numbersOf returns a function that returns the numbers of the rule for a type and the index of a tally. Each of the vectors contains
+// a row of numbers for each tally. In a guarded step it contains a row for each possible count of each tally, and the count on the
+// device selects one.
 func (r *run) numbersOf(b *body, vectors map[dtype.DType]op.Desc, l *lock) func(dt dtype.DType, row int) []op.Desc {
 	if r.width == 0 {
 		return func(dtype.DType, int) []op.Desc { return nil }

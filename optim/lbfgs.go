@@ -11,12 +11,12 @@ import (
 
 // LBFGSConfig holds the settings of LBFGS.
 type LBFGSConfig struct {
-	Iterations      int     // of one step; 0 means 20
-	Evaluations     int     // of one step; 0 means 5/4 of Iterations
-	GradTolerance   float64 // greatest element of a gradient that counts as zero; 0 means 1e-7
-	ChangeTolerance float64 // stop if loss and parameters change by less; 0 means 1e-9
-	History         int     // number of steps that the curvature is estimated from; 0 means 100
-	Fixed           bool    // use steps of the learning rate, without a line search
+	Iterations      int     // greatest number in one step; 0 means 20
+	Evaluations     int     // the step ends after this number of evaluations of the loss; 0 means 5/4 of Iterations
+	GradTolerance   float64 // stop if no element of the gradient is greater in magnitude; 0 means 1e-7
+	ChangeTolerance float64 // stop if the loss or all parameters change by less; 0 means 1e-9
+	History         int     // number of moves from which the curvature is estimated; 0 means 100
+	Fixed           bool    // move by the learning rate times the direction, without a line search
 }
 
 // LBFGS implements the limited-memory method of Liu and Nocedal, On the limited memory BFGS method for large scale optimization,
@@ -25,14 +25,14 @@ type LBFGSConfig struct {
 // type, f32 or f64.
 type LBFGS struct {
 	LBFGSConfig
-	iterations int // of all steps
+	iterations int // total number in all steps
 	direction  *tensor.Tensor
-	length     float64 // of the last step along direction
-	before     *tensor.Tensor
-	loss       float64 // before the last step
-	diagonal   float64
-	changes    []*tensor.Tensor // of the gradient, oldest first
-	moves      []*tensor.Tensor // of the parameters
+	length     float64          // of the last move along direction
+	before     *tensor.Tensor   // gradient before the last move
+	loss       float64          // before the last move
+	diagonal   float64          // diagonal of the initial estimate of the inverse Hessian
+	changes    []*tensor.Tensor // changes of the gradient, oldest first
+	moves      []*tensor.Tensor // changes of the parameters, oldest first
 }
 
 // NewLBFGS returns the optimiser.
@@ -49,11 +49,12 @@ func NewLBFGS(c LBFGSConfig) *LBFGS {
 	return &LBFGS{LBFGSConfig: c}
 }
 
-// Closure evaluates the loss, of one element, and its gradients at the current values of the parameters. The optimiser takes
+// Closure computes the loss, a tensor of one element, and its gradients at the current values of the parameters. The optimiser takes
 // ownership of both.
 type Closure func() (loss *tensor.Tensor, grads *tensor.Gradients, err error)
 
-// Step updates params, and returns the loss before. If the closure returns an error, the step ends at the current point.
+// Step updates params, and returns the loss before the update. If the closure returns an error, params keep the values at which it was
+// called.
 func (o *LBFGS) Step(ctx context.Context, lr float64, params []nn.Named, f Closure) (loss float64, err error) {
 	p, err := newProblem(ctx, params, f)
 	if err != nil {
@@ -136,7 +137,7 @@ func (o *LBFGS) step(p *problem, lr float64) (float64, error) {
 	return first.loss, nil
 }
 
-// aim adds the last step to the estimate of the curvature, and computes the search direction for the gradient g.
+// aim adds the last move to the estimate of the curvature, and computes the search direction for the gradient g.
 func (o *LBFGS) aim(p *problem, g *tensor.Tensor) error {
 	defer p.free()
 	if o.iterations == 1 {
@@ -161,7 +162,7 @@ func (o *LBFGS) aim(p *problem, g *tensor.Tensor) error {
 		o.changes, o.moves = append(o.changes, replace(nil, change)), append(o.moves, replace(nil, moved))
 		o.diagonal = along / square
 	}
-	// The two-loop recursion (Nocedal, 1980): the direction is the estimate of the inverse Hessian times the gradient.
+	// The two-loop recursion (Nocedal, 1980): the direction is the estimate of the inverse Hessian times the negative gradient.
 	n := len(o.changes)
 	alpha, rho := make([]float64, n), make([]float64, n)
 	q := p.of(g.Neg())
@@ -192,7 +193,7 @@ func (o *LBFGS) aim(p *problem, g *tensor.Tensor) error {
 
 func abs(v float64) float64 { return max(v, -v) }
 
-// replace releases old and returns t, kept.
+// replace releases old, which may be nil, and returns t as a constant that belongs to no scope.
 func replace(old, t *tensor.Tensor) *tensor.Tensor {
 	t = t.Detach().Keep()
 	if old != nil {
@@ -201,7 +202,8 @@ func replace(old, t *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// State returns the state that the next step depends on, in addition to the parameters: flat vectors over all of them.
+// State returns the state that the next step depends on, in addition to the parameters. Its tensors are flat vectors over all
+// parameters.
 func (o *LBFGS) State() State {
 	s := NewState()
 	if o.iterations == 0 {

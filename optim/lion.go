@@ -4,8 +4,8 @@ import "github.com/goburn/burn/core/op"
 
 // LionConfig holds the settings of Lion.
 type LionConfig struct {
-	Beta1       float64 // of the step; 0 means 0.9
-	Beta2       float64 // of the momentum; 0 means 0.99
+	Beta1       float64 // weight of the momentum in the step; 0 means 0.9
+	Beta2       float64 // decay rate of the momentum; 0 means 0.99
 	WeightDecay float64 // decoupled: parameters shrink by lr·WeightDecay
 }
 

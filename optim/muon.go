@@ -8,10 +8,10 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Adjust selects how Muon's learning rate depends on the rows a and columns b of a parameter.
+// Adjust selects the factor of Muon's learning rate for a parameter of a rows and b columns.
 type Adjust int
 
-// The adjustments.
+// The adjustments, with their factors.
 const (
 	Original    Adjust = iota // √max(1, a/b)
 	MatchAdamW                // 0.2·√max(a, b), for the learning rates of AdamW
@@ -22,7 +22,7 @@ const (
 type MuonConfig struct {
 	Momentum     float64    // 0 means 0.95
 	Plain        bool       // no Nesterov momentum
-	WeightDecay  float64    // decoupled: parameters shrink by lr·WeightDecay. PyTorch's is 0.1
+	WeightDecay  float64    // decoupled: parameters shrink by lr·WeightDecay. PyTorch's default is 0.1
 	Coefficients [3]float64 // of the Newton-Schulz iteration; zeros mean 3.4445, -4.7750 and 2.0315
 	Iterations   int        // 0 means 5
 	Epsilon      float64    // least norm to divide by; 0 means 1e-7

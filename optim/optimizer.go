@@ -25,8 +25,8 @@ type Optimizer interface {
 	Restore(s State) error
 }
 
-// State is the state of an optimiser: tensors and numbers by name, "layer.weight/momentum". The receiver owns the tensors, which
-// never change.
+// State is the state of an optimiser: tensors and numbers by name, as in "layer.weight/momentum". The caller to which it is returned
+// owns the tensors, which never change.
 type State struct {
 	Tensors map[string]*tensor.Tensor
 	Numbers map[string]float64
@@ -86,7 +86,7 @@ func badState(format string, args ...any) error {
 	return fmt.Errorf("optim: restore: "+format+": %w", append(args, core.ErrAttr)...)
 }
 
-// or returns v, or def where v is zero.
+// or returns v, or def if v is zero.
 func or(v, def float64) float64 {
 	if v == 0 {
 		return def

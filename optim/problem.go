@@ -62,7 +62,7 @@ func newProblem(ctx context.Context, params []nn.Named, f Closure) (*problem, er
 	return p, nil
 }
 
-// evaluate returns the loss and gradient at the current values. Parameters that do not take part have a gradient of zero.
+// evaluate returns the loss and the gradient at the current values. The gradient of parameters that do not take part is zero.
 func (p *problem) evaluate() (point, error) {
 	loss, grads, err := p.f()
 	if err != nil {
@@ -102,7 +102,7 @@ func (p *problem) move(d *tensor.Tensor, t float64) {
 	p.free()
 }
 
-// values returns the current values, and set puts them back.
+// values returns the current values of the parameters, which set restores.
 func (p *problem) values() []*tensor.Tensor {
 	vs := make([]*tensor.Tensor, len(p.params))
 	for i, q := range p.params {
@@ -124,5 +124,5 @@ func (p *problem) number(t *tensor.Tensor) (float64, error) {
 
 func (p *problem) dot(a, b *tensor.Tensor) (float64, error) { return p.number(a.Dot(b)) }
 
-// top returns the greatest absolute value.
+// top returns the greatest magnitude of the elements of t.
 func (p *problem) top(t *tensor.Tensor) (float64, error) { return p.number(p.of(t.Abs()).Max()) }

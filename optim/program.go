@@ -24,8 +24,8 @@ type programs struct {
 // maxPrograms is the greatest number of cached programs; beyond it, all are dropped.
 const maxPrograms = 16
 
-// get returns the program for key on d. If there is none, it is compiled from the nodes that build records between inputs and
-// outputs.
+// get returns the program for key on d. If there is none, get compiles it from the nodes that build records and the outputs that build
+// returns.
 func (ps *programs) get(d *tensor.Device, name string, key []byte, inputs []op.Desc, build func(b *body, in []op.Desc) ([]op.Desc, error)) (*tensor.Executable, error) {
 	if ps.on != d.Core() {
 		for _, e := range ps.made {
@@ -74,8 +74,8 @@ func (ps *programs) get(d *tensor.Device, name string, key []byte, inputs []op.D
 	return e, nil
 }
 
-// apply runs e, unrecorded, on the queue of d. Inputs selected by give become invalid: they are donated or, if they occur more
-// than once, released.
+// apply runs e on the queue of d without recording it for gradients. Unless it returns an error, the inputs that give selects become
+// invalid: they are donated or, if they occur more than once, released.
 func apply(d *tensor.Device, e *tensor.Executable, inputs []*tensor.Tensor, give []bool) (outs []*tensor.Tensor, err error) {
 	count := make(map[op.TensorID]int, len(inputs))
 	for _, t := range inputs {
@@ -109,7 +109,7 @@ func appendKey(key []byte, d dtype.DType, s shape.Shape, more int) []byte {
 	return binary.AppendUvarint(key, uint64(more))
 }
 
-// numbers uploads a vector of type dt.
+// numbers uploads v as a vector of type dt, which is f32 or f64.
 func numbers(d *tensor.Device, dt dtype.DType, v []float64) *tensor.Tensor {
 	if dt == dtype.F64 {
 		return tensor.From(d, v)

@@ -10,15 +10,16 @@ import (
 type rule interface {
 	// check refuses parameters that the rule does not support.
 	check(p op.Desc) error
-	// slots returns the state tensors of a parameter p, which has the type of the arithmetic.
+	// slots describes the state tensors of a parameter p. Their type is the type of the arithmetic.
 	slots(p op.Desc) []slot
 	// numbers returns the scalars of step number step, counted from 1; their count is constant.
 	numbers(lr float64, step int) []float64
-	// update records the new value and slots for parameter, gradient, slots and numbers in the type of the arithmetic.
+	// update records the computation of the next value and slots from the parameter p, the gradient g, the slots kept and the numbers n.
+	// All of them have the type of the arithmetic.
 	update(b *body, p, g op.Desc, kept, n []op.Desc) (next op.Desc, newKept []op.Desc)
 }
 
-// slot is a tensor that an optimiser keeps for a parameter.
+// slot describes a tensor that an optimiser keeps for a parameter. start is the initial value of its elements.
 type slot struct {
 	name  string
 	shape shape.Shape
@@ -49,7 +50,7 @@ type constant struct {
 	v float64
 }
 
-// c returns a number of x's type.
+// c returns the constant v in x's type.
 func (b *body) c(x op.Desc, v float64) op.Desc {
 	k := constant{x.DType, v}
 	d, ok := b.constants[k]

@@ -25,14 +25,14 @@ type ScalerConfig struct {
 // Scaling is the state of a Scaler.
 type Scaling struct {
 	Factor  float64 `json:"factor"`  // factor of the loss
-	Good    int     `json:"good"`    // steps since it changed
+	Good    int     `json:"good"`    // steps since the factor changed
 	Skipped int     `json:"skipped"` // total number of skipped steps
 }
 
-// Scaler keeps gradients in the range of f16: the loss is multiplied by a factor, gradients are divided by it before they are
-// used, and a step whose gradients hold an infinity or NaN is skipped and reduces the factor, as in Micikevicius et al., Mixed
-// precision training, ICLR 2018, and with the same steps as PyTorch's GradScaler. All of it happens on the device, without
-// waiting: whether a step was skipped is known when Scaling is read. Compute the gradients of Scale's result. Call Unscale before
+// Scaler keeps gradients in the range of f16: the loss is multiplied by a factor, and gradients are divided by the factor before they
+// are used. A step whose gradients contain an infinity or NaN is skipped and reduces the factor (Micikevicius et al., Mixed precision
+// training, ICLR 2018). The factor changes as in PyTorch's GradScaler. All of this happens on the device, without waiting: call
+// Scaling to learn whether steps were skipped. Compute the gradients of Scale's result. Call Unscale before
 // clipping or reading gradients, and Step instead of the optimiser's Step. Loss, parameters and gradients must be on the scaler's
 // device. Only one goroutine may use a Scaler at a time.
 type Scaler struct {
@@ -80,11 +80,11 @@ func (s *Scaler) Scaling(ctx context.Context) (Scaling, error) {
 	return Scaling{float64(factor[0]), int(good[0]), int(skipped[0])}, nil
 }
 
-// Factor and Skipped return fields of Scaling as tensors of rank 0, f32 and i32, for callers that read them later with other
-// tensors. The scaler owns them, and they are valid until the next step.
+// Factor returns the factor of the loss, f32 of rank 0, for callers that read it later with other tensors. The scaler owns the tensor,
+// which is valid until the next step.
 func (s *Scaler) Factor() *tensor.Tensor { return s.factor }
 
-// Skipped returns the number of skipped steps, like Factor.
+// Skipped returns the total number of skipped steps, i32 of rank 0. It is owned and valid like the result of Factor.
 func (s *Scaler) Skipped() *tensor.Tensor { return s.skipped }
 
 // Scale returns the loss times the factor, in f32.
@@ -122,7 +122,8 @@ func (s *Scaler) Step(opt Optimizer, lr float64, params []nn.Named, grads *tenso
 	return s.adapt(guard.Skip)
 }
 
-// inspect queues the check of all gradients, and if change is set their division by the factor.
+// inspect queues the check of all gradients and, if change is set, their division by the factor. found is true if an element is not
+// finite. inverse is the reciprocal of the factor, or nil if change is set.
 func (s *Scaler) inspect(params []nn.Named, grads *tensor.Gradients, change bool) (found, inverse *tensor.Tensor, err error) {
 	items, err := collect("scaler", params, grads)
 	if err != nil {
@@ -170,8 +171,8 @@ func (s *Scaler) inspect(params []nn.Named, grads *tensor.Gradients, change bool
 	return outs[0].Keep(), outs[1], nil
 }
 
-// finite records whether all elements of xs are finite. The greatest magnitude of a tensor shows its infinities and NaN in one
-// pass over it.
+// finite records whether all elements of xs are finite. It needs one pass over each tensor, because the greatest magnitude is infinite or
+// NaN if an element is.
 func (b *body) finite(xs []op.Desc) op.Desc {
 	wide := dtype.F32
 	var most []op.Desc
@@ -196,7 +197,7 @@ func (b *body) finite(xs []op.Desc) op.Desc {
 	return b.Do(op.IsFinite, b.Reduce(op.ReduceMax, b.Concat(0, most...), false, 0))
 }
 
-// adapt queues the change of the factor after a step.
+// adapt queues the update of the factor and the counts after a step.
 func (s *Scaler) adapt(found *tensor.Tensor) error {
 	c := s.config
 	key := binary.AppendUvarint([]byte{2}, uint64(c.Interval))

@@ -7,7 +7,7 @@ type SGDConfig struct {
 	Momentum    float64
 	Dampening   float64 // reduces the weight of the gradient in the momentum
 	Nesterov    bool    // look ahead along the momentum
-	WeightDecay float64 // added to the gradient, times the parameter
+	WeightDecay float64 // WeightDecay·parameter is added to the gradient
 }
 
 // SGD is stochastic gradient descent (Sutskever et al., On the importance of initialization and momentum in deep learning, 2013),
@@ -29,7 +29,7 @@ func (r sgd) slots(p op.Desc) []slot {
 	return []slot{{"momentum", p.Shape, 0}}
 }
 
-// The first gradient becomes the momentum without dampening.
+// numbers returns the learning rate and the weight of the gradient in the momentum. The weight is 1 in the first step, without dampening.
 func (r sgd) numbers(lr float64, step int) []float64 {
 	if step == 1 {
 		return []float64{lr, 1}

@@ -10,8 +10,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Entries returns the tensors in the order of their names. Together with Metadata, the numbers as text that reads back equal,
-// they are the arguments for record.Save.
+// Entries returns the tensors in the order of their names. Entries and Metadata are the arguments of record.Save.
 func (s State) Entries() []nn.Entry {
 	var list []nn.Entry
 	for _, n := range s.Names() {
@@ -20,7 +19,7 @@ func (s State) Entries() []nn.Entry {
 	return list
 }
 
-// Metadata returns the numbers as text.
+// Metadata returns the numbers as text from which ReadState reads equal numbers.
 func (s State) Metadata() map[string]string {
 	m := make(map[string]string, len(s.Numbers))
 	for k, v := range s.Numbers {
@@ -29,7 +28,7 @@ func (s State) Metadata() map[string]string {
 	return m
 }
 
-// ReadState returns the state that Entries and Metadata were saved from, with tensors on d.
+// ReadState returns the state whose Entries and Metadata were saved, with tensors on d. The caller owns the tensors.
 func ReadState(ctx context.Context, d *tensor.Device, src nn.Source, metadata map[string]string) (State, error) {
 	s := NewState()
 	for k, text := range metadata {

@@ -8,7 +8,7 @@ import (
 // Constant returns a scheduler that stays at rate.
 func Constant(rate float64) Scheduler { return Curve(func(int) float64 { return rate }).Of() }
 
-// Linear goes from first to last in the given number of steps, and stays there.
+// Linear returns a scheduler that goes from first to last in the given number of steps, and stays there.
 func Linear(first, last float64, steps int) Scheduler {
 	return Curve(func(t int) float64 {
 		if t >= steps {
@@ -23,12 +23,12 @@ func Exponential(rate, gamma float64) Scheduler {
 	return Curve(func(t int) float64 { return rate * math.Pow(gamma, float64(t)) }).Of()
 }
 
-// Step multiplies the rate by gamma after every so many steps.
+// Step returns the schedule rate·gamma^⌊step/every⌋. An every below 1 counts as 1.
 func Step(rate, gamma float64, every int) Scheduler {
 	return Curve(func(t int) float64 { return rate * math.Pow(gamma, float64(t/max(1, every))) }).Of()
 }
 
-// MultiStep multiplies the rate by gamma at each of the given steps.
+// MultiStep returns a scheduler that begins with rate and multiplies it by gamma at each of the given steps.
 func MultiStep(rate, gamma float64, at ...int) Scheduler {
 	at = slices.Clone(at)
 	return Curve(func(t int) float64 {
@@ -51,19 +51,19 @@ func Noam(factor float64, size, warmup int) Scheduler {
 	}).Of()
 }
 
-// half returns the half wave of a cosine from 1 to 0 for x from 0 to 1.
+// half returns (1+cos(π·x))/2, which falls from 1 to 0 along half a wave as x goes from 0 to 1.
 func half(x float64) float64 { return (1 + math.Cos(math.Pi*x)) / 2 }
 
-// Cosine goes from first to last along half a wave in the given number of steps, and then continues along the wave: set the
-// length of the whole training, or let a constant follow by Sequence (Loshchilov and Hutter, SGDR, 2017). Fewer than
-// one step count as one.
+// Cosine returns a scheduler that goes from first to last along half a wave in the given number of steps, and then continues along the
+// wave (Loshchilov and Hutter, SGDR, 2017): set the number of steps of the whole training, or let a constant follow by Sequence. A
+// number below 1 counts as 1.
 func Cosine(first, last float64, steps int) Scheduler {
 	steps = max(1, steps)
 	return Curve(func(t int) float64 { return last + (first-last)*half(float64(t)/float64(steps)) }).Of()
 }
 
-// WarmRestarts is Cosine that restarts after the given number of steps, with each round factor times as long as the previous one;
-// a factor below 1 counts as 1.
+// WarmRestarts returns a scheduler that follows Cosine and begins again after the given number of steps. Each round is factor times as
+// long as the previous one. Steps or a factor below 1 count as 1.
 func WarmRestarts(first, last float64, steps, factor int) Scheduler {
 	steps, factor = max(1, steps), max(1, factor)
 	return Curve(func(t int) float64 {
@@ -81,15 +81,15 @@ func WarmRestarts(first, last float64, steps, factor int) Scheduler {
 
 // OneCycleConfig holds the settings of OneCycle. Zeros mean PyTorch's defaults.
 type OneCycleConfig struct {
-	Warmup     float64 // share of the steps in which the rate grows; 0 means 0.3
+	Warmup     float64 // fraction of the steps in which the rate grows; 0 means 0.3
 	Divide     float64 // Peak/Divide is the first rate; 0 means 25
 	FinalParts float64 // the last rate is the first divided by this; 0 means 1e4
-	Linear     bool    // lines instead of half waves
+	Linear     bool    // linear phases instead of half waves
 	ThreePhase bool    // down to the first rate in as many steps as up, then down to the last
 }
 
-// OneCycle goes up to peak and down again in the given number of steps (Smith and Topin, Super-convergence, 2018). Later steps
-// keep the last rate.
+// OneCycle returns a scheduler that goes up to peak and down again in the given number of steps (Smith and Topin, Super-convergence,
+// 2018). Later steps keep the last rate.
 func OneCycle(peak float64, steps int, c OneCycleConfig) Scheduler {
 	set := func(v *float64, def float64) {
 		if *v == 0 {
@@ -113,7 +113,7 @@ func OneCycle(peak float64, steps int, c OneCycleConfig) Scheduler {
 			if s > ends[i] && i < len(ends)-1 {
 				continue
 			}
-			if ends[i] == ends[i-1] { // a phase of one step, which is its end
+			if ends[i] == ends[i-1] { // a phase of one step has the rate of its end
 				return rates[i]
 			}
 			x := (s - ends[i-1]) / (ends[i] - ends[i-1])

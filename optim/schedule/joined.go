@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Product returns a scheduler for the product of the rates of others: a warmup times a decay.
+// Product returns a scheduler for the product of the rates of others, for example a warmup times a decay.
 func Product(of ...Scheduler) Scheduler {
 	return &joined{of, func(rates []float64) float64 {
 		p := 1.0
@@ -19,7 +19,7 @@ func Product(of ...Scheduler) Scheduler {
 	}}
 }
 
-// Mean returns a scheduler for the arithmetic mean of the rates of others.
+// Mean returns a scheduler for the arithmetic mean of the rates of others, at least one.
 func Mean(of ...Scheduler) Scheduler {
 	return &joined{of, func(rates []float64) float64 {
 		s := 0.0
@@ -59,7 +59,8 @@ type Phase struct {
 	Steps int
 }
 
-// Sequence applies schedulers one after another. The last one applies without end, whatever its steps.
+// Sequence returns a scheduler that applies others, at least one, one after another. The last one applies without end; its Steps are
+// ignored.
 func Sequence(phases ...Phase) Scheduler { return &sequence{phases: phases} }
 
 type sequence struct {
@@ -129,7 +130,8 @@ func states(of []Scheduler) map[string]float64 {
 	return m
 }
 
-// restore is the inverse of states. If one of them returns an error, those before it are reset.
+// restore restores schedulers from the result of states. If one of them returns an error, the schedulers before it return to their
+// previous states.
 func restore(of []Scheduler, m map[string]float64) error {
 	var before []map[string]float64
 	for i, s := range of {

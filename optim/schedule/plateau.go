@@ -12,7 +12,7 @@ type PlateauConfig struct {
 	Factor    float64 // multiplies the rate; 0 means 0.1
 	Patience  int     // observations without improvement that are tolerated; 0 means 10, negative means none
 	Threshold float64 // least improvement that counts; 0 means 1e-4
-	Absolute  bool    // Threshold is a difference instead of a share
+	Absolute  bool    // Threshold is a difference instead of a fraction of the best value
 	Maximise  bool    // greater is better
 	Cooldown  int     // observations after a reduction that do not count
 	Least     float64 // lower limit of the rate
@@ -53,7 +53,7 @@ func (p *Plateau) Rate() float64 { return p.rate }
 // Advance implements Scheduler. It has no effect.
 func (p *Plateau) Advance() {}
 
-// Observe receives the value of the metric, once per epoch or whatever unit patience is counted in. NaN is no improvement.
+// Observe receives the value of the metric, once per epoch or any other unit in which Patience is counted. NaN is no improvement.
 func (p *Plateau) Observe(metric float64) {
 	p.count++
 	if p.better(metric) {

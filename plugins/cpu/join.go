@@ -10,12 +10,12 @@ import (
 
 // destination is the memory into which a unit writes its result: a part of the result of another unit, which an earlier unit allocates.
 type destination struct {
-	id   op.TensorID // 0: separate memory
+	id   op.TensorID // the other result, or 0 for separate memory
 	view shape.View
 }
 
-// writesAnywhere reports whether the kernel of a group can write its result into a part of another one: products, convolutions
-// and pools can.
+// writesAnywhere reports whether the kernel of a group can write its result into a part of another unit's result: products, convolutions
+// and pools of f32 and f64 can.
 func writesAnywhere(g *group.Graph, x *group.Group) bool {
 	if x.Anchor == group.None {
 		return false
@@ -28,7 +28,7 @@ func writesAnywhere(g *group.Graph, x *group.Group) bool {
 	return false
 }
 
-// join changes units such that they write their results directly into the concatenations that read them. placements refer to the groups of
+// join changes units so that they write their results directly into the concatenations that read them. placements refer to the groups of
 // the units.
 func (b *builder) join(units []unit, placements []group.Placement) []unit {
 	before := map[int][]unit{} // units that allocate the memory, by the unit that they precede

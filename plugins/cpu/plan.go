@@ -46,17 +46,18 @@ type step struct {
 	in        []int
 	out       []int
 	desc      []op.Desc
-	own       uint64 // operands that nobody needs afterwards
-	// inputs is operands that are inputs of the program at their last use: own too where they are donated.
+	own       uint64 // bit set of the operands whose memory the kernel may reuse
+	// inputs is the bit set of the operands that are inputs of the program at their last use. The kernel may reuse their memory if they are
+	// donated.
 	inputs uint64
-	free   []int // slots that nobody needs afterwards, donated inputs among them
-	into   int   // the slot that contains the result, or -1
+	free   []int // slots to release after the step; inputs are released only if they are donated
+	into   int   // the slot whose array contains the result as part, or -1
 	part   shape.View
-	prefer int // the operand whose memory the result takes if it can; -1: any
+	prefer int // the operand whose memory the result reuses if possible; -1 means any
 }
 
-// frame is the slots of one run, and room for the operands and results of a step. Frames are used again: the constants stay
-// in their slots, all other slots are empty between runs.
+// frame contains the slots of one run, and buffers for the operands and results of a step. Later runs reuse it: constants stay in their
+// slots, and all other slots are empty between runs.
 type frame struct {
 	slots      []kernel.Array
 	args, outs []kernel.Array
@@ -168,7 +169,7 @@ func (pl *plan) release(f *frame) {
 	pl.frames.Put(f)
 }
 
-// length is the time that a plan takes on one thread, as far as it is known.
+// length records how long runs of a plan take on one thread: the number of measured runs, at most trialRuns, and the least time.
 type length struct {
 	mu    sync.Mutex
 	runs  int
@@ -176,8 +177,8 @@ type length struct {
 }
 
 const (
-	// shortRun is the time on one thread up to which a program is short: waking a worker, and the client that the worker delays,
-	// takes about as long.
+	// shortRun is the greatest time on one thread for which a program counts as short: waking a worker, which also delays the client, takes
+	// about as long.
 	shortRun = 150 * time.Microsecond
 	// trialRuns is the number of runs after which the time of a program is known; until then it counts as short.
 	trialRuns = 3
@@ -189,7 +190,7 @@ func (l *length) short() bool {
 	return l.runs < trialRuns || l.least <= shortRun
 }
 
-// measure counts a run since began.
+// measure records a run that began at the given time and ends now.
 func (l *length) measure(began time.Time) {
 	took := time.Since(began)
 	l.mu.Lock()
@@ -232,8 +233,8 @@ func (pl *plan) schedule() {
 	}
 }
 
-// aliases pairs outputs with inputs of the same type, both in order. If the input of a pair is donated, the output is made in
-// its memory, so that state that a loop carries from run to run keeps its address.
+// aliases pairs outputs with inputs of the same type, both in order. If the input of a pair is donated, the output is created
+// in its memory, so that the state of a loop keeps its address from run to run.
 func (pl *plan) aliases() map[int]int {
 	types := map[int]op.Desc{}
 	for i := range pl.steps {

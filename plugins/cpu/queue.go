@@ -15,7 +15,7 @@ import (
 // queue executes the commands of one stream.
 type queue struct {
 	*device
-	alone kernel.Env // the device's with one thread that cuts work as all of them would
+	alone kernel.Env // the device's memory, and one thread that divides loops like all threads
 	call  kernel.Call
 }
 
@@ -26,12 +26,12 @@ var (
 
 // sharing describes how streams that compute at the same time share the threads.
 type sharing struct {
-	// single is set if each of them has one thread; else one of them at a time has all threads, for a loop.
+	// single is set if each of these streams has one thread. Otherwise, one stream at a time has all threads, for one loop.
 	single bool
-	active atomic.Int32 // streams that compute, if single
+	active atomic.Int32 // number of streams that compute; counted if single is set
 }
 
-// Begin implements engine.Busy: workers stay awake between commands.
+// Begin implements engine.Busy. Until End, workers stay awake between commands.
 func (q *queue) Begin() {
 	if s := &q.driver.sharing; s.single {
 		s.active.Add(1)
@@ -67,7 +67,7 @@ func (q *queue) Execute(c *engine.Call[kernel.Array]) error {
 // Close implements engine.Queue.
 func (q *queue) Close() {}
 
-// prepare returns the kernel for a node, or ErrUnsupported.
+// prepare returns the kernel for a node, or ErrUnsupported if there is none.
 func prepare(n *op.Node, in []op.Desc) (f kernel.Func, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -85,10 +85,10 @@ func prepare(n *op.Node, in []op.Desc) (f kernel.Func, err error) {
 	return f, nil
 }
 
-// target says where a kernel puts its first result.
+// target says where a kernel writes its first result.
 type target struct {
-	into   kernel.Array // a part of this array, if it has a buffer
-	prefer int          // in the memory of this operand if that can be, -1: of any
+	into   kernel.Array // the part of an array that becomes the result, if it has a buffer
+	prefer int          // the operand whose memory the result reuses if possible; -1 means any
 }
 
 // invoke runs a kernel and returns a panic as an error. to may be nil.

@@ -46,7 +46,7 @@ func newCalls(d *nv.Driver) (calls, error) {
 	return &gorgonia{d}, nil
 }
 
-// failed returns the error of package nv for an error of gorgonia.org/cu, whose type is an integer of no exported name.
+// failed returns the error of package nv for an error of gorgonia.org/cu, which is a code of an unexported integer type.
 func (g *gorgonia) failed(call string, err error) error {
 	if err == nil {
 		return nil
@@ -64,7 +64,7 @@ func cuFunction(f nv.Function) cu.Function { return *(*cu.Function)(unsafe.Point
 func cuStream(s nv.Stream) cu.Stream       { return *(*cu.Stream)(unsafe.Pointer(&s)) }
 func cuEvent(e nv.Event) cu.Event          { return *(*cu.Event)(unsafe.Pointer(&e)) }
 
-// handle returns the driver's handle in one of gorgonia.org/cu.
+// handle returns the driver's handle that a handle of gorgonia.org/cu contains.
 func handle[T cu.CUContext | cu.Module | cu.Function | cu.Stream | cu.Event](h T) uintptr {
 	return *(*uintptr)(unsafe.Pointer(&h))
 }

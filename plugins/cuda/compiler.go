@@ -17,7 +17,7 @@ type compiler struct {
 	nvrtc        *nv.NVRTC
 	architecture string
 	name         string
-	why          error // the reason why there is no compiler
+	why          error // the error of compile if there is no compiler
 }
 
 func newCompiler(libs *nv.Libraries, capability int, cache string) (compiler, error) {
@@ -47,8 +47,8 @@ func newCompiler(libs *nv.Libraries, capability int, cache string) (compiler, er
 	return c, nil
 }
 
-// remember writes the name of the compiler to a file. Without it kernels of the cache are not found where NVRTC is missing; nothing else
-// depends on it.
+// remember writes the name of the compiler to a file. Without this file, kernels of the cache are not found if NVRTC is missing later;
+// nothing else depends on it.
 func (c *compiler) remember(file string) {
 	if had, err := os.ReadFile(file); err == nil && string(had) == c.name || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
 		return
@@ -63,7 +63,7 @@ func (c *compiler) remember(file string) {
 	}
 }
 
-// compile compiles a text. If the text does not compile, the error is ErrKernel: the text itself is wrong.
+// compile returns the module that a text compiles to. If the text itself is wrong, the error is ErrKernel.
 func (c *compiler) compile(text string) ([]byte, error) {
 	if c.nvrtc == nil {
 		return nil, c.why

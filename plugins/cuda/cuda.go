@@ -1,14 +1,15 @@
 // Package cuda is the backend for NVIDIA's GPUs: package sdk/gpu over NVIDIA's driver. The driver and its libraries are found when the
-// backend is made; building needs none of them, and running needs only the driver. It is a process of its own, as a fault of a kernel ends
-// the process that it happens in: cmd/burn-backend-cuda.
+// backend is created: building needs none of them, and running needs only the driver. The backend has its own process,
+// cmd/burn-backend-cuda, because a fault of a kernel ends the process.
 //
-// The driver is called through purego, or, with cgo and the build tag cu, through gorgonia.org/cu where that has the functions (calls.go).
-// `make plugins-cuda` builds the latter, where headers of CUDA 12 are available. Binaries of both start where there is no driver.
+// The driver is called through purego or, with cgo and the build tag cu, through gorgonia.org/cu if that module has the function
+// (calls.go). `make plugins-cuda` builds the latter if headers of CUDA 12 are available. Both binaries start without a driver.
 //
 // Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
 // or T (powers of 1024). "tf32" is true or false: whether products and convolutions of f32 may round their factors to 10 bits of
 // mantissa, which is faster; false is the default. "plain" is true or false: whether kernels start one by one and each is waited for,
-// so that a fault names its node. "in_order" is true or false: whether the steps of programs never run at the same time. "cache" is the folder of compiled kernels; "off" keeps none.
+// so that a fault names its node. "in_order" is true or false: whether the steps of programs never run at the same time. "cache" is the
+// folder of compiled kernels; "off" keeps none.
 //
 // Variables of the environment: BURN_CUDA_HIDE lists libraries that are treated as missing (driver, nvrtc, cublaslt, cudnn, nccl), and
 // BURN_CUDA_PLAIN=1 is the option plain.
@@ -42,8 +43,8 @@ const Version = "0.1.0"
 // and values that do not parse.
 func New(c core.Config) (core.Backend, error) { return Opener(nil)(c) }
 
-// Opener is New for backends that call lost, once for each device that is lost after a fault. The process cannot use such a device any
-// more: a program that has nothing else to do should end in lost.
+// Opener returns an opener like New, whose backends call lost, which may be nil, once for each device that is lost after a fault. The
+// process cannot use such a device any more: a program that has nothing else to do should end in lost.
 func Opener(lost func(device int, err error)) core.Opener {
 	return func(c core.Config) (core.Backend, error) {
 		o, err := options(c)

@@ -21,7 +21,7 @@ type dnn struct {
 	lanes  library.Lanes[*nv.DNNHandle]
 }
 
-// lane is a handle of cuDNN, nil until it is needed.
+// lane is a lock with a handle of cuDNN, which is nil until it is needed.
 type lane = library.Lane[*nv.DNNHandle]
 
 func newDNN(d *device, p *plans) *dnn { return &dnn{device: d, plans: p} }

@@ -70,7 +70,7 @@ func attentionSpec(a *gpu.Attention) (s nv.AttentionSpec, err error) {
 	return s, err
 }
 
-// maskSpec returns the mask, whose dimensions are 1 where its strides are 0.
+// maskSpec returns the tensor of the mask. Dimensions with stride 0, along which the mask is broadcast, become 1.
 func maskSpec(a *gpu.Attention) (nv.TensorSpec, error) {
 	t, ok := dnnTypes[a.Mask]
 	if !ok || a.Mask == dtype.F64 {

@@ -19,7 +19,7 @@ func (l *dnn) Convolution(c gpu.Convolution) ([]gpu.Candidate, error) {
 	return l.build(what, c, nv.PlanOptions{Forbid: forbidden(c.Type, c.TF32)}, p.fill)
 }
 
-// forbidden returns the numerical notes of engines that are not used: engines that round more than the type does, and engines whose results
+// forbidden returns the numerical notes of engines that are not used, because they round more than the type does or because their results
 // differ from run to run. Tensor cores round f32 to tf32.
 func forbidden(t dtype.DType, tf32 bool) []nv.Note {
 	notes := []nv.Note{nv.NoteDownConvert, nv.NoteReducedPrecision, nv.NoteNondeterministic, nv.NoteFFT}

@@ -5,9 +5,9 @@ import (
 	"github.com/goburn/burn/sdk/gpu/library"
 )
 
-// erratum is a fault of some versions of cuDNN: the attention for which they are not used.
+// erratum describes attention that some versions of cuDNN compute wrongly, and for which these versions are not used.
 type erratum struct {
-	from, to   int // versions of cuDNN, the last one included
+	from, to   int // first and last version of cuDNN with the fault
 	capability int // of the device; 0 means every device
 	attention  func(a *gpu.Attention) bool
 	issue      string

@@ -15,10 +15,10 @@ const maxParams = 4 << 10
 
 // facts are the properties of a device that kernels depend on.
 type facts struct {
-	capability    int // 90 is 9.0
+	capability    int // compute capability: 90 is 9.0
 	units         int // multiprocessors
 	warp, threads int
-	resident      int // threads of a multiprocessor
+	resident      int // greatest number of resident threads of a multiprocessor
 	shared        int // largest shared memory of a block, in bytes
 	grid          [3]int
 }

@@ -14,7 +14,7 @@ import (
 
 // plans keeps plans of cuDNN in files of a folder: compiling an engine of attention takes most of a second, and loading its plan a few
 // milliseconds. A file begins with a checksum; a file with a wrong checksum, or for another call, counts as missing. Several processes may
-// use a folder. A nil plans keeps nothing.
+// use a folder. A nil *plans keeps nothing.
 type plans struct {
 	folder string
 	origin string        // the library, the driver and the device, all of which plans depend on
@@ -38,7 +38,7 @@ func newPlans(cache, origin string) *plans {
 	return &plans{folder: filepath.Join(cache, "plans"), origin: fmt.Sprintf("graphs %d, %s", graphs, origin), slow: slowPlan}
 }
 
-// name returns a text with everything that a plan depends on, and the path of its file.
+// name returns a text that contains everything that the plan of a key depends on, and the path of its file.
 func (p *plans) name(key string) (name []byte, file string) {
 	name = []byte(p.origin + "\n" + key + "\x00")
 	sum := sha256.Sum256(name)

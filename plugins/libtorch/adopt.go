@@ -12,7 +12,8 @@ import (
 
 var _ engine.Adopter[*tensor] = (*device)(nil)
 
-// Adopt implements engine.Adopter, on the cpu. Elements of type bool are copied, because bytes other than 0 have to become 1.
+// Adopt implements engine.Adopter. It returns ErrUnsupported, so that the engine copies the memory, on devices other than the cpu and for
+// type bool, because bytes other than 0 have to become 1.
 func (d *device) Adopt(desc op.Desc, data []byte, release func()) (*tensor, error) {
 	if d.on.Kind != torch.CPU || desc.DType == dtype.Bool {
 		return nil, fmt.Errorf("lent memory of %v: %w", desc, core.ErrUnsupported)

@@ -39,8 +39,8 @@ var (
 	opSVD         = aten("linalg_svd")
 )
 
-// finitely returns a kernel that calls run with operands and results in f32 or wider. If a sum is not finite, it computes the op by its
-// definition.
+// finitely returns a kernel that calls run with operands and results in f32 or wider. If the sum of an operand or of a result is not
+// finite, it computes the op by its definition.
 func finitely(run kernel) kernel {
 	return func(w *worker) {
 		in := slices.Clone(w.in)
@@ -65,7 +65,7 @@ func finitely(run kernel) kernel {
 	}
 }
 
-// sure returns y, or no tensor if info reports that LAPACK failed for one of the matrices.
+// sure returns y, with handle 0 if info reports that LAPACK failed for one of the matrices.
 func (w *worker) sure(y, info val) val {
 	if n := w.read(w.call(opSumAll, dtype.I64, nil, func(t *torch.Thread) {
 		t.Tensor(info.h)
@@ -89,8 +89,8 @@ func cholesky(w *worker) {
 	w.out[0] = w.sure(y, info)
 }
 
-// lu converts torch's results: torch numbers pivots from 1 and returns the permutation as a matrix; the op numbers them from 0 and returns
-// a vector.
+// lu converts torch's results: torch numbers pivots from 1 and returns the permutation as a matrix; the op numbers pivots from 0 and returns
+// the permutation as a vector.
 func lu(w *worker) {
 	x := w.in[0]
 	m := x.s[len(x.s)-2]
@@ -161,7 +161,7 @@ func solve(w *worker) {
 	w.out[0] = w.sure(y, info)
 }
 
-// matrixPower computes a negative exponent by definition: the matrix may be singular.
+// matrixPower computes negative exponents by the definition of the op, because the matrix may be singular.
 func matrixPower(w *worker) {
 	x, n := w.in[0], w.n.Attrs.Int("n")
 	if n < 0 {

@@ -81,8 +81,8 @@ func (w *worker) isZero(x val) bool {
 	return err == nil && p != nil && !slices.ContainsFunc(unsafe.Slice((*byte)(p), x.d.Size()), func(b byte) bool { return b != 0 })
 }
 
-// harmless returns b with 0 and -1 replaced by 1, because integer division by them may trap. none and minus tell where b is 0 and where it
-// is -1; for unsigned types, which have no -1, minus has handle 0.
+// harmless returns b with 0 and -1 replaced by 1, because integer division by them may trap. none and minus are true where b is 0
+// and where it is -1; for unsigned types, which have no -1, minus has handle 0.
 func (w *worker) harmless(b val) (safe, none, minus val) {
 	none = w.bin(opEqual, b, w.whole(b.d, 0), dtype.Bool)
 	one := w.whole(b.d, 1)
@@ -128,8 +128,8 @@ func rem(w *worker) {
 	w.out[0] = w.where(none, a, w.bin(opFmod, a, safe, a.d))
 }
 
-// floatRem returns the remainder in f64. If the operands are f64 themselves, the quotient may be too large for one step. The remainders by
-// b times powers of two are then computed first, which does not change the result.
+// floatRem returns the remainder in f64. If far is set, because the operands were f64 already, the quotient may be too large for
+// one step. floatRem then first computes the remainders by b times powers of two, which does not change the result.
 func (w *worker) floatRem(a, b val, far bool) val {
 	if far {
 		step := w.real(dtype.F64, 0x1p700)

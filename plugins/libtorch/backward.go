@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// backwards contains the gradients that torch computes by one operator, by the op of the forward pass. They apply to f32 and f64 only: the
+// backwards contains, by op of the forward pass, the gradients that torch computes by one operator. They apply to f32 and f64 only: the
 // gradient rules round 16-bit floats at places where torch's operators do not.
 var backwards = map[op.Code]backward{
 	op.Gelu: {fits: wide, run: func(w *worker, g *found) {
@@ -63,7 +63,7 @@ var (
 // wide reports whether the operands are non-empty tensors of f32 or f64.
 func wide(_ *op.Node, in []op.Desc) bool { return wideAndFull(in) }
 
-// only computes the one gradient of a unary node by an operator of two tensors; f appends further arguments, and may be nil.
+// only computes the gradient of a unary node by an operator of the tensors a and b. f appends further arguments, and may be nil.
 func (g *found) only(w *worker, o *torch.Operator, a, b val, f func(t *torch.Thread)) {
 	w.out[0] = w.call(o, a.d, a.s, func(t *torch.Thread) {
 		t.Tensor(a.h)
@@ -133,7 +133,7 @@ func (g *found) masked(w *worker, o *torch.Operator, f func(t *torch.Thread)) {
 	}
 }
 
-// convBackward calls torch's operator if all elements that padding is multiplied with are finite: torch skips these products.
+// convBackward calls torch's operator only if all elements that padding is multiplied with are finite, because torch skips these products.
 func convBackward(w *worker, g *found) {
 	a := g.node.Attrs
 	x, k, dy := g.x(0), g.x(1), g.dy()

@@ -33,12 +33,12 @@ func iotaKernel(w *worker) {
 	w.out[0] = w.expand(w.reshape(w.to(w.count(line[0]), d.DType), line), d.Shape)
 }
 
-// randomBits draws from the seed and the counter in the attributes of the node.
+// randomBits draws words from the seed and the counter in the attributes of the node.
 func randomBits(w *worker) {
 	w.draw(uint64(w.n.Attrs.Int("seed")), uint64(w.n.Attrs.Int("counter")))
 }
 
-// randomBitsAt draws from a state that is an operand.
+// randomBitsAt draws words from the attributes plus a state that is an operand: seed and counter.
 func randomBitsAt(w *worker) {
 	state := []int64{0, 0}
 	if w.err == nil {

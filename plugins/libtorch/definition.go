@@ -37,8 +37,8 @@ func (w *worker) byDefinition() {
 	w.n, w.in, w.from, w.out = outer, operands, from, results
 }
 
-// steps computes a node whose operands are in known, by its kernel or by its decomposition, and adds its results to known. It does not
-// delete handles in kept.
+// steps computes a node, whose operands are in known, by its decomposition, and adds its results to known. It does not delete handles in
+// kept.
 func (w *worker) steps(n *op.Node, in []op.Desc, known map[op.TensorID]val, next func() op.TensorID, kept []torch.Handle) {
 	parts, ok, err := op.Decompose(n, in, next)
 	if !ok && err == nil {
@@ -73,7 +73,7 @@ func (w *worker) steps(n *op.Node, in []op.Desc, known map[op.TensorID]val, next
 	}
 }
 
-// part computes a node with operands in, which are in known, and adds its results to known.
+// part computes a node, whose operands are in known, by its kernel or, if there is none, by its decomposition. It adds the results to known.
 func (w *worker) part(p *op.Node, in []op.Desc, known map[op.TensorID]val, next func() op.TensorID, kept []torch.Handle) {
 	if w.err != nil {
 		return

@@ -34,7 +34,8 @@ type device struct {
 
 var _ engine.Device[*tensor] = (*device)(nil)
 
-// key identifies a constant: a number by its bits, or the vector 0, 1, ..., n-2.
+// key identifies a constant: the number with the given bits if n is 0, the vector 0, 1, ..., n-2 if n is positive, and the result of
+// hostNumber if n is -1.
 type key struct {
 	d    dtype.DType
 	bits uint64
@@ -44,7 +45,7 @@ type key struct {
 // maxConstants is the greatest number of constants that a device caches.
 const maxConstants = 4096
 
-// constant returns a constant from the cache of the device, and creates it at first.
+// constant returns a constant from the cache of the device. If the cache lacks it, constant creates it, and adds it unless the cache is full.
 func (w *worker) constant(d dtype.DType, s shape.Shape, k key) val {
 	if w.err != nil {
 		return val{0, d, s}
@@ -80,7 +81,7 @@ func (w *worker) constant(d dtype.DType, s shape.Shape, k key) val {
 	return y
 }
 
-// kernel returns the rule of an op; an op that is not claimed has no kernel.
+// kernel returns the rule of an op. If the op is not claimed, the rule has no kernel.
 func (d *device) kernel(code op.Code) rule {
 	if int(code) < len(d.table) {
 		return d.table[code]

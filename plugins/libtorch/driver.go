@@ -14,14 +14,14 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// driver is the loaded torch, with its devices.
+// driver is the loaded torch with its devices.
 type driver struct {
 	lib     *torch.Library
 	devices []torch.Device
 	info    core.Info
-	broken  refusals // findings of the self-test
+	broken  refusals // kernels that failed in the self-test; they are not claimed
 	apart   bool     // for tests: the cpu is used like a device with memory of its own
-	check   bool
+	check   bool     // see device.check
 }
 
 var _ engine.Driver[*tensor] = (*driver)(nil)

@@ -70,7 +70,7 @@ func (w *worker) wide(x val) val {
 	return x
 }
 
-// relu calls torch's operator and adds 0, because torch returns -0 for -0.
+// relu calls torch's operator and adds 0 for floats, because torch returns -0 for -0.
 func relu(w *worker) {
 	y := w.un(opRelu, w.in[0])
 	if y.d.IsFloat() {
@@ -93,7 +93,7 @@ func gelu(w *worker) {
 	w.out[0] = y
 }
 
-// clamp omits a bound that no value of the type exceeds.
+// clamp omits a minimum of -Inf and a maximum of +Inf.
 func clamp(w *worker) {
 	x, a := w.in[0], w.n.Attrs
 	lo, hi := a.Value("min"), a.Value("max")

@@ -20,12 +20,12 @@ type flash struct {
 	scale   float64
 }
 
-// aside contains results of the forward pass of attention for its gradient: the logarithms of the sums, and the operands from which they
+// aside contains what the gradient of attention needs from the forward pass: h, the logarithms of the sums, and the operands from which they
 // were computed.
 type aside struct {
 	h    torch.Handle
 	q, k *tensor // compared with the operands of the gradient
-	mask bool
+	mask bool    // whether scores had a mask
 }
 
 // flash returns the operands of the operator for the node, and whether the operator can compute it: key heads must not be shared, keys and

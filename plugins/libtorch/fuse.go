@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/core/program/gradient"
 )
 
-// Gradients arrive as nodes of the contract, recorded by the rules of core/program/gradient: for a norm a dozen nodes, for which torch has
-// one operator. To find them, the rule of each node of the forward pass is recorded again and compared with the program.
+// Gradients in a program are nodes that the rules of core/program/gradient have recorded: for a norm a dozen nodes, which torch computes by
+// one operator. To find them, fuse records the gradient of each node of the forward pass again, and searches the program for equal nodes.
 
 // fused is a node with its kernel. A node that replaces several nodes has the op of one of them, and the operands and results of all.
 type fused struct {
@@ -33,12 +33,12 @@ type backward struct {
 
 // found is a gradient that was found in a program.
 type found struct {
-	node  op.Node       // node of the forward pass
-	t     *template     // the gradient as recorded again
-	ids   []op.TensorID // tensors of t that are operands of the step, in order
-	needs []int         // indices of the operands of node whose gradients are results of the step, in order
-	known map[op.TensorID]val
-	kept  []val
+	node  op.Node             // node of the forward pass
+	t     *template           // the gradient as recorded again
+	ids   []op.TensorID       // tensors of t that are operands of the step, in order
+	needs []int               // indices of the operands of node whose gradients are results of the step, in order
+	known map[op.TensorID]val // values of the tensors in ids, during a run
+	kept  []val               // additional results of the forward node (see backward.forward)
 }
 
 // template is the gradient of a node as its rule records it.
@@ -62,7 +62,7 @@ func (t *template) reads(id op.TensorID) bool {
 	return slices.ContainsFunc(t.nodes[i].Inputs, t.reads)
 }
 
-// record returns the gradient of a node with operands in; ok is false if there is none, or some operand has none.
+// record returns the gradient of a node with operands in. ok is false if the op has no gradient rule, or no gradient for an operand.
 func record(n *op.Node, in []op.Desc) (t *template, ok bool) {
 	rule, ok := gradient.Of(n.Op)
 	if !ok || !rule.Exists() || len(n.Outputs) != 1 {
@@ -107,8 +107,8 @@ func record(n *op.Node, in []op.Desc) (t *template, ok bool) {
 type graph struct {
 	p     *program.Program
 	descs map[op.TensorID]op.Desc
-	maker map[op.TensorID]int // index in p.Nodes of the node that computes a result
-	users map[op.TensorID][]int
+	maker map[op.TensorID]int   // index in p.Nodes of the node that computes a result
+	users map[op.TensorID][]int // indices in p.Nodes of the nodes that read a tensor
 }
 
 func newGraph(p *program.Program) *graph {
@@ -155,7 +155,8 @@ func (g *graph) match(t *template, a, b op.TensorID, bound map[op.TensorID]op.Te
 	return true
 }
 
-// seek searches the program for a tensor that is computed in the same way as root of the template.
+// seek searches the program for a node that computes a tensor in the same way as root of the template, and returns its index. It ignores
+// nodes in taken, and adds the pairs that it finds to bound.
 func (g *graph) seek(t *template, root op.Desc, taken map[int]bool, bound map[op.TensorID]op.TensorID) (at int, ok bool) {
 	i, made := t.maker[root.ID]
 	if !made {
@@ -195,7 +196,7 @@ func (d *device) fuse(p *program.Program) []fused {
 		last = max(last, id)
 	}
 	next := func() op.TensorID { last++; return last }
-	taken := map[int]bool{}     // nodes whose results are computed by other steps
+	taken := map[int]bool{}     // nodes whose results other steps compute
 	before := map[int][]fused{} // steps that are executed in place of a node
 	for i := range p.Nodes {
 		n := &p.Nodes[i]

@@ -97,7 +97,7 @@ func gather(w *worker) {
 }
 
 // lastOf returns, for each index of b batches, the position of the last equal index in its batch, or nil if all indices differ. If updates
-// are read at these positions, equal indices have equal updates: whatever the order in which a device writes them, the last update remains.
+// are read at these positions, equal indices have equal updates, and the last update remains in whichever order a device writes them.
 func lastOf(indices []int64, b int) []int64 {
 	last, repeats := make([]int64, len(indices)), false
 	q := len(indices) / max(1, b)

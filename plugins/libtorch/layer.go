@@ -180,7 +180,7 @@ func avgPool(w *worker) {
 	w.out[0] = w.to(w.bin(opDiv, total, n, x.d), d.DType)
 }
 
-// counts reports whether a position in a window is counted in the divisor of avg_pool.
+// counts reports whether position place of window index counts in the divisor of avg_pool.
 func (w *worker) counts(index, place []int, lead int) bool {
 	a := w.n.Attrs
 	strides, dilation, lo, hi := a.Ints("strides"), a.Ints("dilation"), a.Ints("pad_lo"), a.Ints("pad_hi")

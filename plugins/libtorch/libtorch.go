@@ -5,7 +5,7 @@
 //
 // Device 0 is torch's cpu. The devices of CUDA follow (or of HIP, which torch also calls cuda).
 //
-// In the pipeline it is the last stage: the host sends it nodes and programs through sdk/engine, and it calls torch through internal/torch.
+// The backend receives nodes and programs from the host through sdk/engine, and calls torch through internal/torch.
 // A table (table.go) maps each op that the backend claims to a kernel, which calls operators of torch. The host decomposes all other ops.
 // Kernels must not keep handles, because a tensor has one owner, and must not load libraries or call C functions except through
 // internal/torch.
@@ -42,13 +42,13 @@ type settings struct {
 	check  bool
 	tf32   bool
 	hide   []string
-	build  string // the compiler that first builds the shim
+	build  string // the compiler that builds the shim; "" builds none
 }
 
 // buildTime is the time limit of the compilation of the shim.
 const buildTime = 10 * time.Minute
 
-// find returns the folder of the torch to use. If the options say so, it first builds the shim.
+// find returns the place of the torch to use. If the options name a compiler, find builds the shim if that torch needs one.
 func (s *settings) find() (torch.Place, error) {
 	place, err := s.search().Find()
 	if err != nil {
@@ -107,7 +107,7 @@ var loaded struct {
 	place torch.Place
 }
 
-// load loads torch, once in a process.
+// load loads torch once in a process. Later calls ignore their arguments.
 func load(s settings, threads int) (*torch.Library, torch.Place, error) {
 	loaded.Lock()
 	defer loaded.Unlock()

@@ -37,7 +37,8 @@ var (
 	opMinAll     = aten("min")
 )
 
-// softmax calls torch's operator. On a cpu, torch's log_softmax of f16 and bf16 rounds intermediate results, and is not used.
+// softmax calls the operator o. It computes log_softmax of 16-bit floats in f32, because torch's kernel for the cpu rounds intermediate
+// results.
 func (w *worker) softmax(o *torch.Operator) {
 	x, axis := w.in[0], w.n.Attrs.Int("axis")
 	d := x.d
@@ -128,8 +129,8 @@ func (w *worker) triple(o *torch.Operator, d dtype.DType, s shape.Shape, f func(
 	return w.keep(h, err, d, s)
 }
 
-// batchNorm computes in f32 or wider. torch computes one factor and one offset per channel. If they are not finite, the op is computed by
-// its definition instead.
+// batchNorm computes in f32 or wider. torch computes one factor and one offset per channel, which may not be finite if a parameter is not
+// finite or a variance is not positive. The op is then computed by its formula instead.
 func batchNorm(w *worker) {
 	eps, d := w.n.Attrs.Float("epsilon"), w.in[0].d
 	if w.in[0].s.Size() == 0 {

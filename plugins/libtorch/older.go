@@ -10,12 +10,12 @@ import (
 // Ops that are computed differently with a torch that needs the shim. Such a torch is older than 2.9; version 1.13 was tested. On a cpu it
 // has few kernels for f16, and its kernels for bf16 round intermediate results or are wrong.
 
-// still contains the ops that do not change elements.
+// still contains the ops that need no f32 for 16-bit floats: most of them only create, copy or select elements.
 var still = join(creation, movement, indexing, map[op.Code]rule{
 	op.Embedding: {}, op.GatherElements: {}, op.Where: {}, op.Tril: {}, op.Triu: {}, op.Sort: {},
 })
 
-// older returns the rule of an op for such a torch.
+// older returns the rule of an op for a torch that needs the shim.
 func older(code op.Code, r rule) rule {
 	switch code {
 	case op.Shl:
@@ -57,8 +57,8 @@ func widened(run kernel) kernel {
 	}
 }
 
-// shift computes shl, or shr if right is true, also for counts of at least the width of the type, for which processors do not shift: only
-// the sign remains.
+// shift computes shl, or shr if right is true, also for counts that are negative or at least the width of the type, for which processors do
+// not shift: the result is then 0, or -1 for shr of a negative number.
 func (w *worker) shift(right bool) {
 	a, b := w.in[0], w.in[1]
 	last := a.d.Size()*8 - 1

@@ -80,7 +80,7 @@ func (d *device) Plan(_ context.Context, _ engine.Queue[*tensor], p *program.Pro
 	return x, nil
 }
 
-// schedule finds the last use of each slot.
+// schedule sets the free slots of each step.
 func (x *plan) schedule() {
 	held := map[int]bool{}
 	for i := range len(x.p.Inputs) + len(x.p.Consts) {

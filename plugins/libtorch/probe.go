@@ -25,7 +25,7 @@ import (
 // The probe loads torch in a child process and runs each kernel once. The backend does not claim ops whose kernels fail or crash the child.
 // A torch that crashes when it is loaded does not end the plugin.
 
-// ProbeFlag is the first argument of the child. A program with this argument calls ProbeMain.
+// ProbeFlag is the first argument of the child, which then calls ProbeMain.
 const ProbeFlag = "-probe"
 
 const (
@@ -36,8 +36,8 @@ const (
 // line is a line of the child's output, as JSON.
 type line struct {
 	Trying  *trial `json:",omitempty"` // a trial begins
-	Refused *trial `json:",omitempty"` // failed
-	Why     string `json:",omitempty"`
+	Refused *trial `json:",omitempty"` // a trial failed
+	Why     string `json:",omitempty"` // the error of the trial
 	Failed  string `json:",omitempty"` // why torch cannot be used
 	Done    bool   `json:",omitempty"`
 }
@@ -50,7 +50,8 @@ type question struct {
 	Skip   []trial
 }
 
-// ProbeMain is the main function of the child. It returns the exit status. torch must not write to out.
+// ProbeMain is the main function of the child: it reads a question from in and writes lines to out. It returns the exit status. torch must
+// not write to out (see KeepStdout).
 func ProbeMain(in io.Reader, out io.Writer) int {
 	enc := json.NewEncoder(out)
 	var q question
@@ -77,7 +78,7 @@ func ProbeMain(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// refusals contains, by op, the types that are not claimed and the reason.
+// refusals contains, by name of the op, the types that are not claimed, and the reason for the first of them.
 type refusals map[string]*refusal
 
 type refusal struct {
@@ -92,7 +93,7 @@ func (r refusals) add(t trial, why string) {
 	r[t.Op].Types |= dtype.SetOf(t.Type)
 }
 
-// probe starts program with ProbeFlag as a child, and a new one after each crash.
+// probe runs program with ProbeFlag as a child, and a new child after each crash. It returns the kernels that failed or crashed.
 func probe(program string, place torch.Place, hide []string) (refusals, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
@@ -111,7 +112,7 @@ func probe(program string, place torch.Place, hide []string) (refusals, error) {
 	return found, fmt.Errorf("%d kernels ended the process that tried them", probeCrashes)
 }
 
-// ask runs one child. last is the trial that was running when it ended.
+// ask runs one child and adds the trials that failed to found. If the child crashes, last is the trial that was running, if any.
 func ask(ctx context.Context, program string, q question, found refusals) (last *trial, done bool, err error) {
 	text, err := json.Marshal(q)
 	if err != nil {
@@ -157,8 +158,8 @@ func ask(ctx context.Context, program string, q question, found refusals) (last 
 	return last, false, err
 }
 
-// Opener is like New, for a program whose main function calls ProbeMain if its first argument is ProbeFlag. It probes torch in a child
-// before it loads it. The findings are kept in the user's cache folder until torch or the plugin changes.
+// Opener returns an opener like New, for a program whose main function calls ProbeMain if its first argument is ProbeFlag. The opener probes
+// torch in a child before it loads torch. The findings are kept in the user's cache folder until torch or the plugin changes.
 func Opener(program string) core.Opener {
 	return func(c core.Config) (core.Backend, error) {
 		s, err := options(c)
@@ -181,7 +182,7 @@ func Opener(program string) core.Opener {
 	}
 }
 
-// remembered returns the findings of probe, or of an earlier run of it.
+// remembered returns the findings of an earlier run of probe, or runs it.
 func remembered(program string, place torch.Place, hide []string) (refusals, error) {
 	file := memory(program, place, hide)
 	if text, err := os.ReadFile(file); err == nil {
@@ -195,12 +196,12 @@ func remembered(program string, place torch.Place, hide []string) (refusals, err
 		return found, err
 	}
 	if text, err := json.Marshal(found); err == nil && os.MkdirAll(filepath.Dir(file), 0o700) == nil {
-		_ = writeWhole(file, text) // without it the next start probes again
+		_ = writeWhole(file, text) // without the file, the next start probes again
 	}
 	return found, nil
 }
 
-// known reports whether all ops are in the table.
+// known reports whether all names are names of ops and no entry is nil.
 func (r refusals) known() bool {
 	for name, x := range r {
 		if _, ok := op.ByName(name); !ok || x == nil {

@@ -61,9 +61,9 @@ type command struct {
 	node  op.Node
 	in    []*tensor
 	out   []*tensor
-	data  []byte  // for doUpload and doFetch
-	done  func()  // of doUpload
-	on    *mark   // for doAwait
+	data  []byte  // source of doUpload, destination of doFetch
+	done  func()  // of doUpload: called when data has been read
+	on    *mark   // of doAwait: the position to wait for
 	plan  *plan   // of doPlan
 	spans *[]span // for doPlan: receives the times of steps; may be nil
 	err   error   // valid when the command is done
@@ -144,7 +144,7 @@ func (c *command) failure() error {
 	return c.err
 }
 
-// mark is a position in the queue.
+// mark is a position in the queue. fetches are the fetches before it whose errors Wait returns.
 type mark struct {
 	q       *queue
 	at      uint64

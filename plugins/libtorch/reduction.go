@@ -96,7 +96,7 @@ func prod(w *worker) {
 	w.out[0] = w.reshape(w.to(y, d.DType), d.Shape)
 }
 
-// limit returns the greatest value of a type for sign 1, the least for -1; infinite for floats.
+// limit returns the greatest value of a type for sign 1 and the least for sign -1; for floats these are infinities.
 func limit(d dtype.DType, sign int) op.Value {
 	if d.IsFloat() {
 		return op.ScalarFloat("", float64(sign)/zero).Value
@@ -108,7 +108,7 @@ func limit(d dtype.DType, sign int) op.Value {
 	return op.ScalarInt("", hi).Value
 }
 
-// outermost computes the greatest or the least element. sign selects the result for no elements: see limit.
+// outermost computes reduce_max or reduce_min by o, amax or amin. sign selects the result for no elements: see limit.
 func (w *worker) outermost(o *torch.Operator, sign int) {
 	x, axes, d := w.in[0], w.n.Attrs.Ints("axes"), w.n.Outputs[0]
 	switch {
@@ -153,7 +153,8 @@ func (w *worker) outerOfAny(o *torch.Operator, x val, axes []int, s shape.Shape)
 	})
 }
 
-// zeros reports whether a float in host memory is zero. torch returns either one of two zeros of different sign.
+// zeros reports whether y contains floats in host memory and one of them is zero. Its sign may be wrong, because torch returns either one of
+// two zeros of different sign.
 func (w *worker) zeros(y val) bool {
 	i, ok := bitsOf[y.d]
 	if !ok || w.err != nil || !w.dev.reads || y.s.Size() == 0 {

@@ -14,8 +14,8 @@ type span struct {
 	took  time.Duration
 }
 
-// program computes the steps of a plan and sets the handles of its results. It calls stopped before each step, and ends if that returns
-// true.
+// program computes the steps of a plan and sets the handles of its results. It calls stopped before each step, and returns ErrCanceled if
+// stopped returns true.
 func (w *worker) program(c *command, stopped func() bool) error {
 	x := c.plan
 	frame := make([]*tensor, x.slots)

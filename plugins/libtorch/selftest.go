@@ -17,7 +17,7 @@ type trial struct {
 	Type dtype.DType
 }
 
-// trials returns all kernels of the table with all of their types, sorted by name.
+// trials returns all kernels of the table with all of their types, sorted by op and type.
 func trials() []trial {
 	var all []trial
 	for code, r := range rules {
@@ -109,7 +109,7 @@ func sample(code op.Code, d dtype.DType) (op.Node, []op.Desc, error) {
 	return node, n.in, err
 }
 
-// try runs a kernel once with operands of ones (indices are 0), and returns its error.
+// try runs a kernel once and returns its error. The operands are ones, but indices, and all operands of ops with indices, are zeros.
 func (w *worker) try(code op.Code, d dtype.DType) error {
 	node, in, err := sample(code, d)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// shims contains functions of torch that accept numbers, which the dispatcher does not, or that borrow their arguments, which is faster.
-// Each of them may be missing.
+// shims contains the addresses of functions of torch that accept numbers, which the dispatcher does not, or that borrow their arguments,
+// which is faster. An address is 0 if the function is missing.
 type shims struct {
 	add           uintptr
 	convolution   uintptr
@@ -59,7 +59,7 @@ func (w *worker) addInt(a, b val, alpha int) val {
 	return w.keep(h, err, a.d, s)
 }
 
-// hostNumber returns an i64 vector of one element in host memory, for every device.
+// hostNumber returns an i64 vector of one element, which is in host memory on every device. It is cached.
 func (w *worker) hostNumber(i int) val {
 	k := key{dtype.I64, uint64(int64(i)), -1}
 	w.dev.mu.Lock()

@@ -37,7 +37,7 @@ func (w *worker) partsOf(x val) val {
 	return w.call(opViewReal, x.d, append(x.s.Clone(), 2), func(t *torch.Thread) { t.Tensor(x.h) })
 }
 
-// transform computes a transform of x along the axis of the node, with length n, scaled by the attribute norm.
+// transform computes a transform of x, with a result of shape s, along the axis of the node, with length n, scaled by the attribute norm.
 func (w *worker) transform(o *torch.Operator, x val, s shape.Shape, n int) val {
 	axis, norm := w.n.Attrs.Int("axis"), w.n.Attrs.Str("norm")
 	return w.call(o, x.d, s, func(t *torch.Thread) {

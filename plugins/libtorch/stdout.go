@@ -6,7 +6,7 @@ import (
 )
 
 // KeepStdout reserves standard output for os.Stdout: afterwards, output that libraries write to file descriptor 1 goes to standard error.
-// A plugin calls it before it loads torch, as its standard output carries the handshake.
+// A plugin calls it before it loads torch, because the handshake uses standard output.
 func KeepStdout() error {
 	out, err := syscall.Dup(1)
 	if err != nil {

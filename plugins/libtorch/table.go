@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// kernel computes w.n of w.in and sets w.out.
+// kernel computes the node w.n from the operands w.in and sets w.out.
 type kernel func(w *worker)
 
 // need is a feature of torch that a kernel requires.
@@ -16,7 +16,7 @@ type need uint8
 
 const (
 	needsLists need = 1 << iota // calls of operators with lists or strings
-	needsAdd                    // add_Tensor
+	needsAdd                    // the function add_Tensor of the ABI
 	needsFlash                  // attention on a cpu without stored scores
 )
 

@@ -68,8 +68,8 @@ func (w *worker) maxima(hi []int) {
 	w.out[0], w.out[1] = top, w.places(x.s[lead:], lo, at, window, k)
 }
 
-// places returns the positions of maxima in the dimensions s, or -1 for padding. k contains the position of each maximum in its window.
-// torch may find padding before an element that equals it; the result is then the position of the first element of the window.
+// places returns the positions of maxima in the dimensions s, or -1 for windows of padding only. k contains the position of each maximum in
+// its window. torch may find padding before an element that equals it; the result is then the position of the first element of the window.
 func (w *worker) places(s shape.Shape, lo []int, at, window shape.Shape, k val) val {
 	a := w.n.Attrs
 	strides, dilation := a.Ints("strides"), a.Ints("dilation")
@@ -110,7 +110,7 @@ func (w *worker) places(s shape.Shape, lo []int, at, window shape.Shape, k val) 
 	return w.where(w.bin(opEqual, found, w.whole(dtype.I64, -1), dtype.Bool), f, found)
 }
 
-// unravel writes the index of element i of a shape.
+// unravel sets index to the coordinates of element i of a tensor of shape s in row-major order.
 func unravel(i int, s shape.Shape, index []int) {
 	for k := len(s) - 1; k >= 0; k-- {
 		index[k] = i % s[k]

@@ -25,7 +25,7 @@ type worker struct {
 	from []*tensor // the tensors of the operands
 	out  []val
 	err  error
-	made []torch.Handle
+	made []torch.Handle // tensors that the kernel has created
 
 	aside *aside // set by a kernel for its first result, or nil
 }
@@ -120,7 +120,7 @@ func (w *worker) fail(err error) {
 	}
 }
 
-// keep records a tensor that a kernel created.
+// keep records a tensor that a kernel created, or the error of its creation.
 func (w *worker) keep(h torch.Handle, err error, d dtype.DType, s shape.Shape) val {
 	if err != nil {
 		w.fail(err)

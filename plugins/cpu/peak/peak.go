@@ -11,7 +11,7 @@ import (
 // Loop runs independent multiply-adds in vector registers, enough of them to hide their latency.
 type Loop struct {
 	Name  string // the level: avx512, avx2, neon or portable
-	Flops int64  // floating point operations of one turn
+	Flops int64  // arithmetic operations of one turn; a multiply-add counts as two
 	Run   func(turns int)
 }
 

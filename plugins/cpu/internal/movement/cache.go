@@ -8,7 +8,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// cacheWrite writes into the cache itself if the call is its last user, else into a copy. It writes nothing unless all positions are valid.
+// cacheWrite returns a kernel that writes into the cache itself if the call is its last user, and otherwise into a copy. The kernel writes
+// nothing unless all positions are valid.
 func cacheWrite(n *op.Node, in []op.Desc) kernel.Func {
 	axis, cache, update := n.Attrs.Int("axis"), in[0].Shape, in[2].Shape
 	if update.Size() == 0 { // positions are not checked without elements to write

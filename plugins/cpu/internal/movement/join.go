@@ -73,7 +73,7 @@ func concat(n *op.Node, in []op.Desc) kernel.Func {
 // copies.
 const joinedAtOnce = 128 << 10
 
-// joinRows concatenates operands in row-major order: each row of the result is made of a part of each operand. It reports
+// joinRows concatenates operands in row-major order: each row of the result consists of a part of each operand. It reports
 // whether the operands have that layout.
 func joinRows(c *kernel.Call, out kernel.Array, rows, row int) bool {
 	if !out.View.IsContiguous() {

@@ -22,7 +22,7 @@ func scattered(r kernel.Rule) kernel.Rule {
 	}}
 }
 
-// start sets the output to x itself if the call is its last user, else to a copy.
+// start returns the output: the first operand itself if the call is its last user, and otherwise a copy.
 func start(c *kernel.Call) kernel.Array {
 	out := c.Reuse(0, 0)
 	if out.Buf != c.In[0].Buf {

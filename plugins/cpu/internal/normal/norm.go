@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// batchNorm computes a multiplication and an addition per channel.
+// batchNorm returns a kernel that normalises by given statistics: y = (x-mean)·factor+bias, with one mean, factor and bias per channel.
 func batchNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 	s, epsilon := in[0].Shape, T(n.Attrs.Float("epsilon"))
 	channels, inner := s[1], shape.Shape(s[2:]).Size()
@@ -57,7 +57,7 @@ func batchNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 	}
 }
 
-// tailNorm computes layer and RMS normalisation over axis and all later axes.
+// tailNorm returns a kernel of layer or RMS normalisation over axis and all later axes.
 func tailNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 	s, axis, epsilon := in[0].Shape, n.Attrs.Int("axis"), n.Attrs.Float("epsilon")
 	tail := shape.Shape(s[axis:])

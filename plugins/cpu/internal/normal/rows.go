@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// minStrip is the least number of columns that are normalised at a time, unless there are fewer, and maxStrip the greatest. Strips that
-	// exceed the caches should be wide, because long runs of memory are faster to read.
+	// minStrip and maxStrip are the least and the greatest number of columns that are normalised at a time, unless there are fewer. Strips
+	// that exceed the caches should be wide, because long runs of memory are faster to read.
 	minStrip, maxStrip = 256, 4096
-	cached             = 128 << 10 // elements of a strip that stays in a cache
-	// minInner is the least number of elements after the axis for which strips of columns pay.
+	cached             = 128 << 10 // greatest number of elements of a strip that stays in a cache
+	// minInner is the least product of the dimensions after the axis for which strips of columns are faster.
 	minInner = 32
 )
 

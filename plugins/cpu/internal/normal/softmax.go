@@ -1,6 +1,6 @@
 // Package normal contains the kernels that normalise along axes in one pass: softmax, log-softmax, and batch, layer, RMS and group
-// normalisation. Sums are computed in float64. Package cpu selects the kernels through the rules of package kernel. Kernels must not know
-// other nodes of a program.
+// normalisation. Means and variances are summed in float64, exponentials of float32 partly in float32. Package cpu selects the kernels
+// through the rules of package kernel. Kernels must not know other nodes of a program.
 package normal
 
 import (
@@ -13,6 +13,8 @@ import (
 
 type float interface{ float32 | float64 }
 
+// grain and lineGrain are the least numbers of elements for which another thread is used: lineGrain for softmax and log-softmax, grain for
+// the other ops.
 const (
 	grain     = 16 << 10
 	lineGrain = 4 << 10

@@ -51,7 +51,7 @@ func keyOf(v float32, i int, flip uint32) uint64 {
 	return uint64(b^flip)<<32 | uint64(i)
 }
 
-// sparse is the least ratio of elements to wanted elements for which searching for candidates pays.
+// sparse is the least ratio of elements to wanted elements for which searching for candidates is faster.
 const sparse = 16
 
 // searchKeys sets heap to the least keys of x, in order. It skips elements that cannot be among the least so far without computing their
@@ -100,7 +100,7 @@ func unsigned[T uint32 | uint16 | uint8](to []uint64, x []T, flip uint32) {
 // few is the length up to which sorting by comparison is faster than by counting.
 const few = 512
 
-// sortKeys sorts; buffer has the length of k and is overwritten.
+// sortKeys sorts k in ascending order. buffer has at least the length of k and is overwritten.
 func sortKeys(k, buffer []uint64) {
 	if len(k) <= few {
 		slices.Sort(k)

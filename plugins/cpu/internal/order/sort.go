@@ -62,6 +62,7 @@ func reversed[T number](a, b item[T]) int {
 	return cmp.Compare(a.i, b.i)
 }
 
+// grain is the least number of elements for which another thread is used.
 const grain = 2048
 
 func sorting[T number](n *op.Node, in []op.Desc) kernel.Func {

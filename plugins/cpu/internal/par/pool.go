@@ -13,24 +13,24 @@ const (
 	// perThread is the number of chunks per thread that a range is divided into: enough for other threads to take over chunks of a late or
 	// slow thread.
 	perThread = 4
-	// maxThreads is such that chunk numbers fit the sixteen bits of a ticket.
+	// maxThreads bounds the number of threads, so that chunk numbers fit in the sixteen bits of a ticket.
 	maxThreads = 1 << 12
 	// looks is the number of times, some ten microseconds in total, that an idle thread looks for work before it yields its processor.
 	// Yielding takes a lock of the scheduler and may wake a thread that finds no work.
 	looks = 1 << 13
 	// spinHeld and spinFree are the numbers of yields after which an idle thread parks: spinHeld while the pool is held, spinFree
-	// otherwise. To wake a thread takes longer than the time between two loops of a program, or between two programs in quick succession.
+	// otherwise. Waking a thread takes longer than the time between two loops of a program, or between two programs in quick succession.
 	// spinBrief replaces spinFree if a process that waits for the result may need the processor.
 	spinHeld  = 100
 	spinFree  = 16
 	spinBrief = 3
 )
 
-// Pool is a set of parked workers. All methods may be called from any number of goroutines at once. Close ends the workers.
+// Pool is a set of workers that run loops. All methods may be called from any number of goroutines at once. Close ends the workers.
 type Pool struct {
 	threads int
-	spins   bool        // idle threads spin before they park
-	brief   atomic.Bool // for a short time, when the pool is not held
+	spins   bool        // idle threads spin before they park; false if there are more threads than processors
+	brief   atomic.Bool // idle threads spin for a short time only, when the pool is not held
 	workers []*worker
 
 	// busy is a lock. The For that the workers serve holds it; Close takes it and never releases it. body, n and chunks belong to its
@@ -48,7 +48,7 @@ type Pool struct {
 	waiting atomic.Bool   // the caller sleeps until no chunk is pending
 	done    chan struct{} // holds at most one token, sent only if the caller was seen waiting
 	failed  atomic.Pointer[Panic]
-	held    atomic.Int32 // calls of Hold less those of Release
+	held    atomic.Int32 // calls of Hold minus calls of Release
 
 	closing atomic.Bool
 	closed  sync.Once

@@ -21,7 +21,7 @@ type layer struct {
 	steps, batch, inputs, hidden, gates, directions int
 	reverse, resetAfter                             bool
 
-	fixed []bool // by input: a constant
+	fixed []bool // by input: whether it is the same in every call
 }
 
 // Rules returns the kernels of this package by op.
@@ -35,8 +35,8 @@ func Rules() map[op.Code]kernel.Rule {
 	return rules
 }
 
-// Prepare returns the kernel of a lstm or gru node. 16-bit floats are not supported. fixed says for each input whether it is
-// the same in every call: such weights are packed once.
+// Prepare returns the kernel of an lstm or gru node of f32 or f64. fixed says for each input whether it is the same in every call: such
+// weights are packed once.
 func Prepare(n *op.Node, in []op.Desc, fixed []bool) kernel.Func {
 	if in[0].DType == dtype.F64 {
 		return prepare[float64](n, in, fixed)
@@ -98,7 +98,7 @@ type direction[T float] struct {
 	pool      *par.Pool
 	input     weights[T] // [I, gates·H]
 	recurrent weights[T] // [H, gates·H], or its first two gates
-	candidate weights[T] // the third gate of a GRU that resets before
+	candidate weights[T] // the third gate of a GRU that applies the reset gate before the product
 	biasR     []T
 	h, cell   []T // state, [B, H]
 	projected []T // [S, B, gates·H]

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// weights are the right operand of a product, packed where that pays.
+// weights are the right operand of a product, packed if that is faster.
 type weights[T float] struct {
 	inputs, outputs int
 	packed          *gemm.PackedB[T]

@@ -33,16 +33,16 @@ type reducer[T number] struct {
 
 	// stack reduces vector.Stacked rows, which begin row elements apart, into acc. It is nil if there is no loop in assembly.
 	stack func(acc, x []T, row int)
-	start T
+	start T // initial value of acc: the identity, which is -0 for sums so that the sum of zeros keeps its sign
 }
 
 const (
 	block          = 512      // elements of a strided line that are copied to a buffer at a time
 	chunk          = 64 << 10 // elements of a long line that form one partial result
 	grain          = 32 << 10 // least number of elements for which another thread is used
-	cols           = 2048     // columns that are summed at a time
-	stackedColumns = 64 << 10 // columns that are summed at a time, several rows in one pass
-	whole          = 256      // columns up to which whole rows are read in one pass
+	cols           = 2048     // columns that are reduced at a time
+	stackedColumns = 64 << 10 // columns that are reduced at a time, vector.Stacked rows in one pass
+	whole          = 256      // greatest number of columns for which whole rows are read in one pass
 	cacheElements  = 64 << 10 // elements that fit a cache, so that strips may be read in any order
 )
 
@@ -97,7 +97,7 @@ func (f *form) byColumns() bool {
 	return j < 0 || size(f.joined.Strides[j]) > 1
 }
 
-// reduce returns a kernel that applies a reducer, and then finish, unless it is nil, to the results.
+// reduce returns a kernel that reduces with r, and then applies finish, unless it is nil, to the results.
 func reduce[T number](n *op.Node, r *reducer[T], finish func(y []T)) kernel.Func {
 	axes := n.Attrs.Ints("axes")
 	return func(c *kernel.Call) error {
@@ -175,7 +175,7 @@ func rows[T number](c *kernel.Call, data []T, n, row int, r *reducer[T], y []T) 
 	c.Pool.For(len(y), grain/n+1, func(lo, hi int) { r.ofRows(y[lo:hi], data[lo*row:], n, row) })
 }
 
-// only returns the stride of a view of at most one dimension.
+// only returns the stride of a view of one dimension, or 0 for a view of none. ok is false for more dimensions.
 func only(v shape.View) (step int, ok bool) {
 	if len(v.Shape) == 1 {
 		return v.Strides[0], true

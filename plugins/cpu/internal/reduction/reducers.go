@@ -29,7 +29,7 @@ func assemble() map[op.Code]any {
 	}
 }
 
-// native returns the reducer in assembly of elements of type T, nil where there is none.
+// native returns the reducer of op c for elements of type T in assembly, or nil if there is none.
 func native[T number](c op.Code) *reducer[T] {
 	r, _ := assembled[c].(*reducer[T])
 	return r

@@ -24,7 +24,8 @@ func scan[T number](n *op.Node, in []op.Desc) kernel.Func {
 	case op.CumMin:
 		none, join = highest[T](), minRows[T]
 	}
-	// Floats are accumulated in float64: an intermediate result may exceed the range of the type where the final one does not.
+	// Sums and products of float32 are accumulated in float64: an intermediate result may exceed the range of float32 even if the final
+	// result does not.
 	wide := n.Op == op.CumSum || n.Op == op.CumProd
 	if wide && dtype.Of[T]() == dtype.F32 {
 		return wideScan(n.Op, outer, length, inner, exclusive, reverse)

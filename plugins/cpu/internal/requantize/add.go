@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// Quantization is the scale and the zero point of a tensor of bytes: byte b means (b-Zero)*Scale.
+// Quantization is the scale and the zero point of a tensor of bytes: byte b represents (b-Zero)*Scale.
 type Quantization struct {
 	Scale float32
 	Zero  int32

@@ -46,7 +46,7 @@ func (e *Epilogue) Output(a kernel.Array) Output {
 	return Output{Floats: kernel.Flat[float32](a)}
 }
 
-// perChannel returns the element for channel i of a slice that has one element for all channels, or one each.
+// perChannel returns the element for channel i of v, which has one element for all channels or one for each.
 func perChannel(v []float32, i int) float32 {
 	if len(v) == 1 {
 		return v[0]
@@ -131,7 +131,7 @@ func fromInts(v []float32, sums []int32) {
 	}
 }
 
-// store clamps and quantizes v.
+// store clamps and quantizes v as e says, and writes the results to to, beginning at element at. It overwrites v.
 func (e *Epilogue) store(to Output, at int, v []float32) {
 	if e.Clamp {
 		if vector.Has() {

@@ -44,23 +44,22 @@ func (l pairLoops) pair() Pair {
 	return p
 }
 
-// Add returns addition. For Max and Min, the result is NaN if an operand is, and zero is greater than minus zero. These functions may be
-// called only if Has returns true.
+// Add returns the addition. Add, Sub, Mul, Div, Max and Min may be called only if Has returns true.
 func Add() Pair { return active.add.pair() }
 
-// Sub returns subtraction (see Add).
+// Sub returns the subtraction (see Add).
 func Sub() Pair { return active.sub.pair() }
 
-// Mul returns multiplication (see Add).
+// Mul returns the multiplication (see Add).
 func Mul() Pair { return active.mul.pair() }
 
-// Div returns division (see Add).
+// Div returns the division (see Add).
 func Div() Pair { return active.div.pair() }
 
-// Max returns the maximum of two operands (see Add).
+// Max returns the maximum (see Add): NaN if an operand is NaN, and zero rather than minus zero.
 func Max() Pair { return active.max.pair() }
 
-// Min returns the minimum of two operands (see Add).
+// Min returns the minimum (see Add): NaN if an operand is NaN, and minus zero rather than zero.
 func Min() Pair { return active.min.pair() }
 
 // Clamp sets d[i] to x[i] clamped to [lo, hi]. NaN stays NaN.

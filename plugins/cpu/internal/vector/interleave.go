@@ -1,8 +1,7 @@
 package vector
 
-// Interleave is the inverse of Split: it sets, for rows of r.Cols elements of
-// dst, dst[y*DstStep+2*i] to even[y*SrcStep+i] and dst[y*DstStep+2*i+1] to
-// odd[y*SrcStep+i]. Has must report true.
+// Interleave is the inverse of Split. For rows of r.Cols elements of dst, it sets dst[y*DstStep+2*i] to even[y*SrcStep+i] and
+// dst[y*DstStep+2*i+1] to odd[y*SrcStep+i]. Has must report true.
 func Interleave(r Rows, dst, even, odd []float32) {
 	if r.Count <= 0 || r.Cols <= 0 {
 		return

@@ -2,13 +2,13 @@ package vector
 
 import "math"
 
-// greatest number of lanes of any level
+// lanes is the greatest number of lanes of any level.
 const lanes = 16
 
 // pairwise is the number of elements up to which each lane sums in order; a lane then sums at most some hundred numbers.
 const pairwise = 4096
 
-// Sum returns the sum of x, added pairwise above some thousand numbers. Has must report true.
+// Sum returns the sum of x. Sums of more than a few thousand elements are computed pairwise. Has must report true.
 func Sum(x []float32) float32 {
 	if len(x) > pairwise {
 		half := len(x) / 2 &^ 63

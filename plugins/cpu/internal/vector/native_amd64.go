@@ -106,6 +106,7 @@ func squareLine(n int, x *float32, mean float32, out *float64) {
 	}
 }
 
+// joinRows reports whether an element is NaN. If so, the results of Maxima and Minima may be wrong.
 func joinRows(j Joint, rows, cols int, x *float32, row int, out *float32) bool {
 	if active == &wide {
 		switch j {
@@ -125,6 +126,7 @@ func joinRows(j Joint, rows, cols int, x *float32, row int, out *float32) bool {
 	return rowMinima32AVX2(rows, cols, x, row, out)
 }
 
+// joinColumns reports whether an element is NaN, like joinRows.
 func joinColumns(j Joint, rows, cols int, x *float32, row int, out *float32) bool {
 	if active == &wide {
 		switch j {

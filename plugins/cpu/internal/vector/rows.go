@@ -144,9 +144,9 @@ func Cumulate(sums []float64, d, x []float32) int {
 	return n
 }
 
-// StandardRows sets each row of cols elements of d to (x-mean)·factor+bias, with one mean, factor and bias per row. The last
-// row ends with d. If nonTemporal is set, it uses non-temporal stores where it can: call Fence before another thread reads d. It may
-// be called only if Has returns true.
+// StandardRows sets each row of cols elements of d to (x-mean)·factor+bias, with one mean, factor and bias per row. d and x
+// contain at least len(mean) rows. If nonTemporal is set, StandardRows uses non-temporal stores where possible: call Fence before another
+// thread reads d. Has must report true.
 func StandardRows(d, x []float32, cols int, mean, factor, bias []float32, nonTemporal bool) {
 	rows := len(mean)
 	if rows == 0 || cols <= 0 {

@@ -226,8 +226,8 @@ func CanStream(d []byte) bool {
 	return active != nil && len(d) > 0 && (uintptr(unsafe.Pointer(&d[0]))|uintptr(len(d)))&uintptr(4*active.lanes-1) == 0
 }
 
-// Pow sets d[i] to x[i] to the power y, within a unit in the last place. Numbers must be finite and positive; if y is greater than 1/5 they
-// may be zero.
+// Pow sets d[i] to x[i] to the power y, within a unit in the last place. The elements of x must be finite and positive; if y is greater
+// than 1/5, they may be zero.
 func Pow(d, x []float32, y float64) int {
 	n := wholeVectors(len(d))
 	if n > 0 {

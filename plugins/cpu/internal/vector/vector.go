@@ -1,7 +1,7 @@
 // Package vector contains loops over float32 in assembly, the lowest layer below the kernels of the cpu backend: weighted sums and maxima
-// over the taps of a sliding window, separation of even and odd elements, arithmetic, and elementary functions, whose results are within 3
-// units in the last place. Has reports whether this processor has loops that package cpuid allows. If not, callers use plain Go. tools/avo
-// writes the loops for amd64 and tools/neon those for arm64.
+// over the taps of a sliding window, separation of even and odd elements, arithmetic, and elementary functions, whose results are within 5
+// units in the last place (see Function.Apply). Has reports whether this processor has loops that package cpuid allows. If not, callers use
+// plain Go. tools/avo writes the loops for amd64 and tools/neon the loops for arm64.
 //
 // Functions panic, as indexing does, if a slice is too short. They are safe for concurrent use.
 package vector

@@ -16,7 +16,8 @@ type Rows struct {
 //
 //	dst[y*DstStep+i] = bound(bias + sum over t of weights[t]*src[y*SrcStep+offsets[t]+i])
 //
-// where bound clamps to [lo, hi] and keeps NaN. offsets and weights have the same length. Products are added in the order of the taps.
+// where bound clamps to [lo, hi] and keeps NaN. offsets and weights have the same length, which is not zero. Products are added in the order
+// of the taps.
 func Taps(r Rows, dst, src []float32, offsets []int, weights []float32, bias, lo, hi float32) {
 	if len(offsets) == 0 {
 		panic("vector: no taps")
@@ -68,8 +69,8 @@ func Plane(r Rows, size, stride int, dst, src []float32, offsets []int, weights 
 	Taps(r, dst[whole*r.DstStep:], src[whole*r.SrcStep:], taps[:size*size], weights, bias, lo, hi)
 }
 
-// Most sets dst[y*DstStep+i] to the maximum over t of src[y*SrcStep+offsets[t]+i]: NaN if one of them is, minus infinity if there are no
-// offsets.
+// Most sets dst[y*DstStep+i] to the maximum over t of src[y*SrcStep+offsets[t]+i], or to NaN if one of these elements is NaN. offsets is not
+// empty.
 func Most(r Rows, dst, src []float32, offsets []int) {
 	if len(offsets) == 0 {
 		panic("vector: no taps")

@@ -29,11 +29,11 @@ var active = nativeLoops()
 
 // fast describes how a plan of float32 is run in assembly.
 type fast struct {
-	shape       int // index in poolShapes, or -1
-	whole       bool
-	top, bottom int // range of the lines whose windows are complete
-	padded      bool
-	width       int // elements of a row with its padding
+	shape       int  // index in poolShapes, or -1 if there is no loop
+	whole       bool // each plane is a single window without padding
+	top, bottom int  // range of the lines whose windows are complete
+	padded      bool // rows are copied with their padding
+	width       int  // elements of a row with its padding
 }
 
 // chooseFast sets p.fast.
@@ -61,7 +61,7 @@ func (p *Plan) chooseFast() {
 	}
 }
 
-// all reports whether the window of the only output is the axis.
+// all reports whether the axis has one output, whose window is the whole input without padding.
 func (a *axis) all() bool { return a.out == 1 && a.size == a.in && a.dilation == 1 && a.lo == 0 }
 
 // FastSum reports whether windows of float32 are summed in assembly.
@@ -78,7 +78,7 @@ func (p *Plan) sumFast(x, out, buffer []float32) {
 	})
 }
 
-// lowestFinite is the padding of maxima: the loops treat an infinity as a sign of a lost NaN.
+// lowestFinite is the padding of maxima. It is finite, because the loops report infinities like a NaN that they ignored.
 const lowestFinite = -math.MaxFloat32
 
 // maxFast is like max2 without indices, for a plan with loops in assembly. buffer is the result of paddedRows for lowestFinite.

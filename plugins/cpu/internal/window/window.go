@@ -22,7 +22,7 @@ type Params struct {
 type axis struct {
 	in, out                int
 	size, stride, dilation int
-	lo                     int
+	lo                     int // padding before the input; negative if elements are removed
 	begin, end             int // range of the elements that a negative padding keeps
 	inStep                 int // elements between neighbours in the input
 }
@@ -31,7 +31,7 @@ type axis struct {
 // for concurrent use.
 type Plan struct {
 	axes []axis
-	// outer is the number of leading axes on which each output is its input. The other axes form planes, which are reduced one by one.
+	// outer is the number of leading axes along which each output equals its input. The other axes form planes, which are reduced one by one.
 	outer           int
 	plane           []axis // the other axes; a single one has an axis of one element before it
 	planes          int
@@ -89,7 +89,7 @@ func New(shape []int, params Params) (*Plan, error) {
 	return p, nil
 }
 
-// setPlanes splits the axes into planes and the windows in them.
+// setPlanes divides the axes into the outer axes, which enumerate the planes, and the axes of a plane.
 func (p *Plan) setPlanes() {
 	for p.outer < len(p.axes) && p.axes[p.outer].inPlace() {
 		p.planes *= p.axes[p.outer].in
@@ -109,7 +109,7 @@ func (p *Plan) setPlanes() {
 	p.chooseFast()
 }
 
-// inPlace reports whether each output of the axis is its input.
+// inPlace reports whether each output along the axis equals its input.
 func (a *axis) inPlace() bool {
 	return a.size == 1 && a.stride == 1 && a.lo == 0 && a.out == a.in && a.end == a.in
 }

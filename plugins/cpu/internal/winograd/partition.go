@@ -2,18 +2,19 @@ package winograd
 
 import "unsafe"
 
-// partition is the division of an image and group into tasks: across parts of the units of tiles, and down parts of the panels of outputs.
+// partition describes the tasks of an image and group: the units of tiles are divided into across parts, and the panels of outputs into
+// down parts.
 type partition struct{ across, down int }
 
-// The costs of an element, in cycles of a vector: of transforming an input, an
-// output, and of a product.
+// The costs of a vector of tiles in cycles: of the transform of an input channel, of the transform of an output channel, and of the products
+// of one input and one output channel.
 const (
 	inputCost, outputCost = 150, 130
 	productCost           = elements / 2
 )
 
-// partition divides each of items images and groups such that the busiest thread has the least work. Tasks that share tiles each transform
-// the inputs of these tiles.
+// partition returns the division of each of items images and groups for which the busiest thread has the least work. Tasks that share tiles
+// all transform the inputs of these tiles.
 func (p *Plan) partition(threads, items int, w *Weights) partition {
 	panels := w.panels()
 	cost := func(c partition) int {

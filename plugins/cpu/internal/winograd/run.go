@@ -17,7 +17,7 @@ type Call struct {
 	Batch      int
 	X, Out     []float32
 	Weights    []*Weights // of each group
-	Accumulate bool       // add to what Out holds
+	Accumulate bool       // add the results to the elements of Out
 	Epilogue   *micro.Epilogue[float32]
 }
 
@@ -39,7 +39,7 @@ func (p *Plan) Run(pool *par.Pool, c *Call) bool {
 type run struct {
 	Call
 	plan      *Plan
-	greatest  atomic.Uint32 // the bits of a magnitude
+	greatest  atomic.Uint32 // bits of the greatest magnitude of X
 	partition partition
 
 	measureLoop, taskLoop func(lo, hi int)
@@ -105,7 +105,7 @@ func (r *run) tasks(lo, hi int) {
 	p.scratch.Put(s)
 }
 
-// share returns part i of n items that are divided evenly into parts.
+// share returns the bounds of part i of n items that are divided evenly into parts.
 func share(n, parts, i int) (lo, hi int) { return n * i / parts, n * (i + 1) / parts }
 
 // scratch is the workspace of a thread.
@@ -211,8 +211,8 @@ func (p *Plan) transform(s *scratch, x []float32, t0, t1, vectors, step int) {
 	}
 }
 
-// segment describes rows of the output that a block contains: rows rows of cols elements, side rows of the output apart. The first begins
-// at element out of the output and at element at of the buffer of tiles.
+// segment describes rows of the output that a block contains: every side-th row, rows rows of cols elements each. The first row begins at
+// element out of the output and at element at of the buffer of tiles.
 type segment struct{ rows, cols, out, at int }
 
 // appendSegments appends the segments of tiles t0 to t1. width is the number of tiles in a row of the buffer.

@@ -17,10 +17,10 @@ type Weights struct {
 	limit             float32   // greatest magnitude of inputs for which no sum overflows
 }
 
-// Elements returns how many elements the transformed form holds.
+// Elements returns the number of elements of the transformed weights.
 func (p *Weights) Elements() int { return len(p.data) }
 
-// kernelTransform is G.
+// kernelTransform is the matrix G of the package comment.
 var kernelTransform = func() (g [reach][3]float64) {
 	points := []float64{0, math.Sqrt2 / 2, -math.Sqrt2 / 2, math.Sqrt2, -math.Sqrt2}
 	for i, p := range points {
@@ -36,8 +36,8 @@ var kernelTransform = func() (g [reach][3]float64) {
 	return g
 }()
 
-// growth bounds the factor by which the transforms increase the greatest
-// magnitude: the squares of the greatest absolute row sums of B and of A.
+// growth bounds the factor by which the transforms increase the greatest magnitude: the product of the squares of the greatest absolute row
+// sums of B and of A.
 const growth = (3 * (1 + math.Sqrt2/2)) * (3 * (1 + math.Sqrt2/2)) * 7.4 * 7.4
 
 // Pack transforms weights [Outputs, Channels, 3, 3] for the plan and all others
@@ -53,7 +53,7 @@ func (plan *Plan) Pack(pool *par.Pool, w []float32) *Weights {
 	if plan.units == 1 && active.product[0] != nil {
 		panels, threads := ceil(outputs, tallRows), pool.Threads()
 		if even := ceil(panels, threads) * threads; outputs >= even*shortRows {
-			panels = even // as many panels for each thread
+			panels = even // the same number of panels for each thread
 		}
 		p.height = ceil(ceil(outputs, panels), 2) * 2
 	}

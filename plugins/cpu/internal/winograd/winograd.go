@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	side     = 4             // of a tile of outputs
-	reach    = side + 2      // of a tile of inputs
-	elements = reach * reach // of a transformed tile
+	side     = 4             // length and width of a tile of outputs
+	reach    = side + 2      // length and width of a tile of inputs
+	elements = reach * reach // elements of a transformed tile
 )
 
 // Shape is a convolution of one image and group, of stride one. The input is padded with Top rows and Left columns of zeros before it, and

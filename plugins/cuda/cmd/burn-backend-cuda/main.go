@@ -1,5 +1,5 @@
-// Command burn-backend-cuda is the cuda backend as a plugin process. A fault of a device ends it, shortly after its answers are out, so
-// that the host starts another one.
+// Command burn-backend-cuda is the cuda backend as a plugin process. A fault of a device ends the process, 100 ms later so that
+// its answers are sent. The host then starts another process.
 package main
 
 import (

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 )
 
-// dnn is a handle of cuDNN.
+// dnn is a bench with a handle of cuDNN.
 type dnn struct {
 	*bench
 	h *nv.DNNHandle
@@ -66,7 +66,7 @@ func (b *bench) dnnChecks() {
 	})
 }
 
-// shape is a 2-d convolution, with dimensions N C H W and K C/groups R S.
+// shape is a convolution of two spatial dimensions: an image [N, C, H, W] by a filter [K, C/groups, R, S].
 type shape struct {
 	n, c, h, w, k, r, s   int
 	stride, pad, dilation int
@@ -121,7 +121,7 @@ func nhwc(f format, d []int64) nv.TensorSpec {
 	return nv.TensorSpec{Type: f.dnn, Dims: d, Strides: nv.ChannelsLastStrides(d)}
 }
 
-// exact forbids engines that would change the results of f32.
+// exact returns options that forbid nondeterministic engines and, for f32, engines that round more than f32.
 func exact(f format) nv.PlanOptions {
 	o := nv.PlanOptions{Forbid: []nv.Note{nv.NoteDownConvert, nv.NoteNondeterministic}}
 	if f.bytes == 4 {
@@ -433,7 +433,7 @@ func (c *dnn) convSpeed() (string, error) {
 			}
 			k.Set(t, p)
 		}
-		// the first engines of mode A are timed, to see how much the very first one costs
+		// The first engines of mode A are timed, to compare the first one with the others.
 		var ws nv.Ptr
 		var times []string
 		o := exact(f)

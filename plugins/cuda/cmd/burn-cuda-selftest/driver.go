@@ -215,7 +215,7 @@ func (b *bench) driverChecks() {
 	b.check("streams and events", b.streams)
 }
 
-// expect returns nil when err is of a kind.
+// expect returns the text of err if err wraps kind, and an error otherwise.
 func expect(err, kind error) (string, error) {
 	if !errors.Is(err, kind) {
 		return "", fmt.Errorf("got %v, want %v", err, kind)

@@ -15,7 +15,7 @@ func (b *bench) graphChecks() {
 	b.check("graph/capture", b.capture)
 }
 
-// ints compares one word in each of a few places.
+// ints returns an error unless got begins with want.
 func ints(got []int32, want ...int32) error {
 	for i := range want {
 		if got[i] != want[i] {
@@ -238,7 +238,7 @@ func (b *bench) capture() (string, error) {
 	return "", errors.Join(ints(v, 1, 3, 1, 3), d.DestroyExec(e), d.DestroyGraph(g), d.DestroyStream(s))
 }
 
-// overheadChecks measure host time and look for allocations of Go memory during launches.
+// overheadChecks measures the host time of calls and checks that they do not allocate Go memory.
 func (b *bench) overheadChecks() {
 	d := b.d
 	b.check("overhead", func() (string, error) {
@@ -328,7 +328,7 @@ func (b *bench) overheadChecks() {
 	})
 }
 
-// faultCheck destroys the context.
+// faultCheck runs a kernel that destroys the context.
 func (b *bench) faultCheck() {
 	b.check("fault", func() (string, error) {
 		f, err := b.function("bad")

@@ -1,6 +1,6 @@
 package main
 
-// kernels are the kernels of the checks. They include nothing.
+// kernels is the CUDA C++ text of the kernels of the checks. It includes no header.
 const kernels = `
 extern "C" __global__ void saxpy(float a, const float* x, const float* y, float* z, int n) {
 	int i = blockIdx.x * blockDim.x + threadIdx.x;

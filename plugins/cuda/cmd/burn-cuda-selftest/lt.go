@@ -11,7 +11,7 @@ import (
 
 const ltWorkspace = 32 << 20
 
-// lt is a handle of cuBLASLt with a workspace.
+// lt is a bench with a handle of cuBLASLt and a workspace.
 type lt struct {
 	*bench
 	h         *nv.LtHandle
@@ -112,7 +112,7 @@ func (b *bench) ltChecks() {
 	b.check("lt/close", func() (string, error) { return "", errors.Join(b.d.Free(l.workspace), l.h.Close()) })
 }
 
-// spec returns a product of contiguous row-major matrices.
+// spec returns a product [m, k] by [k, n] of contiguous row-major matrices. transA and transB say that an operand is stored transposed.
 func (l *lt) spec(m, n, k int64, in, out format, transA, transB bool) nv.MatmulSpec {
 	lda, ldb := k, n
 	if transA {
@@ -188,7 +188,7 @@ func (l *lt) precision() (string, error) {
 	return fmt.Sprintf("errors %.2g and %.2g", errs[0], errs[1]), nil
 }
 
-// batch computes 0.5 a b + 2 c over a batch in which b is one matrix for all.
+// batch computes 0.5 a b + 2 c for a batch of matrices a and c and a single matrix b.
 func (l *lt) batch() (string, error) {
 	const m, n, k, count = 32, 48, 16, 5
 	r := rand.New(rand.NewPCG(13, 14))
@@ -293,7 +293,7 @@ func (l *lt) offsets() (string, error) {
 	return fmt.Sprintf("%d of 16 refused", refused), nil
 }
 
-// capture records a product on a stream of its own and runs it as a child of a graph between two kernels.
+// capture records a product on a stream of its own, and runs it as a child node of a graph, followed by a copy of the result.
 func (l *lt) capture() (string, error) {
 	const n = 256
 	d := l.d

@@ -123,7 +123,7 @@ func (l *lt) gradient(relu bool) (string, error) {
 	return text + "; sums: " + t2, err
 }
 
-// biasGradients sums an operand over the inner dimension beside a product.
+// biasGradients computes products whose epilogue also sums an operand over the inner dimension, and checks the sums.
 func (l *lt) biasGradients() (string, error) {
 	const m, n, k = 64, 96, 128
 	f := bf16

@@ -1,6 +1,6 @@
-// Command burn-cuda-selftest calls every binding of internal/nv once on a real device and compares the numbers with a computation
-// on the host. It prints a line for each check and ends with the count of failures, which is also its exit status (0 or 1). It is a tool
-// for changes of the bindings and for new drivers. It also measures a few times, which are not a benchmark.
+// Command burn-cuda-selftest calls the bindings of internal/nv on a real device and compares the results with a computation on the host. It
+// prints a line for each check, and then the numbers of checks, failures and skips. The exit status is 1 if a check failed. It is a tool for
+// changes of the bindings and for new drivers. It also prints a few measured times, which are not a benchmark.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 )
 
-// errSkip is wrapped by a check that cannot run here.
+// errSkip is wrapped by the error of a check that cannot run on this machine.
 var errSkip = errors.New("skipped")
 
 func skip(format string, args ...any) error {
@@ -31,7 +31,7 @@ type bench struct {
 	dev     nv.Device
 	ctx     nv.Context
 	s       nv.Stream
-	sm      int // compute capability, 90 is 9.0
+	sm      int // compute capability: 90 is 9.0
 	module  nv.Module
 	only    *regexp.Regexp
 	owned   []nv.Ptr
@@ -57,7 +57,7 @@ func (b *bench) check(name string, f func() (string, error)) {
 		return f()
 	}()
 	for _, p := range b.owned {
-		if e := b.d.Free(p); err == nil && e != nil && name != "fault" { // that check loses all memory
+		if e := b.d.Free(p); err == nil && e != nil && name != "fault" { // the check "fault" loses all memory
 			err = fmt.Errorf("free after the check: %w", e)
 		}
 	}
@@ -79,7 +79,7 @@ func (b *bench) check(name string, f func() (string, error)) {
 	}
 }
 
-// end prints the count and ends the process.
+// end prints the numbers of checks, failures and skips, and ends the process.
 func (b *bench) end() {
 	fmt.Printf("%d checks, %d failed, %d skipped\n", b.checks, b.failed, b.skipped)
 	if b.failed > 0 {
@@ -158,7 +158,7 @@ func (b *bench) open(ordinal int) error {
 	return err
 }
 
-// arch returns the architecture to compile for: with the features that only this generation has, if there are any.
+// arch returns the architecture to compile for. From compute capability 9.0 on, it includes the features that only this generation has.
 func (b *bench) arch() string {
 	if b.sm >= 90 {
 		return fmt.Sprintf("sm_%da", b.sm)

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 )
 
-// ncclChecks run every collective over all devices of the machine, which may be one.
+// ncclChecks runs every collective over all devices of the machine, which may be a single one.
 func (b *bench) ncclChecks() {
 	b.check("nccl", func() (string, error) {
 		c := b.libs.NCCL

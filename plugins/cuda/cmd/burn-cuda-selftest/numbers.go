@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 )
 
-// alloc returns device memory until the check ends.
+// alloc allocates device memory, which is freed when the check ends.
 func (b *bench) alloc(bytes int) (nv.Ptr, error) {
 	p, err := b.d.Alloc(uint64(max(bytes, 1)))
 	if err == nil {
@@ -40,7 +40,7 @@ func download[T any](b *bench, p nv.Ptr, n int) ([]T, error) {
 	return v, b.d.SynchronizeStream(b.s)
 }
 
-// format is a type of elements on the host.
+// format is an element type, with its conversions on the host.
 type format struct {
 	name   string
 	bytes  int
@@ -80,7 +80,7 @@ func small(v float64, mantissa, bias, signShift int) uint32 {
 	return sign | uint32(exp-1+bias)<<mantissa | uint32((frac*2-1)*float64(int(1)<<mantissa))
 }
 
-// large decodes the results of small, and subnormal numbers.
+// large decodes a finite number with the parameters of small.
 func large(u uint32, mantissa, bias, signShift int) float64 {
 	sign := 1.0
 	if u>>signShift&1 == 1 {
@@ -106,7 +106,7 @@ func (f format) pack(v []float64) []byte {
 	return out
 }
 
-// unpack reads values.
+// unpack returns the values that b encodes in the format.
 func (f format) unpack(b []byte) []float64 {
 	out := make([]float64, len(b)/f.bytes)
 	for i := range out {
@@ -142,7 +142,7 @@ func normal(r *rand.Rand, n int) []float64 {
 	return v
 }
 
-// apart returns the largest difference of two lists, relative to the largest value, and its index.
+// apart returns the largest difference of got and want, relative to the largest magnitude of want, and its index.
 func apart(got, want []float64) (worst float64, at int) {
 	top := 1e-30
 	for _, w := range want {
@@ -160,7 +160,7 @@ func apart(got, want []float64) (worst float64, at int) {
 	return worst, at
 }
 
-// near compares lists.
+// near compares got with want. It returns the error (see apart) as text, and fails if the error exceeds tolerance.
 func near(got, want []float64, tolerance float64) (string, error) {
 	if len(got) != len(want) {
 		return "", fmt.Errorf("%d values, want %d", len(got), len(want))
@@ -172,7 +172,7 @@ func near(got, want []float64, tolerance float64) (string, error) {
 	return fmt.Sprintf("error %.2g of %.2g", worst, tolerance), nil
 }
 
-// product returns op(a)[m,k] op(b)[k,n] in float64, of row-major matrices.
+// product returns the product of a [m, k] and b [k, n] in float64, all row-major. transA and transB say that an operand is stored transposed.
 func product(a, b []float64, m, n, k int, transA, transB bool) []float64 {
 	c := make([]float64, m*n)
 	for i := range m {

@@ -1,7 +1,7 @@
-// Command custub generates the libcuda.a that the build on gorgonia.org/cu is linked with: it has a function for each function of libcuda
-// that the module calls, which jumps through a table. Before the table is filled (package cuda, newCalls), the functions fail with
+// Command custub generates the libcuda.a that the build on gorgonia.org/cu is linked with: for each function of libcuda that the module
+// calls, it has a function that jumps through a table. Before the table is filled (package cuda, newCalls), the functions fail with
 // CUDA_ERROR_NOT_INITIALIZED, except cuInit, which does nothing and succeeds: gorgonia.org/cu calls it when the process starts, and ends
-// the process with text on stdout where it fails. So a binary needs no libcuda to be linked or started.
+// the process with text on stdout if it fails. A binary therefore needs no libcuda to be linked or started.
 //
 // It needs cuda.h of CUDA 12, whose macros determine which version of a function a name means, and a C compiler with ar.
 package main
@@ -88,7 +88,7 @@ func output(name string, args ...string) (string, error) {
 	return string(text), nil
 }
 
-// cFunction is a call of a function of libcuda in C code: its types begin with CU, its functions with cu.
+// cFunction matches a call of a function of libcuda in C code: functions begin with cu, types with CU.
 var cFunction = regexp.MustCompile(`\bcu[A-Z]\w*\(`)
 
 // called returns the functions of libcuda that the Go and C files of a package call.
@@ -136,8 +136,8 @@ func called(folder string) ([]string, error) {
 	return names, nil
 }
 
-// versioned returns the names to which the preprocessor expands names after cuda.h, as in cuMemAlloc_v2. Names that cuda.h does not declare
-// belong to the module itself.
+// versioned returns the names, such as cuMemAlloc_v2, to which the macros of cuda.h expand the given names. It omits names that cuda.h does
+// not declare, which belong to the module itself.
 func versioned(headers string, names []string) ([]string, error) {
 	folder, err := os.MkdirTemp("", "custub")
 	if err != nil {

@@ -5,11 +5,11 @@ import "unsafe"
 // Limit is a limit of a context, by the driver's number.
 type Limit int32
 
-// The limits that the plugin reads.
+// The limits that the plugin reads or sets.
 const (
-	StackSize  Limit = 0 // bytes a thread
-	PrintfSize Limit = 1
-	HeapSize   Limit = 2 // of malloc in kernels
+	StackSize  Limit = 0 // bytes per thread
+	PrintfSize Limit = 1 // bytes of the buffer of printf in kernels
+	HeapSize   Limit = 2 // bytes of the heap of malloc in kernels
 )
 
 // RetainPrimary returns the primary context of a device, which cuBLASLt, cuDNN and NCCL use as well. ReleasePrimary releases it.

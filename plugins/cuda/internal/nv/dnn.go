@@ -64,8 +64,8 @@ func (d *DNN) check(p *proc, code int32) error {
 	return e
 }
 
-// DNNHandle is a handle of cuDNN on the device of the context that was current when the handle was created. One goroutine at a time uses it
-// and the graphs and plans created from it.
+// DNNHandle is a handle of cuDNN on the device of the context that was current when the handle was created. Only one goroutine at a time may
+// use the handle and the graphs and plans created from it.
 type DNNHandle struct {
 	dnn    *DNN
 	h      uintptr
@@ -79,7 +79,7 @@ func (d *DNN) NewHandle() (*DNNHandle, error) {
 	return h, d.check(&d.c.create, d.c.create.Call(uintptr(unsafe.Pointer(&h.h))))
 }
 
-// Close releases the handle, after its plans. It waits for the device.
+// Close releases the handle. Its graphs and plans must be closed first. It waits for the device.
 func (h *DNNHandle) Close() error {
 	if h.h == 0 {
 		return nil
@@ -210,7 +210,7 @@ func (h *DNNHandle) setDescriptor(d descriptor, name int, value descriptor) erro
 	return h.set(d, name, typeDescriptor, 1, unsafe.Pointer(&value))
 }
 
-// get reads at most count values of an attribute to p and returns how many there are.
+// get copies at most count values of an attribute to p, and returns the number of values that the attribute has.
 func (h *DNNHandle) get(d descriptor, name, kind, count int, p unsafe.Pointer) (int, error) {
 	var n int64
 	err := h.dnn.check(&h.dnn.c.descGet, h.dnn.c.descGet.Call(uintptr(d), uintptr(name), uintptr(kind), uintptr(count),

@@ -2,7 +2,7 @@ package nv
 
 import "math"
 
-// AttentionSpec is attention of o = softmax(scale q k^T + mask) v with tensors of dimensions batch, heads, length, head size, in
+// AttentionSpec describes the attention o = softmax(scale q k^T + mask) v, with tensors of dimensions batch, heads, length, head size, in
 // f16 or bf16. The last stride of each is 1, and head sizes are multiples of 8, at most 256.
 type AttentionSpec struct {
 	Q, K, V, O TensorSpec
@@ -30,8 +30,8 @@ func (a *AttentionTensors) SetScalars(k *Pack, d *DNN, scale float32) {
 	}
 }
 
-// Attention adds attention as the series of operations that cuDNN recognises in every version 9. The statistics are part of the
-// series: without them versions 9.14 to 9.26 have no engine. If the caller does not want them, they become a virtual tensor within the
+// Attention adds attention as the sequence of operations that every cuDNN 9 recognises. The statistics are part of the
+// sequence: without them versions 9.14 to 9.26 have no engine. If the caller does not want them, they become a virtual tensor within the
 // graph.
 func (g *DNNGraph) Attention(s AttentionSpec) AttentionTensors {
 	batch, heads, length, size := s.Q.Dims[0], s.Q.Dims[1], s.Q.Dims[2], s.Q.Dims[3]

@@ -29,9 +29,9 @@ const (
 type TensorSpec struct {
 	Type    DNNType
 	Dims    []int64
-	Strides []int64 // in elements; nil is row-major
+	Strides []int64 // in elements; nil means row-major
 	Align   int64   // alignment of later addresses, in bytes; 0 means 16
-	Virtual bool    // lives within the graph: no address
+	Virtual bool    // exists only within the graph and has no address
 	Scalar  bool    // a value that is passed from host memory
 }
 
@@ -61,7 +61,7 @@ func (g *DNNGraph) Close() error {
 	return err
 }
 
-// try does a step unless one has failed.
+// try runs step unless an earlier step has failed, and records its error.
 func (g *DNNGraph) try(step func() error) {
 	if g.err == nil {
 		g.err = step()
@@ -88,7 +88,7 @@ func (g *DNNGraph) make(what string, kind int, fill func(d descriptor) error) (m
 	return made
 }
 
-// op makes an operation and appends it to the graph: cuDNN recognises attention by the order of operations.
+// op creates an operation and appends it to the graph: cuDNN recognises attention by the order of operations.
 func (g *DNNGraph) op(what string, kind int, fill func(d descriptor) error) {
 	if d := g.make(what, kind, fill); g.err == nil {
 		g.ops = append(g.ops, d)
@@ -144,7 +144,7 @@ func (g *DNNGraph) Tensor(spec TensorSpec) Tensor {
 	return t
 }
 
-// Virtual adds a tensor that lives within the graph, row-major.
+// Virtual adds a row-major tensor that exists only within the graph.
 func (g *DNNGraph) Virtual(t DNNType, dims ...int64) Tensor {
 	return g.Tensor(TensorSpec{Type: t, Dims: dims, Virtual: true})
 }
@@ -158,10 +158,10 @@ func (g *DNNGraph) Scalar(t DNNType, rank int) Tensor {
 	return g.Tensor(TensorSpec{Type: t, Dims: dims, Scalar: true})
 }
 
-// ConvSpec are the parameters of a convolution (a cross-correlation), one number for each spatial dimension.
+// ConvSpec contains the parameters of a convolution (a cross-correlation). The slices have one number for each spatial dimension.
 type ConvSpec struct {
 	Compute          DNNType // of the sums: DNNF32 for f32, f16 and bf16
-	Pre, Post        []int64 // padding
+	Pre, Post        []int64 // padding before and after
 	Stride, Dilation []int64
 }
 
@@ -249,16 +249,16 @@ const (
 // backward reports whether the operation is the gradient of an activation, whose inputs are dy and x.
 func (p Pointwise) backward() bool { return p >= 200 && p < 300 }
 
-// PointwiseSpec are an elementwise operation and its parameters.
+// PointwiseSpec describes an elementwise operation and its parameters.
 type PointwiseSpec struct {
 	Op      Pointwise
 	Compute DNNType
 	Axis    int64   // of PwIndex
-	Clip    bool    // of PwRelu: Upper is its upper bound, Lower its lower one
-	Lower   float64 // of PwRelu with Clip
-	Upper   float64
+	Clip    bool    // of PwRelu: the result is clamped to [Lower, Upper]
+	Lower   float64 // used if Clip is set
+	Upper   float64 // used if Clip is set
 	Slope   float64 // of PwRelu below its lower bound
-	Swish   float64 // beta of PwSwish; 0 is 1
+	Swish   float64 // beta of PwSwish; 0 means 1
 }
 
 // Pointwise adds y = op(x), op(x, b), or with three inputs op(x, b, predicate). The inputs of gradients of activations are dy and x.
@@ -298,7 +298,7 @@ func (g *DNNGraph) Pointwise(s PointwiseSpec, y Tensor, inputs ...Tensor) {
 	})
 }
 
-// Reduction is an operation that reduces, by the number of cudnnReduceTensorOp_t.
+// Reduction is a reducing operation, by the number of cudnnReduceTensorOp_t.
 type Reduction int32
 
 // Reductions.
@@ -310,7 +310,7 @@ const (
 	ReduceMean Reduction = 5
 )
 
-// Reduce adds y = op over x along the dimensions in which y has the size 1.
+// Reduce adds the reduction y of x along the dimensions in which y has size 1.
 func (g *DNNGraph) Reduce(op Reduction, compute DNNType, x, y Tensor) {
 	r := g.make("reduction", kindReduction, func(d descriptor) error {
 		return errors.Join(g.h.setEnum(d, 1600, typeReduction, int32(op)), g.h.setEnum(d, 1601, typeDataType, int32(compute)))

@@ -37,20 +37,20 @@ const noteNativeGraph = 3
 
 // PlanOptions selects a plan.
 type PlanOptions struct {
-	Modes        []HeuristicMode // in order; nil is A, then Fallback
+	Modes        []HeuristicMode // in order; nil means A, then Fallback
 	Forbid       []Note          // engines with one of these notes are skipped
-	MaxWorkspace uint64          // bytes; 0 is no limit
-	// Accept is asked for each plan that can be finalised, in order; a plan for which it returns an error is skipped. It may run the plan
-	// on scratch buffers, or time it. nil accepts the first.
+	MaxWorkspace uint64          // bytes; 0 means no limit
+	// Accept is called for each plan that can be finalised, in order. A plan for which it returns an error is skipped. It may run the plan
+	// on scratch buffers, or time it. A nil Accept accepts the first plan.
 	Accept func(*Plan) error
 }
 
-// Plan is an engine that is ready to run a graph. It is used by one goroutine at a time.
+// Plan is an engine that is ready to run a graph. Only one goroutine may use it at a time.
 type Plan struct {
 	Workspace   uint64 // bytes
 	Engine      int64  // cuDNN's number of the engine for this kind of graph
 	Notes       []Note
-	NativeGraph bool // Populate works
+	NativeGraph bool // whether Populate and Update are supported
 	h           *DNNHandle
 	all         []descriptor
 	plan        descriptor
@@ -58,7 +58,7 @@ type Plan struct {
 }
 
 // Build returns the first plan that the options and the device accept. If there is no such plan, the error wraps ErrUnsupported and
-// contains the reasons of the last candidates.
+// says why the last candidates were refused.
 func (g *DNNGraph) Build(o PlanOptions) (*Plan, error) {
 	ops, err := g.operations()
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 // savedPlan is the first line of a saved plan: the version of cuDNN, the engine, and whether it writes itself into a CUDA graph.
 const savedPlan = "cuDNN plan 1: %d %d %t\n"
 
-// planText is the attribute of a plan that holds it as text, with a zero byte behind it.
+// planText is the attribute of a plan that contains the plan as text, followed by a zero byte.
 const planText = 405
 
-// Save returns the plan with the code of its kernels, for LoadPlan. Engines that cannot be saved are ErrUnsupported.
+// Save returns the plan with the code of its kernels, for LoadPlan. The error is ErrUnsupported for engines that cannot be saved.
 func (p *Plan) Save() ([]byte, error) {
 	h := p.h
 	n, err := h.get(p.plan, planText, typeChar, 0, nil)
@@ -33,8 +33,8 @@ func (p *Plan) Save() ([]byte, error) {
 }
 
 // LoadPlan creates a plan from the result of Save, in a few milliseconds; compiling an engine takes most of a second. Tensors have the
-// numbers that they had in the graph of the saved plan. A plan of another version of cuDNN or another kind of device, and text that Save
-// did not return, are ErrUnsupported. The plan has no Notes.
+// numbers that they had in the graph of the saved plan. The error is ErrUnsupported for a plan of another version of cuDNN or of another kind
+// of device, and for bytes that Save did not return. The plan has no Notes.
 func (h *DNNHandle) LoadPlan(saved []byte) (*Plan, error) {
 	p := &Plan{h: h}
 	head, text, _ := bytes.Cut(saved, []byte("\n"))

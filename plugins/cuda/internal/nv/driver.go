@@ -123,7 +123,8 @@ type driverProcs struct {
 
 const driverName = "CUDA driver"
 
-// openDriver initialises the driver. It returns the driver with an error when the driver works and has no device.
+// openDriver initialises the driver. If the driver can be loaded but not initialised, or has no device, it returns a driver whose Version
+// is set, and an error.
 func openDriver(handle uintptr) (*Driver, error) {
 	d := &Driver{handle: handle}
 	if err := vendor.Bind(handle, &d.c); err != nil {
@@ -177,7 +178,7 @@ func (d *Driver) Failure(call string, code int) error {
 	return e
 }
 
-// driverKind returns what a code of the driver means to a caller.
+// driverKind returns the kind of failure for a code of the driver, or nil for other failures.
 func driverKind(code int) error {
 	switch code {
 	case codeOutOfMemory:

@@ -77,7 +77,7 @@ func (d *Driver) AddKernel(g Graph, deps []Node, f Function, grid, block Dim, sh
 	return n, err
 }
 
-// AddCopy adds a copy within a device.
+// AddCopy adds a copy of bytes within the device of ctx.
 func (d *Driver) AddCopy(g Graph, deps []Node, dst, src Ptr, bytes uint64, ctx Context) (Node, error) {
 	var n Node
 	err := d.check(&d.c.graphAddMemcpy, d.c.graphAddMemcpy.Call(uintptr(unsafe.Pointer(&n)), uintptr(g),
@@ -85,7 +85,7 @@ func (d *Driver) AddCopy(g Graph, deps []Node, dst, src Ptr, bytes uint64, ctx C
 	return n, err
 }
 
-// AddSet adds a fill of count words of 1, 2 or 4 bytes.
+// AddSet adds a fill of count words of elementSize bytes: 1, 2 or 4.
 func (d *Driver) AddSet(g Graph, deps []Node, dst Ptr, value uint32, elementSize int, count uint64, ctx Context) (Node, error) {
 	p := &memsetNodeParams{dst: dst, value: value, elementSize: uint32(elementSize), width: count, height: 1}
 	var n Node
@@ -136,7 +136,7 @@ func (d *Driver) Nodes(g Graph) ([]Node, error) {
 	return nodes[:n], err
 }
 
-// NodeKind returns what a node does.
+// NodeKind returns the kind of a node.
 func (d *Driver) NodeKind(n Node) (NodeKind, error) {
 	var k NodeKind
 	err := d.check(&d.c.graphNodeType, d.c.graphNodeType.Call(uintptr(n), uintptr(unsafe.Pointer(&k))))
@@ -163,12 +163,12 @@ func (d *Driver) SetKernel(e Exec, n Node, f Function, grid, block Dim, shared u
 	return d.check(&d.c.execKernelParams, d.c.execKernelParams.Quick(uintptr(e), uintptr(n), uintptr(unsafe.Pointer(x)), 0))
 }
 
-// SetCopy changes a copy node for the launches to come.
+// SetCopy changes a copy node for later launches.
 func (d *Driver) SetCopy(e Exec, n Node, dst, src Ptr, bytes uint64, ctx Context) error {
 	return d.check(&d.c.execMemcpyParams, d.c.execMemcpyParams.Call(uintptr(e), uintptr(n), uintptr(unsafe.Pointer(deviceCopy(dst, src, bytes))), uintptr(ctx)))
 }
 
-// SetSet changes a fill node for the launches to come.
+// SetSet changes a fill node for later launches.
 func (d *Driver) SetSet(e Exec, n Node, dst Ptr, value uint32, elementSize int, count uint64, ctx Context) error {
 	p := &memsetNodeParams{dst: dst, value: value, elementSize: uint32(elementSize), width: count, height: 1}
 	return d.check(&d.c.execMemsetParams, d.c.execMemsetParams.Call(uintptr(e), uintptr(n), uintptr(unsafe.Pointer(p)), uintptr(ctx)))
@@ -179,7 +179,7 @@ func (d *Driver) SetChild(e Exec, n Node, child Graph) error {
 	return d.check(&d.c.execChildParams, d.c.execChildParams.Call(uintptr(e), uintptr(n), uintptr(child)))
 }
 
-// Upload prepares an executable graph on the device, so that its first launch costs no more than the next.
+// Upload prepares an executable graph on the device, so that its first launch takes no longer than later ones.
 func (d *Driver) Upload(e Exec, s Stream) error {
 	return d.check(&d.c.graphUpload, d.c.graphUpload.Call(uintptr(e), uintptr(s)))
 }

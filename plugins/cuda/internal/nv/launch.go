@@ -14,7 +14,7 @@ func (d *Driver) Launch(s Stream, f Function, grid, block Dim, shared uint32, a 
 
 // LaunchOptions are the options of LaunchEx beyond a plain launch.
 type LaunchOptions struct {
-	Cluster     Dim  // blocks of a cluster; zero is none
+	Cluster     Dim  // blocks of a cluster; zero means no clusters
 	Overlap     bool // the kernel may start before the previous kernel of the stream ends, and itself waits for that one (griddepcontrol)
 	Cooperative bool // all blocks run at once and may wait for each other
 }
@@ -44,7 +44,7 @@ const (
 	attributeOverlap     = 6
 )
 
-// extended holds the parameters of a launch with options.
+// extended contains the parameters of a launch with options.
 type extended struct {
 	config launchConfig
 	attrs  [3]launchAttribute

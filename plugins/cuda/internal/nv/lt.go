@@ -98,7 +98,7 @@ const (
 	EpilogueBGradB      = lt.EpilogueBGradB
 )
 
-// RowMajor turns a product of row-major matrices into one of column-major matrices, as lt.RowMajor says.
+// RowMajor describes a product of row-major matrices as a product of column-major matrices (see lt.RowMajor).
 func RowMajor(m, n, k int64, ta, tb DataType, transA, transB bool, lda, ldb int64, td DataType, ldd int64) MatmulSpec {
 	return lt.RowMajor(m, n, k, ta, tb, transA, transB, lda, ldb, td, ldd)
 }

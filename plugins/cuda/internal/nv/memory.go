@@ -41,7 +41,7 @@ func (d *Driver) FreeAsync(p Ptr, s Stream) error {
 	return d.check(&d.c.memFreeAsync, d.c.memFreeAsync.Quick(uintptr(p), uintptr(s), 0, 0))
 }
 
-// HostAlloc allocates pinned memory, which every context sees. mapped makes it accessible to kernels too, through HostDevicePointer.
+// HostAlloc allocates pinned memory, which is pinned in every context. If mapped is set, kernels can access it through HostDevicePointer.
 func (d *Driver) HostAlloc(bytes uint64, mapped bool) (unsafe.Pointer, error) {
 	flags := uintptr(1) // portable
 	if mapped {
@@ -82,7 +82,7 @@ func (d *Driver) HostDevicePointer(p unsafe.Pointer) (Ptr, error) {
 	return at, err
 }
 
-// Kind of memory.
+// Kinds of memory.
 const (
 	MemoryUnknown = 0 // pageable host memory, or not an address of memory
 	MemoryHost    = 1 // pinned
@@ -91,10 +91,10 @@ const (
 
 // PointerInfo is the driver's description of an address.
 type PointerInfo struct {
-	Kind    int // MemoryUnknown, MemoryHost or MemoryDevice
-	Ordinal int // of the device, -2 when the address is unknown
-	Start   Ptr // of the allocation
-	Size    uint64
+	Kind    int    // MemoryUnknown, MemoryHost or MemoryDevice
+	Ordinal int    // of the device, -2 when the address is unknown
+	Start   Ptr    // address of the allocation
+	Size    uint64 // bytes of the allocation
 }
 
 // Pointer describes an address. An address that the driver does not know is not an error.

@@ -17,7 +17,7 @@ const (
 	FuncMaxThreads       FuncAttribute = 0
 	FuncStaticShared     FuncAttribute = 1
 	FuncConst            FuncAttribute = 2
-	FuncLocal            FuncAttribute = 3 // bytes a thread: spills and arrays
+	FuncLocal            FuncAttribute = 3 // bytes per thread: spills and arrays
 	FuncRegisters        FuncAttribute = 4
 	FuncMaxDynamicShared               = streams.FuncMaxDynamicShared // settable
 	FuncCarveout         FuncAttribute = 9                            // settable, percent of the cache that is shared memory
@@ -30,7 +30,7 @@ const (
 	jitErrorLogSize = 6
 )
 
-// LoadModule loads a cubin, or PTX text, which the driver compiles. An error has the compiler's log.
+// LoadModule loads a cubin, or PTX text, which the driver compiles. An error contains the compiler's log.
 func (d *Driver) LoadModule(image []byte) (Module, error) {
 	if len(image) == 0 {
 		return 0, fmt.Errorf("%s: %s: no image", driverName, d.c.moduleLoadDataEx.Name)
@@ -90,7 +90,7 @@ func (d *Driver) SetFuncAttribute(f Function, a FuncAttribute, n int) error {
 	return d.check(&d.c.funcSetAttr, d.c.funcSetAttr.Call(uintptr(f), uintptr(a), uintptr(n)))
 }
 
-// Occupancy returns how many blocks of a function run on a multiprocessor at once.
+// Occupancy returns the number of blocks, of the given threads and bytes of dynamic shared memory, that run on a multiprocessor at once.
 func (d *Driver) Occupancy(f Function, threads, dynamicShared int) (int, error) {
 	var n int32
 	err := d.check(&d.c.occupancy, d.c.occupancy.Call(uintptr(unsafe.Pointer(&n)), uintptr(f), uintptr(threads), uintptr(dynamicShared)))

@@ -56,7 +56,7 @@ func (n *NCCL) check(p *proc, code int32) error {
 	return e
 }
 
-// Comm is the place of one device in a group of devices.
+// Comm is a communicator: the membership of one device in a group of devices.
 type Comm uintptr
 
 // NCCLType is a type of elements, by the number of ncclDataType_t.
@@ -79,7 +79,7 @@ const (
 // NCCLOp selects how values are combined. Its values are the numbers of ncclRedOp_t.
 type NCCLOp int32
 
-// Ways to combine.
+// Reduction operations.
 const (
 	NCCLSum  NCCLOp = 0
 	NCCLProd NCCLOp = 1
@@ -99,7 +99,7 @@ func (n *NCCL) InitAll(devices []Device) ([]Comm, error) {
 	return comms[:len(devices)], err
 }
 
-// Destroy releases a communicator when its work is done.
+// Destroy releases a communicator after its work is done.
 func (n *NCCL) Destroy(c Comm) error { return n.check(&n.c.destroy, n.c.destroy.Call(uintptr(c))) }
 
 // Abort ends the work of a communicator and releases it.
@@ -130,7 +130,7 @@ func (n *NCCL) AllGather(c Comm, src, dst Ptr, count uint64, t NCCLType, s Strea
 	return n.check(&n.c.allGather, n.c.allGather.Call(uintptr(src), uintptr(dst), uintptr(count), uintptr(t), uintptr(c), uintptr(s)))
 }
 
-// ReduceScatter combines src of every device and leaves count elements of the result, its own part, in dst of each device.
+// ReduceScatter combines src of every device, and writes a part of the result, count elements, to dst of each device.
 func (n *NCCL) ReduceScatter(c Comm, src, dst Ptr, count uint64, t NCCLType, op NCCLOp, s Stream) error {
 	return n.check(&n.c.reduceScatter, n.c.reduceScatter.Call(uintptr(src), uintptr(dst), uintptr(count), uintptr(t), uintptr(op), uintptr(c), uintptr(s)))
 }

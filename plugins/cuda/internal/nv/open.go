@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// Libraries are the libraries that were found. A field is nil when its library is missing; Report says why.
+// Libraries contains the libraries that were found. A field is nil if its library is missing; Report says why.
 type Libraries struct {
 	Driver *Driver
 	NVRTC  *NVRTC

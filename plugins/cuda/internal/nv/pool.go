@@ -12,10 +12,10 @@ type PoolAttribute int32
 // Properties of pools, in bytes.
 const (
 	PoolThreshold    PoolAttribute = 4 // bytes that the pool keeps at a synchronisation; settable
-	PoolReserved     PoolAttribute = 5
-	PoolReservedHigh PoolAttribute = 6 // settable to 0
-	PoolUsed         PoolAttribute = 7
-	PoolUsedHigh     PoolAttribute = 8 // settable to 0
+	PoolReserved     PoolAttribute = 5 // bytes that the pool has reserved from the device
+	PoolReservedHigh PoolAttribute = 6 // greatest value of PoolReserved; settable to 0
+	PoolUsed         PoolAttribute = 7 // bytes of allocations
+	PoolUsedHigh     PoolAttribute = 8 // greatest value of PoolUsed; settable to 0
 )
 
 // poolProps is CUmemPoolProps.

@@ -59,7 +59,7 @@ func (d *Driver) DestroyEvent(e Event) error {
 	return d.check(&d.c.eventDestroy, d.c.eventDestroy.Call(uintptr(e)))
 }
 
-// Record makes an event happen when the stream has done all its present work.
+// Record records an event: it happens when the stream has done all work that it has so far.
 func (d *Driver) Record(e Event, s Stream) error {
 	return d.check(&d.c.eventRecord, d.c.eventRecord.Quick(uintptr(e), uintptr(s), 0, 0))
 }
@@ -90,8 +90,8 @@ func (d *Driver) WaitEvent(s Stream, e Event) error {
 	return d.check(&d.c.streamWaitEvent, d.c.streamWaitEvent.Quick(uintptr(s), uintptr(e), 0, 0))
 }
 
-// WriteValue lets a stream write a 32-bit word in its turn, to device memory or to host memory that the device sees: a flag that
-// the host polls without a call.
+// WriteValue lets a stream write a 32-bit word in order with its other work, to device memory or to mapped host memory, which the host can
+// poll without a call.
 func (d *Driver) WriteValue(s Stream, at Ptr, value uint32) error {
 	if !d.c.streamWriteValue.There() {
 		return vendor.Missing(driverName, d.c.streamWriteValue.Name)
@@ -99,8 +99,8 @@ func (d *Driver) WriteValue(s Stream, at Ptr, value uint32) error {
 	return d.check(&d.c.streamWriteValue, d.c.streamWriteValue.Quick(uintptr(s), uintptr(at), uintptr(value), 0))
 }
 
-// LaunchHostFunc lets a stream call a C function of one pointer in its turn. fn is not Go code: the driver calls it from its own thread,
-// which must not call CUDA. Completion is better found by EventDone or WriteValue.
+// LaunchHostFunc lets a stream call a C function of one pointer in order with its other work. fn is not Go code: the driver calls it from
+// its own thread, which must not call CUDA. Completion is better found by EventDone or WriteValue.
 func (d *Driver) LaunchHostFunc(s Stream, fn, data uintptr) error {
 	if !d.c.launchHostFunc.There() {
 		return vendor.Missing(driverName, d.c.launchHostFunc.Name)

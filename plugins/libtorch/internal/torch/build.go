@@ -25,7 +25,7 @@ var shimSource string
 // DefaultCompiler is the C++ compiler that Build calls if none is named.
 const DefaultCompiler = "c++"
 
-// Remedy is the command that builds the shim.
+// Remedy is the command of burn that builds the shim.
 const Remedy = "burn plugin build libtorch"
 
 // shimPath returns the path of the shim for the torch in a folder, whether it is built or not. It is in the user's cache folder, because
@@ -54,7 +54,7 @@ func Shim(folder string) string {
 	return path
 }
 
-// Build compiles the shim for the torch in a folder. compiler is the name or path of a C++ compiler; "" is DefaultCompiler. Build does
+// Build compiles the shim for the torch in a folder. compiler is the name or path of a C++ compiler; "" means DefaultCompiler. Build does
 // nothing if torch has the ABI or the shim exists. Without a compiler or torch's headers it returns ErrMissing, and the error says what to
 // install.
 func Build(ctx context.Context, folder, compiler string) error {
@@ -104,7 +104,7 @@ func Build(ctx context.Context, folder, compiler string) error {
 	return os.Rename(made, out)
 }
 
-// complaint returns the errors in a compiler's text, at most five lines.
+// complaint returns the errors in a compiler's output or, if there are none, the output: at most five lines.
 func complaint(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	wrong := slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return !strings.Contains(l, "error:") })

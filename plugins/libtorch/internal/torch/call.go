@@ -39,9 +39,9 @@ type Thread struct {
 	lib    *Library
 	batch  batch
 	entry  [1]uintptr // argument list: the address of batch
-	n      int        // frames
+	n      int        // number of collected frames
 	frames [maxFrames]frame
-	used   int // words
+	used   int // number of words in use
 	words  [maxWords]uint64
 	large  [][]uint64     // word lists that did not fit
 	failed error          // error because of which the collected calls cannot be performed

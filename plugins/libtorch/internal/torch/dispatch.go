@@ -38,14 +38,14 @@ type slot struct {
 	free uintptr // address of the function that frees it
 }
 
-// Begin begins a call of an operator. The caller then appends all arguments in the order of its schema, and calls Call. Meanwhile, the
-// Thread must not be used for anything else.
+// Begin begins a call of an operator. The caller then appends all arguments in the order of the operator's schema, and calls Call.
+// Meanwhile, the Thread must not be used for anything else.
 func (t *Thread) Begin(o *Operator) {
 	t.reset()
 	t.op, t.args = o, t.args[:0]
 }
 
-// word appends an argument.
+// word appends an argument, and returns the word in which it is stored.
 func (t *Thread) word(v uint64) *uint64 {
 	i := len(t.args)
 	t.args = append(t.args, slot{})
@@ -127,7 +127,7 @@ func (t *Thread) SomeBool(v bool) {
 	t.SomeInt(n)
 }
 
-// SomeTensor appends an optional tensor; 0 is none.
+// SomeTensor appends an optional tensor; 0 means none.
 func (t *Thread) SomeTensor(h Handle) {
 	if h == 0 {
 		t.None()

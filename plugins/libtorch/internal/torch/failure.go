@@ -57,7 +57,7 @@ func goString(address uintptr) string {
 	return string(unsafe.Slice((*byte)(p), n))
 }
 
-// capture forwards the standard error of the process and keeps the end of it. Before version 2.13, torch writes the reason of a failure
+// capture forwards the standard error of the process and keeps its last bytes. Before version 2.13, torch writes the reason of a failure
 // only there.
 type capture struct {
 	mu   sync.Mutex
@@ -67,7 +67,7 @@ type capture struct {
 
 const captured = 8 << 10
 
-// start replaces standard error by a pipe. If that fails, errors have no message of torch.
+// start replaces standard error by a pipe. If that fails, errors do not contain torch's message.
 func (c *capture) start() {
 	was, err := syscall.Dup(2)
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *capture) start() {
 	}()
 }
 
-// last returns the last exception that was written. It waits a moment for it to come through the pipe.
+// last returns the last exception that was written. It waits at most 50 ms for the exception to arrive through the pipe.
 func (c *capture) last() string {
 	for range 50 {
 		c.mu.Lock()

@@ -15,7 +15,7 @@ var loans = struct {
 	open map[uintptr]loan
 }{open: map[uintptr]loan{}}
 
-// loan keeps memory alive until release has been called.
+// loan keeps data alive while torch uses it. release is called afterwards.
 type loan struct {
 	data    []byte
 	release func()
