@@ -24,7 +24,7 @@ type runtimeOf struct {
 	selectors [messageCount]uintptr
 }
 
-// objective loads the frameworks once.
+// objective loads the frameworks once, and returns the functions that send messages.
 var objective = sync.OnceValues(func() (r *runtimeOf, err error) {
 	libraries := map[string]uintptr{}
 	for _, path := range []string{objcLibrary, foundationLibrary, metalLibrary} {
@@ -32,7 +32,7 @@ var objective = sync.OnceValues(func() (r *runtimeOf, err error) {
 			return nil, err
 		}
 	}
-	// Without the system's library, burn's own kernels compute products.
+	// If Metal Performance Shaders are missing, burn's own kernels compute products.
 	shaders, missing := purego.Dlopen(shadersLibrary, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if missing == nil {
 		libraries[shadersLibrary] = shaders
@@ -70,7 +70,7 @@ func unsigned(n uint64) uintptr  { return uintptr(n) }
 func enumeration(n int) uintptr  { return uintptr(n) }
 func selector(s uintptr) uintptr { return s }
 func address(p unsafe.Pointer) uintptr {
-	if never { // the memory that it points to is on the heap, where it does not move
+	if never { // so that the compiler places the memory of p on the heap, where it does not move
 		escaped = p
 	}
 	return uintptr(p)

@@ -28,7 +28,7 @@ func (p *proc) call(args ...uintptr) uintptr {
 	return r
 }
 
-// quick is call for functions of at most 6 arguments. It does not allocate Go memory. Unused arguments are 0.
+// quick is like call, for functions of at most 6 arguments. It does not allocate Go memory. Unused arguments are 0.
 //
 //go:uintptrescapes
 func (p *proc) quick(a, b, c, d, e, f uintptr) uintptr {
