@@ -11,8 +11,8 @@ import (
 // scattered elements are [Batch, Outer, Count, Inner].
 type Indexing struct {
 	Batch, Outer, Axis, Inner, Count int
-	// Line is the distance in memory between lines of x, which have Axis·Inner elements; 0 means that there are no gaps between them. Only
-	// Gather supports it.
+	// Line is the distance in memory between lines of x, in elements. A line has Axis·Inner elements; a distance of 0 means that there
+	// are no gaps. Only Gather supports it.
 	Line int
 }
 
