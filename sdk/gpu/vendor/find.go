@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Find loads the first candidate that try accepts, and fills in the row.
+// Find loads the first candidate that try accepts, and sets row to the result. If try returns a version together with an error, the
+// library works but there is no hardware for it: the search ends, and the row contains both.
 func (s *Search) Find(k *Library, row *Row, try func(handle uintptr) (version string, err error)) {
 	*row = Row{Key: k.Key, Library: k.Name, Lost: k.Lost, Install: k.Install}
 	if s.hidden(k.Key) {
