@@ -19,9 +19,10 @@ import (
 
 // Options are the backend and the settings of a server.
 type Options struct {
-	Name string // of the plugin: "cpu"
+	Name string // name of the plugin, such as "cpu"
 	Open core.Opener
-	// Logger logs connections, panics and the end; nil: JSON lines on standard error, as hosts expect.
+	// Logger logs connections, panics and the end of the server. If it is nil, they are logged as lines of JSON on standard error, as
+	// hosts expect.
 	Logger hclog.Logger
 	// Protocol restricts the protocol versions; the zero Range means wire.Speaks().
 	Protocol wire.Range
