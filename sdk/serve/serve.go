@@ -49,8 +49,8 @@ func stderrLogger(name string) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Name: name, Level: level, Output: os.Stderr, JSONFormat: true})
 }
 
-// Serve serves the host that has started this process, until the host ends it or ends itself. Meanwhile, output to os.Stdout goes to
-// standard error. It fails if no host started the process.
+// Serve serves the host that has started this process, until the host ends this process, or is gone. While it serves, output to os.Stdout
+// goes to standard error. It fails if no host started the process.
 func Serve(o Options) error {
 	if err := o.complete(); err != nil {
 		return err

@@ -21,7 +21,7 @@ import (
 
 const (
 	socketName = "streams"
-	// greetWait bounds the time that a host takes to connect, and tokenWait the time until it presents the token.
+	// greetWait is the time in which a host must connect, and tokenWait the time in which it must then present the token.
 	greetWait = 10 * time.Second
 	tokenWait = time.Second
 )

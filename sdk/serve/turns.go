@@ -91,8 +91,8 @@ func (t *session) work(first bool) {
 	}
 }
 
-// hold lets the backend delay the commands of a frame: if the same frame requests an answer, the goroutine that waits for it does
-// the work.
+// hold lets the backend delay the commands of a frame: if the same frame requests an answer, the goroutine that waits for the answer
+// executes them.
 func (t *session) hold() {
 	if t.holder == nil {
 		return
@@ -132,8 +132,8 @@ func (t *session) notify() {
 	}
 }
 
-// park waits until there is work. If the host sends frames in quick succession, it polls for the next one, because being woken takes
-// longer. The caller holds mu.
+// park waits until there is work. If the host sends frames in quick succession, it polls for the next one, because waking a sleeping
+// thread takes longer. The caller holds mu.
 func (t *session) park() {
 	t.parked = true
 	t.mu.Unlock()

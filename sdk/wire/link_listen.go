@@ -70,7 +70,7 @@ func (s *FrameStream) Wake() {
 	}
 }
 
-// recheck makes Next examine the state again.
+// recheck makes Next decide again how to wait.
 func (l *listener) recheck() {
 	select {
 	case l.stirred <- struct{}{}:

@@ -16,6 +16,7 @@ type Indexing struct {
 	Line int
 }
 
+// whole and slices return the number of elements of x, with gaps between lines, and of the gathered or scattered elements.
 func (g Indexing) whole() int  { return g.Batch * g.Outer * max(g.Axis*g.Inner, g.Line) }
 func (g Indexing) slices() int { return g.Batch * g.Outer * g.Count * g.Inner }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // fragmentTile divides a product into blocks that compute with matrix instructions. Each subgroup holds high×wide elements of C in
-// fragments.
+// fragments. Shared memory holds stages tiles of the depth at a time.
 type fragmentTile struct {
 	Tile
 	high, wide, stages int

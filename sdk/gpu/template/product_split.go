@@ -8,7 +8,7 @@ import (
 
 // productGrid is the part of a product that a block computes.
 type productGrid struct {
-	size      [3]int
+	size      [3]int     // size of the grid
 	block     ir.Value   // number of the pair of an element of the batch and a part of the depth
 	number    ir.Value   // number of the element of the batch
 	batch     []ir.Value // position of that element, by dimension

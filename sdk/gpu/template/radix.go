@@ -9,7 +9,7 @@ import (
 // order of digits, then of tiles, and moves the elements of each tile to their places.
 type radix struct {
 	sorting
-	digitBits, threads, items, tiles int
+	digitBits, threads, items, tiles int  // bits of a digit, threads of a block, elements of a thread, and tiles of a line
 	ballot                           bool // ranks are computed by ballots of subgroups, otherwise by counters of each thread
 }
 

@@ -12,7 +12,7 @@ type column struct {
 	*layout
 	m        *maker
 	width    int
-	tx, ty   int
+	tx, ty   int // threads of a block along the rows, and along their elements
 	operands []access
 	wr, wc   *walk
 	p        *Pass
@@ -20,9 +20,9 @@ type column struct {
 	count    ir.Value // number of rows, in units of width
 	tile     ir.Value // number of blocks along the rows
 	lo, hi   ir.Value // hi is the number of elements of a row
-	tiles    int
-	parts    int // parts of each row
-	partSize int
+	tiles    int      // blocks along the rows
+	parts    int      // parts of each row
+	partSize int      // elements of a part
 }
 
 // fewElements is the greatest number of elements of a row for which one thread reads all of them.

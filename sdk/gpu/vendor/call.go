@@ -9,7 +9,7 @@ import (
 // Proc is a C function.
 type Proc struct {
 	Name string
-	Addr uintptr
+	Addr uintptr // 0 if the library does not export the function
 }
 
 // There reports whether the library exports the function.

@@ -55,7 +55,7 @@ func (s *Search) Find(k *Library, row *Row, try func(handle uintptr) (version st
 	row.Err = fmt.Errorf("%w: no %s", ErrMissing, strings.Join(k.Sonames, " or "))
 }
 
-// loadedPath returns the path of a library that this process has mapped, or its name if the system does not tell the path.
+// loadedPath returns the path of a library that this process has mapped, or its name if the system does not report the path.
 func loadedPath(name string) string {
 	f, err := os.Open("/proc/self/maps")
 	if err != nil {

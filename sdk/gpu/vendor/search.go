@@ -9,9 +9,9 @@ import (
 
 // Library describes one of a vendor's libraries.
 type Library struct {
-	Key, Name string   // as in Row
+	Key, Name string   // Row.Key and Row.Library
 	Sonames   []string // the newest major version first
-	System    bool     // comes with the driver: no other folders are searched, and it stays loaded, as it has started threads
+	System    bool     // part of the driver: only folders of the loader and of Places.System are searched, and it stays loaded, as it has started threads
 	Stays     bool     // stays loaded once it was loaded
 	Wheel     string   // prefix of the names of Python packages that contain it; set if the newest version is tried first
 	Lost      string   // as in Row
@@ -24,12 +24,11 @@ type Places struct {
 	Homes     []string // variables of the environment that name the folder of an installation
 	Folders   []string // folders of libraries below the folders that Homes name
 	Installed []string // patterns of folders of libraries in installations of the system
-	System    []string // folders, besides the loader's, of libraries for which Library.System is set
+	System    []string // folders that are searched besides the folders of the loader, for libraries for which Library.System is set
 	Wheels    []string // patterns of folders of libraries in folders of Python packages
 }
 
-// Search says where to look for libraries. The zero value finds only the libraries that the loader finds; DefaultSearch reads the
-// environment.
+// Search describes where to search for libraries. With the zero value, only the loader searches; DefaultSearch reads the environment.
 type Search struct {
 	Places
 	Env  func(string) string // the environment; nil is empty

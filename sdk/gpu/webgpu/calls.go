@@ -27,9 +27,9 @@ type Facts struct {
 	Driver   string // name and version of the driver
 	Backend  string // Vulkan, Metal, Direct3D 12 or browser
 	Version  string // version of the implementation
-	Software bool
-	Discrete bool
-	Memory   int64 // bytes, 0 if unknown
+	Software bool   // the adapter is software that emulates hardware
+	Discrete bool   // the adapter is a GPU with its own memory
+	Memory   int64  // bytes, 0 if unknown
 	Limits   Limits
 	// Subgroups holds the least and greatest size of subgroups; 0 if the language has no operations on them.
 	Subgroups [2]int
@@ -48,9 +48,9 @@ type Limits struct {
 	UniformBinding     int64 // bytes
 	StorageAlignment   int64 // bytes
 	UniformAlignment   int64 // bytes
-	StorageBuffers     int   // of a kernel
+	StorageBuffers     int   // most storage buffers of a kernel
 	WorkgroupStorage   int   // bytes
-	WorkgroupThreads   int   // along x, and in total
+	WorkgroupThreads   int   // most threads of a workgroup, along x and in total
 	WorkgroupsPerAxis  int
 	BindingsPerGroup   int
 	UniformBuffers     int

@@ -98,8 +98,8 @@ func (r *runtimeOf) message(m int, receiver id, args ...uintptr) uintptr {
 	return result
 }
 
-// messageSizes sends a message whose two arguments are structs of 24 bytes. The System V ABI of amd64 passes them in the memory of the
-// arguments, behind the registers; that of arm64 passes their addresses.
+// messageSizes sends a message whose two arguments are structs of 24 bytes. The System V ABI of amd64 passes them on the stack, after the
+// arguments in registers; the ABI of arm64 passes their addresses.
 func (r *runtimeOf) messageSizes(m int, receiver id, a, b *[3]uint64) {
 	if runtime.GOARCH == "amd64" {
 		purego.SyscallN(r.send, receiver, r.selectors[m], 0, 0, 0, 0, uintptr(a[0]), uintptr(a[1]), uintptr(a[2]), uintptr(b[0]), uintptr(b[1]), uintptr(b[2]))
