@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// events contains the events of a stream, numbered from 1, and failures of commands that the backend has not seen.
+// events contains the events of a stream, numbered from 1, and failures of commands that the backend does not report itself.
 type events struct {
 	mu       sync.Mutex
 	signaled uint64 // the last event that was decoded
@@ -170,7 +170,7 @@ func (t *session) await(c *wire.Command) error {
 	return t.answerLater(answer{request: c.Request, ticket: e, event: c.Event})
 }
 
-// reached waits for an event and reports the first failure, of the backend or of a command that was not passed to the backend.
+// reached waits for an event and answers with the first failure: one that the backend reports, or one in t.events.
 func (t *session) reached(ctx context.Context, a *answer) error {
 	err := t.guard("await", func() error { return a.ticket.Wait(ctx) })
 	if !errors.Is(err, core.ErrCanceled) {

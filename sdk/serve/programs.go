@@ -164,7 +164,7 @@ func (t *session) donated(c *wire.Command, do func(id tensorID)) {
 	}
 }
 
-// donate frees the inputs that were donated to a run that the backend did not execute.
+// donate frees the inputs that were donated to a run that failed.
 func (t *session) donate(c *wire.Command) {
 	var ids []tensorID
 	t.donated(c, func(id tensorID) { ids = append(ids, t.dev.remove([]tensorID{id}, func(error) {})...) })
