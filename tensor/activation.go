@@ -39,7 +39,7 @@ func (t *Tensor) Sigmoid() *Tensor { return t.un(op.Sigmoid) }
 // LogSigmoid returns the logarithm of Sigmoid without overflow.
 func (t *Tensor) LogSigmoid() *Tensor { return t.un(op.LogSigmoid) }
 
-// HardSigmoid returns alpha·t+beta clamped to [0, 1]. PyTorch has 1/6 and 0.5, ONNX 0.2 and 0.5.
+// HardSigmoid returns alpha·t+beta clamped to [0, 1]. PyTorch's alpha and beta are 1/6 and 0.5, ONNX's defaults are 0.2 and 0.5.
 func (t *Tensor) HardSigmoid(alpha, beta float64) *Tensor {
 	return t.un(op.HardSigmoid, op.Float("alpha", alpha), op.Float("beta", beta))
 }
@@ -47,15 +47,15 @@ func (t *Tensor) HardSigmoid(alpha, beta float64) *Tensor {
 // HardSwish returns t·HardSigmoid(1/6, 0.5).
 func (t *Tensor) HardSwish() *Tensor { return t.un(op.HardSwish) }
 
-// HardTanh returns t clamped to [lo, hi]. PyTorch has -1 and 1.
+// HardTanh returns t clamped to [lo, hi]. PyTorch's defaults are -1 and 1.
 func (t *Tensor) HardTanh(lo, hi float64) *Tensor {
 	return t.un(op.HardTanh, op.Float("min", lo), op.Float("max", hi))
 }
 
-// Gelu returns the Gaussian error linear unit by the error function.
+// Gelu returns the Gaussian error linear unit t·Φ(t), with Φ computed by the error function.
 func (t *Tensor) Gelu() *Tensor { return t.un(op.Gelu) }
 
-// GeluTanh returns Gelu by its tanh approximation.
+// GeluTanh returns the approximation of Gelu by tanh.
 func (t *Tensor) GeluTanh() *Tensor { return t.un(op.Gelu, op.Str("approximate", "tanh")) }
 
 // QuickGelu returns t·sigmoid(1.702·t).

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Add returns t+o; operands of binary methods broadcast and have one element type.
+// Add returns t+o; operands of binary methods broadcast and must have the same element type.
 func (t *Tensor) Add(o *Tensor) *Tensor { return t.bin(op.Add, o) }
 
 // Sub returns t-o.
@@ -36,16 +36,16 @@ func (t *Tensor) TruncDiv(o *Tensor) *Tensor {
 // Pow returns t to the power o.
 func (t *Tensor) Pow(o *Tensor) *Tensor { return t.bin(op.Pow, o) }
 
-// Maximum returns the greater element; NaN if one is NaN.
+// Maximum returns the greater element, or NaN if one is NaN.
 func (t *Tensor) Maximum(o *Tensor) *Tensor { return t.bin(op.Max, o) }
 
-// Minimum returns the lesser element; NaN if one is NaN.
+// Minimum returns the lesser element, or NaN if one is NaN.
 func (t *Tensor) Minimum(o *Tensor) *Tensor { return t.bin(op.Min, o) }
 
 // Atan2 returns the angle of the point (o, t) in radians, in (-π, π].
 func (t *Tensor) Atan2(o *Tensor) *Tensor { return t.bin(op.Atan2, o) }
 
-// Hypot returns sqrt(t²+o²) without overflow; infinite if one is infinite.
+// Hypot returns sqrt(t²+o²) without overflow; it is infinite if one operand is infinite.
 func (t *Tensor) Hypot(o *Tensor) *Tensor {
 	m := temps{from: t}
 	a, b := m.of(t.Abs()), m.of(o.Abs())

@@ -30,7 +30,7 @@ func Stack(axis int, ts ...*Tensor) *Tensor {
 	return Op(op.Stack, ts, op.Int("axis", a))[0]
 }
 
-// Modes of Extend: the elements beyond the ends.
+// Modes of Extend, which determine the elements beyond the ends.
 const (
 	Edge      = "edge"      // the outermost element, repeated
 	Reflect   = "reflect"   // mirrored at the outermost element, without repeating it
@@ -43,7 +43,7 @@ func (t *Tensor) PadAll(lo, hi []int, v float64) *Tensor {
 	return t.un(op.Pad, op.Ints("lo", lo...), op.Ints("hi", hi...), op.ScalarFloat("value", v))
 }
 
-// Extend adds lo elements before and hi after t along axis, taken from t itself as mode says.
+// Extend adds lo elements before and hi after t along axis, taken from t itself: mode is Edge, Reflect, Symmetric or Wrap.
 func (t *Tensor) Extend(axis, lo, hi int, mode string) *Tensor {
 	a := t.axis("extend", axis, t.Rank())
 	los, his := make([]int, t.Rank()), make([]int, t.Rank())
@@ -51,7 +51,7 @@ func (t *Tensor) Extend(axis, lo, hi int, mode string) *Tensor {
 	return t.ExtendAll(los, his, mode)
 }
 
-// ExtendAll is Extend along every axis.
+// ExtendAll is Extend along every axis: it adds lo[i] elements before and hi[i] after t along axis i.
 func (t *Tensor) ExtendAll(lo, hi []int, mode string) *Tensor {
 	return t.un(op.Extend, op.Ints("lo", lo...), op.Ints("hi", hi...), op.Str("mode", mode))
 }
@@ -74,7 +74,7 @@ func (t *Tensor) RepeatInterleave(axis, n int) *Tensor {
 	return t.along(op.RepeatInterleave, axis, op.Int("repeats", n))
 }
 
-// Split cuts t along axis into parts of n elements; the last may be shorter.
+// Split cuts t along axis into parts of n elements; the last may be shorter. A dimension of 0 has no parts.
 func (t *Tensor) Split(n, axis int) []*Tensor {
 	a := t.axis("split", axis, t.Rank())
 	if n < 1 {
@@ -87,7 +87,7 @@ func (t *Tensor) Split(n, axis int) []*Tensor {
 	return t.SplitSizes(sizes, a)
 }
 
-// SplitSizes cuts t along axis into parts of the given sizes, which add up to the dimension.
+// SplitSizes cuts t along axis into parts of the given sizes, whose sum must be the dimension.
 func (t *Tensor) SplitSizes(sizes []int, axis int) []*Tensor {
 	a := t.axis("split", axis, t.Rank())
 	parts, at := make([]*Tensor, len(sizes)), 0

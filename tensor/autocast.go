@@ -11,14 +11,15 @@ import (
 // dtype.F32 to end the effect of an enclosing Autocast.
 //
 //   - Products (matmul, linear, conv, attention, einsum, ops of recurrent layers) cast their f32 operands to dt, and return dt.
-//   - Ops whose results need the range or the precision of f32 (exp, log, pow, sums, norms, softmax, losses) have operands of dt
-//     cast to f32, and give f32.
-//   - All others take their operands as they are; where one is f32 and another dt, both are f32.
+//   - Ops whose results need the range or the precision of f32 (exp, log, pow, sums, norms, softmax, losses) cast their operands of
+//     type dt to f32, and return f32.
+//   - All others keep the types of their operands. If some operands are f32 and others dt, those of type dt are cast to f32.
 //
-// Operands of other types are left alone. A Function computes in f32; layers with custom gradients are Functions (batch norm, and
-// recurrent layers in training). A tensor is in the scope if it was made from the view, computed from such a tensor, or is seen
-// from the view by In. Parameters stay f32, and so do their gradients; weights are cast anew at each use. Gradients in F16 may
-// underflow unless the loss is multiplied with a large number first, and the gradients divided by it: see optim.Scaler.
+// Operands of other types are not cast. A Function computes in f32; layers with custom gradients are Functions (batch norm, and
+// recurrent layers in training). A tensor is in the scope if it was created from the view, was computed from such a tensor, or is
+// a view that In returned for it. Parameters stay f32, and so do their gradients; weights are cast again at each use. Gradients
+// in F16 may underflow unless the loss is multiplied by a large number first, and the gradients are divided by it: see
+// optim.Scaler.
 func Autocast(d *Device, dt dtype.DType, f func(d *Device) []*Tensor) []*Tensor {
 	switch dt {
 	case dtype.F16, dtype.BF16, dtype.F32:
@@ -31,7 +32,7 @@ func Autocast(d *Device, dt dtype.DType, f func(d *Device) []*Tensor) []*Tensor 
 	return scoped(d, d.scope != nil && d.scope.mute, dt, f)
 }
 
-// autocast returns the operands of an op converted to the types that it computes in; narrow is the narrow type.
+// autocast returns the operands of op c, cast to the types in which it computes. narrow is the type dt of Autocast.
 func autocast(q *queue, s *scope, narrow dtype.DType, c op.Code, in []*Tensor) []*Tensor {
 	from, to := narrow, dtype.F32
 	switch program.PrecisionOf(c) {
@@ -56,7 +57,7 @@ func convert(q *queue, s *scope, from, to dtype.DType, in []*Tensor) []*Tensor {
 	return out
 }
 
-// releaseCasts releases the operands that convert has made of in: nothing else uses them.
+// releaseCasts releases the casts that convert has created from in, which nothing else uses.
 func releaseCasts(casts, in []*Tensor) {
 	for i, t := range casts {
 		if t != in[i] {

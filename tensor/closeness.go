@@ -9,28 +9,30 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Closeness tells how close two tensors are: a report for people, and the numbers for tests.
+// Closeness describes how close two tensors are: String returns a report for people, and the fields are for tests.
 type Closeness struct {
-	Elements int
+	Elements int    // number of elements of each tensor
 	Bands    []Band // tolerances from 1e-1 to 1e-8
 	NaN      int    // elements of which one or both are NaN; they are not close to anything
 	Infinite int    // elements of which one is infinite and the other differs
 	Worst    Worst  // by absolute difference, among finite elements
 }
 
-// Band counts the elements within |got-want| <= Epsilon + Epsilon·|want|.
+// Band contains the number of elements for which |got-want| <= Epsilon + Epsilon·|want|. Equal infinities count as close.
 type Band struct {
 	Epsilon float64
 	Close   int
 }
 
-// Worst is the element with the greatest difference. Index is nil if there is no finite element.
+// Worst is the pair of finite elements with the greatest difference. Abs is |Got-Want|, and Rel is Abs/|Want|, or 0 if Abs is 0.
+// Index is nil if no pair is finite.
 type Worst struct {
 	Index               []int
 	Got, Want, Abs, Rel float64
 }
 
-// CheckCloseness waits for both tensors, of one shape and of any types, and compares them.
+// CheckCloseness waits for both tensors, of one shape and of any types, and compares them. If the shapes differ, the error is
+// ErrShape.
 func CheckCloseness(ctx context.Context, got, want *Tensor) (*Closeness, error) {
 	if !got.desc.Shape.Equal(want.desc.Shape) {
 		return nil, fmt.Errorf("tensor: check closeness: %v and %v, want the same shape: %w", got.desc, want.desc, core.ErrShape)
@@ -87,7 +89,7 @@ func (c *Closeness) count(x, y float64) bool {
 	return finite
 }
 
-// Share returns the percentage of n elements that are close; 100 if n is 0.
+// Share returns the percentage of n elements that are close, or 100 if n is 0.
 func (b Band) Share(n int) float64 {
 	if n == 0 {
 		return 100

@@ -45,7 +45,8 @@ func (t *Tensor) GreaterEqualScalar(v float64) *Tensor {
 	return t.withNumber((*Tensor).GreaterEqual, v)
 }
 
-// IsClose returns a bool tensor that is true where |t-o| is at most atol + rtol·|o|. Infinities are close to themselves, NaN to nothing.
+// IsClose returns a bool tensor that is true where |t-o| is at most atol + rtol·|o|. Equal infinities are close; NaN is not close
+// to anything.
 func (t *Tensor) IsClose(o *Tensor, rtol, atol float64) *Tensor {
 	if !t.desc.DType.IsFloat() {
 		m := temps{from: t}

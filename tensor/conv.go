@@ -6,15 +6,15 @@ import "github.com/goburn/burn/core/op"
 // dilation, and Groups 0 is one group.
 type ConvOptions struct {
 	Strides       []int
-	Padding       []int // zeros at both ends, if PadLo and PadHi are nil
+	Padding       []int // zeros at each end for which PadLo or PadHi is nil
 	PadLo, PadHi  []int // zeros before and after; negative numbers remove elements
-	Dilation      []int // of the kernel
-	InputDilation []int // of t
+	Dilation      []int // distance between elements of the kernel
+	InputDilation []int // distance between elements of t, with zeros between them
 	Groups        int
 	Bias          *Tensor // one per output channel; may be nil
 }
 
-// spatial returns v with missing entries filled in, as an attribute of n entries.
+// spatial returns v as an attribute of n entries, in which missing entries have the value missing.
 func spatial(name string, n int, v []int, missing int) op.Attr {
 	full := make([]int, n)
 	for i := range full {
@@ -29,7 +29,7 @@ func spatial(name string, n int, v []int, missing int) op.Attr {
 	return op.Ints(name, full...)
 }
 
-// pads returns the attributes for padding at both ends; lo and hi override it.
+// pads returns the attributes for padding: lo and hi, or both where they are nil.
 func pads(n int, both, lo, hi []int) []op.Attr {
 	if lo == nil {
 		lo = both
@@ -40,7 +40,7 @@ func pads(n int, both, lo, hi []int) []op.Attr {
 	return []op.Attr{spatial("pad_lo", n, lo, 0), spatial("pad_hi", n, hi, 0)}
 }
 
-// perChannel adds bias along axis 1 to t, and releases t; a nil bias adds nothing.
+// perChannel returns t plus bias along axis 1, and releases t. If bias is nil, it returns t.
 func (t *Tensor) perChannel(bias *Tensor) *Tensor {
 	if bias == nil {
 		return t
@@ -103,10 +103,10 @@ func (t *Tensor) conv(name string, rank int, w, bias *Tensor, o ConvOptions) *Te
 // padding, no dilation, and Groups 0 is one group.
 type ConvTransposeOptions struct {
 	Strides       []int
-	Padding       []int // removed at both ends, if PadLo and PadHi are nil
-	PadLo, PadHi  []int // removed before and after
-	OutputPadding []int // added after
-	Dilation      []int // of the kernel
+	Padding       []int // elements removed at each end for which PadLo or PadHi is nil
+	PadLo, PadHi  []int // elements removed before and after
+	OutputPadding []int // elements added after
+	Dilation      []int // distance between elements of the kernel
 	Groups        int
 	Bias          *Tensor // one per output channel; may be nil
 }
@@ -143,11 +143,11 @@ func (t *Tensor) convTranspose(name string, rank int, w, bias *Tensor, o ConvTra
 	return t.ConvTranspose(w, o)
 }
 
-// DeformConvOptions holds the settings of DeformConv2d: down and across; missing entries are stride 1, no padding, no
+// DeformConvOptions holds the settings of DeformConv2d, vertical before horizontal; missing entries are stride 1, no padding, no
 // dilation, and 0 groups are one.
 type DeformConvOptions struct {
 	Strides, Padding, Dilation []int
-	Groups                     int     // of channels
+	Groups                     int     // number of groups of channels
 	OffsetGroups               int     // number of groups of channels that share offsets
 	Mask                       *Tensor // [N, OffsetGroups·kh·kw, outH, outW]; may be nil
 	Bias                       *Tensor // one per output channel; may be nil

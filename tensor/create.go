@@ -12,7 +12,7 @@ import (
 )
 
 // From returns a tensor of the given dimensions with elements in row-major order; without dimensions it is a vector. data may be
-// reused afterwards.
+// reused afterwards. From panics with *Error if the number of elements does not fit the dimensions.
 func From[T dtype.Native](d *Device, data []T, dims ...int) *Tensor {
 	s := shape.Shape(dims)
 	if dims == nil {
@@ -32,7 +32,7 @@ func Scalar[T dtype.Native](d *Device, v T) *Tensor {
 	return d.write(dtype.Of[T](), shape.Of(), dtype.Bytes([]T{v}))
 }
 
-// write is FromBytes for checked arguments; errors are returned by the next wait.
+// write is like FromBytes, for arguments that are checked already. The next wait returns its errors.
 func (d *Device) write(dt dtype.DType, s shape.Shape, data []byte) *Tensor {
 	desc := op.Desc{DType: dt, Shape: s}
 	t, err := d.define(desc, func(desc op.Desc) error { return d.stream.Write(context.Background(), desc, data) })
@@ -88,7 +88,7 @@ func (d *Device) LinSpace(dt dtype.DType, start, stop float64, n int) *Tensor {
 	return d.Op(op.LinSpace, nil, op.Float("start", start), op.Float("stop", stop), op.Int("count", n), op.Type("dtype", dt))[0]
 }
 
-// Eye returns a matrix with 1 on its diagonal, else 0.
+// Eye returns a matrix with 1 on its diagonal and 0 elsewhere.
 func (d *Device) Eye(dt dtype.DType, rows, columns int) *Tensor {
 	return d.Op(op.Eye, nil, op.Int("rows", rows), op.Int("columns", columns), op.Type("dtype", dt))[0]
 }

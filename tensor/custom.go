@@ -12,11 +12,11 @@ import (
 // Function is a computation with a custom gradient.
 type Function struct {
 	Name string
-	// Forward computes the results from constants, and returns the tensors that Backward needs: operands and results, which carry
-	// second derivatives, or others, which are then constants.
+	// Forward computes the results y from the operands x, which are constants there. saved are the tensors that Backward needs.
+	// Second derivatives continue through those that are operands or results; all others are constants.
 	Forward func(x []*Tensor) (y, saved []*Tensor)
-	// Backward returns the gradient of each operand, nil for none, from the saved tensors and the gradients of the results, nil
-	// for results without one. Its tensors live on a separate device, and must not leave it.
+	// Backward returns the gradient of each operand, or nil for none, from the saved tensors and the gradients of the results,
+	// which are nil for results without a gradient. It runs on a separate device, and its tensors must not be used outside of it.
 	Backward func(saved, grads []*Tensor) []*Tensor
 
 	passes bool // Forward computes nothing: operands keep their types in Autocast
@@ -132,7 +132,8 @@ func (f Function) backward(b core.Below, saved, grads []op.Desc) (out []op.Desc,
 	return out, q.refused
 }
 
-// Hook returns t. In the backward pass f receives the gradient that arrives at t, and returns a replacement, or nil to keep it.
+// Hook returns a tensor that is equal to t. In the backward pass f receives the gradient of the result, and returns a
+// replacement, or nil to keep it.
 func (t *Tensor) Hook(f func(grad *Tensor) *Tensor) *Tensor {
 	return Function{
 		Name:    "hook",
@@ -150,7 +151,7 @@ func (t *Tensor) Hook(f func(grad *Tensor) *Tensor) *Tensor {
 	}.Apply(t)[0]
 }
 
-// Checked waits for the device of the gradients, and returns an error of the backward pass.
+// Checked waits for the device of the gradients, and returns the error of the backward pass, or nil.
 func (g *Gradients) Checked(ctx context.Context) error {
 	for _, t := range g.of {
 		return t.queue.Sync(ctx)

@@ -41,12 +41,13 @@ func newDriver(api calls.API, patience time.Duration) (*driver, error) {
 	return d, nil
 }
 
-// rank returns the sort key of a device: devices that can be unplugged come last.
+// rank returns the sort key of a device: integrated GPUs of Macs with Intel processors come after all others, and devices that can be
+// unplugged come last.
 func rank(f calls.Facts) int {
 	switch {
 	case f.External:
 		return 2
-	case f.Unified && !slices.ContainsFunc(f.Families, isApple): // the lesser of two GPUs
+	case f.Unified && !slices.ContainsFunc(f.Families, isApple): // slower than the discrete GPU of the same Mac
 		return 1
 	}
 	return 0

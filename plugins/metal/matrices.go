@@ -62,8 +62,8 @@ using namespace metal;
 }
 `
 
-// matrixFactors are a left factor whose elements differ and need all 24 bits, and a right factor that permutes columns and changes signs:
-// results are exact unless the hardware rounds factors.
+// matrixFactors returns a left factor whose elements differ and need all 24 bits, and a right factor that permutes columns and changes
+// signs, so that results are exact unless the hardware rounds factors.
 func matrixFactors() (a, b [64]float32) {
 	for i := range 64 {
 		a[i] = float32(1<<23 + 1 + 2*i)
@@ -77,7 +77,7 @@ func matrixFactors() (a, b [64]float32) {
 // trial limits the time of the product. If it takes longer, the device is used without matrices.
 const trial = 20 * time.Second
 
-// tryMatrices runs matrixText.
+// tryMatrices runs matrixText on matrixFactors, and returns the contents of the second buffer.
 func tryMatrices(d calls.Device) ([]float32, error) {
 	l, err := d.NewLibrary(exact + matrixText)
 	if err != nil {
@@ -129,7 +129,7 @@ func tryMatrices(d calls.Device) ([]float32, error) {
 	return slices.Clone(x[2*64:]), nil
 }
 
-// checkMatrices compares the results of matrixText with the order of elements in m.
+// checkMatrices returns an error if the results of matrixText are not exact, or not in the order of elements that m describes.
 func checkMatrices(m ir.MMA, got []float32) error {
 	a, b := matrixFactors()
 	var c [64]float32

@@ -28,10 +28,10 @@ const Version = "0.1.0"
 // values that do not parse.
 func New(c core.Config) (core.Backend, error) { return Opener(nil)(c) }
 
-// Opener is New for backends that call lost, once for each device that is lost after a fault.
+// Opener returns an opener like New, whose backends call lost once for each device that is lost after a fault. lost may be nil.
 func Opener(lost func(device int, err error)) core.Opener { return Over(apple.New(), lost) }
 
-// Over is Opener for backends over another implementation of Metal, for tests.
+// Over is like Opener, but its backends call another implementation of Metal. It is for tests.
 func Over(api calls.API, lost func(device int, err error)) core.Opener {
 	return func(c core.Config) (core.Backend, error) {
 		o, patience, err := gpu.ReadPatientOptions(Name, c)

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/commands"
 )
 
-// The threads of a grid process the elements in turns.
+// moveText is the format of a kernel that copies or fills, with a grid-stride loop over the elements.
 const moveText = `kernel void %s(device %s* dst [[buffer(0)]], %s, constant ulong& count [[buffer(2)]], uint3 thread_at [[thread_position_in_threadgroup]],
 	uint3 block_at [[threadgroup_position_in_grid]], uint3 blocks [[threadgroups_per_grid]]) {
 	for (ulong i = ulong(block_at.x) * %du + thread_at.x; i < count; i += ulong(blocks.x) * %du) dst[i] = %s;

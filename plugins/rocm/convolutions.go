@@ -39,7 +39,8 @@ const (
 
 var dnnTypes = map[dtype.DType]amd.DNNType{dtype.F32: amd.DNNF32, dtype.F16: amd.DNNF16, dtype.BF16: amd.DNNBF16}
 
-// dnnSpec describes a convolution to MIOpen, which pads both sides alike.
+// dnnSpec returns the description of a convolution for MIOpen, which pads both sides of a dimension by the same number. If MIOpen must
+// not compute the convolution, it returns an error.
 func dnnSpec(c *gpu.Convolution) (s amd.ConvSpec, err error) {
 	t, ok := dnnTypes[c.Type]
 	switch {
@@ -61,8 +62,8 @@ func dnnSpec(c *gpu.Convolution) (s amd.ConvSpec, err error) {
 		Dilation: p.Dilation, Groups: c.Groups}, nil
 }
 
-// forbidden reports whether a solution must not be used: a solution that rounds more than the type does, as the transforms do, one that
-// needs more than maxWorkspace, or plain loops, since burn's own kernels are faster.
+// forbidden reports whether a solution must not be used, because it rounds more than the type does (as FFT does, and Winograd for 16-bit
+// types), needs more than maxWorkspace, or consists of plain loops, which are slower than burn's own kernels.
 func forbidden(t dtype.DType, s *amd.Solution) bool {
 	return s.Algorithm == amd.AlgorithmFFT || s.Algorithm == amd.AlgorithmWinograd && t != dtype.F32 || s.Workspace > maxWorkspace ||
 		s.ID >= amd.NaiveForward && s.ID <= amd.NaiveWeights
@@ -108,10 +109,10 @@ type convolution struct {
 	lane    *dnnLane
 	what    string
 	conv    *amd.Conv // the lane's lock guards this and the fields below
-	users   int
+	users   int       // number of candidates that are not closed
 }
 
-// candidates compiles the first solutions that may be used. The lane is locked.
+// candidates compiles the first solutions that may be used, and returns them. The caller holds the lane's lock.
 func (p *convolution) candidates(t dtype.DType) ([]gpu.Candidate, error) {
 	all, err := p.conv.Solutions()
 	if err != nil {

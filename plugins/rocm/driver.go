@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// driver is the runtime and the compiler that were found.
+// driver implements gpu.Driver with the runtime and the compiler that were found.
 type driver struct {
 	hip       *amd.HIP
 	libs      *amd.Libraries
@@ -102,7 +102,7 @@ type device struct {
 	*streams.GPU
 	facts     facts
 	compilers *child.Compilers
-	options   []string // of the compiler
+	options   []string // options of the compiler
 	compiler  string
 	libraries library.List
 }

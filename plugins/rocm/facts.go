@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxParams is the size in bytes of the parameters that kernels may have.
+	// maxParams is the greatest size of the parameters of a kernel, in bytes.
 	maxParams = 4 << 10
 	// maxThreads is the greatest number of threads of a grid along a dimension: HIP counts them with 32 bits.
 	maxThreads = 1<<32 - 1
@@ -23,9 +23,9 @@ const (
 type facts struct {
 	architecture  string // with features, as in gfx90a:sramecc+:xnack-
 	units         int    // compute units
-	wave, threads int
-	resident      int // threads of a compute unit
-	shared        int // largest shared memory of a block, in bytes
+	wave, threads int    // threads of a wave, and the most threads of a block
+	resident      int    // the most threads that are resident on a compute unit
+	shared        int    // largest shared memory of a block, in bytes
 	grid          [3]int
 }
 
@@ -47,8 +47,8 @@ func readFacts(h *amd.HIP, dev streams.Device) (f facts, err error) {
 	return f, nil
 }
 
-// usable returns an error for devices for which kernels are not written: burn's HIP C++ has waves of 64 threads on gfx9 and of 32 threads
-// on all later architectures.
+// usable returns an error if kernels do not support the device: burn's HIP C++ assumes waves of 64 threads on gfx9 and of 32 threads on
+// all later architectures.
 func (f *facts) usable() error {
 	want := 32
 	if strings.HasPrefix(f.architecture, "gfx9") {

@@ -18,7 +18,7 @@ type device struct {
 	fault    js.Func
 	bytes    js.Value // a Uint8Array through which data is written
 
-	mu     sync.Mutex // guards the fields below; it is never held over a wait
+	mu     sync.Mutex // guards the fields below; it is never held during a wait
 	lost   error
 	faults []error // faults since the last check
 	closed bool
@@ -35,7 +35,7 @@ const (
 	storage  = 128
 	compute  = 4
 	readMode = 1
-	minPipe  = 64 << 10
+	minPipe  = 64 << 10 // no bits, but the least length of device.bytes
 )
 
 var usages = map[webgpu.Usage]int{
@@ -62,7 +62,7 @@ func newDevice(v js.Value) *device {
 	return d
 }
 
-// errorOf returns a GPUError with its sentinel, nil for null.
+// errorOf returns a GPUError as an error that wraps a sentinel, or nil for null.
 func errorOf(v js.Value) error {
 	switch {
 	case falsy(v):
@@ -206,7 +206,7 @@ func (d *device) NewGroup(p webgpu.Pipeline, bindings []webgpu.Binding) (webgpu.
 	return g, errors.Join(err, d.check())
 }
 
-// through copies bytes to an array of JavaScript, which the next call reuses.
+// through copies bytes to the beginning of an array of JavaScript, and returns the array. The next call reuses it.
 func (d *device) through(data []byte) js.Value {
 	if d.bytes.IsUndefined() || d.bytes.Length() < len(data) {
 		d.bytes = js.Global().Get("Uint8Array").New(max(len(data), minPipe))

@@ -64,5 +64,5 @@ func messageOf(v js.Value) string {
 	return strings.Join(strings.Fields(v.String()), " ")
 }
 
-// falsy reports whether v is undefined, null, or the like.
+// falsy reports whether v is undefined, null, false, 0, NaN or an empty string.
 func falsy(v js.Value) bool { return !v.Truthy() }

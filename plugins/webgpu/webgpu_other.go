@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// New fails: there is no browser around the program.
+// New returns an error that wraps ErrUnsupported, because the program does not run in a browser.
 func New(core.Config) (core.Backend, error) {
 	return nil, fmt.Errorf("webgpu: this program is not compiled for js/wasm, plugins/wgpu uses the GPU without a browser: %w", core.ErrUnsupported)
 }

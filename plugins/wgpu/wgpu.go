@@ -1,7 +1,7 @@
 // Package wgpu is the backend for every GPU with Vulkan, Metal or Direct3D 12: package sdk/gpu over the driver for WebGPU
-// (sdk/gpu/webgpu), whose calls go to wgpu-native. That library is found when the backend is made: the file that BURN_WGPU_LIBRARY names,
-// else in the folder of the plugin, else where the loader of the system finds it. It runs in its own process, cmd/burn-backend-wgpu,
-// because the library ends the process when a driver fails.
+// (sdk/gpu/webgpu), whose calls go to wgpu-native. That library is found when the backend is opened: it is the file that
+// BURN_WGPU_LIBRARY names, or else a file in the folder of the plugin, or else the file that the loader of the system finds. It runs in
+// its own process, cmd/burn-backend-wgpu, because the library ends the process when a driver fails.
 //
 // Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
 // or T (powers of 1024). "plain" is true or false: whether each kernel is waited for, so that a fault names its node. "patience" is how
@@ -39,7 +39,7 @@ const (
 // and values that do not parse.
 func New(c core.Config) (core.Backend, error) { return Opener(nil)(c) }
 
-// Opener is New for backends that call lost, once for each device that is lost after a fault.
+// Opener returns an opener like New, whose backends call lost once for each device that is lost after a fault. lost may be nil.
 func Opener(lost func(device int, err error)) core.Opener {
 	return func(c core.Config) (core.Backend, error) {
 		o, patience, err := gpu.ReadPatientOptions(Name, c)
@@ -61,7 +61,7 @@ func Opener(lost func(device int, err error)) core.Opener {
 	}
 }
 
-// library is the library loaded into this process. It stays loaded until the process ends.
+// library loads the library, once. It stays loaded until the process ends.
 var library = sync.OnceValues(func() (*native.API, error) {
 	return native.Open(candidates(os.Getenv(libraryVariable), os.Getenv(folderVariable), executable()))
 })

@@ -15,7 +15,7 @@ const (
 	// idleBytes bounds the idle shared memory that is kept for reuse, and idleTime the time for which it is kept.
 	idleBytes = 512 << 20
 	idleTime  = 10 * time.Second
-	// maxSegments is far below the limit of the protocol.
+	// maxSegments bounds the segments of a stream: half the limit of the protocol.
 	maxSegments = wire.MaxSegments / 2
 )
 
@@ -26,21 +26,21 @@ type segment struct {
 	kept   bool        // the plugin keeps it
 	tensor op.TensorID // the tensor that was sent in it; 0: none, or the tensor was freed
 	freed  bool        // the tensor was freed
-	idle   bool
-	since  time.Time
+	idle   bool        // unused, and kept for reuse
+	since  time.Time   // time at which it became idle
 }
 
 // segments contains the shared memory of a stream: segments in use, and idle ones for reuse.
 type segments struct {
 	s *stream
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards the fields below, and the segments
 	all     map[uint64]*segment
 	free    map[int][]*segment // by size
 	idle    int                // bytes of idle segments
 	overdue int                // bytes that the plugin keeps for freed tensors
-	last    uint64
-	broken  bool // no more are created: the system refused one
+	last    uint64             // greatest number of a segment
+	broken  bool               // no more segments are created, because the system refused one
 	closed  bool
 	timer   *time.Timer
 }

@@ -45,7 +45,7 @@ func (t *table[V]) get(id op.TensorID) *cell[V] {
 	return t.slots[t.slot(id)].cell
 }
 
-// put makes c the cell of id, and returns the previous one.
+// put stores c as the cell of id, and returns the previous cell, or nil.
 func (t *table[V]) put(id op.TensorID, c *cell[V]) (old *cell[V]) {
 	if 2*t.used >= len(t.slots) {
 		before := t.slots
@@ -64,7 +64,7 @@ func (t *table[V]) put(id op.TensorID, c *cell[V]) (old *cell[V]) {
 	return old
 }
 
-// remove takes out id, which must be present. Later cells of the probe sequence move up, so that no search ends too early.
+// remove removes id, which must be present. Later cells of the probe sequence move up, so that no search ends too early.
 func (t *table[V]) remove(id op.TensorID) {
 	mask := uint64(len(t.slots) - 1)
 	hole := t.slot(id)

@@ -21,7 +21,7 @@ func contiguous(buffer int, d op.Desc) tensor { return tensor{buffer, shape.Cont
 // whole reports whether the elements of t are in row-major order at the beginning of their buffer.
 func (t tensor) whole() bool { return t.view.Offset == 0 && t.view.IsContiguous() }
 
-// viewOf returns the result of a movement node as a view of its operand, false if it needs a copy.
+// viewOf returns the result of a movement node as a view of its operand, or false if the result needs a copy.
 func viewOf(n *op.Node, in shape.View) (shape.View, bool) {
 	out := n.Outputs[0].Shape
 	switch n.Op {
@@ -50,7 +50,7 @@ func moves(c op.Code) bool {
 	return false
 }
 
-// asView makes the result of a group a view, if the group is one movement and all users accept the view.
+// asView makes the result of a group a view, if the group is one movement and all users accept the view. It reports whether it did.
 func (b *builder) asView(x *group.Group) bool {
 	if x.Anchor == group.None || x.Kind != group.Single || !moves(b.g.Nodes[x.Anchor].Op) {
 		return false
@@ -72,7 +72,7 @@ func (b *builder) asView(x *group.Group) bool {
 	return true
 }
 
-// asNumber lets the result of a group need no memory, if all its users accept it as a scalar argument.
+// asNumber assigns no memory to the result of a group, if all its users accept it as a scalar argument. It reports whether it did.
 func (b *builder) asNumber(x *group.Group) bool {
 	if len(x.Outputs) != 1 || len(x.Nodes()) != 1 {
 		return false
@@ -143,7 +143,8 @@ func (b *builder) inRows(d op.Desc, v shape.View) bool {
 	return ok
 }
 
-// libraryTakes reports whether a library may accept d as t: as a factor of a product, or an operand of an attention.
+// libraryTakes reports whether a library may accept d as t: as an image or filter of a convolution, a factor of a product, or an operand
+// of an attention.
 func (b *builder) libraryTakes(x *group.Group, d op.Desc, t tensor) bool {
 	if b.own || len(b.d.libraries) == 0 || x.Anchor == group.None {
 		return false

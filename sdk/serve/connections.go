@@ -11,8 +11,8 @@ import (
 type connections struct {
 	mu    sync.Mutex
 	open  int
-	empty func() // called whenever the last connection ends
-	some  func() // called whenever the first connection comes
+	empty func() // called when the last open connection ends
+	some  func() // called when a connection begins while no other is open
 }
 
 var _ stats.Handler = (*connections)(nil)
@@ -30,14 +30,14 @@ type connectionKey struct{}
 // connectionOf returns the connection of a call.
 func connectionOf(ctx context.Context) *connection { return ctx.Value(connectionKey{}).(*connection) }
 
-// device finds a device of the host.
+// device returns the device of the host with the given handle, or nil.
 func (c *connection) device(handle uint64) *device {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.devices[handle]
 }
 
-// stream finds a stream that has not ended.
+// stream returns the stream with the given number, or nil if it has ended.
 func (c *connection) stream(number uint64) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,12 +64,12 @@ func (c *connections) watch(some, empty func()) {
 	c.some, c.empty = some, empty
 }
 
-// TagConn returns the connection.
+// TagConn returns a context that contains a new connection.
 func (c *connections) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
 	return context.WithValue(ctx, connectionKey{}, &connection{devices: map[uint64]*device{}, streams: map[uint64]*session{}})
 }
 
-// HandleConn counts.
+// HandleConn counts the open connections, and closes the devices of a connection that ends.
 func (c *connections) HandleConn(ctx context.Context, s stats.ConnStats) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

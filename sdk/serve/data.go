@@ -15,11 +15,11 @@ type upload struct {
 	desc    op.Desc
 	data    []byte
 	err     error // reason why it is refused; its chunks are still received
-	got     int
+	got     int   // bytes received
 }
 
 const (
-	// trusted bounds the memory in bytes that is allocated when a host announces a tensor; more is allocated as the data arrives.
+	// trusted bounds the memory in bytes that is allocated when a host announces a tensor; more memory is allocated as the data arrives.
 	trusted = 64 << 20
 	// kept is the greatest size of a staging buffer that is kept for the next tensor.
 	kept = 64 << 20
@@ -102,7 +102,7 @@ func (t *session) chunk(f *wire.Frame, request uint64, size int) error {
 	return t.endWrite(u.err)
 }
 
-// grow allocates memory for size bytes more: all at once up to trusted, by doubling beyond.
+// grow allocates memory for size more bytes. Up to trusted bytes are allocated at once; beyond that, the memory is doubled.
 func (u *upload) grow(size, total int) {
 	need := u.got + size
 	if need > cap(u.data) {

@@ -31,7 +31,7 @@ type device struct {
 	ctx        context.Context // canceled when the device is closed
 	cancel     context.CancelFunc
 
-	// Extensions; nil: the device does not have it.
+	// Extensions, nil where the device lacks them.
 	programs    core.Programs
 	memory      core.MemoryStats
 	host        core.HostMemory
@@ -90,7 +90,8 @@ func (d *device) extend() {
 	d.profiling, _ = core.Extension[core.Profiling](d.inner)
 }
 
-// register adds the device to the table of handles.
+// register adds the device to the table of handles. The error is ErrClosed if the server or the connection has ended, and ErrProtocol if
+// the handle is in use.
 func (d *device) register() error {
 	s, c := d.server, d.conn
 	s.mu.Lock()

@@ -11,20 +11,20 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// events contains the events of a stream, numbered from 1, and the failures between them that the backend does not know.
+// events contains the events of a stream, numbered from 1, and failures of commands that the backend does not report itself.
 type events struct {
 	mu       sync.Mutex
 	signaled uint64 // the last event that was decoded
 	settled  uint64 // the last event that the host knows to be reached
 	open     map[uint64]core.Event
 	ended    bool
-	news     chan struct{} // closed when an event is signaled or the stream ends; nil: no goroutine waits
+	news     chan struct{} // closed when an event is signaled or the stream ends; nil if no goroutine waits
 	failures []failure
 }
 
-// failure is a failure after an event.
+// failure is a failure that occurred after an event.
 type failure struct {
-	behind uint64
+	behind uint64 // number of the last event before the failure
 	err    error
 }
 
@@ -72,6 +72,7 @@ func (v *events) add(e core.Event) error {
 	return nil
 }
 
+// tell wakes all goroutines that wait in get. The caller holds mu.
 func (v *events) tell() {
 	if v.news != nil {
 		close(v.news)
@@ -87,7 +88,7 @@ func (v *events) end() {
 	v.tell()
 }
 
-// own returns an event that a command of this stream refers to, or nil for one that is settled.
+// own returns the event to which a command of this stream refers, or nil if it is settled.
 func (v *events) own(n uint64) (core.Event, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -118,7 +119,7 @@ func (v *events) get(ctx context.Context, n uint64) (core.Event, error) {
 	}
 }
 
-// settle removes the events up to n.
+// settle removes the events up to n, which the host knows to be reached.
 func (v *events) settle(n uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -169,7 +170,7 @@ func (t *session) await(c *wire.Command) error {
 	return t.answerLater(answer{request: c.Request, ticket: e, event: c.Event})
 }
 
-// reached waits for an event and reports the first failure, of the backend or of a command that was not passed to the backend.
+// reached waits for an event and answers with the first failure: one that the backend reports, or one in t.events.
 func (t *session) reached(ctx context.Context, a *answer) error {
 	err := t.guard("await", func() error { return a.ticket.Wait(ctx) })
 	if !errors.Is(err, core.ErrCanceled) {

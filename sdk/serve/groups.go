@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// group is the membership of a device in a group.
+// group is the membership of a device in a group of devices.
 type group struct {
 	core.Group
 	uses
@@ -77,8 +77,8 @@ func (d *device) leave(number uint64, g *group) error {
 	return d.guard("leave", g.Close)
 }
 
-// collective appends a command of a group. It calls the backend even if the tensor of this rank is missing, because the other
-// ranks wait.
+// collective passes a command of a group to the backend. It calls the backend even if the tensor of this rank is missing, because the
+// other ranks wait.
 func (t *session) collective(c *wire.Command) {
 	d, outs := t.dev, []op.Desc{c.Desc}
 	d.mu.Lock()
@@ -149,7 +149,8 @@ func (t *session) copy(c *wire.Command) {
 	d.made(outs, err)
 }
 
-// source finds the tensor to copy.
+// source returns the device of the tensor to copy. If the command is wrong, it returns err; if the tensor is poisoned, it returns the
+// error of the tensor as poisoned.
 func (t *session) source(c *wire.Command) (from *device, err, poisoned error) {
 	if t.dev.peers == nil {
 		return nil, core.ErrUnsupported, nil

@@ -15,7 +15,8 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// Main is the main function of a plugin: it serves the backend that open returns under the given name, and exits. Flags:
+// Main is the main function of a plugin: it serves the backend that open returns under the given name, and exits with status 0, 1 for an
+// error, or 2 for wrong flags. Flags:
 //
 //	--version  print name, version, protocol and platform
 //	--debug    serve without a host: print a value for BURN_REATTACH, and serve any number of hosts until interrupted

@@ -132,7 +132,8 @@ func (t *session) run(c *wire.Command) {
 	t.used(c.Number, x)
 }
 
-// bind checks the tensors of a run. The caller holds the device.
+// bind checks the tensors of a run. If the run is wrong, it returns err; if an input is poisoned, it returns the error of the input as
+// poisoned. The caller holds the device's lock.
 func (t *session) bind(x *defined, run core.Run, outs []op.Desc) (err, poisoned error) {
 	p := x.program
 	if err := engine.CheckRun(p, run); err != nil {
@@ -152,7 +153,7 @@ func (t *session) bind(x *defined, run core.Run, outs []op.Desc) (err, poisoned 
 	return t.dev.fresh(outs...), poisoned
 }
 
-// donated calls do for each donated input. do may change the device.
+// donated calls do for each donated input, while it holds the device's lock.
 func (t *session) donated(c *wire.Command, do func(id tensorID)) {
 	t.dev.mu.Lock()
 	defer t.dev.mu.Unlock()
@@ -163,14 +164,14 @@ func (t *session) donated(c *wire.Command, do func(id tensorID)) {
 	}
 }
 
-// donate frees the inputs that were donated to a run that does not take place.
+// donate frees the inputs that were donated to a run that failed.
 func (t *session) donate(c *wire.Command) {
 	var ids []tensorID
 	t.donated(c, func(id tensorID) { ids = append(ids, t.dev.remove([]tensorID{id}, func(error) {})...) })
 	t.release(ids)
 }
 
-// used counts a run.
+// used counts a run, and releases the program after its last run.
 func (t *session) used(number uint64, x *defined) {
 	t.dev.mu.Lock()
 	x.count++

@@ -19,9 +19,10 @@ import (
 
 // Options are the backend and the settings of a server.
 type Options struct {
-	Name string // of the plugin: "cpu"
+	Name string // name of the plugin, such as "cpu"
 	Open core.Opener
-	// Logger logs connections, panics and the end; nil: JSON lines on standard error, as hosts expect.
+	// Logger logs connections, panics and the end of the server. If it is nil, they are logged as lines of JSON on standard error, as
+	// hosts expect.
 	Logger hclog.Logger
 	// Protocol restricts the protocol versions; the zero Range means wire.Speaks().
 	Protocol wire.Range
@@ -48,8 +49,8 @@ func stderrLogger(name string) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Name: name, Level: level, Output: os.Stderr, JSONFormat: true})
 }
 
-// Serve serves the host that has started this process, until the host ends it or ends itself. Meanwhile, output to os.Stdout goes to
-// standard error. It fails if no host started the process.
+// Serve serves the host that has started this process, until the host ends this process, or is gone. While it serves, output to os.Stdout
+// goes to standard error. It fails if no host started the process.
 func Serve(o Options) error {
 	if err := o.complete(); err != nil {
 		return err

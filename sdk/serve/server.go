@@ -43,7 +43,7 @@ func newServer(o Options) *server {
 
 var _ wire.Handler = (*server)(nil)
 
-// Hello negotiates the version and opens the backend, unless an earlier host did.
+// Hello negotiates the version of the protocol, and opens the backend unless an earlier Hello has opened it.
 func (s *server) Hello(_ context.Context, h *wire.Hello) *wire.Welcome {
 	unlinkSocket()
 	s.ownFiles()
@@ -88,7 +88,7 @@ func (s *server) open(c core.Config) (core.Backend, error) {
 	return b, nil
 }
 
-// opened returns the backend, or an error before the first Hello.
+// opened returns the backend, or an error before the first Hello and after close.
 func (s *server) opened() (core.Backend, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *server) opened() (core.Backend, error) {
 	return s.backend, nil
 }
 
-// close closes the backend and waits for that for at most limit.
+// close ends all streams and closes the backend. It waits for the backend for at most limit.
 func (s *server) close(limit time.Duration) error {
 	s.mu.Lock()
 	b := s.backend
@@ -124,7 +124,7 @@ func (s *server) close(limit time.Duration) error {
 // guard calls the backend and turns a panic into an ErrKernel. It logs the panic as one line, and the stack at level debug.
 func (s *server) guard(what string, call func() error) error { return s.guardOps(what, nil, call) }
 
-// guardOps is like guard, for a call that computes nodes.
+// guardOps is like guard, for a call that computes nodes: the error names their ops.
 func (s *server) guardOps(what string, nodes []op.Node, call func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -31,9 +31,9 @@ type session struct {
 
 	// The fields below belong to the decoding goroutine.
 	decoder *wire.Decoder
-	upload  *upload
-	staging []byte
-	batch   []op.Node // checked, not yet submitted
+	upload  *upload   // upload in progress, or nil
+	staging []byte    // memory for the next upload
+	batch   []op.Node // checked nodes that are not submitted yet
 	in      []op.Desc
 }
 
@@ -207,7 +207,7 @@ func (t *session) flush() {
 	t.batch = t.batch[:0]
 }
 
-// dropped lists the tensors that a batch drops and does not create.
+// dropped returns the tensors that a batch drops, except those that it creates.
 func dropped(batch []op.Node) []tensorID {
 	made := map[tensorID]bool{}
 	var ids []tensorID

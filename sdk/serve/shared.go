@@ -116,7 +116,7 @@ func (g *segments) drop(x *segment) {
 	delete(g.m, x.number)
 }
 
-// finish ends notifications of the host about released segments.
+// finish ends the notifications of the host about released segments.
 func (g *segments) finish() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -135,7 +135,7 @@ func (g *segments) close() {
 	}
 }
 
-// segment maps a segment that the host has sent. If memory is short, that is reported when the segment is used.
+// segment maps a segment that the host has sent. If there is not enough memory, the commands that use the segment fail.
 func (t *session) segment(number uint64, size int) error {
 	fd, ok := t.fs.File()
 	if !ok {
@@ -185,15 +185,16 @@ func (t *session) writeShared(c *wire.Command) error {
 	return err
 }
 
-// adopt passes the segment to the backend, if that can adopt it. The caller must call told after it has answered the host: a backend that
-// copies may release the segment earlier, but the host must not be notified of the release before the answer.
+// adopt passes the segment to the backend, if the backend can adopt it; otherwise told is nil. The caller must call told after it has
+// answered the host: a backend that copies may release the segment earlier, but the host must not be notified of the release before the
+// answer.
 func (t *session) adopt(d op.Desc, x *segment, n int) (told func(), err error) {
 	host := t.dev.host
 	if host == nil {
 		return nil, nil
 	}
 	t.segments.keep(x, true)
-	var users atomic.Int32 // the backend and the answer hold it
+	var users atomic.Int32 // holders of the segment: the backend and the answer
 	users.Store(2)
 	number := x.number
 	part := func() {

@@ -21,12 +21,12 @@ import (
 
 const (
 	socketName = "streams"
-	// greetWait bounds the time that a host takes to connect, and tokenWait the time until it presents the token.
+	// greetWait is the time in which a host must connect, and tokenWait the time in which it must then present the token.
 	greetWait = 10 * time.Second
 	tokenWait = time.Second
 )
 
-// sockets are the sockets by which hosts open streams without gRPC.
+// sockets are the sockets on which hosts open streams without gRPC.
 type sockets struct {
 	s      *server
 	ctx    context.Context
@@ -40,7 +40,7 @@ func newSockets(s *server) *sockets {
 	return k
 }
 
-// invite creates a socket for the host that sent Hello, if it supports that, and adds its path to the answer.
+// invite creates a socket for the host that sent Hello, if the host supports sockets, and adds the path and the token to the answer.
 func (k *sockets) invite(h *wire.Hello, w *wire.Welcome) {
 	if !slices.Contains(h.Features, wire.FeatureSocket) || runtime.GOOS == "windows" || os.Getenv(wire.EnvDataPlane) == "off" || k.ctx.Err() != nil {
 		return
@@ -103,7 +103,7 @@ func (k *sockets) greet(l *net.UnixListener, token []byte) *net.UnixConn {
 	}
 }
 
-// carry serves the streams that come over the connection of one host.
+// carry serves the streams that one host opens over its connection.
 func (k *sockets) carry(conn *net.UnixConn, shares bool) {
 	defer conn.Close()
 	defer context.AfterFunc(k.ctx, func() { conn.Close() })()

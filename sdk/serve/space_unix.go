@@ -13,8 +13,8 @@ import (
 // growth is the factor by which the memory of a virtual machine may grow later.
 const growth = 16
 
-// checkAddressSpace returns an ErrOutOfMemory if the machine can never have size bytes of memory, or if there is no address space for them:
-// Go would end the process if such an allocation failed. It does not check small sizes.
+// checkAddressSpace returns an ErrOutOfMemory if the machine can never have size bytes of memory, or if there is no address space for
+// them, because Go ends the process if such an allocation fails. It does not check sizes below minChecked.
 func checkAddressSpace(size int) error {
 	if size < minChecked {
 		return nil

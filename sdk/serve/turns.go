@@ -17,19 +17,19 @@ const queued = 16
 // first worker does both: if there is nothing to decode, it waits for answers, because a backend may execute commands on the waiting
 // goroutine. While it does work of one kind, a second worker does work of the other kind, if there is any.
 type turns struct {
-	mu        sync.Mutex // guards what follows
-	changed   *sync.Cond // a frame was decoded, or the stream is over
-	inbox     []*wire.Frame
-	due       []answer
-	decoding  bool
-	answering bool
-	busy      bool // the first worker is waiting for an answer
-	helping   bool // there is a second worker
-	parked    bool // the first worker waits for wake
+	mu        sync.Mutex    // guards what follows
+	changed   *sync.Cond    // a frame was decoded, or the stream is over
+	inbox     []*wire.Frame // received frames that are not decoded
+	due       []answer      // answers to wait for
+	decoding  bool          // a worker decodes a frame
+	answering bool          // a worker waits for an answer
+	busy      bool          // the first worker is waiting for an answer
+	helping   bool          // there is a second worker
+	parked    bool          // the first worker waits for wake
 	wake      chan struct{}
 	held      bool  // the backend's stream delays commands until a caller waits for them
 	ended     bool  // no more frames arrive
-	err       error // the stream is over
+	err       error // error that ended the stream, or nil
 }
 
 // answer is a request that waits for an event or a read.
@@ -91,8 +91,8 @@ func (t *session) work(first bool) {
 	}
 }
 
-// hold lets the backend delay the commands of a frame: if the same frame requests an answer, the goroutine that waits for it does
-// the work.
+// hold lets the backend delay the commands of a frame: if the same frame requests an answer, the goroutine that waits for the answer
+// executes them.
 func (t *session) hold() {
 	if t.holder == nil {
 		return
@@ -105,7 +105,7 @@ func (t *session) hold() {
 	}
 }
 
-// unhold ends hold. The caller holds mu.
+// unhold ends the effect of hold. The caller holds mu.
 func (t *session) unhold() {
 	if t.held {
 		t.held = false
@@ -113,7 +113,7 @@ func (t *session) unhold() {
 	}
 }
 
-// help starts the second worker. The caller holds mu.
+// help starts the second worker, unless it runs. The caller holds mu.
 func (t *session) help() {
 	if !t.helping {
 		t.helping = true
@@ -132,8 +132,8 @@ func (t *session) notify() {
 	}
 }
 
-// park waits until there is work. If the host sends frames in quick succession, it polls for the next one, because being woken takes
-// longer. The caller holds mu.
+// park waits until there is work. If the host sends frames in quick succession, it polls for the next one, because waking a sleeping
+// thread takes longer. The caller holds mu.
 func (t *session) park() {
 	t.parked = true
 	t.mu.Unlock()
@@ -177,7 +177,7 @@ func (t *session) fail(err error) {
 	t.over(err)
 }
 
-// enqueue appends a frame to the queue. With patient it waits while the queue is full.
+// enqueue appends a frame to the inbox. With patient it waits while the inbox is full.
 func (t *session) enqueue(f *wire.Frame, patient bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -237,7 +237,7 @@ func (t *session) reply(ctx context.Context, a *answer) error {
 	return t.elements(ctx, a)
 }
 
-// leave releases pending answers once the stream is over or has ended.
+// leave waits for the workers and releases pending answers and frames. It is called once the stream has ended.
 func (t *session) leave() {
 	t.cancel()
 	t.drained()
@@ -257,8 +257,8 @@ func (t *session) leave() {
 // requests contains the unanswered requests, and those that were canceled before they arrived.
 type requests struct {
 	mu     sync.Mutex
-	latest uint64          // greatest number; they are numbered upwards
-	open   map[uint64]bool // value: whether it is canceled
+	latest uint64          // greatest number so far; the numbers of requests increase
+	open   map[uint64]bool // whether the request is canceled, by number
 }
 
 // begin records a request.

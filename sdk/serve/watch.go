@@ -19,7 +19,8 @@ const (
 )
 
 // endWithHost ends the process when its host is gone: when the pipe at standard input ends, when the parent is another process, or when
-// there is no connection for a while. A host on Linux also makes the kernel kill the plugin. The returned function ends the watch.
+// there is no connection for a while. On Linux, a host also asks the kernel to kill the plugin when the host ends. The returned function
+// ends the watch.
 func (s *server) endWithHost() (stop func()) {
 	done := make(chan struct{})
 	gone := sync.OnceFunc(func() {

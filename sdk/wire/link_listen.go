@@ -25,7 +25,7 @@ type listener struct {
 	looked  atomic.Int64  // when the last poll ended, in nanoseconds since epoch
 	stirred chan struct{} // receives an entry when Next should decide again
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	ear      *os.File   // the duplicate, or nil
 	shutDown bool
 }
@@ -70,7 +70,7 @@ func (s *FrameStream) Wake() {
 	}
 }
 
-// recheck makes Next examine the state again.
+// recheck makes Next decide again how to wait.
 func (l *listener) recheck() {
 	select {
 	case l.stirred <- struct{}{}:
@@ -78,7 +78,7 @@ func (l *listener) recheck() {
 	}
 }
 
-// quiet returns how long Next must not listen.
+// quiet returns the time during which Next must not listen. It is 0 or negative if Next may listen now.
 func (l *listener) quiet() time.Duration {
 	switch {
 	case l.polling.Load() > 0:
@@ -123,7 +123,7 @@ func (l *link) listen() error {
 	return err
 }
 
-// stopListening ends listening.
+// stopListening closes the duplicate, which wakes Next if it listens.
 func (l *listener) stopListening() {
 	l.mu.Lock()
 	ear := l.ear

@@ -2,8 +2,8 @@ package template
 
 import "github.com/goburn/burn/sdk/gpu/ir"
 
-// stage starts a copy of rows of a matrix to shared memory, beginning at base and with that stride. Rows beyond the last repeat the last.
-// All threads of the fragGroups subgroups must call it.
+// stage starts a copy of rows of a matrix to shared memory, beginning at base and with the given stride, both in elements. Rows beyond
+// the last row of the matrix are copies of the last. All threads of the fragGroups subgroups must call it.
 func (n *flashKernel) stage(m ir.Mem, base ir.Value, stride int, from matrixRows, rows, width int) {
 	const wide = 8
 	threads := n.t.Subgroup * fragGroups

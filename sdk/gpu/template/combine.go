@@ -18,8 +18,8 @@ const (
 	JoinMin
 )
 
-// joiner combines elements of type d in a type that is suited for it: narrow types in wider ones. For extremes, floats are converted to
-// integers with the order of the floats, so that NaN and signed zeros need no special case.
+// joiner combines elements of type d, narrow types in a wider one. For extremes, floats are converted to integers with the order of the
+// floats, so that NaN and signed zeros need no special case.
 type joiner struct {
 	how Join
 	d   dtype.DType
@@ -27,8 +27,8 @@ type joiner struct {
 }
 
 // joinerOf returns the joiner for elements of type d. Products of floats are computed in f64 on targets with f64: in f32 an intermediate
-// product of a few numbers may leave the range of the type although the result is within it. runningProduct computes running products
-// without f64.
+// product of a few numbers may leave the range of the type although the result is within it. On other targets, runningProduct computes
+// running products.
 func joinerOf(t Target, how Join, d dtype.DType) joiner {
 	j := joiner{how, d, accumulator(d)}
 	if how == JoinMul && d.IsFloat() && t.Math.Has(dtype.F64) {
@@ -65,7 +65,7 @@ func (j joiner) state() dtype.DType {
 	return a
 }
 
-// lift returns an element as a state.
+// lift returns the state of one element.
 func (j joiner) lift(p *ir.Builder, v ir.Value) ir.Value {
 	a := j.a
 	v = p.Cast(a, v)
@@ -75,7 +75,7 @@ func (j joiner) lift(p *ir.Builder, v ir.Value) ir.Value {
 	return p.Select(p.Ne(v, v), j.bits(p, j.nan()), ordered(p, p.Bitcast(j.state(), v)))
 }
 
-// lower returns a state as an element.
+// lower returns the element of type d that a state represents.
 func (j joiner) lower(p *ir.Builder, s ir.Value) ir.Value {
 	a := j.a
 	if j.extreme() && a.IsFloat() {

@@ -37,11 +37,11 @@ type convolution struct {
 	// places are the dimensions of pixels, joined where all outputs allow it. outPlaces are the same dimensions before they are joined:
 	// batch, places.
 	places, outPlaces []int
-	pixels            int
-	results, channels int // numbers in a group
+	pixels            int // number of spatial places of the result, of all images
+	results, channels int // number of results, and of channels, of a group
 	image, filter     matrix
-	in, window        []int
-	imageStrides      []int // strides of places
+	in, window        []int // sizes of the spatial dimensions of an image, and of a filter
+	imageStrides      []int // strides of the spatial dimensions
 	filterStrides     []int
 	stride, pad       []int
 	dilation          []int // dilation of the filter
@@ -136,7 +136,8 @@ func (v Convolution) normal(t Target) (*convolution, error) {
 // taps returns the number of places of the filter.
 func (c *convolution) taps() int { return shape.Of(c.window...).Size() }
 
-// orient decides whether the columns of the product are pixels or results of filters: the dimension that is contiguous in the first result.
+// orient decides whether the columns of the product are pixels or results of filters. They are results if there are several and these are
+// contiguous in the first operand of Out, else pixels.
 func (c *convolution) orient(v Convolution, outputs []Operand, group func(int) []int) {
 	var views []shape.View
 	for _, o := range outputs {

@@ -115,7 +115,8 @@ func (c *convolution) arrange(m *matrix, images int, places []int, strides *[]in
 	return l
 }
 
-// direct builds the convolution with one thread per element, for groups with so few channels that tiles would be mostly empty.
+// direct builds the convolution with one thread per element. It is for convolutions with so few channels, results or pixels that tiles
+// would be mostly empty.
 func (c *convolution) direct() []ir.Launch {
 	const threads = 128
 	c.k = 0
@@ -163,7 +164,7 @@ func (c *convolution) direct() []ir.Launch {
 	return []ir.Launch{k.launch(ceil(elements, threads), 1, 1)}
 }
 
-// each runs f for each place of the filter.
+// each runs f for each place of the filter whose first coordinates are tap. The loops are unrolled if the filter has at most 32 places.
 func (c *convolution) each(k *productKernel, tap []ir.Value, f func(tap []ir.Value)) {
 	i := len(tap)
 	if i == len(c.window) {

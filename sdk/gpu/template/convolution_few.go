@@ -29,8 +29,8 @@ func (v Convolution) Direct(t Target) bool {
 	return err == nil && c.m*c.n > 0 && (c.few() != nil || c.gradient() != nil)
 }
 
-// flat reports whether images have two dimensions of places and contiguous columns, there are neither groups nor a dilated image, and all
-// types are f32.
+// flat reports whether images have two dimensions of places and contiguous columns, there are neither groups nor a dilated image, all
+// types are f32, and the target does not require products of matrices.
 func (c *convolution) flat() bool {
 	if c.t.Products || len(c.window) != 2 || c.batches() != 1 || c.imageDilation[0] != 1 || c.imageDilation[1] != 1 || c.index != dtype.I32 {
 		return false
@@ -52,11 +52,11 @@ type fewKernel struct {
 	rows          int // rows of a strip
 	items         int // pieces of work in a strip, one for a thread at a time
 	threads       int
-	stages        int
+	stages        int // strips in shared memory at a time
 	strip         strip
 	filters       int // elements of all filters
 	strips, total int // strips of an image, and of all images
-	grid, blocks  int
+	grid, blocks  int // blocks of the launch, and blocks that a multiprocessor holds
 }
 
 // few returns the schedule for a convolution of few channels, or nil if it is not suitable.
@@ -110,7 +110,7 @@ func resident(t Target, threads, bytes int) int {
 	return max(1, min(t.Shared/(bytes+1024), 640/threads))
 }
 
-// fewWork estimates the time of a schedule in instructions of a thread.
+// fewWork estimates the time of a schedule: the instructions that all threads of a multiprocessor execute.
 func (c *convolution) fewWork(k fewKernel) float64 {
 	turn := float64(ceil(k.items, k.threads)) * (float64(fewLines*fewCols*k.results*c.taps()*c.channels)*1.1 + 350)
 	copies := float64(k.strip.planes*k.strip.rows*ceil(k.strip.cols, k.strip.width)) / float64(k.threads) * 30
@@ -144,7 +144,7 @@ func (c *convolution) fewLaunch(x *fewKernel) []ir.Launch {
 	held := k.Shared("strip", c.compute, x.stages*x.strip.size())
 	sums := k.Local("sum", c.compute, fewLines*fewCols*x.results)
 
-	// The results of filters are contiguous in shared memory: channels, places, results.
+	// The order of filters in shared memory is channels, places, results: the weights of all results are neighbours.
 	k.For(k.Thread(), k.Int(x.filters), x.threads, func(i ir.Value) {
 		result, rest := k.Rem(i, k.Int(c.results)), k.Div(i, k.Int(c.results))
 		tap, channel := k.Rem(rest, k.Int(c.taps())), k.Div(rest, k.Int(c.taps()))

@@ -6,10 +6,10 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// The gradient of a small filter is a convolution whose window is a whole image: a few hundred sums over all pixels of all images. The
-// images are the channels of this convolution, and the channels of the images are its batch. Blocks process strips of images in turns. A
-// thread holds the sums of some results at the places of a filter and visits columns of a strip. A second launch adds the sums of the
-// blocks in order.
+// The gradient of a small filter is a convolution whose window is a whole image: at most a few thousand sums over all pixels of all
+// images. The images are the channels of this convolution, and the channels of the images are its batch. Blocks process strips of images
+// in turns. A thread holds the sums of some results at the places of a filter and visits columns of a strip. A second launch adds the
+// sums of the blocks in order.
 
 const (
 	gradientMost  = 4096    // most elements of the result
@@ -21,15 +21,15 @@ const (
 // gradientKernel is the schedule of the gradient of a filter.
 type gradientKernel struct {
 	results, taps  int // results, and rows of places, of a thread
-	parts          int // parts of the results; the results of a part are so many apart
+	parts          int // number of parts of the results; the results of one part are parts apart
 	roles, workers int // number of threads with different sums, and number of threads that share the same sums
 	cols           int // columns that a thread processes at a time
 	rows           int // rows of a strip of the window
 	threads        int
-	stages         int
+	stages         int // strips in shared memory at a time
 	image, window  strip
 	strips, total  int // strips of an image, and of all images
-	grid, blocks   int
+	grid, blocks   int // blocks of the first launch, and blocks that a multiprocessor holds
 }
 
 // sums returns the number of sums of a thread.
@@ -104,7 +104,7 @@ func (x *gradientKernel) held(c *convolution) int {
 	return max(x.stages*(x.image.size()+x.window.size()), x.workers*x.roles*x.sums(c))
 }
 
-// gradientWork estimates the time of a schedule in instructions of a thread.
+// gradientWork estimates the time of a schedule: the instructions that all threads of a multiprocessor execute.
 func (c *convolution) gradientWork(x gradientKernel) float64 {
 	across := c.window[1] / x.cols
 	turn := float64(ceil(x.rows*across, x.workers)) * (float64(x.cols*x.sums(c))*1.1 + 20)

@@ -10,9 +10,9 @@ import (
 type imagePlaces struct {
 	k    *productKernel
 	c    *convolution
-	size []ir.Value // sizes of results
+	size []ir.Value // sizes of the result
 	in   []ir.Value // sizes of the dilated image
-	// stride is the stride in memory; step is the stride of the filter.
+	// stride is the stride in memory, in elements; step is the distance between positions of the filter.
 	stride, step, pad, dilation []ir.Value
 }
 
@@ -94,7 +94,7 @@ type tapAt struct {
 	k       *productKernel
 	c       *convolution
 	depth   ir.Value // number of channels, with padding
-	all     int
+	all     int      // the same number, known when the kernel is built
 	channel ir.Value
 	places  []ir.Value
 }
@@ -103,7 +103,7 @@ func (k *productKernel) tap(c *convolution, depth int) *tapAt {
 	return &tapAt{k: k, c: c, depth: k.size("channels filled up", depth), all: depth}
 }
 
-// begin sets the depth at which a tile begins.
+// begin computes the place and the first channel of the tile that begins at depth from.
 func (t *tapAt) begin(from, _ ir.Value) {
 	k := t.k
 	number := k.Div(from, t.depth)

@@ -43,8 +43,8 @@ func (s strip) size() int { return s.planes * s.plane }
 // source is an image in memory from which strips are copied.
 type source struct {
 	buf  ir.Buf
-	row  ir.Value                      // stride of rows; 0 means that the stride is 1
-	high int                           // the stride itself
+	row  ir.Value                      // stride of rows in elements; 0 if the stride is 0 or 1
+	high int                           // the same stride, known when the kernel is built
 	base func(plane ir.Value) ir.Value // the offset of a plane
 }
 
@@ -92,8 +92,8 @@ func (k *productKernel) span(from ir.Mem, at ir.Value, n, align int) []ir.Value 
 	return v
 }
 
-// strips runs compute for each strip of the block, with the stage that contains the strip. Blocks process strips in turns. With two stages,
-// the next strip is loaded meanwhile.
+// strips runs compute for each strip of the block, with the stage that contains the strip. Block b of the grid computes the strips b,
+// b+grid, and so on. With two stages, the next strip is loaded while compute runs.
 func (k *productKernel) strips(total, grid, stages int, issue func(strip, stage ir.Value), compute func(strip, stage ir.Value)) {
 	number := func(strip ir.Value) ir.Value {
 		if stages == 1 {

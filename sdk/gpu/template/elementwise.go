@@ -8,7 +8,8 @@ import (
 // threads is the size of a block of kernels without shared memory.
 const threads = 256
 
-// Elementwise computes body for each element of a space. All operands and results have views of that shape.
+// Elementwise returns the work that computes body for each element of a space. The views of all operands and results have the shape of
+// the space.
 func Elementwise(t Target, name string, space shape.Shape, in, out []Operand, body Body) ir.Work {
 	if space.Size() == 0 {
 		return ir.Work{}
@@ -93,7 +94,7 @@ func (e *elementwise) choose(t Target, all []Operand, outs int) {
 	e.flat, e.width = true, most
 }
 
-// accessOf returns how operand i of all is accessed.
+// accessOf returns the access to operand d, which is number i of results and operands.
 func (e *elementwise) accessOf(t Target, d Operand, i int) access {
 	if !e.flat {
 		return accessOf(t, d, i, e.width, &e.n)
@@ -105,7 +106,7 @@ func (e *elementwise) accessOf(t Target, d Operand, i int) access {
 	return a
 }
 
-// at returns the i-th place.
+// at returns the spot of group i of neighbours.
 func (e *elementwise) at(i ir.Value) *spot {
 	if e.flat {
 		i = e.m.times(i, e.width)
@@ -113,7 +114,7 @@ func (e *elementwise) at(i ir.Value) *spot {
 	return e.w.at(i)
 }
 
-// lane returns the place k elements after p, for a flat e. k is less than the innermost dimension.
+// lane returns the spot k elements after p, for a flat e. k must be less than the length of the innermost dimension.
 func (e *elementwise) lane(p *spot, k int) *spot {
 	if k == 0 {
 		return p
@@ -130,7 +131,7 @@ func (e *elementwise) lane(p *spot, k int) *spot {
 	return q
 }
 
-// load reads operand i of in at a place.
+// load reads the elements of operand i of in at spot p. lanes are the spots of these elements, if e is flat.
 func (e *elementwise) load(i int, p *spot, lanes []*spot) []ir.Value {
 	o, a := len(e.out)+i, &e.in[i]
 	switch {
@@ -150,7 +151,7 @@ func (e *elementwise) load(i int, p *spot, lanes []*spot) []ir.Value {
 	return v
 }
 
-// store writes result i at a place.
+// store writes elements of result i at spot p.
 func (e *elementwise) store(i int, p *spot, v []ir.Value) {
 	a := &e.out[i]
 	if !e.flat {
@@ -244,7 +245,7 @@ func (e *elementwise) visit(spots ...*spot) {
 	}
 }
 
-// single computes one element of a walk whose spots have several.
+// single computes element i. It is for the elements after the last whole group.
 func (e *elementwise) single(i ir.Value) {
 	one := *e.w
 	one.width = 1

@@ -11,11 +11,12 @@ import (
 // scattered elements are [Batch, Outer, Count, Inner].
 type Indexing struct {
 	Batch, Outer, Axis, Inner, Count int
-	// Line is the distance in memory between lines of x, which have Axis·Inner elements; 0 means that there are no gaps between them. Only
-	// Gather supports it.
+	// Line is the distance in memory between lines of x, in elements. A line has Axis·Inner elements; a distance of 0 means that there
+	// are no gaps. Only Gather supports it.
 	Line int
 }
 
+// whole and slices return the number of elements of x, with gaps between lines, and of the gathered or scattered elements.
 func (g Indexing) whole() int  { return g.Batch * g.Outer * max(g.Axis*g.Inner, g.Line) }
 func (g Indexing) slices() int { return g.Batch * g.Outer * g.Count * g.Inner }
 

@@ -4,8 +4,9 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Generate computes the elements of y, which is contiguous, width at a time: body returns the elements of group i. The numbers in scalars
-// and the buffers of reads, which are contiguous, become parameters of the kernel and are passed to body.
+// Generate returns the work that computes the elements of y, which is contiguous. Each thread computes a group of width elements: body
+// returns the elements of group i. The numbers in scalars and the buffers of reads, which are contiguous, become parameters of the kernel
+// and are passed to body.
 func Generate(t Target, name string, width int, y Operand, reads, scalars []Operand, body func(b *ir.Builder, i ir.Value, scalars []ir.Value, reads []ir.Buf) []ir.Value) ir.Work {
 	n := y.View.Shape.Size()
 	if n == 0 {

@@ -27,13 +27,13 @@ func newMaker(t Target, name string, threads, elements int) *maker {
 	return m
 }
 
-// buffer adds a parameter for an operand.
+// buffer adds a parameter for the memory of an operand, from its element with the lowest address on.
 func (m *maker) buffer(name string, d Operand, a ir.Access) ir.Buf {
 	m.args = append(m.args, ir.Arg{Slot: d.Slot, Offset: int64(lowest(d.View)) * int64(d.Type.Size())})
 	return m.Buffer(name, d.Type, a)
 }
 
-// number adds a parameter for an operand that is a number.
+// number adds a scalar parameter for an operand that is a number.
 func (m *maker) number(name string, d Operand) ir.Value {
 	m.args = append(m.args, ir.Arg{Bits: *d.Number})
 	return m.Scalar(name, d.Type)

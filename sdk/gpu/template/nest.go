@@ -130,7 +130,7 @@ type walk struct {
 	m       *maker
 	width   int
 	like    []int        // by operand: the first operand with the same strides
-	sizes   []ir.Value   // sizes in elements by dimension; none for the outermost dimension unless needed
+	sizes   []ir.Value   // sizes in elements by dimension; no value where the kernel does not need it
 	rows    ir.Value     // innermost dimension divided by width
 	strides [][]ir.Value // absolute stride by operand and dimension; no value for 0 and 1
 }
@@ -170,18 +170,18 @@ func (n *nest) mirrored(d int) bool {
 	return slices.ContainsFunc(n.strides, func(s []int) bool { return s[d] < 0 })
 }
 
-// spot is a place of a walk: the first of width neighbours.
+// spot is a position of a walk: a group of width neighbours.
 type spot struct {
 	w     *walk
-	i     ir.Value   // number of the group of neighbours
-	c     []ir.Value // coordinates, the innermost in elements; computed when needed
-	where map[int]ir.Value
+	i     ir.Value         // number of the group of neighbours
+	c     []ir.Value       // coordinates, the innermost in elements; computed when needed
+	where map[int]ir.Value // offsets computed so far, by operand
 }
 
-// at returns the i-th place of the walk.
+// at returns the spot of group i of the walk.
 func (w *walk) at(i ir.Value) *spot { return &spot{w: w, i: i, where: map[int]ir.Value{}} }
 
-// settled computes the offsets of all operands at this point of the kernel, so that nested blocks can use them.
+// settled computes the offsets of all operands at this point of the kernel, so that nested blocks can use them, and returns p.
 func (p *spot) settled() *spot {
 	for o := range p.w.nest.strides {
 		p.offset(o)

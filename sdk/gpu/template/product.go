@@ -10,7 +10,7 @@ import (
 )
 
 // Product is a product of matrices, C = A·B for each element of a batch, with an elementwise epilogue that computes the results from C
-// before they are written. Slots are A, B, Extra, Out, then temporaries. Memory of operands begins at multiples of 16 bytes.
+// before they are written. Slots are A, B, Extra, Out, then temporaries. The memory of operands begins at multiples of 16 bytes.
 type Product struct {
 	Batch   []int
 	M, N, K int
@@ -27,7 +27,8 @@ type Product struct {
 	Exact bool
 }
 
-// matrix is an operand of a product: element (i, j) of element (b0, b1, ...) of the batch is at off + Σ bk·batch[k] + i·row + j·col.
+// matrix is an operand of a product: element (i, j) of element (b0, b1, ...) of the batch is at off + Σ bk·batch[k] + i·row + j·col. All
+// offsets and strides are in elements.
 type matrix struct {
 	typ      dtype.DType
 	slot     int
@@ -161,8 +162,8 @@ func (c *product) swap() {
 	}
 }
 
-// fold joins the innermost dimension of the batch to the rows, if B does not depend on it and the other operands have strides
-// that allow it.
+// fold joins the innermost dimensions of the batch to the rows, as long as B does not depend on them and the strides of the other
+// operands allow it.
 func (c *product) fold() {
 	for last := len(c.batch) - 1; last >= 0; last-- {
 		rest := append([]*matrix{&c.a}, pointersTo(c.extra)...)
@@ -198,7 +199,7 @@ func (c *product) batches() int {
 	return n
 }
 
-// temporary adds a temporary of so many bytes and returns its slot.
+// temporary adds a temporary of the given size and returns its slot.
 func (c *product) temporary(bytes int) int {
 	c.temps = append(c.temps, int64(bytes))
 	return 2 + len(c.extra) + len(c.out) + len(c.temps) - 1

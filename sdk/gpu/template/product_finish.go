@@ -11,8 +11,8 @@ type epilogue struct {
 	k          *productKernel
 	number     ir.Value // number of the element of the batch
 	extra, out []strided
-	wide       []int // elements of an access, for each operand of extra, then of out
-	m, n       ir.Value
+	wide       []int    // elements of an access, for each operand of extra, then of out
+	m, n       ir.Value // rows and columns of C
 	body       Body
 	// valid says whether the block or thread has any elements; 0 means that all have.
 	valid ir.Value

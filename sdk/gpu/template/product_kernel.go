@@ -19,7 +19,7 @@ func (c *product) kernel(name string, threads int) *productKernel {
 	return k
 }
 
-// memory adds a parameter for the memory of a slot.
+// memory adds a parameter for the memory of a slot, which has elements of type t.
 func (k *productKernel) memory(name string, t dtype.DType, a ir.Access, slot int) ir.Buf {
 	return k.buffer(name, Operand{Type: t, Slot: slot}, a)
 }

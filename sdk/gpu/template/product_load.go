@@ -14,8 +14,8 @@ type tileLoad struct {
 	element func(j int, line, depth ir.Value) (inside ir.Value, at func() ir.Value)
 	// begin, if set, is called before element, with the depth at which a tile begins and the end of the depth.
 	begin       func(from, end ir.Value)
-	to          ir.Mem
-	typ         dtype.DType
+	to          ir.Mem      // shared memory of all stages
+	typ         dtype.DType // type of elements in shared memory
 	span, depth int
 	// byDepth says that the layout of the tile is [depth][span]; otherwise it is [span][depth]. pitch is the distance between its rows, and
 	// size the distance between stages.
@@ -24,8 +24,8 @@ type tileLoad struct {
 	// alongDepth says that neighbouring threads, and the width elements of one access, are neighbours along the depth.
 	alongDepth bool
 	width      int
-	async      bool
-	threads    int
+	async      bool   // copies are asynchronous
+	threads    int    // threads of the block
 	held       ir.Var // elements being loaded, if copies are not asynchronous
 }
 

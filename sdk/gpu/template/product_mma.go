@@ -9,14 +9,14 @@ import (
 )
 
 // fragmentTile divides a product into blocks that compute with matrix instructions. Each subgroup holds high×wide elements of C in
-// fragments.
+// fragments. Shared memory holds stages tiles of the depth at a time.
 type fragmentTile struct {
 	Tile
 	high, wide, stages int
 }
 
-// fragmentTiles are the choices for asynchronous copies and subgroups of 32 threads. tm and tn are chosen so that threads() returns the
-// number of threads.
+// fragmentTiles are the choices for asynchronous copies and subgroups of 32 threads. TM and TN have no meaning here, except that
+// Tile.threads returns the number of threads.
 var fragmentTiles = []fragmentTile{
 	{Tile{Rows: 128, Cols: 256, Depth: 64, TM: 16, TN: 8, Blocks: 1, Speed: 1}, 64, 64, 3},
 	{Tile{Rows: 128, Cols: 128, Depth: 32, TM: 16, TN: 8, Blocks: 2, Speed: 0.85}, 64, 64, 4},
@@ -111,7 +111,7 @@ func (k *productKernel) fragmentFactors(x fragmentTile, g productGrid) (la, lb *
 	return la, lb
 }
 
-// fragmentFactor returns the load of tiles of a factor for matrix instructions, in the layout of memory.
+// fragmentFactor returns the load of tiles of a factor for matrix instructions, in the layout of memory. a says that the factor is A.
 func (k *productKernel) fragmentFactor(x fragmentTile, p strided, a bool, span int) *tileLoad {
 	c := k.c
 	l := &tileLoad{k: k, typ: p.typ, span: span, depth: x.Depth, width: 8, async: c.t.Async, threads: x.threads()}
@@ -220,7 +220,7 @@ func (k *productKernel) overlapped(stages, depth, steps int, from, end ir.Value,
 			l.begin(at, end)
 		}
 	}
-	// issue starts part number part of parts of the copies of the tile to the stages at the offsets at. begin was called for this tile.
+	// issue starts one part, of parts equal parts, of the copies of the tile at depth at. begin was called for this tile.
 	issue := func(at ir.Value, part, parts int) {
 		k.If(k.Lt(at, end), func() {
 			total := 0
@@ -264,9 +264,9 @@ func (k *productKernel) overlapped(stages, depth, steps int, from, end ir.Value,
 	})
 }
 
-// fragmentLoad loads count neighbouring fragments from fragment i on. They begin line lines beyond at, at the given depth of the tile.
-// transposed says that the matrix in memory is the transpose of the fragment: the depth runs along rows in one and along columns in the
-// other.
+// fragmentLoad loads count neighbouring fragments, from fragment i on, from a tile in the given stage. They begin at line at+line and at
+// the given depth of the tile. transposed says that the matrix in memory is the transpose of the fragment: the depth runs along rows in
+// one and along columns in the other.
 func (k *productKernel) fragmentLoad(f ir.Frag, i, count int, l *tileLoad, stage, at ir.Value, line, depth int, transposed bool) {
 	o := k.plus(at, line)
 	if l.byDepth {

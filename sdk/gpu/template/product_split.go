@@ -8,14 +8,14 @@ import (
 
 // productGrid is the part of a product that a block computes.
 type productGrid struct {
-	size      [3]int
+	size      [3]int     // size of the grid
 	block     ir.Value   // number of the pair of an element of the batch and a part of the depth
 	number    ir.Value   // number of the element of the batch
 	batch     []ir.Value // position of that element, by dimension
 	m, n      ir.Value
-	valid     ir.Value // whether the block has work; 0 means that all blocks have
+	valid     ir.Value // whether the block has work; 0 means that all blocks have work
 	row, col  ir.Value // first row and column of the tile
-	from, end ir.Value // part of the depth
+	from, end ir.Value // first depth of the block's part, and its end
 }
 
 // swizzle is the number of rows of tiles that consecutive blocks compute before they continue with the next column, so that concurrent
@@ -65,8 +65,8 @@ func (k *productKernel) grid(rows, cols, depth, parts int) productGrid {
 // chunk returns the length of a part of the depth: a multiple of the depth of tiles.
 func (c *product) chunk(depth, parts int) int { return ceil(ceil(c.k, parts), depth) * depth }
 
-// choose returns the tile and the number of parts of the depth with the least estimated time. The estimate covers rounds of blocks over the
-// multiprocessors and the memory traffic of partial sums. It depends only on shapes and target.
+// choose returns the tile and the number of parts of the depth that have the least estimated time. The estimate covers rounds of blocks
+// over the multiprocessors and the memory traffic of partial sums. It depends only on shapes and target.
 func (c *product) choose(list []Tile) (best Tile, parts int) {
 	least := -1.0
 	for _, x := range list {

@@ -14,8 +14,8 @@ type Tile struct {
 	TM, TN            int
 	Blocks            int     // number of blocks that should fit on a multiprocessor
 	Speed             float64 // the fraction of the fastest tile's speed on a large product
-	Stages            int     // tiles of the depth in shared memory, 1 or 2; 0 means 2, or 3 where copies are asynchronous
-	Rake              bool    // how lanes are arranged
+	Stages            int     // tiles of the depth in shared memory, 1 or 2; 0 means 2. With asynchronous copies there are always 3
+	Rake              bool    // arrange lanes in squares of 2×2, in place of rows of 8
 }
 
 func (x Tile) threads() int { return x.Rows / x.TM * x.Cols / x.TN }
@@ -41,7 +41,7 @@ func (x Tile) stages(async bool) int {
 	return 2
 }
 
-// tiles returns the choices for sums of so many bytes.
+// tiles returns the choices for sums of size bytes.
 func (t Target) tiles(size int) []Tile {
 	switch {
 	case size == 4 && len(t.Tiles) > 0:
@@ -188,7 +188,8 @@ func (c *product) tileKernel(x Tile, parts, slot int) ir.Launch {
 	return l
 }
 
-// fragment loads the elements of a thread at one depth into registers: n elements in groups of v, which begin apart groups apart.
+// fragment loads the elements of a thread at one depth into registers: n elements in groups of v neighbours. Groups begin apart elements
+// apart.
 func (k *productKernel) fragment(to ir.Var, l *tileLoad, stage, depth, at ir.Value, n, v, apart int) {
 	base := k.Add(k.Add(stage, at), k.Mul(depth, k.Int(l.pitch)))
 	for g := 0; g < n/v; g++ {

@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// fewRows is the greatest number of rows of a product for which B is read once, at the bandwidth of memory, by subgroups of at least
-// minLanes threads.
+// fewRows is the greatest number of rows of a product that vector builds: it reads B once, at the bandwidth of memory. Subgroups must
+// have at least minLanes threads.
 const (
 	fewRows  = 4
 	minLanes = 8
@@ -49,7 +49,7 @@ type vectorFactors struct {
 	a, b  strided
 	width int
 	wideA bool // A is read in wide accesses like B
-	tail  bool
+	tail  bool // the depth is not a multiple of the step
 	sums  ir.Var
 	held  ir.Var // elements of B
 }
@@ -64,7 +64,8 @@ func (k *productKernel) vectors(g productGrid, width, step int, deep bool) *vect
 	return f
 }
 
-// hold reads elements of B for access i, beginning at offset at. They are zeros if depth is not before the end.
+// hold reads the elements of access i to B, beginning at offset at, into held. They are zeros if depth is not less than the end of the
+// depth.
 func (f *vectorFactors) hold(i int, depth ir.Value, at func() ir.Value) {
 	k := f.k
 	f.within(depth, func() {

@@ -9,7 +9,7 @@ import (
 // order of digits, then of tiles, and moves the elements of each tile to their places.
 type radix struct {
 	sorting
-	digitBits, threads, items, tiles int
+	digitBits, threads, items, tiles int  // bits of a digit, threads of a block, elements of a thread, and tiles of a line
 	ballot                           bool // ranks are computed by ballots of subgroups, otherwise by counters of each thread
 }
 
@@ -66,7 +66,7 @@ func (r radix) shared(t Target) int {
 // radixPass is one pass of a radix sort.
 type radixPass struct {
 	radix
-	shift                        int
+	shift                        int      // lowest bit of the digit
 	shiftOf                      ir.Value // shift as a parameter, so that passes share a kernel
 	first, last                  bool
 	keys, order, toKeys, toOrder region
@@ -81,7 +81,7 @@ func (m radixPass) from(p *step, row, i ir.Value) ir.Value {
 	return p.join([]int{m.rows, m.n}, row, i)
 }
 
-// digit returns the digit of a loaded element, below digits.
+// digit returns the digit of a loaded element in this pass, which is less than digits().
 func (m radixPass) digit(p *step, raw ir.Value) ir.Value {
 	key := m.key(p, raw)
 	d := p.TypeOf(key)

@@ -62,7 +62,7 @@ type Element struct {
 	Index    func(axis int) ir.Value
 }
 
-// The greatest numbers of elements kept in registers, of a row and of a thread.
+// Rows of at most keptRow elements can be kept in registers, with about keptThread elements in each thread.
 const (
 	keptRow    = 16 << 10
 	keptThread = 16
@@ -84,8 +84,8 @@ func Reduce(t Target, r *Rows) ir.Work {
 	return l.row()
 }
 
-// Fits reports whether Reduce is fast for a computation on rows along axes with results for each element. Rows must be contiguous in the
-// first operand, and there must be enough rows for the device.
+// Fits reports whether Reduce is fast for a computation on rows along axes with results for each element. Rows must be short enough to be
+// kept in registers, or there must be enough of them for the device. Fits does not examine layouts in memory.
 func Fits(t Target, space shape.Shape, axes []int) bool {
 	rows, cols := 1, 1
 	for a, n := range space {
@@ -142,7 +142,8 @@ func newLayout(t Target, r *Rows) *layout {
 	return l
 }
 
-// main returns the view that determines the order in which memory is walked: the view of the operand with most elements.
+// main returns the view that determines the order in which memory is walked: the first view of In and Out that is broadcast along the
+// fewest axes.
 func (l *layout) main() shape.View {
 	best, most := l.all[0].View, -1
 	for _, d := range slices.Concat(l.In, l.Out) {

@@ -12,17 +12,17 @@ type column struct {
 	*layout
 	m        *maker
 	width    int
-	tx, ty   int
+	tx, ty   int // threads of a block along the rows, and along their elements
 	operands []access
 	wr, wc   *walk
 	p        *Pass
 	mems     []ir.Mem
 	count    ir.Value // number of rows, in units of width
 	tile     ir.Value // number of blocks along the rows
-	lo, hi   ir.Value // range of elements of a row
-	tiles    int
-	parts    int // parts of each row
-	partSize int
+	lo, hi   ir.Value // hi is the number of elements of a row
+	tiles    int      // blocks along the rows
+	parts    int      // parts of each row
+	partSize int      // elements of a part
 }
 
 // fewElements is the greatest number of elements of a row for which one thread reads all of them.
@@ -193,7 +193,7 @@ func (c *column) sweep(first, hi ir.Value, visit func(cols ...*spot)) {
 	})
 }
 
-// lift joins the elements of all rows of the thread at some places.
+// lift joins the elements at cols, of all rows of the thread, to the states of s.
 func (c *column) lift(lanes []Row, s *sums, row *spot, cols []*spot) {
 	x := make([]map[int][]ir.Value, len(cols))
 	for k, col := range cols {
@@ -224,7 +224,7 @@ func (c *column) lift(lanes []Row, s *sums, row *spot, cols []*spot) {
 	}
 }
 
-// join combines the states of all threads with the same x. The first of these threads has the result.
+// join combines the states of all threads with the same x. The thread with y = 0 has the result.
 func (c *column) join(s *sums, x, y ir.Value) {
 	m := c.m
 	cell := func(y ir.Value, n int) ir.Value {

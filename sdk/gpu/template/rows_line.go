@@ -16,8 +16,8 @@ type line struct {
 	vectors  int // number of vectors of width elements in a row
 	operands []access
 	wr, wc   *walk
-	count    ir.Value // rows
-	end      ir.Value // vectors
+	count    ir.Value // number of rows
+	end      ir.Value // number of vectors of a row
 }
 
 // newLine begins a kernel with lanes threads for each row, or part of a row.
@@ -37,7 +37,8 @@ func newLine(l *layout, name string, width, lanes int) *line {
 // minBlock is the least number of threads of a block that computes one row: hardware does not run fewer threads together.
 const minBlock = 32
 
-// rowLanes returns the number of threads for a row of vectors vectors, chosen so that the loop over a row has few steps.
+// rowLanes returns the number of threads for a row of the given number of vectors. each is the greatest number of vectors of a thread,
+// unless that requires too many threads.
 func rowLanes(t Target, vectors, each int) int {
 	if n := ceilPower(vectors); n <= t.Subgroup {
 		return n
@@ -106,7 +107,7 @@ func (k *line) begin(row *spot) Row {
 	return k.Begin(k.m.Builder, side)
 }
 
-// load reads operand i of In at a place of a row.
+// load reads the elements of operand i of In at a spot of a row.
 func (k *line) load(i int, row, col *spot) []ir.Value {
 	o := k.in(i)
 	return k.operands[o].load(k.wc, o, k.at(row, col))
@@ -125,7 +126,7 @@ func (k *line) at(row, col *spot) func(o int) ir.Value {
 	}
 }
 
-// element returns neighbour n at a place as an Element. x holds values by operand of In, kept the values of earlier passes.
+// element returns neighbour n at a spot as an Element. x holds values by operand of In, kept the values of earlier passes.
 func (k *line) element(row, col *spot, x map[int][]ir.Value, kept []ir.Value, n int) Element {
 	e := Element{In: make([]ir.Value, len(k.In)), Kept: kept}
 	for i, v := range x {
@@ -143,7 +144,7 @@ func (m *maker) plus(v ir.Value, n int) ir.Value {
 	return m.Add(v, m.Int(n))
 }
 
-// read returns the elements of the operands of In in the list, at several places.
+// read returns the elements at several spots of the operands of In that reads lists, by spot and operand.
 func (k *line) read(reads []int, row *spot, cols []*spot) []map[int][]ir.Value {
 	all := make([]map[int][]ir.Value, len(cols))
 	for c, col := range cols {
@@ -155,7 +156,8 @@ func (k *line) read(reads []int, row *spot, cols []*spot) []map[int][]ir.Value {
 	return all
 }
 
-// sweep visits the vectors of a row from lo+lane to hi, several at a time.
+// sweep visits every lanes-th vector of a row from lo+lane on, below hi, several at a time. count is the number of vectors from lo to hi,
+// or more.
 func (k *line) sweep(lane, lo, hi ir.Value, count int, visit func(cols ...*spot)) {
 	m := k.m
 	at := k.wc.at
@@ -247,7 +249,7 @@ func (l *layout) row() ir.Work {
 	return ir.Work{Launches: []ir.Launch{k.m.launch(grid)}}
 }
 
-// lift joins the elements at some places to the state of the first pass.
+// lift joins the elements at some spots to the states of the first pass.
 func (k *line) lift(r Row, s *sums, p *Pass, row *spot, cols []*spot) {
 	x := k.read(p.All, row, cols)
 	for c, col := range cols {

@@ -40,7 +40,7 @@ func newLines(l *layout) *lines {
 	return n
 }
 
-// arrays returns the number of values of an element that are kept.
+// arrays returns the number of 32-bit registers for the values that are kept of one element.
 func (l *layout) arrays() int {
 	n := 0
 	for i, d := range l.In {
@@ -144,7 +144,7 @@ func (n *lines) visit(at rowShare, reads, all []int, body func(col *spot, x map[
 		return
 	}
 	now := map[int][][]ir.Value{} // by operand and step: operands that no other pass reads
-	var fresh []int               // operands that several rows share are in the cache already
+	var fresh []int               // operands to load before the body; not those that several rows share, which are in the cache
 	for _, i := range reads {
 		if _, several := n.operand[i]; !n.loaded[i] && (several || !n.rows.fixed(n.in(i))) {
 			fresh = append(fresh, i)

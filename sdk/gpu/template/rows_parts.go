@@ -7,12 +7,12 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// without returns the nest without n operands from o on.
+// without returns the nest without count operands from operand o on.
 func (n *nest) without(o, count int) nest {
 	return nest{dims: n.dims, strides: slices.Delete(slices.Clone(n.strides), o, o+count)}
 }
 
-// temporaries returns memory for n states of a pass.
+// temporaries returns operands in new slots for n states of a pass, one operand for each value of a state.
 func (l *layout) temporaries(n int, p *Pass) []Operand {
 	slots := 0
 	for _, d := range l.all {
@@ -26,7 +26,7 @@ func (l *layout) temporaries(n int, p *Pass) []Operand {
 }
 
 // joinParts adds the launch that joins the states of the parts of rows. The launches of w write these states to temps: states of
-// neighbouring rows are ofRow apart, and states of neighbouring parts of a row are ofPart apart.
+// neighbouring rows are ofRow apart, and states of neighbouring parts of a row are ofPart apart, both in elements.
 func (l *layout) joinParts(w ir.Work, temps []Operand, parts, ofRow, ofPart int) ir.Work {
 	space := make(shape.Shape, len(l.Space), len(l.Space)+1)
 	strides := make([]int, len(l.Space), len(l.Space)+1)

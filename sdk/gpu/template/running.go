@@ -20,7 +20,9 @@ type running interface {
 	join(p *ir.Builder, a, b []ir.Value) []ir.Value
 	// commutes reports whether parts may be combined in any order.
 	commutes() bool
+	// identity returns the state of an empty part of a line.
 	identity(p *ir.Builder) []ir.Value
+	// lower returns the result for a state.
 	lower(p *ir.Builder, s []ir.Value) ir.Value
 }
 

@@ -21,7 +21,7 @@ const (
 	exponentMask    = 0xff
 	exponentBias    = 127
 	leastNormal     = 0x1p-126
-	normalizing     = 32 // 2 to this power makes each subnormal number normal
+	normalizing     = 32 // multiplication by 2 to this power makes each subnormal number normal
 )
 
 func (r runningProduct) in() dtype.DType       { return r.d }

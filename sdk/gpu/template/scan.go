@@ -25,8 +25,8 @@ func Scan(t Target, l Lines, how Join, x, y Operand) ir.Work {
 	return scan(t, l, runningJoin{joinerOf(t, how, x.Type)}, x, y)
 }
 
-// ScanIndex returns the work that computes slot 1, of i64: for each element, the place on its line of the greatest (or least) element so
-// far; the first one among equal elements.
+// ScanIndex returns the work that computes slot 1, of type i64: for each element, the place on its line of the greatest (for JoinMin: the
+// least) element so far, and the first of equal elements.
 func ScanIndex(t Target, l Lines, how Join, x, y Operand) ir.Work {
 	return scan(t, l, runningIndex{joinerOf(t, how, x.Type)}, x, y)
 }
@@ -47,14 +47,15 @@ const (
 	scanThreads = 256
 	scanItems   = 16    // elements that a thread processes at once
 	scanSerial  = 64    // greatest length of lines that are scanned by one thread each
-	scanTile    = 4096  // elements; a multiple of the number that a block processes at once
+	scanTile    = 4096  // least elements of a part of a line that blocks scan, a multiple of the elements that a block processes at once
 	scanRows    = 256   // number of lines from which on lines are not cut
-	scanColumns = 16384 // the same if a thread scans a line
+	scanColumns = 16384 // number of lines from which on lines are not cut if each is scanned by a thread
 )
 
-// scan adds the launches of a scan. A line, or part of it, is computed by a thread if neighbouring threads then have neighbouring elements
-// or if lines are short, and by a block otherwise. A few long lines are cut: a first launch combines each part, a second one scans the
-// parts, and a last launch scans within the parts from there on.
+// scan adds the launches of a scan. A line, or part of it, is computed by a thread if neighbouring threads then have neighbouring
+// elements or if lines are short, and by a block otherwise. If there are few and long lines, they are cut into parts: the first launch
+// combines the elements of each part, the second scans the states of the parts, and the last scans each part, starting with the state
+// before it.
 func (s *sequence) scan(l Lines, r running, x, y region) {
 	if l.size() == 0 {
 		return
@@ -363,7 +364,7 @@ type blockScan struct {
 	size int // threads that exchange values without shared memory
 }
 
-// newBlockScan reserves the shared memory of scans, one after the other.
+// newBlockScan declares the shared memory of a blockScan. Any number of scans can use it, one after the other.
 func (p *step) newBlockScan(r running) blockScan {
 	size := min(max(p.t.Subgroup, 1), p.threads)
 	if size > 1 {
@@ -376,8 +377,8 @@ func (p *step) newBlockScan(r running) blockScan {
 	return b
 }
 
-// scan returns the combined state of all threads before this one, and the combined state of all threads. Every thread of the block calls
-// it.
+// scan returns the combined state of all threads before this one, and the combined state of all threads. All threads of the block must
+// call it.
 func (b blockScan) scan(v []ir.Value) (before, all []ir.Value) { return b.run(v, true) }
 
 // total returns the combined state of all threads.
@@ -450,8 +451,8 @@ func (b blockScan) run(v []ir.Value, scan bool) (before, all []ir.Value) {
 	return before, all
 }
 
-// across combines the states of the last threads of subgroups. If scan is true, before is the state before each subgroup; all is
-// the state of the block.
+// across combines the states of the last threads of subgroups. If scan is true, before is the combined state of all earlier subgroups;
+// all is the combined state of the block.
 func (b blockScan) across(v []ir.Value, scan bool) (before, all []ir.Value) {
 	p, groups := b.p, b.p.threads/b.size
 	lane, group := b.region()

@@ -10,8 +10,8 @@ import (
 // fewUpdates is the greatest number of updates of one batch for which every element tests all of them.
 const fewUpdates = 16
 
-// Assign returns the work that computes slot 3: slot 0 with the elements at the indices in slot 1 replaced by the updates in slot 2. Among
-// equal indices the last one counts.
+// Assign returns the work that computes slot 3: slot 0 with the elements at the indices in slot 1 replaced by the updates in slot 2. If
+// indices are equal, the last of their updates is used.
 func Assign(t Target, g Indexing, x, indices, updates, y Operand) ir.Work {
 	s := newSequence(t, 4, true)
 	px, pu, py := regionOf(0, x), regionOf(2, updates), regionOf(3, y)
@@ -73,7 +73,7 @@ func (s *sequence) winners(g Indexing, indices Operand) region {
 	return last
 }
 
-// anyIndex sets the fault if there are updates. It is for an x without elements, for which every index is out of range.
+// anyIndex sets the fault if there are updates. It is for operands x without elements, where every index is out of range.
 func (s *sequence) anyIndex(g Indexing, indices Operand) {
 	if g.slices() == 0 {
 		return
@@ -84,7 +84,8 @@ func (s *sequence) anyIndex(g Indexing, indices Operand) {
 	})
 }
 
-// Scatter returns the work that computes slot 3: slot 0 with the updates in slot 2 combined in at the indices in slot 1, in their order.
+// Scatter returns the work that computes slot 3: slot 0 with the updates in slot 2 combined with the elements at the indices in slot 1,
+// in the order of the updates.
 func Scatter(t Target, g Indexing, how Join, x, indices, updates, y Operand) ir.Work {
 	s := newSequence(t, 4, true)
 	j := joinerOf(t, how, x.Type)

@@ -20,7 +20,8 @@ type region struct {
 	offset int64
 }
 
-// newSequence begins a Work with slots operands and results. faulty says that the work may read an index that is out of range.
+// newSequence begins a Work. slots is the number of its operands and results. faulty says that the work may read an index that is out of
+// range.
 func newSequence(t Target, slots int, faulty bool) *sequence {
 	s := &sequence{t: t, slots: slots}
 	if faulty {
@@ -30,13 +31,13 @@ func newSequence(t Target, slots int, faulty bool) *sequence {
 	return s
 }
 
-// temp adds a temporary.
+// temp adds a temporary of the given size, at least 4 bytes, and returns its region.
 func (s *sequence) temp(bytes int) region {
 	s.work.Temps = append(s.work.Temps, int64(max(bytes, 4)))
 	return region{slot: s.slots + len(s.work.Temps) - 1}
 }
 
-// fault returns the place of the word that Work.Fault describes.
+// fault returns the region of the word that Work.Fault describes.
 func (s *sequence) fault() region { return region{slot: s.slots} }
 
 // regionOf returns the region of operand o, which is in the given slot.
@@ -55,8 +56,8 @@ type step struct {
 	shared  []dtype.DType // types of shared arrays
 }
 
-// begin starts a kernel that runs on the given number of blocks with the given number of threads each. Indices are 64 bits wide if the
-// threads, or numbers in index arithmetic, exceed 32 bits.
+// begin starts a kernel that runs on the given number of blocks with the given number of threads each. Indices are of type i64 if the
+// number of threads, or numbers, the greatest number in index arithmetic, is too large for i32.
 func (s *sequence) begin(name string, threads, blocks, numbers int) *step {
 	p := &step{Builder: ir.New(name, threads), t: s.t, threads: threads, grid: spread(s.t, blocks)}
 	if p.grid[0]*p.grid[1]*p.grid[2] > math.MaxInt32/threads || numbers > math.MaxInt32 {
@@ -146,7 +147,8 @@ func (p *step) raise(fault ir.Buf) {
 	p.Atomic(ir.AtomicMax, fault, p.Int(0), p.Const(dtype.U32, 1))
 }
 
-// each builds a kernel of one thread for each of n items.
+// each adds a launch with one thread for each of n items. elements is the greatest number in its index arithmetic, if it is greater than
+// n. build returns the function that builds the work on item i.
 func (s *sequence) each(name string, n, elements int, build func(p *step) func(i ir.Value)) {
 	const threads = 256
 	p := s.begin(name, threads, (n+threads-1)/threads, max(n, elements))
@@ -166,7 +168,7 @@ type unit struct {
 // bytes returns the size of a unit.
 func (u unit) bytes() int { return u.d.Size() * u.width }
 
-// unitOf returns the widest unit of elements of type d whose size divides all the given numbers of bytes.
+// unitOf returns the widest unit of elements of type d, of at most 16 bytes, whose size divides all the given numbers of bytes.
 func unitOf(t Target, d dtype.DType, bytes ...int) unit {
 	n := min(max(t.Wide, 8), 16)
 	for _, b := range bytes {

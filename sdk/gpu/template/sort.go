@@ -87,7 +87,7 @@ func (k sorting) key(p *step, raw ir.Value) ir.Value {
 	return v
 }
 
-// sort sorts lines of x into values and indices.
+// sort adds the launches that sort lines of x into values and indices.
 func (s *sequence) sort(k sorting, x, values, indices region) {
 	k.keep = min(k.keep, k.n)
 	if k.rows == 0 || k.keep == 0 {

@@ -1,6 +1,7 @@
-// Package template builds kernels: each template is a schedule, such as "one row per block", that takes the computation per element as a
-// function. Package lower, which knows the rows of the op table, calls it, and templates build kernels with package ir. Sizes of blocks and
-// grids depend only on shapes and the Target, so that equal shapes give bitwise equal results. A template must not know any op or hardware.
+// Package template builds kernels: each template is a schedule, such as "one row per block", and accepts the computation of an element as
+// a function. Package lower, which knows the rows of the op table, calls templates, and templates build kernels with package ir. Sizes of
+// blocks and grids depend only on shapes and the Target, so that equal shapes give bitwise equal results. A template must not know any op
+// or hardware.
 package template
 
 import (
@@ -11,19 +12,19 @@ import (
 
 // Target describes the hardware to templates.
 type Target struct {
-	Subgroup int // threads in a subgroup, a power of two; 1 if there are no subgroups
-	Threads  int // most threads in a block
-	Shared   int // most bytes of shared memory in a block
-	Units    int // multiprocessors
-	Blocks   int // blocks of 256 threads that one multiprocessor holds
-	Grid     [3]int
-	Wide     int // bytes of the widest access to memory
-	Params   int // most bytes of the parameters of a kernel; 0: there are no batched kernels
+	Subgroup int    // threads in a subgroup, a power of two; 1 if there are no subgroups
+	Threads  int    // most threads in a block
+	Shared   int    // most bytes of shared memory in a block
+	Units    int    // number of multiprocessors
+	Blocks   int    // blocks of 256 threads that one multiprocessor holds
+	Grid     [3]int // most blocks along each axis of a grid; 0 means no limit
+	Wide     int    // bytes of the widest access to memory
+	Params   int    // most bytes of the parameters of a kernel; 0: there are no batched kernels
 	// Types are the types that kernels may load and store. Math are the types that they may compute with.
 	Types, Math dtype.Set
-	MMA         []ir.MMA
-	Async       bool // whether asynchronous copies to shared memory are faster than others
-	Atomics     dtype.Set
+	MMA         []ir.MMA  // matrix instructions
+	Async       bool      // whether asynchronous copies to shared memory are faster than others
+	Atomics     dtype.Set // types of atomic operations
 
 	// Tiles, if set, replaces the choices of tiles for products with sums of 4 bytes.
 	Tiles []Tile

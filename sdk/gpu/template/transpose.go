@@ -15,7 +15,7 @@ type transposition struct {
 	n       nest
 	w       *walk
 	edge    int // edge of the tile in elements
-	a, b    int // the dimensions along which results, and transposed operands, are contiguous
+	a, b    int // the dimensions along which results (a) and transposed operands (b) are contiguous
 	in, out []access
 	across  []bool // by operand: whether it is transposed
 	tiles   []ir.Mem
@@ -139,7 +139,8 @@ func (k *transposition) turnSingle(c []ir.Value, a0, b0, na, nb ir.Value) {
 	m := k.m
 	tall := threads / k.edge // rows of the tile that the block handles at a time
 	x, y := m.Rem(m.Thread(), m.Int(k.edge)), m.Div(m.Thread(), m.Int(k.edge))
-	// visit calls f for each element of the tile that is assigned to this thread, with its coordinates along (counted by x) and down.
+	// visit calls f for each element of a tile that is assigned to this thread. The tile begins at along0 and down0; i and j are the
+	// coordinates of the element, which are less than along and down, and row is its row in the tile.
 	visit := func(along0, down0, along, down ir.Value, f func(i, j, row ir.Value)) {
 		i := m.Add(along0, x)
 		m.If(m.Lt(i, along), func() {

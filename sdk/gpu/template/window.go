@@ -14,8 +14,8 @@ type Windows struct {
 	Size, Stride, Dilation, Before []int // one entry for each trailing dimension
 }
 
-// WindowReduce returns the work that computes slot 1, the combined elements of slot 0 in each window. With indices it also computes slot 2
-// (i64): the place of the first greatest element within the trailing dimensions, or -1 for an empty window.
+// WindowReduce returns the work that computes slot 1, the combined elements of slot 0 in each window. With indices it also computes slot
+// 2 (i64): the place, within the trailing dimensions, of the first greatest (for JoinMin: least) element, or -1 for an empty window.
 func WindowReduce(t Target, w Windows, how Join, indices bool, x, y, at Operand) ir.Work {
 	slots := 2
 	states := windowStates{runningJoin{joinerOf(t, how, x.Type)}}
@@ -36,10 +36,10 @@ func WindowReduce(t Target, w Windows, how Join, indices bool, x, y, at Operand)
 	return s.work
 }
 
-// windowStates are the states that are computed for a window: a value, and a place.
+// windowStates are the states that are computed for a window: a value and, with indices, a place.
 type windowStates []running
 
-// reach returns the greatest number in the index arithmetic of w.
+// reach returns a bound for the numbers in the index arithmetic of w.
 func (w Windows) reach() int {
 	n := max(volume(w.In), volume(w.Out))
 	for d, size := range w.Size {

@@ -7,11 +7,11 @@ import (
 	"unsafe"
 )
 
-// Bind fills the fields of a struct of Procs from a loaded library. The tag of a field, c, names the C function; names that are
+// Bind fills the struct of Procs that procs points to from a loaded library. The tag of a field, c, names the C function; names that are
 // separated by "|" are tried in order, and a trailing "?" makes the function optional.
 func Bind(handle uintptr, procs any) error { return BindAs(handle, "", procs) }
 
-// BindAs is Bind with a prefix, which replaces each * in a name.
+// BindAs is like Bind, with a prefix that replaces each * in a name.
 func BindAs(handle uintptr, prefix string, procs any) error {
 	v := reflect.ValueOf(procs).Elem()
 	var lacks []string

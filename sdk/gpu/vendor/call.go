@@ -9,7 +9,7 @@ import (
 // Proc is a C function.
 type Proc struct {
 	Name string
-	Addr uintptr
+	Addr uintptr // 0 if the library does not export the function
 }
 
 // There reports whether the library exports the function.
@@ -27,7 +27,8 @@ func (p *Proc) Call(args ...uintptr) int32 {
 // lists holds argument lists for Quick and Quick11: the list that the compiler allocates for Call is garbage afterwards.
 var lists = sync.Pool{New: func() any { return new([11]uintptr) }}
 
-// Quick is Call for functions of at most 4 arguments. It does not allocate Go memory. Unused arguments are 0; C functions ignore them.
+// Quick is like Call, for functions of at most 4 arguments. It does not allocate Go memory. Unused arguments are 0; C functions ignore
+// them.
 //
 //go:uintptrescapes
 func (p *Proc) Quick(a, b, c, d uintptr) int32 {
@@ -38,7 +39,7 @@ func (p *Proc) Quick(a, b, c, d uintptr) int32 {
 	return int32(r)
 }
 
-// Quick11 is Quick for at most 11 arguments.
+// Quick11 is like Quick, for functions of at most 11 arguments.
 //
 //go:uintptrescapes
 func (p *Proc) Quick11(a, b, c, d, e, f, g, h, i, j, k uintptr) int32 {
@@ -83,7 +84,7 @@ func UpToZero(b []byte) string {
 	return string(b)
 }
 
-// CString returns s with a zero byte behind it.
+// CString returns a copy of s that ends with a zero byte.
 func CString(s string) *byte {
 	b := make([]byte, len(s)+1)
 	copy(b, s)

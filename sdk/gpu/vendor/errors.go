@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The kinds of failure that callers tell apart, by errors.Is.
+// The kinds of failure, which callers distinguish by errors.Is.
 var (
 	// ErrMissing says that a library, or a function of it, does not exist.
 	ErrMissing = errors.New("library is missing")
@@ -21,9 +21,9 @@ var (
 
 // Error is a failed call of a library.
 type Error struct {
-	Library string // as in Report
-	Call    string // the C function
-	Code    int
+	Library string // name of the library, as in Row.Library
+	Call    string // name of the C function
+	Code    int    // result of the call
 	Name    string // the library's name of the code, such as CUDA_ERROR_OUT_OF_MEMORY or hipErrorOutOfMemory
 	Text    string // the library's own message
 	Kind    error  // one of the sentinels of this package, or nil

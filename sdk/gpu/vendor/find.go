@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Find loads the first candidate that try accepts, and fills in the row.
+// Find loads the first candidate that try accepts, and sets row to the result. If try returns a version together with an error, the
+// library works but there is no hardware for it: the search ends, and the row contains both.
 func (s *Search) Find(k *Library, row *Row, try func(handle uintptr) (version string, err error)) {
 	*row = Row{Key: k.Key, Library: k.Name, Lost: k.Lost, Install: k.Install}
 	if s.hidden(k.Key) {
@@ -54,7 +55,7 @@ func (s *Search) Find(k *Library, row *Row, try func(handle uintptr) (version st
 	row.Err = fmt.Errorf("%w: no %s", ErrMissing, strings.Join(k.Sonames, " or "))
 }
 
-// loadedPath returns the path of a library that this process has mapped, or its name if the system does not tell the path.
+// loadedPath returns the path of a library that this process has mapped, or its name if the system does not report the path.
 func loadedPath(name string) string {
 	f, err := os.Open("/proc/self/maps")
 	if err != nil {

@@ -5,8 +5,8 @@ import "unsafe"
 // FrameArgs is the number of arguments of a Frame: rocblas_gemm_strided_batched_ex has 29.
 const FrameArgs = 30
 
-// Frame holds a function with more arguments than a Proc can pass: integers and pointers; unused arguments are 0. It lies on the heap and
-// is used by one goroutine at a time.
+// Frame is a call of a function with more arguments than a Proc can pass. Arguments are integers and pointers; unused arguments are 0. A
+// Frame must be on the heap, and only one goroutine at a time may use it.
 type Frame struct {
 	fn   uintptr
 	args [FrameArgs]uintptr
@@ -16,7 +16,7 @@ type Frame struct {
 // C functions ignore arguments behind their parameters.
 var callFrame uintptr
 
-// Set fills the frame. The memory that the arguments point to lies on the heap, where it does not move.
+// Set stores the function and at most FrameArgs arguments. Memory that arguments point to must be on the heap, where it does not move.
 func (f *Frame) Set(p *Proc, args ...uintptr) {
 	f.fn, f.args = p.Addr, [FrameArgs]uintptr{}
 	copy(f.args[:], args)

@@ -12,8 +12,8 @@ type Report []Row
 type Row struct {
 	Key     string // the name of the library in Search.Hide
 	Library string // its name in messages
-	Path    string // the file, when it was loaded
-	Version string // when it was loaded
+	Path    string // path of the loaded file
+	Version string // version of the loaded library
 	Err     error  // why it is missing, else nil; errors.Is(Err, ErrMissing) except for a driver without a device
 	Lost    string // what is slower or absent without it
 	Install string // what to install to get it

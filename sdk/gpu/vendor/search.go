@@ -9,9 +9,9 @@ import (
 
 // Library describes one of a vendor's libraries.
 type Library struct {
-	Key, Name string   // as in Row
+	Key, Name string   // Row.Key and Row.Library
 	Sonames   []string // the newest major version first
-	System    bool     // comes with the driver: no other folders are searched, and it stays loaded, as it has started threads
+	System    bool     // part of the driver: only the loader and Places.System are searched, and it stays loaded, as it has started threads
 	Stays     bool     // stays loaded once it was loaded
 	Wheel     string   // prefix of the names of Python packages that contain it; set if the newest version is tried first
 	Lost      string   // as in Row
@@ -22,26 +22,26 @@ type Library struct {
 type Places struct {
 	HideBy    string   // the variable of the environment that lists libraries to treat as missing
 	Homes     []string // variables of the environment that name the folder of an installation
-	Folders   []string // folders of libraries in such a folder
+	Folders   []string // folders of libraries below the folders that Homes name
 	Installed []string // patterns of folders of libraries in installations of the system
-	System    []string // folders beside the loader's where libraries with System lie
+	System    []string // folders that are searched besides the folders of the loader, for libraries for which Library.System is set
 	Wheels    []string // patterns of folders of libraries in folders of Python packages
 }
 
-// Search says where to look for libraries. The zero value finds only the libraries that the loader finds; DefaultSearch reads the
-// environment.
+// Search describes where to search for libraries. With the zero value, only the loader searches; DefaultSearch reads the environment.
 type Search struct {
 	Places
 	Env  func(string) string // the environment; nil is empty
 	Root string              // put before absolute paths of the system, for tests; "" is /
 	Data string              // burn's own folder of libraries, searched last
 	Hide []string            // keys of libraries that are treated as missing
-	// Closed keeps the loader out: Candidates returns files alone. With Root the search sees another machine.
+	// Closed excludes the loader: Candidates returns only paths of files. With Root as well, a search finds only the files of another
+	// system.
 	Closed bool
 	// Only, if not empty, is the only folder that is searched; the loader is not used.
 	Only string
-	// Trying, if it is set, is called before a candidate is loaded. If it returns a text that is not empty, the candidate is not used for
-	// that reason.
+	// Trying, if it is set, is called before a candidate is loaded. If it returns a text that is not empty, the candidate is not loaded,
+	// and the text is the reason.
 	Trying func(candidate string) (refused string)
 }
 

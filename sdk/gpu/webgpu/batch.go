@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	uniformBytes = 128 << 10 // scalars of the launches of one batch
-	stagingBytes = 256 << 10 // small uploads of one batch
-	maxCommands  = 256       // of a batch
+	uniformBytes = 128 << 10 // size of the scalars of the launches of a batch
+	stagingBytes = 256 << 10 // size of the small uploads of a batch
+	maxCommands  = 256       // most commands of a batch
 	spins        = 50        // polls before a wait sleeps
 )
 
@@ -23,16 +23,16 @@ const (
 type batch struct {
 	calls    Device
 	limits   Limits
-	lastID   uint32
+	lastID   uint32  // greatest id of an allocation
 	encoder  Encoder // nil: no command was recorded yet
 	commands int
 	uniforms Buffer
-	scalars  []byte // of the launches so far, for uniforms
+	scalars  []byte // scalars of the launches so far, written to uniforms at submission
 	staging  Buffer
 	staged   []byte                 // bytes of uploads so far, written to staging at submission
 	spare    commands.Spare[Buffer] // for downloads
 	doubles  doubles
-	work     *work     // of the recorded commands, nil if there are none
+	work     *work     // work that waits for the recorded commands, nil if there are none
 	flight   []*work   // submitted, in order
 	progress time.Time // when a work last ended, or was submitted to an idle queue
 	failed   commands.Fault
@@ -41,9 +41,9 @@ type batch struct {
 // fetch is a pending download.
 type fetch struct {
 	buffer Buffer
-	size   int64  // of the buffer
+	size   int64  // size of the buffer
 	dst    []byte // destination
-	skip   int64  // bytes of the buffer before them
+	skip   int64  // offset of the bytes in the buffer
 }
 
 // work is a batch that events wait for. done is closed when all of it is executed and its downloads have arrived.
@@ -54,7 +54,7 @@ type work struct {
 
 	mu      sync.Mutex // guards the fields below
 	left    int        // callbacks that have not been called
-	arrived error
+	arrived error      // errors of the callbacks that have been called
 }
 
 // arrive records that a callback was called.
@@ -65,6 +65,7 @@ func (w *work) arrive(err error) {
 	w.arrived = errors.Join(w.arrived, err)
 }
 
+// over reports whether all callbacks have been called, and returns their errors.
 func (w *work) over() (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,7 +82,7 @@ func (b *batch) fault() error {
 	return b.failed.Keep(b.calls.Lost())
 }
 
-// reserve ensures that there is an encoder, and space for the given bytes of scalars and of staged uploads.
+// reserve ensures that there is an encoder, and space for the given bytes of scalars and of staged uploads. It submits a full batch.
 func (b *batch) reserve(scalars, staged int64) error {
 	if err := b.fault(); err != nil {
 		return err
@@ -179,7 +180,7 @@ func (b *batch) settle() {
 	}
 }
 
-// last returns the newest work, nil if all is done.
+// last returns the newest work, or nil if all work is done.
 func (b *batch) last() *work {
 	if b.work != nil {
 		return b.work
@@ -190,7 +191,7 @@ func (b *batch) last() *work {
 	return nil
 }
 
-// readback returns a buffer for a download of n bytes.
+// readback returns a buffer for a download of n bytes, and its size.
 func (b *batch) readback(n int64) (Buffer, int64, error) {
 	return b.spare.Take(n, func(size int64) (Buffer, error) { return b.calls.NewBuffer(size, Readback) })
 }
@@ -214,8 +215,8 @@ func pause(n int, waited time.Duration) time.Duration {
 	return min(max(waited/32, 20*time.Microsecond), time.Millisecond)
 }
 
-// rest sleeps for t, or until another goroutine's poll finds the work done. Timers of Go may be a millisecond late, which is long compared
-// with short work: the implementation sleeps for shorter times, if it can.
+// rest sleeps for t. Timers of Go may be a millisecond late, which is long compared with short work, so a Sleeper sleeps for times
+// shorter than that. Otherwise rest returns early when another goroutine's poll finds the work done.
 func (d *device) rest(w *work, t time.Duration) {
 	if s, ok := d.calls.(Sleeper); ok && t < time.Millisecond {
 		s.Sleep(t)
@@ -227,7 +228,7 @@ func (d *device) rest(w *work, t time.Duration) {
 	}
 }
 
-// await waits for a work. If no work ends for as long as patience says, the device counts as lost.
+// await waits for a work and returns its error. If no work ends within Options.Patience, the device counts as lost.
 func (d *device) await(w *work) error {
 	d.mu.Lock()
 	if w == d.work {

@@ -23,13 +23,13 @@ type Adapter interface {
 
 // Facts are the properties that an adapter reports.
 type Facts struct {
-	Name     string // of the hardware
-	Driver   string // its name and version
+	Name     string // name of the hardware
+	Driver   string // name and version of the driver
 	Backend  string // Vulkan, Metal, Direct3D 12 or browser
-	Version  string // of the implementation
-	Software bool
-	Discrete bool
-	Memory   int64 // bytes, 0 if unknown
+	Version  string // version of the implementation
+	Software bool   // the adapter is software that emulates hardware
+	Discrete bool   // the adapter is a GPU with its own memory
+	Memory   int64  // bytes, 0 if unknown
 	Limits   Limits
 	// Subgroups holds the least and greatest size of subgroups; 0 if the language has no operations on them.
 	Subgroups [2]int
@@ -43,14 +43,14 @@ type Facts struct {
 
 // Limits are the limits of an adapter, by the names of WebGPU.
 type Limits struct {
-	BufferSize         int64
-	StorageBinding     int64
-	UniformBinding     int64
-	StorageAlignment   int64
-	UniformAlignment   int64
-	StorageBuffers     int // of a kernel
-	WorkgroupStorage   int // bytes
-	WorkgroupThreads   int // along x, and in total
+	BufferSize         int64 // bytes
+	StorageBinding     int64 // bytes
+	UniformBinding     int64 // bytes
+	StorageAlignment   int64 // bytes
+	UniformAlignment   int64 // bytes
+	StorageBuffers     int   // most storage buffers of a kernel
+	WorkgroupStorage   int   // bytes
+	WorkgroupThreads   int   // most threads of a workgroup, along x and in total
 	WorkgroupsPerAxis  int
 	BindingsPerGroup   int
 	UniformBuffers     int
@@ -69,7 +69,7 @@ const (
 
 // Device is an opened adapter with its one queue, which executes submissions in order. One goroutine at a time calls its methods, except
 // for Lost and Poll. If Facts.Together is set, several goroutines may call NewPipeline while no other method is called. If the device is
-// lost, they return an error that wraps core.ErrBackendLost.
+// lost, its methods return an error that wraps core.ErrBackendLost.
 type Device interface {
 	// NewBuffer creates a buffer whose size is a multiple of 4. Without memory, the error wraps core.ErrOutOfMemory.
 	NewBuffer(bytes int64, u Usage) (Buffer, error)
@@ -77,8 +77,8 @@ type Device interface {
 	// access, followed, if uniform is not 0, by a uniform of that many bytes with a dynamic offset. If the compiler rejects the text, the
 	// error wraps core.ErrKernel.
 	NewPipeline(text, entry string, storage, uniform int) (Pipeline, error)
-	// NewGroup binds buffers for a pipeline and all others with the same number of bindings. The last one is the uniform, if
-	// there is one.
+	// NewGroup binds buffers for p and for all pipelines with the same number of storage buffers and the same size of the uniform. The
+	// last binding is the uniform, if there is one.
 	NewGroup(p Pipeline, bindings []Binding) (Group, error)
 	// NewEncoder begins to record commands.
 	NewEncoder() (Encoder, error)
@@ -111,7 +111,8 @@ type Buffer interface {
 	Destroy()
 }
 
-// Binding is a part of a buffer. The offset is aligned as the limits demand, and the size is a multiple of 4.
+// Binding is a part of a buffer. The offset has the alignment that Limits contains for its kind of binding, and the size is a multiple of
+// 4.
 type Binding struct {
 	Buffer       Buffer
 	Offset, Size int64

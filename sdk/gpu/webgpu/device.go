@@ -18,18 +18,18 @@ import (
 // commands, under one lock.
 type device struct {
 	driver    *driver
-	index     int // of the adapter
+	index     int // index of the adapter
 	facts     Facts
 	target    template.Target
 	dialect   *dialect.Dialect
 	pipelines *pipelines
 
-	// mu guards the fields below, and the calls. If several pipelines may be created at the same time, creating one only needs the read
-	// lock.
+	// mu guards the fields below, and calls of the implementation. If several pipelines may be created at the same time, creating one
+	// only needs the read lock.
 	mu sync.RWMutex
 	batch
 	moves  moves
-	inUse  int64
+	inUse  int64 // bytes of all allocations
 	groups map[string]Group
 	closed bool
 }
@@ -105,8 +105,8 @@ type function struct {
 	device   *device
 	kernel   *ir.Kernel
 	pipeline *kept
-	storage  int
-	uniform  int // bytes
+	storage  int // number of storage buffers
+	uniform  int // size of the uniform in bytes
 }
 
 // Kernel implements gpu.Function.
@@ -121,7 +121,7 @@ func (f *function) Unload() {
 	}
 }
 
-// Load implements gpu.Device. Each kernel becomes a module of its own, because pipelines are made from whole modules.
+// Load implements gpu.Device. Each kernel becomes a module of its own, because a pipeline is created from a whole module.
 func (d *device) Load(_ []byte, kernels []*ir.Kernel) ([]gpu.Function, error) {
 	fs := make([]gpu.Function, len(kernels))
 	for i, k := range kernels {
@@ -268,7 +268,7 @@ func (d *device) Close() {
 	d.moves.release(d.pipelines)
 	d.close()
 	if healthy {
-		d.calls.Poll() // frees what was destroyed
+		d.calls.Poll() // frees the memory of destroyed buffers
 		d.driver.keep(d.index, d.pipelines)
 	} else {
 		d.pipelines.close()

@@ -14,8 +14,8 @@ import (
 
 // Options are settings of a driver.
 type Options struct {
-	Name, Version string // of the backend
-	// Cache is the folder in which results of probes are kept; empty for none.
+	Name, Version string // name and version of the backend
+	// Cache is the folder in which results of probes are kept. If it is empty, they are not kept.
 	Cache string
 	// Patience is the time for which the device may make no progress before it counts as lost; 0 is two minutes.
 	Patience time.Duration
@@ -44,7 +44,7 @@ func New(ctx context.Context, api API, o Options) (gpu.Driver, error) {
 	return d, nil
 }
 
-// rank returns the sort key of an adapter.
+// rank returns the sort key of an adapter: discrete GPUs come first, software comes last.
 func rank(f Facts) int {
 	switch {
 	case f.Software:

@@ -9,7 +9,7 @@ import (
 
 const (
 	idleTime = 10 * time.Second // time for which a closed device is kept
-	idleMost = 2                // of an adapter
+	idleMost = 2                // most kept devices of an adapter
 )
 
 // idle holds devices of the implementation that were closed without a fault, for later calls that open the adapter: creating a device takes
@@ -20,7 +20,7 @@ type idle struct {
 	closed  bool
 }
 
-// open returns a device of an adapter with its pipelines.
+// opened returns a device of an adapter with its pipelines: one that idle holds, or a new one.
 func (d *driver) opened(ctx context.Context, index int) (*pipelines, error) {
 	d.idle.mu.Lock()
 	for list := d.idle.devices[index]; len(list) > 0; list = d.idle.devices[index] {
@@ -40,7 +40,8 @@ func (d *driver) opened(ctx context.Context, index int) (*pipelines, error) {
 	return newPipelines(calls, d.adapters[index].Facts().Together), nil
 }
 
-// keep keeps a closed device for a while, or closes the device of the implementation.
+// keep keeps a device of the implementation for idleTime. It closes the device if idleMost devices of the adapter are kept already, or
+// the driver is closed.
 func (d *driver) keep(index int, x *pipelines) {
 	d.idle.mu.Lock()
 	defer d.idle.mu.Unlock()

@@ -6,14 +6,15 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// moves are the kernels that copy and fill bytes at any place, created when they are needed: WebGPU itself only copies words between
-// different buffers.
+// moves are the kernels that copy and fill bytes at any offset. They are created when they are needed: WebGPU itself copies only whole
+// words, between different buffers.
 type moves struct{ copy, fill *kept }
 
 // maxMoved bounds the bytes that one launch moves, so that offsets fit i32.
 const maxMoved = 1 << 28
 
-// The threads of a grid process the words of the destination in turns. Other bytes of the first and last word stay unchanged.
+// Each kernel has a grid-stride loop over the words of the destination. Bytes of the first and last word that are outside of the
+// destination stay unchanged.
 const (
 	movesHead = `
 struct Scalars { first: u32, source: u32, bytes: u32, pattern: u32 }
@@ -70,7 +71,8 @@ func (m *moves) release(x *pipelines) {
 	}
 }
 
-// window returns the part of a buffer to bind for n bytes from offset on, and the offset at which they begin in it.
+// window returns the part to bind, for n bytes from offset on, of a buffer of the given size in bytes. It also returns the offset of the
+// n bytes in this part.
 func (d *device) window(b Buffer, bytes, offset, n int64) (Binding, uint32) {
 	start := offset &^ (d.limits.StorageAlignment - 1)
 	return Binding{b, start, min(roundUp(offset+n, 4), bytes) - start}, uint32(offset - start)
@@ -80,7 +82,7 @@ func (d *device) window(b Buffer, bytes, offset, n int64) (Binding, uint32) {
 type region struct {
 	buffer Buffer
 	id     uint32 // 0 for buffers of the driver
-	size   int64  // of the buffer
+	size   int64  // size of the buffer
 	offset int64
 }
 
@@ -114,7 +116,7 @@ func (d *device) move(dst region, src *region, n int64, pattern uint32) error {
 	return nil
 }
 
-// regionAt returns the place at offset, which was checked to be within the memory.
+// regionAt returns the region at offset, which the caller has checked to be within the memory.
 func (m *memory) regionAt(offset int64) region { return region{m.buffer, m.id, m.bytes, offset} }
 
 var errOtherMemory = fmt.Errorf("memory of another device: %w", core.ErrKernel)

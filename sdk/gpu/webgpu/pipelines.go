@@ -13,9 +13,9 @@ const maxPipelines = 2048
 // use it.
 type pipelines struct {
 	calls Device
-	// together reports whether the implementation can create several at the same time.
+	// together reports whether the implementation can create several pipelines at the same time.
 	together bool
-	kept     int // number of times that it was idle
+	kept     int // number of times that idle has kept the device
 
 	mu  sync.Mutex
 	all map[pipelineKey]*kept
@@ -74,7 +74,7 @@ func (x *pipelines) give(k *kept) {
 	}
 }
 
-// release releases all pipelines. Nothing uses them.
+// release releases all pipelines, which must not be in use.
 func (x *pipelines) release() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -78,7 +78,7 @@ func (d *device) probes() (found features, err error) {
 	return found, nil
 }
 
-// run executes a kernel with one buffer of n words, in which word i is initially i·2654435761, and returns the words.
+// run executes a kernel with one buffer of n words, in which word i is initially i·2654435761 modulo 2^32, and returns the words.
 func (d *device) run(text string, n, groups int) ([]uint32, error) {
 	m, err := d.Alloc(int64(4 * n))
 	if err != nil {
@@ -103,7 +103,7 @@ func (d *device) run(text string, n, groups int) ([]uint32, error) {
 	return words, q.Synchronize()
 }
 
-// runOn adds the kernel probe of a text to the batch.
+// runOn adds a launch of the kernel probe of a text to the batch, with m as its buffer.
 func (d *device) runOn(text string, m *memory, groups int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -25,7 +25,8 @@ func (d *device) OpenQueue() (gpu.Queue, error) { return &queue{d: d}, nil }
 // maxGroups bounds the cached bindings of launches.
 const maxGroups = 8192
 
-// group returns bindings for launches, which are cached until a buffer of the device is freed. The caller holds the lock.
+// group returns bindings for launches. They are cached until a buffer of the device is freed, or there are too many. The caller holds the
+// lock.
 func (d *device) group(p Pipeline, bindings []Binding, ids []uint32, uniform int) (Group, error) {
 	key := binary.LittleEndian.AppendUint32(make([]byte, 0, 128), uint32(uniform))
 	for i, b := range bindings {
@@ -240,13 +241,13 @@ func (q *queue) Download(dst []byte, src gpu.Ref) error {
 	return nil
 }
 
-// event implements gpu.Event: it is reached when the batch that was being recorded, or was submitted last, at the time of Record
-// is done.
+// event implements gpu.Event. It is reached when the batch is done that was being recorded at the time of Record, or, if there was none,
+// the batch that was submitted last.
 type event struct {
 	d     *device
-	work  *work // nil: all was done
+	work  *work // nil if all work was done
 	timed bool
-	at    time.Time // of timed events
+	at    time.Time // time at which a timed event was reached
 }
 
 // Record implements gpu.Queue. A timed event waits for the work: it measures time on the host, including submission.

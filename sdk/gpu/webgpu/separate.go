@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// doubles are buffers for copies of operands. The queue executes in order, so the next launch may overwrite them.
+// doubles are buffers for copies of operands. The queue executes commands in order, so the next launch can use them again.
 type doubles struct {
 	buffer []Buffer // by number of the copy in a launch
 	bytes  []int64

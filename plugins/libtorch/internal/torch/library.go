@@ -29,21 +29,22 @@ type procs struct {
 	View               uintptr `c:"aoti_torch__reinterpret_tensor"`
 	Blob               uintptr `c:"aoti_torch_create_tensor_from_blob"`
 	Copy               uintptr `c:"aoti_torch_copy_"`
-	CallDispatcher     uintptr `c:"torch_call_dispatcher?"`      // 2.10
-	CallDispatcherOld  uintptr `c:"aoti_torch_call_dispatcher?"` // without lists and strings
+	CallDispatcher     uintptr `c:"torch_call_dispatcher?"`      // since torch 2.10
+	CallDispatcherOld  uintptr `c:"aoti_torch_call_dispatcher?"` // accepts neither lists nor strings
 	NewList            uintptr `c:"torch_new_list_reserve_size?"`
 	PushBack           uintptr `c:"torch_list_push_back?"`
 	DeleteList         uintptr `c:"torch_delete_list?"`
 	GetItem            uintptr `c:"torch_list_get_item?"`
 	NewString          uintptr `c:"torch_new_string_handle?"`
 	DeleteString       uintptr `c:"torch_delete_string?"`
-	NewValue           uintptr `c:"torch_new_stable_ivalue?"` // 2.13
+	NewValue           uintptr `c:"torch_new_stable_ivalue?"` // since torch 2.13
 	What               uintptr `c:"torch_exception_get_what_without_backtrace?"`
-	BlobDeleter        uintptr `c:"torch_from_blob?"` // 2.11
+	BlobDeleter        uintptr `c:"torch_from_blob?"` // since torch 2.11
 	Threads            uintptr `c:"torch_get_num_threads?"`
 }
 
-// Library is the torch that is loaded into this process, until the process ends. The zero Library has no functions.
+// Library is the installation of torch that this process has loaded. It stays loaded until the process ends. The zero Library has no
+// functions.
 type Library struct {
 	Folder  string // folder of its libraries
 	Version string // such as "2.15.0", as the ABI returns it
@@ -52,7 +53,7 @@ type Library struct {
 	procs   procs
 	handles []uintptr
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards found
 	found map[string]uintptr
 
 	errors capture
@@ -69,8 +70,8 @@ type Options struct {
 // libraries lists torch's libraries, one for each kind of device; the first is required.
 var libraries = []string{"libtorch_cpu.so", "libtorch_cuda.so", "libtorch_hip.so", "libtorch_xpu.so"}
 
-// Load loads the libraries of a folder. It must be called only once in a process, because the libraries read the number of threads only
-// once.
+// Load loads the libraries of a folder, and if they lack the ABI, the shim. Its errors wrap ErrMissing. It must be called only once in a
+// process, because the libraries read the number of threads only once.
 func Load(folder string, o Options) (*Library, error) {
 	l := &Library{Folder: folder, Hidden: o.Hide, found: map[string]uintptr{}}
 	setEnvironment(o)
@@ -109,7 +110,8 @@ func Load(folder string, o Options) (*Library, error) {
 	return l, nil
 }
 
-// resolve looks up the functions of procs, and returns the names of required functions that are missing.
+// resolve looks up the functions of procs, and returns the names of required functions that are missing, separated by commas: at most
+// three, or two and the number of the others.
 func (l *Library) resolve() string {
 	v := reflect.ValueOf(&l.procs).Elem()
 	var lacks []string
@@ -158,7 +160,7 @@ func (l *Library) Lists() bool { return l.procs.CallDispatcher != 0 && l.procs.N
 // Words reports whether the ABI returns torch's error messages. Otherwise they are read from standard error.
 func (l *Library) Words() bool { return l.procs.What != 0 }
 
-// Adopts reports whether torch reports when it no longer uses memory of the caller.
+// Adopts reports whether torch calls a function when it no longer uses memory that the caller owns.
 func (l *Library) Adopts() bool { return l.procs.BlobDeleter != 0 }
 
 // Computes returns the number of threads that torch computes with, or 0 if it is unknown.
@@ -173,7 +175,7 @@ func (l *Library) Computes() int {
 	return int(*n)
 }
 
-// Devices returns the number of devices of a kind.
+// Devices returns the number of devices of a kind. It is 0 for all kinds except CPU and CUDA, which includes AMD's GPUs.
 func (l *Library) Devices(kind int32) int {
 	switch kind {
 	case CPU:

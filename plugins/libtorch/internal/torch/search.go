@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Search describes where torch is searched.
+// Search describes where to search for torch.
 type Search struct {
 	Env  func(string) string // returns an environment variable
 	Root string              // prefix of absolute paths of the system, for tests; "" is /
@@ -76,7 +76,7 @@ func (s Search) Places() (found []Place, looked []string) {
 // multiarch is the folder of libraries below a prefix on Debian.
 var multiarch = "lib/" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH] + "-linux-gnu"
 
-// sites returns the folders of Python packages below a prefix, the newest Python first.
+// sites returns the folders of Python packages below a prefix. For each kind of folder, the newest Python comes first.
 func sites(prefix string) []string {
 	var all []string
 	for _, pattern := range []string{"lib/python3*/site-packages", "lib64/python3*/site-packages", "lib/python3*/dist-packages"} {

@@ -4,7 +4,7 @@ import "unsafe"
 
 // Calls of functions that torch generates for operators, one for each kind of device. fn is the address of such a function.
 
-// AddScaled calls add_Tensor: a + alpha·b.
+// AddScaled calls add_Tensor and returns a + alpha·b.
 func (t *Thread) AddScaled(fn uintptr, a, b Handle, alpha float64) (Handle, error) {
 	t.reset()
 	out := &t.take(1)[0]
@@ -23,7 +23,7 @@ type Convolution struct {
 	Groups                                    int
 }
 
-// Convolve calls convolution; bias may be 0.
+// Convolve calls convolution. A bias of 0 means that there is none.
 func (t *Thread) Convolve(fn uintptr, x, weight, bias Handle, c *Convolution) (Handle, error) {
 	t.reset()
 	w := t.take(2)
@@ -68,7 +68,7 @@ func (t *Thread) CallList() (Handle, error) {
 	return Handle(w[0]), err
 }
 
-// ScatterReduce calls scatter_reduce_out, which includes self.
+// ScatterReduce calls scatter_reduce_out with include_self: each result also includes the element of self at its place.
 func (t *Thread) ScatterReduce(fn uintptr, out, self Handle, dim int, index, src Handle, reduce string) error {
 	t.reset()
 	w := t.take(len(reduce)/8 + 1)

@@ -30,7 +30,8 @@ func (t *Thread) empty(shape []int, d Type, on Device) *uint64 {
 	return out
 }
 
-// View returns a tensor with other sizes and strides in the memory of h, which begins offset elements after the first element of h.
+// View returns a tensor over the memory of h with the given sizes and strides, which are in elements. Its first element is offset
+// elements after the first element of h.
 func (t *Thread) View(h Handle, sizes, strides []int, offset int) (Handle, error) {
 	t.reset()
 	out := &t.take(1)[0]
@@ -42,7 +43,7 @@ func (t *Thread) View(h Handle, sizes, strides []int, offset int) (Handle, error
 	return Handle(*out), err
 }
 
-// Strides fills strides with those of h, one for each dimension.
+// Strides stores the stride of each dimension of h, in elements, in strides.
 func (t *Thread) Strides(h Handle, strides []int) error {
 	if len(strides) == 0 {
 		return nil
@@ -123,7 +124,7 @@ func (t *Thread) Copy(dst, src Handle) error {
 	return t.flush()
 }
 
-// Converted copies src to a new tensor in row-major order.
+// Converted returns a copy of src in row-major order, with the given shape, element type and device.
 func (t *Thread) Converted(src Handle, shape []int, d Type, on Device) (Handle, error) {
 	t.reset()
 	out := t.empty(shape, d, on)

@@ -1,6 +1,6 @@
 // Package torch calls PyTorch's libraries through their stable C ABI (aoti_torch_*, torch_*) without cgo: it finds and loads an
-// installation, creates tensors and views, and calls operators by name. It stands between package libtorch, which maps ops of burn to
-// operators, and PyTorch. It must not depend on ops of burn.
+// installation, creates tensors and views, and calls operators by name. Package libtorch, which maps ops of burn to operators, calls it.
+// It must not depend on ops of burn.
 //
 // Functions are looked up by name and may be missing: the symbols that an installation exports, not its version, determine its features. No
 // function of torch may be called before Load. Load prints nothing.

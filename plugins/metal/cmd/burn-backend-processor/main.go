@@ -1,8 +1,8 @@
 //go:build linux
 
 // Command burn-backend-processor is the metal backend without Metal, as a plugin process for tests: clang++ compiles kernels in Metal's
-// language for the processor, which executes them thread by thread. It must not be shipped. Beside the executable lies the folder include,
-// with the header that declares Metal's library; compiled kernels are kept in the folder texts.
+// language for the processor, which executes them thread by thread. It must not be shipped. The folder include beside the executable
+// contains the header that declares Metal's library; compiled kernels are kept in the folder texts beside it.
 package main
 
 import (

@@ -38,7 +38,7 @@ func (api) Devices() ([]calls.Device, error) {
 	return all, nil
 }
 
-// text returns a string of the system as a Go string.
+// text returns an NSString as a Go string.
 func (r *runtimeOf) text(s id) string {
 	if s == 0 {
 		return ""
@@ -51,7 +51,7 @@ func (r *runtimeOf) text(s id) string {
 	return strings.Clone(unsafe.String((*byte)(start), n))
 }
 
-// string returns a string of the system, which lives as long as the autorelease pool.
+// string returns s as an NSString, which is valid until the autorelease pool is released.
 func (r *runtimeOf) string(s string) id {
 	b := append([]byte(s), 0)
 	x := r.message(stringWithUTF8, class("NSString"), address(unsafe.Pointer(&b[0])))
@@ -59,7 +59,7 @@ func (r *runtimeOf) string(s string) id {
 	return x
 }
 
-// pointer returns the pointer to memory of the system.
+// pointer returns an address of memory that the system allocated as a pointer.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
 // device implements calls.Device.
@@ -69,7 +69,7 @@ type device struct {
 	facts calls.Facts
 }
 
-// describe reads the facts of the device. The caller has an autorelease pool.
+// describe reads the facts of the device. The caller must have an autorelease pool.
 func (d *device) describe(system string) calls.Facts {
 	r := d.r
 	f := calls.Facts{Name: r.text(r.message(deviceName, d.self)), System: system, Memory: int64(r.message(deviceMemory, d.self)), Largest: int64(r.message(deviceLargest, d.self)),

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Numbers of enumerations, by their names in the headers.
+// Values of enumerations, each with its name and header.
 const (
 	storageShared   = 0 << 4          // MTLResourceStorageModeShared, MTLResource.h
 	mathModeSafe    = 0               // MTLMathModeSafe, MTLLibrary.h
@@ -16,7 +16,7 @@ const (
 	dataTypeF32     = 0x10000000 | 32 // MPSDataTypeFloat32, MPSCoreTypes.h
 )
 
-// family is a kind of GPU that MTLGPUFamily of MTLDevice.h names.
+// family is a family of GPUs: a name and a number of MTLGPUFamily, in MTLDevice.h.
 type family struct {
 	name   string
 	number int
@@ -38,7 +38,7 @@ func newest(names []string) []string {
 	return out
 }
 
-// faults are the codes of MTLCommandBufferError, in MTLCommandBuffer.h.
+// faults maps the codes of MTLCommandBufferError, in MTLCommandBuffer.h, to their names and sentinels.
 var faults = map[int]struct {
 	name     string
 	sentinel error

@@ -7,12 +7,12 @@ type message struct {
 	on       string // class or protocol
 	selector string
 	takes    string // types of the arguments, with semicolons between them
-	gives    string
-	header   string // header of the framework whose name it begins with: Metal, or Foundation, or objc
+	gives    string // type of the result
+	header   string // header that declares it, as in Metal/MTLDevice.h; objc/ is the runtime of Objective-C
 	since    string // version of macOS, if it is later than the one that the plugin requires
 }
 
-// Messages that the package sends, each in one place of the table.
+// The messages that the package sends, as indices of messages.
 const (
 	allocInit = iota
 	retain
@@ -68,7 +68,7 @@ const (
 	messageCount
 )
 
-// messages is the table. The package sends only messages of this table.
+// messages describes every message that the package sends.
 var messages = [messageCount]message{
 	allocInit:          {"NSObject", "new", "", "instancetype", "objc/NSObject.h", ""},
 	retain:             {"NSObject", "retain", "", "instancetype", "objc/NSObject.h", ""},
@@ -159,7 +159,7 @@ func (m message) declaration() string {
 	return text
 }
 
-// functions are the C functions that the package calls, by library.
+// functions lists the C functions that the package calls, each with its library.
 var functions = [...]struct{ name, declaration, header, library string }{
 	{"MTLCopyAllDevices", "NSArray<id<MTLDevice>> *MTLCopyAllDevices(void)", "Metal/MTLDevice.h", metalLibrary},
 	{"MPSSupportsMTLDevice", "BOOL MPSSupportsMTLDevice(id<MTLDevice>)", "MPSCore/MPSCoreTypes.h", shadersLibrary},

@@ -64,7 +64,8 @@ func (q *queue) NewCommands() (c calls.Commands, err error) {
 	return c, err
 }
 
-// encode returns the encoder. After each wait for an event there is a new one. The kernels of an encoder run one after the other.
+// encode returns the current encoder, or a new one if there is none: a wait for an event and a product of MPS end the encoder. The
+// kernels of an encoder run one after the other.
 func (c *commands) encode() id {
 	if c.encoder == 0 {
 		c.r.pooled(func() { c.encoder = c.r.message(retain, c.r.message(computeEncoder, c.self)) })

@@ -24,7 +24,7 @@ type runtimeOf struct {
 	selectors [messageCount]uintptr
 }
 
-// objective loads the frameworks once.
+// objective loads the frameworks once, and returns the functions that send messages.
 var objective = sync.OnceValues(func() (r *runtimeOf, err error) {
 	libraries := map[string]uintptr{}
 	for _, path := range []string{objcLibrary, foundationLibrary, metalLibrary} {
@@ -32,7 +32,7 @@ var objective = sync.OnceValues(func() (r *runtimeOf, err error) {
 			return nil, err
 		}
 	}
-	// Without the system's library, burn's own kernels compute products.
+	// If Metal Performance Shaders are missing, burn's own kernels compute products.
 	shaders, missing := purego.Dlopen(shadersLibrary, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 	if missing == nil {
 		libraries[shadersLibrary] = shaders
@@ -70,7 +70,7 @@ func unsigned(n uint64) uintptr  { return uintptr(n) }
 func enumeration(n int) uintptr  { return uintptr(n) }
 func selector(s uintptr) uintptr { return s }
 func address(p unsafe.Pointer) uintptr {
-	if never { // the memory that it points to is on the heap, where it does not move
+	if never { // so that the compiler places the memory of p on the heap, where it does not move
 		escaped = p
 	}
 	return uintptr(p)
@@ -98,8 +98,8 @@ func (r *runtimeOf) message(m int, receiver id, args ...uintptr) uintptr {
 	return result
 }
 
-// messageSizes sends a message whose two arguments are structs of 24 bytes. The System V ABI of amd64 passes them in the memory of the
-// arguments, behind the registers; that of arm64 passes their addresses.
+// messageSizes sends a message whose two arguments are structs of 24 bytes. The System V ABI of amd64 passes them on the stack, after the
+// arguments in registers; the ABI of arm64 passes their addresses.
 func (r *runtimeOf) messageSizes(m int, receiver id, a, b *[3]uint64) {
 	if runtime.GOARCH == "amd64" {
 		purego.SyscallN(r.send, receiver, r.selectors[m], 0, 0, 0, 0, uintptr(a[0]), uintptr(a[1]), uintptr(a[2]), uintptr(b[0]), uintptr(b[1]), uintptr(b[2]))

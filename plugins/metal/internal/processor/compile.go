@@ -27,7 +27,7 @@ var runtimeText string
 // compilers are the names of compilers to look for, best first. BURN_CLANG names another one.
 var compilers = []string{"clang++", "clang++-21", "clang++-20", "clang++-19", "clang++-18", "clang++-17", "clang++-16", "clang++-15", "clang++-14"}
 
-// compiler compiles texts to objects with clang++, in a folder where it finds them again.
+// compiler compiles texts to shared objects with clang++, and keeps them in a folder for later processes.
 type compiler struct {
 	cxx, include, folder string
 	options              []string
@@ -45,7 +45,7 @@ var scheduler struct {
 
 // Stats counts what was compiled.
 type Stats struct {
-	Texts, Compiles, Kept int // kept: found in the folder
+	Texts, Compiles, Kept int // Kept: number of times that has found a compiled text
 }
 
 func findCompiler() (string, error) {
@@ -143,12 +143,12 @@ func (c *compiler) count(f func(s *Stats)) {
 // kernelText is a kernel as a text declares it.
 type kernelText struct {
 	name   string
-	most   int // threads of a threadgroup
-	alone  bool
+	most   int  // greatest number of threads of a threadgroup
+	alone  bool // threads do not wait for others: there are no barriers and no simdgroup functions
 	params []parameter
 }
 
-// parameter is a parameter of a kernel: its type and the attribute to which it is bound.
+// parameter is a parameter of a kernel: its type and the C++ expression for its value.
 type parameter struct{ typ, bound string }
 
 var (
@@ -223,7 +223,7 @@ func entryName(key, kernel string) string { return "burn_" + key + "_" + kernel 
 
 const unitHead = "#define BURN_THREADS\n#include <metal_stdlib>\nstruct burn_place { unsigned number, lane, block[3], blocks[3]; };\n"
 
-// Compile compiles texts with one call of the compiler, so that they are found later.
+// compile compiles texts with one call of the compiler. has finds them afterwards.
 func (c *compiler) compile(texts []string) error {
 	unit := unitHead
 	var keys []string
@@ -257,7 +257,7 @@ func (c *compiler) compile(texts []string) error {
 	return nil
 }
 
-// index loads the units that the folder has.
+// index loads the units that the folder contains.
 func (c *compiler) index() error {
 	files, err := filepath.Glob(filepath.Join(c.folder, "unit-*.keys"))
 	for _, f := range files {
@@ -276,7 +276,7 @@ func (c *compiler) index() error {
 	return err
 }
 
-// has returns the unit of a text, 0 where it was not compiled.
+// has returns the handle of the unit that contains a text, or 0 if the text was not compiled, and counts the texts that it finds.
 func (c *compiler) has(text string) uintptr {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,8 +24,8 @@ import (
 // Options are the properties of the processor as a Metal device.
 type Options struct {
 	Include string // folder of metal_stdlib
-	Folder  string // for compiled texts
-	Name    string // of the device; "" is processor
+	Folder  string // folder of compiled texts, created if it does not exist
+	Name    string // name of the device; "" means processor
 	// Compiler holds further options of clang++.
 	Compiler []string
 	Memory   int64 // bytes of the device; 0 means 4 GiB
@@ -47,7 +47,7 @@ type API struct {
 	o         Options
 	compiler  *compiler
 	mu        sync.Mutex // guards the fields below
-	reached   sync.Cond  // a value of an event has changed
+	reached   sync.Cond  // signals that the value of an event has changed
 	allocated int64
 	committed int
 	launches  atomic.Int64
@@ -97,8 +97,7 @@ func (d *device) Allocated() int64 {
 	return d.allocated
 }
 
-// buffer is memory that the garbage collector does not know. It is freed when it has no holders any more; holders are its owner, and
-// commands.
+// buffer is memory outside of Go's heap. It is freed when its owner and all commands that use it have released it.
 type buffer struct {
 	d       *device
 	data    []byte
@@ -377,7 +376,7 @@ func (c *commands) Release() {
 	}
 }
 
-// Faults are errors in the form in which command buffers report them, for Options.Fault.
+// Errors for Options.Fault, in the form in which command buffers report them.
 var (
 	ErrTimeout = errors.Join(core.ErrBackendLost, errors.New("caused GPU timeout"))
 	ErrPage    = errors.Join(core.ErrKernel, errors.New("page fault"))

@@ -7,7 +7,8 @@
 // # Threads
 //
 // The current device belongs to the operating system's thread, as the current context does in package nv of the cuda plugin: a goroutine
-// that calls HIP for a device is locked to its thread and has called SetCurrent there. A context is the number of its device and 1.
+// that calls HIP for a device is locked to its thread and has called SetCurrent there. A streams.Context is the number of the device plus
+// 1.
 //
 // # Children
 //

@@ -46,7 +46,7 @@ const (
 // BLASType is a type of elements of rocBLAS.
 type BLASType int32
 
-// Versions of rocBLAS with these numbers: 2.44 of ROCm 5.2 to 5 of ROCm 7.
+// The versions of rocBLAS in which these numbers are valid: 2.44, of ROCm 5.2, to 5, of ROCm 7.
 const minBLASMajor, minBLASMinor, maxBLASMajor = 2, 44, 5
 
 func openBLAS(handle uintptr) (*BLAS, error) {
@@ -138,7 +138,7 @@ type Gemm struct {
 	WorkspaceSize  uint64
 }
 
-// Run puts a product on a stream. ErrUnsupported means that another way to compute it is needed.
+// Run enqueues a product on a stream. The error wraps vendor.ErrUnsupported if rocBLAS cannot compute the product.
 func (h *BLASHandle) Run(s streams.Stream, g *Gemm) error {
 	b := h.b
 	if err := b.check(&b.c.stream, b.c.stream.Quick(h.h, uintptr(s), 0, 0)); err != nil {

@@ -34,7 +34,7 @@ type setNode struct {
 // withinDevice is hipMemcpyDeviceToDevice.
 const withinDevice = 3
 
-// kernelNodes hold the parameters of kernel nodes during a call.
+// kernelNodes is a pool of the parameters of kernel nodes, which a call needs only while it runs.
 var kernelNodes = sync.Pool{New: func() any { return new(kernelNode) }}
 
 // NewGraph implements streams.Calls.

@@ -17,7 +17,7 @@ type HIP struct {
 	Version int // 50221153 is 5.2.21153
 	Devices int // number of devices that this process sees
 	c       procs
-	images  sync.Map // by module: its image
+	images  sync.Map // image of each loaded module
 }
 
 var _ streams.Calls = (*HIP)(nil)
@@ -84,7 +84,8 @@ const (
 	codeNotReady = 600
 )
 
-// openHIP initialises the runtime. It returns the runtime with an error when it works and has no device.
+// openHIP initialises the runtime. If the initialisation fails or there is no device, it returns the runtime together with the error, so
+// that the version is known.
 func openHIP(handle uintptr) (*HIP, error) {
 	h := &HIP{}
 	if err := vendor.Bind(handle, &h.c); err != nil {

@@ -21,11 +21,11 @@ var ltStatuses = []string{"HIPBLAS_STATUS_SUCCESS", "HIPBLAS_STATUS_NOT_INITIALI
 	"HIPBLAS_STATUS_MAPPING_ERROR", "HIPBLAS_STATUS_EXECUTION_FAILED", "HIPBLAS_STATUS_INTERNAL_ERROR", "HIPBLAS_STATUS_NOT_SUPPORTED", "HIPBLAS_STATUS_ARCH_MISMATCH",
 	"HIPBLAS_STATUS_HANDLE_IS_NULLPTR", "HIPBLAS_STATUS_INVALID_ENUM", "HIPBLAS_STATUS_UNKNOWN"}
 
-// ltNumbers has the numbers of hipblaslt.h in ROCm 6.0 to 7 (tags rocm-6.0.0 to rocm-6.2.2 and the branch of 7): hipblasLtMatmulDescAttributes_t,
-// hipblasLtMatrixLayoutAttribute_t, hipblasLtMatmulPreferenceAttributes_t and the 24 bytes of hipblasLtMatmulAlgo_t (16 of data and a
-// size); and from hipblas-common.h hipblasOperation_t and hipblasComputeType_t. All versions of ROCm 6 and 7 agree in these numbers. The
-// type of an auxiliary matrix, which ROCm 6.4 added, is not set here. ROCm 5.5 to 5.7 had other types, ways to compute and algorithms:
-// minLt.
+// ltNumbers contains the numbers of hipblaslt.h in ROCm 6.0 to 7 (tags rocm-6.0.0 to rocm-6.2.2 and the branch of 7):
+// hipblasLtMatmulDescAttributes_t, hipblasLtMatrixLayoutAttribute_t, hipblasLtMatmulPreferenceAttributes_t and the 24 bytes of
+// hipblasLtMatmulAlgo_t (16 of data and a size); and from hipblas-common.h hipblasOperation_t and hipblasComputeType_t. All versions of
+// ROCm 6 and 7 agree in these numbers. The type of an auxiliary matrix, which ROCm 6.4 added, is not set here. In ROCm 5.5 to 5.7, which
+// minLt excludes, the numbers of types and compute types and the layout of algorithms were different.
 var ltNumbers = lt.Numbers{
 	Prefix: "hipblasLt", Plain: 111, Transposed: 112,
 	Computes: map[lt.Compute]int32{lt.ComputeF16: 0, lt.ComputeF32: 2, lt.ComputeTF32: 6, lt.ComputeF64: 7},

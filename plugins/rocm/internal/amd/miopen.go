@@ -225,7 +225,7 @@ func (c *Conv) Close() error {
 
 // Solution is miopenConvSolution_t: a way to compute a convolution.
 type Solution struct {
-	Time      float32 // estimated
+	Time      float32 // estimate in milliseconds
 	_         uint32
 	Workspace uint64 // bytes
 	ID        uint64
@@ -273,7 +273,8 @@ func (c *Conv) Compile(id uint64) error {
 	return m.check(compile, compile.Call(c.h.h, c.tensors[o[0]], c.tensors[o[1]], c.conv, c.tensors[o[2]], uintptr(id)))
 }
 
-// Run puts a convolution on a stream, by a solution that was compiled. The operands are in the order given at the constants of Direction.
+// Run enqueues a convolution on a stream, computed by a compiled solution. The operands are in the order given at the constants of
+// Direction.
 func (c *Conv) Run(s streams.Stream, id uint64, operands [3]streams.Ptr, workspace streams.Ptr, bytes uint64) error {
 	m := c.h.m
 	if err := m.check(&m.c.stream, m.c.stream.Quick(c.h.h, uintptr(s), 0, 0)); err != nil {

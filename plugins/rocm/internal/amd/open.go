@@ -8,7 +8,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// Places describes where ROCm's libraries are installed: by its packages, and in Python packages of PyTorch and of ROCm itself.
+// Places lists the folders in which ROCm's libraries are installed, by its packages and by the Python packages of PyTorch and of ROCm
+// itself.
 var Places = vendor.Places{
 	HideBy:    "BURN_ROCM_HIDE",
 	Homes:     []string{"ROCM_PATH", "HIP_PATH"},
@@ -85,7 +86,7 @@ func Rows(s vendor.Search) vendor.Report {
 	return all
 }
 
-// try is open that also creates a handle on the current device, which may end the process.
+// try is like open, and also creates a handle of rocBLAS or MIOpen on the current device, which may end the process.
 func (l *Libraries) try(key string, handle uintptr) (version string, err error) {
 	version, err = l.open(key, handle)
 	switch {
@@ -126,8 +127,8 @@ func (l *Libraries) open(key string, handle uintptr) (version string, err error)
 	return version, nil
 }
 
-// LoadLibraries loads the optional libraries that another process has found. If a library does not load here, its row says why. A device is
-// current.
+// LoadLibraries loads the optional libraries that another process has found. If a library does not load here, it sets the error of its
+// row. A device must be current.
 func LoadLibraries(found vendor.Report) *Libraries {
 	l := &Libraries{}
 	for i := range found {
@@ -146,7 +147,7 @@ func LoadLibraries(found vendor.Report) *Libraries {
 	return l
 }
 
-// OpenHIP loads the first runtime that works and has a device. The result is nil if there is none; row says why.
+// OpenHIP loads the first runtime that works and has a device. h is nil if there is none; row then contains the reason.
 func OpenHIP(s vendor.Search) (h *HIP, row vendor.Row) {
 	s.Find(&Runtime, &row, func(handle uintptr) (version string, err error) {
 		x, err := openHIP(handle)
@@ -177,7 +178,7 @@ func OpenRTC(s vendor.Search) (c *RTC, row vendor.Row) {
 // hipVersion returns 50221153 as 5.2.21153.
 func hipVersion(v int) string { return fmt.Sprintf("%d.%d.%d", v/10000000, v/100000%100, v%100000) }
 
-// LoadHIP loads the runtime from a file with which another process has found a device.
+// LoadHIP loads the runtime from a file. Another process has found a device with the same file.
 func LoadHIP(file string) (*HIP, error) {
 	handle, err := vendor.Load(file)
 	if err != nil {

@@ -15,7 +15,8 @@ var waiting struct {
 	m    map[uintptr]func(status uint32, object handle, message string)
 }
 
-// expect registers a function, and returns the callback that calls it once.
+// expect registers a function, and returns the information with which the library calls it through the C function kind. Unless kind is
+// callbacks.fault, the first call removes the function.
 func expect(kind uintptr, f func(status uint32, object handle, message string)) callbackInfo {
 	waiting.Lock()
 	defer waiting.Unlock()
@@ -47,12 +48,13 @@ func arrived(number uintptr, keep bool, status uint32, object handle, message st
 	}
 }
 
-// callbacks are the C functions that call arrived, created once: a process may only create a limited number of them.
+// callbacks are the C functions that call arrived, created once, because a process can create only a limited number of them. The comments
+// list the parameters that each passes on.
 type callbacks struct {
-	device uintptr // of a request: status, device, message
-	done   uintptr // status, message
-	fault  uintptr // device, kind, message; stays
-	lost   uintptr // called once, when the device is lost
+	device uintptr // status, device and message, for a requested device
+	done   uintptr // status and message
+	fault  uintptr // kind and message; the function stays registered
+	lost   uintptr // kind and message, when the device is lost
 }
 
 var cFunctions = sync.OnceValue(func() callbacks {

@@ -19,10 +19,10 @@ type device struct {
 	h, queue handle
 	layouts  map[[2]int]layout // by number of storage buffers and size of the uniform
 	making   sync.RWMutex      // read lock while pipelines are created; write lock to create layouts, or one pipeline alone
-	reported atomic.Int64      // errors
+	reported atomic.Int64      // number of errors that the library has reported
 	infos    [2]*callbackInfo  // callbacks that the library may call until the device is closed
 
-	alive sync.RWMutex // held while the library polls, and to close
+	alive sync.RWMutex // read lock while the library polls; write lock to close. It guards gone
 	gone  bool
 
 	mu     sync.Mutex // guards the fields below
@@ -87,7 +87,8 @@ func (d *device) fault(kind uint32, message string) {
 	d.mu.Unlock()
 }
 
-// check returns the error of the last call: the library reports it before the call returns.
+// check returns the errors since the last check, or the loss of the device. The library reports the errors of a call before the call
+// returns.
 func (d *device) check(what string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 type encoder struct {
 	d       *device
 	h, pass handle
-	offsets *[1]uint32
-	last    handle // pipeline of the pass
+	offsets *[1]uint32 // memory for the dynamic offset that a call passes
+	last    handle     // pipeline of the pass
 }
 
 // NewEncoder implements webgpu.Device.

@@ -95,7 +95,7 @@ func (a *API) enumerate() ([]webgpu.Adapter, error) {
 type adapter struct {
 	api      *API
 	h        handle
-	limits   limits // as the library says
+	limits   limits // as the library reports them
 	features []uint32
 	facts    webgpu.Facts
 }
@@ -110,7 +110,7 @@ const (
 )
 
 func (x *adapter) describe() error {
-	a, i := x.api, new(adapterInfo) // its strings are never freed: there are few, once
+	a, i := x.api, new(adapterInfo) // its strings are never freed, because there are few and it is called once
 	if s := a.AdapterGetInfo.call(x.h, uintptr(unsafe.Pointer(i))); uint32(s) != statusSuccess {
 		return fmt.Errorf("%w: an adapter without description", core.ErrKernel)
 	}

@@ -28,7 +28,7 @@ func (p *proc) call(args ...uintptr) uintptr {
 	return r
 }
 
-// quick is call for functions of at most 6 arguments. It does not allocate Go memory. Unused arguments are 0.
+// quick is like call, for functions of at most 6 arguments. It does not allocate Go memory. Unused arguments are 0.
 //
 //go:uintptrescapes
 func (p *proc) quick(a, b, c, d, e, f uintptr) uintptr {
@@ -39,8 +39,8 @@ func (p *proc) quick(a, b, c, d, e, f uintptr) uintptr {
 	return r
 }
 
-// inMemory reports whether a struct of more than 16 bytes is passed to C functions in the memory of the arguments, as the System V ABI of
-// amd64 requires; elsewhere its address is passed.
+// inMemory reports whether a struct of more than 16 bytes is passed to C functions on the stack, as the System V ABI of amd64 requires;
+// elsewhere its address is passed.
 var inMemory = runtime.GOARCH == "amd64" && runtime.GOOS != "windows"
 
 // registers is the number of arguments that the System V ABI passes in registers.
