@@ -62,7 +62,7 @@ func memory(ctx context.Context, out io.Writer, c contest, s settings) (err erro
 	return row(fmt.Sprintf("%d steps with one wait", manySteps))
 }
 
-// memory returns the memory of the device, and records the greatest memory that it has allocated from the system.
+// memory returns the memory of the device, and updates t.most.
 func (t *trainer) memory() (core.Memory, bool) {
 	m, ok := t.dev.Memory()
 	t.most = max(t.most, m.Reserved)
