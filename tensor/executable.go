@@ -90,7 +90,7 @@ func (q *queue) operands(ts []*Tensor, own []bool, what string) ([]op.TensorID, 
 	return ids, nil
 }
 
-// Program returns the program as it was defined: lowered to what the device supports.
+// Program returns the program as it was defined on the device, lowered to ops that the device supports.
 func (e *Executable) Program() *program.Program { return e.compiled.Program }
 
 // Run is RunOn without donations, on the queue of the first input, or on the first queue of the device if there are no inputs.

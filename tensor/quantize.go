@@ -6,7 +6,7 @@ import "github.com/goburn/burn/core/op"
 type QuantizeOptions struct {
 	PerAxis bool // scale and zero point differ along Axis
 	Axis    int
-	Block   int // with PerAxis: number of elements along Axis that share a scale, in each line along Axis; 0: scale and zero point are vectors along Axis
+	Block   int // with PerAxis: number of elements of a line along Axis that share a scale; 0: scale and zero point are vectors along Axis
 }
 
 func (o QuantizeOptions) attrs(t *Tensor, name string) []op.Attr {

@@ -12,7 +12,7 @@ import (
 )
 
 // queue is a stream of the device, with the nodes that have not been sent yet. Its commands are numbered: a tensor records the
-// number of the command that makes it, and other queues wait for that command.
+// number of the command that creates it, and other queues wait for that command.
 type queue struct {
 	dev     *device
 	closed  atomic.Bool   // set under mu

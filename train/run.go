@@ -241,7 +241,8 @@ func (r *run[M, B]) open(resume bool) error {
 	return nil
 }
 
-// trained returns the trained parameters of m. It returns an error if there are none, or if unexported fields contain parameters.
+// trained returns the trained parameters of m. It returns an error if there are none, or if nn.Hidden finds parameters in fields
+// that training cannot see.
 func trained(m any) ([]nn.Named, error) {
 	list := nn.Trained(m)
 	if hidden := nn.Hidden(m); len(hidden) > 0 {

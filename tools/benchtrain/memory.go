@@ -30,9 +30,9 @@ func memories(ctx context.Context, o flags) error {
 	return nil
 }
 
-// memory prints the device's memory after training steps: after the first steps, which run node by node, and after steps that run as
-// programs, with and without a wait. The test TestMemoryOfTraining of sdk/gpu/emulated lists, without a GPU, what the programs of a GPU
-// need the memory for.
+// memory prints the device's memory after training steps: after the first steps, which run node by node, and after steps that run
+// as programs, with and without a wait. The test TestMemoryOfTraining of sdk/gpu/emulated lists, without a GPU, the uses of the
+// memory by the programs of a GPU.
 func memory(ctx context.Context, out io.Writer, c contest, s settings) (err error) {
 	t, err := newTrainer(ctx, c, s)
 	if err != nil {

@@ -37,7 +37,7 @@ func Usable(f *os.File) bool {
 // frame is the time between two frames.
 const frame = 100 * time.Millisecond
 
-// Dashboard is a listener that draws in its own goroutine. It owns the terminal until Close.
+// Dashboard is a listener that draws in its own goroutine. It owns the terminal until it ends.
 type Dashboard struct {
 	program *tea.Program
 	inbox   *inbox
