@@ -15,9 +15,9 @@ import (
 )
 
 // Device is a handle on a device of a backend, where tensors live, with a queue to compute on. Ops are queued and sent in
-// batches; only Data, Read and Sync wait. NewStream gives further handles on the same tensors, each with a queue of its own; work
-// on different queues runs concurrently. A Device is safe for concurrent use; commands on its queue run in the order in which
-// they were called.
+// batches; only reads of elements, Sync, Compile and Close wait. NewStream returns further handles on the same tensors, each with
+// a separate queue; work on different queues runs concurrently. A Device is safe for concurrent use; commands on its queue run in
+// the order in which they were called.
 type Device struct {
 	*queue
 	scope *scope // nil outside Scope
@@ -26,7 +26,7 @@ type Device struct {
 // device is the state that all queues share.
 type device struct {
 	place     *core.Place
-	owned     bool // place is closed with it
+	owned     bool // whether closing the device closes place
 	core      core.Device
 	target    program.Target
 	gradients core.Gradients // nil if not supported
@@ -36,14 +36,14 @@ type device struct {
 	origins   origins
 	lost      lost
 
-	held, mark atomic.Int64 // bytes of handles, now and when a collection was last requested
+	held, mark atomic.Int64 // bytes of tensors with a handle, now and when a garbage collection was last requested
 
 	mu     sync.Mutex // guards the fields below
 	queues map[*queue]struct{}
 	closed bool
 }
 
-// On opens the device of p, which host.Open or core.OpenPlace returned, and a queue on it. The caller still owns p and closes it
+// On opens the device of p, a place from host.Open or core.OpenPlace, and a queue on it. The caller still owns p and closes it
 // after the device.
 func On(ctx context.Context, p *core.Place) (*Device, error) {
 	c, err := p.Open(ctx)
@@ -69,7 +69,7 @@ func newDevice(p *core.Place, c core.Device, s core.Stream) *queue {
 	return d.first
 }
 
-// newQueue adds a queue over s.
+// newQueue returns a new queue of d, which sends its commands to s.
 func (d *device) newQueue(s core.Stream) *queue {
 	q := &queue{dev: d, stream: s, untracked: s, waited: map[*queue]uint64{}}
 	q.next = q.nextID
@@ -103,8 +103,8 @@ func Open(ctx context.Context, spec string) (*Device, error) {
 	return Own(ctx, p)
 }
 
-// apart returns "got, want want" for the error about two devices, with as much detail as distinguishes them, since devices that
-// were opened at one place have the same name.
+// apart returns "GOT, want WANT" for an error about two devices. It adds enough detail to distinguish them, because devices that
+// were opened at the same place have the same name.
 func apart(got, want *queue) string {
 	a, b := got.String(), want.String()
 	switch x, y := got.dev, want.dev; {
@@ -123,7 +123,7 @@ func apart(got, want *queue) string {
 // NewStream returns another handle on the device, with a separate queue whose work runs concurrently with the others. An op runs
 // on the queue of its first operand, and its results belong to that queue; On and In return a view of a tensor on another queue.
 // Queues synchronise automatically if one uses tensors of another. Close of the handle waits for the work of its queue and closes
-// only that queue; tensors made on it stay valid, and compute on the first queue from then on.
+// only that queue; tensors that were created on it stay valid, and ops on them then run on the first queue.
 func (d *Device) NewStream(ctx context.Context) (*Device, error) {
 	s, err := d.dev.core.OpenStream(ctx)
 	if err != nil {
@@ -149,13 +149,13 @@ func (q *queue) String() string { return q.dev.String() }
 // Place returns the backend and the index of the device.
 func (q *queue) Place() *core.Place { return q.dev.place }
 
-// Core returns the device of the backend. Two handles share their tensors if it is equal for them.
+// Core returns the device of the backend. Two handles with equal results can use each other's tensors.
 func (q *queue) Core() core.Device { return q.dev.core }
 
 // Target returns the target that programs and nodes for the device are lowered to.
 func (q *queue) Target() program.Target { return q.dev.target }
 
-// Memory returns the device memory in use, and whether the backend reports it.
+// Memory returns the device memory in use. It returns false if the backend does not report it.
 func (q *queue) Memory() (core.Memory, bool) {
 	m, ok := core.Extension[core.MemoryStats](q.dev.core)
 	if !ok {
@@ -164,9 +164,9 @@ func (q *queue) Memory() (core.Memory, bool) {
 	return m.Memory(), true
 }
 
-// Close of a handle from On or Open closes the device: it frees all tensors and closes all queues, and handles on tensors return
-// core.ErrClosed from then on. Close of a handle from NewStream waits for the work of its queue and closes the queue. It returns
-// the first error of that work which was not returned before. A second Close has no effect.
+// Close of a handle from On, Own or Open closes the device: it frees all tensors and closes all queues, and later reads of the
+// tensors return core.ErrClosed. Close of a handle from NewStream waits for the work of its queue and closes the queue. It
+// returns the first error of that work that has not been returned before. A second Close has no effect.
 func (q *queue) Close() error {
 	if q == q.dev.first {
 		return q.dev.close()
@@ -200,7 +200,8 @@ var collectAfter = map[bool]int64{false: 1 << 30, true: 1 << 28}[wasm]
 // wasm is true on a platform with a single thread, where no other goroutine runs before the caller waits.
 const wasm = runtime.GOARCH == "wasm"
 
-// hold counts a new handle.
+// hold adds the size in bytes of a new tensor to d.held, and runs the garbage collector if collectAfter more bytes are held than
+// at the last run.
 func (d *device) hold(size int64) {
 	held := d.held.Add(size)
 	mark := d.mark.Load()

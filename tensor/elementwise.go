@@ -9,13 +9,13 @@ func (t *Tensor) un(c op.Code, attrs ...op.Attr) *Tensor { return Op(c, []*Tenso
 
 func (t *Tensor) bin(c op.Code, o *Tensor) *Tensor { return Op(c, []*Tensor{t, o})[0] }
 
-// within returns t's device, in t's scope.
+// within returns a handle on t's device in t's scope.
 func (t *Tensor) within() *Device { return &Device{queue: t.queue.live(), scope: t.scope} }
 
 // scalarOf returns a rank-0 tensor of t's type, in t's scope.
 func (t *Tensor) scalarOf(v float64) *Tensor { return t.within().Full(t.desc.DType, v) }
 
-// scalarInt returns a rank-0 tensor of an integer that float64 may not hold.
+// scalarInt returns a rank-0 tensor of type dt. v need not be exact in float64.
 func (d *Device) scalarInt(dt dtype.DType, v int64) *Tensor {
 	return d.Op(op.Full, nil, op.ScalarInt("value", v), op.Type("dtype", dt), op.Ints("shape"))[0]
 }
@@ -83,7 +83,7 @@ func (t *Tensor) Round() *Tensor { return t.un(op.Round) }
 // RoundAway returns the nearest integer, ties away from zero.
 func (t *Tensor) RoundAway() *Tensor { return t.un(op.RoundAway) }
 
-// Trunc returns t rounded toward zero; integers are unchanged.
+// Trunc returns t rounded toward zero; for a type other than a float the result is t itself.
 func (t *Tensor) Trunc() *Tensor {
 	if !t.desc.DType.IsFloat() {
 		return t
@@ -94,7 +94,7 @@ func (t *Tensor) Trunc() *Tensor {
 // Frac returns the fractional part of t: t-trunc(t).
 func (t *Tensor) Frac() *Tensor { return t.un(op.Frac) }
 
-// BitCount returns the number of bits set of integers.
+// BitCount returns the number of set bits of each integer.
 func (t *Tensor) BitCount() *Tensor { return t.un(op.BitCount) }
 
 // Not returns the complement of bools, or of the bits of integers.
@@ -109,7 +109,7 @@ func (t *Tensor) IsInf() *Tensor { return t.un(op.IsInf) }
 // IsFinite returns a bool tensor that is true where t is neither infinite nor NaN.
 func (t *Tensor) IsFinite() *Tensor { return t.un(op.IsFinite) }
 
-// ContainsNaN returns one bool, true if an element is NaN.
+// ContainsNaN returns one bool that is true if an element is NaN.
 func (t *Tensor) ContainsNaN() *Tensor {
 	m := temps{from: t}
 	return m.done(m.of(t.IsNaN()).Any())
@@ -126,7 +126,7 @@ func (t *Tensor) ClampMin(lo float64) *Tensor { return t.un(op.Clamp, op.ScalarF
 // ClampMax returns the lesser of t and hi; NaN stays.
 func (t *Tensor) ClampMax(hi float64) *Tensor { return t.un(op.Clamp, op.ScalarFloat("max", hi)) }
 
-// Cast converts the elements to dt.
+// Cast returns t with its elements converted to dt, or t itself if it has that type.
 func (t *Tensor) Cast(dt dtype.DType) *Tensor {
 	if dt == t.desc.DType {
 		return t

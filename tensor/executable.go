@@ -77,8 +77,8 @@ func (q *queue) defineProgram(ctx context.Context, ps core.Programs, p *program.
 	return id, err
 }
 
-// operands records that the next command of q uses ts and returns their ids. Tensors selected by own are claimed already. The
-// caller holds mu.
+// operands records that the next command of q uses ts, and returns their ids. The tensors that own selects have been claimed
+// already. The caller holds mu.
 func (q *queue) operands(ts []*Tensor, own []bool, what string) ([]op.TensorID, error) {
 	ids := make([]op.TensorID, len(ts))
 	for i, t := range ts {
@@ -90,10 +90,10 @@ func (q *queue) operands(ts []*Tensor, own []bool, what string) ([]op.TensorID, 
 	return ids, nil
 }
 
-// Program returns the program as it was defined: lowered to what the device supports.
+// Program returns the program as it was defined on the device, lowered to ops that the device supports.
 func (e *Executable) Program() *program.Program { return e.compiled.Program }
 
-// Run is RunOn for the queue of the first input, or the first queue of the device if there are no inputs, without donations.
+// Run is RunOn without donations, on the queue of the first input, or on the first queue of the device if there are no inputs.
 func (e *Executable) Run(inputs []*Tensor) ([]*Tensor, error) {
 	q := e.dev.first
 	if len(inputs) > 0 {
@@ -102,11 +102,11 @@ func (e *Executable) Run(inputs []*Tensor) ([]*Tensor, error) {
 	return e.RunOn(&Device{queue: q}, inputs, nil)
 }
 
-// RunOn queues one execution on the queue of d. inputs correspond to p.Inputs. donated selects inputs to donate, nil for none:
-// results may reuse their memory, and all handles on them become invalid, as if they had been released. A donated tensor must
-// occur only once among the inputs. The results are new tensors of the scope of an input or of d, whichever is deeper; in a
-// NoGrad scope of d nothing is recorded for gradients. RunOn does not wait; errors of the execution are returned when results are
-// read. If RunOn returns an error, nothing was queued or donated.
+// RunOn queues one execution on the queue of d. inputs correspond to the inputs of the program. donated selects the inputs to
+// donate, nil for none: results may reuse their memory, and all handles on them become invalid, as if they had been released. A
+// donated tensor must occur only once among the inputs. The results are new tensors in the innermost of the scopes of the inputs
+// and of d; if d is in a NoGrad scope, nothing is recorded for gradients. RunOn does not wait; errors of the execution are
+// returned when results are read. If RunOn returns an error, nothing was queued or donated.
 func (e *Executable) RunOn(d *Device, inputs []*Tensor, donated []bool) ([]*Tensor, error) {
 	q := d.queue
 	if err := e.check(q, inputs, donated); err != nil {
@@ -162,7 +162,7 @@ func (e *Executable) check(q *queue, inputs []*Tensor, donated []bool) error {
 	return nil
 }
 
-// give claims the donated inputs, and returns them.
+// give claims the donated inputs and returns them. With an error it returns those that it has claimed.
 func give(inputs []*Tensor, donated []bool) (given []*Tensor, err error) {
 	if donated == nil {
 		return nil, nil
@@ -179,7 +179,7 @@ func give(inputs []*Tensor, donated []bool) (given []*Tensor, err error) {
 	return given, nil
 }
 
-// run queues one execution and returns the results and the number of the command.
+// run queues one execution, and returns the descriptions of the results and the number of the command.
 func (e *Executable) run(q *queue, inputs []*Tensor, donated []bool, mute bool) ([]op.Desc, uint64, error) {
 	q.dev.sweep()
 	q.lockFor(append(slices.Clip(inputs), e.consts...))

@@ -7,14 +7,14 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// faults holds the tensors that do not exist on the device, because the command that makes them was refused, with the error.
+// faults maps each tensor that does not exist on the device, because the command that creates it was refused, to the error.
 type faults struct {
 	n  atomic.Int64
 	mu sync.Mutex
 	of map[op.TensorID]error
 }
 
-// some reports whether there are any.
+// some reports whether f contains a tensor.
 func (f *faults) some() bool { return f.n.Load() > 0 }
 
 func (f *faults) set(id op.TensorID, err error) {
@@ -27,7 +27,7 @@ func (f *faults) set(id op.TensorID, err error) {
 	f.n.Store(int64(len(f.of)))
 }
 
-// get returns the error if id does not exist, else nil.
+// get returns the error of id, or nil if id is not in f.
 func (f *faults) get(id op.TensorID) error {
 	if !f.some() {
 		return nil
@@ -52,7 +52,7 @@ func (f *faults) forget(id op.TensorID) bool {
 	return true
 }
 
-// first returns the error of the first of ids that does not exist, else nil.
+// first returns the error of the first of ids that is in f, or nil if none is.
 func (f *faults) first(ids []op.TensorID) error {
 	if !f.some() {
 		return nil
@@ -77,7 +77,8 @@ func (q *queue) fail(n *op.Node, err error) {
 	}
 }
 
-// sieve removes from the queue nodes whose operands do not exist, and frees of tensors that do not exist. The caller holds mu.
+// sieve removes from the queue the nodes that have an operand that does not exist, and the frees of tensors that do not exist.
+// The caller holds mu.
 func (q *queue) sieve() {
 	good := q.pending[:0]
 	for i := range q.pending {
@@ -103,7 +104,8 @@ func (q *queue) sieveDead() {
 	q.dead = known
 }
 
-// refuse drops the queued nodes: the device did not accept them. It retries the frees alone. The caller holds mu.
+// refuse drops the queued nodes, which the device refused with err, and submits the frees again without them. The caller holds
+// mu.
 func (q *queue) refuse(err error) {
 	q.complain(err)
 	for i := range q.pending {

@@ -12,18 +12,18 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// PrintOptions tells how much of a tensor is printed, and how. The zero value means the defaults.
+// PrintOptions holds the settings for printing a tensor. The zero value means the defaults.
 type PrintOptions struct {
-	Precision int      // digits after the point of floats; 0 for 4, negative for none
-	EdgeItems int      // elements shown at each end of a long dimension; 0 for 3
-	Threshold int      // tensors of more elements are shortened; 0 for 1000, negative for never
-	Notation  Notation // of floats
+	Precision int      // digits after the decimal point of floats; 0 means 4, negative means none
+	EdgeItems int      // elements shown at each end of a long dimension; 0 means 3
+	Threshold int      // number of elements above which a tensor is shortened; 0 means 1000, negative means never
+	Notation  Notation // notation of floats
 }
 
 // Notation is the notation of floats.
 type Notation int
 
-// Auto is Scientific if a tensor's range requires it, else Fixed.
+// The notations. Auto is Scientific if the range of the elements requires it, else Fixed.
 const (
 	Auto Notation = iota
 	Fixed
@@ -48,7 +48,7 @@ func (t *Tensor) String() string {
 	return s
 }
 
-// Format waits for the tensor and formats elements, shape, type and device.
+// Format waits for the tensor and formats its elements, shape, type and device.
 func (t *Tensor) Format(ctx context.Context, o PrintOptions) (string, error) {
 	b, err := t.Bytes(ctx)
 	if err != nil {
@@ -58,8 +58,8 @@ func (t *Tensor) Format(ctx context.Context, o PrintOptions) (string, error) {
 		t.desc.DType, t.queue), nil
 }
 
-// Elements formats only the elements: nested brackets, aligned columns, long dimensions shortened to their ends. data has the
-// format of Tensor.Bytes.
+// Elements formats elements without the shape, type and device: in nested brackets and aligned columns, with long dimensions
+// shortened to their ends. data has the format of Tensor.Bytes.
 func Elements(d dtype.DType, s shape.Shape, data []byte, o PrintOptions) string {
 	switch {
 	case o.Precision == 0:
@@ -92,7 +92,7 @@ type printer struct {
 	out     strings.Builder
 }
 
-// shown returns the positions of a dimension that are printed; -1 marks the gap.
+// shown returns the positions of a dimension of length n that are printed; -1 marks the gap.
 func (p *printer) shown(n int) []int {
 	var is []int
 	for i := range n {
@@ -148,8 +148,8 @@ func (p *printer) write(dim, pos, indent int) {
 	p.out.WriteByte(']')
 }
 
-// texts returns a function that formats single elements. Floats that are all integers end in a point, others have a fixed number
-// of digits, or exponents if their range requires it.
+// texts returns a function that formats single elements. If all floats are integers they are written without digits after the
+// point; otherwise they have a fixed number of digits. They have exponents if the notation or the range requires it.
 func texts(d dtype.DType, data []byte, o PrintOptions) func(i int) string {
 	switch d {
 	case dtype.Bool:

@@ -8,18 +8,18 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Autodiff reports whether the device records operations on tracked tensors: whether its backend is wrapped by
-// decorators/autodiff.
+// Autodiff reports whether the device records operations on tracked tensors, which requires that decorators/autodiff wraps the
+// backend.
 func (d *Device) Autodiff() bool { return d.dev.gradients != nil }
 
-// noGradients returns the error of a device without autodiff.
+// noGradients returns the error of the operation what on a device without autodiff.
 func (d *device) noGradients(what string) error {
 	return fmt.Errorf("%s: device %s records no gradients: open it with them, burn.Open(ctx, name, burn.WithGradients()): %w", what, d,
 		core.ErrUnsupported)
 }
 
-// RequireGrad marks t, of a float type, as a tensor that gradients are computed for, and returns it. Later computations from it
-// are recorded. On a device without autodiff it panics with *Error, which names the option that enables it.
+// RequireGrad marks t, of a float type, as a tensor for which gradients are computed, and returns it. Later computations from t
+// are recorded. On a device without autodiff RequireGrad panics with an *Error that names the option that enables it.
 func (t *Tensor) RequireGrad() *Tensor {
 	q := t.state.home.live()
 	g := q.dev.gradients
@@ -31,7 +31,7 @@ func (t *Tensor) RequireGrad() *Tensor {
 	t.live("require_grad")
 	q.flush()
 	if q.closed.Load() || q.dev.faults.get(t.desc.ID) != nil {
-		return t // returned by the next wait
+		return t // the next wait returns the error
 	}
 	if err := g.Track([]op.TensorID{t.desc.ID}); err != nil {
 		panic(&Error{err})
@@ -65,19 +65,19 @@ func (t *Tensor) detached(owner *scope) *Tensor {
 	return applyIn(t.queue.live(), op.Reshape, []*Tensor{t}, []op.Attr{op.Dims("shape", t.desc.Shape)}, &scope{mute: true}, owner, false)[0]
 }
 
-// NoGrad is Scope without recording for gradients: ops on tensors made in it are not recorded. The tensors that f returns are
-// constants.
+// NoGrad is Scope without recording for gradients: ops on tensors that are created in it are not recorded. The tensors that f
+// returns are constants.
 func NoGrad(d *Device, f func(d *Device) []*Tensor) []*Tensor { return scoped(d, true, d.narrow(), f) }
 
-// Gradients are the results of a backward pass, by tensor. They are ordinary tensors that are not tracked. Each belongs to the
-// scope of the tensor that it is the gradient of, and they can be released one by one or together. Only one goroutine may use
-// Gradients at a time.
+// Gradients holds the results of a backward pass, by tensor. They are ordinary tensors that are not tracked. They belong to the
+// innermost scope of the roots of the pass, and can be released one by one or together. Only one goroutine may use Gradients at a
+// time.
 type Gradients struct {
 	of    map[op.TensorID]*Tensor
 	given bool
 }
 
-// Of returns the gradient of t, or nil if t did not take part.
+// Of returns the gradient of t, or nil if there is none.
 func (g *Gradients) Of(t *Tensor) *Tensor { return g.of[t.desc.ID] }
 
 // Set replaces or adds the gradient of t; nil removes it.
@@ -92,8 +92,8 @@ func (g *Gradients) Set(t, grad *Tensor) {
 	g.of[t.desc.ID] = grad
 }
 
-// GiveUp marks a step of an optimiser as the last use of the gradients: it releases those that it used, and may reuse their
-// memory. It returns g.
+// GiveUp permits the next step of an optimiser to consume the gradients: the step releases the gradients that it uses, and may
+// reuse their memory. GiveUp returns g.
 func (g *Gradients) GiveUp() *Gradients {
 	g.given = true
 	return g
@@ -113,12 +113,14 @@ func (g *Gradients) Release() {
 }
 
 // Backward differentiates the sum of t's elements with respect to every tensor that was marked by RequireGrad and that t was
-// computed from. It does not wait: errors are returned when the gradients are read. It can be called again as long as t exists.
+// computed from. It does not wait: errors of the computation are returned when the gradients are read. It can be called again as
+// long as t exists.
 func (t *Tensor) Backward() (*Gradients, error) { return Backward([]*Tensor{t}, nil) }
 
 // Backward differentiates the sum of roots[i]·seeds[i], all on one device, with respect to wrt, or, if wrt is empty, to every
-// marked tensor below the roots. A nil seeds or seed means ones. wrt may contain intermediate tensors; one that no root depends
-// on gets no gradient. A root that was not computed from a marked tensor is an error, and so is a device without autodiff.
+// marked tensor that a root was computed from. Nil seeds, or a nil seed, mean ones. wrt may contain intermediate tensors; the
+// result has no gradient for a tensor that no root depends on. A root that was not computed from a marked tensor is an error, and
+// so is a device without autodiff.
 func Backward(roots, seeds []*Tensor, wrt ...*Tensor) (*Gradients, error) {
 	if len(roots) == 0 || seeds != nil && len(seeds) != len(roots) {
 		return nil, fmt.Errorf("tensor: backward of %d roots with %d seeds, want as many, at least one: %w", len(roots), len(seeds), core.ErrShape)
@@ -170,7 +172,7 @@ func Backward(roots, seeds []*Tensor, wrt ...*Tensor) (*Gradients, error) {
 	return out, nil
 }
 
-// backward runs the pass on the queue, and returns the number of the command.
+// backward runs the pass on the queue, and returns the gradients and the number of the command.
 func (q *queue) backward(g core.Gradients, all []*Tensor, roots, seeds []op.Desc, wrt []op.TensorID) ([]core.Gradient, uint64, error) {
 	q.lockFor(all)
 	defer q.mu.Unlock()

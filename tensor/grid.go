@@ -6,7 +6,7 @@ import (
 )
 
 // MeshGrid returns one tensor [n1, n2, ...] for each of the vectors of lengths n1, n2, ...: element (i, j, ...) of the k-th
-// tensor is the element of the k-th vector at the k-th index. NumPy's indexing "ij".
+// tensor is the element of the k-th vector at the k-th index. This is NumPy's indexing "ij".
 func MeshGrid(vs ...*Tensor) []*Tensor {
 	if len(vs) == 0 {
 		fail("mesh_grid: no vectors, want at least one: %w", op.ErrShape)
@@ -14,7 +14,7 @@ func MeshGrid(vs ...*Tensor) []*Tensor {
 	return Op(op.MeshGrid, vs)
 }
 
-// MeshGridXY returns MeshGrid with the first two dimensions exchanged. NumPy's indexing "xy".
+// MeshGridXY returns the tensors of MeshGrid with the first two dimensions exchanged. This is NumPy's indexing "xy".
 func MeshGridXY(vs ...*Tensor) []*Tensor {
 	grids := MeshGrid(vs...)
 	if len(vs) > 1 {
@@ -26,8 +26,8 @@ func MeshGridXY(vs ...*Tensor) []*Tensor {
 	return grids
 }
 
-// MeshGridStack returns MeshGrid stacked along a new last axis: element (i, j, ...) is the tuple of the vectors' elements i, j,
-// ...
+// MeshGridStack returns the tensors of MeshGrid stacked along a new last axis: element (i, j, ...) is the tuple of the vectors'
+// elements i, j, ...
 func MeshGridStack(vs ...*Tensor) *Tensor {
 	var m temps
 	grids := MeshGrid(vs...)
@@ -37,7 +37,7 @@ func MeshGridStack(vs ...*Tensor) *Tensor {
 	return m.done(Stack(-1, grids...))
 }
 
-// CartesianGrid returns all index tuples (i64) of the given dimensions: [dims..., len(dims)].
+// CartesianGrid returns all index tuples of the given dimensions, as i64 [dims..., len(dims)].
 func (d *Device) CartesianGrid(dims ...int) *Tensor {
 	var m temps
 	for _, n := range dims {
@@ -46,8 +46,9 @@ func (d *Device) CartesianGrid(dims ...int) *Tensor {
 	return m.done(MeshGridStack(m.made...))
 }
 
-// AffineGrid returns the points of a regular grid of the given spatial size, each mapped by t[N, d, d+1]: [N, size..., d]. With
-// alignCorners, -1 and 1 are the centres of the outermost elements instead of their outer edges.
+// AffineGrid maps the points of a regular grid of the given spatial size by the matrices t[N, d, d+1], and returns them as [N,
+// size..., d]. With alignCorners, the coordinates -1 and 1 are the centres of the outermost elements instead of their outer
+// edges.
 func (t *Tensor) AffineGrid(alignCorners bool, size ...int) *Tensor {
 	return t.un(op.AffineGrid, op.Ints("size", size...), op.Flag("align_corners", alignCorners))
 }
@@ -66,8 +67,8 @@ func or(s, def string) string {
 	return s
 }
 
-// GridSample samples t[N, C, spatial...] at the points of grid[N, out..., d], whose coordinate 0 is for the last dimension: [N,
-// C, out...]. It supports 1 to 3 spatial dimensions.
+// GridSample returns samples [N, C, out...] of t[N, C, spatial...] at the points of grid[N, out..., d], whose coordinate 0 is for
+// the last dimension. It supports 1 to 3 spatial dimensions.
 func (t *Tensor) GridSample(grid *Tensor, o GridOptions) *Tensor {
 	return Op(op.GridSample, []*Tensor{t, grid}, op.Str("mode", or(o.Mode, "linear")), op.Str("padding", or(o.Padding, "zeros")),
 		op.Flag("align_corners", o.AlignCorners))[0]
@@ -78,7 +79,7 @@ type InterpolateOptions struct {
 	Mode         string    // "nearest" (also ""), "nearest-exact", "linear", "cubic" or "lanczos"
 	AlignCorners bool      // keeps the positions of the centres of the outermost elements
 	Antialias    bool      // widen the kernel when shrinking
-	Scales       []float64 // factors from which positions are computed; nil for size over dimension
+	Scales       []float64 // factors from which positions are computed; nil means size/dimension
 }
 
 // Interpolate resamples the last dimensions of t, at most 3, to the given size.

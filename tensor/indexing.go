@@ -8,8 +8,9 @@ import (
 // Indices are i64 or i32 and at least 0. For an index outside its dimension, reading a result returns core.ErrIndex. Updates are
 // combined with existing elements by a mode: "assign" (the last of equal indices wins), "add", "mul", "min" or "max".
 
-// Gather takes elements along axis, like torch.gather and numpy.take_along_axis: element (i, j, k) is t[indices[i,j,k], j, k] for
-// axis 0, and so on. indices has t's rank, and no greater dimension except at axis. To take whole slices use IndexSelect.
+// Gather returns elements along axis, like torch.gather and numpy.take_along_axis: element (i, j, k) is t[indices[i,j,k], j, k]
+// for axis 0, and so on. indices has t's rank, and its dimensions other than axis are at most t's. IndexSelect returns whole
+// slices.
 func (t *Tensor) Gather(axis int, indices *Tensor) *Tensor {
 	return Op(op.GatherElements, []*Tensor{t, indices}, op.Int("axis", t.axis("gather", axis, t.Rank())))[0]
 }
@@ -20,8 +21,8 @@ func (t *Tensor) Scatter(axis int, indices, updates *Tensor, mode string) *Tenso
 	return Op(op.ScatterElements, []*Tensor{t, indices, updates}, op.Int("axis", t.axis("scatter", axis, t.Rank())), op.Str("mode", mode))[0]
 }
 
-// IndexSelect takes slices along axis at indices, like torch.index_select and numpy.take; the shape of indices, of any rank,
-// replaces the axis.
+// IndexSelect returns the slices along axis at indices, like torch.index_select and numpy.take; the shape of indices, of any
+// rank, replaces the axis.
 func (t *Tensor) IndexSelect(axis int, indices *Tensor) *Tensor {
 	return Op(op.Gather, []*Tensor{t, indices}, op.Int("axis", t.axis("index_select", axis, t.Rank())))[0]
 }
@@ -31,7 +32,7 @@ func (t *Tensor) IndexScatter(axis int, indices, updates *Tensor, mode string) *
 	return Op(op.Scatter, []*Tensor{t, indices, updates}, op.Int("axis", t.axis("index_scatter", axis, t.Rank())), op.Str("mode", mode))[0]
 }
 
-// GatherND takes the slices of t at the index tuples in the last dimension of indices.
+// GatherND returns the slices of t at the index tuples in the last dimension of indices.
 func (t *Tensor) GatherND(indices *Tensor) *Tensor { return Op(op.GatherND, []*Tensor{t, indices})[0] }
 
 // ScatterND returns t with the slices that GatherND reads combined with updates by mode.
@@ -54,7 +55,7 @@ func (t *Tensor) Select(axis, i int) *Tensor {
 }
 
 // OneHot returns a tensor of type dt that is 1 where the position along a new axis of length depth equals the index in t, else 0.
-// An index outside has zeros only.
+// All elements are 0 for an index outside [0, depth).
 func (t *Tensor) OneHot(dt dtype.DType, depth, axis int) *Tensor {
 	return t.un(op.OneHot, op.Int("depth", depth), op.Int("axis", t.axis("one_hot", axis, t.Rank()+1)), op.Type("dtype", dt))
 }

@@ -34,10 +34,10 @@ func (t *Tensor) EmbeddingPadded(indices *Tensor, padding int) *Tensor {
 type AttentionOptions struct {
 	Mask    *Tensor // broadcasts to [B, Hq, S, T]: bools select the keys that are seen, floats are added to scores; may be nil
 	Scale   float64 // factor of the scores; 0 means 1/sqrt(D)
-	Causal  bool    // later keys are masked
+	Causal  bool    // whether keys after a query's position are masked
 	Past    int     // number of keys before the first query
-	Window  int     // keys this far away are masked; 0 for no limit
-	Softcap float64 // scores become Softcap·tanh(score/Softcap); 0 for none
+	Window  int     // distance from a query from which on keys are masked; 0 for no limit
+	Softcap float64 // bound of the scores, which become Softcap·tanh(score/Softcap); 0 for none
 }
 
 // Attention returns the scaled dot-product attention of queries t[B, Hq, S, D] to k[B, H, T, D] and v[B, H, T, E] as [B, Hq, S,
@@ -64,8 +64,8 @@ func (t *Tensor) CacheWrite(axis int, position, update *Tensor) *Tensor {
 }
 
 // WriteCache is like CacheWrite, but releases t, so that the device may write update in place, however large t is. Using t
-// afterwards is a programming error. An unreleased tensor that shares t's memory, such as a part from Narrow, keeps its elements:
-// then the device copies.
+// afterwards is a programming error. If an unreleased tensor, such as a result of Narrow, shares t's memory, the device copies t
+// first, and that tensor keeps its elements.
 func (t *Tensor) WriteCache(axis int, position, update *Tensor) *Tensor {
 	attrs := []op.Attr{op.Int("axis", t.axis("cache_write", axis, t.Rank()))}
 	return consume(op.CacheWrite, []*Tensor{t, position, update}, attrs)[0]

@@ -10,7 +10,7 @@ func (t *Tensor) Tril(offset int) *Tensor { return t.un(op.Tril, op.Int("offset"
 // Triu returns t where column - row is at least offset, else 0.
 func (t *Tensor) Triu(offset int) *Tensor { return t.un(op.Triu, op.Int("offset", offset)) }
 
-// Diag returns square matrices with the last dimension of t on the diagonal at offset.
+// Diag returns square matrices that contain the last dimension of t on the diagonal at offset, and zeros elsewhere.
 func (t *Tensor) Diag(offset int) *Tensor { return t.un(op.Diag, op.Int("offset", offset)) }
 
 // Diagonal returns the diagonal at offset.
@@ -19,8 +19,8 @@ func (t *Tensor) Diagonal(offset int) *Tensor { return t.un(op.Diagonal, op.Int(
 // Trace returns the sum of the diagonal.
 func (t *Tensor) Trace() *Tensor { return t.un(op.Trace) }
 
-// Cholesky returns the lower triangular l with l·lᵀ = t, or, if upper is set, the u with uᵀ·u = t; NaN where t is not positive
-// definite.
+// Cholesky returns the lower triangular l with l·lᵀ = t, or, if upper is set, the upper triangular u with uᵀ·u = t; the result is
+// NaN where t is not positive definite.
 func (t *Tensor) Cholesky(upper bool) *Tensor { return t.un(op.Cholesky, op.Flag("upper", upper)) }
 
 // TriangularOptions describes the matrix of TriangularSolve. The zero value is lower triangular.
@@ -68,8 +68,8 @@ func (t *Tensor) SlogDet() (sign, log *Tensor) {
 // Inverse returns the inverse matrix.
 func (t *Tensor) Inverse() *Tensor { return t.un(op.Inverse) }
 
-// PInv returns the Moore-Penrose inverse by singular values; those at most rcond times the greatest count as 0, and rcond 0 means
-// the type's precision.
+// PInv returns the Moore-Penrose inverse, computed from the singular values. Singular values of at most rcond times the greatest
+// count as 0; rcond 0 means the type's precision.
 func (t *Tensor) PInv(rcond float64) *Tensor { return t.un(op.PInv, op.Float("rcond", rcond)) }
 
 // Solve returns the x with t·x = b.
@@ -83,8 +83,8 @@ func (t *Tensor) LstSq(b *Tensor, rcond float64) *Tensor {
 // MatrixPower returns t multiplied with itself n times: the identity for 0, a power of the inverse for negative n.
 func (t *Tensor) MatrixPower(n int) *Tensor { return t.un(op.MatrixPower, op.Int("n", n)) }
 
-// QR returns q with orthonormal columns and upper triangular r, with a diagonal that is not negative, so that q·r = t; if
-// complete is set q is square.
+// QR returns q and r with q·r = t: q has orthonormal columns, and r is upper triangular with a diagonal that is not negative. If
+// complete is set, q is square.
 func (t *Tensor) QR(complete bool) (q, r *Tensor) {
 	o := Op(op.QR, []*Tensor{t}, op.Flag("complete", complete))
 	return o[0], o[1]
@@ -102,7 +102,7 @@ func (t *Tensor) SVD() (u, s, vt *Tensor) {
 	return r[0], r[1], r[2]
 }
 
-// VectorNorm returns the p-norm over axes. For +Inf it is the greatest magnitude, for -Inf the least, for 0 the number of
+// VectorNorm returns the p-norm over axes. For p +Inf it is the greatest magnitude, for -Inf the least, and for 0 the number of
 // elements that are not 0.
 func (t *Tensor) VectorNorm(p float64, axes ...int) *Tensor {
 	return t.reduce(op.VectorNorm, false, axes, op.Float("p", p))

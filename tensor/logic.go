@@ -2,19 +2,20 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// And returns the logical and of bools, bitwise of integers.
+// And returns the logical and of bools, or the bitwise and of integers.
 func (t *Tensor) And(o *Tensor) *Tensor { return t.bin(op.And, o) }
 
-// Or returns the logical or of bools, bitwise of integers.
+// Or returns the logical or of bools, or the bitwise or of integers.
 func (t *Tensor) Or(o *Tensor) *Tensor { return t.bin(op.Or, o) }
 
-// Xor returns the logical exclusive or of bools, bitwise of integers.
+// Xor returns the logical exclusive or of bools, or the bitwise exclusive or of integers.
 func (t *Tensor) Xor(o *Tensor) *Tensor { return t.bin(op.Xor, o) }
 
-// Shl returns t shifted left by o bits; 0 when o is the width or more.
+// Shl returns t shifted left by o bits; 0 if o, taken as unsigned, is at least the width of the type.
 func (t *Tensor) Shl(o *Tensor) *Tensor { return t.bin(op.Shl, o) }
 
-// Shr returns t shifted right by o bits, keeping the sign of signed types.
+// Shr returns t shifted right by o bits, keeping the sign of signed types. o is taken as unsigned, and counts as the width of the
+// type if it is greater.
 func (t *Tensor) Shr(o *Tensor) *Tensor { return t.bin(op.Shr, o) }
 
 // AndScalar returns the bitwise and with v.

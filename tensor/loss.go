@@ -2,7 +2,7 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// Losses compare t, the output of a model, with a target. A Reduction selects how the losses of the elements are combined.
+// Reduction selects how a loss combines the losses of the elements. The losses compare t, the output of a model, with a target.
 type Reduction string
 
 // The reductions. The zero Reduction is MeanLoss.
@@ -20,9 +20,9 @@ func (t *Tensor) loss(c op.Code, r Reduction, others []*Tensor, attrs ...op.Attr
 
 // ClassOptions configures NLLLoss and CrossEntropyLoss.
 type ClassOptions struct {
-	Weight         *Tensor // weight [C] of each class; nil for ones
-	Ignore         *int    // a label that does not count; nil for -100
-	LabelSmoothing float64 // of CrossEntropyLoss: share of the target that is spread over all classes
+	Weight         *Tensor // weights [C] of the classes; nil means ones
+	Ignore         *int    // a label that does not count; nil means -100
+	LabelSmoothing float64 // for CrossEntropyLoss: fraction of the target that is spread over all classes
 	Reduction      Reduction
 }
 
@@ -37,8 +37,8 @@ func (o ClassOptions) apply(c op.Code, t, target *Tensor, attrs ...op.Attr) *Ten
 	return t.loss(c, o.Reduction, others, attrs...)
 }
 
-// NLLLoss returns the negative log likelihood of the classes in target[N, ...] under log probabilities t[N, C, ...]. The mean
-// divides by the sum of the weights.
+// NLLLoss returns the negative log likelihood of the classes in target[N, ...] under the log probabilities t[N, C, ...]. MeanLoss
+// divides the sum by the sum of the weights.
 func (t *Tensor) NLLLoss(target *Tensor, o ClassOptions) *Tensor {
 	return o.apply(op.NLLLoss, t, target)
 }
@@ -48,7 +48,7 @@ func (t *Tensor) CrossEntropyLoss(target *Tensor, o ClassOptions) *Tensor {
 	return o.apply(op.CrossEntropyLoss, t, target, op.Float("label_smoothing", o.LabelSmoothing))
 }
 
-// CrossEntropyWithProbabilities returns -Σ target·LogSoftmax(t) along the last axis, averaged over the others.
+// CrossEntropyWithProbabilities returns the mean over the other axes of -Σ target·LogSoftmax(t) along the last axis.
 func (t *Tensor) CrossEntropyWithProbabilities(target *Tensor) *Tensor {
 	m := temps{from: t}
 	return m.done(m.of(m.of(m.of(m.of(t.LogSoftmax(-1)).Mul(target)).Sum(-1)).Mean()).Neg())
@@ -126,7 +126,7 @@ func (t *Tensor) HingeEmbeddingLoss(target *Tensor, margin float64, r Reduction)
 	return t.loss(op.HingeEmbeddingLoss, r, []*Tensor{target}, op.Float("margin", margin))
 }
 
-// MarginRankingLoss returns max(0, margin-y·(t-o)): y is 1 where t should be the greater, -1 where o should.
+// MarginRankingLoss returns max(0, margin-y·(t-o)): y is 1 where t should be greater than o, and -1 where o should be greater.
 func (t *Tensor) MarginRankingLoss(o, y *Tensor, margin float64, r Reduction) *Tensor {
 	return t.loss(op.MarginRankingLoss, r, []*Tensor{o, y}, op.Float("margin", margin))
 }
@@ -153,7 +153,7 @@ func (t *Tensor) TripletMarginLoss(positive, negative *Tensor, o TripletOptions)
 
 // CTCOptions configures CTCLoss.
 type CTCOptions struct {
-	Blank        int  // index of the blank class
+	Blank        int  // index of the blank label
 	ZeroInfinity bool // infinite losses count as 0
 	Reduction    Reduction
 }

@@ -33,13 +33,13 @@ func (t *Tensor) Outer(o *Tensor) *Tensor { return t.bin(op.Outer, o) }
 // Kron returns the Kronecker product of matrices.
 func (t *Tensor) Kron(o *Tensor) *Tensor { return t.bin(op.Kron, o) }
 
-// Cross returns the cross product of the three-dimensional vectors along axis of the broadcast operands.
+// Cross returns the cross products of the vectors of length 3 along axis of the broadcast operands.
 func (t *Tensor) Cross(o *Tensor, axis int) *Tensor {
 	return Op(op.Cross, []*Tensor{t, o}, op.Int("axis", t.axis("cross", axis, max(t.Rank(), o.Rank()))))[0]
 }
 
-// Einsum returns the sum of products given by an equation such as "bij,bjk->bik", as in NumPy; "..." means dimensions without a
-// letter.
+// Einsum returns the sum of products that an equation such as "bij,bjk->bik" describes, as in NumPy; "..." means dimensions
+// without a letter.
 func Einsum(equation string, ts ...*Tensor) *Tensor {
 	if len(ts) == 0 {
 		fail("einsum: no tensors, want at least one: %w", op.ErrShape)

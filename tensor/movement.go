@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// axis converts an axis that may count from the end to [0, rank).
+// axis converts an axis, which may count from the end, to [0, rank).
 func (t *Tensor) axis(name string, a, rank int) int {
 	i, err := shape.Axis(a, rank)
 	if err != nil {
@@ -16,7 +16,7 @@ func (t *Tensor) axis(name string, a, rank int) int {
 	return i
 }
 
-// axes does the same for several; none means all.
+// axes converts each axis as axis does. An empty list means all axes of t.
 func (t *Tensor) axes(name string, as []int) []int {
 	out := make([]int, 0, len(as))
 	for _, a := range as {
@@ -30,7 +30,7 @@ func (t *Tensor) axes(name string, as []int) []int {
 	return out
 }
 
-// Reshape returns the same elements in another shape; one dimension may be -1 and is computed from the others.
+// Reshape returns the same elements in another shape; one dimension may be -1, and is then computed from the others.
 func (t *Tensor) Reshape(dims ...int) *Tensor {
 	s := slices.Clone(shape.Shape(dims))
 	if i := slices.Index(s, -1); i >= 0 {
@@ -48,7 +48,7 @@ func (t *Tensor) Reshape(dims ...int) *Tensor {
 // Flatten returns t as a vector.
 func (t *Tensor) Flatten() *Tensor { return t.Reshape(t.Size()) }
 
-// FlattenFrom merges the axes from first to last into one. PyTorch's flatten with start and end.
+// FlattenFrom merges the axes from first to last, inclusive, into one. PyTorch's flatten with start and end.
 func (t *Tensor) FlattenFrom(first, last int) *Tensor {
 	a, b := t.axis("flatten", first, t.Rank()), t.axis("flatten", last, t.Rank())
 	if a > b {
@@ -149,7 +149,7 @@ func (t *Tensor) Unsqueeze(axis int) *Tensor {
 	return t.un(op.Reshape, op.Dims("shape", slices.Insert(t.desc.Shape.Clone(), a, 1)))
 }
 
-// Flip reverses the order along axes; none means all.
+// Flip reverses the order of the elements along axes; without axes, along all.
 func (t *Tensor) Flip(axes ...int) *Tensor {
 	return t.un(op.Flip, op.Ints("axes", t.axes("flip", axes)...))
 }
@@ -175,7 +175,7 @@ func (t *Tensor) UnsqueezeAll(axes ...int) *Tensor {
 	return t.Reshape(dims...)
 }
 
-// UnsqueezeTo puts dimensions of length 1 before t's, up to the given rank.
+// UnsqueezeTo inserts dimensions of length 1 before the first, up to the given rank.
 func (t *Tensor) UnsqueezeTo(rank int) *Tensor {
 	if rank < t.Rank() {
 		fail("unsqueeze: %v to rank %d, want %d or more: %w", t.desc, rank, t.Rank(), op.ErrShape)

@@ -16,8 +16,8 @@ import (
 var looksUp = map[op.Code]bool{op.Gather: true, op.Scatter: true, op.GatherElements: true, op.ScatterElements: true, op.GatherND: true,
 	op.ScatterND: true, op.Embedding: true, op.NLLLoss: true, op.CrossEntropyLoss: true, op.CacheWrite: true, op.MaxUnpool: true, op.RoiAlign: true}
 
-// origins records the calls that made the last nodes of looksUp. The device detects a bad index later, in the node that the call
-// became; the error should name the call.
+// origins records the latest calls that created nodes of ops in looksUp. The device detects a bad index later, in a node; the
+// error should name the call that created the node.
 type origins struct {
 	mu   sync.Mutex
 	last [256]origin // ring buffer
@@ -26,12 +26,12 @@ type origins struct {
 
 type origin struct {
 	ids  []op.TensorID // outputs of the nodes that may fail
-	code op.Code       // of the call
-	desc op.Desc       // its first output
+	code op.Code       // op of the call
+	desc op.Desc       // first output of the call
 	at   [24]uintptr
 }
 
-// note records that a call of code became nodes, if one of them may fail this way.
+// note records that a call of code created nodes, if one of them may fail with core.ErrIndex.
 func (o *origins) note(code op.Code, desc op.Desc, nodes []op.Node) {
 	var ids []op.TensorID
 	for i := range nodes {
@@ -50,7 +50,8 @@ func (o *origins) note(code op.Code, desc op.Desc, nodes []op.Node) {
 	o.next++
 }
 
-// explain returns err. If it is the error of a node, it also names the method that made the node.
+// explain returns err. If err is the core.ErrIndex of a recorded node, explain returns an error that names the call that created
+// the node and wraps err's node error.
 func (o *origins) explain(err error) error {
 	var n *core.NodeError
 	if err == nil || !errors.As(err, &n) || len(n.Outputs) == 0 || !errors.Is(err, core.ErrIndex) {
@@ -66,7 +67,8 @@ func (o *origins) explain(err error) error {
 	return err
 }
 
-// line returns " at FILE:LINE" of the innermost caller that is neither this package nor nn.
+// line returns " at FILE:LINE" of the innermost caller that is neither in package tensor or nn nor in a package below them, or ""
+// if there is none.
 func line(pcs []uintptr) string {
 	frames := runtime.CallersFrames(slices.DeleteFunc(slices.Clone(pcs), func(pc uintptr) bool { return pc == 0 }))
 	for {
@@ -80,13 +82,13 @@ func line(pcs []uintptr) string {
 	}
 }
 
-// within reports whether a function belongs to a package of burn, or to one below it.
+// within reports whether a function belongs to the package pkg of burn, or to a package below it.
 func within(function, pkg string) bool {
 	rest, ok := strings.CutPrefix(function, "github.com/goburn/burn/"+pkg)
 	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/"))
 }
 
-// originError is the error of a node, reported as an error of the call that made the node.
+// originError is the error of a node, reported as an error of the call that created the node.
 type originError struct {
 	call string
 	node *core.NodeError

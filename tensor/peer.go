@@ -10,9 +10,9 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// To copies t to another device, or returns t if it is on that device already, whatever the queue. If both devices belong to one
-// backend that can copy between them, the copy is queued on d, and errors are returned when its content is read; else To waits
-// for t.
+// To copies t to another device. If t is on that device already, on any queue, To returns t. If both devices belong to one
+// backend that can copy between them, the copy is queued on d, and its errors are returned when its content is read; otherwise To
+// waits for t.
 func (t *Tensor) To(ctx context.Context, d *Device) (*Tensor, error) {
 	if t.queue.dev == d.dev {
 		return t, nil

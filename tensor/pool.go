@@ -6,15 +6,15 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// PoolOptions holds the settings of pooling, one entry per dimension of the window; missing strides are the window's
-// length, missing paddings none, missing dilations 1.
+// PoolOptions holds the settings of pooling, with one entry per dimension of the window. A missing stride means the length of the
+// window, a missing padding 0, and a missing dilation 1.
 type PoolOptions struct {
 	Strides      []int
-	Padding      []int // at both ends, if PadLo and PadHi are nil
-	PadLo, PadHi []int // before and after
+	Padding      []int // padding at both ends, if PadLo and PadHi are nil
+	PadLo, PadHi []int // padding before and after
 	Dilation     []int
 	Ceil         bool // keep the last window that begins inside t or its first padding, even if it extends beyond the end
-	ExcludePad   bool // of AvgPool: padding is not counted in the mean
+	ExcludePad   bool // for AvgPool: padding is not counted in the mean
 }
 
 // poolAttrs returns the attributes of the pooling ops. Ceil is computed as in PyTorch.
@@ -72,12 +72,13 @@ func (t *Tensor) LpPool(p float64, window []int, o PoolOptions) *Tensor {
 	return t.un(op.LpPool, append(t.poolAttrs("lp_pool", window, o), op.Float("p", p))...)
 }
 
-// AdaptiveAvgPool returns the mean of windows that divide the last dimensions of t into size results.
+// AdaptiveAvgPool returns the means of windows over the last len(size) dimensions of t. The windows are chosen so that the result
+// has size[i] elements along the i-th of these dimensions.
 func (t *Tensor) AdaptiveAvgPool(size ...int) *Tensor {
 	return t.un(op.AdaptiveAvgPool, op.Ints("size", size...))
 }
 
-// AdaptiveMaxPool returns the maximum of windows that divide the last dimensions of t into size results.
+// AdaptiveMaxPool returns the maxima of windows over the last len(size) dimensions of t, chosen as in AdaptiveAvgPool.
 func (t *Tensor) AdaptiveMaxPool(size ...int) *Tensor {
 	return t.un(op.AdaptiveMaxPool, op.Ints("size", size...))
 }

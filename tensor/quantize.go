@@ -2,11 +2,11 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// QuantizeOptions tells which elements share a scale and zero point. The zero value is one scale for all.
+// QuantizeOptions determines which elements share a scale and a zero point. The zero value means one of each for all elements.
 type QuantizeOptions struct {
-	PerAxis bool // scale and zero point run along Axis
+	PerAxis bool // scale and zero point differ along Axis
 	Axis    int
-	Block   int // with PerAxis: number of elements along Axis that share a scale; 0 for one scale for each element
+	Block   int // with PerAxis: number of elements of a line along Axis that share a scale; 0: scale and zero point are vectors along Axis
 }
 
 func (o QuantizeOptions) attrs(t *Tensor, name string) []op.Attr {
@@ -16,7 +16,7 @@ func (o QuantizeOptions) attrs(t *Tensor, name string) []op.Attr {
 	return []op.Attr{op.Int("axis", t.axis(name, o.Axis, t.Rank())), op.Int("block", o.Block)}
 }
 
-// Quantize returns round(t/scale)+zero, ties to even, saturated to the type of zero, which is the type of the result.
+// Quantize returns round(t/scale)+zero, with ties to even, saturated to the type of zero, which is the type of the result.
 func (t *Tensor) Quantize(scale, zero *Tensor, o QuantizeOptions) *Tensor {
 	return Op(op.Quantize, []*Tensor{t, scale, zero}, o.attrs(t, "quantize")...)[0]
 }

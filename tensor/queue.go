@@ -12,30 +12,30 @@ import (
 )
 
 // queue is a stream of the device, with the nodes that have not been sent yet. Its commands are numbered: a tensor records the
-// number of the command that makes it, and other queues wait for that command.
+// number of the command that creates it, and other queues wait for that command.
 type queue struct {
 	dev     *device
 	closed  atomic.Bool   // set under mu
-	reached atomic.Uint64 // last command that is known to be done, because somebody waited for it
+	reached atomic.Uint64 // last command that is known to be done, because a caller waited for it
 
 	mu        sync.Mutex // guards the fields below
 	stream    core.Stream
 	untracked core.Stream // the same stream without recording for gradients
-	muted     bool        // whether pending is for untracked
+	muted     bool        // whether pending will be sent to untracked
 	pending   []op.Node
 	dead      []op.TensorID
 	sent      uint64            // number of commands sent; pending becomes sent+1
 	event     core.Event        // after command marked
 	marked    uint64            // 0 if there is no event
-	waited    map[*queue]uint64 // commands of other queues that later commands of this one are ordered after
+	waited    map[*queue]uint64 // by other queue, its last command that later commands of this queue are ordered after
 	refused   error             // error of a command that the device did not accept, for the next Sync
-	id        op.TensorID       // the next of ids
+	id        op.TensorID       // the next reserved id
 	ids       int
-	current   op.Node            // that is enqueued
+	current   op.Node            // the node that is being enqueued
 	next      func() op.TensorID // nextID
 }
 
-// flushAt is the number of queued nodes at which they are sent: few, so that work starts early.
+// flushAt is the number of queued nodes at which they are sent. It is small, so that work starts early.
 const flushAt = 32
 
 // live returns q, or the first queue if q was closed.
@@ -58,7 +58,8 @@ func (q *queue) record(mute bool) {
 	}
 }
 
-// enqueue lowers n, whose outputs have ids, and appends it. The caller holds mu. If it returns an error nothing was done.
+// enqueue lowers n, whose outputs already have ids, and appends the nodes to pending. The caller holds mu. If enqueue returns an
+// error, it has changed nothing.
 func (q *queue) enqueue(n *op.Node, in []op.Desc) error {
 	if q.closed.Load() {
 		return q.closedError()
@@ -87,8 +88,8 @@ func (q *queue) to() core.Stream {
 	return q.stream
 }
 
-// flush sends the queued nodes. The caller holds mu. Nodes that the device refuses, and those with operands that were refused,
-// are dropped, and their outputs are marked.
+// flush sends the queued nodes. The caller holds mu. Nodes that the device refuses, and nodes with an operand whose node was
+// refused, are dropped, and their outputs are recorded in faults.
 func (q *queue) flush() {
 	if q.closed.Load() {
 		return
@@ -111,7 +112,8 @@ func (q *queue) flush() {
 	q.pending, q.dead = q.pending[:0], q.dead[:0]
 }
 
-// release frees id: after the last queued node that uses it if there is one, else when the queue is sent. The caller holds mu.
+// release frees id after the last queued node that uses it, or, if no queued node uses it, when the queue is next sent. The
+// caller holds mu.
 func (q *queue) release(id op.TensorID) {
 	for i := len(q.pending) - 1; i >= 0; i-- {
 		n := &q.pending[i]
@@ -161,8 +163,8 @@ func (q *queue) follow(o *queue, n uint64) {
 	q.waited[o] = n
 }
 
-// reach returns an event after command n or a later one, and the number of that command; no event if the queue is closed, as then
-// all commands are done.
+// reach returns an event after command n or a later one, and the number of that command. If the queue is closed the event is nil,
+// because all commands are done.
 func (q *queue) reach(n uint64) (core.Event, uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -185,7 +187,7 @@ func (q *queue) complain(err error) {
 	}
 }
 
-// Sync waits until everything queued here is done and returns the first error since the last Sync. It does not wait for other
+// Sync waits until all work of this queue is done, and returns the first error since the last Sync. It does not wait for other
 // queues of the device.
 func (q *queue) Sync(ctx context.Context) error {
 	q.dev.sweep()
@@ -205,8 +207,8 @@ func (q *queue) Sync(ctx context.Context) error {
 	return err
 }
 
-// Idle reports whether the work queued here is known to be done, because somebody waited for it: by Sync, or for the content of
-// the tensor that was computed last. It does not wait.
+// Idle reports whether all work of this queue is known to be done, because a caller waited for it: by Sync, or by reading the
+// tensor that was computed last. Idle does not wait.
 func (q *queue) Idle() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -220,7 +222,7 @@ type passing struct {
 	n uint64
 }
 
-// Wait waits, and records how far the queue has got.
+// Wait waits for the ticket, and records that command n is done.
 func (p passing) Wait(ctx context.Context) error {
 	err := p.Ticket.Wait(ctx)
 	for was := p.q.reached.Load(); err == nil && was < p.n && !p.q.reached.CompareAndSwap(was, p.n); {
@@ -236,7 +238,7 @@ func (q *queue) send() {
 	q.flush()
 }
 
-// forget removes the state for a queue that was closed.
+// forget removes the entry of a closed queue.
 func (q *queue) forget(o *queue) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

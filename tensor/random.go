@@ -17,7 +17,7 @@ import (
 // the methods of Device with the same names are.
 type Random struct{ Seed, Counter int }
 
-// take reserves n words and returns the attributes that identify them.
+// take reserves n words, and returns the attributes of an op that draws them.
 func (r *Random) take(n int) []op.Attr {
 	at := r.Counter
 	r.Counter += n/4 + min(n%4, 1)
@@ -37,7 +37,7 @@ func (g *generator) seed(n int) {
 	g.Random, g.seeded = Random{Seed: n}, true
 }
 
-// take reserves n words as a Random to draw from.
+// take reserves n words, and returns a Random from which they are drawn.
 func (g *generator) take(n int) *Random {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -67,7 +67,7 @@ func (d *Device) SetRandom(r Random) {
 	d.dev.random.Random, d.dev.random.seeded = r, true
 }
 
-// uniformWords returns the number of 32-bit words that n elements of the distribution use.
+// uniformWords returns the number of 32-bit words that n elements of the uniform distribution use.
 func uniformWords(dt dtype.DType, n int) int {
 	if dt == dtype.F64 {
 		return 2 * n
@@ -103,8 +103,8 @@ func (r *Random) Bits(d *Device, dims ...int) *Tensor {
 	return d.Op(op.RandomBits, nil, append(r.take(n), op.Ints("shape", dims...), op.Type("dtype", dtype.I32))...)[0]
 }
 
-// Int draws integers uniformly from [low, high), from 62 random bits each. It panics for a range that is empty, has 2^62 numbers or more,
-// or is not within the type.
+// Int draws integers uniformly from [low, high), from 62 random bits each. It panics with *Error if the range is empty, contains
+// 2^62 numbers or more, or is not within the type.
 func (r *Random) Int(d *Device, dt dtype.DType, low, high int, dims ...int) *Tensor {
 	if !dt.IsInt() || high <= low || high-low <= 0 {
 		fail("random int: %v from [%d, %d), want an integer type and a range that is not empty: %w", dt, low, high, op.ErrAttr)
@@ -130,7 +130,7 @@ func (r *Random) Int(d *Device, dt dtype.DType, low, high int, dims ...int) *Ten
 	return m.done(m.of(at.Add(m.of(d.scalarInt(dtype.I64, int64(low))))).Cast(dt))
 }
 
-// wide draws i64 of 62 random bits.
+// wide draws i64 numbers of 62 random bits.
 func (r *Random) wide(d *Device, dims []int) *Tensor {
 	var m temps
 	w := m.of(m.of(m.of(r.Bits(d, append([]int{2}, dims...)...)).Cast(dtype.I64)).AndScalar(1<<31 - 1))
@@ -170,7 +170,7 @@ func (r *Random) Multinomial(weights *Tensor, count int, replace bool) *Tensor {
 	return m.done(at)
 }
 
-// Dropout returns x/(1-p) where an element is kept, and 0 with probability p.
+// Dropout returns a tensor that is 0 with probability p for each element, and x/(1-p) otherwise.
 func (r *Random) Dropout(x *Tensor, p float64) *Tensor {
 	o := Op(op.Dropout, []*Tensor{x}, append(r.take(x.Size()), op.Float("p", p))...)
 	o[1].Release()
@@ -217,7 +217,7 @@ func (t *Tensor) Multinomial(count int, replace bool) *Tensor {
 	return t.queue.dev.random.take(words).Multinomial(t, count, replace)
 }
 
-// Dropout returns t/(1-p) where an element is kept, and 0 with probability p, with the device's generator.
+// Dropout returns a tensor that is 0 with probability p for each element, and t/(1-p) otherwise, with the device's generator.
 func (t *Tensor) Dropout(p float64) *Tensor { return t.queue.dev.random.take(t.Size()).Dropout(t, p) }
 
 // UniformLike is Device.Uniform with t's type and shape.

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// Data waits for t and returns its elements in row-major order. T must be t's element type.
+// Data waits for t and returns its elements in row-major order. T must be t's element type; otherwise Data panics with *Error.
 func Data[T dtype.Native](ctx context.Context, t *Tensor) ([]T, error) {
 	if want := dtype.Of[T](); want != t.desc.DType {
 		panic(&Error{fmt.Errorf("data: %v as %v: %w", t.desc, want, core.ErrDType)})
@@ -17,7 +17,8 @@ func Data[T dtype.Native](ctx context.Context, t *Tensor) ([]T, error) {
 	return out, t.ReadInto(ctx, dtype.Bytes(out))
 }
 
-// Read waits for t and fills dst, of t's size. T must be t's element type.
+// Read waits for t and copies its elements to dst, which must have t's size. T must be t's element type; otherwise Read panics
+// with *Error.
 func Read[T dtype.Native](ctx context.Context, t *Tensor, dst []T) error {
 	if want := dtype.Of[T](); want != t.desc.DType {
 		panic(&Error{fmt.Errorf("read: %v as %v: %w", t.desc, want, core.ErrDType)})
@@ -25,7 +26,7 @@ func Read[T dtype.Native](ctx context.Context, t *Tensor, dst []T) error {
 	return t.ReadInto(ctx, dtype.Bytes(dst))
 }
 
-// DataAs is Data after a cast on the device to T.
+// DataAs is like Data, after a cast to T on the device.
 func DataAs[T dtype.Native](ctx context.Context, t *Tensor) ([]T, error) {
 	m := temps{from: t}
 	c := m.of(t.Cast(dtype.Of[T]()))
@@ -33,7 +34,7 @@ func DataAs[T dtype.Native](ctx context.Context, t *Tensor) ([]T, error) {
 	return Data[T](ctx, c)
 }
 
-// Item waits for t, which has one element of type T, and returns it.
+// Item waits for t and returns its element. t must have one element, of type T; otherwise Item panics with *Error.
 func Item[T dtype.Native](ctx context.Context, t *Tensor) (T, error) {
 	var none T
 	if t.Size() != 1 {
@@ -46,7 +47,8 @@ func Item[T dtype.Native](ctx context.Context, t *Tensor) (T, error) {
 	return v[0], nil
 }
 
-// Float64 waits for t, which must have one element of any type, and returns it as float64.
+// Float64 waits for t and returns its element as float64. t must have one element, of any type; otherwise Float64 panics with
+// *Error.
 func (t *Tensor) Float64(ctx context.Context) (float64, error) {
 	if t.Size() != 1 {
 		fail("item: %v has %d elements, want 1: %w", t.desc, t.Size(), core.ErrShape)

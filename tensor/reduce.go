@@ -5,7 +5,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Reductions remove the axes that they reduce; those named Keep keep them with length 1. Without axes they reduce all.
+// Reductions remove the axes that they reduce; methods with names in Keep keep them with length 1. Without axes they reduce all
+// axes.
 
 func (t *Tensor) reduce(c op.Code, keep bool, axes []int, attrs ...op.Attr) *Tensor {
 	return t.un(c, append(attrs, op.Ints("axes", t.axes(c.String(), axes)...), op.Flag("keep_dims", keep))...)
@@ -23,13 +24,13 @@ func (t *Tensor) Prod(axes ...int) *Tensor { return t.reduce(op.Prod, false, axe
 // ProdKeep is like Prod, but keeps the axes with length 1.
 func (t *Tensor) ProdKeep(axes ...int) *Tensor { return t.reduce(op.Prod, true, axes) }
 
-// Max returns the greatest element over axes, NaN if there is one.
+// Max returns the greatest element over axes, or NaN if an element is NaN.
 func (t *Tensor) Max(axes ...int) *Tensor { return t.reduce(op.ReduceMax, false, axes) }
 
 // MaxKeep is like Max, but keeps the axes with length 1.
 func (t *Tensor) MaxKeep(axes ...int) *Tensor { return t.reduce(op.ReduceMax, true, axes) }
 
-// Min returns the least element over axes, NaN if there is one.
+// Min returns the least element over axes, or NaN if an element is NaN.
 func (t *Tensor) Min(axes ...int) *Tensor { return t.reduce(op.ReduceMin, false, axes) }
 
 // MinKeep is like Min, but keeps the axes with length 1.
@@ -59,19 +60,19 @@ func (t *Tensor) LogSumExp(axes ...int) *Tensor { return t.reduce(op.LogSumExp, 
 // LogSumExpKeep is like LogSumExp, but keeps the axes with length 1.
 func (t *Tensor) LogSumExpKeep(axes ...int) *Tensor { return t.reduce(op.LogSumExp, true, axes) }
 
-// flags converts t to u8, 1 where it is not zero, reduces it by join, and returns bools.
+// flags converts t to u8 numbers, 1 where an element is not zero and 0 elsewhere, reduces them by join, and returns bools.
 func (t *Tensor) flags(join func(t *Tensor, axes ...int) *Tensor, axes []int) *Tensor {
 	m := temps{from: t}
 	return m.done(m.of(join(m.of(m.of(t.Cast(dtype.Bool)).Cast(dtype.U8)), axes...)).Cast(dtype.Bool))
 }
 
-// Any reports whether an element over axes is not zero; false if there are none.
+// Any returns a bool tensor that is true where an element over axes is not zero; false if there are no elements.
 func (t *Tensor) Any(axes ...int) *Tensor { return t.flags((*Tensor).Max, axes) }
 
 // AnyKeep is like Any, but keeps the axes with length 1.
 func (t *Tensor) AnyKeep(axes ...int) *Tensor { return t.flags((*Tensor).MaxKeep, axes) }
 
-// All reports whether all elements over axes are not zero; true if there are none.
+// All returns a bool tensor that is true where no element over axes is zero; true if there are no elements.
 func (t *Tensor) All(axes ...int) *Tensor { return t.flags((*Tensor).Min, axes) }
 
 // AllKeep is like All, but keeps the axes with length 1.

@@ -1,6 +1,6 @@
 package tensor
 
-// This file has methods with a number as the other operand. The number is converted to t's type like Cast does.
+// This file contains methods with a number as the other operand. The number is converted to t's type as Cast does.
 
 // AddScalar returns t+v, with v converted to t's type.
 func (t *Tensor) AddScalar(v float64) *Tensor { return t.withNumber((*Tensor).Add, v) }
@@ -33,7 +33,7 @@ func (t *Tensor) FloorModScalar(v float64) *Tensor { return t.withNumber((*Tenso
 // FloorDivScalar returns t/v rounded down.
 func (t *Tensor) FloorDivScalar(v float64) *Tensor { return t.withNumber((*Tensor).FloorDiv, v) }
 
-// PowScalar returns t to the power v; small integer powers are products.
+// PowScalar returns t to the power v; the powers 2 and 3 are computed as products, and for v 1 the result is t itself.
 func (t *Tensor) PowScalar(v float64) *Tensor {
 	switch v {
 	case 1:

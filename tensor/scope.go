@@ -8,12 +8,12 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// scope owns the tensors made in it.
+// scope owns the tensors that are created in it.
 type scope struct {
 	parent *scope
 	depth  int
-	mute   bool        // ops in it are not recorded for gradients
-	narrow dtype.DType // narrow type of Autocast; Invalid: ops compute in the types of their operands
+	mute   bool        // whether ops in it are not recorded for gradients
+	narrow dtype.DType // narrow type of Autocast; Invalid means that ops compute in the types of their operands
 
 	mu   sync.Mutex
 	made map[*Tensor]struct{}
@@ -35,9 +35,9 @@ func deeper(a, b *scope) *scope {
 	return b
 }
 
-// Scope runs f with a view of d. The tensors of the view, and everything computed from them, are released when f ends, also by a
-// panic. The tensors that f returns are kept: they belong to the enclosing scope, or to the caller. Tensors from outside are not
-// affected. Scopes nest, and several goroutines may each use one concurrently.
+// Scope runs f with a view of d. The tensors that are created on the view, and all tensors computed from them, are released when
+// f returns or panics. The tensors that f returns are kept: they belong to the enclosing scope, or to the caller. Tensors from
+// outside are not affected. Scopes can be nested, and several goroutines may run separate scopes concurrently.
 func Scope(d *Device, f func(d *Device) []*Tensor) []*Tensor {
 	return scoped(d, d.scope != nil && d.scope.mute, d.narrow(), f)
 }
@@ -76,7 +76,7 @@ func scoped(d *Device, mute bool, narrow dtype.DType, f func(d *Device) []*Tenso
 
 func unsupported(err error) bool { return errors.Is(err, core.ErrUnsupported) }
 
-// Keep removes t from the scope that it was made in: it exists until it is released or unreachable. It returns t.
+// Keep removes t from its scope: t then exists until it is released or unreachable. Keep returns t.
 func (t *Tensor) Keep() *Tensor {
 	if s := t.scope; s != nil {
 		s.mu.Lock()

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// This file has methods whose result shape depends on data. They wait for one number, the number of results.
+// This file contains methods whose result shape depends on data. They wait for one number, the number of results.
 
 // first returns the first count elements of t along axis.
 func (t *Tensor) first(ctx context.Context, count *Tensor, axis int) (*Tensor, error) {
@@ -23,7 +23,7 @@ func (t *Tensor) ArgWhere(ctx context.Context) (*Tensor, error) {
 	return r[0].first(ctx, r[1], 0)
 }
 
-// NonZero is ArgWhere as a vector of indices per dimension.
+// NonZero returns the indices of ArgWhere as one vector [count] per dimension (i64).
 func (t *Tensor) NonZero(ctx context.Context) ([]*Tensor, error) {
 	at, err := t.ArgWhere(ctx)
 	if err != nil {
@@ -49,12 +49,12 @@ func (t *Tensor) Compress(ctx context.Context, axis int, mask *Tensor) (*Tensor,
 type Uniques struct {
 	Values  *Tensor // each distinct value once
 	First   *Tensor // index (i64) of its first occurrence
-	Counts  *Tensor // how often it occurs (i64)
+	Counts  *Tensor // number of its occurrences (i64)
 	Inverse *Tensor // index into Values of each element (i64), in the tensor's shape
 }
 
-// Unique returns the distinct elements of t, taken as a vector: in ascending order, or else in order of first occurrence. NaN
-// equals NaN.
+// Unique returns the distinct elements of t, flattened: in ascending order if ascending is set, otherwise in the order of first
+// occurrence. NaN equals NaN.
 func (t *Tensor) Unique(ctx context.Context, ascending bool) (*Uniques, error) {
 	r := Op(op.Unique, []*Tensor{t.Flatten()}, op.Flag("sorted", ascending))
 	n, err := Item[int64](ctx, r[4])
@@ -72,8 +72,8 @@ type NMSOptions struct {
 	ScoreThreshold *float64 // scores up to it are never chosen; nil for no limit
 }
 
-// NMS returns greedy non-maximum suppression of boxes t[N, 4], each two opposite corners, with scores[N]: the indices (i64) of
-// the selected boxes, best first.
+// NMS selects among boxes t[N, 4], each given by two opposite corners, with scores[N], by greedy non-maximum suppression. It
+// returns the indices (i64) of the selected boxes, best first.
 func (t *Tensor) NMS(ctx context.Context, scores *Tensor, o NMSOptions) (*Tensor, error) {
 	most := o.MaxOutput
 	if most == 0 && t.Rank() > 0 {

@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Complex tensors are floats with a last dimension of 2: real and imaginary part.
+// Complex tensors are float tensors with a last dimension of 2: the real and the imaginary part.
 
 // Complex combines real and imaginary parts.
 func Complex(re, im *Tensor) *Tensor { return Stack(-1, re, im) }
@@ -25,13 +25,13 @@ func (t *Tensor) part(name string, i int) *Tensor {
 
 // FFTOptions configures the Fourier transforms.
 type FFTOptions struct {
-	N    int    // length of the transform of RFFT and of the result of IRFFT; 0 for that of the axis
-	Norm string // direction that is scaled: "backward" (also ""), "forward" or "ortho"
+	N    int    // length of the transform of RFFT and of the result of IRFFT; 0 means the length n of the axis in RFFT, 2·(n-1) in IRFFT
+	Norm string // direction that is scaled: "backward" (also ""), "forward", or "ortho" for both
 }
 
 func (o FFTOptions) norm() op.Attr { return op.Str("norm", or(o.Norm, "backward")) }
 
-// frequency returns an axis of complex t; negative ones count from before the last dimension.
+// frequency returns the attribute of an axis of complex t. Negative axes count from the end, without the last dimension.
 func (t *Tensor) frequency(name string, a int) op.Attr {
 	return op.Int("axis", t.axis(name, a, max(0, t.Rank()-1)))
 }
@@ -52,7 +52,8 @@ func (t *Tensor) RFFT(axis int, o FFTOptions) *Tensor {
 	return t.along(op.RFFT, axis, op.Int("n", o.N), o.norm())
 }
 
-// IRFFT returns the real signal of length N whose RFFT along axis is t; N 0 means the even length.
+// IRFFT returns the real signal of length N whose RFFT along axis is t; N 0 means 2·(n-1) for an axis of length n, and at least
+// 1.
 func (t *Tensor) IRFFT(axis int, o FFTOptions) *Tensor {
 	a := t.frequency("irfft", axis)
 	if o.N == 0 {
@@ -61,7 +62,7 @@ func (t *Tensor) IRFFT(axis int, o FFTOptions) *Tensor {
 	return t.un(op.IRFFT, a, op.Int("n", o.N), o.norm())
 }
 
-// FFTShift moves the zero frequency to the middle of axes; none means all.
+// FFTShift moves the zero frequency to the middle of axes; without axes, of all.
 func (t *Tensor) FFTShift(axes ...int) *Tensor {
 	return t.un(op.FFTShift, op.Ints("axes", t.axes("fftshift", axes)...))
 }

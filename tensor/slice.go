@@ -9,11 +9,11 @@ import (
 )
 
 // Range is a part of a dimension, like Python's Start:End:Step. Negative bounds count from the end, and bounds are clamped to the
-// dimension. Step 0 means 1, End 0 no bound, and Start 0 with a negative Step the last element, so that the zero Range is the
-// whole dimension and Range{Step: -1} the whole dimension backwards.
+// dimension. Step 0 means 1, End 0 means no bound, and Start 0 with a negative Step means the last element. The zero Range is
+// therefore the whole dimension, and Range{Step: -1} the whole dimension backwards.
 type Range struct{ Start, End, Step int }
 
-// of returns the first index, number and distance of the elements of a dimension that r selects.
+// of returns the first index, the number and the distance of the elements that r selects of a dimension of length dim.
 func (r Range) of(dim int) (start, n, step int) {
 	start, end, step := r.Start, r.End, r.Step
 	if step == 0 {
@@ -57,9 +57,9 @@ func cut(start, end, step, dim int) (first, n, apart int) {
 	return start, n, step
 }
 
-// Slice takes elements start, start+step, ... before end along axis, like Python's start:end:step: negative bounds count from the
-// end and bounds are clamped to the dimension. step may be negative; then end is an exclusive lower bound, and -(dimension+1)
-// includes element 0.
+// Slice returns the elements start, start+step, ... before end along axis, like Python's start:end:step: negative bounds count
+// from the end, and bounds are clamped to the dimension. step may be negative; then end is an exclusive lower bound, and
+// -(dimension+1) includes element 0.
 func (t *Tensor) Slice(axis, start, end, step int) *Tensor {
 	a := t.axis("slice", axis, t.Rank())
 	if step == 0 {
@@ -69,14 +69,14 @@ func (t *Tensor) Slice(axis, start, end, step int) *Tensor {
 	return t.strided(a, first, n, step)
 }
 
-// strided takes n elements along axis a, step apart. They must exist.
+// strided returns n elements along axis a, which are step apart and must exist.
 func (t *Tensor) strided(a, start, n, step int) *Tensor {
 	starts, steps, sizes := make([]int, t.Rank()), slices.Repeat([]int{1}, t.Rank()), t.desc.Shape.Clone()
 	starts[a], steps[a], sizes[a] = start, step, n
 	return t.un(op.Slice, op.Ints("start", starts...), op.Dims("size", sizes), op.Ints("step", steps...))
 }
 
-// Narrow takes n elements along axis from start.
+// Narrow returns n elements along axis from start on.
 func (t *Tensor) Narrow(axis, start, n int) *Tensor {
 	a := t.axis("narrow", axis, t.Rank())
 	if start < 0 || n < 0 || start > t.desc.Shape[a]-n {
@@ -100,13 +100,14 @@ func (t *Tensor) ranges(name string, rs []Range) (starts, sizes, steps []int) {
 	return starts, sizes, steps
 }
 
-// SliceRanges takes a part of each dimension; dimensions without a range are taken whole.
+// SliceRanges returns the part of t that a range selects of each dimension; a dimension without a range is not cut.
 func (t *Tensor) SliceRanges(rs ...Range) *Tensor {
 	starts, sizes, steps := t.ranges("slice_ranges", rs)
 	return t.un(op.Slice, op.Ints("start", starts...), op.Ints("size", sizes...), op.Ints("step", steps...))
 }
 
-// SliceAssign returns t with the part that SliceRanges takes replaced by v, which broadcasts.
+// SliceAssign returns t with the part that SliceRanges returns replaced by v, which broadcasts. If the part is empty the result
+// is t itself.
 func (t *Tensor) SliceAssign(v *Tensor, rs ...Range) *Tensor {
 	starts, sizes, steps := t.ranges("slice_assign", rs)
 	if shape.Shape(sizes).Size() == 0 {
@@ -116,13 +117,13 @@ func (t *Tensor) SliceAssign(v *Tensor, rs ...Range) *Tensor {
 	return m.done(t.assign(&m, 0, starts, sizes, steps, m.of(v.Expand(sizes...))))
 }
 
-// SliceFill returns t with the part that SliceRanges takes replaced by a number.
+// SliceFill returns t with the part that SliceRanges returns replaced by a number.
 func (t *Tensor) SliceFill(v float64, rs ...Range) *Tensor {
 	return t.withNumber(func(a, b *Tensor) *Tensor { return a.SliceAssign(b, rs...) }, v)
 }
 
-// assign replaces a part of the dimensions from a on: it takes the affected slices along a, replaces their part of the later
-// dimensions, and puts them back.
+// assign returns t with a part of the dimensions from a on replaced by v: it copies the affected slices along a, replaces their
+// part of the later dimensions, and writes the slices back.
 func (t *Tensor) assign(m *temps, a int, starts, sizes, steps []int, v *Tensor) *Tensor {
 	for a < t.Rank() && steps[a] == 1 && sizes[a] == t.desc.Shape[a] {
 		a++

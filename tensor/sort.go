@@ -2,7 +2,8 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// Sort returns the elements along axis in order, and the original index of each (i64). It is stable; NaN counts as greatest.
+// Sort returns the elements along axis in order, and the original index of each (i64). It is stable; NaN counts as the greatest
+// number.
 func (t *Tensor) Sort(axis int, descending bool) (values, indices *Tensor) {
 	r := Op(op.Sort, []*Tensor{t}, op.Int("axis", t.axis("sort", axis, t.Rank())), op.Flag("descending", descending))
 	return r[0], r[1]
@@ -25,11 +26,12 @@ func (t *Tensor) topk(k, axis int, largest bool) (values, indices *Tensor) {
 }
 
 // SearchSorted returns the index (i64) at which each value would be inserted into sorted t: before equal elements, or after them
-// if right is set. t[n] serves all values, t[..., n] the values of the corresponding row.
+// if right is set. A vector t[n] is searched for all values; in t[..., n] each row is searched for the values of the
+// corresponding row.
 func (t *Tensor) SearchSorted(values *Tensor, right bool) *Tensor {
 	return Op(op.SearchSorted, []*Tensor{t, values}, op.Flag("right", right))[0]
 }
 
-// Histogram counts (i64) the elements of t in bins: bin k holds edges[k] to edges[k+1] without the latter, except that the last
-// bin includes its upper edge.
+// Histogram counts (i64) the elements of t in bins: bin k contains the numbers from edges[k] up to but not including edges[k+1],
+// except that the last bin includes its upper edge.
 func (t *Tensor) Histogram(edges *Tensor) *Tensor { return Op(op.Histogram, []*Tensor{t, edges})[0] }

@@ -10,28 +10,28 @@ import (
 
 // state is the state that all handles on a tensor share.
 type state struct {
-	home     *queue // the queue that made it
+	home     *queue // the queue that created the tensor
 	id       op.TensorID
-	made     uint64 // command of home that made it
-	last     uint64 // last command of home that used it; guarded by home
+	made     uint64 // command of home that created the tensor
+	last     uint64 // last command of home that used the tensor; guarded by home.mu
 	size     int64  // bytes
-	lent     bool   // somebody else releases it
+	lent     bool   // set if another owner releases the tensor
 	released atomic.Bool
 
 	mu   sync.Mutex // guards uses
 	uses []use
 }
 
-// use is the last command of a queue that used a tensor of another.
+// use is the last command of a queue that used a tensor of another queue.
 type use struct {
 	queue *queue
 	n     uint64
 }
 
-// claim returns true for the one caller that may release.
+// claim returns true to one caller only, which must release the tensor.
 func (s *state) claim() bool { return !s.lent && s.released.CompareAndSwap(false, true) }
 
-// use records that command n of q needs the tensor, and reports whether it exists. The caller holds q.
+// use records that command n of q uses the tensor, and reports whether the tensor exists. The caller holds q.mu.
 func (s *state) use(q *queue, n uint64) bool {
 	if s.home == q {
 		s.last = n
@@ -52,14 +52,14 @@ func (s *state) use(q *queue, n uint64) bool {
 	return true
 }
 
-// others returns the uses by queues other than home.
+// others returns the uses by the queues other than home.
 func (s *state) others() []use {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.uses
 }
 
-// settle orders q after all uses of a tensor that was claimed.
+// settle orders q after all uses of a claimed tensor.
 func (s *state) settle(q *queue) {
 	if s.home != q {
 		s.home.mu.Lock()
@@ -72,8 +72,8 @@ func (s *state) settle(q *queue) {
 	}
 }
 
-// free releases a tensor that was claimed. It uses a queue that has used the tensor, so that, if possible, no queue waits for one
-// that it did not wait for before.
+// free releases a claimed tensor. It queues the release on a queue that has used the tensor, so that, if possible, no queue has
+// to wait for another that it has not waited for before.
 func (s *state) free() {
 	q := s.home
 	if others := s.others(); len(others) > 0 {
@@ -91,7 +91,8 @@ func (s *state) free() {
 	}
 }
 
-// lost holds the tensors that the garbage collector found. A cleanup must not wait for a queue, so the next caller frees them.
+// lost holds the tensors whose handles the garbage collector found unreachable. A cleanup must not wait for a queue; therefore
+// the next call of sweep frees them.
 type lost struct {
 	some atomic.Bool
 	mu   sync.Mutex
@@ -111,7 +112,7 @@ func collect(s *state) {
 	d.lost.some.Store(true)
 }
 
-// sweep frees the tensors that the garbage collector found. The caller holds no queue.
+// sweep frees the tensors whose handles the garbage collector found unreachable. The caller holds no queue.
 func (d *device) sweep() {
 	if !d.lost.some.Load() {
 		return
@@ -126,7 +127,7 @@ func (d *device) sweep() {
 	}
 }
 
-// handle returns the Tensor for a desc that command n of q makes, and registers its release.
+// handle returns the Tensor in scope s for the tensor desc that command n of q creates, and registers its release.
 func (q *queue) handle(desc op.Desc, n uint64, s *scope) *Tensor {
 	st := &state{home: q, id: desc.ID, made: n, size: int64(desc.Bytes())}
 	t := &Tensor{queue: q, desc: desc, state: st, scope: s}

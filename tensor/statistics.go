@@ -2,9 +2,9 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// A correction is subtracted from the count: 1 gives the unbiased estimate, 0 the mean.
+// A correction is subtracted from the number of elements: 1 yields the unbiased estimate, 0 the mean of the squared distances.
 
-// Variance returns the mean squared distance from the mean over axes, divided by count-correction.
+// Variance returns the sum of the squared distances from the mean over axes, divided by count-correction.
 func (t *Tensor) Variance(correction float64, axes ...int) *Tensor {
 	return t.reduce(op.Variance, false, axes, op.Float("correction", correction))
 }
@@ -29,14 +29,14 @@ func (t *Tensor) StdKeep(correction float64, axes ...int) *Tensor {
 	return t.reduce(op.Std, true, axes, op.Float("correction", correction))
 }
 
-// Median returns the middle element over axes, or the mean of the middle two for an even count; NaN if there is one.
+// Median returns the middle element over axes, or the mean of the middle two for an even count, or NaN if an element is NaN.
 func (t *Tensor) Median(axes ...int) *Tensor { return t.reduce(op.Median, false, axes) }
 
 // MedianKeep is like Median, but keeps the axes with length 1.
 func (t *Tensor) MedianKeep(axes ...int) *Tensor { return t.reduce(op.Median, true, axes) }
 
 // MedianWithIndices returns the middle element along axis, or the lesser of the middle two for an even count, and its index
-// (i64). NaN counts as greatest.
+// (i64). NaN counts as the greatest number.
 func (t *Tensor) MedianWithIndices(axis int) (values, indices *Tensor) {
 	a := t.axis("median", axis, t.Rank())
 	if t.desc.Shape[a] == 0 {
@@ -49,8 +49,8 @@ func (t *Tensor) MedianWithIndices(axis int) (values, indices *Tensor) {
 	return values, m.done(m.of(at).Select(a, mid))
 }
 
-// Quantile returns, for each q, along a new first axis, the element at q·(n-1) of the n elements over axes in order, with
-// linear interpolation between two.
+// Quantile returns the quantiles q of the n elements over axes, along a new first axis. The quantile q is the element at position
+// q·(n-1) in ascending order, with linear interpolation between two elements.
 func (t *Tensor) Quantile(q []float64, axes ...int) *Tensor {
 	return t.QuantileBy("linear", q, axes...)
 }
@@ -68,8 +68,8 @@ func (t *Tensor) Covariance(correction float64) *Tensor {
 // CorrCoef returns Pearson's correlation of the variables, the rows of t[..., variables, observations].
 func (t *Tensor) CorrCoef() *Tensor { return t.un(op.CorrCoef) }
 
-// CosineSimilarity returns the cosine of the angle between the vectors along axis of the broadcast operands, with products of
-// norms below epsilon counting as epsilon. PyTorch's epsilon is 1e-8.
+// CosineSimilarity returns the cosine of the angle between the vectors along axis of the broadcast operands, in which a product
+// of norms below epsilon counts as epsilon. PyTorch's epsilon is 1e-8.
 func (t *Tensor) CosineSimilarity(o *Tensor, axis int, epsilon float64) *Tensor {
 	return Op(op.CosineSimilarity, []*Tensor{t, o}, op.Int("axis", t.axis("cosine_similarity", axis, max(t.Rank(), o.Rank()))),
 		op.Float("epsilon", epsilon))[0]

@@ -1,13 +1,13 @@
 package tensor
 
-// temps holds the intermediate tensors of a method. They are released as soon as the result is queued, and not left to the
-// garbage collector, which would free them late because it sees only their small handles.
+// temps holds the intermediate tensors of a method. They are released as soon as the result is queued. The garbage collector
+// would free them late, because it sees only their small handles.
 type temps struct {
 	from *Tensor // the tensor of the method, which is never released
 	made []*Tensor
 }
 
-// of records a tensor that the method made.
+// of records a tensor that the method created, and returns it.
 func (m *temps) of(t *Tensor) *Tensor {
 	if t != m.from {
 		m.made = append(m.made, t)
@@ -25,13 +25,13 @@ func (m *temps) done(y *Tensor) *Tensor {
 	return y
 }
 
-// withNumber applies a binary op to t and a number of t's type.
+// withNumber applies a binary op to t and v, converted to t's type.
 func (t *Tensor) withNumber(f func(a, b *Tensor) *Tensor, v float64) *Tensor {
 	m := temps{from: t}
 	return m.done(f(t, m.of(t.scalarOf(v))))
 }
 
-// withInt applies a binary op to t and an integer of t's type that float64 may not represent.
+// withInt applies a binary op to t and v, converted to t's type. v need not be exact in float64.
 func (t *Tensor) withInt(f func(a, b *Tensor) *Tensor, v int64) *Tensor {
 	m := temps{from: t}
 	return m.done(f(t, m.of(t.within().scalarInt(t.desc.DType, v))))

@@ -17,23 +17,23 @@ import (
 
 // Tensor is a handle on an array of elements on a device. Its value never changes. It is safe for concurrent use.
 //
-// Its memory is freed by the end of the Scope that the tensor was made in, by Release, or at the latest by the garbage collector,
-// some time after the handle became unreachable.
+// Its memory is freed at the end of the Scope that the tensor was created in, by Release, or at the latest by the garbage
+// collector, some time after the handle has become unreachable.
 type Tensor struct {
 	queue   *queue // the queue that computes with it
 	desc    op.Desc
 	state   *state
 	scope   *scope
 	cleanup runtime.Cleanup
-	origin  *Tensor // for a view: the handle that owns the memory
-	host    []byte  // a copy of the content, for small tensors made by FromBytes
+	origin  *Tensor // for a view: the handle that it was created from
+	host    []byte  // a copy of the content, for small tensors from FromBytes
 }
 
 // hostSize is the size in bytes up to which FromBytes keeps a copy, for numbers that control flow depends on.
 const hostSize = 64
 
-// Known returns the content of a small tensor that came from this process, so that it need not be read from the device. The
-// caller must not change it. ok is false for all other tensors.
+// Known returns the content of a small tensor that came from this process, without reading it from the device. The caller must
+// not change it. ok is false for all other tensors.
 func (t *Tensor) Known() (content []byte, ok bool) { return t.host, t.host != nil }
 
 // Error is the panic value for a programming error. It wraps the contract's error, so that errors.Is and errors.As find
@@ -81,12 +81,12 @@ func (t *Tensor) Desc() op.Desc { return t.desc }
 // Device returns the device of the tensor, with the queue that computes with it, outside any scope.
 func (t *Tensor) Device() *Device { return &Device{queue: t.queue.live()} }
 
-// On returns a view of t on another queue of its device: ops with it as first operand run on that queue. The view owns no memory:
-// t must exist as long as it is used. It stays in the scope of t.
+// On returns a view of t on another queue of its device: ops with the view as first operand run on that queue. The view owns no
+// memory: t must exist as long as the view is used. The view belongs to the scope of t.
 func (t *Tensor) On(d *Device) *Tensor { return t.view("on", d.queue, t.scope) }
 
-// In returns a view of t in d, a handle on t's device from Scope, NoGrad or NewStream: ops with it as first operand run on the
-// queue of d, and their results belong to the scope of d. The view owns no memory: t must exist as long as it is used.
+// In returns a view of t in d, a handle on t's device from Scope, NoGrad or NewStream: ops with the view as first operand run on
+// the queue of d, and their results belong to the scope of d. The view owns no memory: t must exist as long as the view is used.
 func (t *Tensor) In(d *Device) *Tensor { return t.view("in", d.queue, d.scope) }
 
 func (t *Tensor) view(name string, q *queue, s *scope) *Tensor {
@@ -113,7 +113,7 @@ func (t *Tensor) claim() bool {
 	return true
 }
 
-// gone updates the count of handles for a tensor that was claimed.
+// gone subtracts the size of a claimed tensor from the bytes held, and stops the cleanup of its handle.
 func (t *Tensor) gone() {
 	t.queue.dev.held.Add(-t.state.size)
 	if t.origin != nil {
@@ -131,12 +131,13 @@ func Op(c op.Code, in []*Tensor, attrs ...op.Attr) []*Tensor {
 	return apply(in[0].queue.live(), nil, c, in, attrs)
 }
 
-// Op applies an op on the queue of d: one without operands, such as full, or any other.
+// Op applies an op of the contract's table on the queue of d, and returns all its results. The op may have no operands, such as
+// full.
 func (d *Device) Op(c op.Code, in []*Tensor, attrs ...op.Attr) []*Tensor {
 	return apply(d.queue, d.scope, c, in, attrs)
 }
 
-// consume is Op that also releases the first operand, so that the result may reuse its memory.
+// consume is like the function Op, but also releases the first operand, so that the result may reuse its memory.
 func consume(c op.Code, in []*Tensor, attrs []op.Attr) []*Tensor {
 	s := deepest(nil, in)
 	return applyIn(in[0].queue.live(), c, in, attrs, s, s, true)
@@ -161,8 +162,9 @@ func deepest(s *scope, ts []*Tensor) *scope {
 	return s
 }
 
-// applyIn applies an op that is recorded as in scope s, with results that belong to owner. If consume is set, the node releases
-// the first operand, provided that the caller owns it.
+// applyIn applies an op on queue q. The scope s determines whether the op is recorded for gradients; the results belong to owner.
+// If consume is set, the node releases the first operand, provided that it has not been released and that no other owner releases
+// it.
 func applyIn(q *queue, c op.Code, in []*Tensor, attrs []op.Attr, s, owner *scope, consume bool) []*Tensor {
 	descs := make([]op.Desc, len(in))
 	for i, t := range in {
@@ -203,7 +205,7 @@ func applyIn(q *queue, c op.Code, in []*Tensor, attrs []op.Attr, s, owner *scope
 			n.Drop = 0
 		}
 		if !unsupported(err) {
-			q.complain(err) // returned by the next wait
+			q.complain(err) // the next wait returns it
 			q.fail(&n, err)
 		}
 	}
@@ -231,8 +233,8 @@ func (t *Tensor) Bytes(ctx context.Context) ([]byte, error) {
 	return dst, nil
 }
 
-// ReadInto waits for the tensor and fills dst, of exactly the tensor's size in bytes, in the format of Bytes. Other goroutines
-// may use the queue meanwhile.
+// ReadInto waits for the tensor and copies its elements to dst, in the format of Bytes. dst must have exactly the tensor's size
+// in bytes. Other goroutines may use the queue meanwhile.
 func (t *Tensor) ReadInto(ctx context.Context, dst []byte) error {
 	ticket, err := t.read(dst)
 	if err != nil {
@@ -241,7 +243,7 @@ func (t *Tensor) ReadInto(ctx context.Context, dst []byte) error {
 	return ticket.Wait(ctx)
 }
 
-// read requests the elements as of the current position in the queue.
+// read queues a read of the elements to dst, and returns its ticket.
 func (t *Tensor) read(dst []byte) (core.Ticket, error) {
 	if len(dst) != t.desc.Bytes() {
 		return nil, fmt.Errorf("tensor: read %v into %d bytes, want %d: %w", t.desc, len(dst), t.desc.Bytes(), core.ErrShape)
@@ -259,8 +261,8 @@ func (t *Tensor) read(dst []byte) (core.Ticket, error) {
 	return passing{ticket, q, q.sent}, nil
 }
 
-// next makes t an operand of the next command of q, which the caller has locked and counts as sent: the computation of t is sent
-// before it. It returns an error for a closed queue, and for a tensor that was released or has failed.
+// next sends the queued nodes and records that the next command of q uses t. The caller holds q.mu, and increments q.sent for the
+// command. next returns an error for a closed queue, and for a tensor that was released or has failed.
 func (t *Tensor) next(q *queue, command string) error {
 	if q.closed.Load() {
 		return q.closedError()
@@ -272,7 +274,7 @@ func (t *Tensor) next(q *queue, command string) error {
 	return q.dev.faults.get(t.desc.ID)
 }
 
-// FromBytes returns a tensor with elements in row-major order, little-endian. data may be reused afterwards.
+// FromBytes returns a new tensor with the elements in data, in row-major order, little-endian. data may be reused afterwards.
 func (d *Device) FromBytes(ctx context.Context, dt dtype.DType, s shape.Shape, data []byte) (*Tensor, error) {
 	desc, err := describe("from bytes", dt, s, data)
 	if err != nil {
@@ -300,7 +302,7 @@ func describe(what string, dt dtype.DType, s shape.Shape, data []byte) (op.Desc,
 	return desc, nil
 }
 
-// define makes a tensor by a command of the queue.
+// define returns a new tensor, which command creates.
 func (d *Device) define(desc op.Desc, command func(desc op.Desc) error) (*Tensor, error) {
 	q := d.queue
 	q.dev.sweep()

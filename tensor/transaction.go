@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// Transaction reads several tensors with one wait: the queued nodes are sent once for all of them. The zero value is empty. It is
-// not safe for concurrent use.
+// Transaction reads several tensors: it requests all of them before it waits for the first. The zero value is empty. It is not
+// safe for concurrent use.
 //
 //	var tx tensor.Transaction
 //	var losses []float32
@@ -25,7 +25,8 @@ type fetch struct {
 	assign func()
 }
 
-// Fetch registers t to be read into *dst, which Execute replaces. T must be t's element type.
+// Fetch registers t to be read; Execute sets *dst to a new slice of its elements. T must be t's element type; otherwise Fetch
+// panics with *Error.
 func Fetch[T dtype.Native](tx *Transaction, t *Tensor, dst *[]T) {
 	if want := dtype.Of[T](); want != t.desc.DType {
 		fail("fetch: %v as %v, want its type, or a Cast first: %w", t.desc, want, core.ErrDType)
@@ -34,7 +35,8 @@ func Fetch[T dtype.Native](tx *Transaction, t *Tensor, dst *[]T) {
 	tx.reads = append(tx.reads, fetch{t, dtype.Bytes(v), func() { *dst = v }})
 }
 
-// FetchBytes registers t, of any type, to be read into *dst in the format of Tensor.Bytes.
+// FetchBytes registers t, of any type, to be read; Execute sets *dst to a new slice of its elements, in the format of
+// Tensor.Bytes.
 func FetchBytes(tx *Transaction, t *Tensor, dst *[]byte) {
 	b := make([]byte, t.desc.Bytes())
 	tx.reads = append(tx.reads, fetch{t, b, func() { *dst = b }})
@@ -43,8 +45,8 @@ func FetchBytes(tx *Transaction, t *Tensor, dst *[]byte) {
 // Len returns the number of registered tensors.
 func (tx *Transaction) Len() int { return len(tx.reads) }
 
-// Execute waits for all registered tensors, which may be on different devices, and empties the transaction. After an error no
-// destination has changed.
+// Execute waits for all registered tensors, which may be on different devices, and empties the transaction. It returns the first
+// error; in that case no destination has changed.
 func (tx *Transaction) Execute(ctx context.Context) error {
 	reads := tx.reads
 	tx.reads = nil

@@ -2,7 +2,8 @@ package tensor
 
 import "github.com/goburn/burn/core/dtype"
 
-// Float64s converts elements of any type, in the format of Tensor.Bytes, to float64. 64-bit integers may lose low bits.
+// Float64s converts elements of any type, in the format of Tensor.Bytes, to float64. 64-bit integers may lose low bits. For F64
+// the result shares the memory of data.
 func Float64s(d dtype.DType, data []byte) []float64 {
 	switch d {
 	case dtype.F64:
@@ -24,8 +25,9 @@ func Float64s(d dtype.DType, data []byte) []float64 {
 	return widen(Int64s(d, data), func(v int64) float64 { return float64(v) })
 }
 
-// Int64s converts integer and bool elements, in the format of Tensor.Bytes, to int64; u64 keeps its bits, floats of 8 and 4 bits
-// are returned as their codes, and for other floats the result is nil.
+// Int64s converts integer and bool elements, in the format of Tensor.Bytes, to int64. Numbers of type u64 keep their bits, floats
+// of 8 and 4 bits are returned as their codes, and for other floats the result is nil. For I64 and U64 the result shares the
+// memory of data.
 func Int64s(d dtype.DType, data []byte) []int64 {
 	switch d {
 	case dtype.I64, dtype.U64:

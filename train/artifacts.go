@@ -27,7 +27,7 @@ type artifacts struct {
 	dir    string
 	log    *os.File
 	plain  *Plain
-	files  []*bufio.Writer // by metric, of the current split
+	files  []*bufio.Writer // files of values of the current split, by metric
 	open   []*os.File
 	failed error
 }
@@ -54,7 +54,7 @@ func openArtifacts(dir string, config any) (*artifacts, error) {
 	return a, nil
 }
 
-// stamped prefixes each line, which must come in one Write, with the time.
+// stamped writes the time before each line. Each Write must contain one line.
 type stamped struct{ f *os.File }
 
 func (s stamped) Write(p []byte) (int, error) {
@@ -69,7 +69,7 @@ func (a *artifacts) close() {
 	_ = a.log.Close()
 }
 
-// Event writes the event to the files.
+// Event writes e to the files.
 func (a *artifacts) Event(e Event) {
 	a.plain.Event(e)
 	if a.failed != nil {
@@ -98,7 +98,7 @@ func (a *artifacts) folder(s Split, epoch int) string {
 	return filepath.Join(a.dir, string(s), fmt.Sprintf("epoch-%d", epoch+1))
 }
 
-// slug returns the name of a metric as a file name.
+// slug returns a file name for a metric: its name in lower case, without separators and spaces.
 func slug(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' || r == ' ' || r == ':' {
@@ -148,7 +148,7 @@ func (a *artifacts) closeFiles() error {
 	return errors.Join(errs...)
 }
 
-// rewind removes log lines after step, in epoch and later epochs.
+// rewind removes the lines of the training logs for steps after step, in epoch and later epochs.
 func (a *artifacts) rewind(epoch, step int) error {
 	if err := a.closeFiles(); err != nil {
 		return err

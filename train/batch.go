@@ -9,13 +9,14 @@ import (
 // Releaser is implemented by batches that free their own tensors.
 type Releaser interface{ Release() }
 
-// Viewer is implemented by batches that can make a view of themselves in a scope of their device: every tensor t becomes t.In(d).
+// Viewer is implemented by batches that can return a view of themselves in a scope of their device: In replaces every tensor t by
+// t.In(d).
 type Viewer[B any] interface{ In(d *tensor.Device) B }
 
 var tensorType = reflect.TypeFor[*tensor.Tensor]()
 
-// view returns b with its tensors viewed in d: by its method In, or else a copy in which the tensors in exported fields, slices,
-// arrays and maps are views.
+// view returns b with its tensors viewed in d. If b is a Viewer it calls In; otherwise it returns a copy in which the tensors in
+// exported fields, slices, arrays and maps are views.
 func view[B any](b B, d *tensor.Device) B {
 	if v, ok := any(b).(Viewer[B]); ok {
 		return v.In(d)
@@ -25,7 +26,7 @@ func view[B any](b B, d *tensor.Device) B {
 	return b
 }
 
-// release frees b: by its method Release, or else the tensors that view finds.
+// release frees b. If b is a Releaser it calls Release; otherwise it releases the tensors that view would replace.
 func release[B any](b B) {
 	if r, ok := any(b).(Releaser); ok {
 		r.Release()
@@ -94,7 +95,7 @@ func mapped(v reflect.Value, f func(*tensor.Tensor) *tensor.Tensor) reflect.Valu
 	return v
 }
 
-// nesting is the depth to which types are searched for tensors, which ends the search in recursive types.
+// nesting is the depth to which types are searched for tensors. The limit ends the search in recursive types.
 const nesting = 8
 
 // holds reports whether a type can contain a tensor. Values of other types are copied as they are.

@@ -6,21 +6,21 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Copier is a Loader that can make its batches on another stream of its device, as a data.Loader does. The batches that it
-// prefetches are then copied to the device while a step computes.
+// Copier is a Loader that can create its batches on another stream of its device, as a data.Loader does. It then copies the
+// batches that it prefetches to the device while a step computes.
 type Copier interface {
 	Device() *tensor.Device
 	MakeOn(dev *tensor.Device) error
 }
 
-// copying is a loader whose batches are made on their own stream.
+// copying is a loader whose batches are created on a separate stream.
 type copying struct {
 	loader Copier
-	own    *tensor.Device // the loader's previous device
+	own    *tensor.Device // previous device of the loader
 	stream *tensor.Device
 }
 
-// split moves the loaders to their own streams. Steps that use the batches still run on the model's stream.
+// split moves each loader that is a Copier to a separate stream. The steps that use the batches still run on the model's stream.
 func (r *run[M, B]) split() error {
 	give := func(l Loader[B], dev *tensor.Device) error {
 		c, ok := l.(Copier)
@@ -56,7 +56,7 @@ func (r *run[M, B]) split() error {
 func (r *run[M, B]) unite() {
 	for _, c := range r.copies {
 		_ = c.loader.MakeOn(c.own) // no loop is running
-		_ = c.stream.Close()       // a batch that failed has reported it where it was used
+		_ = c.stream.Close()       // the use of a batch that failed has reported the error
 	}
 	r.copies = nil
 }

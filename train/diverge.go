@@ -8,10 +8,10 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// ErrDiverged is wrapped by the error of a run whose loss or parameters stayed NaN or infinite.
+// ErrDiverged is wrapped by the error of a run whose loss stayed NaN or infinite, or whose parameters became so.
 var ErrDiverged = errors.New("training diverged")
 
-// patience returns how many consecutive losses may be NaN or infinite before the run fails, 0 for any number.
+// patience returns the number of consecutive losses that are NaN or infinite at which the run fails, 0 for none.
 func (l *Learner[M, B]) patience() int {
 	switch {
 	case l.NonFinite < 0:
@@ -22,12 +22,12 @@ func (l *Learner[M, B]) patience() int {
 	return l.NonFinite
 }
 
-// divergence describes the current run of consecutive losses that are NaN or infinite.
+// divergence describes the current row of consecutive losses that are NaN or infinite.
 type divergence struct {
-	row    int
-	step   int     // of the first one
-	value  float64 // of the first one
-	tensor string  // the first tensor that was found to be not finite at that time
+	row    int     // number of the losses
+	step   int     // step of the first of the losses
+	value  float64 // value of the first of the losses
+	tensor string  // name of the first parameter that was not finite then, or "loss"; empty before the check
 }
 
 // stepLoss is the loss of a batch and the number of its update.

@@ -8,8 +8,9 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Evaluate runs the validation step and its metrics over l, for example a test set, with the model in inference mode, and sends
-// events to the listeners. It does not change the parts.
+// Evaluate runs the validation step and its metrics over the batches of loader, for example those of a test set, with the model
+// in inference mode, and sends events to the listeners. It does not change the parameters, and leaves the model in training mode.
+// It must not run concurrently with Run.
 func (l *Learner[M, B]) Evaluate(ctx context.Context, p *Parts[M, B], loader Loader[B]) (Record, error) {
 	if ctx == nil || loader == nil || l.TrainStep == nil && l.ValidStep == nil {
 		return Record{}, fmt.Errorf("train: evaluate: the context, the loader or the step is nil, want all of them: %w", core.ErrAttr)

@@ -29,36 +29,37 @@ type ListenerFunc func(e Event)
 // Event calls f.
 func (f ListenerFunc) Event(e Event) { f(e) }
 
-// Started is the first event, and comes again when training resumes after the loss of a backend.
+// Started is the first event of Run. It is sent again when training resumes after the loss of a backend.
 type Started struct {
 	Name    string
 	Dir     string
 	Device  string
 	Epochs  int                        // number of epochs to train in total
 	Epoch   int                        // first epoch, from 0
-	Step    int                        // steps done before, in the resumed run
+	Step    int                        // steps done before, if the run is resumed
 	Batches map[Split]int              // batches per epoch
 	Metrics map[Split][]metric.Info    // in the order of readings
-	History History                    // of earlier epochs
+	History History                    // records of earlier epochs
 	Params  struct{ Trained, All int } // number of elements
 	Time    time.Time
 }
 
-// EpochStarted is the start of a split of an epoch.
+// EpochStarted is sent at the start of a split of an epoch.
 type EpochStarted struct {
 	Split Split
 	Epoch int
-	Batch int // batches done before, if it is resumed midway
+	Batch int // batches done before, if the epoch is resumed midway
 }
 
 // Reading is the value of a metric at some time.
 type Reading struct {
 	Name  string
-	Value float64 // over the epoch so far
-	Last  float64 // of the last step alone, or Value if the metric has no such value
+	Value float64 // value over the epoch so far
+	Last  float64 // value of the last step alone, or Value if the metric has no such value
 }
 
-// Stepped comes after each batch. Readings are the values at the last batch that was read, nil before the first.
+// Stepped is sent after each batch. Readings are the values of the metrics when they were last read, nil before the first
+// reading.
 type Stepped struct {
 	Split    Split
 	Epoch    int
@@ -72,25 +73,25 @@ type Stepped struct {
 	Time     time.Time
 }
 
-// EpochEnded is the end of a split of an epoch.
+// EpochEnded is sent at the end of a split of an epoch.
 type EpochEnded struct {
 	Record
 	Readings []Reading
-	Best     bool // by the criterion of Checkpoints.Best
+	Best     bool // whether the epoch is the best so far by the criterion of Checkpoints.Best
 	Time     time.Time
 }
 
-// Saved comes when a checkpoint has been written to disk, or could not be.
+// Saved is sent when a checkpoint has been written to disk, or when writing it has failed.
 type Saved struct {
 	Path string
 	Best bool
 	Err  error
 }
 
-// Warned is a problem that training has overcome and that a person should know.
+// Warned reports a problem that does not end training, but that a person should know.
 type Warned struct{ Text string }
 
-// Ended is the last event.
+// Ended is the last event of Run.
 type Ended struct {
 	Reason  Reason
 	Err     error
@@ -109,7 +110,7 @@ func (Saved) event()        {}
 func (Warned) event()       {}
 func (Ended) event()        {}
 
-// Reason tells why training ended.
+// Reason is the reason for which training ended.
 type Reason string
 
 // The reasons.

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// Number is a float64 that JSON can represent even if it is not finite.
+// Number is a float64 that can be encoded in JSON even if it is not finite.
 type Number = metric.Number
 
 // Record holds the metrics of a split at the end of an epoch.
@@ -34,7 +34,7 @@ func (h History) Series(split Split, name string) (epochs []int, values []float6
 	return epochs, values
 }
 
-// Watch names a metric of a split that a decision depends on. The zero value is the loss in validation.
+// Watch names a metric of a split on which a decision depends. The zero value is the loss in validation.
 type Watch struct {
 	Split  Split  // Valid if empty
 	Metric string // "loss" if empty
@@ -50,7 +50,8 @@ func (w Watch) fill() Watch {
 	return w
 }
 
-// in returns w with its defaults filled in; validation tells whether there is validation.
+// in returns w with its defaults filled in. validation reports whether there is validation; without it the default split is
+// Train.
 func (w Watch) in(validation bool) Watch {
 	if w.Split == "" && !validation {
 		w.Split = Train
@@ -64,7 +65,8 @@ func (w Watch) String() string {
 	return fmt.Sprintf("%s %s", w.Split, w.Metric)
 }
 
-// Best returns the first record with the best value of w, and false if no value is a number.
+// Best returns the first record with the best value of w in the direction d. It returns false if all values are NaN or there are
+// none.
 func (h History) Best(w Watch, d metric.Direction) (Record, bool) {
 	w = w.fill()
 	var best Record
@@ -107,7 +109,7 @@ func (s *EarlyStop) done(h History, d metric.Direction) bool {
 	return bad >= max(s.Patience, 1)
 }
 
-// sortedNames returns the names of a set in order, the loss first.
+// sortedNames returns the names of a set in alphabetical order, with "loss" first.
 func sortedNames(set map[string]bool) []string {
 	names := slices.Sorted(maps.Keys(set))
 	slices.SortStableFunc(names, func(a, b string) int {

@@ -19,7 +19,7 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// Output is the result of a step.
+// Output is the result of a step: see metric.Output.
 type Output = metric.Output
 
 // Loader yields batches, epoch after epoch, and can seek to a position, as a data.Loader does.
@@ -33,17 +33,17 @@ type Loader[B any] interface {
 // Parts holds everything on a device that must be recreated after the loss of a backend.
 type Parts[M, B any] struct {
 	Device    *tensor.Device // with autodiff
-	Model     M              // in the sense of package nn
+	Model     M              // a model for package nn
 	Optimizer optim.Optimizer
 	Rate      schedule.Scheduler
 	Train     Loader[B]
 	Valid     Loader[B] // may be nil
 	Replicas  []Replica[M, B]
-	// Close releases the parts; nil closes the devices.
+	// Close releases the parts. If it is nil, the devices are closed instead.
 	Close func() error
 }
 
-// check returns an error for parts that are nil.
+// check returns an error if p, its Device or its Model is nil.
 func (p *Parts[M, B]) check() error {
 	if p == nil || p.Device == nil || missing(p.Model) {
 		return fmt.Errorf("train: parts without Device or Model, want both: %w", core.ErrAttr)
@@ -70,27 +70,27 @@ func (p *Parts[M, B]) close() error {
 	return errors.Join(errs...)
 }
 
-// Step computes the output of a batch. The tensors of b belong to the scope of the step. A *tensor.Error panic becomes an error
-// of the run. The model is in the mode of the split.
+// Step computes the output of a batch. The tensors of b belong to the scope of the step. If it panics with *tensor.Error, the run
+// ends with this error. The model is in training mode in training, and in inference mode otherwise.
 type Step[M, B any] func(ctx context.Context, m M, b B) (Output, error)
 
-// Checkpoints tells when snapshots are written, and which are kept.
+// Checkpoints determines when snapshots are written, and which are kept.
 type Checkpoints struct {
 	Off   bool
-	Every int   // updates between snapshots within an epoch, in addition to the one at its end; 0 for none
-	Keep  int   // number to keep, in addition to the best; 0 means 2, negative means all
-	Best  Watch // criterion for the best; without validation, the loss in training
+	Every int   // updates between snapshots within an epoch, in addition to the snapshot at its end; 0 for none
+	Keep  int   // number of snapshots to keep, in addition to the best; 0 means 2, negative means all
+	Best  Watch // criterion for the best; the zero value means the loss in validation, or in training if there is no validation
 }
 
 // Learner trains a model. Only one Run of a Learner may be in progress.
 //
-// The learner owns the batches of a Loader and releases them after the step: by a method Release, or else every tensor in
-// exported fields. A tensor that batches share must not be in exported fields.
+// The learner owns the batches of a Loader and releases them after the step: by their method Release, or, if they have none, by
+// releasing every tensor in their exported fields. A tensor that several batches share must not be in exported fields.
 type Learner[M, B any] struct {
 	Name string // name of the run, for people
 
-	// Open creates everything that lives on a device. It is called at the start, and again after the loss of a backend; then the
-	// new parts are restored to the last checkpoint.
+	// Open creates everything that lives on a device. It is called at the start, and again after the loss of a backend; the new
+	// parts are then restored from the last checkpoint.
 	Open      func(ctx context.Context) (*Parts[M, B], error)
 	TrainStep Step[M, B]
 	ValidStep Step[M, B] // nil means TrainStep; no gradients are recorded
@@ -100,17 +100,17 @@ type Learner[M, B any] struct {
 	TrainMetrics []metric.Metric // in training only, such as metric.LearningRate and metric.Speed
 	ValidMetrics []metric.Metric // in validation and tests only
 	// ReadEvery is the number of training batches after which the learner waits for the device and reads the metrics of all of
-	// them; 0 means 1. It does not wait for the batches between.
+	// these batches; 0 means 1. Between these points it does not wait.
 	ReadEvery int
 
-	Accumulate int         // batches whose mean gradient makes one update; 0 means 1
+	Accumulate int         // number of batches whose mean gradient is used for one update; 0 means 1
 	Clip       *optim.Clip // may be nil
 	// Autocast runs steps in mixed precision, in training, validation and tests: see tensor.Autocast. It is dtype.BF16,
 	// dtype.F16, or the zero value for none. The types of parameters, gradients and the state of the optimiser do not change. In
 	// F16 the loss is scaled by an optim.Scaler: updates whose gradients overflow are skipped, but count as steps; the metrics
-	// LossScale and SkippedSteps are added to those of training.
+	// LossScale and SkippedSteps are added to the metrics of training.
 	Autocast     dtype.DType
-	Scaling      optim.ScalerConfig // for the loss in F16
+	Scaling      optim.ScalerConfig // settings of the loss scale in F16
 	RatePerEpoch bool               // the scheduler advances after each epoch instead of each update
 
 	Dir         string // folder of checkpoints and logs; empty for neither
@@ -120,18 +120,19 @@ type Learner[M, B any] struct {
 	Stop        *EarlyStop // may be nil
 
 	// NonFinite is the number of consecutive training batches with a loss that is NaN or infinite after which the run ends with
-	// an error that wraps ErrDiverged. So does a trained parameter that is not finite when an epoch ends or a checkpoint is due.
-	// No checkpoint is written meanwhile, so that the last good one is kept. 0 means 3, negative disables the check.
+	// an error that wraps ErrDiverged. The run also ends with such an error if a trained parameter is not finite when an epoch
+	// ends or a checkpoint is due. While the loss is not finite no checkpoint is written, so that the last good one is kept. 0
+	// means 3; a negative value disables the check.
 	NonFinite int
 
-	// Restarts is the number of times that Open is retried after the loss of the backend (core.ErrBackendLost); a further loss is
-	// an error. So are two consecutive losses at the same step with the same error, unless the error has a method Transient that
-	// returns true, for example because somebody killed the process. The count is reset when an epoch ends.
+	// Restarts is the number of times that Open is called again after the loss of the backend (core.ErrBackendLost); a further
+	// loss is an error. Two consecutive losses at the same step with the same cause are an error too, unless the error has a
+	// method Transient that returns true, for example because a user killed the process. The count is reset when an epoch ends.
 	Restarts int
-	Backoff  time.Duration // delay before the first retry, doubled for each further one; 0 means 100 ms
+	Backoff  time.Duration // delay before the first restart, doubled for each further one; 0 means 100 ms
 
-	// Kill, when it is done, ends the run at once, without a checkpoint. The context of Run ends it after the current step. May
-	// be nil.
+	// Kill ends the run at once, without a checkpoint, when it is done; the context of Run, by contrast, ends the run after the
+	// current step. May be nil.
 	Kill context.Context
 
 	Listeners []Listener
@@ -144,11 +145,11 @@ type Learner[M, B any] struct {
 type Result[M, B any] struct {
 	*Parts[M, B] // still open; the caller closes them
 	Reason       Reason
-	Epochs       int // number of finished epochs, including those before Resume
+	Epochs       int // number of finished epochs, including epochs before Resume
 	Step         int
 	History      History
 	Took         time.Duration // duration in this process
-	Saved        error         // error of writing the last checkpoint; it does not end training
+	Saved        error         // error of writing the last checkpoint; such an error does not end training
 
 	infos []metric.Info
 }

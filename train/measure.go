@@ -13,7 +13,7 @@ import (
 type gauge struct {
 	metrics []metric.Metric
 	waiting []measured
-	losses  []stepLoss // of the last reading, in order
+	losses  []stepLoss // losses of the last reading, in order
 	last    time.Time  // time of the previous reading
 	now     func() time.Time
 }
@@ -39,7 +39,7 @@ func newGauge(metrics []metric.Metric, now func() time.Time) *gauge {
 	return &gauge{metrics: metrics, now: now}
 }
 
-// start begins an epoch; if resumed is set, the sums continue from their current values.
+// start begins an epoch. If resumed is set, the metrics continue from their current values; otherwise they are reset.
 func (g *gauge) start(resumed bool) {
 	if !resumed {
 		for _, m := range g.metrics {
@@ -56,7 +56,7 @@ func (g *gauge) measure(o Output, rate float64, dev *tensor.Device) measured {
 	m := measured{items: o.Count(), rate: rate, dev: dev}
 	cut := func(t *tensor.Tensor) *tensor.Tensor {
 		if t != nil {
-			return t.Detach() // not recorded, and not released with the batch
+			return t.Detach() // t is not recorded, and not released with the batch
 		}
 		return nil
 	}
@@ -88,7 +88,8 @@ func (g *gauge) push(m measured, step int) {
 	g.waiting = append(g.waiting, m)
 }
 
-// attach adds tensors, one for each of metrics, which are read with the last batch, after its update.
+// attach adds tensors, one for each of metrics, to the last batch. It is called after the update of the batch; the tensors are
+// read together with the other values of the batch.
 func (g *gauge) attach(metrics []metric.Metric, ts ...*tensor.Tensor) {
 	m := &g.waiting[len(g.waiting)-1]
 	for i, x := range metrics {

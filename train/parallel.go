@@ -21,13 +21,13 @@ type Replica[M, B any] struct {
 	Train  Loader[B]
 }
 
-// feed yields the batches of a replica.
+// feed yields the batches of a replica by iter.Pull2.
 type feed[B any] struct {
 	next func() (B, error, bool)
 	stop func()
 }
 
-// feeds starts the loaders of the replicas; stop ends them.
+// feeds starts the loaders of the replicas, and returns their feeds. stop ends them; it must be called after an error too.
 func (r *run[M, B]) feeds() (list []feed[B], stop func(), err error) {
 	stop = func() {
 		for _, f := range list {
@@ -48,7 +48,7 @@ func (r *run[M, B]) feeds() (list []feed[B], stop func(), err error) {
 // share is the result of one replica in a step.
 type share struct {
 	items int
-	grads []*tensor.Tensor // for the parameters of the run, on the main device; nil for none
+	grads []*tensor.Tensor // gradients of the parameters of the run, on the main device; nil for a parameter without one
 	measured
 	err error
 }
@@ -61,7 +61,8 @@ func (s *share) release() {
 	}
 }
 
-// fork starts the step on every replica that still has a batch. join waits for all of them, and may be called again.
+// fork starts the step on every replica that still has a batch. join waits for all of them and returns their results; it may be
+// called again.
 func (r *run[M, B]) fork(feeds []feed[B]) (join func() []share) {
 	shares := make([]share, len(feeds))
 	var wg sync.WaitGroup
@@ -127,7 +128,8 @@ func (r *run[M, B]) share(p *Replica[M, B], b B) (s share) {
 	return s
 }
 
-// merge combines the gradients of the main device, over its items, with those of the replicas to the mean over all items.
+// merge replaces the gradients of the main device by the mean over the items of all devices. items is the number of items of the
+// main device.
 func (r *run[M, B]) merge(items int, grads *tensor.Gradients, shares []share) error {
 	total := items
 	for _, s := range shares {
@@ -193,7 +195,7 @@ func (r *run[M, B]) spread() error {
 	return errors.Join(errs...)
 }
 
-// align copies the model to the replicas, including buffers.
+// align checks the replicas, and copies the parameters and buffers of the model to them.
 func (r *run[M, B]) align(ctx context.Context) error {
 	for i := range r.parts.Replicas {
 		p := &r.parts.Replicas[i]

@@ -13,11 +13,12 @@ import (
 
 // PlainOptions holds the settings of Plain.
 type PlainOptions struct {
-	// Every is the least time between lines within an epoch. 0 means 10 s; a negative value disables these lines.
+	// Every is the least time between lines about batches within an epoch. 0 means 10 s; a negative value disables these lines.
 	Every time.Duration
 }
 
-// Plain writes at most one line per event, each with one call of Write. It is for logs and other outputs that are not terminals.
+// Plain is a listener that writes at most one line per event, each with one call of Write. It is intended for logs and other
+// outputs that are not terminals.
 type Plain struct {
 	w      io.Writer
 	every  time.Duration
@@ -40,7 +41,7 @@ func (p *Plain) line(format string, args ...any) {
 	_, _ = io.WriteString(p.w, fmt.Sprintf(format, args...)+"\n")
 }
 
-// Event writes the line of e, if it has one.
+// Event writes the line for e, if there is one.
 func (p *Plain) Event(e Event) {
 	switch e := e.(type) {
 	case Started:
@@ -126,7 +127,7 @@ func (p *Plain) readings(list []Reading) string {
 	return strings.Join(parts, ", ")
 }
 
-// Format formats a value with its unit, in few digits: "97.5 %", "0.0312".
+// Format formats a value with four significant digits and its unit: "97.5 %", "0.0312".
 func Format(v float64, unit string) string {
 	s := fmt.Sprintf("%.4g", v)
 	switch {

@@ -22,7 +22,7 @@ import (
 // run is one call of Run.
 type run[M, B any] struct {
 	*Learner[M, B]
-	soft, hard context.Context // soft ends the run after the current step, hard at once
+	soft, hard context.Context // soft ends the run after the current step, hard ends it at once
 
 	parts  *Parts[M, B]
 	params []nn.Named
@@ -52,11 +52,11 @@ type run[M, B any] struct {
 	listeners []Listener
 }
 
-// errInterrupted ends the loop after a step.
+// errInterrupted is the error that ends the loop after a step when soft has ended.
 var errInterrupted = errors.New("interrupted")
 
-// Run trains. When ctx ends, it finishes the step, writes a checkpoint and returns with the reason Interrupted and no error.
-// After an error everything that was opened is closed, and the last checkpoint is on disk.
+// Run trains the model. When ctx ends, Run finishes the step, writes a checkpoint and returns a result with the reason
+// Interrupted and no error. Before it returns an error, it closes the parts and waits until the last checkpoint is on disk.
 func (l *Learner[M, B]) Run(ctx context.Context) (*Result[M, B], error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (l *Learner[M, B]) Run(ctx context.Context) (*Result[M, B], error) {
 	return &Result[M, B]{r.parts, reason, r.epoch, r.step, r.history, took, saved, append(r.train.infos(), r.valid.infos()...)}, nil
 }
 
-// ignoreLost removes the errors of closing a lost backend.
+// ignoreLost returns err, or nil if err results from closing a lost backend.
 func ignoreLost(err error) error {
 	if errors.Is(err, core.ErrBackendLost) || errors.Is(err, core.ErrClosed) {
 		return nil
@@ -114,7 +114,7 @@ func (r *run[M, B]) emit(e Event) {
 
 func (r *run[M, B]) warn(format string, args ...any) { r.emit(Warned{fmt.Sprintf(format, args...)}) }
 
-// all runs until the end, restarting after lost backends.
+// all trains until the end, and restarts after the loss of a backend.
 func (r *run[M, B]) all() (Reason, error) {
 	if r.Dir != "" && !r.Checkpoints.Off {
 		var err error
@@ -241,7 +241,8 @@ func (r *run[M, B]) open(resume bool) error {
 	return nil
 }
 
-// trained returns the parameters to train. A model that has none, or hides some, is an error.
+// trained returns the trained parameters of m. It returns an error if there are none, or if nn.Hidden finds parameters in fields
+// that training cannot see.
 func trained(m any) ([]nn.Named, error) {
 	list := nn.Trained(m)
 	if hidden := nn.Hidden(m); len(hidden) > 0 {
@@ -254,7 +255,7 @@ func trained(m any) ([]nn.Named, error) {
 	return list, nil
 }
 
-// watched checks that the metrics that decisions depend on exist, and fills in default splits.
+// watched returns an error if a metric on which early stopping or the best checkpoint depends does not exist.
 func (r *run[M, B]) watched() error {
 	if r.Stop != nil {
 		if _, err := r.direction(r.watch(r.Stop.Watch)); err != nil {
@@ -269,10 +270,10 @@ func (r *run[M, B]) watched() error {
 	return nil
 }
 
-// watch returns w with its defaults: the split is Train if there is no validation.
+// watch returns w with its defaults filled in. The default split is Train if there is no validation.
 func (r *run[M, B]) watch(w Watch) Watch { return w.in(r.parts.Valid != nil) }
 
-// epochs trains from the current position.
+// epochs trains from the current position to the last epoch, or until training is stopped or interrupted.
 func (r *run[M, B]) epochs() error {
 	for r.epoch < r.Epochs {
 		if r.phase == Train && !r.resumed && r.stopped() {
@@ -317,7 +318,7 @@ func (r *run[M, B]) stopped() bool {
 	return err == nil && len(r.history) > 0 && stop.done(r.history, d) // open checked the error
 }
 
-// observe passes the value of the epoch to a scheduler that follows a metric.
+// observe passes the last value of the metric of Checkpoints.Best to the scheduler, if it follows a metric.
 func (r *run[M, B]) observe() {
 	o, ok := r.parts.Rate.(interface{ Observe(metric float64) })
 	if !ok {
@@ -329,7 +330,7 @@ func (r *run[M, B]) observe() {
 	}
 }
 
-// isBest reports whether the epoch that ended is the best so far.
+// isBest reports whether the current epoch, which has ended, is the best so far.
 func (r *run[M, B]) isBest() bool {
 	w := r.watch(r.Checkpoints.Best)
 	d, err := r.direction(w)
@@ -340,7 +341,7 @@ func (r *run[M, B]) isBest() bool {
 	return ok && best.Epoch == r.epoch
 }
 
-// finish records the end of a split.
+// finish appends the record of a split that has ended to the history, and sends EpochEnded.
 func (r *run[M, B]) finish(s Split, g *gauge, began time.Time) {
 	readings := g.readings()
 	rec := Record{Split: s, Epoch: r.epoch, Step: r.step, Values: map[string]Number{}, Seconds: time.Since(began).Seconds()}

@@ -11,10 +11,10 @@ import (
 // The metrics of training in f16.
 const (
 	LossScale    = "loss scale"    // the factor of the loss
-	SkippedSteps = "skipped steps" // since training began
+	SkippedSteps = "skipped steps" // number of skipped updates since training began
 )
 
-// following is a metric that shows the last value of a tensor that is not part of a step's output.
+// following is a metric whose value is the last value of a tensor that is not part of the output of a step.
 type following struct {
 	info metric.Info
 	last float64
@@ -43,7 +43,8 @@ func (r *run[M, B]) backward(loss, factor *tensor.Tensor) (*tensor.Gradients, er
 	return loss.Cast(factor.DType()).Mul(factor).Backward()
 }
 
-// settle counts skipped steps. It is called when the caller has waited for the device, so that it adds no wait.
+// settle lets a guarded optimiser count the updates that were skipped. The caller has already waited for the device, so that
+// settle adds no wait.
 func (r *run[M, B]) settle() error {
 	if o, ok := r.parts.Optimizer.(optim.Guarded); ok && r.scaler != nil {
 		return o.Settle(r.hard)

@@ -24,7 +24,7 @@ const (
 	stateFile     = "state.json"
 )
 
-// state is the part of a snapshot that is not tensors.
+// state is the part of a snapshot that does not consist of tensors.
 type state struct {
 	Epoch    int                        `json:"epoch"` // current epoch, from 0
 	Phase    Split                      `json:"phase"` // phase of the epoch that comes next
@@ -35,12 +35,12 @@ type state struct {
 	Random   tensor.Random              `json:"random"`
 	Replicas []standing                 `json:"replicas,omitempty"`
 	Rate     map[string]Number          `json:"rate"`
-	Scaling  *optim.Scaling             `json:"scaling,omitempty"` // of the loss
-	Metrics  map[string]json.RawMessage `json:"metrics,omitempty"` // unfinished sums
+	Scaling  *optim.Scaling             `json:"scaling,omitempty"` // loss scale in F16
+	Metrics  map[string]json.RawMessage `json:"metrics,omitempty"` // unfinished sums of the metrics of training, by name
 	History  History                    `json:"history"`
 }
 
-// standing is the position of a replica.
+// standing is the state of a replica: the position of its loader, and of its random generator.
 type standing struct {
 	Train  data.Position `json:"train"`
 	Random tensor.Random `json:"random"`
@@ -62,9 +62,9 @@ func floats(m map[string]Number) map[string]float64 {
 	return out
 }
 
-// save takes a snapshot, which waits for the device, and starts writing it, without waiting for the write. A failed write is
-// reported by the event Saved and is no error here. While the loss is not finite nothing is written, so that the last good
-// checkpoint is kept; a parameter that is not finite is an error.
+// save waits for the device, takes a snapshot and starts writing it. It does not wait for the write. A failed write is reported
+// by the event Saved and is no error here. While the loss is not finite nothing is written, so that the last good checkpoint is
+// kept; a parameter that is not finite is an error.
 func (r *run[M, B]) save(best bool) error {
 	if r.patience() > 0 && r.diverged.row > 0 {
 		return nil
@@ -125,7 +125,7 @@ func (r *run[M, B]) snapshot() (*checkpoint.Snapshot, error) {
 	return s, err
 }
 
-// serialize encodes tensors as the content of a file.
+// serialize returns the content of a safetensors file with the given tensors and metadata.
 func serialize(ctx context.Context, entries []nn.Entry, metadata map[string]string) ([]byte, error) {
 	size := 1 << 16 // for the header
 	for _, e := range entries {

@@ -73,8 +73,8 @@ func (r *run[M, B]) trainEpoch() error {
 	return nil
 }
 
-// trainBatch runs one batch on each device: forward, backward and, if enough batches were accumulated or it is the last, an
-// update.
+// trainBatch runs one batch on each device, forward and backward. If enough batches have been accumulated or last is set, it also
+// updates the parameters. items is the number of items of all devices.
 func (r *run[M, B]) trainBatch(b B, others []feed[B], last bool) (items int, updated bool, err error) {
 	defer release(b)
 	r.rate = r.parts.Rate.Rate()
@@ -91,7 +91,7 @@ func (r *run[M, B]) trainBatch(b B, others []feed[B], last bool) (items int, upd
 			}
 		}
 	}()
-	var grads *tensor.Gradients // of the parameters; they outlive the scope
+	var grads *tensor.Gradients // gradients of the parameters; they outlive the scope
 	err = r.guarded(r.parts.Device, false, b, func(b B) error {
 		o, err := r.TrainStep(r.hard, r.parts.Model, b)
 		if err != nil {
@@ -142,7 +142,8 @@ func (r *run[M, B]) trainBatch(b B, others []feed[B], last bool) (items int, upd
 	return items, updated, err
 }
 
-// gather takes ownership of grads, accumulates them and updates the parameters when enough were accumulated.
+// gather takes ownership of grads, accumulates them, and updates the parameters if enough batches have been accumulated or last
+// is set.
 func (r *run[M, B]) gather(grads *tensor.Gradients, last bool) (updated bool, err error) {
 	if every := max(r.Accumulate, 1); every > 1 {
 		if err := r.sum.Add(r.params, grads); err != nil {
@@ -212,7 +213,7 @@ func (r *run[M, B]) validEpoch() error {
 		return err
 	}
 	if interrupted {
-		if err := r.save(false); err != nil { // resumes with the whole validation
+		if err := r.save(false); err != nil { // a resumed run repeats the whole validation
 			return err
 		}
 		return errInterrupted
@@ -221,7 +222,8 @@ func (r *run[M, B]) validEpoch() error {
 	return nil
 }
 
-// judge runs the metrics of validation over a loader, until it ends or stop returns true after a batch.
+// judge runs the validation step and its metrics over the batches of l, until they end or stop returns true after a batch. It
+// leaves the model in training mode.
 func (r *run[M, B]) judge(split Split, l Loader[B], step Step[M, B], stop func() bool) error {
 	if step == nil {
 		step = r.TrainStep
@@ -269,8 +271,8 @@ func (r *run[M, B]) judgeBatch(b B, step Step[M, B], items *int) error {
 	})
 }
 
-// guarded runs f in a scope of dev, in which nothing is recorded if mute, with b viewed in the scope. It returns a *tensor.Error
-// panic as an error.
+// guarded runs f in a scope of dev with a view of b in this scope. If mute is set, nothing is recorded for gradients. If f panics
+// with *tensor.Error, guarded returns it as an error.
 func (r *run[M, B]) guarded(dev *tensor.Device, mute bool, b B, f func(b B) error) error {
 	var ferr error
 	step := func(d *tensor.Device) []*tensor.Tensor {

@@ -7,7 +7,8 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// Summary returns a table of the best and the last value of each metric of all splits, in order of first occurrence.
+// Summary returns a table of the best and the last value of each metric, by split. infos describes the metrics; metrics of the
+// system are omitted.
 func (h History) Summary(infos ...metric.Info) string {
 	known := map[string]metric.Info{}
 	for _, i := range infos {
@@ -32,7 +33,7 @@ func (h History) Summary(infos ...metric.Info) string {
 	return table(rows)
 }
 
-// names returns the metrics of a split, sorted, the loss first.
+// names returns the names of the metrics of a split in alphabetical order, with "loss" first.
 func (h History) names(s Split) []string {
 	seen := map[string]bool{}
 	for _, r := range h {

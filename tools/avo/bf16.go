@@ -10,7 +10,7 @@ import (
 )
 
 // halves writes the kernels for products of 16-bit floats: products of vectors with matrices that are widened as they are read,
-// and, at levels with 64-byte vectors, tiles of pairs of bfloat16 numbers and their packing.
+// the packing of widened lines, and, at levels with 64-byte vectors, tiles of pairs of bfloat16 numbers and their packing.
 func (l *level) halves() {
 	for _, h := range []half{{"BF16", (*kernels).widenBF16}, {"F16", (*kernels).widenF16}} {
 		k := &kernels{level: l, elem: 4}
@@ -39,7 +39,7 @@ type half struct {
 	widen func(k *kernels, from operand.Mem, m mask, to reg.VecPhysical)
 }
 
-// widenBF16 reads the lanes of a mask, or all if the mask is not set.
+// widenBF16 reads the lanes that m selects, or all lanes if m is zero, and converts them to float32.
 func (k *kernels) widenBF16(from operand.Mem, m mask, to reg.VecPhysical) {
 	if m == (mask{}) {
 		VPMOVZXWD(from, to)
@@ -109,8 +109,8 @@ func (k *kernels) pairsDot(x, y, acc operand.Op) {
 	Instruction(&ir.Instruction{Opcode: "WORD", Operands: []operand.Op{operand.U16(0x52 | (0xc0|r&7<<3|m&7)<<8)}})
 }
 
-// zip writes the packing of pairs of up to two vectors of adjacent lines: unit dst[p*width+l] is src[2*p*row+l] in its low half
-// and src[(2*p+1)*row+l] in its high half, for l < lines and p < depth.
+// zip writes the packing of up to two vectors of adjacent lines into pairs: the unit dst[p*width+l] contains src[2*p*row+l] in
+// its low half and src[(2*p+1)*row+l] in its high half, for l < lines and p < depth.
 func (k *kernels) zip() {
 	TEXT(k.name("zip"), 4, "func(lines, depth int, src *uint16, row int, dst *float32, width int)")
 	Pragma("noescape")
@@ -146,8 +146,8 @@ func (k *kernels) zip() {
 	RET()
 }
 
-// subnormal writes the search for subnormal bfloat16 numbers. Without the sign and minus one, such a number is below the bits of
-// the fraction, while zero becomes the greatest number.
+// subnormal writes the search for subnormal bfloat16 numbers. Without the sign bit and decremented by one, the bits of such a
+// number are less than the mask of the fraction, whereas those of zero wrap around to the greatest number.
 func (k *kernels) subnormal() {
 	TEXT("subnormal"+k.level.name, 4, "func(n int, x *float32) bool")
 	Pragma("noescape")
@@ -188,8 +188,8 @@ func (k *kernels) subnormal() {
 	RET()
 }
 
-// halfDot writes the products of a vector with one or four rows of a matrix of halves, over n elements: a positive multiple of
-// the vector length. The order of summation is the same for both.
+// halfDot writes the products of a vector with one or four rows of a matrix of 16-bit floats, over n elements. n is a positive
+// multiple of the vector length. The order of summation is the same for both.
 func (k *kernels) halfDot(h half, rows int) {
 	TEXT(fmt.Sprintf("dot%s%sx%d", h.name, k.level.name, rows), 4, "func(n int, x *float32, m *uint16, row int, out *float32)")
 	Pragma("noescape")
@@ -247,11 +247,11 @@ func (k *kernels) halfDot(h half, rows int) {
 	RET()
 }
 
-// halfAhead is the prefetch distance for a row of halves, in bytes.
+// halfAhead is the prefetch distance for a row of 16-bit floats, in bytes.
 const halfAhead = 1 << 10
 
-// halfAxpy writes the sum of a vector and multiples of one or eight rows of halves, added in order, over n elements: a positive
-// multiple of the vector length.
+// halfAxpy writes the sum of a vector and multiples of one or eight rows of 16-bit floats, added in order, over n elements. n is
+// a positive multiple of the vector length.
 func (k *kernels) halfAxpy(h half, rows int) {
 	TEXT(fmt.Sprintf("axpy%s%sx%d", h.name, k.level.name, rows), 4, "func(n int, y, x *float32, m *uint16, row int)")
 	Pragma("noescape")

@@ -9,8 +9,8 @@ import (
 )
 
 // Constants in the table fill a vector of 64 bytes, but the linker aligns symbols to at most 32 bytes: in half of all programs
-// every full-width constant crosses a cache line, which slows an elementary function down by a third. Instructions on 64-byte
-// vectors therefore broadcast one element from memory, which costs one load as well.
+// every full-width constant crosses a cache line, which slows an elementary function down by a third. Therefore instructions on
+// 64-byte vectors broadcast one element from memory, which also takes one load.
 
 var (
 	constantData = regexp.MustCompile(`^DATA numbers<>\+(\d+)\(SB\)/(\d), \$(0x[0-9a-f]+)`)
@@ -24,14 +24,14 @@ var elementBytes = map[string]int{
 	"VMOVUPD": 8, "VFMADD213PD": 8, "VADDPD": 8, "VSUBPD": 8, "VMULPD": 8, "VANDPD": 8, "VORPD": 8, "VPADDQ": 8, "VPSUBQ": 8, "VPMULUDQ": 8,
 }
 
-// broadcastConstants rewrites the instructions of a generated file.
+// broadcastConstants rewrites the instructions of a generated file so that they broadcast constants.
 func broadcastConstants(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	lines := strings.Split(string(text), "\n")
-	word := map[int]string{} // the 32 bits at each offset
+	word := map[int]string{} // 32-bit words as hexadecimal text, by offset
 	for _, l := range lines {
 		m := constantData.FindStringSubmatch(l)
 		if m == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// bytes writes products of bytes on units of 32 bits, each of which holds neighbours along the inner dimension: four bytes if
-// VNNI is available, unsigned in A and signed in B, else two words.
+// bytes writes products of bytes on units of 32 bits. A unit contains neighbours along the inner dimension: four bytes, unsigned
+// in A and signed in B, at levels with VNNI, and two words at others.
 func (k *kernels) bytes() {
 	for rows := 1; rows <= k.rows; rows++ {
 		k.byteTile(rows)
@@ -22,7 +22,7 @@ func (k *kernels) bytes() {
 	}
 }
 
-// units adds the products of the units of a and b to sum. It overwrites vector 3 if this takes several instructions.
+// units adds the products of the units of a and b to sum. At levels without VNNI it overwrites vector 3.
 func (k *kernels) units(a, b, sum reg.VecPhysical) {
 	if k.wide {
 		Instruction(&ir.Instruction{Opcode: "VPDPBUSD", Operands: []operand.Op{b, a, sum},
@@ -33,8 +33,8 @@ func (k *kernels) units(a, b, sum reg.VecPhysical) {
 	VPADDD(k.vec(3), sum, sum)
 }
 
-// byteTile writes the product of rows rows of a packed A, whose steps are aCol units apart, and two vectors of B, whose steps are
-// bRow units apart. Only the first cols elements of the vectors of C are read and written.
+// byteTile writes the product of the given number of rows of a packed A, whose steps are aCol units apart, and two vectors of B,
+// whose steps are bRow units apart. Only the first cols elements of the vectors of C are read and written.
 //
 // Registers: vectors 0 and 1 hold B, 2 an element of A, 3 products (with VNNI another element of A), the rest the sums.
 func (k *kernels) byteTile(rows int) {
@@ -143,8 +143,8 @@ func (k *kernels) byteTile(rows int) {
 	RET()
 }
 
-// begin16 begins a function that packs units of sixteen adjacent lines in memory, in groups of rows, and returns its registers. flip is
-// broadcast to every 32 bits of a vector.
+// begin16 writes the start of a function that packs units of sixteen adjacent lines in memory, in groups of rows, and returns the
+// registers of its parameters. flip is broadcast to every 32 bits of a vector.
 func (k *kernels) begin16(name string, flip reg.VecPhysical) (n, src, row, dst, width reg.GPPhysical) {
 	TEXT(name+k.level.name, 4, "func(groups int, src *uint8, row int, dst *int32, width int, flip uint32)")
 	Pragma("noescape")
@@ -191,7 +191,8 @@ func (k *kernels) quads() {
 	RET()
 }
 
-// wordPairs packs units of two rows, widened to words. Exclusive or with flip and then subtracting it extends the sign.
+// wordPairs packs units of two rows, widened to words. An exclusive or with flip, followed by a subtraction of flip, extends the
+// sign.
 func (k *kernels) wordPairs() {
 	flip := reg.Y15
 	n, src, row, dst, width := k.begin16("pairs", flip)

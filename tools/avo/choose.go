@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// choices writes the selection by bytes, with ordinary stores and with non-temporal stores to a dst that is aligned to the vector
-// size.
+// choices writes the selection by bytes of a condition, with ordinary stores, and with non-temporal stores to a dst that is
+// aligned to the vector size.
 func (k *kernels) choices() {
 	for _, nonTemporal := range []bool{false, true} {
 		name := "choose"

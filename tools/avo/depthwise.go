@@ -116,15 +116,15 @@ func (k *kernels) depthwise(zeros operand.Mem, size, stride int) {
 	RET()
 }
 
-// pickRow puts the address of a row of the source into RAX, or that of the row of zeros for a row outside.
+// pickRow sets RAX to the address of a row of the source, or to the address of the row of zeros if the row is outside.
 func pickRow(row, inRows, ptr, none reg.GPPhysical) {
 	MOVQ(ptr, reg.RAX)
 	CMPQ(row, inRows)
 	CMOVQCC(none, reg.RAX) // compared as unsigned numbers: rows above the plane, which are negative, are large
 }
 
-// depthwiseRows writes the rows of a block for stride one: each row of the source is added to the sums of the size output rows
-// that it contributes to.
+// depthwiseRows writes the rows of a block for stride one. Each row of the source is added to the sums of all output rows that it
+// contributes to, as many as size.
 func (k *kernels) depthwiseRows(clamp, bias operand.Mem, masks, row, left, ptr, none, to, inRow, outRow, inRows reg.GPPhysical, size int, weight func(y, x int) reg.VecPhysical) {
 	taps := []reg.OpmaskPhysical{reg.K1, reg.K2, reg.K3, reg.K4, reg.K5}[:size]
 	out := mask{k: reg.K6}
@@ -160,7 +160,7 @@ func (k *kernels) depthwiseRows(clamp, bias operand.Mem, masks, row, left, ptr, 
 		}
 		begin(size - 1)
 	}
-	for range size - 1 { // rows that complete no output row: their first sums are dropped
+	for range size - 1 { // the first rows complete no output row: their first sums are dropped
 		add(false)
 	}
 	Label("row")

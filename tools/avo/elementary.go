@@ -99,8 +99,8 @@ func (k *kernels) logPolynomial(c *numbers) {
 	VFMADD231PS(c.of(0.693359375), e, r)
 }
 
-// logSpecial replaces the result in vector 0 for arguments in vector 4 outside the range of the polynomial: those up to pole,
-// infinity and NaN. It uses vector 1.
+// logSpecial replaces the result in vector 0 where the argument in vector 4 is outside the range of the polynomial: by -infinity
+// where the argument is pole, by NaN where it is less, and by the argument where it is infinity or NaN. It uses vector 1.
 func (k *kernels) logSpecial(c *numbers, pole float32) {
 	x, y := k.vec(4), k.vec(0)
 	special := func(predicate uint8, of, result operand.Op) {
@@ -191,8 +191,8 @@ func (k *kernels) erf(c *numbers) {
 	k.blend(r, near, r)
 }
 
-// gelu multiplies vector 0 by its normal distribution function, which is exp(-a²/2)/(1+a/2) times a polynomial in (a-7/2)/(a+7/2)
-// for -a, a fit with an error of 9e-9. It uses vectors 1 to 7.
+// gelu multiplies vector 0 by its normal distribution function. For an argument -a the function is exp(-a²/2)/(1+a/2) times a
+// polynomial in (a-7/2)/(a+7/2), which was fitted with an error of 9e-9. It uses vectors 1 to 7.
 func (k *kernels) gelu(c *numbers) {
 	x, a, low, p := k.vec(4), k.vec(5), k.vec(6), k.vec(7)
 	VMOVAPS(k.vec(0), x)
@@ -224,7 +224,7 @@ func (k *kernels) gelu(c *numbers) {
 	VMULPS(p, x, k.vec(0))
 }
 
-// geluTanh sets vector 0, x, to x/(1+exp(-t)), where t is x·(c0 + c1·x²), computed as a sum of two numbers. It uses
+// geluTanh sets vector 0, x, to x/(1+exp(-t)), where t is x·(c0 + c1·x²), computed as the sum of a high and a low part. It uses
 // vectors 1 to 7 and 10.
 func (k *kernels) geluTanh(c *numbers) {
 	const c0, c1 = 1.5957691216057308, 0.07135481627260025

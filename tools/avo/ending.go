@@ -8,14 +8,15 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// ending returns the Go declaration of the parameters for the epilogue of complete sums. finish reports whether there is an
-// epilogue, the biases may be nil, and lo and hi are the bounds.
+// ending returns the Go declaration of the parameters of the epilogue in registers. finish enables the epilogue, the biases may
+// be nil, and lo and hi are the bounds.
 func (k *kernels) ending() string {
 	return fmt.Sprintf("finish bool, biasRow, biasCol *%s, lo, hi %s", k.typ(), k.typ())
 }
 
-// end writes the epilogue for rows rows of sums, with one vector for each mask. The results have the same bits as those of finish.
-// A zero mask means a whole vector. It overwrites RAX and vectors 0 and 1.
+// end writes the epilogue for the given number of rows of sums, each with one vector for each mask. The results have the same
+// bits as those of the kernel that the method epilogue writes. A zero mask means a whole vector. It overwrites RAX and vectors 0
+// and 1.
 func (k *kernels) end(rows int, masks []mask, sums func(row, v int) reg.VecPhysical) {
 	Load(Param("finish"), reg.AL)
 	TESTB(reg.AL, reg.AL)

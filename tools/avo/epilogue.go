@@ -9,7 +9,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// epilogue writes the epilogue: biases, which may be nil, and bounds.
+// epilogue writes the epilogue on a matrix in memory: it adds the biases, which may be nil, and clamps to the bounds.
 func (k *kernels) epilogue() {
 	TEXT(k.name("epilogue"), 4, fmt.Sprintf(
 		"func(rows, cols int, c *%s, ldc int, biasRow, biasCol *%s, lo, hi %s)", k.typ(), k.typ(), k.typ()))

@@ -109,7 +109,8 @@ func (k *kernels) exp(c *numbers) {
 	k.expWithin(c, nil, nil)
 }
 
-// expWithin is like exp. hi and lo are vectors with the bounds of the argument, 89 and -104, or nil.
+// expWithin is like exp. hi and lo are vectors that contain the bounds of the argument, 89 and -104; if one is nil its bound is
+// loaded from the table.
 func (k *kernels) expWithin(c *numbers, hi, lo operand.Op) {
 	x, n, p, t := k.vec(0), k.vec(1), k.vec(2), k.vec(3)
 	Comment("What lies outside overflows or vanishes as its bound does; a NaN stays one.")

@@ -8,8 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// indirect writes the product of rows rows of a packed A and two vectors of B, whose rows are at offsets in src, with the second
-// vector next elements after the first. It computes the same sums as tile; cols is the number of columns of both vectors.
+// indirect writes the product of the given number of rows of a packed A and two vectors of B. The rows of B are at offsets in
+// src, and the second vector is next elements after the first. The kernel computes the same sums as tile; cols is the number of
+// columns of both vectors together.
 //
 // Registers: vectors 0 and 1 hold B, 2 and 3 elements of A, the rest the sums.
 func (k *kernels) indirect(rows int) {

@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// level is an instruction set level to write kernels for.
+// level is an instruction set level for which kernels are written.
 type level struct {
 	name string
 	wide bool // 64-byte vectors, 32 of them, and mask registers
@@ -36,7 +36,7 @@ func (l *level) masks() {
 	}
 }
 
-// parting emits a table of the permutation indices that split needs at levels with 64-byte vectors.
+// parting emits a table of the permutation indices that separate even and odd elements at levels with 64-byte vectors.
 func (l *level) parting() {
 	if !l.wide {
 		return
@@ -73,7 +73,7 @@ func (k *kernels) name(what string) string {
 	return fmt.Sprintf("%s%d%s", what, 8*k.elem, k.level.name)
 }
 
-// size returns the bytes of a vector.
+// size returns the size of a vector in bytes.
 func (k *kernels) size() int {
 	if k.wide {
 		return 64
@@ -98,7 +98,7 @@ func (k *kernels) vec(i int) reg.VecPhysical {
 	return registers[i].AsY().(reg.VecPhysical)
 }
 
-// pick returns the instruction for the element type.
+// pick returns the one of two instructions that suits the element type.
 func (k *kernels) pick(single, double func(...operand.Op)) func(...operand.Op) {
 	if k.elem == 4 {
 		return single
@@ -161,7 +161,8 @@ func (k *kernels) storeMasked(from operand.Op, m mask, to operand.Mem) {
 	}
 }
 
-// masksFor sets the masks of consecutive vectors to n lanes in total, at most as many as they have. It overwrites n, RCX and RAX.
+// masksFor sets the masks of consecutive vectors so that they select n lanes in total. n is at most the number of lanes of the
+// vectors. It overwrites n, RCX and RAX.
 func (k *kernels) masksFor(n reg.GPPhysical, masks ...mask) {
 	if k.wide {
 		MOVQ(n, reg.RCX)

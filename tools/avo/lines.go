@@ -12,15 +12,15 @@ type stride struct {
 	elem int
 }
 
-// fetchAhead is the prefetch distance in bytes of loops that only read.
+// fetchAhead is the prefetch distance in bytes of loops that only read, or that write with non-temporal stores.
 const fetchAhead = 6 << 10
 
-// fetchBeside is the prefetch distance in bytes of loops over short rows that are far apart, whose neighbours are read soon
-// after.
+// fetchBeside is the prefetch distance in bytes of loops over short rows that are far apart. The elements after such a row are
+// read soon.
 const fetchBeside = 512
 
-// whole writes a loop over n elements, a positive multiple of the number of lanes. body computes one vector; at holds the addresses of the
-// operands in their order.
+// whole writes a loop over n elements, a positive multiple of the number of lanes. body computes one vector; at contains the
+// addresses of the operands, in their order.
 func (k *kernels) whole(operands []stride, body func(at []operand.Mem)) {
 	places := []reg.GPPhysical{reg.RDI, reg.RSI, reg.R8, reg.R9}[:len(operands)]
 	Load(Param("n"), reg.RDX)
@@ -43,7 +43,7 @@ func (k *kernels) done() {
 	RET()
 }
 
-// half returns the register of half the size.
+// half returns register i at half the size of a vector.
 func (k *kernels) half(i int) operand.Op {
 	if k.wide {
 		return registers[i].AsY()
@@ -51,7 +51,8 @@ func (k *kernels) half(i int) operand.Op {
 	return registers[i]
 }
 
-// storage writes conversions between float32 and the 16-bit floats, selection by bytes, and rows.
+// storage writes conversions between float32 and other types of storage, copies with non-temporal stores and with prefetching,
+// and selection by bytes.
 func (k *kernels) storage(c *numbers) {
 	x, t := k.vec(0), k.vec(1)
 	convert := func(name, from, to string, fromSize, toSize int, body func(from, to operand.Mem)) {
@@ -208,8 +209,8 @@ func (k *kernels) quantized(c *numbers) {
 	}
 }
 
-// lineSums writes reductions of a line of n elements, a positive multiple of the number of lanes, to one partial result per lane, or to
-// half as many in float64.
+// lineSums writes reductions of a line of n elements, a positive multiple of the number of lanes, to one partial result per lane,
+// or to half as many in float64. It also writes the elementwise loops standard and linear.
 func (k *kernels) lineSums(c *numbers) {
 	x, y := k.vec(0), k.vec(1)
 	out := func(vectors ...int) {

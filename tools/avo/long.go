@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	longRow  = 1024 // number of elements above which a row is read from beginning to end, with several sums
+	longRow  = 1024 // number of elements from which on a row is read from beginning to end, with several sums
 	longSums = 4
 )
 
@@ -19,7 +19,7 @@ func (k *kernels) longSum(i int) reg.VecPhysical {
 	return k.vec(8 + i)
 }
 
-// joinLong reduces the row at rowsOf.at into the first of the sums. It uses vectors 0 to 3.
+// joinLong reduces the row at rowsOf.at to the lanes of the first of its sums. It uses vectors 0 to 3.
 func (k *kernels) joinLong(c *numbers, j joint, tail mask, label string) {
 	r := rowsOf
 	for i := range longSums {

@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// numbers is the table of constants that the loops of a file use, each filling a vector.
+// numbers is the table of the constants that the loops of a file use. Each constant is repeated to fill 64 bytes.
 type numbers struct {
 	table   operand.Mem
 	at      map[uint32]int
@@ -49,8 +49,8 @@ func (n *numbers) double(f float64) operand.Mem { return n.bits64(math.Float64bi
 
 func (n *numbers) of(f float32) operand.Mem { return n.bits(math.Float32bits(f)) }
 
-// loop writes a loop over n elements: body computes a vector from the elements of each of from, loaded into vectors 0, 1 ..., and
-// leaves the result in vector 0, which is stored at dst. The tail is masked. It uses RDX, RDI, RSI, R8, R9 and RBX, and at levels
+// loop writes a loop over n elements. The elements of operand from[i] are loaded into vector i, and body computes the result in
+// vector 0, which is stored to dst if dst is set. The tail is masked. It uses RDX, RDI, RSI, R8, R9 and RBX, and at levels
 // without mask registers vector 15.
 func (k *kernels) loop(from []string, dst bool, body func()) {
 	n, to := reg.RDX, reg.RDI

@@ -1,8 +1,8 @@
-// Command avo generates the vector kernels of the cpu backend for amd64 at one instruction set level. `go generate` runs it in the packages
-// of the kernels. The set "gemm/micro" contains the tiles of the matrix product, its epilogue, products with vectors, and the packing of
-// panels, for float32 and float64. The sets "gemm/half" and "gemm/quantized" contain the same for 16-bit floats and for bytes. The set
-// "vector" contains loops over float32, "window" reductions of windows, "winograd" the transforms of a convolution, and "depthwise"
-// convolutions of single planes.
+// Command avo generates the vector kernels of the cpu backend for amd64 at one instruction set level. `go generate` runs it in
+// the packages of the kernels. The set "gemm/micro" contains the tiles of the matrix product, its epilogue, products with
+// vectors, and the packing of panels, for float32 and float64. The sets "gemm/half" and "gemm/quantized" contain products and
+// packing for 16-bit floats and for bytes. The set "vector" contains loops over float32, "window" reductions of windows,
+// "winograd" the transforms of a convolution, and "depthwise" convolutions of single planes.
 package main
 
 import (

@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// philox writes Philox 4x32 with ten rounds. The four words of a block are in the low halves of 64-bit lanes of four vectors,
-// whose high halves are unused until the end; two sets of blocks are computed together, to keep the multipliers busy.
+// philox writes Philox 4x32 with ten rounds. The four words of a block are in the low halves of the 64-bit lanes of four vectors;
+// the high halves are unused until the end. Two sets of blocks are computed together, to keep the multipliers busy.
 func (k *kernels) philox(c *numbers) {
 	const sets = 2
 	lanes := k.size() / 8

@@ -11,10 +11,10 @@ import (
 // planeRows is the number of output rows that plane computes together.
 const planeRows = 4
 
-// plane, at levels with mask registers, writes the sums over the taps of a size x size kernel whose weights stay in registers,
-// for groups of planeRows rows, each stride source rows below the previous one. It computes the same as taps, but loads each
-// element of the source once instead of once per tap. The first element that tap (0, x) reads is at src[offsets[x]], and tap (y,
-// x) reads y source rows below it.
+// plane writes, at levels with mask registers, the sums over the taps of a size x size kernel whose weights stay in registers. It
+// computes groups of planeRows output rows, each stride source rows below the previous one. The sums are the same as those of
+// taps, but an element of the source is loaded once for all rows of the kernel instead of once per tap. The first element that
+// tap (0, x) reads is at src[offsets[x]], and tap (y, x) reads y source rows below it.
 func (k *kernels) plane(size, stride int) {
 	TEXT(fmt.Sprintf("%sx%dx%d", k.name("plane"), size, stride), 4, fmt.Sprintf(
 		"func(groups, cols int, dst *%s, dstRow int, src *%[1]s, srcRow int, offsets *int, weights *%[1]s, bias, lo, hi %[1]s)", k.typ()))
@@ -91,7 +91,7 @@ func (k *kernels) plane(size, stride int) {
 	RET()
 }
 
-// copyRows writes the copying of rows rows of cols elements. With non-temporal stores, dst is aligned to the vector size, and
+// copyRows writes the copying of rows of cols elements each. With non-temporal stores, dst is aligned to the vector size, and
 // cols and dstRow are multiples of the vector length.
 func (k *kernels) copyRows(name string, nonTemporal bool) {
 	TEXT(k.name(name), 4, fmt.Sprintf("func(rows, cols int, dst *%s, dstRow int, src *%[1]s, srcRow int)", k.typ()))
@@ -148,8 +148,8 @@ func (k *kernels) loadRows(rows, cols, dst, dstRow, src, srcRow reg.GPPhysical) 
 	}
 }
 
-// splitRows writes the separation of even and odd elements of rows: of cols elements of src, those at even columns go to dst, the
-// others to odd, which has the same steps.
+// splitRows writes the separation of the even and odd elements of rows: of the cols elements of a row of src, those at even
+// columns are copied to dst, and the others to odd, which has the same row stride.
 func (k *kernels) splitRows() {
 	TEXT(k.name("splitRows"), 4, fmt.Sprintf("func(rows, cols int, dst, odd *%s, dstRow int, src *%[1]s, srcRow int)", k.typ()))
 	Pragma("noescape")

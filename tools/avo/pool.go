@@ -11,7 +11,7 @@ import (
 // poolShapes lists the widths and strides of windows that have specialised loops.
 var poolShapes = [][2]int{{2, 1}, {3, 1}, {5, 1}, {2, 2}, {3, 2}, {3, 3}}
 
-// soon is the prefetch distance in lines.
+// soon is the prefetch distance of pool in lines.
 const soon = 4
 
 // pools writes the kernels of package window.
@@ -25,8 +25,8 @@ func pools(level *level) {
 	}
 }
 
-// phasePlaces emits a table that contains, for strides of two and three and each phase, the permutation indices that gather elements with
-// this stride.
+// phasePlaces emits a table that contains, for the strides two and three and each phase, the permutation indices that gather the
+// elements phase, phase+stride, ...
 func (k *kernels) phasePlaces() operand.Mem {
 	table := GLOBL("phases", 8|16) // read only, no pointers
 	at := 0
@@ -41,11 +41,11 @@ func (k *kernels) phasePlaces() operand.Mem {
 	return table
 }
 
-// pool writes the reduction of windows of rows x size elements, stride apart in their rows, of lines that are lineStep elements
-// apart: dst[y*dstRow+i] is the reduction of src[y*lineStep+r*srcRow+i*stride+t] for r < rows and t < size. The maximum reports
-// whether all elements were finite: if not, a NaN may be missing from dst.
+// pool writes the reduction of windows of rows x size elements: dst[y*dstRow+i] is the reduction of
+// src[y*lineStep+r*srcRow+i*stride+t] over r < rows and t < size. The kernel of the maximum returns whether all elements were
+// finite; if not, dst may lack a NaN.
 //
-// Elements are loaded in groups of stride taps and reduced over the rows in memory order; then the phases of a group are
+// Elements are loaded in groups of stride vectors and reduced over the rows in memory order; then the phases of a group are
 // separated.
 func (k *kernels) pool(what string, places operand.Mem, size, stride int) {
 	most := what == "poolMax"
@@ -234,15 +234,16 @@ func (k *kernels) pool(what string, places operand.Mem, size, stride int) {
 	RET()
 }
 
-// phases separates groups of stride vectors.
+// phases separates groups of stride vectors into phases: phase p consists of the elements p, p+stride, ... of a group.
 type phases struct {
 	*kernels
 	stride int
 	part   reg.VecPhysical
-	places []reg.VecPhysical // by phase
+	places []reg.VecPhysical // permutation indices, by phase
 }
 
-// third returns a bit mask of the elements of a phase of three that come from the last vector, or from the last two.
+// third returns a bit mask of the lanes of a phase, with stride three, whose elements come from vector number from of the group
+// or a later one.
 func (p *phases) third(phase, from int) (bits int) {
 	for i := range p.lanes() {
 		if 3*i+phase >= from*p.lanes() {

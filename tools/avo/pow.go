@@ -7,9 +7,9 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// pow writes the powers of positive numbers to one exponent, computed in float64: the logarithm to base 2 by the series of
-// atanh((m-1)/(m+1)), with m within a factor of √2 of one, and the power of two by the series of the exponential. Both are
-// truncated below 2^-27.
+// pow writes the powers of positive numbers to one exponent, computed in float64. The logarithm to base 2 is computed by the
+// series of atanh((m-1)/(m+1)), with m within a factor of √2 of one, and the power of two by the series of the exponential. Both
+// series are truncated with an error below 2^-27.
 func (k *kernels) pow(c *numbers) {
 	const mantissa, root, shift = 1<<52 - 1, 0x3fe6a09e667f3bcd, 1 << 52
 	TEXT(k.name("powTo"), 4, "func(n int, dst, x *float32, y float64)")

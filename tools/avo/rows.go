@@ -14,11 +14,11 @@ type joint struct {
 	join                 func(x, acc operand.Op)
 	neutral              uint32 // bits of the neutral element
 	nan                  bool   // the operation may drop a NaN, which is then reported separately
-	// both combines two zeros of either sign at a level where join does not.
+	// both combines the results of join in both orders at a level where join ignores the sign of zero.
 	both func(...operand.Op)
 }
 
-// exact combines vector x with vector acc, with zeros ordered by their signs. It uses vector 9.
+// exact combines vector x with vector acc into acc, and orders zeros by their signs. It uses vector 9.
 func (j joint) exact(k *kernels, x, acc int) {
 	if !j.nan || k.wide {
 		j.join(k.vec(x), k.vec(acc))
@@ -31,7 +31,7 @@ func (j joint) exact(k *kernels, x, acc int) {
 	j.both(k.vec(x), k.vec(acc), k.vec(acc))
 }
 
-// joints returns the sum and the extremes. The extremes of the narrow level ignore the sign of zero.
+// joints returns the sum, the maximum and the minimum. At the narrow level join of the latter two ignores the sign of zero.
 func (k *kernels) joints() []joint {
 	extreme := func(narrow func(...operand.Op), imm uint8) func(x, acc operand.Op) {
 		return func(x, acc operand.Op) {
@@ -58,7 +58,7 @@ const quietNaN = 0x7fc00000
 var rowsOf = struct{ rows, cols, x, row, out, three, at, left, ahead reg.GPPhysical }{
 	reg.R8, reg.R9, reg.RSI, reg.R10, reg.RDI, reg.R11, reg.R12, reg.R13, reg.RCX}
 
-// seen is the vector, or on a wide level K3, that records a NaN.
+// seen is the number of the vector that records the lanes with a NaN; a wide level uses K3 instead.
 const seen = 13
 
 func (k *kernels) begin() {
@@ -76,7 +76,7 @@ func (k *kernels) begin() {
 	}
 }
 
-// watch records whether one of two vectors contains a NaN.
+// watch writes code that records whether one of two vectors contains a NaN.
 func (k *kernels) watch(a, b operand.Op) {
 	if k.wide {
 		VCMPPS(operand.U8(3), a, b, reg.K2)
@@ -87,7 +87,7 @@ func (k *kernels) watch(a, b operand.Op) {
 	VORPS(k.vec(14), k.vec(seen), k.vec(seen))
 }
 
-// report returns whether watch has recorded a NaN.
+// report writes the end of a function, which returns whether watch has recorded a NaN.
 func (k *kernels) report() {
 	if k.wide {
 		KORTESTW(reg.K3, reg.K3)
@@ -141,7 +141,7 @@ func (k *kernels) joinRows(c *numbers, j joint) {
 	k.report()
 }
 
-// joinGroup sets the lanes of X4 to the reductions of four rows. Vectors 4 to 7 are the rows.
+// joinGroup sets the lanes of X4 to the reductions of four rows. Vectors 4 to 7 accumulate one row each.
 func (k *kernels) joinGroup(c *numbers, j joint, tail mask, label string) {
 	r := rowsOf
 	places := []operand.Mem{{Base: r.at}, {Base: r.at, Index: r.row, Scale: 1}, {Base: r.at, Index: r.row, Scale: 2},
@@ -238,7 +238,7 @@ func (k *kernels) across(j joint) {
 	narrow(reg.X0, reg.X4)
 }
 
-// fold combines an extreme of vectors of any size.
+// fold combines x with acc into acc, as a maximum or minimum of vectors of any size.
 func (k *kernels) fold(narrow func(...operand.Op), imm uint8, x, acc operand.Op) {
 	if k.wide {
 		VRANGEPS(operand.U8(imm), x, acc, acc)
@@ -295,7 +295,7 @@ func (k *kernels) joinColumns(c *numbers, j joint) {
 	k.report()
 }
 
-// columnOf returns the register of the sum of vector v of a strip.
+// columnOf returns the register that accumulates vector v of a strip.
 func (k *kernels) columnOf(v int) reg.VecPhysical {
 	if k.wide {
 		return k.vec(16 + v)
@@ -303,7 +303,7 @@ func (k *kernels) columnOf(v int) reg.VecPhysical {
 	return k.vec(2 + v)
 }
 
-// joinStrip reduces the rows of some vectors of columns.
+// joinStrip reduces the rows of a strip of columns that is the given number of vectors wide, into the registers of columnOf.
 func (k *kernels) joinStrip(j joint, vectors int, label string, load func(from operand.Mem, to operand.Op)) {
 	r := rowsOf
 	MOVQ(r.x, r.at)
@@ -335,7 +335,7 @@ func (k *kernels) joinStrip(j joint, vectors int, label string, load func(from o
 	Label(label + "Joined")
 }
 
-// finds writes searches for the first element for which a comparison is true, or which is NaN.
+// finds writes searches for the first element that is NaN or for which a comparison is true.
 func (k *kernels) finds() {
 	for _, p := range []struct {
 		name      string
@@ -406,7 +406,7 @@ func (k *kernels) finds() {
 	}
 }
 
-// cumulate writes a step of a running sum over rows: it adds a row to sums in float64 and stores them rounded.
+// cumulate writes a step of a running sum over rows: it adds a row to sums in float64, and stores the sums rounded to float32.
 func (k *kernels) cumulate() {
 	TEXT(k.name("cumulate"), 4, "func(n int, sums *float64, dst, x *float32)")
 	Pragma("noescape")

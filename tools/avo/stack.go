@@ -9,8 +9,8 @@ import (
 // stacked is the number of rows that joinStack combines.
 const stacked = 8
 
-// joinStack writes the loop that combines eight rows of a matrix with another row, each read from beginning to end. A NaN in a
-// column makes its result NaN.
+// joinStack writes the loop that combines eight rows of a matrix with another row. Each row is read from beginning to end. A NaN
+// in a column makes the result of the column NaN.
 func (k *kernels) joinStack(c *numbers, j joint) {
 	TEXT(k.name(j.stack), 4, "func(n int, acc, x *float32, row int)")
 	Pragma("noescape")
@@ -73,7 +73,7 @@ func (k *kernels) joinStack(c *numbers, j joint) {
 	k.done()
 }
 
-// joinAll combines vectors 1 to 8 with vector 0. It uses vectors 9 and 10, on a wide level K2 and K3.
+// joinAll combines vectors 1 to 8 with vector 0. It uses vectors 9 and 10, and on a wide level K2 and K3.
 func (k *kernels) joinAll(c *numbers, j joint) {
 	nan := k.vec(10)
 	if j.nan {

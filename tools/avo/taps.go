@@ -8,12 +8,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// tapShapes lists the rows and vectors of the blocks that are computed together: four sums hide the latency of one.
+// tapShapes lists the rows and vectors of the blocks that are computed together. Four independent sums hide the latency of an
+// addition.
 var tapShapes = [][2]int{{4, 1}, {1, 1}, {2, 2}, {1, 2}, {1, 3}, {1, 4}}
 
 // taps writes, for a number of rows that is a multiple of r, the sums over taps of a weight times the element at an offset:
-// dst[y*dstRow+i] = bound(bias + sum over t of weights[t]*src[y*srcRow+offsets[t]+i]). cols covers the last of c vectors,
-// completely or in part.
+// dst[y*dstRow+i] = bound(bias + sum over t of weights[t]*src[y*srcRow+offsets[t]+i]). The last of the c vectors of a row may
+// have fewer columns: cols is more than c-1 vectors and at most c.
 func (k *kernels) taps(r, c int) {
 	TEXT(fmt.Sprintf("%sx%dx%d", k.name("taps"), r, c), 4, fmt.Sprintf(
 		"func(rows, cols int, dst *%s, dstRow int, src *%[1]s, srcRow int, offsets *int, weights *%[1]s, taps int, bias, lo, hi %[1]s)", k.typ()))
@@ -50,7 +51,7 @@ func (k *kernels) taps(r, c int) {
 	w.store("row")
 }
 
-// most writes the maximum over taps with the same operands as taps, without weights; a NaN stays NaN.
+// most writes the maximum over taps, without weights, bias and bounds, on the same operands as taps; a NaN stays NaN.
 func (k *kernels) most(r, c int) {
 	TEXT(fmt.Sprintf("%sx%dx%d", k.name("most"), r, c), 4, fmt.Sprintf(
 		"func(rows, cols int, dst *%s, dstRow int, src *%[1]s, srcRow int, offsets *int, taps int)", k.typ()))
@@ -99,8 +100,8 @@ func (k *kernels) most(r, c int) {
 	w.store("row")
 }
 
-// window holds the registers and labels that taps and most share: blocks of rows rows of vectors vectors, with the last vector
-// masked.
+// window holds the registers that taps and most share. They compute blocks of the given numbers of rows and vectors; the last
+// vector of a row is masked.
 type window struct {
 	*kernels
 	rows, vectors                   int
@@ -170,7 +171,7 @@ func (w *window) loop(label string) {
 	JNZ(operand.LabelRef(label))
 }
 
-// store writes a block of rows and goes on to the next.
+// store writes the stores of a block of rows, and the jump to the next block.
 func (w *window) store(label string) {
 	for i := range w.rows * w.vectors {
 		v := i % w.vectors
@@ -200,8 +201,7 @@ func (k *kernels) broadcastParam(name string, to reg.VecPhysical) {
 	k.broadcast(from.Addr, to)
 }
 
-// constant fills a vector with a float32, given by its bits. It overwrites
-// RAX.
+// constant fills a vector with a float32, given by its bits. It overwrites RAX.
 func (k *kernels) constant(bits uint32, to reg.VecPhysical) {
 	MOVL(operand.U32(bits), reg.EAX)
 	VMOVD(reg.EAX, to.AsX())

@@ -8,9 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// unroll is the number of steps of the inner dimension per iteration in a whole tile. ahead is the prefetch distance of rows of B in steps;
-// beyond is the prefetch distance in bytes of a packed operand, which comes from memory if there are many weights; farRows is the least
-// number of rows for which a step takes long enough to prefetch B that far ahead.
+// unroll is the number of steps of the inner dimension per iteration in a whole tile. ahead is the prefetch distance of rows of
+// B, in steps. beyond is the prefetch distance of a packed operand, in bytes; such an operand comes from memory if there are many
+// weights. farRows is the least number of rows for which a step takes long enough to prefetch B at the distance beyond.
 const (
 	unroll = 4
 	ahead  = 8
@@ -19,8 +19,9 @@ const (
 	farRows = 8
 )
 
-// tiles writes one function for each number of rows. Levels without mask registers have another set for tiles with incomplete
-// columns; the others have sets for tiles of one vector, for few rows, and for rows of B at arbitrary offsets.
+// tiles writes one function for each number of rows. Levels without mask registers have a second set for tiles with incomplete
+// columns. Levels with mask registers have sets for tiles of one vector, for panels of few rows, and for rows of B at arbitrary
+// offsets.
 func (k *kernels) tiles() {
 	for rows := 1; rows <= k.rows; rows++ {
 		k.tile(rows, 2, k.wide)
@@ -39,8 +40,8 @@ func (k *kernels) tiles() {
 	}
 }
 
-// tile writes the product of rows rows of A, broadcast element by element,
-// and one or two vectors of B, which stays in registers until it is complete.
+// tile writes the product of the given number of rows of A, broadcast element by element, and one or two vectors of B. The
+// product stays in registers until it is complete.
 //
 // Registers: vectors 0 and 1 hold B, 2 and 3 elements of A, the rest the sums.
 func (k *kernels) tile(rows, vectors int, masked bool) {
@@ -179,7 +180,7 @@ func (k *kernels) tile(rows, vectors int, masked bool) {
 	RET()
 }
 
-// rowPlaces holds the addresses of the elements of A for each row, and the pointers that advance with each step.
+// rowPlaces holds the address of the current element of each row, and the pointers that advance with each step.
 type rowPlaces struct {
 	at    []operand.Mem
 	bases []reg.GPPhysical

@@ -9,12 +9,12 @@ import (
 )
 
 // transpose writes the packing of up to a vector of lines, each contiguous along the inner dimension: dst[p*width+l] =
-// src[l*line+p] for l < lines and p < depth. It works square by square: line l is vector l and, after four (for float64, three)
-// rounds of interleaving, position p is a vector.
+// src[l*line+p] for l < lines and p < depth. It works square by square: line l is loaded to vector l, and after four (for
+// float64, three) rounds of interleaving each position p is a vector.
 func (k *kernels) transpose() { k.transposeTo("transpose", false) }
 
-// transposeTo writes transpose or, with nonTemporal, a variant with non-temporal stores for a whole vector of lines, which requires rows of
-// dst aligned to the vector size.
+// transposeTo writes transpose or, if nonTemporal is set, a variant for a whole vector of lines that uses non-temporal stores,
+// and requires that the rows of dst are aligned to the vector size.
 func (k *kernels) transposeTo(name string, nonTemporal bool) {
 	TEXT(k.name(name), 4, fmt.Sprintf(
 		"func(lines, depth int, src *%s, line int, dst *%s, width int)", k.typ(), k.typ()))
@@ -78,8 +78,8 @@ func (k *kernels) transposeTo(name string, nonTemporal bool) {
 	RET()
 }
 
-// interleave writes the rounds, alternating between two halves of the registers, and returns the registers of the positions in
-// order.
+// interleave writes the rounds of interleaving, which alternate between two halves of the registers. It returns the numbers of
+// the registers that contain the positions, in order.
 func (k *kernels) interleave() []int {
 	n, from, to := k.lanes(), 0, k.lanes()
 	turn := func() { from, to = to, from }
@@ -90,7 +90,7 @@ func (k *kernels) interleave() []int {
 		}
 		turn()
 	}
-	// Pairs of 64 bits: of neighbours, or of lines two apart.
+	// This round interleaves units of 64 bits: of neighbouring registers for float64, of registers two apart for float32.
 	group := n / 4
 	for g := 0; g < n; g += group {
 		for i := range group / 2 {

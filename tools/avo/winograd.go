@@ -37,10 +37,10 @@ func tileSets(level *level) {
 type winograd struct {
 	*kernels
 	*numbers
-	order operand.Mem // table of orders of elements, for levels with 64-byte vectors
+	order operand.Mem // table of permutation indices, for levels with 64-byte vectors
 }
 
-// Orders of elements in the table.
+// Offsets of the permutations in the table order, in bytes.
 const (
 	phases01  = 64 * iota // the elements 4i of two vectors, then 4i+1
 	phases23              // 4i+2, 4i+3
@@ -75,8 +75,8 @@ func (w *winograd) layPlaces() {
 // tallRows is the greatest number of rows of a product of one vector: with so many rows, nearly all loads are loads of the left operand.
 const tallRows = 28
 
-// product writes a function that computes c[y*ldc+i] = sum over p < depth of a[p*aCol+y]*b[p*bRow+i] for y < rows and the lanes i of a
-// vector.
+// product writes a function that sets c[y*ldc+i] to the sum over p < depth of a[p*aCol+y]*b[p*bRow+i], for y < rows and the lanes
+// i of a vector.
 func (w *winograd) product(rows int) {
 	TEXT(fmt.Sprintf("%sx%d", w.name("product"), rows), 4, "func(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)")
 	Pragma("noescape")
@@ -124,7 +124,8 @@ func (w *winograd) params(list ...param) {
 	}
 }
 
-// greatest writes the greatest magnitude of n numbers, as the bits of a float32; the bits of a NaN exceed those of infinity.
+// greatest writes a function that returns the greatest magnitude of n numbers, as the bits of a float32; the bits of a NaN exceed
+// those of infinity.
 func (w *winograd) greatest() {
 	TEXT(w.name("greatest"), 4, "func(n int, x *float32) uint32")
 	Pragma("noescape")
@@ -230,8 +231,8 @@ func (w *winograd) split() {
 	RET()
 }
 
-// quarters loads four vectors and returns the first of the vectors of elements
-// 4i, 4i+1, 4i+2 and 4i+3.
+// quarters loads the elements of four vectors and separates them by their index modulo four. It returns the first vectors, two or
+// four: vector j contains the elements 4i+j.
 func (w *winograd) quarters(from, beyond, near reg.GPPhysical, disp, first int) []reg.VecPhysical {
 	v := func(i int) reg.VecPhysical { return w.vec(i) }
 	if w.wide {
@@ -267,7 +268,8 @@ func (w *winograd) quarters(from, beyond, near reg.GPPhysical, disp, first int) 
 	return []reg.VecPhysical{v(8), v(9), v(10), v(11)}
 }
 
-// storeTiles writes the last step: rows of src are added to those of dst, or replace them, the bias is added and the sum clamped.
+// storeTiles writes the last step: it adds rows of src to rows of dst, or replaces the rows of dst, adds the bias, and clamps the
+// sums.
 func (w *winograd) storeTiles() {
 	TEXT(w.name("storeTiles"), 4, "func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias, lo, hi float32)")
 	Pragma("noescape")
@@ -329,7 +331,7 @@ func (w *winograd) storeTiles() {
 	}
 }
 
-// six returns six addresses that are step apart; step3 and step5 are its multiples.
+// six returns six addresses that are step apart; step3 and step5 contain three and five times step.
 func six(base, step, step3, step5 reg.GPPhysical) []operand.Mem {
 	return []operand.Mem{{Base: base}, {Base: base, Index: step, Scale: 1}, {Base: base, Index: step, Scale: 2},
 		{Base: base, Index: step3, Scale: 1}, {Base: base, Index: step, Scale: 4}, {Base: base, Index: step5, Scale: 1}}

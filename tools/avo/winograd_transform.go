@@ -7,8 +7,8 @@ import (
 )
 
 // input writes the transform of 6x6 elements d to B'dB of count vectors of tiles. Element (i, j) of d is
-// src[i%4*row+j*col+i/4*down]; that of the result goes to dst[(6*i+j)*step]. Vectors of tiles are neighbours in src; in dst the
-// second of a pair follows the first, and pairs are pair apart.
+// src[i%4*row+j*col+i/4*down]; element (i, j) of the result is stored to dst[(6*i+j)*step]. Vectors of tiles are neighbours in
+// src; in dst the second vector of a pair follows the first, and pairs are pair elements apart.
 //
 // With t = d4-b²d2 and u = d3-b²d1 the results for the points a and -a are t+au and t-au, and those for b and -b follow by
 // exchanging a and b; the others are d0-(a²+b²)d2+d4 and d1-(a²+b²)d3+d5, because a²b² is one.
@@ -116,7 +116,7 @@ func (w *winograd) input() {
 }
 
 // output writes the transform of 6x6 elements m to A'mA, of count vectors of tiles. Element (i, j) of m is src[(6*i+j)*step]; row
-// i of the result, the four columns of each tile side by side, goes to dst[i*row].
+// i of the result, with the four columns of each tile side by side, is stored to dst[i*row].
 //
 // With sums s, t and differences d, e of the elements for a and -a and for b and -b, the results are m0+s+t, ad+be, a²s+b²t and
 // a³d+b³e+m5.

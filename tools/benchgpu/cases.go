@@ -16,14 +16,14 @@ type opCase struct {
 	build      func(b *op.Builder, in []op.Desc) op.Desc
 	// want returns the expected element i of the result, in float64, for inputs as the device stores them.
 	want      func(in [][]float32, i int) float64
-	tolerance float64 // greatest error of a result, relative to the greater of the result and scale
+	tolerance float64 // greatest permitted error of a result, relative to the greater of the result and scale
 	scale     float64
 	flops     int64
 	bytes     int64  // least number of bytes read and written
 	tf32      bool   // whether the case needs the option that allows TF32
 	target    millis // target time; 0 for none
-	eager     millis // time of PyTorch 2.11 on an H200, as in the table of targets; 0 if not measured
-	compiled  millis // the same with torch.compile
+	eager     millis // time of PyTorch 2.11 in eager mode on an H200, as in the table of targets; 0 if not measured
+	compiled  millis // the same time with torch.compile
 }
 
 // millis is a time in milliseconds.
@@ -39,7 +39,7 @@ var (
 	small = sizes{square: 128, rows: 64, columns: 256, elements: 1 << 16, batch: 2, heads: 2, length: 64, side: 128, chain: 20}
 )
 
-// cases returns all cases; targets apply to the full sizes.
+// cases returns all cases. They have targets only at the full sizes.
 func cases(z sizes) []opCase {
 	list := []opCase{
 		product("matmul_f32", dtype.F32, z.square, 1e-4), product("matmul_tf32", dtype.F32, z.square, 1e-2), product("matmul_bf16", dtype.BF16, z.square, 1e-2),
@@ -59,7 +59,7 @@ func cases(z sizes) []opCase {
 	return list
 }
 
-// known sets the targets and the measured times of PyTorch.
+// known sets the target and the measured times of PyTorch of a case at the full sizes.
 func known(c *opCase) {
 	tera := func(t float64) millis { return float64(c.flops) / t / 1e9 }
 	switch c.name {
@@ -130,7 +130,7 @@ func row(name string, z sizes, t dtype.DType, tolerance float64, r rowRule) opCa
 		want:  func(in [][]float32, i int) float64 { return r.want(in[0][i/n*n:i/n*n+n], i%n) }}
 }
 
-// chain returns the tanh form of gelu as nine elementwise ops.
+// chain returns the case of the tanh form of gelu as nine elementwise ops.
 func chain(z sizes) opCase {
 	return opCase{name: "gelu_chain", kind: "gelu_chain", in: []op.Desc{desc(dtype.F32, z.elements)}, tolerance: 1e-5, scale: 1, bytes: 8 * int64(z.elements),
 		build: func(b *op.Builder, in []op.Desc) op.Desc {
@@ -156,7 +156,7 @@ func total(z sizes) opCase {
 		}}
 }
 
-// attend returns causal attention in bf16.
+// attend returns the case of causal attention in bf16, with heads of size d.
 func attend(name string, z sizes, d int) opCase {
 	x := desc(dtype.BF16, z.batch, z.heads, z.length, d)
 	n := z.length
@@ -199,7 +199,7 @@ func columnSum(z sizes) opCase {
 		}}
 }
 
-// negated returns a negation, which reads and writes as many bytes as a copy.
+// negated returns the case of a negation, which reads and writes as many bytes as a copy.
 func negated(z sizes) opCase {
 	return opCase{name: "negate", kind: "negate", in: []op.Desc{desc(dtype.F32, z.elements)}, scale: 1, bytes: 8 * int64(z.elements),
 		build: func(b *op.Builder, in []op.Desc) op.Desc { return b.Do(op.Neg, in[0]) },
@@ -232,7 +232,8 @@ func rowMax(z sizes) opCase {
 		want:  func(in [][]float32, i int) float64 { return float64(slices.Max(in[0][i*n : i*n+n])) }}
 }
 
-// dispatched returns a chain of dependent launches, 1,000 at the full size, no two of which can be fused. It measures the cost of a launch.
+// dispatched returns the case of a chain of dependent launches, 1,000 at the full size, no two of which can be fused. It measures
+// the cost of a launch.
 func dispatched(z sizes) opCase {
 	const n = 8 // the computation of so few elements takes no measurable time
 	return opCase{name: "dispatches", kind: "dispatches", in: []op.Desc{desc(dtype.F32, n, n)}, scale: 1,
@@ -277,7 +278,8 @@ func gathered(z sizes) opCase {
 		want:  func(in [][]float32, i int) float64 { return float64(in[0][int(in[1][i/n])*n+i%n]) }}
 }
 
-// small200 returns a chain of dependent products, each far too small to fill the device.
+// small200 returns the case of a chain of dependent products, z.chain in number, each far too small to fill the device and
+// followed by a softmax.
 func small200(z sizes) opCase {
 	const n = 64
 	return opCase{name: "tiny_products", kind: "tiny_products", in: []op.Desc{desc(dtype.F32, n, n), desc(dtype.F32, n, n)}, tolerance: 1e-3, scale: 1, flops: int64(z.chain) * 2 * n * n * n,

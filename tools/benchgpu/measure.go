@@ -19,7 +19,8 @@ import (
 // sets is the number of sets of inputs. Runs use the sets in turn, so that no input is still in the cache of the device.
 const sets = 3
 
-// measure runs a case as a program: defined once, run many times, with one wait at the end of a sample.
+// measure runs a case as a program, which it defines once and runs many times, with one wait at the end of each sample. It stores
+// the times and the greatest error in fig.
 func (o *opFlags) measure(ctx context.Context, dev *tensor.Device, c *opCase, z sizes, fig *figure) (err error) {
 	p, err := c.program()
 	if err != nil {
@@ -76,7 +77,8 @@ func (c *opCase) program() (*program.Program, error) {
 	return p, b.Err()
 }
 
-// upload returns the inputs: on the host, and sets copies of different values on the device. The first set equals the host's.
+// upload returns the inputs on the host, and sets copies of them on the device. All copies contain the same values in separate
+// memory.
 func (c *opCase) upload(ctx context.Context, dev *tensor.Device, z sizes) (hosts [][]float32, inputs [sets][]*tensor.Tensor) {
 	for k, d := range c.in {
 		v := values(k, d, z.rows)
@@ -94,7 +96,8 @@ func (c *opCase) upload(ctx context.Context, dev *tensor.Device, z sizes) (hosts
 	return hosts, inputs
 }
 
-// check compares samples of the result with the expected values.
+// check compares samples of the result with the expected values. It returns the greatest error relative to the permitted error,
+// and an error for a value outside the tolerance.
 func (c *opCase) check(ctx context.Context, dev *tensor.Device, exec *tensor.Executable, in []*tensor.Tensor, hosts [][]float32) (worst float64, err error) {
 	outs, err := exec.RunOn(dev, in, nil)
 	if err != nil {
@@ -133,8 +136,8 @@ func (c *opCase) check(ctx context.Context, dev *tensor.Device, exec *tensor.Exe
 	return worst, nil
 }
 
-// sample measures run and returns the milliseconds per call of each sample. A sample has one wait, and as many calls as take the time
-// o.atLeast.
+// sample measures run and returns the milliseconds per call of each sample. A sample consists of as many calls as take the time
+// o.atLeast, and one wait.
 func (o *opFlags) sample(ctx context.Context, dev *tensor.Device, run func() error) (samples []float64, err error) {
 	batch := func(n int) (time.Duration, error) {
 		start := time.Now()
@@ -176,7 +179,7 @@ func (o *opFlags) sample(ctx context.Context, dev *tensor.Device, run func() err
 	return samples, nil
 }
 
-// parallel divides n between the processors.
+// parallel divides [0, n) into a part for each processor, and calls f on the parts concurrently.
 func parallel(n int, f func(from, to int)) {
 	var wait sync.WaitGroup
 	parts := runtime.GOMAXPROCS(0)

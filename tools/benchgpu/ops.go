@@ -106,7 +106,8 @@ func runOps(ctx context.Context, args []string, out io.Writer) error {
 	return err
 }
 
-// burn measures cases on a device that it opens, with or without TF32; without, also the cases that are not programs.
+// burn measures cases on a device that it opens, with or without TF32. Without TF32 it also measures the cases that are not
+// programs.
 func (o *opFlags) burn(ctx context.Context, list []opCase, tf32 bool, z sizes, keep func(figure)) error {
 	if len(list) == 0 {
 		return nil
@@ -146,7 +147,7 @@ func (o *opFlags) burn(ctx context.Context, list []opCase, tf32 bool, z sizes, k
 	return dev.Close()
 }
 
-// peer measures PyTorch.
+// peer measures PyTorch by running peer.py, and passes each figure to keep.
 func (o *opFlags) peer(ctx context.Context, list []opCase, z sizes, keep func(figure)) error {
 	dir, err := os.MkdirTemp("", "benchgpu")
 	if err != nil {

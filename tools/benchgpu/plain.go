@@ -11,10 +11,10 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// plainCase is a measurement of a device that does not consist of a single program.
+// plainCase is a measurement of a device that is not a case of a single program.
 type plainCase struct {
 	name    string
-	size    int // number of f32 elements, or of ops
+	size    int // number n that measure receives, of f32 elements or of ops
 	measure func(ctx context.Context, o *opFlags, dev *tensor.Device, n int) ([]float64, error)
 	bytes   int64
 	target  millis
@@ -75,7 +75,7 @@ func down(ctx context.Context, o *opFlags, dev *tensor.Device, n int) ([]float64
 	})
 }
 
-// one returns a program of one small op.
+// one returns a small program, the chain of gelu on n elements, with its input.
 func one(ctx context.Context, dev *tensor.Device, n int) (*tensor.Executable, []*tensor.Tensor, error) {
 	c := chain(sizes{elements: n})
 	p, err := c.program()
@@ -86,7 +86,7 @@ func one(ctx context.Context, dev *tensor.Device, n int) (*tensor.Executable, []
 	return e, []*tensor.Tensor{dev.Full(dtype.F32, 0.5, n)}, err
 }
 
-// hostRun measures the time that the caller spends on a program run without waiting for it.
+// hostRun measures the time that the caller needs to queue a program run, without waiting for it.
 func hostRun(ctx context.Context, o *opFlags, dev *tensor.Device, n int) (samples []float64, err error) {
 	e, in, err := one(ctx, dev, n)
 	if err != nil {
@@ -114,7 +114,7 @@ func hostRun(ctx context.Context, o *opFlags, dev *tensor.Device, n int) (sample
 	return samples, nil
 }
 
-// roundTrip measures a program run and the wait for its result on the host.
+// roundTrip measures a program run, including the wait for its result on the host.
 func roundTrip(ctx context.Context, o *opFlags, dev *tensor.Device, n int) (samples []float64, err error) {
 	e, in, err := one(ctx, dev, n)
 	if err != nil {

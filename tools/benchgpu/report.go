@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// table prints a line for each case: both sides, the ratio to the better one of PyTorch, and the target.
+// table returns a Markdown table with a line for each case: the times of both sides, the speed relative to the faster mode of
+// PyTorch, and the target.
 func table(list []opCase, figures []figure) string {
 	at := map[[2]string]figure{}
 	var names []string

@@ -23,16 +23,16 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// memory contains the memory in use at some moment of a soak, in bytes. For tensors it contains their number.
+// memory contains the memory in use at some moment of a soak, in bytes, and the number of tensors.
 type memory struct {
 	at              time.Duration
 	inUse, reserved int64 // memory of the device, as the backend reports it
 	tensors         int64
 	own, children   int64 // resident memory of this process and of its plugins
-	card            int64 // used on the whole card, as nvidia-smi reports; 0 without it
+	card            int64 // memory in use on the whole card, as nvidia-smi reports it; 0 without nvidia-smi
 }
 
-// soakWork is one kind of work. It creates all of its tensors and releases them at its end.
+// soakWork is one kind of work. once creates all tensors that it needs, and releases them before it returns.
 type soakWork struct {
 	name string
 	once func(ctx context.Context, s *soaker) error
@@ -51,7 +51,7 @@ type soaker struct {
 	unit   int // sizes are multiples of it
 }
 
-// soakModel has a convolution, a norm and a product.
+// soakModel is a model of a convolution, a normalisation and a product.
 type soakModel struct {
 	Conv *nn.Conv2d
 	Norm *nn.BatchNorm
@@ -118,8 +118,8 @@ func runSoak(ctx context.Context, args []string, out io.Writer) (err error) {
 	return flat(out, list)
 }
 
-// flat prints the greatest value of each memory in the second and in the last quarter, and returns an error if one has grown by more than a
-// twentieth and 32 MiB. The first quarter does not count, because pools and caches still grow.
+// flat prints the greatest value of each kind of memory in the second and in the last quarter of the samples. It returns an error
+// if one has grown by more than a twentieth plus 32 MiB. The first quarter does not count, because pools and caches still grow.
 func flat(out io.Writer, list []memory) error {
 	if len(list) < 8 {
 		return fmt.Errorf("%d samples, want 8 or more: run longer", len(list))

@@ -21,7 +21,7 @@ const starts = 7
 // coldModels lists the models whose cold start is measured.
 var coldModels = []string{"mnist_cnn", "light_squeezenet"}
 
-// runCold measures programs from their start to their first answer, and the size of their installations.
+// runCold measures the time of programs from their start to their first answer, and the size of their installations.
 func runCold(ctx context.Context, o options, s *scripts, r *Result) error {
 	if o.models == "" || o.burn == "" {
 		return fmt.Errorf("want -data and -burn")
@@ -88,7 +88,7 @@ func coldCommands(ctx context.Context, o options, s *scripts, name string) ([]co
 	}, nil
 }
 
-// firstAnswer returns the time until a program has written a line, and its greatest resident memory.
+// firstAnswer runs a program, and returns the time until it has written a line, and its greatest resident memory in bytes.
 func firstAnswer(ctx context.Context, args []string) (time.Duration, int64, error) {
 	c := exec.CommandContext(ctx, args[0], args[1:]...)
 	c.Stderr = os.Stderr

@@ -20,7 +20,7 @@ type store struct {
 
 func newStore(dir string) *store { return &store{dir, map[string]string{}} }
 
-// operand returns the file with an operand's values.
+// operand returns the path of the file with an operand's values, which it writes if there is none yet.
 func (s *store) operand(o bench.Operand, seed int) (string, error) {
 	key := fmt.Sprintf("%v%v fill %d below %d seed %d", o.DType, o.Shape, o.Fill, o.Below, seed)
 	if f, ok := s.files[key]; ok {

@@ -10,8 +10,8 @@ import (
 
 var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// watchMemory polls a running process until stop is called, which returns the greatest resident memory seen, in bytes. The
-// kernel's account of an ended process is not suitable: it counts the memory of the process that started it.
+// watchMemory polls a running process until stop is called. stop returns the greatest resident memory seen, in bytes. The
+// kernel's account of an ended process is not suitable, because it includes the memory of the process that started it.
 func watchMemory(pid int) (stop func() int64) {
 	path := fmt.Sprintf("/proc/%d/status", pid)
 	done, result := make(chan struct{}), make(chan int64)

@@ -15,7 +15,8 @@ import (
 	"github.com/goburn/burn/model/onnx/onnxtest"
 )
 
-// tolerance is the greatest permitted difference between contestants: f32 arithmetic in another order, over the depth of a model.
+// tolerance is the greatest permitted difference between contestants. It allows for f32 arithmetic in another order, over the
+// depth of a model.
 var tolerance = &onnxtest.Tolerance{Rel: 1e-3, Abs: 1e-4}
 
 // entry is a model with its inputs.
@@ -23,7 +24,7 @@ type entry struct {
 	name, path string
 	inputs     string // folder of input_N.pb and output_N.pb; empty to generate inputs
 	batch      int    // batch size of generated inputs
-	torch      string // name in torch_models.py; empty if PyTorch does not have it
+	torch      string // name in torch_models.py; empty if PyTorch does not run the model
 }
 
 // generated lists the models that generate.py creates.
@@ -33,7 +34,7 @@ var generated = []entry{
 	{name: "burn_book_mnist", torch: "burn_book_mnist", batch: 64},
 }
 
-// entries lists the models of the test data that have inputs, and the generated ones.
+// entries returns the models of the test data that have inputs, and the generated ones, if the filter matches their names.
 func entries(ctx context.Context, o options, s *scripts) ([]entry, error) {
 	var list []entry
 	if o.models != "" {
@@ -199,7 +200,8 @@ func raceModel(ctx context.Context, devices []*core.Place, ort, torch *library, 
 	return r, nil
 }
 
-// golden compares outputs with those stored beside the model.
+// golden compares outputs with the outputs stored beside the inputs of e. It accepts any outputs of a model with generated
+// inputs.
 func golden(m *onnx.Model, e entry, got map[string]onnxtest.Value) error {
 	if e.inputs == "" {
 		return nil

@@ -17,8 +17,8 @@ import (
 	_ "github.com/goburn/burn/plugins/cpu"
 )
 
-// The times between turns, in which the threads of the previous contestant stop spinning: those of ONNX Runtime spin for 50 ms
-// after a run, PyTorch's for 10 (measured by the processor time of an idle process).
+// The times between turns, in which the threads of the previous contestant stop spinning. The threads of ONNX Runtime spin for 50
+// ms after a run, and those of PyTorch for 10 ms (measured by the processor time of an idle process).
 const (
 	pauseOps    = 20 * time.Millisecond
 	pauseModels = 100 * time.Millisecond

@@ -17,7 +17,7 @@ import (
 //go:embed peers/*.py
 var sources embed.FS
 
-// scripts holds the programs of the peers, unpacked.
+// scripts holds the folder of the unpacked programs of the peers, and the Python program that runs them.
 type scripts struct {
 	dir, python string
 }
@@ -41,7 +41,7 @@ func newScripts(dir, python string) (*scripts, error) {
 
 func (s *scripts) path(name string) string { return filepath.Join(s.dir, name) }
 
-// command runs a script.
+// command returns the command that runs a script.
 func (s *scripts) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return peer.Command(ctx, s.python, s.path(name), args...)
 }
@@ -49,7 +49,7 @@ func (s *scripts) command(ctx context.Context, name string, args ...string) *exe
 // library is another library in a process. As a bench.Contestant it runs the workload that was opened last.
 type library struct{ *peer.Process }
 
-// start runs peer.py; outputs are written to a folder in dir.
+// start starts peer.py, which writes outputs to a new folder in dir.
 func (s *scripts) start(ctx context.Context, name string, threads int, dir string) (*library, error) {
 	out, err := os.MkdirTemp(dir, name)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *scripts) start(ctx context.Context, name string, threads int, dir strin
 	return &library{p}, nil
 }
 
-// open sends a request, runs it once and returns the files with its outputs, which the next open overwrites.
+// open sends a request, which the process runs once, and returns the files with the outputs. The next open overwrites the files.
 func (l *library) open(request map[string]any) ([]string, error) {
 	var a struct{ Outputs []string }
 	err := l.Open(request, &a)

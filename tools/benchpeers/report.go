@@ -38,7 +38,7 @@ func writeReport(w io.Writer, r *Result) {
 	}
 }
 
-// table formats rows under a head; the first left columns are flush left, the others flush right.
+// table writes rows under a head as a Markdown table; the first left columns are flush left, the others flush right.
 func table(w io.Writer, head []string, left int, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
 	fmt.Fprintf(t, "| %s\t|\n", strings.Join(head, "\t| "))
@@ -137,7 +137,7 @@ func writeOps(w io.Writer, r *Result) {
 	}
 }
 
-// setRows returns a row for each set and one for all.
+// setRows returns a row for each set of cases and one for all cases.
 func setRows(list []OpResult) [][]string {
 	var rows [][]string
 	row := func(name string, keep func(OpResult) bool) {

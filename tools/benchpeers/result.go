@@ -17,7 +17,7 @@ type Result struct {
 	Load     string // load average of the last minute before the run; empty if unknown
 	Torch    string // versions of PyTorch and its libraries
 	ORT      string
-	Limits   []bench.Limits // by number of threads
+	Limits   []bench.Limits // limits of the machine, one for each number of threads
 	Ops      []OpResult
 	Models   []ModelResult
 	Cold     []ColdResult
@@ -52,7 +52,7 @@ func (r OpResult) Speed() float64 { return ratio(r.Torch.Median, r.Median) }
 // BestSpeed is like Speed, for the best samples.
 func (r OpResult) BestSpeed() float64 { return ratio(r.Torch.Best, r.Best) }
 
-// ModelResult is one model on a number of threads. Contestants that did not run have no calls.
+// ModelResult is the result of one model on a number of threads. The statistics of a contestant that did not run are zero.
 type ModelResult struct {
 	Name    string
 	Threads int
@@ -69,10 +69,10 @@ func ratio(a, b time.Duration) float64 {
 	return float64(a) / float64(b)
 }
 
-// ColdResult is one program from its start to its first answer.
+// ColdResult is the result of one program from its start to its first answer.
 type ColdResult struct {
 	Model, Program string
-	First          bench.Stats // until the first line of the answer
+	First          bench.Stats // time until the first line of the answer
 	Peak           int64       // bytes of resident memory, 0 when unknown
 }
 

@@ -14,7 +14,7 @@ type target struct {
 	threads         int
 }
 
-// verdict tells whether a target was reached.
+// verdict returns "yes" or "no" for whether the target was reached, or "undecided" if the processors were shared.
 func (t target) verdict(r *Result) string {
 	switch {
 	case t.threads > 1 && crowded(r, t.threads):
@@ -25,8 +25,8 @@ func (t target) verdict(r *Result) string {
 	return "no"
 }
 
-// crowded reports whether threads shared processors: their peak together is much less than the multiple of one thread's peak.
-// Ratios of such a run are not meaningful.
+// crowded reports whether the threads shared processors with other work: their common peak is less than three quarters of the
+// peak of one thread times their number. Ratios of such a run are not meaningful.
 func crowded(r *Result, threads int) bool {
 	rate := func(n int) float64 {
 		for _, l := range r.Limits {
@@ -39,10 +39,10 @@ func crowded(r *Result, threads int) bool {
 	return rate(1) > 0 && rate(threads) > 0 && rate(threads) < 0.75*float64(threads)*rate(1)
 }
 
-// floor is the target for the least speed relative to a peer.
+// floor is the target of the speed, relative to a peer, in the worst case.
 const floor = 0.7
 
-// targets compares the figures with the targets. Lines whose figures were not measured are left out.
+// targets compares the figures with the targets. It omits lines whose figures were not measured.
 func targets(r *Result) []target {
 	var t []target
 	for _, want := range []struct {
@@ -96,7 +96,7 @@ func targets(r *Result) []target {
 // memoryPart is the fraction of the copy bandwidth that memory-bound ops should reach.
 const memoryPart = 0.85
 
-// memoryBound returns the memory-bound ops whose operands exceed the caches.
+// memoryBound returns the memory-bound ops that move at least 64 MiB, which exceed the caches.
 func memoryBound(r *Result, threads int) []OpResult {
 	var list []OpResult
 	for _, o := range r.Ops {
@@ -113,8 +113,8 @@ type speed struct {
 	median, best float64
 }
 
-// against returns two lines, for the geometric mean and for the worst case. Each contains the value from medians, followed by the value
-// from the best samples.
+// against returns two lines, for the geometric mean of the speeds and for the worst case. Each contains the value from medians,
+// followed by the value from the best samples.
 func against(what string, threads int, mean float64, list []speed) []target {
 	what += ", " + threadsText(threads)
 	if len(list) == 0 {

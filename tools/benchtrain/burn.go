@@ -26,11 +26,12 @@ type settings struct {
 	device  string
 	threads int
 	fusion  bool
-	narrow  dtype.DType // type of autocast; f32 for none
+	narrow  dtype.DType // type of autocast; F32 means none
 	options map[string]string
 }
 
-// The optimiser of both sides: PyTorch's defaults, and for language models the settings that they are usually trained with.
+// The learning rates of the optimiser of both sides. The other settings are PyTorch's defaults, and for language models the usual
+// ones.
 const (
 	rate         = 1e-4
 	languageRate = 3e-4
@@ -47,8 +48,8 @@ type trainer struct {
 	rate    float64
 	samples []time.Duration
 	used    time.Duration    // processor time of the turns
-	reads   []*tensor.Tensor // losses that have not been read yet
-	most    int64            // greatest memory that the device had allocated from the system at calls of memory
+	reads   []*tensor.Tensor // losses of a curve that have not been read yet
+	most    int64            // greatest number of bytes that the device had allocated from the system at a call of memory
 }
 
 // host returns the options of the host; BURN_PLUGIN_CONTAINMENT has the same effect as for the command.
@@ -56,7 +57,8 @@ func (s *settings) host() host.Options {
 	return host.Options{Config: core.Config{Threads: s.threads, Options: s.options}, Containment: os.Getenv("BURN_PLUGIN_CONTAINMENT")}
 }
 
-// newTrainer returns burn's side of a contest on a device with additional decorators, below gradients.
+// newTrainer returns burn's side of a contest. more contains additional options of the device; its decorators are applied below
+// the one for gradients.
 func newTrainer(ctx context.Context, c contest, s settings, more ...burn.Option) (*trainer, error) {
 	options := append(more, burn.WithGradients(), burn.WithHost(s.host()))
 	if !s.fusion {
@@ -94,8 +96,8 @@ func (t *trainer) step(ctx context.Context) (loss float64, err error) {
 	return mean.Float64(ctx)
 }
 
-// queue queues a training step without waiting, and returns the loss. The update runs after the tape of the step has ended, because then
-// only the model refers to the parameters, so that they are updated in place.
+// queue queues a training step without waiting, and returns the loss. The update runs after the tape of the step has ended: only
+// the model refers to the parameters then, so that they are updated in place.
 func (t *trainer) queue(x, y *tensor.Tensor) (mean *tensor.Tensor, err error) {
 	var grads *tensor.Gradients
 	work := func(d *tensor.Device) []*tensor.Tensor {
@@ -184,8 +186,8 @@ func (t *trainer) Turn(ctx context.Context, d time.Duration) error {
 // Stats implements bench.Contestant.
 func (t *trainer) Stats() bench.Stats { return bench.Summarize(t.samples) }
 
-// files writes the parameters and the batch as .npy into dir. For a language model it writes only the batch, as its parameters
-// come from a counter.
+// files writes the parameters and the batch as .npy files to dir, and returns their paths. If counted is set, for a language
+// model, it writes only the batch, because the parameters are computed from a counter.
 func (t *trainer) files(ctx context.Context, dir string, counted bool) (params map[string]string, x, y string, err error) {
 	save := func(name string, v *tensor.Tensor, as string) (string, error) {
 		b, err := v.Bytes(ctx)
@@ -213,8 +215,8 @@ func (t *trainer) files(ctx context.Context, dir string, counted bool) (params m
 	return params, x, y, err
 }
 
-// agree compares the loss and gradients with the peer's, without dropout and in f32: each must be within tolerance, relative to
-// the greatest element of its tensor. It returns the largest of these differences.
+// agree compares the loss and the gradients with the peer's, without dropout and in f32. Each difference must be within the
+// tolerance, relative to the greatest element of its tensor. agree returns the greatest relative difference.
 func (t *trainer) agree(ctx context.Context, a answer) (worst float64, err error) {
 	const tolerance = 1e-3
 	nn.Eval(t.model)

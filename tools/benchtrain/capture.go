@@ -16,8 +16,8 @@ import (
 	"github.com/goburn/burn/internal/bench"
 )
 
-// recorder is a backend that records the commands of one stream, so that a step written op by op can be run as one program: the
-// upper bound for fusion. It has no programs itself, so that everything arrives as nodes.
+// recorder is a backend that records the commands of one stream, so that a step that is written op by op can be run as one
+// program, which is the upper bound for fusion. Its device does not offer programs, so that all work arrives as nodes.
 type recorder struct {
 	core.Backend
 	dev    core.Device // the device below
@@ -104,7 +104,7 @@ func (s recordingStream) Read(id op.TensorID, dst []byte) core.Ticket {
 	return s.Stream.Read(id, dst)
 }
 
-// made records types. The caller holds mu.
+// made records the descriptions of new tensors. The caller holds mu.
 func (r *recorder) made(ds ...op.Desc) {
 	for _, d := range ds {
 		r.types[d.ID] = d
@@ -127,8 +127,8 @@ func (r *recorder) step(f func() error) (*record, error) {
 // place identifies a result of a node of a record.
 type place struct{ node, at int }
 
-// inputs returns the tensors that the nodes of a record read but do not make, in the order of first use, and the nodes that make
-// the others.
+// inputs returns the tensors that the nodes of a record read but do not create, in the order of first use, and the places of the
+// tensors that they create.
 func (l *record) inputs() (in []op.TensorID, made map[op.TensorID]place) {
 	made = map[op.TensorID]place{}
 	for i := range l.nodes {
@@ -144,8 +144,9 @@ func (l *record) inputs() (in []op.TensorID, made map[op.TensorID]place) {
 	return in, made
 }
 
-// draw returns node n, a draw of random bits, as a draw from a state that is an operand of the program, so that each run draws new numbers.
-// state is the state of the first draw of the step; the seed and counter of n are stored as differences from it.
+// draw returns a node that draws the random bits of node n from a state that is an operand of the program, so that each run draws
+// new numbers. state contains the seed and counter of the first draw of the step; the new node stores those of n as differences
+// from them.
 func draw(n op.Node, first *op.Node, state op.Desc) (op.Node, error) {
 	past := func(name string) op.Attr { return op.Int(name, n.Attrs.Int(name)-first.Attrs.Int(name)) }
 	return op.New(op.RandomBitsAt, []op.Desc{state}, past("seed"), past("counter"), op.Ints("shape", n.Attrs.Ints("shape")...), op.Type("dtype", n.Outputs[0].DType))
@@ -153,7 +154,7 @@ func draw(n op.Node, first *op.Node, state op.Desc) (op.Node, error) {
 
 // compiled is a training step as one program: a bench.Contestant.
 type compiled struct {
-	*trainer // the trainer that it was recorded from, and whose device it runs on
+	*trainer // the trainer from which it was recorded; it runs on the trainer's device
 	stream   core.Stream
 	programs core.Programs
 	id       core.ProgramID
@@ -162,7 +163,7 @@ type compiled struct {
 	inputs   []input
 	state    []op.TensorID // results of the last run
 	outputs  []op.Desc
-	loss     int // index of the result that is read
+	loss     int // index of the output that is the loss
 	donated  []bool
 	drawn    []int64 // seed and counter of the next run; nil: the step draws nothing
 	samples  []time.Duration
@@ -173,7 +174,7 @@ const drawsOfStep = 1 << 32
 
 // input is the source of an input: a result of the previous run, an upload, or a constant tensor.
 type input struct {
-	carried int // index of the result; -1 for none
+	carried int // index of the result of the previous run; -1 for none
 	data    []byte
 	desc    op.Desc
 	id      op.TensorID

@@ -20,7 +20,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// line is a row of the table: the description of the measurement, and the times of its contestants by name.
+// line is a measurement in the table: its description, and the times of its contestants in the order of names.
 type line struct {
 	text    string
 	threads int
@@ -179,7 +179,7 @@ func step(ctx context.Context, o flags, c contest) (l line, err error) {
 	return cs.measure(ctx, c.text, o.settings.threads, o.seconds)
 }
 
-// peer adds PyTorch, unless -python is empty.
+// peer starts PyTorch and adds it to cs, unless -python is empty.
 func (o *flags) peer(ctx context.Context, cs *contestants, dir string, request map[string]any, a *answer) error {
 	if o.python == "" {
 		return nil
@@ -265,7 +265,8 @@ func never(ctx context.Context, o flags) (lines []line, err error) {
 	return []line{l}, err
 }
 
-// divided measures a program on each of two cpu devices, the second with half the threads, and on a router that may divide it.
+// divided measures a program on each of two cpu devices, the second with half of the threads, and on a router over both that may
+// divide the program.
 func divided(ctx context.Context, o flags) (lines []line, err error) {
 	n := o.settings.threads
 	cs := &contestants{}
@@ -313,7 +314,7 @@ func divided(ctx context.Context, o flags) (lines []line, err error) {
 	return []line{l}, err
 }
 
-// branches returns a function that runs a program of two chains of products that meet at the end.
+// branches returns a function that runs a program of two independent chains of products, whose results are subtracted at the end.
 func branches(ctx context.Context, dev *tensor.Device) (func() error, error) {
 	const size, depth = 512, 6
 	last := op.TensorID(0)

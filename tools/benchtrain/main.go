@@ -1,8 +1,8 @@
 // Command benchtrain measures training steps side by side with PyTorch: the same weights, batch and threads, in turns, in one
-// run, on one machine, after a check that loss and gradients agree. It writes a part of docs/BENCHMARKS.md. With -device it does
-// so on any device, and with -curve it trains language models on both sides and compares the losses of the steps. With -table
-// fusion it measures burn in several ways: op by op, with fusion, as one program, and over a router. With -table memory it reports
-// the memory of burn's steps.
+// run, on one machine, after a check that loss and gradients agree. It writes a part of docs/BENCHMARKS.md. -device selects
+// another device than the cpu backend. With -curve it trains language models on both sides and compares the losses of the steps.
+// With -table fusion it measures burn in several ways: op by op, with fusion, as one program, and over a router. With -table
+// memory it reports the memory of burn's steps.
 package main
 
 import (
@@ -39,7 +39,7 @@ type flags struct {
 	seconds            time.Duration
 	steps              int
 	rate               float64 // learning rate of language models; 0: languageRate
-	warmup             int     // number of steps of a curve in which the rate rises to this value
+	warmup             int     // number of steps of a curve in which the rate increases to rate
 	settings           settings
 }
 
@@ -107,7 +107,7 @@ func parse(args []string) (o flags, err error) {
 	return o, nil
 }
 
-// run measures every case; one that fails is reported, and the others are still measured.
+// run measures every case. It reports a case that fails, and measures the others nevertheless.
 func run(ctx context.Context, args []string) error {
 	o, err := parse(args)
 	if err != nil {

@@ -30,9 +30,9 @@ func memories(ctx context.Context, o flags) error {
 	return nil
 }
 
-// memory prints the device's memory after training steps: after the first steps, which run node by node, and after steps that run as
-// programs, with and without a wait. The test TestMemoryOfTraining of sdk/gpu/emulated lists, without a GPU, what the programs of a GPU
-// need the memory for.
+// memory prints the device's memory after training steps: after the first steps, which run node by node, and after steps that run
+// as programs, with and without a wait. The test TestMemoryOfTraining of sdk/gpu/emulated lists, without a GPU, the uses of the
+// memory by the programs of a GPU.
 func memory(ctx context.Context, out io.Writer, c contest, s settings) (err error) {
 	t, err := newTrainer(ctx, c, s)
 	if err != nil {
@@ -62,7 +62,7 @@ func memory(ctx context.Context, out io.Writer, c contest, s settings) (err erro
 	return row(fmt.Sprintf("%d steps with one wait", manySteps))
 }
 
-// memory returns the memory of the device, and records the greatest memory that it has allocated from the system.
+// memory returns the memory of the device, and updates t.most.
 func (t *trainer) memory() (core.Memory, bool) {
 	m, ok := t.dev.Memory()
 	t.most = max(t.most, m.Reserved)

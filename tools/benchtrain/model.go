@@ -74,9 +74,9 @@ func language(name, words string, t text) contest {
 		}}
 }
 
-// tokens returns the tokens of this many steps, and the tokens that follow them: for each step two lists of batch rows. Each
-// token of a row is one of four successors of the previous one, so that a trained model has a loss of log 4. Only a 32nd of the
-// vocabulary is used, which a model learns first.
+// tokens returns two lists for each of the steps: the tokens of the rows of a batch, and the tokens that follow them. Each token
+// of a row is one of four successors of the previous one, so that a trained model has a loss of log 4. Only a 32nd of the
+// vocabulary is used; a model learns this first.
 func (t *text) tokens(steps int) [][]int64 {
 	used := uint32(max(8, t.Vocabulary/32))
 	out := make([][]int64, 0, 2*steps)
@@ -128,7 +128,7 @@ func (m *cnn) Loss(x, y *tensor.Tensor) *tensor.Tensor {
 	return m.Linear2.Forward(x).CrossEntropyLoss(y, tensor.ClassOptions{})
 }
 
-// pieces is the size of the language model's alphabet, as in tiny Shakespeare.
+// pieces is the number of characters in the alphabet of transformer, as in tiny Shakespeare.
 const pieces = 65
 
 // transformer is a language model of characters, without dropout.
@@ -154,8 +154,8 @@ func (m *transformer) Loss(x, y *tensor.Tensor) *tensor.Tensor {
 	return m.Head.Forward(x).Reshape(-1, pieces).CrossEntropyLoss(y.Flatten(), tensor.ClassOptions{})
 }
 
-// newGPT2 returns a model whose matrices are computed from a counter and the parameter's name, so that peer.py computes the same
-// without a file: uniform numbers with the standard deviation of the paper.
+// newGPT2 returns a model whose matrices contain uniform numbers with the standard deviation of the paper. They are computed from
+// a counter and the name of the parameter, so that peer.py computes the same numbers without a file.
 func newGPT2(d *tensor.Device, c gpt2.Config) *gpt2.Model {
 	m := gpt2.New(d, c)
 	for _, p := range nn.Params(m) {

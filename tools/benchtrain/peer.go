@@ -31,11 +31,11 @@ type answer struct {
 type result struct {
 	Seconds   float64 // time per step in seconds
 	Losses    []float64
-	Reserved  int64 // greatest number of bytes of the device, including pools
+	Reserved  int64 // greatest number of bytes that PyTorch had allocated on the device, including pools
 	Allocated int64 // greatest number of bytes in use
 }
 
-// startLibrary starts PyTorch on a device in PyTorch's notation. The mode is eager, or one of torch.compile.
+// startLibrary starts PyTorch on device, which is named in PyTorch's notation. mode is eager, or a mode of torch.compile.
 func startLibrary(ctx context.Context, python, dir string, threads int, device, mode string) (*library, error) {
 	path := filepath.Join(dir, "peer.py")
 	if err := os.WriteFile(path, script, 0o600); err != nil {

@@ -12,8 +12,8 @@ import (
 // tick is the unit of the times in /proc on Linux.
 const tick = 10 * time.Millisecond
 
-// processorTime returns the processor time that this process and its children have used, among them a plugin; 0 where the system has
-// no /proc. Other programs on the machine change it less than the time by the clock.
+// processorTime returns the processor time that this process and its children, such as a plugin, have used, or 0 if the system
+// has no /proc. Other programs on the machine affect it less than they affect the wall-clock time.
 func processorTime() time.Duration {
 	sum := timeOf("self")
 	lists, _ := filepath.Glob("/proc/self/task/*/children")
@@ -45,7 +45,7 @@ func timeOf(pid string) time.Duration {
 // statTime returns the user and system time in a line of /proc/PID/stat.
 func statTime(line string) (time.Duration, error) {
 	fields := strings.Fields(line[strings.LastIndexByte(line, ')')+1:]) // the name may contain spaces
-	const user = 11                                                     // index of utime behind the name; stime follows
+	const user = 11                                                     // index of utime after the name; stime follows
 	if len(fields) < user+2 {
 		return 0, fmt.Errorf("%d fields behind the name, want %d", len(fields), user+2)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// watched is a backend that keeps the device that it opens, so that a profile of it can be taken.
+// watched is a backend that stores the device that it opens, so that the device can be profiled.
 type watched struct {
 	core.Backend
 	dev core.Device
@@ -49,7 +49,8 @@ func profiles(ctx context.Context, o flags) error {
 	return nil
 }
 
-// profile prints how n training steps spend their time: each step that the device executes as a unit, with its time per training step.
+// profile prints how n training steps spend their time: each unit of work that the device reports, with its time per training
+// step.
 func profile(ctx context.Context, out io.Writer, c contest, s settings, n int) (err error) {
 	w := &watched{}
 	t, err := newTrainer(ctx, c, s, burn.WithDecorator(func(p *core.Place) *core.Place {
@@ -87,7 +88,7 @@ func profile(ctx context.Context, out io.Writer, c contest, s settings, n int) (
 	return err
 }
 
-// profileText lists the steps by their time, longest first.
+// profileText returns the lines of a profile of n training steps: the units of work by their total time, longest first.
 func profileText(name string, p *core.Profile, n int) string {
 	type sum struct {
 		step  *core.ProfileStep

@@ -21,10 +21,10 @@ type figure struct {
 	burn       bench.Stats
 	used       time.Duration // processor time per step
 	many       time.Duration // time per step of many steps without a wait between them
-	difference float64       // greatest difference of losses and gradients
-	memory     int64         // greatest memory that the device had allocated from the system after a step
+	difference float64       // greatest relative difference of the loss and the gradients
+	memory     int64         // greatest number of bytes that the device had allocated from the system after a step
 	peers      []side
-	curve      []float64 // losses of a run with a curve
+	curve      []float64 // loss of each step of a curve
 }
 
 // side is PyTorch in one mode.
@@ -39,7 +39,7 @@ type side struct {
 	err                 error   // error that the mode ended with
 }
 
-// race runs a contest. If a mode of PyTorch fails, the others continue.
+// race runs a contest. If a mode of PyTorch fails to start, the others still run.
 func race(ctx context.Context, c contest, o flags) (fig figure, err error) {
 	fig = figure{contest: c, settings: o.settings}
 	dir, err := os.MkdirTemp("", "benchtrain")
@@ -116,7 +116,7 @@ func (o *flags) open(ctx context.Context, dir string, request map[string]any) (l
 	return libs, sides
 }
 
-// check compares losses and gradients with those of the first working mode.
+// check compares the loss and the gradients with those of the first mode of PyTorch that works.
 func (fig *figure) check(ctx context.Context, t *trainer, libs []opened) (err error) {
 	for _, l := range libs {
 		if l.p == nil {
@@ -131,7 +131,7 @@ func (fig *figure) check(ctx context.Context, t *trainer, libs []opened) (err er
 	return errors.New("PyTorch ran in no mode")
 }
 
-// time measures steps with a wait each in turns, then many without.
+// time measures steps with a wait after each, in turns, and then many steps with one wait.
 func (fig *figure) time(ctx context.Context, t *trainer, libs []opened, total time.Duration) error {
 	for range 5 { // warm-up, as in the peer; repeated code is a program from then on
 		if _, err := t.step(ctx); err != nil {
@@ -225,7 +225,8 @@ func writeTokens(path string, tokens [][]int64, c *text) error {
 	return errors.Join(npy.Write(f, a), f.Close())
 }
 
-// apart returns the greatest distance of two curves of losses, over means of 10 steps, as single steps differ by rounding.
+// apart returns the greatest distance of two curves of losses. It compares means of 10 steps, because single steps differ by
+// rounding.
 func apart(a, b []float64) (most float64) {
 	const window = 10
 	for i := window; i <= min(len(a), len(b)); i += window {
@@ -238,7 +239,7 @@ func apart(a, b []float64) (most float64) {
 	return most
 }
 
-// writeCurves writes a line for each step.
+// writeCurves writes the losses of all sides as CSV, with a line for each step.
 func (fig *figure) writeCurves(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

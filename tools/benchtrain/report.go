@@ -57,7 +57,7 @@ func narrow(dt dtype.DType) string {
 	return ""
 }
 
-// curveTable tells how far the losses of language models differ, empty if none were compared.
+// curveTable returns a Markdown table of the differences of the losses of language models, empty if none were compared.
 func curveTable(figures []figure) string {
 	var b strings.Builder
 	for _, f := range figures {

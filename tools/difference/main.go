@@ -1,6 +1,6 @@
-// Command difference lists the nodes of the conformance suite for which two backends return different results: it runs the suite on one
-// device behind decorators/verify, which computes each node on the other device too, and groups results outside the tolerance of their row
-// by op and type.
+// Command difference lists the nodes of the conformance suite for which two backends return different results: it runs the suite
+// on one device behind decorators/verify, which also computes each node on the other device. It groups the results outside the
+// tolerance of their op by op and type.
 //
 //	go run ./tools/difference -device cpu -against libtorch -profile core
 //

@@ -10,7 +10,7 @@ import (
 // image is a picture with a margin of one black pixel, from 0 to 1.
 type image [side + 2][side + 2]float32
 
-// distort varies a digit like different hands, pens and scanners. It does not change the pixels of p.
+// distort returns a variation of a digit that imitates different hands, pens and scanners. It does not change the pixels of p.
 func distort(rng *rand.Rand, p source.Picture) (source.Picture, error) {
 	var in image
 	for y := range side {
@@ -25,8 +25,8 @@ func distort(rng *rand.Rand, p source.Picture) (source.Picture, error) {
 
 func uniform(rng *rand.Rand, low, high float64) float64 { return low + (high-low)*rng.Float64() }
 
-// affine rotates by up to 15 degrees, scales by 0.75 to 1.25, changes the aspect ratio by up to 12 %, shears by up to 0.2 and
-// shifts by up to 3 pixels, with bilinear interpolation.
+// affine rotates by up to 15 degrees, scales by 0.75 to 1.25, stretches one axis and compresses the other by up to 12 %, shears
+// by up to 0.2 and shifts by up to 3 pixels, with bilinear interpolation.
 func affine(in *image, rng *rand.Rand) (out image) {
 	angle, scale := uniform(rng, -math.Pi/12, math.Pi/12), uniform(rng, 0.75, 1.25)
 	aspect, shear := uniform(rng, 0.88, 1.12), uniform(rng, -0.2, 0.2)
@@ -68,7 +68,8 @@ func thickness(in *image, rng *rand.Rand) (out image) {
 	return out
 }
 
-// tone applies a gamma of 0.7 to 1.4 and a contrast of 0.8 to 1.25, and adds grey noise to one image in four. It returns bytes.
+// tone applies a gamma of 0.7 to 1.4 and a gain of 0.8 to 1.25, and adds grey noise to one image in four. It returns the pixels
+// as bytes.
 func tone(in *image, rng *rand.Rand) []byte {
 	gamma, gain, noise := uniform(rng, 0.7, 1.4), uniform(rng, 0.8, 1.25), 0.
 	if rng.Float64() < 0.25 {

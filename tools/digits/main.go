@@ -133,7 +133,7 @@ func write(ctx context.Context, m *network, file string) error {
 	return export.Save(file, model)
 }
 
-// average is the moving average of a model's parameters over the updates.
+// average computes the moving average of a model's parameters over the updates.
 type average struct {
 	of, model *network
 	updates   int
@@ -146,7 +146,7 @@ func (a *average) start(m *network) {
 	}
 }
 
-// Event is called after an update. The weight of the past increases to 0.998.
+// Event adds the current parameters to the average after each update. The weight of the previous average increases to 0.998.
 func (a *average) Event(e train.Event) {
 	if s, ok := e.(train.Stepped); !ok || s.Split != train.Train {
 		return

@@ -71,7 +71,7 @@ func split(list string) []string {
 type options struct {
 	out, key, version, namespace string
 	python                       string
-	platforms, names             []string  // names is empty for all
+	platforms, names             []string  // empty names mean all plugins
 	date, expires                time.Time // dates of the index; zero means now, and 90 days later
 	root                         string    // folder of the repository; empty means the working folder
 	log                          io.Writer

@@ -36,7 +36,7 @@ var plugins = []plugin{
 	{name: "wgpu", module: "plugins/wgpu", pkg: "./cmd/burn-backend-wgpu", beside: wgpuNative},
 }
 
-// wgpuNative extracts the library that the plugin wgpu calls, with its licences, from the package of PyPI for a platform.
+// wgpuNative extracts the library that the plugin wgpu calls, and its licences, from the Python package for a platform into dir.
 func wgpuNative(ctx context.Context, o *options, platform, dir string) error {
 	goos, arch, _ := strings.Cut(platform, "_")
 	cmd := exec.CommandContext(ctx, "go", "run", "./tools/wgpunative", "-platform", goos+"/"+arch, "-out", dir, "-python", o.python)
@@ -67,7 +67,7 @@ func choose(names []string) ([]plugin, error) {
 	return chosen, nil
 }
 
-// archive builds one plugin for one platform and packs it at its place in the mirror.
+// archive builds one plugin for one platform, and writes its archive at its path in the mirror.
 func (o *options) archive(ctx context.Context, p plugin, platform, work string, key *store.PrivateKey) (*store.Package, error) {
 	exe := filepath.Join(work, platform, store.Executable(p.name, host.Process, platform))
 	if err := o.build(ctx, p, platform, exe); err != nil {
@@ -82,7 +82,8 @@ func (o *options) archive(ctx context.Context, p plugin, platform, work string, 
 	return o.pack(p, platform, exe, beside, key)
 }
 
-// pack packs a program, its manifest with the needs that the plugin states, and the files of the folder beside, if there is one.
+// pack writes an archive with a program, its manifest, LICENSE, and the files of the folder beside, if there is one. The manifest
+// contains the needs of needs.toml, if the plugin has this file.
 func (o *options) pack(p plugin, platform, exe, beside string, key *store.PrivateKey) (*store.Package, error) {
 	goos, arch, _ := strings.Cut(platform, "_")
 	m := host.Manifest{Name: p.name, Namespace: o.namespace, Version: o.version, Kind: host.Process, OS: goos, Arch: arch,

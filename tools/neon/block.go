@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A value is a vector: a virtual one that a block computes, to which a register is assigned when the block is written, or a
+// A value is a vector. It is either virtual, computed by a block and assigned to a register when the block is written, or a
 // register that persists between blocks, from register(0) to register(31).
 type value int
 
@@ -30,10 +30,10 @@ const (
 
 const none = value(1 << 30)
 
-// block is straight-line code whose values are not used outside.
+// block is straight-line code whose virtual values are not used outside of it.
 type block []step
 
-// record gathers what f writes into a block.
+// record returns the steps that f adds, as a block.
 func (k *kernels) record(f func()) block {
 	kept := k.now
 	defer func() { k.now = kept }()
@@ -52,7 +52,7 @@ func (k *kernels) add(s step) value {
 	return s.result
 }
 
-// do emits an instruction without side effects on others and returns its result.
+// do adds an instruction that only computes a result, and returns the result.
 func (k *kernels) do(name string, from ...value) value { return k.shift(name, 0, from...) }
 
 // shift is like do, for an instruction with a shift count.
@@ -104,13 +104,13 @@ func (k *kernels) store(unit string, v value, place string) {
 	}})
 }
 
-// raw emits an instruction on other registers.
+// raw adds an instruction that is given as text, such as one on general-purpose registers.
 func (k *kernels) raw(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	k.add(step{result: none, written: func(int, []int) string { return text }})
 }
 
-// interleaved merges the steps of several blocks in turns.
+// interleaved merges several blocks into one that contains their steps in turns.
 func interleaved(blocks ...block) (all block) {
 	for i := 0; ; i++ {
 		n := len(all)
@@ -125,7 +125,7 @@ func interleaved(blocks ...block) (all block) {
 	}
 }
 
-// with replaces loads of constants by the registers that hold them.
+// with returns the block without the loads of constants that registers hold. held maps constants to registers.
 func (b block) with(held map[int]int) block {
 	places := map[value]value{}
 	out := block{}

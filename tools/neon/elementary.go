@@ -58,7 +58,8 @@ func (k *kernels) logPolynomial(r, e value) value {
 	return k.do("fmla", k.do("fadd", r, y), e, k.of(0.693359375))
 }
 
-// logSpecial replaces the result y for arguments x outside the range of the polynomial: those up to pole, infinity and NaN.
+// logSpecial returns y, except where the argument x is outside the range of the polynomial: there it returns -infinity for x
+// equal to pole, NaN for x below pole, and x for infinity and NaN.
 func (k *kernels) logSpecial(x, y value, pole float32) value {
 	y = k.choose(k.do("fcmeq", x, k.of(pole)), k.bits(infinity|1<<31), y)
 	y = k.choose(k.do("fcmgt", k.of(pole), x), k.bits(0x7fc00000), y)
@@ -101,8 +102,8 @@ func (k *kernels) erf(x value) value {
 	return k.choose(k.do("fcmgt", a, k.of(0.927734375)), far, near)
 }
 
-// gelu returns x times the normal distribution function, which is exp(-a²/2)/(1+a/2) times a polynomial in (a-7/2)/(a+7/2) for
-// -a, a fit with an error of 9e-9.
+// gelu returns x times the normal distribution function of x. For an argument -a the function is exp(-a²/2)/(1+a/2) times a
+// polynomial in (a-7/2)/(a+7/2), which was fitted with an error of 9e-9.
 func (k *kernels) gelu(x value) value {
 	a := k.do("fmin", k.do("fabs", x), k.of(18))
 	q := k.do("fdiv", k.do("fsub", a, k.of(3.5)), k.do("fadd", a, k.of(3.5)))
@@ -117,7 +118,7 @@ func (k *kernels) gelu(x value) value {
 	return k.do("fmul", k.choose(k.do("fcmgt", x, k.bits(0)), k.do("fsub", k.of(1), p), p), x)
 }
 
-// geluTanh returns x/(1+exp(-t)), where t is x·(c0 + c1·x²), computed as a sum of two numbers.
+// geluTanh returns x/(1+exp(-t)), where t is x·(c0 + c1·x²), computed as the sum of a high and a low part.
 func (k *kernels) geluTanh(x value) value {
 	const c0, c1 = 1.5957691216057308, 0.07135481627260025
 	low := func(f float64) float32 { return float32(f - float64(float32(f))) }
@@ -172,9 +173,9 @@ func (k *kernels) trig() {
 	}
 }
 
-// pow writes the powers of positive numbers to one exponent, computed in float64: the logarithm to base 2 by the series of
-// atanh((m-1)/(m+1)), with m within a factor of √2 of one, and the power of two by the series of the exponential. Both are
-// truncated below 2^-27.
+// pow writes the powers of positive numbers to one exponent, computed in float64. The logarithm to base 2 is computed by the
+// series of atanh((m-1)/(m+1)), with m within a factor of √2 of one, and the power of two by the series of the exponential. Both
+// series are truncated with an error below 2^-27.
 func (k *kernels) pow() {
 	k.whole("pow", "float32", "float32", ", y float64", []string{"y"}, 1,
 		"is for finite numbers that are positive or, if the exponent is more than 1/5, zero.",

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// kernels writes the functions of a file.
+// kernels collects the functions of a file.
 type kernels struct {
 	code, stubs bytes.Buffer
 	numbers     []uint64 // halves of the table's vectors; each half occurs twice in the table
@@ -33,7 +33,7 @@ type param struct {
 
 var sizes = map[string]int{"int": 8, "uint64": 8, "float64": 8, "float32": 4, "int32": 4}
 
-// function writes a function: its signature as in Go, its comment, and the code that body writes.
+// function writes a function with a signature as in Go, a comment, and the code that body writes.
 func (k *kernels) function(name, signature, doc string, body func()) {
 	k.name, k.params, k.lines, k.uses, k.kept = name+"NEON", nil, nil, false, nil
 	in, out, _ := strings.Cut(strings.TrimPrefix(signature, "func("), ")")
@@ -57,7 +57,7 @@ func (k *kernels) function(name, signature, doc string, body func()) {
 	fmt.Fprintf(&k.stubs, "//go:noescape\nfunc %s%s\n", k.name, strings.TrimPrefix(signature, "func"))
 }
 
-// place assigns offsets to parameters and the result by Go's assembly calling convention.
+// place assigns offsets to the parameters in and the result out, by Go's calling convention for assembly.
 func (k *kernels) place(in, out string) {
 	at, waiting := 0, []string{}
 	for _, field := range strings.Split(in, ", ") {
@@ -102,13 +102,13 @@ func (k *kernels) line(format string, args ...any) {
 // get reads a parameter of 8 bytes into a register.
 func (k *kernels) get(name, to string) { k.line("MOVD %s, %s", k.param(name), to) }
 
-// steps reads a number of elements and converts it to bytes.
+// steps reads a parameter that is a number of elements, and converts it to bytes.
 func (k *kernels) steps(name, to string) {
 	k.get(name, to)
 	k.line("LSL $2, %s", to)
 }
 
-// keep reserves a register that blocks do not use, from the last one down.
+// keep returns a register that blocks do not use from then on. It reserves registers from the last one down.
 func (k *kernels) keep() value {
 	for r := 31; ; r-- {
 		if !slices.Contains(k.kept, r) {
@@ -118,7 +118,7 @@ func (k *kernels) keep() value {
 	}
 }
 
-// spread keeps a parameter broadcast to all lanes of a register.
+// spread broadcasts a parameter to all lanes of a register that it reserves by keep.
 func (k *kernels) spread(name string) value {
 	v := k.keep()
 	r := int(-1 - v)
@@ -133,7 +133,7 @@ func (k *kernels) spread(name string) value {
 	return v
 }
 
-// zero keeps a register of zeros.
+// zero reserves a register by keep, and sets it to zero.
 func (k *kernels) zero() value {
 	v := k.keep()
 	k.clear(v)
@@ -163,8 +163,8 @@ func (k *kernels) put(b block) {
 	k.lines = append(k.lines, lines...)
 }
 
-// hold keeps the most used constants in registers, as many as leave enough for the blocks, and returns the blocks with these
-// registers.
+// hold loads the most used constants into registers, as many as leave enough registers for the blocks, and returns the blocks
+// with these registers in place of the loads.
 func (k *kernels) hold(blocks ...block) []block {
 	uses, order := map[int]int{}, []int{}
 	for _, b := range blocks {
@@ -218,7 +218,7 @@ func (k *kernels) hold(blocks ...block) []block {
 	return out
 }
 
-// number returns a constant that fills the lanes of a vector, by 64 of its bits.
+// number returns a vector whose two halves contain the given 64 bits.
 func (k *kernels) number(bits uint64) value {
 	n, ok := k.index[bits]
 	if !ok {

@@ -12,7 +12,7 @@ func (k *kernels) functions() {
 	k.expSub()
 }
 
-// expSub writes the exponentials of the differences to a number, with their sum.
+// expSub writes the exponentials of numbers minus a shift, and their sum.
 func (k *kernels) expSub() {
 	k.function("expSub", "func(n int, dst, x *float32, shift float32) float32", "sets dst to the exponentials of x less shift and returns their sum.", func() {
 		k.get("n", "R0")
@@ -62,18 +62,18 @@ func (k *kernels) power(n value, bias uint32) value {
 	return k.shift("shl", 23, k.do("add", n, k.bits(bias)))
 }
 
-// reduced returns x minus n·log 2, in two parts.
+// reduced returns x - n·log 2, with log 2 as the sum of two constants.
 func (k *kernels) reduced(x, n value) value {
 	return k.do("fmls", k.do("fmls", x, n, k.of(0.693359375)), n, k.of(-2.12194440e-4))
 }
 
-// expPolynomial returns the exponential minus one, for arguments up to half of log 2.
+// expPolynomial returns exp(x)-1, for magnitudes up to half of log 2.
 func (k *kernels) expPolynomial(x value) value {
 	p := k.horner(x, 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
 	return k.do("fmla", x, p, k.do("fmul", x, x))
 }
 
-// exp returns the exponential. Arguments outside its bounds are clamped to them, and overflow or vanish.
+// exp returns the exponential. It clamps arguments to [-104, 89]; the result at these bounds is 0 or infinity.
 func (k *kernels) exp(x value) value {
 	x = k.between(x, -104, 89)
 	n := k.do("frintn", k.do("fmul", x, k.of(1.44269504088896341)))
@@ -99,7 +99,7 @@ func (k *kernels) tanh(x value) value {
 	// 1 - 2/(exp(2|x|)+1), with the sign of x.
 	e := k.do("fadd", k.exp(k.do("fadd", a, a)), k.of(1))
 	far := k.signed(k.do("fsub", k.of(1), k.do("fdiv", k.of(2), e)), x)
-	// Near zero a polynomial keeps the digits.
+	// Near zero a polynomial is more exact.
 	z := k.do("fmul", x, x)
 	p := k.horner(z, -5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314442036e-1, -3.33332819422e-1)
 	near := k.do("fmla", x, k.do("fmul", p, z), x)

@@ -3,13 +3,13 @@ package main
 import "fmt"
 
 // instruction is an Advanced SIMD instruction of the Arm Architecture Reference Manual: its bits without registers, and the
-// arrangements of its operands, the result first. A shift has a base from which its count is encoded.
+// arrangements of its operands, the result first. The count of a shift is encoded relative to the width of an element.
 type instruction struct {
 	name     string
 	bits     uint32
 	operands []string
-	width    int  // of an element that is shifted
-	right    bool // encoded as twice the width minus the count
+	width    int  // bits of an element that is shifted; 0 for other instructions
+	right    bool // whether the count is encoded as twice the width minus the count, instead of their sum
 }
 
 // The keys are the names that kernels use: as in the manual, with a suffix after a point that distinguishes forms. Names without
@@ -91,12 +91,12 @@ func (i instruction) word(shift int, registers ...int) string {
 	return fmt.Sprintf("WORD $0x%08x // %s", bits, text)
 }
 
-// copied writes the copy of a register.
+// copied returns the instruction that copies a register.
 func copied(to, from int) string {
 	return fmt.Sprintf("WORD $0x%08x // mov v%d.16b, v%d.16b", 0x4ea01c00|from<<16|from<<5|to, to, from)
 }
 
-// pairNonTemporal writes a non-temporal store of two registers.
+// pairNonTemporal returns the instruction for a non-temporal store of two registers.
 func pairNonTemporal(first, second, base int) string {
 	return fmt.Sprintf("WORD $0x%08x // stnp q%d, q%d, [x%d]", 0xac000000|second<<10|base<<5|first, first, second, base)
 }

@@ -5,7 +5,8 @@ import "fmt"
 // fetchAhead is the prefetch distance in bytes of loops that only read.
 const fetchAhead = 1 << 10
 
-// lineSums writes reductions of a line of n elements, a positive multiple of four, to four partial results, or two in float64.
+// lineSums writes reductions of a line of n elements to four partial results, or two in float64. n is a positive multiple of
+// four, and of sixteen for sumLine.
 func (k *kernels) lineSums() {
 	k.function("sumLine", "func(n int, x *float32, out *float32)", "takes a multiple of sixteen elements.", func() {
 		k.get("n", "R0")
@@ -103,7 +104,7 @@ type joint struct {
 
 var joints = []joint{{"Sums", "fadd", "faddp", 0}, {"Maxima", "fmax", "fmaxp", infinity | 1<<31}, {"Minima", "fmin", "fminp", infinity}}
 
-// rowSums is the number of sums of a row, whose lanes are added in order.
+// rowSums is the number of accumulators of a row; they and their lanes are combined in a fixed order.
 const rowSums = 2
 
 // joinRows writes the loop that reduces each row of a matrix to a number, four rows at a time. The order of summation in a row
@@ -137,7 +138,7 @@ func (k *kernels) joinRows(j joint) {
 	})
 }
 
-// joinGroup reduces rows, each to a lane of vector 0.
+// joinGroup reduces up to four rows, each to a lane of vector 0.
 func (k *kernels) joinGroup(j joint, rows int, label string) {
 	kept := k.kept
 	at := []string{"R5", "R6", "R7", "R8"}[:rows]
@@ -212,7 +213,7 @@ func (k *kernels) joinGroup(j joint, rows int, label string) {
 	k.kept = kept
 }
 
-// spreadFrom broadcasts an element from memory to all lanes and advances the pointer.
+// spreadFrom returns a vector with an element from memory in all lanes, and advances the pointer.
 func (k *kernels) spreadFrom(place string) value {
 	return k.add(step{result: k.fresh(), written: func(result int, _ []int) string { return fmt.Sprintf("VLD1R.P %s, [V%d.S4]", place, result) }})
 }
@@ -284,7 +285,7 @@ func (k *kernels) joinColumns(j joint) {
 // stacked is the number of rows that joinStack combines.
 const stacked = 8
 
-// joinStack writes the loop that combines eight rows of a matrix with another row, each read from beginning to end.
+// joinStack writes the loop that combines eight rows of a matrix with another row. Each row is read from beginning to end.
 func (k *kernels) joinStack(j joint) {
 	k.function("stack"+j.name, "func(n int, acc, x *float32, row int)", "joins eight rows of n elements to acc.", func() {
 		k.get("n", "R0")
@@ -370,7 +371,7 @@ func (k *kernels) finds() {
 	}
 }
 
-// cumulate writes a step of a running sum over rows: it adds a row to sums in float64 and stores them rounded.
+// cumulate writes a step of a running sum over rows: it adds a row to sums in float64, and stores the sums rounded to float32.
 func (k *kernels) cumulate() {
 	k.function("cumulate", "func(n int, sums *float64, dst, x *float32)", "adds x to sums and sets dst to these; n is a multiple of four and not zero.", func() {
 		k.get("n", "R0")

@@ -12,9 +12,9 @@ func (p place) unit() string { return map[int]string{4: "Q", 2: "D", 1: "S"}[p.e
 
 func (p place) at(vector int) string { return fmt.Sprintf("%d(%s)", 4*p.elem*vector, p.base) }
 
-// span writes a loop over the elements that register n counts, which body computes by vectors. It takes several vectors at a time
-// while there are enough, then one, and, if all is set, the last one to three elements; otherwise these are left, and n holds
-// their number. Pointers end after the processed elements.
+// span writes a loop over the elements that register n counts; body computes a vector of them. The loop processes several vectors
+// at a time while there are enough, then single vectors, and, if all is set, the last one to three elements. Otherwise the last
+// elements remain, and n contains their number. Pointers end after the processed elements.
 func (k *kernels) span(label, n string, dst place, from []place, several int, all bool, body func(in []value) value) {
 	one := func(vector int, after bool) block {
 		return k.record(func() {
@@ -84,7 +84,8 @@ func (k *kernels) span(label, n string, dst place, from []place, several int, al
 	k.kept = kept
 }
 
-// loadLast reads the last elements, one to three as register n says, of operands that continue after them.
+// loadLast reads the last elements of the operands at bases into the registers to, and advances the bases. Register n contains
+// their number, one to three.
 func (k *kernels) loadLast(label, n string, bases []string, to []value) {
 	each := func(f func(base string, r int)) {
 		for i, b := range bases {
@@ -101,7 +102,7 @@ func (k *kernels) loadLast(label, n string, bases []string, to []value) {
 	k.line("%sLoaded:", label)
 }
 
-// storeLast writes the first elements of a vector, one to three as register n says.
+// storeLast stores the first elements of a vector and advances the base. Register n contains their number, one to three.
 func (k *kernels) storeLast(label, n, base string, v value) {
 	r := int(-1 - v)
 	k.line("TBZ $1, %s, %sStoreOne", n, label)
@@ -114,7 +115,8 @@ func (k *kernels) storeLast(label, n, base string, v value) {
 	k.line("%sStored:", label)
 }
 
-// elementwise writes a function whose parameters are n, dst, the operands in from, and numbers, which body receives in registers.
+// elementwise writes a function with the parameters n, dst, the operands in from, and numbers. body receives the numbers
+// broadcast to registers.
 func (k *kernels) elementwise(name, signature string, from, numbers []string, several int, doc string, body func(in, numbers []value) value) {
 	k.function(name, signature, doc, func() {
 		k.get("n", "R0")
@@ -138,7 +140,8 @@ func (k *kernels) unary(name string, several int, body func(x value) value) {
 	k.elementwise(name, "func(n int, dst, x *float32)", []string{"x"}, nil, several, "", func(in, _ []value) value { return body(in[0]) })
 }
 
-// whole writes a function over n elements, a positive multiple of four: dst, x and numbers, with their types.
+// whole writes a function over n elements, a positive multiple of four. dst and x are types of elements, numbers is the text of
+// further parameters, and names lists their names.
 func (k *kernels) whole(name, dst, x, numbers string, names []string, several int, doc string, body func(x value, numbers []value) value) {
 	bytes := map[string]int{"float32": 4, "int32": 4, "uint16": 2, "uint8": 1, "int8": 1}
 	k.function(name, "func(n int, dst *"+dst+", x *"+x+numbers+")", doc, func() {

@@ -11,7 +11,7 @@ var (
 	storesVector = regexp.MustCompile(`^FMOVQ (F\d+), (?:(\d+))?\((R\d+)\)$`)
 )
 
-// loadsOn matches a load after which the base advances by the size of the load.
+// loadsOn matches a load that then advances the base by the size of the load.
 var loadsOn = regexp.MustCompile(`^FMOVQ\.P 16\((R\d+)\), (F\d+)$`)
 
 // access is a load or a store of a vector.
@@ -34,10 +34,10 @@ func accessOf(line string) (a access, ok bool) {
 	return a, true
 }
 
-// pairReach is the greatest displacement of an access to two vectors.
+// pairReach is the greatest displacement, in bytes, of an access to two vectors.
 const pairReach = 63 * 16
 
-// paired merges two accesses that are adjacent in the code and in memory.
+// paired returns the lines with each two accesses that are adjacent in the code and in memory merged into one.
 func paired(lines []string) (out []string) {
 	for i := 0; i < len(lines); i++ {
 		if i+1 < len(lines) {

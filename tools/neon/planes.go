@@ -32,7 +32,7 @@ func (k *kernels) plane(size, stride int) {
 				p.weights = append(p.weights, int(-1-v))
 				unit, bytes := "Q", 16
 				if i+4 > size*size {
-					unit, bytes = "S", 4 // for both sizes one column is left
+					unit, bytes = "S", 4 // for both sizes one weight remains
 				}
 				k.line("FMOV%s.P %d(R7), F%d", unit, bytes, int(-1-v))
 			}
@@ -91,7 +91,7 @@ type plane struct {
 	weights      []int
 }
 
-// block writes the four rows of some vectors of columns, from R15 to R20.
+// block writes the computation of four rows of the given number of vectors, from the source at R15 to dst at R20.
 func (p *plane) block(vectors int, unit string) {
 	kept := p.kept
 	sums := make([]value, planeRows*vectors)
@@ -131,7 +131,7 @@ func (p *plane) block(vectors int, unit string) {
 	p.kept = kept
 }
 
-// loadIndexed reads a vector, or its first element, at the sum of two registers.
+// loadIndexed reads a vector, or one element, at the sum of two general-purpose registers.
 func (p *plane) loadIndexed(unit string, base, index int) value {
 	return p.add(step{result: p.fresh(), written: func(result int, _ []int) string {
 		bits, name := 0x3ce06800, "q"
@@ -142,7 +142,7 @@ func (p *plane) loadIndexed(unit string, base, index int) value {
 	}})
 }
 
-// multiplyAdd adds the product of a vector and a weight to a sum.
+// multiplyAdd adds the product of a vector and weight number weight to a sum.
 func (p *plane) multiplyAdd(sum, x value, weight int) {
 	r, lane := p.weights[weight/4], weight%4
 	p.add(step{result: sum, from: []value{sum, x}, destructive: true, written: func(result int, from []int) string {

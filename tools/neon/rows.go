@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// copies writes copies: of rows, and of memory that is not read soon.
+// copies writes copies: of rows, of memory with non-temporal stores, and of memory with prefetching of other memory.
 func (k *kernels) copies() {
 	k.function("copyRows", "func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int)", "", func() {
 		k.rowsOf()
@@ -60,8 +60,8 @@ func (k *kernels) stream(ahead ...string) {
 	k.line("RET")
 }
 
-// rowsOf loads the parameters of functions over rows: rows to R0, cols to R1, dst to R2, its step to R3, src to R4, its step to
-// R5.
+// rowsOf loads the parameters of functions over rows: rows to R0, cols to R1, dst to R2, its row stride to R3, src to R4, and its
+// row stride to R5, with strides in bytes.
 func (k *kernels) rowsOf() {
 	k.get("rows", "R0")
 	k.get("cols", "R1")
@@ -79,8 +79,8 @@ func (k *kernels) nextRow(label string) {
 	k.line("RET")
 }
 
-// parted writes the separation of rows into elements at even and odd columns, and its inverse. cols is the number of columns of
-// the wide side.
+// parted writes the separation of rows into the elements at even and odd columns, its inverse, and the copying of the elements at
+// even columns alone. cols is the number of columns of the complete rows.
 func (k *kernels) parted() {
 	pairwise := func(vectors, even, odd func()) {
 		k.line("MOVD R1, R8")
@@ -181,7 +181,7 @@ func (k *kernels) standardRows() {
 	})
 }
 
-// square writes the transposition of four lines of depth elements, a positive multiple of four.
+// square writes the transposition of four lines of depth elements; depth is a positive multiple of four.
 func (k *kernels) square() {
 	k.function("transposeFour", "func(depth int, src *float32, line int, dst *float32, width int)",
 		"sets dst[p*width+l] to src[l*line+p] for l < 4 and p < depth, a positive multiple of four.", func() {

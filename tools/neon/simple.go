@@ -56,7 +56,7 @@ func (k *kernels) simple() {
 		})
 }
 
-// choose selects yes where all bits of a lane of mask are set and no where none are.
+// choose returns yes where all bits of a lane of mask are set, and no where none are set.
 func (k *kernels) choose(mask, yes, no value) value { return k.do("bsl", mask, yes, no) }
 
 // storage writes the conversions between float32 and other types of storage.

@@ -31,7 +31,7 @@ type window struct {
 	weights       bool
 }
 
-// Addresses of the rows of the source, and of the last vector's column.
+// windowRows lists the registers that contain the addresses of the rows of the source.
 var windowRows = []string{"R15", "R16", "R17", "R19"}
 
 func (w *window) write(start value, tap func(sum, x value), end func(sum value), weight value) {
@@ -58,7 +58,7 @@ func (w *window) write(start value, tap func(sum, x value), end func(sum value),
 	}
 }
 
-// loop writes the blocks of rows; cols is the columns of the last vector.
+// loop writes the loop over the blocks of rows; cols is the number of columns of the last vector.
 func (w *window) loop(label string, cols int, start value, tap func(sum, x value), end func(sum value), weight value) {
 	kept := w.kept
 	sums := make([]value, w.rows*w.vectors)
@@ -140,7 +140,7 @@ func (w *window) loop(label string, cols int, start value, tap func(sum, x value
 	w.kept = kept
 }
 
-// addThird loads an element into lane 2.
+// addThird returns x with lane 2 replaced by an element from memory.
 func (w *window) addThird(x value, place string) value {
 	v := w.fresh()
 	w.add(step{result: v, from: []value{x}, destructive: true, written: func(result int, _ []int) string {

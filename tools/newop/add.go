@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// generated lists the packages whose go generate renews everything derived from the table.
+// generated lists the packages whose go generate renews all files that are derived from the table.
 const generated = "./core/op ./tools/opsdoc ./tools/tensordoc"
 
-// tests is the command that runs tests in the copy, without vet: the tree has been vetted.
+// tests is the start of the arguments of the go command that runs tests in the copy. It omits vet, because the tree has been
+// vetted.
 const tests = "test -short -count=1 -vet=off "
 
 // checks lists the tests that find gaps: each entry is a list of arguments of go test.
@@ -84,7 +85,7 @@ func add(ctx context.Context, dir string, s scratch) (finding, error) {
 	return f, nil
 }
 
-// goTool runs the go command in dir. Paths are trimmed, so that copies share the build cache.
+// goTool runs the go command in dir and returns its output. Paths are trimmed, so that copies share the build cache.
 func goTool(ctx context.Context, dir, args string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", strings.Fields(args)...)
 	cmd.Dir = dir

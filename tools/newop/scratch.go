@@ -1,6 +1,6 @@
 package main
 
-// scratch is a new op with all parts that an op needs.
+// scratch is a new op, with the edits that an op needs, and the files that it must have.
 type scratch struct {
 	name  string
 	edits []edit

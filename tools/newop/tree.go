@@ -13,7 +13,7 @@ import (
 // built lists folders of the root that hold build results, and no source.
 var built = []string{".git", "bin", "dist", "burn_plugins", "runs"}
 
-// copyTree copies the files of root to dir, where they must not exist yet.
+// copyTree copies the regular files of root to dir, without the folders in built.
 func copyTree(dir, root string) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -39,7 +39,7 @@ func copyTree(dir, root string) error {
 	})
 }
 
-// snapshot is the content of the files of a tree by slashed path.
+// snapshot maps the paths of the files of a tree, with slashes, to their contents.
 type snapshot map[string][]byte
 
 func read(dir string) (snapshot, error) {

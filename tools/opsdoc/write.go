@@ -125,14 +125,15 @@ func operand(r *op.Row, o op.Operand) string {
 	return strings.Join(parts, "; ")
 }
 
-// sets lists the names of type sets that rows are written with.
+// sets lists the type sets that have a name in the document.
 var sets = []struct {
 	set  dtype.Set
 	name string
 }{{dtype.Any, "any"}, {dtype.Numbers, "numbers"}, {dtype.Floats, "floats"}, {dtype.Ints, "integers"}, {dtype.Signeds, "floats and signed integers"},
 	{dtype.Ints | dtype.Bools, "integers, bool"}, {dtype.Floats | dtype.Bools, "floats, bool"}}
 
-// computed returns the types of the first operand that an op is computed for, or of the result if it has no operands.
+// computed returns the types of the first operand for which an op is computed, or the types of the result if the op has no
+// operands.
 func computed(c core.OpCapability) dtype.Set {
 	if len(c.Operands) > 0 {
 		return c.Operands[0]

@@ -1,4 +1,4 @@
-// Command prose lists constructions in the Go comments and Markdown documents of folders that are hard to read, with advice on what
+// Command prose lists constructions that are hard to read in the Go comments and Markdown documents of folders, and advises what
 // to write instead.
 package main
 

@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/model/onnx/onnxtest"
 )
 
-// table counts the ops by class, and those that the device computes natively.
+// table writes the number of ops by class, and the number that the device computes natively.
 func table(ctx context.Context, w io.Writer, open onnxtest.Opener) error {
 	p, err := open(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func table(ctx context.Context, w io.Writer, open onnxtest.Opener) error {
 	return nil
 }
 
-// suite runs the conformance suite in this process and counts by profile.
+// suite runs the conformance suite in this process, and writes the counts of its cases by profile.
 func suite(ctx context.Context, w io.Writer, open onnxtest.Opener) error {
 	report, err := conformance.Check(ctx, func() (core.Backend, error) {
 		d, err := open(ctx)
@@ -71,7 +71,7 @@ func suite(ctx context.Context, w io.Writer, open onnxtest.Opener) error {
 	return nil
 }
 
-// mutants runs the tests in which backends with a planted error must be caught, and counts them.
+// mutants runs the tests in which the suite must detect backends with a planted fault, and writes how many it detects.
 func mutants(ctx context.Context, w io.Writer) error {
 	out, err := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run", "^TestMutant", "./conformance").CombinedOutput()
 	caught, escaped := 0, 0

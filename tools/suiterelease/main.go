@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// write writes the release of a date to dir. If the suite has already been released, it writes nothing.
+// write writes the release of a date to dir. If the newest release has the same hash, it returns an error and writes nothing.
 func write(dir, date, hash string) error {
 	if _, err := time.Parse(time.DateOnly, date); err != nil {
 		return fmt.Errorf("date %q, want YYYY-MM-DD", date)

@@ -39,8 +39,8 @@ func parseRows(text string) (map[string]row, error) {
 	return rows, nil
 }
 
-// check finds rows without a function, empty rows, names that Burn does not have, functions of Burn without a counterpart, and
-// unneeded reasons.
+// check returns an error that lists rows without a function, empty rows, names that Burn does not have, functions of Burn without
+// a counterpart, and unneeded reasons.
 func check(funcs []function, rows map[string]row) error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

@@ -23,7 +23,7 @@ type function struct {
 	synopsis  string
 }
 
-// exported returns the exported names of package tensor, in the order of files and lines.
+// exported returns the exported functions and methods of package tensor, in the order of files and lines.
 func exported(dir string) ([]function, error) {
 	fset := token.NewFileSet()
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))

@@ -91,7 +91,7 @@ func run(platform, out, file, python string, headers bool) error {
 	return extract(content, w, out, headers)
 }
 
-// fetch runs pip to fetch the wheel of a platform into a folder.
+// fetch runs pip to download the wheel of a platform into a folder, and returns its path.
 func fetch(w wheel, dir, python string) (string, error) {
 	cmd := exec.Command(python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:",
 		"--platform", w.tag, "--dest", dir, "wgpu=="+version)
@@ -101,7 +101,7 @@ func fetch(w wheel, dir, python string) (string, error) {
 	return filepath.Join(dir, fmt.Sprintf("wgpu-%s-py3-none-%s.whl", version, w.tag)), nil
 }
 
-// extract writes the library, its licence and, if headers is set, its headers.
+// extract writes the library, its licence and, if headers is set, its headers from the wheel in content to the folder out.
 func extract(content []byte, w wheel, out string, headers bool) error {
 	z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 	if err != nil {

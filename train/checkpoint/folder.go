@@ -26,7 +26,7 @@ type file struct {
 	SHA256 string `json:"sha256"`
 }
 
-// put writes a file, syncs it to disk, and describes it.
+// put writes a file, syncs it to disk, and returns its description.
 func put(path string, content []byte) (d file, err error) {
 	f, err := os.Create(path)
 	if err != nil {
@@ -117,7 +117,7 @@ func replace(path string, content []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// syncDir makes renames in dir durable. Windows has no such call and needs none.
+// syncDir syncs dir, so that renames in it are durable. Windows has no such call and needs none.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

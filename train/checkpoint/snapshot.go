@@ -10,6 +10,6 @@ package checkpoint
 
 // Snapshot is the state of training after a step.
 type Snapshot struct {
-	Step  int               // steps done: its name
-	Files map[string][]byte // by name
+	Step  int               // number of steps done, from which the snapshot is named
+	Files map[string][]byte // contents of the files, by name
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// ErrNone is wrapped by the error if no snapshot can be read.
+// ErrNone is wrapped by the error of Latest and Best if there is no snapshot that can be read.
 var ErrNone = errors.New("no checkpoint")
 
 // Store is a folder of snapshots. Only one goroutine may call Save and Wait; the other methods may be called concurrently.
@@ -23,9 +23,9 @@ type Store struct {
 	wrote   func(path string, best bool, err error)
 }
 
-// Open creates the folder, and removes the remains of an interrupted save. keep is the number of snapshots to keep in addition to
-// the best one: 0 means 2, so that a damaged one can be replaced, and negative means all. wrote, if not nil, is called after each
-// save by the goroutine that wrote.
+// Open opens the store in dir. It creates the folder if necessary, and removes the remains of an interrupted save. keep is the
+// number of snapshots to keep in addition to the best one: 0 means 2, so that there is another if one is damaged, and negative
+// means all. If wrote is not nil, the goroutine that writes a snapshot calls it after each save.
 func Open(dir string, keep int, wrote func(path string, best bool, err error)) (*Store, error) {
 	if keep == 0 {
 		keep = 2
@@ -45,8 +45,8 @@ func Open(dir string, keep int, wrote func(path string, best bool, err error)) (
 	return &Store{dir: dir, keep: keep, wrote: wrote}, nil
 }
 
-// Save starts writing s; the caller must not change s any more. It waits for the previous save and returns its error. best marks
-// s as the best so far, which is kept until another is marked.
+// Save waits for the previous save, starts writing s and returns the error of the previous save. The caller must not change s any
+// more. best marks s as the best so far, which is kept until another is marked.
 func (st *Store) Save(s *Snapshot, best bool) error {
 	err := st.Wait()
 	done := make(chan error, 1)
@@ -104,8 +104,8 @@ func (st *Store) write(s *Snapshot, best bool) (path string, err error) {
 	return path, st.prune(s.Step)
 }
 
-// prune removes all but the newest snapshots up to step and the best one. It also removes later ones, which belong to an
-// abandoned run.
+// prune removes all snapshots except the newest ones up to step and the best one. It also removes the snapshots of later steps,
+// which belong to an abandoned run.
 func (st *Store) prune(step int) error {
 	if st.keep < 0 {
 		return nil
@@ -148,8 +148,8 @@ func (st *Store) Steps() ([]int, error) {
 	return steps, nil
 }
 
-// Latest reads the newest intact snapshot. damaged holds the errors of the snapshots that it skipped. If there is none the error
-// wraps ErrNone, and every error of damaged.
+// Latest reads the newest intact snapshot. damaged contains the errors of the snapshots that it skipped. If there is no intact
+// snapshot, the error wraps ErrNone and every error of damaged.
 func (st *Store) Latest() (s *Snapshot, damaged []error, err error) {
 	steps, err := st.Steps()
 	if err != nil {
@@ -168,7 +168,7 @@ func (st *Store) Latest() (s *Snapshot, damaged []error, err error) {
 	return nil, damaged, errors.Join(append([]error{fmt.Errorf("checkpoint: %s: %w", st.dir, ErrNone)}, damaged...)...)
 }
 
-// Best reads the snapshot that was marked as the best. If there is none the error wraps ErrNone.
+// Best reads the snapshot that was marked as the best. If none was marked, the error wraps ErrNone.
 func (st *Store) Best() (*Snapshot, error) {
 	best, err := st.bestName()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -19,16 +19,17 @@ import (
 type Options struct {
 	Output io.Writer // a terminal; nil for standard output
 	Input  io.Reader // keys; nil for standard input
-	// Interrupt ends training after the current step: the key q, or the first Ctrl-C. It should cancel the context of Run.
+	// Interrupt is called at the key q or the first Ctrl-C. It should cancel the context of Run, which ends training after the
+	// current step.
 	Interrupt func()
-	// Kill ends training at once: the second Ctrl-C. It should cancel Learner.Kill.
+	// Kill is called at the second Ctrl-C. It should cancel Learner.Kill, which ends training at once.
 	Kill func()
-	// Stay keeps the last frame after the end until a key is pressed.
+	// Stay keeps the last frame after the end of training until one of the keys q, Esc, Enter or Ctrl-C is pressed.
 	Stay bool
 }
 
-// Usable reports whether f is a terminal that can show a dashboard, and the environment does not ask for plain lines (CI,
-// TERM=dumb).
+// Usable reports whether f is a terminal that can show a dashboard and the environment does not request plain lines, by a
+// variable CI or by TERM=dumb.
 func Usable(f *os.File) bool {
 	return os.Getenv("CI") == "" && os.Getenv("TERM") != "dumb" && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))
 }
@@ -36,7 +37,7 @@ func Usable(f *os.File) bool {
 // frame is the time between two frames.
 const frame = 100 * time.Millisecond
 
-// Dashboard is a listener that draws in its own goroutine. It owns the terminal until Close.
+// Dashboard is a listener that draws in its own goroutine. It owns the terminal until it ends.
 type Dashboard struct {
 	program *tea.Program
 	inbox   *inbox
@@ -63,7 +64,7 @@ func (b *inbox) take() []train.Event {
 	return e
 }
 
-// Start takes over the terminal.
+// Start starts a dashboard, which takes over the terminal until it ends.
 func Start(o Options) *Dashboard {
 	d := &Dashboard{inbox: &inbox{}, done: make(chan error, 1)}
 	options := []tea.ProgramOption{tea.WithoutSignalHandler(), tea.WithFPS(20)}
@@ -81,11 +82,11 @@ func Start(o Options) *Dashboard {
 	return d
 }
 
-// Event shows e with the next frame.
+// Event stores e, which the next frame shows.
 func (d *Dashboard) Event(e train.Event) { d.inbox.put(e) }
 
-// Wait returns when the dashboard has ended: after training, or with Options.Stay after the next key press. The terminal is then
-// restored.
+// Wait returns when the dashboard has ended and restored the terminal: after training, or with Options.Stay after one of its keys
+// is pressed.
 func (d *Dashboard) Wait() error {
 	err := <-d.done
 	d.done <- err

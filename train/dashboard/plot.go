@@ -21,7 +21,7 @@ func newCanvas(w, h int, styles ...lipgloss.Style) *canvas {
 	return &canvas{w: w, h: h, dots: make([]byte, w*h), ink: make([]int, w*h), style: styles}
 }
 
-// bits are the dots of a braille character by row and column (Unicode, block U+2800).
+// bits contains the bit of each dot of a braille character, by row and column (Unicode, block U+2800).
 var bits = [4][2]byte{{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}
 
 func (c *canvas) dot(x, y, ink int) {
@@ -33,7 +33,7 @@ func (c *canvas) dot(x, y, ink int) {
 	c.ink[at] = ink
 }
 
-// line draws a line by Bresenham's algorithm: of each column or row that it crosses, the nearest dot.
+// line draws a line by Bresenham's algorithm: in each column or row that the line crosses, it sets the nearest dot.
 func (c *canvas) line(x0, y0, x1, y1, ink int) {
 	dx, dy := abs(x1-x0), -abs(y1-y0)
 	sx, sy := 1, 1
@@ -92,7 +92,7 @@ type inked struct {
 // gutter is the width of the labels of the vertical axis.
 const gutter = 10
 
-// axisLabel returns a number with four digits, or as many as fit the gutter.
+// axisLabel formats a number with four digits, or with fewer if these do not fit the gutter.
 func axisLabel(v float64) string {
 	label := ""
 	for digits := 4; digits > 0; digits-- {
@@ -103,7 +103,7 @@ func axisLabel(v float64) string {
 	return label
 }
 
-// plot draws lines into h rows of w columns, axes included.
+// plot returns a chart of lines as h rows of at most w columns, including the axes.
 func plot(w, h int, lines []inked, styles ...lipgloss.Style) []string {
 	x0, x1, y0, y1 := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	for _, l := range lines {

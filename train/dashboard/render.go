@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// The colours are those in the palette of the terminal.
+// The styles use colours from the palette of the terminal.
 var (
 	bold     = lipgloss.NewStyle().Bold(true)
 	faint    = lipgloss.NewStyle().Faint(true)
@@ -108,7 +108,7 @@ func (s screen) header() []string {
 	}
 }
 
-// tabs returns the names of metrics with the selected one marked, wrapped to at most two lines.
+// tabs returns the names of the metrics, with the selected one marked, wrapped to the width of the terminal.
 func (s screen) tabs() []string {
 	var lines []string
 	line, width := " ", 1
@@ -192,7 +192,7 @@ func (s screen) table() []string {
 	return rows
 }
 
-// log returns the most recent messages.
+// log returns the three most recent messages.
 func (s screen) log() []string {
 	m := s.story.messages
 	if len(m) > 3 {

@@ -20,7 +20,7 @@ type screen struct {
 
 	story    story
 	selected int
-	recent   bool // shows only the last steps
+	recent   bool // whether the chart shows only the last steps
 	now      time.Time
 	asked    bool // whether the user has asked to stop
 	killed   bool

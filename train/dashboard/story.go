@@ -30,10 +30,10 @@ type story struct {
 // followed is the history of a metric.
 type followed struct {
 	metric.Info
-	all    curve.Curve // of batches in training
-	last   series      // the same, most recent values
+	all    curve.Curve // values of batches in training
+	last   series      // most recent values of batches in training
 	epochs map[train.Split]*series
-	now    map[train.Split]float64 // of the current epoch, or the last one
+	now    map[train.Split]float64 // value of the current epoch, or of the previous one before the first reading
 	best   float64
 	has    bool // whether best is set
 }
@@ -98,7 +98,7 @@ func (s *story) say(format string, args ...any) {
 	}
 }
 
-// begin handles the start of a run. A resumed run keeps the curves up to its first step.
+// begin handles the start of a run. If the run is resumed, it keeps the points of the curves up to the first step.
 func (s *story) begin(e train.Started) {
 	s.start, s.epoch, s.step, s.end = e, e.Epoch, e.Step, nil
 	s.done, s.pace = map[train.Split]int{}, map[train.Split]*pace{}
@@ -204,7 +204,8 @@ func (s *story) record(r train.Record) {
 	}
 }
 
-// progress returns the fraction of all batches of all epochs that is done, and the estimated remaining time, 0 if unknown.
+// progress returns the fraction of the work of all epochs that is done, with batches weighted by their mean duration, and the
+// estimated remaining time, 0 if unknown.
 func (s *story) progress() (share float64, left time.Duration) {
 	var total, done float64
 	for _, split := range []train.Split{train.Train, train.Valid} {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// none is the padding of metrics without padding: no class has this index.
+// none is the ignored target of metrics that ignore none: no class has this index.
 const none = -1 << 62
 
 // ClassOptions holds the settings of metrics over class indices.
@@ -49,12 +49,11 @@ type accuracy struct {
 	o ClassOptions
 }
 
-// Accuracy returns the metric of the share, in percent, of targets [...] whose class has the greatest score in predictions [...,
-// classes].
+// Accuracy returns a metric: the percentage of targets [...] whose class has the greatest score in predictions [..., classes].
 func Accuracy(o ClassOptions) Metric { return &accuracy{k: 1, o: o} }
 
-// TopK returns the metric of the share, in percent, of targets [...] whose class is among the k greatest scores in predictions
-// [..., classes].
+// TopK returns a metric: the percentage of targets [...] whose class has one of the k greatest scores in predictions [...,
+// classes].
 func TopK(k int, o ClassOptions) Metric { return &accuracy{k: k, o: o} }
 
 func (m *accuracy) Info() Info {

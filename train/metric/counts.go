@@ -16,8 +16,8 @@ type Average int
 // The averages. For mutually exclusive labels, the micro averages of precision, recall and F-beta all equal the accuracy.
 const (
 	Macro    Average = iota // the unweighted mean over classes that are predicted or a target
-	Micro                   // from the counts summed over classes
-	Weighted                // the mean over classes, weighted by how often each is a target
+	Micro                   // the value for the counts summed over classes
+	Weighted                // the mean over classes, weighted by the number of targets of each
 )
 
 func (a Average) String() string {
@@ -28,8 +28,8 @@ func (a Average) String() string {
 type LabelOptions struct {
 	ClassOptions
 	Average Average
-	// Threshold is for predictions in the shape of the targets, whose columns are labels that do not exclude each other (or one
-	// label): a score above it is positive. 0 suits logits, 0.5 probabilities.
+	// Threshold is the score above which a label is predicted. It is used if predictions have the shape of the targets; their
+	// columns are then labels that do not exclude each other. 0 suits logits, 0.5 probabilities.
 	Threshold float64
 }
 
@@ -44,8 +44,8 @@ type counts struct {
 func (c *counts) State() any { return c }
 func (c *counts) Reset()     { *c = counts{} }
 
-// measure returns the predictions and the targets, as class indices [M] or as 0 and 1 [M, labels], i64, and a tensor whose shape
-// holds the number of classes.
+// measure returns the predictions and the targets as i64: as 0 and 1 [M, labels], or as class indices [M], followed in this case
+// by a tensor [0, classes].
 func (o LabelOptions) measure(what string, out Output) []*tensor.Tensor {
 	p, t := out.Predictions, out.Targets
 	if p != nil && t != nil && p.Shape().Equal(t.Shape()) {
@@ -111,7 +111,7 @@ func sum(v []float64) (s float64) {
 	return s
 }
 
-// average returns the average of f(tp, fp, fn) over classes. Without samples it is NaN.
+// average returns the average of f(tp, fp, fn) over classes, NaN if there are no samples.
 func (c *counts) average(a Average, f func(tp, fp, fn float64) float64) float64 {
 	if len(c.TP) == 0 {
 		return math.NaN()
@@ -141,18 +141,18 @@ type labelled struct {
 	f    func(tp, fp, fn float64) float64
 }
 
-// Precision returns the metric of the share, in percent, of predictions that are right; 0 if there are none.
+// Precision returns a metric: the percentage of predictions that are right, 0 if there are none.
 func Precision(o LabelOptions) Metric {
 	return &labelled{name: "precision", o: o, f: func(tp, fp, _ float64) float64 { return 100 * share(tp, tp+fp) }}
 }
 
-// Recall returns the metric of the share, in percent, of targets that were predicted; 0 if there are none.
+// Recall returns a metric: the percentage of targets that were predicted, 0 if there are none.
 func Recall(o LabelOptions) Metric {
 	return &labelled{name: "recall", o: o, f: func(tp, _, fn float64) float64 { return 100 * share(tp, tp+fn) }}
 }
 
-// FBeta returns the metric of the weighted harmonic mean, in percent, of precision and recall, in which recall counts beta times
-// as much.
+// FBeta returns a metric: the weighted harmonic mean of precision and recall in percent, in which recall counts beta times as
+// much.
 func FBeta(beta float64, o LabelOptions) Metric {
 	return &labelled{name: fmt.Sprintf("F%g", beta), o: o, f: func(tp, fp, fn float64) float64 {
 		b := beta * beta
@@ -172,8 +172,8 @@ type hamming struct {
 	o LabelOptions
 }
 
-// Hamming returns the metric of the share, in percent, of labels that are right: 100 less the Hamming loss. Predictions have the
-// shape of targets.
+// Hamming returns a metric: the percentage of labels that are right, which is 100 minus the Hamming loss in percent. Predictions
+// must have the shape of the targets.
 func Hamming(o LabelOptions) Metric { return &hamming{o: o} }
 
 func (*hamming) Info() Info { return Info{Name: "hamming score", Unit: "%", Better: Higher} }
@@ -191,25 +191,25 @@ func (m *hamming) Value() float64 {
 	return 100 * ratio(right, right+sum(m.FP)+sum(m.FN))
 }
 
-// Confusion counts targets (rows) by prediction (columns). Its Value is the accuracy in percent.
+// Confusion is a metric that counts the items of each target (row) and prediction (column). Its Value is the accuracy in percent.
 type Confusion struct {
 	o     ClassOptions
 	Cells [][]float64 `json:"cells"`
 }
 
-// NewConfusion returns a matrix for class indices [...] and scores [..., classes].
+// NewConfusion returns a metric for targets that are class indices [...] and predictions that are scores [..., classes].
 func NewConfusion(o ClassOptions) *Confusion { return &Confusion{o: o} }
 
 // Info returns the name "confusion accuracy".
 func (*Confusion) Info() Info { return Info{Name: "confusion accuracy", Unit: "%", Better: Higher} }
 
-// Measure takes the class with the greatest score.
+// Measure returns the class with the greatest score and the target of each item.
 func (m *Confusion) Measure(o Output) []*tensor.Tensor {
 	classes("confusion", o)
 	return LabelOptions{}.measure("confusion", o)
 }
 
-// Update counts a step.
+// Update counts the items of a step.
 func (m *Confusion) Update(s Sample) {
 	for n := s.Values[2].Shape[1]; len(m.Cells) < n; {
 		m.Cells = append(m.Cells, make([]float64, n))

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// curve keeps all scores of each class or label, because the area depends on their order.
+// curve is a metric that stores all scores of each class or label, because the area depends on their order.
 type curve struct {
 	Scores [][]Number `json:"scores"`
 	Hits   [][]bool   `json:"hits"`
@@ -19,14 +19,14 @@ type curve struct {
 
 // AUROC returns a metric: the area, in percent, under the curve of the true positive rate over the false positive rate.
 //
-// If predictions and targets have the same shape, targets are 0 or 1, and with several axes each index of the last is a label.
-// Otherwise predictions are scores [..., classes], targets are class indices [...], and each class is compared with the rest. The metric is
-// the unweighted mean of the areas of all labels or classes that have both kinds of target. Scores need not be probabilities. The
-// metric keeps all scores until Reset. If a score is NaN, the area is NaN.
+// If predictions and targets have the same shape, targets are 0 or 1, and with several axes each index of the last axis is a
+// label. Otherwise predictions are scores [..., classes], targets are class indices [...], and each class is compared with the
+// others. The metric is the unweighted mean of the areas of all labels or classes that have both positive and negative targets.
+// Scores need not be probabilities. The metric stores all scores until Reset. If a score is NaN, the metric is NaN.
 func AUROC() Metric { return &curve{name: "AUROC", area: rocArea} }
 
-// AUPRC returns a metric: the average precision in percent, which is the area under the steps of precision over recall. It takes
-// the same inputs as AUROC.
+// AUPRC returns a metric: the average precision in percent, which is the area under the steps of precision over recall. It
+// requires the same inputs as AUROC, and omits labels and classes without positive targets from the mean.
 func AUPRC() Metric { return &curve{name: "AUPRC", area: prArea} }
 
 func (m *curve) Info() Info { return Info{Name: m.name, Unit: "%", Better: Higher} }
@@ -74,7 +74,8 @@ func (m *curve) Value() float64 {
 	return mean.Value()
 }
 
-// steps calls f after each group of equal scores, from the greatest down, with the number of hits and misses so far.
+// steps calls f after each group of equal scores, from the greatest down, with the numbers of hits and misses so far. It returns
+// their totals.
 func steps(scores []Number, hits []bool, f func(tp, fp float64)) (positives, negatives float64) {
 	order := make([]int, len(scores))
 	for i := range order {
@@ -102,7 +103,7 @@ func steps(scores []Number, hits []bool, f func(tp, fp float64)) (positives, neg
 	return positives, negatives
 }
 
-// rocArea integrates by trapezoids, so that a tie counts one half (Fawcett 2006).
+// rocArea returns the area under the ROC curve by the trapezoidal rule, so that a tie counts one half (Fawcett 2006).
 func rocArea(scores []Number, hits []bool) float64 {
 	var area, lastTP, lastFP float64
 	p, n := steps(scores, hits, func(tp, fp float64) {

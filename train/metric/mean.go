@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Mean is a weighted sum and its total weight.
+// Mean accumulates a weighted mean: the weighted sum and the total weight.
 type Mean struct {
 	Sum    float64
 	Weight float64
@@ -33,18 +33,18 @@ func (m *Mean) Reset() { *m = Mean{} }
 // State returns m itself.
 func (m *Mean) State() any { return m }
 
-// meanState is the JSON of a Mean, whose sum is NaN after a loss that is NaN.
+// meanState is the JSON form of a Mean. Its fields are Numbers, because a sum may be NaN or infinite.
 type meanState struct {
 	Sum    Number `json:"sum"`
 	Weight Number `json:"weight"`
 }
 
-// MarshalJSON writes the sum and the weight, also if they are not finite.
+// MarshalJSON encodes the sum and the weight, even if they are not finite.
 func (m *Mean) MarshalJSON() ([]byte, error) {
 	return json.Marshal(meanState{Number(m.Sum), Number(m.Weight)})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON decodes the result of MarshalJSON.
 func (m *Mean) UnmarshalJSON(b []byte) error {
 	s := meanState{Number(m.Sum), Number(m.Weight)}
 	err := json.Unmarshal(b, &s)
@@ -70,7 +70,7 @@ func share(a, b float64) float64 {
 
 type loss struct{ Mean }
 
-// Loss returns the metric of the mean loss of an item.
+// Loss returns a metric: the mean loss over items.
 func Loss() Metric { return &loss{} }
 
 func (*loss) Info() Info                        { return Info{Name: "loss", Better: Lower} }
@@ -79,8 +79,8 @@ func (m *loss) Update(s Sample)                 { m.Add(s.Values[0].Data[0], flo
 
 type perplexity struct{ Mean }
 
-// Perplexity returns the metric of exp of the mean loss, which must be the cross-entropy in nats; batches are weighted by Items,
-// which should count tokens.
+// Perplexity returns a metric: exp of the mean loss. The loss must be the cross-entropy in nats. Batches are weighted by Items,
+// which should be the number of tokens.
 func Perplexity() Metric { return &perplexity{} }
 
 func (*perplexity) Info() Info                        { return Info{Name: "perplexity", Better: Lower} }
@@ -96,8 +96,8 @@ type value struct {
 	f    func(Output) *tensor.Tensor
 }
 
-// Func returns the metric of the mean over items of a number that f computes on the device from a step, as a tensor of one
-// element.
+// Func returns a metric: the mean over items of a number that f computes on the device from the output of a step. f returns a
+// tensor of one element, the mean over the items of the step.
 func Func(info Info, f func(Output) *tensor.Tensor) Metric { return &value{info: info, f: f} }
 
 func (m *value) Info() Info                        { return m.info }

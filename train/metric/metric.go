@@ -25,22 +25,22 @@ type Output struct {
 // Count returns Items, at least 1.
 func (o Output) Count() int { return max(o.Items, 1) }
 
-// Sample is one step on the host.
+// Sample contains the values of one step on the host.
 type Sample struct {
 	Values []Array        // tensors returned by Measure, in its order
 	Items  int            // items of the batch, at least 1
 	Rate   float64        // learning rate; NaN in validation
-	Took   time.Duration  // since the previous sample, or the start of the epoch
+	Took   time.Duration  // time since the previous sample, or since the start of the epoch
 	Device *tensor.Device // the device of the step
 }
 
-// Array is a tensor on the host: its elements, widened, in row-major order.
+// Array is a tensor on the host: its shape, and its elements as float64 in row-major order.
 type Array struct {
 	Shape []int
 	Data  []float64
 }
 
-// Rows splits a along its last axis; an array of rank 0 is one row.
+// Rows returns the rows of a along its last axis; an array of rank 0 is one row. The rows share the memory of a.
 func (a Array) Rows() [][]float64 {
 	n := 1
 	if len(a.Shape) > 0 {
@@ -52,7 +52,7 @@ func (a Array) Rows() [][]float64 {
 	return slices.Collect(slices.Chunk(a.Data, n))
 }
 
-// Direction tells which values of a metric are better.
+// Direction determines which values of a metric are better.
 type Direction int
 
 // The directions.
@@ -80,13 +80,13 @@ type Info struct {
 	Name   string // "accuracy"; unique among the metrics of a run
 	Unit   string // "%", "items/s", or empty
 	Better Direction
-	System bool // about the machine or the settings, not the model: left out of summaries of quality
+	System bool // whether the metric describes the machine or the settings, not the model; summaries omit it
 }
 
 // Metric computes one number throughout training.
 type Metric interface {
 	Info() Info
-	// Measure queues on the device the reduction of a step and returns the tensors to read, of any element type. It must not
+	// Measure queues the reduction of a step on the device, and returns the tensors to read, of any element type. It must not
 	// wait. It may run in a scope: the caller reads the tensors before the scope ends, or keeps them.
 	Measure(o Output) []*tensor.Tensor
 	// Update adds a step. The metric may keep the slices of s.
@@ -99,7 +99,7 @@ type Metric interface {
 // Stateful is implemented by metrics whose unfinished sums are saved with a checkpoint, so that an epoch that is resumed midway
 // ends with the same value. Other metrics start anew for the rest of the epoch.
 type Stateful interface {
-	// State returns a pointer to a value that JSON can encode and decode, also when the metric is NaN or infinite.
+	// State returns a pointer to a value that encoding/json can encode and decode, even if the metric is NaN or infinite.
 	State() any
 }
 

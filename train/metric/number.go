@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Number is a float64 that JSON can represent even if it is not finite: as "NaN", "+Inf" and "-Inf".
+// Number is a float64 that can be encoded in JSON even if it is not finite, as "NaN", "+Inf" or "-Inf".
 type Number float64
 
 // MarshalJSON writes a number or a string.

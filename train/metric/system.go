@@ -27,7 +27,7 @@ func (m *system) Reset()                        { m.now = math.NaN() }
 
 type speed struct{ Mean }
 
-// Speed returns the metric of the items per second since the start of the epoch.
+// Speed returns a metric: the number of items per second since the start of the epoch.
 func Speed() Metric { return &speed{} }
 
 func (*speed) Info() Info                      { return Info{Name: "speed", Unit: "items/s", Better: Higher, System: true} }
@@ -38,12 +38,12 @@ func (m *speed) Update(s Sample) {
 	m.last = ratio(float64(s.Items), s.Took.Seconds())
 }
 
-// LearningRate returns the metric of the learning rate of the last step.
+// LearningRate returns a metric: the learning rate of the last step.
 func LearningRate() Metric {
 	return newSystem("learning rate", "", func(s Sample, _ float64) float64 { return s.Rate })
 }
 
-// every is the interval between system calls; in between the last value is repeated.
+// every is the least interval between system calls; in between, metrics repeat the last value.
 const every = 500 * time.Millisecond
 
 func sampled(name, unit string, ask func(s Sample) float64) Metric {
@@ -57,8 +57,8 @@ func sampled(name, unit string, ask func(s Sample) float64) Metric {
 	})
 }
 
-// CPU returns the metric of the CPU usage, in percent of all processors: of the whole machine on Linux, so that plugins count,
-// else of this process.
+// CPU returns a metric: the CPU usage in percent of all processors. On Linux it is the usage of the whole machine, which includes
+// plugins; elsewhere it is the usage of this process.
 func CPU() Metric {
 	busy, total := cpuTimes()
 	return sampled("cpu use", "%", func(Sample) float64 {
@@ -69,7 +69,8 @@ func CPU() Metric {
 	})
 }
 
-// Memory returns the metric of the memory used by this process, in MiB.
+// Memory returns a metric: the memory of this process in MiB. On Linux it is the resident memory, elsewhere the memory that the
+// Go runtime has obtained from the system.
 func Memory() Metric {
 	return sampled("memory", "MiB", func(Sample) float64 { return float64(resident()) / (1 << 20) })
 }
@@ -81,7 +82,7 @@ func goMemory() int64 {
 	return int64(m.Sys)
 }
 
-// DeviceMemory returns the metric of the device memory used by tensors, in MiB; NaN if the backend does not report it.
+// DeviceMemory returns a metric: the device memory in use in MiB, NaN if the backend does not report it.
 func DeviceMemory() Metric {
 	return sampled("device memory", "MiB", func(s Sample) float64 {
 		if s.Device != nil {

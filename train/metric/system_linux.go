@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// cpuTimes returns busy and total ticks of all processors since boot, from /proc/stat.
+// cpuTimes returns the busy and the total ticks of all processors since boot, from /proc/stat.
 func cpuTimes() (busy, total float64) {
 	data, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -28,7 +28,7 @@ func cpuTimes() (busy, total float64) {
 	return busy, total
 }
 
-// resident returns the resident set in bytes.
+// resident returns the size of the resident set in bytes.
 func resident() int64 {
 	data, err := os.ReadFile("/proc/self/statm")
 	if err == nil {

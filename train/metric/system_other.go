@@ -10,7 +10,8 @@ import (
 
 var started = time.Now()
 
-// cpuTimes returns the CPU seconds of this process by the Go runtime's count, which garbage collections update.
+// cpuTimes returns the busy CPU seconds of this process, and the total seconds of all processors since its start. Garbage
+// collections update the former.
 func cpuTimes() (busy, total float64) {
 	s := []metrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
 	metrics.Read(s)

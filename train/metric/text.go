@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// TextOptions tells how ids become texts. Predictions are ids [N, T] of an integer type, or scores [N, T, classes] whose maximum
-// is taken; targets are ids [N, T].
+// TextOptions determines how ids are converted to texts. Predictions are ids [N, T] of an integer type, or scores [N, T,
+// classes], in which the class with the greatest score is the id; targets are ids [N, T].
 type TextOptions struct {
 	// Decode converts the ids of one item to text, with words separated by white space.
 	Decode func(ids []int) string
@@ -48,7 +48,7 @@ func (o TextOptions) texts(a Array) []string {
 	return out
 }
 
-// Text is a metric over pairs of texts, which can also be added with Add.
+// Text is a metric over pairs of a text and its reference. Update adds the pairs of a step, and Add adds a single pair.
 type Text struct {
 	info  Info
 	o     TextOptions
@@ -60,10 +60,10 @@ type Text struct {
 // Info describes the metric.
 func (m *Text) Info() Info { return m.info }
 
-// Measure takes ids.
+// Measure returns the ids of predictions and targets, as i64 [N, T].
 func (m *Text) Measure(o Output) []*tensor.Tensor { return m.o.measure(m.info.Name, o) }
 
-// Update decodes and adds a step.
+// Update decodes the texts of a step and adds them.
 func (m *Text) Update(s Sample) {
 	got, want := m.o.texts(s.Values[0]), m.o.texts(s.Values[1])
 	for i := range min(len(got), len(want)) {
@@ -83,7 +83,7 @@ func (m *Text) Reset() { clear(m.sums) }
 // State returns the sums.
 func (m *Text) State() any { return &m.sums }
 
-// errorRate returns the metric of edits divided by the length of the reference, in percent.
+// errorRate returns a metric: the edits divided by the length of the references, in percent.
 func errorRate(name string, o TextOptions, cut func(string) []string) *Text {
 	return &Text{info: Info{Name: name, Unit: "%", Better: Lower}, o: o, sums: make([]float64, 2),
 		add: func(s []float64, got, want string) {
@@ -94,16 +94,16 @@ func errorRate(name string, o TextOptions, cut func(string) []string) *Text {
 		value: func(s []float64) float64 { return 100 * ratio(s[0], s[1]) }}
 }
 
-// WER returns the metric of the word error rate in percent: insertions, deletions and substitutions divided by the words of the
-// reference; it may exceed 100.
+// WER returns a metric: the word error rate in percent, which is the number of insertions, deletions and substitutions divided by
+// the number of words of the references. It may exceed 100.
 func WER(o TextOptions) *Text { return errorRate("WER", o, strings.Fields) }
 
-// CER returns the metric of the character error rate in percent, over Unicode code points.
+// CER returns a metric: the character error rate in percent, over Unicode code points.
 func CER(o TextOptions) *Text {
 	return errorRate("CER", o, func(s string) []string { return strings.Split(s, "") })
 }
 
-// edits returns the Levenshtein distance.
+// edits returns the Levenshtein distance of a and b.
 func edits(a, b []string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -127,11 +127,12 @@ func edits(a, b []string) int {
 // grams is the length of the longest n-gram that BLEU counts.
 const grams = 4
 
-// BLEU returns the metric of corpus BLEU-4 (Papineni and others 2002) in percent, over words separated by white space, with one
-// reference per text. If smooth is set, n-grams without a match count one half, a quarter and so on of one match (Chen and Cherry
-// 2014, method 3), as short corpora need.
+// BLEU returns a metric: corpus BLEU-4 (Papineni and others 2002) in percent, over words separated by white space, with one
+// reference per text. If smooth is set, lengths of n-grams without a match count as one half, one quarter and so on of a match
+// (Chen and Cherry 2014, method 3), which suits short corpora.
 func BLEU(smooth bool, o TextOptions) *Text {
-	// sums: matches of 1- to 4-grams, their totals, the length of the texts and of the references.
+	// The sums are the matches of 1- to 4-grams, the numbers of 1- to 4-grams, the length of the texts, and the length of the
+	// references.
 	return &Text{info: Info{Name: "BLEU", Unit: "%", Better: Higher}, o: o, sums: make([]float64, 2*grams+2),
 		add: func(s []float64, got, want string) {
 			a, b := strings.Fields(got), strings.Fields(want)
@@ -174,7 +175,7 @@ func ngrams(words []string, n int) map[string]int {
 	return m
 }
 
-// RougeL returns the metric of the mean over texts, in percent, of the F1 of the longest common subsequence of words (Lin 2004).
+// RougeL returns a metric: the mean over texts of the F1 of the longest common subsequence of words (Lin 2004), in percent.
 func RougeL(o TextOptions) *Text {
 	return &Text{info: Info{Name: "ROUGE-L", Unit: "%", Better: Higher}, o: o, sums: make([]float64, 2),
 		add: func(s []float64, got, want string) {
@@ -185,7 +186,7 @@ func RougeL(o TextOptions) *Text {
 		value: func(s []float64) float64 { return 100 * ratio(s[0], s[1]) }}
 }
 
-// common returns the length of the longest common subsequence.
+// common returns the length of the longest common subsequence of a and b.
 func common(a, b []string) int {
 	row := make([]int, len(b)+1)
 	for i := range a {
@@ -203,5 +204,5 @@ func common(a, b []string) int {
 	return row[len(b)]
 }
 
-// String names the metric and its value.
+// String returns the name and the value of the metric.
 func (m *Text) String() string { return fmt.Sprintf("%s %.4g%s", m.info.Name, m.Value(), m.info.Unit) }

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// plot is a chart of a metric in the coordinates of the page.
+// plot is a chart of a metric, in coordinates of the page.
 type plot struct {
 	Title  string
 	Lines  []line
@@ -70,7 +70,7 @@ type drawn struct {
 	x, y  []float64
 }
 
-// draw computes a chart of series; ok is false if there is nothing to show.
+// draw returns a chart of series; ok is false if there are no points.
 func draw(title, unit string, series []drawn) (p plot, ok bool) {
 	x0, x1, y0, y1 := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	for _, s := range series {

@@ -16,13 +16,13 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// Report collects a run. It is a listener; the page can be written at any time between events.
+// Report is a listener that collects the events of a run. The page can be written at any time between events.
 type Report struct {
-	path  string // written at the end, if not empty
+	path  string // file that is written at the end; empty for none
 	start train.Started
 	end   train.Ended
 	infos []metric.Info
-	curve map[string]*curve.Curve // of training batches, by metric
+	curve map[string]*curve.Curve // values of training batches, by metric
 	notes []string
 	tests []train.Record
 	past  train.History

@@ -10,8 +10,8 @@ import (
 type event struct {
 	wall    float64 // seconds since 1970
 	step    int64
-	version string // of the file: field 3
-	started bool   // a session log that makes readers drop events from this step on: field 7
+	version string // version of the file: field 3
+	started bool   // whether the event contains a session log, at which readers drop earlier events from this step on: field 7
 	scalars []scalar
 }
 
@@ -66,7 +66,7 @@ func masked(b []byte) uint32 {
 	return (c>>15 | c<<17) + 0xa282ead8
 }
 
-// record encodes a TFRecord: the length of content, its checksum, content, its checksum.
+// record returns a TFRecord: the length of content, the checksum of the length, content, and its checksum.
 func record(content []byte) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(content)))
 	b = binary.LittleEndian.AppendUint32(b, masked(b))

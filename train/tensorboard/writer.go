@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// flushEvery is the longest time that data stays in memory.
+// flushEvery is the time after which the next event writes the data in memory to the files.
 const flushEvery = 5 * time.Second
 
 // Writer is a listener of one run. After the first error it writes nothing more; Close returns the error.
@@ -28,7 +28,7 @@ type Writer struct {
 	err     error
 }
 
-// New returns a writer to dir, which is created when something is written.
+// New returns a writer to dir. The folder is created when the first event is written.
 func New(dir string) *Writer { return &Writer{dir: dir, files: map[train.Split]*file{}} }
 
 // file is the event file of a split.
@@ -58,7 +58,7 @@ func create(dir string, at time.Time) (*file, error) {
 
 func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 
-// write appends an event to the file of a split.
+// write appends an event with scalars to the file of a split, which it creates if necessary.
 func (w *Writer) write(s train.Split, at time.Time, step int, scalars []scalar) error {
 	f := w.files[s]
 	if f == nil {
@@ -146,7 +146,7 @@ func (w *Writer) close() error {
 	return err
 }
 
-// Close closes the files, as the end of training does too, and returns the first error.
+// Close closes the files, unless the end of training has closed them, and returns the first error.
 func (w *Writer) Close() error {
 	if err := w.close(); err != nil && w.err == nil {
 		w.err = fmt.Errorf("tensorboard: %w", err)

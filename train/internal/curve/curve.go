@@ -7,15 +7,15 @@ import "math"
 // Most is the greatest number of points of a Curve.
 const Most = 1024
 
-// Curve is a list of points in ascending X. When there are more than Most, neighbours are replaced by their mean. The zero value
-// is empty.
+// Curve is a list of points in ascending X. When there would be more than Most points, each two neighbours are replaced by their
+// mean. The zero value is empty.
 type Curve struct {
 	X, Y []float64 // read only
-	per  int       // values whose mean is a point
-	n    int       // values in the last point so far
+	per  int       // number of values whose mean is a point
+	n    int       // number of values in the last point so far
 }
 
-// Add appends a point; one that is not finite is left out.
+// Add appends a point. It omits a point whose y is not finite.
 func (c *Curve) Add(x, y float64) {
 	if math.IsNaN(y) || math.IsInf(y, 0) {
 		return
