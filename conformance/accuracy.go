@@ -98,8 +98,17 @@ func (a *accuracies) list() []Accuracy {
 
 // ulp returns the distance between adjacent numbers of a type at the magnitude of f.
 func ulp(d dtype.DType, f float64) float64 {
-	digits := map[dtype.DType]int{dtype.F64: 52, dtype.F32: 23, dtype.F16: 10, dtype.BF16: 7}[d]
-	least := map[dtype.DType]int{dtype.F64: -1022, dtype.F32: -126, dtype.F16: -14, dtype.BF16: -126}[d]
+	var digits, least int
+	switch d {
+	case dtype.F64:
+		digits, least = 52, -1022
+	case dtype.F32:
+		digits, least = 23, -126
+	case dtype.F16:
+		digits, least = 10, -14
+	case dtype.BF16:
+		digits, least = 7, -126
+	}
 	exponent := least
 	if f != 0 {
 		_, e := math.Frexp(f)

@@ -25,9 +25,10 @@ func elementwise(r scalarRule) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])
 		e := element{in[0].Desc.DType, n.Attrs}
+		var fs []float64
+		var is []int64
 		each(n.Outputs[0].Shape, func(pos int, idx []int) {
-			var fs []float64
-			var is []int64
+			fs, is = fs[:0], is[:0]
 			for _, t := range in {
 				p := stretched(t.Desc.Shape, idx)
 				if t.Desc.DType.IsFloat() {

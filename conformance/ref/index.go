@@ -6,15 +6,15 @@ import (
 
 // each calls f for every index of s in row-major order, with its position. f must not keep or change idx.
 func each(s shape.Shape, f func(pos int, idx []int)) {
-	n := s.Size()
 	idx := make([]int, len(s))
-	for pos := range n {
-		rest := pos
-		for d := len(s) - 1; d >= 0; d-- {
-			idx[d] = rest % s[d]
-			rest /= s[d]
-		}
+	for pos := range s.Size() {
 		f(pos, idx)
+		for d := len(s) - 1; d >= 0; d-- {
+			if idx[d]++; idx[d] < s[d] {
+				break
+			}
+			idx[d] = 0
+		}
 	}
 }
 
@@ -49,6 +49,13 @@ func groups(s shape.Shape, axes []int) [][]int {
 		kept[a] = 1
 	}
 	out := make([][]int, kept.Size())
+	if len(out) == 0 {
+		return out
+	}
+	all, n := make([]int, s.Size()), s.Size()/len(out)
+	for g := range out {
+		out[g] = all[g*n : g*n : (g+1)*n]
+	}
 	each(s, func(pos int, idx []int) {
 		g := stretched(kept, idx)
 		out[g] = append(out[g], pos)

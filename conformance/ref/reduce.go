@@ -82,7 +82,7 @@ func (r reducer) apply(out Tensor, to int, t Tensor, positions []int) {
 }
 
 func floatsAt(t Tensor, positions []int) []float64 {
-	var xs []float64
+	xs := make([]float64, 0, len(positions))
 	for _, p := range positions {
 		xs = append(xs, t.F[p])
 	}

@@ -66,7 +66,7 @@ func FromBytes(d op.Desc, data []byte) (Tensor, error) {
 // Bytes is the inverse of FromBytes.
 func (t Tensor) Bytes() []byte {
 	size := t.Desc.DType.Size()
-	out := make([]byte, 0, t.Desc.Bytes())
+	out := make([]byte, 0, t.Desc.Bytes()+8)
 	for i := range t.Desc.Shape.Size() {
 		var bits uint64
 		switch t.Desc.DType {
@@ -81,7 +81,7 @@ func (t Tensor) Bytes() []byte {
 		default:
 			bits = uint64(t.I[i])
 		}
-		out = append(out, binary.LittleEndian.AppendUint64(nil, bits)[:size]...)
+		out = binary.LittleEndian.AppendUint64(out, bits)[:(i+1)*size]
 	}
 	return out
 }
