@@ -107,7 +107,7 @@ func refusals(order []string) (ids []string) {
 }
 
 func TestCompositionConforms(t *testing.T) {
-	sample := 1000
+	sample := 3000
 	if long.Tests() {
 		sample = 20
 	}

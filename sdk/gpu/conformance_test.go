@@ -71,8 +71,8 @@ func TestConformance(t *testing.T) {
 		run(t, conformance.Options{Run: `^([a-z]+/[a-z-]+|matmul/f32/[^/]+/plain)$`}, emulated.Options{Background: true})
 		return
 	case !long.Tests():
-		run(t, sample(300), emulated.Options{Background: true, Lazy: true, Late: true})
-		run(t, sample(1200), emulated.Options{Target: emulated.Targets()["webgpu"]})
+		run(t, sample(1000), emulated.Options{Background: true, Lazy: true, Late: true})
+		run(t, sample(3000), emulated.Options{Target: emulated.Targets()["webgpu"]})
 		return
 	}
 	thin := 1

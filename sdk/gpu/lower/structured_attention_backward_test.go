@@ -109,6 +109,9 @@ func operandsOf(ds []op.Desc) []template.Operand {
 func TestAttentionGradient(t *testing.T) {
 	for n, d := range dtype.Floats.List() {
 		for i, c := range attentionCases {
+			if (i+n)%long.Every(3) != 0 {
+				continue
+			}
 			k := i % len(structuredTargets)
 			c.backward(t, d).run(structuredTargets[k], 5)
 			if d.Size() == 2 && k != 0 { // those that have matrix instructions
