@@ -64,7 +64,7 @@ func children(t *testing.T, n int, path, want string) {
 
 // The suite is the same in every process: in 100 of them with BURN_LONG, in 10 without. A hash that depended on the order of a map
 // of four entries, whose likeliest order has a share of 5/8, would be equal in ten processes and this one with probability
-// (5/8)^11, once in 176 runs; in 100 processes it would not.
+// (5/8)^11, once in 176 runs. 100 processes would reveal it.
 func TestSuiteHash(t *testing.T) {
 	t.Parallel()
 	children(t, 100/long.Every(10), "-", "suite "+conformance.Current().Hash)

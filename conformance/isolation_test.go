@@ -92,7 +92,7 @@ func TestShrink(t *testing.T) {
 	}
 	require.Equal(t, 2, sizes)
 
-	// Attributes are shrunk too: the minimal case of a fault in input dilation has no padding and no groups.
+	// Attributes are shrunk too: the minimal case of a fault in input dilation has no padding and one group.
 	open = openRef(ref.Evaluating(attributeFault))
 	r, err = conformance.Check(context.Background(), open, conformance.Options{Run: "^conv/f32/transposed/plain$"})
 	require.NoError(t, err)

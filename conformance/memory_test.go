@@ -21,7 +21,7 @@ func checkSmall(t *testing.T, d small.Driver, o conformance.Options) *conformanc
 	return r
 }
 
-// A device of 1 MiB passes the core profile: only large cases need more memory, and cases leave no memory allocated.
+// A device of 1 MiB passes the core profile: only large cases need more memory, and memory that cases leave behind does not add up.
 func TestSmallMemoryPasses(t *testing.T) {
 	t.Parallel()
 	r := checkSmall(t, small.Driver{Memory: 1 << 20, Stated: 1 << 20}, conformance.Options{Profile: conformance.Core, Sample: sampled(4)})

@@ -264,7 +264,7 @@ func TestPatchesByCopy(t *testing.T) {
 	}
 }
 
-// Pools reduce the elements of each window that lie in the input. An average divides by a count that includes padding on request, and
+// Pools reduce the elements of each window that are in the input. An average divides by a count that includes padding on request, and
 // never the overhang.
 func TestPoolsByWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 20))

@@ -94,7 +94,7 @@ func TestBuilderFault(t *testing.T) {
 	require.Empty(t, b.Nodes)
 }
 
-// Decompose returns an error if the rule fails or returns other types than inference. The error names the op.
+// Decompose returns an error if the rule fails or returns other types than inference. The error names the op that failed.
 func TestDecomposeFaults(t *testing.T) {
 	x := op.Desc{ID: 1, DType: dtype.F32, Shape: shape.Of(3)}
 	same := func(in []op.Desc, _ op.Attrs) ([]op.Desc, error) { return in[:1], nil }

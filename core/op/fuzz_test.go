@@ -82,7 +82,8 @@ func (b *bytesOf) attr(s op.AttrSpec) op.Attr {
 	return op.Int(s.Name, b.number())
 }
 
-// vast reports whether d is empty and has other dimensions whose product is larger than any tensor.
+// vast reports whether d is empty and the product of its other dimensions exceeds 2^48, so that an intermediate result without the empty
+// dimension may have no legal shape.
 func vast(d op.Desc) bool {
 	n := 1.0
 	for _, k := range d.Shape {

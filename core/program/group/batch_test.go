@@ -314,8 +314,8 @@ func legal(t *testing.T, g *group.Graph, groups []*group.Group, batches []*group
 	}
 }
 
-// run evaluates the nodes of group body on the inputs of group x, each at the same position, and returns the outputs. The values of Full
-// nodes are those of body.
+// run evaluates the nodes of group body on the inputs of group x, each at the same position, and returns the outputs. Full nodes have
+// the values of body.
 func run(e *evaluator, g *group.Graph, body, x *group.Group, memory map[op.TensorID]*string) []string {
 	inner := map[op.TensorID]string{}
 	nodes, own := slices.Sorted(slices.Values(body.Nodes())), slices.Sorted(slices.Values(x.Nodes()))
