@@ -23,7 +23,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// asPlugin is the variable that makes this test binary the cpu plugin.
+// asPlugin names the environment variable that makes this test binary serve as the cpu plugin.
 const asPlugin = "BURN_TEST_CPU_PLUGIN"
 
 func TestMain(m *testing.M) {
@@ -41,7 +41,7 @@ func self() string {
 	return path
 }
 
-// plugins returns the folder of a cpu plugin, as the only place that is searched.
+// plugins returns an option with which the host searches for plugins only in a folder that contains the cpu plugin.
 func plugins(t *testing.T) burn.Option {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -56,7 +56,7 @@ func plugins(t *testing.T) burn.Option {
 	return burn.WithHost(host.Options{Dirs: []string{dir}})
 }
 
-// line is y = w·x.
+// line is the model y = w·x.
 type line struct{ W *nn.Param }
 
 // step runs one step of plain gradient descent and returns the new weight.
@@ -76,8 +76,8 @@ func step(t *testing.T, dev *tensor.Device) float32 {
 	return w[0]
 }
 
-// children returns the child processes of this process that have not been waited for, except the guard of plugins, which is a
-// shell.
+// children returns the process ids of the children of this process that have not been waited for. It skips shells, because the
+// guard of plugins is a shell.
 func children(t *testing.T) []int {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -86,7 +86,7 @@ func children(t *testing.T) []int {
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		if strings.Contains(string(text), "(sh)") {
 			continue
@@ -100,7 +100,7 @@ func children(t *testing.T) []int {
 	return pids
 }
 
-// noMore waits until there are at most n goroutines; some end shortly after Close returns.
+// noMore waits until there are at most n goroutines, for ten seconds at most: some end shortly after Close returns.
 func noMore(t *testing.T, n int) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > n; time.Sleep(5 * time.Millisecond) {
@@ -151,7 +151,7 @@ func TestOneOpenOneClose(t *testing.T) {
 	}
 }
 
-// A failed Open leaves nothing behind either.
+// A failed Open leaves no process and no goroutine behind.
 func TestOpenFails(t *testing.T) {
 	ctx, where := context.Background(), plugins(t)
 	goroutines := runtime.NumGoroutine()
@@ -179,7 +179,7 @@ type unopened struct{ core.Backend }
 
 func (unopened) Open(context.Context, int) (core.Device, error) { return nil, core.ErrUnsupported }
 
-// Without the option nothing is recorded, and the error names the option that enables recording.
+// Without WithGradients nothing is recorded, and the error of Backward names the option.
 func TestWithoutGradients(t *testing.T) {
 	dev, err := burn.Open(context.Background(), "cpu")
 	require.NoError(t, err)
@@ -190,7 +190,7 @@ func TestWithoutGradients(t *testing.T) {
 	require.ErrorContains(t, err, "burn.Open(ctx, name, burn.WithGradients())")
 }
 
-// The derivative of x³ is 3x², and the derivative of its sum is 6x: 12 and 12 at 2.
+// The first derivative of x³ is 3x² and the second is 6x: both are 12 at x = 2.
 func TestSecondDerivatives(t *testing.T) {
 	ctx := context.Background()
 	dev, err := burn.Open(ctx, "cpu", burn.WithGradients(), burn.WithGradients(autodiff.WithCheckpointing(autodiff.Balanced)))
@@ -209,7 +209,7 @@ func TestSecondDerivatives(t *testing.T) {
 	require.Equal(t, []float32{12}, values)
 }
 
-// Gradients opens a recording device beside one that is open, which stays open when the recording one is closed.
+// Gradients opens a recording device beside a device that is open. Closing the recording device leaves the other one open.
 func TestGradients(t *testing.T) {
 	ctx := context.Background()
 	dev, err := burn.Open(ctx, "cpu")

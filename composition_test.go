@@ -91,15 +91,15 @@ func each(t *testing.T, f func(t *testing.T, order []string)) {
 	}
 }
 
-// refusals returns the cases that provoke errors and in which a decorator reports the error at the call, where the contract
-// expects it at the next event.
+// refusals returns the ids of the cases that fail in an order because a decorator reports their error at the call. The contract
+// expects the error at the next event.
 func refusals(order []string) (ids []string) {
 	if slices.Contains(order, "autodiff") || slices.Contains(order, "verify") {
 		ids = append(ids, "lifecycle/double-free")
 	}
 	if slices.Contains(order, "verify") {
 		ids = append(ids, "stream/free", "stream/free-unknown", "donation/gone", "refused/free")
-		if !slices.Contains(order, "router") { // which has no collectives
+		if !slices.Contains(order, "router") { // the router has no collectives
 			ids = append(ids, "collective/shapes")
 		}
 	}
@@ -195,8 +195,8 @@ func TestCompositionTrains(t *testing.T) {
 	}
 }
 
-// In every order, an image model computes the same as on the cpu backend alone, repeatedly, as programs and, if the outermost
-// decorator refuses programs, node by node.
+// In every order, four runs of an image model return the outputs of the cpu backend alone: as programs, and node by node where the
+// device offers no programs.
 func TestCompositionInfers(t *testing.T) {
 	ctx := context.Background()
 	const path = "examples/digits/digits.onnx"
@@ -247,7 +247,7 @@ func TestCompositionInfers(t *testing.T) {
 	})
 }
 
-// nodes is a backend whose devices have no programs and lend no memory, so that the host submits nodes.
+// nodes is a backend whose devices do not offer core.Programs, so that the host submits nodes.
 type nodes struct{ core.Backend }
 
 func (n nodes) Open(ctx context.Context, i int) (core.Device, error) {
@@ -262,7 +262,7 @@ func (d nodesDevice) Extend(target any) bool {
 	return !ok && d.Device.Extend(target)
 }
 
-// A decorator above a tape hides the tape: these are the orders that the table omits for this reason.
+// A decorator above autodiff hides core.Gradients. The table in docs/COMPOSITION.md omits these orders for this reason.
 func TestCompositionHidesGradients(t *testing.T) {
 	for _, top := range []string{"fusion", "router", "verify"} {
 		b, err := composed([]string{top, "autodiff"}, &verify.Log{})

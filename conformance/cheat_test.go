@@ -22,10 +22,11 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// cheatCases are those that the cheats of this file are run on.
+// cheatCases is the pattern of the cases whose results TestRecordedTableIsCaught records.
 const cheatCases = "^(add|mul|exp|sum|matmul|sort)/f32/[^/]+/(plain|special)$"
 
-// table is a backend that computes nothing: it looks results up by node and operands. While it records, the reference fills it.
+// table evaluates nodes without computing: it looks results up by node and operands, and returns zeros if it has none. While it
+// records, it adds the results of the reference.
 type table struct {
 	mu      sync.Mutex
 	records bool
@@ -61,7 +62,7 @@ func (t *table) eval(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 }
 
 // A table that was recorded with one seed passes with that seed, so a run with a known seed proves nothing. With the seeds of a
-// challenge the same cases fail. No table has the fresh cases either.
+// challenge the same cases fail. The table has no results for the fresh cases either.
 func TestRecordedTableIsCaught(t *testing.T) {
 	t.Parallel()
 	recorded := &table{records: true, results: map[string][]ref.Tensor{}}
@@ -75,13 +76,13 @@ func TestRecordedTableIsCaught(t *testing.T) {
 	r, err = conformance.Check(t.Context(), openRef(ref.Evaluating(recorded.eval)), o)
 	require.NoError(t, err)
 	require.NoError(t, r.Err())
-	require.Equal(t, all, r.Passed, "the table holds all that is asked with its seed")
+	require.Equal(t, all, r.Passed, "the table holds the results of all cases with its seed")
 	require.Zero(t, recorded.missed)
 
 	o.Seed, o.Challenge = 0, &conformance.Challenge{Nonce: conformance.NewNonce(), Content: "sha256:00"}
 	r, err = conformance.Check(t.Context(), openRef(ref.Evaluating(recorded.eval)), o)
 	require.NoError(t, err)
-	require.Greater(t, r.Failed, all*8/10, "but for empty results, whose table is the same with each seed")
+	require.Greater(t, r.Failed, all*8/10, "only cases with empty results may pass, because they are equal with every seed")
 	require.Contains(t, r.Results[slices.IndexFunc(r.Results, func(x conformance.Result) bool { return x.Status == conformance.Failed })].Reason, "seed ")
 
 	r, err = conformance.Check(t.Context(), openRef(ref.Evaluating(recorded.eval)), conformance.Options{Run: "^fresh/", Shrink: -1})
@@ -116,7 +117,7 @@ func TestChallenge(t *testing.T) {
 	require.NotEqual(t, conformance.NewNonce(), conformance.NewNonce())
 }
 
-// Fresh cases hold for the reference with many seeds, and a backend that is wrong in one element of one op of them is caught.
+// The reference passes the fresh cases with many seeds, and a backend that computes one element of one op wrongly fails some of them.
 func TestFreshCases(t *testing.T) {
 	t.Parallel()
 	c := &conformance.Challenge{Nonce: "fresh", Content: "sha256:00", Seeds: 8}
@@ -131,7 +132,7 @@ func TestFreshCases(t *testing.T) {
 
 	for _, x := range []struct {
 		op   op.Code
-		want []string // cases of which some fail
+		want []string // prefixes of ids: with each, at least one case fails
 	}{
 		{op.Add, []string{"fresh/graph/", "fresh/model/"}},
 		{op.MatMul, []string{"fresh/model/", "fresh/permuted/matmul", "fresh/concatenated/matmul", "fresh/split/matmul", "fresh/linear/matmul"}},
@@ -154,7 +155,7 @@ func TestFreshCases(t *testing.T) {
 	}
 }
 
-// signer is a key of a maker, as packages know it.
+// signer is the key with which the maker of a plugin signs report packages.
 type signer struct {
 	id  string
 	key ed25519.PrivateKey
@@ -170,18 +171,18 @@ func (s signer) sign(statement []byte) conformance.Signature {
 	return conformance.Signature{Key: s.id, Value: ed25519.Sign(s.key, statement)}
 }
 
-// verify knows this key alone.
+// verify accepts signatures by this key only.
 func (s signer) verify(key string, statement, signature []byte) error {
 	if key != s.id {
 		return errors.New("an unknown key")
 	}
 	if !ed25519.Verify(s.key.Public().(ed25519.PublicKey), statement, signature) {
-		return errors.New("not of this key")
+		return errors.New("not signed by this key")
 	}
 	return nil
 }
 
-// certified returns a report of the profile quant with a challenge, which is small.
+// certified returns a small report with a challenge: a sample of the profile quant.
 func certified(t *testing.T) *conformance.Report {
 	content := conformance.Plugin{Device: "process:ref", File: "burn-backend-ref", SHA256: strings.Repeat("0", 64), Package: "example.org/acme/ref", Version: "1.0.0",
 		Archive: "sha256:" + strings.Repeat("1", 64)}
@@ -193,8 +194,8 @@ func certified(t *testing.T) *conformance.Report {
 	return r
 }
 
-// A package that is edited, hashed again and consistent in itself is found out by its signature; one whose seeds are not those of
-// its challenge, or whose challenge is of another plugin, by itself.
+// A package that was edited and hashed again is consistent, and only its signature reveals the forgery. Verify itself rejects a
+// package whose seeds do not follow from its challenge, or whose challenge is for another plugin.
 func TestForgedPackageIsCaught(t *testing.T) {
 	t.Parallel()
 	maker := newSigner(t, "acme")
@@ -222,10 +223,10 @@ func TestForgedPackageIsCaught(t *testing.T) {
 			forged := *r
 			forge(&forged)
 			path := filepath.Join(t.TempDir(), "report")
-			_, err := forged.WritePackage(path) // with digests that fit
+			_, err := forged.WritePackage(path) // writes the digests of the edited files
 			require.NoError(t, err)
 			m, err := conformance.Verify(path)
-			require.ErrorIs(t, err, conformance.ErrIncomplete, "by itself it is as good as the other")
+			require.ErrorIs(t, err, conformance.ErrIncomplete, "without a signature the forgery is a consistent sample")
 			require.ErrorIs(t, m.CheckSignature(maker.verify), conformance.ErrUnsigned)
 			require.NoError(t, os.WriteFile(filepath.Join(path, conformance.SignatureFile), signature, 0o600))
 			m, err = conformance.Verify(path)
@@ -257,8 +258,8 @@ func TestForgedPackageIsCaught(t *testing.T) {
 	}
 }
 
-// Results that were made up before signing are found by a rerun on the plugin: those that passed and do not, and those that were
-// called skipped.
+// A rerun on the plugin finds results that were made up before signing: failures reported as passed, and cases reported as skipped
+// that run.
 func TestMadeUpResultsAreCaught(t *testing.T) {
 	t.Parallel()
 	wrong := openRef(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
@@ -291,7 +292,7 @@ func TestMadeUpResultsAreCaught(t *testing.T) {
 		return again
 	}
 	require.Empty(t, rerun(honest, "right").Differences)
-	require.Empty(t, rerun(bad, "wrong").Differences, "a report of failures is right")
+	require.Empty(t, rerun(bad, "wrong").Differences, "a rerun confirms a report that states the failures")
 
 	found := map[string]bool{}
 	for _, d := range rerun(honest, "wrong").Differences {
@@ -299,7 +300,7 @@ func TestMadeUpResultsAreCaught(t *testing.T) {
 		require.True(t, strings.HasPrefix(d.ID, "sin/"), d.ID)
 		found[fmt.Sprint(d.Fresh)] = true
 	}
-	require.Equal(t, []string{"false", "true"}, slices.Sorted(maps.Keys(found)), "with the seeds of the report, and with fresh ones")
+	require.Equal(t, []string{"false", "true"}, slices.Sorted(maps.Keys(found)), "differences with the seeds of the report, and with fresh seeds")
 
 	hidden := *honest
 	hidden.Results = slices.Clone(honest.Results)
@@ -336,7 +337,7 @@ func TestMadeUpResultsAreCaught(t *testing.T) {
 	require.ErrorIs(t, err, conformance.ErrOtherSuite)
 }
 
-// The manifest of a certified report is JSON that others can check: seeds are numbers in full.
+// The manifest of a certified report is JSON that other programs can check: it contains the seeds as numbers, with all digits.
 func TestManifestOfACertificate(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "report")

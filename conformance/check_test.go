@@ -34,7 +34,7 @@ func TestIDsAreDistinctAndStable(t *testing.T) {
 	require.Len(t, slices.Compact(ids), len(again))
 }
 
-// One case by itself gives the same values as among others.
+// A case that runs alone has the same values as one that runs among others.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	broken := openRef(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
@@ -74,7 +74,7 @@ func TestCheckCannotRun(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// A lost backend fails its case and is opened again for the next.
+// The case that loses the backend fails, and the backend is opened again for the next case.
 func TestLostBackendIsOpenedAgain(t *testing.T) {
 	t.Parallel()
 	opened := 0
@@ -93,7 +93,7 @@ func TestLostBackendIsOpenedAgain(t *testing.T) {
 	require.Equal(t, 2, opened)
 }
 
-// A host without the composites still gets their results.
+// A backend that claims primitives alone passes the cases that decompose composites. The other cases of composites are skipped.
 func TestPrimitivesAlone(t *testing.T) {
 	t.Parallel()
 	open := openRef(ref.Claiming(func(c op.Code) bool { return op.Lookup(c).Class == op.Primitive }))

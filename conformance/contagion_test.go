@@ -15,8 +15,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// fragile behaves like the reference in a process that ends on a node larger than the machine. The node itself fails with another
-// error; every later call returns that the backend is lost.
+// fragile behaves like the reference in a process that runs out of memory and ends on a Floor node. The node itself fails with
+// another error; every later call of Open and OpenStream returns that the backend is lost.
 type fragile struct {
 	core.Backend
 	dead *atomic.Bool
@@ -29,7 +29,7 @@ func openFragile() (core.Backend, error) {
 	return fragile{ref.New(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		if n.Op == op.Floor {
 			dead.Store(true)
-			return nil, errors.New("fatal error: out of memory") // how a node sees it, if at all
+			return nil, errors.New("fatal error: out of memory") // the node does not report that the backend is lost
 		}
 		return ref.Eval(n, in)
 	})), dead}, nil
@@ -66,7 +66,7 @@ func TestOneFailureIsNoOther(t *testing.T) {
 	}
 }
 
-// A backend that ends after its case has passed fails no other one.
+// A backend that ends after a case has passed makes no other case fail.
 func TestDeathBetweenCases(t *testing.T) {
 	t.Parallel()
 	opened := 0

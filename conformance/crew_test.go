@@ -79,7 +79,7 @@ func TestJobsInterrupted(t *testing.T) {
 	}
 }
 
-// A backend that opens once only is an error of the run.
+// A run with two jobs returns the error of a backend that can be opened only once.
 func TestJobsWithoutBackends(t *testing.T) {
 	t.Parallel()
 	var opened atomic.Int32

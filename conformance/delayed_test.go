@@ -13,8 +13,8 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// A device that only starts work, and learns of failures late, passes the suite, releases every value exactly once, and blames no
-// node that did not fail.
+// A device whose Submit only queues work, and which learns of failures late, passes the suite. The suite checks that it blames only
+// nodes that failed; the test checks that it releases every value exactly once.
 func TestDelayedPasses(t *testing.T) {
 	t.Parallel()
 	driver := new(delayed.Driver)
@@ -34,7 +34,8 @@ func TestDelayedPasses(t *testing.T) {
 	require.Zero(t, driver.Live(), "values that were never released")
 }
 
-// Slow queues change nothing: what streams owe each other holds however late work is done.
+// A device with slow queues passes the cases of events, tickets, ownership, blame and collectives: the order between streams holds
+// however late work is done.
 func TestSlowQueuesPass(t *testing.T) {
 	t.Parallel()
 	open := func() (core.Backend, error) { return delayed.New(&delayed.Driver{Delay: 20 * time.Microsecond}), nil }

@@ -39,7 +39,7 @@ func TestULP(t *testing.T) {
 	}
 }
 
-// checkRef runs cases on the reference with another evaluation.
+// checkRef runs the cases of o on the reference, with eval in place of its evaluation.
 func checkRef(t *testing.T, o Options, eval func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error)) *Report {
 	t.Helper()
 	r, err := Check(context.Background(), func() (core.Backend, error) { return ref.New(ref.Evaluating(eval)), nil }, o)
@@ -47,13 +47,14 @@ func checkRef(t *testing.T, o Options, eval func(n *op.Node, in []ref.Tensor) ([
 	return r
 }
 
-// The report states the worst element of all cases in units in the last place, with the number of terms accumulated in it.
+// The report states, for each op, the error of the worst element of all cases in units in the last place (ULP), and the number of
+// terms accumulated in that element.
 func TestAccuracy(t *testing.T) {
 	t.Parallel()
 	off := func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		out, err := ref.Eval(n, in)
 		if err == nil && n.Op == op.Sqrt && len(out[0].F) == 7 {
-			out[0].F[4] = float64(math.Nextafter32(float32(out[0].F[4]), 0))
+			out[0].F[4] = float64(math.Nextafter32(float32(out[0].F[4]), 0)) // an error of one ULP
 		}
 		return out, err
 	}
@@ -83,7 +84,8 @@ func TestAccuracy(t *testing.T) {
 	require.Greater(t, worse.Terms, 1)
 }
 
-// modesOf measures the modes of the reference with operands and results changed.
+// modesOf returns the measured arithmetic modes, by name, of a reference that applies change to each element of operands and
+// results.
 func modesOf(t *testing.T, change func(c op.Code, d dtype.DType, f float64, result bool) float64) map[string]string {
 	t.Helper()
 	b := ref.New(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
@@ -114,7 +116,7 @@ func modesOf(t *testing.T, change func(c op.Code, d dtype.DType, f float64, resu
 	return by
 }
 
-// How a device computes is measured, not asked.
+// The arithmetic modes of a device are measured. They are not taken from its claims.
 func TestModes(t *testing.T) {
 	t.Parallel()
 	exact := modesOf(t, func(_ op.Code, _ dtype.DType, f float64, _ bool) float64 { return f })
@@ -190,7 +192,8 @@ func TestMachine(t *testing.T) {
 	require.Equal(t, Machine{Drivers: map[string]string{}}, machineAt(t.TempDir()))
 }
 
-// A package discloses what its verdicts leave open, every device with its document, modes and errors.
+// A package discloses the cases that its verdicts leave untested, the capability document of every device, arithmetic modes and
+// errors.
 func TestPackageDiscloses(t *testing.T) {
 	t.Parallel()
 	const lacks = "concat"
@@ -214,7 +217,7 @@ func TestPackageDiscloses(t *testing.T) {
 	found := false
 	for _, h := range d.Holes {
 		found = found || h.Profile == InferenceF32 && h.Reason == "not claimed: concat on f32" && h.Cases > 1
-		require.NotContains(t, h.Reason, "allows all that the op takes", "nothing is left open by it")
+		require.NotContains(t, h.Reason, "allows all that the op takes", "a case that is skipped for this reason leaves nothing untested")
 	}
 	require.True(t, found, "%+v", d.Holes)
 	var accuracy []Accuracy
@@ -243,7 +246,7 @@ func untar(t *testing.T, path string) map[string][]byte {
 	}
 }
 
-// Reports count what was asked for: a run that is cut short does not look like one that was small.
+// Reports count the cases that were asked for, so that an interrupted run does not look like a complete run of fewer cases.
 func TestReportsCountWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu"
 )
 
-// Some cases of the suite on a backend. In its tests a backend has conformance.Run.
+// Check runs some cases of the suite on a backend. The tests of a backend call conformance.Run instead.
 func ExampleCheck() {
 	open := func() (core.Backend, error) { return cpu.New(core.Config{}) }
 	report, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^neg/f32/"})

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// declaring is a backend whose devices say that they take subnormal numbers of f32 for zeros.
+// declaring is a backend whose devices declare that they may flush subnormal numbers of f32 to zero.
 type declaring struct{ core.Backend }
 
 type declaringDevice struct {
@@ -33,8 +33,8 @@ func (d declaring) Open(ctx context.Context, i int) (core.Device, error) {
 
 func (d *declaringDevice) Capabilities() *core.Capabilities { return &d.caps }
 
-// TestFlushedResults: a device that says that it takes subnormal numbers for zeros may do so, and nothing else may be wrong; one that does not
-// say so may not.
+// A device that declares that it flushes subnormal numbers to zero may do so, but nothing else in its results may be wrong. A
+// device that does not declare it may not flush.
 func TestFlushedResults(t *testing.T) {
 	t.Parallel()
 	zero := func(f float64) float64 {

@@ -16,14 +16,14 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// inChild makes TestInChild print the hash of the suite of its process, and what it says of the report package that the variable
-// names, if that is a path.
+// inChild names the environment variable that makes TestInChild print the hash of the suite of its process. Unless the value is
+// "-", it is the path of a report package, and TestInChild also prints what conformance.Verify returns for it.
 const inChild = "BURN_TEST_IN_CHILD"
 
 func TestInChild(t *testing.T) {
 	path := os.Getenv(inChild)
 	if path == "" {
-		t.Skipf("%s is not set: other tests start this one in processes of its own", inChild)
+		t.Skipf("%s is not set: other tests start this test in separate processes", inChild)
 	}
 	fmt.Printf("suite %s", conformance.Current().Hash)
 	if path != "-" {
@@ -36,7 +36,7 @@ func TestInChild(t *testing.T) {
 	fmt.Println()
 }
 
-// children starts n processes with TestInChild and wants the same line of all.
+// children runs TestInChild in n processes and requires that each prints the line want.
 func children(t *testing.T, n int, path, want string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -62,14 +62,15 @@ func children(t *testing.T, n int, path, want string) {
 	}
 }
 
-// The suite is the same in every process: 100 of them with BURN_LONG, 10 without. An order taken from a map of four entries
-// would pass ten of them once in 10^5 runs.
+// The suite is the same in every process: in 100 of them with BURN_LONG, in 10 without. A hash that depended on the order of a map
+// of four entries, whose likeliest order has a share of 5/8, would be equal in ten processes and this one with probability
+// (5/8)^11, once in 176 runs. 100 processes would reveal it.
 func TestSuiteHash(t *testing.T) {
 	t.Parallel()
 	children(t, 100/long.Every(10), "-", "suite "+conformance.Current().Hash)
 }
 
-// Verify says the same of one package in every process, and compares it with the same suite: 1,000 processes with BURN_LONG, 10 without.
+// Verify returns the same hash and digest for one package in every process: in 1,000 processes with BURN_LONG, in 10 without.
 func TestVerifyAgrees(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "report.tar.gz")

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// A kernel that never ends fails its cases alone; the backend is opened again for the others.
+// A kernel that never ends fails only its own case, and the backend is opened again for the others.
 func TestHangIsIsolated(t *testing.T) {
 	opened := 0
 	open := func() (core.Backend, error) {
@@ -42,7 +42,7 @@ func TestHangIsIsolated(t *testing.T) {
 	require.Less(t, time.Since(start), time.Minute)
 }
 
-// panicking panics in the caller's goroutine.
+// panicking is a stream whose Submit panics in the caller's goroutine if the first node is a Tan.
 type panicking struct{ base }
 
 func (p panicking) Submit(nodes []op.Node, free []op.TensorID) error {
@@ -92,7 +92,7 @@ func TestShrink(t *testing.T) {
 	}
 	require.Equal(t, 2, sizes)
 
-	// Attributes are shrunk too: a dilated convolution that is wrong is wrong without strides and padding.
+	// Attributes are shrunk too: the minimal case of a fault in input dilation has no padding and one group.
 	open = openRef(ref.Evaluating(attributeFault))
 	r, err = conformance.Check(context.Background(), open, conformance.Options{Run: "^conv/f32/transposed/plain$"})
 	require.NoError(t, err)
@@ -104,6 +104,7 @@ func TestShrink(t *testing.T) {
 	require.Contains(t, m.Inputs[1].Type, "f32[1,1,1,")
 }
 
+// attributeFault evaluates every convolution with an input dilation of 1.
 func attributeFault(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 	if n.Op == op.Conv {
 		m := *n
@@ -122,8 +123,8 @@ func attributeFault(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 	return ref.Eval(n, in)
 }
 
-// Expected failures: a case that fails as expected is counted apart, one that passes is a failure, and an id without a case is an
-// error.
+// A case that fails as expected is counted apart. A case that is expected to fail and passes counts as failed, and an expected id
+// without a case is an error.
 func TestExpectedFailures(t *testing.T) {
 	t.Parallel()
 	open := openRef(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {

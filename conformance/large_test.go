@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// onLarge changes the results of large nodes.
+// onLarge returns an evaluation in which change modifies the results of nodes whose first operand has more than 100,000 elements.
 func onLarge(change func(n *op.Node, in []ref.Tensor, out []ref.Tensor)) ref.Option {
 	return ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		out, err := ref.Eval(n, in)
@@ -26,7 +26,7 @@ func onLarge(change func(n *op.Node, in []ref.Tensor, out []ref.Tensor)) ref.Opt
 	})
 }
 
-// leftToRight sums the lines of x, which are the whole of it or its rows, in f32 and one after the other.
+// leftToRight splits x into lines of equal length and returns the sum of each line, accumulated in f32 from left to right.
 func leftToRight(x ref.Tensor, lines int) []float64 {
 	size := len(x.F) / lines
 	sums := make([]float64, lines)
@@ -40,8 +40,8 @@ func leftToRight(x ref.Tensor, lines int) []float64 {
 	return sums
 }
 
-// Of 200,000 elements a backend may sum from left to right in f32; it may not leave some out, count some twice, keep the sum in bf16 or give
-// other bits each time. By the tolerance of the rows alone, all of these but the third pass.
+// A backend may sum 200,000 elements from left to right in f32. It may not leave some out, count some twice, keep the sum in bf16 or
+// return other bits each time. By the tolerance of the op table alone, all of these faults but the third would pass.
 func TestLargeCases(t *testing.T) {
 	t.Parallel()
 	const sums, means = "^sum/f32/large-(all|rows)/", "^mean/f32/large-all/plain$"
@@ -77,7 +77,7 @@ func TestLargeCases(t *testing.T) {
 				out[0].F[i] = ref.Round(dtype.F32, total)
 			}
 		}, []string{"sum/f32/large-all/plain", "sum/f32/large-rows/plain"}},
-		{"no mean of so many", means, func(_ *op.Node, _, out []ref.Tensor) { out[0].F[0] *= 0.99 }, []string{"mean/f32/large-all/plain"}},
+		{"a mean that is too small by one percent", means, func(_ *op.Node, _, out []ref.Tensor) { out[0].F[0] *= 0.99 }, []string{"mean/f32/large-all/plain"}},
 		{"other bits each time", sums, func(_ *op.Node, _, out []ref.Tensor) {
 			out[0].F[0] = ref.Round(dtype.F32, out[0].F[0]*(1+0x1p-23*float64(rounds.Add(1)%3)))
 		}, []string{"sum/f32/large-all/twice"}},
@@ -109,7 +109,7 @@ func TestLargeCases(t *testing.T) {
 	}
 }
 
-// There are enough large cases to matter, few enough to run, and fewer of them in a sample.
+// The suite has between 200 and 500 large cases, and a sample of one in eight has less than a sixteenth of them.
 func TestLargeCasesAreCounted(t *testing.T) {
 	t.Parallel()
 	ids, err := conformance.IDs(conformance.Options{Run: "/large-"})

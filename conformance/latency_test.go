@@ -13,8 +13,8 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// checkParts checks the cases of several patterns at the same time, each part on a backend of its own, and gives the number that
-// passed. Cases of a slow device wait more than they compute.
+// checkParts checks the cases of several patterns at the same time, each pattern on its own backend, and returns the number of cases
+// that passed. Running them at the same time saves time because the cases of a slow device wait more than they compute.
 func checkParts(t *testing.T, open func() (core.Backend, error), parts []string) (passed int) {
 	t.Helper()
 	reports, errs := make([]*conformance.Report, len(parts)), make([]error, len(parts))
@@ -36,8 +36,8 @@ func checkParts(t *testing.T, open func() (core.Backend, error), parts []string)
 	return passed
 }
 
-// A device that takes 2 or 5 ms for every piece of work passes: no case of the contract asks how fast it is. Ops have some of theirs
-// run, and all on f32 with BURN_CONFORMANCE_FULL.
+// A device that takes 2 or 5 ms for every piece of work passes: no case of the contract depends on speed. The test runs the f32 cases
+// of four ops, and of all ops with BURN_CONFORMANCE_FULL.
 func TestLatencyPasses(t *testing.T) {
 	t.Parallel()
 	parts := []string{"^stream/[^o]", "^(errors|close)/", "^cancel/", "^tickets/[a-e]", "^tickets/f", "^tickets/[g-n]", "^tickets/[^a-n]", "^(add|matmul|sort|sum)/f32/[^/]+/plain$"}
@@ -59,7 +59,7 @@ func TestLatencyPasses(t *testing.T) {
 	}
 }
 
-// Where latency is the failure, the report says so: the case is a hang, and no other one fails of it.
+// A case that fails only because the device is slow is reported as a hang, and it makes no other case fail.
 func TestLatencyIsTold(t *testing.T) {
 	open := func() (core.Backend, error) { return delayed.New(&delayed.Driver{Delay: 5 * time.Millisecond}), nil }
 	r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^stream/(order|free)$", Timeout: 300 * time.Millisecond})

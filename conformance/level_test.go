@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// narrow makes the reference an NPU: f32, i32 and bool up to rank 5, and no other types.
+// narrow reduces the capabilities of the reference to those of an NPU: primitives on f32, i32 and bool up to rank 5.
 func narrow(c *core.Capabilities) {
 	const rank = 5
 	types := dtype.SetOf(dtype.F32, dtype.I32, dtype.Bool)
@@ -24,7 +24,7 @@ func narrow(c *core.Capabilities) {
 	for name, claim := range c.Ops {
 		code, _ := op.ByName(name)
 		if row := op.Lookup(code); row.Class != op.Primitive || code == op.Sort || code == op.ArgMax || code == op.ArgMin {
-			delete(c.Ops, name) // composites are the host's, and results of i64 there are none
+			delete(c.Ops, name) // the host computes composites, and the other three ops have results of i64
 			continue
 		}
 		for _, sets := range [][]dtype.Set{claim.Operands, claim.Results} {
@@ -44,7 +44,7 @@ func verdict(r *conformance.Report, p conformance.Profile) conformance.Verdict {
 	return ""
 }
 
-// A device without i64, u8 and ranks above 5 passes the level that is made for it, and not the one above.
+// A device without i64, u8 and ranks above 5 passes the level inference-f32 and fails the level core.
 func TestInferenceLevel(t *testing.T) {
 	t.Parallel()
 	open := openRef(ref.Declaring(narrow))
@@ -70,12 +70,13 @@ func TestInferenceLevel(t *testing.T) {
 	require.Equal(t, conformance.Fail, verdict(r, conformance.Core))
 }
 
-// Each device has capabilities of its own: the level that one passes says nothing of the other, and the package has both documents.
+// Each device of a backend has its own capabilities: one passes core and the other fails it, and the package contains the capability
+// documents of both.
 func TestCapabilitiesPerDevice(t *testing.T) {
 	t.Parallel()
 	open := func() (core.Backend, error) { return pair.New(ref.New(), ref.New(ref.Declaring(narrow))), nil }
 	for device, want := range []struct {
-		status conformance.Status // of the demands of core
+		status conformance.Status // of the cases that check the requirements of core
 	}{{conformance.Passed}, {conformance.Failed}} {
 		r, err := conformance.Check(t.Context(), open, conformance.Options{Device: device, Run: "^(claims|level)/"})
 		require.NoError(t, err)
@@ -104,10 +105,10 @@ func TestCapabilitiesPerDevice(t *testing.T) {
 	require.Contains(t, wide.Ops, "sort")
 	require.NotContains(t, small.Ops, "sort")
 	require.NotContains(t, small.Types, "i64")
-	require.Equal(t, *small, m.Capabilities, "the document under test is that of its device")
+	require.Equal(t, *small, m.Capabilities, "the manifest has the capabilities of the device under test")
 }
 
-// A level asks for what it names.
+// A device that lacks one requirement of a level fails exactly the case of that requirement.
 func TestInferenceLevelRefuses(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*core.Capabilities){
@@ -125,7 +126,7 @@ func TestInferenceLevelRefuses(t *testing.T) {
 	}
 }
 
-// Each level has all cases of the level before it, except the cases that check a demand of that earlier level alone.
+// Each level has all cases of the level before it, except the cases that check a requirement of that earlier level alone.
 func TestLevelsNest(t *testing.T) {
 	t.Parallel()
 	ids := func(p conformance.Profile) map[string]bool {

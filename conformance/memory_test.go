@@ -21,7 +21,7 @@ func checkSmall(t *testing.T, d small.Driver, o conformance.Options) *conformanc
 	return r
 }
 
-// A device of 1 MiB passes the core profile: no case but large ones needs more, and what cases leave behind does not add up.
+// A device of 1 MiB passes the core profile: only large cases need more memory, and memory that cases leave behind does not add up.
 func TestSmallMemoryPasses(t *testing.T) {
 	t.Parallel()
 	r := checkSmall(t, small.Driver{Memory: 1 << 20, Stated: 1 << 20}, conformance.Options{Profile: conformance.Core, Sample: sampled(4)})
@@ -39,7 +39,7 @@ func TestSmallMemoryPasses(t *testing.T) {
 	}
 	require.NotZero(t, large[conformance.Skipped])
 	if sampled(4) == 1 {
-		require.NotZero(t, large[conformance.Passed], "sums of 800,000 bytes have room")
+		require.NotZero(t, large[conformance.Passed], "sums of 800,000 bytes fit into the memory")
 	}
 }
 
@@ -60,12 +60,12 @@ func TestSmallMemoryIsTold(t *testing.T) {
 	require.Equal(t, 3, r.Failed)
 }
 
-// What a node that found no memory keeps is missed: the stream does not go on.
+// A device that leaks memory when a node fails for lack of memory is caught: later work on the stream finds no memory.
 func TestSmallMemoryLost(t *testing.T) {
 	t.Parallel()
 	r := checkSmall(t, small.Driver{Memory: 1 << 20, Stated: 1 << 20, Lost: 1 << 20}, conformance.Options{Run: "^(lifecycle/out-of-memory|errors/read-short)$"})
 	require.Equal(t, 1, r.Failed)
 	require.Equal(t, "lifecycle/out-of-memory", r.Results[0].ID)
 	require.Contains(t, r.Results[0].Reason, "the stream does not go on")
-	require.Equal(t, conformance.Passed, r.Results[1].Status, "one failure is not another")
+	require.Equal(t, conformance.Passed, r.Results[1].Status, "the failure of one case does not fail the next")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// owning frees with a stream what was made on it.
+// owning is a stream whose Close frees the tensors that were written on it.
 type owning struct {
 	base
 	mine []op.TensorID
@@ -31,7 +31,7 @@ func (o *owning) Close() error {
 	return o.Stream.Close()
 }
 
-// numbered returns every third id a second time.
+// numbered is a device that returns the previous id again on every third call of NewIDs.
 type numbered struct {
 	core.Device
 	mu   sync.Mutex
@@ -48,17 +48,17 @@ func (x *numbered) NewIDs(n int) op.TensorID {
 	return x.last
 }
 
-// unclosed leaves its streams open when it is closed.
+// unclosed is a device that leaves its streams open when it is closed.
 type unclosed struct{ core.Device }
 
 func (unclosed) Close() error { return nil }
 
-// boasting has no extensions, whatever its document names.
+// boasting is a device without the extensions that its document names.
 type boasting struct{ core.Device }
 
 func (boasting) Extend(any) bool { return false }
 
-// agreeable claims every extension that it is asked for, except the one that the suite uses itself.
+// agreeable claims every extension that it is asked for, except conformance.GuardChecker, which the suite itself uses.
 type agreeable struct{ core.Device }
 
 func (a agreeable) Extend(target any) bool {
@@ -66,7 +66,8 @@ func (a agreeable) Extend(target any) bool {
 	return a.Device.Extend(target) || !asked
 }
 
-// fickle denies every seventh question. Seven does not divide the number of extensions.
+// fickle denies every seventh query for an extension. Seven does not divide the number of extensions, so that repeated rounds of
+// queries get different answers.
 type fickle struct {
 	core.Device
 	mu sync.Mutex
@@ -80,7 +81,7 @@ func (f *fickle) Extend(target any) bool {
 	return f.n%7 != 0 && f.Device.Extend(target)
 }
 
-// telling has another document than the device behind it.
+// telling is a device with another capability document than the device below it.
 type telling struct {
 	core.Device
 	caps *core.Capabilities
@@ -88,7 +89,7 @@ type telling struct {
 
 func (t telling) Capabilities() *core.Capabilities { return t.caps }
 
-// documented returns a device of backend with another document.
+// documented returns backend with devices whose capability document change has modified.
 func documented(backend core.Backend, change func(c *core.Capabilities)) tampered {
 	return tampered{Backend: backend, device: func(d core.Device) core.Device {
 		c := *d.Capabilities()
@@ -101,7 +102,7 @@ func documented(backend core.Backend, change func(c *core.Capabilities)) tampere
 	}}
 }
 
-// selective refuses neg, which its document claims.
+// selective is a device that refuses neg through core.Selective although its document claims it.
 type selective struct{ core.Device }
 
 func (s selective) Supports(n *op.Node, _ []op.Desc) error {
@@ -119,7 +120,7 @@ func (s selective) Extend(target any) bool {
 	return s.Device.Extend(target)
 }
 
-// one returns the same device to everybody.
+// one returns a fault: every Open returns the same device.
 func one() tampered {
 	var first core.Device
 	return onDevice(func(d core.Device) core.Device {
@@ -130,7 +131,7 @@ func one() tampered {
 	})
 }
 
-// A device that is wrong about what it owns, has or claims is caught.
+// A device with faults in the ownership of its objects, in its extensions or in its claims is caught.
 func TestMutantDevicesAreCaught(t *testing.T) {
 	t.Parallel()
 	for _, m := range []struct {
@@ -170,7 +171,7 @@ func TestMutantDevicesAreCaught(t *testing.T) {
 		id    string
 	}{
 		{"every extension is there", onDevice(func(d core.Device) core.Device { return agreeable{d} }), "extensions/unknown"},
-		{"what is not claimed gives wrong results", documented(ref.New(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
+		{"a type that is not claimed gives wrong results", documented(ref.New(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 			out, err := ref.Eval(n, in)
 			if err == nil && n.Op == op.Neg && in[0].Desc.DType == dtype.F64 && len(out[0].F) > 0 {
 				out[0].F[0]++
@@ -189,7 +190,7 @@ func TestMutantDevicesAreCaught(t *testing.T) {
 	}
 }
 
-// unstoppable leaves its devices open when it is closed.
+// unstoppable is a backend that leaves its devices open when it is closed.
 type unstoppable struct{ core.Backend }
 
 func (unstoppable) Close() error { return nil }
@@ -199,7 +200,7 @@ func TestMutantBackendsAreCaught(t *testing.T) {
 	caughtAlone(t, "close/backend-at-work", tampered{Backend: unstoppable{ref.New()}})
 }
 
-// Arithmetic that is right in one word and wrong in two is caught.
+// Arithmetic on 64-bit integers that is wrong beyond one 32-bit word is caught, and so is u8 arithmetic that takes bytes as signed.
 func TestMutantWordsAreCaught(t *testing.T) {
 	t.Parallel()
 	low := func(v int64) int64 { return int64(uint32(v)) }
@@ -248,7 +249,7 @@ func TestMutantWordsAreCaught(t *testing.T) {
 				}
 			}
 		}},
-		{"bytes are summed in words", "words/u8/cast-f32", func(n *op.Node, in, out []ref.Tensor) {
+		{"bytes are converted as signed", "words/u8/cast-f32", func(n *op.Node, in, out []ref.Tensor) {
 			for i := range out[0].F {
 				if n.Op == op.Cast {
 					out[0].F[i] = float64(int8(in[0].I[i]))

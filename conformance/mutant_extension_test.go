@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// changed returns a fault in one extension: change gets the device and the correct extension, and returns the faulty one.
+// changed returns a fault in one extension: change receives the device and the correct extension, and returns the faulty one.
 func changed[T any](change func(d core.Device, good T) T) tampered {
 	return onDevice(func(d core.Device) core.Device { return &changing[T]{d, change} })
 }
@@ -32,7 +32,7 @@ func (c *changing[T]) Extend(target any) bool {
 	return true
 }
 
-// running changes runs of programs.
+// running replaces Programs.Run.
 type running struct {
 	core.Programs
 	run func(p core.Programs, s core.Stream, r core.Run) error
@@ -46,7 +46,7 @@ func onRun(f func(d core.Device, p core.Programs, s core.Stream, r core.Run) err
 	})
 }
 
-// confused keeps one program and gives it every id.
+// confused runs the program that was defined last, whatever id a run names.
 type confused struct {
 	core.Programs
 	last *core.ProgramID
@@ -63,12 +63,12 @@ func (c confused) Run(s core.Stream, r core.Run) error {
 	return c.Programs.Run(s, r)
 }
 
-// immortal keeps programs that are given up.
+// immortal keeps programs that are undefined.
 type immortal struct{ core.Programs }
 
 func (immortal) Undefine(core.ProgramID) error { return nil }
 
-// bound runs programs on the stream alone that they were defined on.
+// bound runs a program only on the stream on which it was defined.
 type bound struct {
 	core.Programs
 	streams *sync.Map
@@ -87,7 +87,7 @@ func (b bound) Run(s core.Stream, r core.Run) error {
 	return b.Programs.Run(s, r)
 }
 
-// copied submits a copy of a tensor under an id that nobody frees.
+// copied submits a copy of a tensor under a new id, which nobody frees.
 func copied(d core.Device, s core.Stream, id op.TensorID, like op.Desc) error {
 	like.ID = id
 	n, err := op.New(op.Copy, []op.Desc{like})
@@ -184,7 +184,7 @@ func TestMutantProgramsAreCaught(t *testing.T) {
 	}
 }
 
-// adopting changes what Adopt does with data and release.
+// adopting replaces HostMemory.Adopt.
 type adopting struct {
 	core.HostMemory
 	adopt func(h core.HostMemory, s core.Stream, d op.Desc, data []byte, release func()) error
@@ -231,7 +231,7 @@ func TestMutantHostMemoryIsCaught(t *testing.T) {
 	}
 }
 
-// copying changes copies between devices.
+// copying replaces PeerCopy.CopyFrom.
 type copying struct {
 	core.PeerCopy
 	copy func(p core.PeerCopy, s core.Stream, d op.Desc, src core.Device, id op.TensorID) error
@@ -254,7 +254,7 @@ func TestMutantPeersAreCaught(t *testing.T) {
 				return err
 			}
 			data := make([]byte, d.Bytes())
-			_ = core.Read(context.Background(), other, id, data) // what is there now
+			_ = core.Read(context.Background(), other, id, data) // the contents before the pending work of s
 			return s.Write(context.Background(), d, data)
 		}, "peer/copy"},
 		{"poison is not copied", func(p core.PeerCopy, s core.Stream, d op.Desc, src core.Device, id op.TensorID) error {
@@ -273,7 +273,7 @@ func TestMutantPeersAreCaught(t *testing.T) {
 	}
 }
 
-// joining changes how a device joins a group, and the group that it gets.
+// joining replaces Collectives.Join.
 type joining struct {
 	core.Collectives
 	join func(c core.Collectives, ctx context.Context, key string, rank, size int) (core.Group, error)
@@ -287,7 +287,7 @@ func onJoin(f func(c core.Collectives, ctx context.Context, key string, rank, si
 	return changed(func(_ core.Device, c core.Collectives) core.Collectives { return joining{c, f} })
 }
 
-// member changes what a rank does in a group.
+// member is a rank of a group with faults: reduce, if not nil, replaces AllReduce, and with stays Close does nothing.
 type member struct {
 	core.Group
 	dev    core.Device
@@ -362,7 +362,7 @@ func TestMutantGroupsAreCaught(t *testing.T) {
 			n.Outputs[0].ID = out.ID
 			return s.Submit([]op.Node{n}, []op.TensorID{sum.ID, factor.ID})
 		}}), "collective/reduce-sum/f32/2"},
-		{"a rank that fails gives nothing", onGroup(member{reduce: func(m member, s core.Stream, by core.Reduction, in op.TensorID, out op.Desc) error {
+		{"a rank that fails contributes zeros", onGroup(member{reduce: func(m member, s core.Stream, by core.Reduction, in op.TensorID, out op.Desc) error {
 			if core.Read(context.Background(), s, in, make([]byte, out.Bytes())) != nil {
 				zero := out
 				zero.ID, in = m.dev.NewIDs(1), 0
@@ -377,7 +377,7 @@ func TestMutantGroupsAreCaught(t *testing.T) {
 		{"sizes are not compared", onJoin(func(c core.Collectives, ctx context.Context, key string, rank, size int) (core.Group, error) {
 			return c.Join(ctx, key, rank, min(size, 2))
 		}), "collective/sizes"},
-		{"a rank may be there twice", onJoin(func(c core.Collectives, ctx context.Context, key string, rank, size int) (core.Group, error) {
+		{"a rank may join twice", onJoin(func(c core.Collectives, ctx context.Context, key string, rank, size int) (core.Group, error) {
 			g, err := c.Join(ctx, key, rank, size)
 			if errors.Is(err, core.ErrAttr) && rank == 0 && size == 2 {
 				return c.Join(ctx, key, 1, size)

@@ -44,14 +44,14 @@ func (l leaky) Submit(nodes []op.Node, free []op.TensorID) error {
 	return l.Stream.Submit(nil, free)
 }
 
-// late works when something was read, and that read does not wait for the work.
+// late is a stream that keeps submitted work pending until the next Read, and that Read does not wait for the work.
 type late struct {
 	base
 	mu      sync.Mutex
 	pending []func()
 }
 
-// work does what was submitted. The caller holds the mutex.
+// work passes the pending work to the good stream. The caller holds mu.
 func (l *late) work() {
 	for _, f := range l.pending {
 		f()
@@ -74,7 +74,7 @@ func (l *late) Read(id op.TensorID, dst []byte) core.Ticket {
 	l.work()
 	return answer{good, func(ctx context.Context, good core.Ticket) error {
 		if err := good.Wait(ctx); err != nil {
-			clear(dst) // what is there before the kernel has run
+			clear(dst) // the contents before the kernel has run
 		}
 		return nil
 	}}
@@ -87,7 +87,7 @@ func (l *late) Close() error {
 	return l.Stream.Close()
 }
 
-// mistaken replaces one sentinel by another.
+// mistaken returns a fault that replaces one sentinel error by another.
 func mistaken(from, to error) func(s core.Stream) core.Stream {
 	wait := func(ctx context.Context, good core.Ticket) error {
 		err := good.Wait(ctx)
@@ -103,20 +103,20 @@ func mistaken(from, to error) func(s core.Stream) core.Stream {
 	return func(s core.Stream) core.Stream { return signaling{base{reading{base{s}, wait}}, wait} }
 }
 
-// forgetful drops the generation of ids.
+// forgetful ignores the generation of the ids that are read.
 type forgetful struct{ base }
 
 func (f forgetful) Read(id op.TensorID, dst []byte) core.Ticket {
 	return f.Stream.Read(op.NewTensorID(0, id.Sequence()), dst)
 }
 
-// lenient frees an id twice without a word.
+// lenient removes repeated ids from a list of frees, so that a double free is not reported.
 func lenient(nodes []op.Node, free []op.TensorID) ([]op.Node, []op.TensorID) {
 	slices.Sort(free)
 	return nodes, slices.Compact(free)
 }
 
-// swallowing forgets failures when an event is given up.
+// swallowing loses the failure of an event whose wait is canceled.
 func swallowing(ctx context.Context, good core.Ticket) error {
 	err := good.Wait(context.WithoutCancel(ctx))
 	if ctx.Err() != nil {
@@ -125,7 +125,7 @@ func swallowing(ctx context.Context, good core.Ticket) error {
 	return err
 }
 
-// causeless cancels without saying why.
+// causeless returns core.ErrCanceled without the cause of the cancellation.
 func causeless(ctx context.Context, good core.Ticket) error {
 	if err := good.Wait(ctx); !errors.Is(err, core.ErrCanceled) {
 		return err
@@ -133,7 +133,7 @@ func causeless(ctx context.Context, good core.Ticket) error {
 	return core.ErrCanceled
 }
 
-// overrunning writes over the tensor that was written before the operands of a neg.
+// overrunning overwrites with zeros the u8 tensor that was written before the operand of a neg.
 type overrunning struct {
 	base
 	written []op.Desc
@@ -174,7 +174,7 @@ func onEvent(f func(ctx context.Context, good core.Ticket) error) tampered {
 
 func onDevice(f func(d core.Device) core.Device) tampered { return tampered{device: f} }
 
-// shaken has a guard band that was written when ids were asked for.
+// shaken reports a damaged guard band once ids have been requested.
 type shaken struct {
 	core.Device
 	ran bool
@@ -200,14 +200,15 @@ func (s *shaken) Extend(target any) bool {
 	return s.Device.Extend(target)
 }
 
-// caught checks that a backend with a fault fails a case, which one without passes, and passes another. Some faults show only while
-// work is pending, which on a busy machine may be done before the case looks. The case is then tried again on devices that compute
-// more and more slowly, until the fault shows; a backend without a fault passes on one that is as slow.
+// caught checks that a backend with a fault fails the case id, which a backend without a fault passes, and passes claims/info. Some
+// faults show only while work is pending, and on a busy machine the work may be done before the case looks. caught then repeats the
+// case, 30 times at most, on devices that compute more and more slowly, until the fault shows. A backend without a fault must pass
+// the case on a device that is as slow.
 func caught(t *testing.T, id string, fault tampered) {
 	t.Helper()
 	requireStatus(t, conformance.Passed, checkBeside(t, id, tampered{}))
 	tries := 30
-	if fault.Backend != nil { // its fault is in what it computes
+	if fault.Backend != nil { // the fault does not depend on pending work
 		tries = 1
 	}
 	var last conformance.Result
@@ -219,7 +220,7 @@ func caught(t *testing.T, id string, fault tampered) {
 			continue
 		}
 		if !fault.hangs {
-			require.NotContains(t, last.Reason, "hang:", "what is caught by a time limit is marked")
+			require.NotContains(t, last.Reason, "hang:", "a fault that only the time limit catches must be marked as hanging")
 		}
 		if fault.slow > 0 {
 			requireStatus(t, conformance.Passed, checkBeside(t, id, tampered{slow: fault.slow}))
@@ -227,10 +228,10 @@ func caught(t *testing.T, id string, fault tampered) {
 		t.Logf("try %d: %s", i+1, last.Reason)
 		return
 	}
-	require.Fail(t, "a mutant escaped", "%s: %d tries of %s: %s %s", t.Name(), tries, id, last.Status, last.Reason)
+	require.Fail(t, "a fault is not caught", "%s: %d tries of %s: %s %s", t.Name(), tries, id, last.Status, last.Reason)
 }
 
-// checkBeside returns the result of a case. claims/info passes before it.
+// checkBeside runs claims/info, which must pass, and the case id, and returns the result of the latter.
 func checkBeside(t *testing.T, id string, b tampered) conformance.Result {
 	t.Helper()
 	o := conformance.Options{Run: "^(" + id + "|claims/info)$", Shrink: -1}
@@ -240,7 +241,7 @@ func checkBeside(t *testing.T, id string, b tampered) conformance.Result {
 	r, err := conformance.Check(context.Background(), b.open, o)
 	require.NoError(t, err)
 	require.Len(t, r.Results, 2)
-	if !b.hangs || !strings.Contains(r.Results[0].Reason, "hang:") { // a machine that is too busy for claims/info
+	if !b.hangs || !strings.Contains(r.Results[0].Reason, "hang:") { // on a busy machine even claims/info may exceed the short time limit
 		requireStatus(t, conformance.Passed, r.Results[0])
 	}
 	return r.Results[1]
@@ -271,7 +272,7 @@ func hanging(b tampered) tampered {
 	return b
 }
 
-// A stream that treats tensors, memory or contexts wrongly is caught by the case that is named.
+// A stream that treats tensors, memory or contexts wrongly is caught by the named case.
 func TestMutantStreamsAreCaught(t *testing.T) {
 	t.Parallel()
 	for _, m := range []struct {
@@ -315,7 +316,7 @@ func (l leaking) OpenStream(ctx context.Context) (core.Stream, error) {
 	return leaky{base{s}, l}, err
 }
 
-// Results that change from run to run are caught where the backend says that it is deterministic, and only there.
+// Results that change from run to run fail a case if the backend claims to be deterministic. Otherwise the case is skipped.
 func TestNondeterminismIsCaught(t *testing.T) {
 	t.Parallel()
 	for _, claims := range []bool{true, false} {
@@ -364,7 +365,7 @@ func TestNarrowAccumulationIsCaught(t *testing.T) {
 	require.NotZero(t, r.Passed)
 }
 
-// caughtAlone is caught for a case that a backend without faults skips.
+// caughtAlone checks that a backend with a fault fails the case id, which a backend without faults skips.
 func caughtAlone(t *testing.T, id string, fault tampered) {
 	t.Helper()
 	r, err := conformance.Check(context.Background(), fault.open, conformance.Options{Run: "^" + id + "$", Shrink: -1})

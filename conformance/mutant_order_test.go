@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// waiting replaces Stream.Wait. wait gets the event of the good stream.
+// waiting replaces Stream.Wait. wait receives the event of the good stream.
 type waiting struct {
 	base
 	wait func(s core.Stream, e core.Event) error
@@ -24,12 +24,12 @@ func onWait(f func(s core.Stream, e core.Event) error) tampered {
 	return onStream(func(s core.Stream) core.Stream { return waiting{base{s}, f} })
 }
 
-// perStream returns a fault that remembers something of each stream.
+// perStream returns a fault with a state of type T for each stream.
 func perStream[T any](f func(s core.Stream, x *T) core.Stream) tampered {
 	return onStream(func(s core.Stream) core.Stream { return f(s, new(T)) })
 }
 
-// selfish does not take events of its own.
+// selfish refuses to wait for its own events.
 type selfish struct {
 	base
 	mine map[core.Event]bool
@@ -68,7 +68,7 @@ func (c *contagious) Signal() core.Event {
 	}}
 }
 
-// The order of streams, and what events tell.
+// A stream with faults in its order or in the errors of its events is caught.
 func TestMutantEventsAreCaught(t *testing.T) {
 	t.Parallel()
 	var used sync.Map
@@ -173,7 +173,7 @@ func TestMutantEventsAreCaught(t *testing.T) {
 	}
 }
 
-// renamed changes whom failures name.
+// renamed changes the node and program that failures name.
 func renamed(change func(e *core.NodeError)) func(ctx context.Context, good core.Ticket) error {
 	return func(ctx context.Context, good core.Ticket) error {
 		err := good.Wait(ctx)
@@ -187,7 +187,7 @@ func renamed(change func(e *core.NodeError)) func(ctx context.Context, good core
 	}
 }
 
-// breaking refuses everything, on all streams, after the first failure.
+// breaking refuses every Submit, on all streams, after a Gather, which fails in the case.
 type breaking struct {
 	base
 	broke *atomic.Bool
@@ -210,21 +210,21 @@ func broken() tampered {
 	return onStream(func(s core.Stream) core.Stream { return breaking{base{s}, broke} })
 }
 
-// lazy reads what is there when the ticket is waited for.
+// lazy reads the tensor only when its ticket is waited for.
 type lazy struct{ base }
 
 func (l lazy) Read(id op.TensorID, dst []byte) core.Ticket {
 	return answer{nil, func(ctx context.Context, _ core.Ticket) error { return l.Stream.Read(id, dst).Wait(ctx) }}
 }
 
-// eager reads at once.
+// eager reads the tensor before Read returns.
 type eager struct{ base }
 
 func (e eager) Read(id op.TensorID, dst []byte) core.Ticket {
 	return core.Failed(e.Stream.Read(id, dst).Wait(context.Background()))
 }
 
-// roomy reads into any room.
+// roomy accepts a destination that is larger than the tensor.
 type roomy struct {
 	base
 	written map[op.TensorID]int
@@ -242,7 +242,7 @@ func (r roomy) Read(id op.TensorID, dst []byte) core.Ticket {
 	return r.Stream.Read(id, dst)
 }
 
-// mortal has tickets that end with the stream.
+// mortal is a stream whose tickets return core.ErrClosed after it is closed.
 type mortal struct {
 	base
 	closed *atomic.Bool
@@ -262,7 +262,7 @@ func (m mortal) Close() error {
 	return m.Stream.Close()
 }
 
-// patient waits with Close for all tickets.
+// patient is a stream whose Close waits until all tickets have been waited for.
 type patient struct {
 	base
 	open *sync.WaitGroup
@@ -281,7 +281,7 @@ func (p patient) Close() error {
 	return p.Stream.Close()
 }
 
-// single answers the last of its tickets.
+// single reads only for the last of its tickets, and clears the destinations of the others.
 type single struct {
 	base
 	n *atomic.Int64

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// misread changes the profiles that a device gives.
+// misread changes the profiles that a device returns.
 type misread struct {
 	core.Profiling
 	change func(p *core.Profile)
@@ -22,7 +22,7 @@ func (m misread) StopProfile(ctx context.Context) (*core.Profile, error) {
 	return p, err
 }
 
-// replacing starts a recording over a recording.
+// replacing starts a recording although another one is in progress.
 type replacing struct{ core.Profiling }
 
 func (f replacing) StartProfile(ctx context.Context) error {

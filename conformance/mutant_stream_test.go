@@ -12,14 +12,14 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// tampered is a backend with planted faults. What is nil is as it should be.
+// tampered is a backend with planted faults. A function that is nil plants none.
 type tampered struct {
 	core.Backend
-	device func(core.Device) core.Device // changes a device, around all else
+	device func(core.Device) core.Device // changes each device, outside all other changes
 	stream func(core.Stream) core.Stream // changes each stream
 	extend func(target any)              // changes the extension that target points to
 	hangs  bool                          // the fault is caught by the time limit of a case
-	slow   time.Duration                 // is slept before each node of a Backend that is nil
+	slow   time.Duration                 // time to sleep before each node, if Backend is nil
 }
 
 func (b tampered) Open(ctx context.Context, device int) (core.Device, error) {
@@ -47,7 +47,7 @@ func (d *tamperedDevice) OpenStream(ctx context.Context) (core.Stream, error) {
 	return d.b.stream(s), nil
 }
 
-// Extend returns the extensions of the good device streams of the good device.
+// Extend returns extensions that pass the streams of the good device to the good device.
 func (d *tamperedDevice) Extend(target any) bool {
 	if !d.Device.Extend(target) {
 		return false
@@ -68,14 +68,14 @@ func (d *tamperedDevice) Extend(target any) bool {
 	return true
 }
 
-// base is a changed stream over a good one. Events go through unchanged.
+// base is the common part of changed streams over a good stream. Wait passes on the event of the good stream.
 type base struct{ core.Stream }
 
 func (b base) under() core.Stream { return under(b.Stream) }
 
 func (b base) Wait(e core.Event) error { return b.Stream.Wait(goodEvent(e)) }
 
-// under returns the good stream.
+// under returns the good stream below all changes of s.
 func under(s core.Stream) core.Stream {
 	if b, ok := s.(interface{ under() core.Stream }); ok {
 		return b.under()
@@ -83,7 +83,7 @@ func under(s core.Stream) core.Stream {
 	return s
 }
 
-// answer is a ticket or an event with another way to wait for it.
+// answer is a ticket or an event whose Wait is replaced.
 type answer struct {
 	core.Ticket
 	wait func(ctx context.Context, good core.Ticket) error
@@ -91,6 +91,7 @@ type answer struct {
 
 func (a answer) Wait(ctx context.Context) error { return a.wait(ctx, a.Ticket) }
 
+// goodEvent returns the event of the good stream below all changes of e.
 func goodEvent(e core.Event) core.Event {
 	if a, ok := e.(answer); ok {
 		return goodEvent(a.Ticket)
@@ -122,7 +123,7 @@ func (p peerCopyOver) CopyFrom(s core.Stream, d op.Desc, src core.Device, id op.
 	return p.PeerCopy.CopyFrom(under(s), d, goodDevice(src), id)
 }
 
-// goodDevice returns the device behind all faults.
+// goodDevice returns the device below all changes of d.
 func goodDevice(d core.Device) core.Device {
 	switch t := d.(type) {
 	case *tamperedDevice:
@@ -154,12 +155,12 @@ func (g groupOver) Broadcast(s core.Stream, root int, in op.TensorID, out op.Des
 	return g.Group.Broadcast(under(s), root, in, out)
 }
 
-// vector returns f32 of some dimensions.
+// vector returns the descriptor of an f32 tensor with the given dimensions.
 func vector(dims ...int) op.Desc { return op.DescOf(dtype.F32, dims...) }
 
-// The faults of streams.
+// Faults of streams.
 
-// reading changes how tickets are waited for.
+// reading replaces Wait of the tickets of reads.
 type reading struct {
 	base
 	wait func(ctx context.Context, good core.Ticket) error
@@ -169,7 +170,7 @@ func (r reading) Read(id op.TensorID, dst []byte) core.Ticket {
 	return answer{r.Stream.Read(id, dst), r.wait}
 }
 
-// signaling changes how events are waited for.
+// signaling replaces Wait of events.
 type signaling struct {
 	base
 	wait func(ctx context.Context, good core.Ticket) error
@@ -177,7 +178,7 @@ type signaling struct {
 
 func (s signaling) Signal() core.Event { return answer{s.Stream.Signal(), s.wait} }
 
-// submitting changes what is submitted.
+// submitting changes the nodes and frees of each Submit.
 type submitting struct {
 	base
 	change func(nodes []op.Node, free []op.TensorID) ([]op.Node, []op.TensorID)
@@ -187,7 +188,7 @@ func (s submitting) Submit(nodes []op.Node, free []op.TensorID) error {
 	return s.Stream.Submit(s.change(slices.Clone(nodes), slices.Clone(free)))
 }
 
-// borrower keeps the data of the last Write until something else is asked for.
+// borrower keeps the caller's data of the last Write without a copy, and writes it at the next Read.
 type borrower struct {
 	base
 	d    op.Desc
@@ -206,17 +207,20 @@ func (b *borrower) Read(id op.TensorID, dst []byte) core.Ticket {
 	return b.Stream.Read(id, dst)
 }
 
+// zombie accepts every Submit, even after Close, and does nothing.
 type zombie struct{ base }
 
 func (zombie) Submit([]op.Node, []op.TensorID) error { return nil }
 
-// The faults by which tickets and events are waited for.
+// Faults in waiting for tickets and events.
 
+// quiet loses failures.
 func quiet(ctx context.Context, good core.Ticket) error {
 	_ = good.Wait(ctx)
 	return nil
 }
 
+// mumbled replaces errors by errors with the same text that wrap nothing.
 func mumbled(ctx context.Context, good core.Ticket) error {
 	if err := good.Wait(ctx); err != nil {
 		return errors.New(err.Error())

@@ -15,10 +15,10 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// fault changes how a node is evaluated. It is given the right way to do so.
+// fault evaluates a node wrongly. right is the correct evaluation.
 type fault func(n *op.Node, in []ref.Tensor, right func(*op.Node, []ref.Tensor) ([]ref.Tensor, error)) ([]ref.Tensor, error)
 
-// after changes the results of one op.
+// after returns a fault that changes the results of one op.
 func after(c op.Code, change func(n *op.Node, in, out []ref.Tensor)) fault {
 	return func(n *op.Node, in []ref.Tensor, right func(*op.Node, []ref.Tensor) ([]ref.Tensor, error)) ([]ref.Tensor, error) {
 		out, err := right(n, in)
@@ -29,7 +29,7 @@ func after(c op.Code, change func(n *op.Node, in, out []ref.Tensor)) fault {
 	}
 }
 
-// attribute replaces an attribute of one op.
+// attribute returns a fault that changes attributes of one op.
 func attribute(c op.Code, change func(n *op.Node, a *op.Attr)) fault {
 	return func(n *op.Node, in []ref.Tensor, right func(*op.Node, []ref.Tensor) ([]ref.Tensor, error)) ([]ref.Tensor, error) {
 		if n.Op == c {
@@ -44,12 +44,12 @@ func attribute(c op.Code, change func(n *op.Node, a *op.Attr)) fault {
 	}
 }
 
-// Every planted fault is caught, by a case of the op that has it.
+// Every planted fault is caught by a case of the op that has it.
 func TestMutantsAreCaught(t *testing.T) {
 	t.Parallel()
 	for _, m := range []struct {
 		name  string
-		op    op.Code // whose cases must fail
+		op    op.Code // some of its cases must fail
 		plant fault
 	}{
 		{"off by one write", op.Neg, after(op.Neg, func(_ *op.Node, _, out []ref.Tensor) {
@@ -231,7 +231,7 @@ func TestMutantsAreCaught(t *testing.T) {
 	}
 }
 
-// backwards reverses the rows of a tensor.
+// backwards returns a copy of t with its rows in reverse order.
 func backwards(t ref.Tensor) ref.Tensor {
 	out := t.Clone()
 	rows := t.Desc.Shape[0]
@@ -246,7 +246,7 @@ func backwards(t ref.Tensor) ref.Tensor {
 	return out
 }
 
-// A capability lie is caught.
+// False claims in a capability document are caught.
 func TestFalseClaimIsCaught(t *testing.T) {
 	t.Parallel()
 	open := openRef(ref.Claiming(func(c op.Code) bool { return c != op.Erf }))

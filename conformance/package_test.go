@@ -18,7 +18,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// reported returns a report of the cases of random_bits and sin, one of which fails, with a backend that claims nothing else.
+// reported returns a report of the cases that match run. The backend does not claim cos, and computes one element of the sine of
+// seven elements wrongly.
 func reported(t *testing.T, run string) *conformance.Report {
 	t.Helper()
 	open := openRef(ref.Claiming(func(c op.Code) bool { return c != op.Cos }), ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
@@ -91,7 +92,7 @@ func TestReports(t *testing.T) {
 	b.Reset()
 	require.NoError(t, r.WriteHTML(&b))
 	html := b.String()
-	require.NotRegexp(t, `(?i)(src|href)\s*=\s*["']?(https?:)?//`, html, "the page needs nothing from elsewhere")
+	require.NotRegexp(t, `(?i)(src|href)\s*=\s*["']?(https?:)?//`, html, "the page loads nothing from other addresses")
 	for _, want := range []string{"sin/f32/odd/plain", "got 9, want", "burn conformance run process:ref", `class="cell fail"`, `class="cell skip"`, "f32[7]"} {
 		require.Contains(t, html, want)
 	}
@@ -104,7 +105,7 @@ func TestReports(t *testing.T) {
 	require.Regexp(t, `(?m)^profile half +not executed `, b.String())
 }
 
-// quantReport returns a whole profile, a small one.
+// quantReport returns the report of a complete run of quant, a small profile.
 func quantReport(t *testing.T) *conformance.Report {
 	t.Helper()
 	r, err := conformance.Check(context.Background(), openRef(), conformance.Options{Profile: conformance.Quant})
@@ -131,7 +132,7 @@ func TestPackage(t *testing.T) {
 	}
 }
 
-// Any byte that is changed, in any file, is found; so is a file more or less.
+// Verify finds changed, missing and added bytes in every file of a package, a missing file and an added file.
 func TestVerifyFindsTampering(t *testing.T) {
 	t.Parallel()
 	r := quantReport(t)
@@ -206,19 +207,19 @@ func TestVerifyFindsIncompleteRuns(t *testing.T) {
 	require.ErrorContains(t, err, "have no result")
 	require.Equal(t, someCases, m.Run)
 
-	// A run that lost a row, with digests that fit.
+	// A run that lost a result, with digests of the remaining results.
 	r := quantReport(t)
 	r.Results = slices.Delete(r.Results, 5, 6)
 	path = filepath.Join(t.TempDir(), "report")
 	_, err = r.WritePackage(path)
 	require.NoError(t, err)
 	_, err = conformance.Verify(path)
-	require.ErrorIs(t, err, conformance.ErrTampered) // the counts are of one more
+	require.ErrorIs(t, err, conformance.ErrTampered) // the counts include the lost result
 	_, err = conformance.Verify(filepath.Join(path, "nowhere"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// Every case but those on types that no profile names is of a profile, and profiles are not empty.
+// Every profile has more than 100 cases, and cases belong to the expected profiles.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	for _, p := range conformance.Profiles() {
@@ -243,7 +244,7 @@ func TestProfiles(t *testing.T) {
 	require.ErrorContains(t, err, `profile "none"`)
 }
 
-// A lean package has what verify needs, and nothing that can be made of it.
+// A lean package contains what Verify needs, without the views that can be generated from it.
 func TestLeanPackage(t *testing.T) {
 	t.Parallel()
 	r := quantReport(t)

@@ -16,6 +16,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
+// timed runs Perf on a reference that evaluates nodes by eval, and returns the timings by op and the report.
 func timed(t *testing.T, run string, timeout time.Duration, eval func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error)) (map[string]Timing, *Report) {
 	t.Helper()
 	told := 0
@@ -31,7 +32,8 @@ func timed(t *testing.T, run string, timeout time.Duration, eval func(n *op.Node
 	return by, r
 }
 
-// An op that hangs has an error for a time, the ones after it are timed, and the package has all of them, with what they were timed on.
+// The timing of an op that hangs is an error, and the ops after it are timed. The package contains all timings and describes the
+// device and the machine.
 func TestPerfGoesOn(t *testing.T) {
 	t.Parallel()
 	by, r := timed(t, "^(neg|abs|not)/", 6*time.Second, func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
@@ -64,7 +66,7 @@ func TestPerfGoesOn(t *testing.T) {
 	}
 }
 
-// What is right on the sizes of cases alone is found out.
+// Perf checks the results that it times: a backend whose results are wrong only beyond the sizes of the cases is found.
 func TestPerfChecksResults(t *testing.T) {
 	t.Parallel()
 	large := 0
@@ -86,11 +88,11 @@ func TestPerfChecksResults(t *testing.T) {
 	require.LessOrEqual(t, by["slice"].Least, by["slice"].Median)
 }
 
-// Every op is timed on a node that is large enough for a time to say something.
+// Every op is timed on a node that is large enough for a meaningful time.
 func TestPerfNodesAreLarge(t *testing.T) {
 	t.Parallel()
 	cubic := map[op.Code]bool{op.Cholesky: true, op.TriangularSolve: true, op.LU: true, op.Det: true, op.SlogDet: true, op.Inverse: true,
-		op.Solve: true, op.MatrixPower: true, op.Eigh: true, op.SVD: true} // the work is more than the bytes
+		op.Solve: true, op.MatrixPower: true, op.Eigh: true, op.SVD: true} // their work grows faster than their bytes
 	for _, c := range op.All() {
 		row := op.Lookup(c)
 		if row.Class == op.Custom {
@@ -109,7 +111,7 @@ func TestPerfNodesAreLarge(t *testing.T) {
 		}
 		assert.Greater(t, in+out, 1<<18, "%v: %v", row.Name, &n)
 		if row.Traits.Has(op.Stores) && !row.Traits.Has(op.Reduces) && len(s.in) > 0 {
-			assert.Greater(t, out, 1<<16, "%v makes %d bytes of %d", &n, out, in)
+			assert.Greater(t, out, 1<<16, "%v writes %d bytes and reads %d", &n, out, in)
 		}
 	}
 }

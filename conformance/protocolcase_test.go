@@ -13,8 +13,8 @@ import (
 	"github.com/goburn/burn/conformance"
 )
 
-// The cases of the protocol are of the profile core: they fail with what Options.Protocol finds, and are skipped where there is
-// nothing to check.
+// The protocol cases belong to the profile core. A case fails with the error of Options.Protocol, and is skipped if Options.Protocol
+// is nil or checks no rule.
 func TestProtocolCases(t *testing.T) {
 	t.Parallel()
 	var asked []string
@@ -52,7 +52,7 @@ func TestProtocolCases(t *testing.T) {
 	require.Equal(t, parts, r.Skipped)
 }
 
-// A part of the protocol has many rules, each of which bounds its own time: it may take longer than another case.
+// A protocol case may take longer than Options.Timeout, because it checks many rules that each have a time limit.
 func TestProtocolCasesTakeTime(t *testing.T) {
 	t.Parallel()
 	const limit = 400 * time.Millisecond

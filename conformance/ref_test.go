@@ -17,7 +17,8 @@ func openRef(options ...ref.Option) func() (core.Backend, error) {
 	return func() (core.Backend, error) { return ref.New(options...), nil }
 }
 
-// sampled is Options.Sample of the tests that run the whole suite: one in n cases, all with BURN_CONFORMANCE_FULL=1.
+// sampled returns Options.Sample for tests that run the whole suite: n, for one in n cases, or 1, for all, if BURN_CONFORMANCE_FULL is
+// set.
 func sampled(n int) int {
 	if os.Getenv("BURN_CONFORMANCE_FULL") != "" {
 		return 1
@@ -25,7 +26,7 @@ func sampled(n int) int {
 	return n
 }
 
-// TestSample wants the same cases each time, about as many as asked for, of every op and kind of test, and all of the contract.
+// A sample has the same cases each time, about as many as asked for, and every kind of test of every op and part of the contract.
 func TestSample(t *testing.T) {
 	t.Parallel()
 	kind := regexp.MustCompile("^([^/]+)/.*?([^/]+)$")
@@ -47,8 +48,9 @@ func TestSample(t *testing.T) {
 	require.Equal(t, some, again)
 }
 
-// The reference backend passes everything and skips nothing but what needs a process, and gradients of ops that have none. A thirtieth of
-// the suite is enough here: make conformance runs it in full.
+// The reference backend passes every case that it does not skip. It skips only cases of a process, of the protocol, of claims, limits
+// and host views that it does not have, and of gradients of ops that have none. A thirtieth of the suite is enough here: make
+// conformance runs it in full.
 func TestReferencePasses(t *testing.T) {
 	t.Parallel()
 	r, err := conformance.Check(context.Background(), openRef(), conformance.Options{Sample: sampled(30)})

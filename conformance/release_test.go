@@ -33,7 +33,8 @@ func (b bare) Open(ctx context.Context, index int) (core.Device, error) {
 
 func (bareDevice) Extend(any) bool { return false }
 
-// plainest is the least backend of a profile: it claims primitives alone, on types, and has no extensions.
+// plainest is the least backend of a profile: it claims only primitives, only on types, and has no extensions. more, if not nil,
+// changes its capabilities further.
 type plainest struct {
 	types dtype.Set
 	more  func(c *core.Capabilities)
@@ -57,7 +58,7 @@ func (p plainest) open() func() (core.Backend, error) {
 	}
 }
 
-// least is a backend for each profile that a release lists.
+// least maps each profile that a release lists to its least backend.
 var least = map[conformance.Profile]plainest{
 	conformance.InferenceF32: {dtype.SetOf(dtype.F32, dtype.I32, dtype.Bool), narrow},
 	conformance.Core:         {dtype.Required, nil},
@@ -68,8 +69,8 @@ var least = map[conformance.Profile]plainest{
 	conformance.Quant:        {dtype.Any, nil},
 }
 
-// A release lists every profile but that of everything, and demands nothing that the least backend does not have: one that claims
-// primitives alone and has no extensions. The sample has every test of every op.
+// A release lists every profile except All, and requires nothing that the least backend of the profile lacks: it claims only primitives
+// and has no extensions. The sample has every kind of test of every op.
 func TestReleaseDemandsNoMoreThanPrimitives(t *testing.T) {
 	t.Parallel()
 	releases, err := conformance.Releases()
@@ -149,8 +150,8 @@ func TestParseWaivers(t *testing.T) {
 	require.ErrorContains(t, err, "twice")
 }
 
-// A submission is taken when its report is of a release, all that must pass did or is waived, and the maker signed it. Everything
-// else is refused, and says why.
+// A submission is accepted if its report is for a release, each required case passed or is waived, and the report is signed by the
+// maker's key if there is one. Every other submission is refused with an error that says why.
 func TestSubmission(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)

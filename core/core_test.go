@@ -18,7 +18,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// The sentinels are distinct, and those that lower packages declare are the same values.
+// The sentinel errors are distinct, and core's names for errors of lower packages are the same values.
 func TestSentinels(t *testing.T) {
 	all := core.Sentinels()
 	require.Len(t, all, 14)
@@ -90,7 +90,7 @@ func TestIDs(t *testing.T) {
 				for i := range k + 1 {
 					id := first + op.TensorID(i)
 					if seen[id] || id.Generation() != 3 || id.Sequence() == 0 {
-						t.Errorf("%v twice, or of another generation", id)
+						t.Errorf("id %v is repeated, has sequence 0 or is of another generation", id)
 					}
 					seen[id] = true
 				}
@@ -173,7 +173,8 @@ func TestCapabilitiesCheck(t *testing.T) {
 	}
 }
 
-// A claim that is made from a row and the types of its first operand allows what the op's inference allows for those.
+// Claim limits the first operand to the given types and takes the types of the other operands from the row. For an op without operands
+// it limits the result.
 func TestClaim(t *testing.T) {
 	f32 := dtype.SetOf(dtype.F32)
 	gather := core.Claim(op.Lookup(op.Gather), f32)

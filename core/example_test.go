@@ -11,7 +11,8 @@ import (
 	_ "github.com/goburn/burn/plugins/cpu"
 )
 
-// A backend by its name, a device, a stream: one node is submitted and its result read. Applications have package tensor for this.
+// The example opens a backend by its name, a device and a stream, submits one node and reads its result. Applications use package tensor
+// instead.
 func Example() {
 	ctx := context.Background()
 	backend, err := core.Open("cpu", core.Config{})
@@ -39,7 +40,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	abs.Outputs[0].ID = device.NewIDs(1)
-	if err := stream.Submit([]op.Node{abs}, []op.TensorID{x.ID}); err != nil { // x is freed when it was used
+	if err := stream.Submit([]op.Node{abs}, []op.TensorID{x.ID}); err != nil { // x is freed after the node has used it
 		log.Fatal(err)
 	}
 

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// metered is a device whose one extension says how much memory is in use.
+// metered is a device whose only extension reports the memory in use.
 type metered struct {
 	core.Device
 	inUse int64
@@ -24,7 +24,7 @@ func (d metered) Extend(target any) bool {
 
 func (d metered) Memory() core.Memory { return core.Memory{InUse: d.inUse} }
 
-// doubled says twice what another says.
+// doubled reports twice the memory that another extension reports.
 type doubled struct{ core.MemoryStats }
 
 func (d doubled) Memory() core.Memory { return core.Memory{InUse: 2 * d.MemoryStats.Memory().InUse} }

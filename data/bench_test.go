@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// digit is an example of the size of an MNIST image.
+// digit is an item with an image of MNIST's size.
 type digit struct {
 	pixels []byte
 	label  uint8

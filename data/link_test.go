@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Importing data or the readers of plain files links no third-party modules into a program.
+// Importing data or the readers of plain files links no third-party modules into a program. data/image links golang.org/x/image, but
+// neither SQLite nor Parquet.
 func TestLinked(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("the go command is not in PATH: this test builds a program with it")

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// batched returns batches that are the items themselves.
+// batched returns a copy of the items as the batch.
 func batched(items []int, _ *tensor.Device) ([]int, error) { return slices.Clone(items), nil }
 
 func loader(t testing.TB, ds data.Dataset[int], o data.Options) *data.Loader[int, []int] {
@@ -26,6 +26,7 @@ func loader(t testing.TB, ds data.Dataset[int], o data.Options) *data.Loader[int
 	return l
 }
 
+// epoch returns the batches of the loader's current epoch.
 func epoch[T, B any](t testing.TB, l *data.Loader[T, B]) (out []B) {
 	t.Helper()
 	for b, err := range l.Batches(context.Background()) {
@@ -199,7 +200,7 @@ func TestLoaderFailures(t *testing.T) {
 	require.Contains(t, contained.Stack, "loader_test.go")
 }
 
-// After a loop ends, by break, cancel or error, no goroutine is running and no prefetched batch remains.
+// After a loop ends by break or cancel, no goroutine is running and no prefetched batch remains.
 func TestLoaderStops(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for name, stop := range map[string]func(cancel func()) bool{
@@ -243,7 +244,7 @@ type held struct{ live *atomic.Int32 }
 
 func (h *held) Release() { h.live.Add(-1) }
 
-// The pipeline runs ahead by at most its prefetch.
+// The pipeline runs ahead by at most the batches that its prefetch slots, its dispatcher and its workers hold.
 func TestLoaderIsBounded(t *testing.T) {
 	var made atomic.Int32
 	l, err := data.NewLoader(upTo(100), func([]int, *tensor.Device) (int, error) { return int(made.Add(1)), nil }, nil, data.Options{Workers: 2, Prefetch: 3})

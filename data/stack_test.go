@@ -70,7 +70,7 @@ func TestStackFaults(t *testing.T) {
 	require.Equal(t, []int{0, 2}, shape)
 }
 
-// Batches on a device: a wrong shape in a batcher is an error of the loop.
+// A batcher computes on the device of the loader. A wrong shape in it is an error of the loop.
 func TestLoaderOnDevice(t *testing.T) {
 	dev := open(t)
 	sum := func(items []int, dev *tensor.Device) (*tensor.Tensor, error) {

@@ -20,6 +20,7 @@ func upTo(n int) data.Memory[int] {
 	return m
 }
 
+// all returns the items of ds, after checking that Get refuses indices outside.
 func all[T any](t testing.TB, ds data.Dataset[T], err ...error) []T {
 	t.Helper()
 	for _, e := range err {
@@ -132,8 +133,8 @@ func TestShuffle(t *testing.T) {
 	require.Equal(t, []int{3, 4, 1, 0, 9, 8, 7, 6, 2, 5}, data.Permutation(10, 42, 3))
 }
 
-// Every item must reach every position equally often: chi-square over the 64 cells of 8 items has 49 degrees of freedom, and
-// exceeds 94.6 once in ten thousand (tables).
+// Every item reaches every position equally often: chi-square over the 64 cells of 8 items has 49 degrees of freedom, and exceeds 94.6
+// once in ten thousand (tables).
 func TestPermutationIsUniform(t *testing.T) {
 	const n, rounds = 8, 8000
 	var count [n][n]float64
@@ -178,7 +179,7 @@ func TestSplits(t *testing.T) {
 	require.ElementsMatch(t, upTo(101), slices.Concat(all(t, parts[0]), all(t, parts[1]), all(t, parts[2])))
 }
 
-// Augmentation follows the epoch through every transform above it.
+// An augmentation receives the epoch through every transform above it.
 func TestEpochs(t *testing.T) {
 	noisy := data.Augment(upTo(6), 9, func(r *rand.Rand, i int) (uint64, error) { return r.Uint64(), nil })
 	same := func(v uint64) (uint64, error) { return v, nil }

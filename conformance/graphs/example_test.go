@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu"
 )
 
-// A random program gives the expected values on a backend, submitted node by node.
+// A backend computes the expected values of a random program that is submitted node by node.
 func Example() {
 	r := rand.New(rand.NewPCG(1, 2))
 	g := graphs.Random(r)

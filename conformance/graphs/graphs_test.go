@@ -20,7 +20,7 @@ func draw(seed uint64) (*graphs.Graph, *rand.Rand) {
 	return graphs.Random(r), r
 }
 
-// compare has b compute the graph of a seed in every mode.
+// compare runs the graph of a seed on b in every mode and compares the results with the expected values.
 func compare(t *testing.T, b core.Backend, seed uint64) {
 	t.Helper()
 	g, r := draw(seed)
@@ -41,7 +41,7 @@ func open(t testing.TB) core.Backend {
 	return b
 }
 
-// TestRandomGraphs takes what fits into a few seconds; FuzzGraphs goes on where it ends.
+// TestRandomGraphs compares as many graphs as fit into four seconds. FuzzGraphs runs without that limit.
 func TestRandomGraphs(t *testing.T) {
 	b := open(t)
 	n := uint64(0)
@@ -52,7 +52,7 @@ func TestRandomGraphs(t *testing.T) {
 	t.Logf("%d graphs", n)
 }
 
-// FuzzGraphs compares the graph of a seed on the cpu backend with the reference. A find is kept in testdata/fuzz as a
+// FuzzGraphs compares the graph of a seed on the cpu backend with the reference. A seed that fails is kept in testdata/fuzz as a
 // named case.
 func FuzzGraphs(f *testing.F) {
 	for seed := range uint64(8) {
@@ -70,7 +70,7 @@ func TestEqualSeedsGiveEqualGraphs(t *testing.T) {
 	require.Equal(t, a.Inputs, b.Inputs)
 }
 
-// The comparison can fail: a backend whose additions are off in one element of the last batch is caught.
+// The comparison can fail: a backend whose additions are wrong in the last element is caught.
 func TestAFaultIsCaught(t *testing.T) {
 	wrong := ref.New(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		out, err := ref.Eval(n, in)

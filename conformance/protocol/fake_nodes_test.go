@@ -182,7 +182,7 @@ func (t *fakeStream) compute(n *fakeNode, in []*fakeTensor) (data, fault []byte)
 	return nil, plainError(codeUnsupported, "unsupported")
 }
 
-// fakeProgram is a program of nodes.
+// fakeProgram is a defined program.
 type fakeProgram struct {
 	name        string
 	in, consts  []tensor

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fakePlane is the data plane of the fake: section 9.
+// fakePlane is the data plane of the fake: section 9 of PROTOCOL.md.
 type fakePlane struct{ n int }
 
 func (p *fakePlane) invite(s *fakeServer, b []byte, named map[string]bool) []byte {
@@ -80,7 +80,7 @@ func (p *fakePlane) serve(s *fakeServer, l *net.UnixListener, token []byte) {
 	}
 }
 
-// receiveFiles reads, with the descriptors that come along.
+// receiveFiles reads into b and returns the number of bytes and the file descriptors that were sent with them.
 func receiveFiles(conn *net.UnixConn, b []byte) (n int, fds []int, err error) {
 	oob := make([]byte, 128)
 	n, oobn, _, _, err := conn.ReadMsgUnix(b, oob)
@@ -101,7 +101,7 @@ func receiveFiles(conn *net.UnixConn, b []byte) (n int, fds []int, err error) {
 	return n, fds, nil
 }
 
-// fakeLink carries frames over a socket.
+// fakeLink carries the frames of a stream over a unix socket.
 type fakeLink struct {
 	conn   *net.UnixConn
 	ctx    context.Context

@@ -2,7 +2,7 @@
 
 package protocol
 
-// fakePlane is the data plane, which is tried on Linux.
+// fakePlane offers no data plane, which is tested only on Linux.
 type fakePlane struct{}
 
 func (*fakePlane) invite(_ *fakeServer, b []byte, _ map[string]bool) []byte { return b }

@@ -4,7 +4,7 @@ import (
 	"math"
 )
 
-// fakeReader is reader with the faults of decoding.
+// fakeReader decodes frames and ends the stream on malformed input, except for the planted faults.
 type fakeReader struct {
 	reader
 	t *fakeStream

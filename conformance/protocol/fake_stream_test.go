@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// fakeStream executes one command after the other.
+// fakeStream executes the commands of a stream one after the other.
 type fakeStream struct {
 	s      *fakeServer
 	w      fakeWire
@@ -25,7 +25,7 @@ type fakeStream struct {
 
 	ops      []string
 	attrs    []string
-	last     uint64 // id
+	last     uint64 // the id to which the next one is relative
 	signaled uint64 // guarded by s.mu
 	settled  uint64
 	failures []fakeFailure
@@ -47,7 +47,7 @@ type fakeUpload struct {
 	data    []byte
 }
 
-// breach ends a stream with code 10.
+// breach is a panic that ends a stream with a protocol error, code 10.
 type breach struct{ text string }
 
 func (t *fakeStream) broken(format string, args ...any) { panic(breach{fmt.Sprintf(format, args...)}) }
@@ -131,7 +131,7 @@ func (t *fakeStream) next() ([]byte, bool) {
 
 func (t *fakeStream) end() {
 	if bad("services/canceled-call") && t.w.Context().Err() != nil {
-		return // it stays known
+		return // the stream stays known
 	}
 	t.s.mu.Lock()
 	if t.s.streams[t.number] == t {

@@ -28,19 +28,20 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// envFault turns this test binary into a fake plugin. The fake keeps the protocol, except for the rule that the variable names.
-// It is an implementation of its own, which shares only the reading of bytes with the checker.
+// envFault names the environment variable that turns this test binary into a fake plugin. The fake keeps every rule of the protocol
+// except the one whose id the variable contains. It is an independent implementation that shares only the encoding of bytes with the
+// checker.
 const envFault = "BURN_TEST_FAULT"
 
-// bad reports whether the fault of a rule is planted.
+// bad reports whether the fake breaks the rule.
 func bad(rule string) bool { return os.Getenv(envFault) == rule }
 
-// fakeServer is the plugin.
+// fakeServer is the fake plugin.
 type fakeServer struct {
 	mu       sync.Mutex
 	devices  map[uint64]*fakeDevice
 	streams  map[uint64]*fakeStream
-	changed  *sync.Cond // of the streams' events
+	changed  *sync.Cond // announces changes of streams and events
 	greeted  bool
 	asked    int
 	failures int
@@ -62,7 +63,7 @@ type fakeDevice struct {
 type fakeTensor struct {
 	tensor
 	data []byte
-	err  []byte // it is poisoned
+	err  []byte // the failure that poisoned the tensor, or nil
 	by   *fakeStream
 }
 
@@ -152,7 +153,7 @@ func (s *fakeServer) watch() {
 	}
 }
 
-// counting counts connections, and ends what ends with the last.
+// counting counts connections. When the last one is closed, the plugin ends; if a host attached to it, only its devices end.
 type counting struct {
 	net.Listener
 	s      *fakeServer
@@ -256,7 +257,7 @@ func fakeTLS(root string) (*tls.Config, []byte) {
 	return config, der
 }
 
-// plain is an error of form 0.
+// plainError returns an error of form 0.
 func plainError(code uint64, text string) []byte {
 	if bad("errors/text") && code == codeCanceled {
 		text = ""
@@ -428,7 +429,7 @@ func (s *fakeServer) close(handle uint64, d *fakeDevice) {
 	delete(s.devices, handle)
 	s.mu.Unlock()
 	if bad("services/canceled-call") {
-		for waits := true; waits; time.Sleep(10 * time.Millisecond) { // for streams that will never end
+		for waits := true; waits; time.Sleep(10 * time.Millisecond) { // waits for streams that never end
 			waits = false
 			s.mu.Lock()
 			for _, t := range s.streams {
@@ -459,7 +460,7 @@ func (s *fakeServer) undefine(d *fakeDevice, number, uses uint64, reply func([]b
 	return reply(nil)
 }
 
-// fakeWire carries frames.
+// fakeWire carries the frames of a stream.
 type fakeWire interface {
 	Context() context.Context
 	take() ([]byte, error)

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// faulty returns the options for this test binary as a plugin with a fault; none is "".
+// faulty returns options that run this test binary as a plugin that breaks the rule fault, or no rule if fault is empty.
 func faulty(t *testing.T, fault string) Options {
 	t.Helper()
 	self, err := os.Executable()
@@ -34,7 +34,7 @@ func faulty(t *testing.T, fault string) Options {
 	return Options{Command: []string{self}, Env: env, Debug: true}
 }
 
-// The fake keeps every rule, and none is skipped: what is found in the mutants is their fault.
+// Without a fault the fake passes every rule that applies on this system, so that the failures of the mutants come from their faults.
 func TestFake(t *testing.T) {
 	t.Parallel()
 	r, err := Check(t.Context(), faulty(t, ""))
@@ -48,6 +48,7 @@ func TestFake(t *testing.T) {
 	require.Equal(t, "fake", r.Plugin)
 }
 
+// applies returns the reason for which a rule is not checked on this system, or "".
 func applies(id string) string {
 	for _, rule := range Rules() {
 		if rule.ID == id {
@@ -57,7 +58,7 @@ func applies(id string) string {
 	return ""
 }
 
-// Every rule has a plugin that breaks it and is caught by it. The checks wait more than they compute, so many run at a time.
+// For every rule, a plugin that breaks it fails its check. The checks wait more than they compute, so that many run at a time.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	type outcome struct {
@@ -70,7 +71,7 @@ func TestMutants(t *testing.T) {
 		o := faulty(t, rule.ID)
 		o.Run = regexp.MustCompile("^" + rule.ID + "$")
 		o.Patience, o.Slack = 2*time.Second, 500*time.Millisecond
-		if rule.ID == "start/cookie" { // the check waits that long for the end
+		if rule.ID == "start/cookie" { // the check waits for the end of the plugin until this timeout
 			o.StartTimeout = 3 * time.Second
 		}
 		c := make(chan outcome, 1)
@@ -96,19 +97,20 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// Each rule quotes its section.
+// Rules have distinct ids, and each quotes its section.
 func TestQuotes(t *testing.T) {
 	sections := document(t)
 	seen := map[string]bool{}
 	for _, r := range Rules() {
-		require.False(t, seen[r.ID], "%s stands twice", r.ID)
+		require.False(t, seen[r.ID], "two rules have the id %s", r.ID)
 		seen[r.ID] = true
 		require.Less(t, r.Section, len(sections), r.ID)
 		require.Contains(t, sections[r.Section], words(r.Text), "%s, section %d", r.ID, r.Section)
 	}
 }
 
-// references are the words before each reference to a section in the document, in order, and words of the section that is meant.
+// references lists, for each reference to a section in PROTOCOL.md and in their order, the words before it and words of the section
+// that it means.
 var references = []struct{ before, meant string }{
 	{"the calls Hello, Open, Close and Stream of section", "**Hello** is the first call"},
 	{"SIGNAL, WAIT, AWAIT and CANCEL of section", "| `OPEN` | 0x01 |"},
@@ -126,7 +128,7 @@ var references = []struct{ before, meant string }{
 	{"Everything else is as in section", "A frame from the host contains one or more commands"},
 }
 
-// Every reference to a section names the one that is meant.
+// Every reference to a section names the section that it means.
 func TestSectionReferences(t *testing.T) {
 	sections := document(t)
 	text := strings.Join(sections, " ")
@@ -138,7 +140,7 @@ func TestSectionReferences(t *testing.T) {
 	}
 }
 
-// unseen are the sentences with MUST that no rule quotes, with the reason.
+// unseen maps each sentence with MUST that no rule quotes to the reason.
 var unseen = map[string]string{
 	"MUST, MUST NOT and SHOULD are used as in RFC 2119.": "it is no rule",
 	"A plugin that does not record MUST NOT measure.":    "a host cannot see it",
@@ -165,7 +167,7 @@ func TestEveryMust(t *testing.T) {
 	require.Greater(t, n, 4)
 }
 
-// overlap reports a quote that begins before the part of the sentence that was cut out.
+// overlap reports whether m contains the words of text from MUST on: a quotation may begin before m, which is cut at colons.
 func overlap(text, m string) bool {
 	at := strings.Index(text, "MUST")
 	return at >= 0 && strings.Contains(m, text[at:min(len(text), at+25)])
@@ -183,6 +185,7 @@ func document(t *testing.T) (sections []string) {
 	return sections
 }
 
+// words returns s with every run of white space replaced by one space.
 func words(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func TestReport(t *testing.T) {
@@ -209,7 +212,7 @@ func TestReport(t *testing.T) {
 	require.ErrorContains(t, err, "Command")
 }
 
-// A program that is no plugin breaks the first rules, and the certification comes to its end.
+// A program that is not a plugin breaks the first rules, and Check returns a report all the same.
 func TestNoPlugin(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "script")

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// opened returns device 0 of a backend of the reference and a stream of it.
+// opened returns device 0 of a new reference backend and a stream on it.
 func opened(t *testing.T, options ...ref.Option) (core.Device, core.Stream) {
 	t.Helper()
 	b := ref.New(options...)
@@ -53,7 +53,7 @@ func submit(t *testing.T, d core.Device, s core.Stream, c op.Code, in []ref.Tens
 	return ref.FromBytes(n.Outputs[0], data)
 }
 
-// Elements of every type are read as they were written, and nodes of a device have the results of Eval.
+// A device writes, permutes and reads elements of every type without changing them. The backend has one device.
 func TestBackend(t *testing.T) {
 	d, s := opened(t)
 	for _, e := range dtype.Any.List() {
@@ -83,7 +83,8 @@ func TestBackend(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrNotFound)
 }
 
-// The whole table is claimed with every type of the first operand, and every type of the result of an op without one.
+// The reference claims every op of the table: ops with one operand and no attributes with every type of the operand, and Full with
+// every type of the result.
 func TestBackendClaims(t *testing.T) {
 	d, _ := opened(t)
 	caps := d.Capabilities()
@@ -109,7 +110,7 @@ func TestBackendClaims(t *testing.T) {
 	}
 }
 
-// Claiming takes ops away; a node of one of them is unsupported, and its outputs fail with it.
+// Claiming removes ops from the claims. A node with such an op fails with core.ErrUnsupported, and so does a read of its output.
 func TestBackendClaiming(t *testing.T) {
 	d, s := opened(t, ref.Claiming(func(c op.Code) bool { return op.Lookup(c).Class == op.Primitive && c != op.Exp }))
 	require.NotContains(t, d.Capabilities().Ops, "exp")
@@ -122,7 +123,7 @@ func TestBackendClaiming(t *testing.T) {
 	require.Equal(t, []float64{-1}, got.F)
 }
 
-// Declaring changes the document, which nodes are held against.
+// Declaring changes the capability document, and the device checks nodes against it.
 func TestBackendDeclaring(t *testing.T) {
 	d, s := opened(t, ref.Declaring(func(c *core.Capabilities) { c.Limits.Rank = 2 }))
 	require.Equal(t, 2, d.Capabilities().Limits.Rank)
@@ -133,7 +134,7 @@ func TestBackendDeclaring(t *testing.T) {
 	require.Equal(t, []float64{3}, got.F)
 }
 
-// Evaluating plants a fault: the device returns its results and its errors.
+// Evaluating replaces the evaluation of nodes: the device returns its results and its errors.
 func TestBackendEvaluating(t *testing.T) {
 	broken := errors.New("planted")
 	d, s := opened(t, ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
@@ -151,7 +152,7 @@ func TestBackendEvaluating(t *testing.T) {
 	require.ErrorContains(t, err, "planted")
 }
 
-// A result of more than 4 GiB is out of memory before anything is allocated.
+// A node with a result of more than 4 GiB fails with core.ErrOutOfMemory before anything is allocated.
 func TestBackendRefusesHugeResults(t *testing.T) {
 	d, s := opened(t)
 	n, err := op.New(op.Iota, nil, op.Type("dtype", dtype.F64), op.Ints("shape", 1<<40))
@@ -161,14 +162,14 @@ func TestBackendRefusesHugeResults(t *testing.T) {
 	require.ErrorIs(t, core.Sync(t.Context(), s), core.ErrOutOfMemory)
 }
 
-// An op without a reference is unsupported by name.
+// Eval of an op without a reference returns core.ErrUnsupported.
 func TestEvalOfUnknownOp(t *testing.T) {
 	_, err := ref.Eval(&op.Node{Op: op.Code(60000)}, nil)
 	require.ErrorIs(t, err, core.ErrUnsupported)
 	require.False(t, ref.Has(op.Code(60000)))
 }
 
-// product returns a·bᵀ of row-major matrices of the same number of columns.
+// product returns a·bᵀ for the row-major matrices a[rows, cols] and b[others, cols].
 func product(a, b []float64, rows, others, cols int) []float64 {
 	out := make([]float64, rows*others)
 	for i := range rows {
@@ -181,7 +182,7 @@ func product(a, b []float64, rows, others, cols int) []float64 {
 	return out
 }
 
-// singular returns the squared singular values of a matrix by the reference's own symmetric eigenvalues of a·aᵀ.
+// singular returns the squared singular values of the matrix m[rows, cols]: the eigenvalues of m·mᵀ, computed by the reference.
 func singular(t *testing.T, m []float64, rows, cols int) []float64 {
 	t.Helper()
 	gram := ref.Tensor{Desc: op.DescOf(dtype.F64, rows, rows), F: product(m, m, rows, rows, cols)}
@@ -190,7 +191,7 @@ func singular(t *testing.T, m []float64, rows, cols int) []float64 {
 	return out[0].F
 }
 
-// Drawn matrices have the property that their kind names, in each matrix of a batch, and are far from singular.
+// Each drawn matrix of a batch has the property of its kind and is far from singular.
 func TestMatrix(t *testing.T) {
 	for _, c := range []struct{ rows, cols int }{{1, 1}, {2, 2}, {5, 5}, {3, 6}, {6, 3}} {
 		for _, kind := range []op.MatrixKind{op.Triangular, op.PositiveDefinite, op.Symmetric, op.AnyMatrix} {
@@ -201,7 +202,7 @@ func TestMatrix(t *testing.T) {
 			d := op.DescOf(dtype.F64, 2, c.rows, c.cols)
 			all := ref.Matrix(rand.New(rand.NewPCG(1, uint64(kind))), kind, d)
 			again := ref.Matrix(rand.New(rand.NewPCG(1, uint64(kind))), kind, d)
-			require.Equal(t, all, again, "one seed, one matrix")
+			require.Equal(t, all, again, "equal seeds give equal matrices")
 			size := c.rows * c.cols
 			require.NotEqual(t, all.F[:size], all.F[size:], "matrices of a batch differ")
 			for _, m := range [][]float64{all.F[:size], all.F[size:]} {
@@ -257,7 +258,7 @@ func transposed(m []float64, rows, cols int) []float64 {
 	return out
 }
 
-// Symmetric matrices have eigenvalues of both signs, or they would test nothing that positive ones do not.
+// Symmetric matrices have eigenvalues of both signs. Otherwise they would test no more than positive-definite matrices.
 func TestMatrixSigns(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 3))
 	negative := 0
@@ -275,7 +276,7 @@ func TestMatrixSigns(t *testing.T) {
 	require.Less(t, negative, 35)
 }
 
-// Elements are of their type, and what is no matrix is left zero.
+// Elements are rounded to their type. A tensor of rank 1 stays zero, and a batch of empty matrices has no elements.
 func TestMatrixTypes(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 5))
 	m := ref.Matrix(r, op.AnyMatrix, op.DescOf(dtype.BF16, 3, 3))

@@ -19,7 +19,7 @@ func itensor(d dtype.DType, dims []int, i ...int64) ref.Tensor {
 	return ref.Tensor{Desc: op.DescOf(d, dims...), I: i}
 }
 
-// counting returns the numbers from 1 on in a tensor.
+// counting returns a tensor with the elements 1, 2, 3 and so on.
 func counting(d dtype.DType, dims ...int) ref.Tensor {
 	x := ref.Zeros(op.DescOf(d, dims...))
 	for i := range x.Desc.Shape.Size() {
@@ -32,7 +32,8 @@ func counting(d dtype.DType, dims ...int) ref.Tensor {
 	return x
 }
 
-// Of each op that takes indices, the last legal one, the first illegal one and -1.
+// Each op that takes indices accepts the first and the last legal index, and fails with core.ErrIndex at the first index behind the
+// end, at -1 and at 2^40.
 func TestIndexBounds(t *testing.T) {
 	type call struct {
 		op    op.Code
@@ -74,7 +75,7 @@ func TestIndexBounds(t *testing.T) {
 	}
 }
 
-// Operands of integers, which goldens made with floating-point libraries do not have.
+// Ops on integers, which golden files made with floating-point libraries lack, return results computed by hand.
 func TestIntegerOperands(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -115,7 +116,7 @@ func TestIntegerOperands(t *testing.T) {
 	}
 }
 
-// The sign of a determinant counts the swaps, in dimensions of both parities, and none where no row moves.
+// The sign of a determinant counts the row swaps, in matrices of even and odd size, with and without swaps.
 func TestDeterminantSigns(t *testing.T) {
 	for _, c := range []struct {
 		rows []float64
@@ -144,7 +145,7 @@ func TestDeterminantSigns(t *testing.T) {
 	}
 }
 
-// The pieces of each factorisation multiply to the matrix, also of matrices that need swaps, are wide, tall or singular.
+// The factors of each factorisation multiply to the matrix, also for matrices that need row swaps and for wide, tall and singular ones.
 func TestFactorsMultiply(t *testing.T) {
 	for _, c := range []struct {
 		m, n int

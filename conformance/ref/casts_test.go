@@ -225,7 +225,8 @@ func TestCastToSmallFloats(t *testing.T) {
 	}
 }
 
-// What saturate decides, and what each format makes of values that it lacks.
+// A value beyond the range of a small float becomes the greatest value with saturate. Without it, it becomes infinity or NaN if the
+// format has them.
 func TestCastBeyondSmallFloats(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	for _, c := range []struct {
@@ -280,7 +281,8 @@ func TestCastFromSmall(t *testing.T) {
 	}
 }
 
-// Integers of few bits keep the low ones, of integers and of truncated floats, and a negative one keeps its sign in a wider type.
+// A cast to integers of two or four bits keeps the low bits of an integer or of a truncated float. A cast to a wider type keeps the
+// sign.
 func TestCastSmallIntegers(t *testing.T) {
 	for d, width := range map[dtype.DType]uint{dtype.I4: 4, dtype.U4: 4, dtype.I2: 2, dtype.U2: 2} {
 		model := func(x int64) int64 {
@@ -314,7 +316,7 @@ func TestCastSmallIntegers(t *testing.T) {
 	}
 }
 
-// Bytes of storage types lose what is not theirs: the code is the low bits.
+// FromBytes keeps the low bits of each byte, as many as the storage type has, and extends the sign of signed integers.
 func TestFromBytesOfSmallTypes(t *testing.T) {
 	for d, want := range map[dtype.DType][]int64{
 		dtype.I4: {0xff, 0x05, 0xf8}, dtype.U4: {0x0f, 0x05, 0x08}, dtype.I2: {0xff, 0x01, 0x00}, dtype.U2: {3, 1, 0}, dtype.F4E2M1: {15, 5, 8},

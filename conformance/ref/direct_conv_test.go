@@ -103,7 +103,8 @@ func (p plane) attrs(dilation string) []op.Attr {
 	return []op.Attr{op.Ints("strides", p.stride[:]...), op.Ints("pad_lo", p.lo[:]...), op.Ints("pad_hi", p.hi[:]...), op.Ints(dilation, p.dilation[:]...)}
 }
 
-// source returns where place out and kernel element k of dimension axis read, or -1 between the elements.
+// source returns the input index along axis that kernel element k reads for output index out. It returns -1 before the input and
+// between the elements of a dilated input.
 func (p plane) source(axis, out, k int) int {
 	at := out*p.stride[axis] + k*p.dilation[axis] - p.lo[axis]
 	if at < 0 || at%p.input[axis] != 0 {
@@ -112,7 +113,7 @@ func (p plane) source(axis, out, k int) int {
 	return at / p.input[axis]
 }
 
-// places returns how many positions the kernel has over n elements with their padding.
+// places returns the number of positions of the kernel along axis over n elements with their padding.
 func (p plane) places(axis, n int) int {
 	count := 0
 	for start := 0; start+(p.kernel[axis]-1)*p.dilation[axis] < p.lo[axis]+n+p.hi[axis]; start += p.stride[axis] {
@@ -121,7 +122,8 @@ func (p plane) places(axis, n int) int {
 	return count
 }
 
-// A convolution is the sum over channels and kernel of its definition, with groups, holes on both sides and negative padding.
+// A convolution equals the sum over channels and kernel elements of its definition, with groups, dilation of kernel and input, and
+// negative padding.
 func TestConvBySum(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	done := 0
@@ -133,7 +135,7 @@ func TestConvBySum(t *testing.T) {
 		attrs := append(p.attrs("kernel_dilation"), op.Ints("input_dilation", p.input[:]...), op.Int("groups", groups))
 		n, err := op.New(op.Conv, []op.Desc{x.Desc, w.Desc}, attrs...)
 		if err != nil {
-			continue // less than nothing with its padding
+			continue // the input with its padding has a negative size
 		}
 		done++
 		got, err := ref.Eval(&n, []ref.Tensor{x, w})
@@ -163,7 +165,7 @@ func TestConvTransposeByScatter(t *testing.T) {
 		extra := []int{r.IntN(2), r.IntN(2)}
 		n, err := op.New(op.ConvTranspose, []op.Desc{x.Desc, w.Desc}, append(p.attrs("dilation"), op.Ints("output_padding", extra...), op.Int("groups", groups))...)
 		if err != nil {
-			continue // the padding cuts off more than there is
+			continue // the padding cuts off more elements than there are
 		}
 		done++
 		got, err := ref.Eval(&n, []ref.Tensor{x, w})
@@ -185,14 +187,14 @@ func TestConvTransposeByScatter(t *testing.T) {
 	require.Greater(t, done, 80)
 }
 
-// bilinear reads an image between its elements, 0 outside: the four neighbours by the areas across from them.
+// bilinear returns channel c of image n at (y, z), interpolated between the four neighbours, which are 0 outside the image.
 func bilinear(x ref.Tensor, n, c int, y, z float64) float64 {
 	i, j := int(math.Floor(y)), int(math.Floor(z))
 	v, u := y-float64(i), z-float64(j)
 	return (1-v)*(1-u)*element(x, n, c, i, j) + (1-v)*u*element(x, n, c, i, j+1) + v*(1-u)*element(x, n, c, i+1, j) + v*u*element(x, n, c, i+1, j+1)
 }
 
-// A deformable convolution is a convolution whose reads are moved (Zhu et al., "Deformable ConvNets v2").
+// A deformable convolution is a convolution that reads at moved positions and weights by a mask (Zhu et al., "Deformable ConvNets v2").
 func TestDeformConvBySum(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	for range 60 {
@@ -262,7 +264,8 @@ func TestPatchesByCopy(t *testing.T) {
 	}
 }
 
-// Pools join the elements of each window that exist, and an average counts its padding on request; nothing counts in the overhang.
+// Pools reduce the elements of each window that are in the input. An average divides by a count that includes padding on request, and
+// never the overhang.
 func TestPoolsByWindow(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 20))
 	for range 150 {

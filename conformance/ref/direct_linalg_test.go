@@ -67,7 +67,7 @@ func (a mat) minus(b mat) mat {
 	return out
 }
 
-// largest returns the greatest magnitude.
+// largest returns the greatest magnitude of an element.
 func (a mat) largest() float64 {
 	most := 0.0
 	for _, v := range a.v {
@@ -84,7 +84,7 @@ func drawMat(r *rand.Rand, m, n int) mat {
 	return a
 }
 
-// hilbert returns the matrix 1/(i+j+1), whose condition grows like e^(3.5n).
+// hilbert returns the matrix 1/(i+j+1), whose condition number grows like e^(3.5n).
 func hilbert(m, n int) mat {
 	a := newMat(m, n)
 	for i := range m {
@@ -95,8 +95,8 @@ func hilbert(m, n int) mat {
 	return a
 }
 
-// matrices are those on which factorisations go wrong: of every shape, of less than full rank, with equal singular values, badly
-// conditioned, very large and very small.
+// matrices returns, by name, matrices on which faulty factorisations fail: of every shape, of less than full rank, with equal singular
+// values, badly conditioned, very large and very small.
 func matrices() map[string]mat {
 	r := rand.New(rand.NewPCG(31, 32))
 	all := map[string]mat{"zero": newMat(3, 2), "zero row": newMat(1, 4), "identity": identity(4), "hilbert": hilbert(6, 6), "wide hilbert": hilbert(3, 7)}
@@ -194,7 +194,7 @@ func TestQRIdentities(t *testing.T) {
 	}
 }
 
-// symmetricOf returns a·aᵀ's mirror images of either sign: (a+aᵀ)/2 for square a.
+// symmetricOf returns the symmetric part (a+aᵀ)/2 of a square matrix.
 func symmetricOf(a mat) mat {
 	s := newMat(a.m, a.m)
 	for i := range a.m {
@@ -205,7 +205,8 @@ func symmetricOf(a mat) mat {
 	return s
 }
 
-// Eigenvalues of a symmetric matrix ascend, and have its trace and its sum of squares; the vectors are orthonormal.
+// Eigenvalues of a symmetric matrix ascend, their sum is its trace, and their squares sum to the squares of its elements. The vectors
+// are orthonormal.
 func TestEighIdentities(t *testing.T) {
 	for name, a := range matrices() {
 		if a.m != a.n {
@@ -270,7 +271,7 @@ func TestLeastSquaresIdentities(t *testing.T) {
 	r := rand.New(rand.NewPCG(33, 34))
 	for name, a := range matrices() {
 		if name == "hilbert" {
-			continue // beyond these tolerances by its condition
+			continue // its condition number is too large for these tolerances
 		}
 		t.Run(name, func(t *testing.T) {
 			b := drawMat(r, a.m, 2)
@@ -284,7 +285,7 @@ func TestLeastSquaresIdentities(t *testing.T) {
 	}
 }
 
-// Cut-offs: singular values at or below rcond times the greatest count as zero.
+// Singular values at or below rcond times the greatest one count as zero.
 func TestPseudoinverseCutsOff(t *testing.T) {
 	a := diagonal([]float64{4, 1, 0.25})
 	for _, c := range []struct {
@@ -296,7 +297,8 @@ func TestPseudoinverseCutsOff(t *testing.T) {
 	}
 }
 
-// Solutions of square systems by each of the ways there are, with a vector of ones on the right side of known rows.
+// Solve returns the solutions from which the right sides of random systems were made. Inverse, MatrixPower, Det, SlogDet and SVD agree
+// with it, with each other and with products of the matrix.
 func TestSolutionsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(35, 36))
 	for n := 1; n <= 7; n++ {
@@ -337,7 +339,7 @@ func evaluatedAt(t *testing.T, k int, c op.Code, in ...ref.Tensor) ref.Tensor {
 	return out[k]
 }
 
-// Each of the eight triangular systems, where what must not be read is NaN.
+// TriangularSolve solves each of the eight kinds of triangular systems, with NaN in all elements that it must not read.
 func TestTriangularSolveReadsOneTriangle(t *testing.T) {
 	r := rand.New(rand.NewPCG(37, 38))
 	for _, upper := range []bool{false, true} {
@@ -372,11 +374,11 @@ func TestTriangularSolveReadsOneTriangle(t *testing.T) {
 	}
 }
 
-// The norms of matrices by their definitions, those by singular values from the matrix's own.
+// Norms of matrices follow their definitions. Those of singular values are computed from the singular values of the reference.
 func TestMatrixNormsByDefinition(t *testing.T) {
 	for name, a := range matrices() {
 		if strings.HasPrefix(name, "random times") {
-			continue // the sum of squares has its range
+			continue // the sum of squares overflows or underflows
 		}
 		values := evaluatedAt(t, 1, op.SVD, a.tensor()).F
 		columns, rows := make([]float64, a.n), make([]float64, a.m)

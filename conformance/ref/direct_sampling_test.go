@@ -46,7 +46,8 @@ func coordinate(kind string, i, n, m int) float64 {
 	return (at+0.5)*from/to - 0.5
 }
 
-// Every mode on every coordinate transformation, to more, fewer and as many elements, by a sum over all elements that there could be.
+// Interpolate equals a sum over all elements that the kernel can reach, in every mode and with every coordinate transformation, to
+// more, fewer and as many elements.
 func TestInterpolateByKernel(t *testing.T) {
 	r := rand.New(rand.NewPCG(51, 52))
 	kernels := map[string]func(d float64) float64{
@@ -64,7 +65,7 @@ func TestInterpolateByKernel(t *testing.T) {
 						got := evaluated(t, op.Interpolate, []ref.Tensor{x}, op.Ints("size", m), op.Str("mode", mode), op.Str("coordinates", kind), op.Flag("antialias", antialias), op.Flag("exclude_outside", inside))
 						factor := 1.0
 						if step := float64(n) / float64(m); antialias {
-							switch { // a single coordinate of 0 has no next one
+							switch { // the single coordinate 0 has no step to the next one
 							case kind == "align_corners" && m > 1:
 								step = float64(n-1) / float64(m-1)
 							case kind == "align_corners", kind == "pytorch_half_pixel" && m == 1:
@@ -96,7 +97,8 @@ func TestInterpolateByKernel(t *testing.T) {
 	}
 }
 
-// The nearest element, where a coordinate in the middle of two is chosen by the rule of rounding. Coordinates here are exact fractions.
+// Interpolate chooses the nearest element by the rule of rounding, also for a coordinate in the middle of two elements. The test
+// computes coordinates as exact fractions.
 func TestInterpolateNearestByFractions(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		for m := 1; m <= 12; m++ {
@@ -136,7 +138,7 @@ func TestInterpolateNearestByFractions(t *testing.T) {
 	}
 }
 
-// folded brings a coordinate into an image of n elements by mirrors at its outer edges, or at the outermost centres.
+// folded reflects a coordinate into an image of n elements at its outer edges or, with align, at the centres of its outermost elements.
 func folded(c float64, n int, align bool) float64 {
 	lo, hi := -0.5, float64(n)-0.5
 	if align {
@@ -155,7 +157,7 @@ func folded(c float64, n int, align bool) float64 {
 	return c
 }
 
-// gridPoint reads image x at (y, z) by its definition.
+// gridPoint samples channel c of image n of x at (y, z) by the definition of mode and padding.
 func gridPoint(x ref.Tensor, n, c int, y, z float64, mode, padding string, align bool) float64 {
 	h, w := x.Desc.Shape[2], x.Desc.Shape[3]
 	outside := func(c float64, n int) float64 {
@@ -185,7 +187,7 @@ func gridPoint(x ref.Tensor, n, c int, y, z float64, mode, padding string, align
 	return sum
 }
 
-// Grids far beyond the image and on its edges, in all modes.
+// GridSample follows its definition in all modes, also for points far outside the image.
 func TestGridSampleByPoint(t *testing.T) {
 	r := rand.New(rand.NewPCG(53, 54))
 	for _, mode := range []string{"nearest", "linear", "cubic"} {
@@ -211,7 +213,7 @@ func TestGridSampleByPoint(t *testing.T) {
 	}
 }
 
-// The identity reads every element where it is, and a turn by 90 degrees turns the image.
+// The grids of the identity, a reflection, a transposition and a turn by 90 degrees transform the image in the same way.
 func TestAffineGridMaps(t *testing.T) {
 	x := counting(dtype.F64, 1, 1, 4, 4)
 	for _, align := range []bool{false, true} {
@@ -226,7 +228,7 @@ func TestAffineGridMaps(t *testing.T) {
 	}
 }
 
-// Regions by their samples, as the paper on Mask R-CNN and ONNX's RoiAlign have it.
+// RoiAlign reduces the samples of each region as the paper on Mask R-CNN and ONNX's RoiAlign define it.
 func TestRoiAlignBySamples(t *testing.T) {
 	r := rand.New(rand.NewPCG(55, 56))
 	for _, reduce := range []string{"mean", "max"} {
@@ -274,7 +276,7 @@ func TestRoiAlignBySamples(t *testing.T) {
 	}
 }
 
-// overlap returns intersection over union of two boxes of opposite corners in any order.
+// overlap returns the intersection over union of two boxes, each given by two opposite corners in any order.
 func overlap(a, b []float64) float64 {
 	area, common := 1.0, 1.0
 	other := 1.0
@@ -289,7 +291,7 @@ func overlap(a, b []float64) float64 {
 	return common / (area + other - common)
 }
 
-// Suppression by sorting all boxes first and asking of each whether a kept one covers it: another algorithm than choosing one at a time.
+// NMS agrees with a different algorithm: the test sorts all boxes by score and keeps each box that overlaps no kept box too much.
 func TestNMSBySorting(t *testing.T) {
 	r := rand.New(rand.NewPCG(57, 58))
 	for round := range 60 {

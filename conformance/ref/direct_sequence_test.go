@@ -31,7 +31,7 @@ func alignments(classes, steps int, f func(path []int)) {
 	}
 }
 
-// collapsed drops repetitions, then blanks: the labels of an alignment.
+// collapsed returns the labels of an alignment: it drops repetitions, then blanks.
 func collapsed(path []int, blank int) (labels []int64) {
 	for i, c := range path {
 		if c != blank && (i == 0 || path[i-1] != c) {
@@ -97,7 +97,7 @@ func TestCTCByEnumeration(t *testing.T) {
 	}
 }
 
-// Attention by its sum, for heads in groups, a past, windows, caps, and masks of both kinds.
+// Attention equals its defining sum, with grouped heads, a past, windows, soft caps, and masks of both kinds.
 func TestAttentionBySum(t *testing.T) {
 	r := rand.New(rand.NewPCG(73, 74))
 	for round := range 80 {
@@ -157,7 +157,7 @@ func TestAttentionBySum(t *testing.T) {
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// The recurrent layers step by step, in both directions, as PyTorch's documentation writes their gates.
+// Recurrent layers follow the gate equations of PyTorch's documentation step by step, in both directions. The gates are in ONNX's order.
 func TestRecurrentByStep(t *testing.T) {
 	r := rand.New(rand.NewPCG(75, 76))
 	const steps, batch, wide, hidden = 4, 2, 3, 2

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// transformed is the discrete Fourier transform by its sum, scaled as a norm says.
+// transformed returns the discrete Fourier transform of x by its defining sum, scaled by norm.
 func transformed(x []complex128, inverse bool, norm string) []complex128 {
 	n, sign := float64(len(x)), -1.0
 	if inverse {
@@ -38,7 +38,7 @@ func transformed(x []complex128, inverse bool, norm string) []complex128 {
 	return out
 }
 
-// line gathers complex numbers of x[outer, n, inner, 2] at one outer and inner place.
+// line returns the n complex numbers of x[outer, n, inner, 2] at one outer and one inner index.
 func line(x ref.Tensor, outer, inner int) []complex128 {
 	s := x.Desc.Shape
 	out := make([]complex128, s[1])
@@ -59,7 +59,7 @@ func requireSpectrum(t *testing.T, want, got []complex128, msg ...any) {
 
 var norms = []string{"backward", "ortho", "forward"}
 
-// The transform of every length to 17, primes and powers of two alike, is the sum that defines it.
+// The transform of every length up to 17, primes and powers of two alike, equals the sum that defines it.
 func TestFFTBySum(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	for n := 1; n <= 17; n++ {
@@ -79,7 +79,7 @@ func TestFFTBySum(t *testing.T) {
 	}
 }
 
-// resized cuts or extends a list by zeros.
+// resized returns x, cut to n elements or extended by zeros.
 func resized(x []complex128, n int) []complex128 {
 	out := make([]complex128, n)
 	copy(out, x)
@@ -112,7 +112,7 @@ func TestRFFTBySum(t *testing.T) {
 	}
 }
 
-// The inverse of a real transform reads the bins up to the half and mirrors them; what has no mirror image is taken as real.
+// The inverse of a real transform reads the first n/2+1 bins and mirrors them. A bin that is its own mirror image is taken as real.
 func TestIRFFTBySum(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 26))
 	for bins := 1; bins <= 6; bins++ {
@@ -163,7 +163,7 @@ func TestFFTShiftByIndex(t *testing.T) {
 	}
 }
 
-// bessel is the modified Bessel function of order 0 by its power series.
+// bessel returns the modified Bessel function of the first kind of order 0, by its power series.
 func bessel(x float64) float64 {
 	sum, term := 1.0, 1.0
 	for k := 1; term > sum*1e-18; k++ {
@@ -208,7 +208,8 @@ func TestWindowsByFormula(t *testing.T) {
 	}
 }
 
-// A short-time transform is the transform of each frame times the window, and its inverse gives the signal back where windows overlap.
+// A short-time transform is the transform of each frame times the window. Its inverse returns the signal where a window covers it, and
+// zeros elsewhere.
 func TestSTFTByFrames(t *testing.T) {
 	r := rand.New(rand.NewPCG(27, 28))
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// NumPy 2.4.6: np.quantile(x, q, method=m) of x = [3, 1, 4, 1, 5, 9, 2.5], and of its first six.
+// The expected values are from NumPy 2.4.6: np.quantile(x, q, method=m) of x = [3, 1, 4, 1, 5, 9, 2.5], and of its first six elements.
 func TestQuantilesOfNumPy(t *testing.T) {
 	x := []float64{3, 1, 4, 1, 5, 9, 2.5}
 	q := []float64{0, 0.1, 0.25, 0.5, 0.6, 0.75, 0.95, 1}
@@ -42,7 +42,8 @@ func TestQuantilesOfNumPy(t *testing.T) {
 	require.Equal(t, []float64{inf}, infinite.F)
 }
 
-// Bins are closed on the left, the last one on both sides; what equals an edge, is outside or is no number.
+// Bins contain their left edge, and the last one both of its edges. Some values equal an edge, lie outside all bins, or are infinite
+// or NaN.
 func TestHistogramByCounting(t *testing.T) {
 	r := rand.New(rand.NewPCG(81, 82))
 	for range 60 {
@@ -67,7 +68,7 @@ func TestHistogramByCounting(t *testing.T) {
 	}
 }
 
-// Places agree with a linear search, with equal elements on both sides, NaN last and each line by itself.
+// SearchSorted agrees with a linear search of each line, with both sides of equal elements and with NaN ordered last.
 func TestSearchSortedByCounting(t *testing.T) {
 	r := rand.New(rand.NewPCG(83, 84))
 	before := func(a, b float64) bool { return a < b || math.IsNaN(b) && !math.IsNaN(a) }
@@ -101,7 +102,7 @@ func TestSearchSortedByCounting(t *testing.T) {
 	}
 }
 
-// The order of sort, of its kin, and of topk, of lines full of ties and numbers that are none, against the standard library's stable sort.
+// Sort, ArgSort and TopK order lines full of ties and NaN as the stable sort of the standard library does.
 func TestOrderByStandardLibrary(t *testing.T) {
 	r := rand.New(rand.NewPCG(85, 86))
 	pool := []float64{0, math.Copysign(0, -1), 1, -1, 2, inf, -inf, nan, nan}
@@ -154,7 +155,8 @@ func TestOrderByStandardLibrary(t *testing.T) {
 	}
 }
 
-// Moments of lines far from zero, where the sum of squares would cancel, by the textbook's two passes on small numbers.
+// Variance, Std, Covariance, CorrCoef and LayerNorm are accurate for lines far from zero, where a difference of sums of squares would
+// cancel. The expected values are computed by hand from the line without its offset.
 func TestMomentsFarFromZero(t *testing.T) {
 	for _, offset := range []float64{0, 1e8, -1e12} {
 		x := vec(dtype.F64, offset+1, offset+2, offset+4, offset+9)
@@ -174,7 +176,7 @@ func TestMomentsFarFromZero(t *testing.T) {
 	require.True(t, math.IsNaN(evaluated(t, op.Variance, []ref.Tensor{vec(dtype.F64, 3)}, op.Ints("axes", 0), op.Float("correction", 1)).F[0]), "0 over 0")
 }
 
-// Logarithms of sums where exp overflows, vanishes, or all terms are -Inf.
+// LogSumExp and LogCumSumExp are accurate where exp overflows or vanishes, or where all terms are -Inf.
 func TestLogSumsOfExtremes(t *testing.T) {
 	for _, c := range []struct {
 		x    []float64
@@ -198,7 +200,7 @@ func TestLogSumsOfExtremes(t *testing.T) {
 	}
 }
 
-// Losses of one element, by the formulas of their papers and of PyTorch's documentation.
+// Losses of one element follow the formulas of their papers and of PyTorch's documentation.
 func TestLossesByFormula(t *testing.T) {
 	none := op.Str("reduction", "none")
 	pair := func(a, b float64) []ref.Tensor { return []ref.Tensor{vec(dtype.F64, a), vec(dtype.F64, b)} }
@@ -237,7 +239,7 @@ func TestLossesByFormula(t *testing.T) {
 	}
 }
 
-// Classification losses by their sums, with weights, ignored labels and smoothing, in every reduction.
+// The cross-entropy loss follows its formula, with weights, ignored labels and smoothing, in every reduction.
 func TestCrossEntropyByFormula(t *testing.T) {
 	r := rand.New(rand.NewPCG(87, 88))
 	const n, classes, inner = 3, 4, 2

@@ -25,6 +25,7 @@ func ivec(d dtype.DType, i ...int64) ref.Tensor {
 	return ref.Tensor{Desc: op.DescOf(d, len(i)), I: i}
 }
 
+// eval returns the results of the reference for a legal node.
 func eval(t *testing.T, c op.Code, in []ref.Tensor, attrs ...op.Attr) ([]ref.Tensor, error) {
 	var descs []op.Desc
 	for _, x := range in {
@@ -35,7 +36,7 @@ func eval(t *testing.T, c op.Code, in []ref.Tensor, attrs ...op.Attr) ([]ref.Ten
 	return ref.Eval(&n, in)
 }
 
-// The edge rules of the rows' doc lines, worked by hand.
+// Ops follow the edge rules in the doc lines of the op table. The expected values are computed by hand.
 func TestEdges(t *testing.T) {
 	negZero := math.Copysign(0, -1)
 	pair := func(a, b ref.Tensor) []ref.Tensor { return []ref.Tensor{a, b} }
@@ -106,7 +107,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// Zero times infinity is not skipped, and padding is not data.
+// MatMul does not skip zero times infinity, and WindowReduce does not take padding for elements.
 func TestContractionEdges(t *testing.T) {
 	a := ref.Tensor{Desc: op.DescOf(dtype.F32, 1, 2), F: []float64{0, 1}}
 	b := ref.Tensor{Desc: op.DescOf(dtype.F32, 2, 1), F: []float64{inf, 1}}

@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// TestElementary holds the elementary functions in f64 against values of 300 bits: at most 2 units in the last place off.
+// The elementary functions in f64 differ by at most two units in the last place from values computed with 300 bits.
 func TestElementary(t *testing.T) {
 	f, err := os.Open("testdata/elementary.txt")
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func double(t *testing.T, hex string) float64 {
 	return math.Float64frombits(b)
 }
 
-// distance counts the doubles between a and b.
+// distance returns the distance between a and b in units in the last place. It is the greatest number if a is NaN or the signs differ.
 func distance(a, b float64) uint64 {
 	if math.IsNaN(a) || math.Signbit(a) != math.Signbit(b) {
 		return math.MaxUint64

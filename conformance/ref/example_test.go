@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// The value of a node as the table defines it.
+// Eval returns the value of a node as the op table defines it.
 func ExampleEval() {
 	x := ref.Tensor{Desc: op.DescOf(dtype.F32, 2, 2), F: []float64{1, 2, 3, 4}}
 	n, err := op.New(op.Sum, []op.Desc{x.Desc}, op.Ints("axes", 1))

@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// goldenTensor is a tensor of testdata/golden.json. Its data are numbers, or strings where JSON has no number.
+// goldenTensor is a tensor of testdata/golden*.json. Its data are numbers, or strings for values that JSON numbers cannot represent.
 type goldenTensor struct {
 	DType string
 	Shape []int
@@ -69,7 +69,7 @@ func attributes(t *testing.T, row *op.Row, values map[string]any) []op.Attr {
 			attrs = append(attrs, op.Int(name, int(v.(float64))))
 		case op.KindFloat:
 			f, ok := v.(float64)
-			if !ok { // what JSON has no number for
+			if !ok { // a string, for values that JSON numbers cannot represent
 				var err error
 				f, err = strconv.ParseFloat(v.(string), 64)
 				require.NoError(t, err)
@@ -94,7 +94,7 @@ func attributes(t *testing.T, row *op.Row, values map[string]any) []op.Attr {
 	return attrs
 }
 
-// Other programs computed the goldens; those that did it in f32 are met to f32's precision.
+// The reference agrees with golden results that other programs computed. Results in other types than f64 agree to the precision of f32.
 func TestGolden(t *testing.T) {
 	type goldenCase struct {
 		Op              string
@@ -146,13 +146,15 @@ func TestGolden(t *testing.T) {
 		row := op.Lookup(c)
 		switch {
 		case c == op.RandomBits || c == op.RandomBitsAt: // TestPhilox, TestRandomBits and TestRandomBitsAt
-		case row.Class == op.Composite && row.Traits.Has(op.Elementwise): // core/op holds its decomposition, into ops that have goldens, against it
+		case row.Class == op.Composite && row.Traits.Has(op.Elementwise): // core/op compares it with its decomposition into ops that have golden results
 		default:
 			require.True(t, seen[c.String()], "no golden for %v", c)
 		}
 	}
 }
 
+// requireClose requires that got differs from want by at most tolerance, relative to want where its magnitude exceeds 1. NaN and
+// infinities must be equal, and so must zeros if tolerance is below 1e-10.
 func requireClose(t *testing.T, want, got, tolerance float64, msg ...any) {
 	if math.IsNaN(want) || math.IsInf(want, 0) || want == 0 && tolerance < 1e-10 {
 		if !(math.IsNaN(want) && math.IsNaN(got)) {

@@ -61,6 +61,7 @@ func samples(d dtype.DType) []int64 {
 	return slices.Compact(all)
 }
 
+// pairs returns all pairs of samples of type d.
 func pairs(d dtype.DType) (a, b []int64) {
 	list := samples(d)
 	for _, x := range list {
@@ -83,7 +84,7 @@ func floored(a, b *big.Int) (q, r *big.Int) {
 	return q, r
 }
 
-// shiftCount returns the bits of b as a count, and whether it is less than the width of the type.
+// shiftCount returns b as a number of bits, and whether b is not negative and less than the width of type d.
 func shiftCount(d dtype.DType, b *big.Int) (uint, bool) {
 	if b.Sign() < 0 || b.Cmp(big.NewInt(int64(8*d.Size()))) >= 0 {
 		return 0, false
@@ -91,7 +92,7 @@ func shiftCount(d dtype.DType, b *big.Int) (uint, bool) {
 	return uint(b.Int64()), true
 }
 
-// The rules of integer arithmetic, on numbers of any size: the result is reduced to the type afterwards.
+// bigRules has the rules of integer arithmetic on numbers of any size. The tests reduce the results to the type.
 var bigRules = map[op.Code]func(d dtype.DType, a, b *big.Int) *big.Int{
 	op.Add: func(_ dtype.DType, a, b *big.Int) *big.Int { return new(big.Int).Add(a, b) },
 	op.Sub: func(_ dtype.DType, a, b *big.Int) *big.Int { return new(big.Int).Sub(a, b) },
@@ -166,7 +167,7 @@ func pick(c bool, a, b *big.Int) *big.Int {
 	return b
 }
 
-// Every pair of samples of every integer type, with the result of exact arithmetic reduced to the type.
+// Binary ops return, for every pair of samples of every integer type, the result of exact arithmetic reduced to the type.
 func TestIntegerArithmetic(t *testing.T) {
 	for c, rule := range bigRules {
 		for _, d := range op.Lookup(c).Operands[0].Types.List() {
@@ -238,7 +239,7 @@ func TestIntegerFunctions(t *testing.T) {
 	}
 }
 
-// The bounds of clamp saturate to the type first, and the upper one wins.
+// The bounds of Clamp saturate to the type first. If they cross, the upper bound wins.
 func TestIntegerClamp(t *testing.T) {
 	bounds := []float64{math.Inf(-1), -1e30, -200.9, -3, -0.5, 0, 2.9, 6, 130, 300, 1e19, 1e30, math.Inf(1)}
 	for _, d := range dtype.Ints.List() {
@@ -269,7 +270,7 @@ func TestIntegerClamp(t *testing.T) {
 	}
 }
 
-// Scatter combines with what is there, the sum and product modulo the type, extremes by value.
+// Scatter combines updates with the elements of its operand: sums and products wrap, minima and maxima compare values.
 func TestIntegerScatter(t *testing.T) {
 	rules := map[string]op.Code{"add": op.Add, "mul": op.Mul, "min": op.Min, "max": op.Max}
 	for mode, c := range rules {
@@ -291,7 +292,7 @@ func TestIntegerScatter(t *testing.T) {
 	}
 }
 
-// Scans and reductions, forwards and backwards, against a sum over each prefix in numbers of any size.
+// Scans and reductions, forwards and backwards, equal a fold over each prefix in numbers of any size.
 func TestIntegerScans(t *testing.T) {
 	folds := []struct {
 		scan, reduce op.Code
@@ -343,7 +344,7 @@ func TestIntegerScans(t *testing.T) {
 	}
 }
 
-// Sorting and its kin order u64 as numbers without sign, and equal elements by their places.
+// Sort, ArgSort, ArgMin and ArgMax order elements of u64 as unsigned numbers, and equal elements by their indices.
 func TestIntegerOrder(t *testing.T) {
 	for _, d := range dtype.Ints.List() {
 		x := append(samples(d), samples(d)...)

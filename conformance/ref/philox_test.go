@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// The known answers of Random123 for philox4x32-10.
+// philox returns the known answers of Random123 for philox4x32-10.
 func TestPhilox(t *testing.T) {
 	const ones = 0xffffffff
 	require.Equal(t, [4]uint32{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}, philox([4]uint32{}, [2]uint32{}))
@@ -18,7 +18,7 @@ func TestPhilox(t *testing.T) {
 		philox([4]uint32{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, [2]uint32{0xa4093822, 0x299f31d0}))
 }
 
-// Word i mod 4 of block counter + i div 4; the counter carries into its upper word.
+// Element i is word i mod 4 of block counter + i div 4. The counter carries into its upper word.
 func TestRandomBits(t *testing.T) {
 	bits := func(attrs ...op.Attr) []int64 {
 		n, err := op.New(op.RandomBits, nil, append(attrs, op.Type("dtype", dtype.U32))...)
@@ -35,7 +35,7 @@ func TestRandomBits(t *testing.T) {
 	require.Equal(t, int64(carried[0]), bits(op.Int("seed", -1<<32|5), op.Int("counter", 0xffffffff), op.Ints("shape", 5))[4])
 }
 
-// A state adds to seed and counter, modulo 2^64.
+// The state of RandomBitsAt is added to seed and counter, modulo 2^64.
 func TestRandomBitsAt(t *testing.T) {
 	for _, c := range [][4]int{{0, 0, 0, 0}, {5, 7, 0, 0}, {5, 7, -9, 3}, {-1 << 32, 0xffffffff, 5, 1}, {1 << 62, -3, 1 << 62, 1 << 40}} {
 		attrs := []op.Attr{op.Ints("shape", 11), op.Type("dtype", dtype.I32)}

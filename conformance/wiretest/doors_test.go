@@ -1,5 +1,5 @@
-// Package wiretest runs the conformance suite through the plugin protocol: inside the test process, and with a plugin
-// process that the test binary turns into.
+// Package wiretest runs the conformance suite through the plugin protocol: inside the test process, and with the test binary as a
+// plugin process.
 package wiretest
 
 import (
@@ -25,10 +25,11 @@ import (
 	"github.com/goburn/burn/sdk/serve"
 )
 
-// asPlugin turns the test binary into a plugin; its value says which.
+// asPlugin names the environment variable that turns the test binary into a plugin: "good" is the cpu backend, and "crash" and "hang"
+// are modes of faulty.
 const asPlugin = "BURN_WIRETEST_PLUGIN"
 
-// fullRun makes the comparison of the doors one of a quarter of the suite, with every test of every op.
+// fullRun names the environment variable with which TestDoorsAgree compares a quarter of the suite, with every kind of test of every op.
 const fullRun = "BURN_CONFORMANCE_FULL"
 
 func TestMain(m *testing.M) {
@@ -61,7 +62,7 @@ type faultyDevice struct {
 	mode string
 }
 
-// Extend has no extensions, as they take streams of the device within.
+// Extend offers no extensions, because they accept only streams of the inner device.
 func (f faultyDevice) Extend(any) bool { return false }
 
 func (f faultyDevice) OpenStream(ctx context.Context) (core.Stream, error) {
@@ -86,13 +87,14 @@ func (f faultyStream) Submit(nodes []op.Node, free []op.TensorID) error {
 	return f.Stream.Submit(nodes, free)
 }
 
+// door is a way to open the cpu backend. kill ends its process; it is nil if there is none.
 type door struct {
 	name string
 	open func() (core.Backend, error)
 	kill func(core.Backend) error
 }
 
-// doors returns the ways to the cpu backend.
+// doors returns all ways to open the cpu backend.
 func doors(t *testing.T) []door {
 	t.Helper()
 	config := core.Config{Threads: 1}
@@ -103,7 +105,8 @@ func doors(t *testing.T) []door {
 	}
 }
 
-// attached serves in this process. Each backend has a server of its own, which ends with the test.
+// attached returns a function that opens the backend through a server in this process. Each backend has its own server, which ends with
+// the test.
 func attached(t *testing.T, config core.Config) func() (core.Backend, error) {
 	return func() (core.Backend, error) {
 		at, _, err := serve.Attachable(t.Context(), serve.Options{Name: "cpu", Open: cpu.New, Logger: hclog.NewNullLogger()})
@@ -114,7 +117,7 @@ func attached(t *testing.T, config core.Config) func() (core.Backend, error) {
 	}
 }
 
-// started starts this binary as a plugin.
+// started returns a function that starts this binary as a plugin.
 func started(t *testing.T, config core.Config, mode string) func() (core.Backend, error) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -126,7 +129,7 @@ func started(t *testing.T, config core.Config, mode string) func() (core.Backend
 func kill(b core.Backend) error {
 	c, ok := b.(*client.Backend)
 	if !ok {
-		return errors.New("no plugin")
+		return errors.New("the backend is not a plugin")
 	}
 	pid, err := strconv.Atoi(c.PID())
 	if err != nil {
@@ -139,12 +142,12 @@ func kill(b core.Backend) error {
 	return p.Kill()
 }
 
-// sample is the part of the suite that the doors are compared on: the contract in full, and of the ops a few shapes on
-// some types.
+// sample is the pattern of the cases on which the doors are compared: the whole contract, and a few shapes and types of each op.
 const sample = `^((blame|cancel|claims|close|collective|concurrent|document|donation|errors|events|extensions|host|lifecycle|limits|op|ownership|peer|process|profiling|program|refused|stream|tickets)/|` +
 	`[a-z0-9_]+/(f32|i64|bool|f16)/(matrix|same|plain|columns|2d|last|rank0|empty|broadcast-row)/(plain|special|program|dropped|leak)$)`
 
-// The suite gives the same report through all doors. Only what is done to a process as such needs one.
+// The suite returns the same report through all doors, except for the cases process/, which need a process, and host/view, which needs
+// the same process.
 func TestDoorsAgree(t *testing.T) {
 	t.Parallel()
 	o := conformance.Options{Run: sample, Timeout: 20 * time.Second}
@@ -190,7 +193,7 @@ func TestDoorsAgree(t *testing.T) {
 	}
 }
 
-// A plugin that crashes or hangs in a case fails that case, and is started again for those after it.
+// A plugin that crashes or hangs in a case fails only that case, and is started again for the next one.
 func TestFaultsOfAProcess(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ mode, want string }{{"crash", "backend lost"}, {"hang", "hang"}} {

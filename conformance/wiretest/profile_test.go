@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/sdk/serve"
 )
 
-// Profiles are recorded behind every door, and no case is skipped.
+// The backend records profiles through every door, and no case is skipped.
 func TestProfilesThroughDoors(t *testing.T) {
 	t.Parallel()
 	for _, d := range doors(t) {
@@ -25,7 +25,7 @@ func TestProfilesThroughDoors(t *testing.T) {
 	}
 }
 
-// The document of each device comes through the protocol apart.
+// The protocol transfers the capability document of each device separately.
 func TestCapabilitiesPerDevice(t *testing.T) {
 	t.Parallel()
 	two := func(core.Config) (core.Backend, error) {

@@ -10,7 +10,7 @@ func Example() {
 	d, err := dtype.Parse("bf16")
 	fmt.Println(d, d.Size(), err)
 	fmt.Println(dtype.Of[float32](), dtype.Floats.Has(d))
-	fmt.Println(dtype.ToFloat16(0.1).Float32()) // the nearest of f16
+	fmt.Println(dtype.ToFloat16(0.1).Float32()) // the nearest f16 value
 	// Output:
 	// bf16 2 <nil>
 	// f32 true

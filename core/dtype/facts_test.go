@@ -36,7 +36,7 @@ func TestFacts(t *testing.T) {
 			require.Equal(t, of.want, of.set.Has(c.d), "%v in %v", c.d, of.set)
 		}
 	}
-	require.Equal(t, []any{0, NoClass, false, false}, []any{DType(24).Size(), DType(24).Class(), DType(24).Valid(), DType(24).IsFloat()}, "the first code that is none")
+	require.Equal(t, []any{0, NoClass, false, false}, []any{DType(24).Size(), DType(24).Class(), DType(24).Valid(), DType(24).IsFloat()}, "the first code without a type")
 	require.Equal(t, "dtype(24)", DType(24).String())
 }
 
@@ -87,7 +87,7 @@ func TestRawSharing(t *testing.T) {
 	require.Nil(t, Slice[int64](make([]byte, 7)), "less than one element")
 }
 
-// A rest is cut off, and bytes that are not aligned are copied.
+// Slice ignores bytes behind the last whole element, and copies bytes that are not aligned.
 func TestSliceOfUnaligned(t *testing.T) {
 	words := make([]uint64, 3)
 	b := Bytes(words)

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// format is a float format as a list of its finite values from zero up, with their codes. It knows nothing of bits but their order.
+// format describes a float format by its finite values from zero up and their codes. It uses the bits of a code only to tell even from
+// odd ones.
 type format struct {
 	name   string
 	values []float64 // ascending from 0
@@ -17,7 +18,8 @@ type format struct {
 	sign   uint32
 }
 
-// nearest returns the code of the value closest to f, the even one of two: the definition of IEEE 754, found by bisection.
+// nearest returns the code of the value closest to f or, of two equally close values, the even code. This is the definition of IEEE 754;
+// the value is found by bisection.
 func (m format) nearest(f float64) uint32 {
 	sign := uint32(0)
 	if math.Signbit(f) {
@@ -25,7 +27,7 @@ func (m format) nearest(f float64) uint32 {
 	}
 	k := sort.SearchFloat64s(m.values, f)
 	last := len(m.values) - 1
-	if k > last { // as if there were one more value
+	if k > last { // rounds as if the format had one more value
 		beyond := m.values[last] + (m.values[last] - m.values[last-1])
 		if f-m.values[last] < beyond-f || f-m.values[last] == beyond-f && m.codes[last]&1 == 0 {
 			return m.codes[last] | sign
@@ -55,7 +57,7 @@ func (m format) probes() (p []float64) {
 	return append(p, end, math.Nextafter(end, 0), math.Nextafter(end, math.Inf(1)), 2*end)
 }
 
-// halves are the formats of 16 bits, built from their fields.
+// halves returns the formats of 16 bits, built from their fields.
 func halves() []format {
 	build := func(name string, exp, man int) format {
 		bias := 1<<(exp-1) - 1
@@ -73,7 +75,8 @@ func halves() []format {
 	return []format{build("f16", 5, 10), build("bf16", 8, 7)}
 }
 
-// Every value of the 16-bit formats, every middle and its neighbours round as the definition says, from f64 in one step and from f32.
+// Every value of the 16-bit formats, every middle of two values and its neighbours round as IEEE 754 defines, from f64 in one step and
+// from f32.
 func TestHalvesRoundToNearest(t *testing.T) {
 	for _, m := range halves() {
 		to64 := func(f float64) uint32 { return uint32(Float16From64(f)) }
@@ -140,7 +143,7 @@ func TestHalvesFromFarNumbers(t *testing.T) {
 	}
 }
 
-// small returns a storage format with a sign as a list of values: those that decoding gives for the codes without it.
+// small returns a signed storage format with the values that FromSmall returns for the codes without sign.
 func small(d DType) format {
 	width := 7
 	if d == F4E2M1 {
@@ -157,7 +160,8 @@ func small(d DType) format {
 	return m
 }
 
-// Small floats round to nearest, ties to even, around every value and middle, and beyond the range as they say.
+// Small floats round to nearest, ties to even, around every value and middle. Beyond the range they become over or, with saturation, the
+// greatest value.
 func TestSmallFloatsRoundToNearest(t *testing.T) {
 	for d, over := range map[DType]uint32{F8E4M3FN: 0x7f, F8E5M2: 0x7c, F8E4M3FNUZ: 0x80, F8E5M2FNUZ: 0x80, F4E2M1: 7} {
 		m := small(d)
@@ -184,7 +188,7 @@ func TestSmallFloatsRoundToNearest(t *testing.T) {
 	}
 }
 
-// F8E8M0 takes the nearest power of two on a linear scale, the greater one of two.
+// F8E8M0 rounds to the nearest power of two on a linear scale, and to the greater one of two equally near.
 func TestPowersOfTwo(t *testing.T) {
 	v := make([]float32, 1)
 	for code := range 255 {

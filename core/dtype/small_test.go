@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Expected values come from ml_dtypes; testdata/small.py made them.
+// The expected values come from the Python package ml_dtypes; testdata/small.py generates them.
 func TestSmallFloats(t *testing.T) {
 	b, err := os.ReadFile("testdata/small.json")
 	require.NoError(t, err)

@@ -10,7 +10,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// boundary describes a number of a node: its last legal values, and the first illegal ones with the constraint that they break.
+// boundary describes a number in the attributes or operands of a node: its last legal values, and the first illegal ones with the
+// constraint that they break, or "" if they break several.
 type boundary struct {
 	op         op.Code
 	what       string
@@ -20,10 +21,12 @@ type boundary struct {
 	at         func(v int) ([]op.Desc, []op.Attr)
 }
 
+// fixed returns a function from v to the operands in and the attributes for v.
 func fixed(in []op.Desc, attrs func(v int) []op.Attr) func(v int) ([]op.Desc, []op.Attr) {
 	return func(v int) ([]op.Desc, []op.Attr) { return in, attrs(v) }
 }
 
+// shaped returns a function from v to the operands for v and the attributes attrs.
 func shaped(attrs []op.Attr, in func(v int) []op.Desc) func(v int) ([]op.Desc, []op.Attr) {
 	return func(v int) ([]op.Desc, []op.Attr) { return in(v), attrs }
 }
@@ -116,7 +119,8 @@ var boundaries = []boundary{
 	}},
 }
 
-// The last legal numbers are accepted, with results of legal shapes, and the first illegal ones refused by the constraint that says so.
+// New accepts the last legal numbers, with results of legal shapes, and refuses the first illegal ones with the constraint that they
+// break.
 func TestBoundaries(t *testing.T) {
 	for _, c := range boundaries {
 		t.Run(c.op.String()+" "+c.what, func(t *testing.T) {
@@ -142,7 +146,7 @@ func TestBoundaries(t *testing.T) {
 	}
 }
 
-// The same for numbers with a fraction: infinities, NaN and the ends of ranges.
+// New accepts the last legal float attributes and refuses the first illegal ones: infinities, NaN and numbers beyond a range.
 func TestRealBoundaries(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	for _, c := range []struct {

@@ -17,6 +17,7 @@ func recorder() (*op.Builder, op.Desc) {
 	return op.NewBuilder(func() op.TensorID { last++; return last }), op.Desc{ID: 1, DType: dtype.F32, Shape: shape.Of(2, 3)}
 }
 
+// recorded returns the text of each recorded node.
 func recorded(b *op.Builder) (text []string) {
 	for i := range b.Nodes {
 		text = append(text, b.Nodes[i].String())
@@ -24,7 +25,7 @@ func recorded(b *op.Builder) (text []string) {
 	return text
 }
 
-// What changes nothing records nothing and returns its operand.
+// A call that would change nothing records no node and returns its operand.
 func TestBuilderIdentities(t *testing.T) {
 	b, x := recorder()
 	scalar := op.Desc{ID: 2, DType: dtype.F32}
@@ -38,7 +39,7 @@ func TestBuilderIdentities(t *testing.T) {
 	require.NoError(t, b.Err())
 }
 
-// What changes something records one node.
+// A call that changes something records one node and returns its first output.
 func TestBuilderRecords(t *testing.T) {
 	for want, record := range map[string]func(b *op.Builder, x op.Desc) op.Desc{
 		"t11 f32[3,2] = reshape(t1) {shape=[3,2]}":                        func(b *op.Builder, x op.Desc) op.Desc { return b.Reshape(x, shape.Of(3, 2)) },
@@ -68,7 +69,7 @@ func TestBuilderRecords(t *testing.T) {
 	}
 }
 
-// The first fault sticks: nothing is recorded after it, results have neither id nor shape, and no helper panics on them.
+// A builder keeps its first fault: it records nothing more, results have neither id nor shape, and no helper panics on them.
 func TestBuilderFault(t *testing.T) {
 	b, x := recorder()
 	y := b.Do(op.Neg, x)
@@ -93,7 +94,7 @@ func TestBuilderFault(t *testing.T) {
 	require.Empty(t, b.Nodes)
 }
 
-// A decomposition that fails, or gives something else than inference says, is an error that names the op.
+// Decompose returns an error if the rule fails or returns other types than inference. The error names the op that failed.
 func TestDecomposeFaults(t *testing.T) {
 	x := op.Desc{ID: 1, DType: dtype.F32, Shape: shape.Of(3)}
 	same := func(in []op.Desc, _ op.Attrs) ([]op.Desc, error) { return in[:1], nil }
@@ -121,7 +122,7 @@ func TestDecomposeFaults(t *testing.T) {
 	}
 }
 
-// A composite without elements is made of numbers alone, whatever its parts would be; a custom op decides for itself.
+// A composite of the table whose results have no elements decomposes into one Full for each of them.
 func TestDecomposeEmpty(t *testing.T) {
 	x := op.Desc{ID: 1, DType: dtype.F32, Shape: shape.Of(0, 3)}
 	n, err := op.New(op.TopK, ins(x), op.Int("k", 2), op.Int("axis", 1))

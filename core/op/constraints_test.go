@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// f and i are tensors of f32 and i64.
+// f and i return descriptors of tensors of f32 and i64.
 func f(dims ...int) op.Desc { return op.DescOf(dtype.F32, dims...) }
 func i(dims ...int) op.Desc { return op.DescOf(dtype.I64, dims...) }
 
@@ -24,7 +24,7 @@ func with(a ...op.Attr) []op.Attr { return a }
 
 func axis(n int) []op.Attr { return with(op.Int("axis", n)) }
 
-// conv returns the attributes of a convolution with n spatial dimensions and pad on both sides.
+// conv returns the attributes of a convolution with n spatial dimensions and padding pad on both sides.
 func conv(n, groups, pad int) []op.Attr {
 	ones, pads := make([]int, n), make([]int, n)
 	for k := range ones {
@@ -34,7 +34,7 @@ func conv(n, groups, pad int) []op.Attr {
 		op.Ints("input_dilation", ones...), op.Int("groups", groups))
 }
 
-// window returns the attributes of a window of the given sizes.
+// window returns more and the attributes of a window of the given sizes, with padding pad on both sides.
 func window(pad int, size []int, more ...op.Attr) []op.Attr {
 	ones, pads := make([]int, len(size)), make([]int, len(size))
 	for k := range ones {
@@ -43,6 +43,7 @@ func window(pad int, size []int, more ...op.Attr) []op.Attr {
 	return append(more, op.Ints("window", size...), op.Ints("strides", ones...), op.Ints("pad_lo", pads...), op.Ints("pad_hi", pads...), op.Ints("dilation", ones...))
 }
 
+// violation is a node that breaks a constraint. New refuses it with an error that wraps is.
 type violation struct {
 	op         op.Code
 	constraint string
@@ -166,10 +167,10 @@ var violations = []violation{
 	{op.Dequantize, "C2", ins(op.DescOf(dtype.I8, 2, 3), f(2), op.DescOf(dtype.I8, 2)), axis(1), op.ErrShape},
 }
 
-// unreachable constraints cannot be broken alone: what they say follows from the others.
+// unreachable maps each constraint that cannot be broken alone to the reason: it follows from the others.
 var unreachable = map[string]string{}
 
-// shared adds the violations of constraints that many rows have in common.
+// shared returns violations and those of the constraints that many rows have in common.
 func shared() []violation {
 	all := violations
 	for _, c := range builtin() {
@@ -229,7 +230,7 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-// What every row refuses without a number of its own: operands of a wrong count or type.
+// Every op refuses operands of a wrong count or type. These rules have no numbered constraint.
 func TestOperandFaults(t *testing.T) {
 	for _, c := range []struct {
 		op  op.Code

@@ -13,14 +13,14 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// sample is a composite on some operands; types other than f32 are filled in by the tests.
+// sample is a composite on some operands. The tests replace f32 by other types.
 type sample struct {
 	op    op.Code
 	in    []op.Desc
 	attrs []op.Attr
 }
 
-// samples has at least one of each composite that the table groups do not make up.
+// samples has at least one node of each composite that is not elementwise. Other test files append to it.
 var samples = []sample{
 	{op.IsInf, ins(f(5)), with(op.Flag("negative", false))}, {op.IsInf, ins(f(5)), with(op.Flag("negative", false), op.Flag("positive", false))},
 	{op.Clamp, ins(f(5)), with(op.ScalarFloat("min", -0.5), op.ScalarFloat("max", 0.5))},
@@ -46,7 +46,7 @@ var samples = []sample{
 	{op.BatchNorm, ins(f(2, 3, 2), f(3), f(3), f(3), f(3)), nil}, {op.BatchNorm, ins(f(0, 3), f(3), f(3), f(3), f(3)), nil},
 }
 
-// allSamples adds elementwise composites in several shapes.
+// allSamples returns samples and, in several shapes, each composite of the table that samples lacks.
 func allSamples() []sample {
 	all := samples
 	have := map[op.Code]bool{}
@@ -69,7 +69,8 @@ func allSamples() []sample {
 	return all
 }
 
-// retyped returns s with the operands that share the first one's type in type d, or false when the op does not take it.
+// retyped returns s with d in place of the type of the first operand and of all operands that share it. It reports false if the op does
+// not accept them.
 func (s sample) retyped(d dtype.DType) (sample, bool) {
 	row := op.Lookup(s.op)
 	if len(row.Operands) == 0 { // creates a tensor of the type in its attributes
@@ -118,7 +119,8 @@ func TestDecompositions(t *testing.T) {
 	}
 }
 
-// decomposes checks that a composite expands into checked primitives, ids in order, which compute what it computes.
+// decomposes checks that a composite expands into legal primitives, that each tensor is defined once and before its use, and that they
+// compute the result of the composite within its tolerance.
 func decomposes(t *testing.T, s sample) {
 	last := op.TensorID(0)
 	next := func() op.TensorID { last++; return last }
@@ -197,7 +199,8 @@ func decomposes(t *testing.T, s sample) {
 	}
 }
 
-// random draws small numbers; indices stay within 0 and 1, or 0 to 2 where that is an error for no sample.
+// random draws an operand of c in the domain of its row. Other floats are in (-1, 1), indices and booleans are 0 or 1, and other integers
+// are at most 100 in magnitude, wrapped to their type.
 func random(r *rand.Rand, c op.Code, operand int, d op.Desc) ref.Tensor {
 	x := ref.Zeros(d)
 	row := op.Lookup(c)
@@ -232,7 +235,7 @@ func random(r *rand.Rand, c op.Code, operand int, d op.Desc) ref.Tensor {
 	return x
 }
 
-// A composite whose rule ends in its own operand still defines its output.
+// A composite whose rule returns its operand still defines its outputs, by copies.
 func TestDecompositionOfIdentity(t *testing.T) {
 	c := op.Register(op.Row{Name: "test.same", Version: 1, Doc: "x, twice", Operands: []op.Operand{{Name: "x", Types: dtype.Floats}}, Results: []string{"a", "b"},
 		Infer: func(in []op.Desc, _ op.Attrs) ([]op.Desc, error) { return []op.Desc{in[0], in[0]}, nil }},

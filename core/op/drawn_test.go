@@ -49,7 +49,7 @@ func (r dice) slides(dims int, more ...op.Attr) []op.Attr {
 		op.Ints("dilation", r.dims(dims, 1, 2)...))
 }
 
-// draws makes a sample of each kind of composite, of shapes that tables written by hand do not think of.
+// draws maps each kind of composite to a function that draws a sample, with shapes that hand-written tables omit.
 var draws = map[string]func(r dice) sample{
 	"softmax": func(r dice) sample {
 		s := r.dims(r.from(1, 5), 0, 3)
@@ -284,7 +284,7 @@ var draws = map[string]func(r dice) sample{
 	},
 }
 
-// Decompositions agree with the reference on drawn shapes and attributes. A sample that its row refuses is drawn again.
+// Decompositions agree with the reference on drawn shapes and attributes. A sample that its row refuses is skipped.
 func TestDecompositionsOfDrawnSamples(t *testing.T) {
 	for name, draw := range draws {
 		t.Run(name, func(t *testing.T) {
@@ -292,7 +292,7 @@ func TestDecompositionsOfDrawnSamples(t *testing.T) {
 			for seed := range uint64(48) {
 				s := draw(dice{rand.New(rand.NewPCG(seed, uint64(len(name))))})
 				d := []dtype.DType{dtype.F64, dtype.F32, dtype.BF16, dtype.I32, dtype.F16, dtype.U8}[seed%6]
-				if typed, ok := s.retyped(d); ok { // an op on indices has a type of its own
+				if typed, ok := s.retyped(d); ok { // an op on indices keeps its own types
 					s = typed
 				}
 				if _, err := op.New(s.op, s.in, s.attrs...); err != nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Composites on extents of zero and one: their decompositions must be legal and give what the reference gives, empty means and norms of
-// nothing included. The tests of samples and inferences run them.
+// These composites have dimensions of length zero and one, also for means and norms over no elements. Their decompositions must be legal
+// and compute what the reference computes. The tests of samples and inferences run them.
 func init() {
 	unit := window(0, []int{1}, op.Ints("overhang", 0))
 	size := func(n ...int) op.Attr { return op.Ints("size", n...) }

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// A node is checked against the row of its op when it is made, and has the shapes of its results.
+// New checks a node against the row of its op and infers the shapes of its results.
 func ExampleNew() {
 	a, b := op.DescOf(dtype.F32, 2, 3), op.DescOf(dtype.F32, 3, 5)
 	n, err := op.New(op.MatMul, []op.Desc{a, b})
@@ -20,7 +20,7 @@ func ExampleNew() {
 	// true
 }
 
-// A composite is expanded into other ops where a backend lacks it.
+// Decompose expands a composite into other ops, for a backend that lacks it.
 func ExampleDecompose() {
 	x := op.DescOf(dtype.F32, 4)
 	x.ID = 1

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// Flops counts two for each product of the textbook's loops.
+// Flops counts two for each multiplication in the textbook's loops of products and attention, and nothing for other ops.
 func TestFlops(t *testing.T) {
 	f := func(dims ...int) Desc { return DescOf(dtype.F32, dims...) }
 	for name, c := range map[string]struct {

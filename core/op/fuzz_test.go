@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// bytesOf reads numbers of a fuzz input; after its end come zeros.
+// bytesOf reads numbers from a fuzz input, and zeros after its end.
 type bytesOf struct{ data []byte }
 
 func (b *bytesOf) next() int {
@@ -23,7 +23,7 @@ func (b *bytesOf) next() int {
 	return int(x)
 }
 
-// number is mostly small, at times huge.
+// number returns a number that is mostly small and sometimes huge.
 func (b *bytesOf) number() int {
 	x := b.next()
 	if x < 240 {
@@ -44,7 +44,7 @@ func (b *bytesOf) numbers() []int {
 	return l
 }
 
-// real returns a number, a part of one, or what is no number.
+// real returns a whole number, a fraction, an infinity or NaN.
 func (b *bytesOf) real() float64 {
 	switch x := b.number(); {
 	case x == -4:
@@ -82,7 +82,8 @@ func (b *bytesOf) attr(s op.AttrSpec) op.Attr {
 	return op.Int(s.Name, b.number())
 }
 
-// vast is an empty tensor whose other dimensions are more than a tensor can have.
+// vast reports whether d is empty and the product of its other dimensions exceeds 2^48, so that an intermediate result without the empty
+// dimension may have no legal shape.
 func vast(d op.Desc) bool {
 	n := 1.0
 	for _, k := range d.Shape {
@@ -91,11 +92,11 @@ func vast(d op.Desc) bool {
 	return d.Shape.Size() == 0 && n > 1<<48
 }
 
-// unrolled are the ops whose decomposition has nodes for each row of a matrix or step of a sequence.
+// unrolled lists the ops whose decomposition has nodes for each row of a matrix or step of a sequence.
 var unrolled = []op.Code{op.RNN, op.LSTM, op.GRU, op.CTCLoss, op.Cholesky, op.TriangularSolve, op.LU, op.Det, op.SlogDet, op.Inverse, op.Solve,
 	op.MatrixPower, op.QR, op.Eigh, op.SVD, op.MatrixNorm, op.PInv, op.LstSq}
 
-// paired are the ops in whose decomposition pairs of elements meet, which may be more than any tensor has.
+// paired lists the ops whose decomposition combines pairs of elements. There may be more pairs than a tensor can have elements.
 var paired = []op.Code{op.Covariance, op.CorrCoef, op.Histogram, op.SearchSorted, op.FFT, op.RFFT, op.IRFFT, op.FFTShift, op.STFT, op.ISTFT,
 	op.HannWindow, op.HammingWindow, op.BlackmanWindow, op.KaiserWindow, op.Tril, op.Triu, op.Diag, op.Diagonal, op.Trace, op.Outer, op.Kron, op.Cross}
 
@@ -143,12 +144,12 @@ func FuzzNew(f *testing.F) {
 		n, err := op.New(c, in, attrs...)
 		if err != nil {
 			if _, ok := err.(*op.Error); !ok {
-				t.Fatalf("error is no *op.Error: %v", err)
+				t.Fatalf("the error is not an *op.Error: %v", err)
 			}
 			return
 		}
 		if err := op.Check(&n, in); err != nil {
-			t.Fatalf("check refuses what new made: %v", err)
+			t.Fatalf("Check refuses a node that New returned: %v", err)
 		}
 		last := op.TensorID(100)
 		for k := range n.Outputs {
@@ -159,7 +160,7 @@ func FuzzNew(f *testing.F) {
 			n.Outputs[k].ID = last
 		}
 		if slices.Contains(unrolled, c) && slices.Max(append(in[0].Shape.Clone(), 0)) > 64 || c == op.NMS && n.Attrs.Int("max_output") > 64 {
-			return // a node for each
+			return // the decomposition has nodes for each row, step or output
 		}
 		if slices.Contains(paired, c) || slices.Contains(unrolled, c) {
 			for _, d := range append(in, n.Outputs...) {
@@ -171,7 +172,7 @@ func FuzzNew(f *testing.F) {
 		}
 		if _, _, err := op.Decompose(&n, in, func() op.TensorID { last++; return last }); err != nil {
 			if errors.Is(err, op.ErrShape) && slices.ContainsFunc(in, vast) {
-				return // a part without the empty dimension is no legal shape
+				return // an intermediate result without the empty dimension has no legal shape
 			}
 			t.Fatalf("%v: %v", &n, err)
 		}

@@ -21,7 +21,7 @@ func drawDim(r *rand.Rand, negative bool) dim {
 	return d
 }
 
-// places counts where the window fits, one position after the other; -1 where the padded dimension would be negative.
+// places counts the positions of the window, one after the other. It returns -1 if the padded dimension has a negative length.
 func (d dim) places() int {
 	length := d.lo + d.hi + d.overhang
 	for k := range d.n { // the elements, with the zeros between them
@@ -40,8 +40,8 @@ func (d dim) places() int {
 	return count
 }
 
-// Windows that slide over a dimension are counted as walking them counts them, and a dimension that is negative with its padding is
-// refused.
+// Inference counts the positions of a sliding window as a walk over the dimension does, and refuses a dimension whose padded length is
+// negative.
 func TestWindowGeometry(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	refused := 0
@@ -104,7 +104,7 @@ func TestTransposedGeometry(t *testing.T) {
 			continue
 		}
 		reached := (out-1)*d.stride + (d.window-1)*d.dilation + 1 - d.lo - d.hi
-		extra := d.n - reached // what no window touched
+		extra := d.n - reached // the number of elements that no window touched
 		n, err := op.New(op.ConvTranspose, ins(f(1, 3, out), f(3, 2, d.window)), op.Ints("strides", d.stride), op.Ints("pad_lo", d.lo), op.Ints("pad_hi", d.hi), op.Ints("output_padding", extra),
 			op.Ints("dilation", d.dilation), op.Int("groups", 1))
 		require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestTransposedGeometry(t *testing.T) {
 	}
 }
 
-// The shapes of broadcasting follow NumPy's rule, element by element.
+// The shapes of broadcasting follow NumPy's rule in each dimension.
 func TestBroadcastGeometry(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	drawn := func() op.Desc {

@@ -12,11 +12,11 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// coarse are the ops whose decompositions lose more digits than a few units where magnitudes differ by that much.
+// coarse lists, by reason, the ops whose decompositions lose more than a few units in the last place if magnitudes differ as much as here.
 var coarse = map[string][]op.Code{"matrices of such condition": factoring, "the logarithm of a probability is not 65504": {op.CTCLoss}}
 
-// Decompositions of f16 compute sums and products in f32: the greatest numbers and the smallest ones together neither overflow on the way
-// nor vanish, and give what the reference gives.
+// Decompositions of f16 compute sums and products in f32: the greatest and the smallest numbers together neither overflow on the way nor
+// vanish, and the results agree with the reference.
 func TestDecompositionsOfHalves(t *testing.T) {
 	pool := []float64{65504, -65504, 0x1p-24, -0x1p-24, 0x1p-14, 1, -1, 1000, 0.001, 0}
 	compared := 0

@@ -101,7 +101,7 @@ func TestAttributeCompletion(t *testing.T) {
 	require.ErrorIs(t, err, op.ErrAttr)
 }
 
-// A node from elsewhere is believed in nothing.
+// Check verifies everything in a node that comes from elsewhere.
 func TestCheck(t *testing.T) {
 	in := ins(f(2, 3))
 	good, err := op.New(op.Sum, in, op.Ints("axes", 1))
@@ -139,7 +139,7 @@ func TestTensorID(t *testing.T) {
 	require.Equal(t, "t12", op.NewTensorID(0, 12).String())
 }
 
-// A number survives the trip through its bits, as wire codecs make it.
+// NumberValue restores a number from its bits, as wire codecs do.
 func TestNumberValue(t *testing.T) {
 	for _, a := range with(op.Int("", -5), op.Float("", 0.1), op.Flag("", true), op.Type("", dtype.BF16), op.ScalarInt("", -1), op.ScalarFloat("", 2.5)) {
 		bits, isInt := a.Value.Bits()

@@ -14,11 +14,11 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// factoring are the ops whose results mean nothing for matrices that are not finite, or badly conditioned.
+// factoring lists the ops whose results mean nothing for matrices that are not finite or are badly conditioned.
 var factoring = []op.Code{op.Cholesky, op.TriangularSolve, op.LU, op.Det, op.SlogDet, op.Inverse, op.Solve, op.MatrixPower, op.QR, op.Eigh, op.SVD, op.MatrixNorm, op.PInv, op.LstSq}
 
-// unordered are the ops whose decomposition may add in another order, or multiply by a weight of zero, so that infinities among their
-// operands may give NaN on one side and not on the other.
+// unordered lists, by reason, the ops for which infinite operands may result in NaN in the decomposition and not in the reference, or the
+// other way round, because the decomposition adds in another order or multiplies by a weight of zero.
 var unordered = map[string][]op.Code{
 	"a transform may multiply by a sine of 0":                            {op.FFT, op.RFFT, op.IRFFT, op.STFT, op.ISTFT},
 	"operands meet pairwise, and the products are not all made at once":  {op.Einsum},
@@ -27,7 +27,7 @@ var unordered = map[string][]op.Code{
 	"factorisations of numbers that are not finite mean nothing":         factoring,
 }
 
-// exempt reports whether an op is in one of the lists.
+// exempt reports whether c is in one of the lists.
 func exempt(c op.Code, lists map[string][]op.Code) bool {
 	for _, l := range lists {
 		if slices.Contains(l, c) {
@@ -37,7 +37,7 @@ func exempt(c op.Code, lists map[string][]op.Code) bool {
 	return false
 }
 
-// places are the operands that hold coordinates: points at infinity are not compared.
+// places maps ops to the operand that holds coordinates, in which TestDecompositionsOfInfinities plants no infinities.
 var places = map[op.Code]int{op.GridSample: 1, op.DeformConv: 2, op.RoiAlign: 2}
 
 // Decompositions treat zeros of both signs, infinities and NaN among their operands as the reference does.
@@ -82,9 +82,9 @@ func TestDecompositionsOfInfinities(t *testing.T) {
 	require.Greater(t, compared, 800)
 }
 
-// Coordinates at infinity, or that are no numbers, are outside: the reference and the decomposition read zeros there, and neither panics
-// with a padding that has no outside.
-func TestPlacesBeyondAll(t *testing.T) {
+// Coordinates that are infinite, NaN or huge lie outside the image: the reference and the decomposition read zeros there, and neither
+// panics with another padding than zeros.
+func TestInfiniteCoordinates(t *testing.T) {
 	x := ref.Tensor{Desc: f(1, 1, 2, 3), F: []float64{1, 2, 3, 4, 5, 6}}
 	beyond := []float64{math.Inf(1), math.Inf(-1), math.NaN(), 3e38, -3e38}
 	for _, mode := range []string{"nearest", "linear", "cubic"} {

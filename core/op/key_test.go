@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// Everything that two nodes may differ in shows in their keys; ids and Drop do not.
+// Nodes that differ in anything but ids and Drop have different keys.
 func TestAppendKey(t *testing.T) {
 	plain := func() (*Node, []Desc) {
 		in := []Desc{DescOf(dtype.F32, 2, 3), DescOf(dtype.F32, 2, 3)}

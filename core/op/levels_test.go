@@ -13,7 +13,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// primitives runs a node by decompositions down to primitives on the reference, each result rounded to its type.
+// primitives decomposes a node down to primitives and returns the results that the reference computes from them, with each intermediate
+// result rounded to its type.
 func primitives(t *testing.T, n op.Node, in []ref.Tensor) []ref.Tensor {
 	t.Helper()
 	if op.Lookup(n.Op).Class == op.Primitive {
@@ -52,8 +53,8 @@ func primitives(t *testing.T, n op.Node, in []ref.Tensor) []ref.Tensor {
 	return outs
 }
 
-// Factorisations follow the magnitude of a matrix: scaled by a power of two, the results are scaled by it, though the squares of the
-// elements are beyond the range of the type. Each matrix of a batch has a scale of its own.
+// Factorisations follow the magnitude of a matrix: if it is scaled by a power of two, the results are scaled too, even if the squares of
+// the elements are beyond the range of the type. Each matrix of a batch has its own scale.
 func TestFactorisationsOfExtremeMagnitudes(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 42))
 	for _, d := range []struct {
@@ -71,7 +72,7 @@ func TestFactorisationsOfExtremeMagnitudes(t *testing.T) {
 			}
 			for _, c := range []struct {
 				op     op.Code
-				scaled []int // how often each result is multiplied by the scale
+				scaled []int // the power of the scale in each result
 			}{{op.SVD, []int{0, 1, 0}}, {op.QR, []int{0, 1}}, {op.PInv, []int{-1}}} {
 				t.Run(fmt.Sprintf("%v of %v %v", c.op, d.t, s), func(t *testing.T) {
 					n, err := op.New(c.op, []op.Desc{one.Desc})

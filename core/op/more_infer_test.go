@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// inference is an op and what it makes of operands.
+// inference is an op with operands and attributes, and the types of its results.
 type inference struct {
 	op    op.Code
 	in    []op.Desc
@@ -16,7 +16,7 @@ type inference struct {
 	want  []op.Desc
 }
 
-// inferences is filled by the files of the groups.
+// inferences has the inferences of groups of ops. The test file of each group appends to it.
 var inferences []inference
 
 func TestInferenceOfGroups(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// legalNodes returns nodes of every row: the samples of composites and the inferences of the tables.
+// legalNodes returns legal nodes of every op and their operands: samples, inferences and some primitives.
 func legalNodes(t *testing.T) (nodes []op.Node, operands [][]op.Desc) {
 	add := func(c op.Code, in []op.Desc, attrs []op.Attr) {
 		n, err := op.New(c, in, attrs...)
@@ -65,7 +65,8 @@ func legalNodes(t *testing.T) (nodes []op.Node, operands [][]op.Desc) {
 	return nodes, operands
 }
 
-// wellWorded checks what every error of a node promises: op, operands, sentinel, one line in lower case that begins with the op.
+// wellWorded checks the properties that every error of a node has: the op, its operands, a sentinel error, and a text of one line in lower
+// case that begins with the op.
 func wellWorded(t *testing.T, err error, c op.Code, in []op.Desc, is error) *op.Error {
 	t.Helper()
 	var e *op.Error
@@ -80,8 +81,8 @@ func wellWorded(t *testing.T, err error, c op.Code, in []op.Desc, is error) *op.
 	return e
 }
 
-// Whatever is wrong with an attribute of a legal node is found and named: one missing, given twice, of another kind, unknown, or a word
-// that is not in its list.
+// New finds a faulty attribute of an otherwise legal node and names it: an attribute that is missing, given twice, of another kind or
+// unknown, or a word that is not in its list.
 func TestMutatedAttributes(t *testing.T) {
 	covered := map[op.Code]bool{}
 	nodes, operands := legalNodes(t)
@@ -119,7 +120,7 @@ func TestMutatedAttributes(t *testing.T) {
 				refused("type", `"`+a.Name+`" is `, append(slices.Clone(others), op.Type(a.Name, dtype.DType(200)))...)
 			}
 		}
-		if len(n.Attrs) > 1 { // a node from elsewhere has them in the order of the row
+		if len(n.Attrs) > 1 { // Check requires the order of the row
 			swapped := n
 			swapped.Attrs = append(op.Attrs{n.Attrs[1], n.Attrs[0]}, n.Attrs[2:]...)
 			wellWorded(t, op.Check(&swapped, in), n.Op, in, op.ErrAttr)
@@ -132,7 +133,7 @@ func TestMutatedAttributes(t *testing.T) {
 	}
 }
 
-// Operands of a wrong number or type are refused, and results that a peer claims to be something else.
+// New refuses operands of a wrong number or type, and Check refuses nodes with wrong outputs or versions.
 func TestMutatedOperands(t *testing.T) {
 	nodes, operands := legalNodes(t)
 	for k, n := range nodes {
@@ -184,7 +185,7 @@ func TestMutatedOperands(t *testing.T) {
 	}
 }
 
-// Inference is pure: it changes neither operands nor attributes, and gives the same again.
+// Inference is pure: it changes neither operands nor attributes, and returns the same again.
 func TestInferenceIsPure(t *testing.T) {
 	nodes, operands := legalNodes(t)
 	for k, n := range nodes {

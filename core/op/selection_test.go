@@ -4,12 +4,12 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// rnn returns the operands of a recurrent layer with hidden units of a type.
+// rnn returns the f32 operands of op.RNN over t steps.
 func rnn(t, batch, inputs, hidden, dirs int) []op.Desc {
 	return ins(f(t, batch, inputs), f(dirs, hidden, inputs), f(dirs, hidden, hidden), f(dirs, hidden), f(dirs, batch, hidden))
 }
 
-// backward returns the operands of the gradient of attention of q to k and v.
+// backward returns the operands of op.AttentionGradient for the attention of q to k and v.
 func backward(q, k, v op.Desc) []op.Desc {
 	y := f(q.Shape[0], q.Shape[1], q.Shape[2], v.Shape[3])
 	return ins(q, k, v, y, y)

@@ -9,7 +9,7 @@ import (
 
 func size(n ...int) op.Attr { return op.Ints("size", n...) }
 
-// slide returns the attributes of im2col over dimensions of the given windows.
+// slide returns the attributes of Im2Col and Col2Im with windows of sizes w and padding pad on both sides.
 func slide(pad int, w []int, more ...op.Attr) []op.Attr { return window(pad, w, more...) }
 
 // upward returns the attributes of a transposed convolution with n spatial dimensions.

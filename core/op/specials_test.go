@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// specials are the numbers on which a decomposition may overflow, lose the sign of zero, or drop NaN, though it is right on others.
+// specials returns the numbers on which a decomposition may overflow, lose the sign of zero, or drop NaN, though it is right on others.
 func specials(d dtype.DType) []float64 {
 	big, small := 3e38, 1e-45
 	switch d {
@@ -29,7 +29,7 @@ func specials(d dtype.DType) []float64 {
 	return v
 }
 
-// evaluate runs a node by its decomposition, one level deep, on the reference.
+// evaluate decomposes a node by one level and returns the results that the reference computes from it.
 func evaluate(t *testing.T, n op.Node, in []ref.Tensor) []ref.Tensor {
 	t.Helper()
 	descs := make([]op.Desc, len(in))
@@ -67,7 +67,7 @@ func evaluate(t *testing.T, n op.Node, in []ref.Tensor) []ref.Tensor {
 	return outs
 }
 
-// same compares results with the row's tolerance; infinities, and NaN, must be where the reference has them.
+// same requires equal integers, floats that differ by at most rel·|want| + abs, and infinities and NaN at the same elements.
 func same(t *testing.T, want, got ref.Tensor, rel, abs float64, at func(k int) string) {
 	t.Helper()
 	require.Equal(t, want.I, got.I)

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// framed returns the attributes of stft and istft.
+// framed returns the attributes of STFT and ISTFT.
 func framed(n, hop int, more ...op.Attr) []op.Attr {
 	return append(more, op.Int("n_fft", n), op.Int("hop", hop))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// Ops whose tolerance is per term say how many terms there are, unless they are elementwise.
+// termCounts has an entry for each op whose tolerance is per term, unless the op is elementwise, and no other entries.
 func TestTermsComplete(t *testing.T) {
 	for _, c := range All() {
 		row := Lookup(c)

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// Terms counts the loop iterations of the textbook's definition, with some more for what comes with them: a bias, a mean, a scale.
+// Terms counts the loop iterations of the textbook's definition, and some more for a bias, a mean or a scale.
 func TestTermsOfOps(t *testing.T) {
 	d := func(dims ...int) Desc { return DescOf(dtype.F32, dims...) }
 	i := func(dims ...int) Desc { return DescOf(dtype.I64, dims...) }

@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// plainType returns the type that an operand's elements have in tests of traits.
+// plainType returns the type of an operand in tests of traits: f32 if the operand accepts it.
 func plainType(o op.Operand) dtype.DType {
 	if o.Types.Has(dtype.F32) {
 		return dtype.F32
@@ -83,8 +83,8 @@ func sameElement(a ref.Tensor, i int, b ref.Tensor) bool {
 	return math.Float64bits(x) == math.Float64bits(y) || math.IsNaN(x) && math.IsNaN(y)
 }
 
-// piecewise reports whether evaluating n on every block of its operands by itself gives the elements of the whole result
-// in order. ok is false when n has no such blocks at all: another shape, an error.
+// piecewise reports whether n, evaluated on each block of its operands separately, returns the elements of the whole result in order. ok is
+// false if n has no such blocks: an evaluation fails or the result has another shape.
 func piecewise(n *op.Node, in []ref.Tensor, whole, block shape.Shape, result shape.Shape) (same, ok bool) {
 	outs, err := ref.Eval(n, in)
 	if err != nil || len(outs) != 1 || !outs[0].Desc.Shape.Equal(result) {
@@ -116,8 +116,8 @@ func piecewise(n *op.Node, in []ref.Tensor, whole, block shape.Shape, result sha
 	return true, true
 }
 
-// TestElementwise checks that an op has the trait Elementwise exactly when its result for each place alone equals its result for
-// that place in a whole.
+// An op has the trait Elementwise if and only if its result for each element alone equals the element of its result for the whole
+// operands.
 func TestElementwise(t *testing.T) {
 	whole := shape.Of(3, 4)
 	for _, c := range builtin() {
@@ -133,8 +133,7 @@ func TestElementwise(t *testing.T) {
 	}
 }
 
-// TestReduces checks that an op has the trait Reduces exactly when its result for each line alone equals its result for that line
-// in a whole.
+// An op has the trait Reduces if and only if its result for each line alone equals its result for that line in the whole operand.
 func TestReduces(t *testing.T) {
 	whole := shape.Of(3, 4)
 	for _, c := range builtin() {
@@ -170,12 +169,12 @@ func TestReduces(t *testing.T) {
 	}
 }
 
-// dearParts are the cheap composites with a part that is not cheap, and why they are.
+// dearParts maps each cheap composite that decomposes into an op that is not cheap to the reason why it is cheap all the same.
 var dearParts = map[op.Code]string{
 	op.LocalResponseNorm: "a window is a few channels",
 }
 
-// A composite is cheap when what it is made of is.
+// A cheap composite decomposes into cheap ops, except for those in dearParts.
 func TestCheap(t *testing.T) {
 	tested := map[op.Code]bool{}
 	for _, s := range allSamples() {
@@ -211,10 +210,10 @@ func TestCheap(t *testing.T) {
 			}
 		}
 		if dearParts[s.op] != "" {
-			require.NotEmpty(t, dear, "%v has no dear part", s.op)
+			require.NotEmpty(t, dear, "%v decomposes into cheap ops only: remove it from dearParts", s.op)
 		} else {
 			if len(dear) > 0 {
-				t.Errorf("%v is cheap and has parts that are not: %v", s.op, dear)
+				t.Errorf("%v is cheap and decomposes into ops that are not: %v", s.op, dear)
 			}
 		}
 	}
@@ -228,7 +227,7 @@ func TestCheap(t *testing.T) {
 	}
 }
 
-// An op on quantized elements has a zero point among its operands or results.
+// An op has the trait Quantized if and only if it has a zero point among its operands or results.
 func TestQuantized(t *testing.T) {
 	for _, c := range builtin() {
 		row := op.Lookup(c)

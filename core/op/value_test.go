@@ -29,7 +29,7 @@ func TestAttrText(t *testing.T) {
 	}
 }
 
-// Values are equal when their kinds and bits are: no two of these are, and each is equal to itself, NaN too.
+// Values are equal if their kinds and bits are equal: no two of these are, and each equals itself, also NaN.
 func TestValueEqual(t *testing.T) {
 	all := []op.Attr{
 		{}, op.Int("", 0), op.Int("", 1), op.Float("", 0), op.Float("", math.Copysign(0, -1)), op.Float("", math.NaN()), op.Flag("", false), op.Flag("", true), op.Str("", ""), op.Str("", "a"),
@@ -63,7 +63,7 @@ func TestAttrGetters(t *testing.T) {
 	require.Equal(t, uint64(math.MaxUint64-1), bits)
 	require.True(t, whole)
 	_, whole = a.Value("i").Bits()
-	require.False(t, whole, "only a scalar says how it was given")
+	require.False(t, whole, "only a scalar records whether it was given as an integer")
 	require.False(t, op.NumberValue(op.KindInt, 1, true).Equal(op.ScalarInt("", 1).Value))
 	require.True(t, op.NumberValue(op.KindInt, 1, true).Equal(op.Int("", 1).Value))
 }
@@ -71,7 +71,7 @@ func TestAttrGetters(t *testing.T) {
 func TestNodeText(t *testing.T) {
 	n := op.Node{Op: op.Sort, Inputs: []op.TensorID{3, op.NewTensorID(2, 9), 3}, Outputs: []op.Desc{{ID: 4, DType: dtype.F32, Shape: shape.Of(2, 0)}, {ID: 5, DType: dtype.I64}}}
 	require.Equal(t, "t4 f32[2,0], t5 i64[] = sort(t3, t9/2, t3)", n.String())
-	n.Drop = 1<<1 | 1<<2 | 1<<63 // beyond the inputs: nothing to show
+	n.Drop = 1<<1 | 1<<2 | 1<<63 // bit 63 is beyond the inputs and is not shown
 	n.Attrs = op.Attrs{op.Int("axis", 1)}
 	require.Equal(t, "t4 f32[2,0], t5 i64[] = sort(t3, t9/2!, t3!) {axis=1}", n.String())
 	require.Equal(t, uint64(1<<48-1), op.NewTensorID(1, math.MaxUint64).Sequence(), "a sequence never runs into the generation")

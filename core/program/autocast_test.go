@@ -11,7 +11,8 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// small returns x[2,4]·w + b through relu, then exp: a product, an op of either type, a wide one, with constants by binding and by fill.
+// small returns a program that computes y = 0.5·relu(x·w + b), gathered, and exp(y) for x[2,4]: it has a product, ops of either precision, a
+// wide op, and constants that are bound and filled.
 func small(t *testing.T) *program.Program {
 	t.Helper()
 	last := op.TensorID(0)
@@ -57,7 +58,7 @@ func TestAutocast(t *testing.T) {
 	}
 }
 
-// What a backend lacks in the narrow type stays in f32, with the constants that belong to it.
+// A node that the backend does not support in the narrow type stays in f32, and so do its constants.
 func TestAutocastUnsupported(t *testing.T) {
 	q, from, err := small(t).Autocast(dtype.F16, func(n *op.Node, _ []op.Desc) bool { return n.Op != op.Add })
 	require.NoError(t, err)

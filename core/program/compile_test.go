@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// primitives is a target that has no composite.
+// primitives is a target that supports no composite.
 var primitives = program.Target{Name: "plain", Supports: func(n *op.Node, _ []op.Desc) error {
 	if op.Lookup(n.Op).Class != op.Primitive {
 		return fmt.Errorf("no kernel: %w", op.ErrUnsupported)
@@ -25,7 +25,7 @@ var primitives = program.Target{Name: "plain", Supports: func(n *op.Node, _ []op
 
 func vector(id op.TensorID) op.Desc { return op.Desc{ID: id, DType: dtype.F32, Shape: []int{4}} }
 
-// listed returns a program of inputs 1 and 2 and constant 3, all f32[4].
+// listed returns a program with inputs 1 and 2 and constant 3, all f32[4], and the nodes and outputs of build.
 func listed(build func(b *op.Builder) []op.TensorID) *program.Program {
 	last := op.TensorID(3)
 	b := op.NewBuilder(func() op.TensorID { last++; return last })
@@ -64,7 +64,7 @@ func TestCompile(t *testing.T) {
 	for _, code := range codes(c.Program) {
 		require.Equal(t, op.Primitive, op.Lookup(code).Class)
 	}
-	require.Equal(t, before, codes(p), "the program given stays")
+	require.Equal(t, before, codes(p), "Compile does not change the program that it is given")
 }
 
 func TestCompileRefuses(t *testing.T) {
@@ -84,13 +84,13 @@ func TestCompileRefuses(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 }
 
-// counter returns ids from 1001 on.
+// counter returns a function that returns the ids from 1001 on.
 func counter() func() op.TensorID {
 	last := op.TensorID(1000)
 	return func() op.TensorID { last++; return last }
 }
 
-// TestInstantiate runs instances on the reference and looks at what is left: the outputs, and what was not donated.
+// Instances compute the expected outputs on the reference. They leave only the outputs, the inputs that were not donated, and the constant.
 func TestInstantiate(t *testing.T) {
 	for name, c := range map[string]struct {
 		build  func(b *op.Builder) []op.TensorID
@@ -188,7 +188,7 @@ func TestInstantiate(t *testing.T) {
 	}
 }
 
-// TestInstantiateSharedInputs binds one tensor to both inputs.
+// A tensor that is bound to both inputs is dropped only if both are donated and it is not a constant too.
 func TestInstantiateSharedInputs(t *testing.T) {
 	p := listed(func(b *op.Builder) []op.TensorID {
 		y := b.Do(op.Neg, vector(1))

@@ -8,14 +8,14 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// A program is compiled for a target: here one that computes everything, so that only the node without a use goes.
+// Compile compiles a program for a target: here for one that supports every op, so that it removes only the node without a use.
 func ExampleCompile() {
 	last := op.TensorID(0)
 	next := func() op.TensorID { last++; return last }
 	x := op.Desc{ID: next(), DType: dtype.F32, Shape: []int{3}}
 	b := op.NewBuilder(next)
 	y := b.Do(op.Neg, x)
-	b.Do(op.Exp, x) // nobody asks for it
+	b.Do(op.Exp, x) // the result is not used
 	p := &program.Program{Name: "negate", Inputs: []op.Desc{x}, Nodes: b.Nodes, Outputs: []op.TensorID{y.ID}}
 
 	c, err := program.Compile(p, program.Target{Name: "any"}, program.Options{})

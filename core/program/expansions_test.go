@@ -11,8 +11,8 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// TestExpansions lowers nodes with and without memory: the nodes are the same except for their ids, also where operands are the same tensor,
-// are dropped, or where draws move on, and where the structure was seen before with something else.
+// Lowering with and without a memory of expansions returns the same nodes except for their ids: also where operands are the same tensor or
+// are dropped, where seeds and counters of draws differ, and where the structure was lowered before with other ids.
 func TestExpansions(t *testing.T) {
 	square, row := op.DescOf(dtype.F32, 4, 6), op.DescOf(dtype.F32, 6)
 	type use struct {
@@ -96,14 +96,14 @@ func TestExpansions(t *testing.T) {
 	}
 }
 
-// A full memo drops what nobody has asked for since the last time.
+// A full memo drops the entries that nobody has asked for since it was last full.
 func TestMemo(t *testing.T) {
 	var m program.Memo[int]
 	_, ok := m.Get([]byte("a"))
 	require.False(t, ok)
 	m.Put([]byte("a"), 1, 1)
 	m.Put([]byte("b"), 2, 4<<20)
-	m.Put([]byte("c"), 3, 4<<20) // a and b are old
+	m.Put([]byte("c"), 3, 4<<20) // the memo is full: a and b are old now
 	v, ok := m.Get([]byte("a"))
 	require.True(t, ok)
 	require.Equal(t, 1, v)

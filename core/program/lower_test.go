@@ -41,7 +41,7 @@ func TestLowerLeavesSupportedNodes(t *testing.T) {
 	require.Equal(t, []op.Node{n}, nodes)
 }
 
-// Lowered nodes give the result of the node, and leave no more tensors than it does.
+// Lowered nodes compute the result of the node, and leave no more tensors than it does.
 func TestLowerRuns(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
@@ -135,7 +135,7 @@ func TestLowerProgram(t *testing.T) {
 	low, err := program.Lower(target(primitivesOnly()), p)
 	require.NoError(t, err)
 	require.NoError(t, low.Check())
-	require.Len(t, p.Nodes, 2, "the program given stays")
+	require.Len(t, p.Nodes, 2, "Lower does not change the program that it is given")
 	for i := range low.Nodes {
 		require.Equal(t, op.Primitive, op.Lookup(low.Nodes[i].Op).Class)
 	}

@@ -74,7 +74,7 @@ func TestCheck(t *testing.T) {
 func TestLive(t *testing.T) {
 	p := chain(t)
 	live := p.Live()
-	require.Len(t, p.Nodes, 3, "the receiver stays")
+	require.Len(t, p.Nodes, 3, "Live does not change its receiver")
 	require.Equal(t, []op.Code{op.Add, op.Mul}, []op.Code{live.Nodes[0].Op, live.Nodes[1].Op})
 	require.NoError(t, live.Check())
 	p.Outputs = []op.TensorID{1}

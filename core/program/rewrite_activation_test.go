@@ -10,10 +10,12 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
+// erf1 returns 1 + erf(x/√2).
 func erf1(s *sketch, x op.Desc) op.Desc {
 	return s.Do(op.Add, s.Do(op.Erf, s.Do(op.Div, x, s.n(math.Sqrt2))), s.n(1))
 }
 
+// k is the factor of the tanh approximation of Gelu.
 var k = math.Sqrt(2 / math.Pi)
 
 func TestRewriteGelu(t *testing.T) {
@@ -173,7 +175,7 @@ func TestRewriteHardSwish(t *testing.T) {
 	}, op.HardSwish)
 }
 
-// What a device does not have stays written out.
+// Rewrite leaves a form as it is if the device does not support the op that replaces it.
 func TestRewriteAsksForSupport(t *testing.T) {
 	s := newSketch(dtype.F32, 1)
 	x := s.x(4)

@@ -11,6 +11,7 @@ func centre(s *sketch, x op.Desc) op.Desc {
 	return s.Do(op.Sub, x, s.Reduce(op.Mean, x, true, len(x.Shape)-1))
 }
 
+// meanSquare returns the mean of the squares of d over the last axis.
 func meanSquare(s *sketch, d op.Desc) op.Desc {
 	return s.Reduce(op.Mean, s.Do(op.Mul, d, d), true, len(d.Shape)-1)
 }
@@ -139,6 +140,7 @@ func TestRewriteRMSNorm(t *testing.T) {
 	}, op.RMSNorm)
 }
 
+// written returns the nodes of a softmax of x over axis, with the maximum over maxAxis.
 func written(s *sketch, x op.Desc, maxAxis, axis int) op.Desc {
 	e := s.Do(op.Exp, s.Do(op.Sub, x, s.Reduce(op.ReduceMax, x, true, maxAxis)))
 	return s.Do(op.Div, e, s.Reduce(op.Sum, e, true, axis))

@@ -148,7 +148,7 @@ func TestRewriteAttention(t *testing.T) {
 	}, op.Attention)
 }
 
-// A block of a transformer as exporters write it.
+// Rewrite finds all forms in two blocks of a transformer as exporters write them.
 func TestRewriteBlock(t *testing.T) {
 	s := newSketch(dtype.F64, 9)
 	x := s.x(2, 6, 8)

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// random fills integers with what the type holds, every other time with its bounds alone.
+// random fills the integers of d with random values of the type or, half of the time, with its bounds alone. It returns d.
 func (s *sketch) random(d op.Desc) op.Desc {
 	lo, n := int64(0), int64(256)
 	if d.DType == dtype.I8 {
@@ -27,7 +27,7 @@ func (s *sketch) random(d op.Desc) op.Desc {
 	return d
 }
 
-// bytes returns a constant of bytes.
+// bytes returns a constant of random bytes.
 func (s *sketch) bytes(d dtype.DType, dims ...int) op.Desc {
 	s.last++
 	t := ref.Zeros(op.Desc{ID: s.last, DType: d, Shape: dims})
@@ -36,7 +36,7 @@ func (s *sketch) bytes(d dtype.DType, dims ...int) op.Desc {
 	return s.random(t.Desc)
 }
 
-// grid is a scale and a zero point, or n of them.
+// grid is a scale and a zero point, or as many of each as a channel axis is long.
 type grid struct{ scale, zero op.Desc }
 
 func (s *sketch) grid(d dtype.DType, dims ...int) grid {
@@ -149,7 +149,7 @@ func TestRewriteIntegerConv(t *testing.T) {
 	}, op.ConvInteger)
 }
 
-// Floats that something else needs stay beside the integers.
+// Dequantized floats that another node needs stay beside the integer product.
 func TestRewriteQuantizedShared(t *testing.T) {
 	s := newSketch(dtype.F64, 3)
 	x := s.data(dtype.U8, 3, 7)
@@ -265,7 +265,7 @@ func quantizedLayers(seed uint64) *sketch {
 	return s
 }
 
-// In f64 no rounding comes near to the middle between two steps.
+// Rewritten layers compute equal bytes. In f64 no value is so close to the middle between two steps that it is rounded otherwise.
 func TestRewriteQuantizedLayers(t *testing.T) {
 	total := map[op.Code]int{}
 	for seed := range uint64(400) {

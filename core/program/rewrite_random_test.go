@@ -12,10 +12,10 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// numbers are those that patterns look for, and others.
+// numbers lists numbers that patterns look for, and others.
 var numbers = []float64{0.5, 1, 2, 3, 6, -1, 1.0 / 6, math.Sqrt2, math.Sqrt2 / 2, k, 0.044715, 1e-5, 0.25, 1.702}
 
-// scrambled returns random arithmetic on few tensors with the ops and numbers of the patterns, so that much looks like one.
+// scrambled returns random arithmetic on few tensors with the ops and numbers of the patterns, so that much of it resembles a pattern.
 func scrambled(seed uint64) *sketch {
 	s := newSketch(dtype.F64, seed)
 	pool := []op.Desc{s.x(2, 4)}
@@ -79,7 +79,7 @@ func compareScrambled(t *testing.T, seed uint64) map[op.Code]int {
 	for i := range want {
 		for n, w := range want[i].F {
 			g := got[i].F[n]
-			if math.IsNaN(w) || math.Abs(w) > 1e6 { // nothing to hold on to
+			if math.IsNaN(w) || math.Abs(w) > 1e6 { // too large to compare
 				continue
 			}
 			require.InDelta(t, w, g, 1e-7*(1+math.Abs(w)), "seed %d\n%v\n%v", seed, p, q)
@@ -109,7 +109,7 @@ func FuzzRewrite(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { compareScrambled(t, seed) })
 }
 
-// Graphs over the whole table stay what they are.
+// Rewritten random graphs of ops of the whole table compute the same results.
 func TestRewriteRandomGraphs(t *testing.T) {
 	for seed := range uint64(500) {
 		g := graphs.Random(rand.New(rand.NewPCG(seed, 77)))
@@ -124,7 +124,7 @@ func TestRewriteRandomGraphs(t *testing.T) {
 	}
 }
 
-// Drop bits go: a tensor may be used later than before.
+// Rewrite clears the Drop bits, because a tensor may be used later than before.
 func TestRewriteDropsNothing(t *testing.T) {
 	s := newSketch(dtype.F32, 3)
 	x := s.Do(op.Exp, s.x(3))

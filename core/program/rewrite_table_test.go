@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// TestPatterns writes down for each pattern what it rewrites by itself, and the op that it gives.
+// Each pattern, used alone, rewrites its form to the expected op, and the rewritten program computes the same results.
 func TestPatterns(t *testing.T) {
 	x := func(s *sketch) op.Desc { return s.x(2, 5) }
 	exp1 := func(s *sketch, x op.Desc) op.Desc { return s.Do(op.Add, s.Do(op.Exp, s.Do(op.Neg, x)), s.n(1)) }

@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// sketch is a program that is written down for a test, with values for its inputs and constants.
+// sketch builds the program of a test, with values for its inputs and constants.
 type sketch struct {
 	*op.Builder
 	p      *program.Program
@@ -32,7 +32,7 @@ func newSketch(d dtype.DType, seed uint64) *sketch {
 	return s
 }
 
-// input returns a tensor of random values from -3 to 3; integers and bools are 0 or 1.
+// input adds an input of random values from -3 to 3; integers and bools are 0 or 1.
 func (s *sketch) input(d dtype.DType, dims ...int) op.Desc {
 	s.last++
 	t := ref.Zeros(op.Desc{ID: s.last, DType: d, Shape: dims})
@@ -49,7 +49,7 @@ func (s *sketch) input(d dtype.DType, dims ...int) op.Desc {
 
 func (s *sketch) x(dims ...int) op.Desc { return s.input(s.d, dims...) }
 
-// constant returns a constant with these values.
+// constant adds a constant whose elements repeat v.
 func (s *sketch) constant(dims []int, v ...float64) op.Desc {
 	s.last++
 	t := ref.Zeros(op.Desc{ID: s.last, DType: s.d, Shape: dims})
@@ -61,7 +61,7 @@ func (s *sketch) constant(dims []int, v ...float64) op.Desc {
 	return t.Desc
 }
 
-// n returns a number, by turns as a node and as constants of rank 0 and 1.
+// n returns a number, at random as a node or as a constant of rank 0 or 1.
 func (s *sketch) n(v float64) op.Desc {
 	switch s.r.IntN(3) {
 	case 0:
@@ -72,6 +72,7 @@ func (s *sketch) n(v float64) op.Desc {
 	return s.Scalar(s.d, v)
 }
 
+// give adds d to the outputs of the program.
 func (s *sketch) give(d op.Desc) { s.outs = append(s.outs, d.ID) }
 
 func (s *sketch) program(t *testing.T) *program.Program {
@@ -82,7 +83,7 @@ func (s *sketch) program(t *testing.T) *program.Program {
 	return s.p
 }
 
-// known returns the content of constants.
+// known returns the bytes of constant i.
 func (s *sketch) known(i int) []byte {
 	v := s.values[s.p.Consts[i].ID]
 	var b []byte
@@ -99,7 +100,7 @@ func (s *sketch) known(i int) []byte {
 	return b
 }
 
-// run evaluates a program by the reference.
+// run returns the outputs of p, computed by the reference.
 func (s *sketch) run(t *testing.T, p *program.Program) []ref.Tensor {
 	t.Helper()
 	at := map[op.TensorID]ref.Tensor{}
@@ -125,13 +126,13 @@ func (s *sketch) run(t *testing.T, p *program.Program) []ref.Tensor {
 	return outs
 }
 
-// rewrite checks that the rewritten program computes the same, and gives it.
+// rewrite returns the rewritten program, after checking that it computes the same results.
 func (s *sketch) rewrite(t *testing.T, supports func(*op.Node, []op.Desc) bool) *program.Program {
 	t.Helper()
 	p := s.program(t)
 	before := p.String()
 	q := p.Rewrite(s.known, supports)
-	require.Equal(t, before, p.String(), "the receiver stays")
+	require.Equal(t, before, p.String(), "Rewrite does not change its receiver")
 	require.NoError(t, q.Check(), "%v", q)
 	require.Equal(t, p.Outputs, q.Outputs)
 	require.Equal(t, p.Inputs, q.Inputs)
@@ -151,7 +152,7 @@ func (s *sketch) rewrite(t *testing.T, supports func(*op.Node, []op.Desc) bool) 
 	return q
 }
 
-// ops counts what a program has, movement and numbers left out.
+// ops counts the ops of a program, without Full, Reshape and Permute.
 func ops(p *program.Program) map[op.Code]int {
 	m := map[op.Code]int{}
 	for _, n := range p.Nodes {
@@ -170,7 +171,7 @@ type form struct {
 	write func(s *sketch) op.Desc
 }
 
-// found checks that each form becomes exactly these ops.
+// found checks that each form is rewritten to exactly these ops.
 func found(t *testing.T, forms []form, want ...op.Code) {
 	t.Helper()
 	wanted := map[op.Code]int{}
@@ -184,7 +185,7 @@ func found(t *testing.T, forms []form, want ...op.Code) {
 	})
 }
 
-// missed checks that a form stays without any of these ops.
+// missed checks that no form is rewritten to any of these ops.
 func missed(t *testing.T, forms []form, unwanted ...op.Code) {
 	t.Helper()
 	each(t, forms, func(t *testing.T, s *sketch, y op.Desc) {
@@ -196,6 +197,7 @@ func missed(t *testing.T, forms []form, unwanted ...op.Code) {
 	})
 }
 
+// each calls f with every form, in f32 and f64 and with several seeds.
 func each(t *testing.T, forms []form, f func(t *testing.T, s *sketch, y op.Desc)) {
 	t.Helper()
 	for _, fm := range forms {

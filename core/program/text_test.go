@@ -50,7 +50,7 @@ func TestTextRefuses(t *testing.T) {
 	require.Error(t, json.Unmarshal([]byte(`{"nodes":7}`), new(Program)))
 }
 
-// Whatever a text says, reading and checking it ends with a program or an error, and a program reads back as it was written.
+// For any text, decoding and checking it returns a program or an error, and a legal program is decoded as it was encoded.
 func FuzzText(f *testing.F) {
 	data, err := json.Marshal(kinds(f))
 	require.NoError(f, err)

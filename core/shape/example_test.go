@@ -16,7 +16,7 @@ func ExampleBroadcast() {
 	// true
 }
 
-// A transposed matrix is the same buffer with other strides.
+// Permute describes a transposed matrix by other strides in the same buffer.
 func ExampleView_Permute() {
 	v := shape.Contiguous(shape.Of(2, 3)).Permute([]int{1, 0})
 	fmt.Println(v.Shape, v.Strides, v.IsContiguous())

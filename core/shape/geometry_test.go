@@ -30,7 +30,7 @@ func TestSizesAndStrides(t *testing.T) {
 	require.False(t, Of(2).Equal(Of(2, 1)))
 }
 
-// The most elements that are legal have 16 bytes each within an int; one more element is refused, unless there are none.
+// The greatest legal number of elements fits into an int with 16 bytes each. One more element is refused, unless another dimension is 0.
 func TestCheckBounds(t *testing.T) {
 	most := 1<<59 - 1
 	for _, c := range []struct {
@@ -79,7 +79,7 @@ func TestBroadcastOfMany(t *testing.T) {
 	s, err = Broadcast(own)
 	require.NoError(t, err)
 	s[0] = 9
-	require.Equal(t, Of(2, 3), own, "the result is a shape of its own")
+	require.Equal(t, Of(2, 3), own, "the result shares no memory with the operand")
 }
 
 func TestCanExpand(t *testing.T) {
@@ -95,7 +95,7 @@ func TestCanExpand(t *testing.T) {
 	}
 }
 
-// array is a tensor held element by element: the model of views.
+// array is a tensor stored by the index of each element: the model with which views are compared.
 type array struct {
 	s    Shape
 	data map[[4]int]int
@@ -116,13 +116,14 @@ func (a array) list() (out []int) {
 	return out
 }
 
+// from returns an array of shape s whose element at an index is the element of a at source of the index.
 func (a array) from(s Shape, source func(at [4]int) [4]int) array {
 	b := array{s, map[[4]int]int{}}
 	b.each(func(at [4]int) { b.data[at] = a.data[source(at)] })
 	return b
 }
 
-// Chains of movements on a view place the elements as the same movements of an array do, one element at a time; receivers stay.
+// Chains of movements of a view have the same elements as the same movements of an array, and do not change their receivers.
 func TestViewsAgainstArrays(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	contiguous := 0
@@ -194,7 +195,7 @@ func TestViewsAgainstArrays(t *testing.T) {
 					return from
 				})
 			}
-			require.Equal(t, before, elements(v), "the receiver stays")
+			require.Equal(t, before, elements(v), "a movement does not change its receiver")
 			v = next
 			require.True(t, v.Shape.Equal(a.s))
 			require.Equal(t, a.list(), elements(v), "%v", v)
@@ -203,7 +204,7 @@ func TestViewsAgainstArrays(t *testing.T) {
 		for i, p := range elements(v) {
 			dense = dense && p == v.Offset+i
 		}
-		if v.Shape.Size() > 0 { // of nothing either answer is right
+		if v.Shape.Size() > 0 { // without elements, either answer is right
 			require.Equal(t, dense, v.IsContiguous(), "%+v", v)
 		}
 		if dense {
@@ -215,13 +216,13 @@ func TestViewsAgainstArrays(t *testing.T) {
 			require.NotEqual(t, 1, d)
 		}
 		if v.IsContiguous() && v.Shape.Size() > 1 {
-			require.Len(t, joined.Shape, 1, "what is dense is one loop")
+			require.Len(t, joined.Shape, 1, "a dense view collapses to one dimension")
 		}
 	}
 	require.Greater(t, contiguous, 100)
 }
 
-// A reshape without a copy is refused only where no strides can place the elements.
+// Reshape refuses a shape only if no strides in the same buffer describe it.
 func TestReshapeIsRefusedForGoodReason(t *testing.T) {
 	v := Contiguous(Of(4, 6)).Permute([]int{1, 0})
 	for _, to := range []Shape{Of(24), Of(2, 12), Of(3, 8)} {

@@ -48,7 +48,7 @@ func TestAxis(t *testing.T) {
 	require.ErrorIs(t, err, Err)
 }
 
-// elements walks v in row-major order and returns buffer positions, one multiplication at a time.
+// elements returns the buffer position of each element of v in row-major order, computed from index and strides.
 func elements(v View) []int {
 	var out []int
 	idx := make([]int, len(v.Shape))
@@ -79,7 +79,7 @@ func TestViewMoves(t *testing.T) {
 	require.False(t, v.Permute([]int{1, 0}).IsContiguous())
 }
 
-// Reshape is right when the order of the elements stays the same, whatever the view.
+// Reshape keeps the order of the elements, whatever the view.
 func TestReshapeKeepsOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	free := 0

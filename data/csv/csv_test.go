@@ -120,7 +120,7 @@ func TestLongText(t *testing.T) {
 	}
 }
 
-// A name that two columns have says nothing of which is meant; one that no field asks for does no harm.
+// Two columns with the name of a field are an error, because the name is ambiguous. A name that no field has may repeat.
 func TestColumnsOfOneName(t *testing.T) {
 	type r struct {
 		A int `csv:"a"`

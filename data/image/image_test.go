@@ -18,6 +18,7 @@ import (
 	"golang.org/x/image/tiff"
 )
 
+// grey returns an image of one channel with the given width and pixels.
 func grey(width int, pix ...byte) *image.Image {
 	return &image.Image{Channels: 1, Height: len(pix) / width, Width: width, Pix: pix}
 }
@@ -111,7 +112,8 @@ func TestFloats(t *testing.T) {
 	require.ErrorContains(t, err, "one per channel")
 }
 
-// Values of torch.nn.functional.interpolate(mode="bilinear", antialias=True), PyTorch's version of Pillow's filter.
+// The expected values of the bilinear filter are from torch.nn.functional.interpolate(mode="bilinear", antialias=True), PyTorch's version
+// of Pillow's filter.
 func TestResize(t *testing.T) {
 	m := grey(4, 5, 25, 45, 65, 85, 105, 125, 145, 165, 185, 205, 225)
 	small, err := m.Resize(2, 2, image.Bilinear)
@@ -176,9 +178,9 @@ func TestGeometry(t *testing.T) {
 	require.Equal(t, colour.Pix, colour.FlipY().Pix)
 
 	square := grey(3, 1, 2, 3, 4, 5, 6, 7, 8, 9)
-	require.Equal(t, []byte{3, 6, 9, 2, 5, 8, 1, 4, 7}, square.Rotate(90, 0).Pix, "against the clock")
+	require.Equal(t, []byte{3, 6, 9, 2, 5, 8, 1, 4, 7}, square.Rotate(90, 0).Pix, "counterclockwise")
 	require.Equal(t, []byte{9, 8, 7, 6, 5, 4, 3, 2, 1}, square.Rotate(180, 0).Pix)
-	require.Equal(t, []byte{1, 2, 3, 4, 5, 6}, m.Pix, "nothing changes its argument")
+	require.Equal(t, []byte{1, 2, 3, 4, 5, 6}, m.Pix, "no method changes its receiver")
 }
 
 func TestAugmentations(t *testing.T) {
@@ -203,7 +205,7 @@ func TestAugmentations(t *testing.T) {
 				require.Equal(t, []int{3, c.h, c.w, 3 * c.h * c.w}, []int{out.Channels, out.Height, out.Width, len(out.Pix)})
 				again, err := c.a(data.Random(1, i), m)
 				require.NoError(t, err)
-				require.Equal(t, out, again, "the generator alone decides")
+				require.Equal(t, out, again, "equal generators give equal results")
 				seen[string(out.Pix)] = true
 			}
 			require.Greater(t, len(seen), 1)

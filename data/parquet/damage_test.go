@@ -38,7 +38,7 @@ func packed(t testing.TB, codec compress.Codec, v int) []byte {
 	return b
 }
 
-// load loads a file of these bytes, and also returns the number of bytes allocated.
+// load loads a file with the contents b, and returns the number of rows and the number of bytes allocated.
 func load(t testing.TB, b []byte) (n int, allocated uint64, err error) {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), "load.parquet")
@@ -99,7 +99,7 @@ func TestCodecs(t *testing.T) {
 	}
 }
 
-// TestBrokenPages damages the first page of a column in ways that made the library allocate ever more memory.
+// Damage to the first page of a column, of kinds that made the library allocate ever more memory, is an error, in bounded memory.
 func TestBrokenPages(t *testing.T) {
 	for name, codec := range codecsOfLib {
 		for v := 1; v <= 2; v++ {
@@ -127,7 +127,7 @@ func TestBrokenPages(t *testing.T) {
 	require.ErrorContains(t, err, "decompress to more than the 10 bytes")
 }
 
-// TestMutations damages every byte of a file: the result is an error or other values, in bounded memory.
+// Loading a file with up to three random bytes damaged returns an error or other values, in bounded memory.
 func TestMutations(t *testing.T) {
 	for name, codec := range codecsOfLib {
 		r := rand.New(rand.NewPCG(1, 2)) // the same damage for every codec, in whatever order they come
@@ -143,7 +143,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// TestLargeFooter declares a footer that is larger than the file. The library would allocate as much.
+// A footer that is declared larger than the file is an error. The library would allocate as much memory.
 func TestLargeFooter(t *testing.T) {
 	b := packed(t, &lib.Snappy, 1)
 	for _, size := range []uint32{uint32(len(b)) - 11, 0x8d000000, 1<<32 - 1} {
@@ -157,7 +157,7 @@ func TestLargeFooter(t *testing.T) {
 	require.ErrorContains(t, err, "11 bytes, want at least 12")
 }
 
-// TestManyRows declares far more rows in the footer than there are.
+// A footer that declares far more rows than there are is an error, in bounded memory.
 func TestManyRows(t *testing.T) {
 	b := packed(t, &lib.Lz4Raw, 1)
 	size := int(binary.LittleEndian.Uint32(b[len(b)-8:]))

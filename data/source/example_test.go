@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/data/source"
 )
 
-// AG News is a file of such lines; source.AGNews reads it by its path.
+// ReadArticles reads lines in the format of AG News. source.AGNews reads that data set from a path.
 func ExampleReadArticles() {
 	articles, err := source.ReadArticles(strings.NewReader(`"3","Oil climbs","Prices rose."`+"\n"), len(source.AGClasses))
 	if err != nil {

@@ -30,7 +30,8 @@ func pack(t testing.TB, b []byte) []byte {
 	return out.Bytes()
 }
 
-// example returns a set of one packed file, and its contents, with the environment of a machine that has no data sets.
+// example returns a set of one packed file and the contents of the file, plain and packed. It sets the environment of a machine without
+// data sets.
 func example(t *testing.T, urls ...string) (s *set, plain, packed []byte) {
 	t.Helper()
 	home := t.TempDir()
@@ -46,7 +47,7 @@ func example(t *testing.T, urls ...string) (s *set, plain, packed []byte) {
 		files: []file{{"numbers", "numbers.gz", sum(plain), sum(packed), int64(len(packed))}}}, plain, packed
 }
 
-// server serves file, and counts requests; wrap may break the response.
+// server serves content and counts requests. wrap, if not nil, may break the response. It returns the address and the count.
 func server(t *testing.T, content []byte, wrap func(w http.ResponseWriter, r *http.Request, ok func())) (string, *atomic.Int32) {
 	t.Helper()
 	var n atomic.Int32
@@ -106,7 +107,7 @@ func TestDownload(t *testing.T) {
 	require.Equal(t, plain, b)
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, left, 1, "no .part stays")
+	require.Len(t, left, 1, "no .part file remains")
 }
 
 func TestDownloadResumes(t *testing.T) {
@@ -176,12 +177,12 @@ func TestDownloadFailures(t *testing.T) {
 			require.ErrorContains(t, err, "example install")
 			dir, _ := Options{}.cache(s.name)
 			left, _ := filepath.Glob(filepath.Join(dir, "numbers.gz"))
-			require.Empty(t, left, "nothing wrong gets the name")
+			require.Empty(t, left, "no wrong file gets the final name")
 
 			good, _ := server(t, packed, nil)
 			s.urls = []string{bad, good}
 			b, err := s.open(context.Background(), Options{}, s.files[0])
-			require.NoError(t, err, "the second address helps")
+			require.NoError(t, err, "the second address is tried")
 			require.Equal(t, plain, b)
 		})
 	}
@@ -208,7 +209,7 @@ func TestDownloadOverGarbage(t *testing.T) {
 	}
 }
 
-// full is a disk with limited space.
+// full is a file on a disk with limited space.
 type full struct {
 	*os.File
 	room int
@@ -238,7 +239,7 @@ func TestFullDisk(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	require.ErrorIs(t, err, ErrNotFound)
 	b, err := s.open(context.Background(), Options{}, s.files[0])
-	require.NoError(t, err, "with room again it goes on")
+	require.NoError(t, err, "with space again the download succeeds")
 	require.Equal(t, plain, b)
 
 	s.name = "another"
@@ -246,7 +247,7 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(dir), 0o755))
 	require.NoError(t, os.WriteFile(dir, nil, 0o644))
 	_, err = s.open(context.Background(), Options{}, s.files[0])
-	require.ErrorContains(t, err, dir, "the folder cannot be made")
+	require.ErrorContains(t, err, dir, "the folder cannot be created")
 }
 
 func TestDownloadCancelled(t *testing.T) {
@@ -304,7 +305,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// The places are searched in order, packed and not packed.
+// A set searches the places in order, for packed and for plain files.
 func TestPlaces(t *testing.T) {
 	s, plain, packed := example(t)
 	home, err := os.Getwd()

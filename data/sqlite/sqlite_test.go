@@ -19,7 +19,7 @@ import (
 
 type item struct {
 	ID    int64   `db:"id"`
-	Small uint8   `db:"order"` // a word of SQL
+	Small uint8   `db:"order"` // a keyword of SQL
 	X     float32 `db:"x \"y\""`
 	Text  string
 	Raw   []byte
@@ -65,7 +65,7 @@ func TestRoundTrip(t *testing.T) {
 	require.True(t, math.IsNaN(v.X))
 }
 
-// A table written by another program: rowids with gaps, more columns, and other SQL types.
+// Open reads a table that another program wrote: with gaps between rowids, more columns, and other SQL types.
 func TestForeignTable(t *testing.T) {
 	p := file(t)
 	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(filepath.Dir(p))+"/plain.db")
@@ -89,7 +89,7 @@ func TestForeignTable(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, row{70, "y"}, got)
 	_, err = ds.Get(2)
-	require.ErrorContains(t, err, "row 8", "300 is no uint8")
+	require.ErrorContains(t, err, "row 8", "300 is not a uint8")
 
 	empty, err := sqlite.Open[struct {
 		A int `db:"a"`

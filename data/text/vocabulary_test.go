@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sample draws a text of a few words of a few letters, with characters of all lengths in UTF-8 and bytes that are none.
+// sample draws a text of a few letters and spaces, with characters of all lengths in UTF-8 and bytes that are not UTF-8.
 func sample(r *rand.Rand) string {
 	letters := []string{"a", "b", "é", "世", "𝄞", "\xff", " ", " ", "\n"}
 	var b strings.Builder
@@ -21,8 +21,8 @@ func sample(r *rand.Rand) string {
 	return b.String()
 }
 
-// A vocabulary has its special pieces first, then the others by count and, of equal counts, by bytes: against a selection of the best of
-// the rest, one after the other.
+// A vocabulary has its special pieces first, then the others by count and, of equal counts, by bytes. The test selects the best of the
+// remaining pieces, one after the other.
 func TestCounterBySelection(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -68,7 +68,7 @@ func TestCounterBySelection(t *testing.T) {
 	}
 }
 
-// Encoding by characters is a lookup of each, and what is decoded from it is the text without the unknown characters.
+// Encoding looks up each character, and decoding the ids returns the text without the unknown characters.
 func TestCharsByLookup(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
@@ -99,7 +99,7 @@ func TestCharsByLookup(t *testing.T) {
 	}
 }
 
-// The runs of a stream are the windows of the text, each with the one a token later, and no token after the last is read.
+// The items of a stream are windows of the tokens, each with the window one token later as target. No item reads beyond the last token.
 func TestStreamByWindows(t *testing.T) {
 	for n := range 9 {
 		ids := make([]int64, n)
@@ -116,7 +116,7 @@ func TestStreamByWindows(t *testing.T) {
 					require.NoError(t, err)
 					require.Equal(t, ids[start:start+length], got.Input)
 					require.Equal(t, ids[start+1:start+length+1], got.Target)
-					require.Equal(t, length, cap(got.Input), "appending does not write to the text")
+					require.Equal(t, length, cap(got.Input), "appending does not write to the tokens")
 					count++
 				}
 				require.Equal(t, count, s.Len(), "%d tokens in runs of %d by %d", n, length, step)

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// What the gradient is where there is no derivative: PyTorch's conventions.
+// Where there is no derivative, the gradient follows PyTorch's conventions.
 func TestConventions(t *testing.T) {
 	un := func(c op.Code, attrs ...op.Attr) func(x *tensor.Tensor) *tensor.Tensor {
 		return func(x *tensor.Tensor) *tensor.Tensor { return tensor.Op(c, []*tensor.Tensor{x}, attrs...)[0] }
@@ -45,7 +45,7 @@ func TestConventions(t *testing.T) {
 	}
 }
 
-// Of updates with one index the last is the one that counts.
+// Of several assigned updates with the same index, only the last has a gradient. All multiplied updates have one.
 func TestScatterOfEqualIndices(t *testing.T) {
 	dev := open(t, 1)
 	x := tensor.From(dev, []float64{1, 2, 3}, 3).RequireGrad()
@@ -62,7 +62,7 @@ func TestScatterOfEqualIndices(t *testing.T) {
 	assert.Equal(t, []float64{10, 0, 3}, values(t, g.Of(zero)))
 }
 
-// Straight through where the number was not clipped.
+// The gradient of FakeQuantize is 1 where the number is not clipped, and 0 elsewhere.
 func TestFakeQuantize(t *testing.T) {
 	dev := open(t, 1)
 	x := tensor.From(dev, []float32{0.26, -3, 1e6, -1e6}, 4).RequireGrad()

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// The derivative of x² at 3, on a device that records what it computes.
+// Device returns a place whose devices record what they compute. The example computes the derivative of x² at 3.
 func ExampleDevice() {
 	ctx := context.Background()
 	place, err := core.OpenPlace("cpu", core.Config{})

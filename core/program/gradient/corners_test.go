@@ -25,7 +25,7 @@ func ones(_ int, d op.Desc) ref.Tensor {
 }
 
 // Where there is no derivative, or where a naive formula overflows, the gradients equal PyTorch's in f64 for a dy of ones. Two differ on
-// purpose: equal elements of a running maximum go to the first one, and a number on a bound of clamp counts as inside.
+// purpose: the gradient of equal elements of a running maximum goes to the first one, and a number on a bound of Clamp counts as inside.
 func TestCorners(t *testing.T) {
 	alpha := op.Float("alpha", 0.3)
 	for _, c := range []struct {
@@ -77,7 +77,7 @@ func TestCorners(t *testing.T) {
 		{example{op.Scatter, tensors(vector(3, 5), indices([]int64{0, 0, 1}, 3), vector(0, 2, 0)), with(axis(0), op.Str("mode", "mul"))}, [][]float64{{0, 0}, nil, {6, 0, 5}}},
 		{example{op.MaxPool, tensors(numbers([]float64{1, 1, 1}, 1, 1, 3)), with(op.Ints("window", 2), op.Ints("strides", 1), op.Ints("pad_lo", 0), op.Ints("pad_hi", 0),
 			op.Ints("overhang", 0), op.Ints("dilation", 1))}, [][]float64{{1, 1, 0}}},
-		// Straight through within the range of i8 around a zero point of 3, as fake_quantize_per_tensor_affine.
+		// The gradient passes unchanged within the range of i8 around a zero point of 3, as in PyTorch's fake_quantize_per_tensor_affine.
 		{example{op.FakeQuantize, tensors(vector(-100, -65.5, -65.7, 0.3, 62, 62.24, 62.3, 90), numbers([]float64{0.5}), ref.Tensor{Desc: op.DescOf(dtype.I8), I: []int64{3}}), nil},
 			[][]float64{{0, 1, 1, 1, 1, 1, 0, 0}, nil, nil}},
 	} {
@@ -101,7 +101,7 @@ func TestCorners(t *testing.T) {
 	}
 }
 
-// Rules of narrow floats compute in f32 and round once: nothing but a conversion makes a narrow number.
+// Rules of narrow floats compute in f32 and round once: only casts, constants and ops that move elements have narrow results.
 func TestNarrowRulesRoundOnce(t *testing.T) {
 	movement := map[op.Code]bool{op.Cast: true, op.Reshape: true, op.Expand: true, op.Permute: true, op.Full: true}
 	byChannel := map[op.Code]bool{op.LayerNorm: true, op.RMSNorm: true, op.GroupNorm: true, op.BatchNorm: true}

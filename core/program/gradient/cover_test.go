@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/program/gradient"
 )
 
-// What a rule does not read need not be kept for the backward pass, so these are the memory that training holds.
+// Reads returns the operands and results that a rule reads. Training keeps only these in memory for the backward pass.
 func TestReads(t *testing.T) {
 	const none = uint64(0)
 	for _, c := range []struct {
@@ -52,7 +52,8 @@ func TestHow(t *testing.T) {
 	}
 }
 
-// The rule of attention needs its op below, and has no gradient of a bias; all other rules hold everywhere.
+// The rule of Attention holds if the target supports AttentionGradient and no gradient of a bias is needed. All other rules hold on every
+// target.
 func TestHolds(t *testing.T) {
 	d := func(dims ...int) op.Desc { return op.DescOf(dtype.F32, dims...) }
 	in := []op.Desc{d(1, 2, 3, 4), d(1, 2, 3, 4), d(1, 2, 3, 4), d(3, 3)}
@@ -63,7 +64,7 @@ func TestHolds(t *testing.T) {
 	asked := op.NoOp
 	refuses := program.Target{Supports: func(n *op.Node, in []op.Desc) error {
 		asked = n.Op
-		require.Len(t, in, 6, "the result and its gradient stand between values and mask")
+		require.Len(t, in, 6, "the result and its gradient are between values and mask")
 		return errors.New("not here")
 	}}
 	takes := program.Target{Supports: func(*op.Node, []op.Desc) error { return nil }}

@@ -43,8 +43,8 @@ func TestElementwiseDifferencesWithAttributes(t *testing.T) {
 	})
 }
 
-// The gradient of an operand that was stretched is summed over the stretched dimensions, those that it lacks and those of length 1,
-// and no others.
+// The gradient of an operand that was broadcast is summed over the dimensions that the operand lacks, those in which its length of 1 was
+// expanded, and no others.
 func TestBroadcastDifferences(t *testing.T) {
 	for _, c := range []op.Code{op.Add, op.Sub, op.Mul, op.Div, op.Rem, op.Pow, op.Max, op.Min, op.Atan2, op.FloorMod, op.LogAddExp, op.PRelu, op.FloorDiv} {
 		for _, dims := range [][2][]int{

@@ -33,7 +33,7 @@ func TestIndexingDifferences(t *testing.T) {
 	table := []example{
 		{op.Gather, tensors(real(1, 3, 2), repeated), batch(0, 0)}, {op.Gather, tensors(real(2, 2, 3), repeated), batch(1, 0)},
 		{op.Gather, tensors(real(3, 2, 3, 2), rows), batch(1, 1)}, {op.Gather, tensors(real(4, 2, 2, 3), rows), batch(2, 1)}, {op.Gather, tensors(real(5, 3, 2), indices([]int64{1})), batch(0, 0)},
-		// One element per line: a comparison instead of a scatter.
+		// With one element per line, the rule compares indices instead of scattering.
 		{op.Gather, tensors(real(6, 2, 3), indices([]int64{2, 0}, 2)), batch(1, 1)}, {op.Gather, tensors(real(7, 2, 3, 2), indices([]int64{1, 1}, 2, 1)), batch(1, 1)},
 		{op.Gather, tensors(real(8, 2, 2, 3), indices([]int64{0, 1, 2, 0}, 2, 2)), batch(2, 2)},
 		{op.GatherElements, tensors(real(9, 3, 2), indices([]int64{2, 2, 0, 1}, 2, 2)), with(axis(0))}, {op.GatherElements, tensors(real(10, 2, 3), indices([]int64{2, 2, 0, 1}, 2, 2)), with(axis(1))},

@@ -54,7 +54,7 @@ func real(seed uint64, dims ...int) ref.Tensor     { return drawn(seed, -2, 2, d
 func positive(seed uint64, dims ...int) ref.Tensor { return drawn(seed, 0.2, 2, dims...) }
 func unit(seed uint64, dims ...int) ref.Tensor     { return drawn(seed, -0.9, 0.9, dims...) }
 
-// numbers and indices hold values that are given.
+// numbers, indices and truth return tensors of f64, i64 and bool with the given elements.
 func numbers(v []float64, dims ...int) ref.Tensor {
 	return ref.Tensor{Desc: op.DescOf(dtype.F64, dims...), F: v}
 }
@@ -67,8 +67,9 @@ func truth(v []int64, dims ...int) ref.Tensor {
 	return ref.Tensor{Desc: op.DescOf(dtype.Bool, dims...), I: v}
 }
 
-// backward evaluates the rule of a node on the reference, with dy for the float results (a tensor without elements: no gradient).
-// Operands and results that the rule does not declare to read are not there. A gradient of zeros has no elements.
+// backward evaluates the rule of a node on the reference and returns the gradient of each operand in need. dy returns the gradient of each
+// float result, or a tensor without elements if there is none. The rule can read only the operands and results that it declares to read.
+// A returned gradient that is zero has no elements.
 func backward(t *testing.T, e example, need []bool, dy func(i int, d op.Desc) ref.Tensor) []ref.Tensor {
 	t.Helper()
 	last := op.TensorID(0)
@@ -154,7 +155,7 @@ func differ(t *testing.T, e example) {
 		for i, v := range y {
 			if v.Desc.DType.IsFloat() {
 				for k, w := range weight(i, n.Outputs[i]).F {
-					if !math.IsInf(v.F[k], 0) { // of nothing, whatever the operands
+					if !math.IsInf(v.F[k], 0) { // a maximum of no elements, whatever the operands
 						sum += w * v.F[k]
 					}
 				}

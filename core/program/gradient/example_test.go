@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/program/gradient"
 )
 
-// The gradient of a product reads the operands, and is a product for each of them.
+// The gradient of Mul reads both operands and records one product for each of them.
 func ExampleOf() {
 	x := []op.Desc{{ID: 1, DType: dtype.F32, Shape: []int{2}}, {ID: 2, DType: dtype.F32, Shape: []int{2}}}
 	n, err := op.New(op.Mul, x)

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/core/program/gradient"
 )
 
-// Every op of the table is differentiated, or it is said why not.
+// Every op of the table has a gradient, or How returns the reason why not.
 func TestComplete(t *testing.T) {
 	for _, c := range op.All() {
 		if op.Lookup(c).Class == op.Custom {
@@ -24,9 +24,9 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// The nodes of a rule use the elements of nothing but what Reads names, for whichever operands need a gradient, and give
-// gradients like the operands. The ops are those that take matrices and need no attributes; package conformance compares the
-// values of all with finite differences.
+// The nodes of a rule read only what Reads declares, whichever operands need a gradient, and compute gradients of the types of the
+// operands. The test covers ops on matrices that need no attributes; package conformance compares the values of all ops with finite
+// differences.
 func TestRulesReadWhatTheySay(t *testing.T) {
 	tried := 0
 	for _, c := range gradient.Ops() {
@@ -54,7 +54,7 @@ func TestRulesReadWhatTheySay(t *testing.T) {
 	require.Greater(t, tried, 80, "ops times types")
 }
 
-// check records the gradient of a node where the operands of mask need one.
+// check records the gradient of a node of which the operands in mask need one, and checks what its nodes read and return.
 func check(t *testing.T, n *op.Node, in []op.Desc, mask int, next func() op.TensorID) {
 	r, ok := gradient.Of(n.Op)
 	require.True(t, ok)

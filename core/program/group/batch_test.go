@@ -16,7 +16,7 @@ import (
 
 var both = group.Of(group.Elementwise, group.Reduction)
 
-// sizes returns how many groups each batch of more than one has.
+// sizes returns the number of groups of each batch that has more than one.
 func sizes(batches []*group.Batch) (all []int) {
 	for _, b := range batches {
 		if len(b.Groups) > 1 {
@@ -100,7 +100,7 @@ func TestBatches(t *testing.T) {
 		"one after the other": {as, func(s *sketch) []op.Desc {
 			return []op.Desc{s.Do(op.MatMul, s.Do(op.Neg, s.Do(op.MatMul, s.Do(op.Neg, s.input(2, 2)), s.input(2, 2))), s.input(2, 2))}
 		}, nil},
-		"either way round is a circle": {as, func(s *sketch) []op.Desc { // neg, sum, exp and exp, sum, neg: one pair or the other
+		"either way round is a circle": {as, func(s *sketch) []op.Desc { // neg, sum, exp and exp, sum, neg: either the negs or the exps are a batch
 			a := s.Do(op.Exp, s.Un(op.CumSum, s.Do(op.Neg, s.input(2)), op.Int("axis", 0)))
 			b := s.Do(op.Neg, s.Un(op.CumSum, s.Do(op.Exp, s.input(2)), op.Int("axis", 0)))
 			return []op.Desc{a, b}
@@ -137,7 +137,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// Two sums that wait for each other keep four operands instead of two.
+// Two additions that run together keep four operands instead of two, which Slack has to allow.
 func TestBatchesHoldMemory(t *testing.T) {
 	build := func() (*group.Graph, []*group.Group) {
 		s := newSketch()
@@ -173,7 +173,7 @@ func TestSole(t *testing.T) {
 	require.False(t, ok)
 }
 
-// drawMany makes a program in which a few bodies occur many times, in several sizes, with what makes them depend on each other.
+// drawMany draws a program in which a few bodies occur many times, in several sizes, and depend on each other.
 func drawMany(r *rand.Rand) *program.Program {
 	s := newSketch()
 	shapes := [][]int{{4}, {4, 4}, {4, 1}, {}}
@@ -210,7 +210,7 @@ func drawMany(r *rand.Rand) *program.Program {
 	return s.p.Live()
 }
 
-// evaluator computes texts instead of elements: what a tensor is, as an expression of the inputs of the program.
+// evaluator evaluates a program symbolically: the value of a tensor is the text of its expression in the inputs of the program.
 type evaluator struct {
 	*group.Graph
 	of map[op.TensorID]string
@@ -248,8 +248,8 @@ func evaluate(g *group.Graph) *evaluator {
 	return e
 }
 
-// legal checks that batches run: each computes with the nodes of its first group, on the inputs of each of its groups, what the
-// program says, in any order within the batch, where results take the memory of inputs that die as Sole allows.
+// legal checks that batches can run: the nodes of the first group of a batch compute, on the inputs of each of its groups, the values of
+// the program, from the first group to the last and in reverse, also where results reuse the memory of inputs as Sole allows.
 func legal(t *testing.T, g *group.Graph, groups []*group.Group, batches []*group.Batch) {
 	t.Helper()
 	want := evaluate(g)
@@ -268,7 +268,7 @@ func legal(t *testing.T, g *group.Graph, groups []*group.Group, batches []*group
 		for _, id := range g.Outputs {
 			left[id]++
 		}
-		memory := map[op.TensorID]*string{} // two tensors may have the same
+		memory := map[op.TensorID]*string{} // two tensors may share memory
 		for _, d := range g.Inputs {
 			v := want.of[d.ID]
 			memory[d.ID] = &v
@@ -314,8 +314,8 @@ func legal(t *testing.T, g *group.Graph, groups []*group.Group, batches []*group
 	}
 }
 
-// run computes group x with the nodes of group body: inputs are those at the same place, and numbers of full nodes those of
-// the body.
+// run evaluates the nodes of group body on the inputs of group x, each at the same position, and returns the outputs. Full nodes have
+// the values of body.
 func run(e *evaluator, g *group.Graph, body, x *group.Group, memory map[op.TensorID]*string) []string {
 	inner := map[op.TensorID]string{}
 	nodes, own := slices.Sorted(slices.Values(body.Nodes())), slices.Sorted(slices.Values(x.Nodes()))

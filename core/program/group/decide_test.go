@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// sketch is a program that is written down for a test.
+// sketch builds the program of a test.
 type sketch struct {
 	*op.Builder
 	p    program.Program
@@ -48,7 +48,7 @@ func (s *sketch) graph(t testing.TB, outs ...op.Desc) *group.Graph {
 	return group.NewGraph(&s.p)
 }
 
-// write prints a group: kind, place, nodes with the anchor in brackets, and how many results it has.
+// write returns the text of a group: its kind and position, its nodes with the anchor in brackets, and the numbers of results and inputs.
 func write(x *group.Group) string {
 	var nodes []string
 	for _, k := range x.Nodes() {
@@ -109,21 +109,21 @@ func TestDecide(t *testing.T) {
 		"another space": {all, func(s *sketch) []op.Desc { // the sum is 3 x 4, its operand 4
 			return []op.Desc{s.Do(op.Exp, s.Do(op.Add, s.Do(op.Neg, s.input(4)), s.input(3, 4)))}
 		}, []string{"single@0 [0] 1<-1", "elementwise@2 1 2 1<-2"}},
-		"what is before is absorbed where that is wanted": {group.Policy{Kinds: group.Of(group.Elementwise), Absorb: group.Of(group.Elementwise)}, func(s *sketch) []op.Desc {
+		"a producer is absorbed if the policy absorbs its kind": {group.Policy{Kinds: group.Of(group.Elementwise), Absorb: group.Of(group.Elementwise)}, func(s *sketch) []op.Desc {
 			a := s.Do(op.Exp, s.input(4))
 			b := s.Do(op.Neg, s.Do(op.Sin, s.input(4)))
 			return []op.Desc{s.Do(op.Add, a, b)}
 		}, []string{"elementwise@3 0 1 2 3 1<-2"}},
-		"what is before is left otherwise": {all, func(s *sketch) []op.Desc {
+		"a producer is left alone otherwise": {all, func(s *sketch) []op.Desc {
 			a := s.Do(op.Exp, s.input(4))
 			b := s.Do(op.Neg, s.Do(op.Sin, s.input(4)))
 			return []op.Desc{s.Do(op.Add, a, b)}
 		}, []string{"elementwise@2 1 2 1<-1", "elementwise@3 0 3 1<-2"}},
-		"what is broadcast is computed for each element where that is wanted": {repeating, func(s *sketch) []op.Desc {
+		"a broadcast operand is computed for each element if Repeat allows it": {repeating, func(s *sketch) []op.Desc {
 			x := s.input(3, 4)
 			return []op.Desc{s.Do(op.Mul, s.Do(op.Exp, x), s.Do(op.Neg, s.input(4)))}
 		}, []string{"elementwise@2 0 1 2 1<-2"}},
-		"what is broadcast and used elsewhere is not": {repeating, func(s *sketch) []op.Desc {
+		"a broadcast operand that is used elsewhere is not": {repeating, func(s *sketch) []op.Desc {
 			x, y := s.input(3, 4), s.Do(op.Neg, s.input(4))
 			return []op.Desc{s.Do(op.Mul, s.Do(op.Exp, x), y), y}
 		}, []string{"single@0 [0] 1<-1", "elementwise@2 1 2 1<-2"}},
@@ -131,7 +131,7 @@ func TestDecide(t *testing.T) {
 			x, w := s.input(3, 4), s.Do(op.Neg, s.input(4))
 			return []op.Desc{s.Do(op.Mul, s.Do(op.Div, x, s.Reduce(op.Sum, x, true, 1)), w)}
 		}, []string{"norm@3 0 [1] 2 3 1<-2"}},
-		"what may be meant for rows is not": {repeating, func(s *sketch) []op.Desc { // 4 rows of 4
+		"an operand that may be one element per row is not": {repeating, func(s *sketch) []op.Desc { // 4 rows of 4
 			x, w := s.input(4, 4), s.Do(op.Neg, s.input(4))
 			return []op.Desc{s.Do(op.Mul, s.Do(op.Div, x, s.Reduce(op.Sum, x, true, 1)), w)}
 		}, []string{"single@0 [0] 1<-1", "norm@3 [1] 2 3 1<-2"}},
@@ -160,7 +160,7 @@ func TestDecide(t *testing.T) {
 			return []op.Desc{s.Do(op.Add, s.Do(op.Exp, s.Do(op.Add, s.input(4), s.input(4))), s.input(4))}
 		}, []string{"elementwise@1 0 1 1<-2", "single@2 [2] 1<-2"}},
 
-		"reduction with what is before and after": {all, func(s *sketch) []op.Desc {
+		"reduction with prologue and epilogue": {all, func(s *sketch) []op.Desc {
 			x := s.input(3, 4)
 			return []op.Desc{s.Do(op.Sqrt, s.Reduce(op.Sum, s.Do(op.Mul, x, x), false, 1))}
 		}, []string{"reduction@2 0 [1] 2 1<-1"}},
@@ -173,12 +173,12 @@ func TestDecide(t *testing.T) {
 			e := s.Do(op.Exp, s.Do(op.Sub, x, s.Reduce(op.ReduceMax, x, true, 1)))
 			return []op.Desc{s.Do(op.Div, e, s.Reduce(op.Sum, e, true, 1))}
 		}, []string{"norm@4 0 1 2 [3] 4 1<-1"}},
-		"what is needed elsewhere is computed on the way": {limited(absorbing, group.Limits{Outputs: 2}), func(s *sketch) []op.Desc {
+		"a node that is needed elsewhere is an extra result": {limited(absorbing, group.Limits{Outputs: 2}), func(s *sketch) []op.Desc {
 			y := s.Do(op.Neg, s.input(3, 4))
 			m := s.Do(op.Exp, s.input(3, 4))
 			return []op.Desc{s.Do(op.Add, y, m), m}
 		}, []string{"elementwise@2 0 1 2 2<-2"}},
-		"unless that is a result too many": {limited(absorbing, group.Limits{Outputs: 1}), func(s *sketch) []op.Desc {
+		"unless the limit forbids an extra result": {limited(absorbing, group.Limits{Outputs: 1}), func(s *sketch) []op.Desc {
 			y := s.Do(op.Neg, s.input(3, 4))
 			m := s.Do(op.Exp, s.input(3, 4))
 			return []op.Desc{s.Do(op.Add, y, m), m}
@@ -268,7 +268,7 @@ func TestAcceptRefuses(t *testing.T) {
 	require.Equal(t, []string{"single@0 [0] 1<-1", "elementwise@2 1 2 1<-2", "single@3 [3] 1<-1", "single@4 [4] 1<-2"}, got)
 }
 
-// taking is a kernel that takes nodes of some ops in, and the node that gives the other operand of an addition.
+// taking is a Taker that takes nodes of some ops and, with an Add, the casts that compute its operands.
 type taking struct {
 	g      *group.Graph
 	ops    []op.Code
@@ -324,8 +324,8 @@ func TestTaker(t *testing.T) {
 	}
 }
 
-// TestHoldPeak has a sum of two tensors that die with it: kept until the end of the chain, they would need more memory than the
-// sum while something large is computed in between.
+// HoldPeak prevents a group that needs more memory than its nodes alone. Here two operands of a sum would be kept until the end of the
+// chain, in place of the sum, while large tensors are computed in between.
 func TestHoldPeak(t *testing.T) {
 	build := func() *group.Graph {
 		s := newSketch()
@@ -369,7 +369,7 @@ func TestPlacements(t *testing.T) {
 	require.Equal(t, []int{0, group.None, 2, group.None}, writers)
 	require.Equal(t, []int{0, 16, 32, 48}, offsets)
 
-	s.p.Outputs = append(s.p.Outputs, a.ID, c.ID) // results of the program are tensors of their own
+	s.p.Outputs = append(s.p.Outputs, a.ID, c.ID) // outputs of the program are separate tensors
 	require.Empty(t, group.NewGraph(&s.p).Placements(groups, products))
 	require.Empty(t, g.Placements(groups, func(*group.Group) bool { return false }))
 }

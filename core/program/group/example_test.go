@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/program/group"
 )
 
-// Two elementwise nodes one after the other are one kernel for a backend that wants such groups.
+// Decide joins two successive elementwise nodes into one group, for a backend that wants such groups.
 func ExampleGraph_Decide() {
 	last := op.TensorID(0)
 	next := func() op.TensorID { last++; return last }
@@ -26,7 +26,8 @@ func ExampleGraph_Decide() {
 	// 1 [0 1]
 }
 
-// Updates of two parameters of different sizes are one launch for a backend that runs groups with equal bodies together.
+// Batches joins the updates of two parameters of different sizes into one launch, for a backend that runs groups with equal bodies
+// together.
 func ExampleGraph_Batches() {
 	last := op.TensorID(0)
 	next := func() op.TensorID { last++; return last }

@@ -15,11 +15,11 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// draw makes a program of up to 40 nodes in few shapes, so that many of them could be one kernel.
+// draw draws a program of about 40 nodes at most, in few shapes, so that many nodes can form groups.
 func draw(r *rand.Rand) *program.Program {
 	s := newSketch()
 	pool := []op.Desc{s.input(4, 4), s.input(4, 4), s.input(4), s.input(4, 1), s.input(1, 4), s.input()}
-	pick := func() op.Desc { // rather what is new
+	pick := func() op.Desc { // prefers new tensors
 		return pool[len(pool)-1-min(r.IntN(len(pool)), r.IntN(len(pool)))]
 	}
 	for range 3 + r.IntN(38) {
@@ -52,7 +52,7 @@ func draw(r *rand.Rand) *program.Program {
 	return s.p.Live()
 }
 
-// drawPolicy makes a policy, and the ops that its elementwise kernels lack.
+// drawPolicy draws a policy, and the op that its elementwise kernels lack.
 func drawPolicy(r *rand.Rand) (group.Policy, op.Code) {
 	lacks := []op.Code{op.NoOp, op.Tanh, op.Add}[r.IntN(3)]
 	p := group.Policy{Kinds: group.Kinds(r.Uint32()), Absorb: group.Kinds(r.Uint32()), HoldPeak: r.IntN(3) == 0}
@@ -79,7 +79,7 @@ func drawPolicy(r *rand.Rand) (group.Policy, op.Code) {
 	return p, lacks
 }
 
-// verify checks what the package promises of groups.
+// verify checks the properties that the package documents for groups.
 func verify(t *testing.T, p *program.Program, policy group.Policy, lacks op.Code, groups []*group.Group) {
 	of := make([]*group.Group, len(p.Nodes)) // by node
 	for _, x := range groups {
@@ -131,7 +131,7 @@ func verify(t *testing.T, p *program.Program, policy group.Policy, lacks op.Code
 		}
 		require.Equal(t, x.Kind == group.Elementwise, x.Anchor == group.None)
 		if policy.Anchor != nil && (x.Kind == group.Product || x.Kind == group.Elementwise && !policy.Kinds.Has(group.Elementwise)) {
-			continue // a taker's own decision, or that of Kinds
+			continue // a taker may have decided on the group in place of Kinds
 		}
 		require.True(t, policy.Kinds.Has(x.Kind), "%v", x)
 		l := policy.Limits
@@ -161,8 +161,8 @@ func verify(t *testing.T, p *program.Program, policy group.Policy, lacks op.Code
 	}
 }
 
-// byRows reports whether each element that the group computes depends on values of one row alone: a place along the axes that
-// its anchor does not reduce.
+// byRows reports whether each element that the group computes depends on values of one row alone: one index along the axes that its
+// anchor does not reduce.
 func byRows(p *program.Program, x *group.Group, descs map[op.TensorID]op.Desc) bool {
 	anchor := &p.Nodes[x.Anchor]
 	full, axes := descs[anchor.Inputs[0]].Shape, anchor.Attrs.Ints("axes")
@@ -182,7 +182,7 @@ func byRows(p *program.Program, x *group.Group, descs map[op.TensorID]op.Desc) b
 		rows := make([]uint64, y.Shape.Size())
 		for _, id := range n.Inputs {
 			in := descs[id].Shape
-			space := y.Shape // that elements of the operand are visited in
+			space := y.Shape // the indices at which the operand is read
 			reduces := group.KindOf(n.Op) == group.Reduction
 			if reduces {
 				space = in
@@ -224,7 +224,7 @@ func byRows(p *program.Program, x *group.Group, descs map[op.TensorID]op.Desc) b
 	return true
 }
 
-// each visits all places of s in order.
+// each calls visit with the number and the index of each element of s, in row-major order.
 func each(s shape.Shape, visit func(i int, at []int)) {
 	at := make([]int, len(s))
 	for i := range s.Size() {
@@ -237,7 +237,7 @@ func each(s shape.Shape, visit func(i int, at []int)) {
 	}
 }
 
-// offset returns the number of the element at a place, where dimensions of length 1 are broadcast.
+// offset returns the number of the element at an index, with dimensions of length 1 broadcast.
 func offset(s shape.Shape, at []int) int {
 	o := 0
 	for i, n := range s {
@@ -257,7 +257,7 @@ func singles(p *program.Program) []*group.Group {
 	return group.NewGraph(p).Decide(group.Policy{})
 }
 
-// peak returns the most bytes of computed tensors that live while a group runs.
+// peak returns the greatest number of bytes of computed tensors that are alive while a group runs.
 func peak(p *program.Program, groups []*group.Group) int {
 	left := map[op.TensorID]int{} // groups that still read it
 	for _, x := range groups {
@@ -283,7 +283,7 @@ func peak(p *program.Program, groups []*group.Group) int {
 		}
 		for _, id := range x.Inputs {
 			if left[id]--; left[id] == 0 {
-				live -= sizes[id] // 0 for what the program is given
+				live -= sizes[id] // 0 for inputs and constants
 			}
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/goburn/burn/core/program/place"
 )
 
-// A product that is far faster on the second member goes there, and takes what it reads along, as a copy of x is enough.
+// Solve assigns a product that is far faster on the second member to it, together with the node whose result it reads: then only x is
+// copied.
 func ExampleProblem_Solve() {
 	last := op.TensorID(0)
 	next := func() op.TensorID { last++; return last }

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/program/group"
 )
 
-// someProgram returns a random program of nodes that an output depends on.
+// someProgram returns a random program without dead nodes.
 func someProgram(t *testing.T, rnd *rand.Rand) *program.Program {
 	last := op.TensorID(0)
 	next := func() op.TensorID { last++; return last }
@@ -46,7 +46,7 @@ func someProgram(t *testing.T, rnd *rand.Rand) *program.Program {
 	return p.Live()
 }
 
-// Parts hold every node once, are programs by themselves, and read only what was given or earlier parts give.
+// Parts contain every node once, are legal programs, and read only inputs of the program and outputs of earlier parts.
 func TestParts(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 4))

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// random returns a problem with a graph, times and links of random sizes.
+// random returns a problem with a random graph, random times and random links. With limited, members other than the first have limits.
 func random(rnd *rand.Rand, units, members int, limited bool) *Problem {
 	p := &Problem{Home: rnd.IntN(members), work: make([]int64, units)}
 	links := make([][2]float64, members*members)
@@ -57,7 +57,7 @@ func random(rnd *rand.Rand, units, members int, limited bool) *Problem {
 	return p
 }
 
-// brute returns the least cost over all ways, computed without the code under test.
+// brute returns the least cost over all assignments, computed without the code under test.
 func brute(p *Problem) float64 {
 	n, k := len(p.Time), len(p.Limit)
 	least := math.Inf(1)
@@ -116,7 +116,7 @@ func brute(p *Problem) float64 {
 	}
 }
 
-// The plan is the best there is.
+// Solve returns an assignment with the least cost of all assignments.
 func TestSolveEqualsBruteForce(t *testing.T) {
 	for _, c := range []struct {
 		members, units, graphs int
@@ -137,7 +137,8 @@ func TestSolveEqualsBruteForce(t *testing.T) {
 	}
 }
 
-// Cuts alone, without the enumeration of all ways, are exact for two members; a large graph is placed soon.
+// Cuts alone, without the enumeration of all assignments, are optimal for two members. Solve also assigns a graph of 400 units to three
+// members.
 func TestCutIsExact(t *testing.T) {
 	for g := range 200 {
 		rnd := rand.New(rand.NewPCG(5, uint64(g)))

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// noisy returns p as it is measured: each time off by up to a tenth, and the times of each member off by up to so much together.
+// noisy returns p with measured times and links that are wrong by up to a tenth: each time by itself or, with together, all times of a
+// member by the same factor.
 func noisy(rnd *rand.Rand, p *Problem, together bool) *Problem {
 	const noise = 0.1
 	off := func() float64 { return 1 + noise*(2*rnd.Float64()-1) }
@@ -42,7 +43,7 @@ func noisy(rnd *rand.Rand, p *Problem, together bool) *Problem {
 	return &q
 }
 
-// bestSingle returns the least cost of a single member.
+// bestSingle returns the least cost of all units on one member.
 func bestSingle(p *Problem) float64 {
 	least := math.Inf(1)
 	for m := range p.Limit {
@@ -51,8 +52,8 @@ func bestSingle(p *Problem) float64 {
 	return least
 }
 
-// launched returns what a way costs in truth where each run of units on one member costs an overhead, which a measurement of a
-// single unit has in each.
+// launched returns the true cost of an assignment if each run of successive units on one member has an overhead once. The times of p
+// contain the overhead in every unit.
 func launched(p *Problem, overhead []float64, assigned []int) float64 {
 	sum := p.Cost(assigned)
 	for i, m := range assigned {
@@ -65,8 +66,7 @@ func launched(p *Problem, overhead []float64, assigned []int) float64 {
 
 func isSplit(assigned []int) bool { return len(slices.Compact(slices.Clone(assigned))) > 1 }
 
-// A split is never begun with that is more than 3 % slower than the best single member, however costs that are off by a tenth
-// mislead.
+// The first way is not a split that is more than 3 % slower than the best single member, even if costs are wrong by a tenth.
 func TestWaysAreCautious(t *testing.T) {
 	splits := 0
 	for seed := range uint64(300) {
@@ -82,9 +82,9 @@ func TestWaysAreCautious(t *testing.T) {
 	require.Greater(t, splits, 30, "splits that are worth it")
 }
 
-// Whatever is chosen in the end costs, in truth, at most 3 % more than the best single member: over random programs whose measured
-// costs are off by a tenth, each by itself or all of a member together, whose runs are timed with as much noise, and of which single
-// units are measured with an overhead that a longer program has once. The trial ends within its bound.
+// The way that a trial chooses has a true cost of at most 3 % more than the best single member. The test draws random programs whose
+// measured costs are wrong by a tenth, each by itself or all of a member together, whose runs are timed with as much noise, and whose
+// units are measured with an overhead that a longer program has once. Each trial ends within its bound.
 func TestTrialIsNeverSlowerThanOneMember(t *testing.T) {
 	longest, corrected, sum := 0, 0, 0
 	const programs = 300
@@ -120,7 +120,7 @@ func TestTrialIsNeverSlowerThanOneMember(t *testing.T) {
 		}
 		for _, a := range ways {
 			if !math.IsInf(p.Cost(a), 1) {
-				require.LessOrEqual(t, chosen, 1.03*cost(a), "seed %d: all ways were looked at", seed)
+				require.LessOrEqual(t, chosen, 1.03*cost(a), "seed %d: no way is more than 3 %% faster", seed)
 			}
 		}
 		if cost(ways[0]) > 1.03*chosen {
@@ -132,7 +132,7 @@ func TestTrialIsNeverSlowerThanOneMember(t *testing.T) {
 	t.Logf("%d first choices were corrected; a trial took %d runs on average, %d at most", corrected, sum/programs, longest)
 }
 
-// run observes runs of the true times until a trial is done, and returns their number.
+// run observes the given time of each way until the trial is done, and returns the number of runs.
 func run(t *testing.T, trial *Trial, times ...float64) (runs int) {
 	for ; !trial.Done(); runs++ {
 		require.Less(t, runs, Bound(len(times)))
@@ -146,18 +146,18 @@ func TestTrial(t *testing.T) {
 		predicted, true []float64
 		best, runs      int
 	}{
-		"one way":                      {[]float64{1}, []float64{9}, 0, 5},
-		"clear, as predicted":          {[]float64{1, 1.5}, []float64{1, 1.5}, 0, 24},
-		"clear, and the other":         {[]float64{1, 1.5}, []float64{1.5, 1}, 1, 24},
-		"hopeless ones are not tried":  {[]float64{1, 3, 9}, []float64{1, 3, 9}, 0, 5},
-		"but for a worse surprise":     {[]float64{1, 3, 9}, []float64{5, 2, 1}, 2, 0},
-		"a way that came second":       {[]float64{1, 1.1, 1.2}, []float64{1.2, 1, 1.2}, 1, 0},
-		"near each other: to the last": {[]float64{1, 1}, []float64{1.01, 1}, 1, 2 * MostSamples},
-		"all the same":                 {[]float64{0, 0}, []float64{0, 0}, 0, 0},
+		"one way":                         {[]float64{1}, []float64{9}, 0, 5},
+		"clear, as predicted":             {[]float64{1, 1.5}, []float64{1, 1.5}, 0, 24},
+		"clear, against prediction":       {[]float64{1, 1.5}, []float64{1.5, 1}, 1, 24},
+		"hopeless ones are not tried":     {[]float64{1, 3, 9}, []float64{1, 3, 9}, 0, 5},
+		"hopeless, but the first is slow": {[]float64{1, 3, 9}, []float64{5, 2, 1}, 2, 0},
+		"a way that came second":          {[]float64{1, 1.1, 1.2}, []float64{1.2, 1, 1.2}, 1, 0},
+		"near each other: to the last":    {[]float64{1, 1}, []float64{1.01, 1}, 1, 2 * MostSamples},
+		"all the same":                    {[]float64{0, 0}, []float64{0, 0}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			trial := NewTrial(c.predicted...)
-			require.Equal(t, 0, trial.Next(), "it begins with the first")
+			require.Equal(t, 0, trial.Next(), "a trial begins with the first way")
 			runs := run(t, trial, c.true...)
 			require.Equal(t, c.best, trial.Next())
 			if c.runs > 0 {
@@ -166,13 +166,13 @@ func TestTrial(t *testing.T) {
 			before, n := trial.Time(c.best)
 			trial.Observe(c.best, 100)
 			after, m := trial.Time(c.best)
-			require.Equal(t, before, after, "it is over")
+			require.Equal(t, before, after, "a trial that is done ignores observations")
 			require.Equal(t, n, m)
 		})
 	}
 }
 
-// A way that cannot be run is not chosen, and the trial goes on without it, at whatever point that is found.
+// A way that is dropped is not chosen, and the trial goes on without it, whenever it is dropped.
 func TestTrialDrop(t *testing.T) {
 	for after := range 30 {
 		for way := range 3 {
@@ -192,7 +192,7 @@ func TestTrialDrop(t *testing.T) {
 	require.True(t, trial.Done())
 }
 
-// Times of a way that is not the next one change nothing: runs that were on their way when the trial went on.
+// A trial ignores times of a way that is not the next one. They come from runs that were under way when the trial went on.
 func TestTrialIgnoresLateRuns(t *testing.T) {
 	trial := NewTrial(1, 1.2)
 	for range 100 {
@@ -203,7 +203,7 @@ func TestTrialIgnoresLateRuns(t *testing.T) {
 	require.Equal(t, 0, trial.Next())
 }
 
-// Other work that hits all samples that the fastest way has in the first round does not decide the trial.
+// Other work on the machine that slows down all samples of the fastest way in the first round does not decide the trial.
 func TestTrialSurvivesABurst(t *testing.T) {
 	trial, first := NewTrial(1, 1.1), 5
 	for runs := 0; !trial.Done(); runs++ {
@@ -220,7 +220,7 @@ func TestTrialSurvivesABurst(t *testing.T) {
 	require.Equal(t, 0, trial.Next())
 }
 
-// A plan prints what it was made by, and what runs took.
+// The text of a plan has the reasons and times of its units, and the predicted and measured times of the ways that were tried.
 func TestPlanText(t *testing.T) {
 	p := Plan{Program: "p", Units: []PlannedUnit{{Ops: []string{"matmul", "add"}, Member: "a", Reason: "least time of the whole",
 		Predicted: 2 * time.Millisecond, Measured: 3 * time.Millisecond, Bytes: 64}},

@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// TestDrawsAreMoved checks what a program of draws rests on, for every op with seed and counter: seed and counter come back in the draws
-// of its decomposition, plus what does not depend on them.
+// Programs of draws rely on this property of every op with seed and counter: the draws of its decomposition have its seed and counter, plus
+// numbers that do not depend on them.
 func TestDrawsAreMoved(t *testing.T) {
 	in := map[op.Code][]op.Desc{op.Bernoulli: {op.DescOf(dtype.F32, 5)}, op.Multinomial: {op.DescOf(dtype.F32, 2, 3)}, op.Dropout: {op.DescOf(dtype.BF16, 5)}}
 	more := map[op.Code][]op.Attr{op.Multinomial: {op.Int("count", 4)}, op.Dropout: {op.Float("p", 0.1)}, op.RandomUniform: {op.Ints("shape", 3)},

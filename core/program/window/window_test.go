@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// tape makes nodes with ids from a start, and records them.
+// tape creates nodes with ids from a start and records them in a window.
 type tape struct {
 	t     testing.TB
 	w     *Window
@@ -48,7 +48,7 @@ func (x *tape) do(c op.Code, drop uint64, in []op.Desc, attrs ...op.Attr) op.Des
 
 type ds = []op.Desc
 
-// Every part of a structure tells it from others, in the hash and in the comparison; ids do not.
+// Structures that differ in any part have different keys and compare as different. Ids do not matter.
 func TestSame(t *testing.T) {
 	variants := map[string]func(x *tape){
 		"plain": func(x *tape) {
@@ -104,7 +104,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// With everything left out of the hash the comparison still decides.
+// The comparison distinguishes structures even if their hashes are equal because they leave everything out.
 func TestSameDecides(t *testing.T) {
 	blind := &Faults{Attrs: true, Operands: true, Types: true}
 	a, b := record(t, 0, blind), record(t, 0, blind)
@@ -115,8 +115,8 @@ func TestSameDecides(t *testing.T) {
 	require.False(t, a.w.Same(&b.w.Structure, nil))
 }
 
-// What cannot become a program says why.
-func TestOdd(t *testing.T) {
+// A window that cannot become a program states the reason in Invalid.
+func TestInvalid(t *testing.T) {
 	for want, f := range map[string]func(x *tape){
 		"not known":  func(x *tape) { x.do(op.Neg, 0, ds{{ID: 99, DType: dtype.F32, Shape: []int{2}}}) },
 		"made twice": func(x *tape) { a := x.old(2); x.do(op.Neg, 0, ds{a}); x.last--; x.do(op.Exp, 0, ds{a}) },
@@ -137,7 +137,8 @@ func TestOdd(t *testing.T) {
 	require.False(t, x.w.Free(5), "the window does not know it")
 }
 
-// A program that is recorded gives itself back, and its run computes what the nodes do: the order, the operands and what lives on.
+// A program that is recorded as a window and converted back is the same program: the nodes in order, their operands, the outputs and the
+// donated inputs.
 func TestRecordProgram(t *testing.T) {
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -222,8 +223,8 @@ func givenOf(q *Program) (ids []op.TensorID) {
 	return ids
 }
 
-// A stream that repeats, cut by a limit alone, is cut at the same places of every round after a few rounds, by as few marks as the
-// limit needs.
+// A stream of equal rounds that is cut by a limit alone is cut at the same nodes of every round after a few rounds, by at most about
+// twice as many marks as the limit needs.
 func TestMarks(t *testing.T) {
 	for _, c := range []struct{ round, limit int }{{1000, 300}, {1000, 4096}, {5000, 4096}, {12001, 4096}, {900, 899}, {4100, 4096}} {
 		rnd := rand.New(rand.NewPCG(uint64(c.round), 3))
@@ -260,7 +261,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// In a loop of few nodes windows are many rounds, each as many as the last.
+// In a loop of few nodes, each window has many whole rounds, and each has as many as the one before.
 func TestMarksOfShortLoops(t *testing.T) {
 	for _, round := range []int{1, 2, 7, 63} {
 		var m Marks
