@@ -295,7 +295,7 @@ func sleepers(t *testing.T, n int) (dir string) {
 	return dir
 }
 
-// Devices gives up a plugin without a handshake after StartTimeout.
+// A plugin that has not completed the handshake within StartTimeout fails with CauseTimeout.
 func TestDevicesTimeout(t *testing.T) {
 	for _, s := range Devices(context.Background(), Options{Dirs: []string{sleepers(t, 1)}, StartTimeout: 200 * time.Millisecond}) {
 		if s.Name == "sleeps0" {

@@ -50,7 +50,7 @@ func (s countedStream) Submit(nodes []op.Node, free []op.TensorID) error {
 
 // If slices partition a tensor, its gradient is the concatenation of theirs. Otherwise the gradients of the slices are padded with zeros
 // and added. No tensor remains on the device.
-func TestPieces(t *testing.T) {
+func TestGradientsOfSlices(t *testing.T) {
 	type part struct{ start, size, step int }
 	for name, c := range map[string]struct {
 		parts         []part

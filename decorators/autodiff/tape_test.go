@@ -81,7 +81,7 @@ func TestSharedUses(t *testing.T) {
 	assert.Equal(t, []float64{1}, values(t, gy), "each gradient is a tensor of its own")
 }
 
-func TestBackwardOfSome(t *testing.T) {
+func TestBackwardOfSelectedTensors(t *testing.T) {
 	dev := open(t, 1)
 	x := tensor.From(dev, []float64{2}, 1).RequireGrad()
 	y := tensor.From(dev, []float64{3}, 1).RequireGrad()

@@ -99,7 +99,7 @@ func TestUnion(t *testing.T) {
 	require.False(t, selective, "members with equal documents need no Selective")
 }
 
-// The cases of every op of the table pass if the main member lacks that op.
+// The conformance cases of every op of the table pass if the main member lacks that op.
 func TestEveryOpLacked(t *testing.T) {
 	sample := 60
 	if long.Tests() {

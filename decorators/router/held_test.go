@@ -143,7 +143,7 @@ func (d pinnedDevice) Pin([]byte) (func(), error) {
 	return func() { *d.b.open-- }, nil
 }
 
-// Memory is pinned with every member that can pin it. If none can, Pin fails, and without the extension in any member there is none.
+// Pin pins memory with every member that can pin it, and fails if none can. If no member has Pinning, the router lacks it too.
 func TestPin(t *testing.T) {
 	open, broken := 0, errors.New("no more")
 	good := pinned{processor(t), &open, nil}

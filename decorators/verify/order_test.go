@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/decorators/verify"
 )
 
-// Each kind of use of a tensor of another stream requires an event, a wait of the host or the end of that stream.
+// Each kind of use of a tensor of another stream requires order, by an event or by a wait of the host.
 func TestUseWithoutOrder(t *testing.T) {
 	uses := map[string]func(r *rig, s core.Stream, d op.Desc) error{
 		"node": func(r *rig, s core.Stream, d op.Desc) error { return s.Submit([]op.Node{r.node(op.Neg, d)}, nil) },

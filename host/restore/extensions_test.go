@@ -13,8 +13,8 @@ import (
 	"github.com/goburn/burn/host/restore"
 )
 
-// Adopted memory stays lent while its tensor is live, so that it can be adopted again after a loss, and is then released once.
-func TestLent(t *testing.T) {
+// Adopted memory stays lent while its tensor is live, so that the tensor can be restored after a loss, and is then released once.
+func TestAdoptedMemory(t *testing.T) {
 	var x births
 	_, d, s := x.device(t, restore.Options{})
 	h := extension[core.HostMemory](t, d)

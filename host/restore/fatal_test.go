@@ -105,7 +105,7 @@ func TestFailures(t *testing.T) {
 }
 
 // If a restarted backend lacks something that the first one had, the error says what is missing.
-func TestLess(t *testing.T) {
+func TestRestartWithLess(t *testing.T) {
 	declare := func(change func(*core.Capabilities)) func(*mortal) []ref.Option {
 		return func(*mortal) []ref.Option { return []ref.Option{ref.Declaring(change)} }
 	}

@@ -114,7 +114,7 @@ func TestIndexOnlyGoesForward(t *testing.T) {
 	_, err = open(current, true)
 	require.NoError(t, err)
 
-	// A key signs an index only if it is trusted for the namespaces of all plugins in it.
+	// A key that is trusted for other namespaces does not vouch for the plugins of this one.
 	b.store.Trust.Keys = append(b.store.Trust.Keys, trusted(other, "example.org/other"))
 	now = moment.Add(10 * day)
 	_, err = open(foreign, false)

@@ -152,7 +152,7 @@ func TestForeignLock(t *testing.T) {
 }
 
 // If the lock, its entry, the receipt or the trust file is gone or was changed, the plugin is refused, with a remedy.
-func TestGone(t *testing.T) {
+func TestMissingOrChangedFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(b *bench, dir string) error
 		is     error
@@ -231,7 +231,7 @@ func TestDowngrade(t *testing.T) {
 	require.Equal(t, []string{"1.0.0"}, b.versions())
 }
 
-func TestStateIsOnesOwn(t *testing.T) {
+func TestState(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, UpdateState(context.Background(), dir, func(st *State) { st.Folders = []KnownFolder{{"/x", "y"}} }))
 	st, err := ReadState(dir)
