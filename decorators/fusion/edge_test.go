@@ -363,7 +363,7 @@ func TestPauses(t *testing.T) {
 	for range 3 {
 		before = r.stats()
 		step(40 * time.Millisecond)
-		require.Equal(t, before.Hits, r.stats().Hits, "without further waiting")
+		require.Equal(t, before.Hits, r.stats().Hits, "the nodes must be passed on at the pause")
 	}
 }
 

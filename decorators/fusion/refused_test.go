@@ -93,12 +93,12 @@ func TestHeldNodesRefused(t *testing.T) {
 	require.Equal(t, "neg", failed.Op)
 	require.Equal(t, half.ID, failed.Outputs[0].ID)
 	require.ErrorIs(t, core.Sync(ctx, r.Stream), core.ErrOutOfMemory)
-	require.NoError(t, core.Sync(ctx, r.Stream), "it was reported")
+	require.NoError(t, core.Sync(ctx, r.Stream), "the refusal was already reported")
 
 	b.on.Store(false)
 	again, y := step(x)
 	require.Equal(t, []float32{1, 4}, r.read(y))
 	require.Equal(t, []float32{-1, -2}, r.read(again))
-	require.Error(t, r.fetch(r.do(op.Neg, 0, ds{half})), "there is no such tensor")
+	require.Error(t, r.fetch(r.do(op.Neg, 0, ds{half})), "the refused nodes have created no tensor")
 	require.ErrorIs(t, core.Sync(ctx, r.Stream), core.ErrUnknownTensor)
 }

@@ -43,7 +43,7 @@ func rounds(t testing.TB, r *rig, n int) {
 
 func TestSavedProgramsRunAtFirstSight(t *testing.T) {
 	text := saved(t)
-	r := over(t, reference()) // its device was opened before Load
+	r := over(t, reference()) // opens a device before Load
 	require.NoError(t, r.report.Load(bytes.NewReader(text)))
 	b := fusion.Wrap(reference(), fusion.With(r.report), fusion.Idle(time.Hour))
 	t.Cleanup(func() { _ = b.Close() })

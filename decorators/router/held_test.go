@@ -33,7 +33,7 @@ func TestHeldBytes(t *testing.T) {
 	go func() { passed <- r.do(r.on(r.s, 0), op.Neg, third) }()
 	select {
 	case <-passed:
-		t.Fatal("there was no room")
+		t.Fatal("the command did not wait, although HeldBytes bytes are held")
 	case <-time.After(20 * time.Millisecond):
 	}
 	close(b.let)

@@ -46,7 +46,7 @@ func TestLost(t *testing.T) {
 		members[1-which].lost.Store(true)
 		require.ErrorIs(t, core.Read(ctx, r.s, other.ID, make([]byte, 8)), core.ErrBackendLost)
 		for range 2 {
-			require.ErrorIs(t, core.Sync(ctx, r.s), core.ErrBackendLost, "nobody is left")
+			require.ErrorIs(t, core.Sync(ctx, r.s), core.ErrBackendLost, "no member is left")
 		}
 	}
 }

@@ -141,7 +141,7 @@ func TestRestartWithLess(t *testing.T) {
 			err = core.Sync(ctx, s)
 			require.ErrorIs(t, err, core.ErrBackendLost)
 			require.ErrorContains(t, err, "came back without "+want)
-			require.NoError(t, core.Sync(ctx, s), "the next start has it")
+			require.NoError(t, core.Sync(ctx, s), "the backend of the next start is complete")
 			require.NoError(t, ps.Run(s, core.Run{Program: prog, Inputs: []op.TensorID{id(1)}, Outputs: []op.TensorID{id(2)}}))
 			require.Equal(t, f32(-2), read(t, s, desc(2, 1)))
 		})

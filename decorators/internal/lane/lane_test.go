@@ -159,7 +159,7 @@ func TestLost(t *testing.T) {
 	some := func() bool { return true }
 	require.ErrorIs(t, l.Mark().Wait(ctx, some), core.ErrBackendLost)
 	require.NoError(t, l.Mark().Wait(ctx, some))
-	require.ErrorIs(t, l.Mark().Wait(ctx, none), core.ErrBackendLost, "nobody is left")
+	require.ErrorIs(t, l.Mark().Wait(ctx, none), core.ErrBackendLost, "no other device is left")
 	require.NoError(t, l.Close())
 	require.NoError(t, IgnoreLost(core.ErrBackendLost))
 	require.ErrorIs(t, IgnoreLost(core.ErrClosed), core.ErrClosed)
