@@ -39,7 +39,7 @@ func (m *small) loss(x, y *tensor.Tensor) *tensor.Tensor {
 	return m.Linear2.Forward(x).CrossEntropyLoss(y, tensor.ClassOptions{})
 }
 
-// trainee is a model being trained, with a batch.
+// trainee is a model in training, with its batch and optimizer.
 type trainee struct {
 	dev    *tensor.Device
 	model  *small
@@ -63,7 +63,7 @@ func newTrainee(t testing.TB, batch int, dropout float64, fused bool) *trainee {
 	return r.on(t, dev, batch, dropout)
 }
 
-// on starts the training on a device, which it closes at the end of the test.
+// on creates the model and the batch on dev, and closes dev at the end of the test.
 func (r *trainee) on(t testing.TB, dev *tensor.Device, batch int, dropout float64) *trainee {
 	r.dev = dev
 	t.Cleanup(func() { require.NoError(t, r.dev.Close()) })
@@ -97,7 +97,7 @@ func (r *trainee) step(t testing.TB) float64 {
 	return loss
 }
 
-// A model trains with fusion as it does without, and most of its nodes run in programs.
+// The losses of a training with fusion equal those without it, and most nodes run in programs. Both devices hold equally many tensors.
 func TestFusionTrains(t *testing.T) {
 	for _, dropout := range []float64{0, 0.5} {
 		plain, fused := newTrainee(t, 4, dropout, false), newTrainee(t, 4, dropout, true)
@@ -113,7 +113,7 @@ func TestFusionTrains(t *testing.T) {
 	}
 }
 
-// The calls that fusion makes to the device below keep the contract: verify, between the two, finds no fault.
+// The calls of fusion to the device below comply with the contract: verify, between fusion and the device, finds no fault.
 func TestFusionOverVerify(t *testing.T) {
 	p, err := core.OpenPlace("cpu", core.Config{Threads: 1})
 	require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// TestAdmitted installs this test binary as a plugin and opens it, and then again after each thing that lock, trust file,
-// signature and receipt are there to prevent.
+// TestAdmitted installs plugins and checks them again after each kind of tampering that lock, trust file, signature and receipt must
+// detect.
 func TestAdmitted(t *testing.T) {
 	isolate(t)
 	dir := t.TempDir()
@@ -99,7 +99,7 @@ func TestAdmitted(t *testing.T) {
 	require.NoError(t, (&store.Trust{File: trust.File, Keys: []store.Key{maker}}).Write())
 	opens("1.0.0")
 
-	// Somebody exchanges the program and puts its hash into the manifest.
+	// The manifest was changed after the installation, and the receipt is gone.
 	undo = edit(filepath.Join(one.Dir, "burn-backend-fake.toml"), func(b []byte) []byte { return append(b, "# more\n"...) })
 	refused(store.ErrExists, "--force")
 	undo()
@@ -107,7 +107,7 @@ func TestAdmitted(t *testing.T) {
 	refused(store.ErrLocked, "--force")
 	undo()
 
-	// The lock holds another build, another version, or cannot be read.
+	// The lock holds another build or another version.
 	lock, err := store.ReadLock(s.LockFile)
 	require.NoError(t, err)
 	h := lock.Plugins[0].Platforms[store.Native()]
@@ -124,18 +124,18 @@ func TestAdmitted(t *testing.T) {
 	require.NoError(t, lock.Write())
 	opens("1.0.0")
 
-	// Of two versions the one of the lock is used, and the newest without one.
+	// Of two versions, the locked one is used. Installing with Upgrade locks the new one.
 	install(archive("1.1.0", small, true), store.InstallOptions{Upgrade: true, Keep: true})
 	opens("1.1.0")
 	require.NoError(t, lock.Write())
 	opens("1.0.0")
 
-	// An archive without signature, which the user has allowed, is held to the lock alone.
+	// An archive without a signature, which the user has allowed, is checked against the lock alone.
 	install(archive("2.0.0", whole, false), store.InstallOptions{Upgrade: true, Unsigned: true})
 	opens("2.0.0")
 	require.NoError(t, open(o))
 
-	// The development override is asked nothing.
+	// A development override is not checked.
 	require.NoError(t, os.WriteFile(s.LockFile, []byte("broken"), 0o644))
 	require.Error(t, open(o))
 	o.Development = map[string]string{"fake": self}

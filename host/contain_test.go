@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// status returns the Status of one plugin as Devices reports it.
+// status returns the Status that Devices reports for a plugin.
 func status(t *testing.T, name string, o Options) Status {
 	t.Helper()
 	for _, s := range Devices(context.Background(), o) {
@@ -37,10 +37,10 @@ func measure(t *testing.T, s Status, name string) contain.Measure {
 	return contain.Measure{}
 }
 
-// TestContainment: a plugin is confined unless a setting says otherwise, and its manifest widens the rules.
+// A plugin is confined unless Containment or Uncontained excludes it. The needs in its manifest extend its permissions.
 func TestContainment(t *testing.T) {
 	if runtime.GOOS != "linux" || len(contain.Probe().Missing()) > 0 {
-		t.Skip("this system has not all means")
+		t.Skip("this system does not support all measures of containment")
 	}
 	dir := isolate(t)
 	put(t, dir, "fake", "name = \"fake\"\n[needs]\nnetwork = true\ndevices = [\"/dev/ptm*\"]\nread = [\"/srv\"]\n")
@@ -63,7 +63,7 @@ func TestContainment(t *testing.T) {
 	require.Contains(t, measure(t, s, contain.Devices).Detail, "none but null")
 }
 
-// TestBadNeeds: a manifest cannot ask for what is no device, nor for a path whose meaning is the reader's guess.
+// A manifest whose needs name a device outside /dev, or a path that is relative, not clean or malformed, is an error.
 func TestBadNeeds(t *testing.T) {
 	dir := isolate(t)
 	for name, needs := range map[string]string{"a": `devices = ["/etc/*"]`, "b": `devices = ["/dev/../etc/shadow"]`, "c": `read = ["relative"]`, "d": `write = ["~/"]`,
@@ -76,10 +76,10 @@ func TestBadNeeds(t *testing.T) {
 	}
 }
 
-// TestContainedScript checks that a script in the folder of a plugin can read the files beside it, and nothing else.
+// A confined script can execute a file in its own folder, and not one in another folder.
 func TestContainedScript(t *testing.T) {
 	if runtime.GOOS != "linux" || len(contain.Probe().Missing()) > 0 {
-		t.Skip("this system has not all means")
+		t.Skip("this system does not support all measures of containment")
 	}
 	dir, elsewhere := isolate(t), t.TempDir()
 	put(t, elsewhere, "real", "")

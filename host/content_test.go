@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// packaged installs a package of one program and a file beside it.
+// packaged installs a package that contains a program and the file "data".
 func packaged(t *testing.T, name, kind, program string) *store.Result {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -41,7 +41,7 @@ func packaged(t *testing.T, name, kind, program string) *store.Result {
 	return r
 }
 
-// A plugin of several files sees the checked copies of all of them, and nothing else, until it ends.
+// A plugin of several files sees a folder with checked copies of exactly these files, until it ends. A changed file is refused.
 func TestPackageFolder(t *testing.T) {
 	isolate(t)
 	self, err := os.Executable()
@@ -62,7 +62,7 @@ func TestPackageFolder(t *testing.T) {
 	require.Len(t, lines, 4)
 	folder := lines[3]
 	require.NotEqual(t, r.Dir, folder)
-	require.FileExists(t, filepath.Join(folder, "data"), "it may look into its folder at any time")
+	require.FileExists(t, filepath.Join(folder, "data"), "the folder exists as long as the plugin runs")
 	require.NoError(t, d.Close())
 	require.NoDirExists(t, folder)
 
@@ -75,7 +75,7 @@ func TestPackageFolder(t *testing.T) {
 	require.ErrorContains(t, err, filepath.Join(r.Dir, "data"))
 }
 
-// An object that is loaded into this process keeps the copy of its package, and is not loaded twice.
+// A shared object in this process keeps the copy of its package: a second Open uses the same copy, although the installed file has changed.
 func TestPackageLoaded(t *testing.T) {
 	isolate(t)
 	r := packaged(t, "object", Shared, "good object")

@@ -12,7 +12,8 @@ import (
 	"github.com/goburn/burn/host/store"
 )
 
-// The contents of a script are all files of its folder: a change of any is a change of the whole. Those of a program are it alone.
+// The contents of a script are all files of its folder except other plugins, so a change of any of them changes the tree hash. The contents
+// of a program are the program alone.
 func TestContents(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) string {
@@ -37,7 +38,7 @@ func TestContents(t *testing.T) {
 	before := tree()
 	require.Equal(t, before, tree())
 	write("lib/kernels.py", "cheat\n", 0o644)
-	require.NotEqual(t, before, tree(), "the launcher is the same, and what it runs is not")
+	require.NotEqual(t, before, tree(), "the launcher is unchanged, but not the file that it runs")
 
 	c, err = ContentsOf(filepath.Join(dir, "burn-backend-other"))
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// A device by its name. What is not built in is looked for in the plugin folders.
+// Open opens a device by its name. It searches the plugin folders for backends that are not built in.
 func ExampleOpen() {
 	ctx := context.Background()
 	place, err := host.Open(ctx, "builtin:cpu", host.Options{})

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// isolate returns the test empty folders for everything that is searched, and returns the one of BURN_PLUGIN_PATH.
+// isolate makes all folders that host searches empty for this test, and returns the folder in BURN_PLUGIN_PATH.
 func isolate(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -51,7 +51,7 @@ func exe(name string) string {
 	return filePrefix + name
 }
 
-// put makes this test binary a plugin at dir, with a manifest if there is text for one.
+// put links this test binary as a plugin into dir and returns its path. If manifest is not empty, put writes it beside the plugin.
 func put(t *testing.T, dir, name, manifest string) string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -65,7 +65,7 @@ func put(t *testing.T, dir, name, manifest string) string {
 	return path
 }
 
-// works opens a device, waits on a stream of it and closes it.
+// works opens the device, synchronizes a stream and closes the device.
 func works(p *core.Place) error {
 	d, err := p.Open(context.Background())
 	if err != nil {
@@ -116,7 +116,7 @@ func TestOpen(t *testing.T) {
 		require.NoError(t, d.Close())
 	}
 	own := map[string]map[string]string{"inner": {"open": "fail"}, "fake": {"open": "fail"}, "other": {"open": "panic"}}
-	for _, spec := range []string{"builtin:inner", "process:fake"} { // options by name come before those of Config
+	for _, spec := range []string{"builtin:inner", "process:fake"} { // BackendOptions override the options of Config
 		_, err := Open(ctx, spec, Options{BackendOptions: own, Config: core.Config{Options: map[string]string{"open": "ok"}}})
 		require.ErrorContains(t, err, "no such device", spec)
 	}
@@ -125,7 +125,7 @@ func TestOpen(t *testing.T) {
 		require.ErrorIs(t, err, core.ErrNotFound, spec)
 	}
 	_, err := Open(ctx, "nothing", Options{})
-	require.ErrorContains(t, err, dir, "the folders searched are named")
+	require.ErrorContains(t, err, dir, "the error must name the searched folders")
 	require.ErrorContains(t, err, "burn plugin install nothing")
 }
 
@@ -253,7 +253,7 @@ func TestDevices(t *testing.T) {
 		Protocol: wire.Speaks().String(), Devices: fakes}
 	got := by["ready process fake"]
 	require.NotEmpty(t, got.Containment)
-	got.Containment = nil // what it is depends on the system
+	got.Containment = nil // depends on the system
 	require.Equal(t, want, got)
 	require.Equal(t, "0.9.1", by["ready builtin inner"].Version)
 	require.Len(t, by["ready builtin inner"].Devices, 2)
@@ -279,10 +279,10 @@ func TestDevices(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// patience is the time that a test waits for what takes moments on an idle machine. Only a hang takes longer.
+// patience is a timeout for steps that take moments on an idle machine. Only a hang takes longer.
 const patience = 2 * time.Minute
 
-// sleepers writes plugins that say so on standard error and never speak to the host.
+// sleepers writes n plugins that print "awake" to standard error and never start the handshake.
 func sleepers(t *testing.T, n int) (dir string) {
 	if runtime.GOOS == "windows" {
 		t.Skip("on windows: the plugins are shell scripts")
@@ -295,7 +295,7 @@ func sleepers(t *testing.T, n int) (dir string) {
 	return dir
 }
 
-// A plugin that never speaks is given up after StartTimeout.
+// A plugin that has not completed the handshake within StartTimeout fails with CauseTimeout.
 func TestDevicesTimeout(t *testing.T) {
 	for _, s := range Devices(context.Background(), Options{Dirs: []string{sleepers(t, 1)}, StartTimeout: 200 * time.Millisecond}) {
 		if s.Name == "sleeps0" {
@@ -306,7 +306,7 @@ func TestDevicesTimeout(t *testing.T) {
 	t.Fatal("the plugin is not listed")
 }
 
-// lineSink sends every line of a log that contains text.
+// lineSink is a log writer that sends to lines once for each occurrence of text.
 type lineSink struct {
 	text  string
 	lines chan<- struct{}
@@ -319,7 +319,7 @@ func (s lineSink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Plugins are probed at once: all of them run before the first one is given up.
+// Devices probes plugins concurrently: all of them run before the first one ends.
 func TestDevicesAtOnce(t *testing.T) {
 	const n = 4
 	dir := sleepers(t, n)

@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/host"
 )
 
-// TestHostileFolder: no file of a searched folder holds the search up, and the plugins beside it are found.
+// No file in a searched folder blocks the search, and Find still finds the other plugins of the folder.
 func TestHostileFolder(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"pipe", "deep", "wide", "good"} {

@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// marker returns a plugin that leaves a file when it is executed.
+// marker writes a plugin into dir that creates a file when it is executed. executed reports whether it was executed since the last call.
 func marker(t *testing.T, dir, name string) (executed func() bool) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -43,8 +43,8 @@ func statusOf(t *testing.T, o Options, name string) Status {
 	return Status{}
 }
 
-// TestWorkingFolder checks that plugins in ./burn_plugins are executed only once the user has allowed it, with the content that
-// they had then.
+// TestWorkingFolder checks that plugins in ./burn_plugins are executed only after the user has allowed the folder, and only with the
+// content that was allowed.
 func TestWorkingFolder(t *testing.T) {
 	isolate(t)
 	ctx := context.Background()
@@ -62,7 +62,7 @@ func TestWorkingFolder(t *testing.T) {
 	}
 	refused(Options{Containment: ContainOff}, "you have not allowed them")
 
-	// The user is asked once, with the facts; no is no.
+	// Each call asks the user once, with the names of the plugins. The answer no refuses the plugin.
 	var asked []LocalFolder
 	answer := false
 	o := Options{Containment: ContainOff, Ask: func(l LocalFolder) bool { asked = append(asked, l); return answer }}
@@ -72,7 +72,7 @@ func TestWorkingFolder(t *testing.T) {
 	require.False(t, asked[0].Changed)
 	_, err := Open(ctx, "other", o)
 	require.ErrorIs(t, err, core.ErrNotFound)
-	require.Len(t, asked, 2, "another plugin is wanted")
+	require.Len(t, asked, 2, "another plugin must not cause a question")
 	answer, asked = true, nil
 	statusOf(t, o, "mine")
 	require.True(t, executed())
@@ -84,7 +84,7 @@ func TestWorkingFolder(t *testing.T) {
 	require.Error(t, err)
 	require.True(t, executed(), "the answer is remembered")
 
-	// Other content is another question. So is the same content elsewhere.
+	// Changed content requires a new permission, and so does the same content in another folder.
 	require.NoError(t, os.WriteFile(filepath.Join(localDir, "data"), []byte("x"), 0o644))
 	refused(Options{Containment: ContainOff}, "other content than when you allowed it")
 	l, err := Local(localDir)
@@ -98,7 +98,7 @@ func TestWorkingFolder(t *testing.T) {
 	require.NoError(t, os.CopyFS(localDir, os.DirFS(here)))
 	refused(Options{Containment: ContainOff}, "you have not allowed them")
 
-	// A folder that the user names is not asked about.
+	// A folder that the user names needs no permission.
 	for name, o := range map[string]Options{"option": {Containment: ContainOff, Dirs: []string{localDir}}, "variable": {Containment: ContainOff}} {
 		if name == "variable" {
 			t.Setenv(EnvPath, abs(t, localDir))
@@ -116,8 +116,8 @@ func abs(t *testing.T, path string) string {
 	return p
 }
 
-// program writes a plugin that becomes this binary, and what it needs for that. It is packed sooner than the binary, most of all
-// with the race detector.
+// program writes a script that executes this test binary, and returns it with the needs of the script. Packing the script takes less time
+// than packing the binary, above all with the race detector.
 func program(t *testing.T) (file string, needs *contain.Needs) {
 	t.Helper()
 	self, err := os.Executable()
@@ -130,7 +130,7 @@ func program(t *testing.T) (file string, needs *contain.Needs) {
 	return file, &contain.Needs{Read: []string{self}}
 }
 
-// installed puts a plugin with this binary as its program into the store of the user.
+// installed installs a plugin, whose program executes this test binary, into the store of the user.
 func installed(t *testing.T, name string) *store.Store {
 	t.Helper()
 	dir := t.TempDir()
@@ -150,7 +150,7 @@ func installed(t *testing.T, name string) *store.Store {
 	return s
 }
 
-// Neither the working folder nor a file in the store itself takes the place of an installed or locked plugin.
+// A plugin in the working folder, or directly in the store folder, does not replace an installed or locked plugin.
 func TestNothingHidesAnInstallation(t *testing.T) {
 	isolate(t)
 	ctx := context.Background()
@@ -158,8 +158,8 @@ func TestNothingHidesAnInstallation(t *testing.T) {
 	local, flat := marker(t, localDir, "fake"), marker(t, UserDir(), "fake")
 	none := func() {
 		t.Helper()
-		require.False(t, local(), "of the working folder")
-		require.False(t, flat(), "of the store")
+		require.False(t, local(), "the plugin in the working folder was executed")
+		require.False(t, flat(), "the file in the store folder was executed")
 	}
 	opens := func() {
 		t.Helper()
@@ -179,7 +179,7 @@ func TestNothingHidesAnInstallation(t *testing.T) {
 	require.Len(t, r.Problems, 1)
 	require.Contains(t, r.Problems[0].What, "was not installed")
 
-	// The lock holds the name when the installation is gone, and says what to do.
+	// Without the installation, the lock still reserves the name, and the error names the remedy.
 	_, shadowed := Find(Options{Containment: ContainOff})
 	require.Len(t, shadowed, 2)
 	require.NoError(t, os.RemoveAll(filepath.Join(UserDir(), "example.org")))
@@ -188,14 +188,15 @@ func TestNothingHidesAnInstallation(t *testing.T) {
 	require.ErrorContains(t, err, "holds example.org/acme/fake")
 	none()
 
-	// With the lock gone too, each may speak for itself: the file in the store, and what the user allowed.
+	// Without the lock, the allowed plugin of the working folder is executed.
 	require.NoError(t, os.Remove(s.LockFile))
 	_, err = Open(ctx, "process:fake", Options{Containment: ContainOff})
 	require.Error(t, err)
 	require.True(t, local())
 }
 
-// A file that others can change is not executed where nobody vouches for its content, and is where somebody does.
+// A plugin that other users can change is not executed, unless the lock vouches for its content. The lock itself must be writable only by
+// the user.
 func TestWritableByOthers(t *testing.T) {
 	dir := isolate(t)
 	ctx := context.Background()

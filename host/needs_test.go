@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// A plugin that is named by its path has the needs of the manifest beside it, and nothing else of it; variables are passed on whether or
-// not the plugin is confined.
+// A plugin that is named by its path uses only the needs of the manifest beside it. The environment variables among the needs are passed
+// on, whether the plugin is confined or not.
 func TestDevelopmentNeeds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "burn-backend-npu")
 	require.NoError(t, os.WriteFile(path, nil, 0o755))

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// In a page nothing can be started: what is part of the program opens, the rest is an error that says so.
+// A program in a web page cannot start processes: Open opens built-in backends, and returns an error with a remedy for others.
 func TestNoProcesses(t *testing.T) {
 	p, err := host.Open(context.Background(), "cpu", host.Options{})
 	require.NoError(t, err)

@@ -20,11 +20,12 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// envReplaced is the variable with the number of times that each plugin of TestReplaced is started; empty: 100, and 20 with -short.
+// envReplaced is the variable with the number of times that TestReplaced starts each plugin. If it is empty, the number is 100, or 20 with
+// -short.
 const envReplaced = "BURN_REPLACED"
 
-// The sources of a plugin with a library beside it, as a program and as a shared object, and of a program that loads the object.
-// Each prints to standard error which bytes run, and ends.
+// replacedSources are the sources of a plugin with a library beside it, as a program and as a shared object, and of a program that loads
+// the object. Each plugin prints to standard error which version of its files runs, and ends.
 var replacedSources = map[string]string{
 	"lib.c":     `const char *version(void) { return TEXT; }`,
 	"program.c": `#include <stdio.h>` + "\n" + `const char *version(void); int main(void) { fprintf(stderr, "runs program %s, library %s\n", TEXT, version()); return 3; }`,
@@ -39,8 +40,8 @@ int main(int n, char **args) {
 }`,
 }
 
-// TestReplaced starts plugins while their files are replaced and written to all the time. No run may show bytes other than those that were
-// installed: each is of them alone, or refused.
+// TestReplaced starts plugins while another goroutine continually replaces and overwrites their files. Each start either runs exactly the
+// installed bytes or is refused.
 func TestReplaced(t *testing.T) {
 	cc, err := exec.LookPath("cc")
 	if err != nil || runtime.GOOS != "linux" {
@@ -104,13 +105,13 @@ func TestReplaced(t *testing.T) {
 	}
 	left, err := filepath.Glob(filepath.Join(os.TempDir(), "burn-exec-*"))
 	require.NoError(t, err)
-	for _, l := range left { // another process may have its own
+	for _, l := range left { // folders of other processes may exist
 		_, err := os.Stat(filepath.Join(l, "content", "libversion.so"))
 		require.ErrorIs(t, err, os.ErrNotExist, "%s is left", l)
 	}
 }
 
-// allowReplaced puts files into ./burn_plugins of a user without installations, and allows the folder.
+// allowReplaced copies files into ./burn_plugins of a user without installations, and allows the folder.
 func allowReplaced(t *testing.T, from string, files ...string) {
 	t.Helper()
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
@@ -126,12 +127,12 @@ func allowReplaced(t *testing.T, from string, files ...string) {
 	require.NoError(t, l.Allow(context.Background()))
 }
 
-// replaced starts a plugin again and again while its files are replaced.
+// replaced starts a plugin tries times while its files are replaced.
 func replaced(t *testing.T, name, dir, from string, files []string, o Options, tries int) {
 	t.Helper()
 	start := func() string {
 		_, err := Open(context.Background(), "process:"+name, o)
-		require.Error(t, err, "it ends by itself")
+		require.Error(t, err, "the plugin exits before the handshake")
 		return err.Error()
 	}
 	require.Contains(t, start(), "runs program good, library good")
@@ -156,7 +157,7 @@ func replaced(t *testing.T, name, dir, from string, files []string, o Options, t
 	t.Logf("%d runs, %d refusals", ran, refusals)
 }
 
-// replace puts good and evil files into a folder, in the place of others and over them, until ctx ends.
+// replace alternately puts evil and good files into a folder, by renaming over the old files or overwriting them, until ctx ends.
 func replace(ctx context.Context, dir, from string, files ...string) error {
 	for ctx.Err() == nil {
 		for _, text := range []string{"evil", "good"} {
@@ -179,7 +180,7 @@ func replace(ctx context.Context, dir, from string, files ...string) error {
 				}
 			}
 		}
-		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond) // all is good for so long
+		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond) // all files are good during this time
 	}
 	return nil
 }

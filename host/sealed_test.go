@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// copied makes a copy of this test binary a plugin, with its hash in the manifest.
+// copied copies this test binary into dir as a plugin, with its hash in the manifest.
 func copied(t *testing.T, dir, name string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -36,7 +36,7 @@ func copied(t *testing.T, dir, name string) string {
 	return path
 }
 
-// A file that is exchanged after it was checked is not the one that runs.
+// If a plugin file is replaced after the check, the checked content runs, and the next check refuses the file.
 func TestSwappedBeforeStart(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("on Windows: the checked file is held open, see package sealed")

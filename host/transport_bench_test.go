@@ -23,7 +23,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// envCPU makes the cpu plugin of this test binary.
+// envCPU is the variable that makes this test binary run as the cpu plugin.
 const envCPU = "BURN_TEST_CPU_PLUGIN"
 
 func maybeCPU() {
@@ -32,7 +32,7 @@ func maybeCPU() {
 	}
 }
 
-// cpuProcess starts the cpu backend as a plugin.
+// cpuProcess starts the cpu backend as a plugin with the data plane plane.
 func cpuProcess(t testing.TB, plane string) *core.Place {
 	b, err := client.Start(context.Background(), os.Args[0], client.Options{Name: "cpu", Env: []string{envCPU + "=1"}, DataPlane: plane})
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func cpuProcess(t testing.TB, plane string) *core.Place {
 	return &core.Place{Backend: b, Spec: "process:cpu:0", Transport: "process"}
 }
 
-// lastingCPU returns the same with its process restored.
+// lastingCPU starts the cpu backend as a plugin that is restored after a loss.
 func lastingCPU(t testing.TB) *core.Place {
 	b, err := restore.Open(context.Background(), restore.Options{Open: func(ctx context.Context, g uint16) (core.Backend, error) {
 		return client.Start(ctx, os.Args[0], client.Options{Name: "cpu", Env: []string{envCPU + "=1"}, Generation: g, Rebase: true})
@@ -57,7 +57,7 @@ func cpuBuiltin(t testing.TB) *core.Place {
 	return d
 }
 
-// opened opens a device and a stream on it.
+// opened opens the device of p and a stream.
 func opened(t testing.TB, p *core.Place) (core.Device, core.Stream) {
 	d, err := p.Open(context.Background())
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ func opened(t testing.TB, p *core.Place) (core.Device, core.Stream) {
 	return d, s
 }
 
-// inference returns a model on a device: each call writes the inputs, runs, and reads the outputs.
+// inference opens a model on a device. Each call of the returned function writes the inputs, runs the model and reads the outputs.
 func inference(t testing.TB, d *core.Place, model string) func() {
 	data := os.Getenv("BURN_TESTDATA")
 	if data == "" {
@@ -111,8 +111,8 @@ func inference(t testing.TB, d *core.Place, model string) func() {
 	}
 }
 
-// BenchmarkTransport runs models on the cpu backend in this process and in one of its own, in turns within one run, and
-// reports the medians and what the process costs.
+// BenchmarkTransport runs models alternately on the cpu backend in this process and in a plugin process. It reports both medians and the
+// time that the process adds.
 func BenchmarkTransport(b *testing.B) {
 	for _, model := range []string{"mnist_cnn", "light_resnet50"} {
 		for _, way := range []string{"off", "socket", "on", "restored"} {
@@ -130,7 +130,7 @@ func BenchmarkTransport(b *testing.B) {
 				}
 				block := 1
 				if model == "mnist_cnn" {
-					block = 50 // so that neither is measured while the other's threads still spin down
+					block = 50 // lets the threads of the other process come to rest
 				}
 				b.ResetTimer()
 				for range b.N {
@@ -156,7 +156,7 @@ func BenchmarkTransport(b *testing.B) {
 	}
 }
 
-// BenchmarkBulk writes and reads 256 MiB and reports the throughput as a fraction of memcpy's in the same run.
+// BenchmarkBulk writes and reads 256 MiB. It reports the throughput, also as a fraction of that of memcpy in the same run.
 func BenchmarkBulk(b *testing.B) {
 	const size = 256 << 20
 	for _, way := range []string{"off", "socket", "on"} {
@@ -198,7 +198,7 @@ func BenchmarkBulk(b *testing.B) {
 	}
 }
 
-// BenchmarkOps is a stream of 10,000 small ops with one wait at its end.
+// BenchmarkOps measures a stream of 10,000 small ops with one synchronization at the end.
 func BenchmarkOps(b *testing.B) {
 	for _, way := range []string{"builtin", "off", "socket", "on"} {
 		b.Run(way, func(b *testing.B) {

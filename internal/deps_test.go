@@ -170,7 +170,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// own returns the longest pattern that matches pkg, empty for none.
+// own returns the longest pattern that matches pkg, and the unit within it; both are empty if no pattern matches.
 func (l lattice) own(pkg string) (pattern, unit string) {
 	for p := range l.below {
 		if u, ok := fits(p, pkg); ok && weight(p) > weight(pattern) {
@@ -188,7 +188,7 @@ func weight(p string) int {
 	return 10*len(strings.Split(strings.TrimSuffix(p, "/..."), "/")) - strings.Count(p, "*")
 }
 
-// allowed reports whether from may import to, both paths within the module.
+// allowed returns an error if from must not import to. Both are paths within the module.
 func (l lattice) allowed(from, to string) error {
 	fp, fu := l.own(from)
 	tp, tu := l.own(to)
@@ -220,7 +220,7 @@ func imports(t *testing.T) map[string][]string {
 		name := d.Name()
 		if d.IsDir() && file != root {
 			_, mod := os.Stat(filepath.Join(file, "go.mod"))
-			rel, _ := filepath.Rel(root, file) // below it
+			rel, _ := filepath.Rel(root, file) // relative to the root
 			if mod == nil && !strings.HasPrefix(filepath.ToSlash(rel), "plugins/") || name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
 				return fs.SkipDir
 			}
@@ -255,7 +255,7 @@ func imports(t *testing.T) map[string][]string {
 	return found
 }
 
-// within returns the path of an imported package within the module, "." for the one at its root.
+// within returns the path of an imported package within the module, "." for the root package. ours is false for other modules.
 func within(imp string) (pkg string, ours bool) {
 	if imp == module {
 		return ".", true

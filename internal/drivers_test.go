@@ -12,11 +12,12 @@ import (
 	"github.com/goburn/burn/internal/golines"
 )
 
-// maxDriverLines is the most lines of code of a GPU plugin without its bindings: what is not the hardware's own is in sdk/gpu.
+// maxDriverLines is the maximum number of lines of code of a GPU plugin without its bindings. Code that is not specific to the hardware
+// belongs in sdk/gpu.
 const maxDriverLines = 500
 
-// TestDriversAreSmall counts lines of code, which have a token and are no comment, of all of a plugin except its tests and its bindings. Bindings
-// are the named packages: they declare and call functions of a system's libraries. No other package of a plugin is one.
+// TestDriversAreSmall counts the lines of code of each plugin, without blank lines, comments, tests and bindings. Bindings are the named
+// packages, which declare and call functions of system libraries.
 func TestDriversAreSmall(t *testing.T) {
 	for plugin, bindings := range map[string][]string{
 		"rocm":  {"internal/amd"},
@@ -24,7 +25,7 @@ func TestDriversAreSmall(t *testing.T) {
 		"wgpu":  {"internal/native"},
 	} {
 		root := filepath.Join("..", "plugins", plugin)
-		lines := map[string]int{} // by the first two folders
+		lines := map[string]int{} // number of lines, by folder
 		require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
 				return err
@@ -39,7 +40,7 @@ func TestDriversAreSmall(t *testing.T) {
 		}))
 		driver := 0
 		for folder, n := range lines {
-			if folder != "internal/processor" && folder != "cmd/burn-backend-processor" { // of the metal plugin: it replaces Metal in tests alone
+			if folder != "internal/processor" && folder != "cmd/burn-backend-processor" { // these parts of the metal plugin replace Metal only in tests
 				driver += n
 			}
 		}
@@ -53,7 +54,7 @@ func TestDriversAreSmall(t *testing.T) {
 	}
 }
 
-// ownKernels are the files of GPU plugins with texts of kernels, and why these are not templates of sdk/gpu.
+// ownKernels are the files of GPU plugins that contain kernel sources, with the reasons why these are not templates of sdk/gpu.
 var ownKernels = map[string]string{
 	"metal/moves.go":                         "copies and fills, which other hardware has commands for",
 	"metal/matrices.go":                      "a probe of the hardware, which no op uses",
@@ -62,8 +63,8 @@ var ownKernels = map[string]string{
 	"cuda/cmd/burn-cuda-selftest/driver.go":  "a program that tests the binding",
 }
 
-// TestKernelsAreWrittenOnce wants no text of a kernel in a GPU plugin: kernels are templates of sdk/gpu, which every plugin prints in the language of
-// its hardware.
+// TestKernelsAreWrittenOnce checks that GPU plugins contain no kernel sources: kernels are templates of sdk/gpu, which every plugin prints
+// in the language of its hardware.
 func TestKernelsAreWrittenOnce(t *testing.T) {
 	found := map[string]bool{}
 	for _, plugin := range []string{"cuda", "rocm", "metal", "wgpu"} {
@@ -76,13 +77,13 @@ func TestKernelsAreWrittenOnce(t *testing.T) {
 			for _, word := range []string{"__global__", "kernel void", "@compute"} {
 				if strings.Contains(string(text), word) {
 					found[file] = true
-					require.Contains(t, ownKernels, file, "it has the text of a kernel (%q): make it a template of sdk/gpu", word)
+					require.Contains(t, ownKernels, file, "the file contains kernel source (%q): make it a template of sdk/gpu", word)
 				}
 			}
 			return err
 		}))
 	}
 	for file := range ownKernels {
-		require.True(t, found[file], "%s has no text of a kernel", file)
+		require.True(t, found[file], "%s contains no kernel source: remove it from ownKernels", file)
 	}
 }

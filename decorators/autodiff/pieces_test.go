@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// counted counts the ops that reach a device.
+// counted is a backend that counts the nodes of each op that its devices receive.
 type counted struct {
 	core.Backend
 	ops map[op.Code]int
@@ -48,15 +48,16 @@ func (s countedStream) Submit(nodes []op.Node, free []op.TensorID) error {
 	return s.Stream.Submit(nodes, free)
 }
 
-// The gradients of parts that are all of a tensor are joined; others are added with zeros around them. Nothing stays behind.
-func TestPieces(t *testing.T) {
+// If slices partition a tensor, its gradient is the concatenation of theirs. Otherwise the gradients of the slices are padded with zeros
+// and added. No tensor remains on the device.
+func TestGradientsOfSlices(t *testing.T) {
 	type part struct{ start, size, step int }
 	for name, c := range map[string]struct {
 		parts         []part
-		leaf          bool // the tensor that is cut is a leaf
-		whole         bool // and is used as a whole too
-		concats, pads int
-		want          []float64 // of the sum of squares of the parts, and of the whole
+		leaf          bool      // the sliced tensor is a leaf
+		whole         bool      // the sliced tensor is also used as a whole
+		concats, pads int       // numbers of nodes in the backward pass
+		want          []float64 // the gradient of the sum of squares of the parts and, with whole, of the tensor
 	}{
 		"split":         {[]part{{0, 2, 1}, {2, 1, 1}, {3, 3, 1}}, true, false, 1, 0, []float64{2, 4, 6, 8, 10, 12}},
 		"any order":     {[]part{{3, 3, 1}, {0, 3, 1}}, false, false, 1, 0, []float64{2, 4, 6, 8, 10, 12}},
@@ -111,7 +112,8 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// living follows which tensors exist below while nodes run in order.
+// living is a stream that counts the live tensors on the device below, as if each node ran when it is submitted. most is the greatest
+// count.
 type living struct {
 	core.Stream
 	now  map[op.TensorID]bool
@@ -161,7 +163,7 @@ func (s living) Submit(nodes []op.Node, free []op.TensorID) error {
 	return s.Stream.Submit(nodes, free)
 }
 
-// A gradient is freed by the node that reads it last, not when the nodes of the pass are sent.
+// The node that reads a gradient last drops it: a backward pass does not hold its gradients until it has submitted all nodes.
 func TestGradientsDieEarly(t *testing.T) {
 	most := 0
 	r := device(t, 1, func(b core.Backend) core.Backend { return livingBackend{b, &most} })
@@ -176,5 +178,5 @@ func TestGradientsDieEarly(t *testing.T) {
 	most = 0
 	_, err := r.Backward(r.s, []op.Desc{y}, []op.Desc{seed}, ids(leaf))
 	require.NoError(t, err)
-	require.LessOrEqual(t, most, links+2, "the results of the chain, a gradient, and the next one")
+	require.LessOrEqual(t, most, links+2, "more tensors are alive than the results of the chain and two gradients")
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Gradients of one structure come from memory from the second pass on. They equal the derivatives on other numbers and other tensors,
-// with an operand that is another one or the same, with a gradient wanted of one operand or of both; and nothing is left behind.
+// From the second pass on, a backward pass of the same structure reuses a cached recipe. The gradients equal the analytic derivatives for
+// other values and other tensors, for two operands and for one used twice, with one or both operands tracked. No tensor remains.
 func TestGradientsFromMemory(t *testing.T) {
 	r := device(t, 1, nil)
 	type want struct{ a, b float64 } // derivatives; NaN where none is tracked
@@ -24,8 +24,8 @@ func TestGradientsFromMemory(t *testing.T) {
 	}
 	cases := []struct {
 		name   string
-		both   bool // operands are tracked, else only the first
-		same   bool // the second operand is the first
+		both   bool // both operands are tracked, else only the first
+		same   bool // both operands are one tensor
 		code   op.Code
 		expect func(a, b float64) want
 	}{

@@ -21,7 +21,7 @@ import (
 
 var ctx = context.Background()
 
-// rig is a device with the extension, and a stream of it.
+// rig is a device with the Gradients extension and one of its streams.
 type rig struct {
 	t testing.TB
 	core.Device
@@ -29,7 +29,7 @@ type rig struct {
 	s core.Stream
 }
 
-// device opens cpu behind under, wrapped levels times.
+// device opens a device of the cpu backend. under, if not nil, wraps the backend first; autodiff then wraps it levels times.
 func device(t testing.TB, levels int, under func(core.Backend) core.Backend) *rig {
 	t.Helper()
 	b, err := core.Open("cpu", core.Config{Threads: 1})
@@ -78,7 +78,7 @@ func (r *rig) node(c op.Code, in ...op.Desc) (op.Node, op.Desc) {
 	return n, n.Outputs[0]
 }
 
-// do computes an op on s, and frees.
+// do submits one node and the tensors to free to s and returns the output of the node.
 func (r *rig) do(s core.Stream, c op.Code, in []op.Desc, free ...op.Desc) op.Desc {
 	n, out := r.node(c, in...)
 	require.NoError(r.t, s.Submit([]op.Node{n}, ids(free...)))
@@ -109,8 +109,8 @@ func (r *rig) tensors() int64 {
 	return m.Memory().Tensors
 }
 
-// Forward passes on one stream, backward passes and frees on another, tapes that end on a third: what the tape frees is
-// behind whatever read it, without a word from the host.
+// Forward passes run on one stream, backward passes on another, and a third frees the last result that holds a tape. The tape frees its
+// tensors after their last reads, without events from the host.
 func TestStreamsOfOneTape(t *testing.T) {
 	r := device(t, 1, nil)
 	b, c := r.stream(), r.stream()
@@ -124,10 +124,10 @@ func TestStreamsOfOneTape(t *testing.T) {
 		y := r.do(r.s, op.Mul, []op.Desc{h, h}, h)
 		one := r.write(r.s, 1, 1)
 		m := r.do(r.s, op.Mul, []op.Desc{one, w}, one)
-		z := r.do(r.s, op.Exp, []op.Desc{m}, m) // another root over w, for c
+		z := r.do(r.s, op.Exp, []op.Desc{m}, m) // another root over w, freed by c
 		forward := r.s.Signal()
 		require.NoError(t, c.Wait(forward))
-		require.NoError(t, c.Submit(nil, ids(x))) // the tape needs it on
+		require.NoError(t, c.Submit(nil, ids(x))) // the tape still needs it
 		require.NoError(t, b.Wait(forward))
 		seed := r.write(b, 1, 1)
 		g, err := r.Backward(b, []op.Desc{y}, []op.Desc{seed}, nil)
@@ -173,8 +173,8 @@ func pair(t *testing.T) (rs [2]*rig, gs [2]core.Group) {
 	return rs, gs
 }
 
-// A backward pass that is held up on its stream still finds what it reads, although the host, which need not know that,
-// ends the tape on another stream in the meantime.
+// A backward pass that waits on its stream still finds the tensors of the tape, although the host frees the last result that holds the tape
+// on another stream in the meantime.
 func TestFreesWaitForReaders(t *testing.T) {
 	rs, gs := pair(t)
 	r, b, c := rs[0], rs[0].stream(), rs[0].stream()
@@ -185,14 +185,14 @@ func TestFreesWaitForReaders(t *testing.T) {
 	forward := r.s.Signal()
 	require.NoError(t, b.Wait(forward))
 	require.NoError(t, c.Wait(forward))
-	// The group holds b up until its other rank comes.
+	// b waits in the collective until the other rank takes part.
 	seed := r.write(b, 1)
 	held := op.Desc{ID: r.NewIDs(1), DType: dtype.F64, Shape: []int{1}}
 	require.NoError(t, gs[0].AllReduce(b, core.ReduceSum, seed.ID, held))
 	g, err := r.Backward(b, []op.Desc{y}, []op.Desc{seed}, nil)
 	require.NoError(t, err)
 	require.NoError(t, b.Submit(nil, ids(y)))
-	require.NoError(t, c.Submit(nil, ids(z))) // the last that held the tape
+	require.NoError(t, c.Submit(nil, ids(z))) // the last result that held the tape
 	time.Sleep(20 * time.Millisecond)
 	out := held
 	out.ID = rs[1].NewIDs(1)
@@ -201,7 +201,7 @@ func TestFreesWaitForReaders(t *testing.T) {
 	require.NoError(t, core.Sync(ctx, c))
 }
 
-// Streams that record and differentiate at once, each from a goroutine of its own, over shared tracked tensors.
+// Several goroutines, each with its own stream, record and differentiate concurrently over shared tracked tensors.
 func TestConcurrentStreams(t *testing.T) {
 	for _, levels := range []int{1, 2} {
 		r := device(t, levels, nil)
@@ -233,7 +233,7 @@ func TestConcurrentStreams(t *testing.T) {
 	}
 }
 
-// More streams than the tape tells apart.
+// The tape frees its tensors also if there are more streams than it can distinguish.
 func TestManyStreams(t *testing.T) {
 	r := device(t, 1, nil)
 	w := r.write(r.s, 3)
@@ -250,7 +250,7 @@ func TestManyStreams(t *testing.T) {
 	assert.EqualValues(t, 1, r.tensors())
 }
 
-// A program that donates what the tape needs gets a copy, and the memory is freed when the tape ends.
+// If a run donates a tensor that the tape needs, the program receives a copy, and the tensor is freed when the tape ends.
 func TestDonationKeepsWhatTheTapeNeeds(t *testing.T) {
 	r := device(t, 1, nil)
 	ps, ok := core.Extension[core.Programs](r.Device)
@@ -274,9 +274,9 @@ func TestDonationKeepsWhatTheTapeNeeds(t *testing.T) {
 	g, err := r.Backward(r.s, []op.Desc{y}, []op.Desc{seed}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, []float64{5, 7}, r.read(r.s, g[0].Desc))
-	require.ErrorIs(t, r.s.Submit(nil, ids(x)), core.ErrUnknownTensor, "it was given up with the run")
+	require.ErrorIs(t, r.s.Submit(nil, ids(x)), core.ErrUnknownTensor, "the host has donated it")
 	require.NoError(t, r.s.Submit(nil, []op.TensorID{y.ID, minus, g[0].Desc.ID}))
-	assert.Equal(t, before-1, r.tensors(), "x went with the tape")
+	assert.Equal(t, before-1, r.tensors(), "x is freed with the tape")
 
 	// A tracked input: the nodes are recorded, and the donation is a free.
 	v := r.do(r.s, op.Exp, []op.Desc{w})
@@ -288,7 +288,7 @@ func TestDonationKeepsWhatTheTapeNeeds(t *testing.T) {
 	require.NoError(t, ps.Undefine(id))
 }
 
-// moody is a backend whose streams refuse the next command when told to.
+// moody is a backend whose streams refuse the next Submit after refuse is set.
 type moody struct {
 	core.Backend
 	refuse bool
@@ -345,10 +345,10 @@ func TestRefusedSubmit(t *testing.T) {
 	m.refuse = true
 	require.ErrorIs(t, r.s.Submit([]op.Node{n1, n2}, ids(seed)), errMood)
 	assert.False(t, r.Tracked(z.ID))
-	require.NoError(t, r.s.Submit([]op.Node{n1, n2}, nil), "again, as if for the first time")
+	require.NoError(t, r.s.Submit([]op.Node{n1, n2}, nil), "the refused nodes are accepted like new ones")
 	g, err := r.Backward(r.s, []op.Desc{z}, []op.Desc{seed}, nil)
 	require.NoError(t, err)
-	want := func(w, x float64) float64 { return 2 * w * x * x * math.Exp(w*w*x*x) } // of exp((w·x)²)
+	want := func(w, x float64) float64 { return 2 * w * x * x * math.Exp(w*w*x*x) } // the derivative of exp((w·x)²) by w
 	assert.InEpsilonSlice(t, []float64{want(2, 5), want(3, 7)}, r.read(r.s, g[0].Desc), 1e-12)
 	require.NoError(t, r.s.Submit(nil, ids(z, g[0].Desc)))
 	assert.Equal(t, before-2, r.tensors(), "y and, with the tape, x are gone")
@@ -356,7 +356,7 @@ func TestRefusedSubmit(t *testing.T) {
 
 type private interface{ Private() }
 
-// extended is a device that has any extension it is asked for.
+// extended is a device that claims every extension.
 type extended struct{ core.Device }
 
 func (extended) Extend(target any) bool { return true }
@@ -368,11 +368,11 @@ func (b extending) Open(ctx context.Context, i int) (core.Device, error) {
 	return extended{d}, err
 }
 
-// Only known extensions pass, and those of a device that has none are not there either.
+// autodiff denies extensions that it does not know, and those that the device below lacks.
 func TestExtensions(t *testing.T) {
 	r := device(t, 1, func(b core.Backend) core.Backend { return extending{b} })
 	_, ok := core.Extension[private](r.Device)
-	assert.False(t, ok, "an extension that nobody here knows")
+	assert.False(t, ok, "autodiff does not know this extension")
 	_, ok = core.Extension[core.Gradients](r.Device)
 	assert.True(t, ok)
 
@@ -386,7 +386,7 @@ func TestExtensions(t *testing.T) {
 	assert.Equal(t, []bool{false, false, false, false, true}, []bool{programs, host, peers, together, stats})
 }
 
-// What is copied between devices or combined by them is constant.
+// The results of PeerCopy and of collectives are not tracked. A collective over a tracked tensor is refused, except on an untracked stream.
 func TestPeersAndCollectives(t *testing.T) {
 	rs, gs := pair(t)
 	x := rs[0].write(rs[0].s, 1, 2)
@@ -406,7 +406,7 @@ func TestPeersAndCollectives(t *testing.T) {
 			out := op.Desc{ID: r.NewIDs(1), DType: dtype.F64, Shape: []int{2}}
 			if i == 0 {
 				in = x
-				assert.ErrorIs(t, g.AllReduce(s, core.ReduceSum, in.ID, out), core.ErrUnsupported, "it is tracked")
+				assert.ErrorIs(t, g.AllReduce(s, core.ReduceSum, in.ID, out), core.ErrUnsupported, "its input is tracked")
 				s = r.Untracked(s)
 			}
 			assert.NoError(t, g.AllReduce(s, core.ReduceSum, in.ID, out))
@@ -418,15 +418,15 @@ func TestPeersAndCollectives(t *testing.T) {
 	wg.Wait()
 }
 
-// The document allows composite ops with rules of their own where the device below has their parts, and Selective says so
-// of each node.
+// The wrapped device supports a composite op that has a gradient rule of its own, although the device below does not claim it, if the
+// device claims the ops of its decomposition.
 func TestClaims(t *testing.T) {
 	r := device(t, 1, func(b core.Backend) core.Backend { return bare{b} })
 	target := core.TargetOf("autodiff", r.Device)
 	n, _ := r.node(op.Softplus, op.DescOf(dtype.F32, 2))
 	how, _ := autodiff.Gradient(op.Softplus)
 	require.Equal(t, "rule", how)
-	assert.NoError(t, target.Supports(&n, []op.Desc{op.DescOf(dtype.F32, 2)}), "lowered")
+	assert.NoError(t, target.Supports(&n, []op.Desc{op.DescOf(dtype.F32, 2)}), "autodiff lowers it")
 	require.ErrorIs(t, core.TargetOf("cpu", bareOf(t)).Supports(&n, []op.Desc{op.DescOf(dtype.F32, 2)}), core.ErrUnsupported)
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// open returns a device on cpu wrapped levels times.
+// open returns a device of the cpu backend, wrapped in autodiff levels times.
 func open(t testing.TB, levels int, options ...autodiff.Option) *tensor.Device {
 	t.Helper()
 	d, err := core.OpenPlace("cpu", core.Config{Threads: 1})
@@ -66,7 +66,7 @@ func TestProductRule(t *testing.T) {
 	assert.False(t, g.Of(x).Tracked())
 }
 
-// One tensor used many ways, a result used twice, a gradient that is another's too.
+// Gradients are right if a tensor has several uses and a result is an operand twice. Two equal gradients are separate tensors.
 func TestSharedUses(t *testing.T) {
 	dev := open(t, 1)
 	x := tensor.From(dev, []float64{3}, 1).RequireGrad()
@@ -81,7 +81,7 @@ func TestSharedUses(t *testing.T) {
 	assert.Equal(t, []float64{1}, values(t, gy), "each gradient is a tensor of its own")
 }
 
-func TestBackwardOfSome(t *testing.T) {
+func TestBackwardOfSelectedTensors(t *testing.T) {
 	dev := open(t, 1)
 	x := tensor.From(dev, []float64{2}, 1).RequireGrad()
 	y := tensor.From(dev, []float64{3}, 1).RequireGrad()
@@ -90,7 +90,7 @@ func TestBackwardOfSome(t *testing.T) {
 	z := m.Mul(m)
 	g, err := tensor.Backward([]*tensor.Tensor{z}, nil, m, x, other)
 	require.NoError(t, err)
-	assert.Equal(t, []float64{12}, values(t, g.Of(m)), "a tensor in the midst")
+	assert.Equal(t, []float64{12}, values(t, g.Of(m)), "an intermediate tensor")
 	assert.Equal(t, []float64{36}, values(t, g.Of(x)))
 	assert.Nil(t, g.Of(other))
 	assert.Nil(t, g.Of(y), "not asked for")
@@ -148,7 +148,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrUnknownTensor)
 }
 
-// Forward passes without backward passes leave nothing, and neither do backward passes.
+// Neither a forward pass without a backward pass nor one with it leaves tensors on the device.
 func TestNothingStays(t *testing.T) {
 	for _, c := range []autodiff.Checkpointing{autodiff.KeepAll, autodiff.Balanced, autodiff.Budget(1)} {
 		dev := open(t, 1, autodiff.WithCheckpointing(c))
@@ -178,7 +178,7 @@ func TestNothingStays(t *testing.T) {
 	}
 }
 
-// The three ways of checkpointing give equal bits and hold less and less.
+// The three modes of checkpointing compute bitwise equal gradients. Balanced and Budget hold fewer bytes between the passes than KeepAll.
 func TestCheckpointing(t *testing.T) {
 	run := func(c autodiff.Checkpointing) ([]float64, int64) {
 		dev := open(t, 1, autodiff.WithCheckpointing(c))
@@ -258,7 +258,7 @@ func TestCustomGradient(t *testing.T) {
 		Forward: func(x []*tensor.Tensor) (y, saved []*tensor.Tensor) {
 			return []*tensor.Tensor{x[0].Mul(x[0]).Mul(x[0])}, x
 		},
-		Backward: func(saved, grads []*tensor.Tensor) []*tensor.Tensor { // ten times too much, to be told apart
+		Backward: func(saved, grads []*tensor.Tensor) []*tensor.Tensor { // ten times the true gradient, so that the test can tell them apart
 			return []*tensor.Tensor{saved[0].Mul(saved[0]).MulScalar(30).Mul(grads[0])}
 		},
 	}
@@ -304,7 +304,7 @@ func TestPrograms(t *testing.T) {
 	require.NoError(t, e.Close())
 }
 
-// A backward pass that fails half-way frees what it had made, and the device goes on.
+// A backward pass that fails half-way frees the tensors that it has created, and the device remains usable.
 func TestFailedPassFrees(t *testing.T) {
 	dev := open(t, 1)
 	broken := tensor.Function{

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/decorators/fusion"
 )
 
-// nothing is a backend that does nothing: what is measured over it is the decorator.
+// nothing is a backend that executes nothing: a benchmark over it measures the decorator alone.
 type nothing struct{ core.Backend }
 
 func (n nothing) Open(c context.Context, i int) (core.Device, error) {
@@ -51,8 +51,8 @@ func (nothingPrograms) Define(context.Context, core.Stream, *program.Program, []
 func (nothingPrograms) Run(core.Stream, core.Run) error { return nil }
 func (nothingPrograms) Undefine(core.ProgramID) error   { return nil }
 
-// feed submits windows of 512 nodes of one or two operands in lists of 32, as package tensor does; distinct makes each
-// window one that was never seen.
+// feed submits windows of 512 nodes with one or two operands in lists of 32, as package tensor does. With distinct, no two windows are
+// equal.
 func feed(b *testing.B, r *rig, distinct bool) {
 	const length, list = 512, 32
 	w := op.Desc{ID: r.NewIDs(1), DType: dtype.F32, Shape: []int{16, 16}}
@@ -109,8 +109,8 @@ func feed(b *testing.B, r *rig, distinct bool) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/length, "ns/node")
 }
 
-// The time that a node takes in the decorator: in windows that run as programs, and in windows that never repeat. The run without
-// the decorator is the cost of the benchmark itself.
+// BenchmarkNode measures the time per node in the decorator: for windows that run as programs ("hit") and for windows that never repeat
+// ("never"). "without" runs without the decorator and so measures the cost of the benchmark itself.
 func BenchmarkNode(b *testing.B) {
 	b.Run("without", func(b *testing.B) { feed(b, bare(b, nothing{reference()}), false) })
 	b.Run("hit", func(b *testing.B) {
@@ -125,7 +125,7 @@ func BenchmarkNode(b *testing.B) {
 	})
 }
 
-// Nodes that never repeat on the cpu backend, with and without the decorator.
+// BenchmarkNeverRepeats runs nodes that never repeat on the cpu backend, with and without the decorator.
 func BenchmarkNeverRepeats(b *testing.B) {
 	run := func(b *testing.B, r *rig) {
 		x := op.Desc{ID: r.NewIDs(1), DType: dtype.F32, Shape: []int{64, 64}}

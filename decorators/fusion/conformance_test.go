@@ -13,8 +13,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu"
 )
 
-// The suite passes over fusion as it does without: as it is, where nothing repeats, and where every window is a program at the
-// first occurrence.
+// The conformance suite passes over fusion in two modes: "passed", in which hardly any window repeats and nodes are passed on, and "fused",
+// in which every window becomes a program at its first occurrence.
 func TestConformance(t *testing.T) {
 	sample := 240
 	switch {
@@ -29,7 +29,7 @@ func TestConformance(t *testing.T) {
 	} {
 		for mode, option := range map[string]fusion.Option{"passed": fusion.Cache(64, 1<<20), "fused": fusion.AtFirstSight()} {
 			var expect []string
-			if mode == "fused" { // what a program is: its results fail together, and a profile names it
+			if mode == "fused" { // a program differs from its nodes here: its results fail together, and a profile names the program
 				expect = []string{"refused/within", "profiling/records", "profiling/recordings"}
 			}
 			t.Run(name+"/"+mode, func(t *testing.T) {

@@ -21,7 +21,8 @@ func (r *rig) lowered(n op.Node, in ...op.Desc) op.Node {
 	return n
 }
 
-// drops returns a window with draws of several ops, the first of which begins at a state; gap is how far the last one is behind.
+// drops runs a window of several random ops and returns the bytes of its results. The first op begins at the state (seed, counter). gap is
+// the additional distance of the last op's counter.
 func (r *rig) drops(seed, counter, gap int, x op.Desc) []byte {
 	state := func(at int, more ...op.Attr) []op.Attr {
 		return append([]op.Attr{op.Int("seed", seed), op.Int("counter", counter+at)}, more...)
@@ -42,8 +43,8 @@ func (r *rig) drops(seed, counter, gap int, x op.Desc) []byte {
 	return all
 }
 
-// TestDraws runs windows whose draws go on from one to the next: they are one program for each distance between the draws, and have the
-// bits of the nodes by themselves.
+// Windows whose random ops continue each other's counters share one program for each distance between the counters. Their results are
+// bitwise equal to those of single nodes.
 func TestDraws(t *testing.T) {
 	for name, b := range map[string]func() core.Backend{"cpu": func() core.Backend { return processor(t) }, "reference": reference} {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +65,7 @@ func TestDraws(t *testing.T) {
 			require.EqualValues(t, 1, s.Compiled)
 			for i, a := range seen {
 				for _, b := range seen[:i] {
-					require.NotEqual(t, a, b, "the draws of two rounds")
+					require.NotEqual(t, a, b, "two rounds drew the same numbers")
 				}
 			}
 			at(-1<<62, -5, 0) // another generator
@@ -77,7 +78,7 @@ func TestDraws(t *testing.T) {
 			at(7, 0, 0)
 			at(7, 5, 2)
 			if m, ok := core.Extension[core.MemoryStats](r.Device); ok {
-				require.LessOrEqual(t, m.Memory().Tensors, int64(3), "x and what was freed last: states are freed")
+				require.LessOrEqual(t, m.Memory().Tensors, int64(3), "states of generators must be freed")
 			}
 
 			var text bytes.Buffer

@@ -19,7 +19,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu"
 )
 
-// A rate that changes each round gives one plan: what is full of it becomes an operand.
+// A learning rate that changes in each round needs only one plan, because the full node with the rate becomes an operand of the program.
 func TestNumberThatChanges(t *testing.T) {
 	r := over(t, reference())
 	w, want := r.write(1, 2), []float32{1, 2}
@@ -41,7 +41,7 @@ func TestNumberThatChanges(t *testing.T) {
 	require.GreaterOrEqual(t, s.Hits, int64(rounds-4))
 }
 
-// A large source is not made early: windows are split there.
+// A large source (a full node) is not executed before the window: the window is split at it.
 func TestSplitAtLargeSource(t *testing.T) {
 	r := over(t, reference())
 	x := op.Desc{ID: r.NewIDs(1), DType: dtype.F32, Shape: []int{4096}}
@@ -60,7 +60,7 @@ func TestSplitAtLargeSource(t *testing.T) {
 	require.EqualValues(t, 2, s.Compiled)
 }
 
-// Many values of an attribute that is not a source's: the cache stays within its limits, and not each is compiled.
+// If an attribute of a node that is not a source has many values, the cache stays within its limits, and few of the values are compiled.
 func TestAttributesOfManyValues(t *testing.T) {
 	r := over(t, reference(), fusion.Cache(4, 1<<20))
 	x := r.write(1, 2, 3, 4)
@@ -119,7 +119,7 @@ func TestOneAttribute(t *testing.T) {
 	}
 }
 
-// Operands that are one tensor are not those of a plan for two, and the other way round.
+// A plan for two distinct operands does not serve a window in which both are one tensor, nor the other way round.
 func TestAliases(t *testing.T) {
 	r := over(t, reference())
 	x, y := r.write(1, 2), r.write(10, 20)
@@ -137,7 +137,7 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// An input that is dropped is donated, though it is an operand elsewhere too; and one that is not is left alone.
+// A dropped input is donated, even if other nodes of the window use it too. Inputs that are not dropped keep their values.
 func TestDonation(t *testing.T) {
 	r := over(t, processor(t))
 	for i := range 6 {
@@ -155,7 +155,8 @@ func TestDonation(t *testing.T) {
 	require.EqualValues(t, 4, r.stats().Hits)
 }
 
-// Ids of another generation, of tensors that were freed, and of none: what the device says of nodes by themselves.
+// Nodes with the id of a freed tensor, an id of another generation or the id of a tensor dropped within the window fail with the error that
+// the device returns for single nodes.
 func TestUnknownTensors(t *testing.T) {
 	r := over(t, reference())
 	loop := func(x op.Desc) op.Desc {
@@ -171,7 +172,7 @@ func TestUnknownTensors(t *testing.T) {
 	r.free(dead)
 	stale := op.Desc{ID: op.NewTensorID(x.ID.Generation()+1, x.ID.Sequence()), DType: dtype.F32, Shape: []int{2}}
 	require.ErrorIs(t, r.fetch(loop(dead)), core.ErrUnknownTensor)
-	require.ErrorIs(t, r.fetch(loop(stale)), core.ErrUnknownTensor) // what the reference says
+	require.ErrorIs(t, r.fetch(loop(stale)), core.ErrUnknownTensor) // the error of the reference backend
 	n := r.node(op.Exp, 1, ds{x})
 	m := r.node(op.Neg, 0, ds{x})
 	require.NoError(t, r.Submit([]op.Node{n, m}, nil))
@@ -179,7 +180,7 @@ func TestUnknownTensors(t *testing.T) {
 	require.NoError(t, r.fetch(n.Outputs[0]))
 }
 
-// planted is a backend whose programs fail as told.
+// planted is a backend whose programs fail with planted errors: Define with refuse, Run with run.
 type planted struct {
 	core.Backend
 	refuse, run error
@@ -236,7 +237,7 @@ func (x *plantedPrograms) Undefine(id core.ProgramID) error {
 	return x.Programs.Undefine(id)
 }
 
-// Where a program cannot be made, or is not accepted, the nodes run as they are, and it is not tried again.
+// If a program cannot be compiled, defined or run, its nodes run one by one, and there is no second attempt.
 func TestRefusedPrograms(t *testing.T) {
 	broken := errors.New("broken")
 	calls := 0
@@ -276,7 +277,7 @@ func TestRefusedPrograms(t *testing.T) {
 	require.Equal(t, 1, calls)
 }
 
-// The error of a run names the node that was written, with its tensor, and the plan is not run again.
+// The error of a failed run names the original node and its output tensor, and the plan does not run again.
 func TestErrorsNameNodes(t *testing.T) {
 	for name, b := range map[string]core.Backend{"cpu": processor(t), "reference": reference()} {
 		t.Run(name, func(t *testing.T) {
@@ -316,7 +317,7 @@ func TestErrorsNameNodes(t *testing.T) {
 	}
 }
 
-// What is held is passed on when the stream is left alone.
+// Held nodes are passed on when the stream has been idle.
 func TestIdle(t *testing.T) {
 	r := over(t, reference(), fusion.Idle(time.Millisecond))
 	x := r.write(1, 2)
@@ -334,7 +335,8 @@ func TestIdle(t *testing.T) {
 	require.Eventually(t, func() bool { return r.stats().Hits == hits+1 }, 10*time.Second, time.Millisecond)
 }
 
-// A host that pauses in the middle of a program, for longer than Idle, still runs it. One that always pauses there has its nodes passed on.
+// If the host occasionally pauses in the middle of a program, for longer than Idle, the program still runs. If it does so regularly, the
+// nodes are passed on.
 func TestPauses(t *testing.T) {
 	r := over(t, reference(), fusion.Idle(4*time.Millisecond))
 	x := r.write(1, 2)
@@ -357,15 +359,15 @@ func TestPauses(t *testing.T) {
 	}
 	before := r.stats()
 	step(600 * time.Millisecond)
-	require.Equal(t, before.Passed+2, r.stats().Passed, "the program has run 7 times: the pause is not seldom")
+	require.Equal(t, before.Passed+2, r.stats().Passed, "the program has run too few times for the pause to count as occasional")
 	for range 3 {
 		before = r.stats()
 		step(40 * time.Millisecond)
-		require.Equal(t, before.Hits, r.stats().Hits, "without further waiting")
+		require.Equal(t, before.Hits, r.stats().Hits, "the nodes must be passed on at the pause")
 	}
 }
 
-// Sixteen goroutines with a stream each use one device.
+// Sixteen goroutines, each with its own stream, use one device concurrently.
 func TestStreams(t *testing.T) {
 	r := over(t, processor(t), fusion.Idle(100*time.Microsecond))
 	plain := bare(t, processor(t))
@@ -396,8 +398,8 @@ func TestStreams(t *testing.T) {
 	require.Zero(t, r.tensors())
 }
 
-// What runs within a limit of memory runs within it when it is a program, too: a chain of large tensors, each dropped by the
-// node that uses it last, or freed after it, and operands of the window that are given up on the way.
+// A loop that runs unfused within a memory limit also runs fused within it. The loop has chains of large tensors, each dropped by its last
+// user or freed after it, and operands of the window that end within the window.
 func TestPeakOfMemory(t *testing.T) {
 	const size = 64 << 10
 	loop := func(r *rig) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/decorators/fusion"
 )
 
-// A loop of two ops and a read: its third round and those after it run as a program.
+// A loop of two ops and a read runs as a program from its third round on.
 func ExampleWrap() {
 	ctx := context.Background()
 	var report fusion.Report

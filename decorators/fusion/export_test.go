@@ -2,7 +2,7 @@ package fusion
 
 import "github.com/goburn/burn/core/program/window"
 
-// Faults to be planted.
+// Options that plant faults.
 
 func OnCompile(f func()) Option      { return func(c *config) { c.compile = f } }
 func DonateAs(f func([]bool)) Option { return func(c *config) { c.donate = f } }
@@ -13,5 +13,5 @@ func CollidingHashes() Option {
 	return func(c *config) { c.hash = window.Faults{Attrs: true, Operands: true, Types: true} }
 }
 
-// AtFirstSight makes programs of all windows at once.
+// AtFirstSight makes a program of each window at its first occurrence.
 func AtFirstSight() Option { return func(c *config) { c.always = true } }

@@ -50,8 +50,8 @@ func TestLoopBecomesRuns(t *testing.T) {
 	}
 }
 
-// A loop without any end of a window but the limits: windows come to end at the same places of every round, whatever the
-// length of a round is, and however the host divides the nodes among calls.
+// In a loop without reads and events, only the limits end a window. After some rounds, windows end at the same positions of every round,
+// for every length of a round and every division of the nodes among calls.
 func TestLoopsWithoutBoundaries(t *testing.T) {
 	for _, c := range []struct{ length, batch, rounds int }{{7, 1, 3600}, {100, 32, 240}, {2800, 128, 16}, {2800, 5, 16}, {4096, 128, 12}, {4100, 128, 12}, {6000, 128, 12}, {12001, 7, 10}} {
 		t.Run(fmt.Sprintf("%d by %d", c.length, c.batch), func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestLoopsWithoutBoundaries(t *testing.T) {
 						code := []op.Code{op.Neg, op.Abs, op.Tanh, op.Relu}[(i*i+i/3)%4]
 						n := r.node(code, 0, ds{x})
 						batch = append(batch, n)
-						if !drop(batch, x.ID) { // its user is sent
+						if !drop(batch, x.ID) { // its user was submitted earlier
 							dead = append(dead, x.ID)
 						}
 						x = n.Outputs[0]
@@ -88,7 +88,7 @@ func TestLoopsWithoutBoundaries(t *testing.T) {
 	}
 }
 
-// A stream with nothing that repeats makes no programs, and each node passes as it comes.
+// In a stream in which nothing repeats, no window runs as a program.
 func TestNothingRepeats(t *testing.T) {
 	r := over(t, reference())
 	x := r.write(1, 2)

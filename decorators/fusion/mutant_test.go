@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/decorators/fusion"
 )
 
-// The faults that a decorator of this kind has are planted, and the tests of random windows find each.
+// Random windows detect each planted fault: typical faults of such a decorator.
 func TestMutantsAreCaught(t *testing.T) {
 	for name, mutant := range map[string]fusion.Option{
 		"zeroed scalar":    fusion.ForgetAttrs(),
@@ -23,13 +23,13 @@ func TestMutantsAreCaught(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fused, plain := over(t, reference(), mutant), bare(t, reference())
-			require.True(t, caught(fused, plain), "nothing was found")
+			require.True(t, caught(fused, plain), "the random windows did not detect the fault")
 		})
 	}
 }
 
-// caught reports whether random windows, run one after the other, show a difference: in results, in errors, or in what is
-// left alive.
+// caught reports whether random windows behave differently on fused and plain: in results, in errors or in the number of tensors that
+// remain.
 func caught(fused, plain *rig) (found bool) {
 	for s := range uint64(40) {
 		want := script(plain, s)
@@ -51,7 +51,7 @@ func caught(fused, plain *rig) (found bool) {
 	return false
 }
 
-// A plan is not used for windows of other shapes, even if their hashes equal the plan's.
+// A plan is not used for windows with other shapes. If fusion is planted to ignore shapes ("planted"), the same test fails.
 func TestStalePlan(t *testing.T) {
 	for name, mutant := range map[string]fusion.Option{"planted": fusion.ForgetTypes(), "sound": nil} {
 		t.Run(name, func(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-var seed = flag.Uint64("seed", 0, "of the random windows; 0: the time")
+var seed = flag.Uint64("seed", 0, "of the random windows; 0: from the clock")
 
-// windows returns the number of random windows, and their seed.
+// windows returns the number of random windows and the seed of the first. It logs the seed.
 func windows(t testing.TB) (n int, first uint64) {
 	n, first = 400, *seed
 	switch {
@@ -34,8 +34,8 @@ func windows(t testing.TB) (n int, first uint64) {
 	return n, first
 }
 
-// script runs a random loop, and returns what it read. The loop is the same for a seed, on every device: each round repeats the
-// nodes of the previous one, except one node, which has one of a few variants.
+// script runs a random loop and returns the values that the loop read. The loop depends on the seed alone, not on the device. Each round
+// repeats the nodes of the previous one, except for one node, which has one of three variants.
 func script(r *rig, seed uint64) (read [][]float32) {
 	between := rand.New(rand.NewPCG(seed, 2))
 	state := make(ds, 3)
@@ -71,7 +71,7 @@ var (
 // body runs one round. It replaces the tensors of state in place and returns the values that it read.
 func body(r *rig, g *rand.Rand, state ds, variant int, seed uint64) (read [][]float32) {
 	live := append(ds(nil), state...)
-	kept := len(state) // of live: not to be dropped
+	kept := len(state) // the first tensors of live, which are not dropped
 	var batch []op.Node
 	var dead []op.TensorID
 	send := func() {
@@ -129,7 +129,7 @@ func body(r *rig, g *rand.Rand, state ds, variant int, seed uint64) (read [][]fl
 			h := add(op.Cast, ds{x}, op.Type("dtype", dtype.F16))
 			add(op.Cast, ds{h}, op.Type("dtype", dtype.F32))
 		}
-		for g.IntN(4) == 0 && len(live) > kept+2 { // free one, with its last use or by itself
+		for g.IntN(4) == 0 && len(live) > kept+2 { // ends a tensor: drops it at its last use, or frees it separately
 			k := kept + g.IntN(len(live)-kept)
 			id := live[k].ID
 			live = append(live[:k:k], live[k+1:]...)
@@ -149,7 +149,7 @@ func body(r *rig, g *rand.Rand, state ds, variant int, seed uint64) (read [][]fl
 		}
 	}
 	for k := range state {
-		if g.IntN(3) > 0 || k == 0 && g.IntN(4) > 0 { // the next one may be made in its place
+		if g.IntN(3) > 0 || k == 0 && g.IntN(4) > 0 { // replaces a tensor of the state, perhaps by donation
 			old := state[k]
 			n := r.node(op.Tanh, 0, ds{square()})
 			state[k] = n.Outputs[0]
@@ -174,7 +174,7 @@ func body(r *rig, g *rand.Rand, state ds, variant int, seed uint64) (read [][]fl
 	return read
 }
 
-// drop marks a tensor as dropped by the last of nodes that uses it. It reports whether one does.
+// drop marks a tensor as dropped by the last of the nodes that use it. It reports whether any node uses it.
 func drop(nodes []op.Node, id op.TensorID) bool {
 	for i := len(nodes) - 1; i >= 0; i-- {
 		for k, in := range nodes[i].Inputs {
@@ -187,7 +187,7 @@ func drop(nodes []op.Node, id op.TensorID) bool {
 	return false
 }
 
-// values returns the elements of a tensor of a float type.
+// values returns the elements of an f32 or f16 tensor.
 func (r *rig) values(d op.Desc) []float32 {
 	if d.DType == dtype.F32 {
 		return r.read(d)
@@ -201,7 +201,7 @@ func (r *rig) values(d op.Desc) []float32 {
 	return v
 }
 
-// near reports whether all values are as close as rounding, that of f16 included, allows.
+// near reports whether all values agree within the rounding error of f16.
 func near(a, b [][]float32) bool {
 	if len(a) != len(b) {
 		return false
@@ -220,7 +220,7 @@ func near(a, b [][]float32) bool {
 	return true
 }
 
-// differ runs random loops on both, and counts those that give different results.
+// differ runs n random loops on both devices and counts those with different results. It stops after the fourth.
 func differ(t testing.TB, fused, plain *rig, n int, first uint64) (wrong int) {
 	for i := range n {
 		s := first + uint64(i)

@@ -53,7 +53,7 @@ func (s *refusingStream) Submit(nodes []op.Node, free []op.TensorID) error {
 	return s.Stream.Submit(nodes, free)
 }
 
-// refusingPrograms passes on the streams below.
+// refusingPrograms unwraps streams before it calls the extension below.
 type refusingPrograms struct{ core.Programs }
 
 func (x refusingPrograms) Define(c context.Context, s core.Stream, p *program.Program, consts []op.TensorID) (core.ProgramID, error) {
@@ -64,8 +64,8 @@ func (x refusingPrograms) Run(s core.Stream, r core.Run) error {
 	return x.Programs.Run(s.(*refusingStream).Stream, r)
 }
 
-// TestHeldNodesRefused: nodes that were accepted, held for a plan and then refused by the device fail as if they had been computed: at
-// the reads of their results, and at the next event, once. Later nodes are not concerned.
+// If the device refuses nodes that fusion had accepted and held for a plan, they fail like executed nodes: the reads of their results and,
+// once, the next event return the error. Later nodes are unaffected.
 func TestHeldNodesRefused(t *testing.T) {
 	b := &refusing{Backend: processor(t)}
 	r := over(t, b)
@@ -82,9 +82,9 @@ func TestHeldNodesRefused(t *testing.T) {
 	require.Positive(t, r.stats().Hits)
 
 	b.on.Store(true)
-	half := r.do(op.Neg, 0, ds{x}) // held: the plan begins so
+	half := r.do(op.Neg, 0, ds{x}) // held, because the plan begins with neg
 	n := r.node(op.Abs, 0, ds{half})
-	require.NoError(t, r.Submit([]op.Node{n}, nil)) // no plan continues so: both are passed on
+	require.NoError(t, r.Submit([]op.Node{n}, nil)) // no plan continues with abs: both nodes are passed on
 	require.ErrorIs(t, r.fetch(n.Outputs[0]), core.ErrOutOfMemory)
 	err := r.fetch(half)
 	require.ErrorIs(t, err, core.ErrOutOfMemory)
@@ -93,12 +93,12 @@ func TestHeldNodesRefused(t *testing.T) {
 	require.Equal(t, "neg", failed.Op)
 	require.Equal(t, half.ID, failed.Outputs[0].ID)
 	require.ErrorIs(t, core.Sync(ctx, r.Stream), core.ErrOutOfMemory)
-	require.NoError(t, core.Sync(ctx, r.Stream), "it was reported")
+	require.NoError(t, core.Sync(ctx, r.Stream), "the refusal was already reported")
 
 	b.on.Store(false)
 	again, y := step(x)
 	require.Equal(t, []float32{1, 4}, r.read(y))
 	require.Equal(t, []float32{-1, -2}, r.read(again))
-	require.Error(t, r.fetch(r.do(op.Neg, 0, ds{half})), "there is no such tensor")
+	require.Error(t, r.fetch(r.do(op.Neg, 0, ds{half})), "the refused nodes have created no tensor")
 	require.ErrorIs(t, core.Sync(ctx, r.Stream), core.ErrUnknownTensor)
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/goburn/burn/plugins/cpu"
 )
 
-// The edge cases that are required of fusion, beside those of edge_test.go: memory of models, tensors that end or are read in the middle
-// of a window, and attributes of very many values. What else is required has its tests there: aliases (TestAliases), ids of other
-// generations (TestUnknownTensors), a number that changes each step (TestNumberThatChanges), panics in rewrites (TestRefusedPrograms).
+// This file tests some required edge cases of fusion: the memory of models, tensors that are freed or read in the middle of a window, and
+// attributes with very many values. edge_test.go tests the others: aliases (TestAliases), ids of other generations (TestUnknownTensors), a
+// number that changes in each step (TestNumberThatChanges) and panics in rewrites (TestRefusedPrograms).
 
-// model runs some steps of a random network of large tensors: chains with residuals, products with weights that live on, and results
-// that are freed by drop bits, by themselves, or not before the end of a step.
+// model runs five steps of a random network of large tensors: chains with residuals, products with weights that outlive the steps, and
+// results that are freed by drop bits, by separate frees or only at the end of a step.
 func model(r *rig, seed uint64) error {
 	const side = 64
 	size := side * side * 4
@@ -43,7 +43,7 @@ func model(r *rig, seed uint64) error {
 		}
 		kept := ds{}
 		for range 4 + g.IntN(8) {
-			drop := uint64(g.IntN(2)) // or it is freed after the node
+			drop := uint64(g.IntN(2)) // 0: the operand is freed after the node
 			old := x
 			switch g.IntN(5) {
 			case 0:
@@ -76,7 +76,7 @@ func model(r *rig, seed uint64) error {
 	return core.Sync(ctx, r.Stream)
 }
 
-// H2: models run fused within the memory that they run in unfused.
+// H2: fused, models run within the least memory limit that suffices unfused.
 func TestPeakOfModels(t *testing.T) {
 	open := func(limit int64) core.Backend {
 		b, err := cpu.New(core.Config{Threads: 1, Options: map[string]string{"memory_limit": fmt.Sprint(limit)}})
@@ -85,7 +85,7 @@ func TestPeakOfModels(t *testing.T) {
 	}
 	const part = 4 << 10
 	for seed := range uint64(20) {
-		low, high := int64(0), int64(1<<10) // parts: what is too little, and what is enough
+		low, high := int64(0), int64(1<<10) // limits in units of part: too low and high enough
 		for high-low > 1 {
 			if middle := (low + high) / 2; model(bare(t, open(middle*part)), seed) == nil {
 				high = middle
@@ -100,8 +100,7 @@ func TestPeakOfModels(t *testing.T) {
 	}
 }
 
-// H3: a tensor that is freed in the middle of a window, by a free between nodes, does not live on, in whichever way the nodes are
-// divided among calls; and its id is unknown from then on.
+// H3: a tensor that is freed between two nodes of a window does not outlive the window, and its id is unknown afterwards.
 func TestFreedInTheMiddle(t *testing.T) {
 	r := over(t, processor(t))
 	for i := range 8 {
@@ -122,8 +121,8 @@ func TestFreedInTheMiddle(t *testing.T) {
 	require.Positive(t, r.stats().Hits)
 }
 
-// H3: a result that is read in the middle ends the window there: it has its elements, and what follows is a window of its own. A round
-// that reads where earlier ones did not is not delayed, and later ones go on as before.
+// H3: a read in the middle of a window ends the window and returns the right values; the following nodes form a window of their own. After
+// a round with such a read, later rounds still run as programs.
 func TestReadInTheMiddle(t *testing.T) {
 	r := over(t, processor(t))
 	for i := range 12 {
@@ -132,7 +131,7 @@ func TestReadInTheMiddle(t *testing.T) {
 		z := r.do(op.Neg, 0, ds{y})
 		if i%4 == 3 {
 			require.InDeltaSlice(t, []float32{-2.718282, -7.389056}, r.read(z), 1e-4)
-			require.InDeltaSlice(t, []float32{2.718282, 7.389056}, r.read(y), 1e-4, "what was made before it is there too")
+			require.InDeltaSlice(t, []float32{2.718282, 7.389056}, r.read(y), 1e-4, "earlier results exist too")
 		}
 		w := r.do(op.Mul, 3, ds{y, z})
 		u := r.do(op.Abs, 1, ds{w})
@@ -143,7 +142,7 @@ func TestReadInTheMiddle(t *testing.T) {
 	require.GreaterOrEqual(t, r.stats().Hits, int64(6), "%+v", r.stats())
 }
 
-// H4: ten thousand values of an attribute, of a node or of a source, keep the cache within its limits.
+// H4: with ten thousand values of an attribute, of a node or of a source, the cache stays within its limits.
 func TestTenThousandValues(t *testing.T) {
 	for name, node := range map[string]func(r *rig, x op.Desc, i int) op.Desc{
 		"node": func(r *rig, x op.Desc, i int) op.Desc {

@@ -58,7 +58,7 @@ func processor(t testing.TB) core.Backend {
 
 func reference() core.Backend { return ref.New() }
 
-// Close closes the device: both have the method.
+// Close closes the device. The method is necessary because Device and Stream both have one.
 func (r *rig) Close() error { return r.Device.Close() }
 
 // stats returns the statistics of the device that was opened last.
@@ -84,7 +84,7 @@ func (r *rig) read(d op.Desc) []float32 {
 	return v
 }
 
-// node returns a node with new outputs, which drops what mask says.
+// node returns a node with new outputs and the drop mask mask.
 func (r *rig) node(c op.Code, mask uint64, in []op.Desc, attrs ...op.Attr) op.Node {
 	n, err := op.New(c, in, attrs...)
 	require.NoError(r.t, err)
@@ -95,7 +95,7 @@ func (r *rig) node(c op.Code, mask uint64, in []op.Desc, attrs ...op.Attr) op.No
 	return n
 }
 
-// do submits one node.
+// do submits one node and returns its first output.
 func (r *rig) do(c op.Code, mask uint64, in []op.Desc, attrs ...op.Attr) op.Desc {
 	r.t.Helper()
 	n := r.node(c, mask, in, attrs...)
@@ -118,7 +118,7 @@ func (r *rig) full(v float64, dims ...int) op.Desc {
 
 type ds = []op.Desc
 
-// fetch reads a tensor and returns how that ended.
+// fetch reads a tensor and returns the error.
 func (r *rig) fetch(d op.Desc) error {
 	return core.Read(ctx, r.Stream, d.ID, make([]byte, d.Bytes()))
 }

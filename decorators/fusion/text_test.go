@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/decorators/fusion"
 )
 
-// saved returns the text of two programs, one of them for whatever number.
+// saved returns the saved text of two programs, one of which has the changing number as an operand.
 func saved(t testing.TB) []byte {
 	r := over(t, reference())
 	rounds(t, r, 8)
@@ -43,7 +43,7 @@ func rounds(t testing.TB, r *rig, n int) {
 
 func TestSavedProgramsRunAtFirstSight(t *testing.T) {
 	text := saved(t)
-	r := over(t, reference()) // opened before
+	r := over(t, reference()) // opens a device before Load
 	require.NoError(t, r.report.Load(bytes.NewReader(text)))
 	b := fusion.Wrap(reference(), fusion.With(r.report), fusion.Idle(time.Hour))
 	t.Cleanup(func() { _ = b.Close() })
@@ -75,10 +75,10 @@ func TestLoadRefuses(t *testing.T) {
 		err := r.Load(strings.NewReader(s))
 		require.ErrorIs(t, err, core.ErrProtocol, name)
 	}
-	require.NoError(t, r.Load(strings.NewReader(strings.Replace(text, `"op":"exp"`, `"op":"from_the_future"`, 1))), "left out")
+	require.NoError(t, r.Load(strings.NewReader(strings.Replace(text, `"op":"exp"`, `"op":"from_the_future"`, 1))), "a program with an unknown op must be left out without an error")
 }
 
-// Texts that were damaged at random are refused, or hold programs that are not taken for others.
+// A text with random damage is refused, or the loaded programs do not change results.
 func TestDamagedTexts(t *testing.T) {
 	text := saved(t)
 	_, first := windows(t)
@@ -110,7 +110,7 @@ func TestDamagedTexts(t *testing.T) {
 	require.Positive(t, loaded)
 }
 
-// Whatever a text says, it is refused, or its programs do no harm.
+// FuzzLoad checks that any text is refused, or that its programs do not change results.
 func FuzzLoad(f *testing.F) {
 	f.Add(saved(f))
 	f.Add([]byte(`{"format":"burn fusion","version":1}{"program":{"nodes":[{"op":"full","version":1}]}}`))

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/decorators/router"
 )
 
-// train runs some training steps of a small network on b, behind autodiff, and returns the bytes of the gradients of all steps.
+// train runs five forward and backward passes of a small network on b behind autodiff. It returns the bytes of all gradients and closes b.
 func train(t *testing.T, b core.Backend) []byte {
 	wrapped := autodiff.Wrap(b)
 	defer func() { _ = wrapped.Close() }()
@@ -57,7 +57,7 @@ func train(t *testing.T, b core.Backend) []byte {
 	return bits
 }
 
-// Gradients over a router have the bits of those over one member, also where each op runs on another member.
+// Gradients over a router are bitwise equal to those over one member, also if consecutive commands run on different members.
 func TestAutodiff(t *testing.T) {
 	want := train(t, processor(t))
 	require.NotEmpty(t, want)

@@ -11,7 +11,8 @@ import (
 	"github.com/goburn/burn/decorators/router"
 )
 
-// BenchmarkNode is the time of a small node: on one device, on a router where nothing moves, and with a fallback each time.
+// BenchmarkNode measures a small node on a device alone, on a router with equal members, on a router with different members that both claim
+// the op, and on a router where each node falls back to the second member.
 func BenchmarkNode(b *testing.B) {
 	for _, c := range []struct {
 		name string

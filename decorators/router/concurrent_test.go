@@ -15,9 +15,9 @@ import (
 	"github.com/goburn/burn/decorators/verify"
 )
 
-// A ring of streams, each driven by a goroutine: what goes round is made on one stream, moved to and fro between members,
-// donated on the next stream and freed on a third, with events alone for order. Below, verify finds commands of the router
-// that lack order.
+// A ring of streams, each driven by a goroutine, passes a tensor around. Each stream reads and drops the tensor of the previous stream and
+// computes the next one, on members chosen at random; only events order the streams. verify below the router checks that the router orders
+// its commands.
 func TestRing(t *testing.T) {
 	both(t, func(t *testing.T, places func(testing.TB) []*core.Place) {
 		var log verify.Log
@@ -85,7 +85,7 @@ func TestRing(t *testing.T) {
 	})
 }
 
-// slow is a backend whose reads are answered when they are let go.
+// slow is a backend whose reads end only after let is closed.
 type slow struct {
 	core.Backend
 	let chan struct{}
@@ -133,8 +133,8 @@ func (t slowTicket) Wait(ctx context.Context) error {
 	return t.Ticket.Wait(ctx)
 }
 
-// While a transfer is on its way nothing stands still but what needs it: neither the caller, nor the other member, nor
-// other streams. A read that is given up, and a stream that is closed, wait for nothing.
+// During a transfer, only the commands that need it wait: not the caller, the other member or other streams. Canceled waits and the closing
+// of a stream do not wait for the transfer.
 func TestNothingWaits(t *testing.T) {
 	b := slow{processor(t), make(chan struct{})}
 	r := over(t, []*core.Place{place("main", processor(t)), place("slow", b)})
@@ -184,8 +184,8 @@ func TestNothingWaits(t *testing.T) {
 	require.Error(t, core.Read(ctx, r.s, moved.ID, make([]byte, 8)))
 }
 
-// A refusal by a member after the caller has gone on poisons the results, and the next event reports it, once, whatever transfers
-// and events there are in between.
+// If a member refuses a node after Submit has returned, the results are poisoned, and the next event reports the refusal once, also if
+// there are transfers and other events in between.
 func TestLateRefusal(t *testing.T) {
 	b := slow{processor(t), make(chan struct{})}
 	r := over(t, []*core.Place{place("main", plant(t, "exp")), place("slow", b)}, router.Strict())
@@ -204,7 +204,7 @@ func TestLateRefusal(t *testing.T) {
 		require.ErrorIs(t, core.Read(ctx, r.s, d.ID, make([]byte, 8)), core.ErrUnsupported)
 	}
 	require.ErrorIs(t, core.Sync(ctx, r.s), core.ErrUnsupported)
-	require.NoError(t, between.Wait(ctx), "it was told")
+	require.NoError(t, between.Wait(ctx), "the refusal was already reported")
 	require.NoError(t, core.Sync(ctx, r.s))
 	r.free(r.s, far, moved, bad, after, back, good)
 	require.NoError(t, core.Sync(ctx, r.s))

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// The suite passes over two members, through the host and between peers.
+// The core profile passes on two members, with transfers through the host and with copies between peers.
 func TestConformance(t *testing.T) {
 	both(t, func(t *testing.T, places func(testing.TB) []*core.Place) {
 		o := conformance.Options{Profile: conformance.Core, Sample: 40}

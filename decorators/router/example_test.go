@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Two devices as one: what is computed runs on the first, and on the second where the first lacks an op.
+// A router presents two devices as one. Nodes run on the first device, and on the second if the first lacks the op.
 func ExampleNew() {
 	var places []*core.Place
 	for _, name := range []string{"first", "second"} {

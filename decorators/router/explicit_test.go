@@ -10,13 +10,14 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// both runs a test over members of two backends, and of one with copies between peers.
+// both runs a test with members of two backends ("host") and with members of one backend that copies between peers ("peer").
 func both(t *testing.T, f func(t *testing.T, places func(testing.TB) []*core.Place)) {
 	t.Run("host", func(t *testing.T) { f(t, two) })
 	t.Run("peer", func(t *testing.T) { f(t, peers) })
 }
 
-// A node runs where its tensors are, a tensor goes to a member once, and nothing is left behind.
+// A node runs on the member that holds most bytes of its operands. A tensor is transferred to a member once. A view from On overrides the
+// choice.
 func TestPlacement(t *testing.T) {
 	both(t, func(t *testing.T, places func(testing.TB) []*core.Place) {
 		r := over(t, places(t))
@@ -29,7 +30,7 @@ func TestPlacement(t *testing.T) {
 		require.Equal(t, int64(1), st.Members[1].Nodes)
 		require.Empty(t, st.Links)
 
-		sum := r.do(r.s, op.Add, x, y) // as many bytes on both: the main member
+		sum := r.do(r.s, op.Add, x, y) // equally many bytes on both: the main member
 		require.Equal(t, []float32{11, 22, 33}, r.read(r.s, sum))
 		require.Equal(t, int64(2), r.Stats().Members[0].Nodes)
 		for range 3 {
@@ -53,7 +54,7 @@ func TestPlacement(t *testing.T) {
 	})
 }
 
-// Everything that was made on any member, copies included, is freed by drops and frees.
+// Drops and frees release the tensors on all members, including copies.
 func TestNothingLeft(t *testing.T) {
 	both(t, func(t *testing.T, places func(testing.TB) []*core.Place) {
 		r := over(t, places(t))
@@ -76,12 +77,12 @@ func TestNothingLeft(t *testing.T) {
 	})
 }
 
-// A failure passes from member to member with the node's name, and the rest stays good.
+// An error passes from member to member and keeps the name of the failed node. Tensors that do not depend on it stay valid.
 func TestPoison(t *testing.T) {
 	both(t, func(t *testing.T, places func(testing.TB) []*core.Place) {
 		for _, from := range []int{0, 1} {
 			list := places(t)
-			direct := list[0].Backend == list[1].Backend // the member passes the error on, with ids of its own
+			direct := list[0].Backend == list[1].Backend // the backend itself passes the error on, with its own ids
 			r := over(t, list)
 			a, b := r.on(r.s, from), r.on(r.s, 1-from)
 			x := r.write(a, 1, 2)
@@ -112,7 +113,7 @@ func TestPoison(t *testing.T) {
 	})
 }
 
-func TestOn(t *testing.T) {
+func TestInfo(t *testing.T) {
 	r := over(t, two(t))
 	_, err := r.Open(ctx, 1)
 	require.ErrorIs(t, err, core.ErrNotFound)

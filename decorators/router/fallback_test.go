@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// told collects what OnFallback is called with.
+// told collects the arguments of OnFallback.
 type told struct {
 	sync.Mutex
 	list []router.Fallback
@@ -30,7 +30,8 @@ func (x *told) option() router.Option {
 	})
 }
 
-// What the main member lacks runs on the helper, counted and told once for each class; what follows returns.
+// Ops that the main member lacks run on the helper. Each such node is counted, and each class is reported once. Later nodes run on the main
+// member again.
 func TestFallback(t *testing.T) {
 	for _, bare := range []bool{false, true} {
 		var said told
@@ -77,7 +78,7 @@ func TestStrict(t *testing.T) {
 	require.Zero(t, r.Stats().Members[1].Nodes)
 }
 
-// Without Strict the device claims what any member does, and nothing that none does.
+// Without Strict, the device claims the ops that any member claims, and no others.
 func TestUnion(t *testing.T) {
 	r := over(t, []*core.Place{place("a", plant(t, "exp", "gelu")), place("b", plant(t, "sort", "gelu"))})
 	ops := r.Capabilities().Ops
@@ -95,10 +96,10 @@ func TestUnion(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, target.Supports(&n, []op.Desc{x}), core.ErrUnsupported)
 	_, selective := core.Extension[core.Selective](over(t, two(t)).Device)
-	require.False(t, selective, "documents that are equal say all")
+	require.False(t, selective, "members with equal documents need no Selective")
 }
 
-// Every op of the table runs where the main member lacks it, node by node and in programs.
+// The conformance cases of every op of the table pass if the main member lacks that op.
 func TestEveryOpLacked(t *testing.T) {
 	sample := 60
 	if long.Tests() {
@@ -131,7 +132,7 @@ func square(t testing.TB, n int) *program.Program {
 	return &program.Program{Name: "square", Inputs: []op.Desc{x}, Consts: []op.Desc{c}, Nodes: b.Nodes, Outputs: []op.TensorID{y.ID, y.ID, x.ID, c.ID}}
 }
 
-// A program is split where the main member lacks a node, gives what one member gives, and leaves nothing behind.
+// A program runs partly on the helper if the main member lacks one of its ops. The results are right, and no tensors or programs remain.
 func TestProgramFallback(t *testing.T) {
 	for _, bare := range []bool{false, true} {
 		main := plant(t, "exp")
@@ -174,7 +175,7 @@ func TestProgramFallback(t *testing.T) {
 	}
 }
 
-// Of a program whose parts run on several members, a part that fails poisons what depends on it, and nothing else.
+// If the parts of a program run on several members, a failed part poisons only the results that depend on it.
 func TestFailedPart(t *testing.T) {
 	r := over(t, []*core.Place{place("a", plant(t, "exp")), place("b", processor(t))})
 	ps, ok := core.Extension[core.Programs](r.Device)

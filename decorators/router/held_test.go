@@ -15,12 +15,12 @@ import (
 	"github.com/goburn/burn/decorators/router"
 )
 
-// A stream that runs ahead of its transfers keeps no more elements on the host than it may: then the caller waits. One that is
-// closed, and a write that is given up, wait no longer.
+// A stream that runs ahead of its transfers holds at most HeldBytes bytes on the host: beyond that, the caller waits. Closing the device
+// and canceling the context of a write end this wait.
 func TestHeldBytes(t *testing.T) {
 	b := slow{processor(t), make(chan struct{})}
 	r := over(t, []*core.Place{place("main", processor(t)), place("slow", b)}, router.HeldBytes(16))
-	first := r.do(r.on(r.s, 0), op.Neg, r.write(r.on(r.s, 1), 1, 2)) // 8 bytes on their way
+	first := r.do(r.on(r.s, 0), op.Neg, r.write(r.on(r.s, 1), 1, 2)) // a transfer of 8 bytes
 	require.NoError(t, r.s.Write(ctx, op.Desc{ID: r.NewIDs(1), DType: dtype.F32, Shape: []int{2}}, make([]byte, 8)))
 	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
@@ -33,14 +33,14 @@ func TestHeldBytes(t *testing.T) {
 	go func() { passed <- r.do(r.on(r.s, 0), op.Neg, third) }()
 	select {
 	case <-passed:
-		t.Fatal("there was no room")
+		t.Fatal("the command did not wait, although HeldBytes bytes are held")
 	case <-time.After(20 * time.Millisecond):
 	}
 	close(b.let)
 	second := <-passed
 	require.Equal(t, []float32{-1, -2}, r.read(r.s, first))
 	require.Equal(t, []float32{-3, -4}, r.read(r.s, second))
-	require.Equal(t, []float32{-1, -1, -1, -1, -1, -1}, r.read(r.s, r.do(r.on(r.s, 0), op.Neg, r.write(r.on(r.s, 1), 1, 1, 1, 1, 1, 1))), "more than may be held")
+	require.Equal(t, []float32{-1, -1, -1, -1, -1, -1}, r.read(r.s, r.do(r.on(r.s, 0), op.Neg, r.write(r.on(r.s, 1), 1, 1, 1, 1, 1, 1))), "a tensor larger than HeldBytes")
 
 	b = slow{processor(t), make(chan struct{})}
 	r = over(t, []*core.Place{place("main", processor(t)), place("slow", b)}, router.HeldBytes(8))
@@ -57,7 +57,7 @@ func TestHeldBytes(t *testing.T) {
 	<-done
 }
 
-// A profile of the router includes all members, whose shares of the time are in the statistics.
+// A profile of the router includes the nodes of all members. The statistics have the time of each member.
 func TestProfile(t *testing.T) {
 	r := over(t, two(t))
 	p, ok := core.Extension[core.Profiling](r.Device)
@@ -107,7 +107,7 @@ func TestProfile(t *testing.T) {
 
 	bare := over(t, []*core.Place{place("a", processor(t)), place("b", plant(t))})
 	_, ok = core.Extension[core.Profiling](bare.Device)
-	require.False(t, ok, "what runs on b would be missing")
+	require.False(t, ok, "member b has no profile")
 }
 
 // pinned is a backend that registers memory, or refuses to.
@@ -143,7 +143,7 @@ func (d pinnedDevice) Pin([]byte) (func(), error) {
 	return func() { *d.b.open-- }, nil
 }
 
-// Memory is registered with every member that can.
+// Pin pins memory with every member that can pin it, and fails if none can. If no member has Pinning, the router lacks it too.
 func TestPin(t *testing.T) {
 	open, broken := 0, errors.New("no more")
 	good := pinned{processor(t), &open, nil}

@@ -13,7 +13,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// When a member is lost, its tensors are lost, copies on other members live, the loss is reported once, and work goes on.
+// When a member is lost, its tensors are lost, but their copies on other members remain. The loss is reported once, and the router goes on
+// with the other members.
 func TestLost(t *testing.T) {
 	for _, which := range []int{0, 1} {
 		members := []*planted{plant(t), plant(t)}
@@ -29,14 +30,14 @@ func TestLost(t *testing.T) {
 		if err != nil {
 			require.ErrorIs(t, err, core.ErrBackendLost)
 		}
-		require.NoError(t, core.Sync(ctx, r.s), "the loss is told once")
+		require.NoError(t, core.Sync(ctx, r.s), "the loss is reported once")
 		require.ErrorIs(t, r.Stats().Members[which].Lost, core.ErrBackendLost)
 		require.NoError(t, r.Stats().Members[1-which].Lost)
 
 		require.Equal(t, []float32{8, 10}, r.read(r.s, r.do(r.s, op.Add, copied, other)), "a copy lives")
 		poisoned := r.do(r.s, op.Add, alone, other)
 		require.ErrorIs(t, core.Read(ctx, r.s, poisoned.ID, make([]byte, 8)), core.ErrBackendLost)
-		require.Equal(t, []float32{7}, r.read(r.s, r.write(here, 7)), "what is new goes to who is left")
+		require.Equal(t, []float32{7}, r.read(r.s, r.write(here, 7)), "new tensors go to the member that is left")
 		s := r.stream()
 		require.Equal(t, []float32{-8}, r.read(s, r.do(s, op.Neg, r.write(s, 8))))
 		require.NoError(t, core.Sync(ctx, s))
@@ -45,12 +46,12 @@ func TestLost(t *testing.T) {
 		members[1-which].lost.Store(true)
 		require.ErrorIs(t, core.Read(ctx, r.s, other.ID, make([]byte, 8)), core.ErrBackendLost)
 		for range 2 {
-			require.ErrorIs(t, core.Sync(ctx, r.s), core.ErrBackendLost, "nobody is left")
+			require.ErrorIs(t, core.Sync(ctx, r.s), core.ErrBackendLost, "no member is left")
 		}
 	}
 }
 
-// A program of which a member is lost runs on, without that member.
+// When a member is lost, a program that used it runs on the other members.
 func TestProgramLost(t *testing.T) {
 	helper := plant(t)
 	r := over(t, []*core.Place{place("main", plant(t, "exp")), place("b", helper), place("c", plant(t, "sin"))})
@@ -77,7 +78,7 @@ func TestProgramLost(t *testing.T) {
 	require.InDeltaSlice(t, want, v, 1e-4)
 	require.Contains(t, r.Plans()[0].String(), "b  ")
 	helper.lost.Store(true)
-	if v, err = run(); err != nil { // it was on its way
+	if v, err = run(); err != nil { // the run was already submitted
 		require.ErrorIs(t, err, core.ErrBackendLost)
 	}
 	for range 3 {
@@ -104,8 +105,7 @@ func TestProgramLost(t *testing.T) {
 	require.Eventually(t, func() bool { return r.live(r.s) == 0 }, 30*time.Second, time.Millisecond)
 }
 
-// A member is lost at any call of a model that runs on both: the answer is right or says that a backend is lost, and the
-// member that is left has nothing in the end.
+// A member is lost at a random call. Every result is right or ErrBackendLost, and in the end no tensors remain on the other members.
 func TestLostAnytime(t *testing.T) {
 	for round := range 150 {
 		rnd := rand.New(rand.NewPCG(1, uint64(round)))

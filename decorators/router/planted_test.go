@@ -13,21 +13,21 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// planted is a backend that lacks ops and can be lost.
+// planted is a backend that lacks some ops and that a test can lose.
 type planted struct {
 	core.Backend
 	lacks    []string
 	bare     bool         // has no programs and no host memory
-	lost     atomic.Bool  // every call is answered with the loss
-	until    atomic.Int64 // above 0: the loss comes with this many calls
-	programs atomic.Int64 // defined and not undefined
+	lost     atomic.Bool  // every call returns ErrBackendLost
+	until    atomic.Int64 // above 0: the backend is lost after this many calls
+	programs atomic.Int64 // number of programs that are defined
 }
 
 func plant(t testing.TB, lacks ...string) *planted {
 	return &planted{Backend: processor(t), lacks: lacks}
 }
 
-// gone counts a call and answers it when the backend is lost.
+// gone counts a call. It returns an error if the backend is lost.
 func (p *planted) gone() error {
 	if p.until.Load() > 0 && p.until.Add(-1) == 0 {
 		p.lost.Store(true)

@@ -25,7 +25,7 @@ func processor(t testing.TB) core.Backend {
 // place returns the first device of a backend.
 func place(spec string, b core.Backend) *core.Place { return &core.Place{Backend: b, Spec: spec} }
 
-// two are members of two backends: what moves goes through the host.
+// two returns two devices of separate backends: transfers go through the host.
 func two(t testing.TB) []*core.Place {
 	return []*core.Place{place("a", processor(t)), place("b", processor(t))}
 }
@@ -115,7 +115,7 @@ func (r *rig) live(s core.Stream) int64 {
 	return m.Memory().Tensors
 }
 
-// moved returns the number of transfers so far.
+// moved returns the numbers of tensors and bytes that were transferred so far.
 func (r *rig) moved() (tensors, bytes int64) {
 	for _, l := range r.Stats().Links {
 		tensors += l.Tensors

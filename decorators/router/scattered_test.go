@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// scattered is a router whose commands prefer one member after the other, so that tensors move all the time.
+// scattered is a router whose commands prefer its two members in turn, so that most operands are transferred.
 type scattered struct{ *router.Router }
 
 func (b scattered) Open(ctx context.Context, i int) (core.Device, error) {
@@ -88,7 +88,7 @@ func (s *scatteredStream) Write(ctx context.Context, d op.Desc, data []byte) err
 	return s.next().Write(ctx, d, data)
 }
 
-// The suite passes where every other command goes to another member.
+// The core profile passes if the preferred member changes with each command.
 func TestScattered(t *testing.T) {
 	both(t, func(t *testing.T, places func(testing.TB) []*core.Place) {
 		o := conformance.Options{Profile: conformance.Core, Sample: 40}

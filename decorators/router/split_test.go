@@ -18,7 +18,7 @@ import (
 	"github.com/goburn/burn/decorators/router"
 )
 
-// costs are planted: by member and op of the last node of a unit, with noise.
+// costs are planted costs of units, by member, with relative noise, and of transfers.
 type costs struct {
 	mu    sync.Mutex
 	unit  func(member int, p *program.Program) time.Duration
@@ -35,7 +35,7 @@ func (c *costs) Unit(m int, p *program.Program) time.Duration {
 
 func (c *costs) Link(int, int, int64) time.Duration { return c.link }
 
-// byOp returns the times of ops on two members.
+// byOp returns a function that adds the times of a program's ops on one of two members.
 func byOp(times map[op.Code][2]time.Duration) func(int, *program.Program) time.Duration {
 	return func(m int, p *program.Program) time.Duration {
 		sum := time.Duration(0)
@@ -50,7 +50,7 @@ func fixed(link time.Duration, times map[op.Code][2]time.Duration) *costs {
 	return &costs{unit: byOp(times), link: link, rnd: rand.New(rand.NewPCG(1, 2))}
 }
 
-// chain returns a program: sort(matmul(sort(x), c)), whose three nodes are units.
+// chain returns the program sort(matmul(sort(x), c)). Each of its three nodes is a unit.
 func chain(t testing.TB) *program.Program {
 	x, c := op.Desc{ID: 1, DType: dtype.F32, Shape: []int{4, 4}}, op.Desc{ID: 2, DType: dtype.F32, Shape: []int{4, 4}}
 	p := &program.Program{Name: "chain", Inputs: []op.Desc{x}, Consts: []op.Desc{c}}
@@ -121,7 +121,7 @@ func (r *rig) result(x core.Programs, id core.ProgramID, p *program.Program) []b
 	return data
 }
 
-// A unit goes to the member where it is faster by more than the transfers, and the results stay the same.
+// A unit runs on another member if this saves more time than its transfers take. The results are bitwise equal.
 func TestSplit(t *testing.T) {
 	p := chain(t)
 	one := over(t, []*core.Place{place("one", processor(t))})
@@ -151,7 +151,8 @@ func TestSplit(t *testing.T) {
 	})
 }
 
-// Random programs that are split by random costs give what one member gives, with as many bytes moved as planned.
+// Random programs that are split by random costs return the bits that one member returns. The plan does not count more bytes than are
+// transferred.
 func TestSplitBits(t *testing.T) {
 	for g := range 40 {
 		rnd := rand.New(rand.NewPCG(3, uint64(g)))
@@ -200,14 +201,14 @@ func TestSplitBits(t *testing.T) {
 		for _, u := range r.Plans()[0].Units {
 			planned += u.Bytes
 		}
-		require.LessOrEqual(t, planned, after-before, "and what the program returns is read where it is")
+		require.LessOrEqual(t, planned, after-before, "the plan counts bytes that were not transferred")
 		require.NoError(t, x.Undefine(id))
 		require.Eventually(t, func() bool { return r.live(r.s) == 0 }, 30*time.Second, time.Millisecond)
 	}
 }
 
-// E2: as many bytes move in each step as in the one before, once constants and what lives on are where they are used. The nodes have
-// one that the main member lacks; the program is on two members.
+// E2: every step transfers the same number of bytes, once constants and weights are on the members that use them. In "nodes", the main
+// member lacks an op; in "program", the program is split between two members.
 func TestBytesOfSteps(t *testing.T) {
 	nodes := over(t, []*core.Place{place("main", plant(t, "exp")), place("helper", processor(t))})
 	w := nodes.write(nodes.s, 1, 2, 3, 4)
@@ -226,8 +227,8 @@ func TestBytesOfSteps(t *testing.T) {
 			z := nodes.do(nodes.s, op.Add, y, e)
 			nodes.read(nodes.s, z)
 			nodes.free(nodes.s, x, y, e, z)
-		}, 3 * 16}, // to exp, and two results back; the weights stay
-		"program": {split, func() { split.result(programs, id, p) }, 2 * 64}, // the product's operand and its result
+		}, 3 * 16}, // an operand of exp and two results; the copy of the weights remains on the helper
+		"program": {split, func() { split.result(programs, id, p) }, 2 * 64}, // the operand and the result of matmul
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.step()
@@ -242,7 +243,7 @@ func TestBytesOfSteps(t *testing.T) {
 	}
 }
 
-// Noise of a fifth in all costs changes no plan in 100 steps; costs that have changed do.
+// Noise of 20 % in all costs changes no plan in 100 definitions. A lasting change of the costs changes the plan.
 func TestNoise(t *testing.T) {
 	for seed := range uint64(10) {
 		times := map[op.Code][2]time.Duration{op.Sort: {time.Millisecond, 4 * time.Millisecond}, op.MatMul: {4 * time.Millisecond, time.Millisecond}}
@@ -271,7 +272,7 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// Constants do not go where there is no room for them, however fast the member is.
+// A unit does not run on a member whose memory limit its constants, operands and results exceed, however fast the member is.
 func TestMemoryLimits(t *testing.T) {
 	c := fixed(0, map[op.Code][2]time.Duration{op.Sort: {time.Millisecond, 0}, op.MatMul: {time.Second, 0}})
 	r := over(t, two(t), router.Split(c), router.MemoryLimits(0, 64+256))
@@ -279,7 +280,7 @@ func TestMemoryLimits(t *testing.T) {
 	require.Equal(t, "b b b", members(r.Plans()[0]), "a sort has 256 bytes of operands and results")
 	r = over(t, two(t), router.Split(c), router.MemoryLimits(0, 64+128))
 	r.define(chain(t))
-	require.Equal(t, "a b a", members(r.Plans()[0]), "and a product 128")
+	require.Equal(t, "a b a", members(r.Plans()[0]), "a product has 128 bytes of operands and results")
 	r = over(t, two(t), router.Split(c), router.MemoryLimits(0, 191))
 	r.define(chain(t))
 	require.Equal(t, "a a a", members(r.Plans()[0]))
@@ -291,7 +292,7 @@ func TestMemoryLimits(t *testing.T) {
 	require.ErrorContains(t, err, "limits of memory")
 }
 
-// Costs are measured, kept, and used again; a file with other content is reported and replaced.
+// Measured costs are saved and reused. A file with foreign content is reported and replaced.
 func TestMeasured(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "deep", "costs.json")
 	p := chain(t)

@@ -18,13 +18,13 @@ import (
 	"github.com/goburn/burn/decorators/router"
 )
 
-// planet has the true costs of programs on some members, in seconds: of a unit by its structure, of a run of units on one member an
-// overhead, and of transfers. What is measured of it has noise, and the overhead in each unit.
+// planet has the true costs of programs on some members, in seconds: for each unit by its structure, for each part (consecutive units on
+// one member) an overhead, and for transfers. Measured costs have noise, and each measured unit includes the overhead.
 type planet struct {
 	members  int
 	units    map[string][]float64
 	overhead []float64
-	links    [][]float64 // of an empty tensor; a byte takes a thousandth
+	links    [][]float64 // cost of an empty tensor; each byte adds a thousandth of it
 	rnd      *rand.Rand
 }
 
@@ -69,7 +69,7 @@ func (w *planet) Link(from, to int, bytes int64) time.Duration {
 	return duration(w.link(from, to, bytes) * w.noise())
 }
 
-// cost returns the true cost of a way.
+// cost returns the true cost of a placement of units on members.
 func (w *planet) cost(p *program.Program, units []*placement.Unit, members []int) float64 {
 	q := placement.NewProblem(p, units)
 	q.Link = w.link
@@ -120,8 +120,8 @@ func tangle(t testing.TB, rnd *rand.Rand) *program.Program {
 	return p.Live()
 }
 
-// A program that is split by costs that are off by up to a tenth runs, after no more runs than a trial may take, on ways that cost at
-// most 3 % more in truth than the best single member, and stays there; all results are right meanwhile. No clock is looked at.
+// If the measured costs are off by up to 10 %, a split program settles, within the greatest number of runs of a trial, on a placement whose
+// true cost is at most 3 % above that of the best single member. All results are right meanwhile. The test does not use the clock.
 func TestSplitIsNeverSlowerThanOneMember(t *testing.T) {
 	programs := 200
 	if testing.Short() {
@@ -175,7 +175,7 @@ func TestSplitIsNeverSlowerThanOneMember(t *testing.T) {
 	t.Logf("%d first choices of %d were corrected, by %d runs on average", corrected/3, programs, runs/programs)
 }
 
-// sleepy is the reference, on which a sort takes a while.
+// sleepy returns a reference backend on which each sort takes at least d.
 func sleepy(d time.Duration) core.Backend {
 	return ref.New(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		if n.Op == op.Sort {
@@ -185,7 +185,8 @@ func sleepy(d time.Duration) core.Backend {
 	}))
 }
 
-// Runs are timed in full, also those whose parts are timed as well, and while other ways are defined: no run takes less than its sorts.
+// The time of a run covers the whole run, also if its parts are timed too or other placements are defined meanwhile: no run takes less time
+// than its sorts.
 func TestTimesOfRuns(t *testing.T) {
 	const sort = 2 * time.Millisecond
 	for range 4 {
@@ -201,7 +202,7 @@ func TestTimesOfRuns(t *testing.T) {
 			}
 		}
 		r.result(x, id, p)
-		require.Equal(t, "a a a", members(r.Plans()[0]), "the next run is on the way that was chosen")
+		require.Equal(t, "a a a", members(r.Plans()[0]), "the next run uses the chosen placement")
 		require.NoError(t, x.Undefine(id))
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu"
 )
 
-// wrong returns a reference whose results of c are off by a factor.
+// wrong returns a reference backend that multiplies the results of op c by factor.
 func wrong(c op.Code, factor float64) core.Backend {
 	return ref.New(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		out, err := ref.Eval(n, in)
@@ -27,7 +27,7 @@ func wrong(c op.Code, factor float64) core.Backend {
 	}))
 }
 
-// tally counts what Against compares.
+// tally counts the comparisons and collects what was skipped, with the reasons.
 type tally struct {
 	compared int
 	skipped  []string
@@ -41,7 +41,7 @@ func (c *tally) note(what string, skipped error) {
 	c.skipped = append(c.skipped, what+": "+skipped.Error())
 }
 
-// beside opens b beside a second backend.
+// beside opens b behind verify, which compares its results with those of second.
 func beside(t *testing.T, b, second core.Backend, c *tally, options ...verify.Option) *rig {
 	d, err := second.Open(ctx, 0)
 	require.NoError(t, err)
@@ -100,14 +100,14 @@ func TestAgainstPrograms(t *testing.T) {
 				return
 			}
 			faults, n := r.log.Report()
-			require.Equal(t, 1, n, "the sum is right, of a wrong operand")
+			require.Equal(t, 1, n, "the sum is right for its wrong operand")
 			require.ErrorContains(t, faults[0], "mul in run \"doubling\"")
 			require.Equal(t, []float32{2.5, 7}, r.read(s, out), "results stay those of the checked device")
 		})
 	}
 }
 
-// What the second backend lacks is decomposed, or said.
+// Ops that the second backend lacks are decomposed, or reported as skipped.
 func TestAgainstLesser(t *testing.T) {
 	var c tally
 	r := beside(t, ref.New(), ref.New(ref.Claiming(func(c op.Code) bool { return c != op.Relu && c != op.Sin })), &c)
@@ -120,7 +120,7 @@ func TestAgainstLesser(t *testing.T) {
 	require.Len(t, c.skipped, 1)
 	require.Contains(t, c.skipped[0], "sin: ")
 
-	// a poisoned operand is no fault of its own
+	// a node with a poisoned operand is not a fault
 	big, err := op.New(op.Gather, []op.Desc{x, index(r, s, 7)}, op.Int("axis", 0))
 	require.NoError(t, err)
 	big.Outputs[0].ID = r.NewIDs(1)
@@ -165,7 +165,7 @@ func TestAgainstTypes(t *testing.T) {
 	}
 }
 
-// Sums of large terms that cancel differ by their order, which is no fault.
+// Sums of large terms that cancel depend on the order of addition; the difference is not a fault.
 func TestAgainstSums(t *testing.T) {
 	var c tally
 	b, err := cpu.New(core.Config{Threads: 1})

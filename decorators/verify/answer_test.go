@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/decorators/verify"
 )
 
-// substitute is a backend with a device of the test's.
+// substitute is a backend whose Open returns a device that the test supplies.
 type substitute struct {
 	core.Backend
 	d core.Device
@@ -21,7 +21,7 @@ type substitute struct {
 
 func (b substitute) Open(context.Context, int) (core.Device, error) { return b.d, nil }
 
-// held is a device whose streams stand still in Write.
+// held is a device whose streams block in Write: it closes in and waits until out is closed.
 type held struct {
 	core.Device
 	in, out chan struct{}
@@ -46,12 +46,12 @@ func (s heldStream) Write(ctx context.Context, d op.Desc, data []byte) error {
 // broken is a device that breaks the contract.
 type broken struct {
 	core.Device
-	ids   int   // of calls that were answered
-	read  error // of all reads
-	write error
-	view  int // bytes that View adds
-	calls int // calls of the function passed to View
-	// releases of adopted memory, and the error of Adopt
+	ids   int   // number of NewIDs calls; the third returns an id that is in use
+	read  error // result of all reads, unless nil
+	write error // result of all writes, unless nil
+	view  int   // number of bytes that View passes in excess
+	calls int   // number of times that View calls its function
+	// number of times that Adopt calls release, and its error
 	releases int
 	adopt    error
 }
@@ -132,7 +132,7 @@ func TestAnswers(t *testing.T) {
 	r.refused(err, verify.Answer, core.ErrKernel, "wraps no sentinel")
 	require.ErrorIs(t, err, plain)
 	b.write = nil
-	require.NoError(t, s.Write(ctx, d2, make([]byte, 4)), "the refused write made nothing")
+	require.NoError(t, s.Write(ctx, d2, make([]byte, 4)), "the refused write has not used the id")
 
 	require.Equal(t, op.TensorID(1), r.NewIDs(1))
 	faults, n := r.log.Report()
@@ -164,7 +164,7 @@ func TestAnswersOfHostMemory(t *testing.T) {
 	require.NoError(t, viewed())
 	own := errors.New("the caller's")
 	require.Equal(t, own, h.View(ctx, s, d.ID, func([]byte) error {
-		require.NoError(t, s.Submit(nil, nil), "the stream is free meanwhile")
+		require.NoError(t, s.Submit(nil, nil), "the stream can be used meanwhile")
 		return own
 	}))
 	b.view = 1
@@ -175,7 +175,7 @@ func TestAnswersOfHostMemory(t *testing.T) {
 	r.refused(viewed(), verify.Answer, core.ErrKernel, "0 times")
 
 	calls := 0
-	first := r.NewIDs(9) // the third call is answered wrongly: not here
+	first := r.NewIDs(9) // the second call: only the third returns a wrong id
 	adopt := func() error {
 		first++
 		return h.Adopt(s, op.Desc{ID: first, DType: d.DType, Shape: d.Shape}, make([]byte, 8), func() { calls++ })

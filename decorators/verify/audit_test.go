@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu"
 )
 
-// audited opens b with a share of its work compared with the reference.
+// audited opens b behind verify, which compares a share of the work with the reference backend.
 func audited(t *testing.T, b core.Backend, share float64, c *tally) *rig {
 	second := ref.New()
 	d, err := second.Open(ctx, 0)
@@ -25,7 +25,7 @@ func audited(t *testing.T, b core.Backend, share float64, c *tally) *rig {
 	return r
 }
 
-// batch submits n nodes in one call: of a chain in which each gives its operand up, and the last result is kept.
+// batch submits a chain of n nodes in one call, each of which drops its operand, and returns the last result.
 func (r *rig) batch(s core.Stream, c op.Code, n int) op.Desc {
 	x := r.write(s, 1, -2, 3)
 	var nodes []op.Node
@@ -58,7 +58,7 @@ func TestAuditOfNodes(t *testing.T) {
 	require.Equal(t, verify.Difference, faults[0].Kind)
 	require.ErrorContains(t, faults[0], "neg (command")
 
-	// One operand that stands twice and is given up once, beside one that lives on.
+	// A node that drops one operand and keeps the other.
 	x, y := r.write(s, 1, 2), r.write(s, 3, 4)
 	m := r.node(op.Add, x, y)
 	m.Drop = 1
@@ -70,7 +70,7 @@ func TestAuditOfNodes(t *testing.T) {
 	require.Equal(t, 3, c.compared)
 }
 
-// The share is the fraction of nodes that is compared; with 0, none is.
+// The share is the fraction of nodes that are compared: none with 0, all with 1.
 func TestAuditShare(t *testing.T) {
 	for share, bounds := range map[float64][2]int{0: {0, 0}, 0.1: {20, 200}, 1: {1000, 1000}} {
 		var c tally
@@ -86,7 +86,7 @@ func TestAuditShare(t *testing.T) {
 	}
 }
 
-// A program runs as it does without an audit: as a program, once, with what is donated. Its outputs are compared.
+// An audit runs a program unchanged, as a whole and with its donations, and compares its outputs.
 func TestAuditOfPrograms(t *testing.T) {
 	for name, open := range map[string]func() core.Backend{"right": func() core.Backend { return ref.New() }, "wrong": func() core.Backend { return wrong(op.Mul, 1.001) }} {
 		for _, donated := range []bool{false, true} {
@@ -119,8 +119,8 @@ func TestAuditOfPrograms(t *testing.T) {
 	}
 }
 
-// Models and graphs that another backend computes with other roundings are not blamed, and those of a backend whose products are off
-// by a thousandth are.
+// An audit reports no fault for models and graphs on the cpu backend, whose rounding differs from the reference. It reports faults in most
+// models with a matmul on a backend whose matmul is off by a thousandth.
 func TestAuditOfModels(t *testing.T) {
 	for name, x := range map[string]struct {
 		b     func() core.Backend

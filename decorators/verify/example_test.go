@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Every value that is not finite is reported, with the command that made it.
+// NotFinite reports each non-finite result, with the command that computed it.
 func ExampleNotFinite() {
 	ctx := context.Background()
 	place, err := core.OpenPlace("cpu", core.Config{})

@@ -38,7 +38,7 @@ func TestLifetime(t *testing.T) {
 	r.refused(r.programs().Undefine(77), verify.Unknown, core.ErrNotFound, "program 77")
 }
 
-// Freed ids are known for good, also when what freed them is forgotten.
+// verify knows all freed ids, also after it has forgotten which command freed them.
 func TestLongAgo(t *testing.T) {
 	r := reference(t)
 	s := r.stream()
@@ -168,7 +168,7 @@ func TestUsage(t *testing.T) {
 	foreign := other.stream()
 	r.refused(r.programs().Run(foreign, core.Run{}), verify.Usage, core.ErrAttr, "a stream of another device")
 
-	// one goroutine stands still in Write while another submits
+	// one goroutine blocks in Write while another submits
 	h := &held{Device: r.Device, in: make(chan struct{}), out: make(chan struct{})}
 	r = over(t, substitute{r.backend, h})
 	s = r.stream()
@@ -181,7 +181,7 @@ func TestUsage(t *testing.T) {
 	require.NoError(t, s.Submit(nil, nil))
 }
 
-// Faults that are passed on are reported, and the backend answers.
+// With PassOn, faults are reported, and the calls still reach the backend.
 func TestPassOn(t *testing.T) {
 	r := reference(t, verify.PassOn())
 	a, b := r.stream(), r.stream()
@@ -190,13 +190,13 @@ func TestPassOn(t *testing.T) {
 	x := r.do(a, op.Neg, d)
 	require.NoError(t, r.free(b, x))
 	require.NoError(t, r.free(b, d, d))
-	require.Error(t, core.Sync(ctx, b), "the backend's word")
+	require.Error(t, core.Sync(ctx, b), "the error of the backend")
 	require.ErrorIs(t, core.Read(ctx, a, d.ID, make([]byte, 4)), core.ErrUnknownTensor)
 	faults, n := r.log.Report()
 	require.Equal(t, 4, n)
 	require.Equal(t, verify.Order, faults[0].Kind)
 	require.Equal(t, x.ID, faults[0].Tensor)
-	require.Equal(t, verify.Order, faults[1].Kind, "a uses it")
+	require.Equal(t, verify.Order, faults[1].Kind, "stream a uses it")
 	require.Equal(t, d.ID, faults[1].Tensor)
 	require.Equal(t, verify.Unknown, faults[2].Kind)
 	require.Equal(t, verify.Unknown, faults[3].Kind)
@@ -226,7 +226,7 @@ func TestLeaks(t *testing.T) {
 	c = r.write(s, 1, 2)
 	id, err = r.programs().Define(ctx, s, doubling(t, 2), []op.TensorID{c.ID})
 	require.NoError(t, err)
-	require.NoError(t, r.backend.Close(), "reports too")
+	require.NoError(t, r.backend.Close(), "closing the backend reports leaks too")
 	require.Len(t, r.leaks, 2)
 	require.Equal(t, []string{"t1 f32[2] made by write (command 1 of stream 1)", `program "doubling" made by define "doubling" (command 2 of stream 1)`}, r.leaks[1].First)
 	require.NotZero(t, id)
@@ -235,14 +235,14 @@ func TestLeaks(t *testing.T) {
 	r.clean()
 }
 
-// What verify does not know is not there.
+// verify denies extensions that it does not know, and those that the device below lacks.
 func TestExtensions(t *testing.T) {
 	r := reference(t)
 	require.Equal(t, "verify<ref>", r.backend.Info().Name)
 	_, ok := core.Extension[core.Gradients](r.Device)
 	require.False(t, ok)
 	_, ok = core.Extension[core.Selective](r.Device)
-	require.False(t, ok, "ref is without")
+	require.False(t, ok, "the reference backend lacks it")
 	_, ok = core.Extension[core.Pinning](r.Device)
 	require.False(t, ok)
 	m, ok := core.Extension[core.MemoryStats](r.Device)

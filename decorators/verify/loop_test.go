@@ -16,13 +16,13 @@ import (
 	"github.com/goburn/burn/decorators/verify"
 )
 
-// A ring of streams, each driven by a goroutine: what goes round is made on one stream, donated on the next, and read and
-// freed on a third, with events alone for order. Nobody is blamed, and results are right.
+// A ring of streams, each driven by a goroutine, passes tensors around. Each stream reads, donates or frees the tensors of the previous
+// stream and creates the next ones; only events order the streams. verify reports no fault, and the results are right.
 func TestRing(t *testing.T) {
 	r := reference(t)
 	const size, rounds = 4, 25
 	type baton struct {
-		x, old op.Desc // old was last used by the giver
+		x, old op.Desc // old was last used by the previous stream
 		done   core.Event
 	}
 	setup := r.stream()
@@ -80,7 +80,7 @@ func TestRing(t *testing.T) {
 	r.clean()
 }
 
-// Copies and collectives between devices are tracked on both.
+// Copies between devices, and collectives, are checked on both devices.
 func TestDevices(t *testing.T) {
 	r := reference(t)
 	a := &rig{t: t, backend: r.backend, Device: r.open()}
@@ -134,8 +134,8 @@ func TestDevices(t *testing.T) {
 	require.NoError(t, gb.Close())
 }
 
-// regression returns a program of one training step of y = relu(x·w1)·w2 on the sum of squares. It takes the parameters and
-// returns the new parameters and the loss.
+// regression returns a program of one training step of y = relu(x·w1)·w2 with the sum of squared errors as loss. Inputs: w1 [1, hidden], w2
+// [hidden, 1], x and y [batch, 1]. Outputs: the new w1 and w2, and the loss.
 func regression(t *testing.T, batch, hidden int, rate float64) *program.Program {
 	last := op.TensorID(0)
 	next := func() op.TensorID { last++; return last }
@@ -169,7 +169,8 @@ func regression(t *testing.T, batch, hidden int, rate float64) *program.Program 
 	return p
 }
 
-// Training with donated parameters, batches from a stream of their own, and losses that are read while the next step runs.
+// verify reports no fault in a training loop that donates its parameters, writes batches on a separate stream and reads losses while the
+// next step runs.
 func TestTraining(t *testing.T) {
 	const batch, hidden, steps = 16, 8, 60
 	for name, b := range map[string]core.Backend{"cpu": processor(t).backend, "ref": ref.New()} {

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/decorators/verify"
 )
 
-// found is the next fault, which the next event of s returns, once.
+// found checks that the next event of s returns the fault that was reported last, once.
 func (r *rig) found(s core.Stream, parts ...string) {
 	r.t.Helper()
 	_, before := r.log.Report()
@@ -29,7 +29,7 @@ func TestNotFinite(t *testing.T) {
 	s := r.stream()
 	x := r.write(s, 1, 0, -1)
 	y := r.do(s, op.Log, r.do(s, op.Neg, x)) // NaN, -Inf, 0
-	r.do(s, op.Exp, y)                       // its operand is to blame
+	r.do(s, op.Exp, y)                       // not a fault: its operand is not finite
 	faults, n := r.log.Report()
 	require.Equal(t, 1, n)
 	require.Equal(t, y.ID, faults[0].Tensor)
@@ -41,7 +41,7 @@ func TestNotFinite(t *testing.T) {
 	r.do(s, op.Add, big, big)
 	r.found(s, "+Inf at element 1")
 
-	// what is asked for, and what is given
+	// non-finite values that the host requests or writes
 	n0, err := op.New(op.Full, nil, op.Dims("shape", []int{2}), op.Type("dtype", dtype.F32), op.ScalarFloat("value", math.Inf(-1)))
 	require.NoError(t, err)
 	n0.Outputs[0].ID = r.NewIDs(1)
@@ -51,7 +51,7 @@ func TestNotFinite(t *testing.T) {
 	r.do(s, op.Add, n0.Outputs[0], nan)
 	require.NoError(t, core.Sync(ctx, s))
 
-	// within one command, which drops its operands
+	// within one Submit, whose nodes drop their operands
 	w := r.write(s, 0)
 	a := r.node(op.Neg, w)
 	a.Drop = 1
@@ -78,9 +78,9 @@ func TestNotFiniteTypes(t *testing.T) {
 		require.Equal(t, i+1, count)
 		require.ErrorContains(t, faults[i], d.String()+"[2] is made of finite operands, got -Inf at element 1")
 	}
-	require.NoError(t, core.Sync(ctx, s), "passed on")
+	require.NoError(t, core.Sync(ctx, s), "with PassOn, events return no fault")
 
-	// NaN of 8 bits: given, and made of 1e9, which does not fit
+	// NaN in f8e4m3fn: written by the host, and as the result of a cast of 1e9, which does not fit
 	small := op.Desc{ID: r.NewIDs(1), DType: dtype.F8E4M3FN, Shape: []int{2}}
 	require.NoError(t, s.Write(ctx, small, []byte{0, 0x7f}))
 	to := func(x op.Desc, d dtype.DType) op.Desc {
@@ -99,7 +99,7 @@ func TestNotFiniteTypes(t *testing.T) {
 	require.ErrorContains(t, faults[4], "f8e4m3fn[2] is made of finite operands, got NaN at element 1")
 }
 
-// logarithm returns a program that makes -Inf where its input is its constant, and gives input, constant and a count too.
+// logarithm returns a program with the outputs log|x-c| (twice), x, c and x == c: the logarithm is -Inf where x equals the constant c.
 func logarithm(t *testing.T) *program.Program {
 	x, c := op.Desc{ID: 1, DType: dtype.F32, Shape: []int{2}}, op.Desc{ID: 2, DType: dtype.F32, Shape: []int{2}}
 	sub, err := op.New(op.Sub, []op.Desc{x, c})
@@ -145,7 +145,7 @@ func TestNotFinitePrograms(t *testing.T) {
 	bad := r.run(s, p, r.write(s, 2, 2), 5)
 	r.found(s, `log in run "logarithm" (command`, "-Inf at element 1")
 	r.do(s, op.Neg, pair(bad[1]))
-	require.NoError(t, core.Sync(ctx, s), "its operand is to blame")
+	require.NoError(t, core.Sync(ctx, s), "not a fault: its operand is not finite")
 	r.do(s, op.Log, r.do(s, op.Sub, pair(bad[3]), pair(bad[3])))
 	r.found(s, "log (command")
 	same := make([]byte, 2)
@@ -156,12 +156,12 @@ func TestNotFinitePrograms(t *testing.T) {
 	require.NoError(t, core.Sync(ctx, s))
 	m, ok := core.Extension[core.MemoryStats](r.Device)
 	require.True(t, ok)
-	require.Equal(t, int64(3), m.Memory().Tensors, "neg, sub and log; nothing of verify's own")
+	require.Equal(t, int64(3), m.Memory().Tensors, "the results of neg, sub and log, and no tensors of verify")
 	_, n := r.log.Report()
 	require.Equal(t, 2, n)
 }
 
-// A device that cannot copy runs programs whole.
+// On a device without copy, programs run as a whole, and the fault names the run instead of the node.
 func TestNotFiniteWholePrograms(t *testing.T) {
 	r := over(t, ref.New(ref.Declaring(func(c *core.Capabilities) { delete(c.Ops, "copy") })), verify.NotFinite())
 	s := r.stream()

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/decorators/verify"
 )
 
-// What one stream makes and another uses needs an event, whatever uses it.
+// Each kind of use of a tensor of another stream requires order, by an event or by a wait of the host.
 func TestUseWithoutOrder(t *testing.T) {
 	uses := map[string]func(r *rig, s core.Stream, d op.Desc) error{
 		"node": func(r *rig, s core.Stream, d op.Desc) error { return s.Submit([]op.Node{r.node(op.Neg, d)}, nil) },
@@ -75,7 +75,7 @@ func TestUseWithoutOrder(t *testing.T) {
 	}
 }
 
-// Order is transitive, and an event orders only what came before it.
+// Order is transitive, and an event orders only the commands before it.
 func TestOrderThroughStreams(t *testing.T) {
 	r := reference(t)
 	a, b, c := r.stream(), r.stream(), r.stream()
@@ -87,11 +87,11 @@ func TestOrderThroughStreams(t *testing.T) {
 	r.do(c, op.Neg, d)
 	r.clean()
 	r.refused(c.Submit([]op.Node{r.node(op.Neg, late)}, nil), verify.Order, core.ErrProtocol, "neg (command 3 of stream 2)", "write (command 3 of stream 0)")
-	require.NoError(t, e.Wait(ctx)) // not behind late either
+	require.NoError(t, e.Wait(ctx)) // late is not ordered before this event either
 	r.refused(b.Submit([]op.Node{r.node(op.Neg, late)}, nil), verify.Order, core.ErrProtocol)
 }
 
-// A tensor is freed, dropped or donated behind its uses on other streams.
+// Freeing, dropping or donating a tensor must be ordered after its uses on other streams.
 func TestFreeWithoutOrder(t *testing.T) {
 	ends := map[string]func(r *rig, s core.Stream, d op.Desc) error{
 		"freed": func(r *rig, s core.Stream, d op.Desc) error { return r.free(s, d) },
@@ -118,13 +118,13 @@ func TestFreeWithoutOrder(t *testing.T) {
 			f := r.refused(end(r, a, d), verify.Order, core.ErrProtocol, does, "read (command 3 of stream 1)", "of stream 0)")
 			require.Equal(t, d.ID, f.Tensor)
 			require.Equal(t, "read (command 3 of stream 1)", f.Other)
-			require.NoError(t, ticket.Wait(ctx)) // the host has seen the read, and all before
+			require.NoError(t, ticket.Wait(ctx)) // the host has waited for the read and all commands before it
 			require.NoError(t, end(r, a, d))
 		})
 	}
 }
 
-// A refused command leaves no trace: neither what it would have freed, nor what it would have used or made.
+// A refused command has no effect: its frees, uses and outputs are not recorded.
 func TestRefusedIsTakenBack(t *testing.T) {
 	r := reference(t)
 	a, b := r.stream(), r.stream()
@@ -145,7 +145,7 @@ func TestRefusedIsTakenBack(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-// A slot that is used again does not confuse streams.
+// A stream that reuses the slot of a closed one is a different stream.
 func TestManyStreams(t *testing.T) {
 	r := reference(t)
 	keep := r.stream()
@@ -162,7 +162,7 @@ func TestManyStreams(t *testing.T) {
 	r.refused(r.free(keep, d), verify.Order, core.ErrProtocol, "write (command 1 of stream 21)")
 }
 
-// What a stream had not done when it was closed may never have been made: nobody is blamed for it, and it is no leak.
+// The last commands of a closed stream may never have been executed: uses of their results are no faults, and the results are no leaks.
 func TestClosedStream(t *testing.T) {
 	r := reference(t)
 	a, b := r.stream(), r.stream()

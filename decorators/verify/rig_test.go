@@ -17,7 +17,7 @@ import (
 
 var ctx = context.Background()
 
-// rig is a device behind verify, with what it reported.
+// rig is a device behind verify, with the reported faults and leaks.
 type rig struct {
 	t       testing.TB
 	backend core.Backend
@@ -57,7 +57,7 @@ func (r *rig) stream() core.Stream {
 	return s
 }
 
-// desc returns a new f32 vector.
+// desc returns an f32[n] description with a new id.
 func (r *rig) desc(n int) op.Desc {
 	return op.Desc{ID: r.NewIDs(1), DType: dtype.F32, Shape: []int{n}}
 }
@@ -98,7 +98,7 @@ func (r *rig) free(s core.Stream, ds ...op.Desc) error {
 	return s.Submit(nil, list)
 }
 
-// refused checks that err is the next fault, of a kind and sentinel, and says all of parts.
+// refused checks that err is the last reported fault, has the kind and the sentinel, and contains all parts.
 func (r *rig) refused(err error, kind verify.Kind, sentinel error, parts ...string) *verify.Fault {
 	r.t.Helper()
 	require.ErrorIs(r.t, err, sentinel)
@@ -110,7 +110,7 @@ func (r *rig) refused(err error, kind verify.Kind, sentinel error, parts ...stri
 	}
 	faults, n := r.log.Report()
 	require.NotZero(r.t, n)
-	require.Same(r.t, f, faults[len(faults)-1], "what is returned is what is reported")
+	require.Same(r.t, f, faults[len(faults)-1], "the returned fault is not the reported one")
 	return f
 }
 
@@ -123,7 +123,7 @@ func (r *rig) clean() {
 	}
 }
 
-// programs returns the extension.
+// programs returns the Programs extension.
 func (r *rig) programs() core.Programs {
 	p, ok := core.Extension[core.Programs](r.Device)
 	require.True(r.t, ok)

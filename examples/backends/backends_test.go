@@ -23,7 +23,7 @@ import (
 // First arguments that make this test binary run as another program.
 const (
 	asCarrier = "carry" // serves the shared object that the next argument names
-	asSuite   = "suite" // runs the suite on the device, with the cases and a folder of plugins, that the next arguments name
+	asSuite   = "suite" // runs the suite; the next arguments are the device, the pattern of the cases and the folder of plugins
 )
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(isolated(m))
 }
 
-// isolated runs the tests without the plugins of the user. A test names the folders of its own in host.Options.
+// isolated runs the tests without the plugins of the user. A test names its plugin folders in host.Options.
 func isolated(m *testing.M) int {
 	empty, err := os.MkdirTemp("", "burn-backends")
 	if err == nil {
@@ -54,7 +54,7 @@ func isolated(m *testing.M) int {
 	return m.Run()
 }
 
-// suite runs the suite in this process and prints the report of a device.
+// suite runs the suite on a device in this process, prints the report and returns the exit code.
 func suite(spec, run, dir string) int {
 	r, err := check(spec, run, host.Options{Dirs: []string{dir}})
 	if err == nil {
@@ -67,7 +67,7 @@ func suite(spec, run, dir string) int {
 	return 0
 }
 
-// sampled returns the value of conformance.Options.Sample: 1, all cases, in the long run.
+// sampled returns the value of conformance.Options.Sample: 1 (all cases) in long tests, 6 otherwise.
 func sampled() int {
 	if long.Tests() {
 		return 1
@@ -89,8 +89,8 @@ func check(spec, run string, o host.Options) (*conformance.Report, error) {
 	return conformance.Check(context.Background(), open, conformance.Options{Run: run, Sample: sampled()})
 }
 
-// failures returns the failed cases with their reasons, except acos near 1 in f64: there the reference is less exact than the
-// tolerance of its row, and these backends are right.
+// failures returns the failed cases with their reasons, except those of acos in f64: near 1 the reference is less exact than the tolerance
+// of the op, and these backends are right.
 func failures(r *conformance.Report) (list []string) {
 	for _, x := range r.Results {
 		if x.Status == conformance.Failed && !strings.HasPrefix(x.ID, "acos/f64/") {
@@ -100,7 +100,7 @@ func failures(r *conformance.Report) (list []string) {
 	return list
 }
 
-// inChild runs the suite on a device in a separate process, so that a crash of a shared object is a failed test.
+// inChild runs the suite on a device in a separate process, so that a crash of a shared object only fails the test. It returns the report.
 func inChild(t *testing.T, spec, run, dir string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -110,7 +110,7 @@ func inChild(t *testing.T, spec, run, dir string) string {
 	return string(out)
 }
 
-// passed returns the number of cases in the last line of a report.
+// passed returns the number of passed cases in the last line of a report without failures.
 func passed(t *testing.T, report string) (n int) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(report), "\n")
@@ -119,7 +119,7 @@ func passed(t *testing.T, report string) (n int) {
 	return n
 }
 
-// carrier returns host options with this test binary as Carrier, and a folder of plugins.
+// carrier returns host options with this test binary as Carrier and dir as the folder of plugins.
 func carrier(t *testing.T, dir string) host.Options {
 	t.Helper()
 	self, err := os.Executable()
@@ -127,7 +127,7 @@ func carrier(t *testing.T, dir string) host.Options {
 	return host.Options{Carrier: []string{self, asCarrier}, Dirs: []string{dir}}
 }
 
-// buildC runs the Makefile of a C backend.
+// buildC runs the Makefile of the C backend in dir, which writes its results to the folder out.
 func buildC(t *testing.T, dir, out string) {
 	t.Helper()
 	for _, tool := range []string{"make", "cc"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each code block in docs/BACKENDS.md is part of a file of the repository, line by line.
+// Each quoted code block in docs/BACKENDS.md occurs in a source file, apart from white space at the ends of lines.
 func TestDocumentQuotes(t *testing.T) {
 	text, err := os.ReadFile("../../docs/BACKENDS.md")
 	require.NoError(t, err)

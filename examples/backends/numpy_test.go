@@ -39,7 +39,7 @@ func TestNumpy(t *testing.T) {
 	require.NoError(t, err)
 	script := "#!/bin/sh\nexec '" + launcher + "' \"$@\"\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "burn-backend-numpy"), []byte(script), 0o755))
-	manifest := fmt.Sprintf("name = \"numpy\"\n[needs]\nread = [%q]\n", filepath.Dir(launcher)) // it is not beside the script
+	manifest := fmt.Sprintf("name = \"numpy\"\n[needs]\nread = [%q]\n", filepath.Dir(launcher)) // the launcher is not beside the script
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "burn-backend-numpy.toml"), []byte(manifest), 0o644))
 	r, err := check("process:numpy", os.Getenv("BURN_TEST_CASES"), host.Options{Dirs: []string{dir}})
 	require.NoError(t, err)

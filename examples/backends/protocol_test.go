@@ -17,12 +17,13 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// certified tests the plugin that a command line starts against the protocol. A shared object needs a carrier program.
+// certified checks that the plugin that command starts keeps the rules of the protocol. For a shared object, the command is a carrier
+// program.
 func certified(t *testing.T, command ...string) {
 	t.Helper()
 	o := protocol.Options{Command: command, Debug: len(command) == 1}
 	o.Patience = 30 * time.Second // Python takes 5 to decode 65,537 names
-	if !long.Tests() {            // cases that start and end processes take most of the time, and are the same for all plugins on one carrier
+	if !long.Tests() {            // the rules for starts and ends of processes take most of the time, and plugins on one carrier behave alike there
 		o.Run = regexp.MustCompile("^(services|frames|data|events|checks|poison|nodes|programs|errors|plane)/")
 	}
 	r, err := protocol.Check(context.Background(), o)
@@ -58,7 +59,7 @@ func TestCProtocol(t *testing.T) {
 	certified(t, append(carrier(t, out).Carrier, filepath.Join(out, "burn-backend-cabi.so"))...)
 }
 
-// mutants are faulty variants of the Python carrier: a change of a file, and the rule that it breaks.
+// mutants are faulty variants of the Python carrier. In file, from is replaced by to; rule is the protocol rule that this breaks.
 var mutants = []struct {
 	name, file, from, to, rule string
 }{

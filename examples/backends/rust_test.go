@@ -13,8 +13,8 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// rust builds the Rust backend and returns the folder with the result. Cargo's output is cached in the user's cache, as a first
-// build takes minutes. The test needs cargo and, without a cache, its registry.
+// rust builds the Rust backend and returns the folder with the result. Cargo's output is kept in the user's cache folder, because a first
+// build takes minutes. The test needs cargo and, without a warm cache, its registry.
 func rust(t *testing.T) string {
 	t.Helper()
 	if !long.Tests() {

@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/internal/scaffold"
 )
 
-// written writes a plugin of each language as burn plugin new does.
+// written writes a plugin in the given language, as burn plugin new does, and returns its folder.
 func written(t *testing.T, language string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "plugin")
@@ -28,8 +28,8 @@ func written(t *testing.T, language string) string {
 	return dir
 }
 
-// starts checks that the plugin lists a device, passes the cases that it claims, and fails the claims of the primitives that it
-// lacks: these failures tell its author what is next.
+// starts checks that the plugin lists a device, passes the cases of its ops, and fails the cases that require the claims of other
+// primitives: these failures tell the author which kernels are missing.
 func starts(t *testing.T, transport string, ops []string, o host.Options) {
 	t.Helper()
 	listed := false
@@ -154,7 +154,7 @@ func run(c *engine.Call[tensor]) error {
 }
 `
 
-// The code around the kernels in the scaffold passes the core profile unchanged: an author adds only kernels.
+// With kernels for all primitives, the scaffold passes the core profile without further changes: an author adds only kernels.
 func TestScaffoldGoCore(t *testing.T) {
 	t.Parallel()
 	if !long.Tests() {

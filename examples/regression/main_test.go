@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The noise of the rows alone is 0.1.
+// The standard deviation of the noise in the data is 0.1.
 func TestQuick(t *testing.T) {
 	rmse, err := run(context.Background(), []string{"-quick"}, io.Discard)
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The words of both classes are the same: a model that ignores their order is right in half of the cases.
+// Both classes have the same words: a model that ignores the order of words has an accuracy of 50 %.
 func TestQuick(t *testing.T) {
 	accuracy, err := run(context.Background(), []string{"-quick"}, io.Discard)
 	require.NoError(t, err)

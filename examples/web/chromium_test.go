@@ -68,7 +68,7 @@ func startChromium(t *testing.T, flags ...string) *chromium {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // kills the process group, as the browser has many processes
 		_ = cmd.Wait()
 		from.Close()
-		for range 20 { // until the last process has closed the profile
+		for range 20 { // retries until the last process has closed the profile
 			if os.RemoveAll(profile) == nil {
 				break
 			}
@@ -153,7 +153,7 @@ func (c *chromium) evaluate(expression string, out any) {
 	}
 }
 
-// until waits for a condition of the page. An error in the page fails the test.
+// until waits until a JavaScript condition of the page is true. An error in the page fails the test.
 func (c *chromium) until(ctx context.Context, condition string) {
 	c.t.Helper()
 	for {
@@ -196,7 +196,7 @@ func (c *chromium) pick(id, path string) {
 	c.call("DOM.setFileInputFiles", map[string]any{"files": []string{path}, "nodeId": node.NodeID}, nil)
 }
 
-// screenshot writes a picture of the page.
+// screenshot writes a PNG picture of the page.
 func (c *chromium) screenshot(path string) {
 	var shot struct{ Data string }
 	c.call("Page.captureScreenshot", map[string]any{"format": "png"}, &shot)

@@ -33,7 +33,7 @@ func TestFiles(t *testing.T) {
 		{"/burn.wasm", "gzip;q=0", "application/wasm", "", 200},
 		{"/main.js", "identity", "text/javascript; charset=utf-8", "", 200},
 		{"/style.css", "GZIP", "text/css; charset=utf-8", "gzip", 200},
-		{"/sample.png", "gzip", "image/png", "", 200}, // it would not get smaller
+		{"/sample.png", "gzip", "image/png", "", 200}, // compression would not reduce its size
 		{"/../secret", "gzip", "text/plain; charset=utf-8", "", 404},
 		{"/none", "gzip", "text/plain; charset=utf-8", "", 404},
 	} {

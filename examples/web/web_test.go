@@ -37,7 +37,7 @@ type result struct {
 	PNG     string
 }
 
-// digits are strokes on the pad, which has 280 x 280 pixels.
+// digits maps each digit to its strokes on the pad, which has 280 x 280 pixels.
 var digits = map[string][][][2]float64{
 	"7": {line(70, 60, 200, 60, 120, 230)},
 	"1": {line(140, 50, 140, 230)},
@@ -139,7 +139,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// reference returns the scores that the command line computes for a picture, in the first output.
+// reference returns the scores of a picture that `burn run` computes on the portable level of the cpu backend.
 func reference(ctx context.Context, t *testing.T, burn, model, picture string, flags ...string) []float64 {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, burn, append([]string{"run", model, picture, "--json"}, flags...)...)
@@ -154,7 +154,7 @@ func reference(ctx context.Context, t *testing.T, burn, model, picture string, f
 	return r.Outputs[0].Values
 }
 
-// compare requires equal values on the cpu, and close ones on other devices.
+// compare requires equal scores on the cpu, and scores within 1e-5 on other devices.
 func compare(t *testing.T, spec string, got result, want []float64) {
 	t.Helper()
 	require.Len(t, got.Values, len(want))

@@ -23,7 +23,7 @@ var ascending = [][]string{
 	{"1.0.0-0"},
 	{"1.0.0-2"},
 	{"1.0.0-10"},
-	{"1.0.0-18446744073709551616"}, // more than 64 bits hold
+	{"1.0.0-18446744073709551616"}, // exceeds 64 bits
 	{"1.0.0-99999999999999999999"},
 	{"1.0.0-100000000000000000000"},
 	{"1.0.0-alpha", "v1.0.0-alpha+build.7"},
@@ -61,7 +61,7 @@ func TestSortVersions(t *testing.T) {
 	require.Equal(t, []string{"0.1.0", "1.9.3", "1.9.10", "1.10.0-rc.1", "1.10.0"}, list)
 }
 
-// The order is one: it agrees with itself in both directions and over three versions, whatever the texts.
+// FuzzCompareVersions checks that the order of any texts is antisymmetric and transitive.
 func FuzzCompareVersions(f *testing.F) {
 	f.Add("1.0.0", "1.0.0-a", "1.0")
 	f.Add("", "-", "+")
@@ -112,7 +112,7 @@ func TestTOML(t *testing.T) {
 	require.Error(t, err, "a version below zero")
 }
 
-// In JSON, what is not known is left out.
+// JSON omits unknown fields of a manifest.
 func TestJSON(t *testing.T) {
 	text, err := json.Marshal(manifest.Manifest{Name: "x", Protocol: manifest.Protocol{Min: 2, Max: 2}})
 	require.NoError(t, err)

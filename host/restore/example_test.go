@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu"
 )
 
-// Open says how the backend is started: it is called now, and again after each loss. A plugin would be started here with client.Start;
+// Options.Open starts the backend: restore calls it now, and again after each loss. To start a plugin, it would call client.Start;
 // host.Options.Restore does that.
 func ExampleOpen() {
 	starts := 0

@@ -13,8 +13,8 @@ import (
 	"github.com/goburn/burn/host/restore"
 )
 
-// TestLent keeps memory that was lent as its own copy, and gives it back.
-func TestLent(t *testing.T) {
+// Adopted memory stays lent while its tensor is live, so that the tensor can be restored after a loss, and is then released once.
+func TestAdoptedMemory(t *testing.T) {
 	var x births
 	_, d, s := x.device(t, restore.Options{})
 	h := extension[core.HostMemory](t, d)
@@ -24,14 +24,14 @@ func TestLent(t *testing.T) {
 	require.Equal(t, f32(1, 2), read(t, s, desc(1, 2)))
 	require.Zero(t, released.Load())
 	require.ErrorIs(t, h.View(ctx, s, id(1), func([]byte) error { return nil }), core.ErrUnsupported)
-	require.Error(t, h.Adopt(s, desc(2, 2), f32(1), func() { t.Error("it was not taken") }))
+	require.Error(t, h.Adopt(s, desc(2, 2), f32(1), func() { t.Error("release was called although Adopt failed") }))
 	require.NoError(t, s.Submit(nil, []op.TensorID{id(1)}))
 	require.NoError(t, d.Close())
 	require.EqualValues(t, 1, released.Load())
 	require.ErrorIs(t, core.Sync(ctx, s), core.ErrClosed)
 }
 
-// Copies between devices are made again from what the other device has.
+// After a loss, a copy between devices is repeated from the restored source.
 func TestPeers(t *testing.T) {
 	var x births
 	b, d, s := x.device(t, restore.Options{})
@@ -48,10 +48,10 @@ func TestPeers(t *testing.T) {
 	require.ErrorIs(t, extension[core.PeerCopy](t, to).CopyFrom(q, desc(4, 2), nil, id(2)), core.ErrUnsupported)
 	require.NoError(t, d.Close())
 	x.kill()
-	require.ErrorIs(t, readError(q, desc(3, 2)), core.ErrStale, "its source is closed")
+	require.ErrorIs(t, readError(q, desc(3, 2)), core.ErrStale, "the device of its source is closed")
 }
 
-// A group ends with the process, and so does what it made.
+// A loss ends groups, and the results of their collectives are stale.
 func TestCollectives(t *testing.T) {
 	var x births
 	b, d0, s0 := x.device(t, restore.Options{})
@@ -79,7 +79,7 @@ func TestCollectives(t *testing.T) {
 	require.ErrorIs(t, groups[1].AllReduce(s1, core.ReduceSum, id(2), desc(5, 1)), core.ErrBackendLost)
 }
 
-// Extensions are passed on when they are known.
+// Unknown extensions are denied.
 func TestExtensions(t *testing.T) {
 	var x births
 	b, d, s := x.device(t, restore.Options{})
@@ -98,7 +98,7 @@ func TestExtensions(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrNotFound)
 }
 
-// A device that has to be asked is asked again after a loss.
+// Supports of a Selective device restarts a lost backend and asks the new one.
 func TestSelective(t *testing.T) {
 	x := births{with: func(m *mortal, _ int) []ref.Option { m.picky = true; return nil }}
 	b, d, _ := x.device(t, restore.Options{})

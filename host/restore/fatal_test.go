@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/host/restore"
 )
 
-// planted makes the kernel of exp a bug that ends the process, and that of log one that fails.
+// planted plants two faults: the kernel of exp ends the process, and the kernel of log returns an error.
 func planted(m *mortal, _ int) []ref.Option {
 	return []ref.Option{ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		switch n.Op {
@@ -26,7 +26,7 @@ func planted(m *mortal, _ int) []ref.Option {
 	})}
 }
 
-// A node that ends every process is left out after two replays, by name, and the rest goes on.
+// A node that ends every process is left out after two replays. Errors name it, and nodes that do not depend on it are executed.
 func TestFatal(t *testing.T) {
 	x := births{with: planted}
 	b, d, s := x.device(t, restore.Options{})
@@ -45,17 +45,17 @@ func TestFatal(t *testing.T) {
 	for _, n := range []uint64{3, 4} {
 		err := readError(s, desc(n, 1))
 		require.ErrorIs(t, err, core.ErrBackendLost)
-		require.ErrorContains(t, err, "exp t3", "the node that it began with")
+		require.ErrorContains(t, err, "exp t3", "the error must name the node that caused the losses")
 	}
 	submit(t, s, node(t, "neg", id(6), desc(4, 1)), node(t, "neg", id(7), desc(2, 1)))
 	require.ErrorContains(t, readError(s, desc(6, 1)), "exp t3")
 	require.Equal(t, f32(1), read(t, s, desc(7, 1)))
 	x.kill()
-	require.Equal(t, f32(1), read(t, s, desc(7, 1)), "it stays left out")
+	require.Equal(t, f32(1), read(t, s, desc(7, 1)), "the node must stay left out")
 	require.EqualValues(t, 4, b.Restarts())
 }
 
-// A call that waits and ends every process is given up, and named.
+// A blocking call that ends every process is given up after two restarts, and the error names it.
 func TestFatalCall(t *testing.T) {
 	x := births{with: func(m *mortal, _ int) []ref.Option {
 		m.fatal = func(call string) bool { return call == "define" }
@@ -70,7 +70,7 @@ func TestFatalCall(t *testing.T) {
 	require.Equal(t, f32(1), read(t, s, desc(1, 1)))
 }
 
-// A backend that never lives long enough is given up.
+// A backend that never completes a restart is given up after Attempts starts.
 func TestGivenUp(t *testing.T) {
 	var x births
 	x.with = func(m *mortal, start int) []ref.Option {
@@ -86,7 +86,7 @@ func TestGivenUp(t *testing.T) {
 	require.Equal(t, 4, x.starts())
 }
 
-// Failures are reported once however often they are made again.
+// A failure is reported once, although its node is executed again after each loss.
 func TestFailures(t *testing.T) {
 	x := births{with: planted}
 	_, d, s := x.device(t, restore.Options{})
@@ -99,13 +99,13 @@ func TestFailures(t *testing.T) {
 	require.ErrorContains(t, readError(s, desc(2, 1)), "no logarithm today")
 	submit(t, s, node(t, "log", id(3), desc(1, 1)))
 	x.kill()
-	require.NoError(t, core.Sync(ctx, other), "it is the failure of the other stream")
+	require.NoError(t, core.Sync(ctx, other), "the failure belongs to the other stream")
 	require.ErrorContains(t, core.Sync(ctx, s), "log t3")
 	require.NoError(t, core.Sync(ctx, s))
 }
 
-// A backend that comes back with less says what is missing.
-func TestLess(t *testing.T) {
+// If a restarted backend lacks something that the first one had, the error says what is missing.
+func TestRestartWithLess(t *testing.T) {
 	declare := func(change func(*core.Capabilities)) func(*mortal) []ref.Option {
 		return func(*mortal) []ref.Option { return []ref.Option{ref.Declaring(change)} }
 	}
@@ -141,7 +141,7 @@ func TestLess(t *testing.T) {
 			err = core.Sync(ctx, s)
 			require.ErrorIs(t, err, core.ErrBackendLost)
 			require.ErrorContains(t, err, "came back without "+want)
-			require.NoError(t, core.Sync(ctx, s), "the next start has it")
+			require.NoError(t, core.Sync(ctx, s), "the backend of the next start is complete")
 			require.NoError(t, ps.Run(s, core.Run{Program: prog, Inputs: []op.TensorID{id(1)}, Outputs: []op.TensorID{id(2)}}))
 			require.Equal(t, f32(-2), read(t, s, desc(2, 1)))
 		})

@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/host/restore"
 )
 
-// TestConcurrent kills again and again while goroutines compute, each on a stream of one device.
+// TestConcurrent kills the backend repeatedly while goroutines compute, each on its own stream of one device.
 func TestConcurrent(t *testing.T) {
 	var x births
 	b, err := restore.Open(ctx, restore.Options{Open: x.open, Attempts: 1000, Backoff: time.Microsecond})
@@ -27,7 +27,7 @@ func TestConcurrent(t *testing.T) {
 	soak(t, b, 20, x.kill, l, l)
 }
 
-// soak computes while kill is called at random moments, until b was started again so often.
+// soak calls kill at random moments while four clients compute, until b was restarted kills times.
 func soak(t *testing.T, b *restore.Backend, kills int64, kill func(), loads ...*load) {
 	var stop atomic.Bool
 	var wg sync.WaitGroup
@@ -54,8 +54,8 @@ func soak(t *testing.T, b *restore.Backend, kills int64, kill func(), loads ...*
 	}
 }
 
-// progress waits until every client has got on, so that none loses two processes at one command and is blamed for it.
-// TestKilledAgain has kills that come faster.
+// progress waits until every client has completed two rounds, so that no command meets two losses and is blamed for them. TestKilledAgain
+// tests kills in faster succession.
 func progress(rounds *[4]atomic.Int64, stop *atomic.Bool) {
 	for i := range rounds {
 		for from := rounds[i].Load(); rounds[i].Load() < from+2 && !stop.Load(); {
@@ -64,7 +64,7 @@ func progress(rounds *[4]atomic.Int64, stop *atomic.Bool) {
 	}
 }
 
-// load is a device with a program, x + weight negated, for vectors of n.
+// load is a device with a program that computes -(x + weight) for vectors of n elements.
 type load struct {
 	d     core.Device
 	prog  core.ProgramID
@@ -81,7 +81,7 @@ func newLoad(t *testing.T, b core.Backend, n int) *load {
 	return &load{d, prog, s.Signal(), n}
 }
 
-// ramp is from, from+1 to from+6, and from again.
+// ramp returns n values that cycle through from, from+1, ..., from+6.
 func ramp(n int, from float32) []float32 {
 	v := make([]float32, n)
 	for i := range v {
@@ -90,7 +90,7 @@ func ramp(n int, from float32) []float32 {
 	return v
 }
 
-// compute carries values through donated runs and nodes on a stream, and checks them.
+// compute runs rounds of a node and a run with a donated input on a new stream, and checks the results, until stop is set.
 func (l *load) compute(t *testing.T, c int, stop *atomic.Bool, rounds *atomic.Int64) error {
 	s, err := l.d.OpenStream(ctx)
 	if err != nil {

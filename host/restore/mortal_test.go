@@ -16,22 +16,22 @@ import (
 	"github.com/goburn/burn/host/restore"
 )
 
-// mortal is the reference backend in the place of a process: after kill, every call says that it is lost.
+// mortal is the reference backend in place of a process: after kill, every call returns ErrBackendLost.
 type mortal struct {
 	core.Backend
 	alive  context.Context
 	kill   context.CancelFunc
-	picky  bool                  // Selective: it supports nothing
-	lacks  func(target any) bool // extensions that it has not
-	fatal  func(call string) bool
-	opened core.Device // the last one
+	picky  bool                   // it has Selective, which supports no node
+	lacks  func(target any) bool  // reports whether the device lacks an extension; nil: it lacks none
+	fatal  func(call string) bool // reports whether a call ends the backend; nil: none does
+	opened core.Device            // the last one
 }
 
-// births opens mortal backends, one after the other.
+// births opens mortal backends, one for each start, and keeps them.
 type births struct {
 	mu   sync.Mutex
 	all  []*mortal
-	with func(m *mortal, start int) []ref.Option // may change what is born
+	with func(m *mortal, start int) []ref.Option // changes a new backend; nil: no change
 }
 
 func (x *births) open(_ context.Context, generation uint16) (core.Backend, error) {
@@ -48,21 +48,21 @@ func (x *births) open(_ context.Context, generation uint16) (core.Backend, error
 	return m, nil
 }
 
-// kill ends the backend that runs.
+// kill ends the current backend.
 func (x *births) kill() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.all[len(x.all)-1].kill()
 }
 
-// starts returns how many there were.
+// starts returns the number of backends that were started.
 func (x *births) starts() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return len(x.all)
 }
 
-// open makes a restored backend and a device with a stream on it.
+// device returns a restored backend, a device of it and a stream.
 func (x *births) device(t testing.TB, o restore.Options) (*restore.Backend, core.Device, core.Stream) {
 	t.Helper()
 	o.Open = x.open
@@ -90,7 +90,7 @@ func stream(t testing.TB, d core.Device) core.Stream {
 	return s
 }
 
-// do makes a call, unless the backend is dead before or after.
+// do calls call. It returns ErrBackendLost if the backend is dead before or after the call.
 func (m *mortal) do(what string, call func() error) error {
 	if m.fatal != nil && m.fatal(what) {
 		m.kill()
@@ -103,7 +103,7 @@ func (m *mortal) do(what string, call func() error) error {
 	return fmt.Errorf("mortal: %s: %w", what, core.ErrBackendLost)
 }
 
-// wait is do for a call that waits.
+// wait is do for a blocking call, which kill cancels.
 func (m *mortal) wait(ctx context.Context, what string, call func(ctx context.Context) error) error {
 	return m.do(what, func() error {
 		inner, cancel := context.WithCancelCause(ctx)

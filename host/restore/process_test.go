@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// plugin starts this test binary as a plugin that is restored.
+// plugin starts this test binary as a restored plugin. opts is the name of an option and its values for the successive generations; the
+// last value is repeated.
 func plugin(t testing.TB, o restore.Options, opts ...string) *restore.Backend {
 	t.Helper()
 	o.Open = func(ctx context.Context, generation uint16) (core.Backend, error) {
@@ -70,7 +71,7 @@ func TestProcessRestored(t *testing.T) {
 	}
 }
 
-// TestProcessFatal has every process end at its third node, whichever that is.
+// If every process ends at its third node, whichever that is, the plugin is given up, and the error has its exit status.
 func TestProcessFatal(t *testing.T) {
 	b := plugin(t, restore.Options{Attempts: 3, Backoff: time.Millisecond}, "crash", "3")
 	_, s := on(t, b)
@@ -83,7 +84,7 @@ func TestProcessFatal(t *testing.T) {
 	require.Contains(t, err.Error(), "exit status 7")
 }
 
-// TestProcessLess has a plugin that comes back without programs.
+// If a plugin restarts without programs, the error says so.
 func TestProcessLess(t *testing.T) {
 	b := plugin(t, restore.Options{}, "plain", "", "yes")
 	d, s := on(t, b)
@@ -98,7 +99,7 @@ func TestProcessLess(t *testing.T) {
 	require.ErrorContains(t, err, "came back without programs")
 }
 
-// left returns what a test process holds of the system.
+// left returns the numbers of open files and of mapped memory files of this process; 0 except on Linux.
 func left(t testing.TB) (files, maps int) {
 	if runtime.GOOS != "linux" {
 		return 0, 0
@@ -110,8 +111,8 @@ func left(t testing.TB) (files, maps int) {
 	return len(fds), strings.Count(string(text), "/memfd:")
 }
 
-// TestSoak kills the process at random moments while clients compute, until it was started again BURN_SOAK_KILLS times, 15
-// without that. Every answer is right, and no process, socket, descriptor or memory is left behind.
+// TestSoak kills the process at random moments while clients compute, until it was restarted BURN_SOAK_KILLS times (default 15). All
+// results are right, and no process, socket, descriptor or memory remains.
 func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short is set: this test kills and starts processes for a while")
@@ -131,7 +132,7 @@ func TestSoak(t *testing.T) {
 	t.Run("run", func(t *testing.T) {
 		b := plugin(t, restore.Options{Attempts: 50, Backoff: time.Millisecond})
 		pids = append(pids, pid(t, b))
-		small, big := newLoad(t, b, 8), newLoad(t, b, 40_000) // the second through shared memory
+		small, big := newLoad(t, b, 8), newLoad(t, b, 40_000) // big transfers through shared memory
 		soak(t, b, int64(kills), func() {
 			p := pid(t, b)
 			pids = append(pids, p)
@@ -145,20 +146,20 @@ func TestSoak(t *testing.T) {
 	})
 	runtime.GC()
 	runtime.ReadMemStats(&heap[1])
-	require.Less(t, int64(heap[1].HeapInuse), int64(heap[0].HeapInuse)+64<<20, "memory does not grow with the kills")
+	require.Less(t, int64(heap[1].HeapInuse), int64(heap[0].HeapInuse)+64<<20, "memory must not grow with the number of kills")
 	for _, p := range pids {
 		require.Eventually(t, func() bool { return syscall.Kill(p, 0) == syscall.ESRCH }, 5*time.Second, time.Millisecond, "process %d", p)
 	}
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Empty(t, entries, "sockets and folders")
+	require.Empty(t, entries, "sockets or folders remain")
 	require.Eventually(t, func() bool {
 		files, maps := left(t)
-		return files <= filesBefore+4 && maps == 0 && runtime.NumGoroutine() <= goroutines+8 // the runtime keeps some for itself
+		return files <= filesBefore+4 && maps == 0 && runtime.NumGoroutine() <= goroutines+8 // tolerance for the Go runtime
 	}, 5*time.Second, 5*time.Millisecond)
 }
 
-// TestProcessNamesCallersTensors: errors of a process that was started again name tensors by the ids that the caller has.
+// Errors of a restarted process name tensors by the ids of the caller.
 func TestProcessNamesCallersTensors(t *testing.T) {
 	b := plugin(t, restore.Options{})
 	_, s := on(t, b)

@@ -31,8 +31,8 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// TestContract runs what the conformance suite says of devices, streams, programs and extensions. That adopted memory is
-// released after its last use is left out: it stays while a tensor that was made of it is live.
+// TestContract runs the cases of the conformance suite for devices, streams, programs and extensions. The case that adopted memory is
+// released after its last use is excluded: restore keeps the memory while a tensor that depends on it is live.
 func TestContract(t *testing.T) {
 	report, err := conformance.Check(ctx, func() (core.Backend, error) {
 		return restore.Open(ctx, restore.Options{Open: func(context.Context, uint16) (core.Backend, error) { return ref.New(), nil }})
@@ -47,7 +47,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestKilledAgain kills the second process too, at each of the calls by which it is filled.
+// TestKilledAgain also kills the second process, at each of the calls that restore its state.
 func TestKilledAgain(t *testing.T) {
 	for at := 1; ; at++ {
 		calls := 0
@@ -71,7 +71,7 @@ func TestKilledAgain(t *testing.T) {
 	}
 }
 
-// What waits at the loss is answered: tickets with the values of their place, events as reached.
+// Pending waits survive a loss: tickets deliver the values at their position in the stream, and events are reached.
 func TestOutstanding(t *testing.T) {
 	var x births
 	began := make(chan struct{}, 1)
@@ -109,15 +109,15 @@ func TestOutstanding(t *testing.T) {
 		require.NoError(t, <-errs)
 	}
 	require.Equal(t, f32(-1, -2), dst)
-	require.NoError(t, other.Wait(before), "an event of the process that was lost")
+	require.NoError(t, other.Wait(before), "an event of the lost process")
 	require.Equal(t, f32(-1, -2), read(t, other, desc(3, 2)))
 	require.Equal(t, f32(1), read(t, s, desc(5, 1)))
 	require.ErrorIs(t, readError(s, desc(2, 2)), core.ErrUnknownTensor)
-	require.Equal(t, 2, x.starts(), "once for all who wait")
+	require.Equal(t, 2, x.starts(), "one restart serves all waits")
 	require.ErrorIs(t, ticket.Wait(ctx), core.ErrClosed)
 }
 
-// Tensors outlive their streams, and order between streams is kept.
+// After a loss, tensors of closed streams still exist, and the order between streams is preserved.
 func TestStreams(t *testing.T) {
 	var x births
 	_, d, s := x.device(t, restore.Options{})
@@ -148,7 +148,7 @@ func TestStreams(t *testing.T) {
 	require.ErrorIs(t, s.Submit(nil, nil), core.ErrClosed)
 }
 
-// What a training step donates is made again, once and no longer than it is needed.
+// The tensors of a chain of donating steps are recomputed after a loss, without holding more than three of them at a time.
 func TestDonated(t *testing.T) {
 	var x births
 	_, d, s := x.device(t, restore.Options{})
@@ -170,19 +170,19 @@ func TestDonated(t *testing.T) {
 		})}
 	}
 	x.kill()
-	require.Equal(t, f32(5), read(t, s, desc(2+steps, 1)), "-(-(5+1)+1), an even number of times")
+	require.Equal(t, f32(5), read(t, s, desc(2+steps, 1)), "x -> -(x+1), an even number of times")
 	require.EqualValues(t, 2, extension[core.MemoryStats](t, d).Memory().Tensors, "the result and the constant")
-	require.Less(t, most, int64(4), "while it was made again")
+	require.Less(t, most, int64(4), "too many tensors during the recomputation")
 }
 
-// TestStale forgets commands by a small journal: their tensors, and what is computed from them, are stale after a loss,
-// and the rest goes on.
+// With a small journal, old commands are forgotten. After a loss, their tensors and dependent results are stale; other tensors remain
+// usable.
 func TestStale(t *testing.T) {
 	var x births
 	_, d, s := x.device(t, restore.Options{Journal: 100})
 	write(t, s, desc(1, 1), 1)
 	const last = 1001
-	for i := uint64(2); i <= last; i++ { // a chain of which each needs all before it
+	for i := uint64(2); i <= last; i++ { // a chain: each node depends on all previous ones
 		n := node(t, "neg", id(i), desc(i-1, 1))
 		if i > 2 {
 			n.Drop = 1

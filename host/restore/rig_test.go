@@ -16,7 +16,7 @@ import (
 
 var ctx = context.Background()
 
-// id returns one of the first ids of a backend, which tests take instead of asking for them.
+// id returns the n-th id of the first generation. Tests use these ids without a call of NewIDs.
 func id(n uint64) op.TensorID            { return op.NewTensorID(0, n) }
 func desc(n uint64, dims ...int) op.Desc { return op.Desc{ID: id(n), DType: dtype.F32, Shape: dims} }
 
@@ -65,7 +65,7 @@ func extension[T any](t testing.TB, d core.Device) T {
 	return x
 }
 
-// addProgram returns x + c, negated.
+// addProgram returns the program -(x + c) for vectors of n elements, with the constant c.
 func addProgram(t testing.TB, n int) *program.Program {
 	p := &program.Program{Name: "add", Inputs: []op.Desc{desc(1, n)}, Consts: []op.Desc{desc(2, n)}, Outputs: []op.TensorID{id(4)}}
 	p.Nodes = []op.Node{node(t, "add", id(3), p.Inputs[0], p.Consts[0])}
@@ -74,7 +74,8 @@ func addProgram(t testing.TB, n int) *program.Program {
 	return p
 }
 
-// session is steps whose user notices nothing of a kill before one of them.
+// session runs a sequence of commands and checks their results. It calls kill before each of nine steps; a loss there must not be
+// noticeable.
 func session(t *testing.T, d core.Device, s core.Stream, kill func(step int)) {
 	ps := extension[core.Programs](t, d)
 	step := 0

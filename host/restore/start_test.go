@@ -19,7 +19,8 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// starting opens this test binary as a plugin, whose behaviour may differ by start.
+// starting returns a function that starts this test binary as a plugin and counts the starts. env returns the environment of each start,
+// from 1.
 func starting(count *int, env func(start int) []string) func(context.Context, uint16) (core.Backend, error) {
 	return func(ctx context.Context, generation uint16) (core.Backend, error) {
 		*count++
@@ -31,7 +32,7 @@ func starting(count *int, env func(start int) []string) func(context.Context, ui
 	}
 }
 
-// TestKilledWhileStarting: a process that somebody kills before its handshake is started again, as one that is killed later.
+// A process that is killed before its handshake is restarted, like one that is killed later.
 func TestKilledWhileStarting(t *testing.T) {
 	ctx := context.Background()
 	mark, count := filepath.Join(t.TempDir(), "mark"), 0
@@ -43,7 +44,7 @@ func TestKilledWhileStarting(t *testing.T) {
 	d, s := on(t, b)
 	session(t, d, s, func(int) {})
 
-	// During work, too.
+	// The same happens if the process is killed during work and its successor before the handshake.
 	require.NoError(t, os.Remove(mark))
 	require.NoError(t, syscall.Kill(pid(t, b), syscall.SIGKILL))
 	d, s = on(t, b)
@@ -51,7 +52,7 @@ func TestKilledWhileStarting(t *testing.T) {
 	require.Equal(t, 4, count)
 	require.NoError(t, b.Close())
 
-	// One that is killed each time is given up, and the error names the signal.
+	// A process that is killed at each start is given up, and the error names the signal.
 	count = 0
 	_, err = restore.Open(ctx, restore.Options{Attempts: 4, Backoff: time.Millisecond, Open: starting(&count, func(int) []string {
 		return []string{fake.Env + "=" + fake.Killed}
@@ -62,7 +63,7 @@ func TestKilledWhileStarting(t *testing.T) {
 	require.Equal(t, 4, count)
 }
 
-// TestSameStart: a plugin that does not start again fails in the same way the next time, so that two tries are enough.
+// A restart is given up after two starts that fail in the same way, since a third would fail too.
 func TestSameStart(t *testing.T) {
 	ctx, count := context.Background(), 0
 	b, err := restore.Open(ctx, restore.Options{Backoff: time.Millisecond, Open: starting(&count, func(start int) []string {
@@ -74,7 +75,7 @@ func TestSameStart(t *testing.T) {
 	require.NoError(t, err)
 	_, s := on(t, b)
 	require.NoError(t, syscall.Kill(pid(t, b), syscall.SIGKILL))
-	for range 3 { // the answer stays
+	for range 3 { // the error persists
 		err = core.Sync(ctx, s)
 		require.ErrorIs(t, err, core.ErrBackendLost)
 		require.ErrorContains(t, err, "two starts failed in the same way")
@@ -83,7 +84,7 @@ func TestSameStart(t *testing.T) {
 	require.Equal(t, 3, count)
 	require.NoError(t, b.Close())
 
-	// The first start of all is not tried again when it fails by itself.
+	// The initial start is not repeated if the plugin itself fails.
 	count = 0
 	_, err = restore.Open(ctx, restore.Options{Open: starting(&count, func(int) []string { return []string{fake.Env + "=" + fake.CrashAtStart} })})
 	var e *client.StartError

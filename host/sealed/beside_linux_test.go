@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program of a folder that nobody gave hashes of takes the libraries beside it along; one that looks elsewhere is refused.
+// A program without a list of files is copied together with the libraries below its folder. A program that searches libraries outside its
+// folder is refused.
 func TestBeside(t *testing.T) {
 	cc, err := exec.LookPath("cc")
 	if err != nil {

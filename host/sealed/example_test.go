@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/host/sealed"
 )
 
-// A file with another hash than the one that was promised is not opened.
+// Open refuses a file whose hash differs from the expected one.
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "sealed")
 	if err != nil {

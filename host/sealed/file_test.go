@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A copy of this test binary answers with the text in the variable.
+// TestMain makes a copy of this test binary print the text in SEALED_ANSWER.
 func TestMain(m *testing.M) {
 	if s := os.Getenv("SEALED_ANSWER"); s != "" {
 		os.Stdout.WriteString(s)
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program puts a copy of this binary at dir, and gives its sha256.
+// program copies this test binary into a new folder and returns the path and the sha256 of the copy.
 func program(t *testing.T) (path, sum string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -54,7 +54,7 @@ func TestExecute(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// Between the check and the start the file is exchanged, and written to where it stands. What was checked runs.
+// If the file is replaced, overwritten or removed between the check and the start, the checked bytes run.
 func TestSwapped(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("on Windows: the open handle keeps the file from being changed, see TestHeld")
@@ -80,7 +80,7 @@ func TestSwapped(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "right", got)
 			if got, err := answer(t, path); err == nil {
-				require.NotEqual(t, "right", got, "the swap is one")
+				require.NotEqual(t, "right", got, "the file at path must have changed")
 			}
 		})
 	}
@@ -109,7 +109,7 @@ func openFiles(t *testing.T) int {
 	return len(fds)
 }
 
-// Scripts and objects get a file of their own, in a folder of the user alone, which is gone after Close.
+// Scripts and shared objects are copied into a folder that only the user can access. Close removes the folder.
 func TestPrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("on Windows: files are held where they are")

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The copy in memory refuses every change, through any descriptor.
+// The copy in memory cannot be changed, not even through a new descriptor.
 func TestSealed(t *testing.T) {
 	path, sum := program(t)
 	f, err := Open(path, sum, Execute)
@@ -18,7 +18,7 @@ func TestSealed(t *testing.T) {
 		_, err = w.WriteAt([]byte("x"), 0)
 		require.ErrorContains(t, err, "not permitted")
 		require.Error(t, w.Truncate(0))
-		require.NoError(t, w.Close()) // what is open for writing is not executed
+		require.NoError(t, w.Close()) // Linux does not execute a file that is open for writing
 	}
 	got, err := answer(t, f.Path())
 	require.NoError(t, err)

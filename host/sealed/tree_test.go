@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/host/internal/flock"
 )
 
-// laid lays files out in a folder, and gives them as items.
+// laid writes files into a new folder and returns the folder and the list of items. The file "program" is executable.
 func laid(t *testing.T, files map[string]string) (dir string, items []Item) {
 	t.Helper()
 	dir = t.TempDir()
@@ -108,7 +108,7 @@ func write(t *testing.T, dir, name, text string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text), 0o755))
 }
 
-// What a process that was killed left is removed at the next start, and what a living one uses is not.
+// Tree removes old folders of dead processes, and keeps locked and young folders.
 func TestSweep(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)

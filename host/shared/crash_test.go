@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-const envCarry = "BURN_TEST_CARRY" // this binary serves the shared object that its argument names
+const envCarry = "BURN_TEST_CARRY" // makes this binary serve the shared object that its last argument names
 
 func TestMain(m *testing.M) {
 	if os.Getenv(envCarry) != "" {
@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A shared object that crashes is a failed plugin of burn devices, and a lost backend where it runs as a process.
+// A shared object that crashes when it is opened does not crash the host: Devices lists it as failed, and Open as a process returns an
+// error.
 func TestCrashStaysOutside(t *testing.T) {
 	path := object(t, "bad.c", "-DCRASH")
 	self, err := os.Executable()
@@ -57,7 +58,7 @@ func TestCrashStaysOutside(t *testing.T) {
 	}
 }
 
-// A program without this package, and one with the built-in backend alone, do not link the loader.
+// The loader is linked only by programs that import host/shared, not by programs with host, tensor or the cpu backend alone.
 func TestOthersDoNotLinkTheLoader(t *testing.T) {
 	goTool, err := exec.LookPath("go")
 	if err != nil {

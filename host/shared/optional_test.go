@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// bytesOf returns the elements of a tensor of type f32.
+// bytesOf returns the bytes of f32 elements.
 func bytesOf(values ...float32) (b []byte) {
 	for _, v := range values {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
@@ -30,20 +30,20 @@ func requireElements(t *testing.T, s core.Stream, id op.TensorID, values ...floa
 	require.Equal(t, want, got)
 }
 
-// later.c has every optional function of the ABI, and computes nothing before somebody waits.
+// The backend later.c implements every optional function of the ABI and computes nothing until somebody waits.
 func TestQueuesWithMarks(t *testing.T) {
 	ctx := context.Background()
 	_, d, s := opened(t, "later.c", core.Config{})
 	x := vector(d, 2)
 	require.NoError(t, s.Write(ctx, x, bytesOf(1, 2)))
 	sum := node(t, d, op.Add, []op.Desc{x, x})
-	same := node(t, d, op.Copy, sum.Outputs) // its operand is dropped, and taken
+	same := node(t, d, op.Copy, sum.Outputs) // it drops its operand, whose memory the output takes
 	same.Drop = 1
 	require.NoError(t, s.Submit([]op.Node{sum, same}, []op.TensorID{x.ID}))
 	requireElements(t, s, same.Outputs[0].ID, 2, 4)
 	require.ErrorIs(t, core.Read(ctx, s, sum.Outputs[0].ID, make([]byte, 8)), core.ErrUnknownTensor)
 
-	// Another queue goes behind the first.
+	// A second queue waits for the first.
 	other, err := d.OpenStream(ctx)
 	require.NoError(t, err)
 	y := vector(d, 2)
@@ -92,7 +92,7 @@ func TestOptionalAnswers(t *testing.T) {
 	require.Equal(t, core.Memory{InUse: 7, Reserved: 8}, stats.Memory())
 }
 
-// double returns a program: y = x + x, z = y + c, with outputs z, z and c.
+// double returns a program with the outputs z, z and c: y = x + x, z = y + c. If last is not add, z = last(y).
 func double(t *testing.T, name string, last op.Code) *program.Program {
 	t.Helper()
 	d := op.DescOf(dtype.F32, 2)
@@ -132,7 +132,7 @@ func TestPrograms(t *testing.T) {
 	require.ErrorIs(t, core.Read(ctx, s, x.ID, make([]byte, 8)), core.ErrUnknownTensor)
 	require.NoError(t, programs.Undefine(id))
 
-	// The library names the node that it has no room for.
+	// The library reports for which node it lacks memory.
 	require.NoError(t, s.Write(ctx, c, bytesOf(1, 1)))
 	_, err = programs.Define(ctx, s, double(t, "bad", op.Add), []op.TensorID{c.ID})
 	var ne *core.NodeError
@@ -140,7 +140,7 @@ func TestPrograms(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrOutOfMemory)
 	require.Equal(t, "add", ne.Op)
 
-	// A program that it does not take runs node by node.
+	// A program that the library does not accept runs node by node.
 	id, err = programs.Define(ctx, s, double(t, "left", op.Copy), []op.TensorID{c.ID})
 	require.NoError(t, err)
 	require.NoError(t, programs.Undefine(id))

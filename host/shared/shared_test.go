@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/host/shared"
 )
 
-// object compiles a backend of testdata into a new folder.
+// object compiles a backend of testdata into a new folder and returns the path of the shared object.
 func object(t testing.TB, file string, flags ...string) string {
 	t.Helper()
 	cc, err := exec.LookPath("cc")
@@ -36,7 +36,7 @@ func object(t testing.TB, file string, flags ...string) string {
 	return out
 }
 
-// opened returns a device of a backend of testdata, with a stream.
+// opened opens a backend of testdata, its first device and a stream.
 func opened(t testing.TB, file string, c core.Config) (core.Backend, core.Device, core.Stream) {
 	t.Helper()
 	ctx := context.Background()
@@ -50,14 +50,14 @@ func opened(t testing.TB, file string, c core.Config) (core.Backend, core.Device
 	return b, d, s
 }
 
-// vector returns a new tensor of n elements.
+// vector returns an f32[n] description with a new id.
 func vector(d core.Device, n int) op.Desc {
 	v := op.DescOf(dtype.F32, n)
 	v.ID = d.NewIDs(1)
 	return v
 }
 
-// node makes a node whose output is new.
+// node returns a node with a new output id.
 func node(t testing.TB, d core.Device, c op.Code, in []op.Desc, attrs ...op.Attr) op.Node {
 	t.Helper()
 	n, err := op.New(c, in, attrs...)
@@ -66,7 +66,7 @@ func node(t testing.TB, d core.Device, c op.Code, in []op.Desc, attrs ...op.Attr
 	return n
 }
 
-// The C side gets every node unchanged: the backend of the test fails with the node's description.
+// The C side receives every node unchanged: the kernels of echo.c fail with a description of the node.
 func TestNodesArriveWhole(t *testing.T) {
 	ctx := context.Background()
 	b, d, s := opened(t, "echo.c", core.Config{Threads: 3, Options: map[string]string{"k": "v"}})
@@ -101,7 +101,7 @@ func TestNodesArriveWhole(t *testing.T) {
 	require.ErrorIs(t, core.Read(ctx, s, exp.Outputs[0].ID, make([]byte, 12)), core.ErrUnsupported)
 }
 
-// The document has the claims of the kernels in echo.c, operand by operand.
+// The capabilities contain the claims of the kernels in echo.c, for each operand.
 func TestDocument(t *testing.T) {
 	_, d, _ := opened(t, "echo.c", core.Config{})
 	caps, all := d.Capabilities(), dtype.SetOf(dtype.F32, dtype.I64)
@@ -114,7 +114,7 @@ func TestDocument(t *testing.T) {
 	require.ErrorIs(t, caps.Check(&gather, []op.Desc{x, at}), core.ErrUnsupported)
 }
 
-// Lent memory is computed on where it lies, is given back when the tensor is freed, and is seen by View.
+// Adopted memory is used in place, View passes the same memory, and it is released when the tensor is freed.
 func TestLentMemory(t *testing.T) {
 	ctx := context.Background()
 	_, d, s := opened(t, "echo.c", core.Config{})
@@ -135,10 +135,10 @@ func TestLentMemory(t *testing.T) {
 		require.Equal(t, data, seen)
 		return nil
 	}))
-	require.Equal(t, core.Memory{InUse: 8, Reserved: 8, Tensors: 2}, stats.Memory(), "lent memory is not the backend's")
+	require.Equal(t, core.Memory{InUse: 8, Reserved: 8, Tensors: 2}, stats.Memory(), "adopted memory does not belong to the backend")
 	select {
 	case <-back:
-		t.Fatal("given back while the tensor lives")
+		t.Fatal("the memory was released while the tensor is live")
 	default:
 	}
 	require.NoError(t, s.Submit(nil, []op.TensorID{x.ID}))
@@ -146,7 +146,7 @@ func TestLentMemory(t *testing.T) {
 	<-back
 }
 
-// A kernel that never ends by itself sees that its stream is closed.
+// A kernel that runs until it is canceled ends when its stream is closed.
 func TestCancel(t *testing.T) {
 	_, d, s := opened(t, "echo.c", core.Config{})
 	x := vector(d, 1)
@@ -186,7 +186,7 @@ func TestOpenRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "no such card")
 }
 
-// One node on one element, submitted in batches: what the way to C costs.
+// BenchmarkSubmit measures the overhead of a call to C: a node with one element, submitted in batches.
 func BenchmarkSubmit(b *testing.B) {
 	ctx := context.Background()
 	_, d, s := opened(b, "echo.c", core.Config{})

@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bounds is the range of releases that a single term allows, from semver's definition: at least lo, and below hi unless that
-// is nil. It is written down apart from the code: versions are counted as one number.
+// bounds returns the range of releases that a single term allows, according to semver: from lo, or from the first if lo is nil, to below
+// hi, or without an end if hi is nil. If inverted is set, the term allows the releases outside the range. The function does not use the
+// code under test: it represents a version as one number.
 func bounds(op string, v [3]int, parts int) (lo, hi *int, inverted bool) {
 	at := func(a, b, c int) *int { n := a*10000 + b*100 + c; return &n }
 	this := at(v[0], v[1], v[2])
@@ -38,7 +39,7 @@ func bounds(op string, v [3]int, parts int) (lo, hi *int, inverted bool) {
 	return this, at(0, 0, v[2]+1), false
 }
 
-// Every operator with every number of parts, on every version of a grid, alone and together with another term.
+// Allows agrees with bounds for every operator, number of parts and version of a grid, for a single term and together with a second term.
 func TestConstraintGrid(t *testing.T) {
 	numbers := []int{0, 1, 2, 9}
 	var versions [][3]int
@@ -71,7 +72,7 @@ func TestConstraintGrid(t *testing.T) {
 					want := allows(op, given, parts, x)
 					require.Equal(t, want, one.Allows(version), "%s of %s", text, version)
 					require.Equal(t, want && (x[0] < 2 || x[1] < 1), both.Allows(version), "%s of %s", both, version)
-					require.False(t, one.Allows(version+"-rc.1"), "%s of a pre-release that nobody asked for", text)
+					require.False(t, one.Allows(version+"-rc.1"), "%s allows a pre-release, although no term names one", text)
 				}
 				if one.Exact() != "" {
 					require.True(t, one.Allows(one.Exact()), text)
@@ -81,7 +82,7 @@ func TestConstraintGrid(t *testing.T) {
 	}
 }
 
-// What no version can be is refused, and not taken for one: versions in the store have no leading zeros and no empty parts.
+// Constraints with impossible versions are errors: versions in the store have no leading zeros, empty parts or build suffixes.
 func TestConstraintRefused(t *testing.T) {
 	for _, text := range []string{"01.2.3", "1.02", "=1.2.03", "^00", "1.2.3-", "1.2.3-rc..1", "1.2.3-.rc", "1.2.3-rc.", "1.2.3+build", "1.2.x", "*", "1.2.3 1.2.4", ">=1,,<2", "1.2.3,"} {
 		_, err := ParseConstraint(text)

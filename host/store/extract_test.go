@@ -18,7 +18,7 @@ import (
 
 type entry struct {
 	name string
-	kind byte // of tar; 0: a file
+	kind byte // type flag of tar; 0: a regular file
 	link string
 	text string
 	mode int64
@@ -70,7 +70,7 @@ func zipOf(t testing.TB, entries ...entry) []byte {
 	return b.Bytes()
 }
 
-// tree lists what is below dir.
+// treeOf returns the paths of all files and folders below dir.
 func treeOf(t testing.TB, dir string) []string {
 	t.Helper()
 	names := []string{}
@@ -184,7 +184,7 @@ func TestDamagedArchives(t *testing.T) {
 	}
 }
 
-// An archive must contain exactly one plugin, which matches its manifest.
+// An archive must contain exactly one plugin, and the plugin must match its manifest.
 func TestPackages(t *testing.T) {
 	const sum = "982d9e3eb996f559e633f4d194def3761d909f5a3b647d1a851fead67c32c9d1" // of "text"
 	require.Equal(t, "sha256:"+sum, digestBytes([]byte("text")))
@@ -234,7 +234,8 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// Whatever the bytes: no panic, nothing outside the folder, nothing but files and folders in it, and within the limits.
+// FuzzExtract checks that for any bytes extract does not panic, writes only regular files and folders, only below dir, and keeps the
+// limits.
 func FuzzExtract(f *testing.F) {
 	syncFile = func(*os.File) error { return nil }
 	f.Cleanup(func() { syncFile = (*os.File).Sync })

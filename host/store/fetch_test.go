@@ -41,7 +41,7 @@ func TestURL(t *testing.T) {
 	b.sound()
 }
 
-// Servers that fail, lie, stall or lead astray: an error that names the address, and nothing left on disk.
+// Servers that fail, stall, send too much or too little, or redirect wrongly cause an error that says why, and no file remains on disk.
 func TestHostileServers(t *testing.T) {
 	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "x") }))
 	defer plain.Close()
@@ -112,7 +112,7 @@ func TestHostileServers(t *testing.T) {
 	require.ErrorContains(t, err, "enough")
 }
 
-// A mirror is the same on disk and over the network, and its index cannot make more of an archive than its signature says.
+// A mirror works in the same way from disk and over HTTP. An index cannot present a signed archive as another version.
 func TestMirror(t *testing.T) {
 	b := newBench(t)
 	dir := filepath.Join(b.dir, "mirror")
@@ -162,7 +162,7 @@ func TestMirror(t *testing.T) {
 		require.ErrorContains(t, err, "1.0.0, 1.2.0")
 	}
 
-	// A mirror that serves an older archive under the name of a newer one.
+	// The mirror serves an older archive under the name of a newer one.
 	id := ID{Address{"example.org", "acme", "demo"}, "1.2.0", Native()}
 	old := ID{id.Address, "1.0.0", Native()}
 	for _, ext := range []string{"", SignatureExt} {

@@ -165,7 +165,7 @@ func TestLockFile(t *testing.T) {
 	}
 }
 
-// Whatever is in the files that others wrote: an error or a value that passes its own checks, and no panic.
+// FuzzFormats checks that the parsers of foreign files do not panic, and that each parsed value passes its own checks.
 func FuzzFormats(f *testing.F) {
 	k, err := GenerateKey()
 	require.NoError(f, err)

@@ -14,13 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// nested are documents that a parser of TOML without bounds needs gigabytes for, or a stack that no process has.
+// nested are TOML documents for which a parser without limits needs gigabytes of memory or exhausts its stack.
 var nested = map[string]string{
 	"brackets":     "format = " + strings.Repeat("[", 2<<20),
 	"a dotted key": "plugin" + strings.Repeat(".a", 30<<10) + " = 1\n",
 }
 
-// soon requires that f ends well before a document of nested would be parsed.
+// soon returns the error of f. It fails the test if f does not return within 5 seconds.
 func soon(t *testing.T, f func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -29,7 +29,7 @@ func soon(t *testing.T, f func() error) error {
 	case err := <-done:
 		return err
 	case <-time.After(5 * time.Second):
-		t.Fatal("it still waits or works after 5 seconds")
+		t.Fatal("the function has not returned after 5 seconds")
 		return nil
 	}
 }
@@ -63,7 +63,8 @@ func TestHostileDocuments(t *testing.T) {
 	}
 }
 
-// TestEndlessDownload: a server that sends a byte now and then neither holds an archive nor a small file up.
+// A server that sends single bytes slowly does not block the download of an archive or of a small file: it is too slow, or the deadline
+// ends it.
 func TestEndlessDownload(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, SignatureExt) {
@@ -89,7 +90,7 @@ func TestEndlessDownload(t *testing.T) {
 	}
 }
 
-// TestForeignStatus: what a server says is quoted, not printed.
+// The status text of a server is quoted and shortened in the error.
 func TestForeignStatus(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

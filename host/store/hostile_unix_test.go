@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPlantedLock: the lock of a store is not taken through a link, which would hold somebody else's.
+// The lock file of a store must be a regular file: a link to another file and a named pipe are errors, and no file is created through a
+// link.
 func TestPlantedLock(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
 	require.NoError(t, os.WriteFile(other, nil, 0o600))
@@ -30,7 +31,7 @@ func TestPlantedLock(t *testing.T) {
 	require.NoFileExists(t, other+"2")
 }
 
-// TestNamedPipes: a pipe in the place of a file is not waited for.
+// A named pipe in place of a file is an error, and reading does not block.
 func TestNamedPipes(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{LockName, IndexName, "trust.toml", "a.tar.gz", "b.tar.gz" + SignatureExt} {

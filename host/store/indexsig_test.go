@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mirrored writes the index of the bench's mirror at a moment, and gives the folder.
+// mirrored writes the index of the bench's mirror, with the time at, signed with key unless that is nil. It returns the folder.
 func (b *bench) mirrored(at time.Time, key *PrivateKey) string {
 	b.t.Helper()
 	dir := filepath.Join(b.dir, "mirror")
@@ -28,8 +28,8 @@ func snapshot(t *testing.T, dir string) string {
 	return to
 }
 
-// A mirror that shows an index older than one before, one that expired, one of two with a counter, or one without the signature that it
-// had, is refused, and taken when the user says that it is meant.
+// Mirror refuses an index that is older than one shown before, has expired, differs from one with the same counter, or lacks the signature
+// that the mirror had. With Stale, it accepts these indexes, but never a wrong signature.
 func TestIndexOnlyGoesForward(t *testing.T) {
 	b := newBench(t)
 	b.archive("demo", "1.0.0", Native(), "one", true)
@@ -89,7 +89,7 @@ func TestIndexOnlyGoesForward(t *testing.T) {
 		dir   string
 		is    error
 		text  string
-		stale bool // it lets the index pass
+		stale bool // Stale accepts the index
 	}{
 		"older":      {old, ErrRollback, "this mirror has shown", true},
 		"twin":       {twin, ErrRollback, "is another than the one seen before", true},
@@ -106,7 +106,7 @@ func TestIndexOnlyGoesForward(t *testing.T) {
 		_, err = open(c.dir, true)
 		require.Equal(t, c.stale, err == nil, "%s: %v", name, err)
 		_, err = open(current, false)
-		require.NoError(t, err, "%s: what was let pass is not what is remembered", name)
+		require.NoError(t, err, "%s: an index that Stale accepted must not be remembered", name)
 	}
 	now = moment.Add(day + IndexLife + time.Hour)
 	_, err = open(current, false)
@@ -114,7 +114,7 @@ func TestIndexOnlyGoesForward(t *testing.T) {
 	_, err = open(current, true)
 	require.NoError(t, err)
 
-	// A key that is trusted for somebody else's plugins vouches for those alone.
+	// A key that is trusted for other namespaces does not vouch for the plugins of this one.
 	b.store.Trust.Keys = append(b.store.Trust.Keys, trusted(other, "example.org/other"))
 	now = moment.Add(10 * day)
 	_, err = open(foreign, false)
@@ -124,7 +124,7 @@ func TestIndexOnlyGoesForward(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A mirror that never had a signature is taken as it is, and one that has cannot be written without.
+// A mirror that never had a signature is accepted. A signed index cannot be replaced by an unsigned one.
 func TestUnsignedIndex(t *testing.T) {
 	b := newBench(t)
 	b.archive("demo", "1.0.0", Native(), "one", true)
@@ -134,13 +134,13 @@ func TestUnsignedIndex(t *testing.T) {
 		_, err := f.Mirror(context.Background(), dir)
 		require.NoError(t, err)
 	}
-	old := []byte("format = 1\n") // of a burn without counters
+	old := []byte("format = 1\n") // from a version of burn without counters
 	require.NoError(t, os.WriteFile(filepath.Join(dir, IndexName), old, 0o644))
 	_, err := f.Mirror(context.Background(), dir)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, IndexName+SignatureExt), b.key.SignIndex(old, 1, moment).Encode(), 0o644))
 	_, err = (&Fetcher{Index: &IndexPolicy{Trust: b.store.Trust, Dir: b.store.Dir, Now: func() time.Time { return moment }}}).Mirror(context.Background(), dir)
-	require.ErrorIs(t, err, ErrSignature, "a signed index has counter and expiry itself")
+	require.ErrorIs(t, err, ErrSignature, "a signed index must contain its counter and expiry")
 
 	_, err = WriteIndex(dir, IndexOptions{Now: moment})
 	require.ErrorIs(t, err, ErrUnsigned)
@@ -151,5 +151,5 @@ func TestUnsignedIndex(t *testing.T) {
 	require.NoError(t, err)
 	two, err := WriteIndex(dir, IndexOptions{Key: &b.key, Now: moment.Add(-time.Hour)})
 	require.NoError(t, err)
-	require.Equal(t, one.Counter+1, two.Counter, "a clock that goes back does not take the counter along")
+	require.Equal(t, one.Counter+1, two.Counter, "the counter increases, even if the clock goes back")
 }

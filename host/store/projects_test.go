@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// project returns the store of a bench with the lock of another project.
+// project returns a bench with the same store and the lock of another project.
 func (b *bench) project(name string) *bench {
 	b.t.Helper()
 	dir := filepath.Join(b.dir, name)
@@ -28,7 +28,7 @@ func (b *bench) sorted() []string {
 	return v
 }
 
-// admits requires that the version runs which the project's lock holds.
+// admits requires that the project's lock holds version and that this version is admitted.
 func (b *bench) admits(version string) {
 	b.t.Helper()
 	a := Admission{Dir: b.store.Dir, LockFile: b.store.LockFile, TrustFile: b.store.Trust.File, Now: moment}
@@ -38,7 +38,7 @@ func (b *bench) admits(version string) {
 	require.Equal(b.t, version, got.Manifest.Version)
 }
 
-// Two projects hold different versions of a plugin: installing for one leaves the other's where it is.
+// Two projects can lock different versions of a plugin: an installation for one keeps the version of the other.
 func TestTwoProjects(t *testing.T) {
 	b := newBench(t)
 	require.NoError(t, b.store.Trust.Write())
@@ -63,7 +63,7 @@ func TestTwoProjects(t *testing.T) {
 		p.sound()
 	}
 
-	// The user's own version is a third.
+	// The user's own lock can hold a third version.
 	own := *b.store
 	own.LockFile = filepath.Join(own.Dir, LockName)
 	u := *b
@@ -72,21 +72,21 @@ func TestTwoProjects(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"1.0.0", "2.0.0", "3.0.0"}, b.sorted())
 
-	// A project upgrades: its old version goes, for nobody else holds it.
+	// An upgrade of a project removes its old version, because no other lock holds it.
 	r, err = y.install(three, InstallOptions{Upgrade: true})
 	require.NoError(t, err)
 	require.Equal(t, []string{"2.0.0"}, r.Removed)
 	x.admits("1.0.0")
 	y.admits("3.0.0")
 
-	// A removal names who else holds a version.
+	// HeldElsewhere returns the other locks that hold a version.
 	found, err := y.store.Select("demo@1.0.0")
 	require.NoError(t, err)
 	kept, err := y.store.HeldElsewhere(found)
 	require.NoError(t, err)
 	require.Equal(t, []Kept{{"1.0.0", x.store.LockFile}}, kept)
 
-	// A lock that is gone holds nothing any more.
+	// A lock that was removed holds no versions.
 	require.NoError(t, os.Remove(x.store.LockFile))
 	r, err = y.install(three, InstallOptions{})
 	require.NoError(t, err)
@@ -94,7 +94,7 @@ func TestTwoProjects(t *testing.T) {
 	require.Equal(t, []string{"3.0.0"}, b.sorted())
 }
 
-// A lock that was only run with keeps its version too.
+// A lock keeps its version even if the project only ran the plugin and did not install it.
 func TestLockOfARun(t *testing.T) {
 	b := newBench(t)
 	require.NoError(t, b.store.Trust.Write())
@@ -111,8 +111,8 @@ func TestLockOfARun(t *testing.T) {
 	require.Equal(t, []Kept{{"1.0.0", y.store.LockFile}}, r.Kept)
 }
 
-// A lock in the working folder chooses among what is installed. It vouches for nothing that the user did not install, and does not
-// replace the user's own hashes.
+// A lock in the working folder only selects among installed versions. It does not vouch for content that the user did not install, and does
+// not replace the hashes of the user's own lock.
 func TestForeignLock(t *testing.T) {
 	b := newBench(t)
 	require.NoError(t, b.store.Trust.Write())
@@ -130,7 +130,7 @@ func TestForeignLock(t *testing.T) {
 	}
 	require.NoError(t, admit())
 
-	// An empty lock takes nothing away from the user's.
+	// With an empty lock in the working folder, the user's lock still applies.
 	require.NoError(t, (&Lock{File: LockName, Format: lockFormat}).Write())
 	require.NoError(t, admit())
 	evil := newBench(t)
@@ -140,7 +140,7 @@ func TestForeignLock(t *testing.T) {
 	require.NoError(t, os.CopyFS(r.Dir, os.DirFS(e.Dir)))
 	require.ErrorIs(t, admit(), ErrLocked)
 
-	// Nor does a lock that holds the present content.
+	// A lock that holds the hashes of the changed content does not help either.
 	foreign := &Lock{File: LockName, Format: lockFormat}
 	foreign.Put(id, "there", "", Hashes{e.Package.Archive, e.Package.Tree})
 	require.NoError(t, foreign.Write())
@@ -151,8 +151,8 @@ func TestForeignLock(t *testing.T) {
 	require.ErrorContains(t, err, "no lock that it was installed with holds it")
 }
 
-// What is gone or was changed is refused, with what to do.
-func TestGone(t *testing.T) {
+// If the lock, its entry, the receipt or the trust file is gone or was changed, the plugin is refused, with a remedy.
+func TestMissingOrChangedFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(b *bench, dir string) error
 		is     error
@@ -196,7 +196,7 @@ func TestGone(t *testing.T) {
 			var refusal *Refusal
 			require.ErrorAs(t, err, &refusal)
 			require.Contains(t, refusal.Remedy, "burn plugin ")
-			if c.is == ErrUntrusted { // looked at and found right
+			if c.is == ErrUntrusted { // the user has checked the file
 				trust, err := ReadTrust(own.Trust.File)
 				require.NoError(t, err)
 				require.NoError(t, trust.Accept())
@@ -207,7 +207,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// Of a version that is older than the one in use, the user has to say that it is meant.
+// Installing an older version than the current one requires Older (--allow-downgrade).
 func TestDowngrade(t *testing.T) {
 	b := newBench(t)
 	one, two := b.archive("demo", "1.0.0", Native(), "one", true), b.archive("demo", "1.1.0", Native(), "two", true)
@@ -219,7 +219,7 @@ func TestDowngrade(t *testing.T) {
 	require.Equal(t, []string{"1.1.0"}, b.versions())
 	b.sound()
 
-	// Nor where the lock of the store is gone, and what is installed alone tells.
+	// The same holds without a lock, where only the installation shows the current version.
 	own := *b.store
 	own.LockFile = filepath.Join(own.Dir, LockName)
 	x := *b
@@ -231,7 +231,7 @@ func TestDowngrade(t *testing.T) {
 	require.Equal(t, []string{"1.0.0"}, b.versions())
 }
 
-func TestStateIsOnesOwn(t *testing.T) {
+func TestState(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, UpdateState(context.Background(), dir, func(st *State) { st.Folders = []KnownFolder{{"/x", "y"}} }))
 	st, err := ReadState(dir)

@@ -24,7 +24,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// TestMain is also the process that is killed in TestKilled.
+// With STORE_TEST_KILL set, this test binary is the process that TestKilled kills.
 func TestMain(m *testing.M) {
 	if at := os.Getenv("STORE_TEST_KILL"); at != "" {
 		installAndDie(at)
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	os.Setenv("XDG_DATA_HOME", home) // where burn remembers trust files
+	os.Setenv("XDG_DATA_HOME", home) // burn stores the hashes of trust files there
 	code := m.Run()
 	_ = os.RemoveAll(home)
 	os.Exit(code)
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 
 var moment = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// bench is a maker, a user and a store.
+// bench has the key of a plugin maker and the store of a user who trusts it.
 type bench struct {
 	t     *testing.T
 	dir   string
@@ -68,7 +68,8 @@ func manifestOf(name, version, platform string) manifest.Manifest {
 		Protocol: manifest.Protocol(wire.Speaks())}
 }
 
-// archive packs a plugin whose program is a text, and signs it with the bench's key if sign is set.
+// archive packs a plugin whose program has the content text, signs it with the bench's key if sign is set, and returns its path in the
+// mirror.
 func (b *bench) archive(name, version, platform, text string, sign bool) string {
 	b.t.Helper()
 	exe := filepath.Join(b.t.TempDir(), "program")
@@ -92,7 +93,7 @@ func (b *bench) install(path string, o InstallOptions) (*Result, error) {
 	return b.store.Install(context.Background(), a, o)
 }
 
-// sound requires that Verify finds nothing.
+// sound requires that Verify finds no problems, and returns its report.
 func (b *bench) sound() *Report {
 	b.t.Helper()
 	r, err := b.store.Verify(context.Background())
@@ -142,7 +143,7 @@ func TestInstall(t *testing.T) {
 	require.Equal(t, []string{"1.1.0"}, b.versions())
 	b.sound()
 
-	// The same version with other bytes, well signed.
+	// The same version with other content and a valid signature.
 	forged := b.archive("demo", "1.1.0", Native(), "other", true)
 	_, err = b.install(forged, InstallOptions{})
 	require.ErrorIs(t, err, ErrLocked)
@@ -240,7 +241,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What is done to an installed plugin is found.
+// Verify detects each kind of change to an installation.
 func TestVerifyFindsChanges(t *testing.T) {
 	exe := Executable("demo", "process", Native())
 	for name, c := range map[string]struct {
@@ -264,7 +265,7 @@ func TestVerifyFindsChanges(t *testing.T) {
 			to := filepath.Join(filepath.Dir(filepath.Dir(dir)), "9.0.0")
 			return errors.Join(os.Mkdir(to, 0o755), os.Rename(dir, filepath.Join(to, Native())))
 		}, ErrExists},
-		// Program, manifest and receipt are all made to fit: the signature tells.
+		// Program, manifest and receipt match each other, but not the signature.
 		"all of it, receipt too": {func(b *bench, dir string) error {
 			evil := newBench(b.t)
 			r, err := evil.install(evil.archive("demo", "1.0.0", Native(), "evil", false), InstallOptions{Unsigned: true})
@@ -299,7 +300,7 @@ func overwrite(path, text string) error {
 	return errors.Join(os.Chmod(path, 0o644), os.WriteFile(path, []byte(text), 0o644))
 }
 
-// Installations at once wait for each other, and one of each plugin is there.
+// Concurrent installations wait for each other. Afterwards each plugin is installed once.
 func TestConcurrent(t *testing.T) {
 	b := newBench(t)
 	var wg sync.WaitGroup
@@ -309,7 +310,7 @@ func TestConcurrent(t *testing.T) {
 		wg.Go(func() {
 			a, err := (&Fetcher{}).File(path)
 			if err == nil {
-				s := *b.store // another process has its own
+				s := *b.store // another process has its own Store
 				_, err = s.Install(context.Background(), a, InstallOptions{})
 				a.Close()
 			}
@@ -365,8 +366,7 @@ func installAndDie(at string) {
 	os.Exit(0)
 }
 
-// A kill at every step of an installation, of a first one, an upgrade and a replacement, leaves a sound store in which the next
-// installation succeeds.
+// A kill at any step of a first installation, an upgrade or a replacement leaves a sound store, in which the next installation succeeds.
 func TestKilled(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -393,7 +393,7 @@ func TestKilled(t *testing.T) {
 				b.sound()
 				require.Equal(t, []string{"1.0.0"}, b.versions())
 				require.NoDirExists(t, filepath.Join(b.store.Dir, stagingDir))
-				if err == nil { // it came to its end: every step was tried
+				if err == nil { // the installation has ended: all steps were tried
 					require.Greater(t, n, 8)
 					return
 				}
@@ -432,7 +432,7 @@ func TestFullDisk(t *testing.T) {
 	b.sound()
 }
 
-// A replacement that fails at the last step puts back what was there, and the lock.
+// A replacement that fails at the last step restores the previous installation and the lock.
 func TestUndone(t *testing.T) {
 	b := newBench(t)
 	_, err := b.install(b.archive("demo", "1.0.0", Native(), "old", true), InstallOptions{})
@@ -458,7 +458,7 @@ func TestUndone(t *testing.T) {
 	require.Len(t, b.sound().Checked, 1)
 }
 
-// The same content gives the same bytes, whatever the times and the order on disk.
+// Packing the same content twice produces the same bytes, although the files have different times.
 func TestPackIsReproducible(t *testing.T) {
 	b := newBench(t)
 	one, err := os.ReadFile(b.archive("demo", "1.0.0", Native(), "text", false))

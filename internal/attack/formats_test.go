@@ -215,7 +215,8 @@ var formats = map[string]format{
 	}},
 }
 
-// installed makes keys, an archive with its signature, a mirror and an installation, and returns one of the files.
+// installed returns a function that creates keys, a signed archive, a mirror and an installation in dir, and returns the content of the
+// file name.
 func installed(name string) func(*testing.T, string) [][]byte {
 	return func(t *testing.T, dir string) [][]byte {
 		t.Helper()
@@ -367,7 +368,7 @@ func arrays(t *testing.T, _ string) (seeds [][]byte) {
 	return seeds
 }
 
-// inputs returns the images that a model takes: PNG and JPEG.
+// inputs returns images in the formats that models accept: PNG and JPEG.
 func inputs(t *testing.T, dir string) [][]byte {
 	all := images(t, dir)
 	return [][]byte{all[0], all[2]}

@@ -19,7 +19,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// plugins makes a folder with this test binary as the plugin cpu.
+// plugins returns a folder with this test binary as the plugin cpu.
 func plugins(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -30,7 +30,7 @@ func plugins(t *testing.T) string {
 	return dir
 }
 
-// restored opens the plugin with restoring of its state after the death of its process.
+// restored opens the plugin cpu, whose state is restored after the death of its process.
 func restored(t *testing.T) (*tensor.Device, *restore.Backend) {
 	t.Helper()
 	p, err := host.Open(ctx, "process:cpu", host.Options{Config: core.Config{Threads: 1}, Dirs: []string{plugins(t)}, Restore: true,
@@ -48,7 +48,7 @@ func on(t *testing.T, p *core.Place) *tensor.Device {
 	return d
 }
 
-// kill kills the process of a plugin at once.
+// kill sends SIGKILL to the process of a plugin.
 func kill(b *restore.Backend) {
 	c, ok := b.Inner().(*client.Backend)
 	if !ok {
@@ -96,8 +96,8 @@ func TestKillsInTraining(t *testing.T) {
 	killInTraining(t, calm, d, b, size(6, 150), 20*time.Millisecond)
 }
 
-// killInTraining trains on two devices, and kills the process of d, whose backend is b, so many times, each time at a random moment within a
-// span of time. The weights must be equal.
+// killInTraining trains on two devices and kills the process of d, whose backend is b, until it was restarted kills times. Each kill comes
+// at a random moment within span. The weights must be equal.
 func killInTraining(t *testing.T, calm, d *tensor.Device, b *restore.Backend, kills int, span time.Duration) {
 	t.Helper()
 	const steps = 40 // steps per round, after which the weights are read
@@ -121,12 +121,12 @@ func killInTraining(t *testing.T, calm, d *tensor.Device, b *restore.Backend, ki
 		got.w.Release()
 		got.w, err = d.FromBytes(ctx, dtype.F32, []int{32, 8}, y)
 		require.NoError(t, err)
-		require.Less(t, rounds, 100*kills, "the kills meet nothing")
+		require.Less(t, rounds, 100*kills, "too few kills met a running plugin")
 	}
 	t.Logf("%d kills in %d rounds of %d steps", b.Restarts(), rounds, steps)
 }
 
-// TestKillsInWrites kills the process during large writes. Each write arrives whole.
+// TestKillsInWrites kills the process during large writes. Each write arrives complete.
 func TestKillsInWrites(t *testing.T) {
 	kills := size(4, 60)
 	const n = 24 << 20
@@ -146,7 +146,7 @@ func TestKillsInWrites(t *testing.T) {
 		require.True(t, string(data) == string(back), "write %d, after %d restarts", writes, b.Restarts())
 		x.Release()
 		timer.Stop()
-		require.Less(t, writes, 100*kills, "the kills meet nothing")
+		require.Less(t, writes, 100*kills, "too few kills met a running plugin")
 	}
 	t.Logf("%d kills in %d writes of %d MiB", b.Restarts(), writes, n>>20)
 }

@@ -28,8 +28,8 @@ const (
 	longestError = 1 << 14
 )
 
-// TestMutations reads mutations of files of every format, with a process per format under a memory limit. Whatever a file
-// contains, its reader returns.
+// TestMutations reads mutated files of every format, in one process per format under a memory limit. Every read must return, with any
+// content.
 func TestMutations(t *testing.T) {
 	count := size(150, 2000)
 	for _, name := range slices.Sorted(maps.Keys(formats)) {
@@ -62,7 +62,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// reader returns the command that reads the mutations from..to.
+// reader returns the command that reads the mutations from to to-1.
 func reader(name, dir string, from, to int) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHelperReader$", "-test.timeout=15m")
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s", envFormat, name), fmt.Sprintf("BURN_ATTACK_RANGE=%d %d %s", from, to, dir))
@@ -79,7 +79,7 @@ func progress(t *testing.T, dir string) int {
 	return int(binary.LittleEndian.Uint64(b))
 }
 
-// TestHelperReader reads mutations. It records the one that it is about to read.
+// TestHelperReader is the process that reads mutations. Before each, it records the number of the mutation.
 func TestHelperReader(t *testing.T) {
 	name := os.Getenv(envFormat)
 	if name == "" {

@@ -16,8 +16,8 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// TestReplacement starts a plugin again and again while its file is replaced by a malicious one, by renaming and by overwriting.
-// The malicious one never runs: only a file with the hash in the manifest is executed.
+// TestReplacement repeatedly starts a plugin while its file is replaced by a malicious one, by renaming and by overwriting. The malicious
+// file never runs, because only content with the hash in the manifest is executed.
 func TestReplacement(t *testing.T) {
 	tries := size(25, 500)
 	self, err := os.Executable()
@@ -53,7 +53,7 @@ func TestReplacement(t *testing.T) {
 				}
 				put(c.evil)
 				_ = start()
-				require.FileExists(t, mark, "without a hash the evil one runs, and that is seen")
+				require.FileExists(t, mark, "without a hash, the malicious file must run and leave its mark")
 				require.NoError(t, os.Remove(mark))
 
 				sum := sha256.Sum256(c.good)
@@ -76,7 +76,7 @@ func TestReplacement(t *testing.T) {
 				ran, refused := 0, 0
 				for range tries {
 					err := start()
-					require.Error(t, err, "neither of the two is a plugin")
+					require.Error(t, err, "neither file is a plugin")
 					var e *client.StartError
 					if errors.As(err, &e) && e.Cause == client.CauseNotPlugin {
 						ran++
@@ -86,7 +86,7 @@ func TestReplacement(t *testing.T) {
 				}
 				close(stop)
 				<-stopped
-				require.NoFileExists(t, mark, "the evil one ran")
+				require.NoFileExists(t, mark, "the malicious file ran")
 				t.Logf("%d times the good one ran, %d times the start was refused", ran, refused)
 			})
 		}

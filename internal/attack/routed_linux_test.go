@@ -60,7 +60,7 @@ func TestKillsUnderRouter(t *testing.T) {
 			}
 			lost = true
 			require.ErrorIs(t, err, core.ErrBackendLost)
-			require.Less(t, tries, 3, "the other member goes on")
+			require.Less(t, tries, 3, "the other member must go on")
 		}
 		require.Equal(t, want, got)
 		_ = d.Close() // may return the loss
@@ -79,7 +79,7 @@ func TestKillsUnderRouter(t *testing.T) {
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+2 }, 10*time.Second, 10*time.Millisecond, "goroutines are left")
 }
 
-// mortal returns two members of a router in a random order, the process of one of which is to be killed.
+// mortal returns the two members of a router in random order, one of them a plugin process, and the pid of that process.
 func mortal(t *testing.T, dir string, r *rand.Rand) (members []*core.Place, pid int) {
 	one := core.Config{Threads: 1}
 	process, err := host.Open(ctx, "process:cpu", host.Options{Config: one, Dirs: []string{dir}})

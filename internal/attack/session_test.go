@@ -20,12 +20,12 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// liar is a plugin that answers requests on a stream with mutated replies, and ends the stream after a few or when no more
-// requests come.
+// liar is a plugin that answers the requests on a stream with mutated replies. It ends the stream after some answers, or if no request
+// comes for 100 ms.
 type liar struct {
 	wire.Handler // for methods that the test does not call
 	seeds        [][]byte
-	next         func() (n int, answers int)
+	next         func() (n int, answers int) // number of the first mutation, and of answers, for a new stream
 }
 
 func (l *liar) Hello(context.Context, *wire.Hello) *wire.Welcome {
@@ -69,8 +69,8 @@ func (l *liar) Stream(s *wire.FrameStream) {
 	}
 }
 
-// TestLyingPlugin runs sessions with a plugin whose replies are mutations of right ones. Every call returns, none panics, and a
-// tensor is read only if its reply was valid.
+// TestLyingPlugin runs sessions with a plugin whose replies are mutations of valid ones. Every call returns, none panics, and many answers
+// are reported as violations of the protocol.
 func TestLyingPlugin(t *testing.T) {
 	sessions := size(200, 2000)
 	n := 0
@@ -108,7 +108,7 @@ func TestLyingPlugin(t *testing.T) {
 		require.NoError(t, s.Close())
 	}
 	t.Log(kinds)
-	require.Greater(t, kinds["protocol"], sessions/4, "most answers make no sense")
+	require.Greater(t, kinds["protocol"], sessions/4, "too few answers were refused as violations of the protocol")
 }
 
 func kind(err error) string {

@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/host"
 )
 
-// alternating are costs by which products go to one member and sorts to the other.
+// alternating are costs for which matmul runs on the member products and sort on the other.
 type alternating struct{ products int }
 
 func (a alternating) Unit(member int, p *program.Program) time.Duration {
@@ -31,7 +31,7 @@ func (a alternating) Unit(member int, p *program.Program) time.Duration {
 
 func (alternating) Link(_, _ int, _ int64) time.Duration { return time.Microsecond }
 
-// layers returns a model of some layers: a product with constant weights, and a sort of each row.
+// layers returns a model of count layers on f32[side, side]: a matmul with constant weights, then a sort of each row.
 func layers(t *testing.T, count, side int) *program.Program {
 	last := op.TensorID(0)
 	next := func() op.TensorID { last++; return last }
@@ -48,7 +48,7 @@ func layers(t *testing.T, count, side int) *program.Program {
 	return p
 }
 
-// served is a model on a device, with weights and an input that follow from a seed.
+// served is a model on a device. Its weights and its input are pseudorandom numbers from fixed seeds.
 type served struct {
 	t        *testing.T
 	d        core.Device
@@ -114,9 +114,8 @@ func serving(t *testing.T, b core.Backend, p *program.Program) *served {
 	return m
 }
 
-// TestKillsUnderSplitModel kills a member at random moments of the inference of a model whose layers alternate between two members.
-// Every answer is right or core.ErrBackendLost; after the loss the model is placed on the other member, and answers; no process and no
-// goroutine is left over.
+// TestKillsUnderSplitModel kills a member at random moments during the inference of a model whose layers alternate between two members.
+// Every result is right or core.ErrBackendLost, the other member takes the model over, and no process and no goroutine is left over.
 func TestKillsUnderSplitModel(t *testing.T) {
 	kills := size(4, 100)
 	dir := plugins(t)
@@ -160,7 +159,7 @@ func TestKillsUnderSplitModel(t *testing.T) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 		right := 0
 		for tries := 0; right < 3; tries++ {
-			require.Less(t, tries, 20, "the other member goes on")
+			require.Less(t, tries, 20, "the other member must go on")
 			if answer() {
 				right++
 				continue

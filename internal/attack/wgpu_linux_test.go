@@ -14,8 +14,8 @@ import (
 // envWGPU names a folder with the plugin wgpu, its manifest and its library.
 const envWGPU = "BURN_WGPU_PLUGINS"
 
-// TestKillsOnWGPU kills the process of the plugin wgpu while it trains. The weights equal those of an undisturbed process of the same
-// device, to the bit.
+// TestKillsOnWGPU kills the process of the plugin wgpu during a training. The weights are bitwise equal to those of an undisturbed process
+// on the same device.
 func TestKillsOnWGPU(t *testing.T) {
 	dir := os.Getenv(envWGPU)
 	if dir == "" {

@@ -39,7 +39,7 @@ func TestMeasureModel(t *testing.T) {
 		require.Equal(t, d.Spec, r.Device)
 	}
 
-	// The timed run computes what the model computes: probabilities for each image.
+	// The timed run returns the outputs of the model: probabilities, whose sum is 1 for each image.
 	feed, err := MakeInputs(m, 2)
 	require.NoError(t, err)
 	p, err := OpenModel(t.Context(), d, m, feed)
@@ -56,7 +56,8 @@ func TestMeasureModel(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
-// Models of the test data use the inputs in the folder beside them; another batch than a fixed one is refused by name.
+// ReadInputs reads the inputs in the folder beside a model of the test data. MakeInputs returns ErrBatch for another batch than the fixed
+// one.
 func TestModelInputs(t *testing.T) {
 	dir := os.Getenv("BURN_TESTDATA")
 	if dir == "" {

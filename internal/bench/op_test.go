@@ -70,7 +70,7 @@ func pool2() []op.Attr {
 		op.Ints("overhang", none...), op.Ints("dilation", 1, 1)}
 }
 
-// The first 2^24 numbers differ from each other, and the values of an operand are in their range.
+// The first 2^24 values of mix are distinct, and the values of an operand are in their range.
 func TestValues(t *testing.T) {
 	seen := make([]bool, 1<<24)
 	for i := range seen {

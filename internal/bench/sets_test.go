@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every case is legal, has a unique name, and runs on the built-in backend or has a decomposition for it.
+// Every case is valid, has a unique name, and is supported by the cpu backend, directly or by a decomposition.
 func TestCases(t *testing.T) {
 	p, err := core.OpenPlace("cpu", core.Config{})
 	require.NoError(t, err)

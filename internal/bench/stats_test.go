@@ -51,10 +51,10 @@ func TestSampler(t *testing.T) {
 		}
 		return nil
 	}))
-	require.Greater(t, s.batch, 1, "calls shorter than the clock wants are put together")
+	require.Greater(t, s.batch, 1, "short calls must be measured in batches")
 	st := s.Stats()
 	require.GreaterOrEqual(t, st.Median, 100*time.Microsecond)
-	require.Less(t, st.Runs, calls, "the warm-up does not count")
+	require.Less(t, st.Runs, calls, "the warm-up must not be counted")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -68,7 +68,7 @@ func TestBenchUsage(t *testing.T) {
 	}
 }
 
-// After an interrupt the measurements so far are kept.
+// After an interrupt, the report contains the measurements so far.
 func TestBenchInterrupted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ops.json")
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)

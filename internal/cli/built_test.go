@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// builds are the programs that tests have built, by package: the first test that needs one builds it.
+// builds caches programs by package: the first test that needs a program builds it.
 var builds = struct {
 	mu     sync.Mutex
 	folder string
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// built makes file the program of a package.
+// built writes the program of a package to file.
 func built(t *testing.T, pkg, file string) {
 	t.Helper()
 	builds.mu.Lock()
@@ -46,12 +46,12 @@ func built(t *testing.T, pkg, file string) {
 	if os.Link(first, file) == nil {
 		return
 	}
-	program, err := os.ReadFile(first) // on another file system, or one without links
+	program, err := os.ReadFile(first) // copies the program, if the file system has no links or is another one
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(file, program, 0o755))
 }
 
-// buildBurn returns the path of the command.
+// buildBurn builds the command burn and returns its path.
 func buildBurn(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "burn")

@@ -24,6 +24,6 @@ func TestManyCallers(t *testing.T) {
 		require.Positive(t, c.Alone)
 		require.Positive(t, c.Together)
 		require.Positive(t, c.MemoryAlone)
-		require.LessOrEqual(t, c.Memory, c.MemoryAlone*5/4, "%s: what runs hold beside the weights is little", device)
+		require.LessOrEqual(t, c.Memory, c.MemoryAlone*5/4, "%s: concurrent runs hold too much memory beside the weights", device)
 	}
 }

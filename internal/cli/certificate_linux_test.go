@@ -11,8 +11,8 @@ import (
 	"github.com/goburn/burn/conformance"
 )
 
-// scripted returns a signed archive of a launcher and the files that it runs, as for plugins in Python. With a mistake, the text of a
-// further file, the plugin does not watch its standard input.
+// scripted packs and signs a plugin that consists of a launcher, the program engine that it runs and a file settings with the text mistake.
+// If mistake is not empty, the plugin does not watch its standard input.
 func scripted(t *testing.T, dir, engine string, mistake string) (archive, key string) {
 	t.Helper()
 	key = filepath.Join(dir, "maker.key")
@@ -33,8 +33,8 @@ exec "$BURN_PLUGIN_DIR/engine" "$@"
 	return archive, key
 }
 
-// From an archive to a certificate that others can verify: its signature, every file of the plugin, and a sample that is run
-// again.
+// A signed report of a plugin archive is a certificate that others can verify: the signature, the hashes of all files of the plugin, and a
+// sample of cases that verify runs again.
 func TestCertificate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a plugin")
@@ -61,15 +61,15 @@ func TestCertificate(t *testing.T) {
 	for _, f := range m.Plugin.Files {
 		files = append(files, f.Path)
 	}
-	require.Equal(t, []string{"burn-backend-npu", "burn-backend-npu.toml", "engine", "settings"}, files, "not the launcher alone")
+	require.Equal(t, []string{"burn-backend-npu", "burn-backend-npu.toml", "engine", "settings"}, files, "the certificate must list all files, not only the launcher")
 
-	// The same launcher with another file beside it is another plugin.
+	// A plugin with the same launcher and one different file is another plugin.
 	other, _ := scripted(t, dir, engine, "x")
 	r = call(t, "conformance", "verify", report, "--key", key+".pub", "--plugin", other)
 	require.Equal(t, 1, r.code)
 	require.Regexp(t, `has sha256:[0-9a-f]{64}, the report is of sha256:[0-9a-f]{64}`, r.err)
 
-	// The suite asks the plugin in an archive for the protocol too, as a part of the profile core.
+	// The suite also tests the protocol of the plugin in an archive, as a part of the profile core.
 	r = call(t, "conformance", "run", archive, "--profile", "core", "--run", "^protocol/(services|errors)$")
 	require.Equal(t, 0, r.code, r.err)
 	require.Contains(t, r.out, "\n2 passed, 0 failed, 0 skipped\n")

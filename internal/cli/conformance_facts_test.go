@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/conformance"
 )
 
-// The package contains clocks and drivers of GPUs; if the tool fails, they are left out.
+// addFacts adds the driver version and the clocks of NVIDIA GPUs to the report, and nothing if nvidia-smi is missing or fails.
 func TestAddFacts(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("on Windows: the tool of this test is a shell script")

@@ -15,7 +15,7 @@ import (
 	protocolrules "github.com/goburn/burn/conformance/protocol"
 )
 
-// The suite tests every part that has rules, and no other.
+// The suite has exactly the parts of the protocol that have rules.
 func TestProtocolParts(t *testing.T) {
 	var parts []string
 	for _, r := range protocolrules.Rules() {
@@ -44,7 +44,7 @@ func TestConformanceProtocol(t *testing.T) {
 	require.Equal(t, 2, r.code)
 }
 
-// A folder with a program that is no plugin: the broken rules are named with the text of the document, as plain text and as JSON.
+// For a program that is not a plugin, the report names the broken rules with their sections of the document, as plain text and as JSON.
 func TestConformanceProtocolFails(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("on Windows: the program is a shell script")

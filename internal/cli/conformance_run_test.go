@@ -20,12 +20,12 @@ func TestConformanceRun(t *testing.T) {
 	require.Regexp(t, `\n2 passed, 0 failed, 0 skipped\n$`, r.out)
 	require.Empty(t, r.err)
 
-	r = call(t, "conformance", "run", "builtin:cpu", "--run", "stream/poison", "-v") // an id in full, and the beginning of others
+	r = call(t, "conformance", "run", "builtin:cpu", "--run", "stream/poison", "-v") // the pattern is a complete id and also the prefix of others
 	require.Equal(t, 0, r.code, r.err)
 	require.Regexp(t, `(?m)^passed    stream/poison  `, r.out)
 	require.Regexp(t, `\n1 passed, 0 failed, 0 skipped\n$`, r.out)
 
-	r = call(t, "conformance", "run", "cpu", "--run", "^process/") // nothing is executed
+	r = call(t, "conformance", "run", "cpu", "--run", "^process/") // a built-in backend has no process: no case is executed
 	require.Equal(t, 1, r.code)
 	require.Equal(t, "burn: no case was executed\n", r.err)
 
@@ -161,7 +161,7 @@ func TestConformanceSharedObject(t *testing.T) {
 	objects, err := filepath.Glob(filepath.Join(dir, "*cabi*"))
 	require.NoError(t, err)
 	require.Len(t, objects, 1)
-	file := filepath.Join(dir, "x"+filepath.Ext(objects[0])) // of any name
+	file := filepath.Join(dir, "x"+filepath.Ext(objects[0])) // an object may have any name
 	require.NoError(t, os.Rename(objects[0], file))
 	cmd := exec.Command(burn, "conformance", "run", "./"+filepath.Base(file), "--run", "^(process/|add/f32/same/plain)", "-v")
 	cmd.Dir = dir
@@ -171,7 +171,7 @@ func TestConformanceSharedObject(t *testing.T) {
 	require.Contains(t, string(out), "passed    process/kill  ")
 }
 
-// Options reach the backend by flag, which take precedence over the environment.
+// Backend options come from BURN_OPTIONS and from --option, which takes precedence.
 func TestOptionFlag(t *testing.T) {
 	for _, c := range []struct {
 		env  string

@@ -43,7 +43,7 @@ func TestConformanceRelease(t *testing.T) {
 	}
 }
 
-// An invalid submission is named and left out.
+// The scoreboard names invalid and incomplete submissions and leaves them out.
 func TestConformanceScoreboard(t *testing.T) {
 	dir := t.TempDir()
 	r := call(t, "conformance", "scoreboard", dir)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tree makes three cases: one that passes, one that fails and one that is skipped.
+// tree writes three ONNX cases, one that passes, one that fails and one that is skipped, and returns their folder.
 func tree(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// The permissions that a plugin requests are printed before it is installed, and by info.
+// plugin install and plugin info print the permissions that a plugin requests.
 func TestNeedsAreTold(t *testing.T) {
 	dir := t.TempDir()
 	manifest := "name = \"npu\"\n[needs]\nnetwork = true\ndevices = [\"/dev/npu*\"]\nwrite = [\"~/.cache/npu\"]\n"

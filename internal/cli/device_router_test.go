@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Several devices run a model with the same results as one, selected by --device and by the configuration.
+// A model on several devices, selected by --device or by the configuration, has the same output as on one device.
 func TestRouterDevice(t *testing.T) {
 	args := []string{"run", digits + "digits.onnx", "--input", "image=" + digits + "digit_7.png", "--threads", "1"}
 	one := call(t, append(args, "--device", "cpu")...)

@@ -28,10 +28,11 @@ func TestExplainRun(t *testing.T) {
 
 	many := callWith(t, t.Context(), map[string]string{"BURN_FUSION": "false"}, append(args, digits+"digit_3.png", "--explain")...)
 	require.Equal(t, 0, many.code, many.err)
-	require.Equal(t, 1, strings.Count(many.err, "fusion is off"), "once")
+	require.Equal(t, 1, strings.Count(many.err, "fusion is off"), "the note must appear once")
 }
 
-// columns writes a table in which y is a sum of the other columns, and settings for it.
+// columns writes a table with the columns a, b and y = 3a - 2b, and settings that consist of more and the target column. It returns both
+// paths.
 func columns(t *testing.T, dir, more string) (data, settings string) {
 	var table strings.Builder
 	table.WriteString("a,b,y\n")

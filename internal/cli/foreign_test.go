@@ -16,13 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// planted clears a terminal, moves the cursor back, starts lines and reverses text.
+// planted is a text that clears a terminal, moves the cursor back, starts lines and reverses text; escaped is its escaped form.
 const (
 	planted = "x\x1b[2J\r\nburn: all is well\ty\u202ez\u009b"
 	escaped = `x\x1b[2J\r\nburn: all is well\ty\u202ez\u009b`
 )
 
-// requirePlain requires that text has this number of lines, and no terminal control characters.
+// requirePlain requires that text has the given number of line ends and no other control characters.
 func requirePlain(t *testing.T, lines int, text string) {
 	t.Helper()
 	require.Equal(t, lines, strings.Count(text, "\n"), "%q", text)
@@ -69,7 +69,7 @@ func TestForeignText(t *testing.T) {
 	requirePlain(t, 4, errOut.String())
 }
 
-// TestForeignErrors checks that a line of an error that the command did not write cannot be mistaken for one of its own.
+// TestForeignErrors checks that foreign lines in an error are indented or escaped, so that they do not look like lines of burn.
 func TestForeignErrors(t *testing.T) {
 	a := &app{started: true}
 	text := a.errorText(errors.New("plugin: " + planted))
@@ -80,7 +80,7 @@ func TestForeignErrors(t *testing.T) {
 	require.Contains(t, text, "\nremedy: "+escaped)
 }
 
-// TestForeignManifest checks everything that commands print of the manifest of a plugin in a searched folder.
+// TestForeignManifest checks that commands escape the texts in the manifest and in the output of a plugin.
 func TestForeignManifest(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a script is no plugin there")

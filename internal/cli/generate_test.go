@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// trainedDir returns a folder as burn train text writes it, with a model of a repetitive text.
+// trainedDir trains a model on a repetitive text with burn train text and returns the output folder.
 func trainedDir(t *testing.T) string {
 	t.Helper()
 	file, dir := filepath.Join(t.TempDir(), "text.txt"), filepath.Join(t.TempDir(), "run")
@@ -28,8 +28,8 @@ func trainedDir(t *testing.T) string {
 	return dir
 }
 
-// byHand samples as the help describes, without a cache between characters: it computes the whole window each time, and sorts and
-// cuts probabilities in the simplest way.
+// byHand generates a text as the help describes, as an independent reference: it has no cache but computes the whole window for each
+// character, and sorts and truncates the probabilities in the simplest way.
 func byHand(t *testing.T, dir, prompt string, count int, seed uint64, temperature, topP float64, topK int) string {
 	t.Helper()
 	f, err := openTextFile(dir)
@@ -96,7 +96,8 @@ func TestGenerate(t *testing.T) {
 	t.Run("usage", func(t *testing.T) { generateUsage(t, dir) })
 }
 
-// The cache between characters does not change the text, within the window of 16 and beyond it.
+// The command generates the same text as byHand: its cache does not change the text, neither within the window of 16 characters nor beyond
+// it.
 func generateTexts(t *testing.T, dir string) {
 	r := call(t, "generate", dir, "--prompt", "abc", "--length", "60", "--seed", "5", "--temperature", "3", "--top-k", "6", "--top-p", "0.95")
 	require.Equal(t, exitOK, r.code, r.err)
@@ -107,7 +108,7 @@ func generateTexts(t *testing.T, dir string) {
 	require.NotEqual(t, r.out, other.out)
 	require.Len(t, other.out, 3+60+1)
 
-	long := strings.Repeat("abcdefgh\n", 4) // more than the window
+	long := strings.Repeat("abcdefgh\n", 4) // longer than the window
 	r = call(t, "generate", dir, "--prompt", long, "--length", "9", "--temperature", "0")
 	require.Equal(t, exitOK, r.code, r.err)
 	require.Equal(t, long+"abcdefgh\n\n", r.out)
@@ -132,7 +133,7 @@ func TestSampler(t *testing.T) {
 	}
 	s.topK = 3
 	require.NotContains(t, count(s), 0)
-	s.topK, s.topP = 0, 0.5 // two of score 3 have 0.84 together, one alone 0.42
+	s.topK, s.topP = 0, 0.5 // the two choices with score 3 have the probabilities 0.42 each
 	require.ElementsMatch(t, []int{1, 3}, keysOf(count(s)))
 	s.topP = 0.3
 	require.ElementsMatch(t, []int{1}, keysOf(count(s)))
@@ -148,7 +149,7 @@ func keysOf(m map[int]int) (keys []int) {
 	return keys
 }
 
-// Text that may begin a stop text is held back until it is known.
+// A stopper holds text back while it may be the beginning of a stop text.
 func TestStopper(t *testing.T) {
 	var got []string
 	s := stopper{stops: []string{"ABC", "\n\n"}, emit: func(text string) error { got = append(got, text); return nil }}
@@ -165,7 +166,7 @@ func TestStopper(t *testing.T) {
 	require.Equal(t, "xABAB\ny", strings.Join(got, ""))
 }
 
-// The text is written as it is generated, and an interrupt ends it.
+// The command writes each character as soon as it is generated, and an interrupt ends the text.
 func generateInterrupted(t *testing.T, dir string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

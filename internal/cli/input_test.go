@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// input declares a tensor input; dims of -1 are open.
+// input returns a declared tensor input; -1 is an open dimension.
 func input(name string, d dtype.DType, dims ...int) onnx.ValueInfo {
 	in := onnx.ValueInfo{Name: name, Kind: onnx.TensorKind, DType: d, TypeName: d.String(), Ranked: true}
 	for _, n := range dims {
@@ -102,7 +102,7 @@ func TestReadInput(t *testing.T) {
 	} {
 		_, err := readInput(x, c.file, imageFlags{}, nil)
 		if c.file == "photo.png" {
-			require.Error(t, err) // the wording is the system's
+			require.Error(t, err) // the text depends on the operating system
 			continue
 		}
 		require.EqualError(t, err, c.want)
@@ -120,7 +120,7 @@ func TestReadInput(t *testing.T) {
 	require.ErrorContains(t, err, "@zeros stands for tensors")
 }
 
-// writeImage makes a PNG of 2x1: red and white.
+// writeImage writes a PNG of 2x1 pixels, red and white, and returns its path.
 func writeImage(t *testing.T) string {
 	t.Helper()
 	img := image.NewRGBA(image.Rect(0, 0, 2, 1))

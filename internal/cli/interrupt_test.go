@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/conformance"
 )
 
-// interrupter is a standard output that interrupts the command after a number of lines with the given beginning.
+// interrupter is a standard output that interrupts the command after left writes that begin with begin.
 type interrupter struct {
 	bytes.Buffer
 	begin string
@@ -31,7 +31,7 @@ func (s *interrupter) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-// interrupted runs a command and interrupts it.
+// interrupted runs a command and interrupts it after the given number of lines that begin with begin.
 func interrupted(t *testing.T, begin string, lines int, args ...string) result {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -42,7 +42,7 @@ func interrupted(t *testing.T, begin string, lines int, args ...string) result {
 	return result{code, out.String(), errOut.String()}
 }
 
-// TestConformanceInterrupted checks that an interrupt keeps all results so far.
+// TestConformanceInterrupted checks that, after an interrupt, the reports contain all results so far.
 func TestConformanceInterrupted(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report")
 	r := interrupted(t, "passed", 3, "conformance", "run", "builtin:cpu", "--run", "^add/f32/", "-v", "--report", report)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKilledWhileStarting checks that a plugin that is killed before its handshake counts as lost, not as defective. Training and
-// inference start it again; commands that list devices name the signal.
+// TestKilledWhileStarting checks that a plugin that is killed before its handshake counts as lost, not as defective. Training and inference
+// restart it; devices names the signal.
 func TestKilledWhileStarting(t *testing.T) {
 	real := filepath.Join(buildPlugin(t), "burn-backend-cpu")
 	mark := filepath.Join(t.TempDir(), "mark")

@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// limitMemory limits the memory of the process.
+// limitMemory sets the memory limit of the Go runtime, in bytes, for the test.
 func limitMemory(t *testing.T, bytes int64) {
 	old := debug.SetMemoryLimit(bytes)
 	t.Cleanup(func() { debug.SetMemoryLimit(old) })
 }
 
 // Inputs that do not fit in memory are refused before they are allocated.
-func TestInputsThatAreTooGreat(t *testing.T) {
+func TestInputsTooLarge(t *testing.T) {
 	limitMemory(t, 64<<20)
 	dir := t.TempDir()
 	var b bytes.Buffer
@@ -52,7 +52,7 @@ func TestHostRoom(t *testing.T) {
 	limitMemory(t, 1000)
 	r := newHostRoom()
 	require.NoError(t, r.take("a", 600))
-	require.ErrorIs(t, r.take("b", 600), core.ErrOutOfMemory, "together they are too great")
+	require.ErrorIs(t, r.take("b", 600), core.ErrOutOfMemory, "the sum exceeds the limit")
 	require.NoError(t, r.take("c", 400))
 	var none *hostRoom
 	require.NoError(t, none.take("a", 600))
@@ -60,7 +60,7 @@ func TestHostRoom(t *testing.T) {
 }
 
 // A batch larger than the data set takes only the memory of the data set.
-func TestTrainGreatBatch(t *testing.T) {
+func TestTrainHugeBatch(t *testing.T) {
 	for _, batch := range []int{999999999, 1<<63 - 1} {
 		_, errs, code := burn(t, "train", "regression", "--data", table(t), "--config", trainSettings(t, smallTable), "--batch", fmt.Sprint(batch), "--out", filepath.Join(t.TempDir(), "run"))
 		require.Equal(t, exitOK, code, errs)

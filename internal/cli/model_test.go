@@ -23,7 +23,7 @@ func archive(t *testing.T, names ...string) string {
 	return b.String()
 }
 
-// A file that is no ONNX model is described, with a remedy.
+// For a file or folder that is not an ONNX model, the error says what it is or names a remedy.
 func TestForeignModels(t *testing.T) {
 	dir := t.TempDir()
 	header := `{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`

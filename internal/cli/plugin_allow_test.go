@@ -15,7 +15,8 @@ import (
 	"github.com/goburn/burn/host/store"
 )
 
-// athome creates a home directory for the test. Its files persist between commands.
+// athome creates a home directory for the test and returns a function that runs commands in it and requires the exit code. The files of the
+// directory persist between commands.
 func athome(t *testing.T) (burn func(code int, args ...string) result) {
 	t.Helper()
 	home := t.TempDir()
@@ -33,7 +34,7 @@ func athome(t *testing.T) (burn func(code int, args ...string) result) {
 	}
 }
 
-// unconfined returns an environment in which plugin scripts of a test may write where the test looks.
+// unconfined is an environment without containment, so that the plugin scripts of a test can write files that the test reads.
 func unconfined(name string) string {
 	if name == "BURN_PLUGIN_CONTAINMENT" {
 		return "off"
@@ -99,13 +100,13 @@ func TestAsk(t *testing.T) {
 		require.NotContains(t, out.String(), "\x1b")
 		out.Reset()
 		require.False(t, ask(folder))
-		require.Empty(t, out.String(), "asked once")
+		require.Empty(t, out.String(), "a second question was asked")
 	}
 }
 
 func TestAcceptTrust(t *testing.T) {
 	archive, key := packed(t, t.TempDir(), "1.0.0")
-	burn := athome(t) // somebody else has made the archive
+	burn := athome(t) // the home of another user than the maker of the archive
 	burn(0, "plugin", "trust", key+".pub", "--namespace", "example.org/acme")
 	file, err := store.TrustFile()
 	require.NoError(t, err)

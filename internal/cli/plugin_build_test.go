@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPluginBuild: a plugin is found, admitted and opened as for any other command before it compiles anything.
+// plugin build refuses unknown plugins and wrong arguments.
 func TestPluginBuild(t *testing.T) {
 	burn := athome(t)
 	require.Contains(t, burn(1, "plugin", "build", "none").err, `plugin "none": not found`)

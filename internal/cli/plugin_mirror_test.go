@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/host/store"
 )
 
-// A mirror that hides a newer version from a user is refused.
+// A mirror that no longer shows a version that it showed before is refused.
 func TestMirrorThatGoesBack(t *testing.T) {
 	burn := athome(t)
 	dir := t.TempDir()
@@ -41,7 +41,7 @@ func TestMirrorThatGoesBack(t *testing.T) {
 	r := burn(1, "doctor", "--mirror", mirror)
 	require.Contains(t, r.out, "older than what the mirror showed before")
 
-	// An old index that is explicitly accepted, or one without signature and counter, still does not lead to an older version.
+	// An old index that is explicitly accepted, or one without a signature, still does not lead to an older version.
 	unsigned := filepath.Join(dir, "unsigned")
 	require.NoError(t, os.CopyFS(unsigned, os.DirFS(mirror)))
 	require.NoError(t, os.Remove(filepath.Join(unsigned, "index.toml.sig")))

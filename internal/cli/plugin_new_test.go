@@ -18,7 +18,7 @@ func TestPluginNewBuilds(t *testing.T) {
 	if err != nil {
 		t.Skip("the go command is not in PATH")
 	}
-	env := append(os.Environ(), "GOWORK=off") // with the caches of the user, before call sets another home
+	env := append(os.Environ(), "GOWORK=off") // taken before call sets another home, so that go uses the caches of the user
 	dir := filepath.Join(t.TempDir(), "burn-backend-npu")
 	r := call(t, "plugin", "new", "npu", "--lang", "go", "--dir", dir)
 	require.Equal(t, 0, r.code, r.err)
@@ -45,6 +45,6 @@ func TestPluginNewRefuses(t *testing.T) {
 	require.NoDirExists(t, dir)
 
 	t.Chdir(empty)
-	r = call(t, "plugin", "new", "npu", "--lang", "c", "--dir", dir) // no source needed
+	r = call(t, "plugin", "new", "npu", "--lang", "c", "--dir", dir) // a plugin in C needs no checkout
 	require.Equal(t, 0, r.code, r.err)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/host/store"
 )
 
-// packedFolder writes the files, packs them as a plugin with the folder in it, and returns the archive.
+// packedFolder writes files into dir, packs the plugin dir/burn-backend-npu with the further arguments more, and returns the archive.
 func packedFolder(t *testing.T, dir string, files map[string]string, more ...string) string {
 	t.Helper()
 	for name, text := range files {

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/host/store"
 )
 
-// packed makes a signed archive from a text file named npu, and returns the paths of the archive and key.
+// packed packs a script as the signed plugin npu and returns the paths of the archive and of the key.
 func packed(t *testing.T, dir, version string) (archive, key string) {
 	t.Helper()
 	key = filepath.Join(dir, "maker.key")
@@ -45,7 +45,7 @@ func TestPluginCommands(t *testing.T) {
 	require.Contains(t, plugin(0, append([]string{"trust"}, trust...)...).out, "no key is trusted")
 	r := plugin(1, with("install", archive)...)
 	require.Regexp(t, `(?m)^remedy: .*burn plugin trust FILE\.pub --namespace example\.org/acme`, r.err)
-	require.Equal(t, 2, call(t, append([]string{"plugin", "trust", key + ".pub"}, trust...)...).code, "a namespace is wanted")
+	require.Equal(t, 2, call(t, append([]string{"plugin", "trust", key + ".pub"}, trust...)...).code, "trust requires a namespace")
 	plugin(0, append([]string{"trust", key + ".pub", "--namespace", "example.org/acme", "--owner", "ACME", "--expires", "2999-01-01"}, trust...)...)
 	require.Regexp(t, `trusted +example.org/acme +2999-01-01 +ACME`, plugin(0, append([]string{"trust"}, trust...)...).out)
 

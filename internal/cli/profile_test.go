@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stepRow is a row of the table by step: name, step, calls and shapes, which do not depend on times.
+// stepRow matches a row of the table by step. Its groups are the columns that do not depend on times: name, step, calls and shapes.
 var stepRow = regexp.MustCompile(`(?m)^([a-z_+]+)  +(\d+)  +(\d+)  .*%.*  (\S.* -> \S+)$`)
 
-// stepRows returns the rows by name, step, calls and shapes.
+// stepRows returns the set of rows, each with name, step, calls and shapes.
 func stepRows(out string) map[string]bool {
 	rows := map[string]bool{}
 	for _, m := range stepRow.FindAllStringSubmatch(out, -1) {
@@ -26,8 +26,8 @@ func stepRows(out string) map[string]bool {
 	return rows
 }
 
-// digitSteps are the steps of the example model on four images, from its layers: three convolutions of 8, 16 and 32 channels with
-// pools, and two products.
+// digitSteps are the steps of the example model on four images, derived from its layers: three convolutions with 8, 16 and 32 channels,
+// each with a pooling layer, and two linear layers.
 var digitSteps = map[string]bool{
 	"conv+add+relu 0 3 f32[4,1,28,28] f32[8,1,3,3] f32[8,1,1] -> f32[4,8,28,28]":    true,
 	"window_reduce 1 3 f32[4,8,28,28] -> f32[4,8,14,14]":                            true,
@@ -116,7 +116,7 @@ func (d quietDevice) Extend(target any) bool {
 	return !asked && d.Device.Extend(target)
 }
 
-// A device that does not report steps is measured by runs; a decorator that knows the extension passes it on.
+// On a device without the extension Profiling, profile measures whole runs. autodiff passes the extension on.
 func TestProfileWithoutSteps(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{env: func(string) string { return "" }, out: &out, err: &out}

@@ -27,7 +27,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// buildPlugin returns a folder that is searched for plugins, with the cpu plugin.
+// buildPlugin builds the cpu plugin and returns the folder that contains it.
 func buildPlugin(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -35,7 +35,7 @@ func buildPlugin(t *testing.T) (dir string) {
 	return dir
 }
 
-// inferer returns a session of the example model, whose results are compared bit for bit.
+// inferer opens a session of the example model. The returned function infers a pseudorandom image and returns the bytes of the outputs.
 func inferer(t *testing.T, d *core.Place) func(image int) []byte {
 	t.Helper()
 	ctx := context.Background()
@@ -70,8 +70,8 @@ func inferer(t *testing.T, d *core.Place) func(image int) []byte {
 	}
 }
 
-// TestSessionOutlivesKills infers on process:cpu while the plugin is killed again and again. Every result equals the built-in
-// backend's, and in the end only the last process is left.
+// TestSessionOutlivesKills infers on process:cpu while the plugin is killed repeatedly. Every result is bitwise equal to that of the
+// built-in backend, and no killed process is left.
 func TestSessionOutlivesKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a plugin")
@@ -94,7 +94,7 @@ func TestSessionOutlivesKills(t *testing.T) {
 	r := p.Backend.(*restore.Backend)
 	infer := inferer(t, p)
 	stop, ended := make(chan struct{}), make(chan []int)
-	var answered atomic.Bool // since the last kill: a plugin that is lost again while it is restored is given up
+	var answered atomic.Bool // set by the first result after a kill: a plugin that is lost again during its restoration is given up
 	go func() {
 		rnd := rand.New(rand.NewPCG(7, 7))
 		var pids []int
@@ -127,7 +127,7 @@ func TestSessionOutlivesKills(t *testing.T) {
 	}
 }
 
-// child returns the plugin process that a process has started, or 0. Its other child is the guard, a shell.
+// child returns the pid of the plugin process that the process of has started, or 0. The other child of that process is the guard, a shell.
 func child(of int) int {
 	var stats []string
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", of))
@@ -137,12 +137,12 @@ func child(of int) int {
 			stats = append(stats, "/proc/"+pid+"/stat")
 		}
 	}
-	if lists == nil { // the kernel does not list them
+	if lists == nil { // the kernel does not list children
 		stats, _ = filepath.Glob("/proc/[0-9]*/stat")
 	}
 	for _, path := range stats {
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err != nil || pid < of {
-			continue // it is older
+			continue // it is older than its possible parent
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -160,7 +160,7 @@ func child(of int) int {
 	return 0
 }
 
-// TestRunOutlivesKill kills the plugin of `burn run` at work. The result is the same, and the log reports the loss.
+// TestRunOutlivesKill kills the plugin of `burn run` during its work. The result is the same, and the log reports the loss.
 func TestRunOutlivesKill(t *testing.T) {
 	data := os.Getenv("BURN_TESTDATA")
 	if testing.Short() || data == "" {
@@ -169,13 +169,13 @@ func TestRunOutlivesKill(t *testing.T) {
 	dir := buildPlugin(t)
 	burn := buildBurn(t)
 	model := filepath.Join(data, "models", "bodypix_mobilenetv1", "model.onnx")
-	// run kills the plugin once it has computed for so long; 0 means never. It also returns how long the plugin has computed.
+	// run kills the plugin once it has used kill of processor time, never if kill is 0. It also returns the processor time of the plugin.
 	run := func(kill time.Duration) (stdout, stderr string, computed time.Duration) {
 		cmd := exec.Command(burn, "run", model, "@zeros", "--device", "process:cpu", "--plugin-path", dir, "--threads", "1", "--json")
 		var o, e bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &o, &e
 		require.NoError(t, cmd.Start())
-		require.NoError(t, syscall.Setpriority(syscall.PRIO_PROCESS, cmd.Process.Pid, 15)) // and on a loaded machine goes behind this loop
+		require.NoError(t, syscall.Setpriority(syscall.PRIO_PROCESS, cmd.Process.Pid, 15)) // so that this loop has priority on a loaded machine
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
 		var err error
@@ -199,7 +199,7 @@ func TestRunOutlivesKill(t *testing.T) {
 		if err != nil {
 			return "", err.Error() + ": " + e.String(), computed
 		}
-		_, outputs, ok := strings.Cut(o.String(), "\"outputs\"") // times precede it
+		_, outputs, ok := strings.Cut(o.String(), "\"outputs\"") // the times before it vary
 		require.True(t, ok)
 		return outputs, e.String(), computed
 	}
@@ -207,14 +207,14 @@ func TestRunOutlivesKill(t *testing.T) {
 	require.NotEmpty(t, want, log)
 	require.Positive(t, whole)
 	t.Logf("the plugin computes for %v", whole)
-	// It is killed after a share of its processor time. On a loaded machine this loop may see it too late, or the kill come before the
-	// device is open: then it is tried again.
+	// The plugin is killed after a random share of its processor time. On a loaded machine, the kill may come too late, or before the
+	// device is open: then the run is repeated.
 	rnd := rand.New(rand.NewPCG(5, 5))
 	const tries = 200
 	for range tries {
 		got, log, _ := run(time.Duration((0.3 + 0.6*rnd.Float64()) * float64(whole)))
 		if strings.Contains(log, "burn: open process:cpu") {
-			continue // it was not open yet
+			continue // the device was not open yet
 		}
 		require.Equal(t, want, got, log)
 		if strings.Contains(log, "backend lost, it is started again") {
@@ -224,7 +224,7 @@ func TestRunOutlivesKill(t *testing.T) {
 	require.Fail(t, "the plugin was never killed while it was in use", "%d tries, it computes for %v", tries, whole)
 }
 
-// processorTime returns how long the threads of a process have run.
+// processorTime returns the processor time that the threads of a process have used.
 func processorTime(pid int) (sum time.Duration) {
 	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	for _, path := range stats {
@@ -301,7 +301,7 @@ func TestMappedShadow(t *testing.T) {
 	before = heap()
 	y, err := copied.FromBytes(ctx, dtype.U8, []int{n}, content)
 	require.NoError(t, err)
-	require.Greater(t, heap(), before+n/2, "what is not lent is copied, so the measure can tell")
+	require.Greater(t, heap(), before+n/2, "the heap must grow when data is copied; otherwise this measurement detects nothing")
 	runtime.KeepAlive([][]byte{got, content})
 	y.Release()
 }

@@ -148,11 +148,11 @@ func TestStartRemedies(t *testing.T) {
 		require.NotEmpty(t, remedy(c, file))
 	}
 	require.Contains(t, remedy(client.CauseTimeout, file), "start_timeout in the configuration")
-	require.NotContains(t, remedy(client.CauseCrash, ""), "--debug` ", "there is no program to run")
+	require.NotContains(t, remedy(client.CauseCrash, ""), "--debug` ", "without a path there is no command to suggest")
 	require.Contains(t, remedy(client.CauseWrongPlatform, file), "FILE.tar.gz")
 }
 
-// TestKeyRemedies: a public key in the place of the private one is no matter of its mode, nor the other way round.
+// The errors for a public key in place of the private one, and for the reverse, name the mistake. The former does not suggest chmod.
 func TestKeyRemedies(t *testing.T) {
 	dir := t.TempDir()
 	key := filepath.Join(dir, "acme.key")
@@ -170,7 +170,7 @@ func TestKeyRemedies(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestMirrorRemedies: a plugin is said to be had from the mirror only where the mirror has it.
+// doctor suggests to install a plugin by its name only if the mirror has it. If no mirror is configured, it says so as a condition.
 func TestMirrorRemedies(t *testing.T) {
 	mirror := t.TempDir()
 	require.Equal(t, exitOK, call(t, "plugin", "index", mirror).code)
@@ -185,7 +185,7 @@ func TestMirrorRemedies(t *testing.T) {
 	require.Contains(t, r.out, "remedy: name one of builtin:cpu:0\n")
 }
 
-// TestBackendOptions: the options of a backend are settings.
+// TestBackendOptions checks that backend options can be set by BURN_OPTIONS and the configuration, and that the backend checks its options.
 func TestBackendOptions(t *testing.T) {
 	args := []string{"run", digits + "digits.onnx", "@zeros"}
 	for value, want := range map[string]int{"cpu.threads_per_stream=all": exitOK, "npu.fast=yes": exitOK, "cpu.threads_per_stream=al": exitFailure, "cpu.fast=yes": exitFailure} {

@@ -19,7 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// onnxFile writes a model of float inputs and nodes; dims are numbers or names.
+// onnxFile writes an ONNX model with f32 inputs x, a or b, the output y and the nodes, and returns its path. Dimensions are numbers or
+// names.
 func onnxFile(t *testing.T, inputs map[string][]any, output []any, nodes ...*pb.Node) string {
 	t.Helper()
 	info := func(name string, dims []any) *pb.ValueInfo {
@@ -57,7 +58,7 @@ func piped(t *testing.T, stdin string, args ...string) result {
 	return result{code, out.String(), errs.String()}
 }
 
-// jsonLines returns the objects of JSON lines.
+// jsonLines parses JSON lines.
 func jsonLines(t *testing.T, out string) (all []jsonResult) {
 	t.Helper()
 	for _, line := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
@@ -68,7 +69,8 @@ func jsonLines(t *testing.T, out string) (all []jsonResult) {
 	return all
 }
 
-// A pattern runs in batches, the last one smaller, with the same results as other programs for each image.
+// The files that match a pattern run in batches, the last of which is smaller. The results agree with those of other programs for each
+// image.
 func TestRunPattern(t *testing.T) {
 	var want struct {
 		Images []struct {
@@ -162,7 +164,7 @@ func TestRunLines(t *testing.T) {
 	require.Equal(t, `{"file":"line 1","outputs":[{"name":"y","kind":"tensor","dtype":"f32","shape":[1,2],"values":[9,18]}]}
 {"file":"line 2","outputs":[{"name":"y","kind":"tensor","dtype":"f32","shape":[1,2],"values":[27,36]}]}
 `, r.out)
-	// One input is the same in every run, and repeated for a batch.
+	// An input that is the same in every run is repeated along the batch.
 	one := writeArray(t, "f32", []int{1, 2}, dtype.Bytes([]float32{100, 200}))
 	r = piped(t, "[1, 2]\n[3, 4]\n", "run", sum, "--input", "a="+one, "--input", "b=-", "--batch", "2", "--format", "csv")
 	require.Equal(t, 0, r.code, r.err)
@@ -172,7 +174,7 @@ func TestRunLines(t *testing.T) {
 	require.Contains(t, r.err, "standard input names no file")
 }
 
-// Models that take one sample, or whose outputs cannot be split, run once for each file.
+// Models with a fixed batch of one sample, or with outputs that cannot be divided by samples, run once for each file.
 func TestRunSingly(t *testing.T) {
 	stdin := "[1, 2]\n[3, 4]\n[5, 6]\n"
 	fixed := onnxFile(t, map[string][]any{"x": {1, 2}}, []any{1, 2}, opNode("Neg", "x"))
@@ -189,7 +191,7 @@ func TestRunSingly(t *testing.T) {
 	require.Contains(t, r.err, "which cannot be divided by samples")
 }
 
-// stepReader returns one line per read, as long as results keep up with it.
+// stepReader returns one line per read. ahead is the greatest number of lines that were read and had no result yet.
 type stepReader struct {
 	lines, given int
 	results      func() int
@@ -205,7 +207,7 @@ func (s *stepReader) Read(p []byte) (int, error) {
 	return copy(p, fmt.Sprintf("[%d, 0]\n", s.given)), nil
 }
 
-// Results are written at once: the amount held does not grow with the input.
+// Results are written as they are computed: the number of pending lines does not grow with the input.
 func TestRunStreams(t *testing.T) {
 	neg := onnxFile(t, map[string][]any{"x": {"N", 2}}, []any{"N", 2}, opNode("Neg", "x"))
 	var out, errs bytes.Buffer
@@ -229,7 +231,7 @@ func TestRunManyInterrupted(t *testing.T) {
 	require.Len(t, jsonLines(t, out.all.String()), 3)
 }
 
-// The arrays of each file go into a folder of its own.
+// The arrays of each file are written to a separate folder.
 func TestRunManyArrays(t *testing.T) {
 	neg := onnxFile(t, map[string][]any{"x": {"N", 2}}, []any{"N", 2}, opNode("Neg", "x"))
 	dir := t.TempDir()

@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/model/onnx/onnxtest"
 )
 
-// TestNumbers reads files of numbers for inputs: their shapes, and what is refused.
+// TestNumbers checks the shapes and elements of inputs from files of numbers, and the errors for malformed files.
 func TestNumbers(t *testing.T) {
 	open := input("x", dtype.F32, -1, -1)
 	for name, c := range map[string]struct {
@@ -73,7 +73,7 @@ func equalFloats(a, b []float32) bool {
 	return true
 }
 
-// TestElementsOfTypes parses numbers at the ends of every type, and those just beyond, which no type may take for another number.
+// TestElementsOfTypes parses numbers at the limits of each type, and numbers just beyond the limits, which must be errors.
 func TestElementsOfTypes(t *testing.T) {
 	for _, c := range []struct {
 		d    dtype.DType
@@ -90,7 +90,7 @@ func TestElementsOfTypes(t *testing.T) {
 		{dtype.F32, "16777217", []byte{0, 0, 0x80, 0x4b}}, {dtype.F32, "-0", []byte{0, 0, 0, 0x80}}, {dtype.F32, "3.5e38", nil},
 		{dtype.F64, "1e400", nil}, {dtype.F64, "0.1", []byte{0x9a, 0x99, 0x99, 0x99, 0x99, 0x99, 0xb9, 0x3f}},
 		{dtype.F16, "65504", []byte{0xff, 0x7b}}, {dtype.F16, "65519", []byte{0xff, 0x7b}}, {dtype.F16, "65520", nil}, {dtype.F16, "-1e9", nil}, {dtype.F16, "inf", []byte{0, 0x7c}},
-		// 1 + 2^-11 is half way between two f16, and f32 does not tell the next ones from it.
+		// 1 + 2^-11 is halfway between two f16 numbers. The following numbers are so close to a midpoint that they would equal it in f32.
 		{dtype.F16, "1.00048828125", []byte{0, 0x3c}}, {dtype.F16, "1.000488281250001", []byte{1, 0x3c}}, {dtype.F16, "1.001464843749999", []byte{1, 0x3c}},
 		{dtype.BF16, "1.00390625", []byte{0x80, 0x3f}}, {dtype.BF16, "1.0039062500001", []byte{0x81, 0x3f}}, {dtype.BF16, "1.0117187499999", []byte{0x81, 0x3f}},
 		{dtype.BF16, "3.3895313892515355e38", []byte{0x7f, 0x7f}}, {dtype.BF16, "3.4e38", nil}, {dtype.BF16, "-inf", []byte{0x80, 0xff}},

@@ -34,7 +34,7 @@ func TestShadow(t *testing.T) {
 	require.Contains(t, r.err, "use only one of them")
 }
 
-// A device whose products are off by one percent is detected, and the command prints its results unchanged.
+// The shadow detects a device whose matmul, linear and conv are off by one percent.
 func TestShadowFindsDifferences(t *testing.T) {
 	var out, errOut bytes.Buffer
 	a := &app{out: &out, err: &errOut}

@@ -25,8 +25,8 @@ import (
 	"github.com/goburn/burn/sdk/serve"
 )
 
-// Variables that turn this test binary into a plugin: one writes everything that it sees to a file, the other computes correctly
-// only if the command line of its parent looks like a test.
+// Variables that make this test binary run as a plugin. The spy writes everything that it sees of its host to a file. The sniffer computes
+// correctly only if the command line of its parent looks like a test.
 const (
 	envSpy     = "BURN_TEST_SPY"
 	envSniffer = "BURN_TEST_SNIFFER"
@@ -66,7 +66,7 @@ func init() {
 	}
 }
 
-// started is about the time when this process did.
+// started is approximately the start time of this process.
 var started = time.Now()
 
 // event is a call of the host, as a plugin sees it.
@@ -75,8 +75,8 @@ type event struct {
 	At   time.Time
 }
 
-// watched is a backend that keeps the host's calls up to the first stream of a device, and appends them to a file then: a line for
-// each process.
+// watched is a backend that records the calls of the host until the first stream of a device opens. It then appends them to a file, one
+// line for each process.
 type watched struct {
 	core.Backend
 	mu     sync.Mutex
@@ -155,7 +155,7 @@ func look() view {
 	return v
 }
 
-// passing matches text that differs between any two starts: process and pipe numbers, random names, keys.
+// passing matches text that differs between any two starts: numbers of processes and pipes, random names and keys.
 var passing = regexp.MustCompile(`(?s)-----BEGIN.*-----END [A-Z ]*-----\s*|([0-9a-f]{16,}|[0-9]+)+`)
 
 // settled returns v without text that differs between any two starts.
@@ -170,9 +170,9 @@ func (v view) settled() view {
 	return v
 }
 
-// A plugin cannot tell whether it is tested or used: its arguments, environment, working folder and configuration, the command
-// line and name of its parent, the open files, the host's messages and the times between its first calls are the same. A backend that is right only if the command
-// line of its parent looks like a test fails the test.
+// A plugin cannot tell whether it is tested or used: its arguments, environment, working folder and configuration, the command line and
+// name of its parent, the open files, the host's messages and the times between its first calls are the same. A backend that is right only
+// if the command line of its parent looks like a test fails the suite.
 func TestPluginsCannotTellTests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the command")
@@ -235,11 +235,12 @@ func TestPluginsCannotTellTests(t *testing.T) {
 
 	out, err := start(envSniffer, "1", "conformance", "run", "npu", "--run", "^(add|mul)/f32/(same|rank0)/plain$")
 	require.Error(t, err)
-	require.Contains(t, out, "0 passed, 4 failed", "it takes the test for use")
+	require.Contains(t, out, "0 passed, 4 failed", "the sniffer must not recognize the test")
 }
 
-// sameTimes fails if the host's calls, or the times between them, tell two commands apart: whether there is a time that all of one are
-// above and all of the other below. Two commands of which none is slower are apart in all of n pairs with a probability of 2·n!²/(2n)!.
+// sameTimes fails if the host's calls differ between two commands, or if some time between two calls is less in all runs of one command
+// than in all runs of the other. For two equally fast commands, the probability of the latter after n pairs of runs is 2·n!²/(2n)! for each
+// time.
 func sameTimes(t *testing.T, a, b func() []event) {
 	t.Helper()
 	const pairs = 15
@@ -277,8 +278,8 @@ func sameTimes(t *testing.T, a, b func() []event) {
 	t.Error("the times between the host's calls tell the commands apart")
 }
 
-// Options reach a plugin by flag, by the environment and by the configuration, and so do the variables that its manifest declares: the
-// filter keeps those of others back.
+// Options reach a plugin from the flag, the environment and the configuration. Of the environment variables, a plugin sees only those that
+// its manifest declares.
 func TestPluginIsConfigured(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSuggestions checks that a mistyped word is answered with the likely one.
+// TestSuggestions checks that the error for a mistyped word suggests the likely word.
 func TestSuggestions(t *testing.T) {
 	table := filepath.Join(t.TempDir(), "t.csv")
 	require.NoError(t, os.WriteFile(table, []byte("height,weight\n1,2\n"), 0o600))

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTrainFullDisk trains into a file system that its checkpoints fill. It needs permission to mount one.
+// TestTrainFullDisk trains into a file system that the checkpoints fill. The model is then written to another folder. The test needs
+// permission to mount a file system.
 func TestTrainFullDisk(t *testing.T) {
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=600k"); err != nil {
@@ -28,5 +29,5 @@ func TestTrainFullDisk(t *testing.T) {
 	require.Contains(t, r.out, "; tested and exported: the weights of epoch 8, the last\n")
 	require.Equal(t, weights(t, good), weights(t, elsewhere(t, r.out, "model.burn")))
 	elsewhere(t, r.out, "model.onnx")
-	require.NoFileExists(t, filepath.Join(full, "model.onnx"), "a part of a model looks like one")
+	require.NoFileExists(t, filepath.Join(full, "model.onnx"), "a partial model file must not be left")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// onText calls what when it writes the first text that contains at.
+// onText is a writer that calls what once, before it writes the first text that contains at.
 type onText struct {
 	all  bytes.Buffer
 	at   string

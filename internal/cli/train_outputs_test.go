@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/model/record"
 )
 
-// noticing is a writer that calls a function when a text is written for the first time.
+// noticing is a writer that calls call once, when text is written for the first time.
 type noticing struct {
 	mu   sync.Mutex
 	all  bytes.Buffer
@@ -33,7 +33,7 @@ func (n *noticing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// weights returns the contents of model.burn.
+// weights returns the bytes of each tensor in model.burn, by name.
 func weights(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	r, err := record.Open(filepath.Join(dir, "model.burn"))
@@ -48,7 +48,7 @@ func weights(t *testing.T, dir string) map[string][]byte {
 	return all
 }
 
-// elsewhere returns the folder outside the run's folder that a file was written to.
+// elsewhere returns the folder, outside the folder of the run, to which file was written according to the output out.
 func elsewhere(t *testing.T, out, file string) string {
 	t.Helper()
 	_, path, ok := strings.Cut(out, file+", which could not be written there, is ")
@@ -60,8 +60,8 @@ func elsewhere(t *testing.T, out, file string) string {
 	return dir
 }
 
-// TestTrainOutputs checks that an output that cannot be written does not affect the others. Checkpoints fail from the first epoch
-// on, as a file has the name of their folder.
+// TestTrainOutputs checks that an output that cannot be written does not affect the others. Checkpoints fail from the first or third epoch
+// on, because a file has the name of their folder.
 func TestTrainOutputs(t *testing.T) {
 	data := table(t)
 	train := func(dir, settings, at string, then func()) result {
@@ -82,13 +82,13 @@ func TestTrainOutputs(t *testing.T) {
 	refuse := func(dir string) func() {
 		return func() {
 			path := filepath.Join(dir, "checkpoint")
-			for range 1000 { // one may still be in progress
+			for range 1000 { // a checkpoint may still be in progress
 				_ = os.RemoveAll(path)
 				if os.WriteFile(path, nil, 0o600) == nil {
 					return
 				}
 			}
-			t.Error("the folder of checkpoints stays")
+			t.Error("the folder of checkpoints could not be replaced by a file")
 		}
 	}
 	good := filepath.Join(t.TempDir(), "run")

@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// numbersTable writes a table of 120 rows with columns that the function gives, and returns the file.
+// numbersTable writes a CSV file with the given head and 120 rows, and returns its path. row returns the text of row i.
 func numbersTable(t *testing.T, head string, row func(i int) string) string {
 	t.Helper()
 	var b strings.Builder
@@ -28,7 +28,7 @@ func numbersTable(t *testing.T, head string, row func(i int) string) string {
 	return file
 }
 
-// TestReadTable sorts columns by what is in them: numbers, gaps, infinities and words.
+// readTable separates columns of numbers from columns of words and leaves out rows with gaps or numbers that are not finite.
 func TestReadTable(t *testing.T) {
 	file := numbersTable(t, "\ufeffa,word,\"b, quoted\",y", func(i int) string {
 		switch i {
@@ -76,8 +76,8 @@ func TestReadTable(t *testing.T) {
 	require.ErrorContains(t, err, "EOF")
 }
 
-// TestTableScales computes mean and standard deviation of columns whose numbers are far from zero and close to each other: a sum of
-// squares has too few digits for them. The expected values are moments of distributions in closed form.
+// TestTableScales checks mean and standard deviation of columns whose values are large and close to each other, for which a sum of squares
+// is too inexact. The expected values are moments of distributions in closed form.
 func TestTableScales(t *testing.T) {
 	d, err := tensor.Open(t.Context(), "cpu")
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestTableScales(t *testing.T) {
 	rows := data.Memory[tableRow]{}
 	const n = 20000
 	for i := range n {
-		// 0 or 1 beside 2^23; 0 to 7 beside 2^20; a constant
+		// 2^23 + 0 or 1; 2^20 + 0 to 7; a constant
 		rows = append(rows, tableRow{in: []float32{1<<23 + float32(i%2), 1<<20 + float32(i%8), 12345678}, out: float32(i%2) * -1e6})
 	}
 	rand.New(rand.NewPCG(1, 1)).Shuffle(n, func(i, k int) { rows[i], rows[k] = rows[k], rows[i] })

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// table writes a CSV file with points on a line, with noise.
+// table writes a CSV file in which y is a linear function of a and b with noise, and returns its path.
 func table(t *testing.T) string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var b strings.Builder
@@ -34,7 +34,7 @@ func table(t *testing.T) string {
 	return path
 }
 
-// trainSettings writes a file of settings.
+// trainSettings writes a file of settings and returns its path.
 func trainSettings(t *testing.T, text string) string {
 	path := filepath.Join(t.TempDir(), "settings.toml")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -43,14 +43,14 @@ func trainSettings(t *testing.T, text string) string {
 
 const smallTable = "epochs = 8\nbatch = 32\nseed = 3\nlr = 0.03\nread_every = 1\n[table]\ntarget = \"y\"\nhidden = [16]\n"
 
-// burn runs a command.
+// burn runs a command and returns its outputs and exit code.
 func burn(t *testing.T, args ...string) (out, errs string, code int) {
 	t.Helper()
 	r := call(t, args...)
 	return r.out, r.err, r.code
 }
 
-// history returns the metrics that a run wrote.
+// history returns the metrics that a run wrote, without times and speeds.
 func history(t *testing.T, dir string) []map[string]any {
 	b, err := os.ReadFile(filepath.Join(dir, "summary.json"))
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestTrainRegression(t *testing.T) {
 		require.FileExists(t, filepath.Join(dir, f))
 	}
 	require.DirExists(t, filepath.Join(dir, "checkpoint"))
-	// The noise has a standard deviation of 0.01, the target one of √10.
+	// The standard deviation of the noise is 0.01, that of the target is √10.
 	last := history(t, dir)
 	require.Less(t, last[len(last)-1]["values"].(map[string]any)["loss"], 0.02)
 
@@ -83,13 +83,13 @@ func TestTrainRegression(t *testing.T) {
 	require.Equal(t, exitOK, code, errs)
 	require.Equal(t, last, history(t, again))
 
-	// A folder is not trained into twice.
+	// A folder that contains a run is refused.
 	_, errs, code = burn(t, "train", "regression", "--data", table(t), "--config", trainSettings(t, smallTable), "--out", dir)
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errs, "--resume")
 }
 
-// Unused columns are named, and the model names the columns that it takes.
+// train names the columns that it does not use, and the metadata of the model names its columns.
 func TestTrainColumns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	_, errs, code := burn(t, "train", "regression", "--data", table(t), "--config", trainSettings(t, smallTable), "--out", dir, "--epochs", "1")
@@ -122,7 +122,7 @@ func TestTrainFailedStart(t *testing.T) {
 	require.NotEqual(t, exitOK, code, errs)
 	require.NoDirExists(t, filepath.Join(top, "deep"))
 
-	// Files that existed before stay.
+	// Files that existed before the run remain.
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("mine"), 0o600))
 	_, errs, code = burn(t, "train", "regression", "--data", data, "--config", settings, "--out", dir, "--device", "cpu:99")
@@ -143,7 +143,7 @@ func TestTrainFailedStart(t *testing.T) {
 	require.Equal(t, exitUsage, code, errs)
 }
 
-// The exported model is the best of the run, or the last if the settings ask for it.
+// The exported weights are the best ones of the run, or the last ones if the settings say so.
 func TestTrainExport(t *testing.T) {
 	best := func(dir string) string {
 		name, err := os.ReadFile(filepath.Join(dir, "checkpoint", "best"))
@@ -191,7 +191,7 @@ func TestTrainDiverged(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "model.onnx"))
 }
 
-// canceled cancels a context when a text is written.
+// canceled is a writer that cancels a context when a text that contains at is written.
 type canceled struct {
 	all    bytes.Buffer
 	mu     sync.Mutex
@@ -295,7 +295,7 @@ func TestTrainWithoutData(t *testing.T) {
 	require.Contains(t, errs, "fashion-mnist")
 }
 
-// Data that is named explicitly is not searched elsewhere.
+// Data is not searched elsewhere if --data names it.
 func TestTrainNamedData(t *testing.T) {
 	empty, elsewhere := t.TempDir(), t.TempDir()
 	for _, f := range []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte"} {

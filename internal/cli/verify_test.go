@@ -30,7 +30,7 @@ func TestRunVerify(t *testing.T) {
 	require.Contains(t, r.err, "--verify: ")
 }
 
-// Wrong results of a device are printed, with results that could not be compared, and Close returns an error.
+// verified prints wrong results and the results that could not be compared, and Close returns an error.
 func TestVerified(t *testing.T) {
 	inexact := ref.New(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		out, err := ref.Eval(n, in)

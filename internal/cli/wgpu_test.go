@@ -19,7 +19,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// marks returns n images of 28 by 28 and their classes: a bright square at the place for the class, and noise.
+// marks returns n images of 28x28 pixels, with noise and a bright rectangle whose position depends on the class, and their classes.
 func marks(seed uint64, n int) (pixels []float32, classes []int64) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	pixels, classes = make([]float32, n*28*28), make([]int64, n)
@@ -39,7 +39,7 @@ func marks(seed uint64, n int) (pixels []float32, classes []int64) {
 	return pixels, classes
 }
 
-// learned trains the network of the Burn Book and returns the loss of each step and how many of 200 other images it then recognises.
+// learned trains the network of the Burn Book. It returns the loss of each step and the number of right classes for 200 other images.
 func learned(t *testing.T, device string, o host.Options, steps int) (losses []float64, right int) {
 	const batch = 32
 	ctx := context.Background()
@@ -86,7 +86,7 @@ func learned(t *testing.T, device string, o host.Options, steps int) (losses []f
 	return losses, right
 }
 
-// TestImageNetOnWGPU trains on the plugin wgpu, with dropout, as on the cpu: the losses agree, and so does what was learned.
+// TestImageNetOnWGPU trains with dropout on the plugin wgpu and on the cpu. The losses and the accuracies agree.
 func TestImageNetOnWGPU(t *testing.T) {
 	dir := os.Getenv("BURN_WGPU_PLUGINS")
 	if dir == "" {
@@ -104,8 +104,8 @@ func TestImageNetOnWGPU(t *testing.T) {
 	require.InDelta(t, known, right, 4)
 }
 
-// TestDriverCacheOnWGPU runs a model on Mesa's driver, confined to what the manifest states: compiled kernels are in the driver's cache in the
-// user's folder afterwards, and a second process of the plugin compiles nothing that is kept anew.
+// TestDriverCacheOnWGPU runs a model on Mesa's driver, with only the permissions in the manifest. Afterwards, the driver's cache in the
+// user's folder contains compiled kernels, and a second process of the plugin adds none.
 func TestDriverCacheOnWGPU(t *testing.T) {
 	dir := os.Getenv("BURN_WGPU_PLUGINS")
 	if dir == "" {
@@ -116,7 +116,7 @@ func TestDriverCacheOnWGPU(t *testing.T) {
 		t.Setenv(name, home)
 	}
 	cache := filepath.Join(home, ".cache")
-	t.Setenv("XDG_CACHE_HOME", cache) // else Mesa asks the system for the user's folder
+	t.Setenv("XDG_CACHE_HOME", cache) // otherwise Mesa asks the system for the user's folder
 	kept := func() (files []string) {
 		found, err := filepath.Glob(filepath.Join(cache, "mesa_shader_cache*", "*", "*"))
 		require.NoError(t, err)

@@ -16,8 +16,8 @@ import (
 	"github.com/goburn/burn/internal/docblocks"
 )
 
-// TestConsoleBlocksRun runs the console blocks of all documents, and the programs in them, in a copy of the repository, and
-// compares their output with the documents. It takes minutes: make docblocks.
+// TestConsoleBlocksRun runs the console blocks and the programs in all documents, in a copy of the repository, and compares their output
+// with the documents. It takes minutes; make docblocks runs it.
 func TestConsoleBlocksRun(t *testing.T) {
 	if os.Getenv("BURN_DOCBLOCKS") == "" {
 		t.Skip("make docblocks runs it")
@@ -49,7 +49,7 @@ func TestConsoleBlocksRun(t *testing.T) {
 			if in := filepath.Dir(file); strings.HasPrefix(in, "examples/") {
 				dir = filepath.Join(dir, in)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute) // to end a hang, not a slow machine
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute) // ends a hang, but not a run on a slow machine
 			defer cancel()
 			results, err := docblocks.Session{Dir: dir, Env: env, Scratch: t.TempDir()}.Run(ctx, all)
 			require.NoError(t, err)

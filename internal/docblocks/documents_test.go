@@ -25,7 +25,7 @@ import (
 
 const root = "../.."
 
-// setups holds the declarations that Go blocks in doc comments use, by file, as a comment cannot hide them.
+// setups holds the declarations that Go blocks in doc comments use, by file. Markdown files have them in hidden comments.
 var setups = map[string]string{
 	"data/image/augment.go":    "var pictures data.Dataset[*image.Image]\nvar seed uint64\n",
 	"model/onnx/export/doc.go": "type Net struct{}\nfunc (*Net) Forward(*tensor.Tensor) *tensor.Tensor\nvar net *Net\n",
@@ -37,7 +37,7 @@ var setups = map[string]string{
 	"tensor/transaction.go": "var loss, label *tensor.Tensor\n",
 }
 
-// texts holds the code blocks of doc comments that are neither Go nor commands, by file.
+// texts holds the beginnings of code blocks in doc comments that are neither Go nor commands, by file.
 var texts = map[string]string{
 	"model/record/doc.go":          "8 bytes   89",
 	"train/checkpoint/snapshot.go": "step-000000120/",
@@ -45,10 +45,10 @@ var texts = map[string]string{
 	"sdk/serve/main.go":            "--version ",
 }
 
-// fileMap matches the first line of a map of a package's files in its doc comment.
+// fileMap matches the first line of a code block that lists the files of a package.
 var fileMap = regexp.MustCompile(`^[\w*]+\.go[ ,]`)
 
-// documents lists the Markdown files of the repository that people read.
+// documents returns the Markdown files of the repository, without test data and templates.
 func documents(t *testing.T) []string {
 	t.Helper()
 	var files []string
@@ -276,7 +276,7 @@ func TestLinks(t *testing.T) {
 	require.Greater(t, n, 50)
 }
 
-// TestIndexes checks that the start page links to every page of docs, and the page of examples to every example.
+// TestIndexes checks that docs/README.md links to every page of docs, and docs/EXAMPLES.md to every example.
 func TestIndexes(t *testing.T) {
 	listed := func(page string) map[string]bool {
 		to := map[string]bool{}
@@ -309,7 +309,7 @@ func TestIndexes(t *testing.T) {
 	}
 }
 
-// Every document is in a menu of the site, whose build fails otherwise.
+// Every document is in a menu of the site; otherwise the build of the site fails.
 func TestMenus(t *testing.T) {
 	menus, err := os.ReadFile(root + "/tools/site/hugo.toml")
 	require.NoError(t, err)

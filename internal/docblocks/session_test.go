@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/internal/docblocks"
 )
 
-// page runs a small document in a session.
+// page runs the document text in a session and returns the results of its commands.
 func page(t *testing.T, text string) []docblocks.Result {
 	t.Helper()
 	if _, err := exec.LookPath("bash"); err != nil {
@@ -35,7 +35,7 @@ func TestSession(t *testing.T) {
 	require.Equal(t, 3, got[4].Code)
 }
 
-// A difference is a problem, and a command that fails ends the page.
+// An output that differs from the document is a problem. A command that fails ends the session of the document.
 func TestSessionProblems(t *testing.T) {
 	got := page(t, "```console\n$ echo b\na\n$ false\n$ echo c\n```\n")
 	require.Len(t, got, 2)

@@ -33,7 +33,7 @@ func options(pairs ...string) core.Config {
 	return c
 }
 
-// bed is a stream of the fake.
+// bed is a device and a stream of the fake backend. last is the id that was used last.
 type bed struct {
 	*testing.T
 	core.Stream
@@ -52,7 +52,7 @@ func newBed(t *testing.T, c core.Config) *bed {
 	return &bed{T: t, Stream: s, dev: d}
 }
 
-// put writes f32 elements.
+// put writes f32 elements to a new tensor.
 func (b *bed) put(dims []int, v ...float32) op.Desc {
 	b.last++
 	d := op.DescOf(dtype.F32, dims...)
@@ -124,7 +124,7 @@ func TestOpenFaults(t *testing.T) {
 	require.NoError(t, b.Close())
 }
 
-// The node that panics fails the stream, and the ones before it have run.
+// The node that panics fails the stream; nodes before it have run.
 func TestPanicAtANode(t *testing.T) {
 	b := newBed(t, options("panic", "2"))
 	x := b.put([]int{1}, 4)
@@ -133,7 +133,7 @@ func TestPanicAtANode(t *testing.T) {
 	require.ErrorContains(t, core.Sync(t.Context(), b.Stream), "kernel fell over")
 }
 
-// A stream that hangs waits until it is closed, and a wait that ends does not.
+// A stream that hangs can be closed, and a wait on it ends with its context.
 func TestHangAtANode(t *testing.T) {
 	b := newBed(t, options("hang", "1"))
 	x := b.put([]int{1}, 4)
@@ -161,7 +161,7 @@ func TestWriteFails(t *testing.T) {
 	d := op.DescOf(dtype.F32, 1)
 	d.ID = 1
 	err := b.Write(t.Context(), d, make([]byte, 4))
-	if err == nil { // a stream may report it later
+	if err == nil { // a stream may report the failure later
 		err = core.Sync(t.Context(), b.Stream)
 	}
 	require.ErrorIs(t, err, core.ErrOutOfMemory)
@@ -200,7 +200,7 @@ func TestPanicAtASubmit(t *testing.T) {
 	require.PanicsWithValue(t, "submit fell over", func() { _ = b.Submit([]op.Node{b.node(op.Neg, []op.Desc{x})}, nil) })
 }
 
-// start starts this test binary as a plugin that behaves in a way, and returns what it printed when it has ended.
+// start runs this test binary as a plugin in a mode of fakeplugin until it ends, and returns its outputs and exit code.
 func start(t *testing.T, mode string, more ...string) (stdout, stderr string, code int) {
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
@@ -213,7 +213,7 @@ func start(t *testing.T, mode string, more ...string) (stdout, stderr string, co
 	return out.String(), log.String(), cmd.ProcessState.ExitCode()
 }
 
-// Plugins that end by themselves leave the words and the status that the host is to report.
+// Plugins that exit by themselves leave the error text and the exit code that the host reports.
 func TestProcessesThatEnd(t *testing.T) {
 	for _, c := range []struct {
 		mode, says string
@@ -234,7 +234,7 @@ func TestProcessesThatEnd(t *testing.T) {
 	}
 }
 
-// A plugin that is killed once leaves its mark, and serves the next time.
+// In mode KilledOnce, the first process creates the mark and is killed; the next one serves.
 func TestKilledOnce(t *testing.T) {
 	mark := fakeplugin.EnvMark + "=" + t.TempDir() + "/mark"
 	_, _, code := start(t, fakeplugin.KilledOnce, mark)

@@ -21,7 +21,7 @@ func device(c *core.Capabilities) claims.Device {
 	return claims.Device{Caps: c, Target: program.Target{Supports: c.Check}}
 }
 
-// The union claims what any device claims, with the loosest limits; nothing that none has.
+// The union claims the ops, types and features that any of the devices claims, with the loosest limits.
 func TestUnion(t *testing.T) {
 	f32, both := dtype.SetOf(dtype.F32), dtype.SetOf(dtype.F32, dtype.F16)
 	a := caps(core.Limits{Rank: 4, Bytes: 100}, f32, map[string]core.OpCapability{"add": {Version: 1}, "neg": {Version: 1, Operands: []dtype.Set{f32}}}, "x")
@@ -46,7 +46,7 @@ func TestUnion(t *testing.T) {
 	require.False(t, claims.New(selective, selective).Uniform())
 }
 
-// Each device is asked once for nodes that are the same to it, and again where anything differs that its answer may depend on.
+// Each device is asked only once about equal nodes, and again if the op, a shape or an attribute differs. Tensor ids do not matter.
 func TestAsk(t *testing.T) {
 	asked, no := 0, errors.New("no")
 	c := caps(core.Limits{}, dtype.SetOf(dtype.F32), map[string]core.OpCapability{})
@@ -80,7 +80,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// What is said of a class is said once, whichever of its nodes comes first.
+// First returns true once per class of nodes, for whichever node of the class comes first.
 func TestFirst(t *testing.T) {
 	c := caps(core.Limits{}, dtype.SetOf(dtype.F32), map[string]core.OpCapability{})
 	s := claims.New(device(c))

@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Times that are learned again are smoothed, and what was not measured is guessed by its size.
+// Repeated measurements are smoothed, and the time of an unmeasured unit is estimated from its size.
 func TestTable(t *testing.T) {
 	x := NewTable()
 	_, ok := x.Unit("a", "u")
@@ -29,7 +29,7 @@ func TestTable(t *testing.T) {
 	require.True(t, ok)
 	require.InDelta(t, 2.1, got, 1e-12)
 	x.Learn("a", "v", 1, 200)
-	require.InDelta(t, 3, x.Guess("a", 300), 1e-12, "first times count for the rate: 3 s for 300")
+	require.InDelta(t, 3, x.Guess("a", 300), 1e-12, "the rate counts the first measurement of each unit: 3 s for a size of 300")
 	_, ok = x.Link("a", "b")
 	require.False(t, ok)
 	x.SetLink("a", "b", Line{1, 0.5})
@@ -37,10 +37,10 @@ func TestTable(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, 3.0, l.Time(4))
 	_, ok = x.Link("b", "a")
-	require.False(t, ok, "links are measured both ways")
+	require.False(t, ok, "each direction of a link has its own cost")
 }
 
-// A saved table comes back; one that has not changed is not written; a file that is not there is an empty table.
+// Load returns the saved table, and a missing file is an empty table. Save does not write an unchanged table.
 func TestStore(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "deep", "costs.json")
 	x := NewTable()
@@ -49,11 +49,11 @@ func TestStore(t *testing.T) {
 	require.NoFileExists(t, file)
 	x.Learn("a", "u", 2, 1)
 	x.SetLink("a", "b", Line{1, 2})
-	require.NoError(t, x.Save(""), "no name, no file")
+	require.NoError(t, x.Save(""), "without a name nothing is written")
 	x.Learn("a", "u", 2, 1)
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(filepath.Dir(file)), "file"), nil, 0o666))
 	require.Error(t, x.Save(filepath.Join(filepath.Dir(filepath.Dir(file)), "file", "costs.json")), "a file in place of a folder")
-	require.NoError(t, x.Save(file), "what could not be written is still a change")
+	require.NoError(t, x.Save(file), "after a failed Save the table still counts as changed")
 	y := NewTable()
 	require.NoError(t, y.Load(file))
 	require.Equal(t, x.units, y.units)
@@ -63,7 +63,7 @@ func TestStore(t *testing.T) {
 	require.NoFileExists(t, file, "nothing has changed")
 }
 
-// FuzzLoad loads damaged files: an error or a table of valid times, and no change where there was an error.
+// FuzzLoad checks that loading any file returns an error and leaves the table empty, or results in a table of valid times.
 func FuzzLoad(f *testing.F) {
 	for _, s := range []string{"", "[1,2", `{"Format":"other"}`, `{"Format":"burn router costs 1","More":1}`, `{"Format":"burn router costs 1","Units":{"x":null}}`,
 		`{"Format":"burn router costs 1","Units":{"x":{"y":-1}}}`, `{"Format":"burn router costs 1","Links":{"x":{"y":[0,1e300]}}}`,
@@ -93,7 +93,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// Measuring a program takes a time, and leaves nothing on the device; what cannot be measured is an error.
+// Program returns a positive time, and an error for an invalid program. In both cases it leaves no tensors on the device.
 func TestProgram(t *testing.T) {
 	ctx := context.Background()
 	b := ref.New()
@@ -121,7 +121,7 @@ func TestProgram(t *testing.T) {
 	require.Zero(t, m.Memory().Tensors)
 }
 
-// One run that other work on the machine delays does not count.
+// A single run that is delayed by other work does not affect the measured time.
 func TestProgramDisturbed(t *testing.T) {
 	ctx := context.Background()
 	calls := 0
@@ -146,7 +146,7 @@ func TestProgramDisturbed(t *testing.T) {
 	require.Less(t, seconds, 0.5/maxRepeats/2)
 }
 
-// A line through two points, each the best of some transfers.
+// Link fits a line through two points, each of which is the minimum over several transfers.
 func TestLink(t *testing.T) {
 	calls := 0
 	l, err := Link(func(d op.Desc) (float64, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The set against a map, with spans that touch, overlap, contain each other and stand apart.
+// Set agrees with a map for spans that touch, overlap, contain each other or are disjoint. Touching spans are merged.
 func TestSet(t *testing.T) {
 	source := rand.New(rand.NewPCG(3, 4))
 	for range 200 {

@@ -16,7 +16,7 @@ import (
 
 var ctx = context.Background()
 
-// open returns a lane of a device of the reference backend, and a way to close the gate of a transfer to it.
+// open returns a lane of a device of the reference backend. The lane holds at most most bytes for queued commands.
 func open(t *testing.T, most int64) *Lane {
 	b := ref.New()
 	t.Cleanup(func() { _ = b.Close() })
@@ -56,14 +56,14 @@ func (l *Lane) read(t *testing.T, d op.Desc) []float32 {
 
 func none() bool { return false }
 
-// hold makes later commands of a lane wait until the gate is passed.
+// hold makes later commands of a lane wait until the caller calls let.
 func hold(l *Lane, other *Lane) (let func()) {
 	g := other.Gate()
 	l.Await(g)
 	return func() { g.pass(nil) }
 }
 
-// A command that push executes at once may release the room that it took on the host.
+// A command that push executes immediately may release the host memory that it reserved, without a deadlock.
 func TestLaneLeavesAtOnce(t *testing.T) {
 	l := New(&Device{}, nil, 8, nil)
 	require.NoError(t, l.take(t.Context(), 8))
@@ -80,7 +80,7 @@ func TestLaneLeavesAtOnce(t *testing.T) {
 	require.Zero(t, l.held)
 }
 
-// Commands behind one that waits are done in order, once it may go on; the caller waits for none of them.
+// Commands behind a waiting command are queued, so the caller does not wait. They are executed in order once that command can continue.
 func TestOrder(t *testing.T) {
 	l, other := open(t, 1<<20), open(t, 1<<20)
 	let := hold(l, other)
@@ -91,7 +91,7 @@ func TestOrder(t *testing.T) {
 	v := make([]float32, 2)
 	ticket := l.Read(y.ID, dtype.Bytes(v))
 	g := l.Mark()
-	require.Same(t, g, l.Mark(), "nothing came since")
+	require.Same(t, g, l.Mark(), "there was no command in between")
 	short, cancel := context.WithCancel(ctx)
 	cancel()
 	require.ErrorIs(t, l.Settle(short), core.ErrCanceled)
@@ -103,7 +103,7 @@ func TestOrder(t *testing.T) {
 	require.NoError(t, l.Settle(ctx))
 }
 
-// A tensor from another lane is there for what follows, and one that could not be made there fails what reads it, with its cause.
+// Later commands can use a tensor that Copy copies from another lane. If the copy fails, its readers fail with the cause.
 func TestCopy(t *testing.T) {
 	l, other := open(t, 1<<20), open(t, 1<<20)
 	x := other.write(t, 3, 4)
@@ -133,7 +133,7 @@ func TestCopy(t *testing.T) {
 	require.ErrorIs(t, l.Read(d.ID, make([]byte, 8)).Wait(ctx), core.ErrOutOfMemory)
 }
 
-// A refusal that the caller did not learn at once poisons the results, and the next gate that is waited for reports it, once.
+// A refusal that comes after Submit has returned poisons the results. The next gate reports it once.
 func TestLateRefusal(t *testing.T) {
 	l, other := open(t, 1<<20), open(t, 1<<20)
 	let := hold(l, other)
@@ -151,7 +151,7 @@ func TestLateRefusal(t *testing.T) {
 	require.ErrorIs(t, l.Read(n.Outputs[0].ID, make([]byte, 8)).Wait(ctx), broken)
 }
 
-// The loss of a device is noted, and told once while others are left.
+// The loss of a device is recorded. Gates report it once while other devices are left, and always if none is.
 func TestLost(t *testing.T) {
 	l := New(&Device{Spec: "gone"}, Lost(core.ErrBackendLost), 8, func(err error) error { return err })
 	require.ErrorIs(t, l.Submit(nil, []op.TensorID{1}), core.ErrBackendLost)
@@ -159,13 +159,13 @@ func TestLost(t *testing.T) {
 	some := func() bool { return true }
 	require.ErrorIs(t, l.Mark().Wait(ctx, some), core.ErrBackendLost)
 	require.NoError(t, l.Mark().Wait(ctx, some))
-	require.ErrorIs(t, l.Mark().Wait(ctx, none), core.ErrBackendLost, "nobody is left")
+	require.ErrorIs(t, l.Mark().Wait(ctx, none), core.ErrBackendLost, "no other device is left")
 	require.NoError(t, l.Close())
 	require.NoError(t, IgnoreLost(core.ErrBackendLost))
 	require.ErrorIs(t, IgnoreLost(core.ErrClosed), core.ErrClosed)
 }
 
-// A lane keeps no more bytes for commands that wait than it may: then the caller waits. Closing ends that.
+// A lane holds at most its limit of bytes for waiting commands: beyond it, the caller of Write waits. Close ends this wait.
 func TestRoom(t *testing.T) {
 	l, other := open(t, 8), open(t, 8)
 	let := hold(l, other)
@@ -187,12 +187,12 @@ func TestRoom(t *testing.T) {
 		refused <- l.Write(ctx, e, make([]byte, 8))
 	}()
 	require.NoError(t, l.Close())
-	if err := <-refused; err != nil { // nil: it came into the queue while that was dropped
+	if err := <-refused; err != nil { // nil: the write was queued while Close dropped the queue
 		require.ErrorIs(t, err, core.ErrClosed)
 	}
 }
 
-// Memory that is lent is released, whatever becomes of the tensor.
+// Adopted memory is released once.
 func TestAdopt(t *testing.T) {
 	l, other := open(t, 8), open(t, 8)
 	require.NotNil(t, l.Device.Host)
@@ -209,7 +209,7 @@ func TestAdopt(t *testing.T) {
 	require.Equal(t, 1, released)
 }
 
-// A span ends when the commands in it are done, and takes no failure from the caller of the lane.
+// The time of a span is available when its commands are done, and not without a lane to its device.
 func TestSpan(t *testing.T) {
 	l := open(t, 1<<20)
 	own := another(t, l.Device, 8)
@@ -226,7 +226,7 @@ func TestSpan(t *testing.T) {
 	require.False(t, ok, "no lane to the device")
 }
 
-// far is a stream whose events take a while to reach the host, as those of another process do.
+// far is a stream whose events reach the host with a delay, like those of another process.
 type far struct{ core.Stream }
 
 type farEvent struct{ core.Event }
@@ -238,7 +238,7 @@ func (e farEvent) Wait(ctx context.Context) error {
 	return e.Event.Wait(ctx)
 }
 
-// A span has all of the time in which its commands wait for others, however late events are noticed.
+// A span includes the time for which its commands wait for other commands, even if events reach the host late.
 func TestSpanOfCommandsThatWait(t *testing.T) {
 	l := open(t, 1<<20)
 	other := another(t, l.Device, 8)

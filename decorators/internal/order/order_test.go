@@ -10,13 +10,13 @@ import (
 	"github.com/goburn/burn/decorators/internal/order"
 )
 
-// record is a command with the set of all commands that are done before it, found without clocks.
+// record is a command with the set of all commands that are ordered before it, computed without clocks.
 type record struct {
 	cmd  order.Command
 	past map[int]bool // indices of records
 }
 
-// stream is a stream with what comes before its next command.
+// stream is a stream with the set of commands that are ordered before its next command.
 type stream struct {
 	*order.Stream
 	past map[int]bool
@@ -29,7 +29,7 @@ func join(a, b map[int]bool) {
 	}
 }
 
-// Clocks against sets of commands: streams that open, close, wait for each other and are waited for by the host, at random.
+// Clocks agree with explicit sets of commands while, at random, streams open, close and wait for each other and the host waits for them.
 func TestOrder(t *testing.T) {
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -75,7 +75,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Commands are numbered within their stream, also in the slot of one that was closed.
+// Commands are numbered within their stream, also if the stream reuses the slot of a closed one.
 func TestNames(t *testing.T) {
 	var all order.Streams
 	a := all.Open()

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// The backend passes the core profile, which every backend must.
+// The backend passes the core profile, which is required of every backend.
 func TestConformance(t *testing.T) {
 	o := conformance.Options{Profile: conformance.Core, Sample: 8}
 	switch {

@@ -34,7 +34,7 @@ func TestCheck(t *testing.T) {
 	}
 	require.ErrorIs(t, owner.Check(filepath.Join(dir, "none")), os.ErrNotExist)
 
-	// A link is as safe as what it leads to.
+	// A link is as safe as its target.
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(path, link))
 	require.NoError(t, owner.Check(link))
@@ -49,7 +49,7 @@ func TestCheck(t *testing.T) {
 	require.ErrorIs(t, owner.Check(path), owner.ErrForeign)
 	t.Setenv("SUDO_UID", strconv.Itoa(12345))
 	require.NoError(t, owner.Check(path))
-	require.NoError(t, os.Chmod(path, 0o664)) // the group of that user alone
+	require.NoError(t, os.Chmod(path, 0o664)) // writable by the private group of that user
 	require.NoError(t, owner.Check(path))
 	require.NoError(t, os.Chown(path, 12345, 100))
 	require.ErrorIs(t, owner.Check(path), owner.ErrForeign)
