@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/internal/title"
 )
 
-// hidden is an environment variable. If it is set, TestHide hides its command line, then prints the command line that other processes see
+// hidden is the name of an environment variable. If it is set, TestHide hides its command line, then prints the command line that other processes see
 // and the arguments that it still has.
 const hidden = "BURN_TEST_TITLE"
 

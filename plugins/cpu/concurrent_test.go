@@ -109,8 +109,8 @@ func TestStreamsShareWeights(t *testing.T) {
 	}
 }
 
-// TestDonation donates two tensors in each run to the next ones: memory does not grow, addresses stay the same, and donated ids become
-// unknown.
+// TestDonation donates two tensors to each run, whose outputs replace them: memory does not grow, addresses stay the same, and donated
+// ids become unknown.
 func TestDonation(t *testing.T) {
 	const n = 1 << 12
 	b := newBed(t)

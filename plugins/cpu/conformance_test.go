@@ -28,8 +28,8 @@ func TestConformance(t *testing.T) {
 }
 
 // TestGuardBandsCatchWritesBeyond plants a kernel of neg that writes the first byte after its result, or the last element
-// before it. The results are right, and no other tensor changes, because buffers are rounded up and apart: only
-// the guard bands reveal the write.
+// before it. The results are right, and no other tensor changes, because buffers are rounded up and apart: only the
+// guard bands reveal the write.
 func TestGuardBandsCatchWritesBeyond(t *testing.T) {
 	table := ruleTable()
 	old := table[op.Neg]

@@ -56,7 +56,7 @@ func TestAdopt(t *testing.T) {
 	y := op.Desc{ID: b.id(), DType: dtype.F32, Shape: shape.Of(3)}
 	require.ErrorIs(t, d.Adopt(b.Stream, y, data, none), core.ErrShape)
 
-	// Memory that is not aligned, or that contains bools other than 0 and 1, is copied.
+	// Memory that is not aligned, and memory of bools, is copied.
 	require.NoError(t, d.Adopt(b.Stream, y, bytesOf([]float32{0, 1, 2, 3})[4:], func() { released++ }))
 	require.Equal(t, []float32{1, 2, 3}, get[float32](b, y))
 	flags := op.Desc{ID: b.id(), DType: dtype.Bool, Shape: shape.Of(3)}

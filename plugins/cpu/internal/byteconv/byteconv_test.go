@@ -97,8 +97,7 @@ func (p *problem) sums() []int32 {
 	return y
 }
 
-// prepare returns the kernel for the problem, and the shape of its output. If constant is false, each run
-// passes the weights.
+// prepare returns the kernel for the problem, and the shape of its output. If constant is false, each run passes the weights.
 func (p *problem) prepare(pool *par.Pool, constant bool) (Kernel, shape.Shape) {
 	x := append(shape.Of(p.images, p.groups*p.channels), p.in...)
 	w := append(shape.Of(p.groups*p.outputs, p.channels), p.kernel...)

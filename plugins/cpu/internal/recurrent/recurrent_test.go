@@ -117,7 +117,8 @@ func TestGRUByHand(t *testing.T) {
 	}
 }
 
-// TestRecurrentSpecialValues checks that saturated states stay finite, that a NaN affects only its entry of the batch, and that infinite inputs have the results that the limits of the functions imply.
+// TestRecurrentSpecialValues checks that saturated states stay finite, that a NaN affects only its entry of the batch, and that infinite
+// inputs have the results that the limits of the functions imply.
 func TestRecurrentSpecialValues(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(5, 6))
 	s := sizes{3, 3, 4, 9, 1}
