@@ -12,11 +12,11 @@ import (
 	"github.com/goburn/burn/internal/golines"
 )
 
-// maxDecoratorLines bounds the lines of code of a decorator, without tests.
+// maxDecoratorLines bounds the lines of code of a decorator, excluding tests.
 const maxDecoratorLines = 2000
 
-// TestDecoratorsAreSmall holds each decorator, with the packages in its folder, to so many lines of code that one reads it in a sitting.
-// What is not a decorator's job is a package below it: in core/program, or in decorators/internal.
+// TestDecoratorsAreSmall checks that each decorator, including the packages in its folder, is short enough to be read in one sitting.
+// Code that other parts can share belongs in a package that decorators import, such as core/program or decorators/internal.
 func TestDecoratorsAreSmall(t *testing.T) {
 	list, err := os.ReadDir("../decorators")
 	require.NoError(t, err)

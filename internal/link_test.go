@@ -44,7 +44,7 @@ func TestBuiltInProgramIsLight(t *testing.T) {
 	}
 }
 
-// A program that uses plugins does link them, so the test above can fail.
+// A program that imports host links gRPC and go-plugin, so TestBuiltInProgramIsLight can find them.
 func TestPluginProgramIsHeavy(t *testing.T) {
 	deps := linked(t, "0", module+"/host")
 	require.Contains(t, deps, "google.golang.org/grpc")

@@ -53,8 +53,8 @@ func TestModules(t *testing.T) {
 	require.NoFileExists(t, "../go.work")
 }
 
-// A package that asks whether long tests run is listed in `make long` or beside BURN_LONG=1 in another recipe, or nothing runs it
-// in full.
+// A package that imports internal/long is listed in `make long` or beside BURN_LONG=1 in another recipe. Otherwise nothing runs its
+// long tests.
 func TestLong(t *testing.T) {
 	makefile, err := os.ReadFile("../Makefile")
 	require.NoError(t, err)

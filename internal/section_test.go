@@ -77,7 +77,7 @@ func readsSection(f *ast.File, table bool) bool {
 	return rows && found
 }
 
-// The check finds a violation.
+// readsSection finds the selector Section in files that import op, and only there.
 func TestReadsSection(t *testing.T) {
 	for text, want := range map[string]bool{
 		`package p; import "github.com/goburn/burn/core/op"; var x = op.Lookup(op.Add).Section == "binary"`: true,

@@ -15,7 +15,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Attention trains in the same way on a device with the gradient of attention, and on one where its parts are differentiated.
+// Attention has the same gradients on a device that claims attention_gradient, and on one where the ops that compose it are
+// differentiated.
 func TestAttentionGradient(t *testing.T) {
 	var got [2][][]float64
 	for i, b := range []core.Backend{ref.New(), nil} {
@@ -57,7 +58,7 @@ func TestAttentionGradient(t *testing.T) {
 	}
 }
 
-// noted records the attention nodes that reach a device, and the types that they compute in.
+// noted records the attention and softmax nodes that reach a device, and the types of their results.
 type noted struct {
 	core.Backend
 	nodes *[]string

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Every kind of layer trains in bf16: its gradients are f32 and have the direction of the f32 ones.
+// Every kind of layer trains in bf16: its gradients are f32, and nearly have the direction and the norm of gradients computed in f32.
 func TestAutocast(t *testing.T) {
 	dev := open(t)
 	dev.Seed(8)

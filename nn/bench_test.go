@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// benchStep measures forward and backward passes, with 2 threads, without an update of parameters.
+// benchStep measures forward and backward passes, without an update of parameters.
 func benchStep(b *testing.B, m nn.Module, dev *tensor.Device, x, y tt) {
 	b.ReportAllocs()
 	for b.Loop() {
@@ -56,7 +56,7 @@ func BenchmarkNormed(b *testing.B) {
 	benchStep(b, m, dev, dev.Normal(dtype.F32, 0, 1, 32, 3, 32, 32), dev.RandomInt(dtype.I64, 0, 10, 32))
 }
 
-// BenchmarkTransformer trains 6 layers of 256 features on 16 sequences of 128, with dropout.
+// BenchmarkTransformer trains 6 layers of 256 features on 16 sequences of 128, without and with dropout.
 func BenchmarkTransformer(b *testing.B) {
 	for name, dropout := range map[string]float64{"plain": 0, "dropout": 0.1} {
 		b.Run(name, func(b *testing.B) {

@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// state returns the given initial states, nil for those that are missing.
+// state returns operand i, an initial state, or nil if the case does not have it.
 func state(x []tt, i int) tt {
 	if i < len(x) {
 		return x[i]

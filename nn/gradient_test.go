@@ -13,7 +13,7 @@ import (
 )
 
 // Layers with custom gradients have second derivatives on a device that is wrapped twice: the derivatives of the squared norm of
-// the gradient of Σy³ are compared with differences.
+// the gradient of Σy³ are compared with finite differences.
 func TestSecondDerivatives(t *testing.T) {
 	d, err := core.OpenPlace("cpu", core.Config{Threads: 1})
 	require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestNoGrad(t *testing.T) {
 	require.False(t, norm.RunningMean.Value().Tracked() || norm.RunningVar.Value().Tracked())
 }
 
-// Training outside scopes frees its tensors: after the first steps the memory does not grow.
+// Training in scopes frees its tensors: after the second step the memory does not grow.
 func TestStepsFreeMemory(t *testing.T) {
 	dev := open(t)
 	m := nn.Sequential{nn.NewConv2d(dev, 1, 2, [2]int{3, 3}, nn.ConvConfig{}), nn.NewBatchNorm(dev, 2, nn.BatchNormConfig{}), &nn.Relu{}, nn.NewFlatten(),
@@ -108,8 +108,8 @@ func TestStepsFreeMemory(t *testing.T) {
 	require.Equal(t, used[2:4], used[6:8])
 }
 
-// Checkpointing, which recomputes values instead of keeping them, does not change gradients, with dropout and layers with custom
-// gradients.
+// Checkpointing, which recomputes values instead of keeping them, does not change gradients, even with dropout and with layers that have
+// custom gradients.
 func TestCheckpointing(t *testing.T) {
 	var want [][]float32
 	for _, c := range []autodiff.Checkpointing{autodiff.KeepAll, autodiff.Balanced, autodiff.Budget(2000)} {

@@ -58,7 +58,7 @@ func TestNoise(t *testing.T) {
 	require.Equal(t, floats(t, x), floats(t, r.Forward(x)))
 }
 
-// Attention with dropout has the mean of attention without.
+// On average, attention with dropout returns the same as attention without.
 func TestAttentionDropout(t *testing.T) {
 	dev := open(t)
 	dev.Seed(2)

@@ -83,7 +83,7 @@ func TestStateDict(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, names, r.Loaded)
 	require.Equal(t, want, floats(t, b.Forward(x)))
-	require.Equal(t, want, floats(t, a.Forward(x)), "a keeps its own")
+	require.Equal(t, want, floats(t, a.Forward(x)), "a keeps its own values")
 	require.True(t, b.Head.Weight == b.Embed.Weight && b.Head.Weight.Value().Tracked())
 
 	// A tied parameter is stored under each of its names, or only under the second.
@@ -128,7 +128,7 @@ func TestLoadFaults(t *testing.T) {
 	_, err = nn.LoadStateDict(t.Context(), n, full, nn.LoadOptions{Partial: true, Ignore: []string{"*.num_batches_tracked"}})
 	require.NoError(t, err)
 	_, err = nn.LoadStateDict(t.Context(), n, full, nn.LoadOptions{Partial: true, Extra: true, Rename: func(s string) string { return "model." + s }})
-	require.NoError(t, err, "nothing fits, and nothing has to")
+	require.NoError(t, err, "no name fits, which Partial and Extra allow")
 	_, err = nn.LoadStateDict(t.Context(), n, full, nn.LoadOptions{Partial: true, Ignore: []string{"["}})
 	require.ErrorContains(t, err, "pattern")
 }

@@ -43,7 +43,7 @@ func squares(p *nn.Param) (g *tensor.Gradients, err error) {
 // elsewhere lists optimisers whose last op on a parameter writes to the memory of another operand.
 var elsewhere = map[string]bool{"adan_decoupled": true, "adafactor": true, "muon": true, "muon_match": true}
 
-// A step donates the values and the optimiser's state: the new ones are in the same memory.
+// A step donates the parameters and the optimiser's state, so that their new values are in the same memory.
 func TestStepsReuseMemory(t *testing.T) {
 	dev := open(t)
 	const n = 64
@@ -98,8 +98,8 @@ func TestStepsLeaveOthersAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, opt.Step(0.1, params, next))
 	require.Equal(t, []float64{1, 2, 3}, values(t, shared))
-	require.Equal(t, moment, values(t, state.Tensors["p/mean"]), "a state that was taken")
-	require.Equal(t, []float64{2, 4, 6}, values(t, grad), "gradients are the caller's")
+	require.Equal(t, moment, values(t, state.Tensors["p/mean"]), "a step does not change a state that was taken before")
+	require.Equal(t, []float64{2, 4, 6}, values(t, grad), "a step does not change the caller's gradients")
 	again, err := loss.Backward()
 	require.NoError(t, err)
 	require.Equal(t, 1, again.Len())

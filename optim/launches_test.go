@@ -52,7 +52,7 @@ func gradientsOf(params []nn.Named, grads []*tensor.Tensor) *tensor.Gradients {
 }
 
 // launches counts the kernel launches of a program on a backend that has kernels for all kinds of groups, with and without
-// batching. Reshapes, numbers and parts of short vectors are views or arguments, not launches.
+// batching. Reshapes, constants and slices are views or arguments, not launches.
 func launches(p *program.Program) (nodes, groups, batches int) {
 	g := group.NewGraph(p)
 	kinds := group.Of(group.Elementwise, group.Reduction, group.Norm, group.Product, group.Convolution)
@@ -116,7 +116,7 @@ func TestLaunches(t *testing.T) {
 	}
 }
 
-// programsOf returns the programs of o, which are for one device.
+// programsOf returns the programs of o, which has run on one device.
 func programsOf(t *testing.T, o Optimizer) *programs {
 	var e *engine
 	switch o := o.(type) {
@@ -132,7 +132,7 @@ func programsOf(t *testing.T, o Optimizer) *programs {
 	return nil
 }
 
-// count adds up the launches of all programs of ps.
+// count checks that the programs of ps have at least the given number of groups, and at most the given number of batched launches.
 func count(t *testing.T, ps *programs, least, most int) {
 	nodes, groups, batches := 0, 0, 0
 	for _, x := range ps.made {

@@ -79,7 +79,7 @@ func values(t testing.TB, x *tensor.Tensor) []float64 {
 	return v
 }
 
-// gradients returns the gradients of step t by the formula of the script, for a loss that is linear in the parameters.
+// gradients returns the gradients of a step by the formula of the script, through a loss that is linear in the parameters.
 func (f *fixture) gradients(t testing.TB, params []nn.Named, step int) *tensor.Gradients {
 	var roots []*tensor.Tensor
 	for _, p := range params {

@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// pair returns two parameters and a loss whose gradients are the given numbers.
+// pair returns two parameters, whose elements are 1, and gradients with the given numbers.
 func pair(t *testing.T, d *tensor.Device, a, b []float32) ([]nn.Named, *tensor.Gradients) {
 	params := []nn.Named{{Name: "a", Param: nn.NewParam(d.Ones(dtype.F32, len(a)))}, {Name: "b", Param: nn.NewParam(d.Ones(dtype.F32, len(b)))}}
 	return params, gradsOf(t, params, a, b)
@@ -160,7 +160,7 @@ func TestFaults(t *testing.T) {
 	require.Same(t, v, params[0].Value())
 }
 
-// TestHalf has a parameter whose steps are too small to be added in its type: the slots accumulate them in f32.
+// TestHalf trains a bf16 parameter: it stays bf16, and the optimiser's state is f32.
 func TestHalf(t *testing.T) {
 	dev := open(t)
 	p := nn.NewParam(dev.Ones(dtype.BF16, 4))

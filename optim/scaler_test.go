@@ -56,7 +56,7 @@ func network(d *tensor.Device) []nn.Named {
 	return params
 }
 
-// trainStep runs one step on batch t, scaled.
+// trainStep runs one training step with a scaled loss, on the batch with the number step. The gradients of a planted step overflow.
 func (f *scalerFixture) trainStep(t *testing.T, s *optim.Scaler, params []nn.Named, precision string, clip float64, opt optim.Optimizer, step int, planted bool) {
 	times := 1.0
 	if planted {
@@ -86,7 +86,7 @@ func (f *scalerFixture) trainStep(t *testing.T, s *optim.Scaler, params []nn.Nam
 	require.NoError(t, s.Step(opt, 0.03, params, grads.GiveUp()))
 }
 
-// blocking hides that an optimiser is Guarded.
+// blocking hides the Guarded methods of an optimiser.
 type blocking struct{ optim.Optimizer }
 
 // The same steps are skipped as in PyTorch, the factor is the same after each, and the parameters are equal up to rounding.
@@ -198,7 +198,7 @@ func TestScalerState(t *testing.T) {
 	}
 }
 
-// A parameter that takes part in some of the steps has its own count.
+// A parameter that has gradients in only some of the steps has its own step count, to which skipped steps do not add.
 func TestScalerCountsByParameter(t *testing.T) {
 	dev := open(t)
 	run := func(guarded bool) []float64 {

@@ -126,7 +126,7 @@ func TestBilinear(t *testing.T) {
 	require.InDeltaSlice(t, []float32{100, 125, 175, 200, 100, 125, 175, 200}, data, 1)
 }
 
-// TestCatmullRom compares with the textbook form of the filter, which is widened when it shrinks an image.
+// TestCatmullRom compares with the textbook formula of the filter, whose kernel is widened when the image shrinks.
 func TestCatmullRom(t *testing.T) {
 	kernel := func(x float64) float64 {
 		switch x = math.Abs(x); {
@@ -225,7 +225,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add(encode(f, pixels(color.NRGBA{1, 2, 3, 4})))
 	f.Add(claim(3, 3))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		if len(in) > 1<<12 { // an input with the size MaxPixels would take a second
+		if len(in) > 1<<12 { // long inputs and images of many pixels would take a second each
 			return
 		}
 		if c, err := png.DecodeConfig(bytes.NewReader(in)); err != nil || c.Width > 1<<10 || c.Height > 1<<10 {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The kernel's own report is the memory of the machine; a process may have as much or less, but more than none.
+// TestMemory checks that Memory is positive and at most MemTotal of /proc/meminfo: a process may have less memory than the machine.
 func TestMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only on Linux: the test compares with /proc/meminfo")

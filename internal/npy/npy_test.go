@@ -19,7 +19,7 @@ func golden(t testing.TB, name string) []byte {
 	return b
 }
 
-// le writes values as the little-endian bytes of their type.
+// le returns the little-endian bytes of a number or of a slice of numbers.
 func le(t testing.TB, v any) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -73,12 +73,12 @@ func TestGolden(t *testing.T) {
 			require.Equal(t, c.want.DType, a.DType)
 			require.Equal(t, c.want.Shape, a.Shape)
 			require.True(t, bytes.Equal(c.want.Data, a.Data), "want %x, got %x", c.want.Data, a.Data)
-			require.Equal(t, 4, r.Len(), "what follows the array is left")
+			require.Equal(t, 4, r.Len(), "Read leaves the bytes after the array unread")
 
 			var out bytes.Buffer
 			require.NoError(t, Write(&out, c.want))
 			if same := !strings.HasPrefix(c.file, "be_") && !strings.HasPrefix(c.file, "fortran") && c.file[0] != 'v'; same {
-				require.Equal(t, file, out.Bytes(), "NumPy's own bytes")
+				require.Equal(t, file, out.Bytes(), "Write writes the same bytes as NumPy")
 			}
 			if c.file == "be_u1" || c.file == "be_i1" {
 				require.Equal(t, file, out.Bytes())
@@ -144,7 +144,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// TestReadLoose reads headers that NumPy accepts but does not write.
+// TestReadLoose reads a header that NumPy accepts but does not write.
 func TestReadLoose(t *testing.T) {
 	a, err := Read(bytes.NewReader(file("\t{ \"shape\":(2L , 1L,),\"fortran_order\" : True,'descr':'|b1'}\n", 7, 0)), 2)
 	require.NoError(t, err)

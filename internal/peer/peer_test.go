@@ -52,7 +52,7 @@ func TestProcess(t *testing.T) {
 	require.Equal(t, 20, p.Calls)
 	require.Equal(t, time.Microsecond, p.Used)
 	require.EqualError(t, p.Open(map[string]any{"name": "bad"}, &a), "library: no such case")
-	require.Empty(t, p.Samples, "of the case before")
+	require.Empty(t, p.Samples, "the samples of the previous case are discarded")
 	require.False(t, p.Ended)
 	require.ErrorContains(t, p.Open(map[string]any{"name": "leave"}, &a), "library ended: EOF")
 	require.True(t, p.Ended)

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 )
 
-// drawn is a baseline JPEG with random coefficients, which encode writes: any sampling factors, scans and restart intervals.
+// drawn is a baseline JPEG with random coefficients and any sampling factors, scans and restart intervals.
 type drawn struct {
 	w, h     int
 	parts    []drawnPart
@@ -21,7 +21,8 @@ type drawnPart struct {
 	blocks       [][64]int
 }
 
-// newDrawn makes coefficients for components with sampling factors of horizontal<<4 | vertical.
+// newDrawn returns an image of w by h pixels with random coefficients. Each of factors is the sampling factors of one component:
+// horizontal<<4 | vertical.
 func newDrawn(r *rand.Rand, w, h int, factors ...int) *drawn {
 	d := &drawn{w: w, h: h, adobe: -1}
 	maxH, maxV := 1, 1
@@ -53,7 +54,7 @@ func newDrawn(r *rand.Rand, w, h int, factors ...int) *drawn {
 
 func up(a, b int) int { return (a + b - 1) / b }
 
-// bitWriter writes entropy-coded data, with a zero after each byte of ones.
+// bitWriter writes entropy-coded data, with a zero byte after each byte 0xff.
 type bitWriter struct {
 	out []byte
 	acc uint64
@@ -72,11 +73,12 @@ func (w *bitWriter) put(v, bits int) {
 
 func (w *bitWriter) flush() {
 	if w.n > 0 {
-		w.put(1<<(8-w.n)-1, 8-w.n) // the rest of a byte is ones
+		w.put(1<<(8-w.n)-1, 8-w.n) // the remaining bits of the byte are ones
 	}
 }
 
-// The code tables: 12 differences have 4 bits; of the symbols of run and size, 0 to 99 have 8 bits and the others 12.
+// shortCodes is the number of AC symbols (run and size) with codes of 8 bits; the others have 12 bits. The codes of the 12 DC sizes have
+// 4 bits.
 const shortCodes = 100
 
 func acSymbols() (symbols []int) {
@@ -93,10 +95,10 @@ func segment(mark byte, body ...byte) []byte {
 	return append([]byte{0xff, mark, byte((len(body) + 2) >> 8), byte(len(body) + 2)}, body...)
 }
 
-// quantum is coefficient k of quantization table t.
+// quantum returns element k of quantization table t.
 func quantum(t, k int) int { return 1 + (k*5+t*3)%11 }
 
-// encode writes the file.
+// encode returns the JPEG file.
 func (d *drawn) encode() []byte {
 	out := []byte{0xff, 0xd8}
 	if d.adobe >= 0 {
@@ -141,7 +143,7 @@ func (d *drawn) encode() []byte {
 	return append(out, 0xff, 0xd9)
 }
 
-// entropy writes the blocks of a scan (T.81, A.2).
+// entropy returns the entropy-coded data of a scan, whose blocks are in the order of T.81, A.2.
 func (d *drawn) entropy(scan []int) []byte {
 	codes := map[int]int{}
 	for i, s := range acSymbols() {
@@ -209,7 +211,7 @@ func (d *drawn) entropy(scan []int) []byte {
 	return w.out
 }
 
-// sizeOf returns the bits of |v|.
+// sizeOf returns the number of bits of |v|.
 func sizeOf(v int) (n int) {
 	for v = max(v, -v); v > 0; v >>= 1 {
 		n++

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTruncated decodes every beginning of every sample: none is an image, but one that lacks the end alone may be.
+// TestTruncated decodes the prefixes of every sample that lack at least three bytes. Decoding must fail, except that it may return the
+// first frame of an animation if that frame is complete.
 func TestTruncated(t *testing.T) {
 	for _, s := range samples(t) {
 		step := 1
@@ -60,7 +61,7 @@ func TestChangedBytes(t *testing.T) {
 	}
 }
 
-// TestHeadersAllocateNothing: the size of an image is judged before memory is taken for it.
+// TestHeadersAllocateNothing checks that the size of an image is compared with the limit before memory is allocated for the image.
 func TestHeadersAllocateNothing(t *testing.T) {
 	vast := &drawn{w: 65535, h: 65535, adobe: -1, scans: [][]int{{0}}, parts: []drawnPart{{id: 1, h: 1, v: 1, across: 1, down: 1, wide: 1, high: 1, blocks: make([][64]int, 1)}}}
 	files := map[string][]byte{
@@ -109,7 +110,7 @@ func vp8x(flags byte, w, h int) []byte {
 	return chunkOf("VP8X", append([]byte{flags, 0, 0, 0}, u24s(w-1, h-1)...))
 }
 
-// TestBrokenContainers names what each file lacks. None is an image.
+// TestBrokenContainers decodes WebP containers that are broken in the ways that their names tell, and two sound ones.
 func TestBrokenContainers(t *testing.T) {
 	var still, moving sample
 	for _, s := range samples(t) {
@@ -168,7 +169,7 @@ func TestBrokenContainers(t *testing.T) {
 	}
 }
 
-// TestVideoRange compares the conversion with that of ITU-R BT.601 in floats: 16 to 235 are black to white.
+// TestVideoRange compares FromWebP with the conversion of ITU-R BT.601 in float64, where luma 16 is black and 235 is white.
 func TestVideoRange(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for _, s := range [][2]int{{1, 1}, {2, 2}, {3, 5}, {16, 9}, {31, 4}} {
@@ -194,7 +195,7 @@ func TestVideoRange(t *testing.T) {
 				want := [3]float64{luma + 1.402*v, luma - 0.344136*u - 0.714136*v, luma + 1.772*u}
 				for i, f := range want {
 					got := float64(out.Pix[y*out.Stride+4*x+i])
-					if math.Abs(got-min(max(f, 0), 255)) > 2.5 { // the chroma is a whole number
+					if math.Abs(got-min(max(f, 0), 255)) > 2.5 { // the upsampled chroma is rounded to a whole number
 						t.Fatalf("%v: channel %d at %d,%d is %v, want %v", s, i, x, y, got, f)
 					}
 				}

@@ -33,8 +33,8 @@ func TestSamplingFactors(t *testing.T) {
 	}
 }
 
-// comparePlanes compares the coefficients with those that were written, and the samples before upsampling with those of image/jpeg. The
-// two decoders round the cosine transform differently.
+// comparePlanes compares the decoded coefficients with the written ones, and the samples before upsampling with the samples that
+// image/jpeg decodes. The samples may differ by one, because the two decoders round the cosine transform differently.
 func comparePlanes(t *testing.T, d *drawn) {
 	file := d.encode()
 	got := &jpegDecoder{data: file, maxPixels: 1 << 20, adobe: -1}
@@ -54,7 +54,7 @@ func comparePlanes(t *testing.T, d *drawn) {
 		total += p.h * p.v
 	}
 	if d.interval > 0 && len(d.scans) > 1 || total > 10 && len(d.parts) > 1 {
-		return // image/jpeg counts blocks of such scans otherwise than T.81, and refuses more than ten in an MCU
+		return // image/jpeg counts the blocks of such scans differently from T.81, and refuses more than ten blocks in an MCU
 	}
 	want, err := jpeg.Decode(bytes.NewReader(file))
 	require.NoError(t, err)
@@ -85,8 +85,8 @@ func comparePlanes(t *testing.T, d *drawn) {
 	require.Equal(t, image.Rect(0, 0, d.w, d.h), img.Bounds())
 }
 
-// TestUpsampling compares rows of factors for which libjpeg repeats samples with the samples themselves, and rows of those for which
-// it interpolates with the weights 3/4 and 1/4 in each direction, in floats.
+// TestUpsampling compares upsampled rows with a computation in float64. For some sampling factors libjpeg repeats samples; for the
+// others it interpolates with the weights 3/4 and 1/4 in each direction.
 func TestUpsampling(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for _, c := range []struct {
@@ -94,7 +94,7 @@ func TestUpsampling(t *testing.T) {
 		fancyX     bool
 		fancyY     bool
 		dx, dy     int
-		tinyRepeat bool // up to two samples wide, samples are repeated
+		tinyRepeat bool // samples are repeated in planes of at most two samples in width
 	}{
 		{[]int{0x21, 0x11, 0x11}, true, false, 2, 1, true}, {[]int{0x22, 0x11, 0x11}, true, true, 2, 2, true}, {[]int{0x12, 0x11, 0x11}, false, true, 1, 2, false},
 		{[]int{0x41, 0x11, 0x11}, false, false, 4, 1, false}, {[]int{0x14, 0x11, 0x11}, false, false, 1, 4, false}, {[]int{0x24, 0x11, 0x11}, false, false, 2, 4, false},
@@ -207,7 +207,7 @@ func TestColourSpaces(t *testing.T) {
 	}
 }
 
-// TestPrefixCode decodes random canonical codes, complete and incomplete, by a map from code words.
+// TestPrefixCode decodes random data by random canonical codes, complete and incomplete, and compares the symbols with naive.
 func TestPrefixCode(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for range 300 {

@@ -34,7 +34,7 @@ func (s sample) decode(maxPixels int) (image.Image, error) {
 	return JPEG(s.File, maxPixels)
 }
 
-// TestPixels requires every byte to equal that of the C libraries.
+// TestPixels requires every byte of the pixels to equal the byte that the C library decoded.
 func TestPixels(t *testing.T) {
 	for _, s := range samples(t) {
 		t.Run(s.Name, func(t *testing.T) {

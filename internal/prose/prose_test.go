@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/internal/prose"
 )
 
-// most is the number of findings in the tree. It may only be lowered.
+// most is the number of findings that the tree may have. It may only be lowered.
 const most = 0
 
 // The number of findings in the tree does not grow.

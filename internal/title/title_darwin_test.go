@@ -11,8 +11,8 @@ import (
 
 const shown = "burn"
 
-// commandLine returns what other processes see of this one's command line: after the number of arguments and the path of the program,
-// as many texts as there were arguments.
+// commandLine returns the command line of this process as other processes see it. The system returns the number of arguments, the path
+// of the program, and then the arguments as texts that end with a zero byte.
 func commandLine() (string, error) {
 	b, err := unix.SysctlRaw("kern.procargs2", os.Getpid())
 	if err != nil || len(b) < 4 {

@@ -7,7 +7,7 @@ import (
 
 const shown = "burn|"
 
-// commandLine returns what other processes see of this one's command line.
+// commandLine returns the command line of this process as other processes see it.
 func commandLine() (string, error) {
 	line, err := os.ReadFile("/proc/self/cmdline")
 	return strings.ReplaceAll(string(line), "\x00", "|"), err

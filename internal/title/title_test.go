@@ -13,10 +13,11 @@ import (
 	"github.com/goburn/burn/internal/title"
 )
 
-// hidden makes TestHide hide its command line and print what is left of it and what it keeps for itself.
+// hidden is the name of an environment variable. If it is set, TestHide hides its command line, then prints the command line that other processes see
+// and the arguments that it still has.
 const hidden = "BURN_TEST_TITLE"
 
-// Two processes with command lines of different lengths look the same, and keep their arguments.
+// Two processes that hide command lines of different lengths show the same command line, and keep their arguments.
 func TestHide(t *testing.T) {
 	if os.Getenv(hidden) != "" {
 		if !title.Hide("burn") || !title.Hide("burn") {

@@ -8,7 +8,7 @@ import (
 
 const shown = "burn"
 
-// commandLine returns what other processes see of this one's command line.
+// commandLine returns the command line of this process as other processes see it.
 func commandLine() (string, error) {
 	buffer := make([]uint64, 1<<14) // a UNICODE_STRING and its text
 	err := windows.NtQueryInformationProcess(windows.CurrentProcess(), windows.ProcessCommandLineInformation, unsafe.Pointer(&buffer[0]), uint32(8*len(buffer)), nil)

@@ -16,7 +16,7 @@ import (
 
 var kinds = []tomlfile.Kind{tomlfile.Signature, tomlfile.Manifest, tomlfile.Settings, tomlfile.Trust, tomlfile.Lock, tomlfile.Receipt, tomlfile.Index}
 
-// fill repeats a text as often as a file of a kind may contain it.
+// fill returns head and as many copies of text as a file of kind k may contain.
 func fill(k tomlfile.Kind, head, text string) string {
 	return head + strings.Repeat(text, max(0, k.Bytes-len(head))/len(text))
 }
@@ -55,7 +55,7 @@ func attacks(k tomlfile.Kind) map[string]string {
 	}
 }
 
-// decode decodes a document and returns the error, the memory and the time.
+// decode decodes a document and returns the error, the number of bytes allocated and the duration.
 func decode(k tomlfile.Kind, text string) (err error, bytes uint64, took time.Duration) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -66,16 +66,18 @@ func decode(k tomlfile.Kind, text string) (err error, bytes uint64, took time.Du
 	return err, after.TotalAlloc - before.TotalAlloc, took
 }
 
-// TestAttacks checks that accepted documents take memory in proportion to the limits of their kind; others are not parsed at all.
+// TestAttacks checks that the memory allocated for a document is bounded by the limits of its kind, whether the document is accepted or
+// refused, and that no document takes minutes.
 func TestAttacks(t *testing.T) {
 	for _, k := range kinds {
 		for name, text := range attacks(k) {
 			t.Run(k.Name+"/"+name, func(t *testing.T) {
 				text = text[:min(len(text), k.Bytes)]
 				err, bytes, took := decode(k, text)
-				// A key takes at most a few times its path, and the maps and slices of the parser; all else grows with the text.
+				// A key allocates at most a few times the length of its path, and maps and slices of the parser. Everything else is proportional to
+				// the text.
 				require.Less(t, bytes, uint64(8<<20+64*k.Bytes+4096*k.Entries), "%v, %v", took, err)
-				require.Less(t, took, 2*time.Minute, "what grows with the square of 4 MiB takes hours; the slowest takes a second, or half a minute with -race on a loaded machine")
+				require.Less(t, took, 2*time.Minute, "quadratic time takes hours for 4 MiB; the slowest document takes a second, or half a minute with -race on a loaded machine")
 			})
 		}
 	}
@@ -129,7 +131,7 @@ func TestRead(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// FuzzScan checks that an accepted document is parsed, successfully or not, within the memory limit.
+// FuzzScan checks that every document, accepted or refused, is decoded within the memory limit.
 func FuzzScan(f *testing.F) {
 	k := tomlfile.Kind{Name: "fuzz", Bytes: 8 << 10, Entries: 256}
 	for _, text := range attacks(k) {

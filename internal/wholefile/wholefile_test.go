@@ -30,5 +30,5 @@ func TestReplace(t *testing.T) {
 	require.ErrorIs(t, Replace(filepath.Join(dir, "none", "x"), text("x")), os.ErrNotExist)
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, entries, 1, "nothing is left")
+	require.Len(t, entries, 1, "no temporary file is left")
 }

@@ -79,7 +79,7 @@ func TestGreedyModels(t *testing.T) {
 	}
 }
 
-// TestLongLists passes more dimensions to an operator than a tensor can have. The operator refuses them before it allocates
+// TestLongLists passes an operator more dimensions than a tensor can have. The operator refuses them before it allocates
 // anything.
 func TestLongLists(t *testing.T) {
 	for _, n := range []*pb.Node{operator("Reshape", ss("n", "l"), ss("y")), operator("Expand", ss("n", "l"), ss("y")), operator("Tile", ss("n", "l"), ss("y")),
@@ -95,7 +95,7 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestExplainIsCounted explains models with large declared inputs, which Explain allocates.
+// TestExplainIsCounted explains models with large declared inputs: their memory, which Explain allocates, counts towards the limit.
 func TestExplainIsCounted(t *testing.T) {
 	m := func(n int) *pb.Model {
 		return modelOf(17, &pb.Graph{Name: "g", Inputs: []*pb.ValueInfo{decl("x", pb.Float, n)}, Outputs: bare("y"),
@@ -141,7 +141,7 @@ func TestBudgetIsGivenBack(t *testing.T) {
 	_, err := h.s.Run(t.Context(), values{"x": x})
 	require.ErrorIs(t, err, core.ErrOutOfMemory)
 	require.ErrorContains(t, err, "Range")
-	// Failed runs release all that they have counted.
+	// A failed run returns to the budget everything that it has counted.
 	for range 3 {
 		_, err := h.s.Run(t.Context(), values{"x": x})
 		require.ErrorIs(t, err, core.ErrOutOfMemory)
@@ -149,8 +149,8 @@ func TestBudgetIsGivenBack(t *testing.T) {
 	h.run(values{"x": h.upload(dtype.F32, []int{1000}, make([]byte, 4000))})
 }
 
-// TestContentOfRunsIsCounted counts the tensor contents that a run reads for control flow, also in runs that follow an existing
-// plan.
+// TestContentOfRunsIsCounted checks that the tensor contents that a run reads on the host count towards the limit, also after runs that
+// follow an existing plan.
 func TestContentOfRunsIsCounted(t *testing.T) {
 	m := modelOf(17, &pb.Graph{Name: "g", Inputs: []*pb.ValueInfo{decl("x", pb.Float, "n", "n")}, Outputs: bare("y"),
 		Nodes: []*pb.Node{operator("Det", ss("x"), ss("y"))}})

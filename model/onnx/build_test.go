@@ -134,7 +134,7 @@ func (h *harness) run(in map[string]onnx.Value) map[string]onnx.Value {
 	return out
 }
 
-// want checks the type, shape and content of an f32 or i64 tensor.
+// want checks that a value is a tensor with the given shape and content, of type f32, i64 or a type of one byte.
 func (h *harness) want(got onnx.Value, dims []int, v ...float64) {
 	h.t.Helper()
 	require.Equal(h.t, onnx.TensorKind, got.Kind())
@@ -155,7 +155,7 @@ func (h *harness) want(got onnx.Value, dims []int, v ...float64) {
 	require.Equal(h.t, v, have)
 }
 
-// memory waits for all queued work and returns the bytes and tensors in use.
+// memory waits for all queued work and returns the numbers of bytes and tensors in use.
 func (h *harness) memory() core.Memory {
 	h.t.Helper()
 	require.NoError(h.t, h.dev.Sync(h.t.Context()))

@@ -11,7 +11,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// exactly converts f to an integer type by arithmetic without rounding: towards zero, then to the nearest of the range; NaN is 0.
+// exactly converts f to the integer type d in exact arithmetic: it truncates towards zero, saturates at the limits of the range and
+// turns NaN into 0.
 func exactly(d dtype.DType, f float64) *big.Int {
 	one := big.NewInt(1)
 	bits := uint(8 * d.Size())
@@ -54,7 +55,8 @@ var borders = []float64{0, math.Copysign(0, -1), 0.5, -0.5, 0.999, -0.999, 1, -1
 	0x1p31 - 1, 0x1p31, 0x1p31 + 0.5, -0x1p31, -0x1p31 - 1, 0x1p32 - 1, 0x1p32, 0x1p53, 0x1p53 + 2, 0x1p62, 0x1.fffffffffffffp62, 0x1p63, 0x1.0000000000001p63, -0x1p63, -0x1.0000000000001p63, 0x1.fffffffffffffp63,
 	0x1p64, 1e300, -1e300, 5e-324, math.Inf(1), math.Inf(-1), math.NaN()}
 
-// Constants are converted on the host by the rules of cast: towards zero, saturating, NaN to 0, for every type at its borders.
+// Float constants are converted to integers on the host by the rules of cast: truncated towards zero, saturated, NaN to 0. The numbers
+// are around the limits of every type.
 func TestConstantsSaturate(t *testing.T) {
 	for _, d := range dtype.Ints.List() {
 		for _, f := range borders {
@@ -69,7 +71,7 @@ func TestConstantsSaturate(t *testing.T) {
 			require.Equal(t, b, appendNumber(nil, d, op.ScalarFloat("", f).Value))
 		}
 	}
-	for _, f := range borders { // true is everything but zero, NaN too
+	for _, f := range borders { // everything but zero is true, NaN too
 		want := byte(1)
 		if f == 0 {
 			want = 0
@@ -78,7 +80,7 @@ func TestConstantsSaturate(t *testing.T) {
 	}
 }
 
-// Integers keep their low bits, where the same number as a float saturates.
+// Integer constants keep their low bits, whereas the same numbers as floats saturate.
 func TestConstantsWrap(t *testing.T) {
 	for _, d := range dtype.Ints.List() {
 		size := new(big.Int).Lsh(big.NewInt(1), uint(8*d.Size()))
@@ -122,7 +124,7 @@ func TestConstantsOfFloats(t *testing.T) {
 	require.Equal(t, []float64{0, 1, 1}, toFloats(dtype.Bool, []byte{0, 1, 1}))
 }
 
-// Geometry of windows against walking over the padded dimension.
+// TestPooledCountsWindows compares the number of windows with a walk over the padded dimension.
 func TestPooledCountsWindows(t *testing.T) {
 	for size := range 7 {
 		for kernel := 1; kernel < 4; kernel++ {
@@ -137,7 +139,7 @@ func TestPooledCountsWindows(t *testing.T) {
 						for start := 0; start+span <= lo+size+hi; start += stride {
 							fits++
 						}
-						if fits > 0 { // one more may reach over the end, if it starts before the padding there
+						if fits > 0 { // with ceil, one more window may reach over the end if it starts before the padding there
 							if ceil = fits; (fits-1)*stride+span < lo+size+hi {
 								ceil++
 							}

@@ -19,8 +19,8 @@ func strsAttr(name string, v ...string) *pb.Attribute {
 	return a
 }
 
-// The activations of a recurrent cell, with the coefficients of the specification and with others: one step of an RNN with a weight of
-// one and no state is the function itself.
+// The activations of a recurrent cell, with the default coefficients of the specification and with others. One step of an RNN with
+// weights of one and no state computes the activation itself.
 func TestRecurrentActivations(t *testing.T) {
 	dev := onStream(t, openRef(t))
 	v := []float64{-3, -0.5, 0.25, 1.5}
@@ -67,7 +67,7 @@ func TestRecurrentActivations(t *testing.T) {
 	}
 }
 
-// With layout 1 the batch comes first, in the input, the states and the results; the numbers are the same.
+// With layout 1 the batch is the first axis of the input, the states and the results; the numbers are the same as with layout 0.
 func TestRecurrentLayouts(t *testing.T) {
 	dev := onStream(t, openRef(t))
 	const steps, batch, width, hidden = 3, 2, 2, 2
@@ -118,7 +118,7 @@ func TestRecurrentLayouts(t *testing.T) {
 	}
 }
 
-// A sequence without steps gives the states that it was given.
+// For a sequence without steps, the last state is the initial state.
 func TestRecurrentWithoutSteps(t *testing.T) {
 	dev := onStream(t, openRef(t))
 	out := compute(t, dev, 14, "RNN", 2, args(x(0, 1, 2), x(1, 1, 2), x(1, 1, 1), arg{}, arg{}, xs([]int{1, 1, 1}, 7)), attrs(intAttr("hidden_size", 1), strsAttr("activations", "Relu")))
@@ -126,7 +126,7 @@ func TestRecurrentWithoutSteps(t *testing.T) {
 	compare(t, out[1], gives([]int{1, 1, 1}, 7))
 }
 
-// chained returns what Cast to f32 gives for the result of a node: types that no test reads otherwise.
+// chained runs a node followed by a Cast to f32, and returns the result: tests cannot read the narrow types directly.
 func chained(t *testing.T, h *harness, node *pb.Node, opset int64, in onnx.Value, more ...*pb.Tensor) onnx.Value {
 	t.Helper()
 	m := modelOf(opset, &pb.Graph{Nodes: []*pb.Node{node, operator("Cast", node.Outputs, ss("y"), intAttr("to", int64(pb.Float)))}, Initializers: more,
@@ -141,7 +141,7 @@ func chained(t *testing.T, h *harness, node *pb.Node, opset int64, in onnx.Value
 	return out["y"]
 }
 
-// Casts to powers of two, in each of the rounding modes; the default is up. Numbers that are no power's neighbours saturate.
+// Casts to E8M0, whose values are powers of two, in each of the rounding modes; the default is up.
 func TestCastToPowers(t *testing.T) {
 	h := &harness{t: t, dev: onStream(t, openRef(t))}
 	in := h.f32([]int{7}, 1, 1.25, 1.5, 3, 5, 0.75, 1e-30)
@@ -158,7 +158,7 @@ func TestCastToPowers(t *testing.T) {
 	require.ErrorContains(t, runOnce(t, h.dev, m, map[string]onnx.Value{"x": in}), `round_mode is "even", want up, down or nearest`)
 }
 
-// Quantization to the types that are narrower than a byte and to small floats: the ends of the range, halves to even.
+// Quantization to types narrower than a byte and to small floats saturates at the ends of the range and rounds halves to even.
 func TestQuantizeNarrow(t *testing.T) {
 	h := &harness{t: t, dev: onStream(t, openRef(t))}
 	in := h.f32([]int{5}, 0, 1.25, 2.6, -3, 100)
@@ -175,10 +175,10 @@ func TestQuantizeNarrow(t *testing.T) {
 	perAxis := operator("QuantizeLinear", ss("x", "s"), ss("q"), intAttr("output_dtype", int64(pb.Float8E4M3FN)), intAttr("axis", 0))
 	h.want(chained(t, h, perAxis, 21, in, f32s("s", []int64{5}, 1, 1.25, 1, 2, 50)), []int{5}, 0, 1, 2.5, -1.5, 2)
 	blocks := operator("QuantizeLinear", ss("x", "s"), ss("q"), intAttr("output_dtype", int64(pb.Float8E4M3FN)), intAttr("axis", 0), intAttr("block_size", 3))
-	h.want(chained(t, h, blocks, 21, in, f32s("s", []int64{2}, 1, 4)), []int{5}, 0, 1.25, 2.5, -0.75, 24) // 25 lies between two: to even
+	h.want(chained(t, h, blocks, 21, in, f32s("s", []int64{2}, 1, 4)), []int{5}, 0, 1.25, 2.5, -0.75, 24) // 25 is halfway between 24 and 26, and rounds to even
 }
 
-// A constant given by its nonzero elements, at places in row-major order or as coordinates.
+// A constant is given by its nonzero elements with row-major indices or coordinates.
 func TestSparseConstants(t *testing.T) {
 	h := &harness{t: t, dev: onStream(t, openRef(t))}
 	dense := func(s *pb.SparseTensor) (*pb.Model, map[string]onnx.Value) {

@@ -41,9 +41,9 @@ func layered() *pb.Model {
 		Inputs: []*pb.ValueInfo{decl("x", pb.Float, nil, 128), decl("trips", pb.Int64)}, Outputs: bare("b", "c", "found", "sum")})
 }
 
-// Sixteen goroutines run one session on inputs of several shapes and with several trip counts. The results equal those of
+// Sixteen goroutines run one session on inputs of several shapes and with several trip counts. The results equal the results of
 // separate runs bit for bit, and the weights are stored once.
-func TestConcurrentRunsAreThoseAlone(t *testing.T) {
+func TestConcurrentRunsEqualSeparateRuns(t *testing.T) {
 	type input struct {
 		rows  int
 		trips int64
@@ -132,12 +132,12 @@ func TestConcurrentRunsAreThoseAlone(t *testing.T) {
 				require.NoError(t, err)
 			}
 			stats := h.s.Stats()
-			require.Equal(t, alone.s.Stats().Steps, stats.Steps, "nothing was worked out twice")
+			require.Equal(t, alone.s.Stats().Steps, stats.Steps, "concurrent runs trace each step once")
 			require.Equal(t, alone.s.Stats().Programs, stats.Programs)
 			require.Equal(t, 16*rounds*len(inputs), stats.Hits+stats.Misses)
 			after := h.memory()
 			const weights = 2 * 128 * 128 * 4
-			require.Less(t, after.InUse, level.InUse+weights/2, "one copy of the weights, against %d alone", level.InUse)
+			require.Less(t, after.InUse, level.InUse+weights/2, "the session stores one copy of the weights; separate runs used %d bytes", level.InUse)
 			require.NoError(t, h.s.Close())
 			require.Less(t, h.memory().InUse, int64(weights/2))
 		})

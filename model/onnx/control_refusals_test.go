@@ -9,7 +9,8 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// Nodes with subgraphs that do not fit: the text names the node, and the limits say how far a loop may go.
+// Control operators with unsuitable subgraphs, attributes or inputs are refused with an error that names the operator. MaxIterations
+// limits a loop.
 func TestControlRefusals(t *testing.T) {
 	h := &harness{t: t, dev: onStream(t, openRef(t))}
 	body := func(outs int, nodes ...*pb.Node) *pb.Graph {
@@ -56,7 +57,7 @@ func TestControlRefusals(t *testing.T) {
 	}
 }
 
-// A Scan adds up from both ends, along the last axis, and stacks along the axis of the attribute.
+// A Scan along the last axis sums in either direction, and stacks its outputs along the axis of scan_output_axes.
 func TestScanDirectionsAndAxes(t *testing.T) {
 	h := &harness{t: t, dev: onStream(t, openRef(t))}
 	sums := &pb.Graph{Nodes: []*pb.Node{operator("Add", ss("s", "e"), ss("s2")), operator("Identity", ss("s2"), ss("each"))}, Inputs: bare("s", "e"), Outputs: []*pb.ValueInfo{decl("s2", pb.Float, 2), decl("each", pb.Float, 2)}}

@@ -29,11 +29,11 @@ func TestIf(t *testing.T) {
 		h.want(h.run(values{"x": h.f32([]int{1}, -3), "k": h.bool(false)})["y"], []int{1}, 3)
 		h.want(h.run(values{"x": h.f32([]int{1}, -2), "k": h.bool(true)})["y"], []int{1}, 2)
 	}
-	require.Equal(t, 5, h.s.Stats().Hits, "k is not looked at when x is negative")
+	require.Equal(t, 5, h.s.Stats().Hits, "k is not read when x is negative")
 }
 
-// powers returns a model of a Loop over v, starting at x: each iteration sets v = v·x, until v exceeds limit or the trips are
-// done. The loop collects v.
+// powers returns a model of a Loop whose state v starts at x. Each iteration sets v = v·x, until v reaches limit or, with trips, the trip
+// count of input n is reached. The loop collects v.
 func powers(limit float32, trips bool) *pb.Model {
 	body := &pb.Graph{Nodes: []*pb.Node{
 		operator("Mul", ss("v", "x"), ss("w")),
@@ -59,7 +59,7 @@ func TestLoopByCondition(t *testing.T) {
 	}
 	first := h.s.Stats()
 	require.Equal(t, 1, first.Hits)
-	require.LessOrEqual(t, first.Programs, 4, "all iterations but the first are one program: the first takes the input, the last one stacks")
+	require.LessOrEqual(t, first.Programs, 4, "the iterations share one program, except the first, which reads the input, and the last, which stacks")
 	out := h.run(values{"x": h.f32([]int{1}, 5)})
 	h.want(out["last"], []int{1}, 125)
 	h.want(out["all"], []int{2, 1}, 25, 125)
@@ -235,13 +235,13 @@ func TestHostOps(t *testing.T) {
 	h := open(t, m)
 	h.want(h.run(values{"x": h.f32([]int{4}, 0, 1, 0, 2)})["y"], []int{1, 2}, 2, 6)
 	h.want(h.run(values{"x": h.f32([]int{4}, 3, 0, 0, 2)})["y"], []int{1, 2}, 0, 6)
-	require.Equal(t, 1, h.s.Stats().Hits, "as many as before, at other places")
+	require.Equal(t, 1, h.s.Stats().Hits, "as many nonzero elements as before, at other places")
 	h.want(h.run(values{"x": h.f32([]int{4}, 0, 0, 0, 2)})["y"], []int{1, 1}, 6)
 	h.want(h.run(values{"x": h.f32([]int{4}, 0, 0, 0, 0)})["y"], []int{1, 0})
 	require.Equal(t, 1, h.s.Stats().Hits)
 }
 
-// Random numbers without a seed differ between runs; those of a Constant do not.
+// Random numbers without a seed differ between runs: the operator is not folded into a constant.
 func TestRandomIsNotFolded(t *testing.T) {
 	m := modelOf(17, &pb.Graph{Nodes: []*pb.Node{operator("RandomUniform", nil, ss("r"), intsAttr("shape", 16)), operator("Add", ss("x", "r"), ss("y"))},
 		Inputs: []*pb.ValueInfo{decl("x", pb.Float)}, Outputs: bare("y")})

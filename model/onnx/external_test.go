@@ -30,7 +30,7 @@ func stored(t *testing.T, m *pb.Model, data []byte) (*onnx.Model, error) {
 	return onnx.Load(path, onnx.Options{})
 }
 
-// Weights of 4 bits are two to a byte in a file as in the model, the first in the lower half.
+// Weights of 4 bits are stored two per byte in a data file, as in a model; the first is in the lower half of the byte.
 func TestExternalNarrowWeights(t *testing.T) {
 	for _, d := range []pb.DataType{pb.Int4, pb.Uint4} {
 		m := modelOf(21, &pb.Graph{Nodes: []*pb.Node{operator("DequantizeLinear", ss("w", "s"), ss("q")), operator("Mul", ss("q", "x"), ss("y"))},
@@ -45,8 +45,8 @@ func TestExternalNarrowWeights(t *testing.T) {
 	}
 }
 
-// Every type is read, from wherever a model may hold a tensor: initializers of the graph and of a branch, constants, and the elements of
-// one range are shared. The data follow the definition of raw_data, bools other than 0 and 1 being true.
+// External data is read for the initializers of a graph and of a branch, and for constants. Several tensors may share a range of the
+// file. The data follow the definition of raw_data; bools other than 0 and 1 are true.
 func TestExternalPlaces(t *testing.T) {
 	data := []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0x40, 7, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0} // 1, 2 in f32; 7 in i64; bools
 	at := func(name, offset string) *pb.Tensor {
@@ -81,7 +81,8 @@ func TestExternalPlaces(t *testing.T) {
 	}
 }
 
-// The parts of sparse tensors, in the graph and in a constant, and the default of a function's attribute may be in a file too.
+// The values and indices of sparse tensors, in the graph and in a constant, may be in a file too, and so may the default of a function's
+// attribute.
 func TestExternalPartsAndDefaults(t *testing.T) {
 	data := []byte{1, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x3f, 0, 0, 0, 0x40} // places 1 and 4; 1, 2 in f32
 	sparse := func(name string) *pb.SparseTensor {
@@ -103,7 +104,7 @@ func TestExternalPartsAndDefaults(t *testing.T) {
 	h.want(h.run(map[string]onnx.Value{"x": h.f32([]int{1}, 0)})["y"], []int{2, 3}, 0, 4, 0, 0, 8, 0)
 }
 
-// What a model says of a file that is not so: each is an error of Load, names the tensor, and reads nothing else.
+// Load refuses external data whose location, offset, length or shape is illegal or does not match the file.
 func TestExternalLies(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.bin")
 	require.NoError(t, os.WriteFile(secret, make([]byte, 64), 0o600))

@@ -70,7 +70,7 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// A file whose nodes are unordered, with dead ones between them.
+// The nodes of the file are in no topological order, and one of them is dead.
 func TestOutOfOrder(t *testing.T) {
 	m := wrap(operator("Sub", ss("b", "x"), ss("y")), operator("Mul", ss("a", "a"), ss("b")), operator("NoSuchOperator", ss("a"), ss("dead")),
 		operator("Add", ss("x", "one"), ss("a")))
@@ -97,7 +97,7 @@ func TestUnsupportedOperatorsAreListedAtOnce(t *testing.T) {
 		Nodes:        []*pb.Node{odd("", "Stranger", "in the function", "p", "q")},
 		OpsetImports: []*pb.OperatorSetID{{Version: 17}}}}
 	parsed, err := parse(m, onnx.Options{})
-	require.NoError(t, err, "a model can be looked at whatever is in it")
+	require.NoError(t, err, "a model can be parsed whatever operators it has")
 	_, err = parsed.Open(onStream(t, openRef(t)))
 	require.ErrorIs(t, err, core.ErrUnsupported)
 	var list *onnx.UnsupportedError
@@ -152,10 +152,10 @@ func TestExternalData(t *testing.T) {
 	_, err = onnx.Load(path, onnx.Options{MaxExternalBytes: 15})
 	require.ErrorIs(t, err, onnx.ErrLimit)
 	_, err = parse(m, onnx.Options{})
-	require.ErrorIs(t, err, onnx.ErrModel, "no directory")
+	require.ErrorIs(t, err, onnx.ErrModel, "there is no directory to read external data from")
 	loaded, err := onnx.Load(path, onnx.Options{})
 	require.NoError(t, err)
-	require.NoError(t, os.Remove(filepath.Join(dir, "w.bin")), "the data was read")
+	require.NoError(t, os.Remove(filepath.Join(dir, "w.bin")), "Load has read the data")
 	h := &harness{t: t, dev: onStream(t, openRef(t))}
 	h.s, err = loaded.Open(h.dev)
 	require.NoError(t, err)
@@ -168,7 +168,7 @@ func TestExternalData(t *testing.T) {
 	require.ErrorIs(t, err, pb.ErrLimit)
 }
 
-// A function with given and defaulted attributes, which calls another function and has a subgraph.
+// A function with a subgraph calls another function, both with a given attribute and with its default.
 func TestFunctions(t *testing.T) {
 	ref := func(name, of string, kind pb.AttributeType) *pb.Attribute {
 		return &pb.Attribute{Name: name, RefAttrName: of, Type: kind}
@@ -219,7 +219,7 @@ func TestFunctions(t *testing.T) {
 	_, err = h.s.Run(t.Context(), map[string]onnx.Value{"x": h.f32([]int{1}, 1)})
 	require.ErrorIs(t, err, onnx.ErrLimit)
 
-	// A chain of function calls deeper than any stack.
+	// A chain of function calls that is nested too deeply.
 	m.Functions = m.Functions[:1]
 	for i := 1; i <= 5000; i++ {
 		m.Functions = append(m.Functions, &pb.Function{Name: fmt.Sprint("F", i), Domain: "f", Inputs: ss("p"), Outputs: ss("q"), OpsetImports: imports,

@@ -41,8 +41,8 @@ func TestReshapeDims(t *testing.T) {
 	}
 }
 
-// slicedBy returns the indices that Slice copies by the rules of its specification: those of range(*slice(start, end, step).indices(d))
-// in Python, except that a start before the first element is clamped to it for a negative step too.
+// slicedBy returns the indices that Slice copies by the rules of its specification. They equal range(*slice(start, end, step).indices(d))
+// in Python, except that a start before the first element is clamped to the first element for a negative step too.
 func slicedBy(d, start, end, step int) []int {
 	in := func(i, low, high int) int {
 		if i < 0 {

@@ -29,7 +29,7 @@ type operatorCase struct {
 
 func init() { core.Register("ref", func(core.Config) (core.Backend, error) { return ref.New(), nil }) }
 
-// backends lists the backends that operators are tested on: the slow, simple reference and the one that applications use.
+// backends lists the backends that operators are tested on: the slow, simple reference, and the cpu backend that applications use.
 var backends = []string{"ref", "cpu"}
 
 func openRef(t *testing.T) *core.Place { return openBackend(t, "ref") }
@@ -110,7 +110,7 @@ func (c *operatorCase) run(t *testing.T, dev *core.Place) {
 	for range 2 {
 		c.check(t, s, feed)
 	}
-	require.Equal(t, 1, s.Stats().Hits, "the second run executes what the first worked out")
+	require.Equal(t, 1, s.Stats().Hits, "the second run executes the plan of the first")
 
 	proto, err := pb.DecodeModel(c.Model, pb.Limits{})
 	require.NoError(t, err)

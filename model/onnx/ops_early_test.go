@@ -81,7 +81,7 @@ func TestEarlyForms(t *testing.T) {
 		"dropout of none":      {"Dropout", 1, []operand{grid}, attrs{attrFloat("ratio", 0)}, []int{2, 3}, grid.v},
 		"sum of three":         {"Sum", 1, []operand{grid, grid, grid}, nil, []int{2, 3}, []float32{0, 3, 6, 9, 12, 15}},
 		"elu":                  {"Elu", 1, []operand{{[]int{1}, []float32{2}}}, attrs{attrInts("consumed_inputs", 0)}, []int{1}, []float32{2}},
-		"selu of those years":  {"Selu", 1, []operand{{[]int{1}, []float32{2}}}, nil, []int{1}, []float32{2 * 1.0507}},
+		"selu of opset 1":      {"Selu", 1, []operand{{[]int{1}, []float32{2}}}, nil, []int{1}, []float32{2 * 1.0507}},
 		"pad paddings":         {"Pad", 1, []operand{{[]int{1, 1}, []float32{7}}}, attrs{attrInts("paddings", 0, 1, 0, 0)}, []int{1, 2}, []float32{0, 7}},
 		"upsample":             {"Upsample", 1, []operand{{[]int{1, 1, 1, 2}, []float32{1, 2}}}, attrs{attrFloat("height_scale", 2), attrFloat("width_scale", 1)}, []int{1, 1, 2, 2}, []float32{1, 2, 1, 2}},
 		"gemm broadcast":       {"Gemm", 6, []operand{signs, signs, {[]int{2}, []float32{1, 2}}}, attrs{on}, []int{2, 2}, []float32{8, -4, -8, 24}},

@@ -78,7 +78,7 @@ func TestMultinomialOfCertainties(t *testing.T) {
 	require.Equal(t, []float32{1, 1, 1, 2, 2, 2}, a)
 }
 
-// TestDropout keeps about the right number of elements, scaled, in training, and all of them in inference.
+// In training, Dropout keeps about the right number of elements and scales them; in inference it keeps all elements.
 func TestDropout(t *testing.T) {
 	x := make([]float32, 2000)
 	for i := range x {

@@ -40,7 +40,7 @@ func counted(n int) []float32 {
 	return v
 }
 
-// Results in bf16 equal those in f32 except for the rounding of operands, and their type stays f32.
+// With Precision bf16 and f16, results differ from the results in f32 only by the rounding of operands, and their type stays f32.
 func TestPrecision(t *testing.T) {
 	for _, bias := range []bool{false, true} {
 		var want []float32
@@ -64,7 +64,7 @@ func TestPrecision(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrDType)
 }
 
-// A model whose inputs have a batch of 1 runs with another batch, through a reshape to a constant shape.
+// A model with an input of batch 1, which it reshapes to a constant shape, runs with the batch size of the option Batch.
 func TestBatch(t *testing.T) {
 	g := &pb.Graph{Name: "fixed", Nodes: []*pb.Node{operator("Reshape", ss("x", "s"), ss("r")), operator("MatMul", ss("r", "w"), ss("y"))},
 		Inputs: []*pb.ValueInfo{decl("x", pb.Float, 1, 2, 2)}, Outputs: []*pb.ValueInfo{decl("y", pb.Float, 1, 1)},
@@ -79,7 +79,7 @@ func TestBatch(t *testing.T) {
 	require.ErrorIs(t, err, onnx.ErrInput)
 }
 
-// Trained models compute nearly the same in bf16 as in f32: the class with the greatest score is the same.
+// Trained models compute nearly the same in bf16 as in f32: outputs differ by a fraction of the greatest absolute output.
 func TestModelsInBF16(t *testing.T) {
 	root := os.Getenv("BURN_TESTDATA")
 	if root == "" {

@@ -53,7 +53,8 @@ func (d definedPrograms) Define(ctx context.Context, s core.Stream, p *program.P
 	return d.Programs.Define(ctx, s, p, consts)
 }
 
-// TestQuantized runs the network of testdata/quantized.py, which quantizes the activations between its layers.
+// TestQuantized runs the network of testdata/quantized.py, which quantizes the activations between its layers. Its outputs differ by at
+// most one quantization step from the expected ones, and the cpu backend computes its layers with integer ops.
 func TestQuantized(t *testing.T) {
 	b, err := os.ReadFile("testdata/quantized.json")
 	require.NoError(t, err)

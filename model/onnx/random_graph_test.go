@@ -22,7 +22,7 @@ const gridRows, gridCols = 3, 4
 
 func (g grid) at(i, j int) float64 { return g.v[i%g.rows*g.cols+j%g.cols] }
 
-// joined applies f place by place, with broadcasting. Numbers stay whole and small, so that every type of arithmetic is exact.
+// joined applies f element by element, with broadcasting. All numbers of a graph are small whole numbers, so that f32 and f64 are exact.
 func (g grid) joined(h grid, f func(a, b float64) float64) grid {
 	out := grid{rows: max(g.rows, h.rows), cols: max(g.cols, h.cols)}
 	for i := range out.rows {
@@ -33,7 +33,7 @@ func (g grid) joined(h grid, f func(a, b float64) float64) grid {
 	return out
 }
 
-// summed adds up rows or columns, which become 1.
+// summed returns the sums along an axis, whose length becomes 1.
 func (g grid) summed(axis int) grid {
 	out := grid{rows: g.rows, cols: 1}
 	if axis == 0 {
@@ -56,7 +56,7 @@ func drawGrid(r *rand.Rand) grid {
 	return g
 }
 
-// sketch builds a graph and what it computes side by side.
+// sketch builds a graph together with the values that its nodes must compute.
 type sketch struct {
 	r      *rand.Rand
 	graph  *pb.Graph
@@ -68,7 +68,7 @@ type sketch struct {
 
 func (s *sketch) fresh(prefix string) string { s.next++; return fmt.Sprint(prefix, s.next) }
 
-// add appends a node and its value. A node of many results has one here.
+// add appends a node with one output, and the value of this output. It returns the name of the output.
 func (s *sketch) add(kind string, in []string, v grid, a ...*pb.Attribute) string {
 	name := s.fresh("v")
 	s.graph.Nodes = append(s.graph.Nodes, operator(kind, in, ss(name), a...))
@@ -82,7 +82,7 @@ func (s *sketch) integers(v ...int64) string {
 	return name
 }
 
-// given adds an input, or an initializer, which is folded.
+// given adds a random input, or a random initializer, which is folded.
 func (s *sketch) given(constant bool) {
 	name, g := s.fresh("x"), drawGrid(s.r)
 	if constant {
@@ -98,10 +98,10 @@ func (s *sketch) given(constant bool) {
 	s.names, s.values = append(s.names, name), append(s.values, g)
 }
 
-// bounded brings numbers back into [-9, 9], so that products stay exact.
+// bounded clamps a number to [-9, 9], so that products stay exact.
 func bounded(f float64) float64 { return min(max(f, -9), 9) }
 
-// step adds a random node on values so far.
+// step appends a random operation on earlier values.
 func (s *sketch) step() {
 	i, k := s.r.IntN(len(s.names)), s.r.IntN(len(s.names))
 	a, b, x, y := s.names[i], s.names[k], s.values[i], s.values[k]
@@ -131,7 +131,7 @@ func (s *sketch) step() {
 		axis := s.r.IntN(2)
 		v := x.summed(axis)
 		limits(s.add("ReduceSum", ss(a, s.integers(int64(axis))), v, intAttr("keepdims", 1)), v)
-	case 7: // there and back, by a shape that another node computes
+	case 7: // to a vector and back, to a shape that another node computes
 		flat := s.add("Reshape", ss(a, s.integers(-1)), x)
 		s.names, s.values = s.names[:len(s.names)-1], s.values[:len(s.values)-1] // of another rank: not used again
 		shape := s.fresh("s")
@@ -141,7 +141,7 @@ func (s *sketch) step() {
 		t := s.fresh("t")
 		s.graph.Nodes = append(s.graph.Nodes, operator("Transpose", ss(a), ss(t)))
 		s.add("Transpose", ss(t), x, intsAttr("perm", 1, 0))
-	case 9: // a branch that its first element decides
+	case 9: // a branch that the greatest element decides
 		first, zero, yes := s.fresh("f"), s.fresh("k"), s.fresh("c")
 		s.graph.Initializers = append(s.graph.Initializers, f32s(zero, nil, 0))
 		s.graph.Nodes = append(s.graph.Nodes, operator("ReduceMax", ss(a, s.integers(0, 1)), ss(first), intAttr("keepdims", 0)), operator("Greater", ss(first, zero), ss(yes)))
@@ -155,8 +155,8 @@ func (s *sketch) step() {
 	}
 }
 
-// Graphs of random nodes, constants and branches, in any order and with dead nodes, give what each node gives by itself: on the
-// reference and the cpu backend, at the first run, from the remembered plan, and with new contents of the inputs.
+// Graphs of random nodes, constants and branches, in any order and with dead nodes, compute the values that sketch computed node by
+// node: on the reference and the cpu backend, in the first run, with the remembered plan, and with other contents of the inputs.
 func TestRandomGraphs(t *testing.T) {
 	for _, backend := range backends {
 		dev := onStream(t, openBackend(t, backend))

@@ -30,7 +30,7 @@ func floatsAttr(name string, v ...float32) *pb.Attribute {
 
 func attrs(a ...*pb.Attribute) []*pb.Attribute { return a }
 
-// arg is an operand of a node under test: an input of the model with these elements, or a constant of it.
+// arg is an operand of a node under test: an input or a constant of the model, with its elements. The zero arg is a missing operand.
 type arg struct {
 	d        pb.DataType
 	dims     []int
@@ -38,7 +38,7 @@ type arg struct {
 	constant bool
 }
 
-// x is an f32 input of zeros, or with elements; n is an i64 constant list, and at an i64 constant of rank 0.
+// x is an f32 input of zeros, xs an f32 input with given elements, n an i64 constant list, and at an i64 constant of rank 0.
 func x(dims ...int) arg                 { return arg{d: pb.Float, dims: dims} }
 func xs(dims []int, v ...float64) arg   { return arg{d: pb.Float, dims: dims, v: v} }
 func typed(d pb.DataType, a arg) arg    { a.d = d; return a }
@@ -48,7 +48,7 @@ func args(a ...arg) []arg               { return a }
 func (a arg) left() bool                { return a.d == pb.Undefined }
 func (a arg) bytes(t *testing.T) []byte { return elementsOf(t, a.d, shape.Shape(a.dims).Size(), a.v) }
 
-// elementsOf encodes numbers as elements of a type.
+// elementsOf encodes count numbers as elements of type d; nil numbers are zeros.
 func elementsOf(t *testing.T, d pb.DataType, count int, v []float64) (b []byte) {
 	le := binary.LittleEndian
 	for i := range count {
@@ -74,7 +74,7 @@ func elementsOf(t *testing.T, d pb.DataType, count int, v []float64) (b []byte) 
 	return b
 }
 
-// single returns a model of one node on args, with results y0 to y(results-1), and what to feed it.
+// single returns a model of one node on the operands in, with outputs y0 to y(results-1), and the inputs of the model.
 func single(t *testing.T, dev *tensor.Device, opset int64, op string, results int, in []arg, a []*pb.Attribute) (*pb.Model, map[string]onnx.Value) {
 	t.Helper()
 	g := &pb.Graph{}
@@ -110,7 +110,7 @@ func single(t *testing.T, dev *tensor.Device, opset int64, op string, results in
 	return modelOf(opset, g), feed
 }
 
-// A node that breaks a rule of the specification is refused by name, with the values that are wrong, before anything is computed.
+// A node that breaks a rule of the specification is refused with an error that names the node and tells the wrong values.
 func TestRefusals(t *testing.T) {
 	dev := onStream(t, openRef(t))
 	u8 := typed(pb.Uint8, x())
@@ -206,7 +206,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// runOnce returns the error of the first step that has one.
+// runOnce parses, opens and runs a model. It returns the first error.
 func runOnce(t *testing.T, dev *tensor.Device, m *pb.Model, feed map[string]onnx.Value) error {
 	parsed, err := parse(m, onnx.Options{})
 	if err != nil {

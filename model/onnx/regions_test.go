@@ -16,8 +16,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// A start before the first element is clamped to it by Slice, for steps of both signs, where Python's slices of a negative step
-// would be empty. ONNX Runtime 1.32 and the shape inference of onnx 1.23 do so.
+// Slice clamps a start before the first element to the first element, for steps of both signs, whereas Python's slices with a negative
+// step would be empty. ONNX Runtime 1.32 and the shape inference of onnx 1.23 do the same.
 func TestSliceFromBeforeTheStart(t *testing.T) {
 	dev := onStream(t, openRef(t))
 	for _, c := range []struct {
@@ -35,7 +35,7 @@ func TestSliceFromBeforeTheStart(t *testing.T) {
 	compare(t, empty, result{dtype.F32, []int{0, 2}, nil})
 }
 
-// cell returns the elements of cell k by fractions without rounding.
+// cell returns the range of elements that cell k of a region covers, computed with exact fractions.
 func cell(k, cells, first, last, size int) (from, to int) {
 	width := big.NewRat(int64(max(last-first+1, 1)), int64(cells))
 	edge := func(k int, up bool) int {
@@ -49,7 +49,7 @@ func cell(k, cells, first, last, size int) (from, to int) {
 	return edge(k, false), edge(k+1, true)
 }
 
-// Regions of every size on a small image, inside and beyond it, against the definition of Fast R-CNN's pooling.
+// Random regions inside a small image and beyond it are compared with the definition of Fast R-CNN's pooling.
 func TestMaxRoiPoolByDefinition(t *testing.T) {
 	dev := onStream(t, openRef(t))
 	r := rand.New(rand.NewPCG(61, 62))
@@ -94,7 +94,7 @@ func TestMaxRoiPoolByDefinition(t *testing.T) {
 	}
 }
 
-// runAndRead returns the error of a run, or the one that arrives when its output y0 is read.
+// runAndRead returns the error of a run, or the error that arrives when its output y0 is read.
 func runAndRead(t *testing.T, dev *tensor.Device, m *pb.Model, feed map[string]onnx.Value) error {
 	t.Helper()
 	parsed, err := parse(m, onnx.Options{})
@@ -109,7 +109,7 @@ func runAndRead(t *testing.T, dev *tensor.Device, m *pb.Model, feed map[string]o
 	return err
 }
 
-// A region of an image that there is not is an error, as it is for RoiAlign, whatever the number of samples.
+// MaxRoiPool and RoiAlign, with any sampling ratio, refuse a region whose image index is out of range.
 func TestRegionsOfOtherImages(t *testing.T) {
 	dev := onStream(t, openRef(t))
 	image := xs([]int{2, 1, 2, 2}, 1, 2, 3, 4, 5, 6, 7, 8)
@@ -124,7 +124,7 @@ func TestRegionsOfOtherImages(t *testing.T) {
 			require.ErrorIs(t, runAndRead(t, dev, m, feed), core.ErrIndex, fmt.Sprint(at, " with samples ", samples))
 		}
 	}
-	for _, far := range []float64{1e30, -1e30, math.Inf(1), math.NaN()} { // no element, or all that there are; never a panic
+	for _, far := range []float64{1e30, -1e30, math.Inf(1), math.NaN()} { // such a region covers no element or all elements, and never causes a panic
 		m, feed := single(t, dev, 1, "MaxRoiPool", 1, args(image, xs([]int{1, 5}, 0, far, 0, far, 1)), attrs(intsAttr("pooled_shape", 2, 2)))
 		require.NoError(t, runOnce(t, dev, m, feed))
 	}

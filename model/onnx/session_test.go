@@ -31,8 +31,7 @@ func reshaping() *pb.Model {
 		Inputs: []*pb.ValueInfo{decl("x", pb.Float, nil), decl("s", pb.Int64, nil)}, Outputs: bare("y")})
 }
 
-// A value that is read selects the branch of the plan. A new branch is traced, and the shared steps before it are not compiled
-// again.
+// A value that is read selects a branch of the plan. A new branch is traced, and the shared steps before it are not compiled again.
 func TestBranchesByValue(t *testing.T) {
 	h := open(t, reshaping())
 	run := func(shape ...int64) {
@@ -92,7 +91,7 @@ func TestSessionHoldsNothingAfterClose(t *testing.T) {
 			kept := h.s.Stats()
 			if o.MaxSteps > 0 {
 				require.LessOrEqual(t, kept.Steps, 3)
-				require.Zero(t, kept.Hits, "what is not remembered is traced")
+				require.Zero(t, kept.Hits, "a run whose steps are forgotten is traced again")
 			} else {
 				require.Equal(t, 2, kept.Hits)
 			}
@@ -160,7 +159,7 @@ func TestInputErrors(t *testing.T) {
 	}
 }
 
-// Outputs belong to the caller alone, whatever they are in the graph.
+// Outputs belong to the caller alone, also if they are inputs, initializers or values with several names in the graph.
 func TestOutputsAreNew(t *testing.T) {
 	m := modelOf(17, &pb.Graph{Nodes: []*pb.Node{operator("Identity", ss("x"), ss("same")), operator("Neg", ss("x"), ss("n")),
 		operator("Identity", ss("n"), ss("again"))},
@@ -234,10 +233,10 @@ func TestConcurrentRuns(t *testing.T) {
 	require.NoError(t, errors.Join(errs...))
 	stats := h.s.Stats()
 	require.Equal(t, 1, stats.Specialisations)
-	require.Equal(t, 2+4*2, stats.Steps, "program and read, and for each way a program and the end")
+	require.Equal(t, 2+4*2, stats.Steps, "a program and a read, and for each value a program and a finish")
 	require.Equal(t, 80, stats.Hits+stats.Misses)
 	require.GreaterOrEqual(t, stats.Misses, 4)
-	require.LessOrEqual(t, stats.Misses, stats.Steps, "each of them was worked out by one run")
+	require.LessOrEqual(t, stats.Misses, stats.Steps, "each step was traced by one run")
 }
 
 func TestCancel(t *testing.T) {
@@ -300,7 +299,7 @@ func TestConstantsAreShared(t *testing.T) {
 		run(1)
 		run(8)
 	}
-	require.Equal(t, level.Tensors, h.memory().Tensors, "another signature takes nothing but a program")
+	require.Equal(t, level.Tensors, h.memory().Tensors, "another signature allocates no tensor")
 	require.Equal(t, 2, h.s.Stats().Specialisations)
 }
 
@@ -322,7 +321,7 @@ func TestExplain(t *testing.T) {
 		r.Ops)
 	require.Equal(t, []onnx.OperatorUse{{Op: "Exp", Count: 2}, {Op: "Relu", Count: 1, Support: onnx.Decomposed}, {Op: "Reshape", Count: 1}, {Op: "Shape", Count: 1}},
 		r.Operators)
-	require.Zero(t, h.s.Stats().Steps, "nothing of it is remembered")
+	require.Zero(t, h.s.Stats().Steps, "the session remembers no step of Explain")
 	require.NoError(t, h.s.Close())
 	delete(b.native, op.Exp)
 	h.dev = onStream(t, &core.Place{Backend: b, Spec: "builtin:lacking:0"})

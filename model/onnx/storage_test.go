@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// storage lists the element types that are only stored, each with the code of a number, packed as in files.
+// storage lists the element types that are only stored, each with the bits of an element, as in a file, and its number.
 var storage = []struct {
 	d    pb.DataType
 	code byte
@@ -18,8 +18,8 @@ var storage = []struct {
 	{pb.Int4, 0xf, -1}, {pb.Uint4, 0xf, 15}, {pb.Int2, 3, -1}, {pb.Uint2, 3, 3}, {pb.Float8E4M3FN, 0x3c, 1.5}, {pb.Float8E5M2, 0xc2, -3}, {pb.Float8E4M3FNUZ, 0x44, 1.5}, {pb.Float8E5M2FNUZ, 0x42, 1.5}, {pb.Float4E2M1, 3, 1.5}, {pb.Float8E8M0, 0x81, 4},
 }
 
-// Constants full of a number of a storage type have that number, on the device and where the importer reads them: there it once
-// converted without end.
+// ConstantOfShape with a value of a storage type returns that value, on the device and where the importer reads the constant on the
+// host: that conversion once did not end.
 func TestFullOfStorageTypes(t *testing.T) {
 	h := &harness{t: t, dev: onStream(t, openRef(t))}
 	for _, c := range storage {
@@ -48,7 +48,7 @@ func TestFullOfStorageTypes(t *testing.T) {
 	}
 }
 
-// A zero point that is left out is zero, of the type of the quantized elements, whichever that is.
+// A missing zero point is zero, for every type of the quantized elements.
 func TestDequantizeStorageTypesWithoutZeroPoint(t *testing.T) {
 	h := &harness{t: t, dev: onStream(t, openRef(t))}
 	for _, c := range storage {

@@ -26,7 +26,7 @@ func (r result) as(d dtype.DType) result { r.d = d; return r }
 
 func results(r ...result) []result { return r }
 
-// compare reads a tensor and compares it.
+// compare checks the type and shape of a tensor, and its numbers with a tolerance of 1e-6.
 func compare(t *testing.T, got onnx.Value, want result) {
 	t.Helper()
 	require.Equal(t, want.d, got.DType())
@@ -90,8 +90,8 @@ func compute(t *testing.T, dev *tensor.Device, opset int64, op string, outs int,
 	return values
 }
 
-// What an attribute means where it is left out, and what changed from one opset to another: numbers worked out by hand from the
-// specification.
+// Operators with the default values of attributes, and with changes from one opset to another. The expected numbers were computed by
+// hand from the specification.
 func TestValuesBySpecification(t *testing.T) {
 	dev := onStream(t, openRef(t))
 	seq := func(n int) (v []float64) {
@@ -114,7 +114,7 @@ func TestValuesBySpecification(t *testing.T) {
 		attrs []*pb.Attribute
 		want  []result
 	}{
-		// Softmax flattened to a matrix at axis 1 until opset 12, and works along the last axis since.
+		// Up to opset 12 Softmax flattens its input to a matrix at axis 1; since opset 13 it works along the last axis.
 		{"Softmax", 11, args(xs([]int{1, 2, 2}, 0, 0, 0, 0)), nil, results(gives([]int{1, 2, 2}, .25, .25, .25, .25))}, {"Softmax", 13, args(xs([]int{1, 2, 2}, 0, 0, 0, 0)), nil, results(gives([]int{1, 2, 2}, .5, .5, .5, .5))},
 		{"Hardmax", 11, args(xs([]int{1, 2, 2}, 1, 2, 3, 0)), nil, results(gives([]int{1, 2, 2}, 0, 0, 1, 0))}, {"Hardmax", 13, args(xs([]int{1, 2, 2}, 1, 2, 3, 0)), nil, results(gives([]int{1, 2, 2}, 0, 1, 1, 0))},
 		{"LogSoftmax", 11, args(xs([]int{1, 2, 1}, 0, 0)), nil, results(gives([]int{1, 2, 1}, -math.Ln2, -math.Ln2))}, {"LogSoftmax", 13, args(xs([]int{1, 2, 1}, 0, 0)), nil, results(gives([]int{1, 2, 1}, 0, 0))},
@@ -164,7 +164,7 @@ func TestValuesBySpecification(t *testing.T) {
 		{"Resize", 11, args(xs([]int{1, 1, 1, 2}, 5, 7), x(0), arg{d: pb.Float, dims: []int{4}, v: []float64{1, 1, 1, 2}, constant: true}), attrs(strAttr("coordinate_transformation_mode", "tf_half_pixel_for_nn"), strAttr("nearest_mode", "floor")), results(gives([]int{1, 1, 1, 4}, 5, 5, 7, 7))},
 		{"Resize", 11, args(xs([]int{2}, 5, 7), x(0), x(0), n(4)), attrs(strAttr("coordinate_transformation_mode", "asymmetric")), results(gives([]int{4}, 5, 5, 7, 7))}, {"BitCast", 26, args(xs([]int{2}, 1, -2)), attrs(intAttr("to", int64(pb.Int32))), results(gives([]int{2}, 0x3f800000, -0x40000000).as(dtype.I32))},
 		{"BitCast", 26, args(bytes([]int{3}, 0, 2, 1)), attrs(intAttr("to", int64(pb.Bool))), results(gives([]int{3}, 0, 1, 1).as(dtype.Bool))}, {"BitCast", 26, args(xs([]int{1}, 3)), attrs(intAttr("to", int64(pb.Float))), results(gives([]int{1}, 3))},
-		// Quantization: to u8 where nothing else is said, halves to even, per axis 1, or in blocks.
+		// Quantization: to u8 by default, halves to even, with scales along axis 1 or for blocks.
 		{"QuantizeLinear", 13, args(ramp, xs(nil, .5)), nil, results(gives([]int{5}, 0, 2, 5, 0, 200).as(dtype.U8))}, {"QuantizeLinear", 13, args(xs([]int{3}, .5, 1.5, 2.5), xs(nil, 1), typed(pb.Int8, xs(nil, 1))), nil, results(gives([]int{3}, 1, 3, 3).as(dtype.I8))},
 		{"QuantizeLinear", 21, args(ramp, xs(nil, .5)), attrs(to(pb.Int16)), results(gives([]int{5}, 0, 2, 5, -6, 200).as(dtype.I16))}, {"QuantizeLinear", 21, args(ramp, xs(nil, .5)), attrs(to(pb.Uint16)), results(gives([]int{5}, 0, 2, 5, 0, 200).as(dtype.U16))},
 		{"QuantizeLinear", 13, args(xs([]int{2, 3}, 4, 4, 4, 8, 8, 8), xs([]int{3}, 1, 2, 4)), nil, results(gives([]int{2, 3}, 4, 2, 1, 8, 4, 2).as(dtype.U8))}, {"QuantizeLinear", 13, args(xs([]int{2, 2}, 4, 4, 8, 8), xs([]int{2}, 1, 2)), attrs(intAttr("axis", 0)), results(gives([]int{2, 2}, 4, 4, 4, 4).as(dtype.U8))},

@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// crc32c is CRC-32C bit by bit, by its polynomial.
+// crc32c computes CRC-32C bit by bit from its polynomial.
 func crc32c(parts ...[]byte) uint32 {
 	crc := ^uint32(0)
 	for _, p := range parts {
@@ -30,7 +30,7 @@ func crc32c(parts ...[]byte) uint32 {
 	return ^crc
 }
 
-// byHand writes a record by the text of the package's documentation: a header, and for each tensor its chunks.
+// byHand returns a record as the package's documentation describes it: a header, and for each tensor its chunks.
 func byHand(header string, tensors ...[]byte) []byte {
 	le := binary.LittleEndian
 	b := le.AppendUint32([]byte("\x89BURNREC"), 1)
@@ -73,7 +73,7 @@ func TestRecordByHand(t *testing.T) {
 	require.NoError(t, r.Close(), "there is no file")
 }
 
-// Headers with a right checksum that lie: the layout is checked before anything is allocated.
+// Records with a correct checksum but an illegal header are refused before any tensor is allocated.
 func TestLyingRecords(t *testing.T) {
 	one := func(dtype, shape string) string {
 		return `{"tensors":[{"name":"x","dtype":"` + dtype + `","shape":` + shape + `}]}`
@@ -106,7 +106,7 @@ func TestLyingRecords(t *testing.T) {
 	r, err = record.Parse(byHand(one("bool", "[4]"), []byte{1, 0, 2, 0}))
 	require.NoError(t, err, "the layout is right")
 	require.ErrorContains(t, r.Verify(), "bool 2 is 2, want 0 or 1")
-	for at := range good { // no byte is without meaning
+	for at := range good { // a change of any byte is detected
 		for _, flip := range []byte{1, 0x80} {
 			bad := append([]byte(nil), good...)
 			bad[at] ^= flip
@@ -127,7 +127,7 @@ func TestLyingRecords(t *testing.T) {
 	require.ErrorIs(t, err, record.ErrCorrupt)
 }
 
-// Numbers of JSON by their texts, for each type at its ends; what does not fit is refused and not cut off.
+// JSON numbers at the limits of each type. A number that does not fit is refused, not truncated.
 func TestJSONNumbers(t *testing.T) {
 	for _, c := range []struct {
 		d    string
@@ -140,7 +140,7 @@ func TestJSONNumbers(t *testing.T) {
 		{"f64", "0.1", []byte{0x9a, 0x99, 0x99, 0x99, 0x99, 0x99, 0xb9, 0x3f}}, {"f64", "1e400", nil}, {"f32", "0.1", []byte{0xcd, 0xcc, 0xcc, 0x3d}}, {"f32", "-0", []byte{0, 0, 0, 0x80}}, {"f32", "3.5e38", nil},
 		{"f32", `"NaN"`, []byte{0, 0, 0xc0, 0x7f}}, {"f32", `"+Inf"`, []byte{0, 0, 0x80, 0x7f}}, {"f32", `"-Inf"`, []byte{0, 0, 0x80, 0xff}}, {"f32", `"Inf"`, nil}, {"f32", `"1"`, nil}, {"f32", "[1]", nil}, {"f32", "{}", nil},
 		{"f16", "65504", []byte{0xff, 0x7b}}, {"f16", "65519.99", []byte{0xff, 0x7b}}, {"f16", "65520", nil}, {"f16", "-1e6", nil}, {"f16", `"-Inf"`, []byte{0, 0xfc}},
-		{"f16", "1.00048828125001", []byte{1, 0x3c}}, // above the middle of two elements by less than an f32 shows
+		{"f16", "1.00048828125001", []byte{1, 0x3c}}, // above the midpoint of two f16 numbers by less than f32 can represent
 		{"f16", "0.1", []byte{0x66, 0x2e}}, {"bf16", "1.003906250001", []byte{0x81, 0x3f}}, {"bf16", "3.4e38", nil}, {"bf16", "3.3e38", []byte{0x78, 0x7f}}, {"bf16", `"NaN"`, []byte{0xc0, 0x7f}},
 	} {
 		text := fmt.Sprintf(`{"format": "burn-record", "version": 1, "tensors": [{"name": "x", "dtype": %q, "shape": [1], "data": [%s]}]}`, c.d, c.text)
@@ -178,7 +178,7 @@ func TestLyingJSON(t *testing.T) {
 	}
 }
 
-// A file of the reference implementation: safetensors 0.8.0, safetensors.numpy.save of these arrays with metadata {"by": "hand"}.
+// The file was written by the reference implementation: safetensors.numpy.save of safetensors 0.8.0, with metadata {"by": "hand"}.
 func TestSafetensorsOfReference(t *testing.T) {
 	file := "8\x01\x00\x00\x00\x00\x00\x00" + `{"__metadata__":{"by":"hand"},"n":{"dtype":"I64","shape":[],"data_offsets":[0,8]},"w":{"dtype":"F32","shape":[2,2],"data_offsets":[8,24]},` +
 		`"h":{"dtype":"F16","shape":[2],"data_offsets":[24,28]},"e":{"dtype":"U8","shape":[0,3],"data_offsets":[28,28]},"b":{"dtype":"BOOL","shape":[2],"data_offsets":[28,30]}}       ` +

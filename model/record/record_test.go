@@ -33,7 +33,7 @@ func open(t testing.TB) *tensor.Device {
 	return d
 }
 
-// all returns a tensor of every type, and tensors of rank 0, without elements, and of more than one chunk.
+// all returns a tensor of every type, a tensor of rank 0 and a tensor without elements.
 func all(t testing.TB, d *tensor.Device) []nn.Entry {
 	inf := math.Inf(1)
 	list := []nn.Entry{
@@ -157,8 +157,7 @@ func TestPrecision(t *testing.T) {
 	require.ErrorContains(t, err, "given twice")
 }
 
-// TestDamage truncates files at every length and changes every byte. The record format detects all of it; the others have no
-// checksums.
+// TestDamage truncates files of every format at every length, and changes every byte of a record. The other formats have no checksums.
 func TestDamage(t *testing.T) {
 	d := open(t)
 	for _, f := range formats {
@@ -201,7 +200,7 @@ func TestMovedChunks(t *testing.T) {
 	require.ErrorContains(t, r.Verify(), "chunk 0")
 }
 
-// TestSafetensorsBytes reads a file written by hand from the specification of the format.
+// TestSafetensorsBytes compares a written file with bytes composed by hand from the specification of the format.
 func TestSafetensorsBytes(t *testing.T) {
 	d := open(t)
 	header := `{"__metadata__":{"k":"v"},"w":{"dtype":"I16","shape":[2],"data_offsets":[0,4]},"b":{"dtype":"BOOL","shape":[1],"data_offsets":[4,5]}}`
@@ -261,7 +260,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestOldFileStays makes a save fail midway, with a tensor that was released.
+// TestOldFileStays makes a save fail midway, because of a released tensor. The old file must stay as it was.
 func TestOldFileStays(t *testing.T) {
 	d := open(t)
 	dir := t.TempDir()

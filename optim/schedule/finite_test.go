@@ -17,7 +17,7 @@ func rates(s Scheduler, n int) []float64 {
 	return list
 }
 
-// Whatever number of steps a schedule is given, no rate is NaN or infinite: a weight would be lost with the first such step.
+// No rate is NaN or infinite, whatever number of steps a schedule has: a single such rate would destroy the weights.
 func TestRatesAreFinite(t *testing.T) {
 	for _, steps := range []int{-3, 0, 1, 2, 3, 4, 10, 20} {
 		for name, s := range map[string]Scheduler{
@@ -31,8 +31,7 @@ func TestRatesAreFinite(t *testing.T) {
 	}
 }
 
-// One cycle stays between its last rate and its peak, and keeps the last rate from its last step on, also where a phase has
-// no steps.
+// One cycle stays between its last rate and its peak, and keeps the last rate from its last step on, even if a phase has no steps.
 func TestOneCycleBounds(t *testing.T) {
 	const peak = 0.5
 	for _, steps := range []int{0, 1, 2, 3, 4, 5, 10, 20, 100} {

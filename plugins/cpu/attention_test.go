@@ -12,18 +12,18 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// attentionCase is an attention node. Its sizes give several blocks of queries and several tiles of keys.
+// attentionCase is an attention node. Most have several blocks of queries or several tiles of keys.
 type attentionCase struct {
 	name                         string
 	heads, shared, queries, keys int
 	depth, width                 int
 	attrs                        []op.Attr
 	mask                         []int // dims; nil for none
-	bools, unseen                bool  // of the mask: bool, and false throughout
-	infinite                     bool  // of the mask: most is -Inf, and one element Inf
+	bools, unseen                bool  // the mask is of bools; all of them are false
+	infinite                     bool  // most elements of the mask are -Inf, and one is Inf
 	f64, permuted                bool
-	all                          float64 // what all values are, if not 0
-	strange                      bool    // a late value is odd
+	all                          float64 // if not 0, the number that all elements of v are
+	strange                      bool    // one element of v is odd
 	odd                          float64
 	nanKey                       bool
 }
@@ -151,7 +151,7 @@ func checkAttention[T float32 | float64](t *testing.T, c attentionCase, toleranc
 	}
 }
 
-// TestAttentionHoldsNoScores runs, within 64 MiB, lengths whose scores would take 512 MiB.
+// TestAttentionHoldsNoScores computes attention whose scores would occupy 512 MiB, and checks that it reserves less than 64 MiB.
 func TestAttentionHoldsNoScores(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short is set: this test computes attention of a long sequence")

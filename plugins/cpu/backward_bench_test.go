@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// BenchmarkBackward is sequences of nodes as gradients submit them, on tensors of [64, 512].
+// BenchmarkBackward measures sequences of nodes that backward passes submit, on tensors of [64, 512].
 func BenchmarkBackward(b *testing.B) {
 	const rows, length = 64, 512
 	axis := func(axes ...int) []op.Attr { return []op.Attr{op.Ints("axes", axes...), op.Flag("keep_dims", true)} }

@@ -8,9 +8,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// BenchmarkBandwidth is ops that do little but read and write, on tensors of 64 MiB that no cache holds. Bytes are those
-// read and written at least. "limit" is the copy of one buffer to another with the memory move of the Go runtime, on the
-// same threads.
+// BenchmarkBandwidth measures ops on tensors of 64 MiB, which are larger than the caches. Most do little but read and write. The bytes
+// are the least that an op must read and write. "limit" copies a buffer with the memory move of the Go runtime on as many threads.
 func BenchmarkBandwidth(b *testing.B) {
 	const n, rows, cols = 16 << 20, 1 << 13, 1 << 11
 	b.Run("limit", func(b *testing.B) {

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// BenchmarkSubmit is the cost of an op of four elements: handing it over, and with the work done.
+// BenchmarkSubmit measures the cost of an op on four elements: to submit it, and to submit and execute it.
 func BenchmarkSubmit(b *testing.B) {
 	for _, batch := range []int{1, 16} {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
@@ -29,7 +29,7 @@ func BenchmarkSubmit(b *testing.B) {
 					}
 					at = 0
 				}
-				if submitted++; submitted == 1<<14 { // keep the queue short of memory's limits
+				if submitted++; submitted == 1<<14 { // limits the memory that the queue occupies
 					b.StopTimer()
 					require.NoError(b, bed.Submit(nodes[:at]))
 					at, submitted = 0, 0
@@ -87,7 +87,7 @@ func BenchmarkSubmit(b *testing.B) {
 	})
 }
 
-// BenchmarkElementwise counts the bytes that are read and written.
+// BenchmarkElementwise measures elementwise ops, a transpose and ops along rows. The bytes are those that are read and written.
 func BenchmarkElementwise(b *testing.B) {
 	for _, n := range []int{1 << 12, 1 << 16, 1 << 22} {
 		for _, c := range []struct {
@@ -154,7 +154,7 @@ func BenchmarkElementwise(b *testing.B) {
 	})
 }
 
-// BenchmarkProgram is the cost of a program of 64 ops on four elements, per op.
+// BenchmarkProgram measures the cost per op of a program of 64 ops on four elements.
 func BenchmarkProgram(b *testing.B) {
 	bed := newBed(b)
 	k, x := newSketch(4)

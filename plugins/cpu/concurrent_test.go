@@ -41,7 +41,7 @@ func concurrently(b *bed, id core.ProgramID, in, out op.Desc) {
 			for range 3 {
 				got, err := run(s)
 				if err != nil || string(got) != string(want) {
-					b.t.Errorf("another result than alone, or an error: %v", err)
+					b.t.Errorf("the result differs from a single run, or the run failed: %v", err)
 				}
 			}
 			if err := s.Close(); err != nil {
@@ -52,7 +52,7 @@ func concurrently(b *bed, id core.ProgramID, in, out op.Desc) {
 	all.Wait()
 }
 
-// TestConcurrentLayers runs one program for each kind of kernel that keeps something between calls on several streams.
+// TestConcurrentLayers runs a program on several streams at once, for each kind of kernel that keeps state between calls.
 func TestConcurrentLayers(t *testing.T) {
 	for name, c := range map[string]struct {
 		input shape.Shape
@@ -91,7 +91,7 @@ func TestConcurrentLayers(t *testing.T) {
 	}
 }
 
-// TestStreamsShareWeights runs a product from many streams and looks at the memory: the weights are there once.
+// TestStreamsShareWeights runs a product on several streams and checks that the weights are in memory once.
 func TestStreamsShareWeights(t *testing.T) {
 	const n = 512
 	for _, sharing := range []string{"one", "all"} {
@@ -109,7 +109,8 @@ func TestStreamsShareWeights(t *testing.T) {
 	}
 }
 
-// TestDonation carries two tensors from run to run: the memory is held once, the addresses stay, and the ids die.
+// TestDonation donates two tensors to each run, whose outputs replace them: memory does not grow, addresses stay the same, and donated
+// ids become unknown.
 func TestDonation(t *testing.T) {
 	const n = 1 << 12
 	b := newBed(t)
@@ -157,7 +158,7 @@ func TestDonation(t *testing.T) {
 	}
 	require.InDeltaSlice(t, want, get[float32](b, param), 1e-4, "a refused run takes nothing")
 
-	// Who asked for the elements before gets them, though the tensor was given up.
+	// A read that was queued before the run returns the elements, although the tensor is donated.
 	got := make([]float32, n)
 	before := b.Stream.Read(param.ID, bytesOf(got))
 	require.NoError(t, programs.Run(b.Stream, core.Run{Program: id, Inputs: []op.TensorID{param.ID, moment.ID, grad.ID},

@@ -13,12 +13,12 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// openGuarded opens the backend with guard bands, which the suite looks at after every case.
+// openGuarded opens the backend with guard bands, which the suite checks after every case.
 func openGuarded() (core.Backend, error) {
 	return New(core.Config{Threads: 2, Options: map[string]string{"guard_bands": "128"}})
 }
 
-// TestConformance compares every claim with the reference backend, on an eighth of the cases in the short run.
+// TestConformance compares every claim with the reference backend: on all cases if long tests are enabled, otherwise on an eighth.
 func TestConformance(t *testing.T) {
 	o := conformance.Options{Sample: 8}
 	if long.Tests() {
@@ -28,7 +28,8 @@ func TestConformance(t *testing.T) {
 }
 
 // TestGuardBandsCatchWritesBeyond plants a kernel of neg that writes the first byte after its result, or the last element
-// before it. Results are right, and as buffers are rounded up and apart no tensor is harmed: only the guard bands show it.
+// before it. The results are right, and no other tensor changes, because buffers are rounded up and apart: only the
+// guard bands reveal the write.
 func TestGuardBandsCatchWritesBeyond(t *testing.T) {
 	table := ruleTable()
 	old := table[op.Neg]

@@ -52,11 +52,11 @@ func TestAdopt(t *testing.T) {
 	require.ErrorIs(t, d.View(ctx, b.Stream, n.Outputs[0].ID, func([]byte) error { return mine }), mine)
 	require.ErrorIs(t, d.View(ctx, b.Stream, x.ID, func([]byte) error { return nil }), core.ErrUnknownTensor)
 
-	none := func() { t.Error("released what was not taken") }
+	none := func() { t.Error("released memory that was not adopted") }
 	y := op.Desc{ID: b.id(), DType: dtype.F32, Shape: shape.Of(3)}
 	require.ErrorIs(t, d.Adopt(b.Stream, y, data, none), core.ErrShape)
 
-	// What cannot be used in place is copied.
+	// Memory that is not aligned, and memory of bools, is copied.
 	require.NoError(t, d.Adopt(b.Stream, y, bytesOf([]float32{0, 1, 2, 3})[4:], func() { released++ }))
 	require.Equal(t, []float32{1, 2, 3}, get[float32](b, y))
 	flags := op.Desc{ID: b.id(), DType: dtype.Bool, Shape: shape.Of(3)}
@@ -65,7 +65,7 @@ func TestAdopt(t *testing.T) {
 	require.Equal(t, 3, released)
 }
 
-// TestAdoptClosed asserts that Close releases adopted memory of queued commands and of live tensors.
+// TestAdoptClosed checks that Close releases adopted memory of queued commands and of live tensors.
 func TestAdoptClosed(t *testing.T) {
 	be, b := open(t, core.Config{Options: map[string]string{"memory_limit": "1K"}})
 	defer be.Close()

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// replace puts another kernel in the place of an op's for the time of a test.
+// replace replaces the kernel of an op with f until the test ends.
 func replace(t *testing.T, c op.Code, f kernel.Func) {
 	table := ruleTable()
 	old := table[c].Prepare
@@ -46,10 +46,10 @@ func TestPanicIsTheNodesError(t *testing.T) {
 			require.ErrorIs(t, err, core.ErrKernel)
 			require.ErrorContains(t, err, "lost my marbles")
 			require.ErrorIs(t, b.Sync(ctx), core.ErrKernel)
-			require.Equal(t, []float32{-1, -2}, get[float32](b, b.do(op.Neg, list(x))[0]), "the stream goes on")
+			require.Equal(t, []float32{-1, -2}, get[float32](b, b.do(op.Neg, list(x))[0]), "the stream still works")
 			require.NoError(t, b.Free([]op.TensorID{x.ID, y.ID, y.ID + 1}))
 			require.NoError(t, b.Sync(ctx))
-			require.Zero(t, b.Memory().InUse, "what the kernel held was given back")
+			require.Zero(t, b.Memory().InUse, "the memory of the kernel was released")
 		})
 	}
 }

@@ -48,12 +48,12 @@ func TestHalvesFusion(t *testing.T) {
 			}
 			plain := b.do(op.Linear, list(x, w, bias), op.Flag("transpose_w", true))[0]
 			plain = b.do(op.Clamp, b.do(op.Add, list(sum, plain)), op.ScalarFloat("min", -1.5), op.ScalarFloat("max", 0.7))[0]
-			require.InDeltaSlice(t, want, values(b, plain), 16*eps, "%v %v", d, dims) // the product has been rounded
+			require.InDeltaSlice(t, want, values(b, plain), 16*eps, "%v %v", d, dims) // the product is rounded before the addition
 		}
 	}
 }
 
-// values reads a tensor of 16-bit floats.
+// values returns the elements of a tensor of 16-bit floats.
 func values(b *bed, d op.Desc) []float64 {
 	bits := make([]uint16, d.Shape.Size())
 	require.NoError(b.t, b.Read(ctx, d.ID, bytesOf(bits)))
@@ -92,7 +92,7 @@ func BenchmarkHalves(b *testing.B) {
 	}
 }
 
-// halves writes a tensor of random numbers as floats of type d.
+// halves writes a tensor of type d with random numbers in [-1, 1).
 func halves(b *bed, d dtype.DType, dims ...int) op.Desc {
 	rng := rand.New(rand.NewPCG(1, uint64(b.last)))
 	desc := op.Desc{ID: b.id(), DType: d, Shape: dims}

@@ -28,7 +28,7 @@ func open(t testing.TB, c core.Config) (core.Backend, *bed) {
 	return b, openBed(t, b, w)
 }
 
-// watched is a driver that shows its plans to a test.
+// watched is a driver that records its last plan for a test.
 type watched struct {
 	*driver
 	last *plan
@@ -72,7 +72,7 @@ func (d watchedDevice) Plan(ctx context.Context, q engine.Queue[kernel.Array], p
 	return pl, err
 }
 
-// bed is a device with a stream, with a counter for ids.
+// bed is a device with a stream and a counter of tensor ids.
 type bed struct {
 	t testing.TB
 	core.Stream
@@ -115,7 +115,7 @@ func (b *bed) Undefine(id core.ProgramID) error { return extension[core.Programs
 
 func (b *bed) Memory() core.Memory { return extension[core.MemoryStats](b).Memory() }
 
-// extension is one that the device has.
+// extension returns an extension that the device must have.
 func extension[T any](b *bed) T {
 	x, ok := core.Extension[T](b.dev)
 	require.True(b.t, ok)
@@ -142,7 +142,7 @@ func bytesOf[T any](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(z)))
 }
 
-// put writes a tensor.
+// put writes a tensor with the elements v.
 func put[T dtype.Native](b *bed, v []T, dims ...int) op.Desc {
 	b.t.Helper()
 	d := op.Desc{ID: b.id(), DType: dtype.Of[T](), Shape: dims}
@@ -150,7 +150,7 @@ func put[T dtype.Native](b *bed, v []T, dims ...int) op.Desc {
 	return d
 }
 
-// node makes a node with ids for its outputs.
+// node returns a node with new ids for its outputs.
 func (b *bed) node(c op.Code, in []op.Desc, attrs ...op.Attr) op.Node {
 	b.t.Helper()
 	n, err := op.New(c, in, attrs...)
@@ -169,7 +169,7 @@ func (b *bed) do(c op.Code, in []op.Desc, attrs ...op.Attr) []op.Desc {
 	return n.Outputs
 }
 
-// get reads a tensor.
+// get returns the elements of a tensor.
 func get[T dtype.Native](b *bed, d op.Desc) []T {
 	b.t.Helper()
 	require.Equal(b.t, dtype.Of[T](), d.DType)

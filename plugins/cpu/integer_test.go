@@ -36,7 +36,7 @@ func TestIntegerProduct(t *testing.T) {
 	}
 }
 
-// TestIntegerBatch multiplies batches whose zero points are by row and by column.
+// TestIntegerBatch multiplies batches with zero points per row and per column.
 func TestIntegerBatch(t *testing.T) {
 	b := newBed(t)
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -56,7 +56,7 @@ func TestIntegerBatch(t *testing.T) {
 		}
 		in := list(put(b, x, batch, m, k), put(b, w, rights, k, n), put(b, xz, m, 1), put(b, wz, n))
 		require.Equal(t, want, get[int32](b, b.do(op.MatMulInteger, in)[0]), "shared %v", shared)
-		// One zero point for each matrix. Products of bytes do not have this; it is computed in floats.
+		// One zero point for each matrix, which the kernels for bytes do not support: the product is computed in floats.
 		in[2] = put(b, xz[:batch], batch, 1, 1)
 		for at := range want {
 			i, r, c := at/(m*n), at/n%m, at%n

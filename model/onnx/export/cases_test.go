@@ -13,7 +13,7 @@ type (
 	tt = *tensor.Tensor
 )
 
-// runner is a module of any type with its forward pass.
+// runner is the forward pass of a module of any type, to run and to export.
 type runner struct {
 	run    func(in ts) ts
 	export func(in []export.Input, o export.Options) (*pb.Model, error)
@@ -25,7 +25,7 @@ func of[M any](m M, f func(m M, in ts) ts) runner {
 		func(in []export.Input, o export.Options) (*pb.Model, error) { return export.Modules(ctx, m, f, in, o) }}
 }
 
-// layer returns a module of one input and one output.
+// layer returns a runner of a module with one input and one output.
 func layer[M nn.Module](m M) runner {
 	return of(m, func(m M, in ts) ts { return ts{m.Forward(in[0])} })
 }

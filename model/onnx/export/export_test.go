@@ -24,7 +24,7 @@ var (
 	update = flag.Bool("update", false, "write testdata/*.onnx and testdata/cases.json; then run testdata/results.py")
 )
 
-// example holds the inputs for the script, and afterwards the outputs of ONNX Runtime.
+// example holds the inputs of a case, and in testdata/results.json also the outputs that ONNX Runtime computes from them.
 type example struct {
 	Inputs  []array
 	Outputs []array
@@ -43,7 +43,7 @@ func (a array) tensor(t *testing.T, d *tensor.Device) *tensor.Tensor {
 	return tensor.From(d, a.Data, a.Shape...).Cast(dt)
 }
 
-// wave are numbers that look random and are written short.
+// wave returns numbers for an input, whose symbolic dimensions have the given size. They look random and have at most three decimals.
 func wave(name string, in export.Input, size int) array {
 	a := array{Name: name, DType: in.DType.String()}
 	n := 1
@@ -77,7 +77,7 @@ func numbers(t *testing.T, x *tensor.Tensor) []float64 {
 	return tensor.Float64s(x.DType(), b)
 }
 
-// near compares with a tolerance for f32.
+// near checks that got equals want within a tolerance for f32; NaN equals NaN.
 func near(t *testing.T, want, got []float64, what string) {
 	require.Len(t, got, len(want), what)
 	for i := range want {
@@ -88,7 +88,8 @@ func near(t *testing.T, want, got []float64, what string) {
 	}
 }
 
-// sameFile compares with the file that ONNX Runtime ran. Numbers of initialisers may differ by rounding between processors.
+// sameFile checks that the model in got equals the model in want, which ONNX Runtime ran. The numbers of initialisers may differ by
+// rounding, which depends on the processor.
 func sameFile(t *testing.T, want, got []byte) {
 	var rest [2][]byte
 	var numbers [2][][]float64
@@ -110,8 +111,8 @@ func sameFile(t *testing.T, want, got []byte) {
 	}
 }
 
-// TestRuntime exports each case, at a size of the symbolic dimension that it was not traced at, and compares: the file with the one
-// that ONNX Runtime ran, our own forward pass with what ONNX Runtime gave, and the importer with both.
+// TestRuntime exports each case and compares the file with the file that ONNX Runtime ran. It then runs the forward pass and the
+// imported file at a size of the symbolic dimension that was not traced, and compares both with the outputs of ONNX Runtime.
 func TestRuntime(t *testing.T) {
 	recorded := map[string]example{}
 	if !*update {
@@ -193,7 +194,7 @@ func TestNames(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestRefusals are passes that cannot be exported.
+// TestRefusals exports forward passes that cannot be exported.
 func TestRefusals(t *testing.T) {
 	d := device(t)
 	type none struct{}

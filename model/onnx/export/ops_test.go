@@ -15,7 +15,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// trip is an op on operands of given types and shapes; the first dimension of the first operand is symbolic where batch is set.
+// trip is an op on operands of given types and shapes. If batch is set, the first dimension is symbolic in the first operand and in
+// every operand with the same rank and first dimension.
 type trip struct {
 	op    op.Code
 	in    []op.Desc
@@ -29,7 +30,7 @@ func on(in ...op.Desc) []op.Desc                { return in }
 func at(a ...op.Attr) []op.Attr                 { return a }
 func along(axis int, more ...op.Attr) []op.Attr { return append(more, op.Int("axis", axis)) }
 
-// trips returns ops with rules of their own and ops that are decomposed, in the types and shapes where the two formats differ.
+// trips returns ops that have an export rule and ops that are decomposed, with types and shapes for which ops and ONNX operators differ.
 func trips() []trip {
 	var all []trip
 	for _, c := range []op.Code{op.Neg, op.Abs, op.Exp, op.Log, op.Log1p, op.Expm1, op.Sqrt, op.Sin, op.Cos, op.Tan, op.Asin, op.Acos, op.Atan, op.Sinh, op.Cosh, op.Tanh, op.Asinh, op.Acosh, op.Atanh, op.Erf, op.Floor, op.Ceil,
@@ -83,8 +84,8 @@ func trips() []trip {
 	}...)
 }
 
-// values returns numbers for an operand: whole numbers for integers, 0 and 1 for indices and bools, else numbers about zero with those
-// that are special where the op has room for them.
+// values returns numbers for operand k: 0 and 1 for indices and bools, whole numbers for integers, otherwise numbers around zero. If
+// special is set, floats include infinities, NaN and -0.
 func values(d op.Desc, k int, index, special bool) []float64 {
 	out := make([]float64, d.Shape.Size())
 	for i := range out {
@@ -93,7 +94,7 @@ func values(d op.Desc, k int, index, special bool) []float64 {
 			out[i] = float64((i + k) % 2)
 		case d.DType.IsInt():
 			if out[i] = math.Round(9 * v); k > 0 && out[i] == 0 {
-				out[i] = 3 // no division by zero, which ONNX leaves open
+				out[i] = 3 // avoids division by zero, which ONNX does not define
 			}
 		case special && i%7 == 3:
 			out[i] = []float64{math.Inf(1), math.Inf(-1), math.NaN(), math.Copysign(0, -1), 1e-9, -88, 30}[(i/7+k)%7]
@@ -104,9 +105,9 @@ func values(d op.Desc, k int, index, special bool) []float64 {
 	return out
 }
 
-// Every op comes back: exported, imported and run, it gives what it gave, on special numbers too where it is elementwise, and at a size
-// of the symbolic dimension that it was not traced at.
-func TestOpsComeBack(t *testing.T) {
+// An op that is exported, imported and run returns the same as the op itself, also for special numbers if it is elementwise, and at a
+// size of the symbolic dimension that was not traced.
+func TestOpsRoundTrip(t *testing.T) {
 	d := device(t)
 	for i, c := range trips() {
 		t.Run(fmt.Sprintf("%03d %v %v", i, c.op, c.in), func(t *testing.T) {
@@ -147,8 +148,8 @@ func TestOpsComeBack(t *testing.T) {
 	}
 }
 
-// What ONNX has no operator for, or only for some axes and types, is an error that names the op and nothing else.
-func TestOpsThatStay(t *testing.T) {
+// The export of an op that ONNX has no operator for, or only for some axes and types, fails with an error that names the op.
+func TestUnsupportedOps(t *testing.T) {
 	for want, c := range map[string]trip{
 		"scatter": {op.Scatter, on(d32(4, 5), dt(dtype.I32, 3), d32(4, 3)), along(1, op.Str("mode", "max")), false},
 		"gather":  {op.GridSample, on(d32(2, 1, 3, 4), d32(2, 2, 2, 2)), nil, false}, // within batches, along another axis
@@ -168,8 +169,8 @@ func TestOpsThatStay(t *testing.T) {
 	}
 }
 
-// Logarithms about 1 and exponentials about 0 keep their digits, though 1+x and exp(x) have lost them.
-func TestSmallNumbersComeBack(t *testing.T) {
+// Exported log1p and expm1 keep the relative precision of small numbers, which log(1+x) and exp(x)-1 lose.
+func TestSmallNumbersRoundTrip(t *testing.T) {
 	d := device(t)
 	x := []float32{0, 1e-30, -1e-30, 1e-9, -3e-9, 1e-7, 4e-6, -1e-3, 0.01, 0.3, -0.4, 0.49, 0.51, 1, -0.7, 20, float32(math.Inf(1)), float32(math.NaN())}
 	for c, f := range map[op.Code]func(float64) float64{op.Log1p: math.Log1p, op.Expm1: math.Expm1} {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// without maps primitives that have no operator to the reason. Composites are decomposed.
+// without maps each primitive that has no export rule to the reason. Composites are decomposed.
 var without = map[op.Code]string{
 	op.RandomBits: "ONNX's random operators draw other numbers",
 	op.Atan2:      "no operator, and a quotient has the wrong quadrant and wrong signs of zero",

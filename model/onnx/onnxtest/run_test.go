@@ -33,7 +33,7 @@ func floats(v ...float32) []byte {
 	return (&pb.Tensor{DataType: pb.Float, Dims: []int64{int64(len(v))}, FloatData: v}).Append(nil)
 }
 
-// write makes a case from files: paths below its directory, and their content.
+// write writes the files of a case, keyed by their paths below dir, and returns the case.
 func write(t *testing.T, dir string, files map[string][]byte) Case {
 	t.Helper()
 	for name, b := range files {
@@ -157,7 +157,7 @@ func TestDigest(t *testing.T) {
 	require.NotEqual(t, two, run("Abs", math.Nextafter32(2, 3)))
 }
 
-// faulty is a backend whose devices fail to open.
+// faulty is a backend that calls open before it opens a device, and fails with its error.
 type faulty struct {
 	core.Backend
 	open func(context.Context) error

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBytes checks each storage form; want is little endian and was worked out by hand from the ONNX text.
+// TestBytes checks each storage form. The expected bytes are little endian, and were computed by hand from the ONNX specification.
 func TestBytes(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   Tensor

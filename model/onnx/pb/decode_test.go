@@ -80,7 +80,7 @@ func TestLimits(t *testing.T) {
 		deepSequence = msg(5, deepSequence)
 	}
 	_, err := DecodeModel(deepGraph(33), Limits{})
-	require.NoError(t, err, "1+33*3 messages")
+	require.NoError(t, err, "1+33*3 messages are within the limit of 100")
 	for name, c := range map[string]struct {
 		in   []byte
 		lim  Limits
@@ -105,7 +105,7 @@ func TestLimits(t *testing.T) {
 	require.ErrorIs(t, err, ErrLimit)
 }
 
-// TestHostileAllocation decodes inputs that are made to expand, and measures the memory that decoding allocates.
+// TestHostileAllocation limits the memory that decoding allocates for inputs that decode to much more than their size.
 func TestHostileAllocation(t *testing.T) {
 	const size = 1 << 20
 	fill := func(unit []byte) []byte { return bytes.Repeat(unit, size/len(unit)) }
@@ -146,7 +146,7 @@ func TestEveryPrefix(t *testing.T) {
 			require.True(t, strings.HasPrefix(err.Error(), "onnx: "))
 		}
 	}
-	require.Less(t, whole, 12, "cuts between the fields after graph")
+	require.Less(t, whole, 12, "only a cut between fields after graph leaves a complete model")
 }
 
 func TestNames(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// checkModel checks what must hold for every input: decoding does not panic, and a decoded message can be encoded, decoded and
-// read again.
+// checkModel checks what must hold for every input: decoding does not panic, and a decoded model can be encoded, decoded again and
+// read.
 func checkModel(t *testing.T, in []byte) {
 	m, err := DecodeModel(in, Limits{MaxNodes: 1 << 12, MaxElements: 1 << 24})
 	if err != nil {
@@ -19,10 +19,10 @@ func checkModel(t *testing.T, in []byte) {
 	first := m.Append(nil)
 	again, err := DecodeModel(first, Limits{})
 	if err != nil {
-		t.Fatalf("decode of what was encoded: %v", err)
+		t.Fatalf("decoding the encoded model: %v", err)
 	}
 	if second := again.Append(nil); string(first) != string(second) {
-		t.Fatalf("encoded twice differs:\n%x\n%x", first, second)
+		t.Fatalf("two encodings of a model differ:\n%x\n%x", first, second)
 	}
 	for _, init := range m.Graph.Initializers {
 		b, err := init.Bytes(nil)
@@ -43,7 +43,7 @@ func FuzzDecodeModel(f *testing.F) {
 	f.Fuzz(checkModel)
 }
 
-// TestMutatedModels changes, cuts and moves bytes of real models, in places that a fuzzer takes long to reach.
+// TestMutatedModels flips bits and removes bytes of real models, in places that a fuzzer takes long to reach.
 func TestMutatedModels(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	for _, path := range testModels(t) {

@@ -126,7 +126,7 @@ func TestEveryField(t *testing.T) {
 
 	m, err = DecodeModel(everyField().Append(nil), Limits{})
 	require.NoError(t, err)
-	require.Equal(t, everyField(), m, "what Append writes")
+	require.Equal(t, everyField(), m, "Append writes every field")
 
 	require.Equal(t, int64(-3), m.Graph.Nodes[0].Attribute("i").I)
 	require.Nil(t, m.Graph.Nodes[0].Attribute("absent"))

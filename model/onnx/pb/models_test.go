@@ -27,8 +27,8 @@ func testModels(t testing.TB) map[string]string {
 	return out
 }
 
-// modelFacts were read with the reference onnx package 1.23: allNodes includes the nodes of subgraphs, raw is the number of bytes
-// of the initializers' raw_data.
+// modelFacts lists facts of the models that the reference onnx package 1.23 reports. allNodes includes the nodes of subgraphs; raw is the
+// number of bytes of the initializers' raw_data; params is the number of elements of the initializers.
 var modelFacts = []struct {
 	name, opsets, producer                                                            string
 	ir                                                                                int64

@@ -20,7 +20,7 @@ func newBench(t *testing.T) *kerneltest.Bench[ref.Tensor] {
 
 func TestAtEveryLevel(t *testing.T) { kerneltest.AtEveryLevel(t) }
 
-// sizes of an attention: B entries of Hq query heads and H key heads, S queries and T keys of depth D, values of width E.
+// sizes are the sizes of an attention: depth is the length of a query and of a key, width the length of a value.
 type sizes struct{ batch, queryHeads, keyHeads, queries, keys, depth, width int }
 
 func (s sizes) operands(r *rand.Rand, d dtype.DType) list {
@@ -28,8 +28,8 @@ func (s sizes) operands(r *rand.Rand, d dtype.DType) list {
 		kerneltest.Random(r, d, -2, 2, s.batch, s.keyHeads, s.keys, s.depth), kerneltest.Random(r, d, -2, 2, s.batch, s.keyHeads, s.keys, s.width)}
 }
 
-// cases have few queries, whose keys are not packed, and many; one block of queries and several; one tile of keys and several;
-// depths and widths that no vector divides; and nothing of each.
+// cases have few queries, for which keys are not packed, and many; one block of queries and several; one tile of keys and several;
+// depths and widths that are no multiple of a vector; and zero for each size but the numbers of heads.
 var cases = []sizes{{1, 1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 7, 3, 5}, {2, 2, 2, 5, 9, 8, 4}, {1, 4, 2, 3, 17, 5, 7}, {2, 6, 1, 7, 5, 16, 9}, {1, 2, 1, 33, 70, 9, 17},
 	{1, 1, 1, 60, 65, 17, 8}, {1, 3, 3, 130, 131, 4, 3}, {1, 1, 1, 2, 1100, 3, 2}, {1, 1, 1, 17, 600, 5, 65},
 	{0, 1, 1, 2, 2, 2, 2}, {1, 1, 1, 0, 2, 2, 2}, {1, 1, 1, 2, 0, 2, 2}, {1, 1, 1, 2, 2, 0, 2}, {1, 1, 1, 2, 2, 2, 0}, {1, 2, 1, 20, 30, 0, 3}}
@@ -45,8 +45,8 @@ func TestAttention(t *testing.T) {
 	}
 }
 
-// Queries that see some keys only, by position: keys that follow, keys far away, with keys before the first query and
-// without, and queries that see none.
+// Keys are hidden by position: keys after a query, and keys outside its window, with keys before the first query and without. Some
+// queries see no key.
 func TestLimits(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(3, 4))
 	for _, s := range []sizes{{1, 2, 1, 5, 9, 3, 4}, {1, 1, 1, 70, 75, 5, 3}, {2, 1, 1, 3, 140, 4, 9}} {
@@ -90,7 +90,7 @@ func TestSoftcap(t *testing.T) {
 	}
 }
 
-// A query that sees no key gives zeros, by position, by the mask and by both.
+// The result of a query that sees no key is zero, whether its position or the mask hides the keys.
 func TestNothingSeen(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(9, 10))
 	for _, s := range []sizes{{1, 1, 1, 3, 5, 2, 4}, {1, 2, 1, 40, 80, 8, 3}} {
@@ -102,8 +102,8 @@ func TestNothingSeen(t *testing.T) {
 	}
 }
 
-// Equal scores give the mean of the values, whatever their size: weights that are summed before they are divided do not
-// overflow.
+// With equal scores the result is the mean of the values, even of values near the limits of f32: the weighted sum does not overflow
+// before it is divided.
 func TestMeanOfValues(t *testing.T) {
 	b := newBench(t)
 	for _, keys := range []int{1, 3, 100, 777} {
@@ -114,7 +114,7 @@ func TestMeanOfValues(t *testing.T) {
 	}
 }
 
-// Scores that are far apart choose one value, and scores of any size do not overflow.
+// Scores that are far apart select one value, and very large scores do not overflow.
 func TestSharpScores(t *testing.T) {
 	b := newBench(t)
 	for _, keys := range []int{2, 90, 700} {
@@ -128,8 +128,8 @@ func TestSharpScores(t *testing.T) {
 	}
 }
 
-// NaN and infinities: in a query they spoil its results alone, in a value the column of it, in a key all queries; a key that
-// is hidden by position has weight zero, and zero times NaN is NaN.
+// A NaN or an infinity in a query affects only the results of the query, in a value one column, in a key all queries. A key that is
+// hidden by position has weight zero, and zero times NaN is NaN.
 func TestAttentionSpecialValues(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(11, 12))
 	for _, s := range []sizes{{1, 1, 1, 3, 5, 2, 4}, {1, 2, 1, 20, 70, 8, 3}} {

@@ -54,7 +54,7 @@ func value(b byte, signed bool) int64 {
 	return int64(b)
 }
 
-// index splits a row-major position into one for each dimension.
+// index converts a row-major position to an index in each dimension.
 func index(at int, dims []int) []int {
 	i := make([]int, len(dims))
 	for d := len(dims) - 1; d >= 0; d-- {
@@ -97,7 +97,7 @@ func (p *problem) sums() []int32 {
 	return y
 }
 
-// prepare returns the kernel for the problem, and the shape of its output. Without constant, weights come with each run.
+// prepare returns the kernel for the problem, and the shape of its output. If constant is false, each run passes the weights.
 func (p *problem) prepare(pool *par.Pool, constant bool) (Kernel, shape.Shape) {
 	x := append(shape.Of(p.images, p.groups*p.channels), p.in...)
 	w := append(shape.Of(p.groups*p.outputs, p.channels), p.kernel...)
@@ -111,11 +111,11 @@ func (p *problem) prepare(pool *par.Pool, constant bool) (Kernel, shape.Shape) {
 	}
 	weights := append([]byte(nil), p.w...)
 	k := Prepare(pool, plan, &quantized.Mat{Data: weights, Signed: p.signedW, Zero: p.zeroW})
-	clear(weights) // they are not referred to afterwards
+	clear(weights) // the kernel must not refer to them any more
 	return k, y
 }
 
-// run computes the problem with memory that is guarded, and returns the bytes of the result.
+// run runs the kernel on guarded memory and returns the bytes of the result.
 func (p *problem) run(t *testing.T, pool *par.Pool, k Kernel, y shape.Shape, e *requantize.Epilogue, constant bool) []byte {
 	t.Helper()
 	desc := op.Desc{DType: dtype.I32, Shape: y}
@@ -149,7 +149,7 @@ func (p *problem) run(t *testing.T, pool *par.Pool, k Kernel, y shape.Shape, e *
 	return got
 }
 
-// check compares both kinds of weights with the definition.
+// check compares the results for constant weights and for weights of each run with the definition.
 func (p *problem) check(t *testing.T, pool *par.Pool) {
 	t.Helper()
 	want := dtype.Bytes(p.sums())
@@ -186,7 +186,7 @@ func zeroPoint(r *rand.Rand, signed bool) int32 {
 	return int32(uint8(r.Uint32()))
 }
 
-// random makes a problem of every kind that there is: one to three dimensions, whatever strides, dilations, padding and groups.
+// random returns a random problem of one to three dimensions with random strides, dilations, padding and groups.
 func random(r *rand.Rand) *problem {
 	rank := 1 + r.IntN(3)
 	p := &problem{images: r.IntN(3), groups: 1 + r.IntN(3), channels: r.IntN(10), outputs: minOutputs + r.IntN(9), signedX: r.IntN(2) == 0, signedW: r.IntN(2) == 0}
@@ -195,7 +195,7 @@ func random(r *rand.Rand) *problem {
 	}
 	for range rank {
 		k, s, d := 1+r.IntN(4), 1+r.IntN(3), 1+r.IntN(2)
-		lo, hi, most := r.IntN(7)-3, r.IntN(7)-3, 18 // less than nothing cuts the input
+		lo, hi, most := r.IntN(7)-3, r.IntN(7)-3, 18 // negative padding crops the input
 		if rank == 3 {
 			most = 7
 		}
@@ -233,7 +233,7 @@ func TestRandom(t *testing.T) {
 	for seed := range uint64(400) {
 		p := random(rand.New(rand.NewPCG(seed, 20)))
 		if size(p.kernel)*p.channels == 0 && len(p.x) > 0 {
-			continue // sums of nothing
+			continue // the sums have no terms
 		}
 		p.check(t, pool)
 		if k, _ := p.prepare(pool, true); k != nil {
@@ -272,7 +272,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// The epilogue sees each sum once, with the channel that it belongs to, whatever the strategy and the parts are.
+// The epilogue is applied to each sum once, with the parameters of its channel, whatever the strategy and the parts are.
 func TestEpilogue(t *testing.T) {
 	pool := need(t)
 	for seed := range uint64(60) {
@@ -310,7 +310,7 @@ func TestEpilogue(t *testing.T) {
 	}
 }
 
-// Few outputs are left to floats, and packed weights say how large they are.
+// A convolution with few outputs per group has no plan, and Bytes returns the size of packed weights.
 func TestPlans(t *testing.T) {
 	pool := need(t)
 	x, y := shape.Of(1, 6, 5, 5), shape.Of(1, 6, 3, 3)
@@ -321,5 +321,5 @@ func TestPlans(t *testing.T) {
 	data := make([]byte, 6*6*3*3)
 	require.GreaterOrEqual(t, Prepare(pool, plan, &quantized.Mat{Data: data}).Bytes(), len(data))
 	require.Zero(t, Prepare(pool, plan, nil).Bytes())
-	require.Nil(t, Prepare(pool, New(x, shape.Of(6, 0, 3, 3), y, Params{}), &quantized.Mat{}), "sums of nothing")
+	require.Nil(t, Prepare(pool, New(x, shape.Of(6, 0, 3, 3), y, Params{}), &quantized.Mat{}), "the sums have no terms")
 }

@@ -70,7 +70,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// Zero times NaN or an infinity is NaN, at every place of the operands, and an element spoils its row or column alone.
+// Zero times NaN or infinity is NaN in either operand, and such an element affects only its row or column.
 func TestProductSpecialValues(t *testing.T) {
 	b := newBench(t)
 	for _, s := range [][3]int{{1, 1, 3}, {1, 33, 9}, {9, 1, 20}, {7, 19, 5}, {20, 50, 33}} {
@@ -126,8 +126,8 @@ func (c conv) attrs() []op.Attr {
 		op.Ints("kernel_dilation", or(c.dilation, n, 1)...), op.Ints("input_dilation", or(c.inputDilation, n, 1)...), op.Int("groups", max(1, c.groups))}
 }
 
-// convs are convolutions for which each strategy is chosen: products of 1x1, patches, planes, depthwise and grouped ones, Winograd's
-// for 3x3, strides, dilations, padding on one side, cropping, one and three dimensions, and nothing at all.
+// convs are convolutions that select each strategy: matrix products for 1x1, patches, planes, depthwise, grouped and Winograd for 3x3.
+// They have strides, dilations, asymmetric padding, cropping, one to three dimensions, and empty operands.
 var convs = []conv{
 	{x: []int{1, 1, 1, 1}, w: []int{1, 1, 1, 1}},
 	{x: []int{2, 3, 5, 7}, w: []int{4, 3, 1, 1}},
@@ -167,7 +167,7 @@ func TestConv(t *testing.T) {
 	}
 }
 
-// NaN and infinities in one element of the input or of a weight; padding times an infinite weight is NaN.
+// One element of the input or of the weights is NaN or infinite; padding times an infinite weight is NaN.
 func TestConvSpecialValues(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(9, 10))
 	for _, k := range []int{1, 3, 4, 7, 11, 15} {
@@ -189,7 +189,7 @@ func zeroPoint(d dtype.DType) kerneltest.Operand {
 	return kerneltest.Ints(d, nil, 131)
 }
 
-// bytes are random ones of the whole range, with the extremes that saturating instructions would lose.
+// bytes returns random bytes of the whole range, many of them extremes, for which saturating instructions would overflow.
 func bytes(r *rand.Rand, d dtype.DType, dims ...int) kerneltest.Operand {
 	o := kerneltest.Ints(d, dims, 0)
 	for i := range o.Data {
@@ -219,7 +219,7 @@ func TestIntegerProducts(t *testing.T) {
 			}
 		}
 	}
-	// Sums that only i32 holds: the greatest products, all of one sign.
+	// Sums that need i32: the greatest products, all of one sign.
 	for _, k := range []int{255, 256, 257, 1000} {
 		x, w := kerneltest.Ints(dtype.U8, []int{2, k}, 255), kerneltest.Ints(dtype.U8, []int{k, 17}, 255)
 		b.Expect(op.MatMulInteger, list{x, w}, list{kerneltest.Ints(dtype.I32, []int{2, 17}, int64(255*255*k))}, 0, 0)
@@ -228,7 +228,7 @@ func TestIntegerProducts(t *testing.T) {
 	}
 }
 
-// windows have a vector's worth of results and less, and windows that padding fills.
+// windows have rows of results longer and shorter than a vector, and windows that contain only padding.
 var windows = []struct{ x, window, strides, lo, hi, dilation []int }{
 	{x: []int{7}, window: []int{3}},
 	{x: []int{2, 3, 9, 17}, window: []int{2, 2}, strides: []int{2, 2}},

@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Geometries that nobody would write: every strategy meets padding wider than the input, padding that cuts all of it off on one
-// side, windows of padding alone, and strides over the input.
+// Unusual geometries for every strategy: padding wider than the input, padding that crops all of it on one side, windows that contain
+// only padding, and strides beyond the input.
 func TestConvGeometry(t *testing.T) {
 	b := newBench(t)
 	seeds := uint64(160)
@@ -30,12 +30,12 @@ func TestConvGeometry(t *testing.T) {
 			if r.IntN(4) == 0 {
 				wide = 2 // input dilation
 			}
-			if seed%3 == 0 { // what Winograd, planes and depthwise kernels are for
+			if seed%3 == 0 { // the geometry of Winograd, plane and depthwise kernels
 				k, d, stride, wide = 3, 1, 1, 1
 			}
 			lo, hi := r.IntN(9)-4, r.IntN(9)-4
 			n := 1 + r.IntN(9)
-			for (n-1)*wide+1+lo+hi < (k-1)*d+1 { // some result
+			for (n-1)*wide+1+lo+hi < (k-1)*d+1 { // until there is a result
 				n++
 			}
 			c.x, c.w = append(c.x, n), append(c.w, k)
@@ -46,7 +46,7 @@ func TestConvGeometry(t *testing.T) {
 	}
 }
 
-// The same of windows: maxima, sums and means, with an overhang.
+// Unusual geometries of windows: maxima, sums, and means with an overhang.
 func TestWindowGeometry(t *testing.T) {
 	b := newBench(t)
 	seeds := uint64(160)

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// benchmarks are layers of well-known models.
+// benchmarks lists convolutions of well-known models, and of the gradients of their weights and inputs.
 var benchmarks = []struct {
 	name string
 	x, w []int

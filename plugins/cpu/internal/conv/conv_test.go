@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// spec is a case: shapes, parameters.
+// spec is a case: the shapes of the input and the weights, and the parameters.
 type spec struct {
 	name string
 	x, w []int
@@ -99,8 +99,8 @@ func or(s []int, i, def int) int {
 	return s[i]
 }
 
-// naive sums over all taps for each output element. It stores no padding: it
-// tests for each tap whether an input element is there.
+// naive sums over all taps for each output element. It stores no padding: for
+// each tap it checks whether the tap reads an input element.
 func naive[T micro.Number](x []T, xs []int, w []T, ws []int, p Params, e *micro.Epilogue[T]) ([]T, []int) {
 	rank, groups := len(xs)-2, max(p.Groups, 1)
 	os := []int{xs[0], ws[0]}
@@ -213,7 +213,7 @@ func check[T micro.Number](t *testing.T, pool *par.Pool, s spec) {
 		plan, err := New(s.x, s.w, s.p)
 		require.NoError(t, err)
 		ready := PackWeights(pool, plan, w)
-		for range 2 { // the second run finds the scratch of the first
+		for range 2 { // the second run reuses the workspace of the first
 			out = random[T](rng, len(want))
 			require.NoError(t, RunPacked(pool, plan, x, ready, out, e))
 			near(t, want, out)
@@ -222,7 +222,7 @@ func check[T micro.Number](t *testing.T, pool *par.Pool, s spec) {
 	}
 }
 
-// checkSum adds to an output that holds numbers.
+// checkSum checks the sum of a convolution and the previous content of the output.
 func checkSum[T micro.Number](t *testing.T, pool *par.Pool, plan *Plan, x, w []T, e *micro.Epilogue[T], s spec) {
 	t.Helper()
 	want, _ := naive(x, s.x, w, s.w, s.p, nil)

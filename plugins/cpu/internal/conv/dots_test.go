@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// TestDotsOfInfinity puts an infinity where one output meets it: the others must not.
+// TestDotsOfInfinity puts an infinity where only one output of each channel reads it: the other outputs must stay finite.
 func TestDotsOfInfinity(t *testing.T) {
 	pool := par.New(2)
 	defer pool.Close()

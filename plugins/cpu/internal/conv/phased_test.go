@@ -12,13 +12,13 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// TestHolesAreZeros puts an infinite weight over holes: a zero times it is NaN.
+// TestHolesAreZeros multiplies the zeros between dilated input elements by an infinite weight: the products are NaN.
 func TestHolesAreZeros(t *testing.T) {
 	pool := par.New(1)
 	defer pool.Close()
 	x := []float32{1, 2, 3, 4, 5, 6} // two channels
 	w := make([]float32, 5*2*2)
-	w[0] = float32(math.Inf(1)) // the first output's first element of the kernel, over the first channel
+	w[0] = float32(math.Inf(1)) // the first tap of the first output and the first channel
 	p, err := New([]int{1, 2, 3}, []int{5, 2, 2}, Params{InputDilation: []int{2}})
 	require.NoError(t, err)
 	require.Len(t, p.phases, 2)
@@ -34,7 +34,7 @@ func TestHolesAreZeros(t *testing.T) {
 	require.Equal(t, make([]float32, 16), out[4:])
 }
 
-// together lists convolutions whose phases are computed together.
+// together lists convolutions with input dilation whose phases are computed together.
 var together = []spec{
 	{"2x2", []int{1, 5, 7, 9}, []int{6, 5, 2, 2}, Params{InputDilation: []int{2, 2}, PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
 	{"4x4, wide", []int{1, 3, 9, 33}, []int{4, 3, 4, 4}, Params{InputDilation: []int{2, 2}, PadLo: []int{3, 3}, PadHi: []int{3, 3}}},
@@ -73,7 +73,7 @@ func TestPhasesTogether(t *testing.T) {
 	}
 }
 
-// jointPlan computes phases together whether it is worth it or not.
+// jointPlan returns a plan that computes phases together, whether or not New would choose it.
 func jointPlan(t *testing.T, s spec) *Plan {
 	p, err := New(s.x, s.w, s.p)
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func checkTogether[T micro.Number](t *testing.T, pool *par.Pool, s spec) {
 	for _, e := range []*micro.Epilogue[T]{nil, {BiasRow: random[T](rng, s.w[0]), HasClamp: true, Lo: 0, Hi: 100}} {
 		want, _ := naive(x, s.x, w, s.w, s.p, e)
 		ready := PackWeights(pool, p, w)
-		for range 2 { // the second run finds the scratch of the first
+		for range 2 { // the second run reuses the workspace of the first
 			out := random[T](rng, len(want))
 			require.NoError(t, RunPacked(pool, p, x, ready, out, e))
 			near(t, want, out)
@@ -109,8 +109,8 @@ func TestPhasesWorthIt(t *testing.T) {
 	}
 }
 
-// TestPhasesOfInfinity puts an infinity at an edge, where rows that follow each
-// other meet: only outputs that its taps reach may see it.
+// TestPhasesOfInfinity puts an infinity at the end of a row, which the next row
+// follows in memory: it may affect only the outputs whose taps read it.
 func TestPhasesOfInfinity(t *testing.T) {
 	pool := par.New(2)
 	defer pool.Close()

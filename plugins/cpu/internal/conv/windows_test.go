@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// TestWindows compares maxima and sums of windows with those from the definition: planes of odd sizes, strides, dilations
+// TestWindows compares maxima and sums of windows with their definition: planes of odd sizes, strides, dilations
 // and padding, with NaN and infinities.
 func TestWindows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -35,7 +35,7 @@ func TestWindows(t *testing.T) {
 			plan, err := conv.Windows(c.planes, c.plane[:], c.window[:], conv.Params{Stride: c.stride[:], PadLo: c.lo[:], PadHi: c.hi[:], KernelDilation: c.dilation[:]})
 			require.NoError(t, err)
 			if plan == nil {
-				continue // not in assembly here
+				continue // this processor or level has no assembly for it
 			}
 			planned++
 			shape := plan.OutShape()
@@ -85,7 +85,7 @@ func near(t *testing.T, want float64, got float32, abs float64, what string) {
 	t.Fatalf("%s is %v, want %v", what, got, want)
 }
 
-// Packed weights hold at least the weights, in any of their forms, and no more than a few times as much.
+// Packed weights occupy at least the bytes of the weights, in any of their forms, and at most a few times as many.
 func TestWeightsBytes(t *testing.T) {
 	pool := par.New(1)
 	defer pool.Close()

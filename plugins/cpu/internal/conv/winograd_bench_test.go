@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// BenchmarkTiles compares tiles with the way without them, run by run in turns.
+// BenchmarkTiles compares Winograd's tiles with the exact strategies, in alternating runs.
 func BenchmarkTiles(b *testing.B) {
 	for _, c := range [][]int{ // batch, channels, outputs, side
 		{1, 64, 64, 56}, {1, 128, 128, 28}, {1, 256, 256, 14}, {1, 512, 512, 7}, {1, 16, 64, 55}, {1, 32, 128, 27}, {1, 48, 192, 13}, {1, 64, 256, 13},

@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// tiledSpecs are convolutions that are computed by tiles where there are
-// kernels for it.
+// tiledSpecs lists convolutions that are computed by Winograd's tiles where
+// there are kernels for them.
 var tiledSpecs = []spec{
 	{"tiles", []int{1, 17, 14, 15}, []int{19, 17, 3, 3}, Params{PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
 	{"tiles, batch", []int{2, 16, 13, 13}, []int{16, 16, 3, 3}, Params{PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
@@ -39,7 +39,7 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// What is not finite goes no farther than in plain sums.
+// NaN, infinities and very large numbers affect the same outputs as with the exact strategies.
 func TestTilesOfInfinity(t *testing.T) {
 	pool := par.New(2)
 	defer pool.Close()

@@ -22,7 +22,7 @@ func TestRestrict(t *testing.T) {
 		{all, "portable", 0, "portable"},
 		{all, "avx512vl, avx512vnni", all &^ AVX512VL &^ AVX512VNNI, "avx2"},
 		{all, "fma", all &^ FMA, "portable"},
-		{AVX2 | FMA, "avx512", AVX2 | FMA, "avx2"}, // nothing is switched on
+		{AVX2 | FMA, "avx512", AVX2 | FMA, "avx2"}, // a setting adds no feature
 		{NEON | NEONDot, "neon", NEON | NEONDot, "neon"},
 		{NEON, "portable", 0, "portable"},
 	}
@@ -44,7 +44,7 @@ func TestString(t *testing.T) {
 	require.Equal(t, NEONDot, named(names[len(names)-1]))
 }
 
-// TestEnvironment starts this test again under each setting.
+// TestEnvironment runs itself in a new process for each setting of BURN_CPU.
 func TestEnvironment(t *testing.T) {
 	if want := os.Getenv("CPUID_WANT"); want != "" {
 		require.NoError(t, Err())

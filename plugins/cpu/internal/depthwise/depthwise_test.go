@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plain is the convolution in double precision, and what its rounding errors are measured by.
+// plain returns the convolution in float64, and for each element the sum of the magnitudes of its terms, which bounds its rounding error.
 func plain(x, w []float32, in, out [2]int, size, stride, top, left int, bias float32) (y, terms []float64) {
 	for oy := range out[0] {
 		for ox := range out[1] {
@@ -101,7 +101,7 @@ func TestPadding(t *testing.T) {
 		switch row, col := i/4, i%4; {
 		case row == 0 || col == 0 || i == 15 || row == 3 && col == 3:
 			require.True(t, math.IsNaN(float64(v)), "element %d: %v", i, v)
-		case row >= 2 && col >= 2: // over the NaN there is a weight of zero
+		case row >= 2 && col >= 2: // the NaN is multiplied by a weight of zero
 			require.True(t, math.IsNaN(float64(v)), "element %d: %v", i, v)
 		default:
 			require.Equal(t, inf, v, "element %d", i)

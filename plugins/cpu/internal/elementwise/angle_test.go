@@ -28,7 +28,7 @@ func machin() *big.Float {
 	return new(big.Float).SetPrec(precision).SetMantExp(new(big.Float).SetInt(pi), -(precision + 64))
 }
 
-// series returns sine and cosine of x by their Taylor series, after x is brought between -pi/4 and pi/4.
+// series returns sine and cosine of x by their Taylor series, after it reduces x to an angle between -pi/4 and pi/4.
 func series(x float64, pi *big.Float) (sine, cosine float64) {
 	float := func() *big.Float { return new(big.Float).SetPrec(precision) }
 	quarter := float().Quo(pi, big.NewFloat(2))
@@ -82,14 +82,14 @@ func TestAnglesAgainstSeries(t *testing.T) {
 			name      string
 			got, want float64
 		}{{"sin", sin(x), sine}, {"cos", cos(x), cosine}, {"tan", tan(x), sine / cosine}} {
-			if math.Abs(c.got-c.want) > 4e-15*math.Abs(c.want) { // math.Tan leaves the cube out below 1e-7
+			if math.Abs(c.got-c.want) > 4e-15*math.Abs(c.want) { // math.Tan omits the cubic term below 1e-7
 				t.Errorf("%s(%v) is %v, want %v", c.name, x, c.got, c.want)
 			}
 		}
 	}
 }
 
-// TestLossySides compares functions where package math loses digits with identities in numbers of 200 bits or with limits.
+// TestLossySides checks functions where package math loses digits, by series, known values and limits.
 func TestLossySides(t *testing.T) {
 	near := func(name string, got, want, rel float64) {
 		t.Helper()
@@ -98,7 +98,7 @@ func TestLossySides(t *testing.T) {
 		}
 	}
 	for _, e := range []float64{1e-4, 1e-6, 1e-9, 0x1p-52} {
-		// acos(1-e) is sqrt(2e)·(1 + e/12 + 3e²/160 + ...); 1-e is rounded, so e is taken from it.
+		// acos(1-e) is sqrt(2e)·(1 + e/12 + 3e²/160 + ...); 1-e is rounded, so d is computed from it.
 		x := 1 - e
 		d := 1 - x
 		near("acos", acos(x), math.Sqrt(2*d)*(1+d/12+3*d*d/160+5*d*d*d/896), 1e-15)

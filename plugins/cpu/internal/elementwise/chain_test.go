@@ -21,17 +21,17 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// chainDraft is a chain that is being drawn at random, with the values of its links by the reference.
+// chainDraft is a random chain under construction, with the values of its links that the reference computes.
 type chainDraft struct {
 	*testing.T
 	r      *rand.Rand
 	dims   shape.Shape
 	inputs []kerneltest.Operand
 	links  []elementwise.Link
-	values map[int]ref.Tensor // by the numbers of Link.From
+	values map[int]ref.Tensor // keyed by the numbers of Link.From
 }
 
-// input adds an input of type d whose shape broadcasts to that of the chain, and returns its number.
+// input adds an input of type d whose shape broadcasts to the shape of the chain, and returns its number.
 func (c *chainDraft) input(d dtype.DType) int {
 	part := slices.Clone(c.dims)
 	for i := range part {
@@ -78,7 +78,7 @@ func (c *chainDraft) pick(d dtype.DType) (from int, ok bool) {
 	return have[c.r.IntN(len(have))], true
 }
 
-// add adds a link of c, if its result has the shape of the chain.
+// add adds a link with the op code, if its result has the shape of the chain.
 func (c *chainDraft) add(code op.Code, from []int, attrs ...op.Attr) {
 	var in []op.Desc
 	var tensors []ref.Tensor
@@ -97,7 +97,7 @@ func (c *chainDraft) add(code op.Code, from []int, attrs ...op.Attr) {
 	c.values[-len(c.links)] = outs[0]
 }
 
-// Ops with one result for every operand, so that a chain equals its nodes to the bit.
+// Ops with exactly one correct result, so that a chain is bitwise equal to its nodes.
 var (
 	exactUnary   = []op.Code{op.Neg, op.Abs, op.Relu, op.Floor, op.Round, op.Sqrt, op.Sign}
 	exactBinary  = []op.Code{op.Add, op.Sub, op.Mul, op.Div, op.Max, op.Min, op.PRelu}
@@ -129,7 +129,7 @@ func (c *chainDraft) grow() {
 }
 
 // TestRandomChains draws chains of up to MaxLinks nodes over inputs that broadcast, of three float types and bool, and compares
-// them to the bit with the reference, node by node. Inputs may be given up, and kernels are called again with other inputs.
+// them bitwise with the reference, node by node. Kernels are called several times; each call may overwrite some of its inputs, all or none.
 func TestRandomChains(t *testing.T) {
 	r, pool := rand.New(rand.NewPCG(63, 64)), par.New(3)
 	defer pool.Close()

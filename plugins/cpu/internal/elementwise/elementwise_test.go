@@ -21,11 +21,11 @@ func newBench(t *testing.T) *kerneltest.Bench[ref.Tensor] {
 
 func TestAtEveryLevel(t *testing.T) { kerneltest.AtEveryLevel(t) }
 
-// others are the ops of this package that have tests of their own.
+// others lists the ops of this package that have separate tests.
 var others = map[op.Code]bool{op.Where: true, op.Cast: true, op.Quantize: true, op.Dequantize: true}
 
-// operand makes numbers from the domain of operand i of a row: of integers any bits, among them the extremes and zero, where
-// the domain allows all.
+// operand returns numbers from the domain of operand i of a row. Integers of an unrestricted domain have any bits; half of these operands
+// also contain 0, 1 and 2.
 func operand(r *rand.Rand, row *op.Row, i int, d dtype.DType, dims ...int) kerneltest.Operand {
 	dom := op.Domain{}
 	if i < len(row.Domain) {
@@ -54,9 +54,10 @@ func operand(r *rand.Rand, row *op.Row, i int, d dtype.DType, dims ...int) kerne
 	return kerneltest.Random(r, d, lo, hi, dims...)
 }
 
-// Lengths about those of vectors and blocks, and one that several threads share, which is for some ops.
+// shared lists the ops that are also tested with the last of lengths.
 var shared = []op.Code{op.Add, op.Exp, op.Relu, op.Equal, op.IsNaN}
 
+// lengths lists shapes with about the lengths of vectors and blocks, and one that several threads share.
 var lengths = [][]int{{}, {0}, {1}, {7}, {16}, {33}, {3, 5, 37}, {1031}, {70000}}
 
 // Every op with one or two operands, on every type, equals the reference.
@@ -104,7 +105,7 @@ func TestBroadcast(t *testing.T) {
 var special = []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), math.SmallestNonzeroFloat32, -math.SmallestNonzeroFloat32,
 	math.MaxFloat32, -math.MaxFloat32, 0.5, -0.5, 1.5, 2.5, 1 << 24, -(1 << 31)}
 
-// exact are the ops with one result for every operand, whatever it is.
+// exact lists the ops that have exactly one correct result for all operands.
 var exact = []op.Code{op.Neg, op.Abs, op.Floor, op.Ceil, op.Round, op.Trunc, op.Sqrt, op.Sign, op.Relu, op.Clamp, op.LeakyRelu, op.ThresholdedRelu, op.IsNaN, op.IsInf,
 	op.Add, op.Sub, op.Mul, op.Div, op.Max, op.Min, op.Equal, op.Less, op.NotEqual, op.Greater, op.GreaterEqual, op.LessEqual, op.PRelu}
 
@@ -124,8 +125,8 @@ func TestSpecialValues(t *testing.T) {
 	}
 }
 
-// Functions of special values alone, and of each of them within a vector of others: overflow, poles, the sign of zero, and
-// arguments so large or small that a polynomial or a table would be left.
+// Functions of special values, and of each special value in a vector of ordinary ones: overflow, poles, the sign of zero, and arguments
+// that are outside the range of polynomials and tables.
 func TestSpecialArguments(t *testing.T) {
 	b := newBench(t)
 	x := append([]float64{1e-30, -1e-30, 1e-8, -1e-8, 1e-3, 0.999, -0.999, 1.001, 20, -20, 87, 88.5, 89, -87, -88, -104, 127.5, 709, -745, 1e4, -1e4, 65504, 1e9, 3.4e38}, special...)
@@ -174,7 +175,8 @@ func TestIntegerExtremes(t *testing.T) {
 	}
 }
 
-// The bounds of clamp are converted to the type as cast does: beyond its range, NaN, and the lower above the upper.
+// The bounds of clamp are converted to the type as by cast. There are fractions, infinities, bounds beyond the range of the type, and a
+// lower bound above the upper one.
 func TestClamp(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(5, 6))
 	row := op.Lookup(op.Clamp)
@@ -195,7 +197,7 @@ func TestWhere(t *testing.T) {
 	}
 }
 
-// Every conversion, of random values and of those where rounding, truncation and saturation begin.
+// Every conversion, of random values and of values at which rounding, truncation and saturation begin.
 func TestCast(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(9, 10))
 	row := op.Lookup(op.Cast)
@@ -218,8 +220,8 @@ func TestCast(t *testing.T) {
 	}
 }
 
-// Scales and zero points for all, by axis and by blocks that do not divide the axis; quotients between two integers and
-// beyond the range.
+// One scale and zero point for all elements, per index of an axis, and per block, also if blocks do not divide the axis. Quotients are
+// halfway between two integers, and beyond the range.
 func TestQuantize(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(11, 12))
 	shapes := []struct {
@@ -241,7 +243,7 @@ func TestQuantize(t *testing.T) {
 					x = kerneltest.Random(r, dtype.I32, -600, 600, s.dims...)
 					quarters := kerneltest.Floats(d, s.dims, 0)
 					for i := range quarters.Desc.Shape.Size() {
-						quarters.SetFloat(i, float64(x.Int(i))/4) // half of them ties
+						quarters.SetFloat(i, float64(x.Int(i))/4) // half of the quotients are ties
 					}
 					b.Check(op.Quantize, list{quarters, halves, zero}, attrs...)
 				}

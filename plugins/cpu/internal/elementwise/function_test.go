@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kerneltest"
 )
 
-// random returns floats of any bits, so of any size and with NaN and infinities among them.
+// random returns floats of any bits: of any magnitude, and also NaN and infinities.
 func random(r *rand.Rand, d dtype.DType, dims ...int) kerneltest.Operand {
 	x := kerneltest.Floats(d, dims, 0)
 	for i := range x.Data {
@@ -55,7 +55,7 @@ func TestAnglesNearZeros(t *testing.T) {
 	}
 }
 
-// Powers by one exponent for all have a path for squares and one in assembly, which must agree with pow everywhere.
+// Powers with a scalar exponent have a path for squares and one in assembly, which must agree with pow everywhere.
 func TestPowerOfScalar(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(27, 28))
 	inf := math.Inf(1)
@@ -72,7 +72,7 @@ func TestPowerOfScalar(t *testing.T) {
 	}
 }
 
-// The second form of gelu, also far from zero, where the cube overflows.
+// The tanh form of gelu, also far from zero, where the cube overflows.
 func TestGeluTanh(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(29, 30))
 	for _, d := range dtype.Floats.List() {
@@ -81,7 +81,7 @@ func TestGeluTanh(t *testing.T) {
 	}
 }
 
-// Coefficients at which an activation changes its shape, and those that assembly leaves to the loop in Go.
+// Coefficients at which an activation changes its shape, and coefficients that assembly leaves to the loop in Go.
 func TestCoefficients(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(31, 32))
 	for _, c := range []struct {

@@ -39,7 +39,7 @@ func count(d dtype.DType, b *big.Int) uint {
 	return uint(n.Uint64())
 }
 
-// integers are the definitions of ops on integers in numbers without bounds. Results are then wrapped.
+// integers defines ops on integers without bounds. The results must then be wrapped.
 var integers = map[op.Code]func(d dtype.DType, a, b *big.Int) *big.Int{
 	op.Add: func(_ dtype.DType, a, b *big.Int) *big.Int { return new(big.Int).Add(a, b) },
 	op.Sub: func(_ dtype.DType, a, b *big.Int) *big.Int { return new(big.Int).Sub(a, b) },
@@ -72,7 +72,7 @@ var integers = map[op.Code]func(d dtype.DType, a, b *big.Int) *big.Int{
 		}
 		switch {
 		case a.CmpAbs(big.NewInt(1)) != 0:
-			return new(big.Int) // a reciprocal, toward zero; of zero, zero
+			return new(big.Int) // a reciprocal, rounded toward zero; 0 for a power of 0
 		case a.Sign() > 0 || b.Bit(0) == 0:
 			return big.NewInt(1)
 		}
@@ -184,7 +184,7 @@ func TestFloatsToIntegers(t *testing.T) {
 	}
 }
 
-// finite returns f, or, for an infinity, which f16 makes of large numbers, a number beyond every integer type.
+// finite returns f. For an infinity, to which f16 rounds large numbers, it returns a number beyond every integer type.
 func finite(f float64) float64 { return min(max(f, -1e300), 1e300) }
 
 // TestIntegersToFloats rounds integers to nearest even, once: a number just beside a tie of f16 or bf16 must not become the tie on
@@ -200,13 +200,13 @@ func TestIntegersToFloats(t *testing.T) {
 				v = wrapped(from, v)
 				f, _ := new(big.Float).SetPrec(p).SetMode(big.ToNearestEven).SetInt(v).Float64()
 				if to == dtype.F16 && (f > 65504 || f < -65504) {
-					return // infinity
+					return // v rounds to infinity
 				}
 				x, want = append(x, bits(v)), append(want, f)
 			}
 			for shift := p; shift < 64; shift++ {
 				for range 3 {
-					head := new(big.Int).SetUint64(1<<(p-1) | r.Uint64()>>(65-p)) // p digits, the first one set
+					head := new(big.Int).SetUint64(1<<(p-1) | r.Uint64()>>(65-p)) // p bits, the first of which is set
 					tie := new(big.Int).Lsh(head, shift-p+1)
 					tie.SetBit(tie, int(shift-p), 1)
 					for _, off := range []int64{-1, 0, 1} {

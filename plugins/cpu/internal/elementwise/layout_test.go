@@ -67,8 +67,8 @@ func element(v shape.View, s shape.Shape, i int) int {
 	return pos
 }
 
-// TestLayoutOfRandomViews reads random views in pieces of random lengths, from random places on, and compares each element with
-// the one that its index computes. Half of the operands are 16-bit floats.
+// TestLayoutOfRandomViews reads random views in pieces of random lengths, from random positions on, and compares each element with
+// the element at the position that its index determines. Half of the operands are 16-bit floats.
 func TestLayoutOfRandomViews(t *testing.T) {
 	r, memory := rand.New(rand.NewPCG(61, 62)), mem.NewPool(1<<26, 1<<24)
 	account := memory.NewAccount()
@@ -97,7 +97,7 @@ func TestLayoutOfRandomViews(t *testing.T) {
 				continue
 			}
 			for i, d := 0, kernel.Data[uint16](arrays[k]); i < size; i++ {
-				d[i] = uint16(i%251) + 0x3f80 // as many different numbers
+				d[i] = uint16(i%251) + 0x3f80 // 251 different numbers
 			}
 		}
 		checkPieces(t, r, s, arrays)
@@ -147,7 +147,8 @@ func checkPieces(t *testing.T, r *rand.Rand, s shape.Shape, arrays []kernel.Arra
 	require.Equal(t, hi, at, "pieces end where the range does")
 }
 
-// TestStreamedParts writes results of every length about the size of the buffer, at every alignment, and nothing beside them.
+// TestStreamedParts writes results of lengths around multiples of the buffer's size, at several alignments, and checks that nothing beside
+// them is written.
 func TestStreamedParts(t *testing.T) {
 	checkStream[uint8](t)
 	checkStream[uint16](t)

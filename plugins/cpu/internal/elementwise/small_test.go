@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kerneltest"
 )
 
-// codes returns the elements of a storage type, all of them, in some order.
+// codes returns all elements of a storage type in random order.
 func codes(r *rand.Rand, d dtype.DType) kerneltest.Operand {
 	var all []int64
 	for _, i := range r.Perm(256) {
@@ -25,7 +25,7 @@ func codes(r *rand.Rand, d dtype.DType) kerneltest.Operand {
 	return kerneltest.Ints(d, []int{len(all)}, all...)
 }
 
-// Every element of every storage type becomes what the reference says in every type, NaN and infinity included.
+// Every element of every storage type is cast to every type as by the reference, NaN and infinity included.
 func TestCastFromSmall(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(21, 22))
 	for _, from := range dtype.Smalls.List() {
@@ -38,7 +38,7 @@ func TestCastFromSmall(t *testing.T) {
 	}
 }
 
-// Every type becomes every storage type: ties, denormals, the ends of the range, and integers whose high bits are lost.
+// Every type is cast to every storage type: ties, denormals, the ends of the range, and integers whose high bits are lost.
 func TestCastToSmall(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(23, 24))
 	ends := append([]float64{0x1p-9, 0x1p-10, 0x1.8p-10, 0x1p-16, 0x1p-17, 0x1.8p-17, 0.25, 0.75, 2.5, 3.5, 5, 5.01, 7, 8, -8, -9, 15, 16, 17, 240, 248, 249,
@@ -58,7 +58,7 @@ func TestCastToSmall(t *testing.T) {
 	}
 }
 
-// A cast to the same type gives the bits, those of NaN too.
+// A cast to the same type keeps all bits, those of NaN too.
 func TestCastToItself(t *testing.T) {
 	b := newBench(t)
 	payload := kerneltest.Ints(dtype.U32, []int{3}, 0x7fc12345, 0xff800001, 0x80000000)

@@ -48,7 +48,7 @@ func TestMulBatch(t *testing.T) {
 	}
 }
 
-// Every product of a batch is computed once, at the offsets of its index, however many there are and whatever one costs.
+// Every product of a batch is computed once, at the offsets of its index, whatever the number of products and their cost.
 func TestBatchFor(t *testing.T) {
 	for _, threads := range []int{1, 3} {
 		pool := par.New(threads)
@@ -77,7 +77,7 @@ func TestBatchFor(t *testing.T) {
 	}
 }
 
-// Operands that were packed elsewhere, in the panels of the kernel in use, are the same as packed here.
+// Operands that package panel packs for the active kernels result in the same product as operands that PackA and PackB pack.
 func TestPackedOf(t *testing.T) {
 	pool := par.New(2)
 	defer pool.Close()
@@ -103,8 +103,8 @@ func elements(dims []int) int {
 	return n
 }
 
-// TestConcurrentStreams multiplies on many goroutines with one pool and one
-// packed operand.
+// TestConcurrentStreams multiplies on several goroutines, which share one pool
+// and one packed operand.
 func TestConcurrentStreams(t *testing.T) {
 	pool := par.New(3)
 	defer pool.Close()

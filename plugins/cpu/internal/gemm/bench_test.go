@@ -11,8 +11,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// BenchmarkGemm is the product of square matrices, at each kernel that this
-// processor can run. BenchmarkPeak says how much is possible.
+// BenchmarkGemm measures products of square matrices, with each kernel that this
+// processor can run. BenchmarkPeak measures the upper limit.
 func BenchmarkGemm(b *testing.B) {
 	defer func() { _ = micro.Select("") }()
 	for _, name := range micro.Names() {
@@ -41,7 +41,7 @@ func benchmarkSquare[T micro.Number](b *testing.B, pool *par.Pool, name string, 
 	})
 }
 
-// BenchmarkPack is the cost of bringing a matrix into panels, in GB/s.
+// BenchmarkPack measures the packing of a matrix into panels.
 func BenchmarkPack(b *testing.B) {
 	kern := micro.Active[float32]()
 	for _, n := range []int{256, 1024} {

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// naive computes what args describes with a and b as operands, from the
+// naive computes the product of g, with a and b as operands, from the
 // definition.
 func naive[T micro.Number](g *Args[T], a, b Mat[T]) []T {
 	p := gemmtest.Product[T]{M: g.M, N: g.N, K: g.K, A: gemmtest.View[T]{Data: a.Data, Row: a.RowStride, Col: a.ColStride},
@@ -36,7 +36,7 @@ func check[T micro.Number](t *testing.T, pool *par.Pool) {
 		for la, a := range gemmtest.Layouts {
 			for lb, b := range gemmtest.Layouts {
 				if gemmtest.UnderRace && la+lb > 1 {
-					continue // the gemmtest.Layouts matter to packing only
+					continue // layouts matter only to packing
 				}
 				if (s+la+lb)%3 != 0 && m*n*k > 1000 {
 					continue // a third of the pairs for the larger sizes
@@ -90,7 +90,7 @@ func checkAll[T micro.Number](t *testing.T, pool *par.Pool, g *Args[T], k int, n
 	}
 }
 
-// packFrom writes panels as the comment of PackFunc says.
+// packFrom returns a function that packs b as the comment of PackFunc describes.
 func packFrom[T micro.Number](b Mat[T]) PackFunc[T] {
 	return func(dst []T, width, k0, k1, j0, j1 int) {
 		for q := 0; q*width < j1-j0; q++ {
@@ -181,7 +181,7 @@ func TestNaNAndInfPropagate(t *testing.T) {
 		m, n, k := size[0], size[1], size[2]
 		for _, odd := range []float32{nan, inf} {
 			a, b, c := make([]float32, m*k), make([]float32, k*n), make([]float32, m*n)
-			b[k/2*n] = odd // times a zero: NaN in column 0, and only there
+			b[k/2*n] = odd // times zero: only column 0 of the result is NaN
 			Mul(pool, &Args[float32]{M: m, N: n, K: k, A: Row(a, k), B: Row(b, n), C: c, LDC: n,
 				Epilogue: &micro.Epilogue[float32]{HasClamp: true, Lo: 0, Hi: 6}})
 			for i, v := range c {

@@ -17,8 +17,8 @@ func TestMulIndirect(t *testing.T) {
 	t.Run("float64", checkIndirect[float64])
 }
 
-// checkIndirect compares products whose right operand is read by offsets with naive ones of that operand. The source ends
-// where memory begins that must not be touched.
+// checkIndirect compares products whose right operand is read by offsets with naive products of a copy of that operand. The source ends
+// where memory begins that must not be accessed.
 func checkIndirect[T micro.Number](t *testing.T) {
 	defer func() { require.NoError(t, micro.Select("")) }()
 	rng := rand.New(rand.NewPCG(71, 72))
@@ -66,7 +66,8 @@ func TestPackInto(t *testing.T) {
 	t.Run("int32", checkPackInto[int32])
 }
 
-// checkPackInto packs into memory that ends where the packed form does, and multiplies the first columns of it.
+// checkPackInto packs into memory of exactly the needed size, behind which memory must not be accessed, and multiplies with the first
+// columns.
 func checkPackInto[T micro.Number](t *testing.T) {
 	defer func() { require.NoError(t, micro.Select("")) }()
 	pool := par.New(2)

@@ -13,8 +13,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// levels computes g with every kernel and compares with the naive product,
-// every way that operands can be given.
+// levels computes g with every kernel, for every form of operands, and compares
+// the results with the naive product.
 func levels[T micro.Number](t *testing.T, pool *par.Pool, g *Args[T], name string) {
 	t.Helper()
 	defer func() { require.NoError(t, micro.Select("")) }()
@@ -24,8 +24,8 @@ func levels[T micro.Number](t *testing.T, pool *par.Pool, g *Args[T], name strin
 	}
 }
 
-// fuzzed makes operands from the input of a fuzzer: sizes, a seed, and bits
-// that choose gemmtest.Layouts, epilogue and special values.
+// fuzzed returns a product for the input of a fuzzer: sizes, a seed, which also
+// selects the layouts, and bits that select the epilogue and special values.
 func fuzzed[T micro.Number](m, n, k uint16, seed uint64, ways uint8) *Args[T] {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	g := &Args[T]{M: int(m % 200), N: int(n % 200), K: int(k % 800), Accumulate: ways&1 != 0}

@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// TestPartition marks every element that a task covers: each once, tasks bounded by
-// the block sizes, and enough of them where there is work.
+// TestPartition checks that tasks cover every element once, that the block sizes
+// limit them, and that large products have enough of them.
 func TestPartition(t *testing.T) {
 	kern := &micro.Kernel[float32]{MR: 14, NR: 32, MC: 112}
 	for _, c := range []struct{ m, n, k, threads, tasks int }{

@@ -59,7 +59,7 @@ func place(v shape.View, i int) int {
 	return at
 }
 
-// Copies between random views, of all element sizes, at sizes from none to more than one thread takes, element by element.
+// Copies between random views, of all element sizes, from empty views to views that several threads copy, are compared element by element.
 func TestCopyViews(t *testing.T) {
 	env, memory := newEnv(t, 3)
 	types := []dtype.DType{dtype.U8, dtype.F16, dtype.F32, dtype.F64}
@@ -136,7 +136,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// Lines along any axes hold the elements in the order of those axes, and results go back to where they belong.
+// Lines along any axes contain the elements in the order of those axes, and results are written back to their positions.
 func TestLines(t *testing.T) {
 	env, memory := newEnv(t, 2)
 	dims := shape.Of(3, 4, 2, 5)
@@ -184,7 +184,7 @@ func TestLines(t *testing.T) {
 	require.Zero(t, env.Account.InUse())
 }
 
-// Memory that cannot be had ends the kernel with an error that says so, and what the kernel took is given back.
+// If memory cannot be allocated, the kernel ends with that error, and the memory that it has allocated is released.
 func TestNoMemory(t *testing.T) {
 	env := &Env{Pool: par.New(1), Account: mem.NewPool(1<<16, 1<<14).NewAccount()}
 	defer env.Pool.Close()
@@ -219,7 +219,7 @@ func nearest(d dtype.DType, v *big.Int) uint16 {
 	abs := new(big.Float).SetPrec(200).SetInt(new(big.Int).Abs(v))
 	distance := func(h uint16) *big.Float {
 		x := new(big.Float).SetPrec(200)
-		if h == top { // where the next float would be
+		if h == top { // where the next finite float would be
 			x.SetFloat64(2*value(top-1) - value(top-2))
 		} else {
 			x.SetFloat64(value(h))
@@ -228,7 +228,7 @@ func nearest(d dtype.DType, v *big.Int) uint16 {
 	}
 	best := uint16(0)
 	lo, hi := uint16(0), top
-	for lo < hi { // the first that is not below
+	for lo < hi { // find the first float that is not below abs
 		if mid := (lo + hi) / 2; mid != top && new(big.Float).SetFloat64(value(mid)).Cmp(abs) < 0 {
 			lo = mid + 1
 		} else {
@@ -253,7 +253,7 @@ func nearest(d dtype.DType, v *big.Int) uint16 {
 	return best
 }
 
-// An integer attribute becomes the float of 16 bits that is nearest to it, not to its float64.
+// An integer attribute is converted to the nearest 16-bit float, without rounding to float64 first.
 func TestScalarOfIntegers(t *testing.T) {
 	values := []int64{0, 1, -1, 2047, 2049, 2051, 4097, 4098, 4099, 65503, 65504, 65519, 65520, -65520, 257, 258, 259, 1<<53 + 1, math.MaxInt64, math.MinInt64,
 		1<<54 + 1<<46, 1<<54 + 1<<46 + 1, 1<<54 + 1<<46 - 1, 1<<62 + 1<<54 + 1, -(1<<62 + 1<<54 + 1), 3<<60 + 1<<53 - 1}
@@ -283,7 +283,7 @@ func round16(d dtype.DType, v float64) uint16 {
 	return uint16(dtype.Float16From64(v))
 }
 
-// Floats become integers as cast does: towards zero, within the range of the type, NaN as zero (docs/OPS.md).
+// Floats are converted to integers as by cast: towards zero, within the range of the type, NaN as zero (docs/OPS.md).
 func TestScalarOfFloats(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.I8, dtype.I16, dtype.I32, dtype.I64, dtype.U8, dtype.U16, dtype.U32, dtype.U64} {
 		lo, hi := new(big.Int), new(big.Int).Lsh(big.NewInt(1), uint(8*d.Size()))

@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kernels are packages without assembly of their own that choose between kernels by level. Packages with assembly are found.
+// kernels lists packages that have no assembly, but choose between kernels by level. The test finds the packages with assembly itself.
 var kernels = []string{"conv", "gemm", "gemm/panel", "vecmath"}
 
-// levels are functions that run what they are given, or the tests of a package, on every level of instruction sets.
+// levels lists functions that run the tests of a package at every level of instruction sets.
 var levels = []string{"AtEveryLevel", "TestEveryLevel", "TestAtEveryLevel"}
 
-// TestEveryKernelIsTestedAtEveryLevel looks for exported functions and methods of the packages of kernels that no test of
-// the package names, and for packages whose tests run at one level only.
+// TestEveryKernelIsTestedAtEveryLevel reports exported functions and methods of the packages of kernels that no test of the
+// package names, and packages whose tests run at one level only.
 func TestEveryKernelIsTestedAtEveryLevel(t *testing.T) {
 	packages := slices.Clone(kernels)
 	require.NoError(t, fs.WalkDir(os.DirFS(".."), ".", func(path string, d fs.DirEntry, err error) error {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// poke writes a byte at any distance from the start of a buffer.
+// poke changes the byte at any distance from the start of a buffer.
 func poke(b *Buffer, at int) { *(*byte)(unsafe.Add(b.Pointer(), at)) ^= 1 }
 
 func TestGuardBands(t *testing.T) {
@@ -16,7 +16,7 @@ func TestGuardBands(t *testing.T) {
 			for _, released := range []bool{false, true} {
 				p := NewGuardedPool(1<<30, 1<<30, 50)
 				a := p.NewAccount()
-				for range 2 { // the second buffer is the first again
+				for range 2 { // the second buffer reuses the memory of the first
 					b, err := a.New(size)
 					require.NoError(t, err)
 					require.Zero(t, uintptr(b.Pointer())%Align)

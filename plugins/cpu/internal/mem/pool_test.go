@@ -52,6 +52,6 @@ func TestReuseAndLimit(t *testing.T) {
 	d, err := a.New(3500) // idle memory makes room
 	require.NoError(t, err)
 	d.Release()
-	require.Zero(t, p.Reserved(), "more than may be idle goes back")
+	require.Zero(t, p.Reserved(), "memory beyond the limit of idle memory is not kept")
 	require.Panics(t, func() { d.Release() })
 }

@@ -58,7 +58,7 @@ func TestCacheWrite(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []float32{1, 2, -1, -2, 5, 6, -3, -4}, kernel.Flat[float32](y))
 	require.NotSame(t, cache.Buf, y.Buf)
-	require.Equal(t, []float32{1, 2, 3, 4, 5, 6, 7, 8}, kernel.Flat[float32](cache), "nobody gave it up")
+	require.Equal(t, []float32{1, 2, 3, 4, 5, 6, 7, 8}, kernel.Flat[float32](cache), "the cache was not donated")
 
 	y, err = d.write(1, 0, cache, arrayOf[int32](d, []int{2}, 3, 0), arrayOf[float32](d, []int{2, 1}, -1, -2))
 	require.NoError(t, err)
@@ -70,18 +70,18 @@ func TestCacheWrite(t *testing.T) {
 	require.NoError(t, err)
 	require.Same(t, cache.Buf, y.Buf, "written in place")
 	require.Equal(t, []float32{-5, -6, -7, -8, 5, 6, 7, 8}, kernel.Flat[float32](y))
-	cache.Buf.Release() // as the executor does with an operand that was given up
+	cache.Buf.Release() // as the executor does with a donated operand
 	y2, err := d.write(1, 1, y, arrayOf[int64](d, nil, 1), update)
 	require.NoError(t, err)
 	require.Same(t, y.Buf, y2.Buf)
 	require.Equal(t, []float32{-5, -1, -3, -8, 5, -2, -4, 8}, kernel.Flat[float32](y2), "an update that is a view")
 }
 
-// A buffer that somebody else holds, or that the update is a view of, is not written.
+// A buffer with another reference, or of which the update is a view, is not written in place.
 func TestCacheWriteShared(t *testing.T) {
 	d := newDesk(t)
 	cache := arrayOf[int32](d, []int{4}, 1, 2, 3, 4)
-	cache.Buf.Retain() // a view lives on
+	cache.Buf.Retain() // another view still refers to it
 	y, err := d.write(0, 1, cache, arrayOf[int64](d, nil, 1), arrayOf[int32](d, []int{2}, -1, -2))
 	require.NoError(t, err)
 	require.NotSame(t, cache.Buf, y.Buf)
@@ -107,8 +107,8 @@ func TestCacheWriteOutside(t *testing.T) {
 	cache := arrayOf[float32](d, []int{2, 2}, 1, 2, 3, 4)
 	_, err := d.write(1, 1, cache, arrayOf[int64](d, []int{2}, 0, 2), arrayOf[float32](d, []int{2, 1}, 8, 9))
 	require.ErrorIs(t, err, core.ErrIndex)
-	require.Equal(t, []float32{1, 2, 3, 4}, kernel.Flat[float32](cache), "nothing was written, of the first entry neither")
+	require.Equal(t, []float32{1, 2, 3, 4}, kernel.Flat[float32](cache), "nothing was written, not even the first entry")
 	y, err := d.write(0, 0, cache, arrayOf[int64](d, nil, 99), arrayOf[float32](d, []int{0, 2}))
-	require.NoError(t, err, "an empty update goes anywhere")
+	require.NoError(t, err, "an empty update is legal at any position")
 	require.Equal(t, []float32{1, 2, 3, 4}, kernel.Flat[float32](y))
 }

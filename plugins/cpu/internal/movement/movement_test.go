@@ -22,10 +22,10 @@ func newBench(t *testing.T) *kerneltest.Bench[ref.Tensor] {
 
 func TestAtEveryLevel(t *testing.T) { kerneltest.AtEveryLevel(t) }
 
-// sized are types of each size of element, and those whose bits have kernels of their own.
+// sized lists types of each element size, and types with special kernels.
 var sized = []dtype.DType{dtype.Bool, dtype.U8, dtype.F16, dtype.BF16, dtype.F32, dtype.I32, dtype.F64, dtype.I64}
 
-// numbered is a tensor whose elements differ, as far as the type has so many.
+// numbered returns a tensor whose elements differ as far as the type has enough numbers.
 func numbered(d dtype.DType, dims ...int) kerneltest.Operand {
 	o := kerneltest.Ints(d, dims, 0)
 	for i := range o.Data {
@@ -133,11 +133,11 @@ func TestConcat(t *testing.T) {
 			b.Check(op.Concat, in, op.Int("axis", c.axis))
 		}
 	}
-	big := list{numbered(dtype.F32, 200, 90), numbered(dtype.F32, 200, 100)} // more than is joined at once
+	big := list{numbered(dtype.F32, 200, 90), numbered(dtype.F32, 200, 100)} // more than is concatenated at once
 	b.Check(op.Concat, big, op.Int("axis", 1))
 }
 
-// at are valid indices into a dimension.
+// at returns valid indices into a dimension of the given size.
 func at(r *rand.Rand, d dtype.DType, size int, dims ...int) kerneltest.Operand {
 	return kerneltest.Random(r, d, 0, float64(size-1), dims...)
 }
@@ -212,7 +212,7 @@ func TestScatter(t *testing.T) {
 	}
 }
 
-// Indices outside are refused before anything is written, and anything is allowed where nothing is moved.
+// Indices out of range are refused before anything is written, but every index is legal if no element is moved.
 func TestIndexOutside(t *testing.T) {
 	b := newBench(t)
 	x := numbered(dtype.F32, 4, 3)
@@ -231,8 +231,8 @@ func TestIndexOutside(t *testing.T) {
 	}
 }
 
-// TestReshapeOfEveryRank checks that views of views that no stride describes are copied right: the operands of each check are
-// stored in every layout, and here the shapes are such that some can be walked and some cannot.
+// TestReshapeOfEveryRank reshapes operands that are stored in every layout. Strides can describe some of the results; the others must be
+// copied.
 func TestReshapeOfEveryRank(t *testing.T) {
 	b := newBench(t)
 	for rank := 1; rank <= shape.MaxRank; rank++ {

@@ -25,8 +25,8 @@ var (
 	softmaxes = []op.Code{op.Softmax, op.LogSoftmax}
 )
 
-// The shapes have lines that no vector divides and that are longer than a part, and 32 columns and more behind the axis,
-// which are computed in strips.
+// shapes lists shapes with lines whose length is no multiple of a vector, lines longer than a part, and axes followed by at
+// least 32 columns, which are computed in strips.
 var shapes = [][]int{{1}, {7}, {17}, {1031}, {5, 33}, {33, 5}, {3, 515}, {5, 32}, {9, 47}, {130, 3}, {3, 4, 5}, {2, 7, 37}, {2, 1, 300}}
 
 func TestSoftmax(t *testing.T) {
@@ -60,7 +60,7 @@ func TestSoftmaxEmpty(t *testing.T) {
 	}
 }
 
-// Numbers of any size do not overflow, NaN spoils its line and no other, and minus infinity has weight zero.
+// Numbers of any magnitude do not overflow, a NaN affects only its line, and minus infinity has weight zero.
 func TestSoftmaxSpecialValues(t *testing.T) {
 	b := newBench(t)
 	for _, c := range []struct{ x, want []float64 }{
@@ -75,7 +75,7 @@ func TestSoftmaxSpecialValues(t *testing.T) {
 		n := len(c.x)
 		for _, d := range []dtype.DType{dtype.F32, dtype.F64} {
 			b.Expect(op.Softmax, list{kerneltest.Floats(d, []int{3, n}, c.x...)}, list{kerneltest.Floats(d, []int{3, n}, c.want...)}, 1e-6, 0, op.Int("axis", 1))
-			var columns, wanted []float64 // the same along columns, with a plain one beside each
+			var columns, wanted []float64 // the same along columns, beside a column of zeros
 			for i := range n {
 				for k := range 34 {
 					if k == 33 {
@@ -98,7 +98,7 @@ func TestSoftmaxSpecialValues(t *testing.T) {
 	}
 }
 
-// The weights of long lines add up to one.
+// The weights of long lines sum to one.
 func TestSoftmaxSums(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(3, 4))
 	for _, dims := range [][]int{{2, 30_000}, {30_000, 2}, {20_000, 40}} {
@@ -167,7 +167,7 @@ func TestGroupNorm(t *testing.T) {
 	}
 }
 
-// Lines of equal elements have variance zero: only epsilon is under the root. NaN and infinities spoil their line alone.
+// The variance of a line of equal elements is zero, so that only epsilon is under the root. A NaN or an infinity affects only its line.
 func TestNormSpecialValues(t *testing.T) {
 	b := newBench(t)
 	for _, n := range []int{1, 5, 16, 37} {
@@ -187,8 +187,7 @@ func TestNormSpecialValues(t *testing.T) {
 	}
 }
 
-// Normalised lines that are far from zero have the mean and variance that the definition says, within what the rounding of
-// the operands to the type allows.
+// Lines far from zero are normalised as accurately as the rounding of their elements permits.
 func TestLayerNormFarFromZero(t *testing.T) {
 	b := newBench(t)
 	for _, n := range []int{4, 30, 514} {

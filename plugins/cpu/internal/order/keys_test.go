@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// check compares with a stable sort by comparison.
+// check compares the sorted keys, and the smallest keys, with a stable sort by comparison.
 func check[T number](t *testing.T, x []T) {
 	t.Helper()
 	for _, reverse := range []bool{false, true} {
@@ -59,7 +59,7 @@ func TestKeys(t *testing.T) {
 	require.False(t, keys(make([]uint64, 1), []int64{1}, false))
 }
 
-// TestSearchKeys compares a search with a sort of all keys.
+// TestSearchKeys compares the smallest keys that a search finds with a sort of all keys.
 func TestSearchKeys(t *testing.T) {
 	if !vector.Has() {
 		t.Skip("the processor, or the level set by BURN_CPU, has no vector loops")

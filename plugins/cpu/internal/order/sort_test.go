@@ -20,7 +20,7 @@ func newBench(t *testing.T) *kerneltest.Bench[ref.Tensor] {
 
 func TestAtEveryLevel(t *testing.T) { kerneltest.AtEveryLevel(t) }
 
-// line makes numbers of which many are equal, and floats that are not finite or zeros of both signs.
+// line returns numbers of which many are equal. Floats include NaN, infinities and zeros of both signs.
 func line(r *rand.Rand, d dtype.DType, dims ...int) kerneltest.Operand {
 	hi := 100.0
 	if r.IntN(2) == 0 {
@@ -73,7 +73,7 @@ func TestTopK(t *testing.T) {
 	}
 }
 
-// Lines of one value, of NaN alone, and in order already, rising and falling.
+// Lines of one value, lines of NaN alone, and lines that are already sorted, ascending and descending.
 func TestOrderedLines(t *testing.T) {
 	b := newBench(t)
 	rising, falling := make([]float64, 5000), make([]float64, 5000)

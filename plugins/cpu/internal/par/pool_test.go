@@ -55,7 +55,7 @@ func TestPartitionIsDeterministic(t *testing.T) {
 	for range 50 {
 		require.Equal(t, first, parts(p.For))
 	}
-	// The same parts when the workers are taken, and when they are gone.
+	// The parts are the same while the workers are busy, and after Close.
 	p.For(2, 1, func(lo, hi int) {
 		if lo == 0 {
 			require.Equal(t, first, parts(p.For))
@@ -68,7 +68,7 @@ func TestPartitionIsDeterministic(t *testing.T) {
 func TestWorkersTakePart(t *testing.T) {
 	p := New(8)
 	defer p.Close()
-	// Each part waits for the others to have begun: one thread cannot do it.
+	// Each part waits until the others have begun, which one thread alone cannot do.
 	var begun sync.WaitGroup
 	begun.Add(8)
 	met := make(chan struct{})
@@ -160,7 +160,7 @@ func TestPanicReachesTheCaller(t *testing.T) {
 			}
 			var sum atomic.Int64
 			p.For(100, 1, func(lo, hi int) { sum.Add(int64(hi - lo)) })
-			require.EqualValues(t, 100, sum.Load(), "the pool works on")
+			require.EqualValues(t, 100, sum.Load(), "the pool still works")
 		})
 	}
 }

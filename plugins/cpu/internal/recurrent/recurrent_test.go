@@ -21,14 +21,14 @@ func newBench(t *testing.T) *kerneltest.Bench[ref.Tensor] {
 
 func TestAtEveryLevel(t *testing.T) { kerneltest.AtEveryLevel(t) }
 
-// sizes of a layer.
+// sizes are the sizes of a layer.
 type sizes struct{ steps, batch, inputs, hidden, directions int }
 
 func (s sizes) String() string {
 	return fmt.Sprintf("S%d B%d I%d H%d D%d", s.steps, s.batch, s.inputs, s.hidden, s.directions)
 }
 
-// operands are random ones of a layer of 3 or 4 gates.
+// operands returns random operands of a layer of 3 gates (GRU) or 4 gates (LSTM).
 func (s sizes) operands(r *rand.Rand, d dtype.DType, gates int) list {
 	of := func(dims ...int) kerneltest.Operand { return kerneltest.Random(r, d, -1, 1, dims...) }
 	in := list{of(s.steps, s.batch, s.inputs), of(s.directions, gates*s.hidden, s.inputs), of(s.directions, gates*s.hidden, s.hidden), of(s.directions, gates*s.hidden)}
@@ -47,7 +47,7 @@ func (s sizes) direction() op.Attr {
 	return op.Str("direction", "forward")
 }
 
-// layers have sizes that no vector divides, one of everything, nothing of each, and enough steps that weights are packed.
+// layers lists layers with sizes that are no multiple of a vector, with ones, with zeros, and with enough steps that weights are packed.
 var layers = []sizes{{1, 1, 1, 1, 1}, {2, 1, 3, 5, 1}, {3, 2, 5, 7, 2}, {5, 3, 17, 9, 1}, {4, 1, 8, 16, 2}, {7, 2, 1, 33, 1}, {3, 17, 4, 3, 1},
 	{0, 2, 3, 4, 1}, {2, 0, 3, 4, 1}, {2, 2, 0, 3, 1}, {2, 2, 3, 0, 2}}
 
@@ -77,7 +77,7 @@ func TestGRU(t *testing.T) {
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// TestLSTMByHand computes one step of one element from the definition, with weights that tell the gates apart.
+// TestLSTMByHand computes one step of one element from the definition, with different weights for the gates.
 func TestLSTMByHand(t *testing.T) {
 	b := newBench(t)
 	const x, h, c = 0.5, -0.25, 2.0
@@ -95,7 +95,7 @@ func TestLSTMByHand(t *testing.T) {
 	b.Expect(op.LSTM, in, want, 1e-14, 0, op.Str("direction", "forward"))
 }
 
-// TestGRUByHand does the same for both forms of the reset gate.
+// TestGRUByHand computes one step of one element from the definition, for both forms of the reset gate.
 func TestGRUByHand(t *testing.T) {
 	b := newBench(t)
 	const x, h = 0.5, -0.75
@@ -117,8 +117,8 @@ func TestGRUByHand(t *testing.T) {
 	}
 }
 
-// TestRecurrentSpecialValues checks that states that saturate stay finite, that NaN of one entry of the batch stays in that
-// entry, and that infinite inputs have the results that the limits of the functions imply.
+// TestRecurrentSpecialValues checks that saturated states stay finite, that a NaN affects only its entry of the batch, and that infinite
+// inputs have the results that the limits of the functions imply.
 func TestRecurrentSpecialValues(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(5, 6))
 	s := sizes{3, 3, 4, 9, 1}
@@ -135,7 +135,7 @@ func TestRecurrentSpecialValues(t *testing.T) {
 	}
 }
 
-// A bidirectional layer is a forward and a reverse one side by side.
+// A bidirectional layer computes the same as a forward layer and a reverse layer side by side.
 func TestDirections(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(7, 8))
 	s := sizes{6, 2, 3, 5, 2}

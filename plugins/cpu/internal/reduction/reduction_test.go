@@ -28,7 +28,7 @@ var (
 	scans    = []op.Code{op.CumSum, op.CumProd, op.CumMax, op.CumMin}
 )
 
-// subsets are all sets of axes of a tensor of a rank, without the empty one.
+// subsets returns all sets of axes of a tensor of the given rank, except the empty set.
 func subsets(rank int) (all [][]int) {
 	for mask := 1; mask < 1<<rank; mask++ {
 		var axes []int
@@ -42,7 +42,7 @@ func subsets(rank int) (all [][]int) {
 	return all
 }
 
-// attrs are the attributes of a reduction over axes. Variance divides by the count less one where there are several.
+// attrs returns the attributes of a reduction over axes. Variance divides by count-1 if count is more than one.
 func attrs(c op.Code, count int, axes []int) []op.Attr {
 	a := []op.Attr{op.Ints("axes", axes...), op.Flag("keep_dims", len(axes)%2 == 0)}
 	if c == op.Variance && count > 1 {
@@ -59,8 +59,8 @@ func counted(dims, axes []int) int {
 	return n
 }
 
-// The shapes have ends that vectors of 8 and 16 elements do not fill, lines that are longer than a block, and rows that are
-// summed in strips.
+// shapes lists shapes with lines whose length is no multiple of 8 or 16, lines longer than a block, and rows that are summed in
+// strips.
 var shapes = [][]int{{1}, {7}, {17}, {1031}, {1, 1}, {3, 5}, {5, 33}, {33, 5}, {2, 515}, {130, 3}, {3, 4, 5}, {2, 17, 9}, {2, 1, 19}, {2, 3, 4, 5}}
 
 func TestReductions(t *testing.T) {
@@ -143,8 +143,8 @@ func TestNoAxes(t *testing.T) {
 	}
 }
 
-// TestSpecialValues has values of each kind in lines, rows and columns, at random places, of lengths about the lengths of
-// vectors.
+// TestSpecialValues puts values of each kind at random positions of matrices, and reduces rows and columns, whose lengths are
+// around the lengths of vectors.
 func TestSpecialValues(t *testing.T) {
 	b := newBench(t)
 	kinds := [][]float64{{nan}, {inf}, {-inf}, {inf, -inf}, {negative}, {0, negative}, {nan, inf}}
@@ -166,7 +166,7 @@ func TestSpecialValues(t *testing.T) {
 	}
 }
 
-// Lines of one value only, which has to be found first and not elsewhere.
+// Lines of equal elements except one, the extreme or NaN, which must be found at its position.
 func TestOneExtreme(t *testing.T) {
 	b := newBench(t)
 	for _, n := range []int{1, 2, 8, 16, 17, 63, 512, 513, 1030} {
@@ -188,7 +188,7 @@ func TestOneExtreme(t *testing.T) {
 	}
 }
 
-// Equal elements: the first is found, and the zeros are equal.
+// Of equal elements the first is found; zeros of both signs are equal.
 func TestFirstOfEquals(t *testing.T) {
 	b := newBench(t)
 	for _, n := range []int{3, 16, 40, 600} {
@@ -220,7 +220,7 @@ func TestScans(t *testing.T) {
 	}
 }
 
-// A running sum of float32 that leaves the range of the type and comes back is right again, as one in float64 is.
+// A running sum or product of f32 that leaves the range of the type and returns to it is right again, as if computed in float64.
 func TestScanOverflow(t *testing.T) {
 	b := newBench(t)
 	x := kerneltest.Floats(dtype.F32, []int{5}, 3e38, 3e38, -3e38, -3e38, 1)
@@ -232,7 +232,7 @@ func TestScanOverflow(t *testing.T) {
 }
 
 // Sums of many elements stay near the sum in float64: errors grow with the logarithm of the count or less, in lines, in
-// columns, and where one line is cut for several threads.
+// columns, and where several threads share one line.
 func TestLargeSums(t *testing.T) {
 	b, r := newBench(t), rand.New(rand.NewPCG(9, 10))
 	for _, dims := range [][]int{{200_001}, {2, 131_075}, {10_007, 3}, {1031, 65}} {
@@ -271,7 +271,7 @@ func TestLargeSums(t *testing.T) {
 	}
 }
 
-// Variance of numbers that are far from zero and near each other: the mean is taken off first.
+// The variance of numbers that are far from zero and near each other is accurate: the mean is subtracted first.
 func TestVarianceFarFromZero(t *testing.T) {
 	b := newBench(t)
 	for _, n := range []int{4, 30, 1000} {
@@ -283,7 +283,7 @@ func TestVarianceFarFromZero(t *testing.T) {
 	}
 }
 
-// Equal numbers have no variance, and never a negative one, though their mean need not be exact.
+// The variance of equal numbers is zero in f32 and never negative, though their mean need not be exact.
 func TestVarianceOfEquals(t *testing.T) {
 	b := newBench(t)
 	for _, d := range []dtype.DType{dtype.F32, dtype.F64} {
@@ -302,7 +302,7 @@ func TestVarianceOfEquals(t *testing.T) {
 	}
 }
 
-// The logarithm of a sum of exponentials does not overflow, and ignores what is minus infinity.
+// The logarithm of a sum of exponentials does not overflow, and ignores operands of minus infinity.
 func TestLogSumExpRange(t *testing.T) {
 	b := newBench(t)
 	for _, c := range []struct {

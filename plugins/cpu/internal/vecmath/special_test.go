@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vecmath"
 )
 
-// functions lists the functions of one operand, each with a reference.
+// functions lists the functions of one operand, each with its definition in float64.
 var functions = map[string]struct {
 	run  func(d, x []float32)
 	want func(x float64) float64
@@ -24,8 +24,8 @@ var functions = map[string]struct {
 	"exp sub": {func(d, x []float32) { vecmath.ExpSub(d, x, -0.5) }, func(x float64) float64 { return math.Exp(x + 0.5) }},
 }
 
-// TestSpecialValuesInLines has one special value at each place of lines of all lengths about those of vectors: it is right, and
-// its neighbours are as they are without it. Results may be computed in place.
+// TestSpecialValuesInLines puts one special value at several positions of lines whose lengths are around the lengths of vectors. Its
+// result and the results of its neighbours must be right. Results may be computed in place.
 func TestSpecialValuesInLines(t *testing.T) {
 	specials := []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat32, 1e-40}
 	for name, f := range functions {
@@ -43,7 +43,7 @@ func TestSpecialValuesInLines(t *testing.T) {
 					d := make([]float32, n+1)
 					d[n] = 42
 					f.run(d[:n], x)
-					require.EqualValues(t, 42, d[n], "the element behind")
+					require.EqualValues(t, 42, d[n], "the element behind the line was written")
 					for i, v := range x {
 						want := f.want(float64(v))
 						got := float64(d[i])
@@ -73,7 +73,7 @@ func equal(a, b []float32) bool {
 	return true
 }
 
-// TestExpSubSums compares the sum with that of the exponentials in float64, of lines of all lengths.
+// TestExpSubSums compares the sum that ExpSub returns with the sum of the exponentials in float64.
 func TestExpSubSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for n := 0; n < 3000; n += 1 + n/3 {

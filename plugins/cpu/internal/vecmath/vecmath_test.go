@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inputs walks all magnitudes of both signs, and the special values.
+// inputs returns numbers of all magnitudes and both signs, and special values.
 func inputs() []float32 {
 	xs := []float32{0, float32(math.Copysign(0, -1)), float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()),
 		math.SmallestNonzeroFloat32, -math.SmallestNonzeroFloat32, math.MaxFloat32, -math.MaxFloat32, 88.7228, 88.723, -87.4, -103.9, -104}
@@ -53,7 +53,7 @@ func TestAccuracy(t *testing.T) {
 	check(t, "tanh", Tanh, math.Tanh, 3)
 	normal := func(x float64) float64 {
 		y := 1 / (1 + math.Exp(-x))
-		if y < 0x1p-126 { // below the normal numbers 1/(1+Inf) may be zero
+		if y < 0x1p-126 { // subnormal results may be zero, as 1/(1+Inf) is
 			return 0
 		}
 		return y

@@ -12,7 +12,7 @@ import (
 var specials = []float32{0, float32(math.Copysign(0, -1)), 1, -1, float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)),
 	math.SmallestNonzeroFloat32, math.MaxFloat32, -math.MaxFloat32, 0.5, -3}
 
-// same compares numbers by their bits; NaNs are equal.
+// same checks that two numbers have equal bits; NaNs are equal.
 func same(t *testing.T, want, got float32, what ...any) {
 	if want != want && got != got {
 		return
@@ -60,7 +60,7 @@ func TestPairs(t *testing.T) {
 						same(t, c.op(y, b[i]), d[i], c.name, y, b[i])
 					}
 				}
-				require.Equal(t, float32(7), d[n], "the element behind")
+				require.Equal(t, float32(7), d[n], "the element behind the result was written")
 			}
 		}
 	})

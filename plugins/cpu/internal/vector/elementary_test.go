@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sweep walks all magnitudes of both signs, small numbers densely, and the special values.
+// sweep returns numbers of all magnitudes and both signs, densely for small numbers, and special values.
 func sweep() []float32 {
 	x := append([]float32(nil), specials...)
 	for b := uint32(0); b < 0x7f800000; b += 49999 {
@@ -21,7 +21,7 @@ func sweep() []float32 {
 	return x
 }
 
-// distance returns the distance from want to got, in units in the last place of float32; zeros differ by their sign.
+// distance returns the distance from want to got, in units in the last place of float32. Zeros of different signs are infinitely apart.
 func distance(got float32, want float64) float64 {
 	rounded := float32(want)
 	switch {
@@ -103,7 +103,7 @@ func TestElementary(t *testing.T) {
 			for i, v := range x {
 				want := c.want(float64(v))
 				if math.Abs(want) < 0x1p-118 && (c.f == Gelu || c.f == GeluTanh || c.f == Mish || c.f == Softplus) && math.Abs(float64(d[i])-want) < 0x1p-140 {
-					continue // factors below the normal numbers
+					continue // a factor is subnormal
 				}
 				if u := distance(d[i], want); u > worst {
 					worst, at = u, v

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fence returns n numbers that end where memory begins that may not be
-// touched.
+// fence returns n numbers that end where memory begins that must not be
+// accessed.
 func fence(t *testing.T, rng *rand.Rand, n int) []float32 {
 	page := unix.Getpagesize()
 	size := (4*n + page - 1) / page * page

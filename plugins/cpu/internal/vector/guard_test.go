@@ -21,8 +21,8 @@ func need(t *testing.T) {
 	}
 }
 
-// guard is memory for lines of at most most elements between two pages that must not be touched. It is made once, as pages
-// are slow to map.
+// guard is memory for lines of at most 1024 elements between two pages that must not be accessed. Tests create it once, because
+// pages are slow to map.
 type guard struct{ all []float32 }
 
 const most = 1024 // 4 KiB: a page
@@ -33,11 +33,11 @@ func newGuard(t *testing.T) guard {
 	return guard{unsafe.Slice((*float32)(unsafe.Pointer(&data[0])), most)}
 }
 
-// before returns the n elements behind the guarded page, and behind the n elements before the other one.
-func (g guard) before(n int) []float32 { return g.all[:n:n] }
-func (g guard) behind(n int) []float32 { return g.all[most-n:] }
+// first returns n elements directly after the first guarded page; last returns n elements directly before the second guarded page.
+func (g guard) first(n int) []float32 { return g.all[:n:n] }
+func (g guard) last(n int) []float32  { return g.all[most-n:] }
 
-// line is a function of one operand, element by element, and what it computes.
+// line is an elementwise function of one operand, with its definition in float64 and its tolerance.
 type line struct {
 	name string
 	run  func(d, x []float32)
@@ -76,8 +76,8 @@ func near(got float32, want, rel float64) bool {
 	return math.Abs(float64(got)-want) <= rel*math.Abs(want)+rel
 }
 
-// TestLinesAtEveryPlace computes lines that begin directly behind a guarded page and ones that end directly before one, into
-// lines that lie so and into themselves: at all lengths about those of vectors, which are all alignments at their ends.
+// TestLinesAtEveryPlace computes lines that begin directly after a guarded page or end directly before one, into other such lines and in
+// place. Their lengths are around the lengths of vectors, so that lines have all alignments.
 func TestLinesAtEveryPlace(t *testing.T) {
 	need(t)
 	from, to := newGuard(t), newGuard(t)
@@ -85,12 +85,12 @@ func TestLinesAtEveryPlace(t *testing.T) {
 	for _, l := range lines {
 		for n := 1; n < 150; n += 1 + n/30 {
 			for place := range 4 {
-				x, d := from.before(n), to.before(n)
+				x, d := from.first(n), to.first(n)
 				if place&1 != 0 {
-					x = from.behind(n)
+					x = from.last(n)
 				}
 				if place&2 != 0 {
-					d = to.behind(n)
+					d = to.last(n)
 				}
 				for i := range x {
 					x[i] = rng.Float32() + 1e-3
@@ -116,7 +116,7 @@ func TestReductionsAtEveryPlace(t *testing.T) {
 	g := newGuard(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for n := 1; n <= most; n += 1 + n/25 {
-		for _, x := range [][]float32{g.before(n), g.behind(n)} {
+		for _, x := range [][]float32{g.first(n), g.last(n)} {
 			sum, squares, greatest, least := 0.0, 0.0, math.Inf(-1), math.Inf(1)
 			for i := range x {
 				x[i] = rng.Float32() - 0.5
@@ -138,7 +138,7 @@ func TestReductionsAtEveryPlace(t *testing.T) {
 	}
 }
 
-// TestRowsAtEveryPlace joins rows and columns of matrices that touch a guarded page.
+// TestRowsAtEveryPlace sums rows and columns of matrices that begin or end at a guarded page.
 func TestRowsAtEveryPlace(t *testing.T) {
 	need(t)
 	from, to := newGuard(t), newGuard(t)
@@ -146,9 +146,9 @@ func TestRowsAtEveryPlace(t *testing.T) {
 	for _, rows := range []int{1, 3, vector.Stacked, 17} {
 		for cols := 1; rows*cols <= most && cols < 70; cols++ {
 			for place := range 2 {
-				x, byRow, byColumn := from.before(rows*cols), to.before(rows), to.behind(cols)
+				x, byRow, byColumn := from.first(rows*cols), to.first(rows), to.last(cols)
 				if place == 1 {
-					x, byRow, byColumn = from.behind(rows*cols), to.behind(rows), to.before(cols)
+					x, byRow, byColumn = from.last(rows*cols), to.last(rows), to.first(cols)
 				}
 				for i := range x {
 					x[i] = rng.Float32() - 0.5
@@ -171,7 +171,7 @@ func TestRowsAtEveryPlace(t *testing.T) {
 	}
 }
 
-// TestMovesAtEveryPlace copies and transposes between memory that touches guarded pages, with ordinary and with non-temporal
+// TestMovesAtEveryPlace copies and transposes between matrices that begin or end at a guarded page, with ordinary and with non-temporal
 // stores.
 func TestMovesAtEveryPlace(t *testing.T) {
 	need(t)
@@ -181,12 +181,12 @@ func TestMovesAtEveryPlace(t *testing.T) {
 		for cols := 1; rows*cols <= most && cols < 50; cols++ {
 			for place := range 4 {
 				n := rows * cols
-				src, dst := from.before(n), to.before(n)
+				src, dst := from.first(n), to.first(n)
 				if place&1 != 0 {
-					src = from.behind(n)
+					src = from.last(n)
 				}
 				if place&2 != 0 {
-					dst = to.behind(n)
+					dst = to.last(n)
 				}
 				for i := range src {
 					src[i] = rng.Float32()
@@ -213,13 +213,13 @@ func TestMovesAtEveryPlace(t *testing.T) {
 	}
 }
 
-// TestStreamAhead writes only what it is given, and what it fetches ahead need not exist.
+// TestStreamAhead checks that StreamAhead writes only its destination, and that the memory it prefetches need not be mapped.
 func TestStreamAhead(t *testing.T) {
 	need(t)
 	from, to := newGuard(t), newGuard(t)
 	streamed := 0
 	for n := 1; n <= most; n += 1 + n/20 {
-		for _, place := range []func(g guard, n int) []float32{guard.before, guard.behind} {
+		for _, place := range []func(g guard, n int) []float32{guard.first, guard.last} {
 			x, d := place(from, n), place(to, n)
 			for i := range x {
 				x[i], d[i] = float32(i), -1
@@ -229,7 +229,7 @@ func TestStreamAhead(t *testing.T) {
 				continue
 			}
 			streamed++
-			nowhere := unsafe.Pointer(&x[n-1]) // most of the memory after it must not be touched
+			nowhere := unsafe.Pointer(&x[n-1]) // most of the memory after it must not be accessed
 			vector.StreamAhead(dst, src, nowhere, unsafe.Pointer(&d[0]))
 			vector.Fence()
 			require.Equal(t, x, d, fmt.Sprint(n))
@@ -237,7 +237,7 @@ func TestStreamAhead(t *testing.T) {
 	}
 	require.Positive(t, streamed, "a page is aligned to a vector")
 	require.False(t, vector.CanStream(nil))
-	aligned := to.before(64)
+	aligned := to.first(64)
 	whole := unsafe.Slice((*byte)(unsafe.Pointer(&aligned[0])), 256)
 	require.True(t, vector.CanStream(whole))
 	require.False(t, vector.CanStream(whole[4:]), "not aligned")
@@ -247,7 +247,7 @@ func TestStreamAhead(t *testing.T) {
 // Ahead counts the elements before the first aligned one.
 func TestAhead(t *testing.T) {
 	need(t)
-	g := newGuard(t).before(200)
+	g := newGuard(t).first(200)
 	require.Zero(t, vector.Ahead(nil))
 	require.Zero(t, vector.Ahead(g), "a page is aligned")
 	lanes := 1

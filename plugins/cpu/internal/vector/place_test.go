@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPlaceIsNoMatter computes parts of a slice that was computed whole: the bits of a result depend neither on the place of its
-// element nor on the number of elements.
-func TestPlaceIsNoMatter(t *testing.T) {
+// TestResultsDoNotDependOnPlace computes parts of a slice and compares them with the whole slice: the bits of a result depend neither on
+// the position of its element nor on the number of elements.
+func TestResultsDoNotDependOnPlace(t *testing.T) {
 	loops := map[string]func(d, x []float32){
 		"exp": Exp, "sigmoid": Sigmoid, "tanh": Tanh,
 		"silu":     func(d, x []float32) { Silu(d, x, 1.5) },
@@ -49,7 +49,7 @@ func TestPlaceIsNoMatter(t *testing.T) {
 	})
 }
 
-// TestRowsAlone joins rows one by one as they are joined together.
+// TestRowsAlone checks that OfRows returns the same for a single row as for the row in a matrix.
 func TestRowsAlone(t *testing.T) {
 	each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(3, 4))

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// joinedBy returns the result of joining values, by the builtins and in
-// float64.
+// joinedBy returns the sum of values, computed in float64, or their maximum or
+// minimum by the builtins.
 func joinedBy(j Joint, v []float32) float32 {
 	sum, m := 0.0, v[0]
 	for _, x := range v {

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// random bits: numbers of all kinds.
+// anything returns n numbers: special values, then random bits and normally distributed numbers.
 func anything(rng *rand.Rand, n int) []float32 {
 	x := append([]float32(nil), specials...)
 	for len(x) < n {
@@ -19,7 +19,7 @@ func anything(rng *rand.Rand, n int) []float32 {
 	return x[:n]
 }
 
-// is compares as require.Equal does, which is slow for millions of elements.
+// is checks that two values are equal. It calls require.Equal only if they differ, because that is slow for millions of elements.
 func is[T comparable](t *testing.T, want, got T, what ...any) {
 	if want != got {
 		t.Helper()
@@ -44,7 +44,7 @@ func TestStorage(t *testing.T) {
 			same(t, dtype.BFloat16(i).Float32(), v, "bf16 ", i)
 		}
 		x := anything(rng, 1<<17)
-		for i := range 1 << 16 { // numbers between those that fit, and ties
+		for i := range 1 << 16 { // the midpoints of neighbouring f16 numbers
 			x[i+100] = (dtype.Float16(i).Float32() + dtype.Float16(i+1).Float32()) / 2
 		}
 		h := make([]uint16, len(x))
@@ -123,7 +123,7 @@ func TestStorage(t *testing.T) {
 			}
 			require.Equal(t, math.Float32bits(v), math.Float32bits(out[i]))
 		}
-		require.Zero(t, ToF16(h[:active.lanes-1], x[:active.lanes-1]), "less than a vector")
+		require.Zero(t, ToF16(h[:active.lanes-1], x[:active.lanes-1]), "fewer elements than a vector")
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 
 func TestAtEveryLevel(t *testing.T) { kerneltest.AtEveryLevel(t) }
 
-// What is fast gives the sums and maxima of the plain loops, which float64 takes. Windows with holes are not fast.
+// The fast loops for float32 compute the sums and maxima of the plain loops, which float64 uses. Windows with dilation are not fast.
 func TestFast(t *testing.T) {
 	pool := par.New(2)
 	defer pool.Close()

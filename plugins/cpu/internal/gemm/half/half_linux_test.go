@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// kind is a 16-bit float converted element by element.
+// kind is a type of 16-bit floats whose elements are converted one by one.
 type kind struct {
 	name string
 	Type
@@ -45,8 +45,8 @@ var kinds = []kind{
 	}}, 0x1p-11, 0x1p-25},
 }
 
-// eachLevel calls f with every level of kernels for 16-bit floats that this
-// processor can run, and the kernels of float32 that go with it, in use.
+// eachLevel calls f for each kind while each level of kernels for 16-bit floats
+// that this processor can run is active, with the float32 kernels of that level.
 func eachLevel(t *testing.T, f func(t *testing.T, h *kind)) {
 	best := active
 	defer func() {
@@ -92,8 +92,8 @@ func (h *kind) random(rng *rand.Rand, n int) []uint16 {
 	return s
 }
 
-// sums is the product in float64, and for each element the sum of the
-// magnitudes that went into it.
+// sums returns the product in float64, and for each element the sum of the
+// magnitudes of its terms.
 func (h *kind) sums(g *Args) (want, size []float64) {
 	want, size = make([]float64, g.M*g.N), make([]float64, g.M*g.N)
 	a, b, c := h.values(g.A.Data), h.values(g.B.Data), h.values(g.C)
@@ -146,7 +146,8 @@ func (h *kind) check(t *testing.T, pool *par.Pool, g *Args, name string) {
 	}
 }
 
-// product makes a product of fenced operands in two of the gemmtest.Layouts.
+// product returns a random product whose operands have the layouts a and b, and
+// end where memory begins that must not be accessed.
 func (h *kind) product(t *testing.T, rng *rand.Rand, m, n, k int, a, b gemmtest.Layout) *Args {
 	g := &Args{Type: &h.Type, M: m, N: n, K: k, LDC: n + rng.IntN(2)*rng.IntN(4), Accumulate: rng.IntN(2) == 0}
 	g.C = gemmtest.Fence(t, h.random(rng, (m-1)*g.LDC+n))
@@ -206,8 +207,8 @@ func TestMul(t *testing.T) {
 	})
 }
 
-// TestThreadsAgree computes a product again, on other numbers of threads and
-// element by element of a batch.
+// TestThreadsAgree computes products on different numbers of threads, and a batch
+// also as single products. The results must be bitwise equal.
 func TestThreadsAgree(t *testing.T) {
 	eachLevel(t, func(t *testing.T, h *kind) {
 		rng := rand.New(rand.NewPCG(73, 74))
@@ -241,8 +242,8 @@ func TestThreadsAgree(t *testing.T) {
 	})
 }
 
-// TestSpecialValues multiplies numbers that are not normal: one of each in an
-// operand of ones and twos.
+// TestSpecialValues puts a NaN, an infinity, a -0 or a subnormal number into
+// operands of ones and twos.
 func TestSpecialValues(t *testing.T) {
 	pool := par.New(2)
 	defer pool.Close()

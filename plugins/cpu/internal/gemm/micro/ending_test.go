@@ -16,7 +16,8 @@ func TestEnding(t *testing.T) {
 	natives(t, kernels64, checkEnding[float64])
 }
 
-// checkEnding compares products that are finished in registers, to the bit, with the same ones finished in memory.
+// checkEnding compares tiles whose epilogue is applied in registers with tiles whose epilogue is applied in memory. They must be bitwise
+// equal.
 func checkEnding[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 	const k, y, x = 5, 2, 3
 	nan, inf := T(math.NaN()), T(math.Inf(1))
@@ -30,7 +31,7 @@ func checkEnding[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 		for rows := 1; rows <= kern.MR; rows++ {
 			a := gemmtest.Random[T](rng, kern.MR*k)
 			b := gemmtest.Random[T](rng, wide*k)
-			a[rows-1] = nan // spreads to its row of the result
+			a[rows-1] = nan // makes a row of the result NaN
 			offsets := make([]int, k)
 			for p := range offsets {
 				offsets[p] = p * kern.NR

@@ -15,7 +15,7 @@ func TestEpilogueAlone(t *testing.T) {
 	t.Run("int32", checkApply[int32])
 }
 
-// checkApply finishes a result from one of its rows on, as callers that split it do.
+// checkApply applies an epilogue to a part of a result that begins at a later row, as callers that split results do.
 func checkApply[T Number](t *testing.T) {
 	defer func() { require.NoError(t, Select("")) }()
 	rng := rand.New(rand.NewPCG(75, 76))

@@ -14,7 +14,7 @@ func TestPlaces(t *testing.T) {
 	natives(t, kernels64, checkPlaces[float64])
 }
 
-// checkPlaces compares tiles, to the bit, with those of the same B made contiguous.
+// checkPlaces compares tiles that read B by offsets with tiles of a contiguous copy of B. They must be bitwise equal.
 func checkPlaces[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 	if kern.Indirect == nil {
 		t.Skip("the processor, or the level set by BURN_CPU, has no such loop in assembly")

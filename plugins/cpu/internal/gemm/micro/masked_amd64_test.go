@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/cpuid"
 )
 
-// A tile of a given height is computed by its own function, that for half the columns where it suffices, and not at all where
-// a slice is too short.
+// MaskedTile calls the function for the height of the tile, or the function for half the columns if these suffice. If a slice is too
+// short, it panics without a call.
 func TestMaskedTile(t *testing.T) {
 	if !cpuid.Active().Has(cpuid.LevelAVX512) {
 		t.Skip("the processor, or the level set by BURN_CPU, has no AVX-512")

@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/peak"
 )
 
-// BenchmarkPeak is the most that one core can do: multiply-adds between
-// registers. BenchmarkGemm is to be read as a fraction of it.
+// BenchmarkPeak measures the peak rate of one core: multiply-adds between
+// registers. The rates of BenchmarkGemm are to be compared with it.
 func BenchmarkPeak(b *testing.B) {
 	for _, d := range []dtype.DType{dtype.F32, dtype.F64} {
 		loop, _ := peak.Of(d)

@@ -15,8 +15,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/gemm/gemmtest"
 )
 
-// TestEveryLevel runs the tests of this package again at each lower level of
-// instruction sets.
+// TestEveryLevel runs the tests of this package again, in a new process for each
+// lower level of instruction sets.
 func TestEveryLevel(t *testing.T) {
 	if os.Getenv(cpuid.Env) != "" {
 		t.Skip("BURN_CPU is set: this test sets every level itself")
@@ -75,7 +75,7 @@ func checkTile[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 			}
 		}
 	}
-	// What is too short panics and is not touched.
+	// Slices that are too short cause a panic.
 	short := make([]T, kern.NR-1)
 	require.Panics(t, func() { kern.Tile(1, kern.NR, 1, short, 1, 1, short, 1, make([]T, kern.NR), 1, false, nil, 0, 0) })
 	require.Panics(t, func() { kern.Tile(1, kern.NR, 1, short, 1, 1, make([]T, kern.NR), 1, short, 1, false, nil, 0, 0) })
@@ -177,8 +177,8 @@ func TestPanels(t *testing.T) {
 	natives(t, kernels64, checkPanel[float64])
 }
 
-// checkPanel packs with every number of lines and compares place by place; what
-// lies between and behind is left alone.
+// checkPanel packs every number of lines and compares each element. Missing
+// lines and the memory behind the panel must stay unchanged.
 func checkPanel[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 	for _, width := range []int{kern.MR, kern.NR} {
 		for lines := 1; lines <= width; lines++ {

@@ -26,7 +26,7 @@ func checkPanels[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 				got := gemmtest.Random[T](rng, rows*(n+1))
 				want := append([]T(nil), got...)
 				kern.Panels(rows, k, a, k, 1, b, got, n+1, accumulate, nil, 0, 0)
-				for q := range GroupPanels { // bit for bit the results of tiles
+				for q := range GroupPanels { // bitwise equal to the results of tiles
 					kern.Tile(rows, kern.NR, k, a, k, 1, b[q*k*kern.NR:], kern.NR, want[q*kern.NR:], n+1, accumulate, nil, 0, 0)
 				}
 				require.Equal(t, want, got, "%d rows, %d deep", rows, k)

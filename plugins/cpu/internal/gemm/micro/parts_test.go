@@ -20,14 +20,14 @@ func TestDepth(t *testing.T) {
 			blocks := CeilDiv(k, depth)
 			require.LessOrEqual(t, depth, kc, "k %d", k)
 			require.Equal(t, (k+kc-1)/kc, blocks, "k %d: no more blocks than are needed", k)
-			require.Less(t, (blocks-1)*depth, k, "k %d: the last block has something", k)
+			require.Less(t, (blocks-1)*depth, k, "k %d: the last block is not empty", k)
 			require.True(t, k <= kc || depth%8 == 0, "k %d", k)
 		}
 	}
 	require.Equal(t, []int{0, 1, 1, 2}, []int{CeilDiv(0, 3), CeilDiv(1, 3), CeilDiv(3, 3), CeilDiv(4, 3)})
 }
 
-// A left operand of m rows is divided into as many tiles as before, whose heights differ by less than one tile of the rest.
+// Balanced divides m rows into as many tiles as the kernel, of the least height: the last tile lacks fewer rows than there are tiles.
 func TestBalanced(t *testing.T) {
 	tile := func(int, int, int, []float32, int, int, []float32, int, []float32, int, bool, *Epilogue[float32], int, int) {
 	}
@@ -61,7 +61,7 @@ func TestEpilogueParts(t *testing.T) {
 	require.Equal(t, &Epilogue[float64]{BiasRow: []float64{3}, BiasCol: []float64{20, 30, 40}, HasClamp: true, Hi: 42}, e.Block(2, 1))
 	c := make([]float64, 3*5)
 	e.ApplyRange(c, 5, 1, 3, 1, 4)
-	require.Equal(t, []float64{0, 0, 0, 0, 0, 0, 22, 32, 42, 0, 0, 23, 33, 42, 0}, c, "other elements are left alone")
+	require.Equal(t, []float64{0, 0, 0, 0, 0, 0, 22, 32, 42, 0, 0, 23, 33, 42, 0}, c, "other elements stay unchanged")
 }
 
 func TestDots(t *testing.T) {
@@ -86,7 +86,7 @@ func TestDots(t *testing.T) {
 	require.Equal(t, int8(-56), Dot([]int8{100, 100}, []int8{1, 1}), "integers wrap around")
 }
 
-// PackStrips leaves the places of lines that the last panel lacks as they were.
+// PackStrips does not write the elements of lines that the last panel lacks.
 func TestPackStrips(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, width := range []int{1, 2, 3, 4, 6, 14, 32} {
@@ -108,7 +108,7 @@ func TestPackStrips(t *testing.T) {
 	}
 }
 
-// One row from panels of two columns is, to the bit, the first row of the portable kernel's tiles.
+// One row from panels of two columns is bitwise equal to the first row of the portable kernel's tiles.
 func TestRowOfPanels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, k := range []int{1, 2, 3, 4, 5, 9, 40} {

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/gemm/gemmtest"
 )
 
-// Both portable kernels run on every architecture, whichever is in use.
+// Both portable kernels are tested on every architecture, whichever of them is active there.
 func TestPortableKernels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, kern := range []Kernel[float64]{

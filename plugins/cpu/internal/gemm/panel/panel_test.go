@@ -17,8 +17,8 @@ import (
 
 func TestAtEveryLevel(t *testing.T) { kerneltest.AtEveryLevel(t) }
 
-// Panels of every width, from matrices in every layout, hold what the comment of Pack says; the places that the last panel
-// lacks are zero.
+// Panels of both widths, from matrices in every layout, contain the elements that the comment of Pack describes. The lines that the last
+// panel lacks are zero.
 func TestPack(t *testing.T) {
 	t.Run("float32", checkPack[float32])
 	t.Run("float64", checkPack[float64])
@@ -54,7 +54,7 @@ func checkPack[T gemmtest.Number](t *testing.T) {
 	}
 }
 
-// An operand that is deeper than one block is found block by block, also in memory of the caller.
+// Block returns the blocks of a packed operand, which may be deeper than one block. Into packs the same into memory of the caller.
 func TestBlocks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	kern := micro.Active[float32]()
@@ -92,7 +92,7 @@ func TestMemory(t *testing.T) {
 			s := Aligned[uint8](n)
 			require.Zero(t, uintptr(unsafe.Pointer(&s[0]))%line)
 			require.Equal(t, make([]uint8, n), s)
-			require.Equal(t, n, cap(s), "what lies behind is not the caller's")
+			require.Equal(t, n, cap(s), "the capacity excludes the memory behind the slice")
 		}
 	}
 	s := Aligned[float32](10)

@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// eachKernel calls f with every kernel for bytes that this processor can
-// run, in use.
+// eachKernel calls f while each kernel for bytes that this processor can run
+// is active.
 func eachKernel(t *testing.T, f func(t *testing.T)) {
 	best := active
 	defer func() { active = best }()
@@ -81,8 +81,8 @@ func check(t *testing.T, pool *par.Pool, g *Args, name string) {
 	}
 }
 
-// operand makes a matrix in one of five gemmtest.Layouts, guarded behind its end;
-// its bytes are random or the extremes alone.
+// operand returns a matrix in one of four layouts, which ends where memory begins
+// that must not be accessed. Its bytes are random, or only extremes.
 func operand(t *testing.T, rng *rand.Rand, rows, cols int, byRow bool) Mat {
 	m := Mat{Signed: rng.IntN(2) == 0}
 	switch rng.IntN(5) {
@@ -144,8 +144,8 @@ func TestMul(t *testing.T) {
 	})
 }
 
-// TestExtremes sums products of the greatest magnitude, in which
-// instructions that saturate would.
+// TestExtremes sums products of the greatest magnitude, for which saturating
+// instructions would overflow.
 func TestExtremes(t *testing.T) {
 	pool := par.New(1)
 	eachKernel(t, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestExtremes(t *testing.T) {
 	})
 }
 
-// TestWrap sums beyond 32 bits.
+// TestWrap computes a sum that does not fit 32 bits, and wraps.
 func TestWrap(t *testing.T) {
 	pool := par.New(1)
 	eachKernel(t, func(t *testing.T) {

@@ -54,7 +54,7 @@ func checkUnits(t *testing.T, rng *rand.Rand, pool *par.Pool, m, channels, taps,
 	units := &Units{Units: make([]int32, groups*row), Flip: FlipsB(signedB), Zero: -5}
 	fill := UnitOf(9, group, signedB)
 	for i := range units.Units {
-		units.Units[i] = fill // what lies between rows does not matter
+		units.Units[i] = fill // the units between rows must not matter
 	}
 	for g := range groups {
 		rows := min(group, channels-g*group)
