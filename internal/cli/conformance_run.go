@@ -247,9 +247,7 @@ func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 		return nil, usage("plugin %s: %w", path, err)
 	}
 	o.Development = map[string]string{name: path}
-	if t.kill != nil {
-		t.protocol = a.protocolOf(path, name)
-	}
+	t.protocol = a.protocolOf(path, name)
 	t.open = func() (core.Backend, error) {
 		d, err := host.Open(ctx, spec, o)
 		if err != nil {
