@@ -45,12 +45,8 @@ func (a *accuracies) note(id string, n *op.Node, in []op.Desc, want, got ref.Ten
 	if a == nil || !d.IsFloat() || !want.Desc.SameType(got.Desc) {
 		return
 	}
-	tolerance, terms := op.Lookup(n.Op).Tolerance, 1
-	if tolerance.PerTerm {
-		terms = op.Terms(n, in)
-	}
-	rel, abs := tolerance.Bounds(d, terms)
-	worst := Accuracy{Op: n.Op.String(), Type: d.String(), Terms: terms, Case: id}
+	rel, abs, exact := bounds(n, in, d)
+	worst := Accuracy{Op: n.Op.String(), Type: d.String(), Terms: termsOf(n, in), Case: id}
 	for i, w := range want.F {
 		g := got.F[i]
 		if math.IsNaN(w) || math.IsInf(w, 0) || math.IsNaN(g) || math.IsInf(g, 0) {
@@ -59,7 +55,7 @@ func (a *accuracies) note(id string, n *op.Node, in []op.Desc, want, got ref.Ten
 		worst.Elements++
 		off := math.Abs(g - w)
 		worst.ULP = max(worst.ULP, off/ulp(d, w))
-		if allowed := rel*math.Abs(w) + abs; !tolerance.Exact && allowed > 0 {
+		if allowed := rel*math.Abs(w) + abs; !exact && allowed > 0 {
 			worst.Used = max(worst.Used, off/allowed)
 		}
 	}
@@ -99,11 +95,6 @@ func (a *accuracies) list() []Accuracy {
 // ulp returns the distance between adjacent numbers of a type at the magnitude of f.
 func ulp(d dtype.DType, f float64) float64 {
 	digits := map[dtype.DType]int{dtype.F64: 52, dtype.F32: 23, dtype.F16: 10, dtype.BF16: 7}[d]
-	least := map[dtype.DType]int{dtype.F64: -1022, dtype.F32: -126, dtype.F16: -14, dtype.BF16: -126}[d]
-	exponent := least
-	if f != 0 {
-		_, e := math.Frexp(f)
-		exponent = max(least, e-1)
-	}
-	return math.Ldexp(1, exponent-digits)
+	_, e := math.Frexp(max(math.Abs(f), d.LeastNormal()))
+	return math.Ldexp(1, e-1-digits)
 }
