@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/goburn/burn/conformance/ref"
 	"github.com/goburn/burn/core/op"
@@ -66,7 +67,7 @@ func (q *queue) checkTimed(ctx context.Context, s spec, n *op.Node, in []ref.Ten
 		}
 		return q.same(ctx, n, in, outs, want)
 	}
-	start := q.random("rows/" + n.Op.String()).IntN(n.Outputs[0].Shape[p.out] - partRows)
+	start := firstRow(q.random("rows/"+n.Op.String()), n.Outputs[0].Shape[p.out])
 	var some []ref.Tensor
 	for i, t := range in {
 		rows, err := rowsOf(t, p.in[i], start)
@@ -98,6 +99,9 @@ func (q *queue) checkTimed(ctx context.Context, s spec, n *op.Node, in []ref.Ten
 	}
 	return nil
 }
+
+// firstRow draws the first of partRows consecutive rows out of n.
+func firstRow(r *rand.Rand, n int) int { return r.IntN(n - partRows + 1) }
 
 // rowsOf returns some rows of t along an axis, or all of t for axis -1.
 func rowsOf(t ref.Tensor, axis, start int) (ref.Tensor, error) {
