@@ -161,7 +161,7 @@ func chosen[M, B any](ctx context.Context, r *trainRun, l *train.Learner[M, B], 
 	best, err := l.LoadBest(ctx, res.Parts)
 	if err != nil {
 		out.fail("the best weights", err)
-		return last + ", as the best are not there"
+		return last + ", because the best could not be loaded"
 	}
 	return fmt.Sprintf("epoch %d, the best by %s loss (%s)", best.Epoch+1, best.Split, train.Format(float64(best.Values["loss"]), ""))
 }
