@@ -26,7 +26,7 @@ func (s spec) partOf(n *op.Node) (part, bool) {
 		return part{in: append([]int{0}, make([]int, len(s.in)-1)...), out: 0}.whole(1), true
 	case (s.op == op.Conv || s.op == op.ConvInteger) && len(s.in) == 2:
 		return part{in: []int{-1, 0}, out: 1}, true
-	case (row.Traits.Has(op.Elementwise) || s.alongLast()) && len(n.Outputs[0].Shape) > 1:
+	case (row.Traits.Has(op.Elementwise) || s.alongLaterAxis()) && len(n.Outputs[0].Shape) > 1:
 		p := part{}
 		for _, d := range s.in {
 			axis := -1
@@ -48,8 +48,8 @@ func (p part) whole(from int) part {
 	return p
 }
 
-// alongLast reports whether the op works along a single axis other than the first.
-func (s spec) alongLast() bool {
+// alongLaterAxis reports whether the op works along a single axis other than the first.
+func (s spec) alongLaterAxis() bool {
 	switch s.op {
 	case op.CumSum, op.CumProd, op.CumMax, op.CumMin, op.Sort:
 		return s.attr("axis") > 0

@@ -40,8 +40,8 @@ type trainRun struct {
 // dir returns the folder of the run.
 func (r *trainRun) dir() string { return cmp.Or(r.flags.out, filepath.Join("runs", r.name)) }
 
-// found wraps the error of a missing data set with the exit code of an input error.
-func found(err error) error {
+// notFoundIsUsage wraps the error of a missing data set with the exit code of an input error.
+func notFoundIsUsage(err error) error {
 	if errors.Is(err, source.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 		return &exitError{exitUsage, err}
 	}
@@ -89,7 +89,7 @@ func execute[M, B any](r *trainRun, job trainJob[M, B]) (err error) {
 	res, err := l.Run(d.ctx)
 	ended := d.close()
 	if err != nil {
-		return errors.Join(fmt.Errorf("train %s: %w", r.name, found(err)), folder.failed())
+		return errors.Join(fmt.Errorf("train %s: %w", r.name, notFoundIsUsage(err)), folder.failed())
 	}
 	defer func() { err = errors.Join(err, ended, res.Close()) }()
 	out := &outputs{dir: dir, name: r.name}
