@@ -45,12 +45,8 @@ func (a *accuracies) note(id string, n *op.Node, in []op.Desc, want, got ref.Ten
 	if a == nil || !d.IsFloat() || !want.Desc.SameType(got.Desc) {
 		return
 	}
-	tolerance, terms := op.Lookup(n.Op).Tolerance, 1
-	if tolerance.PerTerm {
-		terms = op.Terms(n, in)
-	}
-	rel, abs := tolerance.Bounds(d, terms)
-	worst := Accuracy{Op: n.Op.String(), Type: d.String(), Terms: terms, Case: id}
+	rel, abs, exact := bounds(n, in, d)
+	worst := Accuracy{Op: n.Op.String(), Type: d.String(), Terms: termsOf(n, in), Case: id}
 	for i, w := range want.F {
 		g := got.F[i]
 		if math.IsNaN(w) || math.IsInf(w, 0) || math.IsNaN(g) || math.IsInf(g, 0) {
@@ -59,7 +55,7 @@ func (a *accuracies) note(id string, n *op.Node, in []op.Desc, want, got ref.Ten
 		worst.Elements++
 		off := math.Abs(g - w)
 		worst.ULP = max(worst.ULP, off/ulp(d, w))
-		if allowed := rel*math.Abs(w) + abs; !tolerance.Exact && allowed > 0 {
+		if allowed := rel*math.Abs(w) + abs; !exact && allowed > 0 {
 			worst.Used = max(worst.Used, off/allowed)
 		}
 	}
@@ -98,21 +94,15 @@ func (a *accuracies) list() []Accuracy {
 
 // ulp returns the distance between adjacent numbers of a type at the magnitude of f.
 func ulp(d dtype.DType, f float64) float64 {
-	var digits, least int
+	digits := 23
 	switch d {
 	case dtype.F64:
-		digits, least = 52, -1022
-	case dtype.F32:
-		digits, least = 23, -126
+		digits = 52
 	case dtype.F16:
-		digits, least = 10, -14
+		digits = 10
 	case dtype.BF16:
-		digits, least = 7, -126
+		digits = 7
 	}
-	exponent := least
-	if f != 0 {
-		_, e := math.Frexp(f)
-		exponent = max(least, e-1)
-	}
-	return math.Ldexp(1, exponent-digits)
+	_, e := math.Frexp(max(math.Abs(f), d.LeastNormal()))
+	return math.Ldexp(1, e-1-digits)
 }

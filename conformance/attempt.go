@@ -47,7 +47,7 @@ func (s *session) result(ctx context.Context, c testCase) Result {
 			}
 		}
 	case expected:
-		r.Status, r.Reason = Failed, "expected to fail and passed: take it from the list"
+		r.Status, r.Reason = Failed, "passed although it is expected to fail: remove it from the list"
 	}
 	return r
 }
@@ -118,7 +118,7 @@ func (s *session) tooLarge(err error) error {
 		memory = s.report.Backend.Devices[i].Memory
 	}
 	if made := s.made.Load(); memory > 0 && made > memory {
-		return skip{fmt.Sprintf("the device has %d bytes of memory, which is less than the case makes", memory)}
+		return skip{fmt.Sprintf("the case creates tensors of more bytes than the %d bytes of memory that the device states", memory)}
 	}
 	return err
 }

@@ -17,7 +17,7 @@ func blameCases() []testCase {
 		ruled("blame/among", "of nodes that ran together, the one that failed is named, or none", blamesAmong),
 		ruled("blame/program", "a program that failed alone is named", blamesProgram),
 		ruled("blame/programs", "of programs that ran together, the one that failed is named, or none", blamesPrograms),
-		ruled("blame/before", "a failure is nothing to what was waited for before", blamesNotBefore),
+		ruled("blame/before", "a failure does not affect results that were waited for before it", blamesNotBefore),
 	}
 }
 

@@ -50,7 +50,7 @@ func checkFeatures(_ context.Context, q *queue) error {
 	_, memory := core.Extension[core.MemoryStats](q.dev)
 	for name, has := range map[string]bool{"programs": programs, "memory_stats": memory} {
 		if slices.Contains(named, name) != has {
-			return fmt.Errorf("feature %q: named is %v, the device has it is %v", name, slices.Contains(named, name), has)
+			return fmt.Errorf("feature %q: the document names it: %v, the device has the extension: %v; want both or none", name, slices.Contains(named, name), has)
 		}
 	}
 	return nil

@@ -209,7 +209,7 @@ func broadcasts(ctx context.Context, q *queue, size int) error {
 			}
 		}
 		if err := r.Broadcast(r.Stream, size, r.id(), r.result(op.DescOf(dtype.F32, 2))); err == nil {
-			return fmt.Errorf("broadcast from rank %d of %d is taken", size, size)
+			return fmt.Errorf("broadcast from rank %d of %d is accepted, want an error", size, size)
 		}
 		return r.sync(ctx)
 	})
@@ -267,7 +267,7 @@ func (r *rank) failedRound(ctx context.Context, out op.Desc, want ...error) erro
 		return fmt.Errorf("result of a round that failed: error is %v, want one of %v", err, want)
 	}
 	if err := r.sync(ctx); err == nil {
-		return errors.New("no event tells of the round that failed")
+		return errors.New("no event reports the round that failed")
 	}
 	return nil
 }

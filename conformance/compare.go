@@ -18,12 +18,16 @@ func compare(n *op.Node, in []op.Desc, output int, want, got ref.Tensor) error {
 // bounds returns the tolerance of the row of n for results of type d.
 func bounds(n *op.Node, in []op.Desc, d dtype.DType) (rel, abs float64, exact bool) {
 	tolerance := op.Lookup(n.Op).Tolerance
-	joined := 1
-	if tolerance.PerTerm {
-		joined = op.Terms(n, in)
-	}
-	rel, abs = tolerance.Bounds(d, joined)
+	rel, abs = tolerance.Bounds(d, termsOf(n, in))
 	return rel, abs, tolerance.Exact
+}
+
+// termsOf returns the number of terms that the tolerance of the row of n counts: 1 if it does not depend on terms.
+func termsOf(n *op.Node, in []op.Desc) int {
+	if op.Lookup(n.Op).Tolerance.PerTerm {
+		return op.Terms(n, in)
+	}
+	return 1
 }
 
 // compareWithin is like compare, with the given bounds in place of the row's tolerance.

@@ -20,7 +20,7 @@ func donationCases() []testCase {
 		ruled("donation/mask", "a mask is as long as the inputs, else the run is ErrAttr and takes nothing", donationMask),
 		ruled("donation/returned", "a donated input may be an output", donationReturned),
 		ruled("donation/ticket", "a ticket of a donated tensor gives the value from before the run", donationTicket),
-		ruled("donation/view", "what shares memory with a donated tensor keeps its value", donationView),
+		ruled("donation/view", "a view of a donated tensor keeps its value", donationView),
 		ruled("donation/constant", "a program's constants stay what they are when their tensor is donated", donationConstant),
 		ruled("donation/loop", "a loop that donates computes what one does that frees, and its memory does not grow", donationLoop),
 		ruled("donation/poisoned", "a poisoned tensor that is donated poisons the outputs, and is gone", donationPoisoned),

@@ -65,7 +65,7 @@ func (f *flushes) nearest(n *op.Node, in []op.Desc, output int, want, got ref.Te
 
 // subnormal reports whether a tensor has a number that may be flushed to zero.
 func (f *flushes) subnormal(t ref.Tensor) bool {
-	least := math.Ldexp(1, minNormal[t.Desc.DType])
+	least := t.Desc.DType.LeastNormal()
 	return f.types.Has(t.Desc.DType) && slices.ContainsFunc(t.F, func(x float64) bool { return x != 0 && math.Abs(x) < least })
 }
 
@@ -76,7 +76,7 @@ func (f *flushes) zeroed(ts []ref.Tensor) []ref.Tensor {
 		if !f.types.Has(t.Desc.DType) {
 			continue
 		}
-		least := math.Ldexp(1, minNormal[t.Desc.DType])
+		least := t.Desc.DType.LeastNormal()
 		out[k].F = slices.Clone(t.F)
 		for i, x := range t.F {
 			if math.Abs(x) < least {

@@ -108,7 +108,7 @@ func canceledMidway(ctx context.Context, q *queue, call func(context.Context, op
 		}
 		const patience = 20 * time.Second // far longer than any machine needs
 		if took > patience {
-			return fmt.Errorf("the call returned %v after its context ended", took)
+			return fmt.Errorf("the call, whose context ended after 200µs, took %v, want at most %v", took, patience)
 		}
 	}
 	if err := q.counted(ctx, d, n); err != nil {

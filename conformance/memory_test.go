@@ -50,7 +50,7 @@ func TestSmallMemoryIsTold(t *testing.T) {
 	const run = "^stream/round-trip/(f32|i64|bool)$"
 	r := checkSmall(t, small.Driver{Memory: 64 << 10, Stated: 64 << 10}, conformance.Options{Run: run})
 	require.Equal(t, 3, r.Skipped, "%+v", r.Results)
-	const reason = "the device has 65536 bytes of memory, which is less than the case makes"
+	const reason = "the case creates tensors of more bytes than the 65536 bytes of memory that the device states"
 	require.Contains(t, r.Disclosure().Holes, conformance.Hole{Profile: conformance.Core, Reason: reason, Cases: 3})
 	var b strings.Builder
 	require.NoError(t, r.Write(&b))

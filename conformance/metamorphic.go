@@ -187,14 +187,10 @@ func upTo(lo, hi int) []int {
 // agree compares two results, each of which may differ from the true value by the tolerance of the row. scale is the magnitude of the
 // terms.
 func agree(what string, n *op.Node, in []op.Desc, want, got []ref.Tensor, scale float64) error {
-	tolerance, terms := op.Lookup(n.Op).Tolerance, 1
-	if tolerance.PerTerm {
-		terms = op.Terms(n, in)
-	}
 	for k := range want {
-		rel, abs := tolerance.Bounds(want[k].Desc.DType, terms)
+		rel, abs, exact := bounds(n, in, want[k].Desc.DType)
 		for i, w := range want[k].F {
-			if g := got[k].F[i]; !near(w, g, 2*rel, 2*abs*scale, tolerance.Exact) {
+			if g := got[k].F[i]; !near(w, g, 2*rel, 2*abs*scale, exact) {
 				return fmt.Errorf("%s: result %d of %v, element %d: got %v, want %v within %.3g", what, k, renumbered(n), i, g, w, 2*rel*math.Abs(w)+2*abs*scale)
 			}
 		}

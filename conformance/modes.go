@@ -73,11 +73,8 @@ func floatsOf(d dtype.DType, f ...float64) ref.Tensor {
 	return ref.Tensor{Desc: op.DescOf(d, len(f)), F: f}
 }
 
-// minNormal contains the exponent of the least normal number of each type.
-var minNormal = map[dtype.DType]int{dtype.F64: -1022, dtype.F32: -126, dtype.F16: -14, dtype.BF16: -126}
-
 func flushedOperands(ctx context.Context, q *queue, d dtype.DType) (string, error) {
-	small := math.Ldexp(1, minNormal[d]-2)
+	small := d.LeastNormal() / 4
 	got, err := q.once(ctx, op.Mul, []ref.Tensor{floatsOf(d, small), floatsOf(d, 256)})
 	if err != nil {
 		return "", err
@@ -86,7 +83,7 @@ func flushedOperands(ctx context.Context, q *queue, d dtype.DType) (string, erro
 }
 
 func flushedResults(ctx context.Context, q *queue, d dtype.DType) (string, error) {
-	small := math.Ldexp(1, minNormal[d]+2)
+	small := d.LeastNormal() * 4
 	got, err := q.once(ctx, op.Mul, []ref.Tensor{floatsOf(d, small), floatsOf(d, 1.0/16)})
 	if err != nil {
 		return "", err

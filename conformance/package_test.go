@@ -166,9 +166,14 @@ func TestVerifyFindsTampering(t *testing.T) {
 	}
 	_, err = conformance.Verify(path)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(path, "more"), nil, 0o644))
+	more := filepath.Join(path, "more")
+	require.NoError(t, os.WriteFile(more, nil, 0o644))
 	_, err = conformance.Verify(path)
 	require.ErrorIs(t, err, conformance.ErrTampered)
+	require.NoError(t, os.Truncate(more, 256<<20+1)) // a sparse file
+	_, err = conformance.Verify(path)
+	require.ErrorIs(t, err, conformance.ErrTampered)
+	require.ErrorContains(t, err, "more has 268435457 bytes, want at most 268435456")
 }
 
 func TestVerifyFindsTamperingInArchives(t *testing.T) {
@@ -215,6 +220,16 @@ func TestVerifyFindsIncompleteRuns(t *testing.T) {
 	require.NoError(t, err)
 	_, err = conformance.Verify(path)
 	require.ErrorIs(t, err, conformance.ErrTampered) // the counts include the lost result
+
+	// A profile of which no case could be missing.
+	r = quantReport(t)
+	r.Options.Profile = "best"
+	path = filepath.Join(t.TempDir(), "report")
+	_, err = r.WritePackage(path)
+	require.NoError(t, err)
+	_, err = conformance.Verify(path)
+	require.ErrorIs(t, err, conformance.ErrTampered)
+	require.ErrorContains(t, err, `profile "best", want one of [`)
 	_, err = conformance.Verify(filepath.Join(path, "nowhere"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

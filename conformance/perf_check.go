@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/goburn/burn/conformance/ref"
 	"github.com/goburn/burn/core/op"
@@ -25,7 +26,7 @@ func (s spec) partOf(n *op.Node) (part, bool) {
 		return part{in: append([]int{0}, make([]int, len(s.in)-1)...), out: 0}.whole(1), true
 	case (s.op == op.Conv || s.op == op.ConvInteger) && len(s.in) == 2:
 		return part{in: []int{-1, 0}, out: 1}, true
-	case (row.Traits.Has(op.Elementwise) || s.alongLast()) && len(n.Outputs[0].Shape) > 1:
+	case (row.Traits.Has(op.Elementwise) || s.alongLaterAxis()) && len(n.Outputs[0].Shape) > 1:
 		p := part{}
 		for _, d := range s.in {
 			axis := -1
@@ -47,8 +48,8 @@ func (p part) whole(from int) part {
 	return p
 }
 
-// alongLast reports whether the op works along a single axis other than the first.
-func (s spec) alongLast() bool {
+// alongLaterAxis reports whether the op works along a single axis other than the first.
+func (s spec) alongLaterAxis() bool {
 	switch s.op {
 	case op.CumSum, op.CumProd, op.CumMax, op.CumMin, op.Sort:
 		return s.attr("axis") > 0
@@ -66,7 +67,7 @@ func (q *queue) checkTimed(ctx context.Context, s spec, n *op.Node, in []ref.Ten
 		}
 		return q.same(ctx, n, in, outs, want)
 	}
-	start := q.random("rows/" + n.Op.String()).IntN(n.Outputs[0].Shape[p.out] - partRows)
+	start := firstRow(q.random("rows/"+n.Op.String()), n.Outputs[0].Shape[p.out])
 	var some []ref.Tensor
 	for i, t := range in {
 		rows, err := rowsOf(t, p.in[i], start)
@@ -98,6 +99,9 @@ func (q *queue) checkTimed(ctx context.Context, s spec, n *op.Node, in []ref.Ten
 	}
 	return nil
 }
+
+// firstRow draws the first of partRows consecutive rows out of n.
+func firstRow(r *rand.Rand, n int) int { return r.IntN(n - partRows + 1) }
 
 // rowsOf returns some rows of t along an axis, or all of t for axis -1.
 func rowsOf(t ref.Tensor, axis, start int) (ref.Tensor, error) {

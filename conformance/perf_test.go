@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"encoding/json"
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 	"time"
@@ -86,6 +87,20 @@ func TestPerfChecksResults(t *testing.T) {
 	require.Greater(t, by["slice"].Bytes, int64(4<<20))
 	require.Greater(t, by["slice"].Rounds, 1)
 	require.LessOrEqual(t, by["slice"].Least, by["slice"].Median)
+}
+
+// Every row of a large result may be compared: the first compared one is drawn from all that partRows rows can begin at.
+func TestPerfComparesAllRows(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	drawn := map[int]int{}
+	for range 300 {
+		drawn[firstRow(r, partRows+2)]++
+	}
+	require.Len(t, drawn, 3)
+	for first := range 3 { // rows first to first+7 of 10
+		require.Greater(t, drawn[first], 60, "row %d", first)
+	}
 }
 
 // Every op is timed on a node that is large enough for a meaningful time.

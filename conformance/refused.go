@@ -47,7 +47,7 @@ func refusedVersion(ctx context.Context, q *queue) error {
 		if err == nil {
 			_, err = q.get(ctx, outs[0])
 			if e := q.sync(ctx); e == nil {
-				return errors.New("no event tells of a node of another version")
+				return errors.New("no event reports a node of another version")
 			}
 		}
 		if err := wantError(err, core.ErrUnsupported); err != nil {

@@ -56,7 +56,7 @@ func Releases() ([]Release, error) {
 	return l, nil
 }
 
-// ParseRelease reads the text of a release. Its lines, except empty ones and lines whose first word is #, are "date YYYY-MM-DD", "suite
+// ParseRelease reads the text of a release. Its lines, except empty ones and those that begin with #, are "date YYYY-MM-DD", "suite
 // HASH", "must PROFILE REGEXP" and "optional PROFILE REGEXP". A case of a profile must be passed if the pattern of a "must" line matches its
 // id and the pattern of no "optional" line does.
 func ParseRelease(text string) (*Release, error) {
@@ -65,8 +65,11 @@ func ParseRelease(text string) (*Release, error) {
 	for n := 1; s.Scan(); n++ {
 		word, rest, _ := strings.Cut(strings.TrimSpace(s.Text()), " ")
 		rest = strings.TrimSpace(rest)
+		if strings.HasPrefix(word, "#") {
+			continue
+		}
 		switch word {
-		case "", "#":
+		case "":
 		case "date":
 			if _, err := time.Parse(time.DateOnly, rest); err != nil {
 				return nil, fmt.Errorf("conformance: release: line %d: date %q, want YYYY-MM-DD", n, rest)
@@ -174,7 +177,7 @@ func (m *Manifest) Standing(r *Release, p Profile, waivers []Waiver, now time.Ti
 		case w.expired(now):
 			s.Faults = append(s.Faults, fmt.Sprintf("the waiver of %s expired on %s; its owner is %s, the issue %s", w.Case, w.Expires, w.Owner, w.Issue))
 		case !used[i]:
-			s.Faults = append(s.Faults, fmt.Sprintf("the waiver of %s excuses nothing: take it from the list", w.Case))
+			s.Faults = append(s.Faults, fmt.Sprintf("the waiver of %s excuses nothing: remove it from the list", w.Case))
 		}
 	}
 	return s, nil

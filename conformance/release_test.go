@@ -124,7 +124,7 @@ func TestParseRelease(t *testing.T) {
 		_, err := conformance.ParseRelease(text)
 		require.ErrorContains(t, err, want, text)
 	}
-	r, err := conformance.ParseRelease(head + "# of all\nmust core .\noptional core /program$\nmust nn /decomposed$\n")
+	r, err := conformance.ParseRelease(head + "# of all\n#without a space\n  # indented\nmust core .\noptional core /program$\nmust nn /decomposed$\n")
 	require.NoError(t, err)
 	require.True(t, r.Must(conformance.Core, "add/f32/same/plain"))
 	require.False(t, r.Must(conformance.Core, "add/f32/same/program"))
@@ -218,6 +218,7 @@ func TestSubmission(t *testing.T) {
 
 	var page bytes.Buffer
 	require.NoError(t, conformance.WriteScoreboard(&page, []*conformance.Submission{first, second, third}))
+	require.ErrorContains(t, conformance.WriteScoreboard(&page, []*conformance.Submission{first, {Name: "B", Manifest: second.Manifest}}), `the submission "B" has no standing, want one for each of its profiles`)
 	lines := strings.Split(page.String(), "\n")
 	i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "|---") })
 	require.True(t, strings.HasPrefix(lines[i+1], "| [A](https://example.org/npu) | "), "by name")

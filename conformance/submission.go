@@ -111,7 +111,7 @@ func (s *Submission) stand(releases []Release, waivers []Waiver, now time.Time) 
 		left = slices.DeleteFunc(left, func(w Waiver) bool { return slices.Contains(own.Waived, w.Case) })
 	}
 	if len(left) > 0 {
-		return fmt.Errorf("conformance: the waiver of %s excuses nothing: take it from the list", left[0].Case)
+		return fmt.Errorf("conformance: the waiver of %s excuses nothing: remove it from the list", left[0].Case)
 	}
 	return nil
 }
@@ -129,6 +129,11 @@ func (m *Manifest) ofProfile(waivers []Waiver, p Profile) []Waiver {
 // WriteScoreboard writes the page of kept reports, a table in Markdown: a line for each submission, the newest release first, then by
 // name. Every submission must be one that ReadSubmission returned without an error.
 func WriteScoreboard(w io.Writer, submissions []*Submission) error {
+	for _, s := range submissions {
+		if len(s.Standings) == 0 || s.Manifest == nil {
+			return fmt.Errorf("conformance: the submission %q has no standing, want one for each of its profiles", s.Name)
+		}
+	}
 	l := slices.SortedFunc(slices.Values(submissions), func(a, b *Submission) int {
 		return cmp.Or(cmp.Compare(b.Standings[0].Release, a.Standings[0].Release), cmp.Compare(a.Name, b.Name))
 	})

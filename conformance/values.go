@@ -93,7 +93,7 @@ func specials(d dtype.DType, which specialness) (fs []float64, is []int64) {
 		return nil, []int64{0, 1, 2, 3, ref.Wrap(d, -1), ref.Wrap(d, -2), least, greatest, least + 1, greatest - 1, 7, int64(bits)}
 	}
 	denormal := map[dtype.DType]float64{dtype.F64: 0x1p-1074, dtype.F32: 0x1p-149, dtype.F16: 0x1p-24, dtype.BF16: 0x1p-133}[d]
-	normal := map[dtype.DType]float64{dtype.F64: 0x1p-1022, dtype.F32: 0x1p-126, dtype.F16: 0x1p-14, dtype.BF16: 0x1p-126}[d]
+	normal := d.LeastNormal()
 	greatest := map[dtype.DType]float64{dtype.F64: math.MaxFloat64, dtype.F32: math.MaxFloat32, dtype.F16: 65504, dtype.BF16: 0x1.fep127}[d]
 	fs = []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1, -1}
 	if which >= ordinary {

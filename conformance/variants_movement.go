@@ -98,7 +98,7 @@ var movementPlans = map[op.Code]plan{
 // scatterVariants returns variants in every mode; modes other than assign are for numbers.
 func scatterVariants() []variant {
 	var vs []variant
-	for _, m := range []string{"assign", "add", "mul", "min", "max"} {
+	for _, m := range modes {
 		mode := op.Str("mode", m)
 		l := []variant{
 			v(m+"-rows", shapes(dims(5, 3), dims(4), dims(4, 3)), op.Int("axis", 0), mode),

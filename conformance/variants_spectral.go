@@ -54,18 +54,18 @@ var (
 	norms3              = []string{"ortho", "forward", "backward"}
 	notCentred, allBins = op.Flag("center", false), op.Flag("onesided", false)
 	inverse, wide       = op.Flag("inverse", true), op.Domain{Lo: 0.5, Hi: 1}
-	axis0, axis1, last  = op.Int("axis", 0), op.Int("axis", 1), op.Int("axis", 1)
+	axis0, axis1        = op.Int("axis", 0), op.Int("axis", 1)
 )
 
 func spectralPlans() map[op.Code]plan {
-	fft := append(transforms(func(name string, n int) variant { return v(name, shapes(dims(1, n, 2)), last) }, 65, 128, 263),
+	fft := append(transforms(func(name string, n int) variant { return v(name, shapes(dims(1, n, 2)), axis1) }, 65, 128, 263),
 		v("inverse", shapes(dims(3, 10, 2)), axis1, inverse), v("front", shapes(dims(6, 3, 2)), axis0), v("middle-inverse", shapes(dims(2, 7, 3, 2)), axis1, inverse),
 		v("line", shapes(dims(9, 2)), axis0), v("empty", shapes(dims(0, 4, 2)), axis1), v("long-inverse", shapes(dims(1, 100, 2)), axis1, inverse).only(dtype.F32, dtype.F64),
 		v("prime-inverse", shapes(dims(1, 257, 2)), axis1, inverse).only(dtype.F32))
-	rfft := append(transforms(func(name string, n int) variant { return v(name, shapes(dims(2, n)), last) }, 90),
+	rfft := append(transforms(func(name string, n int) variant { return v(name, shapes(dims(2, n)), axis1) }, 90),
 		v("front", shapes(dims(6, 3)), axis0), v("filled", shapes(dims(2, 5)), axis1, op.Int("n", 8)), v("cut", shapes(dims(2, 9, 2)), axis1, op.Int("n", 6)), v("from-none", shapes(dims(2, 0)), axis1, op.Int("n", 3)),
 		v("empty", shapes(dims(0, 4)), axis1))
-	irfft := append(transforms(func(name string, n int) variant { return v(name, shapes(dims(2, n/2+1, 2)), last, op.Int("n", n)) }, 65),
+	irfft := append(transforms(func(name string, n int) variant { return v(name, shapes(dims(2, n/2+1, 2)), axis1, op.Int("n", n)) }, 65),
 		v("front", shapes(dims(4, 3, 2)), axis0, op.Int("n", 7)), v("filled", shapes(dims(2, 3, 2)), axis1, op.Int("n", 12)), v("cut", shapes(dims(2, 9, 3, 2)), axis1, op.Int("n", 6)),
 		v("from-none", shapes(dims(2, 0, 2)), axis1, op.Int("n", 3)))
 	for _, n := range norms3 {

@@ -115,6 +115,9 @@ func (m *Manifest) check(files map[string][]byte) error {
 		return tampered("%s: %v", RowsFile, err)
 	}
 	m.rows, m.lines = rows, lines
+	if !slices.Contains(Profiles(), m.Profile) {
+		return tampered("profile %q, want one of %v", m.Profile, Profiles())
+	}
 	if err := m.origin(); err != nil {
 		return err
 	}
@@ -172,7 +175,7 @@ func (m *Manifest) check(files map[string][]byte) error {
 	return nil
 }
 
-// Limits of a package, against archives built to exhaust memory: bytes of one file, and number of files.
+// Limits of a package, against packages built to exhaust memory: bytes of one file, and number of files.
 const (
 	maxPackageFile  = 256 << 20
 	maxPackageFiles = 64
@@ -193,6 +196,11 @@ func readPackage(path string) (files map[string][]byte, raw []byte, err error) {
 		for _, e := range entries {
 			if !e.Type().IsRegular() || len(files) == maxPackageFiles {
 				return nil, nil, tampered("%s does not belong to it", e.Name())
+			}
+			if info, err := e.Info(); err != nil {
+				return nil, nil, err
+			} else if info.Size() > maxPackageFile {
+				return nil, nil, tampered("%s has %d bytes, want at most %d", e.Name(), info.Size(), maxPackageFile)
 			}
 			if files[e.Name()], err = os.ReadFile(filepath.Join(path, e.Name())); err != nil {
 				return nil, nil, err

@@ -26,7 +26,7 @@ func wordCases() []testCase {
 		name  string
 		index int64
 	}{{"above", 1 << 32}, {"below", -1 << 32}, {"most", math.MaxInt64}, {"least", math.MinInt64}} {
-		c := ruled("words/i64/index-"+x.name, "an index is looked at with all its bits", func(ctx context.Context, q *queue) error { return wideIndex(ctx, q, x.index) })
+		c := ruled("words/i64/index-"+x.name, "all 64 bits of an index are checked", func(ctx context.Context, q *queue) error { return wideIndex(ctx, q, x.index) })
 		c.storage, c.types = true, dtype.SetOf(dtype.F32, dtype.I64)
 		cases = append(cases, c)
 	}

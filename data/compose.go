@@ -6,7 +6,9 @@ import (
 )
 
 // Compose returns the concatenation of the datasets.
-func Compose[T any](sets ...Dataset[T]) Dataset[T] {
+func Compose[T any](sets ...Dataset[T]) Dataset[T] { return compose(sets) }
+
+func compose[T any](sets []Dataset[T]) composed[T] {
 	c := composed[T]{sets: sets, ends: make([]int, len(sets))}
 	end := 0
 	for k, s := range sets {
@@ -33,7 +35,7 @@ func (c composed[T]) Epoch(e int) Dataset[T] {
 	for k, s := range c.sets {
 		sets[k] = At(s, e)
 	}
-	return composed[T]{sets, c.ends}
+	return compose(sets)
 }
 
 func (c composed[T]) Get(i int) (item T, e error) {

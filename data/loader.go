@@ -70,8 +70,11 @@ func (l *Loader[T, B]) MakeOn(dev *tensor.Device) error {
 // the first ones may have one more. The loaders start at epoch 0 and are independent of l. It is an error if l is itself a shard or
 // if there is no device.
 func (l *Loader[T, B]) Shards(devs ...*tensor.Device) ([]*Loader[T, B], error) {
-	if l.shards != 1 || len(devs) == 0 {
-		return nil, fmt.Errorf("data: %d shards of a loader that is shard %d of %d, want at least 1 of a whole loader", len(devs), l.shard, l.shards)
+	if l.shards != 1 {
+		return nil, fmt.Errorf("data: the loader is shard %d of %d already, want a whole loader", l.shard, l.shards)
+	}
+	if len(devs) == 0 {
+		return nil, errors.New("data: no device given, want one for each shard")
 	}
 	out := make([]*Loader[T, B], len(devs))
 	for i, dev := range devs {

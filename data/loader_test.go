@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -152,7 +153,9 @@ func TestLoaderShards(t *testing.T) {
 			}
 		}
 		_, err = parts[0].Shards(nil)
-		require.Error(t, err)
+		require.ErrorContains(t, err, "the loader is shard 0 of "+strconv.Itoa(c.shards)+" already")
+		_, err = l.Shards()
+		require.ErrorContains(t, err, "no device given")
 	}
 }
 

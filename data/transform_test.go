@@ -198,3 +198,18 @@ func TestEpochs(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []uint64(one), all(t, data.At(w, 1))[0])
 }
+
+// growing has e items in epoch e, all of value e.
+type growing int
+
+func (g growing) Len() int                      { return int(g) }
+func (g growing) Get(int) (int, error)          { return int(g), nil }
+func (g growing) Epoch(e int) data.Dataset[int] { return growing(e) }
+
+// A composition follows the lengths that its sets have in an epoch.
+func TestComposeLengths(t *testing.T) {
+	ds := data.Compose[int](growing(0), upTo(1), growing(0))
+	require.Equal(t, []int{0}, []int(all(t, ds)))
+	require.Equal(t, []int{2, 2, 0, 2, 2}, []int(all(t, data.At(ds, 2))))
+	require.Equal(t, []int{1, 0, 1}, []int(all(t, data.At(data.At(ds, 2), 1))))
+}

@@ -222,3 +222,14 @@ func TestNoPlugin(t *testing.T) {
 	require.ErrorContains(t, r.Err(), "rules are broken")
 	require.Empty(t, r.Plugin)
 }
+
+// A RELEASE is no answer; everything else is.
+func TestSilent(t *testing.T) {
+	t.Parallel()
+	s := &stream{t: &test{}, replies: make(chan reply, 2)}
+	s.replies <- reply{tag: replyRelease}
+	s.silent(time.Millisecond, "a command")
+	s.replies <- reply{tag: replyRelease}
+	s.replies <- reply{tag: replyDone, request: 3}
+	require.PanicsWithValue(t, failure{"a command: it is answered by DONE of request 3 with no error"}, func() { s.silent(time.Minute, "a command") })
+}

@@ -110,6 +110,20 @@ func (d DType) IsFloat() bool { return d.Class() == Float }
 // IsInt reports whether d is an integer type, signed or not. Bool is none.
 func (d DType) IsInt() bool { return d.Class() == Signed || d.Class() == Unsigned }
 
+// LeastNormal returns the least positive normal number of a floating point type: numbers closer to zero have fewer digits. It is 0 for
+// other types.
+func (d DType) LeastNormal() float64 {
+	switch d {
+	case F64:
+		return 0x1p-1022
+	case F32, BF16:
+		return 0x1p-126
+	case F16:
+		return 0x1p-14
+	}
+	return 0
+}
+
 // Parse is the inverse of String. It also accepts the long names of other tools: float32, int64, uint8, bfloat16, half.
 func Parse(s string) (DType, error) {
 	l := strings.ToLower(strings.TrimSpace(s))

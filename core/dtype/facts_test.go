@@ -40,6 +40,18 @@ func TestFacts(t *testing.T) {
 	require.Equal(t, "dtype(24)", DType(24).String())
 }
 
+// The values are 2^(2-2^(w-1)) for an exponent of w bits (IEEE 754, 3.3).
+func TestLeastNormal(t *testing.T) {
+	for d := range DType(24) {
+		bits, ok := map[DType]int{F64: 11, F32: 8, F16: 5, BF16: 8}[d]
+		want := 0.0
+		if ok {
+			want = math.Ldexp(1, 2-1<<(bits-1))
+		}
+		require.Equal(t, want, d.LeastNormal(), d)
+	}
+}
+
 func TestParse(t *testing.T) {
 	for text, want := range map[string]DType{"float64": F64, "double": F64, "float32": F32, "float": F32, "float16": F16, "half": F16, "bfloat16": BF16, "int64": I64, "int32": I32, "int16": I16, "int8": I8, "uint64": U64,
 		"uint32": U32, "uint16": U16, "uint8": U8, "boolean": Bool, " F32 ": F32, "BFloat16\n": BF16, "I4": I4, "f8E4M3FN": F8E4M3FN} {

@@ -139,7 +139,7 @@ func (t Tolerance) Bounds(d dtype.DType, terms int) (rel, abs float64) {
 	}
 	eps := map[dtype.DType]float64{dtype.F64: 0x1p-52, dtype.F32: 0x1p-23, dtype.F16: 0x1p-10, dtype.BF16: 0x1p-7}[d]
 	rel = t.Units * eps
-	abs = map[dtype.DType]float64{dtype.F64: 0x1p-1022, dtype.F32: 0x1p-126, dtype.F16: 0x1p-14, dtype.BF16: 0x1p-126}[d]
+	abs = d.LeastNormal()
 	if t.PerTerm && terms > 1 {
 		// Terms are accumulated in at least f32, so narrow types have an error of f32 per term and one rounding to their own precision.
 		acc := min(eps, 0x1p-23)

@@ -73,9 +73,6 @@ func pairOf(b *Builder, x Desc, last, r int, interleaved bool, which int) Desc {
 func attend(b *Builder, in []Desc, a Attrs) Desc {
 	q, v := in[0].Shape, in[2].Shape
 	batch, heads, s, shared, t, e := q[0], q[1], q[2], v[1], v[2], v[3]
-	if out := shape.Of(batch, heads, s, e); out.Size() == 0 { // the products of its dimensions may overflow
-		return b.FullInt(in[0].DType, 0, out)
-	}
 	w := weightsOf(b, in[0], in[1], in[3:], a)
 	p := b.Reshape(w.p, shape.Of(batch, shared, heads/shared*s, t))
 	return b.Reshape(b.Do(MatMul, p, in[2]), shape.Of(batch, heads, s, e))

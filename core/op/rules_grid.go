@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-var gridRules = unlessEmpty(map[Code]Decomposition{
+var gridRules = map[Code]Decomposition{
 	AffineGrid: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		c, size := sums{b}, shape.Shape(a.Ints("size"))
 		d := len(size)
@@ -69,7 +69,7 @@ var gridRules = unlessEmpty(map[Code]Decomposition{
 		y = b.With(MatMul, []Desc{b.Reshape(w, shape.Of(g, w.Shape[0]/g, w.Shape[1]*taps)), y})
 		return b.Reshape(y, append(shape.Of(n, w.Shape[0]), out...))
 	}),
-})
+}
 
 func roiAlign(b *Builder, in []Desc, a Attrs) Desc {
 	c, x, batch, rois, size, k := sums{b}, in[0], in[1], in[2], a.Ints("size"), a.Int("samples")

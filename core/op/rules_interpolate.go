@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-var interpolateRules = unlessEmpty(map[Code]Decomposition{
+var interpolateRules = map[Code]Decomposition{
 	Interpolate: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		c, y, size := sums{b}, x[0], a.Ints("size")
 		first, dims := trailing(y, len(size))
@@ -38,7 +38,7 @@ var interpolateRules = unlessEmpty(map[Code]Decomposition{
 		}
 		return y
 	}),
-})
+}
 
 // places returns slope·i+offset of every result i, of the given rank.
 func (x axisMap) places(c sums, rank int) Desc {

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-var patchRules = unlessEmpty(map[Code]Decomposition{
+var patchRules = map[Code]Decomposition{
 	Im2Col: elementwise(func(b *Builder, in []Desc, a Attrs) Desc {
 		c, x, kernel := sums{b}, in[0], shape.Shape(a.Ints("window"))
 		d := len(kernel)
@@ -102,7 +102,7 @@ var patchRules = unlessEmpty(map[Code]Decomposition{
 		return b.With(Conv, []Desc{x, w}, Ints("strides", ones...), Ints("pad_lo", lo...), Ints("pad_hi", hi...),
 			Ints("kernel_dilation", a.Ints("dilation")...), Ints("input_dilation", a.Ints("strides")...), Int("groups", g))
 	}),
-})
+}
 
 // covered returns the positions (i64), along padded spatial dimension i, of the elements of all windows. The result has the given rank: its
 // dimension k numbers the elements of a window, and dimension o the windows.

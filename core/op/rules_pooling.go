@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-var poolingRules = unlessEmpty(map[Code]Decomposition{
+var poolingRules = map[Code]Decomposition{
 	MaxPool: func(b *Builder, in []Desc, a Attrs) []Desc {
 		end := plus(a.Ints("pad_hi"), a.Ints("overhang"))
 		return b.All(WindowReduce, in, append(windowAttrs("max", a, a.Ints("pad_lo"), end), Flag("indices", a.Bool("indices")))...)
@@ -98,7 +98,7 @@ var poolingRules = unlessEmpty(map[Code]Decomposition{
 		y := b.With(Scatter, []Desc{zeros, b.Reshape(x[1], flat), b.Reshape(x[0], flat)}, Int("axis", 1), Int("batch", 1))
 		return b.Reshape(y, append(x[0].Shape[:first:first], size...))
 	}),
-})
+}
 
 // shares returns how adaptive pooling divides n elements into m windows: the index of each element of each window [m, longest], and the
 // first index and the index after the last of each window [m, 1].

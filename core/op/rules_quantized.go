@@ -2,7 +2,7 @@ package op
 
 import "github.com/goburn/burn/core/dtype"
 
-var quantizedRules = unlessEmpty(map[Code]Decomposition{
+var quantizedRules = map[Code]Decomposition{
 	DynamicQuantize: func(b *Builder, in []Desc, _ Attrs) []Desc {
 		c, d, x := sums{b}, in[0].DType, wide(b, in[0])
 		all := make([]int, len(x.Shape))
@@ -58,7 +58,7 @@ var quantizedRules = unlessEmpty(map[Code]Decomposition{
 		}
 		return requantized(b, y, b.Do(Mul, wide(b, x[1]), channels(b, wide(b, x[4]), rank, 1)), wide(b, x[6]), x[7])
 	}),
-})
+}
 
 // requantized returns sums y times product/over, rounded, plus zero, saturated to the type of zero.
 func requantized(b *Builder, y, product, over, zero Desc) Desc {

@@ -67,26 +67,3 @@ func trailing(x Desc, n int) (first int, dims shape.Shape) {
 	first = len(x.Shape) - n
 	return first, x.Shape[first:]
 }
-
-// unlessEmpty returns rules that create results without elements directly, because the sizes of intermediate results could overflow.
-func unlessEmpty(rules map[Code]Decomposition) map[Code]Decomposition {
-	for c, rule := range rules {
-		rules[c] = func(b *Builder, in []Desc, a Attrs) []Desc {
-			outs, err := Lookup(c).Infer(in, a)
-			if err != nil {
-				b.Fail(err)
-				return make([]Desc, max(1, len(outs)))
-			}
-			for _, d := range outs {
-				if d.Shape.Size() > 0 {
-					return rule(b, in, a)
-				}
-			}
-			for i, d := range outs {
-				outs[i] = b.FullInt(d.DType, 0, d.Shape)
-			}
-			return outs
-		}
-	}
-	return rules
-}

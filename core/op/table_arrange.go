@@ -50,7 +50,7 @@ var arrangeRows = []entry{
 			}
 			s, n := in[0].Shape.Clone(), a.Int("repeats")
 			if n < 0 || n > limit || s[axis] > 0 && n > limit/s[axis] {
-				return nil, violation(ErrAttr, "C2", "repeats is %d", n)
+				return nil, violation(ErrAttr, "C2", "repeats is %d for dimension %d, want 0 or more, and a product of at most 2^48", n, s[axis])
 			}
 			s[axis] *= n
 			return one(in[0].DType, s), nil
@@ -101,7 +101,7 @@ var arrangeRows = []entry{
 				s = append(s, d.Shape[0])
 			}
 			if len(in) > shape.MaxRank {
-				return nil, violation(ErrShape, "C2", "%d operands", len(in))
+				return nil, violation(ErrShape, "C2", "%d operands, want at most %d", len(in), shape.MaxRank)
 			}
 			return slices.Repeat(one(in[0].DType, s), len(in)), nil
 		}}},
@@ -116,7 +116,7 @@ var arrangeRows = []entry{
 				return nil, err
 			}
 			if k := a.Int("diagonal"); k > limit || k < -limit {
-				return nil, violation(ErrAttr, "C1", "diagonal %d", k)
+				return nil, violation(ErrAttr, "C1", "diagonal %d, want one from -2^48 to 2^48", k)
 			}
 			return one(a.DType("dtype"), s), nil
 		}}},
@@ -131,10 +131,10 @@ var arrangeRows = []entry{
 				return nil, err
 			}
 			if !a.DType("dtype").IsFloat() {
-				return nil, violation(ErrDType, "C2", "dtype is %v", a.DType("dtype"))
+				return nil, violation(ErrDType, "C2", "dtype is %v, want a float type", a.DType("dtype"))
 			}
 			if d := a.Float("stop") - a.Float("start"); d-d != 0 {
-				return nil, violation(ErrAttr, "C3", "from %v to %v", a.Float("start"), a.Float("stop"))
+				return nil, violation(ErrAttr, "C3", "from %v to %v, want finite numbers", a.Float("start"), a.Float("stop"))
 			}
 			return one(a.DType("dtype"), s), nil
 		}}},

@@ -27,7 +27,7 @@ var contractionRows = []entry{
 		Tolerance: perTerm(1), Infer: inferConv}},
 	{WindowReduce, Row{Name: "window_reduce", Section: "contraction", Results: []string{"y", "indices"}, Operands: []Operand{in("x", dtype.Numbers)},
 		Doc: "Sum or maximum of a window sliding over the trailing dimensions of x. Padding counts as the identity. With indices, max " +
-			"also returns the position (i64) of the maximum in the row-major order of the trailing dimensions: the first of equals, as -0 and +0 are, the first NaN " +
+			"also returns the position (i64) of the maximum in the row-major order of the trailing dimensions: the first of equal ones (-0 equals +0), the first NaN " +
 			"if there is one, -1 for a window of padding alone.",
 		Attrs: []AttrSpec{{Name: "reduce", Kind: KindString, OneOf: []string{"sum", "max"}, Doc: "reduction of a window"},
 			required("window", KindInts, "size per trailing dimension; its length says how many there are"),
@@ -107,7 +107,7 @@ func inferWindow(in []Desc, a Attrs) ([]Desc, error) {
 	s, window := in[0].Shape, a.Ints("window")
 	n := len(window)
 	if n < 1 || n > len(s) {
-		return nil, violation(ErrShape, "C1", "window %v over rank %d", window, len(s))
+		return nil, violation(ErrShape, "C1", "window %v over rank %d, want 1 to %d entries", window, len(s), len(s))
 	}
 	for _, l := range []struct {
 		name  string

@@ -11,7 +11,8 @@ var einsumRows = []entry{
 		Doc: "Sum of products by an equation like \"bij,bjk->bik\": a term of letters per operand, one letter per dimension; equal letters " +
 			"have equal indices (within a term: the diagonal), letters that the output lacks are summed over. \"...\" stands for the dimensions " +
 			"that have no letter, which broadcast and are summed over where the output has no \"...\". Without \"->\" the output is \"...\" and then the letters that " +
-			"appear once, in the order of ASCII. Blanks mean nothing. Operands meet pairwise from left to right.",
+			"appear once, in the order of ASCII. Spaces are ignored. The first pair of operands whose product has at most 8 dimensions is contracted " +
+			"first, then the first such pair of what is left.",
 		Attrs: []AttrSpec{required("equation", KindString, "terms, joined by commas, and -> output")},
 		Constraints: []Constraint{{"C1", "a term is letters and at most one ..."}, {"C2", "there are as many terms as operands"},
 			{"C3", "a term has a letter per dimension, or no more letters than that and ..."},

@@ -89,7 +89,7 @@ var factorRows = []entry{
 	matrixRow(MatrixPower, "matrix_power", "x multiplied with itself n times: the identity for 0, the power of the inverse for negative n.", dtype.Floats, perTerm(128), FullRank,
 		[]AttrSpec{required("n", KindInt, "the exponent")}, append(squareRule[:2:2], Constraint{"C3", "n is within 2^16"}), func(in []Desc, a Attrs) ([]Desc, error) {
 			if n := a.Int("n"); n > 1<<16 || n < -1<<16 {
-				return nil, violation(ErrAttr, "C3", "n is %d", n)
+				return nil, violation(ErrAttr, "C3", "n is %d, want one from -2^16 to 2^16", n)
 			}
 			return inferSquare(in, a)
 		}),

@@ -41,11 +41,11 @@ var gridRows = []entry{
 			return one(in[0].DType, append(append(shape.Of(theta[0]), size...), d)), nil
 		}})},
 	{GridSample, grid(Row{Name: "grid_sample", Tolerance: perTerm(16), Operands: []Operand{in("x", dtype.Floats), same("grid", 1)},
-		Doc: "x[N, C, spatial...] read at the points of grid[N, out..., d]: result [N, C, out...]. Of d spatial dimensions, coordinate 0 is that of the last. In one of n " +
+		Doc: "x[N, C, spatial...] read at the points of grid[N, out..., d]: result [N, C, out...]. Of d spatial dimensions, coordinate 0 belongs to the last. In one of n " +
 			"elements, g lies at ((g+1)·n-1)/2, or with align_corners at (g+1)·(n-1)/2, rounded as f32 or wider. nearest takes the element " +
 			"there, ties to even, linear and cubic (Keys with parameter cubic_a) the sum of those around it that have a weight other than 0. Elements outside are 0 (zeros), or the " +
-			"nearest ones (border), or mirrored at the outer edges, with align_corners at the outermost centres (reflection); nearest and " +
-			"linear move the point itself so, cubic each of its elements.",
+			"nearest ones (border), or mirrored at the outer edges, with align_corners at the outermost centres (reflection). With nearest " +
+			"and linear the point is moved inside, with cubic each element that it reads.",
 		Attrs: []AttrSpec{choice("mode", "linear", "kernel", "nearest", "linear", "cubic"),
 			choice("padding", "zeros", "what is outside", "zeros", "border", "reflection"), alignCorners,
 			defaults(Float("cubic_a", -0.75), "parameter of cubic")},
@@ -89,10 +89,10 @@ func inferGridSample(in []Desc, a Attrs) ([]Desc, error) {
 		}
 	}
 	if len(g) != len(x) || g[0] != x[0] || g[len(g)-1] != d {
-		return nil, violation(ErrShape, "C2", "grid is %v for x %v", g, x)
+		return nil, violation(ErrShape, "C2", "grid is %v for x %v, want [%d, out..., %d] of rank %d", g, x, x[0], d, len(x))
 	}
 	if c := a.Float("cubic_a"); math.IsNaN(c) || math.IsInf(c, 0) {
-		return nil, violation(ErrAttr, "C3", "cubic_a is %v", c)
+		return nil, violation(ErrAttr, "C3", "cubic_a is %v, want a finite number", c)
 	}
 	return one(in[0].DType, append(x[:2:2], g[1:1+d]...)), nil
 }
@@ -114,16 +114,16 @@ func inferRoiAlign(in []Desc, a Attrs) ([]Desc, error) {
 		return nil, violation(ErrShape, "C2", "batch is %v and rois %v, want [R] and [R,4]", b, r)
 	}
 	if len(size) != 2 || size[0] < 1 || size[1] < 1 || samples < 1 || samples > 4096 {
-		return nil, violation(ErrAttr, "C3", "size %v and samples %d", size, samples)
+		return nil, violation(ErrAttr, "C3", "size %v and samples %d, want a size of 2 entries of at least 1, and samples from 1 to 4096", size, samples)
 	}
 	if size[0] > largest || size[1] > largest {
-		return nil, violation(ErrShape, "C4", "size %v", size)
+		return nil, violation(ErrShape, "C4", "size %v, want entries of at most %d", size, largest)
 	}
 	if _, err := legal("C4", shape.Of(max(1, x[1]), max(1, b[0]), size[0]*samples, size[1]*samples)); err != nil {
 		return nil, err
 	}
 	if s := a.Float("scale"); math.IsNaN(s) || math.IsInf(s, 0) {
-		return nil, violation(ErrAttr, "C5", "scale is %v", s)
+		return nil, violation(ErrAttr, "C5", "scale is %v, want a finite number", s)
 	}
 	return one(in[0].DType, shape.Of(b[0], x[1], size[0], size[1])), nil
 }

@@ -42,7 +42,7 @@ var indexingRows = []entry{
 				return nil, err
 			}
 			if a.Str("mode") != "assign" && !dtype.Numbers.Has(in[0].DType) {
-				return nil, violation(ErrDType, "C4", "mode %s on %v", a.Str("mode"), in[0].DType)
+				return nil, violation(ErrDType, "C4", "mode %s on %v, want a number type", a.Str("mode"), in[0].DType)
 			}
 			return inferSame(in, a)
 		}),
@@ -68,7 +68,7 @@ var indexingRows = []entry{
 				return nil, err
 			}
 			if a.Str("mode") != "assign" && !dtype.Numbers.Has(in[0].DType) {
-				return nil, violation(ErrDType, "C4", "mode %s on %v", a.Str("mode"), in[0].DType)
+				return nil, violation(ErrDType, "C4", "mode %s on %v, want a number type", a.Str("mode"), in[0].DType)
 			}
 			return inferSame(in, a)
 		}),
@@ -84,7 +84,7 @@ var indexingRows = []entry{
 				return nil, err
 			}
 			if a.Int("depth") < 0 {
-				return nil, violation(ErrAttr, "C2", "depth %d", a.Int("depth"))
+				return nil, violation(ErrAttr, "C2", "depth %d, want 0 or more", a.Int("depth"))
 			}
 			return one(a.DType("dtype"), slices.Insert(s.Clone(), a.Int("axis"), a.Int("depth"))), nil
 		}}},
@@ -121,21 +121,21 @@ func elementsFit(x, idx shape.Shape, axis int) error {
 		ok = i == axis || idx[i] <= x[i]
 	}
 	if !ok {
-		return violation(ErrShape, "C2", "indices %v for x %v along axis %d", idx, x, axis)
+		return violation(ErrShape, "C2", "indices %v for x %v along axis %d, want rank %d and no greater dimension but at the axis", idx, x, axis, len(x))
 	}
 	return nil
 }
 
 func tuples(x, idx shape.Shape, batch int) (shape.Shape, error) {
 	if len(idx) < 1 {
-		return nil, violation(ErrShape, "C1", "indices is a scalar")
+		return nil, violation(ErrShape, "C1", "indices is a scalar, want rank 1 or more")
 	}
 	r := idx[len(idx)-1]
 	if batch < 0 || batch >= len(idx) || batch+r > len(x) {
-		return nil, violation(ErrShape, "C2", "%d batch dimensions and tuples of %d for %v", batch, r, x)
+		return nil, violation(ErrShape, "C2", "%d batch dimensions and tuples of %d for x %v and indices %v, want at most %d together, and 0 to %d batch dimensions", batch, r, x, idx, len(x), len(idx)-1)
 	}
 	if !x[:batch].Equal(idx[:batch]) {
-		return nil, violation(ErrShape, "C3", "batch dimensions are %v and %v", x[:batch], idx[:batch])
+		return nil, violation(ErrShape, "C3", "batch dimensions are %v and %v, want equal ones", x[:batch], idx[:batch])
 	}
 	return slices.Concat(idx[:len(idx)-1], x[batch+r:]), nil
 }

@@ -106,13 +106,13 @@ func simplest(lo, hi float64) (p, q int) {
 func inferInterpolate(in []Desc, a Attrs) ([]Desc, error) {
 	size, scales, s := a.Ints("size"), a.Floats("scales"), in[0].Shape
 	if len(size) < 1 || len(size) > min(3, len(s)) {
-		return nil, violation(ErrShape, "C1", "size %v over rank %d", size, len(s))
+		return nil, violation(ErrShape, "C1", "size %v over rank %d, want 1 to %d entries", size, len(s), min(3, len(s)))
 	}
 	if len(scales) != 0 && len(scales) != len(size) {
 		return nil, violation(ErrAttr, "C2", "%d scales, want %d or none", len(scales), len(size))
 	}
 	if c, l := a.Float("cubic_a"), a.Int("lanczos_a"); math.IsNaN(c) || math.IsInf(c, 0) || l < 1 || l > 16 {
-		return nil, violation(ErrAttr, "C4", "cubic_a %v and lanczos_a %d", c, l)
+		return nil, violation(ErrAttr, "C4", "cubic_a %v and lanczos_a %d, want a finite number, and one from 1 to 16", c, l)
 	}
 	out := s.Clone()
 	for i, m := range size {
@@ -121,7 +121,7 @@ func inferInterpolate(in []Desc, a Attrs) ([]Desc, error) {
 			return nil, violation(ErrShape, "C1", "size %v, want entries from 0 to %d", size, largest)
 		}
 		if s[d] > largest || s[d] == 0 && m > 0 {
-			return nil, violation(ErrShape, "C3", "dimension %d of %v becomes %d", d, s, m)
+			return nil, violation(ErrShape, "C3", "dimension %d of %v becomes %d, want a dimension of at most %d that is not empty unless it becomes 0", d, s, m, largest)
 		}
 		scale := 0.0
 		if len(scales) > 0 {

@@ -64,10 +64,10 @@ var matrixRows = []entry{
 		[]Constraint{{"C1", "x has rank 1 or more"}, {"C2", "offset is within 2^48"}}, func(in []Desc, a Attrs) ([]Desc, error) {
 			s, k := in[0].Shape, a.Int("offset")
 			if len(s) < 1 {
-				return nil, violation(ErrShape, "C1", "x is a scalar")
+				return nil, violation(ErrShape, "C1", "x is a scalar, want rank 1 or more")
 			}
 			if k > limit || k < -limit {
-				return nil, violation(ErrAttr, "C2", "offset is %d", k)
+				return nil, violation(ErrAttr, "C2", "offset is %d, want one from -2^48 to 2^48", k)
 			}
 			n := s[len(s)-1] + max(k, -k)
 			return one(in[0].DType, append(s[:len(s)-1:len(s)-1], n, n)), nil

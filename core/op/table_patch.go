@@ -83,7 +83,7 @@ var patchRows = []entry{
 				return nil, err
 			}
 			if x[1]%size != 0 {
-				return nil, violation(ErrShape, "C2", "%d channels for blocks of %d", x[1], size)
+				return nil, violation(ErrShape, "C2", "%d channels for blocks of %d, want a multiple", x[1], size)
 			}
 			x[1] /= size
 			for i, k := range a.Ints("block") {
@@ -125,7 +125,7 @@ var patchRows = []entry{
 				return nil, violation(ErrShape, "C1", "x is %v, want rank 2 or more", s)
 			}
 			if g < 1 || s[1]%g != 0 {
-				return nil, violation(ErrShape, "C2", "%d groups of %d channels", g, s[1])
+				return nil, violation(ErrShape, "C2", "%d groups of %d channels, want 1 or more that divide the channels", g, s[1])
 			}
 			return one(in[0].DType, s), nil
 		}})},
@@ -169,7 +169,7 @@ func patches(entries, fits string, n, c int, spatial shape.Shape, a Attrs) (taps
 func blocked(s shape.Shape, a Attrs) (shape.Shape, int, error) {
 	block := a.Ints("block")
 	if n := len(block); n < 1 || n > 3 || len(s) != 2+n {
-		return nil, 0, violation(ErrShape, "C1", "block %v for x %v", block, s)
+		return nil, 0, violation(ErrShape, "C1", "block %v for x %v, want 1 to 3 entries, and x of two dimensions more", block, s)
 	}
 	for _, k := range block {
 		if k < 1 {

@@ -56,7 +56,7 @@ func scaleFits(in []Desc, a Attrs) error {
 		want = shape.Of(in[0].Shape[axis])
 	}
 	if block < 0 || block > 0 && axis < 0 {
-		return violation(ErrAttr, "C3", "block %d along axis %d", block, axis)
+		return violation(ErrAttr, "C3", "block %d along axis %d, want 0, or with an axis 1 or more", block, axis)
 	}
 	if block > 0 {
 		want = instead(in[0].Shape, axis, blocksOf(in[0].Shape[axis], block))

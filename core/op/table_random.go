@@ -53,7 +53,7 @@ func finite(constraint string, a Attrs, names ...string) error {
 var randomRows = []entry{
 	distribution(RandomUniform, "random_uniform", "low + u·(high-low), where u of element i is the fraction of word i; in f64 u is "+
 		"(a·2^26+b)/2^53 of the upper 27 bits a of word 2i and the upper 26 bits b of word 2i+1. Narrow floats round the f32 number.", perTerm(8),
-		[]AttrSpec{defaults(Float("low", 0), "least number"), defaults(Float("high", 1), "bound above, met by rounding at most")},
+		[]AttrSpec{defaults(Float("low", 0), "least number"), defaults(Float("high", 1), "upper bound, reached only by rounding")},
 		"low and high are finite, low at most high", func(a Attrs) error {
 			if err := finite("C3", a, "low", "high"); err != nil {
 				return err

@@ -191,7 +191,7 @@ func windowRow(c Code, name, formula string, params ...AttrSpec) entry {
 	return entry{c, Row{Name: name, Class: Composite, Section: "spectral", Results: result, Tolerance: perTerm(8),
 		Doc: "Element k of size is " + formula + ", where N is size, or size-1 when not periodic; a window of one element is 1.",
 		Attrs: slices.Concat([]AttrSpec{required("size", KindInt, "number of elements"),
-			defaults(Flag("periodic", true), "one period of a periodic function, as transforms want it; not: symmetric, as filters want it"),
+			defaults(Flag("periodic", true), "one period of a periodic function, as transforms want it; false: symmetric, for filters"),
 			defaults(Type("dtype", dtype.F32), "element type, a float")}, params),
 		Constraints: constraints,
 		Infer: func(_ []Desc, a Attrs) ([]Desc, error) {

@@ -63,6 +63,9 @@ type cocoCategory struct {
 // OpenCOCO reads the annotations in the JSON file at path; the images are in dir. Labels number the categories in the order of
 // their ids, without gaps. Images without objects are kept. channels is 1 or 3.
 func OpenCOCO(path, dir string, channels int) (*COCO, error) {
+	if err := checkChannels(channels); err != nil {
+		return nil, err
+	}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("image: %w", err)

@@ -42,6 +42,9 @@ var _ data.Dataset[Labelled] = (*Folder)(nil)
 // OpenFolder finds the images in dir/CLASS/, at any depth. The classes are the names of the folders in byte order, or the given
 // classes in the given order; then other folders are skipped. channels is 1 or 3.
 func OpenFolder(dir string, channels int, classes ...string) (*Folder, error) {
+	if err := checkChannels(channels); err != nil {
+		return nil, err
+	}
 	if len(classes) == 0 {
 		entries, err := os.ReadDir(dir)
 		if err != nil {

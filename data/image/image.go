@@ -60,8 +60,8 @@ func Load(path string, channels int) (*Image, error) {
 // Decode decodes an image to 1 channel (grey, by the luma of JPEG) or 3 (RGB). Transparent images are blended with white, and
 // samples of 16 bits lose the lower half.
 func Decode(r io.Reader, channels int) (*Image, error) {
-	if channels != 1 && channels != 3 {
-		return nil, fmt.Errorf("image: %d channels, want 1 or 3", channels)
+	if err := checkChannels(channels); err != nil {
+		return nil, err
 	}
 	img, err := decode(r)
 	if err != nil {
@@ -90,6 +90,14 @@ func decode(r io.Reader) (image.Image, error) {
 		return nil, fmt.Errorf("image: %d by %d pixels, want %d by %d as its header says", s.X, s.Y, c.Width, c.Height)
 	}
 	return img, nil
+}
+
+// checkChannels returns an error unless images are decoded to this number of channels.
+func checkChannels(channels int) error {
+	if channels != 1 && channels != 3 {
+		return fmt.Errorf("image: %d channels, want 1 or 3", channels)
+	}
+	return nil
 }
 
 // From converts an image of the standard library; channels is 1 or 3.

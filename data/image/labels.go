@@ -34,6 +34,9 @@ var _ data.Dataset[Tagged] = (*Tags)(nil)
 // within dir. There are two forms: one more column, with the names of the classes separated by spaces, commas, semicolons or
 // bars; or one column per class, with 0 or 1. In the first form the classes are sorted by their bytes. channels is 1 or 3.
 func OpenTags(dir, table string, channels int) (*Tags, error) {
+	if err := checkChannels(channels); err != nil {
+		return nil, err
+	}
 	f, err := os.Open(table)
 	if err != nil {
 		return nil, fmt.Errorf("image: %w", err)

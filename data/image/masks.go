@@ -29,6 +29,9 @@ var _ data.Dataset[Segmented] = (*Masks)(nil)
 // image, whose indices are the classes, or a grey one, whose values are. channels is 1 or 3, for the images. An image without a
 // mask is an error, a mask without an image is skipped.
 func OpenMasks(images, masks string, channels int) (*Masks, error) {
+	if err := checkChannels(channels); err != nil {
+		return nil, err
+	}
 	list, err := os.ReadDir(images)
 	if err != nil {
 		return nil, fmt.Errorf("image: %w", err)

@@ -38,6 +38,20 @@ func TestFolder(t *testing.T) {
 	require.ErrorContains(t, err, "no images")
 }
 
+// The data sets report an unsupported number of channels when they are opened, before they look for files.
+func TestSetChannels(t *testing.T) {
+	for _, channels := range []int{0, 2, 4} {
+		_, err := image.OpenFolder("none", channels)
+		require.ErrorContains(t, err, "channels, want 1 or 3")
+		_, err = image.OpenTags("none", "none", channels)
+		require.ErrorContains(t, err, "channels, want 1 or 3")
+		_, err = image.OpenMasks("none", "none", channels)
+		require.ErrorContains(t, err, "channels, want 1 or 3")
+		_, err = image.OpenCOCO("none", "none", channels)
+		require.ErrorContains(t, err, "channels, want 1 or 3")
+	}
+}
+
 func TestTags(t *testing.T) {
 	dir := write(t, map[string][]byte{
 		"x/1.png": dot(t, 1), "2.png": dot(t, 2),

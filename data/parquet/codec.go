@@ -123,7 +123,7 @@ func zstdBound(b []byte) (int64, error) {
 			continue
 		}
 		if m != magic {
-			return 0, fmt.Errorf("no frame begins with %08x", m)
+			return 0, fmt.Errorf("a frame begins with %08x, want the magic number %08x", m, uint32(magic))
 		}
 		d := b[4]
 		single, sum := d>>5&1, d>>2&1
@@ -148,7 +148,7 @@ func zstdBound(b []byte) (int64, error) {
 			case 2:
 				n += block
 			default:
-				return 0, errors.New("a block of a kind that there is not")
+				return 0, errors.New("unknown block type 3, want 0 to 2")
 			}
 			if takes > int64(len(b)) {
 				return 0, errTruncated

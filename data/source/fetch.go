@@ -197,7 +197,7 @@ func (t *transfer) receive(body io.Reader, w io.Writer, idle *time.Timer) error 
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("broke off after %d bytes; the next download goes on from there: %w", t.d.Done, err)
+			return fmt.Errorf("the connection ended after %d bytes; the next download continues there: %w", t.d.Done, err)
 		}
 	}
 }

@@ -139,7 +139,7 @@ func TestDownloadResumes(t *testing.T) {
 			s.urls = []string{url}
 			_, err := s.open(context.Background(), Options{}, s.files[0])
 			require.ErrorIs(t, err, ErrNotFound)
-			require.ErrorContains(t, err, "broke off after 100000 bytes")
+			require.ErrorContains(t, err, "the connection ended after 100000 bytes")
 			broken = false
 			b, err := s.open(context.Background(), Options{}, s.files[0])
 			require.NoError(t, err)

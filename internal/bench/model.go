@@ -63,12 +63,16 @@ func (p *Model) Once(ctx context.Context) (map[string]onnxtest.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		for _, v := range results {
+			v.Release()
+		}
+	}()
 	out := map[string]onnxtest.Value{}
 	for name, v := range results {
 		if out[name], err = onnxtest.Download(ctx, v); err != nil {
 			return nil, fmt.Errorf("output %s: %w", name, err)
 		}
-		v.Release()
 	}
 	return out, nil
 }

@@ -80,18 +80,19 @@ func (o *Op) submit(give bool) ([]op.TensorID, error) {
 		ids[i] = n.Outputs[i].ID
 	}
 	nodes, free := []op.Node{n}, []op.TensorID(nil)
+	if !o.native {
+		var err error
+		if nodes, free, err = program.LowerNode(o.target, &n, o.in, o.id); err != nil {
+			return nil, err
+		}
+	}
 	if o.copy != nil {
 		c := *o.copy
 		c.Inputs, c.Drop = ids, 1
 		c.Outputs = slices.Clone(c.Outputs)
 		c.Outputs[0].ID = o.id()
 		ids = []op.TensorID{c.Outputs[0].ID}
-		nodes = []op.Node{n, c}
-	} else if !o.native {
-		var err error
-		if nodes, free, err = program.LowerNode(o.target, &n, o.in, o.id); err != nil {
-			return nil, err
-		}
+		nodes = append(nodes, c)
 	}
 	if give {
 		free = append(free, ids...)

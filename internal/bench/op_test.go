@@ -2,7 +2,9 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -54,6 +56,63 @@ func TestOpResults(t *testing.T) {
 		require.Positive(t, o.Stats().Median)
 		require.NoError(t, o.Close())
 	}
+}
+
+// lacking is a backend whose devices do not have an op.
+type lacking struct {
+	core.Backend
+	op op.Code
+}
+
+func (l lacking) Open(ctx context.Context, index int) (core.Device, error) {
+	d, err := l.Backend.Open(ctx, index)
+	return lackingDevice{d, l.op}, err
+}
+
+type lackingDevice struct {
+	core.Device
+	op op.Code
+}
+
+func (d lackingDevice) Capabilities() *core.Capabilities {
+	c := *d.Device.Capabilities()
+	c.Ops = maps.Clone(c.Ops)
+	delete(c.Ops, d.op.String())
+	return &c
+}
+
+// A case whose result is copied is decomposed too, if the device lacks its op.
+func TestOpCopiedDecomposed(t *testing.T) {
+	d := device(t).With(func(b core.Backend) core.Backend { return lacking{b, op.Square} })
+	c := Case{Name: "t", Op: op.Square, In: in(f32(4, 5)), Copied: true}
+	o, err := OpenOp(t.Context(), d, c)
+	require.NoError(t, err)
+	require.False(t, o.Native())
+	nodes := &recording{Stream: o.stream}
+	o.stream = nodes
+	_, data, err := o.Results(t.Context())
+	require.NoError(t, err)
+	x, err := c.In[0].Data(0)
+	require.NoError(t, err)
+	for i, v := range floats(x) {
+		require.InDelta(t, float64(v)*float64(v), float64(floats(data[0])[i]), 1e-6)
+	}
+	require.NotContains(t, nodes.ops, op.Square)
+	require.Equal(t, op.Copy, nodes.ops[len(nodes.ops)-1])
+	require.NoError(t, o.Close())
+}
+
+// recording is a stream that records the ops of submitted nodes.
+type recording struct {
+	core.Stream
+	ops []op.Code
+}
+
+func (r *recording) Submit(nodes []op.Node, free []op.TensorID) error {
+	for _, n := range nodes {
+		r.ops = append(r.ops, n.Op)
+	}
+	return r.Stream.Submit(nodes, free)
 }
 
 func floats(b []byte) []float32 {

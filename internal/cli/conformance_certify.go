@@ -41,7 +41,7 @@ func (f *certifyFlags) signer(report string) (*store.PrivateKey, error) {
 	}
 	k, err := store.ReadPrivateKey(f.key)
 	if err != nil {
-		return nil, refused(&exitError{exitUsage, err})
+		return nil, remedyBelow(&exitError{exitUsage, err})
 	}
 	return &k, nil
 }
@@ -114,7 +114,7 @@ func (a *app) testedArchive(ctx context.Context, path string) (_ *tested, err er
 	s := &store.Store{Dir: dir, LockFile: filepath.Join(dir, store.LockName), Trust: &store.Trust{}}
 	r, err := s.Install(ctx, archive, store.InstallOptions{Unsigned: true})
 	if err != nil {
-		return nil, refused(&exitError{exitUsage, err})
+		return nil, remedyBelow(&exitError{exitUsage, err})
 	}
 	id, kind := r.Package.ID, r.Package.Manifest.Kind
 	o := a.hostOptions()
@@ -278,7 +278,7 @@ func (a *app) checkSigner(m *conformance.Manifest, f *verifyFlags) (line string,
 	case errors.Is(err, conformance.ErrUnsigned):
 		return "", withLine(err, "ask its maker for one that is signed (burn conformance run --challenge NONCE --key FILE), or take it with --allow-unsigned")
 	case err != nil:
-		return "", refused(err)
+		return "", remedyBelow(err)
 	}
 	return line, nil
 }

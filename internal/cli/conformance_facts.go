@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,7 +32,7 @@ func addFacts(ctx context.Context, r *conformance.Report) {
 			if r.Machine.Facts == nil {
 				r.Machine.Facts = map[string]string{}
 			}
-			r.Machine.Facts["gpu"+string(rune('0'+i%10))+"."+name] = strings.TrimSpace(values[k])
+			r.Machine.Facts["gpu"+strconv.Itoa(i)+"."+name] = strings.TrimSpace(values[k])
 		}
 	}
 }

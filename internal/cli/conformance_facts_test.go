@@ -28,6 +28,11 @@ func TestAddFacts(t *testing.T) {
 	require.Equal(t, "570.1", r.Machine.Facts["gpu0.driver_version"])
 	require.Equal(t, "1980 MHz", r.Machine.Facts["gpu0.clocks.sm"])
 
+	require.NoError(t, os.WriteFile(tool, []byte("#!/bin/sh\nfor i in 0 1 2 3 4 5 6 7 8 9 10; do echo \"GPU $i, 570.1\"; done\n"), 0o755))
+	addFacts(t.Context(), r)
+	require.Equal(t, "GPU 0", r.Machine.Facts["gpu0.name"])
+	require.Equal(t, "GPU 10", r.Machine.Facts["gpu10.name"])
+
 	require.NoError(t, os.WriteFile(tool, []byte("#!/bin/sh\nexit 9\n"), 0o755))
 	r = &conformance.Report{}
 	addFacts(t.Context(), r)

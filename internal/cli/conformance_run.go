@@ -161,7 +161,7 @@ func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 	}}
 	if s, p := a.testedProcess(arg); p != nil {
 		t.plugin.Device, t.index, t.kill = s.String(), s.Index, kill
-		return t, t.of(a, p)
+		return t, t.describe(a, p)
 	}
 	d, err := a.openDevice(ctx, false) // to identify it
 	if err != nil {
@@ -187,7 +187,7 @@ func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 	winners, _ := host.Find(a.hostOptions())
 	for _, p := range winners {
 		if p.Name == s.Name {
-			return t, t.of(a, &p)
+			return t, t.describe(a, &p)
 		}
 	}
 	return t, nil
@@ -210,8 +210,8 @@ func (a *app) testedProcess(arg string) (host.Spec, *host.Plugin) {
 	return s, nil
 }
 
-// of sets the description of the tested plugin p in t.
-func (t *tested) of(a *app, p *host.Plugin) error {
+// describe sets the description of the tested plugin p in t.
+func (t *tested) describe(a *app, p *host.Plugin) error {
 	t.plugin.File = filepath.Base(p.Path)
 	if t.kill != nil {
 		t.protocol = a.protocolOf(p.Path, p.Name)
@@ -247,9 +247,7 @@ func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 		return nil, usage("plugin %s: %w", path, err)
 	}
 	o.Development = map[string]string{name: path}
-	if t.kill != nil {
-		t.protocol = a.protocolOf(path, name)
-	}
+	t.protocol = a.protocolOf(path, name)
 	t.open = func() (core.Backend, error) {
 		d, err := host.Open(ctx, spec, o)
 		if err != nil {

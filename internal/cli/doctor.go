@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/host"
@@ -304,7 +305,7 @@ func (a *app) storeState(ctx context.Context, f *storeFlags, d *diagnosis) {
 	d.Trust = trustState{File: s.Trust.File, Keys: []keyState{}}
 	for i := range s.Trust.Keys {
 		k := &s.Trust.Keys[i]
-		d.Trust.Keys = append(d.Trust.Keys, keyState{k.ID, k.Owner, k.State(now()), k.Namespaces})
+		d.Trust.Keys = append(d.Trust.Keys, keyState{k.ID, k.Owner, k.State(time.Now()), k.Namespaces})
 	}
 	if lock, err := store.ReadLock(s.LockFile); err == nil {
 		for _, p := range lock.Plugins {

@@ -75,7 +75,7 @@ func TestForeignErrors(t *testing.T) {
 	text := a.errorText(errors.New("plugin: " + planted))
 	requirePlain(t, 1, text)
 	require.Contains(t, text, "\n    burn: all is well")
-	text = a.errorText(refused(&store.Refusal{What: planted, Err: store.ErrLocked, Remedy: planted}))
+	text = a.errorText(remedyBelow(&store.Refusal{What: planted, Err: store.ErrLocked, Remedy: planted}))
 	requirePlain(t, 1, text)
 	require.Contains(t, text, "\nremedy: "+escaped)
 }

@@ -149,7 +149,7 @@ func openTextFile(path string) (*textFile, error) {
 	r, err := record.Open(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, usage("%s: no such file; burn train text makes a model", path)
+		return nil, usage("%s: no such file; burn train text creates a model", path)
 	case err != nil && errors.Is(err, record.ErrCorrupt):
 		if what := foreign(path); what != "" {
 			return nil, refuse("%s", what)

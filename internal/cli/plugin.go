@@ -90,7 +90,7 @@ func (a *app) trust(f *storeFlags) (*store.Trust, error) {
 	}
 	t, err := store.OpenTrust(path)
 	if err != nil {
-		return nil, refused(&exitError{exitUsage, err})
+		return nil, remedyBelow(&exitError{exitUsage, err})
 	}
 	return t, nil
 }
@@ -142,8 +142,8 @@ func (a *app) fetcher() (*store.Fetcher, func()) {
 		}
 }
 
-// refused puts the remedy of an error on its own line.
-func refused(err error) error {
+// remedyBelow puts the remedy of an error on its own line.
+func remedyBelow(err error) error {
 	var r *store.Refusal
 	if err == nil || !errors.As(err, &r) || r.Remedy == "" {
 		return err

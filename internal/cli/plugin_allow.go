@@ -38,7 +38,7 @@ it changes. Folders in --plugin-path, BURN_PLUGIN_PATH or plugin_path need no pe
 			case forget:
 				return a.forgetFolder(cmd.Context(), dir)
 			}
-			return refused(a.allowFolder(cmd.Context(), dir))
+			return remedyBelow(a.allowFolder(cmd.Context(), dir))
 		},
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "list the allowed folders")
@@ -79,7 +79,7 @@ func (a *app) forgetFolder(ctx context.Context, dir string) error {
 func (a *app) listAllowed() error {
 	st, err := store.ReadState(store.UserDir())
 	if err != nil {
-		return refused(err)
+		return remedyBelow(err)
 	}
 	if len(st.Folders) == 0 {
 		fmt.Fprintln(a.out, "no folder is allowed")

@@ -58,7 +58,7 @@ func (a *app) pluginBuild(ctx context.Context, name, compiler string) error {
 	case errors.Is(err, core.ErrAttr):
 		return usage("plugin build: %s compiles nothing: %w", s.Name, err)
 	case err != nil:
-		return refused(err)
+		return remedyBelow(err)
 	}
 	for _, d := range p.Backend.Info().Devices {
 		plain.Fprintf(a.out, "%s: %s\n", d.Name, d.Detail)

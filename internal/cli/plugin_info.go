@@ -22,7 +22,7 @@ func (a *app) pluginInfoCommand() *cobra.Command {
 		Short: "Describe an installed plugin or an archive",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return refused(a.pluginInfo(cmd.Context(), f, args[0], asJSON))
+			return remedyBelow(a.pluginInfo(cmd.Context(), f, args[0], asJSON))
 		},
 	}
 	f.register(cmd, true)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/goburn/burn/host/store"
 	"github.com/goburn/burn/internal/plain"
@@ -86,7 +87,7 @@ func (a *app) install(ctx context.Context, f *installFlags, sources []string) er
 	}
 	for _, source := range sources {
 		if err := a.installOne(ctx, s, f, source); err != nil {
-			return refused(err)
+			return remedyBelow(err)
 		}
 	}
 	return nil
@@ -136,10 +137,6 @@ func (a *app) installOne(ctx context.Context, s *store.Store, f *installFlags, s
 		if k == nil {
 			a.banner("UNSIGNED PLUGIN: "+p.ID.String(), "from "+archive.Source, "Nobody vouches for it. It will run with your rights.", "Its hash from now on is that in "+s.LockFile+".")
 		}
-	}
-	checked := o.Checked
-	o.Checked = func(p *store.Package, k *store.Key) {
-		checked(p, k)
 		a.printNeeds(p)
 	}
 	r, err := s.Install(ctx, archive, o)
@@ -259,7 +256,7 @@ func (a *app) fromMirror(ctx context.Context, s *store.Store, f *installFlags, m
 	if archive.Signature != nil {
 		signer = archive.Signature.Key
 	}
-	if o.Extra, err = m.Hashes(ctx, s.Trust, id, v, signer, now()); err != nil {
+	if o.Extra, err = m.Hashes(ctx, s.Trust, id, v, signer, time.Now()); err != nil {
 		return nil, errors.Join(err, archive.Close())
 	}
 	return archive, nil

@@ -11,8 +11,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func now() time.Time { return time.Now() }
-
 func (a *app) pluginListCommand() *cobra.Command {
 	f := &storeFlags{}
 	var asJSON, available bool
@@ -22,7 +20,7 @@ func (a *app) pluginListCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if available {
-				return refused(a.listMirror(cmd.Context(), f, asJSON))
+				return remedyBelow(a.listMirror(cmd.Context(), f, asJSON))
 			}
 			return a.listInstalled(f, asJSON)
 		},
@@ -81,7 +79,7 @@ func (a *app) signerText(t *store.Trust, s *store.Signature) string {
 	if k := t.Find(s.Key); k != nil && k.Owner != "" {
 		text = k.Owner + " (" + k.ID + ")"
 	}
-	if err := t.Check(s, now()); err != nil {
+	if err := t.Check(s, time.Now()); err != nil {
 		text += ", not trusted"
 	}
 	return text

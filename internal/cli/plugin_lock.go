@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/goburn/burn/host/store"
 	"github.com/goburn/burn/internal/plain"
@@ -19,7 +20,7 @@ func (a *app) pluginLockCommand() *cobra.Command {
 come from the signatures in the mirror. Keep the file with your project: in its folder, burn plugin install installs these versions and
 refuses others.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return refused(a.writeLock(cmd.Context(), f)) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return remedyBelow(a.writeLock(cmd.Context(), f)) },
 	}
 	f.register(cmd, true)
 	return cmd
@@ -89,7 +90,7 @@ func lockOthers(ctx context.Context, lock *store.Lock, m *store.Mirror, t *store
 		if v.Version != i.Version {
 			continue
 		}
-		all, err := m.Hashes(ctx, t, i.ID, v, signer, now())
+		all, err := m.Hashes(ctx, t, i.ID, v, signer, time.Now())
 		if err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ of its package in the folder that BURN_PLUGIN_DIR names.`,
   burn plugin pack ./burn-backend-acme --namespace example.org/acme --version 1.0.0 --mirror ./mirror --file LICENSE
   burn plugin pack ./burn-backend-mine --file main.py --file kernels.py --file burnplugin`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return refused(a.pack(f, args[0])) },
+		RunE: func(_ *cobra.Command, args []string) error { return remedyBelow(a.pack(f, args[0])) },
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.namespace, "namespace", "", "`HOST/NAMESPACE` of the maker")

@@ -27,10 +27,10 @@ is removed too. The command prints changes of the lock. Copies of the lock in ot
 			for _, name := range args {
 				found, err := s.Select(name)
 				if err != nil {
-					return refused(err)
+					return remedyBelow(err)
 				}
 				if kept, err := s.HeldElsewhere(found); err != nil {
-					return refused(err)
+					return remedyBelow(err)
 				} else if len(kept) > 0 && !force {
 					return withLine(fmt.Errorf("plugin %s: %s holds version %s", name, kept[0].Lock, kept[0].Version),
 						"remedy: name other versions (NAME@VERSION), or use --force if nothing uses that lock any more")

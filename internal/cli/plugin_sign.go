@@ -43,7 +43,7 @@ func (a *app) pluginSignCommand() *cobra.Command {
 			}
 			k, err := store.ReadPrivateKey(key)
 			if err != nil {
-				return refused(&exitError{exitUsage, err})
+				return remedyBelow(&exitError{exitUsage, err})
 			}
 			for _, path := range args {
 				p, err := store.Inspect(path, store.Limits{})
@@ -80,7 +80,7 @@ for the namespaces in the mirror.`,
 			if key != "" {
 				k, err := store.ReadPrivateKey(key)
 				if err != nil {
-					return refused(&exitError{exitUsage, err})
+					return remedyBelow(&exitError{exitUsage, err})
 				}
 				o.Key = &k
 			}
@@ -92,7 +92,7 @@ for the namespaces in the mirror.`,
 			}
 			x, err := store.WriteIndex(args[0], o)
 			if err != nil {
-				return refused(&exitError{exitUsage, err})
+				return remedyBelow(&exitError{exitUsage, err})
 			}
 			builds := 0
 			for _, p := range x.Plugins {

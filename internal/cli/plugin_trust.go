@@ -58,7 +58,7 @@ If something other than this command changed the trust file, it is refused until
 				return err
 			}
 			added := t.Find(k.ID)
-			plain.Fprintf(a.out, "%s key %s for %s in %s\n", added.State(now()), k.ID, strings.Join(added.Namespaces, ", "), t.File)
+			plain.Fprintf(a.out, "%s key %s for %s in %s\n", added.State(time.Now()), k.ID, strings.Join(added.Namespaces, ", "), t.File)
 			return nil
 		},
 	}
@@ -97,7 +97,7 @@ func (a *app) lookAtTrust(f *storeFlags, accept bool) error {
 		return nil
 	}
 	_, err = store.OpenTrust(path)
-	return refused(err)
+	return remedyBelow(err)
 }
 
 func (a *app) revoke(t *store.Trust, id, reason string) error {
@@ -126,7 +126,7 @@ func (a *app) listKeys(t *store.Trust) error {
 		if !k.Expires.IsZero() {
 			expires = k.Expires.Format(time.DateOnly)
 		}
-		plain.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(now()), strings.Join(k.Namespaces, " "), expires, dash(k.Owner))
+		plain.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(time.Now()), strings.Join(k.Namespaces, " "), expires, dash(k.Owner))
 	}
 	return w.Flush()
 }

@@ -24,7 +24,7 @@ the trust file and burn.lock. The exit code is 1 if they differ.`,
 			}
 			r, err := s.Verify(cmd.Context())
 			if err != nil {
-				return refused(err)
+				return remedyBelow(err)
 			}
 			if asJSON {
 				err = a.json(r)

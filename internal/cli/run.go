@@ -315,19 +315,22 @@ func openSession(ctx context.Context, m *onnx.Model, d *core.Place) (*onnx.Sessi
 	return s, dev, nil
 }
 
-// runOnce runs a session on inputs in host memory and reads all outputs back.
+// runOnce runs a session on inputs in host memory and reads all outputs back. It leaves no tensors of either on the device.
 func runOnce(ctx context.Context, dev *tensor.Device, s *onnx.Session, feed map[string]onnxtest.Value) (map[string]onnxtest.Value, error) {
 	in := map[string]onnx.Value{}
+	defer release(in)
 	for name, v := range feed {
-		var err error
-		if in[name], err = onnxtest.Upload(ctx, dev, v); err != nil {
+		x, err := onnxtest.Upload(ctx, dev, v)
+		if err != nil {
 			return nil, fmt.Errorf("input %s: %w", name, err)
 		}
+		in[name] = x
 	}
 	out, err := s.Run(ctx, in)
 	if err != nil {
 		return nil, err
 	}
+	defer release(out)
 	results := map[string]onnxtest.Value{}
 	for name, v := range out {
 		if results[name], err = onnxtest.Download(ctx, v); err != nil {
@@ -335,6 +338,12 @@ func runOnce(ctx context.Context, dev *tensor.Device, s *onnx.Session, feed map[
 		}
 	}
 	return results, nil
+}
+
+func release(values map[string]onnx.Value) {
+	for _, v := range values {
+		v.Release()
+	}
 }
 
 // modelFault wraps errors of loading and running with their exit codes.

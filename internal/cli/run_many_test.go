@@ -14,7 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/model/onnx"
 	"github.com/goburn/burn/model/onnx/pb"
 	"github.com/stretchr/testify/require"
 )
@@ -219,6 +221,31 @@ func TestRunStreams(t *testing.T) {
 }
 
 // An interrupt keeps completed results.
+// A run leaves no tensors on the device, so that many files do not fill its memory.
+func TestRunReleases(t *testing.T) {
+	m, err := onnx.Load(digits+"digits.onnx", onnx.Options{})
+	require.NoError(t, err)
+	p, err := core.OpenPlace("cpu", core.Config{Threads: 1})
+	require.NoError(t, err)
+	defer p.Close()
+	s, dev, err := openSession(t.Context(), m, p)
+	require.NoError(t, err)
+	defer dev.Close()
+	defer s.Close()
+	feed, err := (&app{}).readInputs("digits.onnx", m, runFlags{inputs: []string{"@zeros:300x1x28x28"}}) // 940800 bytes
+	require.NoError(t, err)
+	var used []int64
+	for range 4 {
+		_, err := runOnce(t.Context(), dev, s, feed)
+		require.NoError(t, err)
+		require.NoError(t, dev.Sync(t.Context()))
+		info, ok := dev.Memory()
+		require.True(t, ok)
+		used = append(used, info.InUse)
+	}
+	require.Equal(t, used[1], used[3], "bytes in use after each run: %v", used)
+}
+
 func TestRunManyInterrupted(t *testing.T) {
 	neg := onnxFile(t, map[string][]any{"x": {"N", 2}}, []any{"N", 2}, opNode("Neg", "x"))
 	ctx, cancel := context.WithCancel(context.Background())

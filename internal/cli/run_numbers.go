@@ -93,7 +93,7 @@ func flatten(v any, dims shape.Shape, words *[]string) error {
 	}
 	l, ok := v.([]any)
 	if !ok || len(l) != dims[0] {
-		return fmt.Errorf("want lists of equal length, %d, in one depth", dims[0])
+		return fmt.Errorf("want nested lists of one depth, here of length %d", dims[0])
 	}
 	for _, e := range l {
 		if err := flatten(e, dims[1:], words); err != nil {
@@ -173,7 +173,7 @@ func parsed[T dtype.Native](words []string, parse func(string) (T, error)) ([]by
 			if errors.As(err, &n) {
 				err = n.Err
 			}
-			return nil, fmt.Errorf("element %d, %.40q: %w, for %v", i, w, err, dtype.Of[T]())
+			return nil, fmt.Errorf("element %d, %.40q: %w for type %v", i, w, err, dtype.Of[T]())
 		}
 	}
 	return dtype.Bytes(out), nil

@@ -36,8 +36,8 @@ func TestNumbers(t *testing.T) {
 		"words":                  {input("x", dtype.F32, 2), "a.json", `["Inf", "-0"]`, shape.Of(2), []float32{float32(math.Inf(1)), 0}, ""},
 		"no elements":            {input("x", dtype.F32, -1, -1), "a.json", "[[], []]", shape.Of(2, 0), nil, ""},
 		"ragged rows":            {open, "a.txt", "1 2\n3\n", nil, nil, "row 2 has 1 numbers, want 2 as the first"},
-		"ragged lists":           {open, "a.json", "[[1, 2], [3]]", nil, nil, "want lists of equal length, 2, in one depth"},
-		"a list beside a number": {open, "a.json", "[[1], 2]", nil, nil, "want lists of equal length, 1, in one depth"},
+		"ragged lists":           {open, "a.json", "[[1, 2], [3]]", nil, nil, "want nested lists of one depth, here of length 2"},
+		"a list beside a number": {open, "a.json", "[[1], 2]", nil, nil, "want nested lists of one depth, here of length 1"},
 		"a number beside a list": {open, "a.json", "[1, [2]]", nil, nil, "want numbers in lists of one depth"},
 		"an object":              {open, "a.json", `{"x": 1}`, nil, nil, "want numbers in lists of one depth"},
 		"null":                   {open, "a.json", "[null]", nil, nil, "want numbers in lists of one depth"},
@@ -45,8 +45,8 @@ func TestNumbers(t *testing.T) {
 		"deep":                   {open, "a.json", "[[[[[[[[[1]]]]]]]]]", nil, nil, "lists of depth 9, want at most 8"},
 		"truncated":              {open, "a.json", "[[1, 2", nil, nil, "want numbers in nested lists"},
 		"empty":                  {open, "a.txt", " \n\r\n", nil, nil, "the file is empty"},
-		"a word":                 {open, "a.txt", "1 two", nil, nil, `element 1, "two": invalid syntax, for f32`},
-		"beyond f32":             {open, "a.txt", "1e39", nil, nil, `element 0, "1e39": value out of range, for f32`},
+		"a word":                 {open, "a.txt", "1 two", nil, nil, `element 1, "two": invalid syntax for type f32`},
+		"beyond f32":             {open, "a.txt", "1e39", nil, nil, `element 0, "1e39": value out of range for type f32`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), c.file)

@@ -73,7 +73,7 @@ func trainFashion(r *trainRun) error {
 func trainImages(r *trainRun, load func(context.Context, source.Options) (train, test *source.Images, err error), mean, std float32) error {
 	whole, test, err := load(r.ctx, source.Options{Dir: r.flags.data, Only: r.flags.data != ""})
 	if err != nil {
-		return found(err)
+		return notFoundIsUsage(err)
 	}
 	c := r.config
 	parts, err := data.RandomSplit[source.Picture](whole, uint64(c.Seed), 11./12, 1./12)

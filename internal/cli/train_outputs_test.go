@@ -98,7 +98,7 @@ func TestTrainOutputs(t *testing.T) {
 
 	for name, c := range map[string]struct{ settings, want string }{
 		"last": {"", "; tested and exported: the weights of epoch 8, the last\n"},
-		"best": {"export = \"best\"\n", "; tested and exported: the weights of epoch 8, the last, as the best are not there\n"},
+		"best": {"export = \"best\"\n", "; tested and exported: the weights of epoch 8, the last, because the best could not be loaded\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")

@@ -9,11 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goburn/burn/data/source"
 	"github.com/goburn/burn/decorators/autodiff"
+	"github.com/goburn/burn/internal/config"
 	"github.com/goburn/burn/internal/plain"
 	"github.com/goburn/burn/model/record"
 	"github.com/goburn/burn/nn"
@@ -37,8 +40,8 @@ type trainRun struct {
 // dir returns the folder of the run.
 func (r *trainRun) dir() string { return cmp.Or(r.flags.out, filepath.Join("runs", r.name)) }
 
-// found wraps the error of a missing data set with the exit code of an input error.
-func found(err error) error {
+// notFoundIsUsage wraps the error of a missing data set with the exit code of an input error.
+func notFoundIsUsage(err error) error {
 	if errors.Is(err, source.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 		return &exitError{exitUsage, err}
 	}
@@ -86,7 +89,7 @@ func execute[M, B any](r *trainRun, job trainJob[M, B]) (err error) {
 	res, err := l.Run(d.ctx)
 	ended := d.close()
 	if err != nil {
-		return errors.Join(fmt.Errorf("train %s: %w", r.name, found(err)), folder.failed())
+		return errors.Join(fmt.Errorf("train %s: %w", r.name, notFoundIsUsage(err)), folder.failed())
 	}
 	defer func() { err = errors.Join(err, ended, res.Close()) }()
 	out := &outputs{dir: dir, name: r.name}
@@ -158,7 +161,7 @@ func chosen[M, B any](ctx context.Context, r *trainRun, l *train.Learner[M, B], 
 	best, err := l.LoadBest(ctx, res.Parts)
 	if err != nil {
 		out.fail("the best weights", err)
-		return last + ", as the best are not there"
+		return last + ", because the best could not be loaded"
 	}
 	return fmt.Sprintf("epoch %d, the best by %s loss (%s)", best.Epoch+1, best.Split, train.Format(float64(best.Values["loss"]), ""))
 }
@@ -219,14 +222,46 @@ func openParts[M, B any](ctx context.Context, r *trainRun, open func(dev *tensor
 	return p, err
 }
 
-// again returns the command that continues the run.
+// again returns the command that continues the run, for a shell. Settings of the run are in its folder; those of burn are given by the flags
+// and the file of this command.
 func (r *trainRun) again(dir string) string {
-	parts := []string{"burn train", r.name, "--resume", "--out", dir, "--config", filepath.Join(dir, "config.toml")}
-	if r.flags.data != "" {
-		parts = append(parts, "--data", r.flags.data)
+	var parts []string
+	if file := r.app.env("BURN_CONFIG"); file != "" && runtime.GOOS != "windows" { // its shells have no variables for one command
+		parts = append(parts, "BURN_CONFIG="+quote(file))
 	}
-	if d := r.app.config.Device; d != "cpu" {
-		parts = append(parts, "--device", d)
+	parts = append(parts, "burn train", r.name, "--resume", "--out", quote(dir), "--config", quote(filepath.Join(dir, "config.toml")))
+	add := func(flag, value string) { parts = append(parts, flag, quote(value)) }
+	if r.flags.data != "" {
+		add("--data", r.flags.data)
+	}
+	if r.flags.plain {
+		parts = append(parts, "--plain")
+	}
+	if r.app.flags.explain {
+		parts = append(parts, "--explain")
+	}
+	c, usual := r.app.config, config.Default()
+	file, err := config.Load(r.app.env) // a flag may restore a default that the file changes
+	if err != nil {
+		file = usual
+	}
+	if c.Device != usual.Device || c.Device != file.Device {
+		add("--device", c.Device)
+	}
+	if c.Threads != usual.Threads || c.Threads != file.Threads {
+		add("--threads", strconv.Itoa(c.Threads))
+	}
+	for _, p := range r.app.flags.pluginPath {
+		if strings.ContainsAny(p, "\",\n") { // the flag reads its value as CSV
+			p = `"` + strings.ReplaceAll(p, `"`, `""`) + `"`
+		}
+		add("--plugin-path", p)
+	}
+	for _, o := range r.app.flags.options {
+		add("--option", o)
+	}
+	if r.app.flags.log != "" {
+		add("--log", r.app.flags.log)
 	}
 	return strings.Join(parts, " ")
 }

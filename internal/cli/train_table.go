@@ -47,12 +47,12 @@ type dataTable struct {
 // about returns a text that describes which part of the file is used.
 func (t *dataTable) about(target string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "regression: %q from %s: %s", target, counted(len(t.names), "column"), quoted(t.names))
+	fmt.Fprintf(&b, "regression: %q from %s: %s", target, count(len(t.names), "column"), quoted(t.names))
 	if len(t.texts) > 0 {
-		fmt.Fprintf(&b, "\nleft out, because they contain other values than numbers: %s: %s", counted(len(t.texts), "column"), quoted(t.texts))
+		fmt.Fprintf(&b, "\nleft out, because they contain other values than numbers: %s: %s", count(len(t.texts), "column"), quoted(t.texts))
 	}
 	if t.gaps > 0 {
-		fmt.Fprintf(&b, "\nleft out, because a number is missing: %s of %d", counted(t.gaps, "row"), t.gaps+len(t.rows))
+		fmt.Fprintf(&b, "\nleft out, because a number is missing: %s of %d", count(t.gaps, "row"), t.gaps+len(t.rows))
 	}
 	return b.String()
 }
@@ -71,13 +71,6 @@ func (t *dataTable) metadata(target string) (map[string]string, error) {
 		m[key] = string(b)
 	}
 	return m, nil
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func quoted(list []string) string {

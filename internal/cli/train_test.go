@@ -9,12 +9,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/goburn/burn/data/source"
+	"github.com/goburn/burn/internal/config"
 	"github.com/goburn/burn/model/record"
 	"github.com/stretchr/testify/require"
 )
@@ -227,6 +229,42 @@ func TestTrainResume(t *testing.T) {
 	_, errs, code = burn(t, "train", "regression", "--data", data, "--config", settings, "--out", dir, "--resume")
 	require.Equal(t, exitOK, code, errs)
 	require.Equal(t, history(t, whole), history(t, dir))
+}
+
+// The command that resumes a run repeats its flags, quoted for a shell, and the file of BURN_CONFIG.
+func TestTrainAgain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "my settings.toml")
+	require.NoError(t, os.WriteFile(file, []byte("device = \"npu\"\nthreads = 6\n"), 0o600))
+	env := func(name string) string { return map[string]string{"BURN_CONFIG": file}[name] }
+	none := func(string) string { return "" }
+	variable := "BURN_CONFIG='" + file + "' "
+	if runtime.GOOS == "windows" {
+		variable = ""
+	}
+	for _, c := range []struct {
+		name  string
+		env   func(string) string
+		run   trainFlags
+		flags flags
+		set   func(*config.Config)
+		want  string
+	}{
+		{"nothing", none, trainFlags{}, flags{}, func(*config.Config) {}, "burn train text --resume --out runs/text --config " + filepath.Join("runs/text", "config.toml")},
+		{"spaces", none, trainFlags{data: "a 'b'.txt", plain: true}, flags{explain: true}, func(*config.Config) {},
+			"burn train text --resume --out runs/text --config " + filepath.Join("runs/text", "config.toml") + ` --data 'a '\''b'\''.txt' --plain --explain`},
+		{"device", none, trainFlags{}, flags{pluginPath: []string{"x", "y,z"}, options: []string{"cpu.mode=a b"}, log: "info"},
+			func(c *config.Config) { c.Device, c.Threads = "process:cpu", 2 },
+			"burn train text --resume --out runs/text --config " + filepath.Join("runs/text", "config.toml") +
+				` --device process:cpu --threads 2 --plugin-path x --plugin-path '"y,z"' --option 'cpu.mode=a b' --log info`},
+		{"flags restore defaults", env, trainFlags{}, flags{}, func(c *config.Config) { c.Device, c.Threads = "cpu", 0 },
+			variable + "burn train text --resume --out runs/text --config " + filepath.Join("runs/text", "config.toml") + " --device cpu --threads 0"},
+	} {
+		settings, err := config.Load(c.env)
+		require.NoError(t, err)
+		c.set(&settings)
+		r := &trainRun{app: &app{env: c.env, flags: c.flags, config: settings}, flags: c.run, name: "text"}
+		require.Equal(t, c.want, r.again("runs/text"), c.name)
+	}
 }
 
 func TestTrainText(t *testing.T) {

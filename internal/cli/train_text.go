@@ -83,7 +83,7 @@ func trainText(r *trainRun) error {
 		all, err = source.TinyShakespeare(r.ctx, source.Options{})
 	}
 	if err != nil {
-		return found(err)
+		return notFoundIsUsage(err)
 	}
 	c, alphabet := r.config, text.Chars(text.Alphabet(all))
 	ids := alphabet.Encode(all)

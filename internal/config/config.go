@@ -89,7 +89,7 @@ func Trace(env func(string) string) (Config, map[string]string, error) {
 			origins[k] = path
 		}
 	}
-	if err := c.lay(env); err != nil {
+	if err := c.readVariables(env); err != nil {
 		return c, origins, err
 	}
 	for _, k := range Keys {
@@ -100,8 +100,8 @@ func Trace(env func(string) string) (Config, map[string]string, error) {
 	return c, origins, nil
 }
 
-// lay applies the environment variables.
-func (c *Config) lay(env func(string) string) error {
+// readVariables applies the environment variables.
+func (c *Config) readVariables(env func(string) string) error {
 	if v := env("BURN_DEVICE"); v != "" {
 		c.Device = v
 	}
