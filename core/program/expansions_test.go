@@ -111,3 +111,21 @@ func TestMemo(t *testing.T) {
 	_, ok = m.Get([]byte("b"))
 	require.False(t, ok)
 }
+
+// Entries that are all in use do not exceed the bound either: two times 2 MiB, and the entry that fills each half.
+func TestMemoIsBounded(t *testing.T) {
+	var m program.Memo[int]
+	const size, count = 256 << 10, 64
+	found := func(n int) (some int) {
+		for i := range n {
+			if _, ok := m.Get([]byte{byte(i)}); ok {
+				some++
+			}
+		}
+		return some
+	}
+	for i := range count {
+		m.Put([]byte{byte(i)}, i, size)
+		require.LessOrEqual(t, found(i+1), 2*(8+1))
+	}
+}

@@ -10,8 +10,13 @@ import (
 // It is safe for concurrent use.
 type Memo[V any] struct {
 	mu         sync.Mutex
-	fresh, old map[string]V
+	fresh, old map[string]entry[V]
 	bytes      int // size of fresh
+}
+
+type entry[V any] struct {
+	value V
+	bytes int
 }
 
 // memoBytes is the size at which a Memo is full. A model that runs op by op needs a few hundred entries of about 1 KiB.
@@ -21,28 +26,29 @@ const memoBytes = 2 << 20
 func (m *Memo[V]) Get(key []byte) (v V, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if v, ok = m.fresh[string(key)]; ok {
-		return v, ok
+	e, ok := m.fresh[string(key)]
+	if ok {
+		return e.value, true
 	}
-	if v, ok = m.old[string(key)]; ok {
-		m.put(string(key), v, 1024)
+	if e, ok = m.old[string(key)]; ok {
+		m.put(string(key), e)
 	}
-	return v, ok
+	return e.value, ok
 }
 
 // Put adds an entry of the given size in bytes.
 func (m *Memo[V]) Put(key []byte, v V, bytes int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.put(string(key), v, bytes)
+	m.put(string(key), entry[V]{v, bytes + len(key)})
 }
 
-func (m *Memo[V]) put(key string, v V, bytes int) {
+func (m *Memo[V]) put(key string, e entry[V]) {
 	if m.fresh == nil || m.bytes > memoBytes {
-		m.old, m.fresh, m.bytes = m.fresh, map[string]V{}, 0
+		m.old, m.fresh, m.bytes = m.fresh, map[string]entry[V]{}, 0
 	}
-	m.fresh[key] = v
-	m.bytes += bytes + len(key)
+	m.fresh[key] = e
+	m.bytes += e.bytes
 }
 
 // Sequence contains nodes with numbers in place of tensor ids. The given tensors have the first numbers, the results of the nodes the next

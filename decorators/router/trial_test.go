@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -187,7 +188,9 @@ func sleepy(d time.Duration) core.Backend {
 
 // The time of a run covers the whole run, also if its parts are timed too or other placements are defined meanwhile: no run takes less time
 // than its sorts.
-func TestTimesOfRuns(t *testing.T) {
+func TestTimesOfRuns(t *testing.T) { synctest.Test(t, timesOfRuns) }
+
+func timesOfRuns(t *testing.T) {
 	const sort = 2 * time.Millisecond
 	for range 4 {
 		r := over(t, []*core.Place{place("a", sleepy(sort)), place("b", sleepy(4*sort))}, router.SplitMeasured(""))
@@ -198,7 +201,7 @@ func TestTimesOfRuns(t *testing.T) {
 		}
 		for _, w := range r.Plans()[0].Tried {
 			if w.Runs > 0 {
-				require.Greater(t, w.Time, 2*sort, "%v", r.Plans()[0])
+				require.Equal(t, map[string]time.Duration{"a": 2 * sort, "b": 8 * sort}[w.Members[0]], w.Time, "%v", r.Plans()[0])
 			}
 		}
 		r.result(x, id, p)

@@ -24,7 +24,7 @@ import (
 func starting(count *int, env func(start int) []string) func(context.Context, uint16) (core.Backend, error) {
 	return func(ctx context.Context, generation uint16) (core.Backend, error) {
 		*count++
-		b, err := client.Start(ctx, os.Args[0], client.Options{Name: "fake", Env: env(*count), Generation: generation, Rebase: true, StartTimeout: 20 * time.Second})
+		b, err := client.Start(ctx, os.Args[0], client.Options{Name: "fake", Env: env(*count), Generation: generation, Rebase: true, StartTimeout: time.Minute})
 		if err != nil {
 			return nil, err
 		}

@@ -84,7 +84,11 @@ func TestHostileServers(t *testing.T) {
 			}))
 			defer server.Close()
 			t.Setenv("TMPDIR", t.TempDir())
-			_, err := (&Fetcher{Limits: Limits{Archive: 1000}, Stall: 200 * time.Millisecond}).URL(context.Background(), server.URL+"/a.tar.gz")
+			f := &Fetcher{Limits: Limits{Archive: 1000}}
+			if name == "stalls" {
+				f.Stall = 200 * time.Millisecond
+			}
+			_, err := f.URL(context.Background(), server.URL+"/a.tar.gz")
 			require.ErrorContains(t, err, c.want)
 			if c.is != nil {
 				require.ErrorIs(t, err, c.is)

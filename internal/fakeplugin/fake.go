@@ -5,7 +5,8 @@
 // closed, or the process ends with status 7. "slow" is the duration of every node, and "slow_write" that of every Write. "write" = "fail"
 // refuses writes as out of memory. "open" = "fail", "panic" or "hang" do so when the backend is opened. "plain" removes the extensions.
 // "hog" is a number of bytes to allocate when the backend is opened. "panic_submit" names the N-th Submit of a stream with nodes that
-// panics. "selective" refuses neg of rank 5, which its capabilities claim.
+// panics. "selective" refuses neg of rank 5, which its capabilities claim. "gate" names a Gate at which every node waits, and "gate_write" one
+// for every Write.
 package fakeplugin
 
 import (
@@ -90,6 +91,7 @@ func (d device) Upload(desc op.Desc, data []byte) ([]byte, error) {
 	if d.opts["write"] == "fail" {
 		return nil, fmt.Errorf("write %v: %w", desc, core.ErrOutOfMemory)
 	}
+	pass(d.opts["gate_write"])
 	if t, err := time.ParseDuration(d.opts["slow_write"]); err == nil {
 		time.Sleep(t)
 	}
@@ -108,7 +110,7 @@ func (d device) Release([]byte) {}
 // OpenQueue opens a queue with the configured faults.
 func (d device) OpenQueue() (engine.Queue[[]byte], error) {
 	at := func(name string) int { n, _ := strconv.Atoi(d.opts[name]); return n }
-	q := &queue{panicAt: at("panic"), hangAt: at("hang"), crashAt: at("crash"), closing: make(chan struct{})}
+	q := &queue{panicAt: at("panic"), hangAt: at("hang"), crashAt: at("crash"), closing: make(chan struct{}), gate: d.opts["gate"]}
 	q.slow, _ = time.ParseDuration(d.opts["slow"])
 	return q, nil
 }
@@ -121,6 +123,7 @@ type queue struct {
 	panicAt, hangAt, crashAt, ran int
 	slow                          time.Duration
 	closing                       chan struct{}
+	gate                          string
 }
 
 // Execute computes a node, or fails as configured.
@@ -135,6 +138,7 @@ func (q *queue) Execute(c *engine.Call[[]byte]) error {
 		fmt.Fprintln(os.Stderr, "fake: the device is on fire")
 		os.Exit(7)
 	}
+	pass(q.gate)
 	if q.slow > 0 {
 		time.Sleep(q.slow)
 	}

@@ -156,6 +156,34 @@ func TestSlow(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(start), 2*nap)
 }
 
+// Nodes and writes wait at their gates until they are opened.
+func TestGate(t *testing.T) {
+	nodes, writes := fakeplugin.NewGate(), fakeplugin.NewGate()
+	b := newBed(t, options("gate", nodes.Name(), "gate_write", writes.Name()))
+	written := make(chan op.Desc)
+	go func() { written <- b.put([]int{1}, 4) }()
+	<-writes.Reached()
+	select {
+	case <-written:
+		t.Fatal("written through a gate that is closed")
+	default:
+	}
+	writes.Open()
+	x := <-written
+	n := b.node(op.Neg, []op.Desc{x})
+	require.NoError(t, b.Submit([]op.Node{n}, nil))
+	got := make([]byte, 4)
+	k := b.Read(n.Outputs[0].ID, got)
+	<-nodes.Reached()
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	require.ErrorIs(t, core.Sync(ended, b.Stream), core.ErrCanceled)
+	nodes.Open()
+	nodes.Open()
+	require.NoError(t, k.Wait(t.Context()))
+	require.EqualValues(t, -4, math.Float32frombits(binary.LittleEndian.Uint32(got)))
+}
+
 func TestWriteFails(t *testing.T) {
 	b := newBed(t, options("write", "fail"))
 	d := op.DescOf(dtype.F32, 1)

@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -48,7 +47,7 @@ func inProcessOver(t testing.TB, plane string, opts map[string]string) *client.B
 func started(t testing.TB, behaviour string, opts map[string]string) (*client.Backend, error) {
 	t.Helper()
 	b, err := client.Start(context.Background(), os.Args[0], client.Options{Name: "fake", Env: []string{fake.Env + "=" + behaviour},
-		Config: core.Config{Threads: 3, Options: opts}, StartTimeout: 10 * time.Second})
+		Config: core.Config{Threads: 3, Options: opts}, StartTimeout: patience})
 	if b != nil {
 		t.Cleanup(func() { require.NoError(t, b.Close()) })
 	}

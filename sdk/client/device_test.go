@@ -11,6 +11,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	fake "github.com/goburn/burn/internal/fakeplugin"
 	"github.com/goburn/burn/sdk/wire"
 )
 
@@ -114,7 +115,9 @@ func TestTickets(t *testing.T) {
 
 // TestGiveUp cancels one of two reads that wait; the other one and the stream go on.
 func TestGiveUp(t *testing.T) {
-	s := open(t, inProcess(t, map[string]string{"slow": "60ms"}))
+	g := fake.NewGate()
+	s := open(t, inProcess(t, map[string]string{"gate": g.Name()}))
+	defer g.Open()
 	require.NoError(t, s.Submit([]op.Node{full(t, 1, 1, 2), full(t, 2, 2, 2)}, nil))
 	a, b := make([]byte, 8), make([]byte, 8)
 	ta, tb := s.Read(id(1), a), s.Read(id(2), b)
@@ -123,6 +126,7 @@ func TestGiveUp(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- tb.Wait(context.Background()) }()
 	require.ErrorIs(t, ta.Wait(short), core.ErrCanceled)
+	g.Open()
 	copy(a, f32(9, 9))
 	require.NoError(t, <-done)
 	require.Equal(t, f32(2, 2), b)
@@ -145,13 +149,16 @@ func TestManyEvents(t *testing.T) {
 
 // TestMissed cancels a wait that has a failure to tell: the next one tells.
 func TestMissed(t *testing.T) {
-	s := open(t, inProcess(t, map[string]string{"slow": "50ms", "panic": "1"}))
+	g := fake.NewGate()
+	s := open(t, inProcess(t, map[string]string{"gate": g.Name(), "panic": "1"}))
+	defer g.Open()
 	require.NoError(t, s.Submit([]op.Node{full(t, 1, 1), full(t, 2, 2)}, nil))
 	short, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	e := s.Signal()
 	require.ErrorIs(t, e.Wait(short), core.ErrCanceled)
-	time.Sleep(150 * time.Millisecond)
+	g.Open()
+	time.Sleep(20 * time.Millisecond) // the failure is there before anyone waits
 	require.ErrorIs(t, e.Wait(context.Background()), core.ErrKernel)
 	require.NoError(t, e.Wait(context.Background()))
 }

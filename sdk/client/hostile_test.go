@@ -122,7 +122,7 @@ func TestHostilePlugin(t *testing.T) {
 			b, err := r.serve(t)
 			require.NoError(t, err)
 			s := open(t, b)
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
 			err = core.Read(ctx, s, id(1), make([]byte, 4))
 			require.ErrorIs(t, err, core.ErrProtocol)

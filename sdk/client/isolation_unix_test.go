@@ -119,7 +119,7 @@ func TestForks(t *testing.T) {
 				require.NoError(t, p.Kill())
 				select {
 				case <-b.Lost():
-				case <-time.After(5 * time.Second):
+				case <-time.After(patience):
 					t.Fatal("the child's hold on the pipe hides the loss")
 				}
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	fake "github.com/goburn/burn/internal/fakeplugin"
 )
 
 func tensors(t *testing.T, s opened) int64 {
@@ -20,11 +21,14 @@ func tensors(t *testing.T, s opened) int64 {
 
 // TestLateWrite cancels a write whose data has all been sent: the tensor that the plugin makes nevertheless is freed.
 func TestLateWrite(t *testing.T) {
-	s := open(t, inProcessOver(t, "socket", map[string]string{"slow_write": "100ms"}))
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
-	defer cancel()
+	g := fake.NewGate()
+	s := open(t, inProcessOver(t, "socket", map[string]string{"gate_write": g.Name()}))
+	defer g.Open()
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { <-g.Reached(); cancel() }()
 	const n = 1 << 16
 	require.ErrorIs(t, s.Write(ctx, desc(1, n), make([]byte, 4*n)), core.ErrCanceled)
+	g.Open()
 	require.NoError(t, core.Sync(context.Background(), s), "after the answer to the write")
 	require.Eventually(t, func() bool { return tensors(t, s) == 0 }, patience, time.Millisecond)
 	require.NoError(t, core.Sync(context.Background(), s))

@@ -15,6 +15,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
+	fake "github.com/goburn/burn/internal/fakeplugin"
 	"github.com/goburn/burn/sdk/client"
 )
 
@@ -196,7 +197,9 @@ func TestStale(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	s := open(t, inProcess(t, map[string]string{"slow": "400ms"}))
+	g := fake.NewGate()
+	s := open(t, inProcess(t, map[string]string{"gate": g.Name()}))
+	defer g.Open()
 	var nodes []op.Node
 	for i := range uint64(6) {
 		nodes = append(nodes, full(t, i+1, float64(i), 2))
@@ -214,6 +217,7 @@ func TestCancel(t *testing.T) {
 	err = core.Sync(deadline, s)
 	require.ErrorIs(t, err, core.ErrCanceled)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
+	g.Open()
 	require.Equal(t, f32(5, 5), read(t, s, desc(6, 2)), "the stream is usable")
 	require.NoError(t, core.Sync(context.Background(), s))
 

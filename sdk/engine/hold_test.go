@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,7 +14,9 @@ import (
 
 // While a stream is held, nothing begins by itself: the goroutine that waits does the work, a wait that can be interrupted has it done, and
 // Unhold begins it.
-func TestHold(t *testing.T) {
+func TestHold(t *testing.T) { synctest.Test(t, hold) }
+
+func hold(t *testing.T) {
 	r := open(t, new(driver))
 	held := r.stream.(interface {
 		Hold()
@@ -26,10 +28,10 @@ func TestHold(t *testing.T) {
 	require.NoError(t, core.Sync(context.Background(), r.stream))
 	tensors := func() int64 { return stats.Memory().Tensors }
 
-	time.Sleep(20 * time.Millisecond) // the worker may have been woken before
+	synctest.Wait() // the worker sleeps
 	held.Hold()
 	y := r.do(op.Neg, 0, x)
-	time.Sleep(20 * time.Millisecond)
+	synctest.Wait()
 	require.EqualValues(t, 1, tensors(), "nobody waits for it")
 	got, err := values(r.stream, y)
 	require.NoError(t, err)
@@ -37,11 +39,12 @@ func TestHold(t *testing.T) {
 
 	z := r.do(op.Neg, 0, y)
 	held.Unhold()
-	require.Eventually(t, func() bool { return tensors() == 3 }, 10*time.Second, time.Millisecond, "it begins")
+	synctest.Wait()
+	require.EqualValues(t, 3, tensors(), "it begins")
 
 	held.Hold()
 	w := r.do(op.Neg, 0, z)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	dst := make([]byte, 8)
 	require.NoError(t, core.Read(ctx, r.stream, w.ID, dst))
@@ -51,7 +54,9 @@ func TestHold(t *testing.T) {
 
 // What is queued on a held stream at the moment when the worker has found the queue empty is done, though the waiter finds the
 // worker executing.
-func TestHoldWhileWorkerEnds(t *testing.T) {
+func TestHoldWhileWorkerEnds(t *testing.T) { synctest.Test(t, holdWhileWorkerEnds) }
+
+func holdWhileWorkerEnds(t *testing.T) {
 	ending, proceed := make(chan struct{}), make(chan struct{})
 	var armed atomic.Bool
 	r := open(t, &driver{emptied: func() {
@@ -62,7 +67,7 @@ func TestHoldWhileWorkerEnds(t *testing.T) {
 	}})
 	x := r.put(1, 2)
 	require.NoError(t, core.Sync(context.Background(), r.stream))
-	time.Sleep(20 * time.Millisecond) // the worker sleeps
+	synctest.Wait() // the worker sleeps
 	armed.Store(true)
 
 	y := r.do(op.Neg, 0, x)
@@ -74,14 +79,9 @@ func TestHoldWhileWorkerEnds(t *testing.T) {
 	dst := make([]byte, 8)
 	k := r.stream.Read(z.ID, dst)
 	go func() { got <- k.Wait(context.Background()) }()
-	time.Sleep(20 * time.Millisecond) // the waiter has left the work to the worker
+	synctest.Wait() // the waiter has left the work to the worker
 	close(proceed)
-	select {
-	case err := <-got:
-		require.NoError(t, err)
-		require.Equal(t, bytesOf(1, 2), dst)
-	case <-time.After(10 * time.Second):
-		require.Fail(t, "nobody executes what is queued")
-	}
+	require.NoError(t, <-got)
+	require.Equal(t, bytesOf(1, 2), dst)
 	r.closed()
 }

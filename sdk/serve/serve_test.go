@@ -92,7 +92,7 @@ func raw(t *testing.T, hello bool) *wire.Caller {
 // before it ends the stream, as the end drops what is open.
 func talk(t *testing.T, c *wire.Caller, frames ...[]byte) (last wire.Reply) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	s, err := c.Stream(ctx)
 	require.NoError(t, err)

@@ -70,7 +70,7 @@ func memfd(t *testing.T, size int64, seals int) *os.File {
 // last returns the reply that ends a stream.
 func last(t *testing.T, s *wire.FrameStream) (r wire.Reply) {
 	t.Helper()
-	stop := time.AfterFunc(5*time.Second, func() { s.Close() })
+	stop := time.AfterFunc(time.Minute, func() { s.Close() })
 	for {
 		f, err := s.Receive()
 		if err != nil {
@@ -159,7 +159,7 @@ func TestHostileSegments(t *testing.T) {
 			require.Eventually(t, func() bool {
 				files, maps := open(t)
 				return files <= filesBefore && maps <= mapsBefore
-			}, 5*time.Second, time.Millisecond, "%s: %s", tc.name, func() string { a, b := open(t); return fmt.Sprint(a, b, filesBefore, mapsBefore) }())
+			}, time.Minute, time.Millisecond, "%s: %s", tc.name, func() string { a, b := open(t); return fmt.Sprint(a, b, filesBefore, mapsBefore) }())
 		}
 	}
 	_, maps := open(t)
@@ -220,7 +220,7 @@ func TestToken(t *testing.T) {
 				fs.Close()
 			}
 			return err != nil
-		}, 5*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 		require.NoError(t, c.Close())
 	}
 	c, err := wire.Dial(context.Background(), w.Socket, w.Token)

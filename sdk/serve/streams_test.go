@@ -19,7 +19,7 @@ type line struct {
 
 func dial(t *testing.T, c *wire.Caller, handle, number byte) *line {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	fs, err := c.Stream(ctx)
 	require.NoError(t, err)

@@ -130,6 +130,11 @@ func same(t *testing.T, fds []int) int {
 	return n
 }
 
+// TestSendFileWithoutLink: a stream over gRPC passes no descriptors.
+func TestSendFileWithoutLink(t *testing.T) {
+	require.ErrorIs(t, new(FrameStream).SendFile(SegmentFrame(5, 4096), os.Stdin), errors.ErrUnsupported)
+}
+
 // TestSendFile passes a segment with the frame that introduces it, in order with other frames.
 func TestSendFile(t *testing.T) {
 	host, plugin := links(t)

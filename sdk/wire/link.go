@@ -210,11 +210,17 @@ func (s *FrameStream) Flush() error {
 // errBusy says that a frame could not be sent without waiting.
 var errBusy = errors.New("wire: the socket is full")
 
+// errNoLink is the error of a stream over gRPC, which carries no descriptors.
+var errNoLink = errors.ErrUnsupported
+
 // SendFile sends a small frame and a descriptor. If it would have to wait to begin, it returns an error and sends nothing. If the socket
 // takes only part of the frame, it waits to send the rest. The caller still owns file.
 func (s *FrameStream) SendFile(f *Frame, file *os.File) error {
 	l := s.link
 	defer f.Free()
+	if l == nil {
+		return errNoLink
+	}
 	if !l.mu.TryLock() {
 		return errBusy
 	}

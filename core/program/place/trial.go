@@ -10,8 +10,9 @@ const (
 	// Doubt is the greatest factor by which predictions are assumed to be wrong. A way is not tried while its predicted time is more than
 	// Doubt times that of the best way.
 	Doubt = 2
-	// MostSamples is the greatest number of runs of one way that a trial asks for. The first one of each block does not count.
-	MostSamples = firstRound<<(rounds-1) + rounds
+	// MostSamples is the greatest number of runs of one way that a trial asks for. The first one of each block does not count, and those
+	// of the first round are repeated when the way is tried once more.
+	MostSamples = firstRound<<(rounds-1) + rounds + firstRound
 
 	firstRound = 4 // samples of each way in the first round; the number doubles in each round
 	rounds     = 6

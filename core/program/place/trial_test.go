@@ -152,7 +152,7 @@ func TestTrial(t *testing.T) {
 		"hopeless ones are not tried":     {[]float64{1, 3, 9}, []float64{1, 3, 9}, 0, 5},
 		"hopeless, but the first is slow": {[]float64{1, 3, 9}, []float64{5, 2, 1}, 2, 0},
 		"a way that came second":          {[]float64{1, 1.1, 1.2}, []float64{1.2, 1, 1.2}, 1, 0},
-		"near each other: to the last":    {[]float64{1, 1}, []float64{1.01, 1}, 1, 2 * MostSamples},
+		"near each other: to the last":    {[]float64{1, 1}, []float64{1.01, 1}, 1, 2 * (128 + 6)},
 		"all the same":                    {[]float64{0, 0}, []float64{0, 0}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -218,6 +218,22 @@ func TestTrialSurvivesABurst(t *testing.T) {
 		trial.Observe(trial.Next(), seconds)
 	}
 	require.Equal(t, 0, trial.Next())
+}
+
+// A way that is tried once more because of its first samples, and is then as fast as the other one, needs 4 samples more than that: its
+// first 5 runs do not count, and it has 5 blocks of runs after them. The other way has 128 samples in 6 blocks.
+func TestTrialBound(t *testing.T) {
+	trial, runs, first := NewTrial(1, 1), 0, 5
+	for ; !trial.Done(); runs++ {
+		seconds := 1.0
+		if trial.Next() == 1 && first > 0 {
+			first--
+			seconds = 1.5
+		}
+		trial.Observe(trial.Next(), seconds)
+	}
+	require.Equal(t, (128+6)+(5+128+5), runs)
+	require.LessOrEqual(t, runs, Bound(2))
 }
 
 // The text of a plan has the reasons and times of its units, and the predicted and measured times of the ways that were tried.
