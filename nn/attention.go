@@ -71,8 +71,7 @@ func (a *scores) attend(m *temps, q, k, v *tensor.Tensor, o AttendOptions, past 
 	return m.of(m.of(y.Permute(0, 2, 1, 3)).Reshape(s[0], s[2], s[1]*s[3]))
 }
 
-// explicit computes attention with explicit weights. As in the op, the result of a query that sees no key is 0; this does not apply to
-// masks of floats.
+// explicit computes attention with explicit weights. As in the op, the result of a query that sees no key is 0.
 func (a *scores) explicit(m *temps, q, k, v, mask *tensor.Tensor, causal bool, past int) *tensor.Tensor {
 	w, seen := a.weights(m, q, k, mask, causal, past)
 	if a.Dropout > 0 && !a.inference {
@@ -93,13 +92,13 @@ func shared(k, q *tensor.Tensor) *tensor.Tensor {
 	return k.Reshape(k.Shape()...) // a separate handle
 }
 
-// weights returns the attention weights [B, Hq, S, T] of queries [B, Hq, S, D] for keys, and the mask of the keys that each query sees.
-// The mask is nil if there is neither a mask of bools nor causal masking.
+// weights returns the attention weights [B, Hq, S, T] of queries [B, Hq, S, D] for keys, and the mask of the keys that each query sees:
+// of floats, those that are not -Inf. The mask is nil if there is neither a mask nor causal masking.
 func (a *scores) weights(m *temps, q, k, mask *tensor.Tensor, causal bool, past int) (w, seen *tensor.Tensor) {
 	w = m.of(m.of(q.MulScalar(1/math.Sqrt(float64(q.Shape()[3])))).MatMulT(m.of(shared(k, q)), false, true))
 	if mask != nil {
 		if seen = mask; mask.DType().IsFloat() {
-			w, seen = m.of(m.of(w.Add(mask)).ClampMin(lowest(w))), nil
+			w, seen = m.of(m.of(w.Add(mask)).ClampMin(lowest(w))), m.of(m.of(mask.EqualScalar(math.Inf(-1))).Not())
 		}
 	}
 	if causal {

@@ -111,10 +111,13 @@ func KaimingNormal(gain float64) Init {
 	}}
 }
 
-// FanOut returns i with fan in and fan out exchanged. For the zero Init the result draws zeros.
+// FanOut returns i with fan in and fan out exchanged. The zero Init remains the default of the layer.
 func (i Init) FanOut() Init {
+	if i.draw == nil {
+		return i
+	}
 	return Init{i.name + " of fan out", func(d *tensor.Device, f fan, dims []int) *tensor.Tensor {
-		return i.or(Zeros()).draw(d, fan{f.out, f.in}, dims)
+		return i.draw(d, fan{f.out, f.in}, dims)
 	}}
 }
 

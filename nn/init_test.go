@@ -65,6 +65,17 @@ func TestInitialisers(t *testing.T) {
 	}
 }
 
+// The exchange leaves the default of a layer: the same numbers from the same seed.
+func TestFanOutOfDefault(t *testing.T) {
+	dev := open(t)
+	weight := func(i nn.Init) []float32 {
+		dev.Seed(5)
+		return floats(t, nn.NewLinear(dev, 3, 4, nn.LinearConfig{Init: i}).Weight.Value())
+	}
+	require.Equal(t, weight(nn.Init{}), weight(nn.Init{}.FanOut()))
+	require.Equal(t, "default", nn.Init{}.FanOut().String())
+}
+
 func TestOrthogonal(t *testing.T) {
 	dev := open(t)
 	for _, dims := range [][]int{{3, 8}, {8, 3}, {4, 2, 3}} {

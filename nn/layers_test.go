@@ -92,6 +92,41 @@ func TestBlindQueries(t *testing.T) {
 	require.InDeltaSlice(t, v, floats(t, l.Attend(x, x, x, o)), 1e-6)
 }
 
+// A query whose mask of floats is -Inf for every key results in 0 (docs/OPS.md, attention), in training with dropout as in inference, also
+// where a key mask or causal masking hides the keys that the floats leave.
+func TestMaskOfFloatsHidesAllKeys(t *testing.T) {
+	dev := open(t)
+	hide := float32(math.Inf(-1))
+	mask := tensor.From(dev, []float32{hide, hide, hide, 0, hide, hide, 0, hide, 0.5, hide, hide, 0}, 4, 3) // of queries 0 to 3
+	keys := tensor.From(dev, []bool{false, true, true}, 1, 3)
+	for _, c := range []struct {
+		say  string
+		o    nn.AttendOptions
+		zero []bool // by query
+	}{
+		{"mask", nn.AttendOptions{Mask: mask}, []bool{true, false, false, false}},
+		{"mask and key mask", nn.AttendOptions{Mask: mask, KeyMask: keys}, []bool{true, true, false, false}},
+		{"mask and causal", nn.AttendOptions{Mask: mask.Narrow(0, 0, 3), Causal: true}, []bool{true, false, false}},
+		{"later keys and causal", nn.AttendOptions{Mask: tensor.From(dev, []float32{hide, 0, hide, hide, hide, 0, 0, hide, hide}, 3, 3), Causal: true}, []bool{true, true, false}},
+	} {
+		l := nn.NewMultiHeadAttention(dev, 2, 1, nn.AttentionConfig{Dropout: 1e-9, Init: nn.Ones()})
+		q := dev.Ones(dtype.F32, 1, len(c.zero), 2).RequireGrad()
+		k := tensor.From(dev, []float32{1, 2, 3, 4, 5, 6}, 1, 3, 2)
+		y := l.Attend(q, k, k, c.o)
+		v := floats(t, y)
+		for i, zero := range c.zero {
+			require.Equal(t, zero, v[2*i] == 0 && v[2*i+1] == 0, "%s: query %d gives %v", c.say, i, v)
+		}
+		g, err := y.Sum().Backward()
+		require.NoError(t, err)
+		for _, e := range floats(t, g.Of(q)) {
+			require.False(t, math.IsNaN(float64(e)), c.say)
+		}
+		nn.Eval(l)
+		require.InDeltaSlice(t, v, floats(t, l.Attend(q, k, k, c.o)), 1e-5, c.say)
+	}
+}
+
 // The weights of quiet softmax sum to less than one: exp(s)/(1+Σexp(s)).
 func TestQuietAttention(t *testing.T) {
 	dev := open(t)

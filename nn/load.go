@@ -16,7 +16,7 @@ import (
 type Source interface {
 	// Names returns the names of all tensors.
 	Names() []string
-	// Tensor reads a tensor onto d. The caller owns the result.
+	// Tensor reads a tensor onto d. The caller owns the result. For an unknown name the error is core.ErrNotFound.
 	Tensor(ctx context.Context, d *tensor.Device, name string) (*tensor.Tensor, error)
 }
 
@@ -42,11 +42,12 @@ func (t Tensors) Names() []string {
 	return names
 }
 
-// Tensor returns a new handle on the named tensor, copied to d if it is on another device.
+// Tensor returns a new handle on the named tensor, copied to d if it is on another device. For an unknown name the error is
+// core.ErrNotFound.
 func (t Tensors) Tensor(ctx context.Context, d *tensor.Device, name string) (*tensor.Tensor, error) {
 	v, ok := t[name]
 	if !ok {
-		return nil, fmt.Errorf("nn: no tensor %q: %w", name, core.ErrAttr)
+		return nil, fmt.Errorf("nn: no tensor %q: %w", name, core.ErrNotFound)
 	}
 	c, err := v.To(ctx, d)
 	if err != nil || c != v {
@@ -88,7 +89,7 @@ func (r *LoadReport) String() string {
 
 // LoadStateDict replaces the parameters and buffers of m by the tensors of the same names in src, cast to the parameters' types.
 // All are read before the first is replaced: after an error m is unchanged. The report is never nil. A parameter that is not in
-// the source, a name that is not in m, and a different shape are errors, unless o allows them.
+// the source and a name that is not in m are errors, unless o allows them, of core.ErrNotFound; different shapes are errors of core.ErrShape.
 func LoadStateDict(ctx context.Context, m any, src Source, o LoadOptions) (*LoadReport, error) {
 	r := &LoadReport{}
 	left := map[string]bool{}
@@ -97,11 +98,11 @@ func LoadStateDict(ctx context.Context, m any, src Source, o LoadOptions) (*Load
 	}
 	var to []*Param
 	var values []*tensor.Tensor
-	drop := func() {
+	defer func() {
 		for _, v := range values {
 			v.Release()
 		}
-	}
+	}()
 	for _, p := range paths(m) {
 		if p.Derived() {
 			continue
@@ -113,7 +114,7 @@ func LoadStateDict(ctx context.Context, m any, src Source, o LoadOptions) (*Load
 		}
 		v, err := src.Tensor(ctx, p.Value().Device(), name)
 		if err != nil {
-			drop()
+			r.Loaded = nil
 			return r, fmt.Errorf("nn: load %s: %w", p.Name, err)
 		}
 		if !v.Shape().Equal(p.Shape()) {
@@ -122,8 +123,13 @@ func LoadStateDict(ctx context.Context, m any, src Source, o LoadOptions) (*Load
 			continue
 		}
 		if v.DType() != p.DType() {
-			c := v.Cast(p.DType())
+			var c *tensor.Tensor
+			err := tensor.Try(func() { c = v.Cast(p.DType()) })
 			v.Release()
+			if err != nil {
+				r.Loaded = nil
+				return r, fmt.Errorf("nn: load %s: %w", p.Name, err)
+			}
 			v = c
 		}
 		r.Loaded, to, values = append(r.Loaded, p.Name), append(to, p.Param), append(values, v)
@@ -132,7 +138,7 @@ func LoadStateDict(ctx context.Context, m any, src Source, o LoadOptions) (*Load
 		if left[n] && !o.Extra {
 			ok, err := matches(o.Ignore, n)
 			if err != nil {
-				drop()
+				r.Loaded = nil
 				return r, err
 			}
 			if !ok {
@@ -141,12 +147,19 @@ func LoadStateDict(ctx context.Context, m any, src Source, o LoadOptions) (*Load
 		}
 	}
 	if len(r.Mismatched) > 0 || len(r.Unexpected) > 0 || len(r.Missing) > 0 && !o.Partial {
-		drop()
 		r.Loaded = nil
-		return r, fmt.Errorf("nn: load state: %v: rename with LoadOptions.Rename, or allow it with Partial, Extra or Ignore: %w", r, core.ErrShape)
+		cause := core.ErrShape
+		if len(r.Unexpected) > 0 || len(r.Missing) > 0 && !o.Partial {
+			if cause = core.ErrNotFound; len(r.Mismatched) > 0 {
+				cause = fmt.Errorf("%w, %w", core.ErrNotFound, core.ErrShape)
+			}
+		}
+		return r, fmt.Errorf("nn: load state: %v: rename with LoadOptions.Rename, or allow it with Partial, Extra or Ignore: %w", r, cause)
 	}
+	given := values
+	values = nil // the parameters own them
 	for i, p := range to {
-		p.Set(values[i])
+		p.Set(given[i])
 	}
 	return r, nil
 }

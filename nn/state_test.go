@@ -1,6 +1,7 @@
 package nn_test
 
 import (
+	"context"
 	"sync"
 	"testing"
 
@@ -119,18 +120,57 @@ func TestLoadFaults(t *testing.T) {
 	full["norm.num_batches_tracked"] = tensor.Scalar(dev, int64(1))
 	r, err := nn.LoadStateDict(t.Context(), n, full, nn.LoadOptions{})
 	require.ErrorIs(t, err, core.ErrShape)
+	require.ErrorIs(t, err, core.ErrNotFound)
 	for _, part := range []string{"1 missing: norm.bias", "1 unexpected: norm.num_batches_tracked", "1 of another shape: head.bias is [4], want [5]"} {
 		require.ErrorContains(t, err, part)
 	}
 	require.Equal(t, []string{"norm.bias"}, r.Missing)
 	require.Equal(t, before, floats(t, n.Blocks[0].(*nn.Linear).Weight.Value()), "nothing was replaced")
+	delete(full, "norm.num_batches_tracked")
+	_, err = nn.LoadStateDict(t.Context(), n, full, nn.LoadOptions{Partial: true})
+	require.ErrorIs(t, err, core.ErrShape)
+	require.NotErrorIs(t, err, core.ErrNotFound, "the names fit")
+	full["norm.num_batches_tracked"] = tensor.Scalar(dev, int64(1))
 	delete(full, "head.bias")
+	_, err = nn.LoadStateDict(t.Context(), n, full, nn.LoadOptions{})
+	require.ErrorIs(t, err, core.ErrNotFound)
+	require.NotErrorIs(t, err, core.ErrShape, "the shapes fit")
+	_, err = full.Tensor(t.Context(), dev, "none")
+	require.ErrorIs(t, err, core.ErrNotFound)
 	_, err = nn.LoadStateDict(t.Context(), n, full, nn.LoadOptions{Partial: true, Ignore: []string{"*.num_batches_tracked"}})
 	require.NoError(t, err)
 	_, err = nn.LoadStateDict(t.Context(), n, full, nn.LoadOptions{Partial: true, Extra: true, Rename: func(s string) string { return "model." + s }})
 	require.NoError(t, err, "no name fits, which Partial and Extra allow")
 	_, err = nn.LoadStateDict(t.Context(), n, full, nn.LoadOptions{Partial: true, Ignore: []string{"["}})
 	require.ErrorContains(t, err, "pattern")
+}
+
+// A tensor that cannot be cast is an error; what was read before is released, and no parameter changes.
+func TestLoadFailsInCast(t *testing.T) {
+	dev := open(t)
+	n := newNet(dev)
+	src := nn.Entries(nn.StateDict(newNet(dev)))
+	before := floats(t, n.Norm.Weight.Value())
+	lost := tensor.Scalar(dev, 1.5).Expand(src["norm.weight"].Shape()...)
+	lost.Release()
+	r, err := nn.LoadStateDict(t.Context(), n, released{src, "norm.weight", lost}, nn.LoadOptions{})
+	require.ErrorContains(t, err, "nn: load norm.weight")
+	require.Empty(t, r.Loaded)
+	require.Equal(t, before, floats(t, n.Norm.Weight.Value()))
+}
+
+// released is a source in which one tensor was released.
+type released struct {
+	nn.Tensors
+	name string
+	lost *tensor.Tensor
+}
+
+func (s released) Tensor(ctx context.Context, d *tensor.Device, name string) (*tensor.Tensor, error) {
+	if name == s.name {
+		return s.lost, nil
+	}
+	return s.Tensors.Tensor(ctx, d, name)
 }
 
 func TestFreeze(t *testing.T) {

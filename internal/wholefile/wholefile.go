@@ -17,15 +17,19 @@ import (
 var ErrIrregular = errors.New("no regular file")
 
 // Replace creates or replaces a file with the content that write writes, atomically: a reader sees the old content or the new one,
-// also after a crash. It keeps the permissions of the old file as far as the umask allows. After an error the old file is unchanged and
-// no temporary file remains.
+// also after a crash. It keeps the permissions of the old file, and replaces the file that a symbolic link names, not the link. After an
+// error the old file is unchanged and no temporary file remains.
 func Replace(path string, write func(w io.Writer) error) (err error) {
+	if path, err = target(path); err != nil {
+		return err
+	}
 	var salt [6]byte
 	if _, err := rand.Read(salt[:]); err != nil {
 		return err
 	}
 	mode := os.FileMode(0o666)
-	if old, err := os.Stat(path); err == nil {
+	old, missing := os.Stat(path)
+	if missing == nil {
 		if !old.Mode().IsRegular() {
 			return fmt.Errorf("%s is %w", path, ErrIrregular)
 		}
@@ -45,7 +49,12 @@ func Replace(path string, write func(w io.Writer) error) (err error) {
 		}
 	}()
 	b := bufio.NewWriterSize(f, 1<<16)
-	err = write(b)
+	if missing == nil {
+		err = keepMode(f, mode)
+	}
+	if err == nil {
+		err = write(b)
+	}
 	if err == nil {
 		err = b.Flush()
 	}
@@ -63,6 +72,35 @@ func Replace(path string, write func(w io.Writer) error) (err error) {
 	}
 	syncDir(dir)
 	return nil
+}
+
+// target returns the path that path names by symbolic links. The last of them may name a file that does not exist.
+func target(path string) (string, error) {
+	const most = 40 // as in Linux
+	for range most {
+		link, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // no link: what is wrong with it, its opening tells
+		}
+		if !filepath.IsAbs(link) {
+			dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+			if err != nil {
+				return "", err
+			}
+			link = filepath.Join(dir, link)
+		}
+		path = link
+	}
+	return "", fmt.Errorf("%s: more than %d symbolic links, want fewer: is there a cycle?", path, most)
+}
+
+// keepMode gives f the permissions that the umask may have kept from it.
+func keepMode(f *os.File, mode os.FileMode) error {
+	now, err := f.Stat()
+	if err != nil || now.Mode().Perm() == mode {
+		return err
+	}
+	return f.Chmod(mode)
 }
 
 // syncDir makes a rename durable, if the system supports it. It ignores errors, because some systems cannot open or sync folders; the

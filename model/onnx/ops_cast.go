@@ -51,26 +51,42 @@ func (t *tracer) powers(x value, mode string) value {
 	})[0]
 }
 
-// bitCast reinterprets the bytes on the host, as the contract has no op for it.
+// bitCast reinterprets the bits on the host, as the contract has no op for it.
 func bitCast(t *tracer, n *node) []value {
 	t.need(n, 0)
 	x, d := n.input(0), t.elementType(n.int("to", 0))
 	switch {
-	case d.Size() != x.dtype().Size():
+	case width(d) != width(x.dtype()):
 		t.fail("to is %v for %v, want as many bits", d, x.dtype())
 	case d == x.dtype():
 		return []value{x}
 	}
 	return t.hostOp([]value{x}, func(in []hostTensor) ([]hostTensor, error) {
 		data := in[0].Data
-		if d == dtype.Bool {
+		if w := width(d); d == dtype.Bool || w < 8 {
 			data = make([]byte, len(in[0].Data))
 			for i, b := range in[0].Data {
-				if b != 0 {
+				switch {
+				case d == dtype.F4E2M1:
+					data[i] = b & 15
+				case w < 8:
+					data[i] = dtype.IntToSmall(d, int64(b))
+				case b != 0:
 					data[i] = 1
 				}
 			}
 		}
 		return []hostTensor{{DType: d, Shape: in[0].Shape, Data: data}}, nil
 	})
+}
+
+// width returns the bits of an element of d, of which a storage type may use a part of a byte.
+func width(d dtype.DType) int {
+	if c, narrow := carriers[d]; narrow {
+		return c.bits
+	}
+	if d == dtype.F4E2M1 {
+		return 4
+	}
+	return 8 * d.Size()
 }

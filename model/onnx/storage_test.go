@@ -65,3 +65,30 @@ func TestDequantizeStorageTypesWithoutZeroPoint(t *testing.T) {
 		require.NoError(t, h.s.Close())
 	}
 }
+
+// A bit cast keeps the code of each element, and the result has the value of that code in the new type. Types of different widths are
+// refused, although all of them take a byte in memory.
+func TestBitCastOfStorageTypes(t *testing.T) {
+	h := &harness{t: t, dev: onStream(t, openRef(t))}
+	for _, c := range []struct {
+		from, to pb.DataType
+		code     byte
+		want     float64
+	}{
+		{pb.Int4, pb.Uint4, 0xf, 15}, {pb.Uint4, pb.Int4, 0xf, -1}, {pb.Int4, pb.Uint4, 5, 5}, {pb.Int2, pb.Uint2, 2, 2}, {pb.Uint2, pb.Int2, 2, -2},
+		{pb.Int4, pb.Float4E2M1, 0xb, -1.5}, {pb.Float4E2M1, pb.Int4, 0xb, -5}, {pb.Float4E2M1, pb.Uint4, 0xb, 11}, {pb.Float8E5M2, pb.Uint8, 0xc2, 0xc2}, {pb.Int8, pb.Float8E4M3FN, 0x3c, 1.5},
+	} {
+		in := &pb.Tensor{Name: "q", DataType: c.from, Dims: []int64{1}, RawData: []byte{c.code}}
+		cast := operator("BitCast", ss("q"), ss("p"), intAttr("to", int64(c.to)))
+		h.want(chained(t, h, cast, 26, h.f32([]int{1}, 0), in), []int{1}, c.want)
+	}
+	m := modelOf(26, &pb.Graph{Nodes: []*pb.Node{operator("BitCast", ss("q"), ss("y"), intAttr("to", int64(pb.Uint8)))},
+		Initializers: []*pb.Tensor{{Name: "q", DataType: pb.Int4, Dims: []int64{1}, RawData: []byte{1}}}, Outputs: bare("y")})
+	parsed, err := parse(m, onnx.Options{})
+	require.NoError(t, err)
+	h.s, err = parsed.Open(h.dev)
+	require.NoError(t, err)
+	_, err = h.s.Run(t.Context(), nil)
+	require.ErrorContains(t, err, "to is u8 for i4, want as many bits")
+	require.NoError(t, h.s.Close())
+}

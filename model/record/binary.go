@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 )
 
@@ -98,12 +99,9 @@ func (r *Reader) openRecord(at io.ReaderAt, size int64) error {
 	if err := full(at, head, 0); err != nil {
 		return err
 	}
-	if v := le.Uint32(head[len(magic):]); v != version {
-		return fmt.Errorf("record version %d, this build reads %d: update burn, or save the record again with the older one: %w", v, version, ErrCorrupt)
-	}
 	n := int64(le.Uint32(head[len(magic)+4:]))
 	if n > maxHeader || n > size-fixed-4 {
-		return fmt.Errorf("a header of %d bytes in a file of %d: %w", n, size, ErrCorrupt)
+		return fmt.Errorf("a header of %d bytes in a file of %d, want at most %d: %w", n, size, maxHeader, ErrCorrupt)
 	}
 	text := make([]byte, n+4)
 	if err := full(at, text, fixed); err != nil {
@@ -112,6 +110,9 @@ func (r *Reader) openRecord(at io.ReaderAt, size int64) error {
 	text, sum := text[:n], le.Uint32(text[n:])
 	if got := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, text); got != sum {
 		return fmt.Errorf("header: checksum %08x, want %08x: %w", got, sum, ErrCorrupt)
+	}
+	if v := le.Uint32(head[len(magic):]); v != version {
+		return fmt.Errorf("record version %d, want %d: update burn, or save the record again with the older one: %w", v, version, core.ErrUnsupported)
 	}
 	var h recordHeader
 	d := json.NewDecoder(bytes.NewReader(text))

@@ -22,5 +22,6 @@
 //	8 bytes   "BURNEND" 0A
 //
 // The offset of every chunk follows from the header, so one tensor can be read alone or as a stream. A truncated file has the wrong length,
-// and a changed or moved chunk has the wrong checksum. A reader refuses versions that it does not know.
+// and a changed or moved chunk has the wrong checksum. A reader refuses versions that it does not know; every version has the four fields
+// up to the first checksum, so that a later version and a damaged number differ.
 package record

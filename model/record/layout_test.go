@@ -118,7 +118,13 @@ func TestLyingRecords(t *testing.T) {
 	newer := append([]byte(nil), good...)
 	newer[8] = 2
 	_, err = record.Parse(newer)
-	require.ErrorContains(t, err, "record version 2, this build reads 1")
+	require.ErrorIs(t, err, record.ErrCorrupt, "its checksum is that of version 1")
+	end := 16 + len(one("bool", "[4]"))
+	binary.LittleEndian.PutUint32(newer[end:], crc32c(newer[:end]))
+	_, err = record.Parse(newer)
+	require.ErrorContains(t, err, "record version 2, want 1")
+	require.ErrorIs(t, err, core.ErrUnsupported)
+	require.NotErrorIs(t, err, record.ErrCorrupt)
 	for n := range good {
 		_, err := record.Parse(good[:n])
 		require.ErrorIs(t, err, record.ErrCorrupt, "%d bytes", n)
@@ -160,7 +166,7 @@ func TestJSONNumbers(t *testing.T) {
 func TestLyingJSON(t *testing.T) {
 	for say, text := range map[string]string{
 		`JSON of format "" version 0`:                     `{}`,
-		`JSON of format "burn-record" version 2`:          `{"format": "burn-record", "version": 2}`,
+		`JSON of format "burn-record" version 0`:          `{"format": "burn-record"}`,
 		`JSON of format "burn-record" version 1, want`:    `{"format": "burn-record", "version": 1} {}`,
 		"unexpected EOF":                                  `{"format": "burn-record", "version": 1, "tensors": [`,
 		`tensor "x" has 1 elements, want the 2 of shape`:  `{"format": "burn-record", "version": 1, "tensors": [{"name": "x", "dtype": "u8", "shape": [2], "data": [1]}]}`,
@@ -176,6 +182,9 @@ func TestLyingJSON(t *testing.T) {
 		require.ErrorIs(t, err, record.ErrCorrupt, say)
 		require.ErrorContains(t, err, say)
 	}
+	_, err := record.Parse([]byte(`{"format": "burn-record", "version": 2}`))
+	require.ErrorIs(t, err, core.ErrUnsupported)
+	require.ErrorContains(t, err, `JSON of format "burn-record" version 2, want "burn-record" version 1`)
 }
 
 // The file was written by the reference implementation: safetensors.numpy.save of safetensors 0.8.0, with metadata {"by": "hand"}.

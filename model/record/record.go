@@ -18,7 +18,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// ErrCorrupt is wrapped by errors for files that are truncated, changed, of an unknown version or not in the format at all.
+// ErrCorrupt is wrapped by errors for files that are truncated, changed or not in the format at all. For a file of a later version, or
+// with elements of a type that burn does not compute with, the error is core.ErrUnsupported instead.
 var ErrCorrupt = errors.New("corrupt file")
 
 // Format is a file format.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/model/record"
 	"github.com/goburn/burn/nn"
@@ -223,7 +224,7 @@ func TestHostileSafetensors(t *testing.T) {
 		"twice":     `{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`,
 		"overflow":  `{"a":{"dtype":"F64","shape":[4294967296,4294967296,2],"data_offsets":[0,2]}}`,
 		"negative":  `{"a":{"dtype":"U8","shape":[-1,-2],"data_offsets":[0,2]}}`,
-		"type":      `{"a":{"dtype":"C64","shape":[2],"data_offsets":[0,2]}}`,
+		"type":      `{"a":{"dtype":"Q64","shape":[2],"data_offsets":[0,2]}}`,
 		"no type":   `{"a":{"shape":[2],"data_offsets":[0,2]}}`,
 		"two":       `{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}{}`,
 		"array":     `[]`, "metadata": `{"__metadata__":{"a":1}}`,
@@ -234,6 +235,18 @@ func TestHostileSafetensors(t *testing.T) {
 	}
 	_, err := record.Parse(append(binary.LittleEndian.AppendUint64(nil, math.MaxUint64), "{}"...))
 	require.ErrorIs(t, err, record.ErrCorrupt)
+}
+
+// The types of the specification that burn has no arithmetic for are no damage.
+func TestSafetensorsOfOtherTypes(t *testing.T) {
+	for _, d := range []string{"F8_E4M3", "F8_E5M2", "F8_E8M0", "F4", "C64"} {
+		header := `{"a":{"dtype":"` + d + `","shape":[2],"data_offsets":[0,2]}}`
+		b := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+		_, err := record.Parse(append(b, 1, 2))
+		require.ErrorIs(t, err, core.ErrUnsupported)
+		require.NotErrorIs(t, err, record.ErrCorrupt)
+		require.ErrorContains(t, err, `tensor "a" of type "`+d+`", want F64`)
+	}
 }
 
 // fullDisk is a writer that fails after left bytes.

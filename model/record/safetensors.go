@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 )
 
@@ -18,6 +19,9 @@ const metadataKey = "__metadata__"
 
 var safetensorTypes = map[string]dtype.DType{"F64": dtype.F64, "F32": dtype.F32, "F16": dtype.F16, "BF16": dtype.BF16, "I64": dtype.I64,
 	"I32": dtype.I32, "I16": dtype.I16, "I8": dtype.I8, "U64": dtype.U64, "U32": dtype.U32, "U16": dtype.U16, "U8": dtype.U8, "BOOL": dtype.Bool}
+
+// otherSafetensors holds the element types of safetensors that burn does not load.
+var otherSafetensors = []string{"F8_E4M3", "F8_E5M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F6_E2M3", "F6_E3M2", "F4", "C64"}
 
 func safetensorName(d dtype.DType) string {
 	for name, t := range safetensorTypes {
@@ -128,7 +132,11 @@ func (r *Reader) openSafetensors(at io.ReaderAt, size int64) error {
 	for _, e := range entries {
 		dt, ok := safetensorTypes[e.DType]
 		if !ok {
-			return fmt.Errorf("tensor %q of type %q, want one of the types that arithmetic is defined on: %w", e.name, e.DType, ErrCorrupt)
+			cause := ErrCorrupt
+			if slices.Contains(otherSafetensors, e.DType) {
+				cause = core.ErrUnsupported
+			}
+			return fmt.Errorf("tensor %q of type %q, want F64, F32, F16, BF16, I64 to I8, U64 to U8 or BOOL: %w", e.name, e.DType, cause)
 		}
 		s, bytes, err := sizeOf(e.name, dt, e.Shape)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 )
 
@@ -118,7 +119,11 @@ func (r *Reader) openJSON(at io.ReaderAt, size int64) error {
 		return fmt.Errorf("JSON: %v: %w", err, ErrCorrupt)
 	}
 	if t.Format != textFormat || t.Version != version || len(bytes.TrimSpace(text[d.InputOffset():])) > 0 {
-		return fmt.Errorf("JSON of format %q version %d, want %q version %d alone: %w", t.Format, t.Version, textFormat, version, ErrCorrupt)
+		cause := ErrCorrupt
+		if t.Format == textFormat && t.Version > version {
+			cause = core.ErrUnsupported
+		}
+		return fmt.Errorf("JSON of format %q version %d, want %q version %d alone: %w", t.Format, t.Version, textFormat, version, cause)
 	}
 	var contents [][]byte
 	for _, e := range t.Tensors {
