@@ -57,7 +57,7 @@ func runOps(ctx context.Context, args []string, out io.Writer) error {
 	f.BoolVar(&o.small, "small", false, "small sizes, to try the command out")
 	f.IntVar(&o.repeats, "repeats", 15, "samples of a case")
 	f.DurationVar(&o.atLeast, "sample", 30*time.Millisecond, "how long a sample takes at least")
-	f.DurationVar(&o.limit, "limit", time.Minute, "that a case may take")
+	f.DurationVar(&o.limit, "limit", time.Minute, "greatest time for a case")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
