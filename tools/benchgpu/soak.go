@@ -80,11 +80,11 @@ func runSoak(ctx context.Context, args []string, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, dev.Close()) }()
 	log := io.Discard
 	if *path != "" {
-		w, err := os.Create(*path)
-		if err != nil {
-			return err
+		w, fault := os.Create(*path)
+		if fault != nil {
+			return fault
 		}
-		defer w.Close()
+		defer func() { err = errors.Join(err, w.Close()) }()
 		log = w
 	}
 	s := &soaker{dev: dev, rand: rand.New(rand.NewPCG(1, 2)), unit: *unit}
