@@ -69,13 +69,17 @@ func (d *Device) Iota(dt dtype.DType, n int) *Tensor {
 	return d.Op(op.Iota, nil, op.Type("dtype", dt), op.Ints("shape", n))[0]
 }
 
-// Arange returns start, start+step, ... before end. The numbers are computed in f64 for floats, else as integers.
+// Arange returns start, start+step, ... before end. The numbers are computed in f64 for floats, else as integers; start and step
+// must then be whole numbers.
 func (d *Device) Arange(dt dtype.DType, start, end, step float64) *Tensor {
 	if step == 0 || math.IsNaN((end-start)/step) || math.IsInf((end-start)/step, 0) {
 		fail("arange: from %v to %v by %v, want finite numbers and a step: %w", start, end, step, core.ErrAttr)
 	}
 	n := max(0, int(math.Ceil((end-start)/step)))
 	if !dt.IsFloat() {
+		if start != math.Trunc(start) || step != math.Trunc(step) {
+			fail("arange: %v from %v by %v, want a whole start and step for a type that is not a float: %w", dt, start, step, core.ErrAttr)
+		}
 		var m temps
 		return m.done(m.of(m.of(m.of(d.Iota(dtype.I64, n)).MulScalar(step)).AddScalar(start)).Cast(dt))
 	}

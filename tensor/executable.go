@@ -172,7 +172,7 @@ func give(inputs []*Tensor, donated []bool) (given []*Tensor, err error) {
 			continue
 		}
 		if !t.state.claim() {
-			return given, fmt.Errorf("input %d, %v, is donated, and was released, or stands twice, or is somebody else's: %w", i, t.desc, core.ErrAttr)
+			return given, fmt.Errorf("input %d, %v, cannot be donated: it was released, occurs twice, or has another owner: %w", i, t.desc, core.ErrAttr)
 		}
 		given = append(given, t)
 	}

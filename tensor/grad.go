@@ -133,20 +133,22 @@ func Backward(roots, seeds []*Tensor, wrt ...*Tensor) (*Gradients, error) {
 	var s *scope
 	rs, ss := make([]op.Desc, len(roots)), make([]op.Desc, len(roots))
 	hold := make([]*Tensor, len(roots))
+	var m temps
+	defer m.done(nil)
 	for i, r := range roots {
 		s = deeper(s, r.scope)
 		if seeds != nil {
 			hold[i] = seeds[i]
 		}
 		if hold[i] == nil {
-			hold[i] = r.OnesLike()
+			hold[i] = m.of(r.OnesLike())
 		}
 		if r.queue.dev != q.dev || hold[i].queue.dev != q.dev {
 			other := r
 			if r.queue.dev == q.dev {
 				other = hold[i]
 			}
-			return nil, fmt.Errorf("tensor: backward: roots and seeds of one device, got %s", apart(other.queue, q))
+			return nil, fmt.Errorf("tensor: backward: a root or seed is on %s, the device of the first root: %w", apart(other.queue, q), core.ErrAttr)
 		}
 		rs[i], ss[i] = r.desc, hold[i].desc
 	}
@@ -155,11 +157,6 @@ func Backward(roots, seeds []*Tensor, wrt ...*Tensor) (*Gradients, error) {
 		ids = append(ids, t.desc.ID)
 	}
 	grads, n, err := q.backward(g, slices.Concat(roots, hold, wrt), rs, ss, ids)
-	for i, h := range hold {
-		if seeds == nil || seeds[i] == nil {
-			h.Release()
-		}
-	}
 	if err != nil {
 		return nil, fmt.Errorf("tensor: %w", err)
 	}

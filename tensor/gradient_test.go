@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -192,4 +193,33 @@ func TestGradientsAcrossQueues(t *testing.T) {
 	}
 	require.NoError(t, second.Close())
 	require.NoError(t, third.Close())
+}
+
+// A seed of another device is refused, and what Backward made of the other seeds is released.
+func TestBackwardOfTwoDevices(t *testing.T) {
+	on := func() *tensor.Device {
+		inner, err := core.OpenPlace("cpu", core.Config{})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, inner.Close()) })
+		d, err := tensor.On(ctx, autodiff.Device(inner))
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, d.Close()) })
+		return d
+	}
+	d, other := on(), on()
+	gc := debug.SetGCPercent(-1)
+	defer debug.SetGCPercent(gc)
+	tensors := func() int64 {
+		require.NoError(t, d.Sync(ctx))
+		m, ok := d.Memory()
+		require.True(t, ok)
+		return m.Tensors
+	}
+	x, z := d.Ones(dtype.F32, 2).RequireGrad(), other.Ones(dtype.F32, 2)
+	y := x.MulScalar(2)
+	before := tensors()
+	_, err := tensor.Backward([]*tensor.Tensor{y, y}, []*tensor.Tensor{nil, z})
+	require.ErrorIs(t, err, core.ErrAttr)
+	require.ErrorContains(t, err, "a root or seed is on another opening of")
+	require.Equal(t, before, tensors())
 }

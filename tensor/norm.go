@@ -28,49 +28,53 @@ func (t *Tensor) RMSNorm(axis int, scale *Tensor, epsilon float64) *Tensor {
 	return Op(op.RMSNorm, t.with("rms_norm", scale), op.Int("axis", t.axis("rms_norm", axis, t.Rank())), op.Float("epsilon", epsilon))[0]
 }
 
-// affine returns scale and bias for t's channels. It replaces a nil scale by ones and a nil bias by zeros.
-func (t *Tensor) affine(name string, scale, bias *Tensor) (*Tensor, *Tensor) {
+// affine returns scale and bias for t's channels. It replaces a nil scale by ones and a nil bias by zeros, which it records in m.
+func (t *Tensor) affine(m *temps, name string, scale, bias *Tensor) (*Tensor, *Tensor) {
 	if t.Rank() < 2 {
 		fail("%s: %v has rank %d, want 2 or more: %w", name, t.desc, t.Rank(), op.ErrShape)
 	}
 	if scale == nil {
-		scale = t.within().Ones(t.desc.DType, t.desc.Shape[1])
+		scale = m.of(t.within().Ones(t.desc.DType, t.desc.Shape[1]))
 	}
 	if bias == nil {
-		bias = t.within().Zeros(t.desc.DType, t.desc.Shape[1])
+		bias = m.of(t.within().Zeros(t.desc.DType, t.desc.Shape[1]))
 	}
 	return scale, bias
 }
 
 // GroupNorm normalises t[N, C, ...] over each group of channels and all spatial positions; scale[C] and bias[C] may be nil.
 func (t *Tensor) GroupNorm(groups int, scale, bias *Tensor, epsilon float64) *Tensor {
-	scale, bias = t.affine("group_norm", scale, bias)
-	return Op(op.GroupNorm, []*Tensor{t, scale, bias}, op.Int("groups", groups), op.Float("epsilon", epsilon))[0]
+	var m temps
+	scale, bias = t.affine(&m, "group_norm", scale, bias)
+	return m.done(Op(op.GroupNorm, []*Tensor{t, scale, bias}, op.Int("groups", groups), op.Float("epsilon", epsilon))[0])
 }
 
 // InstanceNorm normalises each channel of t[N, C, ...] over all spatial positions; scale[C] and bias[C] may be nil.
 func (t *Tensor) InstanceNorm(scale, bias *Tensor, epsilon float64) *Tensor {
-	scale, bias = t.affine("instance_norm", scale, bias)
-	return t.GroupNorm(t.desc.Shape[1], scale, bias, epsilon)
+	var m temps
+	scale, bias = t.affine(&m, "instance_norm", scale, bias)
+	return m.done(t.GroupNorm(t.desc.Shape[1], scale, bias, epsilon))
 }
 
 // BatchNorm returns (t-mean)/sqrt(variance+epsilon)·scale+bias for each channel of t[N, C, ...]. The other operands are [C];
 // scale and bias may be nil.
 func (t *Tensor) BatchNorm(scale, bias, mean, variance *Tensor, epsilon float64) *Tensor {
-	scale, bias = t.affine("batch_norm", scale, bias)
-	return Op(op.BatchNorm, []*Tensor{t, scale, bias, mean, variance}, op.Float("epsilon", epsilon))[0]
+	var m temps
+	scale, bias = t.affine(&m, "batch_norm", scale, bias)
+	return m.done(Op(op.BatchNorm, []*Tensor{t, scale, bias, mean, variance}, op.Float("epsilon", epsilon))[0])
 }
 
 // BatchNormTrain returns the result of BatchNorm with the mean and the variance (without correction) of t, and the mean and the
 // variance.
 func (t *Tensor) BatchNormTrain(scale, bias *Tensor, epsilon float64) (y, mean, variance *Tensor) {
-	scale, bias = t.affine("batch_norm", scale, bias)
+	var m temps
+	scale, bias = t.affine(&m, "batch_norm", scale, bias)
 	axes := []int{0}
 	for i := 2; i < t.Rank(); i++ {
 		axes = append(axes, i)
 	}
 	variance, mean = t.VarMean(0, axes...)
-	return t.BatchNorm(scale, bias, mean, variance, epsilon), mean, variance
+	return m.done(t.BatchNorm(scale, bias, mean, variance, epsilon)), mean, variance
 }
 
 // LocalResponseNorm returns t[N, C, ...] divided by (k + alpha/size·s)^beta, with s the sum of t² over size channels around each

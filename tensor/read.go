@@ -51,7 +51,7 @@ func Item[T dtype.Native](ctx context.Context, t *Tensor) (T, error) {
 // *Error.
 func (t *Tensor) Float64(ctx context.Context) (float64, error) {
 	if t.Size() != 1 {
-		fail("item: %v has %d elements, want 1: %w", t.desc, t.Size(), core.ErrShape)
+		fail("float64: %v has %d elements, want 1: %w", t.desc, t.Size(), core.ErrShape)
 	}
 	b, err := t.Bytes(ctx)
 	if err != nil {

@@ -173,6 +173,27 @@ func TestMethodsReleaseWhatTheyMake(t *testing.T) {
 		"indices": func() ts { v, i := x.MaxWithIndices(1); w, j := x.MedianWithIndices(0); return ts{v, i, w, j} },
 		"conv":    func() ts { return ts{img.Conv2d(img, d.Ones(dtype.F32, 1), tensor.ConvOptions{})} },
 		"norm":    func() ts { return ts{img.LocalResponseNorm(2, 1, 1, 1)} },
+		"affine": func() ts {
+			y, mean, variance := img.BatchNormTrain(nil, nil, 1)
+			return ts{y, mean, variance, img.GroupNorm(1, nil, nil, 1), img.InstanceNorm(nil, nil, 1), x.BatchNorm(nil, nil, x.Mean(0), x.Mean(0), 1)}
+		},
+		"window": func() ts {
+			y := x.STFT(tensor.STFTOptions{N: 2})
+			return ts{y, y.ISTFT(tensor.STFTOptions{N: 2})}
+		},
+		"selection": func() ts {
+			at, err := x.ArgWhere(ctx)
+			require.NoError(t, err)
+			one, err := x.NonZero(ctx)
+			require.NoError(t, err)
+			some, err := x.MaskSelect(ctx, x.GreaterScalar(2))
+			require.NoError(t, err)
+			u, err := x.Unique(ctx, true)
+			require.NoError(t, err)
+			best, err := d.Ones(dtype.F32, 3, 4).NMS(ctx, d.Ones(dtype.F32, 3), tensor.NMSOptions{})
+			require.NoError(t, err)
+			return append(one, at, some, u.Values, u.First, u.Counts, u.Inverse, best)
+		},
 		"slice": func() ts {
 			return ts{x.SliceFill(1, tensor.Range{}, tensor.Range{Step: 2}), x.Select(0, 1), x.Unfold(1, 2, 1)}
 		},
@@ -187,7 +208,7 @@ func TestMethodsReleaseWhatTheyMake(t *testing.T) {
 	} {
 		before := tensors()
 		results := f()
-		extra := map[string]int{"scalars": 1, "conv": 1, "one hot": 1}[name] // operands made by the case itself
+		extra := map[string]int{"scalars": 1, "conv": 1, "one hot": 1, "affine": 2, "selection": 3}[name] // operands made by the case itself
 		require.Equal(t, before+len(results)+extra, tensors(), name)
 	}
 	require.Equal(t, []float32{1, 2, 3, 4, 5, 6}, data[float32](t, x), "operands stay")

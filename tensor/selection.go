@@ -4,13 +4,17 @@ import (
 	"context"
 
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
 )
 
 // This file contains methods whose result shape depends on data. They wait for one number, the number of results.
 
-// first returns the first count elements of t along axis.
+// first returns the first count elements of t along axis. It releases t and count.
 func (t *Tensor) first(ctx context.Context, count *Tensor, axis int) (*Tensor, error) {
-	n, err := Item[int64](ctx, count)
+	var m temps
+	defer m.done(nil)
+	m.of(t)
+	n, err := Item[int64](ctx, m.of(count))
 	if err != nil {
 		return nil, err
 	}
@@ -29,13 +33,19 @@ func (t *Tensor) NonZero(ctx context.Context) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer at.Release()
 	return at.Unbind(1), nil
 }
 
 // MaskSelect returns the elements of t where mask is true as a vector, in row-major order. t and mask broadcast.
 func (t *Tensor) MaskSelect(ctx context.Context, mask *Tensor) (*Tensor, error) {
-	s := mask.Where(t, t).desc.Shape
-	return t.Expand(s...).Flatten().Compress(ctx, 0, mask.Expand(s...).Flatten())
+	s, err := shape.Broadcast(t.desc.Shape, mask.desc.Shape)
+	if err != nil {
+		fail("mask_select: %w", err)
+	}
+	var m temps
+	defer m.done(nil)
+	return m.of(m.of(t.Expand(s...)).Flatten()).Compress(ctx, 0, m.of(m.of(mask.Expand(s...)).Flatten()))
 }
 
 // Compress returns the slices of t along axis where the vector mask is true.
@@ -56,7 +66,10 @@ type Uniques struct {
 // Unique returns the distinct elements of t, flattened: in ascending order if ascending is set, otherwise in the order of first
 // occurrence. NaN equals NaN.
 func (t *Tensor) Unique(ctx context.Context, ascending bool) (*Uniques, error) {
-	r := Op(op.Unique, []*Tensor{t.Flatten()}, op.Flag("sorted", ascending))
+	m := temps{from: t}
+	defer m.done(nil)
+	r := Op(op.Unique, []*Tensor{m.of(t.Flatten())}, op.Flag("sorted", ascending))
+	m.made = append(m.made, r...)
 	n, err := Item[int64](ctx, r[4])
 	if err != nil {
 		return nil, err

@@ -82,27 +82,30 @@ type STFTOptions struct {
 	Length   int     // length of the result of ISTFT; 0 for the length that the frames cover
 }
 
-func (o STFTOptions) of(t *Tensor) ([]*Tensor, []op.Attr) {
+// of returns the operands and the attributes for t. It records a default window in m.
+func (o STFTOptions) of(m *temps, t *Tensor) ([]*Tensor, []op.Attr) {
 	hop, w := o.Hop, o.Window
 	if hop == 0 {
 		hop = max(1, o.N/4)
 	}
 	if w == nil {
-		w = t.within().Ones(t.desc.DType, max(0, o.N))
+		w = m.of(t.within().Ones(t.desc.DType, max(0, o.N)))
 	}
 	return []*Tensor{t, w}, []op.Attr{op.Int("n_fft", o.N), op.Int("hop", hop), op.Flag("center", !o.NoCenter), op.Flag("onesided", !o.TwoSided)}
 }
 
 // STFT returns the Fourier transform of windowed frames of real t[..., length]: complex [..., frames, bins, 2].
 func (t *Tensor) STFT(o STFTOptions) *Tensor {
-	in, attrs := o.of(t)
-	return Op(op.STFT, in, attrs...)[0]
+	var m temps
+	in, attrs := o.of(&m, t)
+	return m.done(Op(op.STFT, in, attrs...)[0])
 }
 
 // ISTFT returns the least-squares signal whose STFT with the same options is t[..., frames, bins, 2].
 func (t *Tensor) ISTFT(o STFTOptions) *Tensor {
-	in, attrs := o.of(t)
-	return Op(op.ISTFT, in, append(attrs, op.Int("length", o.Length))...)[0]
+	var m temps
+	in, attrs := o.of(&m, t)
+	return m.done(Op(op.ISTFT, in, append(attrs, op.Int("length", o.Length))...)[0])
 }
 
 func (d *Device) window(c op.Code, dt dtype.DType, n int, periodic bool, attrs ...op.Attr) *Tensor {

@@ -90,7 +90,7 @@ func (a *artifacts) Event(e Event) {
 	}
 	if err != nil {
 		a.failed = err
-		a.plain.Event(Warned{fmt.Sprintf("writing logs failed, no more are written: %v", err)})
+		a.plain.Event(Warned{fmt.Sprintf("a log could not be written, logging stops: %v", err)})
 	}
 }
 

@@ -179,9 +179,9 @@ func (l *Learner[M, B]) check() error {
 	case l.Restarts > 0 && (l.Dir == "" || l.Checkpoints.Off):
 		return fmt.Errorf("train: restarts without checkpoints: set Dir and leave Checkpoints on")
 	}
-	for split, list := range map[Split][]metric.Metric{Train: l.metrics(Train), Valid: l.metrics(Valid)} {
+	for _, split := range []Split{Train, Valid} {
 		seen := map[string]bool{}
-		for i, m := range list {
+		for i, m := range l.metrics(split) {
 			if m == nil {
 				return fmt.Errorf("train: metric %d in %s is nil: %w", i, split, core.ErrAttr)
 			}
@@ -231,7 +231,7 @@ func (l *Learner[M, B]) direction(w Watch) (metric.Direction, error) {
 	for _, m := range l.metrics(w.Split) {
 		if i := m.Info(); i.Name == w.Metric {
 			if i.Better == metric.Neither {
-				return i.Better, fmt.Errorf("train: %v has no better or worse: watch another metric", w)
+				return i.Better, fmt.Errorf("train: %v has no direction (Info.Better is Neither): watch another metric", w)
 			}
 			return i.Better, nil
 		}

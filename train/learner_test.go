@@ -401,7 +401,7 @@ func TestErrors(t *testing.T) {
 		"restarts without":   func(l *learner) { l.Restarts = 1 },
 		`named "loss"`:       func(l *learner) { l.TrainMetrics = []metric.Metric{metric.Loss()} },
 		"no metric is named": func(l *learner) { l.Stop = &train.EarlyStop{Watch: train.Watch{Metric: "f"}} },
-		"gave no loss": func(l *learner) {
+		"returned no loss": func(l *learner) {
 			l.TrainStep = func(context.Context, *model, batch) (o train.Output, err error) { return }
 		},
 		"batch 1: broken": func(l *learner) {

@@ -10,6 +10,7 @@ import (
 	"github.com/goburn/burn/decorators/autodiff"
 	"github.com/goburn/burn/optim/schedule"
 	"github.com/goburn/burn/train"
+	"github.com/goburn/burn/train/metric"
 )
 
 // TestCheckpointing trains on a device that recomputes values instead of keeping them: the results are equal.
@@ -124,4 +125,14 @@ func TestNoMetrics(t *testing.T) {
 	require.Equal(t, []bool{false, false, false, false, false, true}, fresh)
 	_, v := r.History.Series(train.Valid, "loss")
 	require.Len(t, v, 1)
+}
+
+// Of two faults in the metrics, the one of training is reported.
+func TestFirstFaultOfMetrics(t *testing.T) {
+	for range 20 {
+		l := newLearner("", 1)
+		l.TrainMetrics, l.ValidMetrics = []metric.Metric{nil}, []metric.Metric{nil}
+		_, err := l.Run(context.Background())
+		require.ErrorContains(t, err, "in train is nil")
+	}
 }

@@ -200,7 +200,7 @@ func (r *run[M, B]) open(resume bool) error {
 		if p != nil && (p.Close != nil || p.Device != nil) {
 			cerr = p.close()
 		}
-		return errors.Join(fmt.Errorf("train: open gave parts without Device, Model, Optimizer, Rate or Train, want all of them: %w", core.ErrAttr), cerr)
+		return errors.Join(fmt.Errorf("train: Open returned parts without Device, Model, Optimizer, Rate or Train, want all of them: %w", core.ErrAttr), cerr)
 	}
 	if !p.Device.Autodiff() {
 		return fmt.Errorf("train: device %s records no gradients: open it with them, burn.Open(ctx, name, burn.WithGradients()): %w", p.Device, core.ErrUnsupported)

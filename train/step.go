@@ -293,7 +293,7 @@ func (r *run[M, B]) guarded(dev *tensor.Device, mute bool, b B, f func(b B) erro
 
 func checkLoss(o Output) error {
 	if o.Loss == nil {
-		return errors.New("the step gave no loss, want a tensor of one element in Output.Loss")
+		return errors.New("the step returned no loss, want a tensor of one element in Output.Loss")
 	}
 	if o.Loss.Size() != 1 {
 		return fmt.Errorf("the step gave a loss %v, want one element: take its mean", o.Loss.Desc())

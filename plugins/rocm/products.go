@@ -49,7 +49,7 @@ func (l *blas) Product(p gpu.Product) ([]gpu.Candidate, error) {
 	case p.Bias != dtype.Invalid || p.Activation != gpu.None:
 		err = library.Refuse("a bias or an activation")
 	case max(p.M, p.N, p.K, p.Batch, int(s.A.LD), int(s.B.LD), int(s.D.LD)) > math.MaxInt32:
-		err = library.Refuse("a product with 2^31 lines or more")
+		err = library.Refuse("a dimension, batch or leading dimension of 2^31 or more")
 	}
 	if err != nil {
 		return nil, streams.Named("rocBLAS", "product", err)

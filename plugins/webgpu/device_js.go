@@ -119,7 +119,8 @@ func (d *device) NewBuffer(bytes int64, u webgpu.Usage) (webgpu.Buffer, error) {
 	return b, nil
 }
 
-// layoutOf returns the layouts of pipelines with the given number of storage buffers, followed by a uniform of the given size in bytes.
+// layoutOf returns the layouts of pipelines with the given number of storage buffers, followed by a uniform of the given size in bytes. The
+// caller puts it into layouts once the browser has accepted it.
 func (d *device) layoutOf(storage, uniform int) layout {
 	key := [2]int{storage, uniform}
 	if l, ok := d.layouts[key]; ok {
@@ -134,9 +135,7 @@ func (d *device) layoutOf(storage, uniform int) layout {
 			"buffer": map[string]any{"type": "uniform", "hasDynamicOffset": true, "minBindingSize": uniform}})
 	}
 	g := d.v.Call("createBindGroupLayout", map[string]any{"entries": entries})
-	l := layout{g, d.v.Call("createPipelineLayout", map[string]any{"bindGroupLayouts": []any{g}})}
-	d.layouts[key] = l
-	return l
+	return layout{g, d.v.Call("createPipelineLayout", map[string]any{"bindGroupLayouts": []any{g}})}
 }
 
 // pipeline implements webgpu.Pipeline.
@@ -148,14 +147,18 @@ func (p *pipeline) Release() { p.v, p.layout = js.Undefined(), js.Undefined() }
 // NewPipeline implements webgpu.Device. It waits for the compiler.
 func (d *device) NewPipeline(text, entry string, storage, uniform int) (webgpu.Pipeline, error) {
 	p := &pipeline{}
+	var l layout
 	var module, made js.Value
 	err := d.scoped(func() {
-		l := d.layoutOf(storage, uniform)
+		l = d.layoutOf(storage, uniform)
 		p.layout = l.group
 		module = d.v.Call("createShaderModule", map[string]any{"code": text})
 		made = d.v.Call("createComputePipelineAsync", map[string]any{"layout": l.pipeline,
 			"compute": map[string]any{"module": module, "entryPoint": entry}})
 	})
+	if err == nil {
+		d.layouts[[2]int{storage, uniform}] = l
+	}
 	if !made.IsUndefined() {
 		v, e := await(made) // also after a fault, as nothing else handles its rejection
 		p.v = v

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"strconv"
+	"syscall/js"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,6 +56,29 @@ func TestChain(t *testing.T) {
 	got, err := tensor.Data[float32](t.Context(), x)
 	require.NoError(t, err)
 	require.Equal(t, []float32{1000, 1000.5, 999}, got)
+}
+
+// A layout that the browser reports as invalid is created anew for the next pipeline, and one that it accepts is created once.
+func TestInvalidLayout(t *testing.T) {
+	v := js.Global().Call("eval", `({
+		queue: {}, lost: new Promise(() => {}), groups: 0, invalid: false, destroy() {}, pushErrorScope() {},
+		async popErrorScope() { return this.invalid ? new (class GPUValidationError { message = "too many bindings" }) : null },
+		createBindGroupLayout() { return {number: ++this.groups} }, createPipelineLayout(x) { return x },
+		createShaderModule() { return {getCompilationInfo: async () => ({messages: []})} }, async createComputePipelineAsync(x) { return x },
+	})`)
+	d := newDevice(v)
+	defer d.Close()
+	v.Set("invalid", true)
+	_, err := d.NewPipeline("", "main", 2, 16)
+	require.ErrorIs(t, err, core.ErrKernel)
+	require.ErrorContains(t, err, "too many bindings")
+	v.Set("invalid", false)
+	for range 2 {
+		p, err := d.NewPipeline("", "main", 2, 16)
+		require.NoError(t, err)
+		require.Equal(t, 2, p.(*pipeline).layout.Get("number").Int())
+	}
+	require.Equal(t, 2, v.Get("groups").Int())
 }
 
 func TestOptions(t *testing.T) {

@@ -79,7 +79,7 @@ func (x hostMemory[V]) View(ctx context.Context, cs core.Stream, id op.TensorID,
 	}
 	data, ok := viewer.View(c.desc, c.value)
 	if !ok {
-		return fmt.Errorf("%s: view %v: the elements do not lie in order: %w", x.d.backend.name(), id, core.ErrUnsupported)
+		return fmt.Errorf("%s: view %v: the elements are not in row-major order: %w", x.d.backend.name(), id, core.ErrUnsupported)
 	}
 	return use(data)
 }

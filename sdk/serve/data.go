@@ -79,7 +79,7 @@ func (t *session) beginWrite(c *wire.Command) error {
 func (t *session) chunk(f *wire.Frame, request uint64, size int) error {
 	u := t.upload
 	if u == nil || u.request != request {
-		return fmt.Errorf("stream: %w: chunk of request %d, which writes nothing", core.ErrProtocol, request)
+		return fmt.Errorf("stream: %w: chunk of request %d, for which no upload is in progress", core.ErrProtocol, request)
 	}
 	total := u.desc.Bytes()
 	if size == 0 {

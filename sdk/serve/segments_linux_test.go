@@ -27,7 +27,7 @@ func TestSegmentBooks(t *testing.T) {
 	require.NoError(t, g.add(x))
 	_, err := g.get(4, 1)
 	require.ErrorIs(t, err, core.ErrProtocol)
-	require.ErrorContains(t, err, "segment 4 is not the host's to use")
+	require.ErrorContains(t, err, "segment 4 is in use, retired or unknown")
 	_, err = g.get(3, 4097)
 	require.ErrorIs(t, err, core.ErrProtocol)
 	require.ErrorContains(t, err, "segment 3 of 4096 bytes for 4097")

@@ -246,6 +246,17 @@ func TestBeforeHello(t *testing.T) {
 	require.ErrorIs(t, w.Err, core.ErrProtocol)
 }
 
+func TestAfterClose(t *testing.T) {
+	s := newServer(Options{Name: "nothing", Open: openNothing, Logger: hclog.NewNullLogger()})
+	_, err := s.open(core.Config{})
+	require.NoError(t, err)
+	require.NoError(t, s.close(time.Second))
+	_, err = s.opened()
+	require.ErrorIs(t, err, core.ErrClosed)
+	require.NotErrorIs(t, err, core.ErrProtocol)
+	require.NotContains(t, err.Error(), "hello")
+}
+
 func TestMainFlags(t *testing.T) {
 	var out, errs bytes.Buffer
 	require.Equal(t, 0, run("nothing", openNothing, []string{"--version"}, &out, &errs))

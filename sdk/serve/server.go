@@ -88,11 +88,14 @@ func (s *server) open(c core.Config) (core.Backend, error) {
 	return b, nil
 }
 
-// opened returns the backend, or an error before the first Hello and after close.
+// opened returns the backend. The error wraps ErrProtocol before the first Hello, and ErrClosed after close.
 func (s *server) opened() (core.Backend, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.backend == nil || s.closed {
+	if s.closed {
+		return nil, fmt.Errorf("plugin %s: %w", s.Name, core.ErrClosed)
+	}
+	if s.backend == nil {
 		return nil, fmt.Errorf("plugin %s: call before hello: %w", s.Name, core.ErrProtocol)
 	}
 	return s.backend, nil

@@ -60,7 +60,7 @@ func (g *segments) get(number uint64, n int) (*segment, error) {
 	x := g.m[number]
 	switch {
 	case x == nil || x.kept || x.retired || x.busy:
-		return nil, fmt.Errorf("stream: %w: segment %d is not the host's to use", core.ErrProtocol, number)
+		return nil, fmt.Errorf("stream: %w: segment %d is in use, retired or unknown", core.ErrProtocol, number)
 	case x.err == nil && len(x.data) < n:
 		return nil, fmt.Errorf("stream: %w: segment %d of %d bytes for %d", core.ErrProtocol, number, len(x.data), n)
 	}
@@ -98,7 +98,7 @@ func (g *segments) retire(number uint64) error {
 	defer g.mu.Unlock()
 	x := g.m[number]
 	if x == nil || x.retired || x.busy {
-		return fmt.Errorf("stream: %w: segment %d is retired while it is not there or in use", core.ErrProtocol, number)
+		return fmt.Errorf("stream: %w: segment %d cannot be retired: it is unknown, retired or in use", core.ErrProtocol, number)
 	}
 	x.retired = true
 	if !x.kept {

@@ -99,7 +99,7 @@ func (k *sockets) greet(l *net.UnixListener, token []byte) *net.UnixConn {
 			return conn
 		}
 		conn.Close()
-		k.s.log.Warn("a caller without the token")
+		k.s.log.Warn("refused a connection without the token")
 	}
 }
 

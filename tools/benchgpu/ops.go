@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,11 +42,24 @@ type figure struct {
 	Side   string  `json:"side"` // burn, eager, compiled, or pinned for copies
 	Millis float64 `json:"ms"`   // median time of a run
 	Best   float64 `json:"best_ms"`
-	Off    float64 `json:"off"` // greatest distance from the expected results, relative to the tolerance
+	Off    float64 `json:"off"` // greatest distance from the expected results, relative to the tolerance; in JSON null if it is not finite
 	Error  string  `json:"error,omitempty"`
 }
 
-func runOps(ctx context.Context, args []string, out io.Writer) error {
+// MarshalJSON implements json.Marshaler: a wrong result has an infinite distance, which JSON cannot express.
+func (fig figure) MarshalJSON() ([]byte, error) {
+	type plain figure
+	x := struct {
+		plain
+		Off *float64 `json:"off"`
+	}{plain: plain(fig)}
+	if !math.IsInf(fig.Off, 0) && !math.IsNaN(fig.Off) {
+		x.Off = &fig.Off
+	}
+	return json.Marshal(x)
+}
+
+func runOps(ctx context.Context, args []string, out io.Writer) (err error) {
 	var o opFlags
 	f := flag.NewFlagSet("ops", flag.ContinueOnError)
 	f.StringVar(&o.device, "device", "cuda:0", "`DEVICE` of burn")
@@ -57,11 +71,10 @@ func runOps(ctx context.Context, args []string, out io.Writer) error {
 	f.BoolVar(&o.small, "small", false, "small sizes, to try the command out")
 	f.IntVar(&o.repeats, "repeats", 15, "samples of a case")
 	f.DurationVar(&o.atLeast, "sample", 30*time.Millisecond, "how long a sample takes at least")
-	f.DurationVar(&o.limit, "limit", time.Minute, "that a case may take")
+	f.DurationVar(&o.limit, "limit", time.Minute, "greatest time for a case")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	var err error
 	if o.match, err = regexp.Compile(*match); err != nil {
 		return fmt.Errorf("-run: %w", err)
 	}
@@ -72,18 +85,24 @@ func runOps(ctx context.Context, args []string, out io.Writer) error {
 	list := slices.DeleteFunc(cases(z), func(c opCase) bool { return !o.match.MatchString(c.name) })
 	log := io.Discard
 	if o.json != "" {
-		w, err := os.Create(o.json)
-		if err != nil {
-			return err
+		w, fault := os.Create(o.json)
+		if fault != nil {
+			return fault
 		}
-		defer w.Close()
+		defer func() { err = errors.Join(err, w.Close()) }()
 		log = w
 	}
 	var figures []figure
+	var lost []error // faults of the log
 	keep := func(fig figure) {
 		figures = append(figures, fig)
-		b, _ := json.Marshal(fig)
-		fmt.Fprintf(log, "%s\n", b)
+		b, e := json.Marshal(fig)
+		if e == nil {
+			_, e = fmt.Fprintf(log, "%s\n", b)
+		}
+		if e != nil {
+			lost = append(lost, fmt.Errorf("-json: figure of %s: %w", fig.Name, e))
+		}
 		fmt.Fprintf(os.Stderr, "%s\n", b)
 	}
 	for _, tf32 := range []bool{false, true} {
@@ -98,6 +117,7 @@ func runOps(ctx context.Context, args []string, out io.Writer) error {
 		}
 	}
 	_, err = io.WriteString(out, table(list, figures))
+	err = errors.Join(append(lost, err)...)
 	for _, fig := range figures {
 		if fig.Side == "burn" && fig.Error != "" {
 			err = errors.Join(err, fmt.Errorf("%s: %s", fig.Name, fig.Error))

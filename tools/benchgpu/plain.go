@@ -75,7 +75,7 @@ func down(ctx context.Context, o *opFlags, dev *tensor.Device, n int) ([]float64
 	})
 }
 
-// one returns a small program, the chain of gelu on n elements, with its input.
+// one returns a small program, the chain of gelu on n elements, with its input. The caller releases both.
 func one(ctx context.Context, dev *tensor.Device, n int) (*tensor.Executable, []*tensor.Tensor, error) {
 	c := chain(sizes{elements: n})
 	p, err := c.program()
@@ -83,7 +83,10 @@ func one(ctx context.Context, dev *tensor.Device, n int) (*tensor.Executable, []
 		return nil, nil, err
 	}
 	e, err := dev.Compile(ctx, p, nil)
-	return e, []*tensor.Tensor{dev.Full(dtype.F32, 0.5, n)}, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return e, []*tensor.Tensor{dev.Full(dtype.F32, 0.5, n)}, nil
 }
 
 // hostRun measures the time that the caller needs to queue a program run, without waiting for it.
@@ -92,7 +95,10 @@ func hostRun(ctx context.Context, o *opFlags, dev *tensor.Device, n int) (sample
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, e.Close()) }()
+	defer func() {
+		in[0].Release()
+		err = errors.Join(err, e.Close())
+	}()
 	const calls = 200 // less than the capacity of any queue
 	for k := range o.repeats + 3 {
 		start := time.Now()
@@ -120,7 +126,10 @@ func roundTrip(ctx context.Context, o *opFlags, dev *tensor.Device, n int) (samp
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, e.Close()) }()
+	defer func() {
+		in[0].Release()
+		err = errors.Join(err, e.Close())
+	}()
 	return o.sample(ctx, dev, func() error {
 		outs, err := e.RunOn(dev, in, nil)
 		if err != nil {
@@ -135,6 +144,8 @@ func roundTrip(ctx context.Context, o *opFlags, dev *tensor.Device, n int) (samp
 // eager measures n ops that are submitted one by one.
 func eager(ctx context.Context, o *opFlags, dev *tensor.Device, n int) ([]float64, error) {
 	x, y := dev.Full(dtype.F32, 0.5, 1024), dev.Full(dtype.F32, 1, 1024)
+	defer x.Release()
+	defer y.Release()
 	return o.sample(ctx, dev, func() error {
 		z := x.Mul(y)
 		for range n - 1 {

@@ -62,7 +62,7 @@ func runSoak(ctx context.Context, args []string, out io.Writer) (err error) {
 	f := flag.NewFlagSet("soak", flag.ContinueOnError)
 	device := f.String("device", "cuda:0", "`DEVICE` of burn")
 	total := f.Duration("time", 20*time.Minute, "how long to work")
-	every := f.Duration("every", 5*time.Second, "between samples of the memory")
+	every := f.Duration("every", 5*time.Second, "time between samples of the memory")
 	path := f.String("csv", "", "`FILE` for the samples, written as they come")
 	fusion := f.Bool("fusion", true, "what repeats runs as programs of the device")
 	unit := f.Int("unit", 64, "`N` that sizes are multiples of")
@@ -80,11 +80,11 @@ func runSoak(ctx context.Context, args []string, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, dev.Close()) }()
 	log := io.Discard
 	if *path != "" {
-		w, err := os.Create(*path)
-		if err != nil {
-			return err
+		w, fault := os.Create(*path)
+		if fault != nil {
+			return fault
 		}
-		defer w.Close()
+		defer func() { err = errors.Join(err, w.Close()) }()
 		log = w
 	}
 	s := &soaker{dev: dev, rand: rand.New(rand.NewPCG(1, 2)), unit: *unit}

@@ -222,7 +222,7 @@ func golden(m *onnx.Model, e entry, got map[string]onnxtest.Value) error {
 func agree(m *onnx.Model, got map[string]onnxtest.Value, paths []string) error {
 	outs := m.Outputs()
 	if len(paths) != len(outs) {
-		return fmt.Errorf("got %d outputs, want %d", len(outs), len(paths))
+		return fmt.Errorf("burn returned %d outputs, the peer %d", len(outs), len(paths))
 	}
 	for i, out := range outs {
 		want, err := readArray(paths[i])

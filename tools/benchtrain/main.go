@@ -68,7 +68,7 @@ func parse(args []string) (o flags, err error) {
 	precision := f.String("precision", "f32", "f32, or bf16: mixed precision on both sides")
 	f.StringVar(&o.table, "table", "training", "training; or fusion: burn op by op, with fusion and as one program, chains, what never repeats, and a router; or profile: where burn's steps spend their time on the device; or memory: what burn's steps take of the device's")
 	f.StringVar(&o.curve, "curve", "", "`DIR` for the losses of language models, CASE.csv; empty: no such run")
-	f.IntVar(&o.steps, "steps", 200, "of a curve")
+	f.IntVar(&o.steps, "steps", 200, "number of steps in a curve")
 	f.Float64Var(&o.rate, "rate", languageRate, "learning rate of language models")
 	f.IntVar(&o.warmup, "warmup", 0, "steps of a curve in which the rate rises from 0")
 	if err := f.Parse(args); err != nil {

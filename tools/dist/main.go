@@ -30,7 +30,7 @@ func main() {
 	expires := flag.String("expires", "", "`date` (YYYY-MM-DD) until which the signed index holds (default: 90 days)")
 	flag.Parse()
 	if flag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "dist: want flags alone")
+		fmt.Fprintf(os.Stderr, "dist: unexpected argument %q, want only flags\n", flag.Arg(0))
 		os.Exit(2)
 	}
 	o.platforms, o.names = split(platforms), split(names)

@@ -49,9 +49,9 @@ func write(dir, date, hash string) error {
 	}
 	switch {
 	case old.Suite == hash:
-		return fmt.Errorf("the suite is that of release %s already", old.Date)
+		return fmt.Errorf("release %s already has the hash of this suite", old.Date)
 	case old.Date > date:
-		return fmt.Errorf("date %s, want one from %s on, that of the newest release", date, old.Date)
+		return fmt.Errorf("date %s, want %s or later, the date of the newest release", date, old.Date)
 	}
 	lines := strings.Split(string(text), "\n")
 	for i, l := range lines {

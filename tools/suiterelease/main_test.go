@@ -17,7 +17,7 @@ func TestWrite(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "2026-11-23.txt"), []byte(old), 0o600))
 	require.ErrorContains(t, write(dir, "1.12.2026", two), "want YYYY-MM-DD")
 	require.ErrorContains(t, write(dir, "2026-12-01", one), "already")
-	require.ErrorContains(t, write(dir, "2026-11-01", two), "from 2026-11-23 on")
+	require.ErrorContains(t, write(dir, "2026-11-01", two), "2026-11-23 or later")
 	require.NoError(t, write(dir, "2026-12-01", two))
 	text, err := os.ReadFile(filepath.Join(dir, "2026-12-01.txt"))
 	require.NoError(t, err)

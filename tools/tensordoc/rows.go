@@ -82,7 +82,7 @@ func check(funcs []function, rows map[string]row) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(reasons)) {
 		if !used[key] {
-			fault("burn.go: the reason for %q is for nothing", key)
+			fault("burn.go: the reason for %q is not used", key)
 		}
 	}
 	return errors.Join(faults...)

@@ -57,7 +57,7 @@ func main() {
 	python := flag.String("python", "python3", "Python with pip")
 	flag.Parse()
 	if flag.NArg() > 0 {
-		fmt.Fprintln(os.Stderr, "wgpunative: want flags alone")
+		fmt.Fprintf(os.Stderr, "wgpunative: unexpected argument %q, want only flags\n", flag.Arg(0))
 		os.Exit(2)
 	}
 	if err := run(*platform, *out, *file, *python, *headers); err != nil {

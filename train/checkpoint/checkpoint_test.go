@@ -68,6 +68,12 @@ func TestRetention(t *testing.T) {
 	steps, err = st.Steps()
 	require.NoError(t, err)
 	require.Equal(t, []int{5}, steps)
+	_, err = st.Best()
+	require.ErrorIs(t, err, ErrNone, "the best one was of the abandoned run")
+	save(t, st, 6, true)
+	best, err = st.Best()
+	require.NoError(t, err)
+	require.Equal(t, 6, best.Step)
 }
 
 // TestDamage changes, truncates and removes every file of the newest snapshot in turn.

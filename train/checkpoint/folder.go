@@ -98,7 +98,7 @@ func readFolder(dir string) (*Snapshot, error) {
 			return bad(err)
 		}
 		if describe(content) != want {
-			return bad(fmt.Errorf("%s has %d bytes that are not the %d that were written", name, len(content), want.Size))
+			return bad(fmt.Errorf("%s has %d bytes and another checksum than the %d bytes that were written", name, len(content), want.Size))
 		}
 		s.Files[name] = content
 	}

@@ -105,7 +105,7 @@ func (st *Store) write(s *Snapshot, best bool) (path string, err error) {
 }
 
 // prune removes all snapshots except the newest ones up to step and the best one. It also removes the snapshots of later steps,
-// which belong to an abandoned run.
+// which belong to an abandoned run; if the best one is among them, none is the best until another is marked.
 func (st *Store) prune(step int) error {
 	if st.keep < 0 {
 		return nil
@@ -122,6 +122,11 @@ func (st *Store) prune(step int) error {
 			continue
 		}
 		if n > step || name(n) != best {
+			if name(n) == best {
+				if err := os.Remove(filepath.Join(st.dir, "best")); err != nil {
+					return fmt.Errorf("checkpoint: %w", err)
+				}
+			}
 			if err := os.RemoveAll(filepath.Join(st.dir, name(n))); err != nil {
 				return fmt.Errorf("checkpoint: %w", err)
 			}

@@ -57,6 +57,11 @@ func (o LabelOptions) measure(what string, out Output) []*tensor.Tensor {
 		rows := p.Size() / max(labels, 1)
 		return []*tensor.Tensor{yes.Reshape(rows, labels), t.Cast(dtype.I64).Reshape(rows, labels)}
 	}
+	return classed(what, out)
+}
+
+// classed returns the predictions and the targets as class indices [M] (i64), followed by a tensor [0, classes].
+func classed(what string, out Output) []*tensor.Tensor {
 	scores, targets := classes(what, out)
 	// The third tensor carries the number of classes in its shape.
 	return []*tensor.Tensor{scores.ArgMax(-1), targets, scores.Slice(0, 0, 0, 1)}
@@ -205,8 +210,7 @@ func (*Confusion) Info() Info { return Info{Name: "confusion accuracy", Unit: "%
 
 // Measure returns the class with the greatest score and the target of each item.
 func (m *Confusion) Measure(o Output) []*tensor.Tensor {
-	classes("confusion", o)
-	return LabelOptions{}.measure("confusion", o)
+	return classed("confusion", o)
 }
 
 // Update counts the items of a step.

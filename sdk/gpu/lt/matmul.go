@@ -309,9 +309,9 @@ func (m *Matmul) Run(s streams.Stream, r *MatmulRun, a *Algo) error {
 	if c == 0 {
 		c = r.D
 	}
-	m.frame.Set(&l.c.matmul, m.h.h, m.desc, uintptr(unsafe.Pointer(&m.scalars[0])), uintptr(r.A), m.layouts[0],
+	m.frame.Set(&l.c.matmul, [vendor.FrameArgs]uintptr{m.h.h, m.desc, uintptr(unsafe.Pointer(&m.scalars[0])), uintptr(r.A), m.layouts[0],
 		uintptr(r.B), m.layouts[1], uintptr(unsafe.Pointer(&m.scalars[1])), uintptr(c), m.layouts[2], uintptr(r.D), m.layouts[3],
-		uintptr(unsafe.Pointer(&a.data)), uintptr(r.Workspace), uintptr(r.WorkspaceSize), uintptr(s))
+		uintptr(unsafe.Pointer(&a.data)), uintptr(r.Workspace), uintptr(r.WorkspaceSize), uintptr(s)})
 	return l.check(&l.c.matmul, m.frame.Call(unsafe.Pointer(a)))
 }
 

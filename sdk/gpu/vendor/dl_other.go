@@ -6,7 +6,7 @@ import "errors"
 
 // Load fails: libraries are only searched for on Linux.
 func Load(string) (uintptr, error) {
-	return 0, errors.New("libraries are looked for on Linux alone")
+	return 0, errors.New("vendor libraries are loaded only on Linux")
 }
 
 // Symbol finds nothing.

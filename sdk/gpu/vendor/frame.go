@@ -16,11 +16,8 @@ type Frame struct {
 // C functions ignore arguments behind their parameters.
 var callFrame uintptr
 
-// Set stores the function and at most FrameArgs arguments. Memory that arguments point to must be on the heap, where it does not move.
-func (f *Frame) Set(p *Proc, args ...uintptr) {
-	f.fn, f.args = p.Addr, [FrameArgs]uintptr{}
-	copy(f.args[:], args)
-}
+// Set stores the function and its arguments. Memory that arguments point to must be on the heap, where it does not move.
+func (f *Frame) Set(p *Proc, args [FrameArgs]uintptr) { f.fn, f.args = p.Addr, args }
 
 // Call calls the function of the frame and returns its int. It keeps the frame and held alive.
 func (f *Frame) Call(held unsafe.Pointer) int32 {

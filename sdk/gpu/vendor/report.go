@@ -31,7 +31,7 @@ func (r Report) String() string {
 			fmt.Fprintf(&b, "%s: %v\n  without it: %s\n  to get it: %s\n", row.Library, row.Err, row.Lost, row.Install)
 		}
 		for _, text := range row.Refused {
-			fmt.Fprintf(&b, "  not taken: %s\n", text)
+			fmt.Fprintf(&b, "  not used: %s\n", text)
 		}
 	}
 	return b.String()
@@ -59,7 +59,7 @@ func (r *Row) Detail() string {
 func (r *Row) Missing() string {
 	text := fmt.Sprintf("%v; without it %s", r.Err, r.Lost)
 	for _, refused := range r.Refused {
-		text += "; not taken: " + refused
+		text += "; not used: " + refused
 	}
 	return text + "; to get it: " + r.Install
 }

@@ -247,7 +247,7 @@ func (d *device) MemoryInfo() (free, total int64) {
 
 // HostAlloc implements gpu.Device.
 func (d *device) HostAlloc(int) ([]byte, error) {
-	return nil, fmt.Errorf("memory of the host that the device uses: %w", core.ErrUnsupported)
+	return nil, fmt.Errorf("pinned host memory is not supported: %w", core.ErrUnsupported)
 }
 
 // HostFree implements gpu.Device.

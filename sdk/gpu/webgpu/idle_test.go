@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/goburn/burn/core"
@@ -137,6 +138,37 @@ func TestIdleDevices(t *testing.T) {
 	require.NoError(t, err)
 	dev.Close()
 	require.EqualValues(t, 2, c.closed.Load(), "a driver that is closed keeps nothing")
+}
+
+// Goroutines that need the same new pipeline at the same time share one: what the others made is released at once, and the rest with the
+// device.
+func TestSamePipelineTogether(t *testing.T) {
+	c := &counter{fake: newFake(), together: true}
+	d := driverOf(t, c)
+	dev, err := d.Open(context.Background(), 0)
+	require.NoError(t, err)
+	held := func() int { return int(c.made.Load() - c.released.Load()) }
+	before := held()
+	const rounds, users = 100, 8
+	for n := range rounds {
+		var wg sync.WaitGroup
+		begin := make(chan struct{})
+		for range users {
+			wg.Go(func() {
+				<-begin
+				fs, err := dev.Load(nil, []*ir.Kernel{kernel(n)})
+				if assert.NoError(t, err) {
+					fs[0].Unload()
+				}
+			})
+		}
+		close(begin)
+		wg.Wait()
+	}
+	require.Equal(t, rounds, held()-before, "pipelines that are held")
+	dev.Close()
+	require.NoError(t, d.Close())
+	require.Equal(t, c.made.Load(), c.released.Load())
 }
 
 // What was lost or has work left is closed and not opened again, and not more than two devices are kept.

@@ -37,31 +37,34 @@ func newPipelines(calls Device, together bool) *pipelines {
 // get returns a pipeline as Device.NewPipeline does. The caller releases it with give.
 func (x *pipelines) get(text, entry string, storage, uniform int) (*kept, error) {
 	key := pipelineKey(sha256.Sum256(fmt.Append(nil, entry, "\n", storage, "\n", uniform, "\n", text)))
-	use := func() *kept {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		k := x.all[key]
-		if k != nil {
-			k.users++
-		}
-		return k
-	}
-	if k := use(); k != nil {
+	if k := x.use(key, nil); k != nil {
 		return k, nil
 	}
 	p, err := x.calls.NewPipeline(text, entry, storage, uniform)
 	if err != nil {
 		return nil, err
 	}
-	if k := use(); k != nil { // another goroutine was quicker
+	k := x.use(key, p)
+	if k.Pipeline != p { // another goroutine was quicker
 		p.Release()
-		return k, nil
 	}
-	k := &kept{Pipeline: p, key: key, users: 1}
+	return k, nil
+}
+
+// use counts a use of the pipeline that is held for key, and returns it. If none is held, use adds p, or returns nil if p is nil.
+func (x *pipelines) use(key pipelineKey, p Pipeline) *kept {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.all[key] = k
-	return k, nil
+	k := x.all[key]
+	if k == nil {
+		if p == nil {
+			return nil
+		}
+		k = &kept{Pipeline: p, key: key}
+		x.all[key] = k
+	}
+	k.users++
+	return k
 }
 
 // give releases a use of a pipeline.

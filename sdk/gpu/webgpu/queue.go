@@ -82,7 +82,10 @@ func (q *queue) launch(f *function, l *gpu.Launch) error {
 	d := q.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(l.Args) != len(f.kernel.Params) || len(l.Starts) > 0 {
+	if len(l.Starts) > 0 {
+		return fmt.Errorf("%d starts, want none: starts are not supported: %w", len(l.Starts), core.ErrKernel)
+	}
+	if len(l.Args) != len(f.kernel.Params) {
 		return fmt.Errorf("%d arguments, want %d: %w", len(l.Args), len(f.kernel.Params), core.ErrKernel)
 	}
 	var grid [3]uint32

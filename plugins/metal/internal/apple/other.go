@@ -14,5 +14,5 @@ type api struct{}
 
 // Devices implements calls.API.
 func (api) Devices() ([]calls.Device, error) {
-	return nil, fmt.Errorf("Metal is there on macOS alone, this is %s: use another backend, such as cuda, wgpu or cpu: %w", runtime.GOOS, core.ErrNotFound)
+	return nil, fmt.Errorf("Metal exists only on macOS, this is %s: use another backend, such as cuda, wgpu or cpu: %w", runtime.GOOS, core.ErrNotFound)
 }

@@ -45,7 +45,7 @@ var scheduler struct {
 
 // Stats counts what was compiled.
 type Stats struct {
-	Texts, Compiles, Kept int // Kept: number of times that has found a compiled text
+	Texts, Compiles int
 }
 
 func findCompiler() (string, error) {
@@ -276,13 +276,9 @@ func (c *compiler) index() error {
 	return err
 }
 
-// has returns the handle of the unit that contains a text, or 0 if the text was not compiled, and counts the texts that it finds.
+// has returns the handle of the unit that contains a text, or 0 if the text was not compiled.
 func (c *compiler) has(text string) uintptr {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	lib := c.objects[digest(text)]
-	if lib != 0 {
-		c.stats.Kept++
-	}
-	return lib
+	return c.objects[digest(text)]
 }

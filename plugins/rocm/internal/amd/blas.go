@@ -163,9 +163,9 @@ func (h *BLASHandle) Run(s streams.Stream, g *Gemm) error {
 	}
 	alpha := uintptr(unsafe.Pointer(&h.scalars))
 	const standard, solution, flags = 0, 0, 0
-	h.frame.Set(&b.c.gemm, h.h, operation(g.TransA), operation(g.TransB), uintptr(g.M), uintptr(g.N), uintptr(g.K), alpha,
-		uintptr(g.A.At), uintptr(g.A.Type), uintptr(g.A.LD), uintptr(g.A.Stride), uintptr(g.B.At), uintptr(g.B.Type), uintptr(g.B.LD), uintptr(g.B.Stride), alpha+size,
+	h.frame.Set(&b.c.gemm, [vendor.FrameArgs]uintptr{h.h, operation(g.TransA), operation(g.TransB), uintptr(g.M), uintptr(g.N), uintptr(g.K), alpha,
+		uintptr(g.A.At), uintptr(g.A.Type), uintptr(g.A.LD), uintptr(g.A.Stride), uintptr(g.B.At), uintptr(g.B.Type), uintptr(g.B.LD), uintptr(g.B.Stride), alpha + size,
 		uintptr(g.C.At), uintptr(g.C.Type), uintptr(g.C.LD), uintptr(g.C.Stride), uintptr(g.D.At), uintptr(g.D.Type), uintptr(g.D.LD), uintptr(g.D.Stride),
-		uintptr(g.Batch), uintptr(g.Compute), standard, solution, flags)
+		uintptr(g.Batch), uintptr(g.Compute), standard, solution, flags})
 	return b.check(&b.c.gemm, h.frame.Call(unsafe.Pointer(h)))
 }

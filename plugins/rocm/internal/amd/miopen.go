@@ -168,9 +168,13 @@ func (c *Conv) make() error {
 		if err := m.check(&m.c.tensorCreate, m.c.tensorCreate.Call(uintptr(unsafe.Pointer(&c.tensors[i])))); err != nil {
 			return err
 		}
-		dims, strides := ints(t[0]), ints(t[1])
-		if dims == nil || strides == nil {
-			return fmt.Errorf("%s: a tensor with more than 2^31-1 elements: %w", dnnName, vendor.ErrUnsupported)
+		dims, err := ints("dimensions", t[0])
+		if err != nil {
+			return err
+		}
+		strides, err := ints("strides of a tensor", t[1])
+		if err != nil {
+			return err
 		}
 		if err := m.check(&m.c.tensorSet, m.c.tensorSet.Call(c.tensors[i], uintptr(s.Type), uintptr(len(dims)), uintptr(unsafe.Pointer(&dims[0])), uintptr(unsafe.Pointer(&strides[0])))); err != nil {
 			return err
@@ -179,7 +183,18 @@ func (c *Conv) make() error {
 	if err := m.check(&m.c.convCreate, m.c.convCreate.Call(uintptr(unsafe.Pointer(&c.conv)))); err != nil {
 		return err
 	}
-	pad, stride, dilation := ints(s.Pad), ints(s.Stride), ints(s.Dilation)
+	pad, err := ints("padding", s.Pad)
+	if err != nil {
+		return err
+	}
+	stride, err := ints("strides", s.Stride)
+	if err != nil {
+		return err
+	}
+	dilation, err := ints("dilation", s.Dilation)
+	if err != nil {
+		return err
+	}
 	const crossCorrelation = 0
 	if err := m.check(&m.c.convInit, m.c.convInit.Call(c.conv, uintptr(len(pad)), uintptr(unsafe.Pointer(&pad[0])), uintptr(unsafe.Pointer(&stride[0])),
 		uintptr(unsafe.Pointer(&dilation[0])), crossCorrelation)); err != nil {
@@ -188,22 +203,22 @@ func (c *Conv) make() error {
 	if err := m.check(&m.c.convGroups, m.c.convGroups.Call(c.conv, uintptr(s.Groups))); err != nil {
 		return err
 	}
-	err := m.check(&m.c.convAttribute, m.c.convAttribute.Call(c.conv, deterministic, 1))
+	err = m.check(&m.c.convAttribute, m.c.convAttribute.Call(c.conv, deterministic, 1))
 	if s.Direction == Forward && errors.Is(err, vendor.ErrUnsupported) {
 		return nil // a forward convolution adds in a fixed order
 	}
 	return err
 }
 
-// ints converts numbers to the ints of C. It returns nil if one does not fit.
-func ints(v []int64) []int32 {
+// ints converts numbers to the ints of C. If one does not fit, the error wraps ErrUnsupported and names what the numbers are.
+func ints(what string, v []int64) ([]int32, error) {
 	w := make([]int32, len(v))
 	for i, x := range v {
 		if w[i] = int32(x); int64(w[i]) != x {
-			return nil
+			return nil, fmt.Errorf("%s: %s %v, want numbers that fit 32 bits: %w", dnnName, what, v, vendor.ErrUnsupported)
 		}
 	}
-	return w
+	return w, nil
 }
 
 // Close destroys the descriptors.

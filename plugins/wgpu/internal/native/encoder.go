@@ -72,7 +72,7 @@ func (d *device) Submit(x webgpu.Encoder, done func(error)) error {
 	d.CommandEncoderRelease.call(e.h)
 	err := d.check("commands")
 	if err == nil && c == 0 {
-		err = fmt.Errorf("no commands: %w", core.ErrKernel)
+		err = fmt.Errorf("wgpuCommandEncoderFinish returned null: %w", core.ErrKernel)
 	}
 	if err != nil {
 		if c != 0 {

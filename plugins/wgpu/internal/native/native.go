@@ -63,7 +63,7 @@ func load(path string) (*API, error) {
 		return nil, fmt.Errorf("it is %s, want version %d", a.version, Version)
 	}
 	if a.instance = a.CreateInstance.call(0); a.instance == 0 {
-		return nil, errors.New("it makes no instance")
+		return nil, errors.New("wgpuCreateInstance returned null")
 	}
 	a.adapters = sync.OnceValues(a.enumerate)
 	return a, nil
