@@ -29,7 +29,7 @@ func newSums(seed uint64) *sums {
 	return s
 }
 
-// tensor adds a constant or an input with random elements: floats, or bytes, which in one of three tensors are only 0 or 255 above the least.
+// tensor adds a constant or an input with random elements. In a third of the tensors, bytes are the least or the greatest value of d.
 func (s *sums) tensor(constant bool, d dtype.DType, dims ...int) op.Desc {
 	s.next++
 	t := ref.Zeros(op.Desc{ID: s.next, DType: d, Shape: dims})

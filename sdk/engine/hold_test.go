@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// TestHold checks that on a held stream no command starts by itself: the goroutine that waits executes the commands, a wait with a deadline
+// TestHold checks that on a held stream no command starts by itself: the goroutine that waits executes the commands, a wait that can be canceled
 // has the worker execute them, and Unhold starts them.
 func TestHold(t *testing.T) {
 	r := open(t, new(driver))

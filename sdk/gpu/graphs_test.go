@@ -86,8 +86,8 @@ func (s *session) close() {
 	s.plan.Close()
 }
 
-// TestCallsThatRefuseToChange runs a program with library calls on new memory each time, and checks that results are the same and graphs few if
-// graphs refuse to update their calls.
+// TestCallsThatRefuseToChange runs a program with library calls on new memory each time, and checks that if graphs refuse to update their calls,
+// the results are the same and few graphs are created.
 func TestCallsThatRefuseToChange(t *testing.T) {
 	run := func(refuse bool) ([][]float32, Stats) {
 		l := &convolutions{}

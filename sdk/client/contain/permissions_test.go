@@ -59,7 +59,7 @@ func put(t *testing.T, path string) string {
 	return path
 }
 
-// TestProgramRules checks that a plugin may read its own folder, also through links, but not all files of the user if it lies in the home
+// TestProgramRules checks that a plugin may read its own folder, also through links, but not all files of the user if it is in the home
 // folder.
 func TestProgramRules(t *testing.T) {
 	home := house(t)
