@@ -194,7 +194,7 @@ func (s *sequence) poison() {
 	s.live = append(s.live, y)
 }
 
-// read asks for a tensor now, and compares later, when it may be gone.
+// read starts a read now; its comparison runs later, when the tensor may be freed.
 func (s *sequence) read(x tracked) {
 	dst := make([]byte, x.desc.Bytes())
 	ticket := s.stream().Read(x.desc.ID, dst)
@@ -222,7 +222,7 @@ func (s *sequence) free() {
 }
 
 // TestCompositionOfRandomCommands plays sequences of commands on every order of decorators: each read must return the numbers of its
-// place in the sequence, or the error of the node that made them impossible, and verify finds no fault.
+// place in the sequence, or the error of the node that poisoned them, and verify must find no fault.
 func TestCompositionOfRandomCommands(t *testing.T) {
 	each(t, func(t *testing.T, order []string) {
 		for seed := range uint64(6) {

@@ -36,8 +36,8 @@ func forward(t testing.TB, dev *tensor.Device) (round func() error, err error) {
 	}, nil
 }
 
-// BenchmarkPrediction compares what a router predicts of a run with what the run takes: for each member alone, and for the split that it
-// proposes. BURN_ROUTE_MEMBERS names the members (builtin:cpu+builtin:cpu by default), BURN_TESTDATA the folder with ResNet-50. Metrics are
+// BenchmarkPrediction compares the time that a router predicts for a run with the measured time: for each member alone, and for the split
+// that it proposes. BURN_ROUTE_MEMBERS names the members (builtin:cpu+builtin:cpu by default), BURN_TESTDATA the folder with ResNet-50. Metrics are
 // milliseconds, and predicted over measured time, which is to be between 0.7 and 1.3.
 func BenchmarkPrediction(b *testing.B) {
 	ctx := context.Background()

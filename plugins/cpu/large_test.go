@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Sizes at which kernels take other ways than for small tensors: non-temporal stores, partial sums, columns.
+// The tests of this file use sizes for which kernels have other code than for small tensors: non-temporal stores, partial sums, columns.
 
 func TestNonTemporal(t *testing.T) {
 	if testing.Short() {

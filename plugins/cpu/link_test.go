@@ -109,7 +109,7 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// BenchmarkChain is a gelu written out, with a bias by rows, as a program and node by node.
+// BenchmarkChain measures a Gelu of elementwise nodes, after a bias that each row adds, as a program and node by node.
 func BenchmarkChain(b *testing.B) {
 	for _, n := range []int{64, 4096, 1 << 20, 8 << 20} {
 		cols := min(n, 1024)

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// TestRepeatedOperands subtracts, which knows its operands apart, with one operand repeated in every way.
+// TestRepeatedOperands subtracts, because the order of operands matters there, with one operand broadcast along every set of axes.
 func TestRepeatedOperands(t *testing.T) {
 	for _, c := range []struct{ s, v [3]int }{
 		{[3]int{3, 5, 40}, [3]int{1, 1, 40}}, {[3]int{3, 5, 40}, [3]int{1, 5, 40}}, {[3]int{3, 5, 40}, [3]int{1, 5, 1}},
@@ -57,7 +57,7 @@ func TestGatherColumns(t *testing.T) {
 	}
 }
 
-// TestRunningSums covers lines side by side, lines behind each other and lines that are left over.
+// TestRunningSums covers contiguous lines, strided lines, and numbers of lines that leave a remainder of a vector.
 func TestRunningSums(t *testing.T) {
 	for _, c := range []struct{ outer, length, inner int }{{1, 50, 1}, {7, 33, 1}, {40, 9, 1}, {3, 20, 37}, {2, 5, 16}} {
 		bed := newBed(t)
@@ -76,7 +76,7 @@ func TestRunningSums(t *testing.T) {
 	}
 }
 
-// TestArgOfShortLines has NaN, equal elements and all lengths about a vector.
+// TestArgOfShortLines has NaN, equal elements, and lengths below, at and above the length of a vector.
 func TestArgOfShortLines(t *testing.T) {
 	for _, n := range []int{1, 5, 16, 31, 33, 200} {
 		bed := newBed(t)
@@ -105,7 +105,7 @@ func TestArgOfShortLines(t *testing.T) {
 	}
 }
 
-// TestLargeNorms compares results that are written with non-temporal stores with those of the same lines in smaller tensors.
+// TestLargeNorms compares results that are written with non-temporal stores with the results of the same lines in smaller tensors.
 func TestLargeNorms(t *testing.T) {
 	const rows, length = 2049, 2060
 	bed := newBed(t)

@@ -58,7 +58,7 @@ func (k *sketch) conv(x, w op.Desc, groups int) op.Desc {
 		op.Ints("kernel_dilation", 1, 1), op.Ints("input_dilation", 1, 1), op.Int("groups", groups))
 }
 
-// bind puts the constants on a stream and defines the program.
+// bind writes the constants to a stream and defines the program.
 func (k *sketch) bind(t testing.TB, b *bed, outputs ...op.Desc) (core.ProgramID, []op.Desc) {
 	require.NoError(t, k.Err())
 	k.p.Name, k.p.Nodes = t.Name(), k.Nodes

@@ -29,7 +29,7 @@ func newSums(seed uint64) *sums {
 	return s
 }
 
-// tensor is a constant or an input of bytes, at their bounds every third time, or of floats.
+// tensor adds a constant or an input with random elements. In a third of the tensors, bytes are the least or the greatest value of d.
 func (s *sums) tensor(constant bool, d dtype.DType, dims ...int) op.Desc {
 	s.next++
 	t := ref.Zeros(op.Desc{ID: s.next, DType: d, Shape: dims})
@@ -55,7 +55,7 @@ func (s *sums) tensor(constant bool, d dtype.DType, dims ...int) op.Desc {
 	return t.Desc
 }
 
-// finish dequantizes sums, whose channels are along axis, and may quantize the result.
+// finish returns y, or the dequantized y, whose n channels are along axis, and quantizes some of these results.
 func (s *sums) finish(y op.Desc, axis, n int) op.Desc {
 	kind := s.r.IntN(6)
 	if kind == 0 {
@@ -90,7 +90,7 @@ func (s *sums) finish(y op.Desc, axis, n int) op.Desc {
 	return y
 }
 
-// check runs the program and compares every bit with the reference.
+// check runs the program twice and compares every element exactly with the reference.
 func (s *sums) check(t *testing.T, threads int, y op.Desc) {
 	t.Helper()
 	require.NoError(t, s.Err())
@@ -222,7 +222,7 @@ func TestIntegerConvPrograms(t *testing.T) {
 	}
 }
 
-// TestByteMaxima takes the maxima of windows, also of windows of padding alone.
+// TestByteMaxima computes the maxima of windows of bytes, also of windows of padding alone.
 func TestByteMaxima(t *testing.T) {
 	for seed := range uint64(20) {
 		s := newSums(seed)
@@ -234,7 +234,7 @@ func TestByteMaxima(t *testing.T) {
 	}
 }
 
-// TestByteSums adds bytes by way of floats.
+// TestByteSums dequantizes bytes, adds two of them in most programs, and quantizes the result.
 func TestByteSums(t *testing.T) {
 	for seed := range uint64(60) {
 		s := newSums(seed)

@@ -118,7 +118,7 @@ func TestDropReusesTheBuffer(t *testing.T) {
 	require.Equal(t, before, b.address(n.Outputs[0].ID))
 	require.ErrorIs(t, b.Read(ctx, x.ID, nil), core.ErrUnknownTensor)
 
-	// A view of it that lives on must keep its elements.
+	// A view of the result that is still in use must keep its elements.
 	v := b.do(op.Reshape, list(n.Outputs[0]), dims(10, 100))[0]
 	m := b.node(op.Abs, list(n.Outputs[0]))
 	m.Drop = 1

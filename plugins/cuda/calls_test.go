@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
-// TestCallErrors compares the errors of the calls that were built with the errors of package nv, which callers distinguish.
+// TestCallErrors checks that the driver calls of this build (see callsBy) return the errors of package nv, which callers distinguish.
 func TestCallErrors(t *testing.T) {
 	m := newMachine(t)
 	for _, c := range []calls{m.driver.cuda, m.driver.libs.Driver} {
@@ -30,7 +30,7 @@ func TestCallErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkLaunch is the host's time for a launch of a kernel that does nothing, on a real device: the queue of the device does not fill.
+// BenchmarkLaunch measures the host's time to launch an empty kernel on a real device. It synchronizes so often that the queue does not fill.
 func BenchmarkLaunch(b *testing.B) {
 	libs := libraries()
 	d, err := newDriver(libs, "")

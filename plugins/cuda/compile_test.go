@@ -25,8 +25,8 @@ import (
 // h200 holds the facts of an H200, the main development target.
 var h200 = facts{capability: 90, units: 132, warp: 32, threads: 1024, resident: 2048, shared: 227 << 10, grid: [3]int{1<<31 - 1, 65535, 65535}}
 
-// compiling is the emulated driver with the properties of a real device, which compiles all kernels for that before the interpreter runs
-// them.
+// compiling is the emulated driver with the properties of a real device. It compiles each kernel for that device before the interpreter
+// runs it.
 type compiling struct {
 	gpu.Driver
 	compile func(text string) ([]byte, error)
@@ -56,7 +56,7 @@ func (d compilingDevice) Load(_ []byte, kernels []*ir.Kernel) ([]gpu.Function, e
 	return d.Device.Load(nil, kernels)
 }
 
-// nvrtc is NVRTC from the folder, or of the file, that BURN_NVRTC names.
+// nvrtc returns NVRTC from the folder that BURN_NVRTC names, or from the folder of the file that it names.
 func nvrtc(t *testing.T) *nv.NVRTC {
 	folder := os.Getenv("BURN_NVRTC")
 	if folder == "" {
@@ -70,8 +70,8 @@ func nvrtc(t *testing.T) *nv.NVRTC {
 	return l.NVRTC
 }
 
-// TestKernelsCompile compiles the kernels of a sample of the conformance suite to machine code, and runs them in the interpreter. One
-// case in BURN_CUDA_SAMPLE is taken, 256 by default, and one of each op at least, of those that each pattern of BURN_CUDA_RUN matches.
+// TestKernelsCompile compiles the kernels of a sample of the conformance suite to machine code, and runs them in the interpreter. Of the
+// cases that match a pattern of BURN_CUDA_RUN it runs one in BURN_CUDA_SAMPLE, 256 by default, and at least one of each op.
 func TestKernelsCompile(t *testing.T) {
 	n := nvrtc(t)
 	var mu sync.Mutex

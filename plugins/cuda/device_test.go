@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/plugins/cuda"
 )
 
-// open makes the backend for a test, which is skipped with the reason where there is no device.
+// open opens the backend for a test. Without a device it skips the test, with the reason.
 func open(t testing.TB, options map[string]string) core.Backend {
 	b, err := cuda.New(core.Config{Options: options})
 	if err != nil {
@@ -22,8 +22,8 @@ func open(t testing.TB, options map[string]string) core.Backend {
 	return b
 }
 
-// TestConformance compares a real device with the reference backend, on a sample of the cases: one in BURN_CUDA_SAMPLE, 16 by default,
-// of those that BURN_CUDA_RUN, a regular expression, matches.
+// TestConformance compares a real device with the reference backend, on one in BURN_CUDA_SAMPLE (16 by default) of the cases that match the
+// regular expression BURN_CUDA_RUN.
 func TestConformance(t *testing.T) {
 	for _, d := range open(t, nil).Info().Devices {
 		t.Log(d)
@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 	conformance.Run(t, func() (core.Backend, error) { return cuda.New(core.Config{}) }, o)
 }
 
-// TestPlain does the same with kernels one by one, on few cases of programs.
+// TestPlain compares a real device with the reference backend on a few programs, with the option plain: the host waits for each kernel.
 func TestPlain(t *testing.T) {
 	open(t, nil)
 	conformance.Run(t, func() (core.Backend, error) {

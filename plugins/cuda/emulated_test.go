@@ -27,13 +27,13 @@ import (
 	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
-// machine is the driver over a libcuda that was built from testdata and has the interpreter run its kernels: everything between
-// sdk/gpu and NVIDIA's driver is the real thing.
+// machine is the real driver on a libcuda that is built from testdata and passes its kernels to the interpreter. Everything between
+// sdk/gpu and NVIDIA's driver is production code.
 type machine struct {
 	*driver
 	left func() int64
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	kernels map[string]*ir.Kernel
 	blocks  map[*streams.Memory]bool
 	images  int
@@ -121,7 +121,8 @@ func name(p *byte) string {
 	return string(unsafe.Slice(p, n))
 }
 
-// count returns the bytes of a parameter of a function, 0 where it has none, or -1 where there is no function.
+// count returns the size in bytes of parameter number param of the function named f: 0 if it has no such parameter, -1 if there is no
+// such function.
 func (m *machine) count(f *byte, param uintptr) uintptr {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -148,7 +149,7 @@ func elementOf(p ir.Param) int {
 	return p.Type.Size()
 }
 
-// run runs a kernel: 0, or 1 for a fault.
+// run interprets the kernel named f and returns 0, or 1 for a fault.
 func (m *machine) run(f *byte, dims *[7]uint32, params *[64]*uint64) uintptr {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -166,7 +167,7 @@ func (m *machine) interpret(k *ir.Kernel, dims *[7]uint32, params *[64]*uint64) 
 	x := ir.Launch{Kernel: k, Grid: [3]int{int(dims[0]), int(dims[1]), int(dims[2])}}
 	var data [][]byte
 	var sizes []int64
-	var all []uint64 // of each argument, at least as many bytes as it has
+	var all []uint64 // the bits of each argument; signed integers are sign-extended
 	for i, p := range k.Params {
 		n, size := 1, elementOf(p)
 		if p.Each {
@@ -219,7 +220,7 @@ func (m *machine) interpret(k *ir.Kernel, dims *[7]uint32, params *[64]*uint64) 
 	return interp.Run(x, data, interp.Options{Subgroup: t.Subgroup})
 }
 
-// TestEmulated compares the backend with the reference, its kernels run by the interpreter, and looks that nothing is left.
+// TestEmulated compares the backend, whose kernels the interpreter runs, with the reference, and checks that no allocation or event is left.
 func TestEmulated(t *testing.T) {
 	m := newMachine(t)
 	o := conformance.Options{Run: "^(add|full|iota|concat|softmax|matmul|where|gather|sum|fused|cast|stream|program|memory)/", Sample: 32, Shrink: -1}
@@ -263,7 +264,7 @@ func (r rig) scale(x gpu.Ref, n int, a float32) *gpu.Launch {
 	return &gpu.Launch{Function: r.f, Grid: [3]int{(n + 63) / 64, 1, 1}, Args: []gpu.Arg{{Ref: x}, {Bits: uint64(n)}, {Bits: uint64(*(*uint32)(unsafe.Pointer(&a)))}}}
 }
 
-// recorded is a call of a library that counts how often it is recorded, and refuses an operand.
+// recorded is a library call that keeps the arguments of each recording, and refuses one operand.
 type recorded struct {
 	gpu.Candidate
 	args   [][]gpu.Ref
@@ -278,7 +279,8 @@ func (c *recorded) Call(_ gpu.Queue, args []gpu.Ref, _ gpu.Ref) error {
 	return nil
 }
 
-// TestCallsAreRecordedAnew: a call in a graph takes other operands by another recording; where that fails, the graph is not fit for them.
+// TestCallsAreRecordedAnew checks that Update records a call of a graph again for other operands, and returns ErrUnsupported if the recording
+// fails.
 func TestCallsAreRecordedAnew(t *testing.T) {
 	m := newMachine(t)
 	r := newRig(t, m)
@@ -298,7 +300,7 @@ func TestCallsAreRecordedAnew(t *testing.T) {
 	r.Device.Close()
 }
 
-// TestGraph makes a graph of all kinds of steps, in an order that dependencies say, and changes each.
+// TestGraph creates a graph of fills, a launch and a copy, ordered by dependencies, and updates a step of each kind.
 func TestGraph(t *testing.T) {
 	m := newMachine(t)
 	r := newRig(t, m)
@@ -337,7 +339,7 @@ func TestGraph(t *testing.T) {
 	require.Zero(t, m.left())
 }
 
-// A fault ends the device, and the error names what was started last.
+// TestFault checks that a fault makes the device unusable, and that the error names the kernel that was launched last.
 func TestFault(t *testing.T) {
 	r := newRig(t, newMachine(t))
 	block, err := r.Alloc(40)
@@ -357,7 +359,7 @@ func TestFault(t *testing.T) {
 	require.ErrorContains(t, r.Queue.Launch(&gpu.Launch{Function: r.f}), "0 arguments, want 3")
 }
 
-// TestBatched launches one kernel for three vectors, by itself and in a graph whose members are changed.
+// TestBatched launches one kernel for three vectors, directly and in a graph, and updates two vectors of the graph.
 func TestBatched(t *testing.T) {
 	m := newMachine(t)
 	r := newRig(t, m)

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/streams"
 )
 
-// Each address counts.
+// TestPlannedReady checks that Ready refuses a call if any address is not aligned to 16 bytes or is missing.
 func TestPlannedReady(t *testing.T) {
 	block := streams.NewMemory(1<<20, 1<<20)
 	args := func(offsets ...int64) (refs []gpu.Ref) {
@@ -136,7 +136,7 @@ func TestErrata(t *testing.T) {
 	require.NoError(t, attentionFault(92000, 90, masked))
 }
 
-// Errors of the libraries have the meaning that burn gives them, and keep their own.
+// TestSentinels checks that named maps the errors of libraries to the errors of package core and adds the name of the call.
 func TestSentinels(t *testing.T) {
 	for kind, want := range map[error]error{nv.ErrFault: core.ErrBackendLost, nv.ErrOutOfMemory: core.ErrOutOfMemory, nv.ErrUnsupported: core.ErrUnsupported,
 		nv.ErrMissing: core.ErrUnsupported, nv.ErrNoDevice: core.ErrNotFound, nil: core.ErrKernel, core.ErrAttr: core.ErrAttr} {

@@ -32,7 +32,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Without a driver the backend says what to do.
+// TestNoDriver checks that, without a driver, the error says which library is missing and how to get it.
 func TestNoDriver(t *testing.T) {
 	_, err := newDriver(nv.Open(nv.Search{Only: t.TempDir()}), "")
 	require.ErrorIs(t, err, core.ErrNotFound)
@@ -40,7 +40,7 @@ func TestNoDriver(t *testing.T) {
 	require.ErrorContains(t, err, "to get it: NVIDIA's driver")
 }
 
-// A device computes with the types, and has the instructions, that templates are tried with where there is none.
+// TestTarget checks that an H200 has the types and instructions of the target "cuda", with which templates are tested without a device.
 func TestTarget(t *testing.T) {
 	got, want := h200.target(), emulated.Targets()["cuda"]
 	require.Equal(t, 132, got.Units)

@@ -33,7 +33,7 @@ func TestPlans(t *testing.T) {
 	_, file := p.name("a")
 	sound, err := os.ReadFile(file)
 	require.NoError(t, err)
-	for i := range sound { // every single damage, and every truncation
+	for i := range sound { // damage to each byte, and each truncation
 		damaged := append([]byte{}, sound...)
 		damaged[i] ^= 4
 		require.NoError(t, os.WriteFile(file, damaged, 0o600))
@@ -73,7 +73,7 @@ func TestPlansAreTrimmed(t *testing.T) {
 	}
 }
 
-// A plan that took long is made once, and loaded by the next process. One that the library refuses is made again.
+// TestPlansOfAttention checks that a plan is built once and then loaded from the cache, and is built again if the library refuses it.
 func TestPlansOfAttention(t *testing.T) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
@@ -127,7 +127,7 @@ func TestPlansOfAttention(t *testing.T) {
 	a.Causal = false
 	check(100, true)
 	a.Causal = true
-	set(0, 1) // engine 0 works no more
+	set(0, 1) // engine 0 no longer works
 	check(101, true)
 	check(101, false)
 }

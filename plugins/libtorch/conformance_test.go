@@ -25,10 +25,10 @@ func library(t *testing.T) (*torch.Library, torch.Place) {
 	return lib, place
 }
 
-// long reports whether tests run in full: make libtorch.
+// long reports whether tests run in full, as by make libtorch.
 func long() bool { return os.Getenv("BURN_LIBTORCH_LONG") == "1" }
 
-// refused runs the self-test once for all tests.
+// refused returns the kernels that fail in the self-test, which runs once for all tests.
 var refused = sync.OnceValues(func() (refusals, error) {
 	_, place, err := load(settings{}, 1)
 	if err != nil {
@@ -50,8 +50,8 @@ func openChecked() (core.Backend, error) {
 	return engine.New(newDriver(lib, place, found, true)), nil
 }
 
-// TestConformance compares every claim with the reference backend, and each result with what torch says of it; in the short run on a
-// sample.
+// TestConformance compares every claim, or in a short run a sample of them, with the reference backend. The device also compares each
+// result with the type and shape that torch reports (device.check).
 func TestConformance(t *testing.T) {
 	library(t)
 	o := conformance.Options{Run: os.Getenv("BURN_LIBTORCH_RUN"), Profile: conformance.Profile(os.Getenv("BURN_LIBTORCH_PROFILE")), Sample: 40}
@@ -69,8 +69,8 @@ func TestConformance(t *testing.T) {
 	t.Logf("%d passed, %d failed, %d skipped", r.Passed, r.Failed, r.Skipped)
 }
 
-// TestWithoutLists is the same for a torch whose ABI has no lists and no strings, as that of 2.9: fewer ops are claimed, and what is
-// claimed is right.
+// TestWithoutLists compares a torch whose ABI has no lists and no strings, like torch 2.9, with the reference backend: it claims fewer ops,
+// and their results are right.
 func TestWithoutLists(t *testing.T) {
 	lib, place := library(t)
 	old, err := torch.Load(lib.Folder, torch.Options{Hide: []string{"torch_new_list_reserve_size"}})
@@ -91,7 +91,7 @@ func TestWithoutLists(t *testing.T) {
 	}
 }
 
-// TestApart uses the processor like a device whose memory the host does not see, as cuda: other kernels for indices and integers.
+// TestApart uses the processor like a device with memory of its own, such as cuda, which has other kernels for indices and integers.
 func TestApart(t *testing.T) {
 	lib, place := library(t)
 	open := func() (core.Backend, error) {
@@ -106,7 +106,7 @@ func TestApart(t *testing.T) {
 	conformance.Run(t, open, o)
 }
 
-// A read whose operand is not computed any more, because its stream is being closed, fails: it must not return with other data.
+// TestReadOfClosed checks that a read fails if its operand was not computed because the stream is being closed: it must not return other data.
 func TestReadOfClosed(t *testing.T) {
 	lib, place := library(t)
 	dev := newDriver(lib, place, nil, false).open(0)

@@ -16,13 +16,14 @@ import (
 	"github.com/goburn/burn/core/program/gradient"
 )
 
-// lesson is a node with its gradient as a program: operands and the gradient of the result come in, the result and gradients go out.
+// lesson describes a program of a node and its gradient. Inputs are the operands and the gradient of the result; outputs are the result and the
+// gradients of the operands.
 type lesson struct {
 	name  string
 	code  op.Code
 	in    []op.Desc
 	attrs []op.Attr
-	need  []bool // nil: all
+	need  []bool // operands whose gradients are computed; nil: all
 }
 
 func (l *lesson) program(t *testing.T) *program.Program {
@@ -68,7 +69,7 @@ func convolved(stride, pad, dilation, groups int) []op.Attr {
 	return []op.Attr{two("strides", stride), two("pad_lo", pad), two("pad_hi", pad), two("kernel_dilation", dilation), two("input_dilation", 1), op.Int("groups", groups)}
 }
 
-// lessons are gradients that become operators of torch: the node and one step, or so many as it says.
+// lessons become programs of two steps: the node, and one operator of torch that computes all gradients.
 var lessons = []lesson{
 	{name: "gelu", code: op.Gelu, in: []op.Desc{f32(3, 5)}},
 	{name: "gelu tanh", code: op.Gelu, in: []op.Desc{f32(3, 5)}, attrs: []op.Attr{op.Str("approximate", "tanh")}},
@@ -89,7 +90,7 @@ var lessons = []lesson{
 	{name: "conv of a constant", code: op.Conv, in: []op.Desc{f32(2, 3, 6, 5), f32(4, 3, 3, 2)}, attrs: convolved(1, 0, 1, 1), need: []bool{false, true}},
 }
 
-// bare is a device without torch that has all kernels.
+// bare returns a device without torch that has all kernels: it can plan, but not compute.
 func bare() *device {
 	d := &device{fuses: true}
 	for code, r := range rules {
@@ -108,7 +109,7 @@ func names(steps []fused) (l []string) {
 	return l
 }
 
-// A node and its gradient are two steps.
+// TestFuse checks that a node and its gradient become two steps.
 func TestFuse(t *testing.T) {
 	for _, l := range lessons {
 		steps := bare().fuse(l.program(t))
@@ -120,7 +121,7 @@ func TestFuse(t *testing.T) {
 	}
 }
 
-// What is not the gradient of a node of the program, or not one that torch computes as the rule does, stays as it is.
+// TestFuseLeaves checks that a gradient that torch does not compute as the rule does is not fused.
 func TestFuseLeaves(t *testing.T) {
 	half := op.DescOf(dtype.BF16, 3, 5)
 	for _, l := range []lesson{
@@ -142,7 +143,8 @@ func TestFuseLeaves(t *testing.T) {
 	require.Len(t, plain.fuse(p), len(p.Nodes))
 }
 
-// A result within the gradient that something else reads is still computed, and steps are where their operands are.
+// TestFuseKeepsWhatIsRead checks that a value within the gradient that is also an output is still computed, and that each step follows those
+// that compute its operands.
 func TestFuseKeepsWhatIsRead(t *testing.T) {
 	p := lessons[0].program(t)
 	inner := p.Nodes[1].Outputs[0] // x·x
@@ -166,7 +168,7 @@ func TestFuseKeepsWhatIsRead(t *testing.T) {
 	}
 }
 
-// Of two equal nodes each has its own gradient.
+// TestFuseTwice checks that each of two equal nodes is fused with its own gradient.
 func TestFuseTwice(t *testing.T) {
 	one := lessons[8].program(t)
 	p := *one
@@ -209,7 +211,7 @@ func TestFuseTwice(t *testing.T) {
 	require.Equal(t, 1, read[dy.ID])
 }
 
-// write uploads elements drawn from values.
+// write uploads a tensor whose elements are results of value.
 func (r *rig) write(d op.Desc, value func() float64) op.Desc {
 	d.ID = r.d.NewIDs(1)
 	n := d.Shape.Size()
@@ -231,7 +233,7 @@ func (r *rig) write(d op.Desc, value func() float64) op.Desc {
 	return d
 }
 
-// fetched reads floats as f64.
+// fetched reads a tensor of floats as float64.
 func (r *rig) fetched(d op.Desc) []float64 {
 	if d.DType != dtype.F64 {
 		d = r.node(op.Cast, []op.Desc{d}, op.Type("dtype", dtype.F64))
@@ -241,7 +243,7 @@ func (r *rig) fetched(d op.Desc) []float64 {
 	return dtype.Slice[float64](dst)
 }
 
-// A program gives what its nodes give one by one, where numbers are not finite too.
+// TestPlan checks that a program returns the same as its nodes one by one, also for numbers that are not finite.
 func TestPlan(t *testing.T) {
 	r := newRig(t)
 	run, ok := core.Extension[core.Programs](r.d)
@@ -289,7 +291,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// alike compares floats of f32 that were summed in different orders: the same elements are finite, and those are close.
+// alike compares results that f32 sums in different orders: the same elements must be finite, and the finite elements must be close.
 func alike(got, want []float64) error {
 	scale := 0.0
 	for _, w := range want {

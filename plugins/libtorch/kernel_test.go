@@ -12,9 +12,9 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// What kernels decide without torch.
+// The tests of this file check decisions of kernels that need no torch.
 
-// The vectors come from the known-answer tests of Random123, philox4x32 of 10 rounds.
+// TestPhilox compares philox with a known-answer test of Random123: philox4x32 with 10 rounds.
 func TestPhilox(t *testing.T) {
 	for _, c := range []struct {
 		counter, key uint64
@@ -28,7 +28,7 @@ func TestPhilox(t *testing.T) {
 	}
 }
 
-// Words do not depend on the number of goroutines, and the last block may be cut.
+// TestDrawWords checks that words do not depend on the number of goroutines, and that the last block may be partial.
 func TestDrawWords(t *testing.T) {
 	for _, n := range []int{0, 1, 3, 4, 7, drawn, drawn + 1, 3*drawn + 5} {
 		want := make([]uint32, n)
@@ -68,7 +68,7 @@ func TestUnravel(t *testing.T) {
 	require.Equal(t, []int{0, 1, 1}, index)
 }
 
-// A dilated input is a transposed convolution where torch has one of that size.
+// TestTransposed checks that a dilated input becomes a transposed convolution if torch has one of that size.
 func TestTransposed(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -95,7 +95,7 @@ func TestTransposed(t *testing.T) {
 	}
 }
 
-// Pooling is torch's where it has windows at the same places.
+// TestPlane checks that torch pools only if its windows are at the positions of the op's windows.
 func TestPlane(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -119,7 +119,7 @@ func TestPlane(t *testing.T) {
 	}
 }
 
-// Without a function of torch, what needs it is not run.
+// TestNeeds checks that a kernel that needs a missing function of torch does not run.
 func TestNeeds(t *testing.T) {
 	none := new(torch.Library)
 	for _, c := range []struct {
@@ -132,7 +132,7 @@ func TestNeeds(t *testing.T) {
 	require.Equal(t, "no lists in calls of operators (torch 2.10 has them), errors by standard error (torch 2.13 returns them), no lent memory (torch 2.11)", lacks(none))
 }
 
-// The attributes of an attention node decide what scores are multiplied by.
+// TestScaleOf checks the factor of attention scores: the attribute scale, or 1/√width if it is 0, or 1 if the width is 0.
 func TestScaleOf(t *testing.T) {
 	for _, c := range []struct {
 		width int

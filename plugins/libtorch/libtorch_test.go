@@ -20,7 +20,7 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// What the test binary is in place of tests: variables of the environment.
+// Environment variables with which the test binary acts as another program instead of running tests.
 const (
 	plantVariable  = "BURN_LIBTORCH_PLANT" // the child of a probe in which exp of f32 ends the process and log of f64 fails
 	stdoutVariable = "BURN_LIBTORCH_STDOUT"
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		if KeepStdout() != nil {
 			os.Exit(1)
 		}
-		_, _ = syscall.Write(1, []byte("noise of a library")) // the test sees what came of it
+		_, _ = syscall.Write(1, []byte("noise of a library")) // the test checks where it went
 		fmt.Print("handshake")
 		os.Exit(0)
 	case len(os.Args) == 2 && os.Args[1] == ProbeFlag && os.Getenv(fakeVariable) != "":
@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// plant puts f before the kernel of an op.
+// plant makes f run before the kernel of an op.
 func plant(code op.Code, f kernel) {
 	r := rules[code]
 	run := r.run
@@ -88,7 +88,7 @@ func TestProbe(t *testing.T) {
 	require.ErrorContains(t, err, "libtorch_cpu.so")
 }
 
-// A kernel that fails in the probe, or ends it, is not claimed on that type. Everything else is.
+// TestProbeRefuses checks that a kernel that fails in the probe, or ends its process, is not claimed for that type, and that everything else is.
 func TestProbeRefuses(t *testing.T) {
 	lib, place := library(t)
 	t.Setenv(plantVariable, "1")
@@ -112,7 +112,7 @@ func TestProbeRefuses(t *testing.T) {
 	require.True(t, ops["log"].Operands[0].Has(dtype.F32))
 }
 
-// Every primitive has a kernel, and every kernel a sample for its self-test on each of its types.
+// TestTable checks that every primitive has a kernel, and every kernel a sample for its self-test on each of its types.
 func TestTable(t *testing.T) {
 	for _, code := range op.All() {
 		row := op.Lookup(code)
@@ -152,7 +152,7 @@ func (r *rig) node(code op.Code, in []op.Desc, attrs ...op.Attr) op.Desc {
 	return r.nodes(code, in, attrs...)[0]
 }
 
-// nodes is node with all results.
+// nodes submits a node and returns all its results.
 func (r *rig) nodes(code op.Code, in []op.Desc, attrs ...op.Attr) []op.Desc {
 	n, err := op.New(code, in, attrs...)
 	require.NoError(r.t, err)
@@ -173,7 +173,7 @@ func (r *rig) read(d op.Desc) ([]float32, error) {
 	return dtype.Slice[float32](data), err
 }
 
-// An operator that throws is the error of its node, in torch's words, and the process goes on.
+// TestOperatorThrows checks that an exception of an operator becomes the error of its node, with torch's message, and that later nodes work.
 func TestOperatorThrows(t *testing.T) {
 	saved := rules[op.Exp]
 	defer func() { rules[op.Exp] = saved }()
@@ -210,7 +210,7 @@ func TestOptions(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrNotFound)
 }
 
-// resident returns the memory of the process in bytes.
+// resident returns the resident memory of the process in bytes.
 func resident(t *testing.T) int64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -221,7 +221,7 @@ func resident(t *testing.T) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// Many ops on small tensors leave nothing behind: neither handles, which are a few hundred bytes each, nor elements. In full it is a
+// TestFlat checks that many ops on small tensors leak neither handles, which are a few hundred bytes each, nor elements. The full run has a
 // million ops.
 func TestFlat(t *testing.T) {
 	r := newRig(t)
@@ -260,7 +260,7 @@ func TestFlat(t *testing.T) {
 	require.Less(t, grown, int64(24<<20))
 }
 
-// Lent memory is computed on in place and given back when the last view of it is gone.
+// TestLentMemory checks that kernels read lent memory in place, and that it is released when its last view is freed.
 func TestLentMemory(t *testing.T) {
 	r := newRig(t)
 	lib, _ := library(t)
@@ -294,7 +294,8 @@ func TestLentMemory(t *testing.T) {
 	}
 }
 
-// Linear algebra is torch's where the result is finite, and else that of the definition, which solve has a triangular system in.
+// TestDefinition checks that torch computes linear algebra if the result is finite, and that otherwise the definition of the op does. The
+// definition of solve contains a triangular system, which fails here.
 func TestDefinition(t *testing.T) {
 	saved := rules[op.TriangularSolve]
 	defer func() { rules[op.TriangularSolve] = saved }()

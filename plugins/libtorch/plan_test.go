@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// recorded returns the program that f records on a builder, from inputs like in to the results of f.
+// recorded returns the program that f records on a builder. Its inputs are like in, and its outputs are the results of f.
 func recorded(t *testing.T, in []op.Desc, f func(b *op.Builder, in []op.Desc) []op.Desc) *program.Program {
 	t.Helper()
 	last := op.TensorID(0)
@@ -33,7 +33,7 @@ func recorded(t *testing.T, in []op.Desc, f func(b *op.Builder, in []op.Desc) []
 	return p
 }
 
-// runs defines a program and returns what runs it.
+// runs defines a program and returns a function that runs it.
 func (r *rig) runs(p *program.Program) func(in ...op.Desc) []op.Desc {
 	x, ok := core.Extension[core.Programs](r.d)
 	require.True(r.t, ok)
@@ -55,7 +55,7 @@ func (r *rig) runs(p *program.Program) func(in ...op.Desc) []op.Desc {
 	}
 }
 
-// Outputs may be inputs, and the same one twice; each is a tensor of its own.
+// TestPlanOutputs checks that outputs may be inputs or occur twice, and that each is a tensor of its own.
 func TestPlanOutputs(t *testing.T) {
 	r := newRig(t)
 	p := recorded(t, []op.Desc{f32(2), f32(2)}, func(b *op.Builder, in []op.Desc) []op.Desc {
@@ -76,7 +76,7 @@ func TestPlanOutputs(t *testing.T) {
 	}
 }
 
-// A step that fails is the error of the run, with the op and the name of the program. The process and the program live.
+// TestPlanFails checks that the error of a failed step names the op and the program, and that the program can run again.
 func TestPlanFails(t *testing.T) {
 	r := newRig(t)
 	p := recorded(t, []op.Desc{f32(3), op.DescOf(dtype.I64, 1)}, func(b *op.Builder, in []op.Desc) []op.Desc {
@@ -102,7 +102,7 @@ func TestPlanFails(t *testing.T) {
 	require.Equal(t, []float32{-5}, v)
 }
 
-// Each step of a program is a step of a profile.
+// TestPlanIsProfiled checks that a profile contains each step of a program.
 func TestPlanIsProfiled(t *testing.T) {
 	r := newRig(t)
 	run := r.runs(lessons[8].program(t))
@@ -124,7 +124,7 @@ func TestPlanIsProfiled(t *testing.T) {
 	require.Equal(t, "layer_norm", steps[0])
 }
 
-// The gradient of attention is the same with the sums of its forward pass, and with sums that are computed again.
+// TestAttentionAside checks that the gradient of attention is the same with the sums of its forward pass and with recomputed sums.
 func TestAttentionAside(t *testing.T) {
 	r := newRig(t)
 	if _, ok := r.d.Capabilities().Ops["attention_gradient"]; !ok {
@@ -149,7 +149,7 @@ func TestAttentionAside(t *testing.T) {
 	}
 }
 
-// Without the function of torch that says so, attention keeps its scores, and its gradient is decomposed.
+// TestWithoutFlash checks that, if torch lacks the function flashSymbol, attention keeps its scores and its gradient is decomposed.
 func TestWithoutFlash(t *testing.T) {
 	lib, place := library(t)
 	old, err := torch.Load(lib.Folder, torch.Options{Hide: []string{flashSymbol}})

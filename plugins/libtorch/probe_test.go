@@ -16,11 +16,11 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// fakeVariable makes the test binary a child of a probe that runs no torch: it names a folder with one file for each start, which has the
-// lines to print, and the status to end with as the last one.
+// fakeVariable makes the test binary a child of a probe that runs no torch. It names a folder with one file for each start, which contains
+// the lines to print. A last line that begins with "exit " makes the child end with status 3.
 const fakeVariable = "BURN_LIBTORCH_FAKE"
 
-// fakeChild prints the next file of the folder. It writes the question that it was asked beside it.
+// fakeChild prints the next file of the folder, and writes the question that it reads to a file beside it.
 func fakeChild(dir string) int {
 	for i := 0; ; i++ {
 		file := filepath.Join(dir, fmt.Sprint(i))
@@ -66,7 +66,7 @@ const (
 	allDone = `{"Done":true}` + "\n"
 )
 
-// What a child says is taken as it is; noise between its lines is not.
+// TestProbeReads checks what probe concludes from the lines of its children, and that it ignores noise between them.
 func TestProbeReads(t *testing.T) {
 	d := dtype.DType(3)
 	place := torch.Place{Folder: "somewhere", By: "LIBTORCH"}
@@ -110,7 +110,7 @@ func repeated(s string, n int) []string {
 	return strings.Split(strings.Repeat(s+"\x00", n-1)+s, "\x00")
 }
 
-// Findings are kept for as long as the program, torch and what is hidden are the same.
+// TestRemembered checks that findings are cached as long as the program, torch and the hidden functions are the same.
 func TestRemembered(t *testing.T) {
 	cache, folder := t.TempDir(), t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
@@ -164,7 +164,7 @@ func TestSentinel(t *testing.T) {
 	}
 }
 
-// A child that is asked nothing, or of a folder without torch, says so.
+// TestProbeMain checks the failure that a child reports if its question is empty or names a folder without torch.
 func TestProbeMain(t *testing.T) {
 	for in, want := range map[string]string{"": "EOF", `{"Folder":"` + t.TempDir() + `"}`: "libtorch_cpu.so"} {
 		var out strings.Builder

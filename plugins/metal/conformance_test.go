@@ -23,7 +23,7 @@ import (
 
 var quiet = core.Config{Options: map[string]string{"cache": "off"}}
 
-// include is the folder of the header that declares Metal's library.
+// include returns the folder of the header that declares Metal's library.
 func include(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", "sdk", "gpu", "dialect", "testdata", "include"))
@@ -31,7 +31,7 @@ func include(t testing.TB) string {
 	return dir
 }
 
-// onProcessor is Metal on the processor. The test is skipped where there is no clang++, unless BURN_METAL_REQUIRED says that there is.
+// onProcessor returns Metal on the processor. Without clang++ it skips the test, or fails it if BURN_METAL_REQUIRED is set.
 func onProcessor(t testing.TB, o processor.Options) *processor.API {
 	t.Helper()
 	o.Include = include(t)
@@ -50,14 +50,14 @@ func onProcessor(t testing.TB, o processor.Options) *processor.API {
 	return api
 }
 
-// tried reports whether a text has the product which shows whether there are simdgroup matrices: it has to run.
+// tried reports whether a text contains the product that shows whether simdgroup matrices work: that kernel has to run.
 func tried(text string) bool { return strings.HasSuffix(text, matrixText) }
 
-// unit is the number of texts that one call of the compiler takes.
+// unit is the number of texts that one call of the compiler compiles.
 const unit = 48
 
-// precompile has all texts compiled that the suite makes the driver write, many with one call of the compiler: they are found by a run of the suite
-// in which kernels do nothing.
+// precompile compiles all texts that the driver writes for the suite, many with one call of the compiler. It finds them by a run of the suite in
+// which kernels do nothing.
 func precompile(t *testing.T, api *processor.API, o conformance.Options, compiler []string) {
 	var mu sync.Mutex
 	texts := map[string]bool{}

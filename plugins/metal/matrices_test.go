@@ -19,7 +19,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// device of the processor that says that it is of other families.
+// other is a device of the processor that reports other families.
 type other struct {
 	calls.Device
 	families []string
@@ -31,8 +31,8 @@ func (o other) Facts() calls.Facts {
 	return f
 }
 
-// Simdgroup matrices are used on families that have them, on which they are in the order that kernels rely on and multiply in f32, and
-// otherwise not; the reason is said.
+// TestMatrices checks that simdgroup matrices are used only on families that have them, and only if they have the order on which kernels rely
+// and multiply in f32; otherwise the error contains the reason.
 func TestMatrices(t *testing.T) {
 	one := func(options ...string) calls.Device {
 		all, err := onProcessor(t, processor.Options{Compiler: options}).Devices()
@@ -70,8 +70,8 @@ func TestMatrices(t *testing.T) {
 	}
 }
 
-// Products, convolutions and attention of 16-bit floats use simdgroup matrices and agree with the reference. With a planted fault of these they do
-// not, unless the matrices are hidden.
+// TestKernelsWithMatrices checks that products, convolutions and attention of 16-bit floats use simdgroup matrices and agree with the reference.
+// With a planted fault of the matrices, results contain NaN unless the matrices are hidden.
 func TestKernelsWithMatrices(t *testing.T) {
 	square := []op.Attr{op.Ints("strides", 1, 1), op.Ints("pad_lo", 1, 1), op.Ints("pad_hi", 1, 1), op.Ints("kernel_dilation", 1, 1), op.Ints("input_dilation", 1, 1)}
 	causal := []op.Attr{op.Flag("causal", true)}

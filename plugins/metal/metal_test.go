@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu"
 )
 
-// openDevice is the driver's device over Metal on the processor.
+// openDevice returns the driver's device on Metal on the processor.
 func openDevice(t *testing.T, o processor.Options, patience time.Duration) gpu.Device {
 	t.Helper()
 	d, err := newDriver(onProcessor(t, o), patience)
@@ -26,7 +26,7 @@ func openDevice(t *testing.T, o processor.Options, patience time.Duration) gpu.D
 	return x
 }
 
-// Copies and fills of any bytes at any place change these and no others, in the order of the queue.
+// TestMoves checks that uploads, copies and fills at any offset change their bytes and no others, in the order of the queue.
 func TestMoves(t *testing.T) {
 	d := openDevice(t, processor.Options{}, time.Minute)
 	q, err := d.OpenQueue()
@@ -100,7 +100,7 @@ func TestMoves(t *testing.T) {
 	d.Close()
 }
 
-// A queue that awaits an event of another goes on behind it, and timed events measure.
+// TestEvents checks that a queue that awaits an event of another queue continues after it, and that timed events measure time.
 func TestEvents(t *testing.T) {
 	d := openDevice(t, processor.Options{}, time.Minute)
 	var queues [2]gpu.Queue
@@ -140,7 +140,7 @@ func TestEvents(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrAttr)
 }
 
-// The fault of a command buffer ends the device: its events and all that comes later report it.
+// TestFaultsEndTheDevice checks that after the fault of a command buffer its events and all later calls return the error.
 func TestFaultsEndTheDevice(t *testing.T) {
 	for name, x := range map[string]struct{ planted, want error }{
 		"timeout": {processor.ErrTimeout, core.ErrBackendLost}, "page fault": {processor.ErrPage, core.ErrKernel}, "memory": {core.ErrOutOfMemory, core.ErrOutOfMemory},
@@ -180,7 +180,7 @@ func TestFaultsEndTheDevice(t *testing.T) {
 	}
 }
 
-// Work that never ends is given up after the driver's patience, also where it keeps a queue from taking more.
+// TestStuck checks that the driver reports work that never ends after its patience, also if the work keeps a queue from accepting more.
 func TestStuck(t *testing.T) {
 	t.Parallel()
 	d := openDevice(t, processor.Options{Stuck: func(n int) bool { return n >= 3 }}, 300*time.Millisecond)
@@ -200,7 +200,7 @@ func TestStuck(t *testing.T) {
 	q.Close()
 }
 
-// What cannot be had is an error with its reason.
+// TestRefusals checks the errors of a too large allocation, of a faulty text, of a system without Metal and of faulty options.
 func TestRefusals(t *testing.T) {
 	d := openDevice(t, processor.Options{Memory: 64 << 20}, time.Minute)
 	_, err := d.Alloc(40 << 20)
@@ -216,7 +216,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Devices that stay and have memory of their own, or are Apple's, come first.
+// TestOrder checks that Apple's devices, and built-in devices with memory of their own, come first and external devices last.
 func TestOrder(t *testing.T) {
 	apple, discrete := calls.Facts{Unified: true, Families: []string{"Apple8"}}, calls.Facts{Families: []string{"Mac2"}}
 	lesser, plugged := calls.Facts{Unified: true, Families: []string{"Mac2"}}, calls.Facts{External: true}

@@ -16,8 +16,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu"
 )
 
-// Products of f32 agree with the reference of the suite whether the system's library computes them or is missing, refuses to make a kernel or to
-// encode it: burn's own kernels compute then.
+// TestProductCases checks that products of f32 agree with the reference of the suite if the system's library computes them, and if it is missing or
+// refuses to create or encode a kernel, so that burn's own kernels compute.
 func TestProductCases(t *testing.T) {
 	for _, fault := range []string{"", "missing", "refuse", "encode"} {
 		t.Run(fault, func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestProductCases(t *testing.T) {
 	}
 }
 
-// Batches, transposed factors and rows that lie apart are right at each place of a buffer.
+// TestMultiplication checks products of batches, of transposed factors and of rows with gaps, at an offset of their buffers.
 func TestMultiplication(t *testing.T) {
 	d := openDevice(t, processor.Options{}, time.Minute)
 	defer d.Close()
@@ -87,7 +87,7 @@ func TestMultiplication(t *testing.T) {
 	}
 }
 
-// What MPS does not do, or nobody says how, is refused before it is asked.
+// TestProductRefusals checks that products that MPS does not support, or does not document, are refused without calling it.
 func TestProductRefusals(t *testing.T) {
 	f32 := func(row, col int) gpu.Matrix { return gpu.Matrix{Type: dtype.F32, Row: row, Col: col} }
 	good := gpu.Product{M: 2, N: 3, K: 4, A: f32(4, 1), B: f32(3, 1), D: f32(3, 1)}

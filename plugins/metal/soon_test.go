@@ -16,8 +16,8 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// TestSoon limits what the plugin does on a machine without Metal until it says so: less than 100 ms of processor time, the least of
-// several times.
+// TestSoon checks that the plugin uses less than 100 ms of processor time, in the best of ten starts, to report that the machine has no
+// Metal.
 func TestSoon(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "burn-backend-metal")
 	cmd := exec.Command("go", "build", "-o", file, "./cmd/burn-backend-metal")

@@ -32,7 +32,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// compiling is the emulated driver with the properties of a device of AMD's, which compiles all kernels before the interpreter runs them.
+// compiling is the emulated driver with the properties of an AMD device. It passes the text of each kernel to compile; the interpreter runs the kernel.
 type compiling struct {
 	gpu.Driver
 	compile func(text string) error
@@ -62,7 +62,7 @@ func (d compilingDevice) Load(_ []byte, kernels []*ir.Kernel) ([]gpu.Function, e
 	return d.Device.Load(nil, kernels)
 }
 
-// instructions matches the first line of each kernel in the assembler's text of clang.
+// instructions matches the first line of each kernel in the assembly of clang.
 var instructions = regexp.MustCompile(`(?m)^k\d+_\w+:`)
 
 // byClang compiles for an architecture with clang-19, HIP's header and the bitcode of ROCm's device libraries, isa being the version of
@@ -76,7 +76,7 @@ func byClang(t *testing.T, arch, isa, wave64 string) func(text string) error {
 	}
 }
 
-// assembler is byClang with the assembler's text.
+// assembler is like byClang, but its function also returns the assembly.
 func assembler(t *testing.T, arch, isa, wave64 string) func(text string) (string, error) {
 	clang, err := exec.LookPath("clang-19")
 	if err != nil {
@@ -115,8 +115,8 @@ func assembler(t *testing.T, arch, isa, wave64 string) func(text string) (string
 	}
 }
 
-// TestMatrixInstructions compiles products and attention of 16-bit floats with clang, which makes the matrix instructions of each family of
-// them. With BURN_HIP=full it compiles the gradients of attention too.
+// TestMatrixInstructions checks that clang compiles products and attention of 16-bit floats to the matrix instructions of each family. With
+// BURN_HIP=full it compiles the gradients of attention too.
 func TestMatrixInstructions(t *testing.T) {
 	for _, c := range []struct {
 		arch, isa, wave64, half, brain string
@@ -156,10 +156,10 @@ func TestMatrixInstructions(t *testing.T) {
 	}
 }
 
-// registers matches what clang says of a kernel's registers.
+// registers matches clang's comments on the registers of a kernel.
 var registers = regexp.MustCompile(`; (NumVgprs|ScratchSize): \d+`)
 
-// byHiprtc compiles for an architecture with the hiprtc that is found, in children.
+// byHiprtc compiles for an architecture with the installed hiprtc, in child processes.
 func byHiprtc(t *testing.T, arch string) func(text string) error {
 	program, err := os.Executable()
 	require.NoError(t, err)
@@ -179,7 +179,7 @@ func byHiprtc(t *testing.T, arch string) func(text string) error {
 	return by
 }
 
-// byLibrary is byHiprtc of a file.
+// byLibrary is like byHiprtc, with the hiprtc in file.
 func byLibrary(t *testing.T, file, arch string) func(text string) error {
 	program, err := os.Executable()
 	require.NoError(t, err)
@@ -219,7 +219,8 @@ func nvidia(t *testing.T, source, library string) string {
 	return file
 }
 
-// The runtime over NVIDIA's driver has all functions that the plugin binds, and says that there is no device where there is no driver.
+// TestForwardingRuntime checks that the runtime over NVIDIA's driver exports all functions that the plugin binds, and reports ErrNoDevice without
+// a driver.
 func TestForwardingRuntime(t *testing.T) {
 	h, err := amd.LoadHIP(nvidia(t, "cuda.c", "libamdhip64.so.6"))
 	require.NotNil(t, h, "%v", err)
@@ -234,10 +235,10 @@ func TestForwardingRuntime(t *testing.T) {
 	require.ErrorIs(t, by("no program"), core.ErrKernel)
 }
 
-// collected are different texts, which are compiled many at a time: compilers take most of their time for headers.
+// collected is a set of texts that are compiled many at a time, because compilers spend most of their time on headers.
 type collected struct {
 	by    func(text string) error
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	known map[[32]byte]bool
 	texts []string
 }
@@ -252,7 +253,7 @@ func (c *collected) add(text string) error {
 	return nil
 }
 
-// kernelNames matches what names of kernels begin with.
+// kernelNames matches the beginning of a kernel's declaration.
 var kernelNames = regexp.MustCompile(`void k(\d+)_`)
 
 // compile compiles all texts, each in a namespace of its own with other names of kernels. Texts of a batch that fails are compiled one by one.
@@ -277,12 +278,12 @@ func (c *collected) compile(t *testing.T) {
 	}
 }
 
-// types are those that the test's short form has the plain cases of, one of each op and type.
+// types are the dtypes whose plain cases the short form of TestKernelsCompile compiles, one of each op and dtype.
 var types = []dtype.DType{dtype.F64, dtype.F32, dtype.F16, dtype.BF16, dtype.I64, dtype.I32, dtype.I16, dtype.I8, dtype.U64, dtype.U32, dtype.U16, dtype.U8, dtype.Bool}
 
 // TestKernelsCompile compiles the kernels of a sample of the conformance suite to machine code, and runs them in the interpreter. It is run
-// where BURN_HIP is set. With BURN_HIP=short, each compiler that CI has compiles a plain case of each op and type. Otherwise one case in
-// BURN_HIP_SAMPLE is taken, 1024 by default, and one of each op at least, of those that each pattern of BURN_HIP_RUN matches, for all compilers.
+// where BURN_HIP is set. With BURN_HIP=short, each compiler that CI has compiles a plain case of each op and type. Otherwise every compiler
+// compiles, of the cases that match a pattern of BURN_HIP_RUN, one in BURN_HIP_SAMPLE (1024 by default) and at least one of each op.
 func TestKernelsCompile(t *testing.T) {
 	form := os.Getenv("BURN_HIP")
 	if form == "" {
@@ -338,7 +339,7 @@ func TestKernelsCompile(t *testing.T) {
 	}
 }
 
-// An hiprtc that ends the process at a device that it does not know is an error of that compilation alone. Debian's 5.2.3 does so.
+// TestHiprtcAborts checks that if hiprtc ends its process for an unknown device, as Debian's 5.2.3 does, only that compilation fails.
 func TestHiprtcAborts(t *testing.T) {
 	program, err := os.Executable()
 	require.NoError(t, err)

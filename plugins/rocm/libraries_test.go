@@ -23,7 +23,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// computed returns how many calls of each optional library have computed something.
+// computed returns a function that reports how many calls of an optional library have computed something.
 func computed(t *testing.T, root string) (runs func(library string) int64) {
 	all := map[string]func() int64{}
 	for library := range optional {
@@ -39,8 +39,8 @@ func computed(t *testing.T, root string) (runs func(library string) int64) {
 // products matches cases that libraries compute.
 const products = `^(matmul|linear|conv|conv_transpose)/(f32|f16|bf16|f64)/`
 
-// TestLibraryCases compares the backend with the reference where hipBLASLt, rocBLAS and MIOpen compute products and convolutions: on the
-// processor, checking all of their arguments.
+// TestLibraryCases compares the backend with the reference while replacements of hipBLASLt, rocBLAS and MIOpen compute products and
+// convolutions on the processor and check all arguments.
 func TestLibraryCases(t *testing.T) {
 	root := shims(t, "libraries", optional)
 	compiles(t)
@@ -56,8 +56,8 @@ func TestLibraryCases(t *testing.T) {
 	}
 }
 
-// TestLibraryFaults plants faults in libraries: products and convolutions are right all the same, by the next library or by burn's own
-// kernels, and the report says which library is not used and why.
+// TestLibraryFaults plants faults in libraries and checks that the next library or burn's own kernels compute products and convolutions
+// correctly, and that the report says which library is not used and why.
 func TestLibraryFaults(t *testing.T) {
 	const lt, blas, dnn = "libhipblaslt.so.0", "librocblas.so.4", "libMIOpen.so.1"
 	for _, c := range []struct {
@@ -120,7 +120,7 @@ func TestLibraryFaults(t *testing.T) {
 	}
 }
 
-// A library without a function is not used, and says which it is.
+// TestMissingFunction checks that a library that lacks a function is not used, and that the report names the function.
 func TestMissingFunction(t *testing.T) {
 	more := maps.Clone(optional)
 	more["libhipblaslt.so.0"] += " -DLACKS"
@@ -133,7 +133,7 @@ func TestMissingFunction(t *testing.T) {
 	require.Contains(t, b.Info().Devices[0].Detail, "it does not export hipblasLtMatmulDescSetAttribute")
 }
 
-// Without the optional libraries burn's own kernels compute, and the device says what is slower and what to install.
+// TestWithoutLibraries checks that, without the optional libraries, burn's own kernels compute and the device says what is slower and what to install.
 func TestWithoutLibraries(t *testing.T) {
 	shim(t)
 	compiles(t)
@@ -153,7 +153,7 @@ func TestWithoutLibraries(t *testing.T) {
 	multiplyAndConvolve(t, d, s)
 }
 
-// Hidden libraries are as good as missing.
+// TestHiddenLibraries checks that only the libraries in BURN_ROCM_HIDE are reported as hidden.
 func TestHiddenLibraries(t *testing.T) {
 	shims(t, "libraries", optional, "BURN_ROCM_HIDE=hipblaslt,MIOpen")
 	program, err := os.Executable()
@@ -217,7 +217,7 @@ func multiplyAndConvolve(t *testing.T, d core.Device, s core.Stream) {
 	}
 }
 
-// rig is a device with the libraries.
+// rig is a device with the libraries, and a queue.
 type rig struct {
 	*device
 	queue gpu.Queue
@@ -242,7 +242,7 @@ func (r rig) close(*testing.T) {
 	r.Close()
 }
 
-// upload puts floats into new memory.
+// upload copies floats to new memory.
 func (r rig) upload(t *testing.T, v []float32) gpu.Ref {
 	m, err := r.Alloc(int64(4 * len(v)))
 	require.NoError(t, err)
@@ -257,7 +257,7 @@ func (r rig) download(t *testing.T, x gpu.Ref, n int) []float32 {
 	return v
 }
 
-// library returns the library of a name.
+// library returns the library with the given name.
 func (r rig) library(t *testing.T, name string) gpu.Library {
 	i := slices.IndexFunc(r.Libraries(), func(l gpu.Library) bool { return l.Name() == name })
 	require.GreaterOrEqual(t, i, 0, name)
@@ -265,8 +265,8 @@ func (r rig) library(t *testing.T, name string) gpu.Library {
 }
 
 // TestMIOpenGradients compares the three convolutions with each other: result, image and filter have the same inner product with their
-// gradients. TestLibraryCases compares the forward convolution with the reference. A graph
-// has the same result, and takes other operands.
+// gradients. TestLibraryCases compares the forward convolution with the reference. The test also checks the first element that a graph
+// computes, before and after an update of its operands.
 func TestMIOpenGradients(t *testing.T) {
 	root := shims(t, "libraries", optional)
 	compiles(t)
@@ -348,7 +348,7 @@ func TestMIOpenGradients(t *testing.T) {
 	require.Equal(t, alive, left())
 }
 
-// What MIOpen does not do, or does otherwise, is refused before it is asked.
+// TestConvolutionRefusals checks that convolutions that MIOpen does not support, and solutions that are not exact enough, are refused.
 func TestConvolutionRefusals(t *testing.T) {
 	good := func() gpu.Convolution {
 		return gpu.Convolution{Type: dtype.F16, Compute: dtype.F32, Image: []int{1, 2, 4, 4}, Filter: []int{3, 2, 2, 2}, Result: []int{1, 3, 3, 3}, ImageStrides: []int{32, 16, 4, 1},
@@ -383,7 +383,8 @@ func TestConvolutionRefusals(t *testing.T) {
 	}
 }
 
-// TestHipBLASLtEpilogues compares bias, gelu and residual with float64; relu is refused.
+// TestHipBLASLtEpilogues compares products with bias and residual (hipBLASLt) and with a residual alone (rocBLAS) with exact sums. hipBLASLt
+// refuses activations of f32.
 func TestHipBLASLtEpilogues(t *testing.T) {
 	shims(t, "libraries", optional)
 	compiles(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// The test's program is the children's too.
+// TestMain makes the test binary the program of the child processes too.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == child.Flag {
 		if err := vendor.KeepStdout(); err != nil {
@@ -40,19 +40,19 @@ var built struct {
 	roots map[string]string
 }
 
-// The libraries that replace ROCm's: what is built of which file of testdata/shim.
+// The libraries that replace ROCm's, with the file of testdata/shim that each is built from.
 var (
 	required = map[string]string{"libamdhip64.so.6": "host.c", "libhiprtc.so.6": "rtc.c"}
 	optional = map[string]string{"libhipblaslt.so.0": "hipblaslt.c", "librocblas.so.4": "rocblas.c", "libMIOpen.so.1": "miopen.c"}
 )
 
-// shim builds the libraries that the backend needs, and sets what they and the search for them read.
+// shim builds the libraries that the backend needs, and sets the environment variables that they and the search for them read.
 func shim(t *testing.T, environment ...string) (root string) {
 	return shims(t, "required", nil, environment...)
 }
 
-// shims builds libraries of testdata/shim, which replace ROCm's, in a folder of a name: those that the backend needs, and more, with options of
-// the compiler behind the name of a source.
+// shims is like shim, and builds the libraries of more too. Compiler options may follow the name of a source. Calls with the same name share
+// a folder.
 func shims(t *testing.T, name string, more map[string]string, environment ...string) (root string) {
 	if runtime.GOOS+"/"+runtime.GOARCH != "linux/amd64" {
 		t.Skip("the libraries that stand for ROCm's are for linux/amd64")
@@ -122,7 +122,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Without libraries the backend says which and what to install.
+// TestNothing checks that the error without libraries says which are missing and what to install.
 func TestNothing(t *testing.T) {
 	program, err := os.Executable()
 	require.NoError(t, err)
@@ -136,7 +136,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// Each planted fault has the error that it should have, in the words of the library or with the remedy.
+// TestFaultsOfOpening checks the error of each planted fault, with the library's message or the remedy.
 func TestFaultsOfOpening(t *testing.T) {
 	for _, c := range []struct {
 		environment string
@@ -165,7 +165,8 @@ func TestFaultsOfOpening(t *testing.T) {
 	}
 }
 
-// A device says its architecture and its waves; those that do not fit, or that kernels are not written for, are refused.
+// TestDevices checks that the report of a device names its architecture and wave size, and that an architecture without kernels, or with
+// another wave size than its family's, is refused.
 func TestDevices(t *testing.T) {
 	for _, c := range []struct{ arch, wave, refused string }{
 		{"gfx90a:sramecc+:xnack-", "64", ""}, {"gfx942", "64", ""}, {"gfx1100", "32", ""}, {"gfx1201", "32", ""},

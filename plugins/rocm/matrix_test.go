@@ -15,8 +15,8 @@ import (
 )
 
 // TestMatrices compares products, convolutions and attention of 16-bit floats with the reference, on each family of architectures with matrix
-// instructions, which the tests' library computes on the processor. With the planted fault each instruction's results are NaN, so that the
-// test sees that the kernels use them.
+// instructions. The library of the tests computes these instructions on the processor. With the planted fault their results are NaN, which
+// shows that the kernels use them.
 func TestMatrices(t *testing.T) {
 	for _, c := range []struct {
 		arch, fault string

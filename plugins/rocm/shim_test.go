@@ -22,7 +22,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// compiles skips a test where there is no clang, which makes kernels for the processor.
+// compiles skips the test without clang, which compiles kernels for the processor.
 func compiles(t *testing.T) {
 	if os.Getenv("BURN_HIPSHIM_CC") == "" {
 		t.Skip("no clang to make kernels for the processor with")
@@ -42,8 +42,8 @@ func counts(t *testing.T, root string) (left, wrong func() int64) {
 const kinds = `^(add|cast|sum|softmax|cumsum|sort|gather|scatter|matmul|conv|attention|permute|random_bits)/(f32|bf16|i64|u32)/`
 
 // TestShim compares the backend with the reference: its texts of HIP C++, compiled for the processor, run thread by thread in waves of 64
-// and of 32, under a runtime that checks all calls. One case in BURN_ROCM_SAMPLE is taken, 2048 by default, of those that BURN_ROCM_RUN
-// matches; without it, of an op for each kind of kernel.
+// and of 32, under a runtime that checks all calls. It runs one in BURN_ROCM_SAMPLE (2048 by default) of the cases that match
+// BURN_ROCM_RUN, or kinds by default.
 func TestShim(t *testing.T) {
 	for _, arch := range []string{"gfx90a:sramecc+:xnack-", "gfx1100"} {
 		t.Run(arch, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestShim(t *testing.T) {
 	}
 }
 
-// scale is x[i] = a·x[i] for n elements.
+// scale returns a kernel that computes x[i] = a·x[i] for n elements.
 func scale() *ir.Kernel {
 	b := ir.New("scale", 64)
 	x := b.Buffer("x", dtype.F32, ir.Read|ir.Write)
@@ -73,7 +73,7 @@ func scale() *ir.Kernel {
 	return b.Kernel()
 }
 
-// TestGraph makes a graph of all kinds of steps, in an order that dependencies say, and changes each.
+// TestGraph creates a graph of fills, a launch and a copy, ordered by dependencies, and updates a step of each kind.
 func TestGraph(t *testing.T) {
 	root := shim(t)
 	compiles(t)
@@ -146,8 +146,7 @@ func plugin(t *testing.T) string {
 	return file
 }
 
-// TestFaultsOfThePlugin plants faults below the plugin process: each gives the error that says what it is, and the process lives on but
-// where its device is lost.
+// TestFaultsOfThePlugin plants faults below the plugin process and checks the error that the host gets for each.
 func TestFaultsOfThePlugin(t *testing.T) {
 	shim(t)
 	compiles(t)

@@ -17,8 +17,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// spent returns the least processor time of the children of this process, and of their children, that f starts and waits for. It is the
-// time on a machine with nothing else to do: what others take is not in it, and of several times the least has the fewest faults of pages.
+// spent returns the processor time of the processes that f starts and waits for, and of their children: the least of ten calls, which has
+// the fewest page faults. The time of other processes is not included.
 func spent(t *testing.T, f func()) time.Duration {
 	children := func() time.Duration {
 		var u syscall.Rusage
@@ -34,8 +34,8 @@ func spent(t *testing.T, f func()) time.Duration {
 	return least
 }
 
-// TestSoon limits what the plugin does until it says which libraries are missing and what to install: together with the search of all
-// folders, on a machine that has none of them, less than 100 ms of processor time.
+// TestSoon checks that the plugin uses less than 100 ms of processor time to report which libraries are missing and what to install, with the
+// search of all folders on a machine that has none of the libraries.
 func TestSoon(t *testing.T) {
 	file := plugin(t)
 	for _, name := range []string{"ROCM_PATH", "HIP_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "HOME", "PATH"} {

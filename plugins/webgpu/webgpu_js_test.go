@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// open skips a test where there is no WebGPU, as in Node.js.
+// open opens the device of a test, and skips the test without WebGPU, as in Node.js.
 func open(t *testing.T) *tensor.Device {
 	t.Helper()
 	d, err := tensor.Open(t.Context(), Name)
@@ -27,7 +27,7 @@ func open(t *testing.T) *tensor.Device {
 	return d
 }
 
-// A tensor that a kernel reads twice, and views of one, are bindings that overlap.
+// TestSameTensorTwice checks kernels whose bindings overlap: one tensor read twice, and two views of a tensor.
 func TestSameTensorTwice(t *testing.T) {
 	d := open(t)
 	x := tensor.From(d, []float32{1, 2, 3, 4, 5, 6}, 2, 3)
@@ -46,7 +46,7 @@ func TestSameTensorTwice(t *testing.T) {
 	}
 }
 
-// A thousand launches, each on the result of the one before.
+// TestChain runs a thousand launches, each on the result of the previous one.
 func TestChain(t *testing.T) {
 	d := open(t)
 	x := tensor.From(d, []float32{0, 0.5, -1}, 3)

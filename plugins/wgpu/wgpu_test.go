@@ -67,7 +67,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// Each of 1,000 launches needs what the one before wrote, and writes where the one before it read.
+// TestChain submits 1,000 steps of two nodes. Each step reads the results of the previous step, and frees its operands for later results.
 func TestChain(t *testing.T) {
 	dev, s := stream(t)
 	ctx := context.Background()
@@ -101,8 +101,8 @@ func TestChain(t *testing.T) {
 	require.Equal(t, step, got)
 }
 
-// Numbers that are not ordinary pass through copies and arithmetic as IEEE 754 says; of NaN any bits will do. Where the document says so,
-// subnormal numbers are zeros.
+// TestNumbers checks that special numbers pass through copies and arithmetic as IEEE 754 defines, with any bits for NaN. On a device whose
+// capabilities say that it flushes them, subnormal numbers may be zeros.
 func TestNumbers(t *testing.T) {
 	dev, s := stream(t)
 	ctx := context.Background()
@@ -159,7 +159,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestNaNStays: a compiler of the driver may make the greater of two numbers from a comparison and a choice; it must not lose NaN by that.
+// TestNaNStays checks that ops keep NaN. A driver's compiler may replace a maximum by a comparison and a selection, which would lose NaN.
 func TestNaNStays(t *testing.T) {
 	dev, s := stream(t)
 	ctx := context.Background()
@@ -201,7 +201,7 @@ func zeroed(x float32) float32 {
 	return x
 }
 
-// Without a library the error says what is missing and how to get it, and a library of something else is not taken.
+// TestMissing checks that the error without a library says how to get it, and that another library is refused.
 func TestMissing(t *testing.T) {
 	_, err := native.Open(candidates(t.TempDir()+"/libwgpu_native.so", ""))
 	require.ErrorIs(t, err, core.ErrNotFound)

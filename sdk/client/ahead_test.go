@@ -20,8 +20,8 @@ func both(t testing.TB) *program.Program {
 	return p
 }
 
-// TestReadAhead runs a program with two outputs that are read in all the ways there are: the values are right and nothing stays
-// behind.
+// TestReadAhead runs a program and reads its two outputs in different orders, never, twice and late. The values must be right, and no
+// tensor may be left.
 func TestReadAhead(t *testing.T) {
 	b, err := started(t, fake.Good, nil)
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestReadAhead(t *testing.T) {
 	require.NoError(t, core.Sync(ctx, s))
 	require.Zero(t, tensors(t, s))
 
-	// A node that takes an unread output with it.
+	// A node that drops an unread output.
 	neg, sum := run(1)
 	require.NoError(t, core.Read(ctx, s, neg, dst))
 	n := node(t, "neg", next, []op.Desc{{ID: sum, DType: desc(1, 2).DType, Shape: []int{2}}})

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// BenchmarkSubmit is the cost of one small op over the process boundary, from Submit to its end in the plugin, amortised.
+// BenchmarkSubmit measures the amortised cost of one small op across the process boundary, from Submit to its end in the plugin.
 func BenchmarkSubmit(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -55,7 +55,7 @@ func BenchmarkSubmit(b *testing.B) {
 	}
 }
 
-// BenchmarkSync is one round trip.
+// BenchmarkSync measures one round trip.
 func BenchmarkSync(b *testing.B) {
 	be, err := started(b, fake.Good, nil)
 	require.NoError(b, err)
@@ -98,7 +98,7 @@ func BenchmarkDownload(b *testing.B) {
 	}
 }
 
-// BenchmarkStart is from nothing to the first result, and the end of the plugin.
+// BenchmarkStart measures the time from Start to the first result and to the end of the plugin.
 func BenchmarkStart(b *testing.B) {
 	var end float64
 	for b.Loop() {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The host shows an end entity that the root it hands to the plugin has issued: libraries such as webpki refuse a root in the place
-// of an end entity.
+// TestHostCertificate checks that the host presents an end-entity certificate, issued by the root that it passes to the plugin: libraries
+// such as webpki refuse a root as an end entity.
 func TestHostCertificate(t *testing.T) {
 	config, rootPEM, err := clientTLS()
 	require.NoError(t, err)

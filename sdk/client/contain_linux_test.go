@@ -68,7 +68,7 @@ func complete(t *testing.T) {
 	}
 }
 
-// TestContained has a plugin try what it has no business with. Nothing of that succeeds, and all that it needs does.
+// TestContained has a plugin try forbidden and usual actions: no forbidden action succeeds, and every usual one does.
 func TestContained(t *testing.T) {
 	complete(t)
 	results, report := tried(t, client.Options{Contain: &contain.Needs{}, Strict: true})
@@ -85,7 +85,7 @@ func TestContained(t *testing.T) {
 	require.Empty(t, report.Missing())
 }
 
-// TestNotContained is the proof that what TestContained tries succeeds without rules, as far as this machine allows it.
+// TestNotContained checks that the actions of TestContained succeed without rules, as far as the machine allows them.
 func TestNotContained(t *testing.T) {
 	results, report := tried(t, client.Options{})
 	for _, name := range append([]string{"read a secret", "change a file", "cut a file off", "make a file", "list a folder", "connect to a socket",
@@ -96,7 +96,7 @@ func TestNotContained(t *testing.T) {
 	require.False(t, inForce(report, contain.Files))
 }
 
-// TestNeeds declares what a plugin needs, and it may do that and no more.
+// TestNeeds checks that a plugin may do what its declared needs permit, and no more.
 func TestNeeds(t *testing.T) {
 	complete(t)
 	for name, c := range map[string]struct {
@@ -131,7 +131,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestKernelSays asks the kernel, and not the report, what is in force.
+// TestKernelSays reads from the kernel, and not from the report, what is in force.
 func TestKernelSays(t *testing.T) {
 	complete(t)
 	status := func(needs *contain.Needs) string {
@@ -152,7 +152,7 @@ func TestKernelSays(t *testing.T) {
 	require.Regexp(t, `Seccomp:\s+0`, string(own))
 }
 
-// TestHostStaysFree starts many contained plugins: none of the rules ever holds for this process, whichever thread runs.
+// TestHostStaysFree starts contained plugins and checks that their rules never apply to a thread of this process.
 func TestHostStaysFree(t *testing.T) {
 	complete(t)
 	path := filepath.Join(t.TempDir(), "mine")
@@ -199,8 +199,8 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// TestDescendants asserts that what a plugin has started in a session of its own ends with it, whether it ended well, was killed,
-// or its host was.
+// TestDescendants checks that a process that a plugin has started, also in a session of its own, ends with the plugin, whether the plugin
+// is closed, the plugin is killed or its host is killed.
 func TestDescendants(t *testing.T) {
 	private(t)
 	for _, groups := range []bool{true, false} {
@@ -295,7 +295,7 @@ func TestHelperParent(t *testing.T) {
 	select {}
 }
 
-// TestSweptProcesses takes host and guard away at once: the next host ends what was left.
+// TestSweptProcesses kills a host and its guard at once, and checks that the next host ends the process that they left.
 func TestSweptProcesses(t *testing.T) {
 	dir := private(t)
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHelperParent$", "-test.timeout=60s")
@@ -344,7 +344,7 @@ func childrenOf(t *testing.T, pid int) (children []int) {
 	return children
 }
 
-// TestContainedChildren: under the rules no process leaves the group, so the end of the group is the end of all.
+// TestContainedChildren checks that under the rules no process leaves its group, so that the end of the group ends all processes.
 func TestContainedChildren(t *testing.T) {
 	complete(t)
 	defer client.WithoutGroups()()

@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// planes are the ways that streams may run over.
+// planes are the data planes over which streams run.
 var planes = []string{"off", "socket", "on"}
 
 // TestOrder hands tensors between two streams of a device, with events that are waited for before they are reached.
@@ -69,7 +69,7 @@ func TestUndecoded(t *testing.T) {
 	require.ErrorIs(t, core.Read(ctx, s, id(1), make([]byte, 8)), core.ErrUnknownTensor)
 }
 
-// TestTickets has several reads open at once, waits for them in another order and on other goroutines, and gives one up.
+// TestTickets has several reads open at once, waits for them on other goroutines in any order, and cancels one.
 func TestTickets(t *testing.T) {
 	for _, how := range planes {
 		t.Run(how, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestManyEvents(t *testing.T) {
 	require.NoError(t, core.Sync(ctx, s))
 }
 
-// TestMissed cancels a wait that has a failure to tell: the next one tells.
+// TestMissed cancels a wait before it can report a failure, and checks that the next wait reports it, once.
 func TestMissed(t *testing.T) {
 	g := fake.NewGate()
 	s := open(t, inProcess(t, map[string]string{"gate": g.Name(), "panic": "1"}))

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// Of the host's environment a plugin sees the usual variables and those that it asks for.
+// TestEnvironmentAsked checks that a plugin sees the usual variables of the host's environment and those that it asks for.
 func TestEnvironmentAsked(t *testing.T) {
 	host := []string{"PATH=/bin", "BURN_LOG=off", "ACME_LEVEL=3", "AWS_SECRET_ACCESS_KEY=x", "CUDA_HOME=/c"}
 	require.Equal(t, []string{"PATH=/bin", "BURN_LOG=off", "CUDA_HOME=/c"}, Environment(host, Limits{}, nil))

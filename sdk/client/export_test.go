@@ -1,6 +1,6 @@
 package client
 
-// WithoutGroups has plugins started without control groups, as where none is delegated, until the result is called.
+// WithoutGroups makes Start use no control groups, as on a system that delegates none, until restore is called.
 func WithoutGroups() (restore func()) {
 	noGroups = true
 	return func() { noGroups = false }

@@ -23,7 +23,7 @@ import (
 type rogue struct {
 	opened, reply []byte
 	end           bool
-	silent        string // open, stream or commands: what is never answered
+	silent        string // the kind of request that is never answered: open, stream or commands
 	options       client.Options
 	welcome       wire.Welcome
 	device        wire.Opened
@@ -97,7 +97,7 @@ func decentDevice() wire.Opened {
 	return wire.Opened{Capabilities: &core.Capabilities{Types: dtype.Any, Limits: core.Limits{Rank: 8}}}
 }
 
-// TestHostilePlugin gets answers that make no sense: an ErrProtocol, not a panic and not a hang.
+// TestHostilePlugin checks that a malformed answer is an ErrProtocol, and neither a panic nor a hang.
 func TestHostilePlugin(t *testing.T) {
 	opened := []byte{0x81}
 	for name, r := range map[string]*rogue{
@@ -161,7 +161,7 @@ func TestHostileWelcome(t *testing.T) {
 	}
 }
 
-// TestHostileDevice gets documents that make no sense.
+// TestHostileDevice checks that invalid capabilities are an ErrProtocol.
 func TestHostileDevice(t *testing.T) {
 	for name, change := range map[string]func(*core.Capabilities){
 		"no rank": func(c *core.Capabilities) { c.Limits.Rank = 0 },

@@ -63,7 +63,7 @@ func (r *record) find(t *testing.T, text string) (found map[string]any) {
 	return found
 }
 
-// logged starts the fake and gives its log.
+// logged starts the fake and returns its log.
 func logged(t *testing.T, behaviour string, o client.Options) (*client.Backend, *record, error) {
 	t.Helper()
 	r := &record{}
@@ -76,7 +76,7 @@ func logged(t *testing.T, behaviour string, o client.Options) (*client.Backend, 
 	return b, r, err
 }
 
-// TestEnvironment asserts what a plugin sees of its host: few variables, and a folder of its own, which goes with it.
+// TestEnvironment checks that a plugin sees few variables of its host, and has a folder of its own, which is removed with it.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SECRET_TOKEN", "hunter2")
 	t.Setenv("BURN_SETTING", "1")
@@ -102,7 +102,7 @@ func TestEnvironment(t *testing.T) {
 	require.NoDirExists(t, dir)
 }
 
-// TestForks asserts that what a plugin has started ends with it, however it ends.
+// TestForks checks that a process that a plugin has started ends with the plugin, whether that is closed or killed.
 func TestForks(t *testing.T) {
 	for _, end := range []string{"closed", "killed"} {
 		t.Run(end, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestMemoryLimit(t *testing.T) {
 	require.NoError(t, core.Sync(context.Background(), open(t, b)))
 }
 
-// TestNoise asserts that floods and prints are contained, and named in the log.
+// TestNoise checks that output on standard error and standard output does not disturb a plugin, and that the log names it.
 func TestNoise(t *testing.T) {
 	b, r, err := logged(t, fake.FloodStderr, client.Options{})
 	require.NoError(t, err)

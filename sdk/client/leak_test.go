@@ -19,7 +19,7 @@ func tensors(t *testing.T, s opened) int64 {
 	return m.Memory().Tensors
 }
 
-// TestLateWrite cancels a write whose data has all been sent: the tensor that the plugin makes nevertheless is freed.
+// TestLateWrite cancels a write whose data has all been sent, and checks that the tensor that the plugin creates nevertheless is freed.
 func TestLateWrite(t *testing.T) {
 	g := fake.NewGate()
 	s := open(t, inProcessOver(t, "socket", map[string]string{"gate_write": g.Name()}))
@@ -34,7 +34,7 @@ func TestLateWrite(t *testing.T) {
 	require.NoError(t, core.Sync(context.Background(), s))
 }
 
-// TestRefusedBatch has a backend refuse nodes that drop their inputs: the plugin frees those itself.
+// TestRefusedBatch has a backend refuse nodes that drop their inputs, and checks that the plugin frees the inputs itself.
 func TestRefusedBatch(t *testing.T) {
 	s := open(t, inProcess(t, map[string]string{"panic_submit": "1"}))
 	ctx := context.Background()

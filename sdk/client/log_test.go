@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestForeignLog: what a plugin writes is one line of the log each, and does nothing to a terminal.
+// TestForeignLog checks that each line that a plugin writes becomes one line of the log, without characters that control a terminal.
 func TestForeignLog(t *testing.T) {
 	var out bytes.Buffer
 	l := hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Trace})
@@ -29,7 +29,7 @@ func TestForeignLog(t *testing.T) {
 	require.Equal(t, `x\x1b[2J\u202e`, p.last(3))
 }
 
-// TestTraceLines: of a panic in Go and of an error in Python, one line is an error and the rest is for debugging.
+// TestTraceLines checks that of a panic in Go, and of an exception in Python, one line is logged as an error and the others at level debug.
 func TestTraceLines(t *testing.T) {
 	for name, text := range map[string]string{
 		"panic: no card":      "panic: no card\n\ngoroutine 1 [running]:\nmain.main()\n\t/src/main.go:3 +0x1d\nexit status 2\n",

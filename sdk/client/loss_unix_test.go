@@ -60,7 +60,7 @@ func TestHang(t *testing.T) {
 	require.False(t, running(pid))
 }
 
-// BenchmarkLoss is from the death of a plugin to the error of a call that waits for it.
+// BenchmarkLoss measures the time from the death of a plugin to the error of a call that waits for it.
 func BenchmarkLoss(b *testing.B) {
 	var total, worst time.Duration
 	for range b.N {

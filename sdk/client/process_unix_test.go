@@ -24,7 +24,7 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// private makes a folder for sockets for the test alone, and asserts at its end that nothing is left in it.
+// private creates a folder for the sockets of the test alone, and checks at the end of the test that nothing is left in it.
 func private(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "burn-test-")
@@ -47,7 +47,7 @@ func pidOf(t *testing.T, b *client.Backend) int {
 
 func exists(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
-// lost asserts that a call failed because the plugin ended. No timeout gives this error.
+// lost checks that a call failed because the plugin ended. A timeout never has this error.
 func lost(t *testing.T, err error) {
 	t.Helper()
 	require.ErrorIs(t, err, core.ErrBackendLost)
@@ -74,7 +74,7 @@ func TestKillBefore(t *testing.T) {
 	require.False(t, exists(pidOf2(b)))
 }
 
-// pidOf2 returns the process id of a backend that may be gone; -1 matches no process.
+// pidOf2 returns the process id of a backend that may be gone, or 1<<30, which matches no process.
 func pidOf2(b *client.Backend) int {
 	pid, err := strconv.Atoi(b.PID())
 	if err != nil {
@@ -160,7 +160,7 @@ func stop(t *testing.T, pid int) {
 	}, patience, time.Millisecond)
 }
 
-// TestStopped is a plugin that hangs as a whole: calls end with their context, and Close ends it.
+// TestStopped suspends a plugin: calls end with their context, and Close ends the plugin.
 func TestStopped(t *testing.T) {
 	private(t)
 	b, err := started(t, fake.Good, nil)
@@ -303,7 +303,7 @@ func TestNotStarted(t *testing.T) {
 	}
 }
 
-// TestHostKilled kills a host with SIGKILL and asserts that its plugin ends and leaves no socket, by the
+// TestHostKilled kills a host with SIGKILL and checks that its plugin ends and leaves no socket, with the
 // kernel's help and without it.
 func TestHostKilled(t *testing.T) {
 	for _, mode := range []string{fake.Good, fake.IgnoreHost} {

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// A profile of many parts comes as it was recorded. One that makes no sense, or is too great, breaks the protocol.
+// TestProfileOfAPlugin checks that a profile of many parts arrives as it was recorded, and that an invalid or too large one is an ErrProtocol.
 func TestProfileOfAPlugin(t *testing.T) {
 	great := &core.Profile{Dropped: 7}
 	for i := range 1000 {

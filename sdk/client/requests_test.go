@@ -39,7 +39,8 @@ func answered(r *request) (error, bool) {
 
 var content = []byte("0123456789")
 
-// TestReadData receives a tensor in parts while it is waited for, while it is not, and in turns: all its bytes come, in order.
+// TestReadData receives a tensor in three parts, with a waiter that attaches before, between or after them, and checks that all bytes arrive in
+// order.
 func TestReadData(t *testing.T) {
 	for attach := range 4 { // after so many of the three parts
 		var q requests
@@ -65,7 +66,7 @@ func TestReadData(t *testing.T) {
 	}
 }
 
-// TestHostileReplies: a plugin cannot answer what was not asked, write beyond a tensor, or answer without the data.
+// TestHostileReplies checks that a plugin cannot answer a request that was not made, write beyond a tensor, or answer without the data.
 func TestHostileReplies(t *testing.T) {
 	type handle func(*requests, *testing.T) error
 	reply := func(f *wire.Frame) handle {
@@ -124,7 +125,7 @@ func TestHostileReplies(t *testing.T) {
 	}
 }
 
-// TestParts grow until the tensor is complete, and never shrink.
+// TestParts checks that the parts of a tensor grow until it is complete, and that a part that does not grow is an ErrProtocol.
 func TestParts(t *testing.T) {
 	var q requests
 	r := q.put(&request{size: 100, parts: make(chan struct{}, 1)})
@@ -145,7 +146,7 @@ func TestParts(t *testing.T) {
 	require.NoError(t, part(100), "answered")
 }
 
-// TestDroppedRequests: after drop nothing writes to the caller's memory, and settle learns that nobody waits.
+// TestDroppedRequests checks that after drop nothing writes to the caller's memory, and that settle learns that nobody waits.
 func TestDroppedRequests(t *testing.T) {
 	var q requests
 	dst := bytes.Repeat([]byte{7}, 10)
@@ -170,7 +171,7 @@ func TestDroppedRequests(t *testing.T) {
 	require.Empty(t, q.open)
 }
 
-// TestStreamOver answers all requests with the reason, and those that come later at once.
+// TestStreamOver checks that failAll answers all open requests with the reason, and that later requests get the same answer at once.
 func TestStreamOver(t *testing.T) {
 	var q requests
 	over := errors.New("over")
@@ -186,7 +187,7 @@ func TestStreamOver(t *testing.T) {
 	require.Equal(t, []uint64{1, 2, 3}, []uint64{a.id, b.id, c.id}, "the protocol numbers requests from 1")
 }
 
-// TestFull holds the caller back at half of the requests that the protocol allows; canceled requests count too.
+// TestFull checks that full holds the caller back at half of the requests that the protocol allows.
 func TestFull(t *testing.T) {
 	var q requests
 	var first *request

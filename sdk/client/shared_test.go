@@ -24,7 +24,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// plane serves a backend inside this process and connects with a data plane.
+// plane serves a backend inside this process and connects to it with the data plane how.
 func plane(t testing.TB, how string, opener core.Opener) *client.Backend {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -40,7 +40,7 @@ func plane(t testing.TB, how string, opener core.Opener) *client.Backend {
 	return b
 }
 
-// TestPlanes asserts that tensors of all sizes pass unchanged, whatever they go through, and that all of it is given back.
+// TestPlanes checks that tensors of all sizes pass each data plane unchanged, and that none is left.
 func TestPlanes(t *testing.T) {
 	for _, how := range []string{"off", "socket", "on"} {
 		for name, opener := range map[string]core.Opener{"copies": fake.New, "direct": cpu.New} {
@@ -89,8 +89,8 @@ func descriptors(t testing.TB) (files, maps int) {
 	return len(fds), strings.Count(string(text), "/memfd:")
 }
 
-// TestSharedLeaves opens and ends many streams with segments in every state and asserts that no descriptor or mapping is
-// left of them.
+// TestSharedLeaves opens and ends many streams with segments in every state and checks that they leave no descriptor or
+// mapping.
 func TestSharedLeaves(t *testing.T) {
 	for name, opener := range map[string]core.Opener{"copies": fake.New, "direct": cpu.New} {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestSharedCancel(t *testing.T) {
 	require.Eventually(t, func() bool { return tensors(t, s) == 1 }, patience, time.Millisecond)
 }
 
-// TestSharedKilled kills plugins during large transfers: the host gets errors, and nothing of it is left.
+// TestSharedKilled kills plugins during large transfers and checks that the host gets errors, and that no descriptor or mapping is left.
 func TestSharedKilled(t *testing.T) {
 	kill := func(delay time.Duration) {
 		b, err := client.Start(context.Background(), os.Args[0], client.Options{Name: "fake", Env: []string{fake.Env + "=" + fake.Good}})

@@ -17,10 +17,10 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// patience is the time that a test waits for what takes moments on an idle machine. Only a hang takes longer.
+// patience is the longest time that a test waits for an event that takes moments on an idle machine. Only a hang takes longer.
 const patience = 2 * time.Minute
 
-// soon returns the error of f, and fails when f takes longer than anything but a hang does.
+// soon returns the error of f, and fails the test if f does not return within patience.
 func soon(t *testing.T, what string, f func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -34,7 +34,7 @@ func soon(t *testing.T, what string, f func() error) error {
 	}
 }
 
-// TestNeverOpened has a plugin that lives and never answers OPEN.
+// TestNeverOpened has a plugin that runs but never answers the opening of a device or a stream.
 func TestNeverOpened(t *testing.T) {
 	r := &rogue{opened: []byte{0x81}, silent: "open", welcome: decent(), device: decentDevice(), options: client.Options{OpenTimeout: 50 * time.Millisecond}}
 	b, err := r.serve(t)
@@ -72,7 +72,7 @@ func TestNeverOpened(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-// TestNeverAnswered has a plugin that lives and answers no command: contexts end calls at once, and so do limits.
+// TestNeverAnswered has a plugin that runs but answers no command: contexts and limits end calls.
 func TestNeverAnswered(t *testing.T) {
 	r := &rogue{opened: []byte{0x81}, silent: "commands", welcome: decent(), device: decentDevice(),
 		options: client.Options{DefineTimeout: 50 * time.Millisecond}}
@@ -103,7 +103,7 @@ func TestNeverAnswered(t *testing.T) {
 	require.NoError(t, soon(t, "Close", s.Close))
 }
 
-// TestHugeError gets one error of 4 MB that names 1.3 million tensors, and one that names as many as may be.
+// TestHugeError receives an error of 4 MB that names 1.3 million tensors, one that names one tensor too many, and one with as many as allowed.
 func TestHugeError(t *testing.T) {
 	names := func(count, size int) []byte {
 		b := append([]byte{0x83, 1, 1}, 3, 'a', 'd', 'd', 0)
@@ -122,7 +122,7 @@ func TestHugeError(t *testing.T) {
 		b, err := r.serve(t)
 		require.NoError(t, err)
 		s := open(t, b)
-		// A read that is given up while the errors of others come.
+		// A read that is canceled while the error of another read arrives.
 		ctx, cancel := context.WithCancel(context.Background())
 		given := s.Read(id(2), make([]byte, 4))
 		err = soon(t, "an error", func() error { return core.Read(context.Background(), s, id(1), make([]byte, 4)) })
@@ -143,7 +143,7 @@ func TestHugeError(t *testing.T) {
 	require.Less(t, len(err.Error()), 16<<10)
 }
 
-// hoarder is a backend that adopts whatever memory it is given and never gives any back.
+// hoarder is a backend that adopts all memory that it is lent and never releases any.
 type hoarder struct{ core.Backend }
 
 func (h hoarder) Open(ctx context.Context, index int) (core.Device, error) {
@@ -176,8 +176,8 @@ func (d *hoard) View(context.Context, core.Stream, op.TensorID, func([]byte) err
 	return core.ErrUnsupported
 }
 
-// TestHoarder writes and frees one tensor again and again to a plugin that keeps every segment: what it keeps is bounded,
-// and the tensors go another way then. Segments of tensors that are not freed do not count.
+// TestHoarder writes and frees many tensors on a plugin that keeps every segment, and checks that the memory that it keeps is bounded:
+// later tensors go over the socket. Segments of tensors that are not freed do not count.
 func TestHoarder(t *testing.T) {
 	var d *hoard
 	b := plane(t, "on", func(c core.Config) (core.Backend, error) {
@@ -205,7 +205,7 @@ func TestHoarder(t *testing.T) {
 	require.Greater(t, d.held, 256<<20)
 }
 
-// opening tells which device was opened.
+// opening stores the device that was opened in d.
 type opening struct {
 	core.Backend
 	d **hoard

@@ -25,7 +25,7 @@ func listenAt(t *testing.T, path string) *net.UnixListener {
 	return l
 }
 
-// TestOwnSocket: the host connects to no socket but those that a plugin made for it.
+// TestOwnSocket checks that the host connects only to sockets that a plugin created for it.
 func TestOwnSocket(t *testing.T) {
 	base, err := os.MkdirTemp("/tmp", "burn-own-")
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func TestOwnSocket(t *testing.T) {
 	_, _, err = p.PluginToHost("tcp", "192.0.2.1:1234")
 	require.ErrorContains(t, err, "loopback")
 
-	// A plugin that names a socket of somebody else gets streams over gRPC, and nobody a connection.
+	// A plugin that names a socket of another program gets streams over gRPC, and the other program gets no connection.
 	l := listenAt(t, filepath.Join(other, "victim"))
 	w := &wire.Welcome{Features: []string{wire.FeatureSocket}, Socket: filepath.Join(other, "victim"), Token: make([]byte, wire.TokenSize)}
 	c, _ := carrier(w, p, &Options{})
@@ -78,7 +78,7 @@ func TestOwnSocket(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 }
 
-// TestKilledStart: a plugin that the system kills before its handshake is a lost start, not a file to remove.
+// TestKilledStart checks that a plugin that a signal kills before its handshake is reported as a crash, without the advice to remove it.
 func TestKilledStart(t *testing.T) {
 	for signal, want := range map[string]string{"KILL": "SIGKILL", "TERM": "SIGTERM"} {
 		for when, before := range map[string]string{"silent": "", "in the handshake": "printf '1|1'; ", "later": "sleep 0.3; "} {
@@ -95,7 +95,7 @@ func TestKilledStart(t *testing.T) {
 	}
 }
 
-// TestSweepForeign: what others put into the shared folder is neither locked nor removed through.
+// TestSweepForeign checks that sweep leaves folders whose lock is a link or a pipe that another user planted.
 func TestSweepForeign(t *testing.T) {
 	base := t.TempDir()
 	old := time.Now().Add(-time.Hour)

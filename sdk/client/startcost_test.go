@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// BenchmarkContainedStart is the start of a plugin up to the answer of its backend, and its end, with rules and without.
+// BenchmarkContainedStart measures the start of a plugin up to the answer of its backend, with rules and without.
 func BenchmarkContainedStart(b *testing.B) {
 	for _, c := range []struct {
 		name  string

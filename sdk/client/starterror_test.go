@@ -19,7 +19,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// TestStartErrors: each cause has its sentinel, unless the error has one, a text with the last output, and a remedy.
+// TestStartErrors checks that each cause has a text with the last output, a remedy, and its sentinel unless the error has one.
 func TestStartErrors(t *testing.T) {
 	for _, c := range []struct {
 		cause  Cause
@@ -59,7 +59,7 @@ func TestStartErrors(t *testing.T) {
 	require.Equal(t, "do that", (&StartError{Cause: CauseCrash, remedy: "do that"}).Remedy())
 }
 
-// TestSpawnErrors names the cause of a file that the system does not start.
+// TestSpawnErrors checks the cause that is reported for a file that the system does not start.
 func TestSpawnErrors(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name string, b []byte) string {
@@ -95,7 +95,7 @@ func TestSpawnErrors(t *testing.T) {
 	require.Contains(t, newProcess("x", script).diagnoseSpawn(fs.ErrNotExist).Remedy(), "the first line of "+script+" names")
 }
 
-// TestExecutable refuses what is no program, with a remedy for each.
+// TestExecutable checks that a path that is no program is refused, with a remedy for each case.
 func TestExecutable(t *testing.T) {
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
@@ -121,8 +121,8 @@ func TestNameOf(t *testing.T) {
 	}
 }
 
-// TestBounded: a call that takes too long names the setting that bounds it, one that is given up does not, and the two differ in
-// their sentinels.
+// TestBounded checks that the error of a call that takes too long names the setting that bounds it, that the error of a canceled call does
+// not, and that their sentinels differ.
 func TestBounded(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := bounded(context.Background(), time.Nanosecond, openSetting)
@@ -151,7 +151,7 @@ func TestBounded(t *testing.T) {
 	require.ErrorIs(t, canceled("x", ctx), core.ErrCanceled)
 }
 
-// TestRebased: errors name the tensors by the ids of the callers, also of a plugin that was started again.
+// TestRebased checks that errors name tensors by the ids of the callers, also after a restart of the plugin.
 func TestRebased(t *testing.T) {
 	old := func(n uint64) op.Desc { return op.Desc{ID: op.NewTensorID(5, n)} }
 	inner := &core.NodeError{Op: "add", Outputs: []op.Desc{old(1), {ID: op.NewTensorID(9, 2)}}, Err: core.ErrShape}
@@ -165,7 +165,7 @@ func TestRebased(t *testing.T) {
 	(&Backend{generation: 5, ids: 2}).rebased(nil)
 }
 
-// TestTail keeps the end of the output, without what is for debugging, and the first line of a panic however long its trace.
+// TestTail checks that tail keeps the end of the output without lines of level debug, and reports the first line of a panic.
 func TestTail(t *testing.T) {
 	var p tail
 	for i := range 1000 {
@@ -187,7 +187,7 @@ func TestTail(t *testing.T) {
 	require.Equal(t, strings.Repeat("x", 120), clip(strings.Repeat("x", 120)))
 }
 
-// TestDebuggingLogger passes no line of go-plugin on above level debug, whichever way it is logged.
+// TestDebuggingLogger checks that no line of go-plugin is logged above level debug, whichever method logs it.
 func TestDebuggingLogger(t *testing.T) {
 	var out strings.Builder
 	l := hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info})

@@ -38,8 +38,8 @@ func (l *logText) lines() []string {
 	return strings.Split(strings.TrimSpace(l.b.String()), "\n")
 }
 
-// TestTraces: of a panic, whether the plugin survives it or not, the ordinary log has one line, which says what, where and what
-// to do; the trace is there at level debug.
+// TestTraces checks that the ordinary log has one line for a panic, whether the plugin survives it or not, with the cause, the place and
+// the remedy. At level debug the log has the trace too.
 func TestTraces(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode    string

@@ -197,7 +197,7 @@ func TestBackendWaitsForDevices(t *testing.T) {
 	r.closed()
 }
 
-// groupOfTwo makes two devices of a backend and joins them.
+// groupOfTwo opens two devices of a backend and joins them in a group.
 func groupOfTwo(t *testing.T, d *driver) (rigs [2]*rig, groups [2]core.Group) {
 	b := engineOf(d)
 	for i := range rigs {
@@ -215,8 +215,8 @@ func groupOfTwo(t *testing.T, d *driver) (rigs [2]*rig, groups [2]core.Group) {
 	return rigs, groups
 }
 
-// TestGroupOfAClosedStream: a rank whose stream is closed before the round that it has asked for ends the group. The other rank
-// must not wait for it.
+// TestGroupOfAClosedStream checks that a rank whose stream is closed before its round ends the group, so that the other rank does not wait
+// for it.
 func TestGroupOfAClosedStream(t *testing.T) {
 	for _, when := range []string{"before the round is asked for", "before the round begins"} {
 		t.Run(when, func(t *testing.T) {

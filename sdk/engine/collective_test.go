@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// TestCollectives has every rank give its own numbers and compares what each receives with sums by hand.
+// TestCollectives has every rank contribute its own numbers and compares the results of each with sums computed by hand.
 func TestCollectives(t *testing.T) {
 	rigs, groups := groupOfTwo(t, new(driver))
 	two := func(i int) op.Desc { return rigs[i].put(float32(1+i), float32(10*(1+i))) }
@@ -81,7 +81,7 @@ func TestCollectives(t *testing.T) {
 	require.Zero(t, rigs[0].d.twice.Load())
 }
 
-// TestJoinErrors: wrong ranks and sizes are refused, and ranks that wait for one that was canceled get an error.
+// TestJoinErrors checks that wrong ranks and sizes are refused, and that ranks that wait for a canceled one get an error.
 func TestJoinErrors(t *testing.T) {
 	r := open(t, new(driver))
 	c, _ := core.Extension[core.Collectives](r.dev)
@@ -114,7 +114,7 @@ func TestJoinErrors(t *testing.T) {
 	r.closed()
 }
 
-// TestCopyFromPeers copies tensors between devices of one backend: values, poison, and what is not there.
+// TestCopyFromPeers copies tensors between devices of one backend: valid, poisoned and unknown ones.
 func TestCopyFromPeers(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		d := new(driver)

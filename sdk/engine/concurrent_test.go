@@ -18,7 +18,7 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// double returns a program that computes -(x+x)+c and gives x too.
+// double defines a program with the outputs -(x+x)+c, where c is (100, 200), and x.
 func (r *rig) double() (core.Programs, core.ProgramID) {
 	r.t.Helper()
 	programs, ok := core.Extension[core.Programs](r.dev)
@@ -36,7 +36,7 @@ func (r *rig) double() (core.Programs, core.ProgramID) {
 	return programs, id
 }
 
-// Streams of one device, each with a goroutine, share tensors and a program.
+// TestStreamsShare has streams of one device, each with a goroutine, share a tensor and a program.
 func TestStreamsShare(t *testing.T) {
 	r := open(t, new(driver))
 	programs, id := r.double()
@@ -85,7 +85,7 @@ func TestStreamsShare(t *testing.T) {
 	r.closed()
 }
 
-// A tensor goes round streams whose goroutines know each other's events alone.
+// TestEventRing passes a tensor round a ring of streams, which only events order.
 func TestEventRing(t *testing.T) {
 	r := open(t, new(driver))
 	const streams, rounds = 5, 60
@@ -133,7 +133,7 @@ func TestEventRing(t *testing.T) {
 	r.closed()
 }
 
-// endedWell lets the errors of a device that was closed pass.
+// endedWell returns err, or nil for the error of a closed device.
 func endedWell(err error) error {
 	if errors.Is(err, core.ErrClosed) {
 		return nil
@@ -141,7 +141,7 @@ func endedWell(err error) error {
 	return err
 }
 
-// Whatever runs, waits or is opened when a device closes ends with ErrClosed, and nothing is left.
+// TestCloseWhileRunning checks that calls that run, wait or open a stream when a device is closed end with ErrClosed, and that no value is left.
 func TestCloseWhileRunning(t *testing.T) {
 	for round := range 6 {
 		r := open(t, new(driver))
@@ -186,7 +186,7 @@ func TestCloseWhileRunning(t *testing.T) {
 	}
 }
 
-// A stream that waits for one that is closed goes on.
+// TestCloseUnderWait checks that a stream that waits for a stream that is being closed continues.
 func TestCloseUnderWait(t *testing.T) {
 	r := open(t, new(driver))
 	other, err := r.dev.OpenStream(t.Context())
@@ -206,7 +206,7 @@ func TestCloseUnderWait(t *testing.T) {
 	r.closed()
 }
 
-// Tickets are waited for by others while the stream goes on, and some are given up.
+// TestTicketsOfManyWaiters has other goroutines wait for tickets, some with a canceled context, while the stream continues.
 func TestTicketsOfManyWaiters(t *testing.T) {
 	r := open(t, new(driver))
 	x, one := r.put(0), r.put(1)
@@ -242,7 +242,7 @@ func TestTicketsOfManyWaiters(t *testing.T) {
 	r.closed()
 }
 
-// Ranks of one backend meet, compute and leave, from goroutines of their own.
+// TestGroupsAtOnce has ranks of three groups join, compute and leave, each on a goroutine of its own.
 func TestGroupsAtOnce(t *testing.T) {
 	d := new(driver)
 	b := engineOf(d)
@@ -284,7 +284,8 @@ func TestGroupsAtOnce(t *testing.T) {
 	require.Zero(t, d.twice.Load())
 }
 
-// A device that is closed while another goroutine closes one of its streams waits for the command that the stream executes.
+// TestCloseOfDeviceWaitsForStreams checks that closing a device, while another goroutine closes one of its streams, waits for the command that
+// the stream executes.
 func TestCloseOfDeviceWaitsForStreams(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
 	r := open(t, &driver{execute: func(c *engine.Call[*buffer]) {

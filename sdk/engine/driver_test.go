@@ -27,8 +27,8 @@ type buffer struct {
 	release  func() // of adopted memory
 }
 
-// driver computes neg, add, copy and abs. Log fails, tan panics, exp takes its time. It knows of every value whether it
-// lives, and fails what uses one that does not.
+// driver computes neg and add; copy, abs and exp return their operand, exp after 2 ms. Log fails and tan panics. It records
+// whether each value was released, and fails calls that use a released value.
 type driver struct {
 	limit   int64 // bytes of all values; 0 for none
 	adopts  bool
@@ -39,7 +39,7 @@ type driver struct {
 
 	live  atomic.Int64 // values
 	bytes atomic.Int64
-	twice atomic.Int64 // values that were released again
+	twice atomic.Int64 // values that were released more than once
 	late  atomic.Int64 // values that were released after their device had been closed
 }
 
@@ -126,7 +126,7 @@ func (v *device) OpenQueue() (engine.Queue[*buffer], error) { return queue{v}, n
 
 func (v *device) Close() { v.closed.Store(true) }
 
-// lending computes on host memory and shows it.
+// lending computes on adopted host memory and lends its own.
 type lending struct{ *device }
 
 func (l lending) Adopt(d op.Desc, data []byte, release func()) (*buffer, error) {
@@ -209,7 +209,7 @@ func open(t *testing.T, d *driver) *rig {
 	return &rig{t, d, b, dev, s}
 }
 
-// closed closes the device and wants every value to have been released once, and in time.
+// closed closes the device and checks that every value was released once, before the device was closed.
 func (r *rig) closed() {
 	r.t.Helper()
 	if err := r.dev.Close(); err != nil {
@@ -229,13 +229,13 @@ func vector(id op.TensorID, n int) op.Desc {
 
 func bytesOf(f ...float32) []byte { return dtype.Bytes(f) }
 
-// write makes a tensor on s.
+// write writes a new tensor on s.
 func (r *rig) write(s core.Stream, f ...float32) (op.Desc, error) {
 	d := vector(r.dev.NewIDs(1), len(f))
 	return d, s.Write(context.Background(), d, bytesOf(f...))
 }
 
-// put is write on the rig's stream, which must work.
+// put is like write, on the rig's stream, and must succeed.
 func (r *rig) put(f ...float32) op.Desc {
 	r.t.Helper()
 	d, err := r.write(r.stream, f...)
@@ -243,7 +243,7 @@ func (r *rig) put(f ...float32) op.Desc {
 	return d
 }
 
-// node makes a node of a new output.
+// node returns a node with a new output.
 func (r *rig) node(c op.Code, drop uint64, in ...op.Desc) op.Node {
 	n, err := op.New(c, in)
 	if err != nil {
@@ -253,7 +253,7 @@ func (r *rig) node(c op.Code, drop uint64, in ...op.Desc) op.Node {
 	return n
 }
 
-// do submits a node.
+// do submits a node and returns its output.
 func (r *rig) do(c op.Code, drop uint64, in ...op.Desc) op.Desc {
 	r.t.Helper()
 	n := r.node(c, drop, in...)
@@ -276,7 +276,7 @@ func (r *rig) holds(d op.Desc, want ...float32) {
 	require.Equal(r.t, want, got)
 }
 
-// parallel calls f for 0 to n-1 at once and wants no error.
+// parallel calls f for 0 to n-1 at once and fails the test on an error.
 func parallel(t *testing.T, n int, f func(i int) error) {
 	t.Helper()
 	errs := make([]error, n)

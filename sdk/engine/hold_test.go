@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// While a stream is held, nothing begins by itself: the goroutine that waits does the work, a wait that can be interrupted has it done, and
-// Unhold begins it.
+// TestHold checks that on a held stream no command starts by itself: the goroutine that waits executes the commands, a wait that can be canceled
+// has the worker execute them, and Unhold starts them.
 func TestHold(t *testing.T) { synctest.Test(t, hold) }
 
 func hold(t *testing.T) {
@@ -52,8 +52,8 @@ func hold(t *testing.T) {
 	r.closed()
 }
 
-// What is queued on a held stream at the moment when the worker has found the queue empty is done, though the waiter finds the
-// worker executing.
+// TestHoldWhileWorkerEnds checks that a command that is queued on a held stream just after the worker found the queue empty is executed,
+// although the waiter finds the worker executing.
 func TestHoldWhileWorkerEnds(t *testing.T) { synctest.Test(t, holdWhileWorkerEnds) }
 
 func holdWhileWorkerEnds(t *testing.T) {

@@ -21,8 +21,8 @@ import (
 // lagging is a driver of asynchronous queues: Execute only appends work, which a goroutine does later. Log fails there.
 type lagging struct {
 	*driver
-	checked bool          // queues say which command failed
-	gate    chan struct{} // nil, or what each node takes from before it is computed
+	checked bool          // queues report which command failed
+	gate    chan struct{} // if not nil, each node receives from it before it is computed
 }
 
 func (l *lagging) Open(ctx context.Context, i int) (engine.Device[*buffer], error) {
@@ -217,8 +217,8 @@ func (r *rig) nodeError(d op.Desc) *core.NodeError {
 	return n
 }
 
-// TestSuspects: a queue that does not say which command failed poisons those between two marks, names an op only where one node
-// can have failed, and leaves the others.
+// TestSuspects checks that the failure of a queue that does not report the failed command poisons the commands between two marks, and
+// no others, and that the error names an op only if a single node can have failed.
 func TestSuspects(t *testing.T) {
 	r := openLagging(t, &lagging{driver: new(driver)})
 	x := r.put(1, 2)
@@ -243,8 +243,8 @@ func TestSuspects(t *testing.T) {
 	r.closed()
 }
 
-// TestCheckedFailure: with a queue that says which command failed, only its dependents fail, on other streams too, however many
-// commands and marks are in between.
+// TestCheckedFailure checks that with a queue that reports which command failed, only its dependents fail, on other streams too, however
+// many commands and marks are in between.
 func TestCheckedFailure(t *testing.T) {
 	r := openLagging(t, &lagging{driver: new(driver), checked: true})
 	other, err := r.dev.OpenStream(t.Context())
@@ -270,8 +270,7 @@ func TestCheckedFailure(t *testing.T) {
 	r.closed()
 }
 
-// TestCancelWhileDeviceWorks: a wait that is canceled returns at once though the device is busy, and so do later ones; the
-// commands go on.
+// TestCancelWhileDeviceWorks checks that canceled waits return although the device is busy, and that the commands continue.
 func TestCancelWhileDeviceWorks(t *testing.T) {
 	gate := make(chan struct{})
 	r := openLagging(t, &lagging{driver: new(driver), checked: true, gate: gate})
@@ -290,7 +289,7 @@ func TestCancelWhileDeviceWorks(t *testing.T) {
 	r.closed()
 }
 
-// TestCloseWhileDeviceWorks: closing waits for the work that was started, and every value is released once.
+// TestCloseWhileDeviceWorks checks that closing waits for the commands that were started, and that every value is released once.
 func TestCloseWhileDeviceWorks(t *testing.T) {
 	gate := make(chan struct{})
 	r := openLagging(t, &lagging{driver: new(driver), gate: gate})
@@ -308,7 +307,7 @@ func TestCloseWhileDeviceWorks(t *testing.T) {
 	require.True(t, err == nil || errors.Is(err, core.ErrClosed), "%v", err)
 }
 
-// TestProgramsLate: a run that fails late names its program, and constants that fail late fail Define.
+// TestProgramsLate checks that the error of a run that fails late names its program, and that a run passes on the error of its input.
 func TestProgramsLate(t *testing.T) {
 	r := openLagging(t, &lagging{driver: new(driver), checked: true})
 	programs, id := r.double()
@@ -335,8 +334,8 @@ func TestProgramsLate(t *testing.T) {
 	r.closed()
 }
 
-// TestFirstOfLateFailures: an event reports the failure of the earliest command, also when the queue learned of it after the stream
-// had found fault with many later ones.
+// TestFirstOfLateFailures checks that an event reports the failure of the earliest command, also if the queue reports it after the
+// stream has refused many later commands.
 func TestFirstOfLateFailures(t *testing.T) {
 	for _, later := range []int{1, 100} {
 		r := openLagging(t, &lagging{driver: new(driver), checked: true})

@@ -21,7 +21,7 @@ type known struct {
 	err error
 }
 
-// model executes commands one after another on a map. It says what the engine has to answer.
+// model executes commands one after another on a map. It computes the answers that the engine must return.
 type model struct {
 	tensors    map[op.TensorID]known
 	generation uint16
@@ -102,7 +102,7 @@ func (m *model) node(stream int, n *op.Node) {
 	m.define(stream, n.Outputs[0].ID, known{out, err})
 }
 
-// run is the program of rig.double: -(x+x)+(100,200), and x.
+// run executes the program of rig.double: -(x+x)+(100,200), and x.
 func (m *model) run(stream int, r core.Run) {
 	in, err, fresh := m.operands(r.Inputs)
 	if r.Donated != nil && r.Donated[0] {
@@ -132,7 +132,7 @@ type player struct {
 	last     int // the stream of the previous command
 	programs core.Programs
 	double   core.ProgramID
-	ids      []op.TensorID // that were ever used
+	ids      []op.TensorID // all ids that were used so far
 	sizes    map[op.TensorID]int
 	readers  sync.WaitGroup
 	wrong    chan error
@@ -229,7 +229,7 @@ func (p *player) run() {
 	require.NoError(p.t, p.programs.Run(s, run))
 }
 
-// read asks for elements; another goroutine waits for them while commands go on, and some tickets are given up.
+// read starts a read. In most cases another goroutine waits for it while commands continue; some waits are canceled.
 func (p *player) read() {
 	s, _ := p.at()
 	n := 2 + p.r.IntN(5)/4
@@ -299,15 +299,15 @@ func (p *player) sync() {
 }
 
 // TestRandomCommands plays sequences of writes, nodes, frees, runs, reads and syncs, some of them of missing, stale and poisoned
-// tensors, on streams that events put in one order. Every answer must be that of the model, whatever memory was overwritten in
-// place, and in the end nothing is left.
+// tensors, on streams that events put in one order. Every answer must equal the model's, whatever memory was overwritten in
+// place, and in the end no value is left.
 func TestRandomCommands(t *testing.T) {
 	for seed := range rounds(60) {
 		play(open(t, new(driver)), seed, false)
 	}
 }
 
-// rounds returns n, or less of it in short tests.
+// rounds returns n, or n/6 in short tests.
 func rounds(n int) int {
 	if testing.Short() {
 		return n / 6

@@ -15,7 +15,7 @@ import (
 
 func engineOf(d *driver) core.Backend { return engine.New[*buffer](d) }
 
-// Operands that nothing else will use are owned, and no others.
+// TestOwned checks that a call owns the operands that nothing else will use, and no others.
 func TestOwned(t *testing.T) {
 	d := new(driver)
 	var owned uint64
@@ -60,7 +60,7 @@ func TestOwned(t *testing.T) {
 	r.closed()
 }
 
-// A run owns what was donated to it, unless a ticket holds it, and never a constant.
+// TestOwnedByRuns checks that a run owns its donated inputs, unless a ticket holds them, and never a constant.
 func TestOwnedByRuns(t *testing.T) {
 	d := new(driver)
 	r := open(t, d)
@@ -119,7 +119,7 @@ func TestCheckRun(t *testing.T) {
 	}
 }
 
-// A Write that finds no room waits for frees that are in the queue, and tries again.
+// TestWriteAfterOutOfMemory checks that a Write without room waits for the frees in the queue, and tries again.
 func TestWriteAfterOutOfMemory(t *testing.T) {
 	r := open(t, &driver{limit: 64})
 	a, b := r.put(make([]float32, 8)...), r.put(make([]float32, 8)...)
@@ -142,7 +142,7 @@ func TestWriteAfterOutOfMemory(t *testing.T) {
 	r.closed()
 }
 
-// A panic of the author fails the call in which it happens, and nothing else.
+// TestPanics checks that a panic of the driver fails only the call in which it happens.
 func TestPanics(t *testing.T) {
 	r := open(t, new(driver))
 	x := r.put(1)
@@ -168,7 +168,7 @@ func TestPanics(t *testing.T) {
 	r.closed()
 }
 
-// Adopted memory is released once, on whatever way its tensor ends.
+// TestAdoptReleasesOnce checks that adopted memory is released once, however its tensor ends.
 func TestAdoptReleasesOnce(t *testing.T) {
 	for _, adopts := range []bool{true, false} { // in place, and by a copy on the queue
 		for name, end := range map[string]func(r *rig, d op.Desc){
@@ -198,7 +198,7 @@ func TestAdoptReleasesOnce(t *testing.T) {
 	}
 }
 
-// Memory that is not adopted is not released.
+// TestAdoptRefused checks that memory is not released if Adopt returns an error.
 func TestAdoptRefused(t *testing.T) {
 	r := open(t, &driver{adopts: true, views: true})
 	h, _ := core.Extension[core.HostMemory](r.dev)
@@ -212,7 +212,7 @@ func TestAdoptRefused(t *testing.T) {
 	require.Zero(t, released.Load())
 }
 
-// What a device adopts by itself is adopted in place, what it refuses is copied.
+// TestView checks that View lends the elements and returns the error of its function, and that memory that a device refuses to adopt is copied.
 func TestView(t *testing.T) {
 	r := open(t, &driver{adopts: true, views: true})
 	h, _ := core.Extension[core.HostMemory](r.dev)
@@ -228,7 +228,7 @@ func TestView(t *testing.T) {
 	r.closed()
 }
 
-// An event of an idle stream knows nothing of the next command.
+// TestEventBeforeFailure checks that an event does not report the failure of a later command.
 func TestEventBeforeFailure(t *testing.T) {
 	r := open(t, new(driver))
 	x := r.put(1)

@@ -11,8 +11,8 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// A recording has every node and every step of a program, with what a caller can count by hand, and no time that did not
-// pass: the kernel of exp sleeps for two milliseconds.
+// TestProfile checks that a recording contains every node and every step of a program, with counts computed by hand and plausible times: the
+// kernel of exp sleeps for two milliseconds.
 func TestProfile(t *testing.T) {
 	r := open(t, new(driver))
 	x, ok := core.Extension[core.Profiling](r.dev)
@@ -63,7 +63,7 @@ func TestProfile(t *testing.T) {
 	r.closed()
 }
 
-// What exceeds the limits of a profile is counted.
+// TestProfileLimit checks that records beyond the limit of a profile are counted as dropped.
 func TestProfileLimit(t *testing.T) {
 	r := open(t, new(driver))
 	x, _ := core.Extension[core.Profiling](r.dev)
@@ -89,7 +89,7 @@ func TestProfileLimit(t *testing.T) {
 	r.closed()
 }
 
-// A device has one recording at a time, and none once it is closed.
+// TestOneRecording checks that a device has one recording at a time, and none after it is closed.
 func TestOneRecording(t *testing.T) {
 	r := open(t, new(driver))
 	x, _ := core.Extension[core.Profiling](r.dev)
@@ -104,7 +104,7 @@ func TestOneRecording(t *testing.T) {
 	require.ErrorIs(t, x.StartProfile(t.Context()), core.ErrClosed)
 }
 
-// After a recording, a command takes the memory that it took before, and no more.
+// TestProfileOffCostsNothing checks that after a recording a command allocates as often as before it.
 func TestProfileOffCostsNothing(t *testing.T) {
 	r := open(t, new(driver))
 	x, _ := core.Extension[core.Profiling](r.dev)

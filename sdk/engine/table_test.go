@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// A table answers as a map does, through growth and removal, for ids that follow one another and for others.
+// TestTable compares a table with a map, through growth and removal, for ids that are consecutive, 64 apart and far apart.
 func TestTable(t *testing.T) {
 	for _, spread := range []uint64{1, 64, 1 << 40} {
 		r := rand.New(rand.NewPCG(1, spread))

@@ -16,7 +16,7 @@ import (
 	tensors "github.com/goburn/burn/tensor"
 )
 
-// attend trains attention of a sequence to itself, in bf16, and gives the losses.
+// attend trains self-attention in bf16 and returns the losses.
 func attend(t *testing.T, b core.Backend, steps int) []float64 {
 	ctx := context.Background()
 	dev, err := tensors.On(ctx, autodiff.Device(&core.Place{Backend: fusion.Wrap(b), Spec: "trained"}))
@@ -53,7 +53,7 @@ func attend(t *testing.T, b core.Backend, steps int) []float64 {
 	return losses
 }
 
-// Attention trains as on the reference.
+// TestAttentionTrains compares the losses of training attention with those on the reference backend.
 func TestAttentionTrains(t *testing.T) {
 	const steps = 6
 	want := attend(t, ref.New(), steps)

@@ -24,7 +24,7 @@ func (reached) Done() (bool, error) { return true, nil }
 func (reached) Wait() error         { return nil }
 func (reached) Release()            {}
 
-// BenchmarkNode is the time of the host for a node whose plan is kept.
+// BenchmarkNode measures the host time of a node whose plan is cached.
 func BenchmarkNode(b *testing.B) {
 	f := &fakeDriver{}
 	x, err := (&author{driver: f, options: Options{NoCache: true}.withDefaults()}).Open(context.Background(), 0)

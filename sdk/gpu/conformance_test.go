@@ -14,8 +14,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/interp"
 )
 
-// TestInPlace runs the ops whose kernels have several results, some of which reuse the memory of operands, with operands read in the
-// worst order that a compiler may choose.
+// TestInPlace runs ops whose kernels have several results, some of which reuse the memory of operands, and has operands read in the worst
+// order that a compiler may choose.
 func TestInPlace(t *testing.T) {
 	open := func() (core.Backend, error) {
 		return gpu.New(emulated.New(emulated.Options{Late: true}), gpu.Options{NoCache: true}), nil
@@ -23,8 +23,8 @@ func TestInPlace(t *testing.T) {
 	conformance.Run(t, open, conformance.Options{Run: "^(grid_sample|deform_conv)/f(32|64)/[^/]*/plain", Sample: 1, Shrink: -1})
 }
 
-// TestOnceWrong runs cases that failed on a device and are in no sample: a broadcast operand of fewer dimensions in a reduction, and the
-// gradient of a slice of one element.
+// TestOnceWrong runs cases that once failed on a device and that no sample contains: a broadcast operand of fewer dimensions in a reduction,
+// and the gradient of a slice of one element.
 func TestOnceWrong(t *testing.T) {
 	open := func() (core.Backend, error) {
 		return gpu.New(emulated.New(emulated.Options{}), gpu.Options{NoCache: true}), nil
@@ -32,7 +32,7 @@ func TestOnceWrong(t *testing.T) {
 	conformance.Run(t, open, conformance.Options{Run: "^(bce_with_logits_loss/b?f16/weighted/plain|trace/f32/offset-2-below/gradient)$", Sample: 1, Shrink: -1})
 }
 
-// TestRandomState runs the draws whose state is in memory, on all kinds of hardware.
+// TestRandomState runs random_bits_at, whose state is in memory, on every target with i64.
 func TestRandomState(t *testing.T) {
 	for name, target := range emulated.Targets() {
 		if !target.Types.Has(dtype.I64) { // the host decomposes it
@@ -47,7 +47,7 @@ func TestRandomState(t *testing.T) {
 	}
 }
 
-// TestLinear runs layers of all types, which have a kernel with the bias, and alone in a program.
+// TestLinear runs a sample of the cases of linear, whose kernel adds the bias.
 func TestLinear(t *testing.T) {
 	open := func() (core.Backend, error) {
 		return gpu.New(emulated.New(emulated.Options{}), gpu.Options{NoCache: true}), nil

@@ -43,8 +43,8 @@ func digitGradients(t *testing.T, b core.Backend) (values [][]float32) {
 	return values
 }
 
-// TestDirectConvolutions trains with the kernels for few channels, with and without a library, and compares with the reference. Libraries
-// compute these convolutions only where the option says so.
+// TestDirectConvolutions compares gradients of the kernels for few channels, with and without a library, with the reference. Libraries
+// compute these convolutions only with the option NoDirect.
 func TestDirectConvolutions(t *testing.T) {
 	want := digitGradients(t, ref.New())
 	for name, o := range map[string]Options{"direct": {NoCache: true}, "library": {NoCache: true, NoDirect: true}, "own": {NoCache: true, NoLibraries: true}} {

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// slow is a library whose answers take a while. It counts how many are under way at most, and refuses what has an epilogue.
+// slow is a library that takes 5 ms for each answer. It counts the questions, and how many are open at once, and refuses activations.
 type slow struct {
 	convolutions
 	lock           sync.Mutex
@@ -34,8 +34,8 @@ func (l *slow) Convolution(c Convolution) ([]Candidate, error) {
 	return l.convolutions.Convolution(c)
 }
 
-// TestQuestionsAtOnce: a plan asks libraries all that it knows at the same time, each question once, and what a draft presumed computes
-// nothing.
+// TestQuestionsAtOnce checks that a plan asks libraries all its questions at the same time, each once, and that a run compiles no further
+// kernel.
 func TestQuestionsAtOnce(t *testing.T) {
 	const n = 6
 	l := &slow{}

@@ -45,7 +45,7 @@ func (r *rig) stats() Stats {
 	return s.Stats()
 }
 
-// floats makes a tensor.
+// floats writes a new tensor.
 func (r *rig) floats(dims []int, v ...float32) op.TensorID {
 	id := r.dev.NewIDs(1)
 	require.NoError(r.t, r.stream.Write(context.Background(), op.Desc{ID: id, DType: dtype.F32, Shape: dims}, dtype.Bytes(v)))
@@ -85,7 +85,8 @@ func TestEager(t *testing.T) {
 	require.EqualValues(t, 3, r.fake.launches.Load())
 }
 
-// TestANodeTakesTheMemoryOfWhatIsFreed: the result of a node is where an operand was that the node frees, whichever that is.
+// TestANodeTakesTheMemoryOfWhatIsFreed checks that the result of a node uses the memory of an operand that the node owns, the first if it owns
+// both.
 func TestANodeTakesTheMemoryOfWhatIsFreed(t *testing.T) {
 	d, _ := openDevice(t, Options{}, nil)
 	q := d.queue(t)

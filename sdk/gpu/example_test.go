@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/emulated"
 )
 
-// A backend of a driver, here one that emulates the hardware, adds two tensors. The kernel was compiled once.
+// A backend of a driver, here one that emulates the hardware, adds two tensors. It compiles one kernel.
 func ExampleNew() {
 	ctx := context.Background()
 	backend := gpu.New(emulated.New(emulated.Options{}), gpu.Options{NoCache: true})

@@ -18,8 +18,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// fakeDriver is a driver whose queues work off what they are given on goroutines of their own, with the interpreter. Tests plant
-// faults in it and count what it is asked for.
+// fakeDriver is a driver whose queues execute their commands on goroutines of their own, with the interpreter. Tests plant faults
+// in it and count its calls.
 type fakeDriver struct {
 	devices int
 	memory  int64 // of a device; 0 is 4 GiB
@@ -58,10 +58,10 @@ type fakeDevice struct {
 	libraries []Library
 	noGraphs  bool
 	jitter    bool // queues pause at random
-	dry       bool // nothing is computed
-	clean     bool // memory is zeros at first, and none of the machine's until it is written
+	dry       bool // memory has no data and nothing is computed
+	clean     bool // new memory is zeros, which cost no memory of the machine until they are written
 	compile   func(text string) ([]byte, error)
-	refuse    func(s *Step) error // what Update says
+	refuse    func(s *Step) error // if not nil, its error is the error of Update
 	newGraph  func(steps []Step) error
 	planted   string        // part of the name of a kernel that faults
 	pause     time.Duration // before the first kernel
@@ -107,7 +107,7 @@ func (f fakeFunction) Unload()            {}
 
 type fakeMemory struct {
 	size  int64
-	data  []byte // none of a device that computes nothing
+	data  []byte // nil if the device is dry
 	freed atomic.Bool
 }
 
@@ -405,7 +405,7 @@ func (d *fakeDevice) NewGraph(steps []Step) (Graph, error) {
 	return g, nil
 }
 
-// anyOrder returns an order of steps, each behind those that it is after.
+// anyOrder returns a random order of steps in which each follows the steps that it depends on.
 func anyOrder(steps []Step) []int {
 	var order []int
 	done := make([]bool, len(steps))

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// TestAFaultEndsTheDevice: results that depend on the work are lost, later calls fail, and Lost is called once.
+// TestAFaultEndsTheDevice checks that after a fault its results are lost, later calls fail, and Lost is called once.
 func TestAFaultEndsTheDevice(t *testing.T) {
 	var lost atomic.Int64
 	r := newRig(t, Options{Lost: func(device int, err error) {
@@ -34,7 +34,7 @@ func TestAFaultEndsTheDevice(t *testing.T) {
 	require.EqualValues(t, 1, lost.Load())
 }
 
-// TestPlainNamesTheNode: a fault within a program names its node where each step is waited for, and the program otherwise.
+// TestPlainNamesTheNode checks that the error of a fault in a program names the program, and the node too with the option Plain.
 func TestPlainNamesTheNode(t *testing.T) {
 	for _, plain := range []bool{true, false} {
 		r := newRig(t, Options{Plain: plain}, nil).apart()
@@ -60,7 +60,7 @@ func TestPlainNamesTheNode(t *testing.T) {
 	}
 }
 
-// TestAnIndexOutOfRangeFailsItsNodeAlone, by itself and in a program.
+// TestAnIndexOutOfRangeFailsItsNodeAlone checks that an index out of range fails only its node and dependents, or only its run of a program.
 func TestAnIndexOutOfRangeFailsItsNodeAlone(t *testing.T) {
 	r := newRig(t, Options{}, func(d *fakeDevice) { d.jitter = true })
 	ctx := context.Background()

@@ -13,10 +13,10 @@ import (
 	"github.com/goburn/burn/sdk/gpu/emulated"
 )
 
-// flushes are cases with subnormal numbers among their operands.
+// flushes matches cases with subnormal numbers among their operands.
 const flushes = `^(add|sub|mul|div|neg|abs|sqrt|rsqrt|exp|log|log1p|sign|equal|less|is_nan|max|min|where|relu|sin|tanh|softmax|reduce_max|cumsum|sort|cast|rem|pow|clamp|atan2)/(f32|bf16)/[^/]+/(special|nan|program)$|^cast/f8e8m0/to-bool`
 
-// TestFlush: hardware that takes subnormal numbers for zeros passes the suite if its document says so, and else fails.
+// TestFlush checks that hardware that flushes subnormal numbers to zero passes the suite if its capabilities say so, and fails otherwise.
 func TestFlush(t *testing.T) {
 	check := func(declared dtype.Set) *conformance.Report {
 		target := emulated.Targets()["webgpu"]

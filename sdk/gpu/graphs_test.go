@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// images returns a chain of n convolutions, of one element each, that double what they get, and of additions between them.
+// images returns a program of n convolutions with filters of one element, each followed by tanh, and a last convolution.
 func images(t *testing.T, n int) *maker {
 	m := newMaker(t, "images")
 	x, w := m.input(1, 1, 2, 2), m.constant(1, 1, 1, 1)
@@ -24,7 +24,7 @@ func images(t *testing.T, n int) *maker {
 	return m
 }
 
-// session runs a plan on memory that is new each time.
+// session runs a plan. Its outputs are kept, so that each run has new ones.
 type session struct {
 	t    *testing.T
 	d    *device
@@ -86,8 +86,8 @@ func (s *session) close() {
 	s.plan.Close()
 }
 
-// TestCallsThatRefuseToChange runs a program with calls on ever new memory: first without a graph, then with copies of the operands
-// that change.
+// TestCallsThatRefuseToChange runs a program with library calls on new memory each time, and checks that if graphs refuse to update their calls,
+// the results are the same and few graphs are created.
 func TestCallsThatRefuseToChange(t *testing.T) {
 	run := func(refuse bool) ([][]float32, Stats) {
 		l := &convolutions{}
@@ -125,7 +125,7 @@ func TestCallsThatRefuseToChange(t *testing.T) {
 	require.Greater(t, s.GraphRuns, int64(12))
 }
 
-// TestGraphsOfRepeatedMemory: where the same memory comes again, each has its graph, and no more than a few are kept.
+// TestGraphsOfRepeatedMemory checks that runs on repeated memory use graphs, and that at most maxInstances are kept.
 func TestGraphsOfRepeatedMemory(t *testing.T) {
 	l := &convolutions{}
 	d, fake := openDevice(t, Options{ChannelsFirst: true}, func(d *fakeDevice) {
@@ -171,7 +171,8 @@ func TestAProgramWithoutAGraph(t *testing.T) {
 	require.Zero(t, r.stats().GraphRuns)
 }
 
-// TestMemoryOfManyShapes runs a program in fifty shapes, again and again: scratch memory is shared, and graphs are bounded.
+// TestMemoryOfManyShapes runs programs of fifty shapes three times and checks that they share scratch memory and that the number of graphs is
+// bounded.
 func TestMemoryOfManyShapes(t *testing.T) {
 	r := newRig(t, Options{GraphSteps: 100, MemoryLimit: 24 << 20}, nil).apart()
 	var ps []core.ProgramID
@@ -204,7 +205,7 @@ func TestMemoryOfManyShapes(t *testing.T) {
 	}
 }
 
-// TestNoAllocationAfterTheFirstRuns counts what runs ask of the driver.
+// TestNoAllocationAfterTheFirstRuns checks that after three runs the driver allocates nothing and compiles nothing.
 func TestNoAllocationAfterTheFirstRuns(t *testing.T) {
 	r := newRig(t, Options{}, func(d *fakeDevice) { d.jitter = true }).apart()
 	m := newMaker(t, "chain")
@@ -224,8 +225,8 @@ func TestNoAllocationAfterTheFirstRuns(t *testing.T) {
 	require.Equal(t, compiled, r.stats().Kernels.Compiled)
 }
 
-// TestProgramsTakeTurns interleaves two programs that feed each other, with inputs that are freed at once and bound twice, while
-// unused memory is given back.
+// TestProgramsTakeTurns interleaves two programs that read each other's results, with inputs that are freed at once or bound twice, while
+// Trim releases unused memory.
 func TestProgramsTakeTurns(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		r := newRig(t, Options{Plain: plain}, func(d *fakeDevice) { d.jitter = true }).apart()

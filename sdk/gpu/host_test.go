@@ -62,7 +62,7 @@ func TestTextsOnTheHost(t *testing.T) {
 	t.Logf("%d launches of %d kernels", h.launches, len(h.all))
 }
 
-// TestTextsThatDiffer runs the text of another kernel.
+// TestTextsThatDiffer checks that compare reports a difference if it runs the text of another kernel.
 func TestTextsThatDiffer(t *testing.T) {
 	if _, err := exec.LookPath("g++"); err != nil {
 		t.Skip("no g++ to compile the texts with")
@@ -90,7 +90,7 @@ func TestTextsThatDiffer(t *testing.T) {
 	require.Equal(t, []string{"kernel add: element 0 of x f32: 00000040, the interpreter has 0000803f"}, h.wrong)
 }
 
-// texts is kernels and the programs that have them.
+// texts is a set of kernels and of the programs that contain them.
 type texts struct {
 	mu       sync.Mutex // guards all
 	known    map[string]*hosted
@@ -106,7 +106,7 @@ type hosted struct {
 	index int
 }
 
-// note keeps the kernel.
+// note adds the kernel to the set and interprets the launch.
 func (h *texts) note(l ir.Launch, slots [][]byte, o interp.Options) error {
 	h.mu.Lock()
 	if s := l.Kernel.String(); h.known[s] == nil {
@@ -117,7 +117,7 @@ func (h *texts) note(l ir.Launch, slots [][]byte, o interp.Options) error {
 	return interp.Run(l, slots, o)
 }
 
-// build makes the programs, of some kernels each.
+// build compiles and starts the programs, of at most 40 kernels each.
 func (h *texts) build(t *testing.T) {
 	const each = 40
 	for unit := range slices.Chunk(h.all, each) {
@@ -140,7 +140,7 @@ func (h *texts) build(t *testing.T) {
 	}
 }
 
-// hostText returns the text of kernels with what the host needs around it.
+// hostText returns the text of kernels with the declarations and the main function that the host needs.
 func hostText(t *testing.T, unit []*ir.Kernel) string {
 	text, err := dialect.CUDA.Print(unit)
 	require.NoError(t, err)
@@ -153,7 +153,7 @@ func hostText(t *testing.T, unit []*ir.Kernel) string {
 	return w.String() + "};\n#include \"main.hpp\"\n"
 }
 
-// meets reports whether threads of a kernel work together.
+// meets reports whether threads of a kernel meet at barriers, exchange values or share fragments or copies.
 func meets(body []ir.Inst) bool {
 	return slices.ContainsFunc(body, func(in ir.Inst) bool {
 		return in.Op >= ir.Barrier && in.Op < ir.For && in.Op != ir.Lane && in.Op != ir.PopCount || in.Op >= ir.FragFill ||
@@ -161,14 +161,14 @@ func meets(body []ir.Inst) bool {
 	})
 }
 
-// assembly is the beginning of a statement of PTX.
+// assembly matches the beginning of a statement of PTX, name the instruction, and unfit the characters that no function's name may contain.
 var (
 	assembly = regexp.MustCompile(`asm(?: volatile)?\("([^"]*)"`)
 	name     = regexp.MustCompile(`^[^ ;]*`)
 	unfit    = regexp.MustCompile(`[^a-z0-9A-Z]`)
 )
 
-// inlined writes statements of PTX as calls of functions that have the names of the instructions.
+// inlined replaces statements of PTX by calls of functions with the names of the instructions.
 func inlined(text string) string {
 	var w strings.Builder
 	for {
@@ -224,7 +224,7 @@ func (p *program) close() {
 	_ = p.cmd.Wait()
 }
 
-// run runs a launch.
+// run runs a launch of kernel number index and writes its results to slots.
 func (p *program) run(index int, l ir.Launch, slots [][]byte) error {
 	words := []uint64{uint64(index), uint64(l.Grid[0]), uint64(l.Grid[1]), uint64(l.Grid[2]), uint64(len(l.Args))}
 	for i, a := range l.Args {
@@ -263,7 +263,7 @@ func (p *program) run(index int, l ir.Launch, slots [][]byte) error {
 	return nil
 }
 
-// compare runs a launch both ways.
+// compare runs a launch in the interpreter and in its program, and adds a difference to wrong.
 func (h *texts) compare(l ir.Launch, slots [][]byte, o interp.Options) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -317,7 +317,7 @@ func difference(l ir.Launch, got, want [][]byte) error {
 	return nil
 }
 
-// alike reports whether elements are the same, as far as a kernel says what they are.
+// alike reports whether two elements are equal, or close if the kernel is inexact.
 func alike(k *ir.Kernel, t dtype.DType, a, b []byte) bool {
 	var x, y, step float64
 	switch t {

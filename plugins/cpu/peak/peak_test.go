@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every loop takes time in proportion to its turns, so nothing of it was optimised away, and the native one does more than
-// the portable one.
+// TestLoops checks that no loop reports more operations per second than a core can compute, so that the compiler did not
+// remove its work.
 func TestLoops(t *testing.T) {
 	rate := func(l Loop) float64 {
 		best := 0.0

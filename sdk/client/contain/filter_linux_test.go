@@ -67,18 +67,18 @@ func execute(t *testing.T, code []unix.SockFilter, c call) uint32 {
 	return 0
 }
 
-// The outcomes, as numbers of the kernel.
+// Return values of a filter, as the kernel defines them.
 const (
 	allowed  = 0x7fff0000
 	killed   = 0x80000000
-	failed   = 0x00050000 // or the number of the error
+	failed   = 0x00050000 // combined with the number of an error
 	eperm    = failed | 1
 	eacces   = failed | 13
 	enosys   = failed | 38
 	econnref = failed | 111
 )
 
-// TestFilter decides about calls with the arguments that matter, and with others beside them that must not.
+// TestFilter checks the outcome of calls with arguments that matter to the filter, and with changes of arguments that must not matter.
 func TestFilter(t *testing.T) {
 	const key = 0x12345678 | 1
 	upper := func(hi uint32) uint64 { return uint64(hi) << 32 }
@@ -144,7 +144,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestFilterLists has each call of the lists refused whatever its arguments, with the network and without.
+// TestFilterLists checks that each call of the lists, and no other, is refused with any arguments, with the network and without.
 func TestFilterLists(t *testing.T) {
 	for _, r := range []Rules{{}, {Network: true}, {GroupKey: 3}, {Network: true, GroupKey: 3}} {
 		code := program(&r)
@@ -174,7 +174,7 @@ func TestFilterLists(t *testing.T) {
 	}
 }
 
-// TestLandlockRights: a kernel is asked only for rights that its version knows, as any other is refused.
+// TestLandlockRights checks that only rights that the version of Landlock knows are requested, because the kernel refuses others.
 func TestLandlockRights(t *testing.T) {
 	const first = 1<<13 - 1 // thirteen rights of the first version
 	for abi, want := range map[int]uint64{1: first, 2: first | 1<<13, 3: first | 1<<13 | 1<<14, 4: first | 1<<13 | 1<<14, 5: first | 1<<13 | 1<<14 | 1<<15,

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// A group has the limits that it says, where controllers are delegated, and ends all that is in it.
+// TestGroup checks that a group has its limits where controllers are delegated, and that Kill ends the processes in it.
 func TestGroup(t *testing.T) {
 	const memory = 64 << 20
 	g, err := contain.NewGroup(fmt.Sprintf("test-of-bounds-%d", os.Getpid()), memory)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A plugin names the variables that it sees, or the beginning of their names, and no more than that.
+// TestNeedsEnv checks that a plugin sees the variables that it names, or whose prefix it names, and no others.
 func TestNeedsEnv(t *testing.T) {
 	n := &Needs{Env: []string{"ACME_*", "NPU_HOME"}}
 	require.NoError(t, n.Check())

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAbove: a folder that holds all files of the user is recognised, however it is spelled, and by way of links.
+// TestAbove checks that above recognises a folder that contains all files of the user, however it is spelled and through links.
 func TestAbove(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestAbove(t *testing.T) {
 	}
 }
 
-// house makes a user's folder and returns it.
+// house creates a home folder, sets HOME to it and returns it.
 func house(t *testing.T) string {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
@@ -51,7 +51,7 @@ func house(t *testing.T) string {
 	return home
 }
 
-// put makes a file, with the folders above it.
+// put creates a file, with the folders above it.
 func put(t *testing.T, path string) string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -59,8 +59,8 @@ func put(t *testing.T, path string) string {
 	return path
 }
 
-// TestProgramRules: a plugin may read its own folder, by way of links too, but not all files of the user because it lies among
-// them.
+// TestProgramRules checks that a plugin may read its own folder, also through links, but not all files of the user if it is in the home
+// folder.
 func TestProgramRules(t *testing.T) {
 	home := house(t)
 	deep := put(t, filepath.Join(home, "apps", "real", "burn-backend-x"))
@@ -94,8 +94,8 @@ func TestProgramRules(t *testing.T) {
 	require.NotContains(t, r.Read, "/proc/self/fd", "the descriptors of this process")
 }
 
-// TestSearchedFolders: folders that variables name may be read, with the libraries of their installations; relative ones and those
-// that hold all files of the user may not.
+// TestSearchedFolders checks that a plugin may read folders that variables name, with the libraries of their installations, but not relative
+// ones nor those that contain all files of the user.
 func TestSearchedFolders(t *testing.T) {
 	home := house(t)
 	real := put(t, filepath.Join(home, "pythons", "3.12", "bin", "python3.12"))
@@ -116,8 +116,8 @@ func TestSearchedFolders(t *testing.T) {
 	}
 }
 
-// TestNeedsExtend adds what a plugin asks for and says so in the report. A pattern of devices gives devices only: links out of
-// /dev, such as those to the open files of this process, are none.
+// TestNeedsExtend checks that For adds the needs of a plugin to the rules, and lists them as asked for. A pattern of devices matches only
+// devices, not links out of /dev, such as those to the open files of this process.
 func TestNeedsExtend(t *testing.T) {
 	home := house(t)
 	n := &Needs{Network: true, Devices: []string{"/dev/nul?", "/dev//fd/*", "/dev/f[d]/*", "/dev/./fd", "/dev/std*", "/dev/none*"},
@@ -140,7 +140,7 @@ func TestNeedsExtend(t *testing.T) {
 	require.Equal(t, []string{"/a", "/b"}, expand([]string{"/a", "~/data", "/b"}), "nobody's folder")
 }
 
-// TestNeedsCheck refuses what is no need, and names it.
+// TestNeedsCheck checks that Check refuses invalid needs and names them.
 func TestNeedsCheck(t *testing.T) {
 	many := make([]string, maxNeeds+1)
 	for i := range many {
@@ -173,7 +173,7 @@ func TestNeedsCheck(t *testing.T) {
 	require.Less(t, len(long.Error()), 300, "a hostile manifest does not fill the terminal")
 }
 
-// TestNeedsLines tells the user in words what a plugin asks for.
+// TestNeedsLines checks the text that tells the user what a plugin asks for.
 func TestNeedsLines(t *testing.T) {
 	require.Empty(t, (*Needs)(nil).Lines())
 	require.Empty(t, (&Needs{}).Lines())
@@ -181,7 +181,7 @@ func TestNeedsLines(t *testing.T) {
 		(&Needs{Network: true, Devices: []string{"/dev/a*", "/dev/b"}, Read: []string{"/x", "~/y"}, Write: []string{"~/z/"}, Env: []string{"A_B"}}).Lines())
 }
 
-// TestReportMissing lists what protects others and is not in force, and nothing else.
+// TestReportMissing checks that Missing lists the measures that protect others and are not in force, and no others.
 func TestReportMissing(t *testing.T) {
 	r := Off("why")
 	var names []string
@@ -197,7 +197,7 @@ func TestReportMissing(t *testing.T) {
 	require.Equal(t, []Measure{{Devices, false, "why"}}, r.Missing())
 }
 
-// TestKeys: a key is never what a program passes by chance, and two differ.
+// TestKeys checks that a key is never zero or the upper half of a negative number, which programs pass by chance, and that keys differ.
 func TestKeys(t *testing.T) {
 	seen := map[uint32]bool{}
 	for range 200 {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A folder that a plugin writes to is made if its name says that it is one.
+// TestFoldersToWriteAreMade checks that a folder to write to is created if its path ends with a slash.
 func TestFoldersToWriteAreMade(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

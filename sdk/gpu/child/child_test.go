@@ -43,7 +43,7 @@ var libraries = Libraries{
 	},
 }
 
-// The test's program is the children's too.
+// TestMain makes the test binary the program of the child processes too.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == Flag {
 		os.Exit(libraries.Main(os.Args[2:], os.Stdin, os.Stdout))
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A library that ends its process is passed over, and the others are tried.
+// TestProbe checks that a library that ends its process is skipped, and that the others are tried.
 func TestProbe(t *testing.T) {
 	found, err := Probe(Program(), Question{})
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func TestProbe(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A compiler that ends its process is the error of one text.
+// TestCompilers checks that a compiler that ends its process fails only one text.
 func TestCompilers(t *testing.T) {
 	c := Compilers{Program: Program(), Name: "the compiler", Library: "compiler", Hint: "try another"}
 	defer c.Close()

@@ -15,8 +15,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// host are Calls on the host: commands run when they are committed, or, where held is set, never. Command buffer number fails, counted from 1,
-// ends with a fault. It counts what is alive.
+// host implements Calls on the host: commands run when they are committed, or never if held is set. Command buffer number fails, counted from 1,
+// ends with a fault. alive counts the objects that are not released.
 type host struct {
 	mu     sync.Mutex
 	alive  int
@@ -127,7 +127,7 @@ func (c *hostCommands) Commit(e Event, value uint64) {
 	}
 }
 
-// open makes a device with moves that run on the host.
+// open returns a device with moves that run on the host.
 func open(h *host, patience time.Duration) *Device {
 	count := func(args [][]byte, size int) int { return int(binary.LittleEndian.Uint64(args[2])) * size }
 	fill := func(size int) func(int, [][]byte) {
@@ -191,7 +191,7 @@ func TestDevice(t *testing.T) {
 	require.Zero(t, h.alive)
 }
 
-// Scalars are one argument after the buffers, each aligned to its size.
+// TestFunction checks that scalars are passed as one argument after the buffers, each aligned to its size.
 func TestFunction(t *testing.T) {
 	h := &host{}
 	d := open(h, time.Minute)
@@ -227,7 +227,7 @@ func TestFunction(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrUnsupported)
 }
 
-// The first fault ends the device; works of other queues report it too.
+// TestFault checks that the first fault ends the device, and that other queues report it too.
 func TestFault(t *testing.T) {
 	d := open(&host{fails: 2}, time.Minute)
 	q, err := d.OpenQueue()
@@ -248,7 +248,7 @@ func TestFault(t *testing.T) {
 	d.Close()
 }
 
-// Hardware on which nothing ends is given up.
+// TestPatience checks that the device is lost if no command ends within its patience.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	d := open(&host{held: true}, 50*time.Millisecond)

@@ -29,8 +29,8 @@ func compiler(t *testing.T) (program, library string) {
 	return program, library
 }
 
-// Every text of CUDA C++ compiles to machine code, without a warning, and so does every text of HIP behind what the tests of plugins/rocm put
-// before it, as texts of each family of AMD's architectures.
+// TestNVRTC checks that every text of CUDA C++ compiles to machine code without a warning, and so does every text of HIP, for each family of
+// AMD's architectures, after the headers that the tests of plugins/rocm put before it.
 func TestNVRTC(t *testing.T) {
 	program, library := compiler(t)
 	before := ""
@@ -83,7 +83,7 @@ func nvrtc(t *testing.T, program, library, arch, text string, options []string) 
 	require.Empty(t, warnings)
 }
 
-// Every text of WGSL is valid. BURN_NAGA names the naga program; there is none in the tree.
+// TestNaga checks that every text of WGSL is valid. BURN_NAGA names the naga program; there is none in the tree.
 func TestNaga(t *testing.T) {
 	naga := os.Getenv("BURN_NAGA")
 	if naga == "" {

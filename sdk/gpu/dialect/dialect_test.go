@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Kernels of one text have different names, whatever they are called.
+// TestSymbols checks that kernels of one text have different symbols, also if their names are equal.
 func TestSymbols(t *testing.T) {
 	k := control()
 	text, err := CUDA.Print([]*ir.Kernel{k, k})
@@ -19,7 +19,7 @@ func TestSymbols(t *testing.T) {
 	require.Equal(t, "k2_a_b_c_", Symbol(2, ir.New("a b-c!", 1).Kernel()))
 }
 
-// What a language cannot express is an error that names the kernel and the reason.
+// TestErrors checks that the error for a kernel that a language cannot express names the kernel and the reason.
 func TestErrors(t *testing.T) {
 	double := ir.New("double", 64)
 	double.Buffer("x", dtype.F64, ir.Read)
@@ -34,7 +34,7 @@ func TestErrors(t *testing.T) {
 	require.EqualError(t, err, "MSL: kernel large: 40000 bytes of shared memory, the language allows 32768")
 }
 
-// A launch asks for shared memory beyond what a text may declare.
+// TestDynamic checks the shared memory that a launch must request because a text may not declare so much.
 func TestDynamic(t *testing.T) {
 	require.Zero(t, CUDA.Dynamic(reduction()))
 	require.Equal(t, 64<<10+144, CUDA.Dynamic(largeShared()))

@@ -22,7 +22,7 @@ var all = []struct {
 	{CUDA, "cuda"}, {HIP, "hip"}, {Metal, "metal"}, {WGSL, "wgsl"},
 }
 
-// Every text is compared with testdata, so that a change is seen in review.
+// TestGolden compares every text with testdata, so that a review shows each change.
 func TestGolden(t *testing.T) {
 	for _, d := range all {
 		for _, s := range samples() {
@@ -46,7 +46,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The samples have every operation, so that the golden files do.
+// TestSamplesHaveEveryOperation checks that the samples, and so the golden files, contain every operation.
 func TestSamplesHaveEveryOperation(t *testing.T) {
 	seen := map[ir.Op]bool{}
 	var walk func(list []ir.Inst)

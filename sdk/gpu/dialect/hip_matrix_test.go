@@ -28,7 +28,7 @@ func evaluate(t *testing.T, expression string, l, i int) int {
 	return n
 }
 
-// Threads hold the elements of matrices as testdata/amd_fragments.txt says, which AMD's calculator of matrix instructions
+// TestMatrixUnits checks that threads hold the elements of matrices as in testdata/amd_fragments.txt, which AMD's calculator of matrix instructions
 // (github.com/ROCm/amd_matrix_instruction_calculator) wrote: for instructions with the same registers, each element of A, B and C with the
 // lanes that hold it and its place among the lane's elements.
 func TestMatrixUnits(t *testing.T) {
@@ -75,7 +75,7 @@ func TestMatrixUnits(t *testing.T) {
 	}
 }
 
-// Neighbours along the depth are loaded by runs of 4, whose places must follow each other.
+// TestMatrixRuns checks that the elements along the depth that are loaded in runs of 4 are consecutive.
 func TestMatrixRuns(t *testing.T) {
 	for _, u := range matrixUnits {
 		for l := range 256 / u.results {
@@ -89,7 +89,7 @@ func TestMatrixRuns(t *testing.T) {
 	}
 }
 
-// The architectures that have matrix instructions for both types are listed, with any features behind their names.
+// TestHIPMatrices checks which architectures have matrix instructions for both types, also with features after their names.
 func TestHIPMatrices(t *testing.T) {
 	for name, order := range map[string]ir.Order{"gfx90a:sramecc+:xnack-": ir.Runs, "gfx942": ir.Runs, "gfx950": ir.Runs, "gfx1100": ir.Strided, "gfx1151": ir.Strided, "gfx1201": ir.Runs} {
 		m := HIPMatrices(name)

@@ -36,7 +36,7 @@ func program(t *testing.T, k *ir.Kernel, n int, slots [][]byte) string {
 		read.String(), n, n, Symbol(0, k), args.String(), write.String())
 }
 
-// runHIP runs a kernel as C++ and in the interpreter, and compares all buffers, in which NaN has no sign and no payload.
+// runHIP runs a kernel as C++ and in the interpreter, and compares all buffers. Any two NaN are equal.
 func runHIP(t *testing.T, k *ir.Kernel, n int, slots [][]byte) {
 	t.Helper()
 	var sizes []int64
@@ -107,7 +107,7 @@ func bitsOf(r *rand.Rand, d dtype.DType, n int, first ...uint64) []byte {
 	return out
 }
 
-// TestHIPIntegers runs every op of integers, with results for each op alone, on random and extreme operands.
+// TestHIPIntegers runs every op of integers, each with a buffer for its results, on random and extreme operands.
 func TestHIPIntegers(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.I32, dtype.U32, dtype.I64, dtype.U64} {
 		t.Run(d.String(), func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestHIPIntegers(t *testing.T) {
 	}
 }
 
-// TestHIPCasts runs the conversions between all types. Floats become integers only where these have the number.
+// TestHIPCasts runs the conversions between all types. Floats are clamped to the range of the integers before their conversion.
 func TestHIPCasts(t *testing.T) {
 	t.Parallel()
 	const n = 96

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// sample is a kernel of the tests and the languages that can express it.
+// sample is a kernel of the tests and the languages that cannot express it.
 type sample struct {
 	name    string
 	kernel  *ir.Kernel
@@ -195,7 +195,7 @@ func vectors(types ...dtype.DType) *ir.Kernel {
 	return b.Kernel()
 }
 
-// reduction returns the sum of rows: one block a row.
+// reduction returns a kernel that sums rows, with one block for each row.
 func reduction() *ir.Kernel {
 	b := ir.New("row sum", 128)
 	b.SetBlocks(4)
@@ -325,7 +325,7 @@ func fragmentsOf(m ir.MMA, subgroup int) *ir.Kernel {
 	return b.Kernel()
 }
 
-// batched scales three vectors of their own lengths by one number: what all members share is a plain parameter.
+// batched returns a kernel that scales three vectors of different lengths by one number. A parameter that all members share is a plain one.
 func batched() *ir.Kernel {
 	b := ir.New("batched", 64)
 	x, y, flags := b.Buffer("x", dtype.F32, ir.Read), b.Buffer("y", dtype.F32, ir.Write), b.Buffer("flags", dtype.Bool, ir.Write)
@@ -346,7 +346,7 @@ func batched() *ir.Kernel {
 	return l.Kernel
 }
 
-// largeShared has more shared memory than a text may declare.
+// largeShared returns a kernel with more shared memory than a text may declare.
 func largeShared() *ir.Kernel {
 	b := ir.New("large shared", 128)
 	b.Index = dtype.I64

@@ -39,7 +39,8 @@ func onProcessor(t *testing.T, name, text string) string {
 	return program
 }
 
-// The texts in Metal's language compile as C++ with a substitute for Metal's library: names, types and brackets are right.
+// TestMetalIsCPlusPlus checks that the texts in Metal's language compile as C++ with a substitute for Metal's library: names, types and
+// brackets are right.
 func TestMetalIsCPlusPlus(t *testing.T) {
 	kernels := append(largest(t, true), withMatrices(t)...)
 	for _, s := range samples() {
@@ -53,7 +54,7 @@ func TestMetalIsCPlusPlus(t *testing.T) {
 	onProcessor(t, "kernels", text)
 }
 
-// Families of Apple's GPUs have simdgroup matrices from the seventh on; others have none, as have names that are no family.
+// TestMetalMatrices checks that families of Apple's GPUs have simdgroup matrices from the seventh on, and that other names have none.
 func TestMetalMatrices(t *testing.T) {
 	for _, family := range []string{"Apple7", "Apple8", "Apple9", "Apple10"} {
 		all := MetalMatrices(family)
@@ -67,7 +68,7 @@ func TestMetalMatrices(t *testing.T) {
 	}
 }
 
-// The portable functions of numbers keep to the errors that they state, in units in the last place.
+// TestPortableFunctions bounds the errors of the portable functions, in units in the last place.
 func TestPortableFunctions(t *testing.T) {
 	for _, f := range []struct {
 		name  string
@@ -118,7 +119,7 @@ int main() {
 	}
 }
 
-// Quotients and roots that are wrong by two units are right once they are corrected, except one in 100,000.
+// TestCorrected checks that the correction makes quotients and roots with errors of up to two units exact, except one in 100,000.
 func TestCorrected(t *testing.T) {
 	for _, f := range []struct{ name, call, from, to, want string }{
 		{"quotient_f32", "quotient_f32(1.2345678f, x)", "max(x / y", "max(off(x / y)", "1.2345678f / x"},

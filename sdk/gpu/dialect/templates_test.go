@@ -11,7 +11,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// largest returns the largest kernels that templates make, for a device like an H200 or for one with nothing special.
+// largest returns the largest kernels that templates build, for a device like an H200 or, if plain, for one without matrix instructions,
+// asynchronous copies and f64 products.
 func largest(t *testing.T, plain bool) []*ir.Kernel {
 	types := dtype.SetOf(dtype.All()...)
 	target := template.Target{
@@ -26,7 +27,7 @@ func largest(t *testing.T, plain bool) []*ir.Kernel {
 	return largestOn(t, target, factors)
 }
 
-// withMatrices returns the largest kernels for a GPU of Apple's with simdgroup matrices, of the types that these have.
+// withMatrices returns the largest kernels for an Apple GPU with simdgroup matrices, of the dtypes of these matrices.
 func withMatrices(t *testing.T) []*ir.Kernel {
 	types := dtype.SetOf(dtype.All()...) &^ dtype.SetOf(dtype.F64)
 	target := template.Target{Subgroup: 32, Threads: 1024, Shared: 32 << 10, Units: 16, Blocks: 4, Grid: [3]int{1<<31 - 1, 65535, 65535}, Wide: 16, Types: types, Math: types,
@@ -34,7 +35,8 @@ func withMatrices(t *testing.T) []*ir.Kernel {
 	return largestOn(t, target, []dtype.DType{dtype.BF16, dtype.F16})
 }
 
-// largestOn returns the largest kernels for a target: products and convolutions of the factors, and what is of other types.
+// largestOn returns the largest kernels for a target: products and convolutions of factors of these dtypes, direct convolutions of f32, and
+// attention of bf16 and f32.
 func largestOn(t *testing.T, target template.Target, factors []dtype.DType) []*ir.Kernel {
 	compute := map[dtype.DType]dtype.DType{dtype.F32: dtype.F32, dtype.F64: dtype.F64, dtype.I8: dtype.I32, dtype.BF16: dtype.F32, dtype.F16: dtype.F32}
 	whole := func(d dtype.DType, dims ...int) template.Operand {

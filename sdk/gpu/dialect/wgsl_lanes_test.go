@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// TestLanes: what an array is declared as depends on the widest access, and on the narrowest store where a store of a component may write
-// the whole vector.
+// TestLanes checks that the element type of an array depends on the widest access, and on the narrowest store if a store of a component may
+// write the whole vector.
 func TestLanes(t *testing.T) {
 	b := ir.New("lanes", 64)
 	x, y, z := b.Buffer("x", dtype.F32, ir.Read), b.Buffer("y", dtype.F32, ir.Write), b.Buffer("z", dtype.I32, ir.Write)
@@ -43,7 +43,7 @@ func TestLanes(t *testing.T) {
 	require.Contains(t, text(true), "p1_y[(u32(v1) >> 2u)][(u32(v1)) & 3u] = ")
 }
 
-// TestBarriers: a barrier orders accesses to buffers only where threads exchange values through them.
+// TestBarriers checks that a barrier orders accesses to buffers only if threads exchange values through them.
 func TestBarriers(t *testing.T) {
 	for name, c := range map[string]struct {
 		access  ir.Access

@@ -71,8 +71,8 @@ func ofWords(k *ir.Kernel) bool {
 	return true
 }
 
-// TestWGSLKeepsNaN: the choice of the lesser or greater operand of a comparison is printed with a test for NaN, which drivers cannot turn into a
-// minimum or maximum; other choices are printed as they are.
+// TestWGSLKeepsNaN checks that a selection of the lesser or greater operand of a comparison is printed with a test for NaN, so that drivers cannot
+// replace it by a minimum or maximum, and that other selections are printed as they are.
 func TestWGSLKeepsNaN(t *testing.T) {
 	b := ir.New("chosen", 64)
 	x, out := b.Buffer("x", dtype.F32, ir.Read), b.Buffer("out", dtype.F32, ir.Write)

@@ -121,7 +121,7 @@ func TestMemory(t *testing.T) {
 	require.NoError(t, r.Queue.Launch(launch(f, ref(b, 0), 100, 1)))
 }
 
-// A fault while a kernel runs ends the queue.
+// TestFault checks that a fault of a kernel ends the queue.
 func TestFault(t *testing.T) {
 	b := ir.New("divide", 1)
 	x := b.Buffer("x", dtype.I32, ir.Read|ir.Write)
@@ -138,7 +138,7 @@ func TestFault(t *testing.T) {
 	}
 }
 
-// Without a dependency that says otherwise, steps of a graph run in any order.
+// TestGraph checks that steps of a graph without dependencies run in the order of the option, and that Update changes a step.
 func TestGraph(t *testing.T) {
 	for order, want := range map[interp.Order][]float32{interp.Forward: {4, 4}, interp.Backward: {2, 1}} {
 		r := open(t, emulated.Options{Order: order})
@@ -204,7 +204,7 @@ func Example() {
 	// Output: [10 20] <nil>
 }
 
-// A lazy queue works when it is waited for, by the host or by another queue.
+// TestLazy checks that a lazy queue executes its commands only when the host or another queue waits for them.
 func TestLazy(t *testing.T) {
 	r := open(t, emulated.Options{Background: true, Lazy: true})
 	m, err := r.Alloc(8)
@@ -229,7 +229,7 @@ func TestLazy(t *testing.T) {
 	require.Eventually(t, func() bool { done, err := e.Done(); return done && err == nil }, time.Second, time.Millisecond)
 }
 
-// A dry device takes memory that the machine does not have, and computes nothing. It knows what is freed.
+// TestDry checks that a dry device allocates memory that the machine does not have, computes nothing, and detects the use of freed memory.
 func TestDry(t *testing.T) {
 	const size = 1 << 40
 	r := open(t, emulated.Options{Dry: true, Memory: 2 * size})

@@ -23,7 +23,7 @@ import (
 
 const mib = 1 << 20
 
-// spied keeps the device that is opened: decorators hide its extensions.
+// spied stores the device that is opened, because decorators hide its extensions.
 type spied struct {
 	core.Backend
 	device *core.Device
@@ -35,9 +35,9 @@ func (s spied) Open(ctx context.Context, index int) (core.Device, error) {
 	return d, err
 }
 
-// TestMemoryOfTraining makes steps of GPT-2 small, 8 x 1024 tokens in bf16 with AdamW, on a device of 140 GiB that computes nothing, and
-// batches of another size in between. With -v it lists the memory after each step, and what programs need it for. PyTorch 2.11 reserves
-// 9,748 MiB for the step on an H200.
+// TestMemoryOfTraining bounds the memory of training steps of GPT-2 small, 8 x 1024 tokens in bf16 with AdamW, on a device of 140 GiB that
+// computes nothing, with batches of another size in between. With -v it lists the memory after each step, and the tensors that programs need
+// it for. PyTorch 2.11 reserves 9,748 MiB for the step on an H200.
 func TestMemoryOfTraining(t *testing.T) {
 	ctx := context.Background()
 	var device core.Device
@@ -96,7 +96,7 @@ func TestMemoryOfTraining(t *testing.T) {
 	t.Log(listed(needs.Needs()))
 }
 
-// tokens returns a batch of rows.
+// tokens returns random tokens of shape [rows, context].
 func tokens(d *tensor.Device, rows int) *tensor.Tensor {
 	return d.RandomInt(dtype.I64, 0, gpt2.Small.Vocabulary, rows, gpt2.Small.Context)
 }

@@ -34,7 +34,7 @@ func BenchmarkSum(b *testing.B) {
 	b.Run("races", func(b *testing.B) { measure(b, l, n, slots, interp.Options{Races: true}) })
 }
 
-// A product of 64×64 tiles by shared memory: 16×16 threads, 4×4 elements each.
+// tiles returns a kernel that multiplies by tiles of 64×64 in shared memory, with 16×16 threads of 4×4 elements each.
 func tiles() *ir.Kernel {
 	b := ir.New("product", 256)
 	x, y, z := b.Buffer("x", dtype.F32, ir.Read), b.Buffer("y", dtype.F32, ir.Read), b.Buffer("z", dtype.F32, ir.Write)

@@ -98,7 +98,7 @@ func TestAtomics(t *testing.T) {
 	}
 }
 
-// Copies take effect at the wait, and no sooner.
+// TestAsync checks that asynchronous copies take effect at the wait, and not before.
 func TestAsync(t *testing.T) {
 	pipeline := func(wait, barrier bool) *ir.Kernel {
 		b := ir.New("pipeline", 32)
@@ -140,7 +140,7 @@ func TestAsync(t *testing.T) {
 	require.ErrorContains(t, one(pipeline(true, false), interp.Options{Races: true}, raw(x), raw(y)), "race: element 31 of m was written by thread 7")
 }
 
-// A product of 16×16 by 16×8, by fragments and element by element.
+// TestFragments compares a product of 16×16 by 16×8 by fragments with sums.
 func TestFragments(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.F16, dtype.BF16} {
 		mma := ir.MMA{M: 16, N: 8, K: 16, Type: d}
@@ -201,7 +201,7 @@ func TestFragments(t *testing.T) {
 	}
 }
 
-// The places of a thread's elements cover a matrix once.
+// TestAccumulator checks that the elements of all threads cover a matrix exactly once.
 func TestAccumulator(t *testing.T) {
 	for _, c := range []struct {
 		m, n, sub int

@@ -23,7 +23,7 @@ func reals[T realNumber]() []T {
 	return s
 }
 
-// equal says that two floats are the same number, or both NaN. ulp allows that many of the last place.
+// equal checks that two floats have the same bits, or are both NaN.
 func equal[T realNumber](t *testing.T, want, got T, text string, args ...any) {
 	t.Helper()
 	if want != want {
@@ -84,7 +84,7 @@ func testFloats[T float32 | float64](t *testing.T, d dtype.DType) {
 			equal(t, T(f(float64(xs[i]))), got[i], "%v.%v of %g", op, d, xs[i])
 		}
 	}
-	// What the interpreter has forms of its own of.
+	// Functions that the interpreter computes by formulas of its own.
 	digits := map[dtype.DType]float64{dtype.F32: 1e-7, dtype.F64: 1e-14}[d]
 	for op, f := range map[ir.Op]func(x float64) float64{ir.Acos: math.Acos, ir.Asin: math.Asin, ir.Sinh: math.Sinh, ir.Cosh: math.Cosh} {
 		got := dtype.Slice[T](apply(t, d, d, len(xs), [][]byte{raw(xs)}, func(b *ir.Builder, v []ir.Value) ir.Value { return b.Unary(op, v[0]) }))
@@ -104,7 +104,7 @@ func TestFloats(t *testing.T) {
 	t.Run("f64", func(t *testing.T) { testFloats[float64](t, dtype.F64) })
 }
 
-// FMA rounds once: the sum is compared with one of as many digits as it takes.
+// TestFMA checks that FMA rounds once, against sums of 500 bits.
 func TestFMA(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	n := 20000
@@ -142,7 +142,7 @@ func TestFMA(t *testing.T) {
 	require.Equal(t, math.FMA(0.1, 10, -1), wide[0])
 }
 
-// A value of every type becomes one of every other as dtype and Go convert it.
+// TestCasts compares conversions between all types with those of package dtype and Go.
 func TestCasts(t *testing.T) {
 	values := []float64{0, 1, -1, 2.5, -2.5, 127, 100.7, 0.1, 200, 1000.3, 40000, -30000, 65504, 1e6, 3e9, -2e9, 1e30, math.Inf(1), math.NaN()}
 	for _, from := range dtype.All() {
@@ -186,7 +186,7 @@ func inRange(d dtype.DType, x float64) bool {
 	return x >= 0 && x < math.Ldexp(1, bits)
 }
 
-// store puts x into b as a d, the nearest one, as an int by truncation if it is in range, and load reads it.
+// store writes x to b as a d: the nearest float, or the truncated integer, which is 0 if x is out of range. load reads it.
 func store(d dtype.DType, b []byte, x float64) {
 	bits := uint64(0)
 	switch d {

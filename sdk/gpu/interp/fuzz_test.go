@@ -29,7 +29,7 @@ var computed = []dtype.DType{dtype.I32, dtype.I32, dtype.I32, dtype.U32, dtype.I
 
 const threads = 64
 
-// write makes a launch, the bytes of whose slots are slots.
+// write returns a random launch and the sizes of its slots in bytes.
 func write(seed uint64) (l ir.Launch, slots []int64) {
 	a := &author{Builder: ir.New("random", threads), r: rand.New(rand.NewPCG(seed, 9)), values: map[dtype.DType][]ir.Value{}}
 	a.SetSubgroup(16)
@@ -58,7 +58,7 @@ func write(seed uint64) (l ir.Launch, slots []int64) {
 
 func (a *author) know(d dtype.DType, v ...ir.Value) { a.values[d] = append(a.values[d], v...) }
 
-// some returns a value of a type.
+// some returns a known value or a constant of a type.
 func (a *author) some(d dtype.DType) ir.Value {
 	if list := a.values[d]; len(list) > 0 && a.r.IntN(4) > 0 {
 		return list[a.r.IntN(len(list))]
@@ -82,7 +82,7 @@ func (a *author) body(n int) {
 	})
 }
 
-// scope forgets the values that f makes.
+// scope calls f and then forgets the values that f added.
 func (a *author) scope(f func()) {
 	saved := map[dtype.DType][]ir.Value{}
 	for d, list := range a.values {
@@ -168,7 +168,7 @@ func (a *author) arithmetic() {
 	a.know(d, v)
 }
 
-// index is an index for n elements, width at a time: raw, clamped or for a guard to be put around.
+// index calls f with an index for accesses to width of n elements: unchecked, clamped or within a guard.
 func (a *author) index(n, width int, f func(i ir.Value)) {
 	d := []dtype.DType{dtype.I32, dtype.I32, dtype.U32, dtype.I64}[a.r.IntN(4)]
 	i, most := a.some(d), a.Const(d, uint64(max(n-width, 0)))
@@ -229,7 +229,7 @@ func (a *author) together() {
 // excused are the faults that Check leaves to the interpreter.
 var excused = []string{"division by zero", "shift by", "is read before it is written"}
 
-// What Check accepts runs without a fault in indices, barriers and loops.
+// agree checks that a launch that Check accepts runs without a fault in indices, barriers and loops. It reports whether Check accepts it.
 func agree(t *testing.T, seed uint64) (accepted bool) {
 	l, sizes := write(seed)
 	require.NotEmpty(t, l.Kernel.String())
@@ -276,7 +276,8 @@ func FuzzCheckedKernelsRun(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { agree(t, seed) })
 }
 
-// Kernels that are spoilt at random are refused, or run: neither Check nor String nor Run panics.
+// FuzzSpoiltKernels changes kernels at random and checks that neither Check nor String nor Run panics, and that kernels that Verify refuses
+// are refused by Check and Run.
 func FuzzSpoiltKernels(f *testing.F) {
 	for seed := range uint64(200) {
 		f.Add(seed, uint32(seed*7919), uint8(seed), uint64(1)<<(seed%64))

@@ -45,7 +45,7 @@ func TestSaxpy(t *testing.T) {
 	}
 }
 
-// sum adds up each row of 128 elements in shared memory; without its barriers it is wrong.
+// sum returns a kernel that sums each row of 128 elements in shared memory. Without barriers it has races.
 func sum(barriers bool) *ir.Kernel {
 	b := ir.New("sum", 128)
 	x, y := b.Buffer("x", dtype.F32, ir.Read), b.Buffer("y", dtype.F32, ir.Write)

@@ -58,7 +58,7 @@ type wholeNumber interface {
 	int32 | int64 | uint32 | uint64
 }
 
-// samples returns the ends of a type, small numbers and random ones.
+// samples returns the bounds of a type, small numbers, powers of two and random numbers.
 func samples[T wholeNumber]() []T {
 	var z T
 	one := z + 1

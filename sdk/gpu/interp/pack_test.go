@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A result of 16 × 16 that is packed as a factor and multiplied by the identity is itself, rounded to the factor's type.
+// TestFragPack checks that a result of 16 × 16 that is packed as a factor and multiplied by the identity is the result, rounded to the
+// factor's type.
 func TestFragPack(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.F16, dtype.BF16} {
 		mma := ir.MMA{M: 16, N: 8, K: 16, Type: d}
@@ -59,7 +60,7 @@ func TestFragPack(t *testing.T) {
 	}
 }
 
-// Exp2Fast is Exp2, except for results that are not normal numbers.
+// TestExp2Fast checks that Exp2Fast equals Exp2 for normal results, and is 0 for a subnormal one.
 func TestExp2Fast(t *testing.T) {
 	b := ir.New("exp2", 4)
 	x, y := b.Buffer("x", dtype.F32, ir.Read), b.Buffer("y", dtype.F32, ir.Write)

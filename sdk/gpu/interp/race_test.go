@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bench is a kernel of 64 threads in subgroups of 32 with a buffer y of 256 numbers and a shared array m of 64, which is 0.
+// bench builds a kernel of 64 threads in subgroups of 32, with a buffer y of 256 numbers and a shared array m of 64 zeros.
 type bench struct {
 	*ir.Builder
 	y ir.Buf
@@ -30,7 +30,7 @@ func run(build func(b *bench), o interp.Options) error {
 
 func (b *bench) id() ir.Value { return b.Add(b.Mul(b.Block(0), b.Int(64)), b.Thread()) }
 
-// next returns another thread of the subgroup, far another one of the block.
+// next returns another thread of the subgroup; far returns a thread of the other subgroup of the block.
 func (b *bench) next() ir.Value { return b.Binary(ir.Xor, b.Thread(), b.Int(1)) }
 func (b *bench) far() ir.Value  { return b.Binary(ir.Xor, b.Thread(), b.Int(32)) }
 
@@ -102,7 +102,7 @@ func TestRaces(t *testing.T) {
 	}
 }
 
-// What a thread stores as a half of a word is a race with who loads the word.
+// TestRacesOfParts checks that a store to a part of a word is a race with a load of the word by another thread.
 func TestRacesOfParts(t *testing.T) {
 	b := ir.New("parts", 2)
 	x, y := b.Buffer("x", dtype.U8, ir.Write), b.Buffer("y", dtype.U32, ir.Read)

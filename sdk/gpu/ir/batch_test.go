@@ -47,7 +47,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// What is wrong with a batched launch, or with one of its members, is found.
+// TestCheckOfBatches checks that Check finds faults of a batched launch and of its members.
 func TestCheckOfBatches(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits ir.Limits

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// body returns what a kernel with a buffer y of f32 to write and one p of i32 prints between its braces.
+// body returns the printed lines of the body of a kernel with a buffer y of f32 and a buffer p of i32.
 func body(build func(b *ir.Builder, y, p ir.Buf)) []string {
 	b := ir.New("test", 32)
 	y, p := b.Buffer("y", dtype.F32, ir.Read|ir.Write), b.Buffer("p", dtype.I32, ir.Read|ir.Write)
@@ -110,7 +110,7 @@ func TestReuse(t *testing.T) {
 	}, lines)
 }
 
-// The mistakes of templates are found where they are made.
+// TestBuildErrors checks that the builder panics with a BuildError at the call that is wrong.
 func TestBuildErrors(t *testing.T) {
 	for _, c := range []struct {
 		name  string

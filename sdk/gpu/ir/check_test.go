@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bench is a kernel with two buffers of 1000 elements, x to read and y to write, and 1000 as n.
+// bench builds a kernel with two buffers of 1000 elements, x to read and y to read and write, and the scalar n, which is 1000.
 type bench struct {
 	*ir.Builder
 	x, y ir.Buf
@@ -183,7 +183,7 @@ func expect(t *testing.T, err error, want string) {
 	}
 }
 
-// TestCheckWords: hardware whose memory is words takes buffers and shared arrays of words alone, at offsets that it can bind.
+// TestCheckWords checks that hardware whose memory is words accepts only buffers and shared arrays of words, at aligned offsets.
 func TestCheckWords(t *testing.T) {
 	launch := func(d, shared dtype.DType, offset int64) ir.Launch {
 		b := ir.New("test", 32)
@@ -247,7 +247,7 @@ func TestCheckWide(t *testing.T) {
 	}
 }
 
-// A copy of 2^31+1 elements, without the memory: indices of 32 bits overflow, those of 64 do not.
+// TestCheckOverflow checks a copy of 2^31+1 elements, without the memory: indices of 32 bits may overflow, indices of 64 bits do not.
 func TestCheckOverflow(t *testing.T) {
 	const n = 1<<31 + 1
 	launch := func(index dtype.DType, wide bool) ir.Launch {

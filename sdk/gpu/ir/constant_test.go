@@ -101,8 +101,8 @@ func computed(op Op, t dtype.DType, x, y *big.Int) (r *big.Int, defined bool) {
 	return r, true
 }
 
-// TestIntegerConstants computes with constants as numbers without limits do. A result that the type cannot hold is left to the hardware, and so is one that
-// is not defined.
+// TestIntegerConstants compares calculations with constants with exact integers. A result that the type cannot represent, or that is not defined, is left to
+// the hardware.
 func TestIntegerConstants(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.I32, dtype.I64, dtype.U32, dtype.U64} {
 		for _, op := range []Op{Add, Sub, Mul, Div, Rem, Min, Max, Neg, Abs, And, Or, Xor, Not, Shl, Shr, Eq, Ne, Lt, Le} {
@@ -131,7 +131,7 @@ func TestIntegerConstants(t *testing.T) {
 	}
 }
 
-// TestBoolConstants: the truth table of each operation, false being less than true.
+// TestBoolConstants checks the truth table of each operation, where false is less than true.
 func TestBoolConstants(t *testing.T) {
 	for op, want := range map[Op]string{And: "0001", Or: "0111", Xor: "0110", Eq: "1001", Ne: "0110", Lt: "0100", Le: "1101", Not: "1100"} {
 		for i, c := range want {
@@ -144,8 +144,8 @@ func TestBoolConstants(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestFloatConstants computes with constants as Go does in the type itself. NaN, which has many bits, is left to the hardware, and the
-// lesser of two zeros too.
+// TestFloatConstants compares calculations with constants with Go's in the same type. NaN, which has many bit patterns, and minima and
+// maxima of equal numbers are left to the hardware.
 func TestFloatConstants(t *testing.T) {
 	inf := math.Inf(1)
 	some := []float64{0, math.Copysign(0, -1), 1, -1, 0.1, 3, 1e-45, 1e-40, math.MaxFloat32, -math.MaxFloat32, 1 << 24, 1<<24 + 1, 16777219, 1e30, inf, -inf, math.NaN()}
@@ -187,7 +187,7 @@ func TestFloatConstants(t *testing.T) {
 	}
 }
 
-// TestConversions: constants are cast as the IR defines casts. Floats beyond the range of an integer type, and NaN, are left to the hardware.
+// TestConversions checks that constants are cast as the IR defines casts. Floats beyond the range of an integer type, and NaN, are left to the hardware.
 func TestConversions(t *testing.T) {
 	integers := []dtype.DType{dtype.I64, dtype.I32, dtype.I16, dtype.I8, dtype.U64, dtype.U32, dtype.U16, dtype.U8}
 	for _, from := range integers {

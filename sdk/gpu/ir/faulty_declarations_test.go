@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// TestFaultyDeclarations: what a kernel declares has a known type and a size that hardware could have.
+// TestFaultyDeclarations checks that Verify refuses declarations of unknown types and of impossible sizes.
 func TestFaultyDeclarations(t *testing.T) {
 	fragment := func(m ir.MMA, role ir.Role, n, subgroup int) func(k *ir.Kernel) {
 		return func(k *ir.Kernel) {
@@ -70,8 +70,8 @@ func TestFaultyDeclarations(t *testing.T) {
 	}
 }
 
-// TestFaultyLaunches: an argument keeps to the type of its parameter, and several written buffers do not share memory with a buffer
-// that is read, unless that is Aliased.
+// TestFaultyLaunches checks that Check refuses an argument beyond the type of its parameter, and a read buffer that shares memory with one
+// of several written buffers, unless it is Aliased.
 func TestFaultyLaunches(t *testing.T) {
 	launch := func() ir.Launch {
 		k := kernelOf(ir.Inst{Op: ir.Barrier})
@@ -110,7 +110,8 @@ func TestFaultyLaunches(t *testing.T) {
 	}
 }
 
-// TestAccumulators: the threads of a subgroup hold each element of a matrix C once, in each order, and in those of the vendors' documents.
+// TestAccumulators checks that the threads of a subgroup hold each element of a matrix C once, in each order, and at the places of the
+// vendors' documents.
 func TestAccumulators(t *testing.T) {
 	for _, c := range []struct {
 		mma      ir.MMA

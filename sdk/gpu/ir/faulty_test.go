@@ -34,7 +34,7 @@ const (
 	i64, i8, boolean          = dtype.I64, dtype.I8, dtype.Bool
 )
 
-// kernelOf returns a kernel with one constant of each of some types and then in, whose results have types outs.
+// kernelOf returns a kernel with one constant of each of constantTypes, followed by in, whose results have the types outs.
 func kernelOf(in ir.Inst, outs ...dtype.DType) *ir.Kernel {
 	mma := ir.MMA{M: 16, N: 8, K: 16, Type: f16}
 	k := &ir.Kernel{
@@ -63,8 +63,8 @@ func kernelOf(in ir.Inst, outs ...dtype.DType) *ir.Kernel {
 
 func values(v ...ir.Value) []ir.Value { return v }
 
-// TestFaultyInstructions: each instruction has a fault in its form, types or references. A dialect would print text from it that does
-// not compile, or that computes something else.
+// TestFaultyInstructions checks that Verify refuses instructions with a fault in their form, types or references, from which a dialect
+// would print text that does not compile, or that computes something else.
 func TestFaultyInstructions(t *testing.T) {
 	type types = []dtype.DType
 	for _, c := range []struct {
@@ -208,7 +208,7 @@ func TestFaultyInstructions(t *testing.T) {
 	}
 }
 
-// TestFaultyScopes: values are defined once, and used only after that in the body that defines them or inside of it.
+// TestFaultyScopes checks that values are defined once, and used only after that in the body that defines them or inside of it.
 func TestFaultyScopes(t *testing.T) {
 	sum := func(out, x ir.Value) ir.Inst {
 		return ir.Inst{Op: ir.Add, Type: i32, Out: values(out), Args: values(x, vI32)}

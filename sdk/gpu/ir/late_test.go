@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// order returns the loads and stores of a kernel by the names of their buffers, and where control flow begins.
+// order lists the loads and stores of a kernel with the names of their buffers, and the beginnings of control flow.
 func order(k *ir.Kernel) string {
 	var words []string
 	var walk func(list []ir.Inst)

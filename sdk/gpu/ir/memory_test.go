@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// TestCheckMemoryOperations: each operation that accesses an array keeps inside it, with its whole width.
+// TestCheckMemoryOperations checks that Check refuses operations that access, with their whole width, elements beyond an array.
 func TestCheckMemoryOperations(t *testing.T) {
 	mma := ir.MMA{M: 16, N: 8, K: 16, Type: dtype.F16}
 	type kit struct {

@@ -57,8 +57,8 @@ func or(s []int, i, def int) int {
 	return s[i]
 }
 
-// naive looks every place of every window up. Places are counted within the
-// axes from number first on.
+// naive computes sums and maxima element by element. A place is the index of a
+// maximum within the axes from first on, or -1 if the window has only padding.
 func naive[T micro.Number](x []T, s spec, first int) (sums, maxima []T, places []int64, shape []int) {
 	shape = []int{}
 	for i, n := range s.shape {

@@ -13,8 +13,8 @@ import (
 
 func TestAtEveryLevel(t *testing.T) { kerneltest.AtEveryLevel(t) }
 
-// Transformed weights have 36 elements for the nine of a kernel, and whole panels of outputs. Ones that are not finite are
-// not transformed.
+// TestElements checks that transformed weights have 36 elements for each 3×3 kernel, in whole panels of outputs, and that Pack
+// returns nil for weights that are not finite.
 func TestElements(t *testing.T) {
 	pool := par.New(2)
 	defer pool.Close()

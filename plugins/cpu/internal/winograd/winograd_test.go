@@ -35,7 +35,7 @@ func newProblem(rng *rand.Rand, s Shape, batch, groups int) *problem {
 	return &problem{s, batch, groups, random(rng, batch*groups*s.Channels*s.Height*s.Width), random(rng, groups*s.Outputs*s.Channels*9)}
 }
 
-// exact is the convolution in float64 and, for each output, the sum of the
+// exact returns the convolution in float64 and, for each output, the sum of the
 // magnitudes of its products.
 func (p *problem) exact() (sum, size []float64) {
 	for b := range p.batch {
@@ -72,11 +72,11 @@ func (p *problem) weights(t testing.TB, pool *par.Pool) (list []*Weights) {
 	return list
 }
 
-// tolerance is the error of an output, of the sum of magnitudes of its tile.
+// tolerance is the permitted error of an output, relative to its sum of magnitudes plus the average of these sums.
 const tolerance = 2e-6
 
-// check compares with exact sums. It returns the greatest error relative to the
-// sum of magnitudes of the products.
+// check compares the outputs of the plan with exact sums. It returns the greatest
+// error of an output, relative to the sum of the magnitudes of its products.
 func (p *problem) check(t *testing.T, threads int, accumulate bool, e *micro.Epilogue[float32]) float64 {
 	t.Helper()
 	pool := par.New(threads)
@@ -90,7 +90,7 @@ func (p *problem) check(t *testing.T, threads int, accumulate bool, e *micro.Epi
 	for _, s := range size {
 		average += s / float64(len(size))
 	}
-	for range 2 { // the second run finds the scratch of the first
+	for range 2 { // the second run reuses the workspace of the first
 		const guard = 40
 		memory := random(rng, len(want)+2*guard)
 		held := append([]float32(nil), memory...)
@@ -185,7 +185,7 @@ func TestEpilogues(t *testing.T) {
 	}
 }
 
-// The error stays close to the error of direct sums.
+// TestError bounds the error, relative to the sum of the magnitudes of the products.
 func TestError(t *testing.T) {
 	need(t)
 	rng := rand.New(rand.NewPCG(7, 8))
@@ -196,7 +196,7 @@ func TestError(t *testing.T) {
 	}
 }
 
-// Weights that were packed for another size of the input.
+// TestOtherPlan runs plans with weights that were packed for another input size.
 func TestOtherPlan(t *testing.T) {
 	need(t)
 	pool := par.New(2)

@@ -28,7 +28,7 @@ func TestCalled(t *testing.T) {
 	require.ErrorContains(t, err, "calls nothing of libcuda")
 }
 
-// The stub is linked with a program: its functions except cuInit fail until the table is filled, and pass all arguments on after that.
+// TestStub links a program with the stub. The stub's functions, except cuInit, fail until the table is filled, and then pass on all arguments.
 func TestStub(t *testing.T) {
 	if _, err := exec.LookPath(compiler()); err != nil || jumps[runtime.GOARCH] == "" {
 		t.Skip("no C compiler, or no stub for this architecture")

@@ -74,12 +74,13 @@ func TestDNNAttributes(t *testing.T) {
 	require.Zero(t, s.objects())
 }
 
-// A plan that does not finalise, is not wanted or is refused is passed over for the next, and nothing is left behind.
+// TestDNNPlans checks that Build skips a plan that does not finalise, has a forbidden note, needs too much workspace or is refused by the
+// caller, and that no object is left.
 func TestDNNPlans(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		unusable int64 // engines that do not finalise, as bits
-		note     int64 // of engine 0, plus 1
+		note     int64 // the numerical note of engine 0, plus 1; 0 is none
 		fewer    int64 // engines that mode A does not name; the fallback names engine 2
 		options  PlanOptions
 		engine   int64 // 0 is none
@@ -91,7 +92,7 @@ func TestDNNPlans(t *testing.T) {
 		{name: "none of mode A finalises", fewer: 1, unusable: 3, engine: 102},
 		{name: "none", unusable: 7},
 		{name: "a note that is forbidden", note: 1 + int64(NoteDownConvert), options: PlanOptions{Forbid: []Note{NoteTensorCore, NoteDownConvert}}, engine: 101},
-		{name: "a note that is not", note: 1 + int64(NoteDownConvert), options: PlanOptions{Forbid: []Note{NoteTensorCore}}, engine: 100},
+		{name: "a note that is not forbidden", note: 1 + int64(NoteDownConvert), options: PlanOptions{Forbid: []Note{NoteTensorCore}}, engine: 100},
 		{name: "workspace", options: PlanOptions{MaxWorkspace: 4096}, unusable: 1},
 		{name: "mode B", options: PlanOptions{Modes: []HeuristicMode{HeuristicB}}, engine: 102},
 		{name: "refused by the caller", options: PlanOptions{Accept: func(p *Plan) error {
@@ -123,7 +124,7 @@ func TestDNNPlans(t *testing.T) {
 	}
 }
 
-// A saved plan is loaded without asking the heuristics, and runs as it did. What is no plan of this version is refused.
+// TestDNNSaved checks that LoadPlan loads a saved plan without the heuristics, and refuses text that is no plan of this version of cuDNN.
 func TestDNNSaved(t *testing.T) {
 	h, s := dnnStub(t)
 	g, x, _, _, _ := small(h)

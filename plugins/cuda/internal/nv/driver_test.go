@@ -182,7 +182,7 @@ set set 6300 600=7 pitch=0 size=4, 8 x 1, ctx=c0
 `, s.record())
 }
 
-// What is called for every launch leaves nothing to the garbage collector.
+// TestCallsDoNotAllocate checks that the calls of every launch allocate no Go memory.
 func TestCallsDoNotAllocate(t *testing.T) {
 	d, s := driverStub(t)
 	s.set(3, 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// NVRTC needs no device: BURN_NVRTC names the folder with libnvrtc.so.13 or .12, as the package nvidia-cuda-nvrtc from PyPI has it.
+// TestNVRTC needs no device. BURN_NVRTC names the folder with libnvrtc.so.13 or .12, for example of the package nvidia-cuda-nvrtc from PyPI.
 func TestNVRTC(t *testing.T) {
 	l := installed(t, "BURN_NVRTC")
 	require.NotNil(t, l.NVRTC, "%s", l.Report)

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// On a machine with none of the libraries, each is missing with its reason, its cost and its remedy.
+// TestOpenNothing checks that, without the libraries, the report says of each why it is missing, what is lost and how to get it.
 func TestOpenNothing(t *testing.T) {
 	l := Open(Search{Only: t.TempDir()})
 	require.Equal(t, Libraries{Report: l.Report}, *l)
@@ -47,7 +47,8 @@ func TestOpenHidden(t *testing.T) {
 	require.NotNil(t, Open(search).NCCL)
 }
 
-// A library that lacks a function, is no library or is for a later CUDA than the driver is refused with the reason, and the next is tried.
+// TestOpenRefused checks that Open refuses, with the reason, a file that is no library, lacks a function or is for a later CUDA than the
+// driver, and tries the next file.
 func TestOpenRefused(t *testing.T) {
 	home, other := t.TempDir(), t.TempDir()
 	first, second := filepath.Join(home, "lib64"), filepath.Join(other, "lib64")
@@ -76,7 +77,7 @@ func TestOpenRefused(t *testing.T) {
 	require.Contains(t, l.Report.String(), "it is for CUDA 14, the driver supports CUDA 13.0 at most")
 }
 
-// An optional function that is not there is an error of its call alone.
+// TestOptionalFunction checks that only the call of a missing optional function fails, not Open.
 func TestOptionalFunction(t *testing.T) {
 	s := build(t, t.TempDir(), "libcuda.so.1", "cuda.c", driverProcs{}, "cuLaunchKernelEx", "cuMemAllocFromPoolAsync")
 	l := Open(Search{Only: s.folder})
@@ -88,7 +89,7 @@ func TestOptionalFunction(t *testing.T) {
 	require.ErrorIs(t, err, ErrMissing)
 }
 
-// A driver without a device is reported with its version, and is no Driver.
+// TestDriverWithoutDevice checks that Open returns no Driver if there is no device, and reports the version of the driver.
 func TestDriverWithoutDevice(t *testing.T) {
 	s := build(t, t.TempDir(), "libcuda.so.1", "cuda.c", driverProcs{})
 	s.set(1, 1)
@@ -133,7 +134,8 @@ func TestCandidates(t *testing.T) {
 	require.Equal(t, []string{data}, s.Candidates(&vendor.Library{Sonames: names}))
 }
 
-// The newest cuDNN comes first, except for one that the user named or the loader is configured for.
+// TestCandidatesByVersion checks that the library that the user named comes first, and then the newest, unless LD_LIBRARY_PATH configures the
+// loader for another.
 func TestCandidatesByVersion(t *testing.T) {
 	root, home := t.TempDir(), t.TempDir()
 	file := func(path ...string) string {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// installed opens a library of NVIDIA's from the folder that an environment variable names, for what works without a device.
+// installed opens the NVIDIA libraries in the folder, or beside the file, that an environment variable names. Without it the test is skipped.
 func installed(t *testing.T, variable string) *Libraries {
 	folder := os.Getenv(variable)
 	if folder == "" {
@@ -20,7 +20,7 @@ func installed(t *testing.T, variable string) *Libraries {
 	return Open(Search{Only: folder})
 }
 
-// cuDNN itself accepts the descriptors of every kind of operation. The graph and its plans need a device.
+// TestRealDNNDescriptors checks that cuDNN itself accepts the descriptors of the operations. The graph and its plans would need a device.
 func TestRealDNNDescriptors(t *testing.T) {
 	l := installed(t, "BURN_CUDNN")
 	require.NotNil(t, l.DNN, "%s", l.Report)
@@ -54,7 +54,7 @@ func TestRealDNNDescriptors(t *testing.T) {
 	require.Zero(t, h.Open())
 }
 
-// cuBLASLt itself accepts the descriptors of every combination that is named here. Algorithms need a device.
+// TestRealLtDescriptors checks that cuBLASLt itself accepts the descriptors of each epilogue. Algorithms would need a device.
 func TestRealLtDescriptors(t *testing.T) {
 	l := installed(t, "BURN_CUBLASLT")
 	require.NotNil(t, l.Lt, "%s", l.Report)

@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// stub is a library that was built for a test and records what it is called with.
+// stub is a library that is built for a test and records its calls.
 type stub struct {
 	t                      *testing.T
 	folder                 string
@@ -24,8 +24,8 @@ type stub struct {
 	open                   proc
 }
 
-// build compiles testdata/SOURCE to FOLDER/SONAME. Functions of procs that the source does not define return 0, except those in
-// without, which are left out.
+// build compiles testdata/SOURCE to FOLDER/SONAME. Functions of procs that the source does not define return 0. The library does not
+// export the functions in without.
 func build(t *testing.T, folder, soname, source string, procs any, without ...string) *stub {
 	t.Helper()
 	gcc, err := exec.LookPath("gcc")
@@ -63,7 +63,7 @@ func build(t *testing.T, folder, soname, source string, procs any, without ...st
 	return s
 }
 
-// record returns what the library was called with since the last call of record.
+// record returns the calls of the library since the last call of record.
 func (s *stub) record() string {
 	at := s.recorded.Word()
 	n := 0

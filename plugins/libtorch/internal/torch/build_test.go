@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bare makes a folder as in Debian, with a torch that lacks the ABI: this test binary, which exports nothing, replaces the library.
+// bare creates a folder with Debian's layout and a torch that lacks the ABI: the test binary, which exports nothing, replaces the library.
 func bare(t *testing.T) (prefix, folder string) {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -70,7 +70,7 @@ func TestBuild(t *testing.T) {
 	require.ErrorIs(t, Build(t.Context(), folder, good), ErrMissing)
 }
 
-// The torch that is installed, compiled against if it is one without the ABI, has all that the package looks for.
+// TestShim checks that the shim of an installed torch without the ABI has all functions that the package looks up.
 func TestShim(t *testing.T) {
 	l, err := library()
 	if err != nil {

@@ -48,7 +48,7 @@ func elements(t *testing.T, th *Thread, h Handle, n int) []float32 {
 	return append([]float32(nil), unsafe.Slice((*float32)(p), n)...)
 }
 
-// f32 keeps its precision on NVIDIA's devices, unless an option allows TF32.
+// TestNoTF32 checks that Load sets NVIDIA_TF32_OVERRIDE=0, so that f32 keeps its precision on NVIDIA's devices.
 func TestNoTF32(t *testing.T) {
 	thread(t)
 	getenv, err := purego.Dlsym(purego.RTLD_DEFAULT, "getenv")
@@ -86,7 +86,7 @@ func TestCall(t *testing.T) {
 	th.Delete(v)
 }
 
-// Arguments of all kinds, and more of them than one batch of calls has.
+// TestArguments passes arguments of all kinds, and more of them than one batch of calls contains.
 func TestArguments(t *testing.T) {
 	th := thread(t)
 	if !th.lib.Lists() {
@@ -140,7 +140,7 @@ func TestArguments(t *testing.T) {
 	th.Delete(y)
 }
 
-// A call that fails says so in torch's words, and the next one works.
+// TestFailure checks that a call that fails returns torch's message, and that the next call works.
 func TestFailure(t *testing.T) {
 	th := thread(t)
 	a := vector(t, th, 1, 2, 3)

@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of docs/METAL.md")
 
-// conversions says how an argument of a type is written where a message is sent.
+// conversions maps the type of an argument to the function that converts it where a message is sent.
 var conversions = map[string]string{
 	"NSUInteger": "unsigned", "uint64_t": "unsigned", "MTLGPUFamily": "enumeration", "MTLResourceOptions": "enumeration", "MTLMathMode": "enumeration", "BOOL": "boolean",
 	"SEL": "selector", "NSString *": "object", "MTLCompileOptions *": "object", "id<MTLFunction>": "object", "id<MTLEvent>": "object", "id<MTLBuffer>": "object",
@@ -28,7 +28,7 @@ var conversions = map[string]string{
 	"id<MTLDevice>": "object", "id<MTLCommandBuffer>": "object", "MPSMatrix *": "object", "MPSMatrixDescriptor *": "object", "MPSDataType": "enumeration", "double": "double",
 }
 
-// Each row of the table has as many types as its selector has colons, and a header of the framework that declares it.
+// TestMessages checks that each row of the table has as many types as its selector has colons, and a header of the framework that declares it.
 func TestMessages(t *testing.T) {
 	seen := map[string]bool{}
 	for i, m := range messages {
@@ -43,7 +43,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// names are the constants of the table, in order.
+// names returns the constants of the table, in order.
 func names(t *testing.T) []string {
 	f, err := parser.ParseFile(token.NewFileSet(), "messages.go", nil, 0)
 	require.NoError(t, err)
@@ -70,8 +70,8 @@ func called(c *ast.CallExpr) string {
 	return ""
 }
 
-// TestCallSites checks that every message is sent as in the table: the number and kind of the arguments, and the kind of the result. All of
-// the table is sent, and nothing past it.
+// TestCallSites checks that every message is sent as in the table: the number and kind of the arguments, and the kind of the result. Every
+// message of the table is sent, and no other.
 func TestCallSites(t *testing.T) {
 	number := map[string]int{}
 	for i, n := range names(t) {
@@ -137,7 +137,7 @@ func TestCallSites(t *testing.T) {
 	}
 }
 
-// document is the table as docs/METAL.md has it.
+// document returns the table of docs/METAL.md.
 func document() string {
 	var w strings.Builder
 	w.WriteString("| declared by | message | header | macOS |\n|---|---|---|---|\n")
@@ -154,7 +154,7 @@ func document() string {
 	return w.String()
 }
 
-// The document lists what is sent.
+// TestDocument checks that docs/METAL.md lists the messages and functions of the package.
 func TestDocument(t *testing.T) {
 	const begin, end = "<!-- messages -->\n", "<!-- end of messages -->"
 	file := filepath.Join("..", "..", "..", "..", "docs", "METAL.md")

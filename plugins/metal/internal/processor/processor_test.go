@@ -36,7 +36,7 @@ const header = "#include <metal_stdlib>\nusing namespace metal;\n"
 const inputs = `uint3 thread_at [[thread_position_in_threadgroup]], uint3 block_at [[threadgroup_position_in_grid]],
 	uint3 blocks [[threadgroups_per_grid]], uint lane_at [[thread_index_in_simdgroup]]`
 
-// run executes the kernel "probe" of a body with one buffer of words, and returns them.
+// run executes a kernel with the given body on one buffer of words, and returns the words.
 func run(t *testing.T, d calls.Device, body string, words, groups, threads int) ([]uint32, error) {
 	t.Helper()
 	l, err := d.NewLibrary(header + "kernel void probe(device uint* out [[buffer(0)]], constant uint& n [[buffer(1)]], " + inputs + ") {\n" + body + "\n}\n")
@@ -69,7 +69,7 @@ func run(t *testing.T, d calls.Device, body string, words, groups, threads int) 
 	return append([]uint32(nil), dtype.Slice[uint32](b.Contents())...), nil
 }
 
-// Threads of a threadgroup meet at barriers, those of a simdgroup exchange values, and threadgroups have arrays of their own.
+// TestThreads checks the barriers and arrays of threadgroups, and the exchanges and votes of simdgroups.
 func TestThreads(t *testing.T) {
 	d := open(t)
 	const threads, groups = 96, 3
@@ -109,7 +109,8 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// Simdgroup matrices are multiplied as by hand, and each simdgroup has its own; what threads hold is in the order of ir.Quarters.
+// TestSimdgroupMatrices compares products of simdgroup matrices with sums. Each simdgroup has its own matrices, and threads hold elements in the
+// order of ir.Quarters.
 func TestSimdgroupMatrices(t *testing.T) {
 	d := open(t)
 	const threads = 64
@@ -156,7 +157,7 @@ func TestSimdgroupMatrices(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrKernel, "a part of a simdgroup")
 }
 
-// Threads that wait for others that never come are a fault of the kernel, and so is a text that is no C++.
+// TestFaults checks that threads that wait for others that never arrive, and a text that is no C++, are core.ErrKernel.
 func TestFaults(t *testing.T) {
 	d := open(t)
 	for name, body := range map[string]string{

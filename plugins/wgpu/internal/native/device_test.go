@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/webgpu"
 )
 
-// last returns the last adapter of BURN_WGPU_LIBRARY: the processor, where there is such a driver. Without a library the test is skipped.
+// last returns the last adapter of the library BURN_WGPU_LIBRARY, which is the processor if it has such a driver. Without a library it skips the test.
 func last(t *testing.T) webgpu.Adapter {
 	t.Helper()
 	path := os.Getenv("BURN_WGPU_LIBRARY")
@@ -38,7 +38,7 @@ func opened(t *testing.T) *device {
 	return d.(*device)
 }
 
-// text is a kernel that adds a number to the words of a buffer.
+// text returns a kernel that adds n to the words of a buffer; more is the rest of its body.
 func text(n int, more string) string {
 	return fmt.Sprintf(`@group(0) @binding(0) var<storage, read_write> words: array<u32>;
 @compute @workgroup_size(64)
@@ -62,7 +62,7 @@ func ended(t *testing.T, d *device, begin func(done func(error)) error) {
 	}
 }
 
-// words returns what a buffer of 64 words holds.
+// words returns the contents of a buffer of 64 words.
 func words(t *testing.T, d *device, b webgpu.Buffer) []uint32 {
 	t.Helper()
 	back, err := d.NewBuffer(256, webgpu.Readback)
@@ -82,8 +82,8 @@ func words(t *testing.T, d *device, b webgpu.Buffer) []uint32 {
 	return out
 }
 
-// Kernels that are made at the same time by several goroutines are those that were asked for, and a text that the compiler refuses is an
-// error of its own caller alone.
+// TestPipelinesTogether creates kernels from several goroutines at once. Each caller gets its own kernel, and a text that the compiler refuses
+// is an error of its own caller alone.
 func TestPipelinesTogether(t *testing.T) {
 	d := opened(t)
 	const n = 24
@@ -127,7 +127,7 @@ func TestPipelinesTogether(t *testing.T) {
 	}
 }
 
-// What the library finds fault with is an error of the call that caused it, and the device goes on.
+// TestFaults checks that an error of the library is returned by the call that caused it, and that the device remains usable.
 func TestFaults(t *testing.T) {
 	d := opened(t)
 	_, err := d.NewPipeline("fn add() { nonsense }", "add", 1, 0)
@@ -155,7 +155,7 @@ func TestFaults(t *testing.T) {
 	require.Equal(t, make([]uint32, 64), words(t, d, b))
 }
 
-// A closed device may be polled, and another can be opened.
+// TestCloseAndOpen checks that a closed device may be polled, and that another can be opened.
 func TestCloseAndOpen(t *testing.T) {
 	a := last(t)
 	for range 3 {
@@ -167,7 +167,7 @@ func TestCloseAndOpen(t *testing.T) {
 	}
 }
 
-// An adapter has a name, a backend, the version of the library and limits that agree with each other.
+// TestFacts checks that an adapter has a name, a backend, the version of the library and consistent limits.
 func TestFacts(t *testing.T) {
 	d := opened(t)
 	require.NotEmpty(t, d.version)

@@ -125,7 +125,7 @@ type bench struct {
 	made    map[string]*built
 }
 
-// built is a kernel that was made.
+// built is a compiled kernel, or the error of its compilation.
 type built struct {
 	p     *pipeline
 	g     webgpu.Group
@@ -231,7 +231,7 @@ func (x *bench) make(f form, k *built) error {
 	return nil
 }
 
-// readLayout is the layout of storage buffers, some of which are only read, and a uniform.
+// readLayout returns the layout of storage buffers, some of which are read-only, and a uniform.
 func (x *bench) readLayout(read []bool, uniform int) layout {
 	entries := make([]layoutEntry, len(read)+1)
 	for i := range entries {
@@ -308,8 +308,8 @@ func (x *bench) result(k *built) ([]float32, error) {
 	return c, back.Read(dtype.Bytes(c), 0)
 }
 
-// check compares the result of a kernel with that of the first one, or of the first one with sums of float64, and returns the greatest
-// difference.
+// check compares the result of a kernel with the result of the first kernel, and 200 elements of the first with sums of float64. It returns
+// the greatest difference.
 func (x *bench) check(k *built) (float64, error) {
 	got, err := x.result(k)
 	if err != nil {

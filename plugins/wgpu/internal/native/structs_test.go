@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cFields are the fields of C for those of Go, in order; padding is left out.
+// cStructs lists structs of Go with the structs of C that have the same layout, and the names of their C fields in order, without padding.
 var cStructs = []struct {
 	value  any
 	names  []string // of C structs with this layout
@@ -48,7 +48,7 @@ var cStructs = []struct {
 	{groupEntry{}, []string{"WGPUBindGroupEntry"}, "nextInChain binding buffer offset size sampler textureView"},
 }
 
-// cConstants are the numbers that are written out here.
+// cConstants maps constants of C to the numbers that this package uses for them.
 var cConstants = map[string]uint64{
 	"WGPUSType_ShaderSourceWGSL": shaderSourceWGSL, "WGPUCallbackMode_AllowProcessEvents": allowProcessEvents, "WGPUCallbackMode_AllowSpontaneous": allowSpontaneous,
 	"WGPUInstanceBackend_Vulkan | WGPUInstanceBackend_Metal | WGPUInstanceBackend_DX12": primaryBackends,
