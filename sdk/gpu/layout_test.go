@@ -142,7 +142,8 @@ func (c *Convolution) compute(m [][]float32) {
 	}
 }
 
-// against runs compare without donation, on a device that offers the library every node instead of those for which kernel.Supports holds.
+// against runs compare without donation, on a device whose kernel.Supports is nil, so that it does not restrict the problems that
+// libraries are asked for.
 func against(t *testing.T, d *device, p *program.Program) {
 	d.kernel.Supports = nil
 	compare(t, d, p, nil)
