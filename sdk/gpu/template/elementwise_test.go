@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// affine returns 3·x + y + index·(axis+1) summed over the axes, as f32.
+// affine returns a body that computes 3·x plus the other operands, plus index·(axis+1) for each axis, in f32, and casts the sum to d.
 func affine(d dtype.DType, rank int) template.Body {
 	return func(b *ir.Builder, in []ir.Value, index func(int) ir.Value) []ir.Value {
 		v := b.Mul(b.Cast(dtype.F32, in[0]), b.Float(dtype.F32, 3))
