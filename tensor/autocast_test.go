@@ -50,7 +50,7 @@ func TestAutocast(t *testing.T) {
 	require.Error(t, tensor.Try(func() { tensor.Autocast(d, dtype.F64, nil) }))
 }
 
-// TestAutocastGradients checks that the gradients of f32 parameters are f32, and are those of the rounded product.
+// TestAutocastGradients checks that the gradients of f32 parameters are f32, and belong to the rounded product.
 func TestAutocastGradients(t *testing.T) {
 	inner, err := core.OpenPlace("cpu", core.Config{})
 	require.NoError(t, err)

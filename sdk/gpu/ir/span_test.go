@@ -70,7 +70,7 @@ func randomSpan(r *rand.Rand) span {
 	return between(min(a, b), max(a, b))
 }
 
-// TestSpansAreSound checks that the result of an operation lies in the computed span for all numbers of the operands' spans. A span that
+// TestSpansAreSound checks that the result of an operation is in the computed span for all numbers of the operands' spans. A span that
 // omits a number lets a kernel read beyond a buffer, because spans justify the removal of bounds checks.
 func TestSpansAreSound(t *testing.T) {
 	for seed := range uint64(4000) {

@@ -181,7 +181,7 @@ func TestCasts(t *testing.T) {
 	}
 }
 
-// floats returns the bits of numbers of float type d that lie in the range of type to.
+// floats returns the bits of numbers of float type d within the range of type to.
 func floats(d, to dtype.DType, r *rand.Rand) (all []uint64) {
 	low, high := math.Inf(-1), math.Inf(1)
 	if to.IsInt() {
