@@ -142,8 +142,8 @@ func (c *Convolution) compute(m [][]float32) {
 	}
 }
 
-// against runs compare without donation, on a device whose kernel.Supports is nil, so that it does not restrict the problems that
-// libraries are asked for.
+// against runs compare without donation, on a device whose kernels support every node, so that no node is decomposed before libraries are
+// asked for it.
 func against(t *testing.T, d *device, p *program.Program) {
 	d.kernel.Supports = nil
 	compare(t, d, p, nil)
