@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Adopted memory is read in place or copied, and released once, when nothing reads it.
+// TestAdopt checks that adopted memory is read in place or copied, and released once, after the last read.
 func TestAdopt(t *testing.T) {
 	for name, d := range map[string]*tensor.Device{"in place": open(t), "copied": openWith(t, &strict{})} {
 		t.Run(name, func(t *testing.T) {

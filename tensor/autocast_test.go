@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// halfway is midway between two numbers of bf16, which has 8 bits, and is rounded to the even one: 1.
+// halfway lies midway between two numbers of bf16, which has 8 bits of precision. It rounds to the even one: 1.
 const halfway = 1 + 1.0/256
 
 func TestAutocast(t *testing.T) {
@@ -50,7 +50,7 @@ func TestAutocast(t *testing.T) {
 	require.Error(t, tensor.Try(func() { tensor.Autocast(d, dtype.F64, nil) }))
 }
 
-// The gradients of f32 parameters are f32, and belong to the rounded product.
+// TestAutocastGradients checks that the gradients of f32 parameters are f32, and belong to the rounded product.
 func TestAutocastGradients(t *testing.T) {
 	inner, err := core.OpenPlace("cpu", core.Config{})
 	require.NoError(t, err)

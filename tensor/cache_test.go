@@ -55,10 +55,11 @@ func TestWriteCacheInPlace(t *testing.T) {
 	part.Release()
 	copied := c.CacheWrite(0, d.Full(dtype.I64, 0), one)
 	_, err = copied.Bytes(ctx)
-	require.ErrorIs(t, err, core.ErrOutOfMemory, "what is not given up is copied")
+	require.ErrorIs(t, err, core.ErrOutOfMemory, "CacheWrite copies a cache that is still in use")
 }
 
-// d(sum(y·w)) for y = cache with update at 1: for the cache it is w where nothing was written, for the update w from 1 on.
+// TestCacheWriteGradient checks the gradients of sum(y·w), where y is a cache with an update at 1. The gradient of the cache is w where
+// nothing was written; the gradient of the update is w from 1 on.
 func TestCacheWriteGradient(t *testing.T) {
 	inner, err := core.OpenPlace("cpu", core.Config{})
 	require.NoError(t, err)

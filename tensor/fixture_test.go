@@ -84,8 +84,8 @@ func calls(t *testing.T) map[string]call {
 	return all
 }
 
-// tolerance returns the relative and absolute tolerance. Except for approximations, results in f64 differ from PyTorch's only by
-// rounding.
+// tolerance returns the tolerance of a float type, relative to one plus the expected magnitude. Except for approximations, results in f64
+// differ from PyTorch's only by rounding.
 func tolerance(dt dtype.DType) float64 {
 	if dt == dtype.F32 {
 		return 1e-6

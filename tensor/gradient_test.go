@@ -155,8 +155,8 @@ func TestDropoutHasTheGradientOfItsMask(t *testing.T) {
 	require.Equal(t, data[float64](t, y), data[float64](t, grads.Of(x)))
 }
 
-// Parameters on one queue, data on another, and a loss on a third: the pass is ordered after all of them. Values by hand: loss =
-// Σ (w·x)², with the gradient 2·w·x².
+// TestGradientsAcrossQueues computes with parameters on one queue, data on another, and a loss on a third: the backward pass is ordered
+// after all of them. The expected values are by hand: loss = Σ (w·x)², with the gradient 2·w·x².
 func TestGradientsAcrossQueues(t *testing.T) {
 	place, err := core.OpenPlace("cpu", core.Config{})
 	require.NoError(t, err)

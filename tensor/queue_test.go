@@ -24,7 +24,8 @@ func stream(t *testing.T, d *tensor.Device) *tensor.Device {
 	return q
 }
 
-// empty reports tensors that are left when the collector has found the unreachable ones. Other queues must be synced.
+// empty fails if tensors are left after the garbage collector has found the unreachable ones. It syncs d and queues; other queues must be
+// synced.
 func empty(t *testing.T, d *tensor.Device, queues ...*tensor.Device) {
 	t.Helper()
 	left := int64(0)
@@ -42,8 +43,8 @@ func empty(t *testing.T, d *tensor.Device, queues ...*tensor.Device) {
 	t.Fatalf("%d tensors left", left)
 }
 
-// One queue makes tensors and another uses them, in both directions and through views, without explicit synchronisation; a tensor
-// that is released early exists as long as it is used.
+// TestQueuesAreInOrder creates tensors on one queue and uses them on another, in both directions and through views, without explicit
+// synchronisation. A tensor that is released early exists as long as it is used.
 func TestQueuesAreInOrder(t *testing.T) {
 	d := open(t)
 	other := stream(t, d)

@@ -55,7 +55,8 @@ func TestSliceIsPythons(t *testing.T) {
 	}
 }
 
-// A range assigns where it reads: t with v assigned to a part has v there and is t elsewhere, for ranges of two dimensions.
+// TestSliceAssignIsItsInverse checks that SliceAssign writes exactly the elements that SliceRanges reads and leaves all others, for
+// ranges of two dimensions.
 func TestSliceAssignIsItsInverse(t *testing.T) {
 	d := open(t)
 	ranges := []tensor.Range{{}, {Step: -1}, {Start: 1, End: 3}, {Start: -1}, {Start: 3, Step: -2}, {Step: 2}, {Start: 2, End: 2}, {Start: 1, End: -1, Step: 3}}

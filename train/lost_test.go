@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// killed is the loss of a backend whose process was killed.
+// killed is the error of a lost backend whose process was killed.
 type killed struct{ error }
 
 func (k killed) Unwrap() error { return k.error }

@@ -21,8 +21,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// parameters returns parameters with the shapes of a transformer of so many layers, each of width size, and three more. Without
-// weights of matrices they are all vectors.
+// parameters returns the parameters of a transformer: an embedding of 37 rows, 12 parameters for each of the layers, whose width is size,
+// the weight and bias of a last norm, and a vector of one element.
 func parameters(d *tensor.Device, layers, size int) []nn.Named {
 	var all []nn.Named
 	add := func(name string, shape ...int) {
@@ -52,8 +52,8 @@ func parameters(d *tensor.Device, layers, size int) []nn.Named {
 	return all
 }
 
-// optimized makes steps with gradients that follow from the parameters, and returns these. began is called before each step, with the
-// memory in use after it.
+// optimized runs steps of opt with gradients computed from the parameters, and returns the values of the parameters. It calls after at
+// the end of each step.
 func optimized(t *testing.T, b core.Backend, opt optim.Optimizer, layers, size, steps int, after func(step int)) [][]float32 {
 	ctx := context.Background()
 	dev, err := tensor.On(ctx, &core.Place{Backend: b, Spec: "optimized"})
@@ -79,8 +79,8 @@ func optimized(t *testing.T, b core.Backend, opt optim.Optimizer, layers, size, 
 	return all
 }
 
-// TestOptimizerLaunches: a step of AdamW over 148 parameters is a few launches, whose members are as many as parameters of kernels have
-// room for, and computes what the reference does, in any order of the members and in place.
+// TestOptimizerLaunches checks that a step of AdamW over 148 parameters takes at most 5 launches, whose members update all parameters in
+// place, and that the results equal the reference in every execution order.
 func TestOptimizerLaunches(t *testing.T) {
 	const layers, size, steps = 12, 8, 3
 	adamw := func() optim.Optimizer { return optim.NewAdamW(optim.AdamWConfig{WeightDecay: 0.01}) }
@@ -108,7 +108,7 @@ func TestOptimizerLaunches(t *testing.T) {
 			}}
 			b := gpu.New(emulated.New(o), gpu.Options{NoCache: true})
 			got := optimized(t, b, adamw(), layers, size, steps, func(step int) {
-				if step > 0 { // the first one makes the states
+				if step > 0 { // the first step creates the optimizer state
 					require.LessOrEqual(t, launches, 5)
 					require.Equal(t, 148, members)
 					require.Equal(t, 148, inPlace)
@@ -160,7 +160,7 @@ func TestOneParameter(t *testing.T) {
 	require.Len(t, launches, 1, "%v", launches)
 }
 
-// TestOneNorm: a norm of bf16 with weights of bf16 is one launch, whose sums are of f32.
+// TestOneNorm checks that a layer norm of bf16 with bf16 weights is one launch.
 func TestOneNorm(t *testing.T) {
 	ctx := context.Background()
 	launches := map[string]int{}

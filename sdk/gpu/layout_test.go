@@ -18,7 +18,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// convolutions is a library that computes convolutions of f32 on the host, wherever the elements lie.
+// convolutions is a library that computes f32 convolutions on the host, for operands of any strides.
 type convolutions struct {
 	only func(c *Convolution) bool // nil: all
 
@@ -60,7 +60,7 @@ func (x *fakeConvolution) Call(q Queue, args []Ref, _ Ref) error {
 	return q.(*fakeQueue).do(func() error { x.c.compute(m); return nil })
 }
 
-// compute is a convolution with two places by the definition, in float64.
+// compute evaluates a convolution with two spatial dimensions by its definition, with sums in float64.
 func (c *Convolution) compute(m [][]float32) {
 	var image, filter, result []float32
 	switch c.Kind {
@@ -142,13 +142,15 @@ func (c *Convolution) compute(m [][]float32) {
 	}
 }
 
-// against is compare on a device that is asked for whatever libraries can do.
+// against runs compare without donation, on a device whose kernels support every node, so that no node is decomposed before libraries are
+// asked for it.
 func against(t *testing.T, d *device, p *program.Program) {
 	d.kernel.Supports = nil
 	compare(t, d, p, nil)
 }
 
-// compare runs a program on the device and on the reference backend, and compares. donated says which inputs are given away.
+// compare runs a program three times on the device and once on the reference backend, and requires that the outputs agree within 1e-4.
+// donated says which inputs are donated; nil means none.
 func compare(t *testing.T, d *device, p *program.Program, donated []bool) {
 	t.Helper()
 	require.NoError(t, p.Check())
@@ -210,7 +212,7 @@ func compare(t *testing.T, d *device, p *program.Program, donated []bool) {
 	plan.Close()
 }
 
-// reference returns what the reference backend makes of a program.
+// reference returns the outputs that the reference backend computes for a program.
 func reference(t *testing.T, p *program.Program, values map[op.TensorID][]float32) [][]float32 {
 	ctx := context.Background()
 	b := ref.New()
@@ -246,14 +248,14 @@ func reference(t *testing.T, p *program.Program, values map[op.TensorID][]float3
 	return all
 }
 
-// conv adds a convolution.
+// conv adds a convolution with equal strides and padding on both axes.
 func (m *maker) conv(x, w op.TensorID, stride, pad, groups int) op.TensorID {
 	two := func(name string, v int) op.Attr { return op.Ints(name, v, v) }
 	return m.node(op.Conv, ids(x, w), two("strides", stride), two("pad_lo", pad), two("pad_hi", pad), two("kernel_dilation", 1),
 		two("input_dilation", 1), op.Int("groups", groups))
 }
 
-// residual returns a small network of the kind of ResNet.
+// residual returns a small network with residual connections, as in ResNet.
 func residual(t *testing.T) *maker {
 	m := newMaker(t, "residual")
 	x := m.input(2, 3, 8, 8)
@@ -283,8 +285,8 @@ func TestChannelsLast(t *testing.T) {
 	require.Equal(t, ReLU, l.called[0].Activation)
 	require.Equal(t, dtype.F32, l.called[0].Bias)
 	require.True(t, l.called[1].Residual)
-	// Each run turns the image around, and then has no more than a kernel each for what stands between the convolutions: the middle,
-	// the pool, the pad, the concatenation, the mean, and the second result in row-major order.
+	// Each run converts the image to channels-last order. It then launches at most one kernel for each part between the convolutions:
+	// the elementwise nodes, the pool, the pad, the concatenation, the mean, and the second result in row-major order.
 	require.LessOrEqual(t, fake.launches.Load(), int64(3+3*8))
 }
 
@@ -297,7 +299,8 @@ func TestChannelsFirst(t *testing.T) {
 	}
 }
 
-// A program of one convolution asks for what the node by itself asks for, so that it has the same bits.
+// TestOneConvolution checks that a program of one convolution asks the library for the same problem as the node by itself, so that both
+// compute the same bits.
 func TestOneConvolution(t *testing.T) {
 	l := &convolutions{}
 	d, _ := openDevice(t, Options{}, func(d *fakeDevice) { d.libraries = []Library{l} })
@@ -315,8 +318,8 @@ func TestOneConvolution(t *testing.T) {
 	require.Equal(t, inProgram[0], plan.steps[0].call.candidates[0].(*fakeConvolution).c)
 }
 
-// A library that lacks an epilogue computes what comes before it.
-func TestLessBehindACall(t *testing.T) {
+// TestUnsupportedEpilogues checks that a library without an epilogue is asked for the convolution with a shorter epilogue.
+func TestUnsupportedEpilogues(t *testing.T) {
 	for bias, only := range map[dtype.DType]func(c *Convolution) bool{
 		dtype.F32:     func(c *Convolution) bool { return c.Activation == None },
 		dtype.Invalid: func(c *Convolution) bool { return c.Activation == None && c.Bias == dtype.Invalid && !c.Residual },
@@ -368,7 +371,8 @@ func TestGradientsOfConvolutions(t *testing.T) {
 	}
 }
 
-// TestPartsOfConcatenations: what a kernel or a library computes is written into the concatenation, the rest is copied there.
+// TestPartsOfConcatenations checks that kernels and libraries write their results directly into a concatenation, and that other operands
+// are copied into it.
 func TestPartsOfConcatenations(t *testing.T) {
 	for _, batch := range []int{1, 2} {
 		l := &convolutions{}
@@ -380,7 +384,7 @@ func TestPartsOfConcatenations(t *testing.T) {
 		s := m.node(op.Concat, ids(x, y, z, y), op.Int("axis", 1))
 		m.p.Outputs = ids(m.node(op.Mul, ids(s, m.node(op.Sin, ids(s)))), s)
 		against(t, d, m.p)
-		if batch == 1 { // tanh, two copies, and what comes behind
+		if batch == 1 { // tanh, two copies, and the kernel behind the concatenation
 			require.EqualValues(t, 3*4, fake.launches.Load())
 		}
 	}

@@ -83,7 +83,7 @@ func (c *fakeProduct) Call(q Queue, args []Ref, workspace Ref) error {
 	}
 	w := workspace.bytes()[:1000]
 	return q.(*fakeQueue).do(func() error {
-		for i := range w { // it is the call's own
+		for i := range w { // the workspace belongs to this call alone
 			w[i] = 0xff
 		}
 		c.p.compute(m)
@@ -122,7 +122,7 @@ func (p *Product) compute(m [][]float32) {
 	}
 }
 
-// withLibrary returns a rig whose device has one.
+// withLibrary returns a rig whose device has the library.
 func withLibrary(t *testing.T, l *fakeLibrary) *rig {
 	r := newRig(t, Options{}, func(d *fakeDevice) { d.libraries = []Library{l} })
 	return r
@@ -142,7 +142,7 @@ func TestLibraryComputesProducts(t *testing.T) {
 	require.Zero(t, r.fake.launches.Load())
 }
 
-// TestLibraryEpilogues checks what of the nodes behind a product goes into the call.
+// TestLibraryEpilogues checks which of the nodes behind a product become part of the call.
 func TestLibraryEpilogues(t *testing.T) {
 	l := &fakeLibrary{names: []string{"a"}}
 	r := withLibrary(t, l)
@@ -166,7 +166,7 @@ func TestLibraryEpilogues(t *testing.T) {
 	require.EqualValues(t, 1, r.fake.launches.Load())
 }
 
-// refusals runs a program of three products with a library and compares with the truth.
+// refusals runs a program of three products with a library four times and compares the results with hand-computed ones.
 func refusals(t *testing.T, l *fakeLibrary) *rig {
 	r := withLibrary(t, l)
 	m := newMaker(t, "products")

@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// memoryOf checks the places of the temporaries of a plan against all pairs and all steps, and returns the most bytes that exist at
-// one time.
+// memoryOf checks the offsets of the temporaries of a plan pair by pair and step by step, and returns the most bytes that live at one
+// time.
 func memoryOf(t testing.TB, p *plan) (most int64) {
 	sum, top := int64(0), int64(0)
 	for i := range p.buffers {
@@ -78,7 +78,7 @@ func TestPlacesOfTemporaries(t *testing.T) {
 	require.Less(t, float64(all), 1.05*float64(needed), "what is lost between temporaries")
 }
 
-// TestNeeds computes by hand what a chain needs whose first result is read again at the end.
+// TestNeeds compares Needs with hand-computed numbers for a chain whose first result is read again at the end.
 func TestNeeds(t *testing.T) {
 	d, _ := openDevice(t, Options{}, func(d *fakeDevice) { d.dry = true })
 	q := d.queue(t)

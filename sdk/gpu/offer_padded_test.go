@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// logits is the end of a language model: a product whose rows have an odd length, what reads it, and its two gradients.
+// logits returns the end of a language model: a product with rows of 13 elements, the nodes that read it, and its two gradients.
 func logits(t *testing.T) *maker {
 	m := newMaker(t, "logits")
 	x, w := m.input(2, 3, 12), m.input(13, 12)
@@ -25,8 +25,8 @@ func logits(t *testing.T) *maker {
 	return m
 }
 
-// TestPaddedLines has products with lines of 13 elements read and write lines of 64. Results equal the reference, by the library and
-// by own kernels where the library refuses.
+// TestPaddedLines checks that products read and write lines of 64 elements in place of 13, and that results equal the reference, whether
+// the library computes them or kernels do because the library refuses.
 func TestPaddedLines(t *testing.T) {
 	for _, refuses := range []bool{false, true} {
 		l := &fakeLibrary{names: []string{"a"}}
@@ -49,8 +49,8 @@ func TestPaddedLines(t *testing.T) {
 	}
 }
 
-// Products keep their own lines if they are small, or aligned.
-func TestPaddedLinesWherePaying(t *testing.T) {
+// TestSmallProductsAreNotPadded checks that small products keep their own lines.
+func TestSmallProductsAreNotPadded(t *testing.T) {
 	l := &fakeLibrary{names: []string{"a"}}
 	d, _ := openDevice(t, Options{padFrom: 1 << 20}, func(d *fakeDevice) { d.libraries = []Library{l} })
 	against(t, d, logits(t).p)
@@ -59,8 +59,8 @@ func TestPaddedLinesWherePaying(t *testing.T) {
 	}
 }
 
-// TestPaddedFactors has a kernel write the factor of two large products with padded lines, unless it is needed otherwise too or its columns
-// have to be padded as well.
+// TestPaddedFactors checks that a kernel writes the common factor of two large products directly with padded lines, unless another node
+// reads the factor too or its columns need padding as well.
 func TestPaddedFactors(t *testing.T) {
 	steps := func(rows int, shared, refuses bool) int {
 		l := &fakeLibrary{names: []string{"a"}}

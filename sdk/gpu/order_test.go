@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// drawn returns a program of many nodes in few shapes, so that temporaries take each other's memory.
+// drawn returns a random program of many nodes with few shapes, so that temporaries reuse each other's memory.
 func drawn(t *testing.T, seed uint64) *maker {
 	r := rand.New(rand.NewPCG(seed, 1))
 	m := newMaker(t, "drawn")
@@ -83,7 +83,7 @@ func TestStepsInAnyOrder(t *testing.T) {
 	require.Greater(t, loose, 25*5)
 }
 
-// TestBranches: steps that do not need each other do not wait for each other.
+// TestBranches checks that steps wait only for the steps whose results they read.
 func TestBranches(t *testing.T) {
 	var after [][]int
 	r := newRig(t, Options{}, func(d *fakeDevice) {

@@ -42,8 +42,8 @@ func (p *pool) sound(t testing.TB) {
 	require.Equal(t, held, p.stats.InUse+p.stats.Scratch)
 }
 
-// TestPack leaves a few tensors in large segments. They are moved to a segment of their size, with what they hold, and nothing else is
-// moved.
+// TestPack checks that pack moves the few tensors left in large segments to one segment of their size, with their contents, and moves
+// nothing else.
 func TestPack(t *testing.T) {
 	d, fake := openDevice(t, Options{}, func(d *fakeDevice) { d.clean = true })
 	q, other := d.queue(t), d.queue(t)
@@ -74,7 +74,7 @@ func TestPack(t *testing.T) {
 	fixed[1].retain()
 	d.pool.touch(&other.tenant, fixed[2])
 	stay = append(stay, fixed...)
-	full := take(q, 62*mib, forTensor, 0) // a segment of which little is unused
+	full := take(q, 62*mib, forTensor, 0) // a segment with little unused memory
 	stay = append(stay, full)
 	for _, b := range fillers {
 		d.pool.release(b)
@@ -86,7 +86,7 @@ func TestPack(t *testing.T) {
 	d.pool.sound(t)
 	require.EqualValues(t, 13*64*mib, d.pool.statistics().Reserved)
 
-	require.NoError(t, d.pool.pack(q, 179*mib), "that much is not unused")
+	require.NoError(t, d.pool.pack(q, 179*mib), "less than that is unused")
 	require.EqualValues(t, 13*64*mib, d.pool.statistics().Reserved)
 	require.NoError(t, d.pool.pack(q, 178*mib))
 	d.pool.sound(t)
@@ -109,7 +109,7 @@ func TestPack(t *testing.T) {
 	require.Zero(t, d.pool.statistics().Reserved)
 }
 
-// TestCalm takes much memory once, then runs programs: after a while what they do not use is returned.
+// TestCalm checks that the pool returns memory to the driver after programs have run for a while without it.
 func TestCalm(t *testing.T) {
 	d, _ := openDevice(t, Options{}, func(d *fakeDevice) { d.dry = true })
 	q := d.queue(t)
@@ -146,8 +146,8 @@ func TestCalm(t *testing.T) {
 	d.pool.release(in)
 }
 
-// TestScratchServesNodes: nodes by themselves that need much memory take the scratch memory of programs, which gets the same place
-// afterwards.
+// TestScratchServesNodes checks that nodes which run outside of programs and need much memory get the scratch memory of programs. The
+// scratch memory gets the same place afterwards.
 func TestScratchServesNodes(t *testing.T) {
 	d, _ := openDevice(t, Options{}, func(d *fakeDevice) { d.dry = true })
 	q := d.queue(t)
@@ -179,7 +179,8 @@ func TestScratchServesNodes(t *testing.T) {
 	d.pool.sound(t)
 }
 
-// TestTidy needs a large block while as much is unused in smaller pieces: single nodes make one of these, some times.
+// TestTidy requests a large block while as much memory is unused in smaller pieces. For single nodes the pool packs the pieces, but at
+// most maxTidy times; for programs it does not.
 func TestTidy(t *testing.T) {
 	d, _ := openDevice(t, Options{}, func(d *fakeDevice) { d.dry = true })
 	q := d.queue(t)

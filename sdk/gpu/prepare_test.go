@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// TestContents: rewrites may look at small constants, each of which is read once.
+// TestContents checks that rewrites can read small constants, and that each constant is copied from the device once.
 func TestContents(t *testing.T) {
 	d, _ := openDevice(t, Options{}, nil)
 	q := d.queue(t)
@@ -37,7 +37,7 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// TestKnownConstants: the gelu that is written out with constants of a model is recognised, and computed in one kernel.
+// TestKnownConstants checks that a gelu composed of nodes and of constants of a model is recognised, and computed in one kernel.
 func TestKnownConstants(t *testing.T) {
 	r := newRig(t, Options{}, nil)
 	m := newMaker(t, "gelu")

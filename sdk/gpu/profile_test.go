@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// TestStepsEndInTime profiles a program while the host is preempted behind the first event that it records: no step ends after the run that
-// it is of.
+// TestStepsEndInTime profiles a program while the host is preempted after the first event that it records, and checks that no step ends
+// after the run that contains it.
 func TestStepsEndInTime(t *testing.T) {
 	r := newRig(t, Options{}, func(d *fakeDevice) { d.preempt = 2 * time.Millisecond }).apart()
 	m := newMaker(t, "step")

@@ -90,7 +90,7 @@ func chain(m *maker, x, c op.TensorID, n int) op.TensorID {
 	return x
 }
 
-// apart has each node of a program be a kernel of its own.
+// apart makes each node of a program a kernel of its own.
 func (r *rig) apart() *rig {
 	s, _ := core.Extension[Statistics](r.dev)
 	s.(*device).policy = group.Policy{}
@@ -116,8 +116,8 @@ func TestProgram(t *testing.T) {
 	require.NoError(t, r.programs().Undefine(p))
 }
 
-// TestConstantsAreThereForAllStreams runs a program on another stream while the device is slow to compute what depends on its constants
-// alone.
+// TestConstantsAreThereForAllStreams runs a program on another stream while the device is slow to compute the nodes that depend on
+// constants alone.
 func TestConstantsAreThereForAllStreams(t *testing.T) {
 	r := newRig(t, Options{}, func(d *fakeDevice) { d.pause = 100 * time.Millisecond })
 	m := newMaker(t, "folds")
@@ -133,7 +133,7 @@ func TestConstantsAreThereForAllStreams(t *testing.T) {
 	require.Equal(t, []float32{11, 23, 36, 50}, other.read(out[0], 4))
 }
 
-// TestRunsKeepTheirOutputs runs a program a hundred times and looks at all results in the end.
+// TestRunsKeepTheirOutputs runs a program a hundred times and reads all results at the end.
 func TestRunsKeepTheirOutputs(t *testing.T) {
 	for _, plain := range []bool{true, false} {
 		r := newRig(t, Options{Plain: plain}, func(d *fakeDevice) { d.jitter = true }).apart()
@@ -177,7 +177,7 @@ func TestDonationIsInPlace(t *testing.T) {
 	require.Equal(t, before, r.stats().Pool.Requests, "a run has asked for memory")
 }
 
-// apartInMemory checks that temporaries whose contents matter at the same step do not overlap.
+// apartInMemory checks that temporaries with overlapping lifetimes do not overlap in memory.
 func apartInMemory(t *testing.T, p *plan) {
 	for i, x := range p.buffers {
 		for k, y := range p.buffers[:i] {

@@ -68,8 +68,8 @@ func randomProgram(t *testing.T, rng *rand.Rand) *maker {
 	return m
 }
 
-// TestRandomPrograms compares programs with the reference, three runs each on memory that begins as nonsense, with and without
-// groups, and with inputs given away.
+// TestRandomPrograms compares three runs of each random program with the reference, on uninitialized memory, with and without groups, and
+// with donated inputs.
 func TestRandomPrograms(t *testing.T) {
 	n := 120
 	if long.Tests() {
@@ -87,7 +87,7 @@ func TestRandomPrograms(t *testing.T) {
 		if d.policy = groups; i%4 == 0 {
 			d.policy.Kinds, d.policy.Absorb = 0, 0
 		}
-		d.options.keepFrom = i % 2 // on every second one: tensors of any size are computed again
+		d.options.keepFrom = i % 2 // every second program recomputes tensors of any size
 		compare(t, d, m.p, donated)
 		if t.Failed() {
 			return

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/program/group"
 )
 
-// crossEntropy is the loss of logits in 16 bits and its gradient, as they are written out: the softmax in 32 bits is needed by both.
+// crossEntropy returns the loss of 16-bit logits and its gradient, composed of nodes. Both need the softmax in 32 bits.
 func crossEntropy(t *testing.T) *maker {
 	m := newMaker(t, "loss")
 	attrs := []op.Attr{op.Ints("axes", 1), op.Flag("keep_dims", true)}
@@ -30,8 +30,8 @@ func crossEntropy(t *testing.T) *maker {
 	return m
 }
 
-// TestRecompute computes the loss of logits and its gradient. No group passes a tensor of their size in 32 bits to another, and what the
-// gather takes is computed from the logits that it takes.
+// TestRecompute computes the loss of logits and its gradient. With recomputation no group passes a 32-bit tensor of the size of the
+// logits to another group, and the gather reads the 16-bit logits.
 func TestRecompute(t *testing.T) {
 	d, _ := openDevice(t, Options{keepFrom: 1}, func(*fakeDevice) {})
 	m := crossEntropy(t)
@@ -61,7 +61,8 @@ func TestRecompute(t *testing.T) {
 	require.Zero(t, wide)
 }
 
-// TestGatherOfLines gathers from a tensor whose lines begin at multiples of 64 elements, with and without indices of their own for each.
+// TestGatherOfLines gathers from a tensor whose lines begin at multiples of 64 elements, with separate indices for each line and with
+// common indices.
 func TestGatherOfLines(t *testing.T) {
 	l := &fakeLibrary{names: []string{"a"}}
 	d, _ := openDevice(t, Options{padFrom: 1}, func(d *fakeDevice) { d.libraries = []Library{l} })

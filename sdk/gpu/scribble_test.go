@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// TestPoison looks at the memory of a run: results and scratch memory are filled, operands are not.
+// TestPoison checks that the poison byte fills the results and the scratch memory of a run, and not its operands.
 func TestPoison(t *testing.T) {
 	d, _ := openDevice(t, Options{Poison: 255}, nil)
 	q := d.queue(t)

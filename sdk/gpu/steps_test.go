@@ -55,7 +55,7 @@ type trained struct {
 	report fusion.Report
 }
 
-// dryLibrary has a call for every problem, which computes nothing. Goroutines ask it at the same time.
+// dryLibrary returns a call that computes nothing for every problem. It is safe for concurrent use.
 type dryLibrary struct {
 	mu       *sync.Mutex
 	products *[]Product
@@ -113,7 +113,7 @@ func newTrained(t testing.TB, name string, products *[]Product) *trained {
 	return r
 }
 
-// step queues a training step and gives its loss.
+// step queues a training step and returns its loss.
 func (r *trained) step() *tensors.Tensor {
 	var grads *tensors.Gradients
 	var mean *tensors.Tensor
@@ -148,7 +148,7 @@ type counters struct {
 
 func (r *trained) counters() counters { return counters{r.device.Stats(), r.report.Stats()[0]} }
 
-// steady checks that between two moments n steps were made of runs of programs and of graphs alone.
+// steady checks that the n steps since before ran as programs and graphs, with at most three launches outside of graphs for each.
 func (r *trained) steady(before counters, n int64) {
 	t, now := r.t, r.counters()
 	require.Equal(t, n, now.fused.Hits-before.fused.Hits, "windows that ran as programs: %+v", now.fused)
@@ -164,8 +164,8 @@ func (r *trained) steady(before counters, n int64) {
 	require.Zero(t, now.Pool.DriverAllocs-before.Pool.DriverAllocs)
 }
 
-// TestTrainingSteps makes steps of the Book's CNN at batch 64, and of GPT-2 small with 8 x 1024 tokens in bf16. After the first few, each
-// is one run of a program for the passes, by one graph in which nothing is changed, and one for the optimiser.
+// TestTrainingSteps runs steps of the Book's CNN at batch 64, and of GPT-2 small with 8 x 1024 tokens in bf16. After the first few, each
+// step is one run of a program, by one graph without patches and the launches of the optimiser.
 func TestTrainingSteps(t *testing.T) {
 	const warm, steps = 6, 20
 	for _, name := range []string{"digits", "gpt2"} {
@@ -191,8 +191,8 @@ func TestTrainingSteps(t *testing.T) {
 	}
 }
 
-// memory holds what a step of GPT-2 small takes against what has to be there: parameters, what the optimiser keeps of them, gradients,
-// and the scratch memory of the passes. PyTorch 2.11 reserves 9,748 MiB for the step.
+// memory compares the memory of a step of GPT-2 small with the least that it needs: parameters, moments of the optimiser, gradients, and
+// scratch memory of the passes. PyTorch 2.11 reserves 9,748 MiB for the step.
 func (r *trained) memory() {
 	t, state := r.t, int64(0)
 	for _, p := range r.params {
@@ -209,8 +209,8 @@ func (r *trained) memory() {
 	require.Less(t, s.Most, int64(9748*mib), text)
 }
 
-// TestTrainingStepsOnNewMemory does the same on batches that are uploaded while the one before is in use, and with losses that are read
-// later: what calls of libraries read of these is copied to where it stays.
+// TestTrainingStepsOnNewMemory trains on batches that are uploaded while the previous batch is in use, and reads losses later. The
+// operands that calls of libraries read from this new memory are copied to fixed places.
 func TestTrainingStepsOnNewMemory(t *testing.T) {
 	r := newTrained(t, "digits", new([]Product))
 	x, y := r.batch()
@@ -245,7 +245,7 @@ func TestTrainingStepsOnNewMemory(t *testing.T) {
 	require.LessOrEqual(t, r.counters().GraphPatches-before.GraphPatches, int64(20*20), "kernels whose memory was changed in the graph")
 }
 
-// BenchmarkTrainingStep is the host's time for a step: all that happens above a device that computes nothing.
+// BenchmarkTrainingStep measures the host's time for a step on a device that computes nothing.
 func BenchmarkTrainingStep(b *testing.B) {
 	for _, name := range []string{"digits", "gpt2"} {
 		b.Run(name, func(b *testing.B) {

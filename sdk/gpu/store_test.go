@@ -18,7 +18,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// threeOps runs three kernels on a device whose kernels are compiled, and gives its counters.
+// threeOps runs three kernels on a device that compiles kernels. It returns the statistics of its kernels and the number of compilations.
 func threeOps(t *testing.T, folder string) (KernelStats, int64) {
 	r := newRig(t, Options{Cache: folder}, func(d *fakeDevice) { d.dialect = dialect.CUDA })
 	d := op.DescOf(dtype.F32, 2)
@@ -49,8 +49,8 @@ func TestCompiledKernelsAreKept(t *testing.T) {
 	require.Zero(t, s.Compiled)
 }
 
-// TestStoreRefusesWhatIsNotItsOwn damages each file in turn: the kernel is compiled anew and the file replaced.
-func TestStoreRefusesWhatIsNotItsOwn(t *testing.T) {
+// TestStoreRefusesDamagedFiles damages the files of a store: the kernels are compiled again and the files replaced.
+func TestStoreRefusesDamagedFiles(t *testing.T) {
 	for name, damage := range map[string]func(b []byte) []byte{
 		"empty": func([]byte) []byte { return nil },
 		"short": func(b []byte) []byte { return b[:len(b)-1] },
@@ -141,7 +141,8 @@ func FuzzStore(f *testing.F) {
 	})
 }
 
-// TestCompilerFailure: a kernel that does not compile fails its node, with the compiler's text, and the others of the unit run.
+// TestCompilerFailure checks that a kernel that does not compile fails with the compiler's error, and that the other kernel of the unit
+// compiles.
 func TestCompilerFailure(t *testing.T) {
 	bad := errors.New("line 7: no")
 	d, _ := openDevice(t, Options{}, func(d *fakeDevice) {

@@ -21,7 +21,7 @@ type network struct {
 	C    *nn.Linear
 }
 
-// train makes steps of AdamW on a batch, and gives the loss of each. after is called behind each step.
+// train runs steps of AdamW on a batch and returns the loss of each. It calls after at the end of each step.
 func train(t *testing.T, b core.Backend, steps int, after func(step int)) []float64 {
 	ctx := context.Background()
 	dev, err := tensors.On(ctx, autodiff.Device(&core.Place{Backend: fusion.Wrap(b), Spec: "trained"}))
@@ -54,8 +54,8 @@ func train(t *testing.T, b core.Backend, steps int, after func(step int)) []floa
 	return losses
 }
 
-// TestTraining trains as the reference does, on kernels of our own and with libraries. From the fourth step on nothing is compiled, and
-// no memory is asked of the driver.
+// TestTraining compares training with the reference, by generated kernels and with libraries. After the fourth step nothing is compiled,
+// and no memory is requested from the driver.
 func TestTraining(t *testing.T) {
 	const steps = 12
 	want := train(t, ref.New(), steps, func(int) {})
@@ -84,7 +84,7 @@ func TestTraining(t *testing.T) {
 	}
 }
 
-// spied keeps the statistics of a device that is opened, which decorators do not pass on.
+// spied stores the statistics of the device that it opens, which decorators do not pass on.
 type spied struct {
 	core.Backend
 	device *Statistics

@@ -18,14 +18,14 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// web returns a backend like WebGPU, with something changed.
+// web returns a backend like WebGPU after change has edited its options.
 func web(change func(o *emulated.Options)) core.Backend {
 	o := emulated.Options{Target: emulated.Targets()["webgpu"]}
 	change(&o)
 	return gpu.New(emulated.New(o), gpu.Options{NoCache: true, Poison: 255})
 }
 
-// TestWordsLimits runs the cases of limits on hardware whose largest tensor is small enough to be tried.
+// TestWordsLimits runs the conformance cases of limits on hardware whose largest tensor is small enough to be allocated.
 func TestWordsLimits(t *testing.T) {
 	open := func() (core.Backend, error) {
 		return web(func(o *emulated.Options) { o.Target.Bytes = 1 << 16 }), nil
@@ -33,7 +33,8 @@ func TestWordsLimits(t *testing.T) {
 	conformance.Run(t, open, conformance.Options{Run: "^limits/", Sample: 1, Shrink: -1})
 }
 
-// TestWordsTooLarge: a node is refused before it runs if it, or what it is made of, has a tensor that no buffer can hold.
+// TestWordsTooLarge checks that a node is refused before it runs if it, or a node of its decomposition, has a tensor that no buffer can
+// hold.
 func TestWordsTooLarge(t *testing.T) {
 	ctx := context.Background()
 	b := web(func(o *emulated.Options) { o.Target.Bytes = 1 << 16 })
@@ -52,7 +53,7 @@ func TestWordsTooLarge(t *testing.T) {
 	err = ask(op.Neg, []op.Desc{x(dtype.F32, 1<<14+1)})
 	require.ErrorIs(t, err, core.ErrUnsupported)
 	require.ErrorContains(t, err, "65536")
-	// What lies between may be as large as it likes where it needs no memory: products that are summed up at once.
+	// An intermediate tensor without memory may have any size: products that are summed at once.
 	require.NoError(t, ask(op.CosineSimilarity, []op.Desc{x(dtype.F32, 1, 100, 64), x(dtype.F32, 100, 1, 64)}, op.Int("axis", 2)))
 	for range 2 { // the answer is kept
 		err = ask(op.Histogram, []op.Desc{x(dtype.F32, 1<<13), x(dtype.F32, 65)})
@@ -61,7 +62,7 @@ func TestWordsTooLarge(t *testing.T) {
 	}
 }
 
-// TestWordsClaims: types that are required are there, and what the hardware has no arithmetic for is named.
+// TestWordsClaims checks that all required types are claimed, and that types without hardware arithmetic are named as emulated.
 func TestWordsClaims(t *testing.T) {
 	b := web(func(*emulated.Options) {})
 	defer b.Close()
@@ -75,7 +76,7 @@ func TestWordsClaims(t *testing.T) {
 	require.Equal(t, int64(128<<20), c.Limits.Bytes)
 }
 
-// TestWordsWithoutSubgroups: hardware without subgroups is given no operation of them.
+// TestWordsWithoutSubgroups checks that kernels for hardware without subgroups contain no subgroup operation.
 func TestWordsWithoutSubgroups(t *testing.T) {
 	var mu sync.Mutex
 	kernels := 0
@@ -100,8 +101,8 @@ func TestWordsWithoutSubgroups(t *testing.T) {
 	require.Greater(t, kernels, 20)
 }
 
-// TestWordsDonate: memory that is given up is not written in place where the hardware does not take it, and taken all the same where it is
-// read no more.
+// TestWordsDonate checks results when operands are released while their consumers run, on hardware that may refuse to write a donated
+// operand in place.
 func TestWordsDonate(t *testing.T) {
 	ctx := context.Background()
 	b := web(func(*emulated.Options) {})

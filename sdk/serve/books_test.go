@@ -16,8 +16,8 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// TestRequests keeps books of requests beside those of a stream: each is begun once and upwards, ended once, and canceled at
-// any time, before it comes too.
+// TestRequests compares requests with a model: numbers of begun requests increase, each request ends once, and a request may be canceled
+// at any time, even before it begins.
 func TestRequests(t *testing.T) {
 	const (
 		unseen = iota
@@ -68,7 +68,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestRequestLimit: requests that are open or were canceled before they came count together, and room comes back.
+// TestRequestLimit checks that open requests count together with those canceled before they began, and that ended requests make room.
 func TestRequestLimit(t *testing.T) {
 	var q requests
 	for i := range uint64(wire.MaxRequests) {
@@ -146,7 +146,7 @@ func TestEventNumbers(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled, "an event to come")
 }
 
-// TestEventLimit counts from the last settled event.
+// TestEventLimit checks that the limit counts events since the last settled one.
 func TestEventLimit(t *testing.T) {
 	var v events
 	for range wire.MaxEvents {
@@ -192,7 +192,7 @@ func TestEventWaiters(t *testing.T) {
 	require.Equal(t, second, e, "events that were there stay")
 }
 
-// TestEarlier: of a failure that the backend reports and one of the server, the node that came first is reported.
+// TestEarlier checks that of a failure of the backend and a failure of the server, the failure of the earlier node is reported.
 func TestEarlier(t *testing.T) {
 	node := func(id op.TensorID, text string) error {
 		return fmt.Errorf("around: %w", &core.NodeError{Op: text, Outputs: []op.Desc{{ID: id}}, Err: core.ErrKernel})
@@ -214,7 +214,7 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// TestUses: a program ends when it was ended and its last run has come, in whichever order.
+// TestUses checks that a program is over after its end was requested and its last run has arrived, in either order.
 func TestUses(t *testing.T) {
 	for runs := range uint64(5) {
 		for ended := range uint64(6) { // the call comes after so many runs
@@ -257,7 +257,7 @@ func TestDropped(t *testing.T) {
 	}
 }
 
-// TestOpNames names each op once, in order, and not too many.
+// TestOpNames checks that opNames names each op once, in order, and at most eight.
 func TestOpNames(t *testing.T) {
 	batch := func(names ...string) (l []op.Node) {
 		for _, name := range names {
@@ -274,8 +274,8 @@ func TestOpNames(t *testing.T) {
 	require.Equal(t, "add, sub, mul, div, neg, abs, exp, log, ...", opNames(append(eight, batch("sqrt", "sin")...)))
 }
 
-// TestUploadGrows: memory for a tensor that is announced is allocated at once only up to a limit; beyond it grows with what
-// arrives, and the data stays.
+// TestUploadGrows checks that the memory for an announced tensor is allocated at once only up to a limit. Beyond it the memory grows with
+// the data that arrives, and the data stays.
 func TestUploadGrows(t *testing.T) {
 	small := &upload{desc: op.DescOf(dtype.U8, 10)}
 	small.grow(4, 10)
@@ -297,7 +297,7 @@ func TestUploadGrows(t *testing.T) {
 	require.Equal(t, 100, cap(kept.data), "a staging buffer that fits is used")
 }
 
-// TestAddressSpace refuses sizes that no machine has without trying, and takes those that it does not check.
+// TestAddressSpace checks that sizes beyond every machine are refused without an allocation, and that small sizes are accepted.
 func TestAddressSpace(t *testing.T) {
 	require.NoError(t, checkAddressSpace(0))
 	require.NoError(t, checkAddressSpace(minChecked-1))

@@ -31,8 +31,8 @@ func (l *line) sync2(request, event byte, b ...byte) wire.Reply {
 	return r
 }
 
-// TestBackendFaults has each call of the stream's backend fail and panic: the failure is answered once, a panic as a kernel fault
-// that says where, and the stream serves the next command.
+// TestBackendFaults makes each call of the stream's backend fail and panic. The failure is answered once, a panic as a kernel fault that
+// names the call, and the stream serves the next command.
 func TestBackendFaults(t *testing.T) {
 	s, _, l := playing(t)
 	n := byte(0)
@@ -76,8 +76,8 @@ func TestBackendFaults(t *testing.T) {
 	}
 }
 
-// TestPoison: of a batch that the backend refuses all outputs are poisoned, with the first node's error, and what it was to drop
-// is freed.
+// TestPoison checks that all outputs of a batch that the backend refuses are poisoned, with the error of the first node, and that the
+// tensors that the batch would drop are freed.
 func TestPoison(t *testing.T) {
 	s, _, l := playing(t)
 	require.NoError(t, l.sync(1, 0x04, 2, 8, 0, 9).Err)
@@ -105,7 +105,8 @@ func TestPoison(t *testing.T) {
 	l.done(7, core.ErrUnknownTensor)
 }
 
-// TestReads reads what is there in one piece and in several, and refuses the wrong size.
+// TestReads reads tensors of one byte and of none, and checks that wrong sizes, missing tensors, failures of the backend and canceled
+// requests are answered with errors.
 func TestReads(t *testing.T) {
 	s, _, l := playing(t)
 	for _, c := range []struct {
@@ -144,7 +145,7 @@ func TestReads(t *testing.T) {
 	require.Equal(t, wire.TagData, l.hear().Tag)
 }
 
-// TestChunks makes a tensor in chunks, gives one up, and has the backend refuse one: all its chunks are received all the same.
+// TestChunks writes a tensor in chunks, abandons a write, and makes the backend refuse one. The server receives all chunks in each case.
 func TestChunks(t *testing.T) {
 	s, _, l := playing(t)
 	const size = wire.ChunkSize + 5
@@ -185,7 +186,7 @@ func TestChunks(t *testing.T) {
 	l.done(6, core.ErrKernel)
 }
 
-// TestProgramFaults defines what cannot be, and runs what is refused: donated inputs are freed whatever becomes of a run.
+// TestProgramFaults defines invalid programs and requests invalid runs. Donated inputs are freed even if the run fails.
 func TestProgramFaults(t *testing.T) {
 	s, c, l := playing(t)
 	// "p": input t1 i8[], constant t2 i8[], output t1
@@ -250,7 +251,7 @@ func TestProgramFaults(t *testing.T) {
 	require.ErrorIs(t, answer, core.ErrNotFound, "it is ending already")
 }
 
-// TestCallFaults has calls of the device fail and panic. The answer says so, and the plugin goes on.
+// TestCallFaults makes calls of the device fail and panic. The answer contains the error, and the plugin continues.
 func TestCallFaults(t *testing.T) {
 	s, c, _ := playing(t)
 	ctx := context.Background()
@@ -299,7 +300,7 @@ func TestCallFaults(t *testing.T) {
 	require.Empty(t, s.made(), "the backend is not asked about what it does not claim")
 }
 
-// TestGroups sends the commands of a group to the backend as they are, and ends the membership after the last of them.
+// TestGroups checks that the commands of a group reach the backend unchanged, and that the membership ends after the last of them.
 func TestGroups(t *testing.T) {
 	s, c, l := playing(t)
 	ctx := context.Background()
@@ -333,7 +334,7 @@ func TestGroups(t *testing.T) {
 	require.ErrorIs(t, l.sync(10, 0x15, 3, 0, 2, 50, 8, 0).Err, core.ErrNotFound)
 }
 
-// TestOpenFaults has a backend fail before there is a device.
+// TestOpenFaults makes a backend fail before it has an open device or stream.
 func TestOpenFaults(t *testing.T) {
 	s, c := play(t)
 	ctx := context.Background()

@@ -20,8 +20,8 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// scripted is a backend, its one device and its streams, that notes what it is asked for and fails where fault says so: with an
-// error, or with a panic if the value is no error. It computes nothing.
+// scripted is a backend, its one device and its streams. It records its calls and fails those in faults: with an error, or with a panic
+// if the value is no error. It computes nothing.
 type scripted struct {
 	mu     sync.Mutex
 	calls  []string
@@ -29,7 +29,7 @@ type scripted struct {
 	seq    uint64
 }
 
-// do notes a call, and fails if it is to fail.
+// do records a call, and returns its error or panics if it is in faults.
 func (s *scripted) do(call string, args ...any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +144,7 @@ func (s *scripted) CopyFrom(_ core.Stream, d op.Desc, _ core.Device, id op.Tenso
 	return s.do("copy", d.ID, id)
 }
 
-// ranks is a group of the backend.
+// ranks is a collective group of the scripted backend.
 type ranks struct{ s *scripted }
 
 func (g *ranks) AllReduce(_ core.Stream, by core.Reduction, in op.TensorID, out op.Desc) error {
@@ -158,7 +158,7 @@ func (g *ranks) Broadcast(_ core.Stream, root int, in op.TensorID, out op.Desc) 
 }
 func (g *ranks) Close() error { return g.s.do("leave") }
 
-// lane is a stream of the backend.
+// lane is a stream of the scripted backend.
 type lane struct{ s *scripted }
 
 func (l *lane) Submit(nodes []op.Node, free []op.TensorID) error {
@@ -195,7 +195,7 @@ func (e eventOf) Wait(context.Context) error {
 	return e.s.do("await")
 }
 
-// play serves a scripted backend and returns it with the host's end.
+// play serves a scripted backend and returns it with a caller that is connected to it.
 func play(t *testing.T) (*scripted, *wire.Caller) {
 	t.Helper()
 	s := &scripted{faults: map[string]any{}}
@@ -210,7 +210,7 @@ func play(t *testing.T) (*scripted, *wire.Caller) {
 	return s, wire.NewCaller(conn)
 }
 
-// playing opens a device and a stream of it.
+// playing returns the results of play and a stream of its device, which it opens.
 func playing(t *testing.T) (*scripted, *wire.Caller, *line) {
 	t.Helper()
 	s, c := play(t)

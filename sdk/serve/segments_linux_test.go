@@ -20,7 +20,7 @@ func mapped(t *testing.T, number uint64) *segment {
 	return &segment{number: number, data: data}
 }
 
-// TestSegmentBooks follows a segment through what a host and a backend may do with it, and refuses what they may not.
+// TestSegmentBooks follows a segment through the permitted operations of a host and a backend, and checks that others are refused.
 func TestSegmentBooks(t *testing.T) {
 	var g segments
 	x := mapped(t, 3)
@@ -70,7 +70,8 @@ func TestSegmentBooks(t *testing.T) {
 	require.ErrorContains(t, err, "segment 4 after 4, 0 are there, at most 16384")
 }
 
-// TestSegmentsEnd: at the end of a stream all memory is unmapped but what tensors use, and that when they release it.
+// TestSegmentsEnd checks that the end of a stream unmaps all segments except those that tensors use, and that these are unmapped when the
+// tensors release them.
 func TestSegmentsEnd(t *testing.T) {
 	var g segments
 	free, used := mapped(t, 1), mapped(t, 2)
@@ -90,7 +91,7 @@ func TestSegmentsEnd(t *testing.T) {
 	require.Empty(t, g.m)
 }
 
-// TestSegmentLimit counts the segments that are there.
+// TestSegmentLimit checks that the limit counts the segments that are not retired.
 func TestSegmentLimit(t *testing.T) {
 	var g segments
 	for i := range uint64(wire.MaxSegments) {
@@ -101,8 +102,8 @@ func TestSegmentLimit(t *testing.T) {
 	require.NoError(t, g.add(&segment{number: wire.MaxSegments + 1}))
 }
 
-// TestSegmentOrders does what hosts and backends may do in random order: a segment is mapped exactly as long as the host has not
-// retired it or a tensor uses it, and it is never given out while anybody else has it.
+// TestSegmentOrders runs operations of hosts and backends in random order. A segment is mapped exactly until the host has retired it and
+// no tensor uses it, and get refuses it while a command or a tensor uses it.
 func TestSegmentOrders(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 300 {

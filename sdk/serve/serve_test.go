@@ -26,7 +26,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// nothing is a driver whose kernels make nothing of everything.
+// nothing is a driver whose queue accepts every call and computes nothing.
 type nothing struct{}
 
 func (nothing) Info() core.Info {
@@ -57,7 +57,7 @@ func openNothing(core.Config) (core.Backend, error) { return engine.New(nothing{
 // handle is the handle of the device that raw opens.
 const handle = 7
 
-// raw connects to a server of nothing, without the client.
+// raw connects to a server of nothing without the client package.
 func raw(t *testing.T, hello bool) *wire.Caller {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -88,8 +88,8 @@ func raw(t *testing.T, hello bool) *wire.Caller {
 	return c
 }
 
-// talk opens a stream, sends frames and gives the last reply before the end. It waits for the answers to awaits
-// before it ends the stream, as the end drops what is open.
+// talk opens a stream, sends frames and returns the last reply before the end. It waits for the answers to awaits before it ends the
+// stream, because the end drops open requests.
 func talk(t *testing.T, c *wire.Caller, frames ...[]byte) (last wire.Reply) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -135,7 +135,7 @@ func talk(t *testing.T, c *wire.Caller, frames ...[]byte) (last wire.Reply) {
 // await begins every await of these tests: a signal before it, in the same frame.
 var await = []byte{0x08, 0x0d}
 
-// openFrame opens a stream. talk makes one of a new device of it.
+// openFrame opens a stream. talk replaces it by a frame for a stream of a new device.
 var openFrame = []byte{0x01, handle, 1}
 
 var handles atomic.Uint64
@@ -194,7 +194,7 @@ func TestHostileFrames(t *testing.T) {
 	require.Equal(t, wire.Reply{Tag: wire.TagDone, Request: 1}, r, "the server goes on serving others")
 }
 
-// TestHostileNodes sends what can be decoded and not done: it poisons, and the stream goes on.
+// TestHostileNodes sends batches that can be decoded but not executed. The error is reported once, and the stream continues.
 func TestHostileNodes(t *testing.T) {
 	c := raw(t, true)
 	neg := func(in byte) []byte { return []byte{0x02, 0, 3, 'n', 'e', 'g', 1, 1, in, 0, 1, 2, 2, 1, 2, 0} }

@@ -21,7 +21,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// invited serves nothing and gives what Hello says.
+// invited serves nothing and returns the answer to Hello.
 func invited(t *testing.T, features ...string) *wire.Welcome {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -55,7 +55,7 @@ func open(t *testing.T) (files, maps int) {
 	return len(fds), strings.Count(string(text), "/memfd:")
 }
 
-// memfd makes shared memory as a hostile host may.
+// memfd creates shared memory as a hostile host may.
 func memfd(t *testing.T, size int64, seals int) *os.File {
 	t.Helper()
 	fd, err := unix.MemfdCreate("hostile", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
@@ -166,7 +166,7 @@ func TestHostileSegments(t *testing.T) {
 	require.Zero(t, maps)
 }
 
-// TestSealed asserts that a segment cannot be made to fault by its maker.
+// TestSealed checks that the creator of a segment cannot make its peer fault.
 func TestSealed(t *testing.T) {
 	f, data, err := wire.NewSegment(1 << 20)
 	require.NoError(t, err)
@@ -185,7 +185,7 @@ func TestSealed(t *testing.T) {
 	require.Zero(t, peer[1<<20-1], "which is no fault")
 }
 
-// TestTouch makes an error of a fault in memory that is gone from under its user.
+// TestTouch checks that Touch returns an error for a fault in memory whose file was truncated, and passes on other panics.
 func TestTouch(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "x"))
 	require.NoError(t, err)

@@ -55,7 +55,7 @@ func (l *line) done(request uint64, want error) {
 	}
 }
 
-// two opens two streams of one device.
+// two opens two streams of one device and returns them with their caller.
 func two(t *testing.T) (c *wire.Caller, a, b *line) {
 	c = raw(t, true)
 	a, b = dial(t, c, handle, 1), dial(t, c, handle, 2)
@@ -68,7 +68,7 @@ func two(t *testing.T) (c *wire.Caller, a, b *line) {
 // write1 makes t1 u8[] of 9.
 var write1 = []byte{0x04, 2, 12, 0, 9}
 
-// TestShared has streams use, make twice and free what others made.
+// TestShared checks that a stream can use and free tensors of another stream after a wait, and cannot write one that exists.
 func TestShared(t *testing.T) {
 	_, a, b := two(t)
 	a.say(append(write1, 0x08)...)
@@ -83,7 +83,7 @@ func TestShared(t *testing.T) {
 	b.done(3, nil)
 }
 
-// TestUnsignaled waits for an event that comes late, and for one that never does: the stream that waits is held up alone.
+// TestUnsignaled waits for an event that is signaled late, and for one that never is. Only the waiting stream stops.
 func TestUnsignaled(t *testing.T) {
 	_, a, b := two(t)
 	b.say(0x0c, 1, 2, 0x08, 0x0d, 1, 1)
@@ -102,7 +102,7 @@ func TestUnsignaled(t *testing.T) {
 	b.done(4, nil) // settled
 }
 
-// TestWaitForEachOther has two streams wait for what neither will signal: closing the device ends both.
+// TestWaitForEachOther makes two streams wait for events that neither signals. Closing the device ends both.
 func TestWaitForEachOther(t *testing.T) {
 	c, a, b := two(t)
 	a.say(0x0c, 2, 1, 0x08)
@@ -119,7 +119,7 @@ func TestWaitForEachOther(t *testing.T) {
 	require.ErrorIs(t, answer, core.ErrClosed)
 }
 
-// TestHandles opens what is open and names what is not.
+// TestHandles opens handles that are invalid or in use, and calls with handles that are not open.
 func TestHandles(t *testing.T) {
 	c, ctx := raw(t, true), context.Background()
 	for name, tc := range map[string]struct {
@@ -164,7 +164,7 @@ func TestHandles(t *testing.T) {
 	require.ErrorIs(t, r.Err, core.ErrProtocol, "the number of another stream")
 }
 
-// TestRuns donates in ways that are not allowed, and ends a program before its runs.
+// TestRuns donates inputs with invalid masks, and undefines a program before its last run arrives.
 func TestRuns(t *testing.T) {
 	c, a, b := two(t)
 	// request 1, program 3, no constants: "p" of input t1 u8[] and output t1

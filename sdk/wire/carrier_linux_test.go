@@ -38,7 +38,7 @@ func carried(t *testing.T, token string) (*Carrier, *net.UnixConn) {
 	return c, conn.(*net.UnixConn)
 }
 
-// TestCarrier passes streams over a carrier: each has a socket of its own, and outlives the carrier.
+// TestCarrier opens streams over a carrier. Each stream has a socket of its own and outlives the carrier.
 func TestCarrier(t *testing.T) {
 	c, theirs := carried(t, "0123456789")
 	var hosts, plugins []*FrameStream
@@ -77,7 +77,8 @@ func TestCarrier(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// TestNextSocketHostile: a message over a carrier has exactly one descriptor, a unix socket.
+// TestNextSocketHostile checks that NextSocket accepts only messages with exactly one descriptor, which must be a unix socket, and closes
+// all descriptors of other messages.
 func TestNextSocketHostile(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
@@ -174,7 +175,7 @@ func TestSendFile(t *testing.T) {
 	require.NoError(t, err, "the caller still owns the file")
 }
 
-// TestManyDescriptors: a peer cannot fill the table of descriptors of this process.
+// TestManyDescriptors checks that a peer cannot fill the descriptor table of this process.
 func TestManyDescriptors(t *testing.T) {
 	host, plugin := links(t)
 	f, data, err := NewSegment(4096)
@@ -194,7 +195,7 @@ func TestManyDescriptors(t *testing.T) {
 	require.Equal(t, err, again, "nothing more is received")
 }
 
-// TestTrySend fills the socket without waiting: a frame is taken whole or not at all, and what is taken comes in order.
+// TestTrySend fills the socket without waiting. A frame is accepted whole or not at all, and accepted frames arrive in order.
 func TestTrySend(t *testing.T) {
 	host, plugin := links(t)
 	taken, more := host.TrySend(numbered(0, directSize+1))
@@ -232,7 +233,7 @@ func TestTrySend(t *testing.T) {
 	require.NoError(t, <-sent)
 }
 
-// TestBrokenLink: once part of a frame may be lost, a stream sends nothing more and says why each time.
+// TestBrokenLink checks that a stream sends nothing more once part of a frame may be lost, and returns the same error each time.
 func TestBrokenLink(t *testing.T) {
 	host, plugin := links(t)
 	plugin.Close()
@@ -248,7 +249,8 @@ func TestBrokenLink(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "the plugin is gone without an orderly end")
 }
 
-// TestFrameLengths: a length of zero ends the host's side only, and one above the limit ends the stream.
+// TestFrameLengths checks that a length of zero ends the stream in the direction from the host only, and that a length above the limit is
+// a protocol error.
 func TestFrameLengths(t *testing.T) {
 	for _, c := range []struct {
 		length uint32
@@ -268,7 +270,8 @@ func TestFrameLengths(t *testing.T) {
 	}
 }
 
-// TestPaceCap: one slow frame, however slow, does not end polling for long, and frames that come prolong it.
+// TestPaceCap checks that one slow frame does not stop polling, that an hour counts no more than other slow waits, and that frames that
+// arrive prolong polling.
 func TestPaceCap(t *testing.T) {
 	p := new(Pace)
 	for range 30 {

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// TestSharedCommands decodes the commands of shared memory as they were encoded, by the layout of PROTOCOL.md.
+// TestSharedCommands encodes and decodes the commands of shared memory, and compares frames with bytes by the layout of PROTOCOL.md.
 func TestSharedCommands(t *testing.T) {
 	const gen = 2
 	d := op.Desc{ID: tid(gen, 8), DType: dtype.I16, Shape: shape.Of(2, 2)}
@@ -44,7 +44,7 @@ func TestSharedCommands(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestEveryCommandSeeded asserts that the fuzz seeds have all commands and replies.
+// TestEveryCommandSeeded checks that the fuzz seeds contain all commands and replies.
 func TestEveryCommandSeeded(t *testing.T) {
 	got := map[Tag]bool{}
 	for _, s := range seeds(t) {
@@ -53,7 +53,7 @@ func TestEveryCommandSeeded(t *testing.T) {
 				got[c.Tag] = true
 			}
 		} else {
-			got[Tag(s[0])] = true // one that fills its frame, which others take apart
+			got[Tag(s[0])] = true // a command that fills its frame, which Decoder does not read
 		}
 	}
 	for tag := TagOpen; tag <= TagBroadcast; tag++ {

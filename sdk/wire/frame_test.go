@@ -27,7 +27,7 @@ func split(content []byte, at ...int) *Frame {
 	return f
 }
 
-// splits calls use with content as a frame in two and in three parts, empty ones too, for all places of the first bytes.
+// splits calls use with content as frames of two and of three parts, empty parts included, split at each of the first bytes.
 func splits(content []byte, use func(*Frame)) {
 	n := min(len(content), 24)
 	for i := range n + 1 {
@@ -38,7 +38,7 @@ func splits(content []byte, use func(*Frame)) {
 	}
 }
 
-// TestSplitFrames: every reader of a frame gets the same bytes, however the transport has divided it.
+// TestSplitFrames checks that every reader of a frame returns the same bytes, however the transport has split the frame.
 func TestSplitFrames(t *testing.T) {
 	b := NewBuffer(40)
 	for i := range b.Data() {

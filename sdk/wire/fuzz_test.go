@@ -46,7 +46,7 @@ func replySeeds() []*Frame {
 		ReleaseFrame(1)}
 }
 
-// bounded runs f and asserts that it allocated no more than a multiple of the size of its input.
+// bounded runs f and requires that it allocates less than 1 MiB plus 256 bytes for each byte of its input.
 func bounded(t *testing.T, size int, f func()) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -95,7 +95,7 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// TestTruncated cuts valid frames everywhere and flips every byte.
+// TestTruncated cuts valid frames at every byte and flips bits in every byte.
 func TestTruncated(t *testing.T) {
 	for _, s := range seeds(t)[:2] {
 		whole, err := decodeAll(NewDecoder(1), s)

@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// written writes frames by hand, in the words of PROTOCOL.md.
+// written is a frame written by hand by the layout of PROTOCOL.md.
 type written []byte
 
 func (w written) u(v uint64) written    { return binary.AppendUvarint(w, v) }
@@ -31,7 +31,8 @@ func (w written) many(n int, f func(written, int) written) written {
 // node begins NODE neg version 1 without inputs and outputs; attributes follow.
 func node() written { return written{0x02, 0}.text("neg").u(1).b(0, 0, 0) }
 
-// TestLimits: at each limit of the protocol a frame is read, and one beyond it is refused, with a text that names the limit.
+// TestLimits checks that a frame at each limit of the protocol is read, and that one beyond it is refused with an error that names the
+// limit.
 func TestLimits(t *testing.T) {
 	name := func(n int) string { return strings.Repeat("n", n) }
 	attr := func(w written, i int) written { return w.b(0).text("a"+name(1+i/128)+string(rune(i%128))).b(3, 1) }
@@ -94,7 +95,7 @@ func TestNameNumbers(t *testing.T) {
 	require.ErrorContains(t, err, `attribute name "", number 1`)
 }
 
-// TestRefusedValues names what is wrong with each value, and with which attribute.
+// TestRefusedValues checks that the error for an invalid value names the value and its attribute.
 func TestRefusedValues(t *testing.T) {
 	value := func(b ...byte) written { return node().u(1).b(0).text("axis").b(b...) }
 	for want, b := range map[string]written{
@@ -133,7 +134,7 @@ func TestDecoderStops(t *testing.T) {
 	require.Equal(t, Command{Tag: TagSignal}, c, "nothing is left of the command before")
 }
 
-// TestSlabs: lists of one frame do not share memory, short or long, and nobody grows into his neighbour.
+// TestSlabs checks that lists of one frame do not share memory, short or long, and that none can grow into the next.
 func TestSlabs(t *testing.T) {
 	var s slab[int]
 	var all [][]int
@@ -155,8 +156,8 @@ func TestSlabs(t *testing.T) {
 	}
 }
 
-// TestFitsMeansReadable: a node that Fits can be read by the other side, whichever of its parts is great; one that does not is
-// an ErrUnsupported, so that the host runs it elsewhere instead of breaking the stream.
+// TestFitsMeansReadable checks that the other side can read every node that Fits accepts, whichever part of it is large. Fits returns
+// ErrUnsupported for other nodes, so that the host runs them elsewhere instead of breaking the stream.
 func TestFitsMeansReadable(t *testing.T) {
 	ids := func(n int) []op.TensorID { return make([]op.TensorID, n) }
 	attrs := func(n int) op.Attrs {
@@ -229,7 +230,7 @@ func TestFitsMeansReadable(t *testing.T) {
 	require.Less(t, e.Len(), MaxFrame, "the greatest run fits a frame")
 }
 
-// TestManyInputs asks about nodes with as many inputs as the two bytes of their number can say, and more.
+// TestManyInputs queries nodes with as many inputs as the two-byte count can hold, and checks that more are refused.
 func TestManyInputs(t *testing.T) {
 	for _, n := range []int{0, 255, 256, 65535} {
 		in := make([]op.Desc, n)
@@ -263,7 +264,7 @@ func TestDefineAlone(t *testing.T) {
 	require.Equal(t, []byte{0x03, 1, 2}, content(t, e), "ids start from the generation again")
 }
 
-// TestErrorForms reads errors of each form that are written by hand, and refuses those that break a limit.
+// TestErrorForms decodes hand-written errors of each form, and checks that those that exceed a limit are refused.
 func TestErrorForms(t *testing.T) {
 	plain := written{0}.u(8).text("gone")
 	got := DecodeError(written{1}.text("add").text("step").u(1).u(7).b(2, 2).b(4, 1).b(plain...))

@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// numbers counts frames that come in order.
+// numbers counts the frames that a goroutine receives.
 type numbers struct {
 	next  atomic.Uint64
 	ended chan error
 }
 
-// receiveAll takes frames until the stream ends.
+// receiveAll receives frames in a goroutine until the stream ends.
 func receiveAll(fs *FrameStream) *numbers {
 	n := &numbers{ended: make(chan error, 1)}
 	go func() {
@@ -43,7 +43,7 @@ func (n *numbers) come(t *testing.T, want uint64, what string) {
 	require.Eventually(t, func() bool { return n.next.Load() == want }, 10*time.Second, 100*time.Microsecond, what)
 }
 
-// quick returns the pace of frames that come soon.
+// quick returns a pace that has seen frames arrive after 10 µs each.
 func quick() *Pace {
 	p := new(Pace)
 	for range 20 {

@@ -43,8 +43,8 @@ func numbered(number uint64, n int) *Frame {
 	return NewFrame(b)
 }
 
-// TestPollOrder receives frames of all sizes by two goroutines: each is handled once, whole, and in order, and none waits for
-// the next to come.
+// TestPollOrder receives frames of all sizes in two goroutines. Each frame is handled once, whole and in order, and without the arrival
+// of another frame after it.
 func TestPollOrder(t *testing.T) {
 	host, plugin := links(t)
 	const frames = 3000
@@ -120,7 +120,7 @@ func TestPollFault(t *testing.T) {
 	require.ErrorIs(t, plugin.Next(never), core.ErrProtocol, "again")
 }
 
-// TestPace looks only while frames come soon.
+// TestPace checks that polling happens only while frames arrive soon.
 func TestPace(t *testing.T) {
 	var p Pace
 	require.Zero(t, p.limit(), "nothing is known")

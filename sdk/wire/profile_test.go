@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/wire/internal/pb"
 )
 
-// A step comes through the wire as it was.
+// TestProfileStep checks that a step of a profile crosses the wire unchanged.
 func TestProfileStep(t *testing.T) {
 	s := core.ProfileStep{Program: "p", Index: core.WholeRun, Ops: []string{"conv", "add"}, In: []op.Desc{op.DescOf(dtype.BF16, 2, 0, 3)},
 		Out: []op.Desc{op.DescOf(dtype.I8, 1<<40), {DType: dtype.F32, Shape: []int{}}}, Flops: 1 << 60, Bytes: 7}
@@ -24,7 +24,7 @@ func TestProfileStep(t *testing.T) {
 		Dropped: 3}, p)
 }
 
-// A plugin that sends nonsense breaks the protocol, and nothing else.
+// TestHostileProfile checks that invalid profiles of a plugin are protocol errors.
 func TestHostileProfile(t *testing.T) {
 	long := string(make([]byte, MaxName+1))
 	step := &pb.ProfileStep{}

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// TestDocument asserts that PROTOCOL.md, the .proto and the constants agree.
+// TestDocument checks that PROTOCOL.md, the .proto file and the constants agree.
 func TestDocument(t *testing.T) {
 	md, err := os.ReadFile("PROTOCOL.md")
 	require.NoError(t, err)

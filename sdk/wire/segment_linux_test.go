@@ -19,7 +19,7 @@ func descriptor(t *testing.T, f *os.File) int {
 	return fd
 }
 
-// memfd returns a memory file of n bytes with the given seals.
+// memfd returns a memory file of n bytes with the seals in with, created with additional flags.
 func memfd(t *testing.T, n int64, with, flags int) *os.File {
 	t.Helper()
 	fd, err := unix.MemfdCreate("test", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|flags)
@@ -74,7 +74,8 @@ func TestSegmentFails(t *testing.T) {
 	require.Nil(t, data)
 }
 
-// TestForeignDescriptors: what a hostile peer may send instead of a sealed segment is refused, with the reason, and closed.
+// TestForeignDescriptors checks that MapSegment refuses descriptors of a hostile peer that are not sealed segments, with the reason, and
+// closes them.
 func TestForeignDescriptors(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "f"))
 	require.NoError(t, err)

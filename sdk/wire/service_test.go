@@ -23,7 +23,7 @@ import (
 	"github.com/goburn/burn/sdk/wire/internal/pb"
 )
 
-// recorder is a Handler that notes what it was asked and answers with err.
+// recorder is a Handler that records its calls and answers with err.
 type recorder struct {
 	mu      sync.Mutex
 	calls   []string
@@ -336,7 +336,7 @@ func TestStreamCall(t *testing.T) {
 	<-s.Context().Done()
 }
 
-// TestGreatFrame: a frame above the limit is a fault of the protocol for the side that receives it.
+// TestGreatFrame checks that a frame above the limit is a protocol error for the side that receives it.
 func TestGreatFrame(t *testing.T) {
 	t.Parallel()
 	r, _ := recorded(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/sdk/wire/internal/pb"
 )
 
-// Values of every kind, the awkward ones among them.
+// attrs has values of every kind, special ones among them.
 var attrs = op.Attrs{
 	op.Int("i0", 0), op.Int("i1", -1), op.Int("i2", math.MaxInt64), op.Int("i3", math.MinInt64),
 	op.Float("f0", 0.1), op.Float("f1", math.Inf(-1)), op.Float("f2", math.NaN()), op.Float("f3", math.Copysign(0, -1)),
@@ -105,7 +105,7 @@ func TestNodes(t *testing.T) {
 	require.Less(t, sizes[1], sizes[0]-80, "names are sent once")
 }
 
-// TestBytes holds the encoding still: these bytes are written out by hand from PROTOCOL.md.
+// TestBytes compares encodings with bytes written by hand from PROTOCOL.md, so that the encoding cannot change unnoticed.
 func TestBytes(t *testing.T) {
 	e := NewEncoder(0)
 	e.Node(&op.Node{Op: code(t, "neg"), Version: 1, Inputs: []op.TensorID{4}, Drop: 1,

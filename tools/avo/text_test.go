@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// allowed are the instruction sets that the kernels of a level may use, as avo's database names those of each instruction. The second
-// list has sets that a level does not imply: kernels with them are in the lists below, and their callers ask for the feature.
+// allowed lists the instruction sets that the kernels of a level may use, by the names in avo's database. The second list has sets that a
+// level does not imply: asksFor has the packages that check the feature before they use such kernels.
 var allowed = map[string][2][]string{
 	"avx2":   {{"AVX", "AVX2", "FMA3", "CMOV", "MMX+", "SSE", "SSE2", "BMI", "BMI2"}, {"F16C"}},
 	"avx512": {{"AVX", "AVX2", "FMA3", "CMOV", "MMX+", "SSE", "SSE2", "BMI", "BMI2", "AVX512F", "AVX512BW", "AVX512DQ", "AVX512VL"}, {"F16C", "AVX512_VNNI", "AVX512_BF16"}},
@@ -87,7 +87,8 @@ func each(t *testing.T, check func(t *testing.T, set, level string, k kernelText
 	}
 }
 
-// TestRequiredSets: a kernel with an instruction that its level does not imply would be an illegal instruction on some processors.
+// TestRequiredSets checks that each kernel uses only instructions that its level implies or whose feature its package checks. Others
+// are illegal on some processors.
 func TestRequiredSets(t *testing.T) {
 	each(t, func(t *testing.T, set, level string, k kernelText) {
 		for _, name := range strings.Split(k.requires, ", ") {
@@ -211,7 +212,7 @@ func TestBroadcastsAreUniform(t *testing.T) {
 	}
 }
 
-// TestBroadcastConstants rewrites lines whose result was written by hand.
+// TestBroadcastConstants compares rewritten lines with results written by hand.
 func TestBroadcastConstants(t *testing.T) {
 	const table = "DATA numbers<>+0(SB)/8, $0x3f8000003f800000\nDATA numbers<>+64(SB)/8, $0x3ff0000000000000\nDATA numbers<>+128(SB)/4, $0x00000007\nDATA numbers<>+132(SB)/4, $0x00000007\n"
 	for before, after := range map[string]string{

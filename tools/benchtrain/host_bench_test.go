@@ -51,7 +51,7 @@ func (idlePrograms) Define(context.Context, core.Stream, *program.Program, []op.
 func (idlePrograms) Run(core.Stream, core.Run) error { return nil }
 func (idlePrograms) Undefine(core.ProgramID) error   { return nil }
 
-// BenchmarkHost is the host's time for a training step that is written op by op: tensor, autodiff and fusion over a device that
+// BenchmarkHost measures the host's time for a training step that is written op by op: tensor, autodiff and fusion over a device that
 // computes nothing.
 func BenchmarkHost(b *testing.B) {
 	for _, name := range []string{"mnist_cnn", "transformer"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// The memory of a small GPT-2 after its steps.
+// TestMemory checks the table of the memory of a small GPT-2 after its steps.
 func TestMemory(t *testing.T) {
 	c, err := find("gpt2_tiny")
 	require.NoError(t, err)

@@ -175,7 +175,7 @@ func must(t *testing.T, l *store.Lock) []byte {
 	return b
 }
 
-// repack makes another version of the plugin in the mirror, from the same program.
+// repack adds another version of the plugin to the mirror, with the same program.
 func (u *user) repack(mirror, key, version string) {
 	u.t.Helper()
 	exe := filepath.Join(u.t.TempDir(), store.Executable("cpu", "process", store.Native()))

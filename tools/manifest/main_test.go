@@ -45,7 +45,7 @@ func TestWriteNeeds(t *testing.T) {
 	require.Equal(t, []string{"MINE_*"}, m.Needs.Env)
 }
 
-// What cannot be described leaves no manifest behind.
+// TestRefused checks that a plugin with an invalid name or invalid needs leaves no manifest behind.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ name, exe, needs string }{
 		{"another name", "backend-mine", ""},

@@ -15,8 +15,8 @@ import (
 
 var dataWord = regexp.MustCompile(`WORD \$0x([0-9a-f]{8}) // (.*)`)
 
-// TestDisassembled has LLVM's disassembler read every data word of the committed loops, and of each instruction with every register
-// and every legal count: its text must be that of the comment.
+// TestDisassembled disassembles every data word of the committed loops with LLVM, and each instruction with every destination register
+// and every legal count. The text must equal the comment.
 func TestDisassembled(t *testing.T) {
 	llvm, err := exec.LookPath("llvm-mc")
 	if err != nil {

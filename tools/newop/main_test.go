@@ -56,7 +56,7 @@ func TestListsOfContributing(t *testing.T) {
 	require.Contains(t, string(data), "`go generate "+generated+"`")
 }
 
-// The tree is as the edits expect it.
+// TestEditsApply checks that the tree has the anchors of the edits, and not yet the names of the scratch ops.
 func TestEditsApply(t *testing.T) {
 	for kind, s := range scratches {
 		for _, e := range s.edits {

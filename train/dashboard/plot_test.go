@@ -57,7 +57,7 @@ func TestLines(t *testing.T) {
 		}
 	}
 	c := newCanvas(2, 1, trainInk)
-	c.line(-5, -5, 20, 20, 0) // what lies outside is not drawn
+	c.line(-5, -5, 20, 20, 0) // dots outside the canvas are not drawn
 	require.Equal(t, map[[2]int]bool{{0, 0}: true, {1, 1}: true, {2, 2}: true, {3, 3}: true}, drawn([]string{c.row(0)}, 0))
 }
 
@@ -122,5 +122,5 @@ func TestStory(t *testing.T) {
 	require.Zero(t, s.pace[train.Valid].mean())
 	s.add(train.EpochStarted{Split: train.Train, Epoch: 1})
 	s.add(train.Stepped{Split: train.Train, Batch: 1, Step: 6, Time: zero.Add(time.Hour)})
-	require.Equal(t, 4*time.Second, s.pace[train.Train].mean(), "what lies between epochs is no batch")
+	require.Equal(t, 4*time.Second, s.pace[train.Train].mean(), "the time between epochs is not a batch")
 }

@@ -246,7 +246,7 @@ func TestDirection(t *testing.T) {
 	require.False(t, Higher.Better(1, 1))
 }
 
-// A score that is NaN has no place among the others: no area is right, so none is given.
+// TestCurveOfNaN checks that AUROC and AUPRC are NaN if a score is NaN, because such a score has no rank.
 func TestCurveOfNaN(t *testing.T) {
 	d := open(t)
 	nan := float32(math.NaN())

@@ -147,7 +147,8 @@ func closeOrNaN(t *testing.T, want, got float64, msg ...any) {
 	require.InDelta(t, want, got, 1e-12, msg...)
 }
 
-// Counts by class, against a count of each class by itself, with targets that do not count and targets that are no class.
+// TestCountsOfEachClass compares counts by class with separate counts of each class, with ignored targets and targets that are not
+// classes.
 func TestCountsOfEachClass(t *testing.T) {
 	d, r := open(t), rand.New(rand.NewPCG(9, 10))
 	const n, classes, ignored = 40, 5, 3

@@ -22,7 +22,7 @@ func always(f func(t int64) int64) func(t int64) (bool, int64) {
 	return func(t int64) (bool, int64) { return true, f(t) }
 }
 
-// ranged are indices whose greatest value Check finds exactly.
+// ranged lists indices whose greatest value Check finds exactly.
 var ranged = []guarded{
 	{"shr of a difference", func(b *ir.Builder, t ir.Value) (ir.Value, ir.Value) {
 		return 0, b.Add(b.Binary(ir.Shr, b.Sub(t, b.Int(100)), b.Int(3)), b.Int(13))
@@ -45,7 +45,7 @@ var ranged = []guarded{
 	}, always(func(t int64) int64 { return (t-64)/10 + 6 })},
 	{"quotient by a variable", func(b *ir.Builder, t ir.Value) (ir.Value, ir.Value) {
 		return 0, b.Div(b.Add(t, b.Int(50)), b.Add(t, b.Int(2)))
-	}, always(func(t int64) int64 { return 177 / 2 })}, // the operands are taken for independent
+	}, always(func(t int64) int64 { return 177 / 2 })}, // Check treats the operands as independent
 	{"rem by a variable", func(b *ir.Builder, t ir.Value) (ir.Value, ir.Value) {
 		return 0, b.Rem(b.Int(1000), b.Add(t, b.Int(2)))
 	}, always(func(t int64) int64 { return 128 })},
@@ -96,7 +96,7 @@ var ranged = []guarded{
 		return 5
 	})},
 
-	// Conditions narrow what they are computed from.
+	// Conditions narrow the ranges of the values that they compare.
 	{"if quotient", func(b *ir.Builder, t ir.Value) (ir.Value, ir.Value) { return b.Lt(b.Div(t, b.Int(10)), b.Int(3)), t },
 		func(t int64) (bool, int64) { return t/10 < 3, t }},
 	{"if quotient at least", func(b *ir.Builder, t ir.Value) (ir.Value, ir.Value) {
@@ -143,7 +143,7 @@ var ranged = []guarded{
 	{"if equal to a variable", func(b *ir.Builder, t ir.Value) (ir.Value, ir.Value) {
 		return b.Eq(b.Div(t, b.Int(2)), b.Rem(t, b.Int(30))), t
 	},
-		func(t int64) (bool, int64) { return t/2 <= 29, t }}, // the operands are taken for independent
+		func(t int64) (bool, int64) { return t/2 <= 29, t }}, // Check treats the operands as independent
 	{"if cast", func(b *ir.Builder, t ir.Value) (ir.Value, ir.Value) {
 		return b.Lt(b.Cast(dtype.I64, t), b.Const(dtype.I64, 30)), t
 	},
@@ -160,8 +160,8 @@ var ranged = []guarded{
 	}, func(t int64) (bool, int64) { return t >= 10 && t <= 40, t - 10 }},
 }
 
-// TestRangesAreExact: a buffer that has as many elements as the indices of all threads need is enough for Check, and one with an element
-// less is refused.
+// TestRangesAreExact checks that Check accepts a buffer with exactly the elements that the indices of all threads need, and refuses a
+// buffer with one element less.
 func TestRangesAreExact(t *testing.T) {
 	for _, c := range ranged {
 		most := int64(-1)
@@ -191,8 +191,8 @@ func TestRangesAreExact(t *testing.T) {
 	}
 }
 
-// TestOverflowIsRefused: an index that signed arithmetic computes beyond its type is refused, with the instruction that may overflow; a
-// product that is computed with 64 bits is not.
+// TestOverflowIsRefused checks that Check refuses an index whose signed arithmetic may overflow its type, and names the instruction. It
+// accepts unsigned arithmetic, which wraps around, and a product that fits in 64 bits.
 func TestOverflowIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name  string

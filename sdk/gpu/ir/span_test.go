@@ -70,8 +70,8 @@ func randomSpan(r *rand.Rand) span {
 	return between(min(a, b), max(a, b))
 }
 
-// Whatever numbers operands are, the result of an operation is in the span that is computed for it. A span that leaves a number
-// out lets a kernel read beyond a buffer: bounds checks are removed by spans.
+// TestSpansAreSound checks that the result of an operation is in the computed span for all numbers of the operands' spans. A span that
+// omits a number lets a kernel read beyond a buffer, because spans justify the removal of bounds checks.
 func TestSpansAreSound(t *testing.T) {
 	for seed := range uint64(4000) {
 		r := rand.New(rand.NewPCG(seed, 90))
@@ -121,7 +121,8 @@ func TestSpansAreSound(t *testing.T) {
 	}
 }
 
-// What wraps around in a type is still in the span that within leaves: the residue modulo a power of two stays.
+// TestSpansThatWrap checks that the span that within returns contains the results that wrap around: the residue modulo a power of two
+// survives the wrap.
 func TestSpansThatWrap(t *testing.T) {
 	types := []dtype.DType{dtype.I32, dtype.U32, dtype.I64, dtype.U64, dtype.I16, dtype.U8}
 	for seed := range uint64(4000) {
@@ -146,7 +147,7 @@ func TestSpansThatWrap(t *testing.T) {
 					if !got.holds(wrapped) {
 						t.Fatalf("seed %d: %s of %d in %v and %d in %v as %v: %v is not in %+v", seed, name, x, a, y, b, d, wrapped, got)
 					}
-					if exact.Cmp(wrapped) != 0 && !full.open && got.over == 0 { // sums of u64 that leave int64 are not told from those that leave u64
+					if exact.Cmp(wrapped) != 0 && !full.open && got.over == 0 { // spans do not distinguish u64 sums beyond int64 from sums beyond u64
 						t.Fatalf("seed %d: %s of %v and %v as %v may wrap around", seed, name, a, b, d)
 					}
 				}

@@ -42,8 +42,8 @@ func Example() {
 	// }
 }
 
-// TestText: the text of a kernel names each part of each instruction. Kernels with equal texts share compiled code, so that different
-// constants have different texts.
+// TestText checks that the text of a kernel names every part of every instruction, and that different constants have different texts:
+// kernels with equal texts share compiled code.
 func TestText(t *testing.T) {
 	b := ir.New("text", 32)
 	b.SetSubgroup(32)

@@ -10,7 +10,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// counts returns how many instructions of each operation are in a list, and how many loops are to be unrolled.
+// counts adds the number of instructions of each operation in a list, with those of nested lists, to n. It returns the number of loops
+// marked for unrolling.
 func counts(list []ir.Inst, n map[ir.Op]int) (unroll int) {
 	for _, in := range list {
 		n[in.Op]++
@@ -22,8 +23,8 @@ func counts(list []ir.Inst, n map[ir.Op]int) (unroll int) {
 	return unroll
 }
 
-// Unrolled kernels compute the same bits and have no loop left that was to be unrolled. Of local arrays only what a loop or a condition
-// may change is stored and loaded.
+// TestUnrolled checks that unrolled kernels compute the same bits and contain no loop marked for unrolling. They load and store only
+// those local arrays that a remaining loop or a condition may change.
 func TestUnrolled(t *testing.T) {
 	const threads = 8
 	type kit struct {

@@ -17,8 +17,8 @@ func plainProduct(t dtype.DType, m, n, k int) gpu.Product {
 	return gpu.Product{Batch: 1, M: m, N: n, K: k, A: gpu.Matrix{Type: t, Row: k, Col: 1}, B: gpu.Matrix{Type: t, Row: n, Col: 1}, D: gpu.Matrix{Type: t, Row: n, Col: 1}}
 }
 
-// TestProductSpec compares with the addresses that the formulas of both sides give: element (r, c) of a matrix of cuBLASLt is at
-// c*LD + r, that of gpu.Matrix at r*Row + c*Col, and cuBLASLt computes the transposed result of exchanged factors.
+// TestProductSpec compares addresses by the formulas of both sides: element (r, c) of a matrix of cuBLASLt is at c*LD + r, and element
+// (r, c) of a gpu.Matrix at r*Row + c*Col. cuBLASLt computes the transposed result from exchanged factors.
 func TestProductSpec(t *testing.T) {
 	const m, n, k, batch = 5, 7, 3, 2
 	for _, a := range []gpu.Matrix{{Row: k, Col: 1}, {Row: k + 2, Col: 1}, {Row: 1, Col: m}, {Row: 1, Col: m + 4}} {
@@ -95,7 +95,7 @@ func TestProductEpilogue(t *testing.T) {
 	}
 }
 
-// Each address counts: factors, result, bias and residual.
+// TestMatmulReady checks that Ready considers the alignment of every operand: factors, result, bias and residual.
 func TestMatmulReady(t *testing.T) {
 	p := plainProduct(dtype.F32, 4, 4, 4)
 	p.Bias, p.Residual = dtype.F32, true

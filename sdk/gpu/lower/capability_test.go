@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// TestComplete demands a lowering for every primitive and every type of its row, and a kernel that it gives.
+// TestComplete requires that each primitive has a lowering for each type of its row, and that the lowering returns launches.
 func TestComplete(t *testing.T) {
 	for _, code := range op.All() {
 		row := op.Lookup(code)
@@ -54,7 +54,8 @@ func groupOf(target template.Target, g *group.Graph, x *group.Group) (ir.Work, e
 	return Group(target, g, x, in, out)
 }
 
-// example returns a node of a primitive whose first operand has type d; nothing where the row has no such node.
+// example returns a sketch with one node of a primitive whose first operand has type d, and the outputs of the node. The outputs are nil
+// if the row has no such node.
 func example(code op.Code, d dtype.DType) (*sketch, []op.Desc) {
 	b, row := newSketch(), op.Lookup(code)
 	s := shape.Shape{3, 5}
@@ -94,7 +95,7 @@ func example(code op.Code, d dtype.DType) (*sketch, []op.Desc) {
 		}
 	}
 	if _, err := op.New(code, in, attrs...); err != nil && len(row.Operands) == 0 {
-		return b, nil // not every type can be counted, or be random
+		return b, nil // Iota and RandomBits do not have every type
 	}
 	return b, b.All(code, in, attrs...)
 }
@@ -126,7 +127,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestFewTypes leaves out what a device cannot compute with, and keeps what it stores.
+// TestFewTypes checks that the claims of a device omit types that it cannot compute with, and keep them for ops that only move elements.
 func TestFewTypes(t *testing.T) {
 	few := tiny
 	few.Math = dtype.SetOf(dtype.F32, dtype.I32, dtype.U32, dtype.I64, dtype.U64)

@@ -9,13 +9,13 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// limits returns what kernels of a target are held to.
+// limits returns the limits of kernels for a target.
 func limits(t template.Target) ir.Limits {
 	return ir.Limits{Threads: t.Threads, Shared: t.Shared, Subgroup: t.Subgroup, Grid: t.Grid, Buffers: maxInputs + maxOutputs + 1, Bytes: 1 << 40,
 		Wide: t.Wide, Types: t.Types, Math: t.Math, Atomics: t.Atomics}
 }
 
-// checkWork proves all launches of w.
+// checkWork requires that ir.Check accepts all launches of w on slots of these sizes.
 func checkWork(t testing.TB, target template.Target, w ir.Work, slots [][]byte) {
 	t.Helper()
 	var bytes []int64

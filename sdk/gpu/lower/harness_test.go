@@ -19,20 +19,20 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// small is a device that needs several blocks, and launches of several steps, for little.
+// tiny is a device so small that little data needs several blocks and several launches.
 var tiny = template.Target{
 	Subgroup: 32, Threads: 1024, Shared: 48 << 10, Units: 4, Blocks: 2, Grid: [3]int{1<<31 - 1, 65535, 65535}, Wide: 16,
 	Types: dtype.Any, Math: dtype.Any, Atomics: dtype.SetOf(dtype.I32, dtype.U32, dtype.F32),
 }
 
-// narrowGrid is one whose grids are too small for what they are asked for.
+// narrowGrid is tiny with fewer threads, and with grids too small for the blocks that the tests need.
 var narrowGrid = func() template.Target {
 	t := tiny
 	t.Grid, t.Threads = [3]int{3, 3, 3}, 256
 	return t
 }()
 
-// sketch is a program for a test.
+// sketch builds a program for a test.
 type sketch struct {
 	*op.Builder
 	p    program.Program
@@ -63,7 +63,7 @@ func (s *sketch) graph(t testing.TB, outs ...op.Desc) *group.Graph {
 	return group.NewGraph(s.p.Live())
 }
 
-// memory is a tensor in a slot: the bytes of a view, with others around and between them.
+// memory is a slot that holds a tensor by a view, with guard bytes around the elements and between them.
 type memory struct {
 	bytes []byte
 	view  shape.View
@@ -72,7 +72,7 @@ type memory struct {
 // guard is the byte around tensors, which no kernel may change.
 const guard = 0xA5
 
-// place puts a tensor into memory by a view.
+// place stores a tensor in new memory by a view.
 func place(x ref.Tensor, v shape.View) memory {
 	size := x.Desc.DType.Size()
 	m := memory{view: v, bytes: make([]byte, ((v.Offset+extent(v)+3)*size+3)&^3)} // whole words
@@ -95,7 +95,7 @@ func extent(v shape.View) int {
 	return far
 }
 
-// walk calls f with the number of each element and its place in memory.
+// walk calls f with the row-major number of each element and its index in memory.
 func walk(v shape.View, f func(i, at int)) {
 	for i := range v.Shape.Size() {
 		at, rest := v.Offset, i
@@ -107,7 +107,7 @@ func walk(v shape.View, f func(i, at int)) {
 	}
 }
 
-// read returns the tensor, and fails where bytes around it were changed.
+// read returns the tensor, and fails the test if a guard byte changed.
 func (m memory) read(t testing.TB, d op.Desc) ref.Tensor {
 	t.Helper()
 	size := d.DType.Size()
@@ -126,7 +126,7 @@ func (m memory) read(t testing.TB, d op.Desc) ref.Tensor {
 	return x
 }
 
-// strewn returns a view of shape s with gaps, axes in another order or reversed.
+// strewn returns a random view of shape s with gaps, permuted axes and reversed axes.
 func strewn(r *rand.Rand, s shape.Shape) shape.View {
 	order := r.Perm(len(s))
 	strides, step := make([]int, len(s)), 1+r.IntN(2)
@@ -143,16 +143,16 @@ func strewn(r *rand.Rand, s shape.Shape) shape.View {
 	return v
 }
 
-// runner runs groups of a program by the interpreter and compares each with the reference, node by node.
+// runner runs the groups of a program by the interpreter and compares each result with the reference, which evaluates node by node.
 type runner struct {
 	t       testing.TB
 	seed    uint64
 	target  template.Target
 	policy  group.Policy
 	r       *rand.Rand
-	strewn  bool // inputs of kernels that take views are views
+	strewn  bool // inputs that a kernel reads by views get random views
 	values  map[op.TensorID]ref.Tensor
-	terms   map[op.TensorID]float64 // how many units a tensor may be off
+	terms   map[op.TensorID]float64 // error bound of each tensor, in units of its type
 	groups  []*group.Group
 	options interp.Options
 	// words, if its Words is set, is the hardware that the kernels of target are rewritten for.
@@ -164,7 +164,7 @@ func newRunner(t testing.TB, target template.Target, seed uint64) *runner {
 		options: interp.Options{Order: interp.Shuffled, Seed: seed, Subgroup: target.Subgroup}}
 }
 
-// run runs all groups of g on values of its inputs, for some seeds on hardware of words.
+// run runs all groups of g on the values of its inputs. For some seeds it runs them on hardware whose memory is words.
 func (c *runner) run(g *group.Graph, inputs []ref.Tensor) {
 	c.t.Helper()
 	if c.seed/4%3 == 2 && reflect.DeepEqual(c.target, tiny) && onWords(g) {
@@ -236,7 +236,7 @@ func (c *runner) group(g *group.Graph, x *group.Group) {
 	}
 }
 
-// same compares a result with the reference, within the tolerance of all nodes that it came of in the group.
+// same compares a result with the reference, within the sum of the tolerances of all nodes of its group.
 func (c *runner) same(g *group.Graph, x *group.Group, d op.Desc, got ref.Tensor) error {
 	var rel, abs float64
 	exact := true
@@ -247,7 +247,7 @@ func (c *runner) same(g *group.Graph, x *group.Group, d op.Desc, got ref.Tensor)
 		if row.Tolerance.PerTerm {
 			terms = op.Terms(n, g.In(n))
 		}
-		if len(x.Nodes()) > 1 && d.DType.IsFloat() { // what is exact by itself moves what comes before it
+		if len(x.Nodes()) > 1 && d.DType.IsFloat() { // an exact node passes on the rounding of the nodes before it
 			e := map[dtype.DType]float64{dtype.F64: 0x1p-52, dtype.F32: 0x1p-23, dtype.F16: 0x1p-10, dtype.BF16: 0x1p-7}[d.DType]
 			rel, abs = rel+e, abs+e
 		}
@@ -256,7 +256,7 @@ func (c *runner) same(g *group.Graph, x *group.Group, d op.Desc, got ref.Tensor)
 		}
 		r, a := row.Tolerance.Bounds(n.Outputs[0].DType, terms)
 		if n.Outputs[0].DType == dtype.F64 && (n.Op == op.Asin || n.Op == op.Acos) {
-			r *= 256 // what package math of Go gives
+			r *= 256 // the accuracy of Go's package math
 		}
 		rel, abs = rel+r, abs+a
 	}

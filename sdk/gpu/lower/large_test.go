@@ -11,14 +11,14 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// big is the H200 as far as lowering goes.
+// big has the properties of an H200 that lowering reads.
 var big = func() template.Target {
 	t := tiny
 	t.Units, t.Blocks, t.Shared = 132, 8, 227<<10
 	return t
 }()
 
-// TestLarge proves launches of more elements than indices of 32 bits reach, without memory for them.
+// TestLarge proves launches for tensors with more elements than 32-bit indices reach, without allocating them.
 func TestLarge(t *testing.T) {
 	softmax := func(b *sketch, x op.Desc) []op.Desc {
 		e := b.Do(op.Exp, b.Do(op.Sub, x, b.Reduce(op.ReduceMax, x, true, 1)))
@@ -63,7 +63,8 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestSameText checks that kernels that differ only in lengths or numbers have the same text, and others do not.
+// TestSameText checks that kernels which differ only in lengths or in scalar operands have the same text, and that kernels with different
+// attributes do not.
 func TestSameText(t *testing.T) {
 	kernel := func(target template.Target, build func(b *sketch) op.Desc) string {
 		b := newSketch()

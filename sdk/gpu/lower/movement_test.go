@@ -28,7 +28,7 @@ func TestMovements(t *testing.T) {
 				switch code {
 				case op.Permute:
 					axes := c.r.Perm(len(s))
-					if len(s) == 2 || len(s) == 3 && j%2 == 0 { // turned
+					if len(s) == 2 || len(s) == 3 && j%2 == 0 { // transposed
 						axes[len(s)-1], axes[0] = 0, len(s)-1
 						if len(s) == 3 {
 							axes[1] = 1
@@ -65,7 +65,7 @@ func TestMovements(t *testing.T) {
 	}
 }
 
-// TestTurned computes with operands that lie across the result.
+// TestTurned computes elementwise with operands whose fastest axis is not the fastest axis of the result.
 func TestTurned(t *testing.T) {
 	for seed := range uint64(24) {
 		c := newRunner(t, []template.Target{tiny, narrowGrid}[seed%2], seed)
@@ -80,7 +80,7 @@ func TestTurned(t *testing.T) {
 	}
 }
 
-// TestTurnedInGroups does so with elements of 16 bits that are moved 8 at a time.
+// TestTurnedInGroups transposes operands with elements of 16 bits, which kernels move 8 at a time.
 func TestTurnedInGroups(t *testing.T) {
 	for seed := range uint64(12) {
 		c := newRunner(t, []template.Target{tiny, narrowGrid}[seed%2], seed)

@@ -16,7 +16,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// reductions is shapes with the axes that are reduced: rows, columns, both ends, middles, all, none, one element, none.
+// reductions lists shapes with the axes to reduce: rows, columns, outer and inner axes together, middle axes, all axes, no axis, axes of
+// one element and axes of none.
 var reductions = []struct {
 	shape shape.Shape
 	axes  []int
@@ -88,7 +89,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestNorms runs softmaxes and normalisations that are written out.
+// TestNorms runs softmaxes and normalisations that are composed of single nodes.
 func TestNorms(t *testing.T) {
 	build := map[string]func(b *sketch, x op.Desc, axes []int) []op.Desc{
 		"softmax": func(b *sketch, x op.Desc, axes []int) []op.Desc {
@@ -222,7 +223,8 @@ func drawProgram(r *rand.Rand) (*sketch, []op.Desc) {
 	return b, outs
 }
 
-// TestDivisionByRow divides elements by a number of their row, from the least that f32 has to the greatest.
+// TestDivisionByRow divides elements by the maximum or the sum of their row. The scales of rows are 0, numbers from the least of f32 to
+// nearly the greatest, infinity and NaN.
 func TestDivisionByRow(t *testing.T) {
 	scales := []float64{0, 0x1p-149, 0x1p-140, 0x1p-126, 0x1p-100, 0x1p-64, 1, 0x1p64, 0x1p100, 0x1p126, math.Inf(1), math.NaN()}
 	for _, code := range []op.Code{op.ReduceMax, op.Sum} {
@@ -242,7 +244,7 @@ func TestDivisionByRow(t *testing.T) {
 	}
 }
 
-// TestShortGelu is the formula of gelu for results of 16 bits, from one end of their range to the other.
+// TestShortGelu computes gelu for all 65536 values of each 16-bit float type.
 func TestShortGelu(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.F16, dtype.BF16} {
 		b := newSketch()

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// backward returns a trial of the gradient of an attention whose result comes from the reference.
+// backward returns a trial of the gradient of attention. The forward result among its operands comes from the reference.
 func (c attentionCase) backward(t *testing.T, d dtype.DType) trial {
 	forward := c.trial(t, d)
 	descs := make([]op.Desc, len(forward.in))
@@ -29,7 +29,7 @@ func (c attentionCase) backward(t *testing.T, d dtype.DType) trial {
 	return trialOf(t, op.AttentionGradient, c.attrs, append(in, forward.in[3:]...))
 }
 
-// racedCases have several tiles of keys, or of queries of several heads, and are small enough for races to be looked for.
+// racedCases have several tiles of keys, or of queries of several heads. They are small enough for the interpreter to detect races.
 var racedCases = []attentionCase{
 	{1, 1, 1, 40, 150, 16, 16, nil, nil, 0},
 	{1, 1, 1, 40, 150, 16, 16, []op.Attr{op.Flag("causal", true), op.Int("past", 110)}, nil, 0},
@@ -46,7 +46,7 @@ func TestAttentionGradientRaces(t *testing.T) {
 	}
 }
 
-// Operands may lie with the heads of a place side by side, as products give them.
+// TestAttentionOfViews runs attention on operands stored as [batch, position, head, width], as products write them.
 func TestAttentionOfViews(t *testing.T) {
 	c := attentionCase{2, 4, 2, 37, 41, 32, 16, []op.Attr{op.Flag("causal", true), op.Int("past", 4)}, nil, 0}
 	for _, d := range []dtype.DType{dtype.BF16, dtype.F32} {
@@ -59,8 +59,8 @@ func TestAttentionOfViews(t *testing.T) {
 	}
 }
 
-// Matrix instructions do for widths that are multiples of 16, and a block of queries or keys of the widest has its rows in registers or
-// in shared memory.
+// TestAttentionGradientByMatrices checks which kernels compute the gradient. Matrix instructions serve widths that are multiples of 16,
+// without a softcap. Rows of width 128 need more than 32 KiB of shared memory for them.
 func TestAttentionGradientByMatrices(t *testing.T) {
 	matrices := []string{"attention_back_queries_mma", "attention_back_keys_mma"}
 	vectors := []string{"attention_back_statistics", "attention_back_queries", "attention_back_keys", "attention_back_values"}
@@ -92,7 +92,7 @@ func TestAttentionGradientByMatrices(t *testing.T) {
 				want = c.little
 			}
 			require.Equal(t, want, names)
-			require.Len(t, w.Temps, 2) // numbers of queries, and no scores
+			require.Len(t, w.Temps, 2) // two f32 for each query of each head, and no scores
 			require.EqualValues(t, []int64{2 * 100 * 4, 2 * 100 * 4}, w.Temps)
 		}
 	}
@@ -114,7 +114,7 @@ func TestAttentionGradient(t *testing.T) {
 			}
 			k := i % len(structuredTargets)
 			c.backward(t, d).run(structuredTargets[k], 5)
-			if d.Size() == 2 && k != 0 { // those that have matrix instructions
+			if d.Size() == 2 && k != 0 { // target 0 has matrix instructions
 				c.backward(t, d).run(structuredTargets[0], 5)
 			}
 			if d.Size() == 2 && (i+n)%long.Every(2) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// attentionCase is shapes and attributes of an attention.
+// attentionCase holds the shapes and attributes of an attention.
 type attentionCase struct {
 	batch, heads, keyHeads, queries, keys, width, values int
 

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Tensors of more elements than an index of 32 bits holds are proved, not run.
+// TestLargeIndices proves kernels for tensors with more elements than 32-bit indices reach. It does not run them.
 func TestLargeIndices(t *testing.T) {
 	desc := op.DescOf
 	index := desc(dtype.I64, 1<<21)
@@ -56,7 +56,7 @@ func TestLargeIndices(t *testing.T) {
 	}
 }
 
-// Places that are kept in 32 bits say so when they are not enough.
+// TestTooLarge checks that kernels which keep positions in 32 bits refuse axes that are too long for these.
 func TestTooLarge(t *testing.T) {
 	for _, c := range []struct {
 		code  op.Code
@@ -80,7 +80,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// checkNode proves all launches of a node, and prints their kernels where they are for CUDA.
+// checkNode proves all launches of a node, and for targets with subgroups of 32 prints the kernels as CUDA.
 func checkNode(t *testing.T, target template.Target, n *op.Node, descs []op.Desc) {
 	t.Helper()
 	var in, out []template.Operand

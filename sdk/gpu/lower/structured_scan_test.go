@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// powers returns n powers of 2 of both signs whose running product, and the product of any neighbours, stays in the range of f64, also
-// without three of them, while it leaves the range of d again and again. All products of them are exact.
+// powers returns n powers of two with random signs. Their running product, and the product of any neighbours, stays in the range of f64,
+// also without three of them, but leaves the range of d again and again. All their products are exact.
 func powers(r *rand.Rand, d dtype.DType, n int) []float64 {
 	span := map[dtype.DType][2]int{dtype.F32: {-149, 127}, dtype.BF16: {-133, 127}, dtype.F16: {-24, 15}}[d]
 	x, exponent := make([]float64, n), 0
@@ -31,8 +31,8 @@ func powers(r *rand.Rand, d dtype.DType, n int) []float64 {
 	return x
 }
 
-// TestRunningProducts compares running products of which some are too large or too small for their type, and of infinities and zeros
-// after these, with products in f64, on hardware with and without f64, and with subgroups of all sizes.
+// TestRunningProducts compares running products with products in f64, on hardware with and without f64, and with subgroups of all sizes.
+// Some products are too large or too small for their type, and some follow infinities, zeros and NaNs.
 func TestRunningProducts(t *testing.T) {
 	r := source(t.Name())
 	var targets []template.Target
@@ -48,7 +48,7 @@ func TestRunningProducts(t *testing.T) {
 					continue
 				}
 				if c[1] > 16384 && target.Math.Has(dtype.F64) {
-					continue // the line is cut, and a thread multiplies what are no neighbours, which may leave the range of f64
+					continue // the line is split, and the product of a thread's elements, which are not neighbours, may leave the range of f64
 				}
 				testRunningProduct(t, r, target, d, c)
 			}

@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// structuredTargets are the kinds of hardware that kernels of structured ops differ for: subgroups with and without ballots, none,
-// little shared memory, small grids.
+// structuredTargets are the kinds of hardware for which kernels of structured ops differ: subgroups with and without ballots, no
+// subgroups, little shared memory, small grids.
 var structuredTargets = []template.Target{
 	{Subgroup: 32, Threads: 1024, Shared: 96 << 10, Units: 132, Blocks: 8, Grid: [3]int{1<<31 - 1, 65535, 65535}, Wide: 16, Types: dtype.Any, Math: dtype.Numbers | dtype.Bools,
 		Atomics: dtype.SetOf(dtype.I32, dtype.U32, dtype.I64, dtype.U64), Async: true,
@@ -164,11 +164,11 @@ func differ(n *op.Node, in []op.Desc, want, got ref.Tensor) (int, string) {
 	}
 	rel, abs := tolerance.Bounds(d, terms)
 	if n.Op == op.Attention && d.Size() == 2 {
-		// Matrix instructions take weights, which sum up to 1, rounded to the type; values are below 1.
+		// Matrix instructions read weights rounded to the type. Weights sum to 1, and values are below 1.
 		abs += map[dtype.DType]float64{dtype.F16: 0x1p-11, dtype.BF16: 0x1p-8}[d]
 	}
 	if n.Op == op.AttentionGradient && d.Size() == 2 {
-		// They take gradients of scores rounded too, and results join them with both signs.
+		// They also read gradients of scores rounded to the type, and results add these with both signs.
 		abs += map[dtype.DType]float64{dtype.F16: 0x1p-11, dtype.BF16: 0x1p-8}[d]
 	}
 	for i := range want.Desc.Shape.Size() {
@@ -197,7 +197,8 @@ func (c trial) each() {
 
 var specials = []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1, -1}
 
-// random is elements of moderate size; special ones have NaN, infinities and signed zeros among them, and many equal ones.
+// random returns a tensor of random elements: floats in [-1, 1), or integers of all magnitudes. If special is true, a quarter of the
+// floats are NaN, infinities, signed zeros, 1 or -1.
 func random(r *rand.Rand, d dtype.DType, special bool, dims ...int) ref.Tensor {
 	x := ref.Zeros(op.DescOf(d, dims...))
 	for i := range x.F {
@@ -212,7 +213,7 @@ func random(r *rand.Rand, d dtype.DType, special bool, dims ...int) ref.Tensor {
 	return x
 }
 
-// indices returns numbers in [0, n).
+// indices returns a tensor of random indices in [0, n).
 func indices(r *rand.Rand, d dtype.DType, n int, dims ...int) ref.Tensor {
 	x := ref.Zeros(op.DescOf(d, dims...))
 	for i := range x.I {

@@ -9,7 +9,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// draw makes a tensor of values of a domain, with special values in between where the type has them.
+// draw returns a tensor of random values of a domain. If special is true, floats have special values among them; integers without a
+// domain always have.
 func draw(r *rand.Rand, d op.Desc, domain op.Domain, special bool) ref.Tensor {
 	x := ref.Zeros(d)
 	if d.DType.IsFloat() && x.F != nil && !dtype.Smalls.Has(d.DType) {

@@ -22,7 +22,7 @@ var web = template.Target{
 	Atomics: dtype.SetOf(dtype.I32, dtype.U32), Words: true, Align: 256, Buffers: 8,
 }
 
-// wordLimits returns what kernels for words are held to.
+// wordLimits returns the limits of kernels for hardware whose memory is words.
 func wordLimits(t template.Target) ir.Limits {
 	lim := limits(t)
 	lim.Words, lim.Align, lim.Buffers = true, int64(t.Align), t.Buffers
@@ -49,7 +49,7 @@ func rewritten(t testing.TB, hardware template.Target, w ir.Work, slots [][]byte
 	return w
 }
 
-// inWords returns b, filled up to whole words.
+// inWords returns b padded with the byte with to whole words.
 func inWords(b []byte, with byte) []byte {
 	for len(b)%4 != 0 {
 		b = append(b[:len(b):len(b)], with)
@@ -57,7 +57,7 @@ func inWords(b []byte, with byte) []byte {
 	return b
 }
 
-// toWords has c run on words.
+// toWords makes c run on hardware whose memory is words, with detection of races.
 func (c *runner) toWords(subgroup int) {
 	c.words = web
 	c.words.Subgroup = subgroup
@@ -66,7 +66,7 @@ func (c *runner) toWords(subgroup int) {
 	c.options.Subgroup, c.options.Races = subgroup, true
 }
 
-// onWords reports whether hardware of words has all types of a program.
+// onWords reports whether hardware whose memory is words has all types of a program.
 func onWords(g *group.Graph) bool {
 	types := narrowing.Widen(web).Types | dtype.Smalls
 	for i := range g.Nodes {
@@ -79,8 +79,8 @@ func onWords(g *group.Graph) bool {
 	return true
 }
 
-// TestWords runs the kernels of every primitive and type that hardware of words has, with the detector of races: elements of one word
-// are written by different threads.
+// TestWords runs the kernels of every primitive for every type that hardware with word memory has. It detects races, because different
+// threads write elements of one word.
 func TestWords(t *testing.T) {
 	for k, code := range op.All() {
 		row := op.Lookup(code)

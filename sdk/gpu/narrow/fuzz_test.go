@@ -14,7 +14,7 @@ type author struct {
 	r      *rand.Rand
 	values map[dtype.DType][]ir.Value
 	in     []ir.Buf // of places elements each
-	out    []ir.Buf // of an element, or wide neighbouring ones, for each thread
+	out    []ir.Buf // of width neighbouring elements for each thread
 	width  []int
 	shared []ir.Mem      // of an element for each thread of a block
 	kept   []dtype.DType // types of shared
@@ -35,7 +35,7 @@ var (
 	stored     = []dtype.DType{dtype.I64, dtype.U64, dtype.I32, dtype.U32, dtype.F32, dtype.I16, dtype.U16, dtype.I8, dtype.U8, dtype.Bool, dtype.F16, dtype.BF16}
 )
 
-// write makes a launch and its memory.
+// write returns a random launch and its memory.
 func write(seed uint64) (ir.Launch, [][]byte) {
 	a := &author{Builder: ir.New("random", threads), r: rand.New(rand.NewPCG(seed, 7)), values: map[dtype.DType][]ir.Value{}}
 	a.SetSubgroup(words.Subgroup)
@@ -137,7 +137,7 @@ func (a *author) index(n int) ir.Value {
 	return a.And(x, a.Const(d, uint64(n-1)))
 }
 
-// any returns an i64 of which Check knows nothing, not even that it may have overflown.
+// any returns an i64 of which Check knows nothing, not even that it may have overflowed.
 func (a *author) any(x ir.Value) ir.Value {
 	a.Set(a.locals[0], a.Int(1), x)
 	return a.Get(a.locals[0], a.Int(1))
@@ -159,7 +159,7 @@ func (a *author) cast(d dtype.DType, v ir.Value) ir.Value {
 	return a.Cast(d, v)
 }
 
-// inner is a body of up to n statements, which know v besides, and whose values are forgotten.
+// inner writes a body of up to n statements, which may also use v. The values that the body computes are unknown after it.
 func (a *author) inner(n int, v ...ir.Value) {
 	saved := map[dtype.DType][]ir.Value{}
 	for d, list := range a.values {
@@ -236,7 +236,7 @@ func (a *author) arithmetic(d dtype.DType) ir.Value {
 	return a.Binary(o, x, y)
 }
 
-// store stores to what the thread has of buffer i of out.
+// store writes random values to the elements that the thread has in p, which is buffer i of out.
 func (a *author) store(p ir.Buf, i int) {
 	var vs []ir.Value
 	for range a.width[i] {
@@ -245,7 +245,7 @@ func (a *author) store(p ir.Buf, i int) {
 	a.Store(p, a.Mul(a.id, a.Int(a.width[i])), vs...)
 }
 
-// together exchanges values by shared memory and in subgroups, where all threads are.
+// together exchanges values through shared memory and in subgroups. All threads of a block have to reach it.
 func (a *author) together() {
 	d := a.pick(stored)
 	a.know(a.ShuffleXor(a.some(d), 1<<a.r.IntN(4)), a.ShuffleUp(a.some(d), 1), a.ShuffleFrom(a.some(d), a.And(a.Lane(), a.Int(7))))
@@ -257,7 +257,7 @@ func (a *author) together() {
 	}
 }
 
-// TestRandom compares random kernels with what they are rewritten to.
+// TestRandom compares random kernels with their rewritten forms.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(400) {
 		l, slots := write(seed)

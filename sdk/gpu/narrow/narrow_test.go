@@ -46,7 +46,7 @@ func compare(t testing.TB, l ir.Launch, slots [][]byte) {
 	}
 }
 
-// extremes returns numbers of 64 bits at which words differ from what they make together.
+// extremes returns 64-bit numbers near the boundaries of 32-bit words, their complements and negatives, and random numbers.
 func extremes(r *rand.Rand) []uint64 {
 	all := []uint64{0, 1, 2, 3, 5, 7, 10, 31, 32, 33, 63, 64, 255, 256, 65535, 65536, 1<<24 - 1, 1 << 24, 1<<24 + 1, 1<<25 + 1, 1<<31 - 1, 1 << 31, 1<<31 + 1,
 		1<<32 - 1, 1 << 32, 1<<32 + 1, 1<<33 - 1, 1<<40 + 1, 1<<47 - 1, 1<<53 + 1, 1<<55 + 1<<31, 1<<55 + 1<<31 + 1, 1<<56 - 1, 3<<55 + 1<<32, 1<<62 - 1, 1 << 62, 1<<63 - 1,
@@ -60,7 +60,7 @@ func extremes(r *rand.Rand) []uint64 {
 	return all
 }
 
-// elementwise returns a launch that stores body of the elements of buffers of the given bits, in lanes of 16 bytes of the widest.
+// elementwise returns a launch, and its memory, that computes body for each element of buffers of type d with the given bits.
 func elementwise(body func(b *ir.Builder, x []ir.Value) ir.Value, d dtype.DType, bits ...[]uint64) (ir.Launch, [][]byte) {
 	n := len(bits[0])
 	b := ir.New("elementwise", 64)
@@ -91,7 +91,7 @@ func elementwise(body func(b *ir.Builder, x []ir.Value) ir.Value, d dtype.DType,
 	return l, slots
 }
 
-// put writes a number's lowest bytes.
+// put writes the lowest bytes of a number.
 func put(b []byte, d dtype.DType, v uint64) {
 	if d == dtype.Bool {
 		v &= 1
@@ -111,7 +111,7 @@ func pairs(x []uint64) (a, b []uint64) {
 	return a, b
 }
 
-// TestArithmetic compares each operation on integers of 64 bits with that on words, of extremes and random numbers.
+// TestArithmetic compares each operation on 64-bit integers with its form on words, for extremes and random numbers.
 func TestArithmetic(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	all := extremes(r)
@@ -181,7 +181,7 @@ func TestCasts(t *testing.T) {
 	}
 }
 
-// floats returns numbers of a type, in the range of an integer type.
+// floats returns the bits of numbers of float type d within the range of type to.
 func floats(d, to dtype.DType, r *rand.Rand) (all []uint64) {
 	low, high := math.Inf(-1), math.Inf(1)
 	if to.IsInt() {

@@ -10,7 +10,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// Errors of libraries have the meaning that burn gives them, keep their own, and name what came before a fault.
+// TestErrors checks that errors of vendor libraries become errors of burn, that errors of burn stay as they are, and that the error of a
+// fault names the work before it.
 func TestErrors(t *testing.T) {
 	for kind, want := range map[error]error{vendor.ErrFault: core.ErrBackendLost, vendor.ErrOutOfMemory: core.ErrOutOfMemory,
 		vendor.ErrUnsupported: core.ErrUnsupported, vendor.ErrMissing: core.ErrUnsupported, vendor.ErrNoDevice: core.ErrNotFound, nil: core.ErrKernel} {

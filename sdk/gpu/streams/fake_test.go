@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// driver is a driver that notes its calls. It fails those in errs, and panics on calls that no test expects.
+// driver records its calls. A call named in errs returns that error, and a call that no test expects panics.
 type driver struct {
 	Calls
 	log    []string
@@ -130,14 +130,14 @@ func (d *driver) EndCapture(s Stream) (Graph, error) {
 	return Graph(d.handle()), d.call("captured", " %d", s)
 }
 
-// taken returns the calls since the last time.
+// taken returns the calls since the previous taken.
 func (d *driver) taken() []string {
 	log := d.log
 	d.log = nil
 	return log
 }
 
-// scale is a kernel of 64 threads with a buffer, a number, and so many bytes of shared memory.
+// scale returns a kernel of 64 threads with a buffer, a number, and the given bytes of shared memory.
 func scale(shared int) *ir.Kernel {
 	b := ir.New("scale", 64)
 	x, n := b.Buffer("x", dtype.F32, ir.Read|ir.Write), b.Scalar("n", dtype.I32)
@@ -148,7 +148,7 @@ func scale(shared int) *ir.Kernel {
 	return b.Kernel()
 }
 
-// opened returns a device over a driver that notes its calls, with a queue and a kernel.
+// opened returns a device over a driver that records its calls, with a queue and a kernel.
 func opened(t *testing.T) (*driver, *GPU, *Queue, gpu.Function) {
 	t.Helper()
 	d := &driver{errs: map[string]error{}}

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// library is a candidate that starts a copy, or writes graphs of its own.
+// library is a candidate that starts a copy, or adds nodes of its own to a graph.
 type library struct {
 	gpu.Candidate
 	native        bool
@@ -30,7 +30,8 @@ func (l *library) Populate([]gpu.Ref, gpu.Ref, Graph) error {
 }
 func (l *library) Update([]gpu.Ref, gpu.Ref, Graph) error { return l.refuses }
 
-// TestGraphs: steps become nodes that depend on the step before them, or on those that they name; changes go to their nodes.
+// TestGraphs checks that each step becomes a node that depends on the previous step, or on the steps that it names, and that updates
+// change the nodes of their steps.
 func TestGraphs(t *testing.T) {
 	d, g, q, f := opened(t)
 	launch := func(bits uint64) *gpu.Launch {
@@ -67,8 +68,8 @@ func TestGraphs(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrUnsupported)
 }
 
-// TestGraphCalls: a call of a library becomes what it writes, else what is recorded of it. Another call, or one that fails, is refused,
-// so that the steps are run one by one.
+// TestGraphCalls checks that a call of a library becomes the nodes that the library adds, or else a child graph recorded from the call.
+// An update with another call, or with one that fails, is refused, so that the steps run one by one.
 func TestGraphCalls(t *testing.T) {
 	d, g, q, _ := opened(t)
 	call := func(l *library) gpu.Step {

@@ -17,7 +17,7 @@ func at(address Ptr, offset int64) gpu.Ref {
 	return gpu.Ref{Memory: NewMemory(address, 1<<20), Offset: offset}
 }
 
-// TestQueueCommands: each command makes one call of the driver, with addresses and counts of elements.
+// TestQueueCommands checks that each command makes one call of the driver, with addresses and counts of elements.
 func TestQueueCommands(t *testing.T) {
 	d, g, q, f := opened(t)
 	dst := make([]byte, 4)
@@ -78,7 +78,8 @@ func TestQueueFaults(t *testing.T) {
 	require.ErrorContains(t, launch(), "a fault in a fill or what was started before it")
 }
 
-// TestEvents: events are used again after their release, timed ones apart from others, and measure in milliseconds.
+// TestEvents checks that released events are used again, timed events apart from others, and that timed events measure the milliseconds
+// between them.
 func TestEvents(t *testing.T) {
 	d, g, q, _ := opened(t)
 	d.done = true
@@ -105,7 +106,7 @@ func TestEvents(t *testing.T) {
 	require.NoError(t, q.Await(a))
 	require.Equal(t, []string{"wait 3 for 4"}, d.taken())
 
-	d.done = false // it sleeps in the end
+	d.done = false // Wait sleeps in the driver after polling
 	require.NoError(t, a.Wait())
 	require.Equal(t, []string{"synchronize 4"}, d.taken())
 	d.errs["done"] = vendor.ErrFault
@@ -127,8 +128,8 @@ func TestEvents(t *testing.T) {
 	require.ElementsMatch(t, []string{"destroy event 3", "destroy event 4", "destroy event 7"}, d.taken())
 }
 
-// TestLoad: a module is unloaded with the last of its functions, or at once if one of them cannot be had. Shared memory beyond that of
-// the dialect is asked for.
+// TestLoad checks that a module is unloaded with the last of its functions, or at once if a function fails to load. A kernel requests the
+// shared memory that exceeds the static limit of the dialect.
 func TestLoad(t *testing.T) {
 	d, g, _, _ := opened(t)
 	fs, err := g.Load([]byte("two"), []*ir.Kernel{scale(8), nil, scale(1001)})
@@ -157,7 +158,8 @@ func TestLoad(t *testing.T) {
 	require.Same(t, g.Dialect(), Open("x", d, 7, g.Dialect()).Dialect())
 }
 
-// TestBatchedArguments: a parameter that members have each is an array of their arguments, and the starts come last, ended by the grid.
+// TestBatchedArguments checks that a parameter marked Each is an array of the arguments of the members, and that the last argument holds
+// the starts of the members and the size of the grid.
 func TestBatchedArguments(t *testing.T) {
 	d, g, q, _ := opened(t)
 	k := *scale(8)

@@ -124,8 +124,8 @@ func TestCacheWrite(t *testing.T) {
 	}
 }
 
-// TestWindows joins the elements of windows that begin before the tensor, end behind it, skip elements or lie outside of it, and finds the place of
-// the first greatest.
+// TestWindows reduces windows that begin before the tensor, end behind it, skip elements or lie outside of it, and finds the index of the
+// first extreme.
 func TestWindows(t *testing.T) {
 	for i, w := range []template.Windows{
 		{In: []int{9}, Size: []int{3}, Stride: []int{1}, Dilation: []int{1}, Before: []int{0}, Out: []int{7}},

@@ -18,7 +18,7 @@ type attended struct {
 	y, dq, dk, dv     []float64
 }
 
-// seen reports whether query i of a head sees key j.
+// seen reports whether query i of a head attends to key j.
 func (m *attended) seen(b, h, i, j int) bool {
 	a, at := m.a, i+m.a.Past
 	switch {
@@ -95,7 +95,7 @@ func (m *attended) row(b, h, g, i int) {
 	}
 }
 
-// near requires that the elements of x are near those of want.
+// near requires that each element of x differs from want by at most tolerance, relative to the larger of 1 and want.
 func near(t *testing.T, x tensor, want []float64, tolerance float64, note string) {
 	t.Helper()
 	n, bad := 0, 0
@@ -109,7 +109,8 @@ func near(t *testing.T, x tensor, want []float64, tolerance float64, note string
 	})
 }
 
-// surrounded is dense with NaN between its elements and around them. Rows are contiguous, and gap elements apart.
+// surrounded returns a tensor with random elements and NaN between its rows and around them. Rows are contiguous, with gap elements
+// between them.
 func surrounded(d dtype.DType, gap int, dims ...int) tensor {
 	x := dense(d, 8, dims...)
 	step := 1
@@ -192,7 +193,7 @@ func testAttention(t *testing.T, c attentionCase) {
 }
 
 // TestAttentionLanes computes attention without matrix instructions: masks, caps, windows, positions before and behind the keys, groups of heads, and
-// rows that see no key, whose results and gradients are 0. What lies between the rows of operands is NaN.
+// rows that see no key, whose results and gradients are 0. The gaps between the rows of operands contain NaN.
 func TestAttentionLanes(t *testing.T) {
 	for i, a := range []template.Attention{
 		{Batch: 1, Heads: 1, KeyHeads: 1, Queries: 1, Keys: 1, Width: 1, ValueWidth: 1},
@@ -232,7 +233,8 @@ func TestAttentionLanes(t *testing.T) {
 	}
 }
 
-// TestAttentionFragments computes attention with the matrix instructions of several vendors. Widths and strides that these do not take are left to lanes.
+// TestAttentionFragments computes attention with the matrix instructions of several vendors. Kernels without matrix instructions compute
+// widths and strides that these do not support.
 func TestAttentionFragments(t *testing.T) {
 	for i, c := range []attentionCase{
 		{a: template.Attention{Queries: 5, Keys: 9, Width: 16, ValueWidth: 16}, kernel: "attention_mma"},

@@ -86,7 +86,7 @@ func TestFilterGradient(t *testing.T) {
 	}
 }
 
-// TestDirect says which convolutions have kernels of their own: those of the Book's CNN, by their shapes.
+// TestDirect checks which convolutions have direct kernels: those of the Book's CNN, by their shapes.
 func TestDirect(t *testing.T) {
 	of := func(x, w []int, out ...int) template.Convolution {
 		one := []int{1, 1}

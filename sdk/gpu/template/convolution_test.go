@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// convolutionCase is a convolution. Lists have an entry for each dimension of places.
+// convolutionCase is a convolution. Lists have an entry for each spatial dimension.
 type convolutionCase struct {
 	name                           string
 	batch, channels, results       int
@@ -28,12 +28,12 @@ type convolutionCase struct {
 	lastImage, lastFilter, lastOut bool // channels come last in memory
 	units                          int
 	web, exact, body               bool
-	turned                         bool   // filters have their places reversed and their first two axes exchanged in memory
+	turned                         bool   // filters have their spatial axes reversed and their first two axes exchanged in memory
 	exchanged                      bool   // images and filters have their first two axes exchanged in memory
-	kernel                         string // how the name of the first kernel has to begin
+	kernel                         string // prefix of the name of the first kernel
 }
 
-// exchangedTensor is memory of the shape (first, second, places...) with the second axis before the first in memory.
+// exchangedTensor returns memory for a tensor of shape (first, second, spatial...) with the second axis before the first in memory.
 func exchangedTensor(t dtype.DType, dims []int) tensor {
 	axes := []int{1, 0}
 	for i := 2; i < len(dims); i++ {
@@ -43,7 +43,7 @@ func exchangedTensor(t dtype.DType, dims []int) tensor {
 	return tensor{template.Operand{Type: t, View: v}, make([]byte, v.Shape.Size()*t.Size())}
 }
 
-// channelsTensor is memory of the shape (first, channels, places...), channels last in memory or not.
+// channelsTensor returns memory for a tensor of shape (first, channels, spatial...), with the channels last in memory if last is true.
 func channelsTensor(t dtype.DType, dims []int, last bool) tensor {
 	v := shape.Contiguous(shape.Of(dims...))
 	if last {

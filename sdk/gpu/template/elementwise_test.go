@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// affine returns 3·x + y + index·(axis+1) summed over the axes, as f32.
+// affine returns a body that computes 3·x plus the other operands, plus index·(axis+1) for each axis, in f32, and casts the sum to d.
 func affine(d dtype.DType, rank int) template.Body {
 	return func(b *ir.Builder, in []ir.Value, index func(int) ir.Value) []ir.Value {
 		v := b.Mul(b.Cast(dtype.F32, in[0]), b.Float(dtype.F32, 3))
@@ -49,7 +49,7 @@ func computeAffine(t *testing.T, target template.Target, dims []int, operands []
 	return w
 }
 
-// TestElementwiseTypes: each type is loaded and stored with accesses as wide as its offset allows, and tails of every length.
+// TestElementwiseTypes loads and stores each type with accesses as wide as its offset allows, and with tails of several lengths.
 func TestElementwiseTypes(t *testing.T) {
 	r := random(1)
 	for i, d := range []dtype.DType{dtype.F64, dtype.F32, dtype.F16, dtype.BF16, dtype.I64, dtype.U64, dtype.I32, dtype.U32, dtype.I8, dtype.U8} {
@@ -124,8 +124,8 @@ func TestElementwiseAcrossRows(t *testing.T) {
 	}
 }
 
-// TestElementwiseAhead: where a device has many elements for each of its threads, a thread reads several groups before it computes. One
-// whose grid is too small goes on in a loop.
+// TestElementwiseAhead checks devices with many elements for each thread: a thread reads several groups before it computes, and loops if
+// the grid is too small.
 func TestElementwiseAhead(t *testing.T) {
 	r := random(3)
 	few := hopper(1)
@@ -141,7 +141,8 @@ func TestElementwiseAhead(t *testing.T) {
 	}
 }
 
-// TestElementwiseTransposed: operands that lie across the result pass through shared memory, by tiles with edges.
+// TestElementwiseTransposed checks that operands with a memory order transposed against the result pass through shared memory, in tiles
+// with edges.
 func TestElementwiseTransposed(t *testing.T) {
 	r := random(4)
 	for _, c := range []struct {
@@ -193,8 +194,8 @@ func TestElementwiseTransposedOffsets(t *testing.T) {
 	}
 }
 
-// TestElementwiseNumbers: operands that are numbers have no memory. A kernel has several results of different types, and none at all for
-// a space without elements.
+// TestElementwiseNumbers checks that operands which are numbers have no memory, that a kernel can have several results of different
+// types, and that a space without elements has no kernel.
 func TestElementwiseNumbers(t *testing.T) {
 	bits := uint64(math.Float32bits(2.5))
 	for _, dims := range [][]int{{}, {1}, {13}, {3, 7}, {40, 36}} {

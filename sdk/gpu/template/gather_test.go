@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// indicesOf returns indices [Batch, Count] below n of a type. bad is put at some place if it is not 0.
+// indicesOf returns random indices of shape [batch, count] below n. If bad is not 0, one index of the last batch is bad.
 func indicesOf(d dtype.DType, seed uint64, batch, count, n int, bad float64) tensor {
 	x := dense(d, 1, batch, count)
 	r := random(seed)
@@ -53,7 +53,7 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// TestGatherFaults: an index outside of the axis sets the fault, and no memory is read by it.
+// TestGatherFaults checks that an index outside of the axis sets the fault, and that no memory is accessed by it.
 func TestGatherFaults(t *testing.T) {
 	g := template.Indexing{Batch: 2, Outer: 2, Axis: 5, Inner: 3, Count: 4}
 	for _, bad := range []float64{-1, 5, 1e9, -1e9} {
@@ -73,7 +73,7 @@ func TestGatherFaults(t *testing.T) {
 			require.True(t, w(), "%s with index %v", name, bad)
 		}
 	}
-	// Of an axis without elements every index is out of range, and no index is none.
+	// Every index into an axis without elements is out of range; without indices there is no fault.
 	for count, want := range map[int]bool{0: false, 3: true} {
 		g := template.Indexing{Batch: 1, Outer: 2, Axis: 0, Inner: 3, Count: count}
 		x, indices, updates := dense(dtype.F32, 0, 1, 2, 0, 3), dense(dtype.I64, 0, 1, count), dense(dtype.F32, 0, 1, 2, count, 3)
@@ -91,7 +91,8 @@ func TestGatherFaults(t *testing.T) {
 	}
 }
 
-// TestGatherElements takes each element from the place that its own index names; the other axes of x may be longer than those of the indices.
+// TestGatherElements reads each element from the position that its own index names. The other axes of x may be longer than those of the
+// indices.
 func TestGatherElements(t *testing.T) {
 	for i, c := range []struct {
 		whole, dims []int
@@ -115,7 +116,7 @@ func TestGatherElements(t *testing.T) {
 	}
 }
 
-// TestAssign: of equal indices the last counts, whatever the order of threads.
+// TestAssign checks that the last of equal indices wins, in any order of threads.
 func TestAssign(t *testing.T) {
 	for i, g := range []template.Indexing{
 		{Batch: 1, Outer: 1, Axis: 9, Inner: 1, Count: 4}, {Batch: 2, Outer: 3, Axis: 4, Inner: 4, Count: 6}, {Batch: 2, Outer: 1, Axis: 3, Inner: 5, Count: 0},
@@ -139,7 +140,7 @@ func TestAssign(t *testing.T) {
 	}
 }
 
-// TestScatter combines updates in their order: by each element alone, by atomics, and sorted.
+// TestScatter combines updates in their order, by the three methods: each element alone, atomics, and sorting.
 func TestScatter(t *testing.T) {
 	for i, g := range []template.Indexing{
 		{Batch: 1, Outer: 1, Axis: 9, Inner: 1, Count: 4}, {Batch: 2, Outer: 2, Axis: 4, Inner: 3, Count: 16}, {Batch: 2, Outer: 2, Axis: 4, Inner: 3, Count: 17}, {Batch: 1, Outer: 2, Axis: 3, Inner: 2, Count: 0},

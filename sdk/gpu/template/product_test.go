@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// hopper returns a target like an H200, with few multiprocessors so that splitting is seen at small sizes where a test wants it.
+// hopper returns a target like an H200 with the given number of multiprocessors. Few of them make small problems run without splits.
 func hopper(units int) template.Target {
 	types := dtype.SetOf(dtype.All()...)
 	return template.Target{
@@ -27,8 +27,8 @@ func hopper(units int) template.Target {
 	}
 }
 
-// amd returns a target like a GPU of AMD's with matrix instructions whose results are in an order: waves of 64 threads and MFMA, or of 32 and
-// WMMA.
+// amd returns a target like a GPU of AMD, with matrix instructions whose results have the given order: waves of 64 threads with MFMA, or
+// of 32 threads with WMMA.
 func amd(units, wave int, order ir.Order) template.Target {
 	t := hopper(units)
 	t.Subgroup, t.Shared, t.Async, t.MMA = wave, 64<<10, false, nil
@@ -38,7 +38,7 @@ func amd(units, wave int, order ir.Order) template.Target {
 	return t
 }
 
-// apple returns a target like a GPU of Apple's with simdgroup matrices.
+// apple returns a target like a GPU of Apple, with simdgroup matrices.
 func apple(units int) template.Target {
 	t := hopper(units)
 	t.Shared, t.Async, t.MMA = 32<<10, false, nil
@@ -56,13 +56,13 @@ var orders = map[string]func(units int) template.Target{
 	"apple": apple,
 }
 
-// web returns a target without anything special.
+// web returns a target without matrix instructions, asynchronous copies or 16-bit types.
 func web(units int) template.Target {
 	types := dtype.SetOf(dtype.F32, dtype.I32, dtype.U32)
 	return template.Target{Subgroup: 32, Threads: 256, Shared: 16 << 10, Units: units, Blocks: 4, Grid: [3]int{65535, 65535, 65535}, Wide: 16, Types: types, Math: types}
 }
 
-// limitsOf returns what kernels for a target have to keep to.
+// limitsOf returns the limits of kernels for a target.
 func limitsOf(t template.Target) ir.Limits {
 	return ir.Limits{Threads: t.Threads, Shared: t.Shared, Subgroup: t.Subgroup, Grid: t.Grid, Wide: t.Wide, Types: t.Types, Math: t.Math, MMA: t.MMA}
 }
@@ -77,12 +77,12 @@ type tensor struct {
 const (
 	rowMajor = iota
 	colMajor
-	padded   // rows stand apart by an odd number
+	padded   // three unused elements after each row
 	spread   // every third element
 	reversed // rows from the last to the first
 )
 
-// newTensor makes memory for a view of the dimensions, in a layout; broadcast dimensions of the batch have stride 0.
+// newTensor returns memory for a view of the given dimensions and layout. Dimensions in broadcast have stride 0.
 func newTensor(t dtype.DType, dims []int, layout int, broadcast ...int) tensor {
 	r := len(dims)
 	rows, cols := dims[r-2], dims[r-1]
@@ -211,8 +211,8 @@ func (x tensor) fill(r *rand.Rand, most int) tensor {
 	return x
 }
 
-// run runs work in several orders, with the detector of races and once more with unrolled kernels where the work is small, and fails on any
-// fault. Results and temporaries are poisoned before.
+// run runs work in up to three orders and requires equal results. Small work also runs with race detection, and very small work with
+// unrolled kernels. Results and temporaries are poisoned before each run.
 func run(t *testing.T, w ir.Work, limits ir.Limits, operands, results []tensor) {
 	t.Helper()
 	elements := 0
@@ -282,13 +282,13 @@ type productCase struct {
 	layoutA int
 	layoutB int
 	layoutC int
-	spreadA []int // dimensions of the batch along which A is the same
+	spreadA []int // dimensions of the batch along which A is broadcast
 	spreadB []int
 	units   int
 	web     bool
 	order   string // a key of orders
 	exact   bool
-	body    bool // bias of columns, residual, and the position
+	body    bool // the epilogue adds a bias of columns, a residual, and the position
 }
 
 func (p productCase) String() string {
@@ -412,7 +412,7 @@ func TestProductBatch(t *testing.T) {
 	}
 }
 
-// A deep product of few elements is cut into parts.
+// TestProductSplit computes products with few results and a large K, which are split along K.
 func TestProductSplit(t *testing.T) {
 	for _, p := range []productCase{
 		{m: 33, n: 40, k: 2050}, {m: 8, n: 7, k: 3000}, {batch: []int{2}, m: 20, n: 24, k: 1029},
@@ -422,7 +422,7 @@ func TestProductSplit(t *testing.T) {
 	}
 }
 
-// Products of 16-bit floats by matrix instructions: edges, layouts, packing, splitting, batches.
+// TestProductFragments computes products of 16-bit floats by matrix instructions: edges, layouts, packing, splitting, batches.
 func TestProductFragments(t *testing.T) {
 	for i, p := range []productCase{
 		{m: 128, n: 256, k: 64, units: 1}, {m: 130, n: 264, k: 72, units: 1}, {m: 33, n: 31, k: 40, units: 1}, {m: 16, n: 8, k: 16, units: 1},
@@ -453,7 +453,7 @@ func TestProductFragments(t *testing.T) {
 	}
 }
 
-// Products of few rows or columns.
+// TestProductVectors computes products of few rows or columns.
 func TestProductVectors(t *testing.T) {
 	for _, size := range [][3]int{{1, 128, 64}, {3, 33, 31}, {4, 132, 1034}, {1, 1, 3000}, {40, 1, 512}, {33, 2, 100}, {1, 1000, 8}} {
 		for layout := rowMajor; layout <= reversed; layout++ {

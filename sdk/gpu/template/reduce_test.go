@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// totals reduces rows in one pass to the sum of x·w and remainders of the indices, plus side, and the greatest x.
+// totals reduces rows in one pass. The results are the sum of x·w and of remainders of the indices, plus side, and the greatest x.
 type totals struct {
 	rank      int
 	side      ir.Value
@@ -184,8 +184,8 @@ func TestReduce(t *testing.T) {
 	}
 }
 
-// centred is two passes: the greatest element of a row, and the sum of the distances from it. Results are the distances times the sum plus
-// an index, and the sum.
+// centred reduces rows in two passes: the greatest element of a row, and the sum of the distances from it. Its results are, for each
+// element, the distance times the sum plus an index and v·side, and for each row the sum.
 type centred struct {
 	axis      int
 	side      ir.Value
@@ -223,7 +223,7 @@ func (r *centred) Final(b *ir.Builder, e template.Element) []ir.Value {
 
 func (r *centred) Finish(*ir.Builder) []ir.Value { return []ir.Value{r.sum} }
 
-// TestReducePasses: rows of every length keep their elements in registers, or read them again, from pass to pass.
+// TestReducePasses checks rows of several lengths, whose elements stay in registers from pass to pass or are read again.
 func TestReducePasses(t *testing.T) {
 	join := func(o ir.Op) func(b *ir.Builder, x, y []ir.Value) []ir.Value {
 		return func(b *ir.Builder, x, y []ir.Value) []ir.Value { return []ir.Value{b.Binary(o, x[0], y[0])} }
@@ -286,7 +286,8 @@ func TestReducePasses(t *testing.T) {
 	}
 }
 
-// TestFits: a kernel with a result for each element suits rows that fit into registers, and longer ones if there are enough of them.
+// TestFits checks that a kernel with a result for each element suits rows that fit into registers, and longer rows if there are enough of
+// them.
 func TestFits(t *testing.T) {
 	for _, c := range []struct {
 		dims, axes []int

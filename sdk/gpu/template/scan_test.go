@@ -39,11 +39,11 @@ func lineOf(x tensor, line int) []float64 {
 	return all
 }
 
-// extreme returns the greater of two, or the lesser; NaN if one is, and +0 above -0.
+// extreme returns a function that returns the greater or the lesser of two numbers. NaN is the extreme, and +0 is above -0.
 func extreme(how template.Join) func(a, b float64) float64 {
 	return func(a, b float64) float64 {
 		switch {
-		case a != a || b != b: // not so for Go and infinities
+		case a != a || b != b: // math.Max and math.Min return an infinity instead
 			return math.NaN()
 		case how == template.JoinMax:
 			return math.Max(a, b)
@@ -52,16 +52,16 @@ func extreme(how template.Join) func(a, b float64) float64 {
 	}
 }
 
-// scanSizes are lines for a thread each, for blocks, and for several blocks.
+// scanSizes are lines that a thread scans alone, a block, or several blocks.
 var scanSizes = []template.Lines{
 	{Outer: 3, N: 1, Inner: 1}, {Outer: 3, N: 5, Inner: 1}, {Outer: 2, N: 7, Inner: 5}, {Outer: 1, N: 64, Inner: 1}, {Outer: 2, N: 65, Inner: 1}, {Outer: 1, N: 100, Inner: 3},
 	{Outer: 2, N: 1030, Inner: 1}, {Outer: 1, N: 17000, Inner: 1}, {Outer: 1, N: 333, Inner: 2},
 }
 
-// scanLong is the length from which on a line takes long to check.
+// scanLong is the length above which a line is checked for one of both extremes only.
 const scanLong = 64
 
-// TestScanSums adds small whole numbers, whose running sums are exact, forwards and backwards, with each element and without it.
+// TestScanSums adds small whole numbers, whose running sums are exact, forwards and backwards, inclusively and exclusively.
 func TestScanSums(t *testing.T) {
 	for i, l := range scanSizes {
 		for k, d := range []dtype.DType{dtype.F32, dtype.I32, dtype.U64, dtype.F64, dtype.BF16, dtype.I8} {
@@ -91,8 +91,8 @@ func TestScanSums(t *testing.T) {
 	}
 }
 
-// TestScanExtremes: a running extreme is NaN from the first NaN on, and orders zeros by their signs. Its index names the first of
-// equals, for which zeros are equal; NaN is the extreme.
+// TestScanExtremes checks that a running extreme is NaN from the first NaN on, and orders zeros by their signs. Its index names the first
+// of equal elements; both zeros are equal for it, and NaN is the extreme.
 func TestScanExtremes(t *testing.T) {
 	for i, l := range scanSizes {
 		for k, how := range []template.Join{template.JoinMax, template.JoinMin} {
@@ -138,8 +138,8 @@ func TestScanExtremes(t *testing.T) {
 	}
 }
 
-// TestScanProducts: a running product of f32 is the exact product, rounded, also where a part of it leaves the range of the type,
-// on hardware with f64 and without it.
+// TestScanProducts checks that a running product of f32 is the product in f64, rounded, even if a partial product leaves the range of the
+// type, on hardware with and without f64.
 func TestScanProducts(t *testing.T) {
 	small, large := 0x1p-126, 0x1p126
 	for _, line := range [][]float64{
@@ -171,7 +171,7 @@ func TestScanProducts(t *testing.T) {
 	}
 }
 
-// TestScanLogSum adds exponentials without leaving the range of the type on the way.
+// TestScanLogSum adds exponentials without overflow of the type in partial sums.
 func TestScanLogSum(t *testing.T) {
 	inf := math.Inf(1)
 	for _, line := range [][]float64{{0, 0, 0, 0}, {500, 501, 499, -700}, {-1000, -1000, -999}, {-inf, -inf, 3, 4}, {1, inf, 2, -inf}, {1, math.NaN(), 2, inf}, {-inf, inf, 0}} {
@@ -200,7 +200,8 @@ func TestScanLogSum(t *testing.T) {
 	}
 }
 
-// TestScanIntegers: integers wrap around in their own type, and the extreme of no elements is the other end of the type.
+// TestScanIntegers checks that integers wrap around in their own type, and that the maximum of no elements is the least number of the
+// type and the minimum the greatest.
 func TestScanIntegers(t *testing.T) {
 	for d, ends := range map[dtype.DType][2]float64{
 		dtype.I8: {-128, 127}, dtype.I16: {-1 << 15, 1<<15 - 1}, dtype.I32: {-1 << 31, 1<<31 - 1}, dtype.I64: {math.MinInt64, math.MaxInt64},

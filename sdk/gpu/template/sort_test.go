@@ -52,7 +52,7 @@ func compare(x tensor, a, b []int) int {
 			return truth(u != u) - truth(v != v)
 		}
 		return cmp.Compare(u, v)
-	case d == dtype.U64: // which f64 does not hold
+	case d == dtype.U64: // float64 does not represent all numbers
 		return cmp.Compare(binary.LittleEndian.Uint64(x.bytes[8*x.index(a):]), binary.LittleEndian.Uint64(x.bytes[8*x.index(b):]))
 	case d == dtype.I64:
 		return cmp.Compare(int64(binary.LittleEndian.Uint64(x.bytes[8*x.index(a):])), int64(binary.LittleEndian.Uint64(x.bytes[8*x.index(b):])))
@@ -67,7 +67,7 @@ func truth(b bool) int {
 	return 0
 }
 
-// testSort sorts lines and compares places with a stable sort of Go's, and values bit by bit with the elements at these places.
+// testSort sorts lines, and compares positions with Go's stable sort and values bit by bit with the elements at these positions.
 func testSort(t *testing.T, target template.Target, d dtype.DType, o template.Order, offset int, kernel string) {
 	t.Helper()
 	x := fillSpecial(dense(d, offset, o.Outer, o.N, o.Inner), uint64(o.N))
@@ -104,7 +104,7 @@ func testSort(t *testing.T, target template.Target, d dtype.DType, o template.Or
 	}
 }
 
-// TestSort sorts lines of each type in shared memory, and with digits where they are too long for it.
+// TestSort sorts lines of each type in shared memory.
 func TestSort(t *testing.T) {
 	for i, d := range []dtype.DType{dtype.F64, dtype.F32, dtype.F16, dtype.BF16, dtype.I64, dtype.I32, dtype.I8, dtype.U64, dtype.U32, dtype.U8} {
 		for k, o := range []template.Order{{Outer: 3, N: 37, Inner: 1}, {Outer: 2, N: 9, Inner: 3}, {Outer: 1, N: 64, Inner: 1}} {
@@ -120,8 +120,8 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// TestSortRadix sorts lines that are too long for the shared memory of a block, which is small here: with ballots of subgroups, and with
-// counters of threads where there is no room or no subgroup for ballots.
+// TestSortRadix sorts lines that are too long for the shared memory of a block, which is small here: by ballots of subgroups, or by
+// counters of threads if ballots have no room or the target has no subgroups.
 func TestSortRadix(t *testing.T) {
 	for i, c := range []struct {
 		d              dtype.DType

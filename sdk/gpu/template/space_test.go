@@ -14,17 +14,17 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// random returns a source of numbers that a test repeats.
+// random returns a repeatable source of random numbers.
 func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 17)) }
 
-// dense returns memory for a tensor whose elements are adjacent, from element offset on, with some elements after it.
+// dense returns memory for a contiguous tensor that begins at element offset, with some elements after it.
 func dense(d dtype.DType, offset int, dims ...int) tensor {
 	v := shape.Contiguous(shape.Of(dims...))
 	v.Offset = offset
 	return tensor{template.Operand{Type: d, View: v}, make([]byte, wholeWords((offset+v.Shape.Size()+3)*d.Size()))}
 }
 
-// strewn returns memory for a tensor with its axes in any order, gaps between its elements, and axes that run backwards. Axes in fixed are
+// strewn returns memory for a tensor with randomly permuted axes, gaps between its elements, and reversed axes. Axes in fixed are
 // broadcast.
 func strewn(r *rand.Rand, d dtype.DType, dims []int, fixed ...int) tensor {
 	strides, step, offset := make([]int, len(dims)), 1+r.IntN(2), r.IntN(4)
@@ -47,7 +47,7 @@ func strewn(r *rand.Rand, d dtype.DType, dims []int, fixed ...int) tensor {
 
 func wholeWords(bytes int) int { return (bytes + 15) &^ 15 }
 
-// numbered sets the slots of operands, and of the results after them, as templates expect that take operands with slots.
+// numbered sets the slots of operands, and of the results after them, and returns both for templates.
 func numbered(operands, results []tensor) (in, out []template.Operand) {
 	for i := range operands {
 		operands[i].operand.Slot = i
@@ -60,7 +60,8 @@ func numbered(operands, results []tensor) (in, out []template.Operand) {
 	return in, out
 }
 
-// execute checks work, runs it with the detector of races and requires that nothing but the elements of results was written.
+// execute checks work, runs it with race detection, and requires that it writes nothing but the elements of results. It reports whether
+// the work set its fault.
 func execute(t testing.TB, w ir.Work, target template.Target, operands, results []tensor) (fault bool) {
 	t.Helper()
 	var slots [][]byte
@@ -97,7 +98,7 @@ func execute(t testing.TB, w ir.Work, target template.Target, operands, results 
 	return w.Fault && slots[len(operands)+len(results)][0] != 0
 }
 
-// written returns the bytes of x that belong to none of its elements and are not poisoned any more.
+// written returns the positions of the bytes of x that belong to none of its elements and lost their poison.
 func written(x tensor) (places []int) {
 	mine := make([]bool, len(x.bytes))
 	size := x.operand.Type.Size()

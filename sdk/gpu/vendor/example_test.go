@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/vendor"
 )
 
-// A library that is not there is a row of the report, with what is lost and how to get it.
+// The report has a row for a missing library, with what is lost without it and how to get it.
 func ExampleSearch_Find() {
 	s := vendor.Search{Only: "/no/such/folder"}
 	k := vendor.Library{Key: "driver", Name: "driver", Sonames: []string{"libdriver.so.2", "libdriver.so.1"}, Lost: "there is no device", Install: "the vendor's driver"}

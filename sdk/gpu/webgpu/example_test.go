@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/webgpu"
 )
 
-// A driver needs an implementation of the calls: wgpu-native in the plugin wgpu, here one that replaces it.
+// A driver needs an implementation of the calls: the plugin wgpu uses wgpu-native, and this example a fake.
 func ExampleNew() {
 	var api webgpu.API = newFake()
 	driver, err := webgpu.New(context.Background(), api, webgpu.Options{Name: "wgpu", Version: "1.0.0"})

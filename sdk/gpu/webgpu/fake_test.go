@@ -11,11 +11,11 @@ import (
 	"github.com/goburn/burn/sdk/gpu/webgpu"
 )
 
-// fake is an API with one adapter, whose device executes copies, and of kernels those of the driver, when it is polled. It refuses what
-// WebGPU refuses.
+// fake is an API with one adapter. Its device executes copies, and the driver's own kernels, when it is polled. It records what WebGPU
+// would refuse in faults.
 type fake struct {
 	mu       sync.Mutex
-	stuck    bool // nothing ends any more
+	stuck    bool // submitted work never ends
 	lost     error
 	refuses  string // text of kernels that are refused
 	capacity int64  // bytes for buffers; 0: enough

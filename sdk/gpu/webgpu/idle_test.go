@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/webgpu"
 )
 
-// counter is an adapter whose devices are fakes of their own, and which counts them and what they make.
+// counter is an adapter that opens a fake for each device, and counts the devices and their pipelines.
 type counter struct {
 	*fake
 	opened, closed, made, released atomic.Int32
@@ -71,7 +71,7 @@ func (d *counted) NewEncoder() (webgpu.Encoder, error) {
 	return countedEncoder{e.(*fakeEncoder)}, err
 }
 
-// countedEncoder takes pipelines that are counted.
+// countedEncoder dispatches counted pipelines.
 type countedEncoder struct{ *fakeEncoder }
 
 func (e countedEncoder) Dispatch(p webgpu.Pipeline, g webgpu.Group, offset uint32, uniform bool, grid [3]uint32) {
@@ -89,7 +89,7 @@ func driverOf(t *testing.T, a webgpu.Adapter) gpu.Driver {
 	return d
 }
 
-// kernel returns a kernel of its own for each number.
+// kernel returns a different kernel for each number.
 func kernel(n int) *ir.Kernel {
 	b := ir.New(fmt.Sprintf("kernel%d", n), 64)
 	y := b.Buffer("y", dtype.I32, ir.Write)
@@ -97,7 +97,8 @@ func kernel(n int) *ir.Kernel {
 	return b.Kernel()
 }
 
-// A device that was closed without a fault is opened again with its pipelines; the driver closes it.
+// TestIdleDevices checks that the driver keeps a device that was closed without a fault, returns it with its pipelines from the next
+// Open, and closes it at the end.
 func TestIdleDevices(t *testing.T) {
 	c := &counter{fake: newFake()}
 	d := driverOf(t, c)
@@ -171,7 +172,8 @@ func TestSamePipelineTogether(t *testing.T) {
 	require.Equal(t, c.made.Load(), c.released.Load())
 }
 
-// What was lost or has work left is closed and not opened again, and not more than two devices are kept.
+// TestIdleDevicesAreHealthy checks that a device that was lost, or has unfinished work, is closed and not returned again, and that at
+// most two devices are kept.
 func TestIdleDevicesAreHealthy(t *testing.T) {
 	for name, break_ := range map[string]func(d *counted, q gpu.Queue, m gpu.Memory){
 		"lost": func(d *counted, _ gpu.Queue, _ gpu.Memory) { d.lost = fmt.Errorf("gone: %w", core.ErrBackendLost) },
@@ -224,7 +226,8 @@ func TestIdleDevicesAreHealthy(t *testing.T) {
 	})
 }
 
-// Kernels are made at the same time only where the implementation says so. One that two goroutines ask for is one pipeline afterwards.
+// TestTogether checks that pipelines are created at the same time only if the implementation allows it. A kernel that several goroutines
+// load results in one pipeline.
 func TestTogether(t *testing.T) {
 	for _, together := range []bool{false, true} {
 		c := &counter{fake: newFake(), together: together}

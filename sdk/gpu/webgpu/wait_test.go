@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/webgpu"
 )
 
-// sleeper is a fake that sleeps by itself, and whose work ends at a look after the first sleep, the one of that number.
+// sleeper is a fake with its own Sleep. Its work ends at the poll number needed, counted from the first sleep.
 type sleeper struct {
 	*fake
 	needed, looks int
@@ -42,7 +42,7 @@ type one struct{ a webgpu.Adapter }
 
 func (o one) Adapters(context.Context) ([]webgpu.Adapter, error) { return []webgpu.Adapter{o.a}, nil }
 
-// fill is work on a device of which nothing ends before it sleeps.
+// fill queues work that does not end before the device sleeps, and returns its queue.
 func fill(t *testing.T, a webgpu.Adapter, f *fake, patience time.Duration) gpu.Queue {
 	t.Helper()
 	d, err := webgpu.New(context.Background(), one{a}, webgpu.Options{Patience: patience})
@@ -60,8 +60,8 @@ func fill(t *testing.T, a webgpu.Adapter, f *fake, patience time.Duration) gpu.Q
 	return q
 }
 
-// A wait looks at once, and then in the sleeps of the implementation, each of which is short beside the time that has passed: the end of work
-// is seen soon.
+// TestWaitSleepsBriefly checks that a wait polls at once, and then between sleeps of the implementation that are short relative to the
+// time that has passed, so that the end of work is noticed soon.
 func TestWaitSleepsBriefly(t *testing.T) {
 	s := &sleeper{fake: newFake(), needed: 40}
 	q := fill(t, s, s.fake, time.Minute)
@@ -76,7 +76,8 @@ func TestWaitSleepsBriefly(t *testing.T) {
 	}
 }
 
-// Sleeps of the implementation do not extend the time for which nothing may happen.
+// TestWaitSleepsAreBounded checks that sleeps of the implementation do not extend Patience, after which a device without progress is
+// lost.
 func TestWaitSleepsAreBounded(t *testing.T) {
 	s := &sleeper{fake: newFake(), needed: 1 << 30}
 	q := fill(t, s, s.fake, 20*time.Millisecond)
@@ -86,7 +87,7 @@ func TestWaitSleepsAreBounded(t *testing.T) {
 	require.NotEmpty(t, s.slept)
 }
 
-// Several waits for the same work end with it, whichever of them looks.
+// TestWaitsTogether checks that concurrent waits for the same work all end with it, whichever of them polls.
 func TestWaitsTogether(t *testing.T) {
 	s := &sleeper{fake: newFake(), needed: 20}
 	q := fill(t, s, s.fake, time.Minute)

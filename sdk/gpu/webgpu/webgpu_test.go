@@ -31,7 +31,8 @@ func queueOf(t *testing.T, d gpu.Device) gpu.Queue {
 	return q
 }
 
-// Uploads, copies, fills and downloads at any place do what the same does on bytes of the host, and ask for nothing that WebGPU refuses.
+// TestBytes compares uploads, copies, fills and downloads at arbitrary offsets with the same operations on host memory, and checks that
+// they request nothing that WebGPU refuses.
 func TestBytes(t *testing.T) {
 	for _, binding := range []int64{1 << 24, 1 << 20} {
 		t.Run(fmt.Sprint("bindings of ", binding), func(t *testing.T) { testBytes(t, binding) })
@@ -107,7 +108,7 @@ func add(t *testing.T) *ir.Kernel {
 	return b.Kernel()
 }
 
-// What an implementation would end the process for is refused before: grids, places and memory.
+// TestRefused checks that the driver refuses grids, offsets and allocations for which an implementation would end the process.
 func TestRefused(t *testing.T) {
 	f := newFake()
 	d := open(t, f, webgpu.Options{})
@@ -137,7 +138,7 @@ func TestRefused(t *testing.T) {
 	require.Empty(t, f.faults)
 }
 
-// Work that does not end makes the device lost after a while, and a device that is lost says so at once.
+// TestLost checks that work that does not end makes the device lost after Patience, and that a lost device reports it at once.
 func TestLost(t *testing.T) {
 	t.Run("patience", func(t *testing.T) {
 		f := newFake()
@@ -183,7 +184,7 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// A kernel that the compiler refuses is an error of that kernel alone.
+// TestCompiler checks that a kernel that the compiler refuses fails alone.
 func TestCompiler(t *testing.T) {
 	f := newFake()
 	d := open(t, f, webgpu.Options{})
@@ -195,7 +196,8 @@ func TestCompiler(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Software comes last, and features are found once: an adapter whose kernels do not work is refused, what it lacks is left out.
+// TestAdapters checks that software adapters come last, and that features are probed once: an adapter whose kernels do not work is
+// refused, and types that it lacks are left out.
 func TestAdapters(t *testing.T) {
 	soft, hard := newFake(), newFake()
 	soft.facts.Software, soft.facts.Name = true, "processor"

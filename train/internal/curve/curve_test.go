@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCurve checks that the mean of all values is kept, in order, in bounded memory.
+// TestCurve checks that a curve keeps means of its values, in order, in bounded memory.
 func TestCurve(t *testing.T) {
 	var c Curve
 	const n = 1 << 14
