@@ -134,4 +134,21 @@ func TestReadOfClosed(t *testing.T) {
 	m, err := q.Record()
 	require.NoError(t, err)
 	require.ErrorIs(t, m.Wait(), core.ErrClosed)
+
+	other, err := newQueue(dev) // the engine reads such a tensor again on a queue of its own
+	require.NoError(t, err)
+	defer other.Close()
+	require.NoError(t, other.Fetch(make([]byte, 8), desc, v))
+	m, err = other.Record()
+	require.NoError(t, err)
+	require.ErrorIs(t, m.Wait(), core.ErrClosed)
+	n, err := op.New(op.Neg, []op.Desc{desc})
+	require.NoError(t, err)
+	c := &engine.Call[*tensor]{Node: &n, In: []*tensor{v}, Descs: []op.Desc{desc}, Out: make([]*tensor, 1)}
+	require.NoError(t, other.Execute(c))
+	check := other.Check()
+	m, err = other.Record()
+	require.NoError(t, err)
+	require.NoError(t, m.Wait())
+	require.ErrorIs(t, check(), core.ErrClosed)
 }

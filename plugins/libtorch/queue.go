@@ -327,8 +327,16 @@ func (q *queue) run(w *worker, c *command) {
 		q.group(w, c)
 		return
 	}
+	lost := errors.Is(c.err, core.ErrCanceled)
+	for _, t := range c.in {
+		lost = lost || t.lost
+	}
+	if lost && c.err == errPoisoned {
+		c.err = core.ErrClosed
+	}
 	for _, t := range c.out {
 		t.failed = c.err != nil
+		t.lost = lost && t.failed
 	}
 	w.drop(c)
 }
