@@ -46,7 +46,7 @@ var backwards = map[op.Code]backward{
 		lo := a.Ints("pad_lo")
 		return wideAndFull(append(in, n.Outputs[0])) && len(lo) <= 3 && slices.Equal(lo, a.Ints("pad_hi")) && slices.Min(append(lo[:len(lo):len(lo)], 0)) == 0 &&
 			slices.Equal(a.Ints("input_dilation"), ones(len(lo)))
-	}, run: convBackward},
+	}, run: convBackward, whole: true},
 }
 
 var (
@@ -84,34 +84,50 @@ func (g *found) overAxis(w *worker, o *torch.Operator) {
 
 // layerNormKeeping is like layerNorm, and keeps the mean and the reciprocal of the standard deviation for the gradient.
 func layerNormKeeping(w *worker) {
-	x, axis, eps := w.in[0], w.n.Attrs.Int("axis"), w.n.Attrs.Float("epsilon")
-	inner := x.s[axis:]
-	scale, bias := w.operand(1, inner), w.operand(2, inner)
-	copy(w.out, w.several(opLayerNorm, w.n.Outputs, func(t *torch.Thread) {
+	axis := w.n.Attrs.Int("axis")
+	inner := w.in[0].s[axis:]
+	copy(w.out, w.normalised(w.in[0], w.operand(1, inner), w.operand(2, inner), axis, w.n.Attrs.Float("epsilon")))
+}
+
+// normalised returns the layer norm of x, and its means and the reciprocals of its standard deviations. scale and bias may be absent.
+func (w *worker) normalised(x, scale, bias val, axis int, eps float64) []val {
+	one := x.s.Clone()
+	for i := axis; i < len(one); i++ {
+		one[i] = 1
+	}
+	d := op.Desc{DType: x.d, Shape: one}
+	return w.several(opLayerNorm, []op.Desc{{DType: x.d, Shape: x.s}, d, d}, func(t *torch.Thread) {
 		t.Tensor(x.h)
-		t.Ints(inner...)
+		t.Ints(x.s[axis:]...)
 		t.SomeTensor(scale.h)
 		t.SomeTensor(bias.h)
 		t.Float(eps)
-	}))
+	})
 }
 
+// layerNormBackward calls torch's operator, which reads only the shape of the bias. Outside of programs it computes the mean and the
+// deviation again.
 func layerNormBackward(w *worker, g *found) {
 	x, dy := g.x(0), g.dy()
-	inner := x.s[g.node.Attrs.Int("axis"):]
+	axis := g.node.Attrs.Int("axis")
+	inner := x.s[axis:]
 	var scale, bias val
 	if len(g.t.x) > 1 {
 		scale = g.x(1)
 	}
 	if len(g.t.x) > 2 {
-		bias = g.x(2)
+		bias = scale
+	}
+	kept := g.kept
+	if len(kept) == 0 {
+		kept = w.normalised(x, val{}, val{}, axis, g.node.Attrs.Float("epsilon"))[1:]
 	}
 	g.masked(w, opLayerNormBackward, func(t *torch.Thread) {
 		t.Tensor(dy.h)
 		t.Tensor(x.h)
 		t.Ints(inner...)
-		t.Tensor(g.kept[0].h)
-		t.Tensor(g.kept[1].h)
+		t.Tensor(kept[0].h)
+		t.Tensor(kept[1].h)
 		t.SomeTensor(scale.h)
 		t.SomeTensor(bias.h)
 	})

@@ -69,6 +69,17 @@ func TestConformance(t *testing.T) {
 	t.Logf("%d passed, %d failed, %d skipped", r.Passed, r.Failed, r.Skipped)
 }
 
+// TestRounding runs cases in which torch's own kernels round more than the contract allows.
+func TestRounding(t *testing.T) {
+	library(t)
+	for _, o := range []conformance.Options{
+		{Profile: "nn", Run: "^gelu/f32/large-line/plain$"},
+		{Profile: "half", Run: "^(conv/f16/transposed/plain|conv_transpose/f16/groups/decomposed)$"},
+	} {
+		conformance.Run(t, openChecked, o)
+	}
+}
+
 // TestWithoutLists compares a torch whose ABI has no lists and no strings, like torch 2.9, with the reference backend: it claims fewer ops,
 // and their results are right.
 func TestWithoutLists(t *testing.T) {
@@ -82,6 +93,7 @@ func TestWithoutLists(t *testing.T) {
 		o.Sample = 1
 	}
 	conformance.Run(t, open, o)
+	conformance.Run(t, open, conformance.Options{Profile: "core", Run: "^zeros-are-equal/window_reduce$"})
 	whole := newDriver(lib, place, nil, true).open(0).caps.Ops
 	part := newDriver(old, place, nil, true).open(0).caps.Ops
 	require.Contains(t, part, "add")
@@ -122,4 +134,21 @@ func TestReadOfClosed(t *testing.T) {
 	m, err := q.Record()
 	require.NoError(t, err)
 	require.ErrorIs(t, m.Wait(), core.ErrClosed)
+
+	other, err := newQueue(dev) // the engine reads such a tensor again on a queue of its own
+	require.NoError(t, err)
+	defer other.Close()
+	require.NoError(t, other.Fetch(make([]byte, 8), desc, v))
+	m, err = other.Record()
+	require.NoError(t, err)
+	require.ErrorIs(t, m.Wait(), core.ErrClosed)
+	n, err := op.New(op.Neg, []op.Desc{desc})
+	require.NoError(t, err)
+	c := &engine.Call[*tensor]{Node: &n, In: []*tensor{v}, Descs: []op.Desc{desc}, Out: make([]*tensor, 1)}
+	require.NoError(t, other.Execute(c))
+	check := other.Check()
+	m, err = other.Record()
+	require.NoError(t, err)
+	require.NoError(t, m.Wait())
+	require.ErrorIs(t, check(), core.ErrClosed)
 }

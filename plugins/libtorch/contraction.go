@@ -159,6 +159,9 @@ func conv(w *worker) {
 	defer func() { w.out[0] = w.to(w.out[0], d.DType) }()
 	if native {
 		if t, ok := c.transposed(k.s); ok && w.finite(1) {
+			if d.DType == dtype.F16 { // torch adds the products of an element in f16
+				x, k = w.wide(x), w.wide(k)
+			}
 			w.out[0] = w.convolve(x, w.mirrored(k, c.groups), 0, t, d.Shape)
 			return
 		}

@@ -22,6 +22,7 @@ type queue struct {
 	// Fields of the engine's goroutine, which calls one method at a time.
 	since   []*command // commands since the last Check
 	fetches []*command // commands since the last mark
+	ahead   ahead
 	stopped atomic.Bool
 
 	mu     sync.Mutex // guards the fields below
@@ -53,6 +54,7 @@ const (
 	doFetch
 	doAwait
 	doPlan
+	doGroup
 )
 
 // command is an entry of the queue.
@@ -61,12 +63,14 @@ type command struct {
 	node  op.Node
 	in    []*tensor
 	out   []*tensor
-	data  []byte  // source of doUpload, destination of doFetch
-	done  func()  // of doUpload: called when data has been read
-	on    *mark   // of doAwait: the position to wait for
-	plan  *plan   // of doPlan
-	spans *[]span // for doPlan: receives the times of steps; may be nil
-	err   error   // valid when the command is done
+	data  []byte     // source of doUpload, destination of doFetch
+	done  func()     // of doUpload: called when data has been read
+	on    *mark      // of doAwait: the position to wait for
+	plan  *plan      // of doPlan
+	spans *[]span    // for doPlan: receives the times of steps; may be nil
+	run   kernel     // of doGroup
+	parts []*command // of doGroup: the commands that it replaces, which hold the tensors
+	err   error      // valid when the command is done
 }
 
 func newQueue(d *device) (*queue, error) {
@@ -76,14 +80,25 @@ func newQueue(d *device) (*queue, error) {
 	return q, nil
 }
 
-// push appends a command to the queue. The tensors of the command stay alive until it is done.
+// push appends a command to the queue, after those that are held back. The tensors of the command stay alive until it is done.
 func (q *queue) push(c *command) {
+	q.unhold()
+	c.retain()
+	q.enqueue(c)
+}
+
+// retain keeps the tensors of a command alive until it is done.
+func (c *command) retain() {
 	for _, t := range c.in {
 		t.retain()
 	}
 	for _, t := range c.out {
 		t.retain()
 	}
+}
+
+// enqueue appends a command, whose tensors are retained, to the queue.
+func (q *queue) enqueue(c *command) {
 	q.mu.Lock()
 	q.pend = append(q.pend, c)
 	q.pushed++
@@ -110,7 +125,13 @@ func (q *queue) Execute(c *engine.Call[*tensor]) error {
 		cmd.out[i], c.Out[i] = t, t
 	}
 	q.since = append(q.since, cmd)
-	q.push(cmd)
+	if !q.dev.fuses {
+		q.push(cmd)
+		return nil
+	}
+	q.ahead.learn(c.Node, c.Descs)
+	cmd.retain()
+	q.offer(waiting{cmd, c.Owned})
 	return nil
 }
 
@@ -153,6 +174,7 @@ type mark struct {
 
 // Record implements engine.Asynchronous.
 func (q *queue) Record() (engine.Mark, error) {
+	q.unhold()
 	q.mu.Lock()
 	m := &mark{q: q, at: q.pushed, fetches: q.fetches}
 	q.mu.Unlock()
@@ -217,6 +239,7 @@ func (q *queue) Interrupt() { q.stopped.Store(true) }
 
 // Close implements engine.Queue.
 func (q *queue) Close() {
+	q.unhold()
 	q.mu.Lock()
 	q.closed = true
 	q.mu.Unlock()
@@ -300,10 +323,26 @@ func (q *queue) run(w *worker, c *command) {
 		c.err = w.program(c, q.stopped.Load)
 	case doAwait:
 		_ = c.on.Wait() // its own stream reports its failures
+	case doGroup:
+		q.group(w, c)
+		return
+	}
+	lost := errors.Is(c.err, core.ErrCanceled)
+	for _, t := range c.in {
+		lost = lost || t.lost
+	}
+	if lost && c.err == errPoisoned {
+		c.err = core.ErrClosed
 	}
 	for _, t := range c.out {
 		t.failed = c.err != nil
+		t.lost = lost && t.failed
 	}
+	w.drop(c)
+}
+
+// drop ends the uses of a command's tensors by the command, which is done.
+func (w *worker) drop(c *command) {
 	for _, list := range [...][]*tensor{c.in, c.out} {
 		for _, t := range list {
 			if t.drop() && t.h != 0 {

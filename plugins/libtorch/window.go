@@ -15,7 +15,7 @@ var windows = map[op.Code]rule{
 func windowReduce(w *worker) {
 	a, d := w.n.Attrs, w.n.Outputs[0]
 	if a.Str("reduce") != "sum" {
-		if !a.Bool("indices") && plane(w) {
+		if !a.Bool("indices") && w.dev.lists && plane(w) {
 			w.maxPool()
 			return
 		}
