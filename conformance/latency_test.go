@@ -2,6 +2,8 @@ package conformance_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -61,13 +63,20 @@ func TestLatencyPasses(t *testing.T) {
 
 // A case that fails only because the device is slow is reported as a hang, and it makes no other case fail.
 func TestLatencyIsTold(t *testing.T) {
-	open := func() (core.Backend, error) { return delayed.New(&delayed.Driver{Delay: 5 * time.Millisecond}), nil }
-	r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^stream/(order|free)$", Timeout: 300 * time.Millisecond})
-	require.NoError(t, err)
-	status := map[string]conformance.Result{}
-	for _, x := range r.Results {
-		status[x.ID] = x
+	for delay := 5 * time.Millisecond; ; delay *= 4 {
+		limit := 60 * delay
+		open := func() (core.Backend, error) { return delayed.New(&delayed.Driver{Delay: delay}), nil }
+		r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^stream/(order|free)$", Timeout: limit})
+		require.NoError(t, err)
+		status := map[string]conformance.Result{}
+		for _, x := range r.Results {
+			status[x.ID] = x
+		}
+		if strings.Contains(status["stream/free"].Reason, "hang:") && limit < 15*time.Second {
+			continue // on a busy machine the limit is too short for any case
+		}
+		requireStatus(t, conformance.Passed, status["stream/free"])
+		require.Contains(t, status["stream/order"].Reason, fmt.Sprintf("hang: the case takes longer than %v", limit))
+		break
 	}
-	require.Equal(t, conformance.Passed, status["stream/free"].Status)
-	require.Contains(t, status["stream/order"].Reason, "hang: the case takes longer than 300ms")
 }

@@ -206,7 +206,9 @@ func (s *shaken) Extend(target any) bool {
 // the case on a device that is as slow.
 func caught(t *testing.T, id string, fault tampered) {
 	t.Helper()
+	start := time.Now()
 	requireStatus(t, conformance.Passed, checkBeside(t, id, tampered{}))
+	fault.limit = max(500*time.Millisecond, 10*time.Since(start))
 	tries := 30
 	if fault.Backend != nil { // the fault does not depend on pending work
 		tries = 1
@@ -236,7 +238,7 @@ func checkBeside(t *testing.T, id string, b tampered) conformance.Result {
 	t.Helper()
 	o := conformance.Options{Run: "^(" + id + "|claims/info)$", Shrink: -1}
 	if b.hangs {
-		o.Timeout = 500*time.Millisecond + 1000*b.slow
+		o.Timeout = b.limit + 1000*b.slow
 	}
 	r, err := conformance.Check(context.Background(), b.open, o)
 	require.NoError(t, err)

@@ -19,6 +19,7 @@ type tampered struct {
 	stream func(core.Stream) core.Stream // changes each stream
 	extend func(target any)              // changes the extension that target points to
 	hangs  bool                          // the fault is caught by the time limit of a case
+	limit  time.Duration                 // that time limit, several times what the case takes without the fault
 	slow   time.Duration                 // time to sleep before each node, if Backend is nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -53,8 +54,9 @@ func TestProtocolCases(t *testing.T) {
 }
 
 // A protocol case may take longer than Options.Timeout, because it checks many rules that each have a time limit.
-func TestProtocolCasesTakeTime(t *testing.T) {
-	t.Parallel()
+func TestProtocolCasesTakeTime(t *testing.T) { synctest.Test(t, protocolCasesTakeTime) }
+
+func protocolCasesTakeTime(t *testing.T) {
 	const limit = 400 * time.Millisecond
 	r, err := conformance.Check(t.Context(), openRef(), conformance.Options{Run: "^protocol/(tls|end)$", Timeout: limit, Protocol: func(ctx context.Context, part string) (int, error) {
 		wait := 2 * limit

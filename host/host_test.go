@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -357,12 +358,11 @@ func TestReattach(t *testing.T) {
 		require.NoError(t, works(d))
 		require.NoError(t, d.Close())
 	}
-	for _, s := range Devices(ctx, Options{}) {
-		if s.Name == "fake" {
-			require.Equal(t, Ready, s.State)
-			require.Equal(t, "BURN_REATTACH", s.Origin)
-		}
-	}
+	all := Devices(ctx, Options{})
+	i := slices.IndexFunc(all, func(s Status) bool { return s.Name == "fake" })
+	require.GreaterOrEqual(t, i, 0, "%v", all)
+	require.Equal(t, Ready, all[i].State)
+	require.Equal(t, "BURN_REATTACH", all[i].Origin)
 	cancel()
 	<-done
 	_, err = Open(context.Background(), "process:fake", Options{StartTimeout: patience})

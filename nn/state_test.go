@@ -2,6 +2,7 @@ package nn_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 
@@ -271,7 +272,7 @@ func TestConcurrentForward(t *testing.T) {
 			for range 10 {
 				tensor.Scope(dev, func(d *tensor.Device) []tt {
 					v, err := tensor.Data[float32](t.Context(), n.Forward(x.In(d)))
-					if err != nil || len(v) != len(want) || v[0] != want[0] {
+					if err != nil || !slices.Equal(v, want) {
 						t.Errorf("forward: %v, %v", v, err)
 					}
 					return nil

@@ -41,14 +41,13 @@ func open(t testing.TB) core.Backend {
 	return b
 }
 
-// TestRandomGraphs compares as many graphs as fit into four seconds. FuzzGraphs runs without that limit.
+// TestRandomGraphs compares a hundred graphs, and further ones until four seconds have passed. FuzzGraphs has no limit.
 func TestRandomGraphs(t *testing.T) {
 	b := open(t)
 	n := uint64(0)
-	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); n++ {
+	for end := time.Now().Add(4 * time.Second); n < 100 || time.Now().Before(end); n++ {
 		compare(t, b, n)
 	}
-	require.Greater(t, n, uint64(100))
 	t.Logf("%d graphs", n)
 }
 

@@ -195,6 +195,9 @@ func TestReport(t *testing.T) {
 	var told []string
 	o.Progress = func(x Result) { told = append(told, fmt.Sprint(x.ID, " ", x.Status)) }
 	r, err := Check(t.Context(), o)
+	for ; err == nil && r.Failed > 1 && o.Patience < time.Minute; r, err = Check(t.Context(), o) { // a busy machine answers late
+		told, o.Patience = nil, 4*o.Patience
+	}
 	require.NoError(t, err)
 	require.Equal(t, []string{"frames/empty failed", "frames/tag passed", "start/stdout passed"}, told)
 	var text, js bytes.Buffer
@@ -217,7 +220,7 @@ func TestNoPlugin(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "script")
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\necho hello\n"), 0o755))
-	r, err := Check(t.Context(), Options{Command: []string{path}, Run: regexp.MustCompile("^(start|frames/e)"), StartTimeout: 5 * time.Second})
+	r, err := Check(t.Context(), Options{Command: []string{path}, Run: regexp.MustCompile("^(start|frames/e)"), StartTimeout: time.Minute})
 	require.NoError(t, err)
 	require.ErrorContains(t, r.Err(), "rules are broken")
 	require.Empty(t, r.Plugin)

@@ -102,4 +102,5 @@ func TestNothingRepeats(t *testing.T) {
 	}
 	s := r.stats()
 	require.Zero(t, s.Hits, "%+v", s)
+	require.Positive(t, s.Misses)
 }

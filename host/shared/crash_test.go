@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,24 +39,23 @@ func TestCrashStaysOutside(t *testing.T) {
 	require.NoError(t, err)
 	t.Setenv(envCarry, "1")
 	o := host.Options{Dirs: []string{filepath.Dir(path)}, Carrier: []string{self}}
-	for _, s := range host.Devices(context.Background(), o) {
-		if s.Name == "bad" {
-			require.Equal(t, host.Failed, s.State)
-			require.Equal(t, host.Shared, s.Transport)
-			require.ErrorIs(t, s.Failure, core.ErrBackendLost)
-		}
+	bad := func() host.Status {
+		all := host.Devices(context.Background(), o)
+		i := slices.IndexFunc(all, func(s host.Status) bool { return s.Name == "bad" })
+		require.GreaterOrEqual(t, i, 0, "%v", all)
+		return all[i]
 	}
+	s := bad()
+	require.Equal(t, host.Failed, s.State)
+	require.Equal(t, host.Shared, s.Transport)
+	require.ErrorIs(t, s.Failure, core.ErrBackendLost)
 	_, err = host.Open(context.Background(), "process:bad", o)
 	var start *client.StartError
 	require.ErrorAs(t, err, &start)
 	o.Carrier = nil
 	_, err = host.Open(context.Background(), "process:bad", o)
 	require.ErrorIs(t, err, core.ErrUnsupported)
-	for _, s := range host.Devices(context.Background(), o) {
-		if s.Name == "bad" {
-			require.Equal(t, host.Found, s.State, "without a carrier nothing is opened")
-		}
-	}
+	require.Equal(t, host.Found, bad().State, "without a carrier nothing is opened")
 }
 
 // The loader is linked only by programs that import host/shared, not by programs with host, tensor or the cpu backend alone.

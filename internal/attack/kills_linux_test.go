@@ -97,7 +97,7 @@ func TestKillsInTraining(t *testing.T) {
 }
 
 // killInTraining trains on two devices and kills the process of d, whose backend is b, until it was restarted kills times. Each kill comes
-// at a random moment within span. The weights must be equal.
+// at a random moment within span, which shrinks while kills come after the end of a round. The weights must be equal.
 func killInTraining(t *testing.T, calm, d *tensor.Device, b *restore.Backend, kills int, span time.Duration) {
 	t.Helper()
 	const steps = 40 // steps per round, after which the weights are read
@@ -115,7 +115,9 @@ func killInTraining(t *testing.T, calm, d *tensor.Device, b *restore.Backend, ki
 		y, err := got.w.Bytes(ctx)
 		require.NoError(t, err, "round %d", rounds)
 		require.Equal(t, x, y, "round %d, after %d restarts", rounds, b.Restarts())
-		timer.Stop()
+		if timer.Stop() {
+			span = max(span*9/10, time.Millisecond)
+		}
 		// The next round begins with weights from the host, as after a checkpoint: the results of a plugin can be recomputed only
 		// as far back as its journal reaches.
 		got.w.Release()
@@ -135,17 +137,19 @@ func TestKillsInWrites(t *testing.T) {
 	for i := range data {
 		data[i] = byte(i * 7 >> 3)
 	}
-	writes := 0
+	writes, span := 0, 15*time.Millisecond // span shrinks while kills come after the end of a write
 	for ; b.Restarts() < int64(kills); writes++ {
 		data[writes] ^= 0xff
 		r := rand.New(rand.NewPCG(uint64(writes), 4))
-		timer := time.AfterFunc(time.Duration(r.IntN(15_000))*time.Microsecond, func() { kill(b) })
+		timer := time.AfterFunc(time.Duration(r.Int64N(int64(span))), func() { kill(b) })
 		x, err := d.FromBytes(ctx, dtype.U8, []int{n}, data)
 		require.NoError(t, err, "write %d", writes)
 		require.NoError(t, x.ReadInto(ctx, back))
 		require.True(t, string(data) == string(back), "write %d, after %d restarts", writes, b.Restarts())
 		x.Release()
-		timer.Stop()
+		if timer.Stop() {
+			span = max(span*9/10, time.Millisecond)
+		}
 		require.Less(t, writes, 100*kills, "too few kills met a running plugin")
 	}
 	t.Logf("%d kills in %d writes of %d MiB", b.Restarts(), writes, n>>20)

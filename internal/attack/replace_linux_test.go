@@ -48,7 +48,7 @@ func TestReplacement(t *testing.T) {
 					_ = os.Rename(next, path)
 				}
 				start := func() error {
-					_, err := host.Open(t.Context(), "process:npu", host.Options{Dirs: []string{dir}, Containment: host.ContainOff, StartTimeout: 20 * time.Second})
+					_, err := host.Open(t.Context(), "process:npu", host.Options{Dirs: []string{dir}, Containment: host.ContainOff, StartTimeout: 2 * time.Minute})
 					return err
 				}
 				put(c.evil)

@@ -97,7 +97,7 @@ func TestLyingPlugin(t *testing.T) {
 	for ; n < sessions; n++ {
 		s, err := d.OpenStream(ctx)
 		require.NoError(t, err)
-		limited, cancel := context.WithTimeout(ctx, time.Minute)
+		limited, cancel := context.WithTimeout(ctx, 2*time.Minute)
 		id := op.TensorID(b.Generation())<<48 | op.TensorID(n+1)
 		for _, err := range []error{s.Write(limited, op.Desc{ID: id, DType: dtype.F32, Shape: []int{1}}, make([]byte, 4)),
 			core.Read(limited, s, id, make([]byte, 4)), core.Sync(limited, s)} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -42,18 +43,19 @@ func TestMeans(t *testing.T) {
 	require.Zero(t, Rate(1, 0))
 }
 
-func TestSampler(t *testing.T) {
+func TestSampler(t *testing.T) { synctest.Test(t, samples) }
+
+func samples(t *testing.T) {
 	var s sampler
 	calls := 0
 	require.NoError(t, s.turn(t.Context(), 20*time.Millisecond, func(n int) error {
 		calls += n
-		for start := time.Now(); time.Since(start) < time.Duration(n)*100*time.Microsecond; {
-		}
+		time.Sleep(time.Duration(n) * 100 * time.Microsecond)
 		return nil
 	}))
 	require.Greater(t, s.batch, 1, "short calls must be measured in batches")
 	st := s.Stats()
-	require.GreaterOrEqual(t, st.Median, 100*time.Microsecond)
+	require.Equal(t, 100*time.Microsecond, st.Median)
 	require.Less(t, st.Runs, calls, "the warm-up must not be counted")
 
 	ctx, cancel := context.WithCancel(t.Context())

@@ -224,11 +224,14 @@ func FuzzLoad(f *testing.F) {
 	f.Add(encode(f, grey(2, 1, 2, 3, 4)))
 	f.Add(encode(f, pixels(color.NRGBA{1, 2, 3, 4})))
 	f.Add(claim(3, 3))
+	var photo bytes.Buffer
+	require.NoError(f, jpeg.Encode(&photo, grey(2, 1, 2, 3, 4), nil))
+	f.Add(photo.Bytes())
 	f.Fuzz(func(t *testing.T, in []byte) {
 		if len(in) > 1<<12 { // long inputs and images of many pixels would take a second each
 			return
 		}
-		if c, err := png.DecodeConfig(bytes.NewReader(in)); err != nil || c.Width > 1<<10 || c.Height > 1<<10 {
+		if c, _, err := image.DecodeConfig(bytes.NewReader(in)); err != nil || c.Width > 1<<10 || c.Height > 1<<10 {
 			return
 		}
 		data, shape, err := Load(bytes.NewReader(in), Options{Width: 3, Height: 2, Mean: []float32{0.5}})

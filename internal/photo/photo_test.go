@@ -62,8 +62,12 @@ func TestLimits(t *testing.T) {
 		_, err := s.decode(s.Width*s.Height - 1)
 		require.ErrorIs(t, err, ErrTooLarge, s.Name)
 		for _, n := range []int{0, 3, 11, 20, len(s.File) / 2} {
-			s.File = s.File[:min(n, len(s.File))]
-			_, err = s.decode(1 << 20)
+			if n > 20 && strings.Contains(s.Name, "animated") {
+				continue // half of the file may contain all of the first image, and only that is decoded
+			}
+			cut := s
+			cut.File = s.File[:n]
+			_, err = cut.decode(1 << 20)
 			require.Error(t, err, "%s of %d bytes", s.Name, n)
 		}
 	}

@@ -39,7 +39,7 @@ func all(t testing.TB, d *tensor.Device) []nn.Entry {
 	inf := math.Inf(1)
 	list := []nn.Entry{
 		{Name: "f64", Tensor: tensor.From(d, []float64{math.Pi, -inf, math.NaN(), 5e-324}, 2, 2)},
-		{Name: "f32", Tensor: tensor.From(d, []float32{0.1, float32(inf), -0, math.MaxFloat32}, 4)},
+		{Name: "f32", Tensor: tensor.From(d, []float32{0.1, float32(inf), float32(math.Copysign(0, -1)), math.MaxFloat32}, 4)},
 		{Name: "f16", Tensor: tensor.From(d, []dtype.Float16{0x3c01, 0x7c00, 1}, 3)},
 		{Name: "bf16", Tensor: tensor.From(d, []dtype.BFloat16{0x3f81, 0xff80, 1}, 1, 3)},
 		{Name: "i64", Tensor: tensor.From(d, []int64{math.MinInt64, math.MaxInt64})},

@@ -111,4 +111,5 @@ func TestBackendCloseEndsAWaitingRead(t *testing.T) {
 	}
 	require.NoError(t, <-closed)
 	require.Zero(t, b.Memory().InUse)
+	require.ErrorIs(t, b.Read(ctx, after.ID, make([]byte, 4)), core.ErrClosed)
 }

@@ -1,8 +1,10 @@
 package pb
 
 import (
+	"maps"
 	"math/rand"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -46,7 +48,9 @@ func FuzzDecodeModel(f *testing.F) {
 // TestMutatedModels flips bits and removes bytes of real models, in places that a fuzzer takes long to reach.
 func TestMutatedModels(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
-	for _, path := range testModels(t) {
+	models := testModels(t)
+	for _, name := range slices.Sorted(maps.Keys(models)) {
+		path := models[name]
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
