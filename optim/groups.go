@@ -122,7 +122,7 @@ func (gs Groups) Restore(s State) error {
 		count += len(parts[i].Tensors) + len(parts[i].Numbers)
 	}
 	if want := len(s.Tensors) + len(s.Numbers); count != want {
-		return badState("%d entries are of no group, of %d", want-count, want)
+		return badState("%d of %d entries belong to no group", want-count, want)
 	}
 	for i, g := range gs {
 		if g.Optimizer == nil {

@@ -83,10 +83,10 @@ func (o *LBFGS) step(p *problem, lr float64) (float64, error) {
 		return first.loss, err
 	}
 	for n, evaluations := 1, 1; ; n++ {
-		o.iterations++
 		if err := o.aim(p, at.grad); err != nil {
 			return 0, err
 		}
+		o.iterations++
 		o.before = replace(o.before, at.grad)
 		o.loss = at.loss
 		o.length = lr
@@ -140,7 +140,7 @@ func (o *LBFGS) step(p *problem, lr float64) (float64, error) {
 // aim adds the last move to the estimate of the curvature, and computes the search direction for the gradient g.
 func (o *LBFGS) aim(p *problem, g *tensor.Tensor) error {
 	defer p.free()
-	if o.iterations == 1 {
+	if o.iterations == 0 {
 		o.direction, o.diagonal = replace(o.direction, p.of(g.Neg())), 1
 		return nil
 	}

@@ -99,7 +99,7 @@ func probe(program string, place torch.Place, hide []string) (refusals, error) {
 	defer cancel()
 	found, q := refusals{}, question{Folder: place.Folder, By: place.By, Hide: hide}
 	for range probeCrashes {
-		last, done, err := ask(ctx, program, q, found)
+		last, done, err := ask(ctx, program, &q, found)
 		if done || err != nil && last == nil {
 			return found, err
 		}
@@ -112,8 +112,8 @@ func probe(program string, place torch.Place, hide []string) (refusals, error) {
 	return found, fmt.Errorf("%d kernels ended the process that tried them", probeCrashes)
 }
 
-// ask runs one child and adds the trials that failed to found. If the child crashes, last is the trial that was running, if any.
-func ask(ctx context.Context, program string, q question, found refusals) (last *trial, done bool, err error) {
+// ask runs one child, and adds the trials that failed to found and to those that q skips. If the child crashes, last is the trial that was running, if any.
+func ask(ctx context.Context, program string, q *question, found refusals) (last *trial, done bool, err error) {
 	text, err := json.Marshal(q)
 	if err != nil {
 		return nil, false, err
@@ -153,7 +153,7 @@ func ask(ctx context.Context, program string, q question, found refusals) (last 
 		return nil, true, nil
 	}
 	if err == nil {
-		err = errors.New("it ended without a word")
+		err = errors.New("the child ended without an answer")
 	}
 	return last, false, err
 }

@@ -78,7 +78,7 @@ func TestProbeReads(t *testing.T) {
 		"nothing":          {[]string{allDone}, map[string]string{}, ""},
 		"a refusal":        {[]string{tryExp + "noise of torch\n" + noLog + allDone}, map[string]string{"log": "odd"}, ""},
 		"a crash":          {[]string{noLog + tryExp + "exit 3", allDone}, map[string]string{"log": "odd", "exp": "it ended the process that tried it: exit status 3"}, ""},
-		"a quiet end":      {[]string{tryExp, allDone}, map[string]string{"exp": "it ended the process that tried it: it ended without a word"}, ""},
+		"a quiet end":      {[]string{tryExp, allDone}, map[string]string{"exp": "it ended the process that tried it: the child ended without an answer"}, ""},
 		"no torch":         {[]string{`{"Failed":"no such library"}` + "\nexit 1"}, nil, "no such library"},
 		"an end at once":   {[]string{"exit 3"}, nil, "exit status 3"},
 		"crashes for ever": {repeated(tryExp+"exit 3", probeCrashes), nil, "16 kernels ended"},

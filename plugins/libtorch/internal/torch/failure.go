@@ -24,7 +24,7 @@ func (l *Library) failure() error {
 	}
 	text = tidy(text)
 	if text == "" {
-		text = "an operator failed and said nothing"
+		text = "an operator failed without a message"
 	}
 	if strings.Contains(text, "out of memory") || strings.Contains(text, "can't allocate memory") || strings.Contains(text, "not enough memory") {
 		return fmt.Errorf("torch: %s: %w", text, ErrOutOfMemory)
@@ -75,9 +75,11 @@ func (c *capture) start() {
 	}
 	r, w, err := os.Pipe()
 	if err != nil {
+		_ = syscall.Close(was)
 		return
 	}
 	if err := dup2(int(w.Fd()), 2); err != nil {
+		_, _, _ = syscall.Close(was), r.Close(), w.Close()
 		return
 	}
 	syscall.CloseOnExec(was)
