@@ -94,7 +94,7 @@ func target(path string) (string, error) {
 	return "", fmt.Errorf("%s: more than %d symbolic links, want fewer: is there a cycle?", path, most)
 }
 
-// keepMode gives f the permissions that the umask may have kept from it.
+// keepMode sets the permissions of f to mode, of which the umask may have cleared some when f was created.
 func keepMode(f *os.File, mode os.FileMode) error {
 	now, err := f.Stat()
 	if err != nil || now.Mode().Perm() == mode {

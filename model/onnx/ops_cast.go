@@ -80,7 +80,7 @@ func bitCast(t *tracer, n *node) []value {
 	})
 }
 
-// width returns the bits of an element of d, of which a storage type may use a part of a byte.
+// width returns the number of bits of an element of d. It is less than 8 for types that are stored in a whole byte but use a part of it.
 func width(d dtype.DType) int {
 	if c, narrow := carriers[d]; narrow {
 		return c.bits
