@@ -94,7 +94,7 @@ func target(path string) (string, error) {
 	return "", fmt.Errorf("%s: more than %d symbolic links, want fewer: is there a cycle?", path, most)
 }
 
-// keepMode sets the permissions of f to mode, of which the umask may have cleared some when f was created.
+// keepMode sets the permissions of f to mode. The umask may have cleared some of them when f was created.
 func keepMode(f *os.File, mode os.FileMode) error {
 	now, err := f.Stat()
 	if err != nil || now.Mode().Perm() == mode {
