@@ -48,16 +48,7 @@ func (r *rewriter) content(id op.TensorID) []float64 {
 func (r *rewriter) number(id op.TensorID) (float64, bool) {
 	d := r.descs[id]
 	if n, _, ok := r.made(id, op.Full); ok && d.DType.IsFloat() {
-		v := n.Attrs.Value("value").Float()
-		switch d.DType {
-		case dtype.F32:
-			v = float64(float32(v))
-		case dtype.F16:
-			v = float64(dtype.Float16From64(v).Float32())
-		case dtype.BF16:
-			v = float64(dtype.BFloat16From64(v).Float32())
-		}
-		return v, true
+		return rounded(d.DType, n.Attrs.Value("value").Float()), true
 	}
 	if d.Shape.Size() != 1 || !d.DType.IsFloat() {
 		return 0, false
@@ -67,6 +58,19 @@ func (r *rewriter) number(id op.TensorID) (float64, bool) {
 		return 0, false
 	}
 	return v[0], true
+}
+
+// rounded returns v as a number of a float type.
+func rounded(d dtype.DType, v float64) float64 {
+	switch d {
+	case dtype.F32:
+		return float64(float32(v))
+	case dtype.F16:
+		return float64(dtype.Float16From64(v).Float32())
+	case dtype.BF16:
+		return float64(dtype.BFloat16From64(v).Float32())
+	}
+	return v
 }
 
 // about reports whether v equals want up to the error of one rounding to type d and a few roundings in f64.

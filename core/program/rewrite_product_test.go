@@ -114,6 +114,18 @@ func TestRewriteAttention(t *testing.T) {
 			y, v := plain(s)
 			return s.Do(op.MatMul, soft(s, s.Do(op.Add, y, s.x(3, 6))), v)
 		}},
+		{"mask of flags that is -Inf where sums round up", func(s *sketch) op.Desc {
+			top, half := 0x1p127, 0x1p103 // the distance between numbers from top on is 2·half
+			if s.d == dtype.F64 {
+				top, half = 0x1p1023, 0x1p970
+			}
+			// -(top + 3·half) lies between two numbers and becomes the one further from 0. With the last term the exact sum is the least
+			// finite number, and the rounded one is -Inf.
+			m := s.Do(op.Mul, s.Cast(s.input(dtype.Bool, 3, 6), s.d), s.n(-half))
+			m = s.Do(op.Add, s.Do(op.Add, m, s.n(-top-2*half)), s.n(-top+5*half))
+			y, v := plain(s)
+			return s.Do(op.MatMul, soft(s, s.Do(op.Add, y, m)), v)
+		}},
 		{"mask that hides all keys of a query", func(s *sketch) op.Desc {
 			inf := math.Inf(-1)
 			return s.Do(op.MatMul, soft(s, s.Do(op.Add, product(s, s.x(1, 1, 2, 5), s.x(1, 1, 2, 5)), s.constant([]int{2, 2}, inf, inf, 0, 0))),

@@ -87,7 +87,8 @@ func (r *rewriter) within(id op.TensorID, depth int) span {
 	if !d.DType.IsFloat() {
 		return ofType(d.DType) // integers wrap around
 	}
-	if !s.finite(d.DType) { // infinities may become NaN
+	s = span{rounded(d.DType, s.lo), rounded(d.DType, s.hi)} // rounding keeps the order of numbers
+	if !s.finite(d.DType) {                                  // infinities may become NaN
 		return anything
 	}
 	return s

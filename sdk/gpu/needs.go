@@ -103,6 +103,7 @@ func (p *plan) needs() ProgramNeeds {
 			kinds[key] = t
 		}
 		t.Count++
+		t.First = min(t.First, b.first)
 		if b.last > t.Last {
 			t.Last, t.Read = b.last, p.steps[b.last].node.Op.String()
 		}
