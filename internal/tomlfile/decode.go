@@ -86,7 +86,7 @@ func Load(k Kind, path string, to any) (Meta, error) {
 
 func cut(s string) string {
 	if len(s) > 300 {
-		return s[:300] + "..."
+		return strings.ToValidUTF8(s[:300], "") + "..."
 	}
 	return s
 }

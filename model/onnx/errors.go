@@ -127,7 +127,7 @@ func quoted(names []string) string {
 // clip shortens long names from hostile files.
 func clip(s string) string {
 	if len(s) > 120 {
-		return s[:120] + "..."
+		return strings.ToValidUTF8(s[:120], "") + "..."
 	}
 	return s
 }

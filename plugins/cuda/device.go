@@ -43,8 +43,11 @@ func newDevice(d *driver, dev nv.Device, ctx nv.Context) (*device, error) {
 		x.libraries = append(x.libraries, newDNN(x, newPlans(d.cache, fmt.Sprintf("cuDNN %d, driver %d, %d.%d, %d multiprocessors",
 			d.libs.DNN.Version, d.libs.Driver.Version, f.capability/10, f.capability%10, f.units))))
 	}
-	x.compiler, err = newCompiler(d.libs, f.capability, d.cache)
-	return x, err
+	if x.compiler, err = newCompiler(d.libs, f.capability, d.cache); err != nil {
+		x.Close()
+		return nil, err
+	}
+	return x, nil
 }
 
 // Target implements gpu.Device.

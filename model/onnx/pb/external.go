@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -159,7 +160,7 @@ func (t *Tensor) external(files Files, n int64) ([]byte, error) {
 // quote quotes a name from the file for an error message and shortens it.
 func quote(s string) string {
 	if len(s) > 200 {
-		s = s[:200] + "..."
+		s = strings.ToValidUTF8(s[:200], "") + "..."
 	}
 	return strconv.Quote(s)
 }

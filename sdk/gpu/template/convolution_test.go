@@ -124,11 +124,11 @@ func testConvolution(t *testing.T, p convolutionCase) {
 		each(append([]int{per}, p.window...), func(tap []int) {
 			from := []int{at[0], group*per + tap[0]}
 			for i, k := range tap[1:] {
-				region := at[2+i]*p.stride[i] + k*p.dilation[i] - p.padLow[i]
-				if region < 0 || region%p.imageDilation[i] != 0 || region/p.imageDilation[i] >= p.in[i] {
+				pos := at[2+i]*p.stride[i] + k*p.dilation[i] - p.padLow[i]
+				if pos < 0 || pos%p.imageDilation[i] != 0 || pos/p.imageDilation[i] >= p.in[i] {
 					return
 				}
-				from = append(from, region/p.imageDilation[i])
+				from = append(from, pos/p.imageDilation[i])
 			}
 			sum += x.get(from) * w.get(append([]int{at[1]}, tap...))
 		})

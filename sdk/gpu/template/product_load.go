@@ -70,8 +70,8 @@ func (l *tileLoad) hold(name string) {
 	}
 }
 
-// region returns the number of access j of this thread, and its line and depth in the tile.
-func (l *tileLoad) region(j int) (e, line, depth ir.Value) {
+// access returns the number of access j of this thread, and its line and depth in the tile.
+func (l *tileLoad) access(j int) (e, line, depth ir.Value) {
 	k := l.k
 	e = k.plus(k.Thread(), j*l.threads)
 	if l.alongDepth {
@@ -85,7 +85,7 @@ func (l *tileLoad) region(j int) (e, line, depth ir.Value) {
 // lines runs f for the line of each access of this thread, which may be beyond the tile.
 func (l *tileLoad) lines(f func(j int, line ir.Value)) {
 	for j := range l.count() {
-		_, line, _ := l.region(j)
+		_, line, _ := l.access(j)
 		f(j, line)
 	}
 }
@@ -97,7 +97,7 @@ func (l *tileLoad) each(f func(j int, line, depth ir.Value)) { l.some(0, l.count
 func (l *tileLoad) some(first, last int, f func(j int, line, depth ir.Value)) {
 	k := l.k
 	for j := max(first, 0); j < min(last, l.count()); j++ {
-		e, line, depth := l.region(j)
+		e, line, depth := l.access(j)
 		run := func() { f(j, line, depth) }
 		if (j+1)*l.threads*l.width > l.span*l.depth {
 			k.If(k.Lt(e, k.Int(l.span*l.depth/l.width)), run)

@@ -145,7 +145,7 @@ func (s *sequence) radixMove(m radixPass) {
 	at := func(i ir.Value) ir.Value { return m.from(p, row, p.Min(i, p.Int(m.n-1))) }
 	read := radixRead{
 		raw: func(i ir.Value) ir.Value { return p.Load(from, at(i)) },
-		region: func(i ir.Value) ir.Value {
+		index: func(i ir.Value) ir.Value {
 			if m.first {
 				return p.Cast(dtype.U32, i)
 			}
@@ -168,12 +168,12 @@ func (s *sequence) radixMove(m radixPass) {
 	for k := range m.items {
 		e := p.Add(p.Thread(), p.Int(k*m.threads))
 		p.If(p.And(used, p.Lt(p.Add(base, e), p.Int(m.n))), func() {
-			raw, region := p.SharedLoad(keys, e), p.SharedLoad(places, e)
+			raw, index := p.SharedLoad(keys, e), p.SharedLoad(places, e)
 			to := p.Cast(p.Index, p.Min(p.Add(p.Cast(dtype.U32, e), move(m.digit(p, raw))), p.Const(dtype.U32, uint64(m.n))))
 			if !m.last {
 				at := p.join([]int{m.rows, m.n}, row, p.clamp(to, 0, m.n-1))
 				p.Store(toKeys, at, raw)
-				p.Store(toOrder, at, region)
+				p.Store(toOrder, at, index)
 				return
 			}
 			p.If(p.Lt(to, p.Int(m.keep)), func() {
@@ -181,7 +181,7 @@ func (s *sequence) radixMove(m radixPass) {
 				if !m.places {
 					p.Store(toKeys, at, raw)
 				}
-				p.Store(toOrder, at, p.Cast(m.index, region))
+				p.Store(toOrder, at, p.Cast(m.index, index))
 			})
 		})
 	}
@@ -190,8 +190,8 @@ func (s *sequence) radixMove(m radixPass) {
 
 // radixRead holds functions that read element i of a line: its value, its place before the sort, and its digit.
 type radixRead struct {
-	raw, region func(i ir.Value) ir.Value
-	digit       func(i, raw ir.Value) ir.Value
+	raw, index func(i ir.Value) ir.Value
+	digit      func(i, raw ir.Value) ir.Value
 }
 
 // rankByBallot stores the elements of a tile in shared memory in the order of their digits. It returns, for each digit, the distance modulo
@@ -252,16 +252,16 @@ func (m radixPass) rankByBallot(p *step, base ir.Value, read radixRead, start fu
 		p.SharedStore(moves, thread, p.Sub(start(thread), begin[0]))
 	})
 	p.Barrier()
-	region := make([]ir.Value, m.items)
-	for k := range region {
-		region[k] = read.region(p.Add(mine, p.Int(k*size)))
+	indices := make([]ir.Value, m.items)
+	for k := range indices {
+		indices[k] = read.index(p.Add(mine, p.Int(k*size)))
 	}
 	for k := range m.items {
 		digit := read.digit(p.Add(mine, p.Int(k*size)), raw[k])
 		to := p.Add(p.Add(p.SharedLoad(begins, digit), p.SharedLoad(counters, p.Add(slots, digit))), rank[k])
 		at := p.Cast(p.Index, p.Min(to, u32(uint64(m.tile()-1))))
 		p.SharedStore(keys, at, raw[k])
-		p.SharedStore(places, at, region[k])
+		p.SharedStore(places, at, indices[k])
 	}
 	return func(digit ir.Value) ir.Value { return p.SharedLoad(moves, digit) }
 }
@@ -274,12 +274,12 @@ func (m radixPass) rankByCounters(p *step, base ir.Value, read radixRead, start 
 	for d := range m.digits() {
 		p.SharedStore(counters, p.Add(p.Int(d*m.threads), thread), u32(0))
 	}
-	raw, region := make([]ir.Value, m.items), make([]ir.Value, m.items)
+	raw, indices := make([]ir.Value, m.items), make([]ir.Value, m.items)
 	slot, rank := make([]ir.Value, m.items), make([]ir.Value, m.items)
 	mine := p.Add(base, p.Mul(thread, p.Int(m.items)))
 	for k := range m.items {
 		i := p.Add(mine, p.Int(k))
-		raw[k], region[k] = read.raw(i), read.region(i)
+		raw[k], indices[k] = read.raw(i), read.index(i)
 		digit := read.digit(i, raw[k])
 		slot[k] = p.Add(p.Mul(digit, p.Int(m.threads)), thread)
 		rank[k] = p.SharedLoad(counters, slot[k])
@@ -303,7 +303,7 @@ func (m radixPass) rankByCounters(p *step, base ir.Value, read radixRead, start 
 		to := p.Add(p.SharedLoad(counters, slot[k]), rank[k])
 		at := p.Cast(p.Index, p.Min(to, u32(uint64(m.tile()-1))))
 		p.SharedStore(keys, at, raw[k])
-		p.SharedStore(places, at, region[k])
+		p.SharedStore(places, at, indices[k])
 	}
 	return func(digit ir.Value) ir.Value {
 		return p.Sub(start(digit), p.SharedLoad(counters, p.Mul(digit, p.Int(m.threads))))

@@ -165,7 +165,7 @@ func (s *sequence) scanBlocks(c scanPart) {
 	// Positions are counted in runs from here on.
 	lo := p.Mul(q[1], p.Int(ceil(c.cut, run)))
 	hi := p.Min(p.Add(lo, p.Int(ceil(c.cut, run))), p.Int(c.N/run))
-	region := func(k ir.Value) ir.Value {
+	index := func(k ir.Value) ir.Value {
 		k = p.Min(k, p.Int(c.N/run-1))
 		if c.Reverse {
 			k = p.Sub(p.Int(c.N/run-1), k)
@@ -179,7 +179,7 @@ func (s *sequence) scanBlocks(c scanPart) {
 		for k := range runs {
 			at := p.Add(first, p.Int(k*hold.size))
 			inside := p.Lt(at, hi)
-			from := region(at)
+			from := index(at)
 			for i, v := range c.turned(p.LoadWide(b.x, p.Mul(p.join([]int{c.Outer, c.N / run}, q[0], from), p.Int(run)), run)) {
 				if c.Reverse {
 					i = run - 1 - i
@@ -216,7 +216,7 @@ func (s *sequence) scanBlocks(c scanPart) {
 			}
 			at := p.Add(first, p.Int(k*hold.size))
 			p.If(p.And(used, p.Lt(at, hi)), func() {
-				p.Store(b.y, p.Mul(p.join([]int{c.Outer, c.N / run}, q[0], region(at)), p.Int(run)), c.turned(results)...)
+				p.Store(b.y, p.Mul(p.join([]int{c.Outer, c.N / run}, q[0], index(at)), p.Int(run)), c.turned(results)...)
 			})
 		}
 		acc.put(c.r.join(p.Builder, acc.get(), all))
@@ -387,8 +387,8 @@ func (b blockScan) total(v []ir.Value) []ir.Value {
 	return all
 }
 
-// region returns the number of a thread in its subgroup, and the number of the subgroup.
-func (b blockScan) region() (lane, group ir.Value) {
+// lane returns the number of a thread in its subgroup, and the number of the subgroup.
+func (b blockScan) lane() (lane, group ir.Value) {
 	p := b.p
 	if b.size > 1 {
 		return p.Lane(), p.Div(p.Thread(), p.Int(b.size))
@@ -398,13 +398,13 @@ func (b blockScan) region() (lane, group ir.Value) {
 
 // begin returns the first of n runs of a thread. A subgroup has neighbouring runs, and each of its threads has every size-th run.
 func (b blockScan) begin(n int) ir.Value {
-	lane, group := b.region()
+	lane, group := b.lane()
 	return b.p.Add(b.p.Mul(group, b.p.Int(n*b.size)), lane)
 }
 
 // inclusive returns the combined state of the threads of the subgroup up to and including this one.
 func (b blockScan) inclusive(v []ir.Value) []ir.Value {
-	lane, _ := b.region()
+	lane, _ := b.lane()
 	for d := 1; d < b.size; d *= 2 {
 		v = b.p.selectState(b.p.Le(b.p.Int(d), lane), b.r.join(b.p.Builder, b.shifted(v, d), v), v)
 	}
@@ -417,7 +417,7 @@ func (b blockScan) earlier(upTo []ir.Value) []ir.Value {
 	if b.size == 1 {
 		return none
 	}
-	lane, _ := b.region()
+	lane, _ := b.lane()
 	return b.p.selectState(b.p.Eq(lane, b.p.Int(0)), none, b.shifted(upTo, 1))
 }
 
@@ -455,7 +455,7 @@ func (b blockScan) run(v []ir.Value, scan bool) (before, all []ir.Value) {
 // all is the combined state of the block.
 func (b blockScan) across(v []ir.Value, scan bool) (before, all []ir.Value) {
 	p, groups := b.p, b.p.threads/b.size
-	lane, group := b.region()
+	lane, group := b.lane()
 	p.Barrier() // other threads have read the result of an earlier scan
 	p.If(p.Eq(lane, p.Int(b.size-1)), func() {
 		for k, m := range b.mem {

@@ -77,7 +77,10 @@ func (g *DNNGraph) Build(o PlanOptions) (*Plan, error) {
 		for i, c := range configs {
 			p, err := g.h.plan(c, &o)
 			if err == nil {
-				return p, g.h.destroyAll(configs[i+1:])
+				if err := g.h.destroyAll(configs[i+1:]); err != nil {
+					return nil, errors.Join(err, p.Close())
+				}
+				return p, nil
 			}
 			reasons = append(reasons, err)
 		}
@@ -86,7 +89,7 @@ func (g *DNNGraph) Build(o PlanOptions) (*Plan, error) {
 		reasons = reasons[len(reasons)-4:]
 	}
 	return nil, &Error{Library: dnnName, Call: "plan", Kind: ErrUnsupported,
-		Text: fmt.Sprintf("no engine takes this graph: %v", errors.Join(reasons...))}
+		Text: fmt.Sprintf("no engine supports this graph: %v", errors.Join(reasons...))}
 }
 
 // configs returns the configurations of engines for a graph, the best first. The caller destroys them.
