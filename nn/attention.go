@@ -247,7 +247,7 @@ func NewCrossAttention(d *tensor.Device, size, contextSize, heads int, c Attenti
 	positive("cross_attention", size, contextSize, heads)
 	kv, each := or(c.KVHeads, heads), or(c.HeadSize, size/heads)
 	if kv < 1 || heads%kv != 0 || each < 1 {
-		fail("cross_attention: %d heads of %d features, %d of keys: want the latter to divide the former: %w", heads, each, kv, core.ErrShape)
+		fail("cross_attention: %d heads of %d features, %d heads of keys: want the number of heads of keys to divide the number of heads: %w", heads, each, kv, core.ErrShape)
 	}
 	lc := LinearConfig{NoBias: c.NoBias, Init: c.Init.or(XavierUniform(1)), BiasInit: Zeros()}
 	l := &CrossAttention{Heads: heads, KVHeads: kv, Query: NewLinear(d, size, heads*each, lc), Key: NewLinear(d, contextSize, kv*each, lc),

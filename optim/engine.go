@@ -121,7 +121,7 @@ func collect(name string, params []nn.Named, grads *tensor.Gradients) ([]item, e
 		case !g.Shape().Equal(p.Shape()) || !g.DType().IsFloat():
 			return nil, fmt.Errorf("optim: %s: %s: gradient %v, want floats of shape %v: %w", name, p.Name, g.Desc(), p.Shape(), core.ErrShape)
 		case g.Device().Core() != p.Value().Device().Core():
-			return nil, fmt.Errorf("optim: %s: %s: gradient on another device or opening of one, %s, want the %s of the parameter: move it with To: %w", name, p.Name, g.Device(), p.Value().Device(), core.ErrAttr)
+			return nil, fmt.Errorf("optim: %s: %s: gradient on %s, want the device of the parameter, %s, in the same opening: move it with To: %w", name, p.Name, g.Device(), p.Value().Device(), core.ErrAttr)
 		}
 		seen[p.Name] = true
 		items = append(items, item{Named: p, grad: g})

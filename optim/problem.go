@@ -69,7 +69,7 @@ func (p *problem) evaluate() (point, error) {
 		return point{}, err
 	}
 	if loss == nil || grads == nil {
-		return point{}, fmt.Errorf("the closure gave a nil loss or nil gradients, want both: %w", core.ErrAttr)
+		return point{}, fmt.Errorf("the closure returned a nil loss or nil gradients, want both: %w", core.ErrAttr)
 	}
 	defer p.free()
 	var parts []*tensor.Tensor

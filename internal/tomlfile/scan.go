@@ -153,7 +153,7 @@ func (s *scanner) measure() error {
 	case p.parts > maxParts:
 		return fmt.Errorf("a key nested too deeply, want at most %d parts", maxParts)
 	case p.bytes > maxPath:
-		return fmt.Errorf("a key too long, want at most %d bytes with all that it stands in", maxPath)
+		return fmt.Errorf("a key is too long: want at most %d bytes together with the keys that contain it", maxPath)
 	}
 	return nil
 }

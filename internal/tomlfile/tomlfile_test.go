@@ -90,8 +90,8 @@ func TestRefused(t *testing.T) {
 		"key":       {strings.Repeat("a.", 16) + "a = 1", "line 1: refused: a key nested too deeply, want at most 16 parts"},
 		"section":   {"[" + strings.Repeat("a.", 16) + "a]", "a key nested too deeply"},
 		"together":  {"[" + strings.Repeat("a.", 7) + "a]\n" + strings.Repeat("b.", 8) + "c = 1", "line 2: refused: a key nested too deeply"},
-		"long":      {strings.Repeat("k", 257) + " = 1", "a key too long, want at most 256 bytes"},
-		"long name": {`"` + strings.Repeat("k", 257) + `" = 1`, "a key too long, want at most 256 bytes"},
+		"long":      {strings.Repeat("k", 257) + " = 1", "a key is too long: want at most 256 bytes"},
+		"long name": {`"` + strings.Repeat("k", 257) + `" = 1`, "a key is too long: want at most 256 bytes"},
 		"entries":   {"a = [" + strings.Repeat("1,", 40) + "]", "too many entries, want at most 32"},
 	} {
 		t.Run(name, func(t *testing.T) {

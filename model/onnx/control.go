@@ -54,7 +54,7 @@ func loop(t *tracer, n *node) []value {
 	states := append([]value(nil), n.in[min(2, len(n.in)):]...)
 	scans := make([][]value, max(0, len(sub.outputs)-1-len(states)))
 	if len(sub.outputs) < 1+len(states) {
-		t.fail("body gives %d outputs, want the condition and %d states", len(sub.outputs), len(states))
+		t.fail("body has %d outputs, want the condition and %d states", len(sub.outputs), len(states))
 	}
 	trips := -1
 	if n.input(0).present() {

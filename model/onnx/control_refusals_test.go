@@ -28,7 +28,7 @@ func TestControlRefusals(t *testing.T) {
 		more []*pb.Tensor
 		say  string
 	}{
-		{operator("Loop", ss("n", "", "x"), ss("y"), graphAttr("body", body(1, pass[0]))), []*pb.Tensor{i64s("n", nil, 2)}, "body gives 1 outputs, want the condition and 1 states"},
+		{operator("Loop", ss("n", "", "x"), ss("y"), graphAttr("body", body(1, pass[0]))), []*pb.Tensor{i64s("n", nil, 2)}, "body has 1 outputs, want the condition and 1 states"},
 		{operator("Loop", ss("n", "", "x"), ss("y"), graphAttr("body", body(2, pass[:2]...))), []*pb.Tensor{i64s("n", []int64{2}, 2, 3)}, "trip count of shape [2], want one number"},
 		{operator("Loop", ss("", "", "x"), ss("y"), graphAttr("body", body(2, pass[:2]...))), nil, "more than 40 iterations"},
 		{operator("Loop", ss("n", "", "x"), ss("y")), []*pb.Tensor{i64s("n", nil, 2)}, "a subgraph is missing"},
@@ -38,7 +38,7 @@ func TestControlRefusals(t *testing.T) {
 		{operator("Scan", ss("x"), ss("y"), intAttr("num_scan_inputs", 1), intsAttr("scan_input_axes", 0, 0), graphAttr("body", state(ss("e"), ss("each"), copied))), nil, "scan_input_axes has 2 entries, want 1"},
 		{operator("Scan", ss("x"), ss("y"), intAttr("num_scan_inputs", 1), intsAttr("scan_input_directions", 0, 1), graphAttr("body", state(ss("e"), ss("each"), copied))), nil, "scan_input_directions has 2 entries, want 1"},
 		{operator("Scan", ss("x"), ss("y"), intAttr("num_scan_inputs", 1), intsAttr("scan_output_axes", 0, 1), graphAttr("body", state(ss("e"), ss("each"), copied))), nil, "scan_output_axes has 2 entries, want 1"},
-		{operator("Scan", ss("s0", "x"), ss("y"), intAttr("num_scan_inputs", 1), graphAttr("body", state(ss("s", "e"), nil))), []*pb.Tensor{f32s("s0", nil, 1)}, "body gives 0 outputs, want at least 1 states"},
+		{operator("Scan", ss("s0", "x"), ss("y"), intAttr("num_scan_inputs", 1), graphAttr("body", state(ss("s", "e"), nil))), []*pb.Tensor{f32s("s0", nil, 1)}, "body has 0 outputs, want at least 1 states"},
 		{operator("SequenceMap", ss("x"), ss("y"), graphAttr("body", state(ss("e"), ss("each"), copied))), nil, "input 0 is tensor, want a sequence"},
 		{operator("If", ss("x"), ss("y"), graphAttr("then_branch", state(nil, ss("r"), operator("Neg", ss("x"), ss("r")))), graphAttr("else_branch", state(nil, ss("r"), operator("Neg", ss("x"), ss("r"))))), nil, "tensor of shape [3], want a tensor of one element"},
 	} {

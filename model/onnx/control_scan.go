@@ -29,7 +29,7 @@ func scanSpec(t *tracer, n *node, in []value) scanning {
 	}
 	s.states, s.inputs = slices.Clone(in[:len(in)-count]), slices.Clone(in[len(in)-count:])
 	if len(s.sub.outputs) < len(s.states) {
-		t.fail("body gives %d outputs, want at least %d states", len(s.sub.outputs), len(s.states))
+		t.fail("body has %d outputs, want at least %d states", len(s.sub.outputs), len(s.states))
 	}
 	for i, v := range in {
 		if !v.isTensor() {

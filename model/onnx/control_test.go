@@ -269,7 +269,7 @@ func TestControlErrors(t *testing.T) {
 		{"fault inside", operator("Loop", ss("n", "", "x"), ss("y"), graphAttr("body", bad)), `onnx: MatMul node "culprit" in Loop "y": `},
 		{"too few states", operator("Loop", ss("n", ""), ss("y"), graphAttr("body", body(on, operator("Neg", ss("v"), ss("w"))))), "takes 3 inputs, got 2"},
 		{"no body", operator("Loop", ss("n", "", "x"), ss("y")), "a subgraph is missing"},
-		{"too many outputs", operator("Loop", ss("n", "", "x"), ss("y", "z"), graphAttr("body", body(on, operator("Neg", ss("v"), ss("w"))))), "gives 1 outputs, want 2"},
+		{"too many outputs", operator("Loop", ss("n", "", "x"), ss("y", "z"), graphAttr("body", body(on, operator("Neg", ss("v"), ss("w"))))), "1 outputs, want 2"},
 		{"scan without inputs", operator("Scan", ss("x"), ss("y"), graphAttr("body", body(on, operator("Neg", ss("v"), ss("w"))))), "num_scan_inputs is 0"},
 		{"condition of two", operator("If", ss("two"), ss("y"), graphAttr("then_branch", body(on, operator("Neg", ss("v"), ss("w"))))), "of one element"},
 	} {

@@ -196,7 +196,7 @@ func flexAttentionNode(t *tracer, n *node) []value {
 		}
 		out := t.run(g, []value{v})
 		if len(out) != 1 || !out[0].isTensor() || !out[0].shape().Equal(v.shape()) {
-			t.fail("%s does not give one tensor of shape %v", attr, v.shape())
+			t.fail("%s must return one tensor of shape %v", attr, v.shape())
 		}
 		return out[0]
 	}

@@ -97,7 +97,7 @@ func (t *tracer) dftNode(n *node, axis int) []value {
 	}
 	axis = t.axis(axis, x.rank())
 	if axis == last {
-		t.fail("axis %d is that of the real and imaginary parts", axis)
+		t.fail("axis %d holds the real and imaginary parts, want another axis", axis)
 	}
 	given := x.dtype()
 	s := spectrum{calc: calc{t}}

@@ -62,7 +62,7 @@ func (t *tracer) use(d *data) op.TensorID {
 		desc.ID = s.next()
 		s.inputs, s.refs = append(s.inputs, desc), append(s.refs, ref{slot: d.slot})
 	default:
-		t.throw(fmt.Errorf("internal: a value of %v was given up before its last use", desc))
+		t.throw(fmt.Errorf("internal: a value of %v was released before its last use", desc))
 	}
 	s.ids[d] = desc.ID
 	return desc.ID

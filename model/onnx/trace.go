@@ -116,7 +116,7 @@ func (t *tracer) convert(s *scope, pn *pb.Node) []value {
 		}
 		v, ok := t.lookup(name)
 		if !ok {
-			t.fail("input %d, %q, has no value: the node that should give it gives fewer outputs", i, clip(name))
+			t.fail("input %d, %q, has no value: its node has fewer outputs", i, clip(name))
 		}
 		f.in[i] = v
 	}
@@ -128,7 +128,7 @@ func (t *tracer) convert(s *scope, pn *pb.Node) []value {
 		}
 	}
 	if len(outs) < n {
-		t.fail("gives %d outputs, want %d", len(outs), n)
+		t.fail("%d outputs, want %d", len(outs), n)
 	}
 	t.endScratch()
 	t.frames = t.frames[:len(t.frames)-1]

@@ -44,7 +44,7 @@ func attentionSpec(a *gpu.Attention) (s nv.AttentionSpec, err error) {
 	case a.KeyHeads == 0 || a.Heads%a.KeyHeads != 0:
 		return s, library.Refuse("attention of %d heads of queries and %d of keys", a.Heads, a.KeyHeads)
 	case a.Scale == 0:
-		return s, library.Refuse("attention without a scale")
+		return s, library.Refuse("attention with scale 0")
 	}
 	tensor := func(heads, length, width int, given [4]int) nv.TensorSpec {
 		dims := []int{a.Batch, heads, length, width}

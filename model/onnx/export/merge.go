@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
@@ -18,6 +19,17 @@ func fixed(v int) dim { return dim{base: v} }
 func (d dim) at(n int) int { return d.base + d.per*n }
 
 func (d dim) static() bool { return d.per == 0 }
+
+// String writes d as a term in the symbolic dimension n, as in 2n+1.
+func (d dim) String() string {
+	switch {
+	case d.per == 0:
+		return strconv.Itoa(d.base)
+	case d.base == 0:
+		return fmt.Sprintf("%dn", d.per)
+	}
+	return fmt.Sprintf("%dn%+d", d.per, d.base)
+}
 
 // allStatic returns the numbers of ds, and whether none of them depends on the symbolic dimension.
 func allStatic(ds []dim) ([]int, bool) {
@@ -138,7 +150,7 @@ func merge(ps []*pass) (*graph, error) {
 			ok = ok && p.defs[i].node == d.node && p.defs[i].desc.DType == d.desc.DType
 		}
 		if !ok {
-			return nil, differs("tensor %v has a shape that is no multiple of the symbolic dimension and a constant", d.desc)
+			return nil, differs("tensor %v has a shape that is not a constant plus a multiple of the symbolic dimension", d.desc)
 		}
 		v := &value{dtype: d.desc.DType, shape: s, node: d.node, data: d.data}
 		for _, p := range ps {

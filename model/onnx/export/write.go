@@ -58,7 +58,7 @@ func write(g *graph, inputs []Input, from symbol, o Options) (*pb.Model, error) 
 		}
 		written[v] = true
 		if v.data == nil && !slices.ContainsFunc(inputs, func(i Input) bool { return i.Name == v.name }) {
-			return differs("a constant %v%v that the forward pass makes depends on the symbolic dimension", v.dtype, v.shape)
+			return differs("a constant %v%v that the forward pass creates depends on the symbolic dimension", v.dtype, v.shape)
 		}
 		if v.data != nil {
 			dims, _ := allStatic(v.shape)

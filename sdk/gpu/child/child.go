@@ -157,7 +157,7 @@ func ask(ctx context.Context, program string, q Question) (rows vendor.Report, l
 		return rows, last, nil
 	}
 	if err == nil {
-		err = errors.New("it ended without a word")
+		err = errors.New("the child ended without an answer")
 	}
 	return nil, last, said.with(err)
 }

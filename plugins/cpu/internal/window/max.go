@@ -12,7 +12,7 @@ import (
 func MaxFrom[T micro.Number](pool *par.Pool, p *Plan, axis int, x, out []T, index []int64) {
 	x, out = x[:p.planes*p.inSize], out[:p.planes*p.outSize]
 	if axis < 0 || axis > p.outer {
-		panic("window: first axis of a place lies behind an axis with a window")
+		panic("window: axis of MaxFrom lies after the first axis with a window")
 	}
 	if index != nil {
 		index = index[:len(out)]

@@ -91,7 +91,7 @@ func (b *bench) end() {
 func main() {
 	device := flag.Int("device", 0, "ordinal of the device")
 	only := flag.String("only", "", "run the checks whose names this expression matches")
-	fault := flag.Bool("fault", false, "end with a kernel that reads a bad address, after which the context is lost")
+	fault := flag.Bool("fault", false, "end with a kernel that writes to a bad address, after which the context is lost")
 	flag.Parse()
 	runtime.LockOSThread()
 	b := &bench{libs: nv.Open(nv.DefaultSearch())}

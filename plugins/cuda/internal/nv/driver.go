@@ -142,7 +142,7 @@ func openDriver(handle uintptr) (*Driver, error) {
 		return d, err
 	}
 	if d.Devices = int(n); n == 0 {
-		return d, fmt.Errorf("%s: %w: it sees none", driverName, ErrNoDevice)
+		return d, fmt.Errorf("%s: %w: it reports 0 devices", driverName, ErrNoDevice)
 	}
 	return d, nil
 }

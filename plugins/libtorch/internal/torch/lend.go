@@ -40,7 +40,7 @@ var deleter = sync.OnceValue(func() uintptr {
 // deletion, or if data is empty or not aligned.
 func (l *Library) Lend(data []byte, shape []int, d Type, size int, release func()) (Handle, error) {
 	if !l.Adopts() || len(data) == 0 || uintptr(unsafe.Pointer(&data[0]))%uintptr(size) != 0 {
-		return 0, fmt.Errorf("%w: torch does not take this memory", ErrMissing)
+		return 0, fmt.Errorf("%w: memory that torch cannot borrow: it is empty, not aligned, or torch has no function for it", ErrMissing)
 	}
 	n := len(shape)
 	dims := make([]int64, 2*n+1)

@@ -104,7 +104,7 @@ func openHIP(handle uintptr) (*HIP, error) {
 		err = h.check(&h.c.deviceCount, h.c.deviceCount.Call(uintptr(unsafe.Pointer(&n))))
 	}
 	if h.Devices = int(n); err == nil && n == 0 {
-		err = fmt.Errorf("%s: %w: it sees none", hipName, vendor.ErrNoDevice)
+		err = fmt.Errorf("%s: %w: it reports 0 devices", hipName, vendor.ErrNoDevice)
 	} else if errors.Is(err, vendor.ErrNoDevice) {
 		err = fmt.Errorf("%w that it may use: %w", vendor.ErrNoDevice, err)
 	}
