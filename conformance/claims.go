@@ -26,7 +26,7 @@ func claimCases() []testCase {
 		}),
 	}
 	for i := range cases {
-		if cases[i].id == "claims/document" { // another case checks the requirements of inferenceLevel
+		if cases[i].id == "claims/document" { // levelCases check the requirements of inferenceLevel
 			cases[i].level = Core
 		}
 	}
@@ -43,14 +43,14 @@ func claimCases() []testCase {
 	return cases
 }
 
-// checkFeatures checks that a feature is named if and only if the device has the extension.
+// checkFeatures checks that the document names a feature if and only if the device has the extension.
 func checkFeatures(_ context.Context, q *queue) error {
 	named := q.dev.Capabilities().Features
 	_, programs := core.Extension[core.Programs](q.dev)
 	_, memory := core.Extension[core.MemoryStats](q.dev)
 	for name, has := range map[string]bool{"programs": programs, "memory_stats": memory} {
 		if slices.Contains(named, name) != has {
-			return fmt.Errorf("feature %q: the document names it: %v, the device has the extension: %v; want both or none", name, slices.Contains(named, name), has)
+			return fmt.Errorf("feature %q: the document names it: %v, the device has the extension: %v; want both or neither", name, slices.Contains(named, name), has)
 		}
 	}
 	return nil
