@@ -58,11 +58,11 @@ func checkFeatures(_ context.Context, q *queue) error {
 
 func checkInfo(i core.Info) error {
 	if i.Name == "" || i.Version == "" || len(i.Devices) == 0 {
-		return fmt.Errorf("info lacks a name, a version or devices: %+v", i)
+		return fmt.Errorf("the backend's info has no name, no version or no devices: %+v", i)
 	}
 	for k, d := range i.Devices {
 		if d.Index != k || d.Name == "" || d.Kind == "" {
-			return fmt.Errorf("device %d lacks a name or a kind, or has another index: %+v", k, d)
+			return fmt.Errorf("the info of device %d has no name, no kind or another index: %+v", k, d)
 		}
 	}
 	return nil

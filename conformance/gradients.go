@@ -166,7 +166,7 @@ func (q *queue) differentiating(ctx context.Context) (*queue, core.Gradients, er
 	}
 	g, ok := core.Extension[core.Gradients](t.dev)
 	if !ok {
-		return nil, nil, errors.New("autodiff has no gradients")
+		return nil, nil, errors.New("autodiff does not claim gradients")
 	}
 	s, err := t.another(ctx)
 	return s, g, err

@@ -170,7 +170,7 @@ func freeInFlight(ctx context.Context, q *queue) error {
 	}
 	for i := range first.F {
 		if !near(again.F[i], first.F[i], 1e-4, 1e-6, false) {
-			return fmt.Errorf("element %d is %v when operands are freed in flight, %v else", i, first.F[i], again.F[i])
+			return fmt.Errorf("element %d is %v if operands are freed in flight, %v otherwise", i, first.F[i], again.F[i])
 		}
 	}
 	return q.sync(ctx)

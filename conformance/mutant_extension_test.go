@@ -46,7 +46,7 @@ func onRun(f func(d core.Device, p core.Programs, s core.Stream, r core.Run) err
 	})
 }
 
-// confused runs the program that was defined last, whatever id a run names.
+// confused runs the program that was defined last, regardless of the id that a run names.
 type confused struct {
 	core.Programs
 	last *core.ProgramID

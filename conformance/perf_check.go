@@ -40,7 +40,7 @@ func (s spec) partOf(n *op.Node) (part, bool) {
 	return part{}, false
 }
 
-// whole returns p such that a row of the result depends on all of operand from and of every later one.
+// whole returns p such that a row of the result depends on all rows of every operand from index from on.
 func (p part) whole(from int) part {
 	for i := from; i < len(p.in); i++ {
 		p.in[i] = -1

@@ -48,7 +48,7 @@ func Releases() ([]Release, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if want := strings.TrimSuffix(path.Base(name), ".txt"); r.Date != want {
-			return nil, fmt.Errorf("%s: the date is %s, want that of the name", name, r.Date)
+			return nil, fmt.Errorf("%s: the date is %s, want the date in the name of the file", name, r.Date)
 		}
 		l = append(l, *r)
 	}

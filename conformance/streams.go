@@ -89,7 +89,7 @@ func roundTrip(ctx context.Context, q *queue, d dtype.DType) error {
 			return err
 		}
 		if err := q.unchanged(ctx, []op.Desc{desc}, []ref.Tensor{t}); err != nil {
-			return fmt.Errorf("%v: read gives other bytes than were written: %w", desc, err)
+			return fmt.Errorf("%v: the bytes read differ from the bytes written: %w", desc, err)
 		}
 	}
 	return q.sync(ctx)
