@@ -86,7 +86,7 @@ func (s *session) limit() time.Duration {
 	return limit
 }
 
-// unopened is the error of a stream that could not be opened, so that the case has not begun.
+// unopened is the error of a case that has not begun, because its stream could not be opened.
 type unopened struct{ error }
 
 func (u unopened) Unwrap() error { return u.error }

@@ -36,8 +36,8 @@ type DeviceDocument struct {
 	Error        string        `json:"error,omitempty"` // reason why it did not open
 }
 
-// Hole counts the cases of a profile that were skipped for a given reason, which a verdict of pass does not show. It does not count cases
-// that have nothing to check on the device.
+// Hole counts the cases of a profile that were skipped for one reason. A verdict of pass does not show that they were skipped. Cases that
+// have nothing to check on the device are not counted.
 type Hole struct {
 	Profile Profile `json:"profile"`
 	Reason  string  `json:"reason"`

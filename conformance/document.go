@@ -20,7 +20,7 @@ func checkDocument(c *core.Capabilities) error {
 	return checkSense(c)
 }
 
-// checkSense checks that a document is consistent, independent of the level that it claims.
+// checkSense checks that a document is consistent, regardless of the levels that it meets.
 func checkSense(c *core.Capabilities) error {
 	if wrong := c.Emulated &^ c.Types; wrong != 0 {
 		return fmt.Errorf("types %v are declared as emulated, but are not types of the device", wrong)

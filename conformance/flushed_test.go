@@ -33,8 +33,8 @@ func (d declaring) Open(ctx context.Context, i int) (core.Device, error) {
 
 func (d *declaringDevice) Capabilities() *core.Capabilities { return &d.caps }
 
-// A device that declares that it flushes subnormal numbers to zero may do so, but nothing else in its results may be wrong. A
-// device that does not declare it may not flush.
+// A device that declares flushing may flush subnormal numbers to zero, but nothing else in its results may be wrong. A device that does
+// not declare flushing may not flush.
 func TestFlushedResults(t *testing.T) {
 	t.Parallel()
 	zero := func(f float64) float64 {

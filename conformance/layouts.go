@@ -165,7 +165,7 @@ func (s spec) viewed(ctx context.Context, q *queue, id string, l layout, drop bo
 	return q.unchanged(ctx, baseDescs, bases)
 }
 
-// dropped lets the node drop its operands while a view of each lives on.
+// dropped lets the node drop its operands while a view of each operand still exists.
 func (s spec) dropped(ctx context.Context, q *queue, id string) error {
 	in := s.inputs(q.random(id), plain)
 	descs, err := q.putAll(ctx, in)

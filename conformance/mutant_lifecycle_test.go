@@ -200,10 +200,10 @@ func (s *shaken) Extend(target any) bool {
 	return s.Device.Extend(target)
 }
 
-// caught checks that a backend with a fault fails the case id, which a backend without a fault passes, and passes claims/info. Some
-// faults show only while work is pending, and on a busy machine the work may be done before the case looks. caught then repeats the
-// case, 30 times at most, on devices that compute more and more slowly, until the fault shows. A backend without a fault must pass
-// the case on a device that is as slow.
+// caught checks that a backend with a fault passes claims/info and fails the case id, and that a backend without a fault passes both. Some
+// faults show only while work is pending, and on a busy machine the work may be done before the case looks. caught then repeats the case,
+// 30 times at most, on devices that compute more and more slowly, until the fault shows. On a device that is as slow, a backend without a
+// fault must pass the case.
 func caught(t *testing.T, id string, fault tampered) {
 	t.Helper()
 	start := time.Now()

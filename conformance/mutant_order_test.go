@@ -281,7 +281,7 @@ func (p patient) Close() error {
 	return p.Stream.Close()
 }
 
-// single reads only for the last of its tickets, and clears the destinations of the others.
+// single reads only for the last of its tickets, and clears the destinations of its other tickets.
 type single struct {
 	base
 	n *atomic.Int64

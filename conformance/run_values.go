@@ -45,7 +45,7 @@ func (s spec) supported(q *queue, in []op.Desc) (op.Node, error) {
 }
 
 // claims returns a skip if the backend does not support the node. A node that the document allows must run, unless the device is
-// core.Selective and refuses it. It must not refuse a primitive on types that every backend has.
+// core.Selective and refuses the node. The device must not refuse a primitive on types that every backend has.
 func (q *queue) claims(n *op.Node, in []op.Desc) error {
 	row := op.Lookup(n.Op)
 	switch err := q.dev.Capabilities().Check(n, in); {

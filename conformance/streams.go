@@ -95,7 +95,7 @@ func roundTrip(ctx context.Context, q *queue, d dtype.DType) error {
 	return q.sync(ctx)
 }
 
-// freeUnknown checks that the next Sync reports that an unknown id was freed, and that nothing else is affected.
+// freeUnknown checks that the next Sync reports the free of an unknown id, and that the free affects nothing else.
 func freeUnknown(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(4))
 	if err != nil {
