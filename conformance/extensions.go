@@ -13,7 +13,7 @@ import (
 func extensionCases() []testCase {
 	return []testCase{
 		ruled("extensions/unknown", "Extend returns false for an extension that the device does not know, and leaves the target unchanged", extensionUnknown),
-		ruled("extensions/stable", "a device gives the same answers at any time and to any goroutine", extensionStable),
+		ruled("extensions/stable", "a device has the same extensions at any time and for any goroutine", extensionStable),
 		ruled("extensions/denied", "behind a decorator that knows no extension, a device has none and works without them", extensionsDenied),
 		ruled("extensions/autodiff", "behind autodiff, a device has gradients and the same programs, memory statistics and profiling as without autodiff", extensionsBehindAutodiff),
 		ruled("extensions/foreign-stream", "a program refuses a stream of another device, and both devices still work", foreignStream),

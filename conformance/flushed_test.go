@@ -51,15 +51,15 @@ func TestFlushedResults(t *testing.T) {
 		declares bool
 		passes   bool
 	}{
-		"exact, and says so":                  {keep, keep, true, true},
-		"flushes both, and says so":           {zero, zero, true, true},
-		"flushes operands, and says so":       {zero, keep, true, true},
-		"flushes results, and says so":        {keep, zero, true, true},
-		"flushes both, and says nothing":      {zero, zero, false, false},
-		"flushes results, and says nothing":   {keep, zero, false, false},
-		"says so, and adds":                   {zero, plus, true, false},
-		"says so, and loses the sign of all":  {zero, unsigned, true, false},
-		"says so, and doubles what is normal": {zero, func(f float64) float64 { return 2 * zero(f) }, true, false},
+		"declares flushing, keeps all":        {keep, keep, true, true},
+		"declares flushing, flushes both":     {zero, zero, true, true},
+		"declares flushing, flushes operands": {zero, keep, true, true},
+		"declares flushing, flushes results":  {keep, zero, true, true},
+		"flushes both undeclared":             {zero, zero, false, false},
+		"flushes results undeclared":          {keep, zero, false, false},
+		"declares flushing, adds":             {zero, plus, true, false},
+		"declares flushing, loses signs":      {zero, unsigned, true, false},
+		"declares flushing, doubles":          {zero, func(f float64) float64 { return 2 * zero(f) }, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -329,7 +329,7 @@ func (s spec) differences(ctx context.Context, in []ref.Tensor, i int, weights [
 		case got.Desc.DType == dtype.F16 && math.Abs(want)+scale > 8192: // intermediate results may overflow
 		case got.Desc.DType == dtype.F16 && math.IsInf(have, 0) && math.Abs(want) > 32768*faintest: // the slope overflowed, although the weight makes the result smaller
 		case !(math.Abs(have-want) <= allowed):
-			return fmt.Errorf("gradient of operand %d at element %d is %g, differences give %g", i, e, have, want)
+			return fmt.Errorf("gradient of operand %d at element %d is %g, finite differences are %g", i, e, have, want)
 		}
 	}
 	return nil

@@ -292,13 +292,13 @@ func TestMutantStreamsAreCaught(t *testing.T) {
 			}
 			return n, f
 		}), "neg/f32/matrix/dropped"},
-		{"calls after close are taken", onStream(func(s core.Stream) core.Stream { return zombie{base{s}} }), "stream/closed"},
+		{"calls after close are accepted", onStream(func(s core.Stream) core.Stream { return zombie{base{s}} }), "stream/closed"},
 		{"leak", tampered{device: func(d core.Device) core.Device { return leaking{d} }}, "neg/f32/matrix/leak"},
 		{"late event", onStream(func(s core.Stream) core.Stream { return &late{base: base{s}} }), "lifecycle/late-result"},
 		{"index reported as shape", onStream(mistaken(core.ErrIndex, core.ErrShape)), "errors/index"},
 		{"short memory reported as fault", onStream(mistaken(core.ErrOutOfMemory, core.ErrKernel)), "lifecycle/out-of-memory"},
 		{"generation is ignored", onStream(func(s core.Stream) core.Stream { return forgetful{base{s}} }), "lifecycle/stale"},
-		{"double free is taken", onSubmit(lenient), "lifecycle/double-free"},
+		{"double free is accepted", onSubmit(lenient), "lifecycle/double-free"},
 		{"canceled event swallows failures", onEvent(swallowing), "cancel/keeps-failure"},
 		{"cause of a cancellation is lost", onRead(causeless), "stream/canceled"},
 		{"neighbour is overwritten", onStream(func(s core.Stream) core.Stream { return &overrunning{base: base{s}} }), "neg/f32/matrix/guard"},

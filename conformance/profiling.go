@@ -14,7 +14,7 @@ import (
 // profilingCases check core.Profiling where a device has it.
 func profilingCases() []testCase {
 	return []testCase{
-		ruled("profiling/records", "a profile names what was executed, in order, within the time that passed", profileRecords),
+		ruled("profiling/records", "a profile records every execution, in order, within the elapsed time", profileRecords),
 		ruled("profiling/recordings", "a device has one recording at a time, and each begins empty", profileRecordings),
 	}
 }
