@@ -195,8 +195,8 @@ func TestCompositionTrains(t *testing.T) {
 	}
 }
 
-// In every order, four runs of an image model return the outputs of the cpu backend alone: as programs, and node by node where the
-// device offers no programs.
+// In every order of decorators, four runs of an image model return the same outputs as the cpu backend alone. The host runs programs, and
+// in a second pass, on a device that does not offer programs, it submits nodes.
 func TestCompositionInfers(t *testing.T) {
 	ctx := context.Background()
 	const path = "examples/digits/digits.onnx"

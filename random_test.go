@@ -16,14 +16,14 @@ import (
 	"github.com/goburn/burn/decorators/verify"
 )
 
-// tracked is a tensor of a random sequence: its elements by the definition of the ops, or the error that poisons it.
+// tracked is a tensor of a random sequence, with the elements that the definitions of the ops require, or with the error that poisons it.
 type tracked struct {
 	desc op.Desc
 	v    []float32
 	err  error
 }
 
-// sequence sends random commands to a device and computes the same on slices.
+// sequence sends random commands to a device and computes the expected results on slices.
 type sequence struct {
 	t       *testing.T
 	r       *rand.Rand
@@ -34,7 +34,7 @@ type sequence struct {
 	tickets []func() error
 }
 
-const width = 6 // elements of a tensor; small whole numbers, so that sums and products are exact
+const width = 6 // number of elements of a tensor; they are small integers, whose sums and products are exact
 
 // stream returns the stream of the next command, which follows the previous one.
 func (s *sequence) stream() core.Stream {
@@ -61,7 +61,7 @@ func (s *sequence) write() tracked {
 	return x
 }
 
-// exactOps are ops with one result for small whole numbers.
+// exactOps are ops whose results are exact for small integers.
 var exactOps = []op.Code{op.Add, op.Sub, op.Max, op.Min, op.Neg, op.Abs, op.Relu, op.Add, op.Sub}
 
 func exactly(c op.Code, a, b float32) float32 {
@@ -148,7 +148,7 @@ func (s *sequence) loop() {
 			n, y := s.node(l.c, 0, in...)
 			nodes, values = append(nodes, n), append(values, y)
 		}
-		n, next := s.node(op.Min, 0, values[len(values)-1], weight) // numbers do not grow without end
+		n, next := s.node(op.Min, 0, values[len(values)-1], weight) // limits the growth of the numbers
 		var free []op.TensorID
 		for i, v := range values {
 			if i != 1 {
@@ -221,8 +221,8 @@ func (s *sequence) free() {
 	}
 }
 
-// TestCompositionOfRandomCommands plays sequences of commands on every order of decorators: each read must return the numbers of its
-// place in the sequence, or the error of the node that poisoned them, and verify must find no fault.
+// TestCompositionOfRandomCommands sends random sequences of commands to every order of decorators. Each read must return the numbers that
+// the tensor has at that position of the sequence, or the error of the node that poisoned it. The decorator verify must find no fault.
 func TestCompositionOfRandomCommands(t *testing.T) {
 	each(t, func(t *testing.T, order []string) {
 		for seed := range uint64(6) {

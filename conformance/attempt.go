@@ -13,7 +13,7 @@ import (
 
 // GuardChecker is an extension of a device for tests: a backend in the suite's process may put guard bands around its buffers,
 // which the suite checks after every case. On other devices the suite checks only tensors that it allocates around the results of a
-// node, in cases whose ids end in /guard. It is an alias, so that a device can have it without importing this package.
+// node, in cases whose ids end in /guard. It is an alias, so that a device can implement it without importing this package.
 type GuardChecker = interface {
 	// CheckGuards returns an error if a byte that belongs to no tensor was written.
 	CheckGuards() error
@@ -86,7 +86,7 @@ func (s *session) limit() time.Duration {
 	return limit
 }
 
-// unopened is the error of a stream that could not be opened, so that the case has not begun.
+// unopened is the error of a case that has not begun, because its stream could not be opened.
 type unopened struct{ error }
 
 func (u unopened) Unwrap() error { return u.error }
@@ -162,7 +162,7 @@ func (s *session) attemptOnce(ctx context.Context, c testCase) error {
 		select {
 		case o = <-ended:
 		case <-t.C:
-			o = outcome{fmt.Errorf("%w: the case takes longer than %v and does not heed its context; its goroutine is left behind", errHung, limit), true}
+			o = outcome{fmt.Errorf("%w: the case takes longer than %v and ignores that its context has ended; its goroutine is left behind", errHung, limit), true}
 		}
 	}
 	if cctx.Err() != nil && ctx.Err() == nil && o.err != nil {

@@ -10,19 +10,19 @@ import (
 )
 
 // blameCases check which node or program an error names. A device that learns of failures late names a node or program only if no other can
-// have failed; it also poisons the results of all others that may have failed.
+// have failed. Otherwise it names none, and poisons the results of all that may have failed.
 func blameCases() []testCase {
 	return []testCase{
-		ruled("blame/node", "a node that failed alone is named, with what it would have made", blamesNode),
-		ruled("blame/among", "of nodes that ran together, the one that failed is named, or none", blamesAmong),
-		ruled("blame/program", "a program that failed alone is named", blamesProgram),
-		ruled("blame/programs", "of programs that ran together, the one that failed is named, or none", blamesPrograms),
-		ruled("blame/before", "a failure does not affect results that were waited for before it", blamesNotBefore),
+		ruled("blame/node", "if the only running node fails, the error names the node and its outputs", blamesNode),
+		ruled("blame/among", "if one of several running nodes fails, the error names this node or none", blamesAmong),
+		ruled("blame/program", "if the only running program fails, the error names the program", blamesProgram),
+		ruled("blame/programs", "if one of several running programs fails, the error names this program or none", blamesPrograms),
+		ruled("blame/before", "a failure does not affect results that were waited for before the failing node was submitted", blamesNotBefore),
 	}
 }
 
-// wantNodeError checks that err is the failure of a node of op c with the given cause. A device that learned of it late may
-// name no node; see blameCases.
+// wantNodeError checks that err is the failure of a node of op c with the given cause. If the device learned of the failure late,
+// the error may name no node; see blameCases.
 func wantNodeError(err error, c op.Code, cause error) error {
 	var ne *core.NodeError
 	switch {
@@ -89,7 +89,7 @@ func blamesAmong(ctx context.Context, q *queue) error {
 	return errors.Join(q.holds(ctx, d, 1, 2), q.stillGood(ctx))
 }
 
-// blamed checks that err is ErrIndex and names the program. If none is set, err may also name neither a program nor an op.
+// blamed checks that err is ErrIndex and names the program. If the parameter none is true, err may also name neither a program nor an op.
 func blamed(err error, name string, none bool) error {
 	var ne *core.NodeError
 	switch {

@@ -187,7 +187,7 @@ func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 }
 
 // assignments returns lists of types for all operands, given the type of the first. The first list has a usual type, such as f32, for each
-// operand whose type is independent of the first operand's. Each further list replaces the type of one of these operands by another one of types.
+// operand whose type is independent of the first operand's. Each further list replaces the type of one such operand by another type in types.
 func assignments(row *op.Row, first dtype.DType, types dtype.Set) [][]dtype.DType {
 	const most = 8 // greatest number of variadic operands in a variant
 	usual := make([]dtype.DType, max(most, len(row.Operands)))

@@ -20,18 +20,19 @@ type Options struct {
 	Run string
 	// Profile limits the run to the cases of one profile; empty: All.
 	Profile Profile
-	// Sample, if greater than 1, runs about one in Sample of these cases: always the same ones, at least one of each test of each op, and
-	// fewer of the large ones. All cases of the contract run, except that fresh ones are sampled too. A report of a sample does not prove conformance.
+	// Sample, if greater than 1, selects about one in Sample of these cases, always the same ones. It selects at least one of each test of
+	// each op, fewer of the large cases, and all cases of the contract except some of the fresh ones. A report of a sample does not prove
+	// conformance.
 	Sample int
 	// Device is the index of the device under test.
 	Device int
 	// Seed of the values; 0 means 1.
 	Seed uint64
-	// Challenge, if set, replaces Seed: seeds are derived from it. Cases whose values are drawn run once for each seed, cases of
-	// the contract with the first.
+	// Challenge, if set, replaces Seed: seeds are derived from it. Cases whose values are drawn run once for each seed;
+	// cases of the contract run once, with the first seed.
 	Challenge *Challenge
 	// Jobs is the number of cases of ops that run at the same time, each on a separate backend; less than 2 means one after the other.
-	// Cases of the contract run alone in any case.
+	// Cases of the contract always run alone.
 	Jobs int
 	// Timeout of one case; 0 means 30 seconds. A case that takes longer fails, and the backend is opened again.
 	Timeout time.Duration
@@ -178,7 +179,7 @@ func selected(all []testCase, o Options) ([]testCase, error) {
 		cases = sample(cases, o.Sample)
 	}
 	for id := range expected {
-		return nil, fmt.Errorf("conformance: %q is expected to fail and is no case of the suite", id)
+		return nil, fmt.Errorf("conformance: %q is expected to fail but is no case of the suite", id)
 	}
 	return cases, nil
 }

@@ -26,7 +26,7 @@ func claimCases() []testCase {
 		}),
 	}
 	for i := range cases {
-		if cases[i].id == "claims/document" { // another case checks the requirements of inferenceLevel
+		if cases[i].id == "claims/document" { // levelCases check the requirements of inferenceLevel
 			cases[i].level = Core
 		}
 	}
@@ -43,14 +43,14 @@ func claimCases() []testCase {
 	return cases
 }
 
-// checkFeatures checks that a feature is named if and only if the device has the extension.
+// checkFeatures checks that the document names a feature if and only if the device has the extension.
 func checkFeatures(_ context.Context, q *queue) error {
 	named := q.dev.Capabilities().Features
 	_, programs := core.Extension[core.Programs](q.dev)
 	_, memory := core.Extension[core.MemoryStats](q.dev)
 	for name, has := range map[string]bool{"programs": programs, "memory_stats": memory} {
 		if slices.Contains(named, name) != has {
-			return fmt.Errorf("feature %q: the document names it: %v, the device has the extension: %v; want both or none", name, slices.Contains(named, name), has)
+			return fmt.Errorf("feature %q: the document names it: %v, the device has the extension: %v; want both or neither", name, slices.Contains(named, name), has)
 		}
 	}
 	return nil
@@ -58,11 +58,11 @@ func checkFeatures(_ context.Context, q *queue) error {
 
 func checkInfo(i core.Info) error {
 	if i.Name == "" || i.Version == "" || len(i.Devices) == 0 {
-		return fmt.Errorf("info lacks a name, a version or devices: %+v", i)
+		return fmt.Errorf("the backend's info has no name, no version or no devices: %+v", i)
 	}
 	for k, d := range i.Devices {
 		if d.Index != k || d.Name == "" || d.Kind == "" {
-			return fmt.Errorf("device %d lacks a name or a kind, or has another index: %+v", k, d)
+			return fmt.Errorf("the info of device %d has no name, no kind or another index: %+v", k, d)
 		}
 	}
 	return nil

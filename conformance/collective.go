@@ -21,27 +21,27 @@ func collectiveCases() []testCase {
 	for _, size := range []int{2, 3} {
 		for _, d := range []dtype.DType{dtype.F32, dtype.I64, dtype.BF16} {
 			for _, by := range []core.Reduction{core.ReduceSum, core.ReduceProd, core.ReduceMax, core.ReduceMin} {
-				c := ruled(fmt.Sprintf("collective/reduce-%v/%v/%d", by, d, size), "all ranks get the same bits, combined in the order of ranks",
+				c := ruled(fmt.Sprintf("collective/reduce-%v/%v/%d", by, d, size), "AllReduce combines the tensors in the order of ranks, and all ranks receive the same bits",
 					func(ctx context.Context, q *queue) error { return reduces(ctx, q, d, by, size) })
 				c.types = dtype.SetOf(d)
 				cases = append(cases, c)
 			}
 		}
 		cases = append(cases,
-			ruled(fmt.Sprintf("collective/gather/%d", size), "AllGather joins along axis 0 in the order of ranks",
+			ruled(fmt.Sprintf("collective/gather/%d", size), "AllGather concatenates along axis 0 in the order of ranks",
 				func(ctx context.Context, q *queue) error { return gathers(ctx, q, size) }),
-			ruled(fmt.Sprintf("collective/broadcast/%d", size), "Broadcast gives all ranks what the root has",
+			ruled(fmt.Sprintf("collective/broadcast/%d", size), "Broadcast copies the tensor of the root to all ranks",
 				func(ctx context.Context, q *queue) error { return broadcasts(ctx, q, size) }))
 	}
 	return append(cases,
 		ruled("collective/rounds", "rounds take place in the order of the calls, with work of the streams in between", rounds),
 		ruled("collective/alone", "a group may have one rank", collectiveAlone),
-		ruled("collective/poison", "a rank that fails poisons the outputs of all, for that round", collectivePoison),
-		ruled("collective/shapes", "ranks of different shapes fail, and the next round is good", collectiveShapes),
-		ruled("collective/leaves", "a rank that leaves poisons the outputs of the others", collectiveLeaves),
-		ruled("collective/sizes", "ranks that differ in size are ErrAttr", collectiveSizes),
-		ruled("collective/ranks", "every rank is there once and is one of the group's", collectiveRanks),
-		ruled("collective/canceled", "a rank that waits for others in vain is canceled with its context", collectiveCanceled),
+		ruled("collective/poison", "if a rank fails, the outputs of all ranks are poisoned in that round", collectivePoison),
+		ruled("collective/shapes", "if the shapes of the ranks differ, the round fails and the next one succeeds", collectiveShapes),
+		ruled("collective/leaves", "if a rank leaves, the outputs of the other ranks are poisoned", collectiveLeaves),
+		ruled("collective/sizes", "if ranks state different group sizes, Join returns ErrAttr", collectiveSizes),
+		ruled("collective/ranks", "Join returns ErrAttr for a rank outside the group and for a rank that has already joined", collectiveRanks),
+		ruled("collective/canceled", "if its context is canceled before all ranks have joined, Join returns ErrCanceled", collectiveCanceled),
 	)
 }
 
@@ -146,7 +146,7 @@ func reduces(ctx context.Context, q *queue, d dtype.DType, by core.Reduction, si
 	}
 	for i := range got {
 		if !bytes.Equal(got[i], got[0]) {
-			return fmt.Errorf("rank %d has other bits than rank 0", i)
+			return fmt.Errorf("the result of rank %d differs from the result of rank 0", i)
 		}
 	}
 	return nil
@@ -381,7 +381,7 @@ func collectiveSizes(ctx context.Context, q *queue) error {
 	}
 	cancel() // no other rank joins
 	if err := <-errs; err == nil {
-		return errors.New("a rank has joined a group that is not complete")
+		return errors.New("Join succeeded although another rank is missing")
 	}
 	return q.stillGood(ctx)
 }
@@ -400,7 +400,7 @@ func collectiveRanks(ctx context.Context, q *queue) error {
 		go func() { errs <- q.joining(waiting, key, 0, 2) }()
 	}
 	if err := wantOrSkip(<-errs, core.ErrAttr); err != nil {
-		return fmt.Errorf("a rank that is there already: %w", err)
+		return fmt.Errorf("a rank that has already joined: %w", err)
 	}
 	cancel()
 	<-errs

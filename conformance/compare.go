@@ -9,7 +9,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// compare returns an error if elements of got are not within the row's tolerance of want. The error names the first and counts all.
+// compare returns an error if elements of got are not within the row's tolerance of want. The error names the first wrong
+// element and states the number of wrong elements.
 func compare(n *op.Node, in []op.Desc, output int, want, got ref.Tensor) error {
 	rel, abs, exact := bounds(n, in, want.Desc.DType)
 	return compareWithin(rel, abs, exact, output, want, got)

@@ -55,7 +55,7 @@ func (d fragileDevice) OpenStream(ctx context.Context) (core.Stream, error) {
 	return d.Device.OpenStream(ctx)
 }
 
-// A backend that ends within one case fails that case alone, whatever error the case saw.
+// A backend that ends within one case fails only that case, regardless of the error that the case received.
 func TestOneFailureIsNoOther(t *testing.T) {
 	t.Parallel()
 	r, err := conformance.Check(context.Background(), openFragile, conformance.Options{Run: "^(floor/f32/odd/plain|round/f32/(odd|rank0|matrix)/plain|errors/read-short|errors/node-fields)$", Shrink: -1})

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// crew runs cases of ops on several sessions at the same time. A case of the contract runs on the first one while the others are
-// idle, since it may measure time or memory, or end the backend.
+// crew runs cases of ops on several sessions at the same time. A case of the contract runs on the first session while the other
+// sessions are idle, since it may measure time or memory, or end the backend.
 type crew struct {
 	sessions []*session
 	options  Options

@@ -8,9 +8,9 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// decomposed returns the case that runs a composite's decomposition into primitives, like a host whose backend does not claim it. Its
-// result must be within the composite's own tolerance of the reference, so that a claimed composite and its decomposition agree within
-// twice that tolerance.
+// decomposed returns the case that runs a composite's decomposition into primitives, like a host whose backend does not claim the
+// composite. The result must agree with the reference within the tolerance of the composite, so that a claimed composite and its
+// decomposition agree within twice that tolerance.
 func (s spec) decomposed(id string) []testCase {
 	if op.Lookup(s.op).Class != op.Composite {
 		return nil

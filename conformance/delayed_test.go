@@ -34,8 +34,8 @@ func TestDelayedPasses(t *testing.T) {
 	require.Zero(t, driver.Live(), "values that were never released")
 }
 
-// A device with slow queues passes the cases of events, tickets, ownership, blame and collectives: the order between streams holds
-// however late work is done.
+// A device with slow queues passes the cases of events, tickets, ownership, blame and collectives: the order between streams is
+// kept no matter how late the work is done.
 func TestSlowQueuesPass(t *testing.T) {
 	t.Parallel()
 	open := func() (core.Backend, error) { return delayed.New(&delayed.Driver{Delay: 20 * time.Microsecond}), nil }

@@ -31,13 +31,13 @@ type DeviceDocument struct {
 	Name         string        `json:"name"`
 	Kind         string        `json:"kind"`
 	Memory       int64         `json:"memory,omitempty"`
-	Detail       string        `json:"detail,omitempty"` // backends name their drivers here
+	Detail       string        `json:"detail,omitempty"` // text of the backend, such as the name of its driver
 	Capabilities *capabilities `json:"capabilities,omitempty"`
 	Error        string        `json:"error,omitempty"` // reason why it did not open
 }
 
-// Hole counts the cases of a profile that were skipped for a given reason, which a verdict of pass does not show. It does not count cases
-// that have nothing to check on the device.
+// Hole counts the cases of a profile that were skipped for one reason. A verdict of pass does not show that they were skipped. Cases that
+// have nothing to check on the device are not counted.
 type Hole struct {
 	Profile Profile `json:"profile"`
 	Reason  string  `json:"reason"`
@@ -108,8 +108,8 @@ func (r *Report) missed() []string {
 	return l
 }
 
-// describe records the document of every device and measures the modes of the one under test. It omits what fails, because cases report
-// failures.
+// describe records the document of every device and measures the modes of the one under test. If a query or
+// a measurement fails, describe omits its result, because cases report failures.
 func (s *session) describe(ctx context.Context) {
 	r := s.report
 	r.Accuracy, r.Machine = s.accuracy.list(), machine()

@@ -192,8 +192,8 @@ func TestMachine(t *testing.T) {
 	require.Equal(t, Machine{Drivers: map[string]string{}}, machineAt(t.TempDir()))
 }
 
-// A package discloses the cases that its verdicts leave untested, the capability document of every device, arithmetic modes and
-// errors.
+// A package contains the cases that each profile leaves untested, the capability document of every device, the arithmetic modes and
+// the accuracy of the ops.
 func TestPackageDiscloses(t *testing.T) {
 	t.Parallel()
 	const lacks = "concat"

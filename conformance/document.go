@@ -20,13 +20,13 @@ func checkDocument(c *core.Capabilities) error {
 	return checkSense(c)
 }
 
-// checkSense checks that a document is consistent, independent of the level that it claims.
+// checkSense checks that a document is consistent, regardless of the levels that it meets.
 func checkSense(c *core.Capabilities) error {
 	if wrong := c.Emulated &^ c.Types; wrong != 0 {
-		return fmt.Errorf("types %v are emulated and are no types of the device", wrong)
+		return fmt.Errorf("types %v are declared as emulated, but are not types of the device", wrong)
 	}
 	if wrong := c.Flushes &^ (c.Types & dtype.Floats); wrong != 0 {
-		return fmt.Errorf("subnormal numbers of %v are flushed, which are no floats of the device", wrong)
+		return fmt.Errorf("types %v are declared to flush subnormal numbers, but are not float types of the device", wrong)
 	}
 	if err := checkLimits(c.Limits); err != nil {
 		return err
@@ -61,14 +61,14 @@ func checkClaim(row *op.Row, claim core.OpCapability) error {
 	}
 	switch n := len(row.Operands); {
 	case n == 0 && len(claim.Operands) > 0:
-		return fmt.Errorf("types of operands are claimed, and it has none")
+		return fmt.Errorf("the claim lists types of operands, but the op has no operands")
 	case n > 0 && len(claim.Operands) == 0:
-		return fmt.Errorf("no types of operands are claimed, and it has %d", n)
+		return fmt.Errorf("the claim lists no types of operands, but the number of operands is %d", n)
 	}
 	for i, set := range claim.Operands {
 		o := operand(row, i)
 		if set&o.Types == 0 {
-			return fmt.Errorf("operand %d is claimed for %v, the row takes %v", i, set, o.Types)
+			return fmt.Errorf("operand %d is claimed for %v, but the row accepts %v", i, set, o.Types)
 		}
 	}
 	return nil
@@ -163,7 +163,7 @@ func claimsAreMet(caps *core.Capabilities) error {
 			return !met
 		})
 		if !met {
-			return fmt.Errorf("%v is claimed, and no node of it is allowed: %+v", c, claim)
+			return fmt.Errorf("%v is claimed, but the document allows no node of it: %+v", c, claim)
 		}
 	}
 	return nil
@@ -239,7 +239,7 @@ func (q *queue) denied(ctx context.Context, s spec) error {
 		}
 	}
 	if err != nil && !errors.Is(err, core.ErrUnsupported) {
-		return fmt.Errorf("%v on %v, which the document does not allow, is neither refused nor right: %w", s.op, descsOf(in), err)
+		return fmt.Errorf("%v on %v, which the document does not allow, is neither refused nor computed correctly: %w", s.op, descsOf(in), err)
 	}
 	return nil
 }

@@ -15,17 +15,17 @@ import (
 // donationCases check runs whose inputs are donated.
 func donationCases() []testCase {
 	return []testCase{
-		ruled("donation/gone", "a donated id is unknown after the run, and the others are not", donationGone),
-		ruled("donation/twice", "an id that is donated stands once among the inputs, else the run is ErrAttr and takes nothing", donatedTwice),
-		ruled("donation/mask", "a mask is as long as the inputs, else the run is ErrAttr and takes nothing", donationMask),
+		ruled("donation/gone", "after a run, the ids of donated inputs are unknown, and the other inputs remain", donationGone),
+		ruled("donation/twice", "if a donated id occurs twice among the inputs, the run returns ErrAttr and frees no input", donatedTwice),
+		ruled("donation/mask", "if the mask of donations is not as long as the inputs, the run returns ErrAttr and frees no input", donationMask),
 		ruled("donation/returned", "a donated input may be an output", donationReturned),
-		ruled("donation/ticket", "a ticket of a donated tensor gives the value from before the run", donationTicket),
+		ruled("donation/ticket", "a ticket for a tensor that is then donated returns the value from before the run", donationTicket),
 		ruled("donation/view", "a view of a donated tensor keeps its value", donationView),
-		ruled("donation/constant", "a program's constants stay what they are when their tensor is donated", donationConstant),
-		ruled("donation/loop", "a loop that donates computes what one does that frees, and its memory does not grow", donationLoop),
-		ruled("donation/poisoned", "a poisoned tensor that is donated poisons the outputs, and is gone", donationPoisoned),
-		ruled("donation/failing", "a run that fails takes what was donated to it", donationFailing),
-		ruled("donation/unknown", "a donated id that is not there is ErrUnknownTensor", donationUnknown),
+		ruled("donation/constant", "a constant of a program keeps its value if the tensor that it was defined from is donated", donationConstant),
+		ruled("donation/loop", "a loop that donates inputs computes the same as a loop that frees them, and its memory does not grow", donationLoop),
+		ruled("donation/poisoned", "a poisoned tensor that is donated poisons the outputs, and its id is unknown afterwards", donationPoisoned),
+		ruled("donation/failing", "a run that fails frees its donated inputs", donationFailing),
+		ruled("donation/unknown", "if a donated id is unknown, the run or a read of its outputs returns ErrUnknownTensor", donationUnknown),
 	}
 }
 
@@ -350,7 +350,7 @@ func donationPoisoned(ctx context.Context, q *queue) error {
 		return err
 	}
 	if err := errors.Join(q.unknown(ctx, bad), q.unknown(ctx, g)); err != nil {
-		return fmt.Errorf("donated to a run that did not take place: %w", err)
+		return fmt.Errorf("an input donated to a run on a poisoned tensor: %w", err)
 	}
 	if err := wantNodeError(q.sync(ctx), op.Gather, core.ErrIndex); err != nil {
 		return err
@@ -377,7 +377,7 @@ func donationFailing(ctx context.Context, q *queue) error {
 	}
 	for _, d := range in {
 		if err := q.unknown(ctx, d); err != nil {
-			return fmt.Errorf("donated to a run that failed: %w", err)
+			return fmt.Errorf("an input donated to a run that failed: %w", err)
 		}
 	}
 	if err := wantError(q.sync(ctx), core.ErrIndex); err != nil {

@@ -14,20 +14,20 @@ import (
 func eventCases() []testCase {
 	return []testCase{
 		ruled("events/order", "commands after Stream.Wait see the results of commands before the event", eventOrder),
-		ruled("events/chain", "order passes on from stream to stream", eventChain),
-		ruled("events/ring", "streams may hand work to each other in a ring", eventRing),
+		ruled("events/chain", "if stream C waits for stream B, which waits for stream A, then C sees the results of A", eventChain),
+		ruled("events/ring", "streams may wait for each other in a ring, round after round", eventRing),
 		ruled("events/reached", "a stream may wait for an event that was already reached or waited for", eventReached),
 		ruled("events/fan-out", "any number of streams may wait for one event", eventFanOut),
 		ruled("events/twice", "the host may wait for an event any number of times", eventTwice),
-		ruled("events/own", "a stream may wait for an event of its own", eventOwn),
+		ruled("events/own", "a stream may wait for its own event", eventOwn),
 		ruled("events/foreign", "a wait for an event of another backend returns ErrAttr", eventForeign),
 		ruled("events/other-device", "a stream may wait for a stream of another device of the backend", eventOtherDevice),
-		ruled("events/failure-place", "an event reports what failed before it, and nothing else", failurePlace),
+		ruled("events/failure-place", "an event reports the failure of a command before it, and of no other command", failurePlace),
 		ruled("events/failure-once", "a failure is reported by the first event that the host waits for, and by no other", failureOnce),
-		ruled("events/failure-stays", "Stream.Wait passes on no failure; the poison of tensors remains", failureStays),
-		ruled("events/failure-waiters", "if several goroutines wait at once, exactly one is told of a failure", failureWaiters),
-		ruled("events/closed", "a stream that waits for a stream that is closed goes on, and the event returns nil or ErrClosed", eventClosed),
-		ruled("events/canceled", "an event whose wait was given up can be waited for again", eventCanceled),
+		ruled("events/failure-stays", "a stream that waits for another stream does not report failures of the other stream, but the tensors stay poisoned", failureStays),
+		ruled("events/failure-waiters", "if several goroutines wait at once, exactly one receives the failure", failureWaiters),
+		ruled("events/closed", "if a stream is closed, streams that wait for its event continue, and the event returns nil or ErrClosed", eventClosed),
+		ruled("events/canceled", "after a wait for an event was canceled, the event can be waited for again", eventCanceled),
 	}
 }
 
@@ -246,7 +246,7 @@ func failureStays(ctx context.Context, q *queue) error {
 			return err
 		}
 		if err := s.sync(ctx); err != nil {
-			return fmt.Errorf("a stream that waits for another reports its failure: %w", err)
+			return fmt.Errorf("stream A, which waits for stream B, reports the failure of B: %w", err)
 		}
 		outs, err := s.do(op.Neg, []op.Desc{bad})
 		if err != nil {
@@ -254,10 +254,10 @@ func failureStays(ctx context.Context, q *queue) error {
 		}
 		_, err = s.get(ctx, outs[0])
 		if err := wantNodeError(err, op.Gather, core.ErrIndex); err != nil {
-			return fmt.Errorf("what another stream computes from a poisoned tensor: %w", err)
+			return fmt.Errorf("a node on stream A whose operand was poisoned on stream B: %w", err)
 		}
 		if err := wantNodeError(q.sync(ctx), op.Gather, core.ErrIndex); err != nil {
-			return fmt.Errorf("the stream of the failure: %w", err)
+			return fmt.Errorf("stream B, whose node failed: %w", err)
 		}
 		if err := q.sync(ctx); err != nil {
 			return err
@@ -287,7 +287,7 @@ func failureWaiters(ctx context.Context, q *queue) error {
 		return err
 	}
 	if n := told.Load(); n != 1 {
-		return fmt.Errorf("%d of 4 waiters were told of one failure", n)
+		return fmt.Errorf("%d of 4 goroutines received the failure, want 1", n)
 	}
 	return q.stillGood(ctx)
 }
@@ -326,7 +326,7 @@ func eventCanceled(ctx context.Context, q *queue) error {
 		}
 	}
 	if err := e.Wait(ctx); err != nil {
-		return fmt.Errorf("wait after one that was given up: %w", err)
+		return fmt.Errorf("wait for an event after a canceled wait: %w", err)
 	}
 	return q.counted(ctx, d, longChain)
 }

@@ -12,15 +12,15 @@ import (
 // extensionCases check how a device answers requests for extensions, by itself and behind decorators.
 func extensionCases() []testCase {
 	return []testCase{
-		ruled("extensions/unknown", "an extension that the device does not know is denied, and the target is left alone", extensionUnknown),
-		ruled("extensions/stable", "a device answers the same whenever and from wherever it is asked", extensionStable),
-		ruled("extensions/denied", "a decorator that knows no extension has none, and the device behind it works without", extensionsDenied),
-		ruled("extensions/autodiff", "autodiff passes on the extensions that it knows, and they work", extensionsBehindAutodiff),
-		ruled("extensions/foreign-stream", "an extension refuses the stream of another device, and harms nothing", foreignStream),
+		ruled("extensions/unknown", "Extend returns false for an extension that the device does not know, and leaves the target unchanged", extensionUnknown),
+		ruled("extensions/stable", "a device has the same extensions at any time and for any goroutine", extensionStable),
+		ruled("extensions/denied", "behind a decorator that knows no extension, a device has none and works without them", extensionsDenied),
+		ruled("extensions/autodiff", "behind autodiff, a device has gradients and the same programs, memory statistics and profiling as without autodiff", extensionsBehindAutodiff),
+		ruled("extensions/foreign-stream", "a program refuses a stream of another device, and both devices still work", foreignStream),
 	}
 }
 
-// unheardOf is an extension of no device.
+// unheardOf is an extension that no device has.
 type unheardOf interface{ UnheardOf() }
 
 type heard struct{}
@@ -29,15 +29,15 @@ func (heard) UnheardOf() {}
 
 func extensionUnknown(_ context.Context, q *queue) error {
 	if _, ok := core.Extension[unheardOf](q.dev); ok {
-		return errors.New("the device has an extension that there is none of")
+		return errors.New("the device claims an extension that does not exist")
 	}
 	var t unheardOf = heard{}
 	if q.dev.Extend(&t) || t != (heard{}) {
-		return errors.New("a denied extension is set")
+		return errors.New("the device grants an extension that does not exist, or changes the target")
 	}
 	for _, target := range []any{nil, new(int), "programs"} {
 		if q.dev.Extend(target) {
-			return fmt.Errorf("target %T is taken for an extension", target)
+			return fmt.Errorf("Extend accepted a target of type %T, which is no pointer to an extension", target)
 		}
 	}
 	return nil
@@ -73,7 +73,7 @@ func extensionStable(ctx context.Context, q *queue) error {
 		for range 20 {
 			for name, got := range has(s.dev) {
 				if got != want[name] {
-					return fmt.Errorf("the device says %v to %s, and said %v", got, name, want[name])
+					return fmt.Errorf("the device answers %v for %s, and answered %v before", got, name, want[name])
 				}
 			}
 		}
@@ -91,7 +91,7 @@ func extensionsDenied(ctx context.Context, q *queue) error {
 	t.dev = silent{q.dev}
 	for name, got := range has(t.dev) {
 		if got {
-			return fmt.Errorf("%s is there behind a decorator that denies it", name)
+			return fmt.Errorf("the device has %s behind a decorator that denies every extension", name)
 		}
 	}
 	return t.with(ctx, func(s *queue) error {
@@ -113,15 +113,15 @@ func extensionsBehindAutodiff(ctx context.Context, q *queue) error {
 	defer func() { _ = t.dev.Close() }()
 	below, above := has(q.dev), has(t.dev)
 	if !above["gradients"] {
-		return errors.New("autodiff has no gradients")
+		return errors.New("autodiff does not claim gradients")
 	}
 	for _, name := range []string{"programs", "memory statistics", "profiling"} {
 		if below[name] != above[name] {
-			return fmt.Errorf("%s: %v of the device, %v behind autodiff", name, below[name], above[name])
+			return fmt.Errorf("%s: the device claims it: %v, autodiff claims it: %v; want both or neither", name, below[name], above[name])
 		}
 	}
 	if _, ok := core.Extension[unheardOf](t.dev); ok {
-		return errors.New("autodiff has an extension that there is none of")
+		return errors.New("autodiff claims an extension that does not exist")
 	}
 	return t.with(ctx, func(s *queue) error {
 		if !above["programs"] {

@@ -38,9 +38,9 @@ func (f *flushes) lists() [][]ref.Tensor {
 	return f.made
 }
 
-// nearest returns a copy of want in which elements of got replace the expected ones where they are near an alternative result. If an
-// operand has subnormal numbers, a subnormal element of got is also accepted where zero is expected: the device may move the operand
-// unchanged.
+// nearest returns a copy of want in which an element of got replaces the expected element if it is near an alternative result. If an operand
+// has subnormal numbers, nearest also accepts a subnormal element of got where an alternative result is zero: the device may copy the
+// operand without flushing.
 func (f *flushes) nearest(n *op.Node, in []op.Desc, output int, want, got ref.Tensor) ref.Tensor {
 	if f.types == 0 {
 		return want

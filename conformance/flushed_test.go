@@ -33,8 +33,8 @@ func (d declaring) Open(ctx context.Context, i int) (core.Device, error) {
 
 func (d *declaringDevice) Capabilities() *core.Capabilities { return &d.caps }
 
-// A device that declares that it flushes subnormal numbers to zero may do so, but nothing else in its results may be wrong. A
-// device that does not declare it may not flush.
+// A device that declares flushing may flush subnormal numbers to zero, but nothing else in its results may be wrong. A device that does
+// not declare flushing may not flush.
 func TestFlushedResults(t *testing.T) {
 	t.Parallel()
 	zero := func(f float64) float64 {
@@ -51,15 +51,15 @@ func TestFlushedResults(t *testing.T) {
 		declares bool
 		passes   bool
 	}{
-		"exact, and says so":                  {keep, keep, true, true},
-		"flushes both, and says so":           {zero, zero, true, true},
-		"flushes operands, and says so":       {zero, keep, true, true},
-		"flushes results, and says so":        {keep, zero, true, true},
-		"flushes both, and says nothing":      {zero, zero, false, false},
-		"flushes results, and says nothing":   {keep, zero, false, false},
-		"says so, and adds":                   {zero, plus, true, false},
-		"says so, and loses the sign of all":  {zero, unsigned, true, false},
-		"says so, and doubles what is normal": {zero, func(f float64) float64 { return 2 * zero(f) }, true, false},
+		"declares flushing, keeps all":        {keep, keep, true, true},
+		"declares flushing, flushes both":     {zero, zero, true, true},
+		"declares flushing, flushes operands": {zero, keep, true, true},
+		"declares flushing, flushes results":  {keep, zero, true, true},
+		"flushes both undeclared":             {zero, zero, false, false},
+		"flushes results undeclared":          {keep, zero, false, false},
+		"declares flushing, adds":             {zero, plus, true, false},
+		"declares flushing, loses signs":      {zero, unsigned, true, false},
+		"declares flushing, doubles":          {zero, func(f float64) float64 { return 2 * zero(f) }, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

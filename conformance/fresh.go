@@ -83,7 +83,7 @@ func (q *queue) graph(ctx context.Context, id string, draw func(*rand.Rand) *gra
 		}
 		return nil
 	}
-	return skip{fmt.Sprintf("none of %d graphs has only what the device claims", freshDraws)}
+	return skip{fmt.Sprintf("the device does not claim all nodes of any of %d graphs", freshDraws)}
 }
 
 // typesOfProgram returns the element types of all tensors of p.

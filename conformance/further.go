@@ -17,7 +17,7 @@ func (q *queue) behind(other *queue) error {
 	return nil
 }
 
-// with calls f with a further stream of the device, which is closed afterwards.
+// with opens another stream of the device, calls f with it, and closes it.
 func (q *queue) with(ctx context.Context, f func(s *queue) error) error {
 	s, err := q.another(ctx)
 	if err != nil {
@@ -26,7 +26,7 @@ func (q *queue) with(ctx context.Context, f func(s *queue) error) error {
 	return errors.Join(f(s), ignoreClosed(s.Close()))
 }
 
-// withApart calls f with a stream of a separate device, which is closed afterwards.
+// withApart opens the device once more, calls f with a stream of the new device, and closes the new device.
 func (q *queue) withApart(ctx context.Context, f func(s *queue) error) error {
 	s, err := q.apart(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func (q *queue) instance(ctx context.Context) (*queue, error) {
 	return s, nil
 }
 
-// withInstance calls f with a stream of a further instance of the backend, which is closed afterwards.
+// withInstance opens another instance of the backend, calls f with a stream of it, and closes the instance.
 func (q *queue) withInstance(ctx context.Context, f func(s *queue) error) error {
 	s, err := q.instance(ctx)
 	if err != nil {

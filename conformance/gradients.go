@@ -166,7 +166,7 @@ func (q *queue) differentiating(ctx context.Context) (*queue, core.Gradients, er
 	}
 	g, ok := core.Extension[core.Gradients](t.dev)
 	if !ok {
-		return nil, nil, errors.New("autodiff has no gradients")
+		return nil, nil, errors.New("autodiff does not claim gradients")
 	}
 	s, err := t.another(ctx)
 	return s, g, err
@@ -224,7 +224,7 @@ func (q *queue) operand(ctx context.Context, x ref.Tensor, strided bool) (op.Des
 // greatest gradient of the operand and gradientFloor. They exceed the tolerances of ops, because a gradient is a longer computation.
 var gradientTolerance = map[dtype.DType]float64{dtype.F64: 2e-5, dtype.F32: 2e-3, dtype.F16: 5e-2, dtype.BF16: 2e-1}
 
-// gradientFloor is the part of that sum that does not depend on the gradient. The floor times gradientTolerance is therefore the absolute
+// gradientFloor is the constant term of the sum to which gradientTolerance applies. The floor times gradientTolerance is therefore the absolute
 // tolerance. For f16 and bf16 the product is about half a unit in the last place of 1: the rounding error of results of about 1.
 var gradientFloor = map[dtype.DType]float64{dtype.F64: 1e-3, dtype.F32: 1e-3, dtype.F16: 1e-2, dtype.BF16: 2e-2}
 
@@ -329,7 +329,7 @@ func (s spec) differences(ctx context.Context, in []ref.Tensor, i int, weights [
 		case got.Desc.DType == dtype.F16 && math.Abs(want)+scale > 8192: // intermediate results may overflow
 		case got.Desc.DType == dtype.F16 && math.IsInf(have, 0) && math.Abs(want) > 32768*faintest: // the slope overflowed, although the weight makes the result smaller
 		case !(math.Abs(have-want) <= allowed):
-			return fmt.Errorf("gradient of operand %d at element %d is %g, differences give %g", i, e, have, want)
+			return fmt.Errorf("gradient of operand %d at element %d is %g, finite differences are %g", i, e, have, want)
 		}
 	}
 	return nil

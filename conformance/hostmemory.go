@@ -13,15 +13,15 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// hostMemoryCases check memory of the host that devices use in place.
+// hostMemoryCases check host memory that devices use in place.
 func hostMemoryCases() []testCase {
 	return []testCase{
-		ruled("host/adopt", "adopted memory is a tensor, is never written to, and is released once after its last use", adopts),
-		ruled("host/adopt-drop", "a node that is given an adopted tensor does not compute in its memory", adoptedDropped),
-		ruled("host/adopt-refused", "memory that is not adopted is not released", adoptRefused),
+		ruled("host/adopt", "adopted memory becomes a tensor, is never written to, and is released once after its last use", adopts),
+		ruled("host/adopt-drop", "a node that consumes an adopted tensor does not write its result into the adopted memory", adoptedDropped),
+		ruled("host/adopt-refused", "if Adopt fails, the memory is not released", adoptRefused),
 		ruled("host/adopt-closed", "adopted memory is released at the latest when the device is closed", adoptedClosed),
-		ruled("host/view", "View shows the elements in order, and gives what use returns", views),
-		ruled("host/pin", "memory that was pinned is written from and read to as any other", pins),
+		ruled("host/view", "View passes the elements in row-major order to use, and returns the error of use", views),
+		ruled("host/pin", "Write and Read work with pinned memory like with any other memory", pins),
 	}
 }
 
@@ -39,7 +39,7 @@ func (q *queue) adopt(t ref.Tensor, released *atomic.Int32) (d op.Desc, data []b
 	d.ID = q.id()
 	err = h.Adopt(q.Stream, d, data, func() { released.Add(1) })
 	if errors.Is(err, core.ErrUnsupported) {
-		err = skip{"the device does not adopt"}
+		err = skip{"the device does not support Adopt"}
 	}
 	return d, data, err
 }
@@ -202,7 +202,7 @@ func views(ctx context.Context, q *queue) error {
 	}
 	err = h.View(ctx, q.Stream, q.id(), func([]byte) error { return errors.New("use was called") })
 	if err := wantError(err, core.ErrUnknownTensor); err != nil {
-		return fmt.Errorf("view of an id of no tensor: %w", err)
+		return fmt.Errorf("view of an unknown id: %w", err)
 	}
 	bad, err := q.failing(ctx)
 	if err != nil {
@@ -228,7 +228,7 @@ func pins(ctx context.Context, q *queue) error {
 	for _, m := range [][]byte{data, dst} {
 		unpin, err := p.Pin(m)
 		if errors.Is(err, core.ErrUnsupported) {
-			return skip{"the device does not pin"}
+			return skip{"the device does not support Pin"}
 		}
 		if err != nil {
 			return err
@@ -245,7 +245,7 @@ func pins(ctx context.Context, q *queue) error {
 		return err
 	}
 	if string(dst) != string(t.Bytes()) {
-		return errors.New("read to pinned memory gives other bytes than were written")
+		return errors.New("the bytes read to pinned memory differ from the bytes written from it")
 	}
 	return q.sync(ctx)
 }

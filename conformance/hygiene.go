@@ -87,7 +87,7 @@ func guarded(ctx context.Context, q *queue, s spec, id string) error {
 		return err
 	}
 	if err := q.unchanged(ctx, descs, guards); err != nil {
-		return fmt.Errorf("a tensor beside the node's was written: %w", err)
+		return fmt.Errorf("a tensor next to the tensors of the node was overwritten: %w", err)
 	}
 	return q.unchanged(ctx, inDescs, in)
 }
@@ -138,7 +138,7 @@ func leaks(ctx context.Context, q *queue, s spec, id string) error {
 // twice runs the node three times, creates other tensors in between, and checks that a deterministic backend computes the same bits.
 func twice(ctx context.Context, q *queue, s spec, id string) error {
 	if !q.dev.Capabilities().Deterministic {
-		return skip{"the backend does not say that it is deterministic"}
+		return skip{"the backend does not claim to be deterministic"}
 	}
 	r := q.random(id)
 	in := s.inputs(r, plain)
@@ -160,7 +160,7 @@ func twice(ctx context.Context, q *queue, s spec, id string) error {
 			if round == 0 {
 				first = append(first, got)
 			} else if !bytes.Equal(first[i], got) {
-				return fmt.Errorf("%v: output %d has other bits in round %d, and the backend says that it is deterministic", &n, i, round+1)
+				return fmt.Errorf("%v: output %d differs in round %d, although the backend claims to be deterministic", &n, i, round+1)
 			}
 		}
 		if _, err := q.put(ctx, q.guard(1+r.IntN(200), byte(round))); err != nil {

@@ -43,8 +43,8 @@ type junitMessage struct {
 	Text    string `xml:",chardata"`
 }
 
-// WriteJUnit writes the report as JUnit XML: a suite for each op and each group of cases of the contract. Expected failures
-// are skipped tests there. It counts the selected cases; cases that did not run are errors.
+// WriteJUnit writes the report as JUnit XML, with a test suite for each op and for each group of contract cases. Every selected case
+// is a test. An expected failure is written as a skipped test, and a case that did not run as an error.
 func (r *Report) WriteJUnit(w io.Writer) error {
 	missed := r.missed()
 	all := junitSuites{Name: "burn conformance " + r.Backend.Name, Tests: len(r.Results) + len(missed), Failures: r.Failed, Errors: len(missed),

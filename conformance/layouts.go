@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// layout describes how a tensor of shape s can be a view of another one. view returns the shape of the other tensor and the node that
+// layout describes how a tensor of shape s can be a view of another tensor. view returns the shape of the other tensor and the node that
 // creates the view, or false if there is no such view.
 type layout struct {
 	name string
@@ -165,7 +165,7 @@ func (s spec) viewed(ctx context.Context, q *queue, id string, l layout, drop bo
 	return q.unchanged(ctx, baseDescs, bases)
 }
 
-// dropped lets the node drop its operands while a view of each lives on.
+// dropped lets the node drop its operands while a view of each operand still exists.
 func (s spec) dropped(ctx context.Context, q *queue, id string) error {
 	in := s.inputs(q.random(id), plain)
 	descs, err := q.putAll(ctx, in)
@@ -229,7 +229,7 @@ func (q *queue) unchanged(ctx context.Context, descs []op.Desc, want []ref.Tenso
 			return fmt.Errorf("read of an operand after the node: %w", err)
 		}
 		if !slices.Equal(got.Bytes(), want[i].Bytes()) {
-			return fmt.Errorf("%v: an operand or what it is a view of was changed by the node", d)
+			return fmt.Errorf("%v: the node changed an operand or the tensor that it is a view of", d)
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ var (
 	inferenceLevel = level{dtype.SetOf(dtype.F32, dtype.I32, dtype.Bool), 5}
 )
 
-// Levels returns the profiles that say how much a backend can be used for. Each requires all that the one before it requires.
+// Levels returns the profiles that say how much a backend can be used for. Each includes the requirements of the previous one.
 func Levels() []Profile { return []Profile{InferenceF32, Core, All} }
 
 // holds reports whether a device of the level can run the case.

@@ -29,7 +29,7 @@ func lifecycleCases() []testCase {
 	return append(cases, processCases()...)
 }
 
-// freeOrder creates tensors that depend on each other, frees them in an unrelated order, and checks that the others are unharmed.
+// freeOrder creates tensors that depend on each other, frees them in an unrelated order, and checks that the remaining tensors keep their values.
 func freeOrder(ctx context.Context, q *queue) error {
 	r := q.random("free-order")
 	type kept struct {
@@ -87,7 +87,7 @@ func freeOrder(ctx context.Context, q *queue) error {
 	return q.sync(ctx)
 }
 
-// doubleFree checks that an id listed twice in a Free is unknown the second time, and that the others are freed.
+// doubleFree checks that an id listed twice in a Free is unknown the second time, and that the other ids are freed.
 func doubleFree(ctx context.Context, q *queue) error {
 	ds, err := q.putAll(ctx, []ref.Tensor{numbers(1), numbers(2), numbers(3)})
 	if err != nil {
@@ -110,7 +110,7 @@ func doubleFree(ctx context.Context, q *queue) error {
 	return q.holds(ctx, ds[2], 3)
 }
 
-// useAfterDrop checks that an operand that one node dropped is unknown to the next.
+// useAfterDrop checks that an operand that was dropped by a node is unknown to the next node.
 func useAfterDrop(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(1, 2))
 	if err != nil {
@@ -170,7 +170,7 @@ func freeInFlight(ctx context.Context, q *queue) error {
 	}
 	for i := range first.F {
 		if !near(again.F[i], first.F[i], 1e-4, 1e-6, false) {
-			return fmt.Errorf("element %d is %v when operands are freed in flight, %v else", i, first.F[i], again.F[i])
+			return fmt.Errorf("element %d is %v if operands are freed in flight, %v otherwise", i, first.F[i], again.F[i])
 		}
 	}
 	return q.sync(ctx)

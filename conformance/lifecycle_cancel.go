@@ -87,8 +87,8 @@ func wantEnough(err error) error {
 	return nil
 }
 
-// canceledMidway ends the context of a call while it waits. It checks that the call soon returns ErrCanceled with the cause, unless it was
-// done before, and that the work goes on.
+// canceledMidway ends the context of a call while the call waits. It checks that the call soon returns ErrCanceled with the cause, unless
+// the call was done before, and that the submitted work continues.
 func canceledMidway(ctx context.Context, q *queue, call func(context.Context, op.Desc) error) error {
 	const n = 200
 	d, err := q.busy(ctx, n)

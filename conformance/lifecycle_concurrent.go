@@ -104,8 +104,8 @@ func concurrentUpdates(ctx context.Context, q *queue) error {
 	})
 }
 
-// concurrentBits checks that streams that compute the same nodes at the same time return the results of one stream alone: the same bits on
-// a deterministic backend.
+// concurrentBits checks that several streams that compute the same nodes at the same time return the same results as one stream alone, and
+// on a deterministic backend the same bits.
 func concurrentBits(ctx context.Context, q *queue) error {
 	r := q.random("same-bits")
 	a := fill(r, op.DescOf(dtype.F32, 37, 61), op.Domain{}, true)

@@ -64,7 +64,7 @@ func errorCases() []testCase {
 	}
 }
 
-// orClose returns the error of a Close, if there is one, else the other error.
+// orClose returns the error of a Close, or the other error if Close succeeded.
 func orClose(closing, other error) error {
 	if closing != nil {
 		return closing

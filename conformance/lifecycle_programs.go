@@ -118,12 +118,12 @@ func twoPrograms(ctx context.Context, q *queue) error {
 		return err
 	}
 	if err := q.holds(ctx, o[0], 0, 3); err != nil {
-		return fmt.Errorf("after the other program was given up: %w", err)
+		return fmt.Errorf("after the other program was undefined: %w", err)
 	}
 	return q.sync(ctx)
 }
 
-// programMemory checks that a program that was undefined holds no memory.
+// programMemory checks that a program holds no memory after Undefine.
 func programMemory(ctx context.Context, q *queue) error {
 	return q.givesBack(ctx, "programs and tensors were given up", func() error {
 		for range 3 {
@@ -154,7 +154,7 @@ func programMemory(ctx context.Context, q *queue) error {
 	})
 }
 
-// programUnknown checks that a run with an id of no program returns ErrNotFound at once, and that the device stays usable.
+// programUnknown checks that a run with an id that names no program returns ErrNotFound at once, and that the device stays usable.
 func programUnknown(ctx context.Context, q *queue) error {
 	p, x, err := q.affineOnTwo(ctx)
 	if err != nil {
@@ -188,10 +188,10 @@ func wrongBindings(ctx context.Context, q *queue) error {
 		if err == nil {
 			_, err = q.get(ctx, o[0])
 			if err == nil {
-				return fmt.Errorf("a run on %s gives a result", name)
+				return fmt.Errorf("a run on %s returns a result", name)
 			}
 			if serr := q.sync(ctx); serr == nil {
-				return fmt.Errorf("a run on %s is not reported by sync", name)
+				return fmt.Errorf("Sync does not report a run on %s", name)
 			}
 		}
 		if name == "an unknown tensor" {
@@ -224,7 +224,7 @@ func wrongConstants(ctx context.Context, q *queue) error {
 		{"poisoned", []op.TensorID{bad.ID}, core.ErrIndex}} {
 		_, err := q.define(ctx, affine, c.consts...)
 		if err == nil {
-			return fmt.Errorf("define takes constants that are %s", c.name)
+			return fmt.Errorf("Define accepts constants that are %s", c.name)
 		}
 		if c.want != nil && !errors.Is(err, c.want) {
 			return fmt.Errorf("constants that are %s: error is %v, want %v", c.name, err, c.want)

@@ -139,13 +139,13 @@ func TestMutantDevicesAreCaught(t *testing.T) {
 		fault tampered
 		id    string
 	}{
-		{"tensors die with their stream", onStream(func(s core.Stream) core.Stream { return &owning{base: base{s}} }), "ownership/stream-closes"},
-		{"devices of one index are one", one(), "ownership/devices-apart"},
-		{"ids are given twice", onDevice(func(d core.Device) core.Device { return &numbered{Device: d} }), "ownership/ids"},
+		{"a closed stream frees its tensors", onStream(func(s core.Stream) core.Stream { return &owning{base: base{s}} }), "ownership/stream-closes"},
+		{"every Open returns the same device", one(), "ownership/devices-apart"},
+		{"ids are returned twice", onDevice(func(d core.Device) core.Device { return &numbered{Device: d} }), "ownership/ids"},
 		{"close leaves streams open", onDevice(func(d core.Device) core.Device { return unclosed{d} }), "ownership/device-closes"},
 		{"claimed primitive is refused", onDevice(func(d core.Device) core.Device { return selective{d} }), "neg/f32/matrix/plain"},
-		{"feature that is not there", onDevice(func(d core.Device) core.Device { return boasting{d} }), "claims/features"},
-		{"extensions come and go", onDevice(func(d core.Device) core.Device { return &fickle{Device: d} }), "extensions/stable"},
+		{"a claimed feature is missing", onDevice(func(d core.Device) core.Device { return boasting{d} }), "claims/features"},
+		{"extensions are denied at times", onDevice(func(d core.Device) core.Device { return &fickle{Device: d} }), "extensions/stable"},
 		{"claimed type does not run", documented(ref.New(ref.Declaring(func(c *core.Capabilities) {
 			c.Ops["neg"] = core.Uniform(c.Ops["neg"].Version, dtype.Numbers&^dtype.SetOf(dtype.I32))
 		})), func(c *core.Capabilities) { c.Ops["neg"] = core.Uniform(c.Ops["neg"].Version, dtype.Numbers) }), "neg/i32/matrix/plain"},
@@ -170,8 +170,8 @@ func TestMutantDevicesAreCaught(t *testing.T) {
 		fault tampered
 		id    string
 	}{
-		{"every extension is there", onDevice(func(d core.Device) core.Device { return agreeable{d} }), "extensions/unknown"},
-		{"a type that is not claimed gives wrong results", documented(ref.New(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
+		{"every extension is claimed", onDevice(func(d core.Device) core.Device { return agreeable{d} }), "extensions/unknown"},
+		{"a type that is not claimed returns wrong results", documented(ref.New(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 			out, err := ref.Eval(n, in)
 			if err == nil && n.Op == op.Neg && in[0].Desc.DType == dtype.F64 && len(out[0].F) > 0 {
 				out[0].F[0]++

@@ -46,7 +46,7 @@ func onRun(f func(d core.Device, p core.Programs, s core.Stream, r core.Run) err
 	})
 }
 
-// confused runs the program that was defined last, whatever id a run names.
+// confused runs the program that was defined last, regardless of the id that a run names.
 type confused struct {
 	core.Programs
 	last *core.ProgramID
@@ -107,10 +107,10 @@ func TestMutantProgramsAreCaught(t *testing.T) {
 		fault tampered
 		id    string
 	}{
-		{"programs are mixed up", changed(func(_ core.Device, p core.Programs) core.Programs { return confused{p, &last} }), "program/two"},
-		{"programs are not given up", changed(func(_ core.Device, p core.Programs) core.Programs { return immortal{p} }), "program/undefine-twice"},
+		{"another program is run", changed(func(_ core.Device, p core.Programs) core.Programs { return confused{p, &last} }), "program/two"},
+		{"undefined programs are kept", changed(func(_ core.Device, p core.Programs) core.Programs { return immortal{p} }), "program/undefine-twice"},
 		{"programs belong to streams", changed(func(_ core.Device, p core.Programs) core.Programs { return bound{p, &streams} }), "ownership/program"},
-		{"a foreign stream is taken", onRun(func(_ core.Device, p core.Programs, s core.Stream, r core.Run) error {
+		{"a foreign stream is accepted", onRun(func(_ core.Device, p core.Programs, s core.Stream, r core.Run) error {
 			_ = p.Run(s, r)
 			return nil
 		}), "extensions/foreign-stream"},
@@ -132,7 +132,7 @@ func TestMutantProgramsAreCaught(t *testing.T) {
 			}
 			return err
 		}), "donation/twice"},
-		{"a refused run takes its donations", onRun(func(_ core.Device, p core.Programs, s core.Stream, r core.Run) error {
+		{"a refused run frees its donations", onRun(func(_ core.Device, p core.Programs, s core.Stream, r core.Run) error {
 			err := p.Run(s, r)
 			if err != nil {
 				_ = s.Submit(nil, r.Inputs[:1])
@@ -159,7 +159,7 @@ func TestMutantProgramsAreCaught(t *testing.T) {
 			}
 			return s.Submit(nil, r.Outputs[1:2])
 		}), "donation/returned"},
-		{"a failing run gives its donations back", onRun(func(d core.Device, p core.Programs, s core.Stream, r core.Run) error {
+		{"a failing run keeps its donations", onRun(func(d core.Device, p core.Programs, s core.Stream, r core.Run) error {
 			if r.Donated == nil {
 				return p.Run(s, r)
 			}
@@ -260,7 +260,7 @@ func TestMutantPeersAreCaught(t *testing.T) {
 		{"poison is not copied", func(p core.PeerCopy, s core.Stream, d op.Desc, src core.Device, id op.TensorID) error {
 			return s.Write(context.Background(), d, make([]byte, d.Bytes()))
 		}, "peer/poison"},
-		{"foreign devices are taken", func(p core.PeerCopy, s core.Stream, d op.Desc, src core.Device, id op.TensorID) error {
+		{"foreign devices are accepted", func(p core.PeerCopy, s core.Stream, d op.Desc, src core.Device, id op.TensorID) error {
 			_ = p.CopyFrom(s, d, src, id)
 			return nil
 		}, "peer/foreign"},
@@ -328,7 +328,7 @@ func TestMutantGroupsAreCaught(t *testing.T) {
 		fault tampered
 		id    string
 	}{
-		{"ranks are in another order", onJoin(func(c core.Collectives, ctx context.Context, key string, rank, size int) (core.Group, error) {
+		{"ranks are reordered", onJoin(func(c core.Collectives, ctx context.Context, key string, rank, size int) (core.Group, error) {
 			return c.Join(ctx, key, max(0, size-1-rank), size)
 		}), "collective/gather/2"},
 		{"roots are mixed up", onJoin(func(c core.Collectives, ctx context.Context, key string, rank, size int) (core.Group, error) {
@@ -337,10 +337,10 @@ func TestMutantGroupsAreCaught(t *testing.T) {
 		{"every reduction is a sum", onGroup(member{reduce: func(m member, s core.Stream, _ core.Reduction, in op.TensorID, out op.Desc) error {
 			return m.Group.AllReduce(s, core.ReduceSum, in, out)
 		}}), "collective/reduce-prod/f32/2"},
-		{"the greatest is the least", onGroup(member{reduce: func(m member, s core.Stream, by core.Reduction, in op.TensorID, out op.Desc) error {
+		{"every reduction is a minimum", onGroup(member{reduce: func(m member, s core.Stream, by core.Reduction, in op.TensorID, out op.Desc) error {
 			return m.Group.AllReduce(s, core.ReduceMin, in, out)
 		}}), "collective/reduce-max/i64/3"},
-		{"ranks get other bits", onGroup(member{reduce: func(m member, s core.Stream, by core.Reduction, in op.TensorID, out op.Desc) error {
+		{"ranks receive different bits", onGroup(member{reduce: func(m member, s core.Stream, by core.Reduction, in op.TensorID, out op.Desc) error {
 			sum := out
 			sum.ID = m.dev.NewIDs(1)
 			if err := m.Group.AllReduce(s, by, in, sum); err != nil {
@@ -373,7 +373,7 @@ func TestMutantGroupsAreCaught(t *testing.T) {
 			}
 			return m.Group.AllReduce(s, by, in, out)
 		}}), "collective/poison"},
-		{"a rank that leaves is waited for", hanging(onGroup(member{stays: true})), "collective/leaves"},
+		{"ranks wait for a rank that has left", hanging(onGroup(member{stays: true})), "collective/leaves"},
 		{"sizes are not compared", onJoin(func(c core.Collectives, ctx context.Context, key string, rank, size int) (core.Group, error) {
 			return c.Join(ctx, key, rank, min(size, 2))
 		}), "collective/sizes"},
@@ -384,7 +384,7 @@ func TestMutantGroupsAreCaught(t *testing.T) {
 			}
 			return g, err
 		}), "collective/ranks"},
-		{"nobody is canceled", hanging(onJoin(func(c core.Collectives, _ context.Context, key string, rank, size int) (core.Group, error) {
+		{"cancellation is ignored", hanging(onJoin(func(c core.Collectives, _ context.Context, key string, rank, size int) (core.Group, error) {
 			return c.Join(context.Background(), key, rank, size)
 		})), "collective/canceled"},
 	} {

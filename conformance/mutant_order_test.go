@@ -78,8 +78,8 @@ func TestMutantEventsAreCaught(t *testing.T) {
 		id    string
 	}{
 		{"wait does nothing", onWait(func(core.Stream, core.Event) error { return nil }), "events/order"},
-		{"work is not put behind an event", onWait(func(core.Stream, core.Event) error { return nil }), "ownership/free-elsewhere"},
-		{"an event holds one stream", onWait(func(s core.Stream, e core.Event) error {
+		{"a stream ignores the event that it waits for", onWait(func(core.Stream, core.Event) error { return nil }), "ownership/free-elsewhere"},
+		{"only one stream waits for an event", onWait(func(s core.Stream, e core.Event) error {
 			if _, before := used.LoadOrStore(e, true); before {
 				return nil
 			}
@@ -91,7 +91,7 @@ func TestMutantEventsAreCaught(t *testing.T) {
 			}
 			return s.Wait(e)
 		}), "events/reached"},
-		{"foreign events are taken", onWait(func(s core.Stream, e core.Event) error { _ = s.Wait(e); return nil }), "events/foreign"},
+		{"foreign events are accepted", onWait(func(s core.Stream, e core.Event) error { _ = s.Wait(e); return nil }), "events/foreign"},
 		{"own events are refused", onStream(func(s core.Stream) core.Stream { return selfish{base{s}, map[core.Event]bool{}} }), "events/own"},
 		{"failures pass to streams that wait", onStream(func(s core.Stream) core.Stream { return &contagious{base: base{s}} }), "events/failure-stays"},
 		{"a failure is reported again", perStream(func(s core.Stream, last *atomic.Pointer[error]) core.Stream {
@@ -105,10 +105,10 @@ func TestMutantEventsAreCaught(t *testing.T) {
 				return nil
 			}}
 		}), "events/failure-once"},
-		{"an event tells of what comes later", onStream(func(s core.Stream) core.Stream {
+		{"an event reports later failures", onStream(func(s core.Stream) core.Stream {
 			return signaling{base{s}, func(ctx context.Context, _ core.Ticket) error { return core.Sync(ctx, s) }}
 		}), "events/failure-place"},
-		{"all who wait are told", perStream(func(s core.Stream, told *sync.Map) core.Stream {
+		{"every waiter receives the failure", perStream(func(s core.Stream, told *sync.Map) core.Stream {
 			return signaling{base{s}, func(ctx context.Context, good core.Ticket) error {
 				err := good.Wait(ctx)
 				if err != nil {
@@ -120,7 +120,7 @@ func TestMutantEventsAreCaught(t *testing.T) {
 				return err
 			}}
 		}), "events/failure-once"},
-		{"an event is waited for once", perStream(func(s core.Stream, seen *sync.Map) core.Stream {
+		{"an event can be waited for once", perStream(func(s core.Stream, seen *sync.Map) core.Stream {
 			return signaling{base{s}, func(ctx context.Context, good core.Ticket) error {
 				if _, before := seen.LoadOrStore(good, true); before {
 					return core.ErrClosed
@@ -128,7 +128,7 @@ func TestMutantEventsAreCaught(t *testing.T) {
 				return good.Wait(ctx)
 			}}
 		}), "events/twice"},
-		{"an event that was given up is lost", perStream(func(s core.Stream, seen *sync.Map) core.Stream {
+		{"an event is lost if its wait is canceled", perStream(func(s core.Stream, seen *sync.Map) core.Stream {
 			return signaling{base{s}, func(ctx context.Context, good core.Ticket) error {
 				if _, before := seen.Load(good); before {
 					return core.ErrCanceled
@@ -162,7 +162,7 @@ func TestMutantEventsAreCaught(t *testing.T) {
 			return n, f
 		}), "refused/within"},
 		{"a list of frees ends with a failure", onSubmit(func(n []op.Node, f []op.TensorID) ([]op.Node, []op.TensorID) { return n, f[:min(2, len(f))] }), "refused/free"},
-		{"versions are not looked at", onSubmit(func(n []op.Node, f []op.TensorID) ([]op.Node, []op.TensorID) {
+		{"versions are ignored", onSubmit(func(n []op.Node, f []op.TensorID) ([]op.Node, []op.TensorID) {
 			for i := range n {
 				n[i].Version = op.Lookup(n[i].Op).Version
 			}
@@ -281,7 +281,7 @@ func (p patient) Close() error {
 	return p.Stream.Close()
 }
 
-// single reads only for the last of its tickets, and clears the destinations of the others.
+// single reads only for the last of its tickets, and clears the destinations of its other tickets.
 type single struct {
 	base
 	n *atomic.Int64
@@ -307,17 +307,17 @@ func TestMutantTicketsAreCaught(t *testing.T) {
 		id    string
 	}{
 		{"reads come late", lazily, "tickets/place"},
-		{"reads of what is freed come late", lazily, "tickets/freed"},
-		{"reads of what is donated come late", lazily, "donation/ticket"},
+		{"reads of freed tensors come late", lazily, "tickets/freed"},
+		{"reads of donated tensors come late", lazily, "donation/ticket"},
 		{"reads come early", onStream(func(s core.Stream) core.Stream { return eager{base{s}} }), "tickets/destination"},
-		{"a ticket that was given up writes", onRead(func(ctx context.Context, good core.Ticket) error {
+		{"a ticket writes after a canceled wait", onRead(func(ctx context.Context, good core.Ticket) error {
 			if ctx.Err() != nil {
 				_ = good.Wait(context.Background())
 				return fmt.Errorf("%w: %w", core.ErrCanceled, context.Cause(ctx))
 			}
 			return good.Wait(ctx)
 		}), "tickets/canceled"},
-		{"one ticket that is given up ends all", perStream(func(s core.Stream, gone *atomic.Bool) core.Stream {
+		{"one canceled wait ends all tickets", perStream(func(s core.Stream, gone *atomic.Bool) core.Stream {
 			return reading{base{s}, func(ctx context.Context, good core.Ticket) error {
 				if gone.Load() {
 					return core.ErrCanceled
@@ -336,11 +336,11 @@ func TestMutantTicketsAreCaught(t *testing.T) {
 			}
 			return err
 		})), "tickets/closed"},
-		{"room is not looked at", onStream(func(s core.Stream) core.Stream { return roomy{base{s}, map[op.TensorID]int{}} }), "tickets/errors"},
+		{"the size of the destination is ignored", onStream(func(s core.Stream) core.Stream { return roomy{base{s}, map[op.TensorID]int{}} }), "tickets/errors"},
 		{"tickets end with the stream", perStream(func(s core.Stream, x *atomic.Bool) core.Stream { return mortal{base{s}, x} }), "tickets/reached"},
 		{"close waits for tickets", hanging(perStream(func(s core.Stream, x *sync.WaitGroup) core.Stream { return patient{base{s}, x} })), "tickets/never-waited"},
 		{"one ticket at a time", perStream(func(s core.Stream, x *atomic.Int64) core.Stream { return single{base{s}, x} }), "tickets/place"},
-		{"poison is told once", perStream(func(s core.Stream, told *atomic.Bool) core.Stream {
+		{"poison is reported once", perStream(func(s core.Stream, told *atomic.Bool) core.Stream {
 			return reading{base{s}, func(ctx context.Context, good core.Ticket) error {
 				err := good.Wait(ctx)
 				if err != nil && told.Swap(true) {

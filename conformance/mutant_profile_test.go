@@ -41,13 +41,13 @@ func TestMutantProfilesAreCaught(t *testing.T) {
 		fault tampered
 		id    string
 	}{
-		{"times are of another clock", onProfile(func(p *core.Profile) {
+		{"times have another origin", onProfile(func(p *core.Profile) {
 			for i := range p.Records {
 				p.Records[i].Start += time.Hour
 			}
 		}), "profiling/records"},
 		{"durations are too long", onProfile(func(p *core.Profile) { p.Records[0].Duration += time.Hour }), "profiling/records"},
-		{"records are turned round", onProfile(func(p *core.Profile) {
+		{"records are in reverse order", onProfile(func(p *core.Profile) {
 			for i, j := 0, len(p.Records)-1; i < j; i, j = i+1, j-1 {
 				p.Records[i], p.Records[j] = p.Records[j], p.Records[i]
 			}
@@ -59,7 +59,7 @@ func TestMutantProfilesAreCaught(t *testing.T) {
 			}
 		}), "profiling/records"},
 		{"records of no step", onProfile(func(p *core.Profile) { p.Steps = p.Steps[:1] }), "profiling/records"},
-		{"a second recording is taken", changed(func(_ core.Device, x core.Profiling) core.Profiling { return replacing{x} }), "profiling/recordings"},
+		{"a second recording is accepted", changed(func(_ core.Device, x core.Profiling) core.Profiling { return replacing{x} }), "profiling/recordings"},
 	} {
 		t.Run(m.name, func(t *testing.T) { caught(t, m.id, m.fault) })
 	}

@@ -261,14 +261,14 @@ func TestFalseClaimIsCaught(t *testing.T) {
 			c.Ops["erf"] = core.OpCapability{Version: 9, Operands: c.Ops["erf"].Operands}
 		}},
 		{"no types of operands", "claims/document", func(c *core.Capabilities) { c.Ops["erf"] = core.OpCapability{Version: 1} }},
-		{"types that the row does not take", "claims/document", func(c *core.Capabilities) { c.Ops["erf"] = core.Uniform(1, dtype.Bools) }},
-		{"operands of an op without", "claims/document", func(c *core.Capabilities) { c.Ops["iota"] = core.Uniform(1, dtype.Numbers) }},
-		{"an op of no table", "claims/document", func(c *core.Capabilities) { c.Ops["erfff"] = core.Uniform(1, dtype.Floats) }},
-		{"emulation of what is not there", "claims/document", func(c *core.Capabilities) { c.Types, c.Emulated = dtype.Required, dtype.SetOf(dtype.F64) }},
+		{"types that the row does not accept", "claims/document", func(c *core.Capabilities) { c.Ops["erf"] = core.Uniform(1, dtype.Bools) }},
+		{"operands of an op without operands", "claims/document", func(c *core.Capabilities) { c.Ops["iota"] = core.Uniform(1, dtype.Numbers) }},
+		{"an op that is not in the table", "claims/document", func(c *core.Capabilities) { c.Ops["erfff"] = core.Uniform(1, dtype.Floats) }},
+		{"emulation of a type that is not claimed", "claims/document", func(c *core.Capabilities) { c.Types, c.Emulated = dtype.Required, dtype.SetOf(dtype.F64) }},
 		{"a required type is missing", "claims/document", func(c *core.Capabilities) { c.Types &^= dtype.SetOf(dtype.U8) }},
-		{"a limit below nothing", "claims/document", func(c *core.Capabilities) { c.Limits.Elements = -1 }},
+		{"a negative limit", "claims/document", func(c *core.Capabilities) { c.Limits.Elements = -1 }},
 		{"a lesser rank", "claims/document", func(c *core.Capabilities) { c.Limits.Rank = 4 }},
-		{"results that never come out", "claims/met", func(c *core.Capabilities) {
+		{"results that no node can have", "claims/met", func(c *core.Capabilities) {
 			c.Ops["equal"] = core.Uniform(1, dtype.Floats)
 		}},
 		{"a primitive without a required type", "claims/gather", func(c *core.Capabilities) {

@@ -15,15 +15,15 @@ import (
 // ownershipCases check that tensors and programs belong to a device, and that streams own nothing.
 func ownershipCases() []testCase {
 	return []testCase{
-		ruled("ownership/tensor", "a tensor is used, and freed, on any stream of its device behind an event", tensorCrosses),
-		ruled("ownership/program", "a program is run on any stream of its device", programCrosses),
-		ruled("ownership/stream-closes", "the tensors that a stream made outlive it", tensorsOutlive),
+		ruled("ownership/tensor", "behind an event, any stream of a device may use and free its tensors", tensorCrosses),
+		ruled("ownership/program", "a program can run on any stream of its device", programCrosses),
+		ruled("ownership/stream-closes", "tensors outlive the stream that created them", tensorsOutlive),
 		ruled("ownership/program-outlives", "a program outlives the stream that it was defined on", programOutlives),
-		ruled("ownership/devices-apart", "two devices of one index have nothing in common", devicesApart),
+		ruled("ownership/devices-apart", "two devices that were opened with the same index share no tensors and no programs", devicesApart),
 		ruled("ownership/device-closes", "closing a device ends its streams, and no other device", deviceCloses),
-		ruled("ownership/ids", "NewIDs gives each id once, whoever asks", idsAreDistinct),
+		ruled("ownership/ids", "NewIDs returns each id once, to all goroutines together", idsAreDistinct),
 		ruled("ownership/shared", "streams that run at once may read the same tensors and run the same program", sharedByMany),
-		ruled("ownership/free-elsewhere", "a tensor that is freed behind an event was there for all work before it", freedElsewhere),
+		ruled("ownership/free-elsewhere", "a tensor that is freed behind an event stays valid for all work before the event", freedElsewhere),
 	}
 }
 
@@ -50,7 +50,7 @@ func tensorCrosses(ctx context.Context, q *queue) error {
 			return err
 		}
 		if err := q.holds(ctx, neg[0], -1, -2); err != nil {
-			return fmt.Errorf("what another stream made: %w", err)
+			return fmt.Errorf("a tensor that another stream created: %w", err)
 		}
 		if err := q.unknown(ctx, d); err != nil {
 			return fmt.Errorf("after another stream freed it: %w", err)
@@ -169,7 +169,7 @@ func devicesApart(ctx context.Context, q *queue) error {
 			mine = append(mine, e)
 		}
 		if err := q.holds(ctx, d, 1, 2); err != nil {
-			return fmt.Errorf("after another device made tensors: %w", err)
+			return fmt.Errorf("after another device created tensors: %w", err)
 		}
 		if err := s.free(idsOf(mine)); err != nil {
 			return err
@@ -189,7 +189,7 @@ func devicesApart(ctx context.Context, q *queue) error {
 	})
 }
 
-// programsApart checks that the programs of one device are not found on another.
+// programsApart checks that a device does not find a program of another device.
 func programsApart(ctx context.Context, q, s *queue) error {
 	p, err := q.affine(ctx, 10, 20)
 	if err != nil {
@@ -253,7 +253,7 @@ func idsAreDistinct(_ context.Context, q *queue) error {
 				id := op.NewTensorID(first.Generation(), first.Sequence()+uint64(j))
 				if seen[id] || id.Sequence() == 0 || id.Generation() != generation {
 					mu.Unlock()
-					return fmt.Errorf("id %v is zero, was given before, or is of another generation than %d", id, generation)
+					return fmt.Errorf("id %v is zero, was returned before, or is not of generation %d", id, generation)
 				}
 				seen[id] = true
 			}
@@ -333,7 +333,7 @@ func freedElsewhere(ctx context.Context, q *queue) error {
 			return err
 		}
 		if err := q.sync(ctx); err != nil {
-			return fmt.Errorf("free of what another stream uses: %w", err)
+			return fmt.Errorf("free of a tensor that another stream uses: %w", err)
 		}
 		return s.counted(ctx, twice[0], 2*n)
 	})

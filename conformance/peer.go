@@ -14,12 +14,12 @@ import (
 // peerCases check copies between devices of one backend.
 func peerCases() []testCase {
 	return []testCase{
-		ruled("peer/copy", "CopyFrom makes a tensor of one on another device, behind an event", peerCopies),
+		ruled("peer/copy", "behind an event, CopyFrom copies a tensor from another device", peerCopies),
 		ruled("peer/types", "CopyFrom copies tensors of every type and shape", peerTypes),
-		ruled("peer/kept", "the copy is a tensor of its own", peerKept),
-		ruled("peer/wrong", "an id that is not there, or is of another type, poisons the copy", peerWrong),
+		ruled("peer/kept", "the copy and the original are independent of each other", peerKept),
+		ruled("peer/wrong", "if the id is unknown or the shape differs, the copy fails or is poisoned", peerWrong),
 		ruled("peer/poison", "the copy of a poisoned tensor carries its error", peerPoison),
-		ruled("peer/foreign", "a device of another backend is ErrUnsupported", peerForeign),
+		ruled("peer/foreign", "CopyFrom returns ErrUnsupported for a device of another backend", peerForeign),
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 // partRows is the number of rows of a large result that are compared with the reference.
 const partRows = 8
 
-// part describes how the rows of a result depend on the rows of the operands, so that single rows can be checked: row i along axis out of
-// the result is computed from row i along axis in[k] of operand k, or from all of it where in[k] is -1.
+// part describes how the rows of a result depend on the rows of the operands, so that single rows can be checked: row i of the result
+// along axis out is computed from row i of operand k along axis in[k], or from the whole operand if in[k] is -1.
 type part struct {
 	in  []int
 	out int
@@ -40,7 +40,7 @@ func (s spec) partOf(n *op.Node) (part, bool) {
 	return part{}, false
 }
 
-// whole returns p such that a row of the result depends on all of operand from and of every later one.
+// whole returns p such that a row of the result depends on all rows of every operand from index from on.
 func (p part) whole(from int) part {
 	for i := from; i < len(p.in); i++ {
 		p.in[i] = -1

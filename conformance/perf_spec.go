@@ -107,8 +107,8 @@ func (s spec) grown() spec {
 	}
 }
 
-// longer doubles the last axis that is shorter than most and can be doubled, or else the first axis, so that the results have at most bytes
-// bytes. It returns false if there is no such axis.
+// longer doubles the last axis that is shorter than the limit most and can be doubled, or otherwise the first axis. The limit bytes applies
+// to the size of the results. longer returns false if no axis can be doubled.
 func (s spec) longer(most, bytes int) (spec, bool) {
 	for axis := shape.MaxRank - 1; axis >= 0; axis-- {
 		if len(s.in) == 0 || axis >= len(s.in[0].Shape) || axis > 0 && s.in[0].Shape[axis] >= most {

@@ -41,8 +41,8 @@ func TreeOf(files []PluginFile) string {
 	return "sha256:" + sum(h)
 }
 
-// Content returns the digest that identifies all code that ran: of the archive, else of the files, else of the single file. It is "" if
-// none is known.
+// Content returns the digest that identifies all code that ran. This is the digest of the archive if it is known, or else of the files, or
+// else of the single file. If no digest is known, Content returns "".
 func (p *Plugin) Content() string {
 	switch {
 	case p.Archive != "":

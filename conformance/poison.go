@@ -31,7 +31,7 @@ func poison(ctx context.Context, q *queue) error {
 	return q.holds(ctx, outs[0], -7)
 }
 
-// poisonSpreads checks that a tensor that is computed from a poisoned one carries the error of the first node.
+// poisonSpreads checks that a tensor computed from a poisoned tensor has the error of the node that failed.
 func poisonSpreads(ctx context.Context, q *queue) error {
 	bad, err := q.failing(ctx)
 	if err != nil {

@@ -116,7 +116,7 @@ type Verdict string
 
 // The verdicts.
 const (
-	Pass        Verdict = "pass"         // every case ran, or was skipped for a reason, and none failed
+	Pass        Verdict = "pass"         // no case failed; every case ran or was skipped for a reason
 	Fail        Verdict = "fail"         // a case failed, expected or not
 	NotExecuted Verdict = "not executed" // nothing ran
 	Incomplete  Verdict = "incomplete"   // only some of the cases were selected

@@ -14,7 +14,7 @@ import (
 // profilingCases check core.Profiling where a device has it.
 func profilingCases() []testCase {
 	return []testCase{
-		ruled("profiling/records", "a profile names what was executed, in order, within the time that passed", profileRecords),
+		ruled("profiling/records", "a profile records every execution, in order, within the elapsed time", profileRecords),
 		ruled("profiling/recordings", "a device has one recording at a time, and each begins empty", profileRecordings),
 	}
 }
@@ -104,7 +104,7 @@ func checkProfile(p *core.Profile, wall time.Duration, name string, runs int) er
 		case s.Program == name && s.Index >= 0 && len(s.Ops) > 0:
 			inside = append(inside, r)
 		default:
-			return fmt.Errorf("record %d is of %q, step %d, ops %q, which was not given", i, s.Program, s.Index, s.Ops)
+			return fmt.Errorf("record %d is of %q, step %d, ops %q, which was not submitted", i, s.Program, s.Index, s.Ops)
 		}
 	}
 	if alone != 1 || whole != runs || len(inside) > 0 || p.Dropped != 0 {
@@ -143,7 +143,7 @@ func profileRecordings(ctx context.Context, q *queue) error {
 		if len(p.Records) != 1 {
 			return fmt.Errorf("a profile of one node has %d records", len(p.Records))
 		}
-		if _, err := q.do(op.Neg, []op.Desc{in}); err != nil { // nothing records it
+		if _, err := q.do(op.Neg, []op.Desc{in}); err != nil { // not recorded
 			return err
 		}
 		if err := q.sync(ctx); err != nil {

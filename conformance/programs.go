@@ -74,7 +74,7 @@ func (s spec) asProgram() (*program.Program, error) {
 	return p, p.Check()
 }
 
-// equal compares two tensors of the backend: bit by bit when it says that it is deterministic, else by tolerance.
+// equal compares two tensors of the backend: bit by bit if it claims to be deterministic, otherwise within the tolerance.
 func (q *queue) equal(ctx context.Context, n *op.Node, in []op.Desc, output int, a, b op.Desc) error {
 	want, err := q.get(ctx, a)
 	if err != nil {
@@ -85,7 +85,7 @@ func (q *queue) equal(ctx context.Context, n *op.Node, in []op.Desc, output int,
 		return err
 	}
 	if q.dev.Capabilities().Deterministic && !bytes.Equal(want.Bytes(), got.Bytes()) {
-		return fmt.Errorf("output %d has other bits than the node by itself", output)
+		return fmt.Errorf("output %d differs from the output of the node outside a program", output)
 	}
 	return compare(n, in, output, want, got)
 }

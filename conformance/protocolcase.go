@@ -19,7 +19,7 @@ func protocolCases() (cases []testCase) {
 		rule := "a plugin process keeps the part " + part + " of the plugin protocol"
 		c := ruled("protocol/"+part, rule, func(ctx context.Context, q *queue) error {
 			if q.options.Protocol == nil {
-				return skip{"the backend is no plugin with a process of its own"}
+				return skip{"the backend is not a plugin in a separate process"}
 			}
 			n, err := q.options.Protocol(ctx, part)
 			switch {

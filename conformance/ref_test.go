@@ -48,9 +48,9 @@ func TestSample(t *testing.T) {
 	require.Equal(t, some, again)
 }
 
-// The reference backend passes every case that it does not skip. It skips only cases of a process, of the protocol, of claims, limits
-// and host views that it does not have, and of gradients of ops that have none. A thirtieth of the suite is enough here: make
-// conformance runs it in full.
+// The reference backend passes every case that it does not skip. It is not a plugin process, its document has no
+// restrictions and no limits, and it has neither host views nor pinned memory: it skips only cases of these, and gradient cases of ops
+// without a gradient. A thirtieth of the suite is enough here: make conformance runs it in full.
 func TestReferencePasses(t *testing.T) {
 	t.Parallel()
 	r, err := conformance.Check(context.Background(), openRef(), conformance.Options{Sample: sampled(30)})

@@ -15,14 +15,14 @@ import (
 // refusedCases check that a device remains usable after nodes that it refuses, and runs nodes up to its limits.
 func refusedCases() []testCase {
 	cases := []testCase{
-		ruled("refused/version", "a node of a version that is not claimed fails by itself", refusedVersion),
-		ruled("refused/everywhere", "failures on one stream leave the device, its other streams and new ones good", refusedEverywhere),
-		ruled("refused/within", "a node that fails within a list fails by itself", refusedWithin),
-		ruled("refused/free", "a free that fails keeps no other command from taking effect", refusedFree),
-		ruled("refused/closed-device", "a device that failed a lot is closed as any other", refusedClosed),
-		ruled("limits/buffers", "a node has as many operands as the limit allows", limitBuffers),
-		ruled("limits/bytes", "a tensor has as many bytes as the limit allows, and no more", limitBytes),
-		ruled("limits/elements", "a result has as many elements as the limit allows", limitElements),
+		ruled("refused/version", "a node of a version that is not claimed fails without affecting other nodes", refusedVersion),
+		ruled("refused/everywhere", "after failures on one stream, its device, the other streams and new streams still work", refusedEverywhere),
+		ruled("refused/within", "if a node of a list fails, nodes that do not depend on it succeed", refusedWithin),
+		ruled("refused/free", "if a free fails, all other commands still take effect", refusedFree),
+		ruled("refused/closed-device", "a device on which many nodes failed can be closed", refusedClosed),
+		ruled("limits/buffers", "a node may have as many operands as the limit allows", limitBuffers),
+		ruled("limits/bytes", "a tensor may have as many bytes as the limit allows, but not more", limitBytes),
+		ruled("limits/elements", "a result may have as many elements as the limit allows", limitElements),
 	}
 	for i := range cases {
 		if cases[i].id == "limits/bytes" || cases[i].id == "limits/elements" {
@@ -107,7 +107,7 @@ func refusedWithin(ctx context.Context, q *queue) error {
 		return err
 	}
 	for _, err := range []error{q.holds(ctx, before.Outputs[0], -4, -5), q.holds(ctx, behind.Outputs[0], 0, 0)} {
-		if err != nil && !learnedLate(err) { // which of the list failed
+		if err != nil && !learnedLate(err) { // a device that learned late may poison all of the list
 			return err
 		}
 	}

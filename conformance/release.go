@@ -48,7 +48,7 @@ func Releases() ([]Release, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if want := strings.TrimSuffix(path.Base(name), ".txt"); r.Date != want {
-			return nil, fmt.Errorf("%s: the date is %s, want that of the name", name, r.Date)
+			return nil, fmt.Errorf("%s: the date is %s, want the date in the name of the file", name, r.Date)
 		}
 		l = append(l, *r)
 	}
@@ -134,7 +134,7 @@ func (s *Standing) OK() bool { return len(s.Missing)+len(s.Faults) == 0 && s.Mus
 // now determines whether waivers have expired. Standing returns ErrOtherSuite if the report is of another suite than the release.
 func (m *Manifest) Standing(r *Release, p Profile, waivers []Waiver, now time.Time) (*Standing, error) {
 	if m.Suite.Hash != r.Suite {
-		return nil, fmt.Errorf("conformance: %w: it has %s, the release %s has %s", ErrOtherSuite, m.Suite.Hash, r.Date, r.Suite)
+		return nil, fmt.Errorf("conformance: %w: the suite of the report is %s, the suite of release %s is %s", ErrOtherSuite, m.Suite.Hash, r.Date, r.Suite)
 	}
 	if !r.Lists(p) {
 		return nil, fmt.Errorf("conformance: release %s has no list of cases that must pass for profile %s", r.Date, p)

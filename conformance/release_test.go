@@ -33,8 +33,8 @@ func (b bare) Open(ctx context.Context, index int) (core.Device, error) {
 
 func (bareDevice) Extend(any) bool { return false }
 
-// plainest is the least backend of a profile: it claims only primitives, only on types, and has no extensions. more, if not nil,
-// changes its capabilities further.
+// plainest is the least backend of a profile: it claims only primitives, only on the given types, and has no extensions.
+// more, if not nil, changes its capabilities further.
 type plainest struct {
 	types dtype.Set
 	more  func(c *core.Capabilities)

@@ -34,15 +34,15 @@ type Rerun struct {
 }
 
 // Rerun runs n cases of a report that Verify read again, on the backend that open opens, and compares. The nonce, which the
-// examiner chooses after the report was made, decides which cases: three in four were executed and one in four was skipped, as
-// far as there are so many. Each runs twice, with the seeds of the report and with fresh ones of nonce. A case that passed has to
-// pass with both, one that was skipped has to be skipped with both, and one that failed has to fail with the seeds of the report.
+// examiner chooses after the report was made, decides which cases: three in four were executed and one in four was skipped, if
+// there are that many. Each case runs twice, with the seeds of the report and with fresh seeds derived from nonce. A case that passed
+// must pass both times, a case that was skipped must be skipped both times, and a case that failed must fail with the seeds of the report.
 //
 // Rerun uses only the fields Device, Timeout, Kill, Protocol and Progress of o. It returns ErrOtherSuite if the report is of another suite
 // than this program's.
 func (m *Manifest) Rerun(ctx context.Context, open func() (core.Backend, error), n int, nonce string, o Options) (*Rerun, error) {
 	if m.Suite.Hash != Current().Hash {
-		return nil, fmt.Errorf("conformance: %w: it has %s, this program %s", ErrOtherSuite, m.Suite.Hash, Current().Hash)
+		return nil, fmt.Errorf("conformance: %w: the suite of the report is %s, the suite of this program is %s", ErrOtherSuite, m.Suite.Hash, Current().Hash)
 	}
 	fresh := Challenge{Nonce: nonce, Content: cmp.Or(m.Plugin.Content(), "unknown")}
 	if err := fresh.check(); err != nil {
@@ -78,8 +78,8 @@ func (m *Manifest) Rerun(ctx context.Context, open func() (core.Backend, error),
 	return again, nil
 }
 
-// pick draws n rows of the report, or all if there are fewer. Three in four were executed and one in four was skipped, as far as there are
-// so many.
+// pick draws n rows of the report, or all if there are fewer. Three in four were executed and one in four was skipped, if there are that
+// many.
 func (m *Manifest) pick(n int, nonce string) []row {
 	h := sha256.Sum256([]byte("burn conformance rerun 1\n" + nonce + "\n" + m.Digest + "\n"))
 	r := rand.New(rand.NewPCG(binary.BigEndian.Uint64(h[:]), binary.BigEndian.Uint64(h[8:])))

@@ -45,7 +45,7 @@ func (s spec) supported(q *queue, in []op.Desc) (op.Node, error) {
 }
 
 // claims returns a skip if the backend does not support the node. A node that the document allows must run, unless the device is
-// core.Selective and refuses it. It must not refuse a primitive on types that every backend has.
+// core.Selective and refuses the node. The device must not refuse a primitive on types that every backend has.
 func (q *queue) claims(n *op.Node, in []op.Desc) error {
 	row := op.Lookup(n.Op)
 	switch err := q.dev.Capabilities().Check(n, in); {
@@ -61,11 +61,11 @@ func (q *queue) claims(n *op.Node, in []op.Desc) error {
 	switch err := selective.Supports(n, in); {
 	case errors.Is(err, core.ErrUnsupported):
 		if row.Class == op.Primitive && typesOf(n, in)&^dtype.Required == 0 {
-			return fmt.Errorf("supports refuses what every backend has and the document claims: %w", err)
+			return fmt.Errorf("Supports refuses a node that every backend must run and the document claims: %w", err)
 		}
 		return skip{fmt.Sprintf("not supported: %s on %v", row.Name, n.FirstType(in))}
 	case err != nil:
-		return fmt.Errorf("supports gives an error other than unsupported: %w", err)
+		return fmt.Errorf("Supports returns an error other than ErrUnsupported: %w", err)
 	}
 	return nil
 }

@@ -28,9 +28,9 @@ func TestReferencePassesWithOtherSeeds(t *testing.T) {
 	}
 }
 
-// A correct backend passes with seeds with which cases once failed it: equal elements of unique, rows of equal elements that are
-// normalised, gradients in bf16 beside results of 1, in f16 slopes that overflow before a small weight makes them fit, and in bf16 a
-// faint kink.
+// A correct backend passes with seeds for which cases were once too strict. They draw equal elements for unique, rows of equal elements for
+// normalisation, gradients in bf16 beside results of 1, slopes in f16 that overflow before a small weight reduces them, and a weak kink in
+// bf16.
 func TestSeedsThatFailed(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {

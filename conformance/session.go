@@ -67,7 +67,7 @@ func (s *session) ensure(ctx context.Context) error {
 	return nil
 }
 
-// deviceFor closes the device of earlier cases if c must not use it, and opens one if there is none.
+// deviceFor closes the device of earlier cases if c must not use it, and opens a device if none is open.
 func (s *session) deviceFor(ctx context.Context, c testCase) error {
 	if alone := c.spec == nil; s.device != nil && (s.used >= casesPerDevice || alone && s.used > 0) {
 		d := s.device

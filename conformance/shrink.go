@@ -111,7 +111,7 @@ func evaluate(n *op.Node, in []ref.Tensor) (out []ref.Tensor, err error) {
 // place is one dimension of one operand.
 type place struct{ operand, axis int }
 
-// dims shortens dimensions: those of one length together, pairs of them, or single ones. Then it drops leading dimensions of length 1. It
+// dims shortens dimensions: all of the same length together, pairs of them, or single ones. Then it drops leading dimensions of length 1. It
 // reports whether a smaller spec fails.
 func (x *search) dims() bool {
 	shorter := false
@@ -176,7 +176,7 @@ func (x *search) groups() [][]place {
 	return append(out, single...)
 }
 
-// cut returns the spec with n elements, beginning with an index, along each dimension of a group. attrs means that the old length is also
+// cut returns the spec with n elements along each dimension of a group, beginning at an index. attrs means that the old length is also
 // replaced in attributes.
 func (s spec) cut(group []place, from, n int, attrs bool) spec {
 	old := s.in[group[0].operand].Shape[group[0].axis]
@@ -222,7 +222,7 @@ func (s spec) squeezed(operand int) spec {
 	return s
 }
 
-// sliced returns n elements of t along an axis, beginning with index from.
+// sliced returns n elements of t along an axis, beginning at the index from.
 func sliced(t ref.Tensor, axis, from, n int) ref.Tensor {
 	s := t.Desc.Shape
 	outer, inner := shape.Shape(s[:axis]).Size(), shape.Shape(s[axis+1:]).Size()
@@ -266,7 +266,8 @@ func (x *search) attrs() bool {
 	return plainer
 }
 
-// plainerAttrs returns simpler values for an attribute of integers, the simplest first. There are none for other kinds.
+// plainerAttrs returns simpler values for an attribute of integers, the simplest first. It returns none for
+// other kinds of attributes.
 func plainerAttrs(a op.Attr) []op.Attr {
 	var l []op.Attr
 	switch a.Value.Kind() {

@@ -26,8 +26,8 @@ type Signature struct {
 }
 
 // Statement returns the text to sign for the package with a digest: the lines "burn conformance report signature 1" and "report
-// sha256:HEX", each ended by a line feed. The digest is the manifest's. The manifest holds the digests of all other files, what was
-// tested, when and with which seeds.
+// sha256:HEX", each ended by a line feed. The digest is the SHA-256 of the manifest. The manifest contains the digests of all
+// other files, the tested plugin, the time and the seeds.
 func Statement(digest string) []byte {
 	return fmt.Appendf(nil, "burn conformance report signature 1\nreport sha256:%s\n", digest)
 }

@@ -73,7 +73,7 @@ func programFaulty(ctx context.Context, q *queue) error {
 	}
 	p.Consts = nil
 	if _, err := programs.Define(ctx, q.Stream, p, nil); err == nil {
-		return fmt.Errorf("define takes a program with an undefined tensor")
+		return fmt.Errorf("Define accepts a program with an undefined tensor")
 	}
 	d, err := q.put(ctx, ref.Zeros(op.DescOf(dtype.F32, 2)))
 	if err != nil {
@@ -97,7 +97,7 @@ func programUndefined(ctx context.Context, q *queue) error {
 	}
 	if later, err := p.run(q, x); err == nil {
 		if _, err := q.get(ctx, later[0]); err == nil {
-			return fmt.Errorf("a program ran after it was given up")
+			return fmt.Errorf("a program ran after it was undefined")
 		}
 	}
 	return q.holds(ctx, outs[0], 11, 42)

@@ -89,13 +89,13 @@ func roundTrip(ctx context.Context, q *queue, d dtype.DType) error {
 			return err
 		}
 		if err := q.unchanged(ctx, []op.Desc{desc}, []ref.Tensor{t}); err != nil {
-			return fmt.Errorf("%v: read gives other bytes than were written: %w", desc, err)
+			return fmt.Errorf("%v: the bytes read differ from the bytes written: %w", desc, err)
 		}
 	}
 	return q.sync(ctx)
 }
 
-// freeUnknown checks that the next Sync reports that an unknown id was freed, and that nothing else is affected.
+// freeUnknown checks that the next Sync reports the free of an unknown id, and that the free affects nothing else.
 func freeUnknown(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(4))
 	if err != nil {

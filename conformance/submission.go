@@ -38,10 +38,10 @@ type Submission struct {
 	Standings []*Standing `json:"-"` // for each of Profiles
 }
 
-// ReadSubmission reads and checks the submission in a folder. Its report must be of one of releases, every profile that it names must pass
-// by the rules of that release and the waivers, and the report must be signed with the key in the folder, which verify checks. If there is
-// no key, the report must be unsigned, and nobody confirms its results. With an error, ReadSubmission returns as much of the Submission as
-// it could read.
+// ReadSubmission reads and checks the submission in a folder. The report must be for one of the given releases. Every profile that the
+// submission names must pass by the rules of that release and the waivers. The report must be signed with the key in the folder; verify
+// checks the signature. If the folder has no key, the report must be unsigned, and nobody confirms its results. Together with an error,
+// ReadSubmission returns as much of the Submission as it could read.
 func ReadSubmission(dir string, releases []Release, now time.Time, verify func(keyFile string, m *Manifest) error) (*Submission, error) {
 	s := &Submission{Folder: filepath.Base(dir)}
 	text, err := os.ReadFile(filepath.Join(dir, SubmissionFile))
@@ -65,7 +65,7 @@ func ReadSubmission(dir string, releases []Release, now time.Time, verify func(k
 			return s, err
 		}
 	} else if s.Manifest.Signature != nil {
-		return s, fmt.Errorf("conformance: the report is signed, and %s is missing", KeyFile)
+		return s, fmt.Errorf("conformance: the report is signed, but %s is missing", KeyFile)
 	}
 	var waivers []Waiver
 	switch text, err := os.ReadFile(filepath.Join(dir, WaiversFile)); {
@@ -95,7 +95,7 @@ func (s *Submission) check() error {
 func (s *Submission) stand(releases []Release, waivers []Waiver, now time.Time) error {
 	i := slices.IndexFunc(releases, func(r Release) bool { return r.Suite == s.Manifest.Suite.Hash })
 	if i < 0 {
-		return fmt.Errorf("conformance: %w: no release has it", ErrOtherSuite)
+		return fmt.Errorf("conformance: %w: no release has the suite of the report", ErrOtherSuite)
 	}
 	left := slices.Clone(waivers)
 	for _, p := range s.Profiles {

@@ -16,18 +16,18 @@ import (
 // ticketCases check asynchronous reads, which return a ticket to wait for.
 func ticketCases() []testCase {
 	return []testCase{
-		ruled("tickets/place", "a ticket gives the value at its place in the queue, in whatever order tickets are waited for", ticketPlace),
+		ruled("tickets/place", "a ticket returns the value at its position in the queue, regardless of the order in which tickets are waited for", ticketPlace),
 		ruled("tickets/freed", "a tensor may be freed while a ticket on it is open", ticketFreed),
-		ruled("tickets/other-stream", "a tensor may be freed on another stream, behind the ticket's place, while a ticket on it is open", ticketFreedElsewhere),
-		ruled("tickets/destination", "the destination is written by Ticket.Wait alone", ticketDestination),
-		ruled("tickets/canceled", "a ticket whose wait is given up leaves its destination alone", ticketCanceled),
-		ruled("tickets/one-of-many", "giving up a ticket does not affect the others", ticketOneOfMany),
+		ruled("tickets/other-stream", "while a ticket on a tensor is open, another stream may free the tensor behind the position of the ticket", ticketFreedElsewhere),
+		ruled("tickets/destination", "only Ticket.Wait writes to the destination", ticketDestination),
+		ruled("tickets/canceled", "if the wait for a ticket is canceled, the destination is not written to", ticketCanceled),
+		ruled("tickets/one-of-many", "canceling the wait for a ticket does not affect other tickets", ticketOneOfMany),
 		ruled("tickets/goroutine", "a ticket may be waited for by another goroutine while the stream goes on", ticketGoroutine),
 		ruled("tickets/errors", "Ticket.Wait returns the error of a read", ticketErrors),
-		ruled("tickets/poisoned", "every ticket on a poisoned tensor gives its error", ticketPoisoned),
-		ruled("tickets/closed", "a ticket that was not reached when the stream closed is ErrClosed", ticketClosed),
-		ruled("tickets/reached", "a ticket that was reached outlives the stream", ticketReached),
-		ruled("tickets/never-waited", "a ticket that nobody waits for holds nothing up", ticketNeverWaited),
+		ruled("tickets/poisoned", "every ticket on a poisoned tensor returns the error of the tensor", ticketPoisoned),
+		ruled("tickets/closed", "if the stream is closed before it reaches a ticket, the ticket returns ErrClosed", ticketClosed),
+		ruled("tickets/reached", "a ticket that the stream has reached outlives the stream", ticketReached),
+		ruled("tickets/never-waited", "a ticket that nobody waits for does not delay or block other commands", ticketNeverWaited),
 	}
 }
 
@@ -73,7 +73,7 @@ func (a asked) all(ctx context.Context, want int64) error {
 
 func (a asked) untouched() error {
 	if slices.ContainsFunc(a.dst, func(b byte) bool { return b != 0xa5 }) {
-		return errors.New("the destination was written")
+		return errors.New("the destination was written to")
 	}
 	return nil
 }
@@ -198,7 +198,7 @@ func ticketCanceled(ctx context.Context, q *queue) error {
 		return err
 	}
 	if err := open.untouched(); err != nil {
-		return fmt.Errorf("after the wait was given up: %w", err)
+		return fmt.Errorf("after the wait was canceled: %w", err)
 	}
 	return q.stillGood(ctx)
 }

@@ -81,7 +81,7 @@ func init() {
 	}
 }
 
-// planOf returns the plan of c: its own, or the common one of elementwise ops without attributes. Custom ops have none.
+// planOf returns the plan of c: a plan of plans, or the common plan of elementwise ops without attributes. Custom ops have no plan.
 func planOf(c op.Code) (plan, bool) {
 	if p, ok := plans[c]; ok {
 		return p, true

@@ -42,7 +42,7 @@ func Verify(path string) (*Manifest, error) {
 		}
 	}
 	if got := digest(files[ManifestFile]) + "\n"; got != string(files[DigestFile]) {
-		return nil, tampered("the digest of %s is not that of %s", ManifestFile, DigestFile)
+		return nil, tampered("the digest of %s differs from the digest in %s", ManifestFile, DigestFile)
 	}
 	m := Manifest{Digest: digest(files[ManifestFile])}
 	if err := json.Unmarshal(files[ManifestFile], &m); err != nil {
@@ -56,9 +56,9 @@ func Verify(path string) (*Manifest, error) {
 			continue
 		}
 		if want, ok := m.Files[name]; !ok {
-			return &m, tampered("%s does not belong to it", name)
+			return &m, tampered("%s does not belong to the package", name)
 		} else if digest(data) != want {
-			return &m, tampered("%s has another digest than %s says", name, ManifestFile)
+			return &m, tampered("the digest of %s differs from the digest in %s", name, ManifestFile)
 		}
 	}
 	for name := range m.Files {
@@ -98,7 +98,7 @@ func (m *Manifest) origin() error {
 		return tampered("the challenge is for content %s, the plugin has %s", c.Content, got)
 	}
 	if !slices.Equal(c.Derive(), m.Seeds) {
-		return tampered("the seeds are not those of the challenge")
+		return tampered("the seeds are not derived from the challenge")
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 func wordCases() []testCase {
 	var cases []testCase
 	for _, x := range wordNodes() {
-		c := ruled("words/"+x.name, "what is emulated gives the same results as what is not",
+		c := ruled("words/"+x.name, "emulated arithmetic returns the same results as native arithmetic",
 			func(ctx context.Context, q *queue) error { return x.run(ctx, q) })
 		c.storage, c.types = true, typesOfTensors(x.in)
 		cases = append(cases, c)

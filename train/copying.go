@@ -56,7 +56,7 @@ func (r *run[M, B]) split() error {
 func (r *run[M, B]) unite() {
 	for _, c := range r.copies {
 		_ = c.loader.MakeOn(c.own) // no loop is running
-		_ = c.stream.Close()       // the use of a batch that failed has reported the error
+		_ = c.stream.Close()       // if creating a batch failed, the step that used it has already reported the error
 	}
 	r.copies = nil
 }

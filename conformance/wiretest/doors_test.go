@@ -87,7 +87,7 @@ func (f faultyStream) Submit(nodes []op.Node, free []op.TensorID) error {
 	return f.Stream.Submit(nodes, free)
 }
 
-// door is a way to open the cpu backend. kill ends its process; it is nil if there is none.
+// door is a way to open the cpu backend. kill ends the process of the backend; it is nil if the backend runs in this process.
 type door struct {
 	name string
 	open func() (core.Backend, error)
@@ -193,7 +193,7 @@ func TestDoorsAgree(t *testing.T) {
 	}
 }
 
-// A plugin that crashes or hangs in a case fails only that case, and is started again for the next one.
+// A plugin that crashes or hangs in a case fails only that case, and is started again for the next case.
 func TestFaultsOfAProcess(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ mode, want string }{{"crash", "backend lost"}, {"hang", "hang"}} {

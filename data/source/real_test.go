@@ -23,8 +23,8 @@ func TestSetsHere(t *testing.T) {
 		n     int
 		first []int // labels of the first training images, as published
 		shape [3]int
-		mean  float64 // mean of the training images
-		std   float64 // standard deviation in units of white, as commonly used for these sets; 0 for those not compared
+		mean  float64 // mean of the training images, where white is 1; 0 if not compared
+		std   float64 // standard deviation, where white is 1, as commonly used for the data set; 0 if not compared
 	}{
 		"mnist":    {source.MNIST, 60000, []int{5, 0, 4, 1, 9, 2, 1, 3, 1, 4}, [3]int{1, 28, 28}, 0.1307, 0.3081},
 		"fashion":  {source.FashionMNIST, 60000, []int{9, 0, 0, 3, 0, 2, 7, 2, 5, 5}, [3]int{1, 28, 28}, 0.2860, 0.3530},

@@ -17,7 +17,8 @@ type Padded struct {
 // Release releases the tensors.
 func (p *Padded) Release() { p.IDs.Release(); p.KeyMask.Release() }
 
-// Pad appends the id pad to texts up to the length of the longest text. If most is above 0, texts are first truncated to most tokens.
+// Pad extends texts with the id pad to the length of the longest text. If the limit most is above 0, each text is first truncated to
+// that number of tokens.
 func Pad(dev *tensor.Device, texts [][]int64, pad int64, most int) (*Padded, error) {
 	p := &Padded{Lengths: make([]int, len(texts))}
 	long := 0
@@ -49,8 +50,8 @@ func Pad(dev *tensor.Device, texts [][]int64, pad int64, most int) (*Padded, err
 	return p, nil
 }
 
-// Stream is a dataset of runs of length tokens out of one long text, each with the run that starts one token later: the input of
-// a language model and its target.
+// Stream is a dataset of the inputs and targets of a language model, which come from one long text. An input is a run of a fixed
+// number of tokens (length). Its target is the run of the same length that starts one token later.
 type Stream struct {
 	ids          []int64
 	length, step int
@@ -61,7 +62,7 @@ type Next struct{ Input, Target []int64 }
 
 var _ data.Dataset[Next] = (*Stream)(nil)
 
-// NewStream returns the dataset of runs that start at tokens 0, step, 2·step, ...; it keeps ids.
+// NewStream returns the dataset whose inputs start at tokens 0, step, 2·step, ... of the text ids. It keeps the slice ids.
 func NewStream(ids []int64, length, step int) (*Stream, error) {
 	if length < 1 || step < 1 {
 		return nil, fmt.Errorf("text: stream of length %d and step %d, want 1 or more", length, step)
@@ -69,7 +70,7 @@ func NewStream(ids []int64, length, step int) (*Stream, error) {
 	return &Stream{ids, length, step}, nil
 }
 
-// Len returns the number of whole runs.
+// Len returns the number of items, all of which have the full length.
 func (s *Stream) Len() int {
 	if n := len(s.ids) - 1 - s.length; n >= 0 {
 		return n/s.step + 1
@@ -77,7 +78,7 @@ func (s *Stream) Len() int {
 	return 0
 }
 
-// Get returns run i.
+// Get returns item i.
 func (s *Stream) Get(i int) (Next, error) {
 	if err := data.Check(i, s.Len()); err != nil {
 		return Next{}, err

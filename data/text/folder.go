@@ -29,8 +29,8 @@ var _ data.Dataset[Labelled] = (*Folder)(nil)
 // maxText limits the size of a file, in bytes.
 const maxText = 1 << 28
 
-// OpenFolder finds the files in dir/CLASS/ whose names end in .txt, at any depth. The classes are the names of the folders in
-// byte order, or the given classes in the given order; then other folders are skipped.
+// OpenFolder finds the files in dir/CLASS/ whose names end in .txt, at any depth. If no classes are given, every folder in dir is a
+// class, in the byte order of their names. Otherwise the classes are the given ones in the given order, and other folders are skipped.
 func OpenFolder(dir string, classes ...string) (*Folder, error) {
 	if len(classes) == 0 {
 		entries, err := os.ReadDir(dir)

@@ -15,8 +15,8 @@ type Vocabulary struct {
 	unknown int64 // -1 for none
 }
 
-// NewVocabulary numbers pieces in their order. unknown is the piece that replaces unknown ones, and must be one of pieces; empty
-// means that there is none.
+// NewVocabulary numbers pieces in their order. The piece unknown replaces pieces that are not in
+// the vocabulary. It must be one of pieces, or empty if the vocabulary has no such piece.
 func NewVocabulary(pieces []string, unknown string) (*Vocabulary, error) {
 	v := &Vocabulary{slices.Clone(pieces), make(map[string]int64, len(pieces)), -1}
 	for i, p := range pieces {
@@ -48,9 +48,9 @@ func (c *Counter) Add(pieces []string) {
 	}
 }
 
-// Vocabulary returns a vocabulary of the special pieces, followed by the pieces that were counted at least least times, by
-// decreasing count and then in byte order, up to size pieces in total; size 0 means no limit. Special pieces are never left
-// out. The first one, if there is any, is the unknown piece.
+// Vocabulary returns a vocabulary of the special pieces, followed by the counted pieces, by decreasing count and then in byte order. It
+// omits pieces whose count is below the limit least, and rarer pieces if the total would exceed the limit size; size 0 means no limit.
+// Special pieces are never omitted. The first special piece, if there is one, is the unknown piece.
 func (c *Counter) Vocabulary(least, size int, special ...string) (*Vocabulary, error) {
 	pieces := slices.Collect(maps.Keys(c.count))
 	pieces = slices.DeleteFunc(pieces, func(p string) bool { return c.count[p] < least || slices.Contains(special, p) })
@@ -67,7 +67,7 @@ func (c *Counter) Vocabulary(least, size int, special ...string) (*Vocabulary, e
 	return NewVocabulary(append(slices.Clone(special), pieces...), unknown)
 }
 
-// Alphabet returns the vocabulary of the characters of a text, ordered by code point, without an unknown one.
+// Alphabet returns the vocabulary of the characters of a text, ordered by code point, without an unknown piece.
 func Alphabet(text string) *Vocabulary {
 	seen := map[string]int64{}
 	for _, c := range CutChars(text) {
@@ -83,7 +83,8 @@ func Alphabet(text string) *Vocabulary {
 // Len returns the number of pieces.
 func (v *Vocabulary) Len() int { return len(v.pieces) }
 
-// ID returns the number of a piece, or of the unknown one; false if neither exists.
+// ID returns the number of a piece. For a piece that is not in the vocabulary it returns the number of the unknown piece, or false if there
+// is no unknown piece.
 func (v *Vocabulary) ID(piece string) (int64, bool) {
 	if id, ok := v.ids[piece]; ok {
 		return id, true

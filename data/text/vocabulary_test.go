@@ -99,7 +99,8 @@ func TestCharsByLookup(t *testing.T) {
 	}
 }
 
-// The items of a stream are windows of the tokens, each with the window one token later as target. No item reads beyond the last token.
+// The input of each item of a stream is a window of the tokens, and the target is the window one token later. No item reads beyond the last
+// token.
 func TestStreamByWindows(t *testing.T) {
 	for n := range 9 {
 		ids := make([]int64, n)

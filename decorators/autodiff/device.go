@@ -15,8 +15,8 @@ import (
 type device struct {
 	*tape
 	caps      *core.Capabilities
-	added     []bool // by op: claimed by this device and not by the device below
-	adds      bool   // some op is in added
+	added     []bool // by op: this device claims more than the device below does
+	adds      bool   // added contains true
 	selective bool   // the device below is core.Selective
 }
 
@@ -103,7 +103,7 @@ func (d *device) Capabilities() *core.Capabilities { return d.caps }
 // NewIDs implements core.Device.
 func (d *device) NewIDs(n int) op.TensorID { return d.below.NewIDs(n) }
 
-// OpenStream opens a stream of the device below and records on it.
+// OpenStream opens a stream of the device below and returns a stream that records its commands on the tape.
 func (d *device) OpenStream(ctx context.Context) (core.Stream, error) {
 	inner, err := d.below.OpenStream(ctx)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bounds returns the range of releases that a single term allows, according to semver: from lo, or from the first if lo is nil, to below
-// hi, or without an end if hi is nil. If inverted is set, the term allows the releases outside the range. The function does not use the
-// code under test: it represents a version as one number.
+// bounds returns the range of releases that a single term allows, according to semver: the half-open range [lo, hi); nil means unbounded.
+// If inverted is set, the term allows the releases outside the range. The function does not use the code under test: it represents a
+// version as one number.
 func bounds(op string, v [3]int, parts int) (lo, hi *int, inverted bool) {
 	at := func(a, b, c int) *int { n := a*10000 + b*100 + c; return &n }
 	this := at(v[0], v[1], v[2])
@@ -39,7 +39,8 @@ func bounds(op string, v [3]int, parts int) (lo, hi *int, inverted bool) {
 	return this, at(0, 0, v[2]+1), false
 }
 
-// Allows agrees with bounds for every operator, number of parts and version of a grid, for a single term and together with a second term.
+// Allows agrees with bounds for every combination of operator, version and number of its parts, both for a single term and for the term
+// combined with a second one.
 func TestConstraintGrid(t *testing.T) {
 	numbers := []int{0, 1, 2, 9}
 	var versions [][3]int

@@ -22,7 +22,7 @@ func Languages() []string { return []string{"go", "python", "c"} }
 
 // Plugin describes the plugin to generate.
 type Plugin struct {
-	Name     string // name of the backend: lower-case letters, digits, - and _, a letter first
+	Name     string // name of the backend: lower-case letters, digits, - and _, starting with a letter
 	Language string // one of Languages
 	// Source is the source of the burn module for a plugin in Go. The other languages need none.
 	Source Source
@@ -40,7 +40,7 @@ func (p *Plugin) check() error {
 		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_')
 	}
 	if !ok {
-		return fmt.Errorf("plugin name %q, want lower-case letters, digits, - and _, a letter first", p.Name)
+		return fmt.Errorf("plugin name %q, want at most %d lower-case letters, digits, - and _, starting with a letter", p.Name, maxName)
 	}
 	for _, l := range Languages() {
 		if l == p.Language {

@@ -65,9 +65,9 @@ func (d compilingDevice) Load(_ []byte, kernels []*ir.Kernel) ([]gpu.Function, e
 // instructions matches the first line of each kernel in the assembly of clang.
 var instructions = regexp.MustCompile(`(?m)^k\d+_\w+:`)
 
-// byClang compiles for an architecture with clang-19, HIP's header and the bitcode of ROCm's device libraries, isa being the version of
-// instructions whose constants are linked: 5.2.3 has those of gfx940 and gfx1036 for gfx942 and gfx1100, with which they agree in what
-// kernels read.
+// byClang compiles for an architecture with clang-19, the HIP header and the bitcode of the ROCm device libraries. isa names the
+// oclc_isa_version bitcode to link. ROCm 5.2.3 has none for gfx942 and gfx1100; that of gfx940 and gfx1036 has the same values for
+// everything the kernels read.
 func byClang(t *testing.T, arch, isa, wave64 string) func(text string) error {
 	assemble := assembler(t, arch, isa, wave64)
 	return func(text string) error {
@@ -83,11 +83,11 @@ func assembler(t *testing.T, arch, isa, wave64 string) func(text string) (string
 		t.Skip("no clang-19: apt-get install clang-19")
 	}
 	if _, err := os.Stat("/usr/include/hip/hip_runtime.h"); err != nil {
-		t.Skip("no header of HIP: apt-get install libamdhip64-dev")
+		t.Skip("no HIP header: apt-get install libamdhip64-dev")
 	}
 	found, _ := filepath.Glob("/usr/lib/*/amdgcn/bitcode/ocml.bc") // the pattern is sound
 	if found == nil {
-		t.Skip("no bitcode of ROCm's: apt-get install rocm-device-libs")
+		t.Skip("no ROCm bitcode: apt-get install rocm-device-libs")
 	}
 	args := append([]string{"-x", "hip", "-nogpulib", "--offload-device-only", "--no-gpu-bundle-output", "--offload-arch=" + arch, "-O3", "-include", "hip/hip_runtime.h"}, dialect.HIP.Options...)
 	for _, name := range []string{"ocml", "ockl", "oclc_abi_version_500", "oclc_correctly_rounded_sqrt_on", "oclc_daz_opt_off", "oclc_finite_only_off", "oclc_unsafe_math_off",
@@ -194,7 +194,7 @@ func byLibrary(t *testing.T, file, arch string) func(text string) error {
 	}
 }
 
-// byNVRTC compiles for NVIDIA's GPUs as testdata/shim/nvrtc.c does, with the NVRTC that BURN_NVRTC names.
+// byNVRTC compiles for NVIDIA GPUs as testdata/shim/nvrtc.c does, with the NVRTC that BURN_NVRTC names.
 func byNVRTC(t *testing.T, arch string) func(text string) error {
 	lib := os.Getenv("BURN_NVRTC")
 	if lib == "" {
@@ -204,11 +204,11 @@ func byNVRTC(t *testing.T, arch string) func(text string) error {
 	return byLibrary(t, nvidia(t, "nvrtc.c", "libhiprtc.so.6"), arch)
 }
 
-// nvidia builds a library of testdata/shim that forwards to NVIDIA's.
+// nvidia builds a library of testdata/shim that forwards to an NVIDIA library.
 func nvidia(t *testing.T, source, library string) string {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
-		t.Skip("no gcc to build the libraries with that forward to NVIDIA's")
+		t.Skip("no gcc, which builds the libraries that forward to NVIDIA's")
 	}
 	home, err := filepath.Abs(filepath.Join("testdata", "shim"))
 	require.NoError(t, err)
@@ -256,7 +256,8 @@ func (c *collected) add(text string) error {
 // kernelNames matches the beginning of a kernel's declaration.
 var kernelNames = regexp.MustCompile(`void k(\d+)_`)
 
-// compile compiles all texts, each in a namespace of its own with other names of kernels. Texts of a batch that fails are compiled one by one.
+// compile compiles all texts in batches, each text in its own namespace and with renamed kernels. If a batch fails, its texts are compiled
+// one by one.
 func (c *collected) compile(t *testing.T) {
 	for batch := range slices.Chunk(c.texts, 24) {
 		var w strings.Builder
@@ -273,7 +274,7 @@ func (c *collected) compile(t *testing.T) {
 			}
 		}
 		if !t.Failed() {
-			t.Errorf("texts that compile alone do not together: %v", whole)
+			t.Errorf("the sources compile separately but not together: %v", whole)
 		}
 	}
 }
@@ -281,9 +282,10 @@ func (c *collected) compile(t *testing.T) {
 // types are the dtypes whose plain cases the short form of TestKernelsCompile compiles, one of each op and dtype.
 var types = []dtype.DType{dtype.F64, dtype.F32, dtype.F16, dtype.BF16, dtype.I64, dtype.I32, dtype.I16, dtype.I8, dtype.U64, dtype.U32, dtype.U16, dtype.U8, dtype.Bool}
 
-// TestKernelsCompile compiles the kernels of a sample of the conformance suite to machine code, and runs them in the interpreter. It is run
-// where BURN_HIP is set. With BURN_HIP=short, each compiler that CI has compiles a plain case of each op and type. Otherwise every compiler
-// compiles, of the cases that match a pattern of BURN_HIP_RUN, one in BURN_HIP_SAMPLE (1024 by default) and at least one of each op.
+// TestKernelsCompile compiles the kernels of a sample of the conformance suite to machine code, and runs them in the interpreter. It is
+// skipped unless BURN_HIP is set. With BURN_HIP=short, each compiler available in CI compiles a plain case of each op and type. Otherwise
+// every compiler compiles a sample of the cases that match a pattern in BURN_HIP_RUN: one in BURN_HIP_SAMPLE (1024 by default), but at least
+// one per op.
 func TestKernelsCompile(t *testing.T) {
 	form := os.Getenv("BURN_HIP")
 	if form == "" {
@@ -308,7 +310,7 @@ func TestKernelsCompile(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		wave  int
-		short bool // it has a part in the short form
+		short bool // whether the short form uses it
 		by    func(t *testing.T) func(text string) error
 	}{
 		{"clang/gfx942", 64, true, func(t *testing.T) func(string) error { return byClang(t, "gfx942", "940", "on") }},
@@ -323,7 +325,7 @@ func TestKernelsCompile(t *testing.T) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			if !strings.HasPrefix(c.name, "nvrtc") { // which sets the environment
+			if !strings.HasPrefix(c.name, "nvrtc") { // byNVRTC calls t.Setenv, which excludes t.Parallel
 				t.Parallel()
 			}
 			texts := &collected{by: c.by(t), known: map[[32]byte]bool{}}

@@ -172,6 +172,6 @@ func (s *solution) Close() {
 	s.lane.Lock()
 	defer s.lane.Unlock()
 	if s.users--; s.users == 0 {
-		_ = s.library.device.Do("close", s.conv.Close) // a lost device has no descriptors
+		_ = s.library.device.Do("close", s.conv.Close) // if the device is lost, so are its descriptors
 	}
 }

@@ -86,7 +86,7 @@ func factsOf(a js.Value) webgpu.Facts {
 	return f
 }
 
-// version returns the browser and its version from a user agent text, which names other browsers too.
+// version returns the name and the version of the browser from a user agent string, which also names other browsers.
 func version(agent string) string {
 	for _, name := range []string{"Edg/", "Chrome/", "Firefox/", "Version/"} { // Safari says Version
 		for _, word := range strings.Fields(agent) {
@@ -100,8 +100,8 @@ func version(agent string) string {
 
 func has(a js.Value, feature string) bool { return a.Get("features").Call("has", feature).Bool() }
 
-// Open implements webgpu.Adapter. An adapter of a browser opens only one device, so each call first requests another adapter; a itself is
-// used if there is none.
+// Open implements webgpu.Adapter. A browser adapter can open only one device, so each call requests a new adapter. If the browser
+// returns none, Open uses a.
 func (a *adapter) Open(ctx context.Context) (webgpu.Device, error) {
 	limits, features := map[string]any{}, []any{}
 	for _, name := range wanted {

@@ -28,8 +28,8 @@ type Options struct {
 	Stay bool
 }
 
-// Usable reports whether f is a terminal that can show a dashboard and the environment does not request plain lines, by a
-// variable CI or by TERM=dumb.
+// Usable reports whether f is a terminal that can show a dashboard. It returns false if the environment requests plain lines: if the
+// environment variable CI is not empty, or TERM is dumb.
 func Usable(f *os.File) bool {
 	return os.Getenv("CI") == "" && os.Getenv("TERM") != "dumb" && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))
 }

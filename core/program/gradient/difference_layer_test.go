@@ -46,7 +46,7 @@ func TestConvDifferences(t *testing.T) {
 		{op.Conv, tensors(x, grouped), line(1, 1, 1, 1, 1, 2)}, {op.Conv, tensors(x, grouped), line(2, 1, 2, 2, 2, 2)}, {op.Conv, tensors(x, real(4, 2, 2, 1)), line(2, 0, 0, 1, 1, 1)},
 		{op.Conv, tensors(real(5, 1, 2, 4, 3), real(6, 2, 2, 2, 3)), conv([]int{2, 1}, []int{1, 0}, []int{0, 2}, []int{1, 2}, []int{1, 2}, 1)},
 		{op.Conv, tensors(real(7, 1, 2, 4, 3), real(8, 2, 1, 2, 2)), conv([]int{1, 2}, []int{0, 1}, []int{1, 0}, []int{2, 1}, []int{1, 1}, 2)},
-		// The kernel has no position, or the batch is empty.
+		// The kernel is larger than the input, or the batch is empty.
 		{op.Conv, tensors(real(9, 1, 2, 2), real(10, 1, 2, 3)), line(1, 0, 0, 1, 1, 1)}, {op.Conv, tensors(real(9, 0, 2, 4), real(10, 1, 2, 3)), line(1, 0, 0, 1, 1, 1)},
 	})
 }
@@ -75,7 +75,7 @@ func TestPoolingDifferences(t *testing.T) {
 	all = append(all,
 		example{op.MaxPool, tensors(real(6, 1, 2, 7)), line(3, 2, 1, 1, 1, over(0))}, example{op.MaxPool, tensors(real(7, 1, 2, 6)), line(3, 2, 0, 0, 1, over(1))},
 		example{op.MaxPool, tensors(real(8, 1, 1, 4, 4)), slide([]int{2, 2}, []int{2, 2}, []int{0, 0}, []int{0, 0}, []int{1, 1}, over(0, 0))},
-		// Windows that contain only padding and have the index -1: at the start, and by overhang at the end.
+		// Some windows contain only padding, at the start or, with overhang, at the end. The index of their maximum is -1.
 		example{op.MaxPool, tensors(real(9, 1, 1, 3)), line(2, 1, 3, 0, 1, over(0))}, example{op.MaxPool, tensors(real(10, 1, 1, 3)), line(2, 2, 0, 2, 1, over(1))},
 	)
 	differAll(t, all)

@@ -16,7 +16,7 @@ import (
 
 var ctx = context.Background()
 
-// open returns a lane of a device of the reference backend. The lane holds at most most bytes for queued commands.
+// open returns a lane of a device of the reference backend. most is the limit of the bytes that the lane holds for queued commands.
 func open(t *testing.T, most int64) *Lane {
 	b := ref.New()
 	t.Cleanup(func() { _ = b.Close() })
@@ -151,7 +151,7 @@ func TestLateRefusal(t *testing.T) {
 	require.ErrorIs(t, l.Read(n.Outputs[0].ID, make([]byte, 8)).Wait(ctx), broken)
 }
 
-// The loss of a device is recorded. Gates report it once while other devices are left, and always if none is.
+// A lane records the loss of its device. While other devices are left, gates report the loss once; otherwise every gate reports it.
 func TestLost(t *testing.T) {
 	l := New(&Device{Spec: "gone"}, Lost(core.ErrBackendLost), 8, func(err error) error { return err })
 	require.ErrorIs(t, l.Submit(nil, []op.TensorID{1}), core.ErrBackendLost)
@@ -209,7 +209,7 @@ func TestAdopt(t *testing.T) {
 	require.Equal(t, 1, released)
 }
 
-// The time of a span is available when its commands are done, and not without a lane to its device.
+// Span.Time returns the time of the commands only if the caller passes a lane to their device.
 func TestSpan(t *testing.T) {
 	l := open(t, 1<<20)
 	own := another(t, l.Device, 8)

@@ -1,5 +1,5 @@
-// Command burn-backend-cuda is the cuda backend as a plugin process. A fault of a device ends the process, 100 ms later so that
-// its answers are sent. The host then starts another process.
+// Command burn-backend-cuda is the cuda backend as a plugin process. If a device is lost after a fault, the process exits 100 ms
+// later, which leaves time to send pending replies, and the host starts another one.
 package main
 
 import (

@@ -157,7 +157,7 @@ func TestSimdgroupMatrices(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrKernel, "a part of a simdgroup")
 }
 
-// TestFaults checks that threads that wait for others that never arrive, and a text that is no C++, are core.ErrKernel.
+// TestFaults checks that the error is core.ErrKernel if threads wait for other threads that never arrive, or if a text does not compile.
 func TestFaults(t *testing.T) {
 	d := open(t)
 	for name, body := range map[string]string{
