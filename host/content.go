@@ -32,7 +32,7 @@ func (u unchecked) Dir() string  { return "" }
 func (u unchecked) Close() error { return nil }
 
 // seal returns the content of the plugin. If its files are known (it was installed, or the user allowed its folder), all are copied and
-// hashed; otherwise only the program, if its manifest has a hash.
+// hashed; otherwise only the program is, if its manifest contains a hash.
 func (p *Plugin) seal(how sealed.How) (content, *Failure) {
 	if p.Development {
 		return unchecked(p.Path), nil

@@ -81,7 +81,7 @@ type Plugin struct {
 	Kind     string // Process or Shared
 	Origin   string
 	Manifest *Manifest // nil: none
-	// Development: it is one of Options.Development, whose content is not checked.
+	// Development means that Options.Development lists the plugin, whose content is then not checked.
 	Development bool
 
 	admission *store.Admission // set for an installed plugin
@@ -139,8 +139,8 @@ func PluginName(path string) string {
 	return name
 }
 
-// plainName removes the extension from the name of an executable or shared object of this system, and returns which of the two it
-// is: "" for neither.
+// plainName removes the extension from the name of an executable or shared object of this system, and returns its kind: Process, Shared, or
+// "" for any other file.
 func plainName(file string) (stem, kind string) {
 	for _, ext := range sharedExts() {
 		if stem, ok := strings.CutSuffix(file, ext); ok {
@@ -178,7 +178,7 @@ func (f Folder) plugin(path string) Plugin {
 	return p
 }
 
-// development returns a plugin without checking its name, location or content. It uses only the needs of a manifest beside it.
+// development returns a plugin without checking its name, location or content. Of a manifest beside the plugin, it uses only the needs.
 func development(name, path string) Plugin {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs

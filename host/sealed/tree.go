@@ -67,8 +67,8 @@ func copyItem(to, from string, it Item) error {
 	return copyTo(to, src, from, it)
 }
 
-// copyTo copies src, the file at from, to a new file. It returns ErrMismatch if the copied bytes do not have the hash of it, and another error if they
-// are not as many as it says.
+// copyTo copies src, the file at from, to a new file. It returns ErrMismatch if the hash of the copied bytes is not it.SHA256, and another
+// error if their number is not it.Size.
 func copyTo(to string, src *os.File, from string, it Item) error {
 	if _, err := src.Seek(0, io.SeekStart); err != nil {
 		return err

@@ -84,8 +84,8 @@ func (a Admission) managed() bool {
 }
 
 // Admit checks a build before it is started, using its receipt. A lock must contain the build. Its signature, if it has one, must be of a
-// key that is still trusted. The manifest must be the one that was installed. Admit returns nil and no error for a build without a receipt
-// that is in no lock, in a folder that burn never installed into. If the build may not be started, it returns a *Refusal, which contains
+// key that is still trusted. The manifest must be the one that was installed. If burn never installed into the folder, Admit returns nil
+// and no error for a build that has no receipt and is in no lock. If the build may not be started, it returns a *Refusal, which contains
 // the remedy.
 func (a Admission) Admit(id ID) (*Admitted, error) {
 	if err := id.check(); err != nil {

@@ -49,7 +49,7 @@ type extraction struct {
 	root       *os.Root
 	names      names
 	budget     *budget
-	executable map[string]bool // of each file
+	executable map[string]bool // whether each file is executable
 }
 
 func (x *extraction) tarGz(r io.Reader) error {

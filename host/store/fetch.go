@@ -148,7 +148,7 @@ func (f *Fetcher) get(ctx context.Context, address string, limit int64, w io.Wri
 		return badArchive("download %s: %d bytes, want at most %d", address, resp.ContentLength, limit)
 	}
 	least := f.least(stall)
-	begin, before := time.Now(), int64(0) // of the interval
+	begin, before := time.Now(), int64(0) // start of the interval, and bytes received before it
 	body := &meter{r: resp.Body, tick: func(done int64) {
 		watchdog.Reset(stall)
 		if took := time.Since(begin); took >= stall {

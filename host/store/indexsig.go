@@ -158,7 +158,7 @@ func (p *IndexPolicy) fresh(sig *IndexSignature, known []KnownMirror, now time.T
 	return nil
 }
 
-// remember records the counter of an index for the namespaces in it for which its key is trusted.
+// remember records the counter of an index for each of its namespaces for which the key of the index is trusted.
 func (p *IndexPolicy) remember(ctx context.Context, base string, x *Index, key *Key, sig *IndexSignature) error {
 	if p.Dir == "" {
 		return nil

@@ -15,7 +15,7 @@ var (
 // names checks the entries of an archive, which must not collide on any file system.
 type names struct {
 	limits Limits
-	seen   map[string]bool // whether an entry is a folder, by its name in lower case and by "=" and its exact name
+	seen   map[string]bool // whether an entry is a folder; keys: its name in lower case, and "=" followed by its exact name
 	count  int
 }
 
