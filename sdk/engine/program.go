@@ -225,7 +225,7 @@ func CheckRun(p *program.Program, r core.Run) error {
 	return nil
 }
 
-// donatedTwice returns the indices of two inputs with the same id, at least one of them donated; -1 if there are none.
+// donatedTwice returns the indices of two inputs with the same id, at least one of them donated; -1 if no such inputs exist.
 func donatedTwice(r core.Run) (i, earlier int) {
 	if len(r.Inputs) <= 16 { // faster than a map
 		for i, id := range r.Inputs {

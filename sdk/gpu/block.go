@@ -121,7 +121,7 @@ func (b *bins) remove(x *block) {
 	x.free = false
 }
 
-// find returns the first of the smallest free blocks of at least size bytes, nil if there is none.
+// find returns the first of the smallest free blocks of at least size bytes, or nil if no free block is large enough.
 func (b *bins) find(size int64) *block {
 	if b.bytes < size {
 		return nil
@@ -139,7 +139,7 @@ func (b *bins) find(size int64) *block {
 	return nil
 }
 
-// any returns one of the free blocks, nil if there is none.
+// any returns one of the free blocks, or nil if no block is free.
 func (b *bins) any() *block {
 	for i, m := range b.full {
 		if m != 0 {

@@ -57,7 +57,7 @@ type buffer struct {
 	// first and last are the first and last step of the buffer's lifetime, none if no step uses it.
 	first, last int
 	offset      int64 // of a temporary, in the scratch memory
-	root        int   // the buffer whose memory it uses, itself if it has its own
+	root        int   // the buffer whose memory it uses: itself, if it has memory of its own
 }
 
 // pair is an operand of a step and a result that may reuse its memory.

@@ -24,8 +24,8 @@ type callStep struct {
 	fallback   *fallback
 }
 
-// fallback replaces a library call: it computes the same with generated kernels, which are built when they are first needed. Its program
-// has the inputs and the one output of the call.
+// fallback replaces a library call: it computes the same result with generated kernels, which are built when they are first needed. The
+// program of the fallback has the inputs and the one output of the call.
 type fallback struct {
 	device  *device
 	program *program.Program

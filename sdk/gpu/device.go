@@ -146,7 +146,7 @@ func (d *device) fault(err error) error {
 	return err
 }
 
-// dead returns the fault that ended the device, nil while it works.
+// dead returns the fault that ended the device, or nil while the device works.
 func (d *device) dead() error {
 	if err := d.lost.Load(); err != nil {
 		return *err
@@ -211,7 +211,7 @@ func (d *device) opened() []*queue {
 	return d.queues
 }
 
-// reclaim releases scratch memory and the plans that are kept for nodes. It reports whether there were any.
+// reclaim releases scratch memory and the plans that are kept for nodes. It reports whether it released anything.
 func (d *device) reclaim() bool {
 	some := false
 	for _, q := range d.opened() {

@@ -36,7 +36,7 @@ type Device interface {
 	// kernel is nil, its function is not wanted and may be nil.
 	Load(code []byte, kernels []*ir.Kernel) ([]Function, error)
 
-	// Alloc allocates device memory, aligned to at least 256 bytes. If there is none left, its error wraps core.ErrOutOfMemory.
+	// Alloc allocates device memory, aligned to at least 256 bytes. If no memory is left, its error wraps core.ErrOutOfMemory.
 	Alloc(bytes int64) (Memory, error)
 	// Free frees device memory that nothing uses any more.
 	Free(m Memory)
@@ -119,7 +119,7 @@ type Queue interface {
 type Event interface {
 	// Done reports whether the queue has reached the event; an error is a fault of the work before it.
 	Done() (bool, error)
-	// Wait returns when the queue has reached it. It may be called from any goroutine, more than once.
+	// Wait returns when the queue has reached the event. It may be called from any goroutine, more than once.
 	Wait() error
 	// Since returns the device's time between an earlier event of the same queue and this one, both timed and reached.
 	Since(earlier Event) (time.Duration, error)

@@ -13,9 +13,9 @@ const (
 	maxKeys      = 8 // bindings that a frame remembers
 )
 
-// graphs holds the device graphs of a frame. A graph is made at the second run, and updated before later runs where the memory of
-// its steps has changed. Library calls may refuse an update: then there is a graph for each binding that occurs again, and runs
-// with other bindings start step by step.
+// graphs holds the device graphs of a frame. A graph is made at the second run, and updated before later runs where the memory of its steps
+// has changed. Library calls may refuse an update: then the frame has a graph for each binding that occurs again, and runs with other
+// bindings start step by step.
 type graphs struct {
 	all     []*instance
 	hard    []int   // slots whose change a step refused

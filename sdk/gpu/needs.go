@@ -34,7 +34,7 @@ type ProgramNeeds struct {
 type TensorNeeds struct {
 	Count int
 	Bytes int64 // size of each tensor
-	// First is the step that writes the first of them. Last is the last step that reads one of them.
+	// First is the step that writes the first of these tensors. Last is the last step that reads one of them.
 	First, Last int
 	Made        string // the ops and the results of the group that computes them
 	Read        string // the op of step Last

@@ -106,7 +106,7 @@ func (b *builder) offerPadded(x *group.Group, o *offered) ([]Candidate, error) {
 	return cs, nil
 }
 
-// rowsOf returns a view of shape s in row-major order, with row elements from the beginning of a row to that of the next.
+// rowsOf returns a view of shape s in row-major order, in which the beginnings of neighbouring rows are row elements apart.
 func rowsOf(s shape.Shape, row int) shape.View {
 	v := shape.Contiguous(s)
 	v.Strides = slices.Clone(v.Strides)

@@ -150,7 +150,7 @@ func (p *plan) run(q *queue, in []*block, owned []bool, out []*block, t *engine.
 	return nil
 }
 
-// donor returns the input whose memory output block k takes, none for memory of its own.
+// donor returns the input whose memory output block k reuses, or none if the block gets memory of its own.
 func (p *plan) donor(k int, owned []bool, in []*block, t *tenant) int {
 	if d := p.donors[k]; d != none && owned[d] && in[d].sole(t) {
 		return d

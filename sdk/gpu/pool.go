@@ -13,7 +13,7 @@ type pool struct {
 	limit  int64 // bytes of all segments; 0: no limit
 	// queues returns the open queues.
 	queues func() []*queue
-	// reclaim releases memory that is only cached, and reports whether there was some.
+	// reclaim releases memory that is only cached, and reports whether it released any.
 	reclaim  func() bool
 	calmTime time.Duration // calmTime, except in tests
 
@@ -26,7 +26,7 @@ type pool struct {
 	numbers  int       // of segments
 	structs  []*block  // unused block structs
 	runs     int       // of programs, since stats.recent was reset
-	began    time.Time // when that was
+	began    time.Time // time of that reset
 	tidied   int       // times that the pool was emptied for a large block
 }
 
@@ -34,7 +34,7 @@ type pool struct {
 type tenant struct {
 	queue  *queue // nil: the pool's own
 	closed bool
-	bins   [2]bins // free blocks that the queue may take: of segments for small blocks, and of others
+	bins   [2]bins // free blocks that the queue may take: of segments for small blocks, and of other segments
 }
 
 func (t *tenant) of(s *segment) *bins { return t.kind(s.small) }
@@ -154,7 +154,7 @@ func (p *pool) release(b *block) {
 	p.put(b.owner, b)
 }
 
-// put makes b free for t, or for all where t is closed, and joins it with its free neighbours. The caller holds mu.
+// put makes b free for t, or for all queues if t is closed, and joins b with its free neighbours. The caller holds mu.
 func (p *pool) put(t *tenant, b *block) {
 	if t.closed {
 		t = &p.any
@@ -214,7 +214,7 @@ func (p *pool) touch(t *tenant, b *block) {
 	b.shared.Store(true)
 }
 
-// move moves the free blocks of from to to. The caller holds mu.
+// move gives the free blocks of tenant from to tenant to. The caller holds mu.
 func (p *pool) move(from, to *tenant) {
 	for i := range from.bins {
 		for l := from.bins[i].any(); l != nil; l = from.bins[i].any() {
@@ -225,7 +225,7 @@ func (p *pool) move(from, to *tenant) {
 	}
 }
 
-// leave makes the free blocks of a queue available to all. The work of the queue must be done.
+// leave makes the free blocks of a queue available to all queues. The work of the queue must be done.
 func (p *pool) leave(t *tenant) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -213,7 +213,7 @@ func (q *queue) upload(d op.Desc, b *block, at int, data []byte) error {
 	return nil
 }
 
-// stage returns staging memory of n bytes. If there is none, it waits.
+// stage returns staging memory of n bytes. If no such memory is free, it waits.
 func (q *queue) stage(n int) (*stage, error) {
 	for {
 		if s := q.device.host.get(n); s != nil {

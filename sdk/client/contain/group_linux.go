@@ -82,8 +82,8 @@ func delegated(dir, path string) bool {
 	return ok && int(s.Uid) == os.Geteuid()
 }
 
-// NewGroup returns a group below the group of this process; name is unique among the groups of this user. The error says why there is none.
-// memory bounds the memory of the group in bytes if that is possible; 0: no bound.
+// NewGroup returns a group below the group of this process; name is unique among the groups of this user. If no group can be created, the
+// error says why. memory bounds the memory of the group in bytes if that is possible; 0: no bound.
 func NewGroup(name string, memory int64) (*Group, error) {
 	parent, path, err := ownGroup()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // Rules are the permissions of a process. With the zero Rules, a process can access no file, can create only unix sockets, and cannot
 // connect to another process.
 type Rules struct {
-	// Read lists the paths that may be read and executed, Write those that may be read, changed and created, and Devices those that may
-	// be used. A folder includes everything below it. Paths that do not exist are ignored.
+	// Read lists the paths that may be read and executed, Write lists the paths that may be read, changed and created, and Devices the
+	// paths that may be used. A folder includes everything below it. Paths that do not exist are ignored.
 	Read, Write, Devices []string
 	Network              bool
 	// AskedRead and AskedDevices are the paths that the plugin requested in addition to the default ones, for the Report.
@@ -45,8 +45,8 @@ var (
 	systemDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 )
 
-// searched lists the variables that name folders with programs and libraries, and homes those that name the folder of an installation. The
-// plugin may read these folders.
+// searched lists the variables that name folders with programs and libraries, and homes lists the variables that name the folder of an
+// installation. The plugin may read these folders.
 var (
 	searched = []string{"PATH", "LD_LIBRARY_PATH", "PYTHONPATH"}
 	homes    = []string{"PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "LIBTORCH", "CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "ROCM_HOME", "HIP_PATH", "MKLROOT"}
@@ -165,8 +165,8 @@ func (r *Rules) installation(bin, home string) {
 	}
 }
 
-// above reports whether dir is the root folder, the folder for temporary files, the user's folder, or one that contains the user's folder.
-// It also compares paths with links resolved. A rule for such a folder would allow too much.
+// above reports whether dir is the root folder, the folder for temporary files, the user's folder, or a folder that contains the user's
+// folder. It also compares paths with links resolved. A rule for such a folder would allow too much.
 func above(dir, home string) bool {
 	for _, dir := range spellings(dir) {
 		if dir == string(filepath.Separator) || slices.Contains(spellings(os.TempDir()), dir) {

@@ -66,7 +66,7 @@ const (
 // Question is the input of a child that probes.
 type Question struct {
 	Only string            // as in vendor.Search
-	Root string            // as in vendor.Search; the loader is not asked where it is set
+	Root string            // as in vendor.Search; if it is set, the loader is not asked
 	Skip map[string]string // candidates not to try, and why
 }
 

@@ -1,7 +1,7 @@
-// Package commands drives hardware that executes command buffers and shares its memory with the host, such as Metal's. It implements the
-// memory, queues and events of a gpu.Device with the Calls of a backend. Commands are collected until a caller waits for them or there are
-// many of them. A queue has a bounded number of command buffers in flight. If no command buffer completes within the backend's patience, the
-// device counts as lost.
+// Package commands drives hardware that executes command buffers and shares its memory with the host, such as Metal devices. It implements
+// the memory, queues and events of a gpu.Device with the Calls of a backend. Commands are collected until a caller waits for them or there
+// are many of them. A queue has a bounded number of command buffers in flight. If no command buffer completes within the backend's
+// patience, the device counts as lost.
 //
 // The package must not know which hardware it is: a backend embeds Device in a device of its own that compiles and loads kernels.
 package commands
@@ -55,8 +55,8 @@ type Commands interface {
 	Await(e Event, value uint64)
 	// Commit starts the commands. At their end, the event gets the given value.
 	Commit(e Event, value uint64)
-	// Done reports whether committed commands are executed, and the fault that ended them. The fault wraps core.ErrBackendLost if it is the
-	// device's, core.ErrKernel if it is the commands', or core.ErrOutOfMemory.
+	// Done reports whether committed commands are executed, and the fault that ended them. The fault wraps core.ErrBackendLost if the
+	// device failed, core.ErrKernel if the commands failed, or core.ErrOutOfMemory.
 	Done() (bool, error)
 	// Ended returns the time at which the commands ended, in seconds of the device's clock.
 	Ended() float64

@@ -37,7 +37,7 @@ func (d *Device) OpenQueue() (gpu.Queue, error) {
 	return &queue{d: d, calls: c, event: e}, nil
 }
 
-// at returns the buffer of r, or an error if it does not have n bytes from r on.
+// at returns the buffer of r, or an error if the buffer has fewer than n bytes from r on.
 func (d *Device) at(r gpu.Ref, n int64) (Buffer, error) {
 	m, ok := r.Memory.(*memory)
 	if !ok || m.device != d || m.buffer == nil {
@@ -271,7 +271,7 @@ func (q *queue) Await(x gpu.Event) error {
 		return nil
 	}
 	if e.q.d != q.d {
-		_ = e.Wait() // a fault is the other device's
+		_ = e.Wait() // a fault belongs to the other device
 		return nil
 	}
 	q.d.mu.Lock()

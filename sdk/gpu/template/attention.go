@@ -18,8 +18,8 @@ type Attention struct {
 	Scale, Softcap float64
 	Causal         bool
 	Past, Window   int
-	// Mask is the type of slot 3: bool, the type of a bias, or Invalid if there is none. MaskStrides are its strides, 0 where it
-	// is broadcast.
+	// Mask is the type of slot 3: bool, the type of a bias, or Invalid if there is no mask. MaskStrides are its strides, 0 where it is
+	// broadcast.
 	Mask        dtype.DType
 	MaskStrides [4]int
 	MaskSize    int

@@ -10,7 +10,7 @@ import (
 const (
 	fragBackRows      = fragGroups * fragRows // rows of a block
 	fragBackRegisters = 176                   // registers of a thread for fragments
-	fragBackFew       = 96                    // the same where a thread has 128 registers in all: on Apple's GPUs
+	fragBackFew       = 96                    // the same, for a thread with 128 registers in all: on Apple GPUs
 )
 
 // fragBack is the memory layout of a kernel of the backward pass: the number of rows of a tile, whether the rows of the block stay in

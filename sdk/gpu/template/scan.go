@@ -17,7 +17,7 @@ type Lines struct {
 
 func (l Lines) size() int { return l.Outer * l.N * l.Inner }
 
-// Scan returns the work that computes slot 1: each element of slot 0 combined with those before it on its line.
+// Scan returns the work that computes slot 1: each element of slot 0 combined with the elements before it on its line.
 func Scan(t Target, l Lines, how Join, x, y Operand) ir.Work {
 	if how == JoinMul && x.Type.IsFloat() && !t.Math.Has(dtype.F64) {
 		return scan(t, l, runningProduct{x.Type}, x, y)

@@ -14,7 +14,7 @@ type Row struct {
 	Library string // its name in messages
 	Path    string // path of the loaded file
 	Version string // version of the loaded library
-	Err     error  // why it is missing, else nil; errors.Is(Err, ErrMissing) except for a driver without a device
+	Err     error  // why it is missing, or nil; wraps ErrMissing, except for a driver without a device
 	Lost    string // what is slower or absent without it
 	Install string // what to install to get it
 	// Refused lists files that were found but not used, each with the reason.
