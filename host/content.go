@@ -16,8 +16,8 @@ import (
 // package.
 const EnvPluginDir = "BURN_PLUGIN_DIR"
 
-// content is the file that is executed or loaded. Dir is the folder with the copies of the plugin's files, empty if there are none. They
-// must not be removed while the plugin is in use.
+// content is the file that is executed or loaded. Dir is the folder with the copies of the plugin's files, empty if there are no copies.
+// The copies must not be removed while the plugin is in use.
 type content interface {
 	Path() string
 	Dir() string

@@ -39,8 +39,8 @@ type Options struct {
 	Containment string
 	Uncontained []string
 	// Restore restarts a plugin process that is lost, restores the tensors and programs of its streams and repeats the lost calls; see
-	// package host/restore. It keeps a copy of all written data in this process. It does not apply to backends within this process and
-	// those of BURN_REATTACH.
+	// package host/restore. It keeps a copy of all written data in this process. It does not apply to backends within this process and to
+	// backends of BURN_REATTACH.
 	Restore bool
 	// Attempts is the greatest number of consecutive starts of a lost plugin without a successful call; 0: 5. Backoff is the pause before
 	// the second start, doubled before each further one; 0: 20 ms.

@@ -215,8 +215,9 @@ func regular(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// stored lists the plugins in HOST/NAMESPACE/NAME/VERSION/OS_ARCH: for each HOST/NAMESPACE/NAME the newest version for this platform or, if
-// there is none, the newest of any platform, as a failure. A locked version takes precedence over newer ones.
+// stored lists the plugins in HOST/NAMESPACE/NAME/VERSION/OS_ARCH: for each HOST/NAMESPACE/NAME the newest version for this platform. If no
+// version is for this platform, stored lists the newest version of any platform, as a failure. A locked version takes precedence over newer
+// ones.
 func stored(f Folder, o *Options) []Plugin {
 	admission := o.admission(f.Path)
 	paths, err := filepath.Glob(filepath.Join(escape(f.Path), "*", "*", "*", "*", "*", filePrefix+"*"))

@@ -97,7 +97,7 @@ func (f *Fetcher) URL(ctx context.Context, address string) (*Archive, error) {
 	return a, nil
 }
 
-// small reads a small file. It returns ErrNotFound if there is none.
+// small reads a small file. It returns ErrNotFound if the file does not exist.
 func (f *Fetcher) small(ctx context.Context, k tomlfile.Kind, address string) ([]byte, error) {
 	var b strings.Builder
 	quiet := *f

@@ -103,7 +103,7 @@ func ParseSignature(text []byte) (*Signature, error) {
 	return s, s.check()
 }
 
-// ReadSignature reads the signature beside an archive. It returns nil if there is none.
+// ReadSignature reads the signature beside an archive. It returns nil if there is no signature.
 func ReadSignature(archive string) (*Signature, error) {
 	text, err := read(tomlfile.Signature, archive+SignatureExt)
 	if os.IsNotExist(err) {
