@@ -14,7 +14,7 @@ import (
 // maxEnviron bounds the size of an environment that is read. The kernel allows no larger ones.
 const maxEnviron = 8 << 20
 
-// killMarked ends all processes of this user whose environment has one of the marks, and those that they start meanwhile.
+// killMarked ends all processes of this user whose environment has one of the marks, and all processes that these start meanwhile.
 func killMarked(marks ...string) {
 	for range 10 {
 		killed := false

@@ -59,7 +59,7 @@ func (d *device[V]) drop(c *cell[V]) {
 	}
 }
 
-// find returns the cell of id, or an error with the reason why there is none. The caller holds mu.
+// find returns the cell of id, or an error that says why there is no cell. The caller holds mu.
 func (d *device[V]) find(id op.TensorID) (*cell[V], error) {
 	if c := d.cells.get(id); c != nil {
 		return c, nil

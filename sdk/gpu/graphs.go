@@ -179,7 +179,7 @@ func (f *frame) drop(q *queue) {
 	f.keys = nil
 }
 
-// boundGraphs closes the least recently used graphs, except those of keep, until the rest is within the bound: a driver uses some
+// boundGraphs closes the least recently used graphs, except the graphs of keep, until the rest is within the bound: a driver uses some
 // kilobytes for each step.
 func (q *queue) boundGraphs(keep *frame) {
 	for q.graphSteps > q.device.options.GraphSteps {

@@ -16,8 +16,8 @@ type offered struct {
 	attention   *Attention
 	in          []op.TensorID // without bias and residual
 	from        []tensor      // their places
-	bias        op.TensorID   // 0: there is none
-	residual    op.TensorID   // 0: there is none
+	bias        op.TensorID   // 0: no bias
+	residual    op.TensorID   // 0: no residual
 	out         op.Desc
 	view        shape.View // of the result in its buffer
 	most        int        // greatest number of nodes after the anchor to offer

@@ -86,7 +86,7 @@ func (p *pool) alloc(t *tenant, n int64, u use) (*block, error) {
 	return b, nil
 }
 
-// take returns a free block that t may use; nil if there is none. The caller holds mu.
+// take returns a free block that t may use, or nil if there is no such block. The caller holds mu.
 func (p *pool) take(t *tenant, size int64) *block {
 	small := size <= smallBlock
 	for _, from := range [2]*tenant{t, &p.any} {

@@ -254,7 +254,7 @@ func (t *session) leave() {
 	}
 }
 
-// requests contains the unanswered requests, and those that were canceled before they arrived.
+// requests contains the unanswered requests, and the requests that were canceled before they arrived.
 type requests struct {
 	mu     sync.Mutex
 	latest uint64          // greatest number so far; the numbers of requests increase

@@ -42,7 +42,7 @@ const (
 	ChunkSize = 1 << 20
 	// MaxInline is the greatest size in bytes of a tensor that is written within a batch; larger ones are sent in chunks.
 	MaxInline = 64 << 10
-	// MaxName is the greatest length of the name of an op or attribute, and MaxText that of other text.
+	// MaxName is the greatest length of the name of an op or attribute, and MaxText the greatest length of other text.
 	MaxName = 256
 	MaxText = 64 << 10
 	// MaxNames bounds the number of interned names of each kind on a stream.

@@ -23,9 +23,10 @@ const (
 // errCut is the error of a socket that ended before the peer announced the end of the stream.
 var errCut = errors.New("wire: the socket has ended")
 
-// receiver splits received bytes into frames. The holder of the mutex receives: one goroutine that waits for frames in Next, and
-// any others that call Poll. The system wakes the first when there is data in the socket, so data that the others leave there is
-// never lost. The others leave no complete frame in the buffer, and wake the first when nothing more can be received.
+// receiver splits received bytes into frames. The holder of the mutex receives: one goroutine that waits for frames in Next, and any others
+// that call Poll. When there is data in the socket, the system wakes the goroutine in Next, so data that callers of Poll leave in the
+// socket is never lost. Callers of Poll leave no complete frame in the buffer, and wake the goroutine in Next when nothing more can be
+// received.
 type receiver struct {
 	receiving sync.Mutex // guards what follows, and the order in which frames are handled
 
@@ -200,7 +201,7 @@ func (s *FrameStream) Next(handle func(*Frame) error) error {
 	}
 }
 
-// nextNow calls handle with the next frame if it has arrived, and reports whether it had.
+// nextNow calls handle with the next frame if a frame has arrived, and reports whether one has.
 func (l *link) nextNow(handle func(*Frame) error) (some bool, err error) {
 	l.receiving.Lock()
 	defer l.receiving.Unlock()
@@ -220,9 +221,8 @@ func (l *link) nextNow(handle func(*Frame) error) (some bool, err error) {
 	return true, handle(f)
 }
 
-// Poll calls handle with the frames that have arrived, in order, and waits for none. It reports whether there was one, and
-// returns the error of handle. It leaves frames to Next while Next is at work, if the transport is not a socket, and if a frame
-// is invalid.
+// Poll calls handle with the frames that have arrived, in order, and waits for none. It reports whether a frame had arrived, and returns
+// the error of handle. It leaves frames to Next while Next is at work, if the transport is not a socket, and if a frame is invalid.
 func (s *FrameStream) Poll(handle func(*Frame) error) (some bool, err error) {
 	l := s.link
 	if l == nil || !l.receiving.TryLock() {

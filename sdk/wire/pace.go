@@ -10,7 +10,7 @@ const (
 	// paceSoon is the average time between frames up to which polling for the next one is worthwhile: being woken by the system
 	// takes some tens of microseconds on both sides.
 	paceSoon = 150 * time.Microsecond
-	// paceCap bounds the weight of one wait in the average. A long wait, such as that for a model's first answer, then matters only for
+	// paceCap bounds the weight of one wait in the average. A long wait, such as the wait for a model's first answer, then matters only for
 	// the next few waits.
 	paceCap = 2 * paceSoon
 	// goschedEvery is the number of polls after which other goroutines may run. Yielding to them at each poll would wake idle threads.

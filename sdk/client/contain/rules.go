@@ -28,7 +28,7 @@ type Rules struct {
 type Program struct {
 	Path  string   // path of the plugin
 	Image string   // executed in place of Path; empty: Path
-	Args  []string // arguments; those that are paths of files may be read
+	Args  []string // arguments; files whose paths are arguments may be read
 	Dir   string   // for its sockets and temporary files
 	Env   []string // the environment it starts with
 }

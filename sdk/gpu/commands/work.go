@@ -76,7 +76,7 @@ func (q *queue) flush() {
 	w.commands.Commit(q.event, w.number)
 }
 
-// settle ends works in order: those that are executed, or after a fault all of them.
+// settle ends works in order: the works that are executed or, after a fault, all works.
 func (q *queue) settle() {
 	d := q.d
 	for len(q.flight) > 0 {

@@ -239,7 +239,7 @@ func (r *ranges) keeps(a span, from, to dtype.DType, s span) bool {
 	return from.Class() == dtype.Signed && to.Class() == dtype.Unsigned && to.Size() >= from.Size() && s.hi <= int64(greatestOf(from))
 }
 
-// factorOf returns the constant by which an operation with operand s multiplies or divides, or 0 if there is none.
+// factorOf returns the constant by which an operation with operand s multiplies or divides, or 0 if there is no such constant.
 func factorOf(op Op, s span) int64 {
 	switch {
 	case !s.constant():

@@ -47,7 +47,7 @@ func (x fragBack) shared(f flashBack) int {
 	return n
 }
 
-// fragBacks returns a layout that fits the target, or false if there is none.
+// fragBacks returns a layout that fits the target, or false if no layout fits.
 func (f flashBack) fragBacks(t Target, keys bool) (fragBack, bool) {
 	most := fragBackRegisters
 	if m, _ := t.matrixInstruction(f.d); m.Order == ir.Quarters {

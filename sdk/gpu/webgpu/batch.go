@@ -32,7 +32,7 @@ type batch struct {
 	staged   []byte                 // bytes of uploads so far, written to staging at submission
 	spare    commands.Spare[Buffer] // for downloads
 	doubles  doubles
-	work     *work     // work that waits for the recorded commands, nil if there are none
+	work     *work     // work that waits for the recorded commands, nil if no commands are recorded
 	flight   []*work   // submitted, in order
 	progress time.Time // when a work last ended, or was submitted to an idle queue
 	failed   commands.Fault
@@ -151,7 +151,7 @@ func (b *batch) flush() error {
 	return err
 }
 
-// settle completes works in order: those that have executed, or, after a fault, all.
+// settle completes works in order: the works that have executed or, after a fault, all works.
 func (b *batch) settle() {
 	if b.fault() != nil && b.work != nil {
 		if b.encoder != nil {

@@ -9,7 +9,7 @@ import (
 // the calls that the driver makes. Arguments are valid: the driver has checked them against the limits and each other, because an
 // implementation may end the process on an invalid argument.
 type API interface {
-	// Adapters lists the adapters, the same ones at each call. If there is none, the error wraps core.ErrNotFound and names the
+	// Adapters lists the adapters, the same ones at each call. If there are no adapters, the error wraps core.ErrNotFound and names the
 	// remedy.
 	Adapters(ctx context.Context) ([]Adapter, error)
 }
@@ -91,7 +91,7 @@ type Device interface {
 	// Poll calls the done functions of completed work. Some implementations call them by themselves, at any time and on any
 	// goroutine.
 	Poll()
-	// Lost returns the reason why the device is lost, nil while it works.
+	// Lost returns the reason why the device is lost, or nil while the device works.
 	Lost() error
 	// Close releases the device and all its objects.
 	Close()

@@ -53,7 +53,7 @@ func overlap(a, b Binding) bool {
 	return a.Buffer == b.Buffer && a.Offset < b.Offset+b.Size && b.Offset < a.Offset+a.Size
 }
 
-// double copies the bytes of a binding to a buffer of the driver, and binds that. n is the number of the copy in the launch.
+// double copies the bytes of a binding to a buffer of the driver, and binds that buffer. n is the number of the copy in the launch.
 func (q *queue) double(n, which int) error {
 	d, b := q.d, q.bindings[which]
 	for n >= len(d.doubles.buffer) {
