@@ -35,7 +35,7 @@ type TensorSpec struct {
 	Scalar  bool    // a value that is passed from host memory
 }
 
-// Tensor is a tensor of a graph. The zero value is none.
+// Tensor is a tensor of a graph. The zero value means no tensor.
 type Tensor struct {
 	ID   int64 // names the tensor in a Pack; 0 is none
 	Spec TensorSpec

@@ -174,7 +174,7 @@ func (d *Driver) SetSet(e Exec, n Node, dst Ptr, value uint32, elementSize int, 
 	return d.check(&d.c.execMemsetParams, d.c.execMemsetParams.Call(uintptr(e), uintptr(n), uintptr(unsafe.Pointer(p)), uintptr(ctx)))
 }
 
-// SetChild changes the parameters of the nodes within a child node to those of another graph of the same form.
+// SetChild replaces the parameters of the nodes within a child node by the parameters of another graph of the same form.
 func (d *Driver) SetChild(e Exec, n Node, child Graph) error {
 	return d.check(&d.c.execChildParams, d.c.execChildParams.Call(uintptr(e), uintptr(n), uintptr(child)))
 }
