@@ -64,7 +64,7 @@ func (q *queue) NewCommands() (c calls.Commands, err error) {
 	return c, err
 }
 
-// encode returns the current encoder, or a new one if there is none: a wait for an event and a product of MPS end the encoder. The
+// encode returns the current encoder, or a new encoder if none is open: a wait for an event and a product of MPS end the encoder. The
 // kernels of an encoder run one after the other.
 func (c *commands) encode() id {
 	if c.encoder == 0 {

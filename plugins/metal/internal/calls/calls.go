@@ -1,13 +1,14 @@
 // Package calls is the interface between the metal plugin's driver and the implementations of Metal: Apple's (package apple), and one for
-// the tests that runs kernels on the processor thread by thread (package processor). Its methods are named after Metal's. It must hold no
-// code. Arguments are valid: the driver has checked them before.
+// the tests that runs kernels on the processor thread by thread (package processor). The methods are named after the methods of Metal. It
+// must hold no code. Arguments are valid: the driver has checked them before.
 package calls
 
 import "github.com/goburn/burn/sdk/gpu/commands"
 
 // API is an implementation of Metal.
 type API interface {
-	// Devices returns the devices, the same ones at each call. If there is none, the error wraps core.ErrNotFound and names the remedy.
+	// Devices returns the devices, the same ones at each call. If there are no devices, the error wraps core.ErrNotFound and names the
+	// remedy.
 	Devices() ([]Device, error)
 }
 
