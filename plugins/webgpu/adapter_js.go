@@ -101,7 +101,7 @@ func version(agent string) string {
 func has(a js.Value, feature string) bool { return a.Get("features").Call("has", feature).Bool() }
 
 // Open implements webgpu.Adapter. An adapter of a browser opens only one device, so each call first requests another adapter; a itself is
-// used if there is none.
+// used if the browser returns no other adapter.
 func (a *adapter) Open(ctx context.Context) (webgpu.Device, error) {
 	limits, features := map[string]any{}, []any{}
 	for _, name := range wanted {

@@ -160,7 +160,7 @@ func (d *device) NewPipeline(text, entry string, storage, uniform int) (webgpu.P
 		d.layouts[[2]int{storage, uniform}] = l
 	}
 	if !made.IsUndefined() {
-		v, e := await(made) // also after a fault, as nothing else handles its rejection
+		v, e := await(made) // also after a fault, as nothing else handles a rejection of the promise
 		p.v = v
 		if err == nil && e != nil {
 			err = fmt.Errorf("%w: %w", core.ErrKernel, e)
