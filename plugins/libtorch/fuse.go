@@ -28,7 +28,7 @@ type backward struct {
 	// forward, if not nil, replaces the kernel of the forward node. It has additional results, which keeps describes; run reads them from
 	// found.kept.
 	forward kernel
-	whole   bool // whether run reads all operands of the node, also those that the rule does not read
+	whole   bool // whether run reads all operands of the node, also operands that the rule does not read
 	keeps   func(n *op.Node, in []op.Desc) []op.Desc
 }
 

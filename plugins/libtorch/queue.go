@@ -80,7 +80,8 @@ func newQueue(d *device) (*queue, error) {
 	return q, nil
 }
 
-// push appends a command to the queue, after those that are held back. The tensors of the command stay alive until it is done.
+// push appends a command to the queue, after the commands that are held back. The tensors of the command stay alive until the command is
+// done.
 func (q *queue) push(c *command) {
 	q.unhold()
 	c.retain()
@@ -341,7 +342,7 @@ func (q *queue) run(w *worker, c *command) {
 	w.drop(c)
 }
 
-// drop ends the uses of a command's tensors by the command, which is done.
+// drop ends the uses of tensors by a command that is done.
 func (w *worker) drop(c *command) {
 	for _, list := range [...][]*tensor{c.in, c.out} {
 		for _, t := range list {

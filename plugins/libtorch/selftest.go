@@ -109,7 +109,8 @@ func sample(code op.Code, d dtype.DType) (op.Node, []op.Desc, error) {
 	return node, n.in, err
 }
 
-// try runs a kernel once and returns its error. The operands are ones, but indices, and all operands of ops with indices, are zeros.
+// try runs a kernel once and returns its error. All operands are ones, except indices and all operands of ops with indices, which are
+// zeros.
 func (w *worker) try(code op.Code, d dtype.DType) error {
 	node, in, err := sample(code, d)
 	if err != nil {

@@ -104,7 +104,7 @@ func Build(ctx context.Context, folder, compiler string) error {
 	return os.Rename(made, out)
 }
 
-// complaint returns the errors in a compiler's output or, if there are none, the output: at most five lines.
+// complaint returns the errors in a compiler's output or, if it contains no errors, the output itself: at most five lines.
 func complaint(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	wrong := slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return !strings.Contains(l, "error:") })
@@ -128,8 +128,8 @@ func headers(folder string) (string, error) {
 	return "", fmt.Errorf("%w: no headers of torch in %s; install them (libtorch-dev of Debian)", ErrMissing, strings.Join(looked, " or "))
 }
 
-// fileOf returns the path of a library of torch in a folder. Only development packages contain a file called name. If there is none, fileOf
-// looks for name followed by a version.
+// fileOf returns the path of a library of torch in a folder. Only development packages contain a file called name. If no such file exists,
+// fileOf looks for name followed by a version.
 func fileOf(folder, name string) string {
 	path := filepath.Join(folder, name)
 	if isFile(path) {

@@ -175,7 +175,7 @@ func (l *Library) Computes() int {
 	return int(*n)
 }
 
-// Devices returns the number of devices of a kind. It is 0 for all kinds except CPU and CUDA, which includes AMD's GPUs.
+// Devices returns the number of devices of a kind. It is 0 for all kinds except CPU and CUDA, which includes AMD GPUs.
 func (l *Library) Devices(kind int32) int {
 	switch kind {
 	case CPU:
