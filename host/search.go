@@ -217,7 +217,7 @@ func regular(path string) bool {
 
 // stored lists the plugins in HOST/NAMESPACE/NAME/VERSION/OS_ARCH: for each HOST/NAMESPACE/NAME the newest version for this platform. If no
 // version is for this platform, stored lists the newest version of any platform, as a failure. A locked version takes precedence over newer
-// ones.
+// versions.
 func stored(f Folder, o *Options) []Plugin {
 	admission := o.admission(f.Path)
 	paths, err := filepath.Glob(filepath.Join(escape(f.Path), "*", "*", "*", "*", "*", filePrefix+"*"))

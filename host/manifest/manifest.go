@@ -20,7 +20,7 @@ type Manifest struct {
 	SHA256    string   `toml:"sha256" json:"sha256,omitempty"` // of the executable, in hex
 	Signer    string   `toml:"signer" json:"signer,omitempty"`
 	Protocol  Protocol `toml:"protocol" json:"protocol,omitzero"`
-	// Needs are the permissions of its process in addition to the default ones. Nil: none.
+	// Needs are the permissions of the plugin's process in addition to the default permissions. Nil: no further permissions.
 	Needs *contain.Needs `toml:"needs,omitempty" json:"needs,omitempty"`
 }
 

@@ -24,9 +24,9 @@ type Item struct {
 	Executable bool
 }
 
-// Tree copies the items of dir into a folder that is open to this user alone, hashing the bytes as they are copied, and returns the
-// copy of program, one of the items. An item with other content is an ErrMismatch. Other files in dir are not copied. The copies
-// stay until Close; copies of a process that died are removed when the next tree or file is sealed.
+// Tree copies the items of dir into a folder that is open to this user alone, and hashes the bytes as they are copied. It returns the copy
+// of program, which is one of the items. An item with other content is an ErrMismatch. Other files in dir are not copied. The copies stay
+// until Close; copies of a process that died are removed when the next tree or file is sealed.
 func Tree(dir, program string, items []Item) (*File, error) {
 	to, err := newFolder()
 	if err != nil {

@@ -213,8 +213,8 @@ type IndexOptions struct {
 // IndexLife is the time for which an index is valid by default.
 const IndexLife = 90 * 24 * time.Hour
 
-// stamp sets the counter and the date of expiry of an index that replaces the one in dir. The counter is one more than the old one, and
-// at least the time in seconds, so that it also increases for a mirror that is rebuilt.
+// stamp sets the counter and the date of expiry of an index that replaces the one in dir. The counter is the old counter plus 1, and at
+// least the time in seconds, so that it also increases if the mirror is rebuilt.
 func (o IndexOptions) stamp(dir string, x *Index) error {
 	now := o.Now
 	if now.IsZero() {
