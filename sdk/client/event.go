@@ -10,7 +10,8 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// settleEvery is the number of events after which the client requests an answer for the last one, so that the plugin can release them.
+// settleEvery is the number of events after which the client requests an answer for the last event, so that the plugin can release all of
+// them.
 const settleEvery = 1 << 10
 
 // event is a position in a stream: its n-th event.

@@ -146,8 +146,8 @@ type Viewer[V any] interface {
 	View(d op.Desc, v V) ([]byte, bool)
 }
 
-// Extender is an optional interface of a Device with further extensions: ones that the engine does not implement, or that the author
-// implements better. The extensions receive streams of the engine.
+// Extender is an optional interface of a Device with further extensions, which the engine does not implement or the author implements
+// better. The extensions receive streams of the engine.
 type Extender interface {
 	// Extend is like core.Device.Extend.
 	Extend(target any) bool

@@ -18,11 +18,11 @@ type Options struct {
 	NoCache bool
 	// CacheLimit bounds the bytes of the folder, 256 MiB by default.
 	CacheLimit int64
-	// Plain starts the steps of programs one by one, without device graphs, and waits for each, so that a fault names its node.
-	// The variable BURN_GPU_PLAIN=1 in the environment sets it.
+	// Plain starts the steps of programs one by one, without device graphs, and waits for each step, so that the error of a fault names the
+	// node. The variable BURN_GPU_PLAIN=1 in the environment sets it.
 	Plain bool
-	// Poison, if it is not 0, fills results and scratch memory with this byte before each run, which reveals kernels that read unwritten
-	// memory: 255 turns floats into NaN and indices into -1. It is slow and meant for tests.
+	// Poison, if it is not 0, is the byte with which results and scratch memory are filled before each run. This reveals kernels that read
+	// unwritten memory: 255 turns floats into NaN and indices into -1. It is slow and meant for tests.
 	Poison byte
 	// InOrder runs the steps of device graphs one after the other. Otherwise independent steps may run at the same time.
 	InOrder bool

@@ -14,8 +14,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/lower"
 )
 
-// callStep is a step that a library computes, with the first candidate that accepts the operands where they lie. If none does,
-// generated kernels compute it.
+// callStep is a step that a library computes, with the first candidate that accepts the addresses of the operands. If none does, generated
+// kernels compute it.
 type callStep struct {
 	candidates []Candidate
 	args       []arg
@@ -287,8 +287,8 @@ func (b *builder) fallback(x *group.Group, out op.Desc) *fallback {
 	return s
 }
 
-// ready chooses a candidate for a call whose operands changed: the first one that accepts them, beginning with the present one. It returns
-// false when no candidate is left.
+// ready chooses a candidate for a call whose operands changed: the first candidate that accepts them, beginning with the present candidate.
+// It returns false when no candidate is left.
 func (f *frame) ready(q *queue, i int) bool {
 	c := f.steps[i].Call
 	all := f.plan.steps[f.from[i]].call.candidates

@@ -20,8 +20,8 @@ type Driver interface {
 	Close() error
 }
 
-// Device is an opened device. Its methods are called concurrently. A fault that ends the device, after which nothing can
-// be computed on it any more, is an error that wraps core.ErrBackendLost.
+// Device is an opened device. Its methods are called concurrently. If a fault ends the device, so that it can compute nothing any more, the
+// error wraps core.ErrBackendLost.
 type Device interface {
 	// Target returns the properties of the hardware for which kernels are built.
 	Target() template.Target
@@ -160,7 +160,7 @@ type Fill struct {
 
 // Graph is an instantiated sequence of steps. One goroutine at a time uses it.
 type Graph interface {
-	// Update changes the arguments of step i. They have the same form as the original ones. Library calls may refuse with
+	// Update changes the arguments of step i. They have the same form as the original arguments. Library calls may refuse with
 	// ErrUnsupported.
 	Update(i int, s Step) error
 	// Launch starts the graph on a queue.

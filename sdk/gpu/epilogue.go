@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/core/program/group"
 )
 
-// epilogue adds the nodes after the anchor to the offer, as long as a library's epilogue can compute them: a bias, a residual, and
-// last an activation. The remaining nodes become rest, and so do nodes that read a result which is an output of the group.
+// epilogue adds the nodes after the anchor to the offer, as long as a library's epilogue can compute them: a bias, a residual, and last an
+// activation. All other nodes become rest, including nodes that read an output of the group.
 func (b *builder) epilogue(o *offered, x *group.Group) {
 	rest := x.Epilogue
 	if o.attention != nil || o.convolution != nil && o.convolution.Kind != Forward {

@@ -54,7 +54,7 @@ func newKernels(d Device, s *store) *kernels {
 	return &kernels{device: d, dialect: d.Dialect(), store: s, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), entries: map[digest]*entry{}}
 }
 
-// get returns the functions of ks in order. Missing ones are compiled, with a few concurrent calls of the compiler.
+// get returns the functions of ks in order. Missing functions are compiled, with a few concurrent calls of the compiler.
 func (x *kernels) get(ctx context.Context, ks []*ir.Kernel) ([]Function, error) {
 	all := make([]*entry, len(ks))
 	var missing []*entry
@@ -198,7 +198,7 @@ func (x *kernels) settle(e *entry, fn Function, err error) {
 	close(e.ready)
 }
 
-// stored loads the kernels that the store has, and returns the others.
+// stored loads the kernels that the store contains, and returns the entries of all other kernels.
 func (x *kernels) stored(missing []*entry) (left []*entry) {
 	var done sync.WaitGroup
 	for _, u := range x.store.find(x.names(missing)) {

@@ -17,8 +17,8 @@ import (
 // is copied for it. Types and shapes do not change, only strides.
 
 // putsLast reports whether a program uses channels last. A program with a single convolution does not: in row-major order, the order of its
-// operands and results, the convolution has the same bits as the node by itself. A program whose convolutions are all faster in generated
-// kernels than in libraries does not either.
+// operands and results, the convolution has the same bits as the node by itself. Neither does a program whose convolutions are all faster
+// in generated kernels than in libraries.
 func (b *builder) putsLast() bool {
 	n, direct := 0, true
 	for k := range b.g.Nodes {

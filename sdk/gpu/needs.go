@@ -30,7 +30,7 @@ type ProgramNeeds struct {
 	Tensors []TensorNeeds
 }
 
-// TensorNeeds describes temporaries of a program that have the same size, and that the same ops compute in the same types.
+// TensorNeeds describes temporaries of a program with the same size, which the same ops compute in the same types.
 type TensorNeeds struct {
 	Count int
 	Bytes int64 // size of each tensor

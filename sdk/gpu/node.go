@@ -84,7 +84,7 @@ func (x *nodeCache) get(q *queue, n *op.Node, in []op.Desc) (*plan, error) {
 	return p, nil
 }
 
-// put adds a plan to the cache, and evicts the least recently used ones when there are too many.
+// put adds a plan to the cache. If the cache is then too large, put evicts the least recently used plans.
 func (x *nodeCache) put(key string, p *plan) {
 	var old []*plan
 	x.mu.Lock()

@@ -14,7 +14,7 @@ import (
 // to a filter has batch and channels exchanged in both operands. The views of the operands reveal this, because reversing and
 // exchanging axes does not copy.
 
-// swapped reports whether the first two axes of a view are exchanged, or the others reversed.
+// swapped reports whether the first two axes of a view are exchanged, or the other axes reversed.
 func swapped(v shape.View) bool {
 	if len(v.Shape) < 3 {
 		return false
@@ -124,8 +124,8 @@ func (b *builder) offerBackwardFilter(n *op.Node, c *Convolution, x, w tensor) *
 	return o
 }
 
-// padAfter finds a padding after the image with which the convolution has a result of the given shape. If it can, it chooses the padding
-// that is before the image. It returns false if there is no such padding.
+// padAfter finds a padding after the image with which the convolution has a result of the given shape. If possible, it chooses the same
+// padding as before the image. It returns false if there is no such padding.
 func (c *Convolution) padAfter(image, filter, result shape.Shape) bool {
 	for i, k := range filter[2:] {
 		least := (result[2+i]-1)*c.Stride[i] + (k-1)*c.Dilation[i] + 1 - image[2+i] - c.PadBefore[i]

@@ -100,7 +100,7 @@ func (p *pool) take(t *tenant, size int64) *block {
 	return nil
 }
 
-// takeAny is like take, but also looks for small blocks in segments for large ones.
+// takeAny is like take, but also looks for small blocks in segments for large blocks.
 func (p *pool) takeAny(t *tenant, size int64) *block {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -214,7 +214,7 @@ func (p *pool) touch(t *tenant, b *block) {
 	b.shared.Store(true)
 }
 
-// move gives the free blocks of tenant from to tenant to. The caller holds mu.
+// move transfers the free blocks of tenant from to tenant to. The caller holds mu.
 func (p *pool) move(from, to *tenant) {
 	for i := range from.bins {
 		for l := from.bins[i].any(); l != nil; l = from.bins[i].any() {

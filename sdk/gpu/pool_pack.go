@@ -12,7 +12,7 @@ import (
 // pack moves the tensors of queue q from partly unused segments to segments of just the size that they need, and returns the old segments
 // to the driver. Otherwise a few long-lived tensors would keep segments of many times their size. Graphs and frames notice that the tensors
 // have moved, as they do when other tensors are bound. pack does nothing if it would return fewer than least bytes. It is called by the
-// goroutine that executes the commands of q, holding no lock, and waits for q. Tensors that others may be using stay where they are.
+// goroutine that executes the commands of q, holding no lock, and waits for q. Tensors that another queue may be using are not moved.
 func (p *pool) pack(q *queue, least int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -62,7 +62,8 @@ type sparse struct {
 	used    int64
 }
 
-// empty moves the held blocks of segments to a new one, and frees the old ones. It returns false if there is no memory.
+// empty moves the held blocks of segments to a new segment, and frees the old segments. It returns false if there is no memory for the new
+// segment.
 func (p *pool) empty(q *queue, from []sparse, total int64) (done bool, err error) {
 	if p.limit > 0 && p.stats.Reserved+total > p.limit {
 		return false, nil

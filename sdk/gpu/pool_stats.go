@@ -14,8 +14,8 @@ type PoolStats struct {
 	Reserved int64 // bytes that are allocated from the driver
 	Most     int64 // the peak of Reserved
 	Segments int   // allocations of the driver
-	// Requests is the number of blocks that were allocated, DriverAllocs and DriverFrees are the numbers of calls of the driver,
-	// and Moved is the number of free blocks that went from one queue to others.
+	// Requests is the number of blocks that were allocated, DriverAllocs and DriverFrees are the numbers of calls of the driver, and Moved
+	// is the number of free blocks that were moved from one queue to other queues.
 	Requests, DriverAllocs, DriverFrees, Moved int64
 
 	held   [uses]held

@@ -23,10 +23,10 @@ const (
 // errCut is the error of a socket that ended before the peer announced the end of the stream.
 var errCut = errors.New("wire: the socket has ended")
 
-// receiver splits received bytes into frames. The holder of the mutex receives: one goroutine that waits for frames in Next, and any others
-// that call Poll. When there is data in the socket, the system wakes the goroutine in Next, so data that callers of Poll leave in the
-// socket is never lost. Callers of Poll leave no complete frame in the buffer, and wake the goroutine in Next when nothing more can be
-// received.
+// receiver splits received bytes into frames. The holder of the mutex receives: one goroutine that waits for frames in Next, or any
+// goroutine that calls Poll. When there is data in the socket, the system wakes the goroutine in Next, so data that callers of Poll leave
+// in the socket is never lost. Callers of Poll leave no complete frame in the buffer, and wake the goroutine in Next when nothing more can
+// be received.
 type receiver struct {
 	receiving sync.Mutex // guards what follows, and the order in which frames are handled
 

@@ -17,8 +17,8 @@ func Apply(r Rules) Report {
 	return append(report, filter(&r, files)...)
 }
 
-// OnThread calls f on a dedicated thread, and ends the thread when done is closed. It returns when f returns. For a
-// process that f starts and that asks the kernel for a signal at the end of its parent, this thread is the parent.
+// OnThread calls f on a dedicated thread, and ends the thread when done is closed. It returns when f returns. If f starts a process that
+// asks the kernel for a signal at the end of its parent, this thread is the parent.
 func OnThread(f func(), done <-chan struct{}) {
 	returned := make(chan struct{})
 	go runOnThread(f, returned, done)

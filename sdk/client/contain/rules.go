@@ -17,7 +17,7 @@ type Rules struct {
 	// paths that may be used. A folder includes everything below it. Paths that do not exist are ignored.
 	Read, Write, Devices []string
 	Network              bool
-	// AskedRead and AskedDevices are the paths that the plugin requested in addition to the default ones, for the Report.
+	// AskedRead and AskedDevices are the paths that the plugin requested in addition to the default paths, for the Report.
 	AskedRead, AskedDevices []string
 	// GroupKey is a secret that only the starting process knows. setpgid is allowed only if the upper half of its second argument, which
 	// the kernel ignores, equals GroupKey. 0: setpgid is never allowed.

@@ -20,7 +20,7 @@ type Calls interface {
 	NewEvent() (Event, error)
 }
 
-// Buffer is memory. Commands that use it keep it alive until they are done.
+// Buffer is memory. Commands that use a buffer keep it alive until the commands are done.
 type Buffer interface {
 	// Contents returns the memory of the buffer, valid until Release.
 	Contents() []byte
@@ -42,8 +42,8 @@ type Queue interface {
 	Release()
 }
 
-// Commands is a command buffer: commands are added to it, and it is committed once. The commands execute one after the other, and each of
-// them sees all writes of the earlier ones.
+// Commands is a command buffer: commands are added to it, and it is committed once. The commands execute one after the other, and each
+// command sees all writes of earlier commands.
 type Commands interface {
 	// SetPipeline, SetBuffer and SetBytes set the kernel and the arguments, by their number, of the next dispatches.
 	SetPipeline(p Pipeline)

@@ -163,8 +163,8 @@ func (q *queue) Launch(l *gpu.Launch) error {
 	})
 }
 
-// apart returns an error if a launch passes the same memory for two parameters, the kernel writes through one of them, and the hardware does
-// not allow that. The ends of buffers are not known, so only buffers that begin at the same address are found.
+// apart returns an error if a launch passes the same memory for two parameters and the kernel writes through one of them, but the hardware
+// does not allow this. The ends of buffers are not known, so only buffers that begin at the same address are found.
 func apart(t template.Target, l ir.Launch, params []ir.Param) error {
 	if !t.Apart {
 		return nil

@@ -14,8 +14,8 @@ type Builder struct {
 
 	k    *Kernel
 	body *[]Inst
-	// scopes holds the open bodies, the outermost first. For each it has the values that may be used and the pure instructions that defined
-	// them.
+	// scopes holds the open bodies, the outermost first. Each scope contains the values that may be used, and the pure instructions that
+	// defined these values.
 	scopes []scope
 	defs   []Inst  // definition, by value
 	depth  []int32 // serial number of the scope, by value

@@ -55,10 +55,10 @@ func (b *Builder) trips(lo, hi Value, step int) (first, last uint64, known bool)
 	return 0, (h - 1 - l) / uint64(step), true
 }
 
-// If runs then in threads where cond is true.
+// If runs the body then in threads where cond is true.
 func (b *Builder) If(cond Value, then func()) { b.IfElse(cond, then, nothing) }
 
-// IfElse runs then in threads where cond is true, and otherwise in the others.
+// IfElse runs the body then in threads where cond is true, and the body otherwise in all other threads.
 func (b *Builder) IfElse(cond Value, then, otherwise func()) {
 	if b.TypeOf(cond) != dtype.Bool {
 		b.fail("if of %v", b.TypeOf(cond))

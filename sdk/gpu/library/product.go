@@ -99,7 +99,7 @@ type ProductOptions struct {
 	Lt            *lt.Lt
 	// Classes are asked for algorithms in this order.
 	Classes []Class
-	// Refuse, if it is set, returns an error for products that the library computes wrongly, so that the library is not used for them.
+	// Refuse, if it is set, returns an error for products that the library computes wrongly. The library is not used for these products.
 	Refuse func(p *gpu.Product) error
 }
 

@@ -48,8 +48,8 @@ func Group(t template.Target, g *group.Graph, x *group.Group, in, out []template
 	return single(t, n, r, x, in, out)
 }
 
-// single returns the work of a node by its rule. Slots of a rule number the operands, and slots of a group number distinct tensors: single
-// converts the former to the latter.
+// single returns the work of a node by its rule. Slots of a rule number the operands, and slots of a group number distinct tensors. single
+// converts the slots of the rule to slots of the group.
 func single(t template.Target, n *op.Node, r Rule, x *group.Group, in, out []template.Operand) (ir.Work, error) {
 	operands, slots := make([]template.Operand, len(n.Inputs)), make([]int, len(n.Inputs))
 	for i, id := range n.Inputs {

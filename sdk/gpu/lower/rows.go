@@ -198,7 +198,7 @@ func (s *rows) results() error {
 	return nil
 }
 
-// schedule determines the operands that each pass reads, and the values that are kept for it because an earlier pass computes them anyway.
+// schedule determines the operands that each pass reads, and the values that an earlier pass computes anyway and keeps for it.
 func (s *rows) schedule() {
 	computed := map[int]int{} // first pass that computes a per-element value
 	var reads, all map[int]bool

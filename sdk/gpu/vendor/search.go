@@ -136,7 +136,7 @@ func (s *Search) Candidates(k *Library) (found []string) {
 }
 
 // installed returns the folders of libraries of the system's installations: for each pattern, first the folder without a version, which
-// links to the chosen version, then the others with the newest version first.
+// links to the chosen version, then the folders with a version, the newest first.
 func (s *Search) installed() []string {
 	var all []string
 	for _, pattern := range s.Installed {

@@ -9,8 +9,8 @@ import (
 // the calls that the driver makes. Arguments are valid: the driver has checked them against the limits and each other, because an
 // implementation may end the process on an invalid argument.
 type API interface {
-	// Adapters lists the adapters, the same ones at each call. If there are no adapters, the error wraps core.ErrNotFound and names the
-	// remedy.
+	// Adapters lists the adapters. Each call returns the same adapters. If there are no adapters, the error wraps core.ErrNotFound and
+	// names the remedy.
 	Adapters(ctx context.Context) ([]Adapter, error)
 }
 
