@@ -12,6 +12,6 @@
 //
 // # Children
 //
-// hiprtc ends its process if it finds a device that it does not know, and so may a runtime without its driver. The plugin calls both in
-// child processes first, and calls hiprtc only in children.
+// hiprtc ends the process if it finds a device that it does not know. A runtime without its driver may end the process too. The plugin
+// calls both in child processes first, and calls hiprtc only in children.
 package amd
