@@ -179,7 +179,7 @@ func (d *Driver) SetChild(e Exec, n Node, child Graph) error {
 	return d.check(&d.c.execChildParams, d.c.execChildParams.Call(uintptr(e), uintptr(n), uintptr(child)))
 }
 
-// Upload prepares an executable graph on the device, so that its first launch takes no longer than later ones.
+// Upload prepares an executable graph on the device, so that its first launch takes no longer than later launches.
 func (d *Driver) Upload(e Exec, s Stream) error {
 	return d.check(&d.c.graphUpload, d.c.graphUpload.Call(uintptr(e), uintptr(s)))
 }
