@@ -7,8 +7,8 @@ import "github.com/goburn/burn/sdk/gpu/commands"
 
 // API is an implementation of Metal.
 type API interface {
-	// Devices returns the devices, the same ones at each call. If there are no devices, the error wraps core.ErrNotFound and names the
-	// remedy.
+	// Devices returns the devices. Each call returns the same devices. If there are no devices, the error wraps core.ErrNotFound and names
+	// the remedy.
 	Devices() ([]Device, error)
 }
 
