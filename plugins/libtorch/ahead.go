@@ -225,7 +225,8 @@ func (a *attempt) alone(all []waiting) bool {
 	return true
 }
 
-// group computes a sequence by its one operator, or its commands one by one if that fails or an operand was not computed.
+// group computes a sequence by its one operator. If the operator fails, or an operand was not computed, it computes the commands one by
+// one.
 func (q *queue) group(w *worker, c *command) {
 	fails := q.stopped.Load() || slices.ContainsFunc(c.in, func(t *tensor) bool { return t.failed || t.h == 0 })
 	fails = fails || w.compute(c, c.run) != nil

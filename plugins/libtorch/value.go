@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/plugins/libtorch/internal/torch"
 )
 
-// tensor is the engine's value: a tensor of torch, which exists once its queue has executed the command that creates it. It owns its handles,
-// which are deleted when neither the engine nor a command uses the tensor any more.
+// tensor is the engine's value: a tensor of torch, which exists once its queue has executed the command that creates it. The value owns the
+// handles, which are deleted when neither the engine nor a command uses the tensor any more.
 type tensor struct {
 	desc  op.Desc
 	queue *queue       // the queue that creates it; nil for memory of the caller

@@ -110,8 +110,8 @@ func Load(folder string, o Options) (*Library, error) {
 	return l, nil
 }
 
-// resolve looks up the functions of procs, and returns the names of required functions that are missing, separated by commas: at most
-// three, or two and the number of the others.
+// resolve looks up the functions of procs, and returns the names of required functions that are missing, separated by commas: at most three
+// names, or two names and the number of all other missing functions.
 func (l *Library) resolve() string {
 	v := reflect.ValueOf(&l.procs).Elem()
 	var lacks []string
