@@ -31,7 +31,7 @@ type Folder struct {
 	Origin string // why it is searched: "BURN_PLUGIN_PATH", "working folder", ...
 }
 
-// Folders lists the folders that are searched for plugins, in order. They need not exist.
+// Folders lists the folders that are searched for plugins, in order. The folders need not exist.
 func Folders(o Options) []Folder {
 	var fs []Folder
 	add := func(origin string, paths ...string) {

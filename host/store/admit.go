@@ -83,10 +83,10 @@ func (a Admission) managed() bool {
 	return exists(filepath.Join(a.Dir, lockName)) || samePath(a.Dir, UserDir())
 }
 
-// Admit checks a build before it is started, using its receipt. A lock must contain the build. Its signature, if it has one, must be of a
-// key that is still trusted. The manifest must be the one that was installed. If burn never installed into the folder, Admit returns nil
-// and no error for a build that has no receipt and is in no lock. If the build may not be started, it returns a *Refusal, which contains
-// the remedy.
+// Admit checks a build before it is started, using its receipt. A lock must contain the build. If the build is signed, the key of the
+// signature must still be trusted. The manifest must be the one that was installed. If burn never installed into the folder, Admit returns
+// nil and no error for a build that has no receipt and is in no lock. If the build may not be started, it returns a *Refusal, which
+// contains the remedy.
 func (a Admission) Admit(id ID) (*Admitted, error) {
 	if err := id.check(); err != nil {
 		return nil, err

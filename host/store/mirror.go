@@ -47,7 +47,7 @@ func IsMirror(path string) bool {
 	return err == nil && info.IsDir() && isMirror(path)
 }
 
-// Mirror is a folder of archives, on disk or behind a web server. Its index only lists the archives; their signatures authenticate them.
+// Mirror is a folder of archives, on disk or behind a web server. The index only lists the archives; signatures authenticate the archives.
 type Mirror struct {
 	Index *Index
 	base  string
