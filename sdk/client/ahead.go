@@ -8,7 +8,7 @@ import (
 )
 
 // ahead prefetches small outputs of programs: when the first output of a run is read, the outputs that were read after the previous run are
-// requested too. So all outputs of a model cost one round trip. Callers of its methods hold the mutex of the stream.
+// requested too. Reading all outputs of a model then costs one round trip. Callers of its methods hold the mutex of the stream.
 type ahead struct {
 	readSizes map[uint64][]int // by program: the bytes of each output, 0 for outputs that were not read last time
 	program   uint64           // program of the last run

@@ -80,7 +80,7 @@ func (g *guard) watch(pid int, mark, group string) {
 	_, _ = fmt.Fprintf(g.pipe, "+ %d %s %s\n", pid, mark, group)
 }
 
-// forget removes a process group from the guard's list. Its number may be reused from then on.
+// forget removes a process group from the guard's list. The number of the group may be reused from then on.
 func (g *guard) forget(pid int) {
 	if g != nil {
 		_, _ = fmt.Fprintf(g.pipe, "- %d\n", pid)

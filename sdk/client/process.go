@@ -19,8 +19,8 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 )
 
-// process is a plugin process and implements go-plugin's runner. Its end is detected by waiting for it, not by the pipes, which a
-// grandchild may hold open.
+// process is a plugin process and implements go-plugin's runner. The end of the process is detected by waiting for the process, not by the
+// pipes, which a grandchild may hold open.
 type process struct {
 	name         string
 	path         string

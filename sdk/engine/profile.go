@@ -157,7 +157,7 @@ func (p *defined[V]) run(q Queue[V], in []V, owned []bool, out []V, w *watch) er
 	return p.plan.Run(q, in, owned, out)
 }
 
-// Steps records the times of the steps of one run. A nil Steps records nothing. It is for one goroutine.
+// Steps records the times of the steps of one run. A nil Steps records nothing. Only one goroutine may use a Steps.
 type Steps struct {
 	watch   *watch
 	program any

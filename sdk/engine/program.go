@@ -126,7 +126,7 @@ func (x programs[V]) Define(ctx context.Context, cs core.Stream, p *program.Prog
 	return id, nil
 }
 
-// constants returns the values of a program's constants. They are kept until release is called.
+// constants returns the values of a program's constants. The values are kept until release is called.
 func (d *device[V]) constants(p *program.Program, ids []op.TensorID) (consts []Const[V], release func(), err error) {
 	var held []*cell[V]
 	release = func() {

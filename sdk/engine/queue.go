@@ -21,7 +21,7 @@ const (
 	doCall               // a *call
 )
 
-// command is an entry of the queue. Its lists of operands are in pending.
+// command is an entry of the queue. The lists of its operands are in pending.
 type command struct {
 	kind          kind
 	from, mid, to int

@@ -56,7 +56,7 @@ type failure struct {
 	err          error
 }
 
-// maxFailures bounds the failures that are kept for reports. The first ones are kept.
+// maxFailures bounds the failures that are kept for reports. The first failures are kept.
 const maxFailures = 16
 
 func newStream[V any](d *device[V], q Queue[V]) *stream[V] {

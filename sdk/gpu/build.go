@@ -283,8 +283,8 @@ func (b *builder) fits(w ir.Work) error {
 	return nil
 }
 
-// packed returns a copy of t for group x. Its elements are in row-major order after a permutation of the axes; nil axes keep their order. A
-// copy that was made before is returned again. In a program, constants are copied when it is compiled.
+// packed returns a copy of t for group x. The elements of the copy are in row-major order after a permutation of the axes; nil axes keep
+// their order. A copy that was made before is returned again. In a program, constants are copied when it is compiled.
 func (b *builder) packed(x *group.Group, d op.Desc, t tensor, axes []int) (tensor, error) {
 	if axes == nil {
 		for i := range d.Shape {

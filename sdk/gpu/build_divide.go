@@ -7,7 +7,7 @@ import (
 )
 
 // parts divides a group that has no kernel into the nodes before its anchor, the anchor, and the nodes after it. A group without an anchor,
-// and a part whose nodes differ in shape, are divided into single nodes. It returns nil for a group of one node.
+// and a part whose nodes differ in shape, are divided into single nodes. parts returns nil for a group of one node.
 func (b *builder) parts(x *group.Group) []*group.Group {
 	nodes := x.Nodes()
 	if len(nodes) < 2 {

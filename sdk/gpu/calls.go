@@ -38,7 +38,7 @@ type fallback struct {
 	err  error
 }
 
-// get returns the plan of the fallback. Its inputs are views, as in the call.
+// get returns the plan of the fallback. The inputs of the plan are views, as in the call.
 func (s *fallback) get() (*plan, error) {
 	s.once.Do(func() {
 		b, groups := newBuilder(s.device, s.program)

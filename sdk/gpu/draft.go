@@ -9,9 +9,9 @@ import (
 )
 
 // A library takes up to a tenth of a second for one answer, and a compiler takes longer for one kernel. A plan needs these answers and
-// kernels one after the other. So a program is first planned as a draft that presumes a candidate for every query. Then all queries run at
-// the same time, while the kernels of the draft are compiled. Where a library has no candidate, another draft finds the queries that follow
-// from that.
+// kernels one after the other. So a program is first planned as a draft that presumes a candidate for every query. After that, all queries
+// run at the same time, while the kernels of the draft are compiled. Where a library has no candidate, another draft finds the queries that
+// follow from that.
 
 // draft holds the queries that a plan needs, as far as they are known, by key.
 type draft struct {

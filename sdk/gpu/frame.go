@@ -64,8 +64,8 @@ func (f *frame) make(q *queue) error {
 	return nil
 }
 
-// addFallback adds the steps of the fallback of a call. Their temporaries are in the frame's own memory, because the plan's temporaries
-// may be in use when a call fails.
+// addFallback adds the steps of the fallback of a call. The temporaries of these steps are in the frame's own memory, because the plan's
+// temporaries may be in use when a call fails.
 func (f *frame) addFallback(i int, s *fallback) error {
 	own, err := s.get()
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// Convolutions of libraries are fastest with channels last, that is with the channels of a pixel contiguous in memory. So in programs they
-// write their results with channels last. Groups that read such a tensor compute and write in that order too. If a group cannot, the tensor
-// is copied for it. Types and shapes do not change, only strides.
+// Convolutions of libraries are fastest with channels last, that is with the channels of a pixel contiguous in memory. So in programs
+// convolutions write their results with channels last. Groups that read such a tensor compute and write in that order too. If a group
+// cannot, the tensor is copied for it. Types and shapes do not change, only strides.
 
 // putsLast reports whether a program uses channels last. A program with a single convolution does not: in row-major order, the order of its
 // operands and results, the convolution has the same bits as the node by itself. Neither does a program whose convolutions are all faster

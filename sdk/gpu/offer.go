@@ -24,8 +24,8 @@ type offered struct {
 	rest        []int      // the nodes after the anchor that the library does not compute
 }
 
-// offer returns the problem that libraries may solve for the anchor of x. Its epilogue has up to most of the nodes after the anchor. offer
-// returns nil if x has no such anchor, or if its operands have a layout that libraries do not accept.
+// offer returns the problem that libraries may solve for the anchor of x. The epilogue of the problem has at most the given number (most)
+// of the nodes after the anchor. offer returns nil if x has no such anchor, or if its operands have a layout that libraries do not accept.
 func (b *builder) offer(x *group.Group, most int) *offered {
 	if x.Anchor == group.None || len(x.Prologue) > 0 {
 		return nil

@@ -125,7 +125,7 @@ func (b *builder) offerBackwardFilter(n *op.Node, c *Convolution, x, w tensor) *
 }
 
 // padAfter finds a padding after the image with which the convolution has a result of the given shape. If possible, it chooses the same
-// padding as before the image. It returns false if there is no such padding.
+// padding as before the image. It returns false if no padding has that result.
 func (c *Convolution) padAfter(image, filter, result shape.Shape) bool {
 	for i, k := range filter[2:] {
 		least := (result[2+i]-1)*c.Stride[i] + (k-1)*c.Dilation[i] + 1 - image[2+i] - c.PadBefore[i]

@@ -12,7 +12,8 @@ import (
 // pack moves the tensors of queue q from partly unused segments to segments of just the size that they need, and returns the old segments
 // to the driver. Otherwise a few long-lived tensors would keep segments of many times their size. Graphs and frames notice that the tensors
 // have moved, as they do when other tensors are bound. pack does nothing if it would return fewer than least bytes. It is called by the
-// goroutine that executes the commands of q, holding no lock, and waits for q. Tensors that another queue may be using are not moved.
+// goroutine that executes the commands of q, holding no lock, and waits for q. Tensors that have another holder, or that another queue has
+// used, are not moved.
 func (p *pool) pack(q *queue, least int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 // Tag is the first byte of a command or reply.
 type Tag byte
 
-// Commands of the host. A frame is a sequence of them. Those marked "alone" must be the only command of their frame.
+// Commands of the host. A frame is a sequence of commands. A command marked "alone" must be the only command of its frame.
 const (
 	TagOpen       Tag = 0x01 // alone, first: handle of the device, number of the stream
 	TagNode       Tag = 0x02

@@ -23,7 +23,7 @@ const (
 func Spare() bool { return runtime.NumCPU() > 1 }
 
 // Pace tracks the average wait for recent frames. It decides whether a goroutine that waits for the next frame polls for it, and for how
-// long, instead of sleeping until it is woken. The zero Pace means slow frames. It is safe for concurrent use.
+// long, instead of sleeping until it is woken. The zero Pace means slow frames. A Pace is safe for concurrent use.
 type Pace struct{ known, average atomic.Int64 }
 
 // limit returns the time for which polling is worthwhile; 0: not at all.

@@ -135,7 +135,8 @@ func Bounding() bool {
 	return err == nil && (strings.Contains(string(text), "memory") || strings.Contains(string(text), "pids"))
 }
 
-// Open opens the folder of the group. Its descriptor starts a process in the group (syscall.SysProcAttr.CgroupFD).
+// Open opens the folder of the group. With the descriptor of the folder, a process can be started in the group
+// (syscall.SysProcAttr.CgroupFD).
 func (g *Group) Open() (*os.File, error) { return os.Open(g.dir) }
 
 // Add puts a running process into the group. Processes that it has started already stay outside.

@@ -44,7 +44,8 @@ const (
 func atArg(i uint32) uint32   { return 16 + 8*i }
 func atUpper(i uint32) uint32 { return atArg(i) + 4 }
 
-// assembler builds a filter. Each rule either returns, or continues with the number of the call in the accumulator.
+// assembler builds a filter. Each rule either returns a result, or continues to the next rule with the number of the call in the
+// accumulator.
 type assembler []unix.SockFilter
 
 func (a *assembler) emit(code uint16, k uint32, jt, jf uint8) {

@@ -46,7 +46,7 @@ func (l *Libraries) compile(library string, in io.Reader, out io.Writer) int {
 	}
 }
 
-// Compilers are children that compile: as many as there are texts being compiled at the same time. They end with this process.
+// Compilers are children that compile: as many as there are texts being compiled at the same time. The children end with this process.
 type Compilers struct {
 	Program string // of the children
 	Name    string // of the compiler

@@ -266,7 +266,7 @@ func (s *rows) schedule() {
 	s.r.Reads, s.r.All = lists(s.each, len(s.passes))
 }
 
-// pass returns one pass for several reductions. Its state consists of their states, one after the other.
+// pass returns one pass for several reductions. The state of the pass consists of the states of the reductions, one after the other.
 func (s *rows) pass(reductions []int) template.Pass {
 	var p template.Pass
 	var widths []int

@@ -2,7 +2,7 @@
 // which has the same functions under another prefix, with other numbers for attributes and a smaller algorithm structure. Numbers is the
 // table of the differences; the cuda and rocm plugins have one table each, with its sources.
 //
-// The package is a binding: it must hold no tensors, no ops and no choice between libraries. Those are in package library.
+// The package is a binding: it must hold no tensors, no ops and no choice between libraries. These belong to package library.
 package lt
 
 import (

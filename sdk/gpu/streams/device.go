@@ -14,7 +14,7 @@ import (
 )
 
 // GPU is an opened device. It implements gpu.Grapher, and gpu.Device except for compilation and the list of libraries. Each call makes the
-// context current on its thread, so that goroutines may move between threads. That takes a tenth of a microsecond.
+// context current on its thread, so that goroutines may move between threads. Making a context current takes a tenth of a microsecond.
 type GPU struct {
 	name    string // of the backend
 	calls   Calls
@@ -30,7 +30,7 @@ type GPU struct {
 
 var _ gpu.Grapher = (*GPU)(nil)
 
-// contexts are the primary contexts of this process by device. They are kept until the process ends, as creating one takes long.
+// contexts are the primary contexts of this process by device. They are kept until the process ends, because creating a context takes long.
 var contexts struct {
 	sync.Mutex
 	m map[primary]Context

@@ -261,7 +261,7 @@ func (k *fragBackKernel) score(j ir.Value) {
 	}
 }
 
-// results stores the sums, multiplied by a factor. They pass through the subgroup's rows in shared memory, so that accesses are wide.
+// results stores the sums, multiplied by a factor. The sums pass through the subgroup's rows in shared memory, so that accesses are wide.
 func (k *fragBackKernel) results(of int, to ir.Buf, before, limit ir.Value, factor float64) {
 	const wide = 8
 	width, stride := k.widths()[of], k.stride(of)

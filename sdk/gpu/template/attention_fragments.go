@@ -276,7 +276,7 @@ func (k *fragKernel) collect(j ir.Value) {
 	}
 }
 
-// finish stores the results. They pass through the subgroup's part of the shared memory of queries, so that accesses are wide.
+// finish stores the results. The results pass through the subgroup's part of the shared memory of queries, so that accesses are wide.
 func (k *fragKernel) finish() {
 	const wide = 8
 	for r := range k.times {

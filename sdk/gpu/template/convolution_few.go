@@ -11,7 +11,7 @@ import (
 
 // A convolution of few channels is slow as a product: the depth and one of the dimensions are shorter than tiles, and tiles of the image
 // are read once for each place of the filter. Here a block holds the filters and a strip of all channels of an image in shared memory, and
-// a thread computes some neighbouring columns of two rows for some results. It reads a row of a channel once for all these results.
+// a thread computes some neighbouring columns of two rows for some results. The thread reads a row of a channel once for all these results.
 
 const (
 	fewPixels = 1 << 12 // least elements of a channel of the result for which this is faster

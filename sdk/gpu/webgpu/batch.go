@@ -215,8 +215,8 @@ func pause(n int, waited time.Duration) time.Duration {
 	return min(max(waited/32, 20*time.Microsecond), time.Millisecond)
 }
 
-// rest sleeps for t. Timers of Go may be a millisecond late, which is long compared with short work, so a Sleeper sleeps for times
-// shorter than that. Otherwise rest returns early when another goroutine's poll finds the work done.
+// rest sleeps for t. Timers of Go may be a millisecond late, which is long compared with short work, so a Sleeper sleeps for times shorter
+// than that. For longer times, rest returns early when another goroutine's poll finds the work done.
 func (d *device) rest(w *work, t time.Duration) {
 	if s, ok := d.calls.(Sleeper); ok && t < time.Millisecond {
 		s.Sleep(t)

@@ -82,7 +82,7 @@ type Device interface {
 	NewGroup(p Pipeline, bindings []Binding) (Group, error)
 	// NewEncoder begins to record commands.
 	NewEncoder() (Encoder, error)
-	// Write changes a buffer before later submissions execute. Offset and length are multiples of 4. It must not keep data.
+	// Write changes a buffer before later submissions execute. Offset and length are multiples of 4. Write must not keep data.
 	Write(b Buffer, offset int64, data []byte) error
 	// Submit executes the commands of e, which cannot be used again, and calls done once they have executed.
 	Submit(e Encoder, done func(error)) error
@@ -124,7 +124,7 @@ type Pipeline interface{ Release() }
 // Group holds the bindings of a launch.
 type Group interface{ Release() }
 
-// Encoder records commands. They execute one after the other, and each sees all earlier writes.
+// Encoder records commands. The commands execute one after the other, and each command sees all earlier writes.
 type Encoder interface {
 	// Dispatch runs a kernel; offset is the dynamic offset of the uniform, if the pipeline has one.
 	Dispatch(p Pipeline, g Group, offset uint32, uniform bool, grid [3]uint32)

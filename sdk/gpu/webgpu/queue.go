@@ -25,8 +25,8 @@ func (d *device) OpenQueue() (gpu.Queue, error) { return &queue{d: d}, nil }
 // maxGroups bounds the cached bindings of launches.
 const maxGroups = 8192
 
-// group returns bindings for launches. They are cached until a buffer of the device is freed, or there are too many. The caller holds the
-// lock.
+// group returns bindings for launches. The bindings are cached until a buffer of the device is freed, or until too many are cached. The
+// caller holds the lock.
 func (d *device) group(p Pipeline, bindings []Binding, ids []uint32, uniform int) (Group, error) {
 	key := binary.LittleEndian.AppendUint32(make([]byte, 0, 128), uint32(uniform))
 	for i, b := range bindings {
