@@ -1,8 +1,8 @@
 // Package rocm is the backend for AMD GPUs: package sdk/gpu over HIP, the runtime of ROCm 5.2 to 7. The runtime and its compiler are found
-// when the backend is opened; building needs neither. It runs in its own process, cmd/burn-backend-rocm, as a fault of a kernel ends the
-// process in which it happens. That process starts itself as children (package child): one child tries each library before the process
-// itself loads the runtime. Other children compile, because hiprtc ends the process that calls it if it finds a device that it does not
-// know.
+// when the backend is opened; building needs neither. The backend runs in its own process, cmd/burn-backend-rocm, because a fault of a
+// kernel ends the process in which it happens. That process starts itself as children (package child): one child tries each library before
+// the process itself loads the runtime. Other children compile, because hiprtc ends the process that calls it if it finds a device that it
+// does not know.
 //
 // Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G or
 // T (powers of 1024). "plain" is true or false: whether kernels start one by one and the backend waits for each, so that the error of a
