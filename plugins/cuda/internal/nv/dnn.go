@@ -79,7 +79,7 @@ func (d *DNN) NewHandle() (*DNNHandle, error) {
 	return h, d.check(&d.c.create, d.c.create.Call(uintptr(unsafe.Pointer(&h.h))))
 }
 
-// Close releases the handle. Its graphs and plans must be closed first. It waits for the device.
+// Close releases the handle. Its graphs and plans must be closed first. Close waits for the device.
 func (h *DNNHandle) Close() error {
 	if h.h == 0 {
 		return nil

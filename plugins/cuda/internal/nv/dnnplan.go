@@ -40,8 +40,8 @@ type PlanOptions struct {
 	Modes        []HeuristicMode // in order; nil means A, then Fallback
 	Forbid       []Note          // engines with one of these notes are skipped
 	MaxWorkspace uint64          // bytes; 0 means no limit
-	// Accept is called for each plan that can be finalised, in order. A plan for which it returns an error is skipped. It may run the plan
-	// on scratch buffers, or time it. A nil Accept accepts the first plan.
+	// Accept is called for each plan that can be finalised, in order. A plan for which Accept returns an error is skipped. Accept may run
+	// the plan on scratch buffers, or time it. A nil Accept accepts the first plan.
 	Accept func(*Plan) error
 }
 

@@ -9,13 +9,13 @@
 //
 // The current context belongs to the operating system's thread. A goroutine that calls a function for which CUDA needs a context must be
 // locked to its thread (runtime.LockOSThread) and must have called Driver.SetCurrent there; otherwise Go may continue it on a thread
-// without a context. It must unlock itself before it ends: in a build with cgo, purego 0.9 and 0.10 end the process with a segmentation
-// fault when a goroutine that made a call ends locked. Streams, events, modules, functions, graphs and memory belong to their context: all
-// threads that have this context as their current context may use them, also at the same time. Only one goroutine at a time may use three
-// kinds of objects: Args, whose contents the driver reads during a launch; a Handle of cuDNN with the plans that run on it; and a graph
-// under construction. A stream that is being captured (mode thread-local) may only be used by the thread that began the capture. A cuBLASLt
-// handle may be shared; a Matmul may not, because a run writes into its descriptor. Only one goroutine at a time may use a communicator of
-// NCCL, and calls on several devices from one goroutine must be between GroupStart and GroupEnd.
+// without a context. The goroutine must unlock itself before it ends: in a build with cgo, purego 0.9 and 0.10 end the process with a
+// segmentation fault when a goroutine that made a call ends locked. Streams, events, modules, functions, graphs and memory belong to their
+// context: all threads that have this context as their current context may use them, also at the same time. Only one goroutine at a time
+// may use three kinds of objects: Args, whose contents the driver reads during a launch; a Handle of cuDNN with the plans that run on it;
+// and a graph under construction. A stream that is being captured (mode thread-local) may only be used by the thread that began the
+// capture. A cuBLASLt handle may be shared; a Matmul may not, because a run writes into its descriptor. Only one goroutine at a time may
+// use a communicator of NCCL, and calls on several devices from one goroutine must be between GroupStart and GroupEnd.
 //
 // # Memory
 //
