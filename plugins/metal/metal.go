@@ -1,6 +1,6 @@
 // Package metal is the backend for GPUs of Macs: package sdk/gpu over a driver that calls Metal through the interfaces of package calls.
-// Kernels are texts in Metal's language that the system compiles when they are needed; Metal is called without cgo. It runs in a process of
-// its own, cmd/burn-backend-metal. Nobody has run it on a Mac yet: docs/METAL.md lists what was tested without a Mac.
+// Kernels are texts in Metal's language that the system compiles when they are needed; Metal is called without cgo. The backend runs in a
+// process of its own, cmd/burn-backend-metal. Nobody has run it on a Mac yet: docs/METAL.md lists what was tested without a Mac.
 //
 // Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G or
 // T (powers of 1024). "plain" is true or false: whether the backend waits for each kernel, so that the error of a fault names the node.
