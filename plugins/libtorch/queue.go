@@ -264,7 +264,7 @@ func (q *queue) discard(hs ...torch.Handle) {
 	}
 }
 
-// work executes commands until the queue is closed. Its goroutine stays locked to its thread, which ends with it.
+// work executes commands until the queue is closed. The goroutine of work stays locked to its thread, which ends with the goroutine.
 func (q *queue) work() {
 	runtime.LockOSThread()
 	defer close(q.ended)

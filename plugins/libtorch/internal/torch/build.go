@@ -16,8 +16,8 @@ import (
 	"strings"
 )
 
-// A torch older than 2.9 has no stable C ABI. The shim is a library that defines those functions of the ABI that the package calls. It is
-// compiled on the user's machine against that torch.
+// A torch older than 2.9 has no stable C ABI. The shim is a library that defines those functions of the ABI that the package calls. The
+// shim is compiled on the user's machine against that torch.
 
 //go:embed shim/shim.cpp
 var shimSource string
@@ -55,8 +55,8 @@ func Shim(folder string) string {
 }
 
 // Build compiles the shim for the torch in a folder. compiler is the name or path of a C++ compiler; "" means DefaultCompiler. Build does
-// nothing if torch has the ABI or the shim exists. Without a compiler or torch's headers it returns ErrMissing, and the error says what to
-// install.
+// nothing if torch has the ABI or the shim exists. Without a compiler or torch's headers, Build returns ErrMissing, and the error says what
+// to install.
 func Build(ctx context.Context, folder, compiler string) error {
 	if has, err := exports(cpuLibrary(folder), "aoti_torch_empty_strided"); err != nil {
 		return fmt.Errorf("%w: %w", ErrMissing, err)

@@ -70,8 +70,8 @@ type Options struct {
 // libraries lists torch's libraries, one for each kind of device; the first is required.
 var libraries = []string{"libtorch_cpu.so", "libtorch_cuda.so", "libtorch_hip.so", "libtorch_xpu.so"}
 
-// Load loads the libraries of a folder, and if they lack the ABI, the shim. Its errors wrap ErrMissing. It must be called only once in a
-// process, because the libraries read the number of threads only once.
+// Load loads the libraries of a folder, and if they lack the ABI, the shim. Errors of Load wrap ErrMissing. Load must be called only once
+// in a process, because the libraries read the number of threads only once.
 func Load(folder string, o Options) (*Library, error) {
 	l := &Library{Folder: folder, Hidden: o.Hide, found: map[string]uintptr{}}
 	setEnvironment(o)
@@ -157,7 +157,7 @@ func (l *Library) Symbol(name string) uintptr {
 // Lists reports whether operators can be called with lists and strings.
 func (l *Library) Lists() bool { return l.procs.CallDispatcher != 0 && l.procs.NewList != 0 }
 
-// Words reports whether the ABI returns torch's error messages. Otherwise they are read from standard error.
+// Words reports whether the ABI returns torch's error messages. If not, messages are read from standard error.
 func (l *Library) Words() bool { return l.procs.What != 0 }
 
 // Adopts reports whether torch calls a function when it no longer uses memory that the caller owns.
