@@ -31,7 +31,7 @@ type Status struct {
 	Transport string    `json:"transport"`
 	State     State     `json:"state"`
 	Path      string    `json:"path,omitempty"`
-	Origin    string    `json:"origin,omitempty"`   // why its folder is searched; "BURN_REATTACH" for a plugin that is already running
+	Origin    string    `json:"origin,omitempty"`   // why the plugin's folder is searched; "BURN_REATTACH" for a plugin that is already running
 	Version   string    `json:"version,omitempty"`  // version of the backend
 	Protocol  string    `json:"protocol,omitempty"` // versions that the plugin supports
 	Vendor    string    `json:"vendor,omitempty"`

@@ -28,7 +28,7 @@ const (
 // Folder is a folder that is searched for plugins.
 type Folder struct {
 	Path   string
-	Origin string // why it is searched: "BURN_PLUGIN_PATH", "working folder", ...
+	Origin string // why the folder is searched: "BURN_PLUGIN_PATH", "working folder", ...
 }
 
 // Folders lists the folders that are searched for plugins, in order. The folders need not exist.
@@ -85,7 +85,7 @@ type Plugin struct {
 	Development bool
 
 	admission *store.Admission // set for an installed plugin
-	files     []store.File     // all of its files with their hashes, if a signature, the lock or the user confirms them
+	files     []store.File     // all files of the plugin with their hashes, if a signature, the lock or the user confirms them
 
 	found *Failure // an error in the location or the manifest
 }

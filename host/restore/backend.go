@@ -58,8 +58,8 @@ type Backend struct {
 
 	mu      sync.Mutex // guards the fields below, and fields of devices and streams that say so
 	inner   core.Backend
-	epoch   int   // number of starts before the one of inner
-	lost    error // why inner is lost; nil while it is not
+	epoch   int   // number of starts before the start of inner
+	lost    error // why inner is lost; nil while inner works
 	row     int   // number of starts since the last successful call
 	final   error // error of a start that is not repeated
 	closed  bool

@@ -25,17 +25,17 @@ type entry struct {
 	number  uint64
 	s       *stream
 	kind    kind
-	what    string // for errors
+	what    string // name of the command in errors
 	ins     []tensorID
 	outs    []op.Desc
 	from    *device     // device of the inputs; nil: the device of s
-	def     *definition // for a definition or a run
-	ticket  *ticket     // for a query
+	def     *definition // program of a definition or run
+	ticket  *ticket     // ticket of a query
 	data    []byte      // data that was written
 	lent    *lent       // nil: data is a copy
 	used    bool        // set by prune
 	strikes int         // number of consecutive processes that were lost during the command
-	err     error       // why it is not repeated; a command without play is never repeated
+	err     error       // why the command is not repeated; a command without play is never repeated
 	// play repeats the command on a stream of the running process. dies[i] means that input i is not needed afterwards; play clears the
 	// entries of inputs that the command itself drops.
 	play func(r *replay, on core.Stream, dies []bool) error

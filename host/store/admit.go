@@ -31,8 +31,8 @@ type Admission struct {
 // Admitted is an installed plugin that may be started.
 type Admitted struct {
 	Manifest *manifest.Manifest // the manifest that was installed
-	Files    []File             // all of its files; the caller must check their content
-	Archive  string             // digest of the archive that they came in
+	Files    []File             // all files of the plugin; the caller must check their content
+	Archive  string             // digest of the archive that contained the files
 }
 
 func (a Admission) lockFile() string {

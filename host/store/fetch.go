@@ -21,9 +21,9 @@ type Fetcher struct {
 	Progress func(done, total int64) // called during a download; total is -1 if the server does not report it
 	Stall    time.Duration           // a download fails if no byte arrives for this time; 0: 60 seconds
 	Rate     int64                   // least average rate of a download, in bytes per second, in each interval of Stall; 0: 1024
-	Deadline time.Duration           // for a whole download; 0: 6 hours for archives and 2 minutes for other files
-	Index    *IndexPolicy            // for mirrors; nil: any index is accepted
-	Client   *http.Client            // nil: one that follows few redirects and none from https to http
+	Deadline time.Duration           // time limit of a whole download; 0: 6 hours for archives and 2 minutes for other files
+	Index    *IndexPolicy            // rules for the index of a mirror; nil: any index is accepted
+	Client   *http.Client            // nil: a client that follows few redirects, and none from https to http
 }
 
 // IsURL reports whether a source is fetched over the network.

@@ -63,7 +63,7 @@ func (s *IndexSignature) Encode() []byte {
 type IndexPolicy struct {
 	Trust *Trust
 	Dir   string           // folder of the store, which records the newest index of each mirror
-	Stale bool             // accept an index that is expired, older than one seen before, or no longer signed: for an offline mirror
+	Stale bool             // accept an index that is expired, older than an index seen before, or no longer signed: for an offline mirror
 	Now   func() time.Time // nil: time.Now
 }
 
@@ -205,7 +205,7 @@ func (m *Mirror) place() string {
 // IndexOptions configure how an index is written.
 type IndexOptions struct {
 	Limits  Limits
-	Key     *PrivateKey // signs the index; nil: it is not signed
+	Key     *PrivateKey // signs the index; nil: the index is not signed
 	Expires time.Time   // zero: IndexLife after Now
 	Now     time.Time   // zero: now
 }

@@ -37,7 +37,7 @@ type InstallOptions struct {
 	Want     string               // NAME[@CONSTRAINT] that the archive must match; empty: any
 	Unsigned bool                 // allow an archive without signature
 	Upgrade  bool                 // the lock may be changed
-	Older    bool                 // allow a version that is older than the one in use
+	Older    bool                 // allow a version that is older than the version in use
 	Force    bool                 // replace an installed build of the same version
 	Keep     bool                 // keep other versions of the plugin
 	Extra    map[string]Hashes    // hashes for other platforms, to be locked too
@@ -49,7 +49,7 @@ type Result struct {
 	Package *Package
 	Key     *Key // nil: unsigned
 	Dir     string
-	Already bool     // it was installed before
+	Already bool     // the build was installed before
 	Removed []string // removed versions
 	Kept    []Kept   // other versions, which are in locks
 }
