@@ -87,7 +87,7 @@ func (s *stream) Signal() core.Event {
 	if r != nil {
 		s.flush()
 	}
-	s.mu.Unlock() // no timer is set, which would cost as much as a flush: the wait for the event sends it
+	s.mu.Unlock() // no timer is set, because a timer costs as much as a flush: the wait for the event sends the command
 	if full {
 		s.fs.Sleep()
 		defer s.fs.Wake()

@@ -144,7 +144,7 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 		env = append(env, wire.EnvLog+"="+l.String())
 	}
 	env = append(env, o.Env...)
-	if o.Contain != nil { // it may not use the shared folder for temporary files
+	if o.Contain != nil { // a confined plugin may not use the shared folder for temporary files
 		for _, name := range []string{"TMPDIR", "TEMP", "TMP"} {
 			env = append(env, name+"="+p.cmd.Dir)
 		}

@@ -124,7 +124,7 @@ func (m *rendezvous) exchange(n, rank int, data []byte, err error, quit <-chan s
 	case <-r.done:
 	case <-m.gone:
 		select {
-		case <-r.done: // all ranks had contributed before one left
+		case <-r.done: // all ranks had contributed before a rank left
 		default:
 			return nil, fmt.Errorf("a rank has left the group: %w", core.ErrClosed)
 		}

@@ -58,7 +58,7 @@ func (s *stream[V]) started(node, program string, outputs []op.Desc) *fault {
 	crowded := len(s.late.commands) >= settleAt
 	s.settling.Unlock()
 	if crowded {
-		_ = s.flush() // without a mark they stay unsettled
+		_ = s.flush() // without a mark the commands stay unsettled
 	}
 	s.order++
 	f := new(fault)

@@ -21,7 +21,7 @@ type stream[V any] struct {
 	queue   Queue[V]
 	async   Asynchronous[V] // nil for a synchronous queue
 	checked Checked         // nil for a queue that does not say which command failed
-	busy    Busy            // nil if the queue does not implement it
+	busy    Busy            // nil if the queue does not implement Busy
 	closed  atomic.Bool
 	quit    chan struct{} // closed by Close
 	gone    chan struct{} // closed when Close has released the queue

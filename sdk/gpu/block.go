@@ -15,7 +15,7 @@ type segment struct {
 	memory Memory
 	number int // index among all segments that the pool has allocated
 	first  *block
-	small  bool // for blocks of at most smallBlock bytes
+	small  bool // the segment is for blocks of at most smallBlock bytes
 }
 
 // whole reports whether the segment is one free block.
@@ -40,7 +40,7 @@ type block struct {
 	before, after *block // neighbours in the segment
 
 	free  bool
-	fixed bool // a plan contains its address, so pack does not move it
+	fixed bool // a plan contains the address of the block, so pack does not move the block
 }
 
 // ref returns the block's memory and offset.

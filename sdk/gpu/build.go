@@ -31,7 +31,7 @@ type builder struct {
 	joined  map[*group.Group]tensor // concatenations whose parts are written in place
 	own     bool                    // libraries are not asked
 	lasts   bool                    // convolutions write their results with channels last, where a library accepts that
-	draft   *draft                  // not nil: no plan is made, only the kernels and libraries that it needs are found
+	draft   *draft                  // not nil: no plan is made; only the kernels and libraries that a plan needs are found
 	zeros   map[int]int             // the distance between lines, by buffer, for buffers whose lines are padded with zeros
 	folds   bool                    // groups that depend on constants alone are computed once
 }
@@ -40,10 +40,10 @@ type builder struct {
 type kind uint8
 
 const (
-	isTemp     kind = iota // of the queue's scratch memory
+	isTemp     kind = iota // part of the queue's scratch memory
 	isInput                // bound by each run
 	isOutput               // allocated by each run
-	isConstant             // of the plan
+	isConstant             // owned by the plan
 	isEarly                // computed from constants, then a constant itself
 	isWord                 // word in which a run reports indices out of range
 )
@@ -51,12 +51,12 @@ const (
 // buffer is memory that steps read or write.
 type buffer struct {
 	kind  kind
-	index int    // of the input or output
-	block *block // of a constant
+	index int    // index of the input or output
+	block *block // block of a constant
 	bytes int64
 	// first and last are the first and last step of the buffer's lifetime, none if no step uses it.
 	first, last int
-	offset      int64 // of a temporary, in the scratch memory
+	offset      int64 // offset of a temporary in the scratch memory
 	root        int   // the buffer whose memory it uses: itself, if it has memory of its own
 }
 
@@ -417,7 +417,7 @@ func (b *builder) alias(at, buffer int) {
 			results++
 		}
 	}
-	for i, p := range k.Arguments() { // of a batched kernel, of all members
+	for i, p := range k.Arguments() { // for a batched kernel: the arguments of all members
 		if p.IsBuffer() && p.Access&ir.Write == 0 && b.steps[at].args[i].buffer == buffer {
 			read[p.Name] = true
 		}

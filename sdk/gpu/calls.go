@@ -164,7 +164,7 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 	}
 	var o *offered
 	var cs []Candidate
-	for most := len(x.Epilogue); len(cs) == 0; most = len(x.Epilogue) - len(o.rest) - 1 { // with a shorter epilogue, if the library lacks this one
+	for most := len(x.Epilogue); len(cs) == 0; most = len(x.Epilogue) - len(o.rest) - 1 { // with a shorter epilogue, if the library lacks the present epilogue
 		if most < 0 {
 			return false, nil
 		}

@@ -89,7 +89,7 @@ type Launch struct {
 	Function Function
 	Grid     [3]int
 	Args     []Arg
-	Starts   []int32 // of a batched kernel, as in ir.Launch
+	Starts   []int32 // first blocks of the members of a batched kernel, as in ir.Launch
 }
 
 // Queue executes work in order. One goroutine at a time calls its methods. All of them except Synchronize only start the work.

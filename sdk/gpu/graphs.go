@@ -20,7 +20,7 @@ type graphs struct {
 	all     []*instance
 	hard    []int   // slots whose change a step refused
 	keys    [][]Ref // bindings of these slots seen before
-	patched []int   // by step: the run for which it was last changed
+	patched []int   // by step: the run for which the step was last changed
 	failed  bool
 }
 
@@ -28,7 +28,7 @@ type graphs struct {
 type instance struct {
 	graph Graph
 	bound []Ref
-	used  uint64 // its last run, as a number of works of the queue
+	used  uint64 // last run of the graph, as a number of works of the queue
 }
 
 // replay starts a graph of the steps, if one fits the bound memory or it is time to make one.

@@ -15,11 +15,11 @@ type offered struct {
 	convolution *Convolution
 	attention   *Attention
 	in          []op.TensorID // without bias and residual
-	from        []tensor      // their places
+	from        []tensor      // places of the tensors in
 	bias        op.TensorID   // 0: no bias
 	residual    op.TensorID   // 0: no residual
 	out         op.Desc
-	view        shape.View // of the result in its buffer
+	view        shape.View // view of the result in its buffer
 	most        int        // greatest number of nodes after the anchor to offer
 	rest        []int      // the nodes after the anchor that the library does not compute
 }

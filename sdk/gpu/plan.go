@@ -20,8 +20,8 @@ type plan struct {
 	inputs  []op.Desc
 	outputs []output
 	made    []int   // the buffers of outputs that runs allocate, by number of the output block
-	donors  []int   // by output block: the input whose memory it reuses if that is donated, or none
-	further [][]int // by output block: the inputs that it may reuse if that one is not donated; nil: none
+	donors  []int   // by output block: the input whose memory the block reuses if the input is donated, or none
+	further [][]int // by output block: the inputs that the block may reuse if its donor is not donated; nil: none
 	consts  []*block
 	buffers []buffer
 	steps   []step

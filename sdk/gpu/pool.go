@@ -23,9 +23,9 @@ type pool struct {
 	deferred []*block // released blocks that several queues have used
 	waiting  []batch
 	stats    PoolStats
-	numbers  int       // of segments
+	numbers  int       // number of segments that were allocated
 	structs  []*block  // unused block structs
-	runs     int       // of programs, since stats.recent was reset
+	runs     int       // runs of programs since stats.recent was reset
 	began    time.Time // time of that reset
 	tidied   int       // times that the pool was emptied for a large block
 }
@@ -53,7 +53,7 @@ type batch struct {
 }
 
 const (
-	smallBlock   = 1 << 20 // the largest block of a segment for small ones
+	smallBlock   = 1 << 20 // the largest block of a segment for small blocks
 	smallSegment = 4 << 20
 	largeSegment = 64 << 20
 	segmentGrain = 2 << 20

@@ -45,7 +45,7 @@ type place struct {
 // found is a file with kernels that are wanted.
 type found struct {
 	file    string
-	kernels int   // in the file
+	kernels int   // number of kernels in the file
 	places  []int // indices in the file of the wanted kernels
 	wanted  []int // their indices among the wanted names
 }

@@ -16,10 +16,10 @@ import (
 type segment struct {
 	number  uint64
 	data    []byte
-	err     error // reason why it could not be mapped
-	busy    bool  // a command uses it
-	kept    bool  // a tensor uses it
-	retired bool  // the host has retired it
+	err     error // reason why the segment could not be mapped
+	busy    bool  // a command uses the segment
+	kept    bool  // a tensor uses the segment
+	retired bool  // the host has retired the segment
 }
 
 // segments holds the segments of a stream.
@@ -207,7 +207,7 @@ func (t *session) adopt(d op.Desc, x *segment, n int) (told func(), err error) {
 	case err == nil:
 		return part, nil
 	case errors.Is(err, core.ErrKernel):
-		return nil, err // the backend may still use it: the memory stays mapped, and the host retires the segment
+		return nil, err // the backend may still use the segment: the memory stays mapped, and the host retires the segment
 	}
 	t.segments.keep(x, false)
 	if errors.Is(err, core.ErrUnsupported) {
@@ -263,7 +263,7 @@ func (t *session) view(c *wire.Command, x *segment) (lost, err error) {
 					return err
 				}
 				if hi == len(dst) {
-					return nil // the answer reports it
+					return nil // the answer reports the error
 				}
 				if lost = t.fs.Send(wire.PartFrame(c.Request, hi)); lost != nil {
 					return lost

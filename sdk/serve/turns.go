@@ -24,7 +24,7 @@ type turns struct {
 	decoding  bool          // a worker decodes a frame
 	answering bool          // a worker waits for an answer
 	busy      bool          // the first worker is waiting for an answer
-	helping   bool          // there is a second worker
+	helping   bool          // a second worker runs
 	parked    bool          // the first worker waits for wake
 	wake      chan struct{}
 	held      bool  // the backend's stream delays commands until a caller waits for them
@@ -37,8 +37,8 @@ type answer struct {
 	request uint64
 	ticket  core.Ticket
 	event   uint64       // number of the event of an await, else 0
-	buffer  *wire.Buffer // of a read
-	segment *segment     // of a read through shared memory
+	buffer  *wire.Buffer // buffer of a read
+	segment *segment     // segment of a read through shared memory
 	size    int
 }
 

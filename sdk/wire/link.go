@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	linkBuffer = 128 << 10 // of the reader
+	linkBuffer = 128 << 10 // bytes of the buffer of the reader
 	socketRoom = 1 << 20   // requested from the system for each direction
 	directSize = 64 << 10  // frames up to this length are sent with one copy and one call
 )

@@ -33,7 +33,7 @@ type receiver struct {
 	host   bool   // this is the host's end of the stream
 	buf    []byte // received; lo to hi is not yet consumed
 	lo, hi int
-	part   *Frame // frame that is not complete; its first got bytes are in to
+	part   *Frame // frame that is not complete; to contains the first bytes (got) of the frame
 	to     []byte
 	got    int
 	takes  bool // descriptors are received

@@ -29,8 +29,8 @@ type Program struct {
 	Path  string   // path of the plugin
 	Image string   // executed in place of Path; empty: Path
 	Args  []string // arguments; files whose paths are arguments may be read
-	Dir   string   // for its sockets and temporary files
-	Env   []string // the environment it starts with
+	Dir   string   // folder for the program's sockets and temporary files
+	Env   []string // the environment that the program starts with
 }
 
 // The files of a system that any program may read: programs, libraries and their configuration.

@@ -35,7 +35,7 @@ const moveGroups = 4096
 // Options are the parts and limits of a device.
 type Options struct {
 	Calls    Calls
-	Backend  string        // for errors
+	Backend  string        // name of the backend, for errors
 	Memory   int64         // bytes of memory that the device can use without a loss of speed
 	Largest  int64         // bytes of the largest buffer
 	Moves    Moves         // released by Close
@@ -135,7 +135,7 @@ type Function struct {
 	pipeline Pipeline
 	buffers  int   // arguments before the scalars
 	places   []int // by parameter: the number of a buffer, or the byte offset of a scalar
-	bytes    int   // of scalars
+	bytes    int   // bytes of the scalars
 }
 
 // NewFunction creates the function of a kernel from its pipeline. For a kernel with too many arguments the error wraps core.ErrUnsupported,

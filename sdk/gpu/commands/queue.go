@@ -16,7 +16,7 @@ type queue struct {
 	d        *Device
 	calls    Queue
 	event    Event
-	number   uint64 // of the newest work
+	number   uint64 // number of the newest work
 	open     *work  // the work to which commands are added, nil if there are no commands
 	flight   []*work
 	progress time.Time // when a work last ended, or was committed to an idle queue

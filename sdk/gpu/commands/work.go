@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxCommands = 256                   // of a work
+	maxCommands = 256                   // greatest number of commands of a work
 	fewCommands = 16                    // number of commands that are committed at once if no other work is pending
 	maxFlight   = 32                    // pending works of a queue
 	look        = 20 * time.Millisecond // time between two checks of a wait for progress
@@ -23,7 +23,7 @@ type work struct {
 	count    int
 	staging  []staging
 	done     chan struct{}
-	err      error   // once done
+	err      error   // set once the work is done
 	ended    float64 // seconds of the device's clock, once done
 }
 

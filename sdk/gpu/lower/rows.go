@@ -98,7 +98,7 @@ func (s *rows) add(n *op.Node) error {
 	} else if n.Op == op.Reshape {
 		space = s.f.g.Desc(n.Inputs[0]).Shape
 	} else if _, err := s.spread(shape.View{Shape: space, Strides: make([]int, len(space))}); err != nil {
-		space = s.full // it is broadcast
+		space = s.full // the operand is broadcast
 	}
 	for _, id := range n.Inputs {
 		v, ok := s.made[id]

@@ -16,7 +16,7 @@ import (
 // GPU is an opened device. It implements gpu.Grapher, and gpu.Device except for compilation and the list of libraries. Each call makes the
 // context current on its thread, so that goroutines may move between threads. Making a context current takes a tenth of a microsecond.
 type GPU struct {
-	name    string // of the backend
+	name    string // name of the backend
 	calls   Calls
 	ctx     Context
 	dialect *dialect.Dialect

@@ -17,7 +17,7 @@ type event struct {
 	queue *Queue
 	e     Event
 	timed bool
-	last  string // the last work that was started before it
+	last  string // the last work that was started before the event
 }
 
 // newEvent returns an event that was released, or else a new one. The context is current.

@@ -19,11 +19,11 @@ type Target struct {
 	Blocks   int    // blocks of 256 threads that one multiprocessor holds
 	Grid     [3]int // most blocks along each axis of a grid; 0 means no limit
 	Wide     int    // bytes of the widest access to memory
-	Params   int    // most bytes of the parameters of a kernel; 0: there are no batched kernels
+	Params   int    // most bytes of the parameters of a kernel; 0: no batched kernels are built
 	// Types are the types that kernels may load and store. Math are the types that they may compute with.
 	Types, Math dtype.Set
 	MMA         []ir.MMA  // matrix instructions
-	Async       bool      // whether asynchronous copies to shared memory are faster than others
+	Async       bool      // whether asynchronous copies to shared memory are faster than synchronous copies
 	Atomics     dtype.Set // types of atomic operations
 
 	// Tiles, if set, replaces the choices of tiles for products with sums of 4 bytes.

@@ -11,9 +11,9 @@ import (
 type Library struct {
 	Key, Name string   // Row.Key and Row.Library
 	Sonames   []string // the newest major version first
-	System    bool     // part of the driver: only the loader and Places.System are searched, and it stays loaded, as it has started threads
+	System    bool     // part of the driver: only the loader and Places.System are searched, and the library stays loaded, because it has started threads
 	Stays     bool     // stays loaded once it was loaded
-	Wheel     string   // prefix of the names of Python packages that contain it; set if the newest version is tried first
+	Wheel     string   // prefix of the names of Python packages that contain the library; set if the newest version is tried first
 	Lost      string   // as in Row
 	Install   string   // as in Row
 }

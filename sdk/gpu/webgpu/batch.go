@@ -30,7 +30,7 @@ type batch struct {
 	scalars  []byte // scalars of the launches so far, written to uniforms at submission
 	staging  Buffer
 	staged   []byte                 // bytes of uploads so far, written to staging at submission
-	spare    commands.Spare[Buffer] // for downloads
+	spare    commands.Spare[Buffer] // buffers for downloads
 	doubles  doubles
 	work     *work     // work that waits for the recorded commands, nil if no commands are recorded
 	flight   []*work   // submitted, in order
@@ -49,7 +49,7 @@ type fetch struct {
 // work is a batch that events wait for. done is closed when all of it is executed and its downloads have arrived.
 type work struct {
 	done    chan struct{}
-	err     error // once done
+	err     error // set once the work is done
 	fetches []*fetch
 
 	mu      sync.Mutex // guards the fields below

@@ -81,7 +81,7 @@ func targetOf(f Facts, found features) template.Target {
 	if !found.F16 {
 		t.Types &^= dtype.SetOf(dtype.F16)
 	}
-	if found.Flushes { // bf16 has the exponents of f32, and is computed in it
+	if found.Flushes { // bf16 has the exponents of f32, and is computed in f32
 		t.Flushes = dtype.SetOf(dtype.F32, dtype.BF16)
 	}
 	t.Bytes = min(t.Bytes, found.Binding)

@@ -42,7 +42,7 @@ func (q *queue) separate(k *ir.Kernel) error {
 			}
 			copies++
 			if which == i {
-				break // it overlaps nothing any more
+				break // the operand overlaps nothing any more
 			}
 		}
 	}
@@ -66,7 +66,7 @@ func (q *queue) double(n, which int) error {
 		}
 		if old := x.buffer[n]; old != nil {
 			d.dropGroups()
-			if err := d.flush(); err != nil { // submit the commands that use it
+			if err := d.flush(); err != nil { // submit the commands that use the buffer
 				made.Destroy()
 				return err
 			}
