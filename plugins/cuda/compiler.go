@@ -17,7 +17,7 @@ type compiler struct {
 	nvrtc        *nv.NVRTC
 	architecture string
 	name         string
-	why          error // the error of compile if there is no compiler
+	why          error // the error of compile if no compiler was found
 }
 
 func newCompiler(libs *nv.Libraries, capability int, cache string) (compiler, error) {

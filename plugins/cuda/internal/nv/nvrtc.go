@@ -76,7 +76,7 @@ func (n *NVRTC) Architectures() ([]int, error) {
 
 // CompileError is the error for a program that does not compile.
 type CompileError struct {
-	Name string // of the program
+	Name string // name of the program
 	Log  string // the compiler's messages
 	Err  error
 }
