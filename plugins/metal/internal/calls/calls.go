@@ -16,12 +16,12 @@ type API interface {
 type Facts struct {
 	Name     string
 	System   string   // operating system and version; the compiler is part of it
-	Families []string // families of GPUs to which it belongs, such as Apple7 and Metal3
-	Memory   int64    // bytes that it can use without a loss of speed: recommendedMaxWorkingSetSize
+	Families []string // families of GPUs to which the device belongs, such as Apple7 and Metal3
+	Memory   int64    // bytes that the device can use without a loss of speed: recommendedMaxWorkingSetSize
 	Largest  int64    // bytes of the largest buffer: maxBufferLength
 	Shared   int      // bytes of memory of a threadgroup: maxThreadgroupMemoryLength
-	Unified  bool     // it shares the memory of the processor
-	External bool     // it can be unplugged
+	Unified  bool     // the device shares the memory of the processor
+	External bool     // the device can be unplugged
 }
 
 // Device is a GPU. Its methods may be called concurrently.
