@@ -18,7 +18,7 @@ type device struct {
 	fault    js.Func
 	bytes    js.Value // a Uint8Array through which data is written
 
-	mu     sync.Mutex // guards the fields below; it is never held during a wait
+	mu     sync.Mutex // guards the fields below; mu is never held during a wait
 	lost   error
 	faults []error // faults since the last check
 	closed bool
