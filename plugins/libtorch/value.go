@@ -13,7 +13,7 @@ import (
 // handles, which are deleted when neither the engine nor a command uses the tensor any more.
 type tensor struct {
 	desc  op.Desc
-	queue *queue       // the queue that creates it; nil for memory of the caller
+	queue *queue       // the queue that creates the tensor; nil for memory of the caller
 	users atomic.Int32 // number of uses by the engine and by commands
 	h     torch.Handle // written by the thread of queue, before its command is done
 	// failed reports that the command that creates the tensor failed. It is written together with h.

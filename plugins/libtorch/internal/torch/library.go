@@ -46,7 +46,7 @@ type procs struct {
 // Library is the installation of torch that this process has loaded. It stays loaded until the process ends. The zero Library has no
 // functions.
 type Library struct {
-	Folder  string // folder of its libraries
+	Folder  string // folder of torch's libraries
 	Version string // such as "2.15.0", as the ABI returns it
 	Shim    string // path of the shim that provides the ABI; "" if torch has the ABI
 	Hidden  []string
