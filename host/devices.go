@@ -38,7 +38,7 @@ type Status struct {
 	Devices   []Device  `json:"devices,omitempty"`
 	Manifest  *Manifest `json:"manifest,omitempty"`
 	Failure   *Failure  `json:"failure,omitempty"` // set for Failed and Shadowed
-	// Containment lists the rules that the process of a plugin ran under; nil if it was not started.
+	// Containment lists the rules that the process of a plugin ran under; nil if no process was started.
 	Containment contain.Report `json:"containment,omitempty"`
 }
 

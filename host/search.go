@@ -129,7 +129,7 @@ func Find(o Options) (winners, shadowed []Plugin) {
 	return winners, shadowed
 }
 
-// PluginName returns the name of the plugin in a file, judged by the file's name, or "" if it is not a plugin.
+// PluginName returns the name of the plugin in a file, judged by the file's name, or "" if the file is not a plugin.
 func PluginName(path string) string {
 	stem, kind := plainName(filepath.Base(path))
 	name, ok := strings.CutPrefix(stem, filePrefix)

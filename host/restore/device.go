@@ -181,7 +181,7 @@ func (d *device) Close() error {
 	return b.closedBy(epoch, err)
 }
 
-// stream returns s as a stream of this package, or ErrAttr if it belongs to another device.
+// stream returns s as a stream of this package, or ErrAttr if s belongs to another device.
 func (d *device) stream(s core.Stream) (*stream, error) {
 	own, ok := s.(*stream)
 	if !ok || own.d != d {

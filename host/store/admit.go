@@ -43,7 +43,7 @@ func (a Admission) lockFile() string {
 }
 
 // Locked returns the version of a plugin in the lock in force, or else in the lock of the store. It returns "" if neither lock contains the
-// plugin, or if a lock that it searches cannot be read. The lock in force is LockFile, or by default the one that LockFileOf names.
+// plugin, or if a lock that it searches cannot be read. The lock in force is LockFile, or by default the lock that LockFileOf names.
 func (a Admission) Locked(plugin string) string {
 	address, err := ParseAddress(plugin)
 	if err != nil {
@@ -216,7 +216,7 @@ func (l *locks) note(id ID) {
 	_ = KnowLock(ctx, l.dir, l.inForce.File, false) // fails in a store that cannot be written, where no version can be removed either
 }
 
-// signed checks the signature of a receipt, if it has one.
+// signed checks the signature of a receipt. A receipt without a signature is accepted.
 func (a Admission) signed(id ID, r *Receipt, manifest, again string) error {
 	s := r.Signature
 	if s == nil {

@@ -116,7 +116,7 @@ func (s *Store) Install(ctx context.Context, a *Archive, o InstallOptions) (*Res
 	return r, err
 }
 
-// check unpacks the archive into dir and returns an error if it may not be installed.
+// check unpacks the archive into dir and returns an error if the archive may not be installed.
 func (s *Store) check(ctx context.Context, a *Archive, dir, platform string, lock *Lock, o InstallOptions) (*Package, *Key, error) {
 	info, err := a.File.Stat()
 	if err != nil {

@@ -52,7 +52,7 @@ func (n *names) add(name string, dir bool) (string, error) {
 	return clean, n.enter(clean, dir)
 }
 
-// enter records a name, and returns an error if it collides with an earlier one. Folders may occur repeatedly.
+// enter records a name, and returns an error if the name collides with an earlier name. Folders may occur repeatedly.
 func (n *names) enter(name string, dir bool) error {
 	key := strings.ToLower(name)
 	was, ok := n.seen[key]
