@@ -211,7 +211,7 @@ func canceled(name string, ctx context.Context) error {
 	return fmt.Errorf("plugin %s: %w: %w", name, core.ErrCanceled, context.Cause(ctx))
 }
 
-// closePatience is the time that a plugin may take to end when it is asked to.
+// closePatience is the time within which a plugin must end when it is asked to end.
 const closePatience = 1500 * time.Millisecond
 
 // Close ends all streams and the process. It returns once the process is gone and its files are removed.

@@ -50,7 +50,7 @@ for entry in $live; do
 	done
 done`
 
-// startGuard starts the guard. It returns nil if it cannot.
+// startGuard starts the guard. It returns nil if the guard cannot be started.
 func startGuard() *guard {
 	r, w, err := os.Pipe()
 	if err != nil {

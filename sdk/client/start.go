@@ -259,7 +259,7 @@ func (p *process) connect(ctx context.Context, o *Options) (*Backend, error) {
 	return b, nil
 }
 
-// hello negotiates with the plugin and makes the Backend.
+// hello negotiates with the plugin and creates the Backend.
 func hello(ctx context.Context, conn *grpc.ClientConn, p *process, o *Options) (*Backend, error) {
 	if p == nil {
 		p = newProcess(o.Name, "")

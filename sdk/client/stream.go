@@ -202,7 +202,7 @@ func (s *stream) send() {
 	}
 }
 
-// push sends a frame if the transport takes it at once, and queues it otherwise. It does not wait. The caller holds mu.
+// push sends a frame if the transport accepts it at once, and queues it otherwise. push does not wait. The caller holds mu.
 func (s *stream) push(f *wire.Frame) {
 	if f == nil {
 		return

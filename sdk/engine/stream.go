@@ -213,7 +213,7 @@ func (s *stream[V]) Close() error {
 	return nil
 }
 
-// abandon releases the tensors that a dropped command holds, and frees the tensors that it would have freed.
+// abandon releases the tensors that a dropped command holds, and frees the tensors that the command would have freed.
 func (s *stream[V]) abandon(p *pending, c *command) {
 	switch c.kind {
 	case doNodes:
@@ -255,7 +255,7 @@ func (s *stream[V]) abandonNodes(nodes []op.Node) {
 	}
 }
 
-// abandonTensor frees a tensor, if it exists: an abandoned command may have been the one to define it.
+// abandonTensor frees a tensor if it exists. It does not exist if the command that would have defined it was abandoned too.
 func (s *stream[V]) abandonTensor(id op.TensorID) {
 	s.enter()
 	_ = s.free(id)

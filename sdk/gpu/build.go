@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// builder makes a plan of a program that has only nodes with kernels.
+// builder creates a plan of a program in which all nodes have kernels.
 type builder struct {
 	d       *device
 	g       *group.Graph
@@ -184,7 +184,7 @@ func (b *builder) divided(x *group.Group, err error) error {
 	return nodeError(b.node(x), err)
 }
 
-// nodeError names the node of an error, if it has no name yet.
+// nodeError adds the name of node n to err, unless err names a node already.
 func nodeError(n *op.Node, err error) error {
 	if named := (*core.NodeError)(nil); errors.As(err, &named) {
 		return err
@@ -284,7 +284,7 @@ func (b *builder) fits(w ir.Work) error {
 }
 
 // packed returns a copy of t for group x. The elements of the copy are in row-major order after a permutation of the axes; nil axes keep
-// their order. A copy that was made before is returned again. In a program, constants are copied when it is compiled.
+// their order. A copy that was made before is returned again. Constants of a program are copied when the program is compiled.
 func (b *builder) packed(x *group.Group, d op.Desc, t tensor, axes []int) (tensor, error) {
 	if axes == nil {
 		for i := range d.Shape {
@@ -407,8 +407,8 @@ func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 	}
 }
 
-// alias marks that the kernel of a step writes a buffer that it also reads. A kernel with one result needs no mark, because a thread reads
-// each element at the address where it writes.
+// alias records that the kernel of a step writes a buffer that the kernel also reads. A kernel with one result needs no mark, because a
+// thread reads each element at the address where it writes.
 func (b *builder) alias(at, buffer int) {
 	k := *b.kernels[at]
 	results, read := 0, map[string]bool{}

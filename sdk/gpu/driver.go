@@ -71,7 +71,7 @@ type Ref struct {
 
 // Function is a kernel that was loaded.
 type Function interface {
-	// Kernel returns the kernel that it was made from.
+	// Kernel returns the kernel from which the function was created.
 	Kernel() *ir.Kernel
 	// Unload releases the function. No launch of it is in progress.
 	Unload()

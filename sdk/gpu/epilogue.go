@@ -56,7 +56,7 @@ func (b *builder) sole(id op.TensorID, k int) bool {
 	return ok && u == k
 }
 
-// takeSum adds the addition of a bias or a residual to the offer, if it fits.
+// takeSum adds the addition of a bias or a residual to the offer, if the offer can contain it.
 func (b *builder) takeSum(o *offered, n *op.Node) bool {
 	other := n.Inputs[0]
 	if other == o.out.ID {

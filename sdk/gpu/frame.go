@@ -17,7 +17,7 @@ import (
 type frame struct {
 	plan  *plan
 	steps []Step
-	from  []int // by step: the index of the plan's step that it belongs to
+	from  []int // by step: the index of the plan's step to which the step belongs
 	memory
 	bound   []Ref
 	uses    [][]slotUse // by slot

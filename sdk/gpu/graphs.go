@@ -24,7 +24,7 @@ type graphs struct {
 	failed  bool
 }
 
-// instance is a device graph and the memory that it was last run on.
+// instance is a device graph and the memory on which the graph was last run.
 type instance struct {
 	graph Graph
 	bound []Ref
@@ -141,7 +141,7 @@ func (f *frame) refuse(step int) {
 	f.keys = nil
 }
 
-// instantiate makes a graph of the steps. It returns nil if the driver cannot; then the frame runs without graphs.
+// instantiate creates a graph of the steps. It returns nil if the driver cannot create the graph; then the frame runs without graphs.
 func (f *frame) instantiate(q *queue) (*instance, error) {
 	f.relate(q.device.options.InOrder)
 	g, err := q.device.grapher.NewGraph(f.steps)

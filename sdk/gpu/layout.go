@@ -60,7 +60,7 @@ func isLast(v shape.View) bool {
 	return len(v.Shape) > 2 && v.Offset == 0 && !v.IsContiguous() && slices.Min(v.Strides) >= 0 && v.Permute(last(len(v.Shape))).IsContiguous()
 }
 
-// ordered returns t with channels last, copied for group x if it has another layout.
+// ordered returns t with channels last, copied for group x if t has another layout.
 func (b *builder) ordered(x *group.Group, d op.Desc, t tensor) (tensor, error) {
 	if v := t.view.Permute(last(len(t.view.Shape))); v.Offset == 0 && v.IsContiguous() {
 		return t, nil
@@ -205,7 +205,7 @@ func (u *relayout) order(d op.Desc, turn bool) op.Desc {
 	return d
 }
 
-// node rewrites a node, and reports whether it could. number says that the result is passed to kernels as a scalar.
+// node rewrites a node, and reports whether that was possible. number says that the result is passed to kernels as a scalar.
 func (u *relayout) node(n *op.Node, number bool) bool {
 	if len(n.Outputs) != 1 {
 		return false

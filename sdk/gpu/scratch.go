@@ -1,6 +1,6 @@
 package gpu
 
-// growScratch grows the scratch memory of the queue to at least n bytes. Graphs and frames notice that it moved.
+// growScratch grows the scratch memory of the queue to at least n bytes. Graphs and frames notice that the memory has moved.
 func (q *queue) growScratch(n int64) error {
 	if n == 0 || q.arena != nil && q.arena.size >= n {
 		return nil

@@ -13,7 +13,7 @@ import (
 
 type tensorID = op.TensorID
 
-// tensor describes a live tensor: its type, and an error if it could not be created.
+// tensor describes a live tensor: its type, and an error if the tensor could not be created.
 type tensor struct {
 	op.Desc
 	err    error

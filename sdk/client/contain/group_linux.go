@@ -139,7 +139,7 @@ func Bounding() bool {
 // (syscall.SysProcAttr.CgroupFD).
 func (g *Group) Open() (*os.File, error) { return os.Open(g.dir) }
 
-// Add puts a running process into the group. Processes that it has started already stay outside.
+// Add puts a running process into the group. Processes that this process has started already stay outside.
 func (g *Group) Add(pid int) error { return g.set("cgroup.procs", strconv.Itoa(pid)) }
 
 // Kill ends all processes of the group.

@@ -65,7 +65,7 @@ type Commands interface {
 
 // Event is a number that only grows. Queues and the host can wait until it reaches a value.
 type Event interface {
-	// Wait waits until the event has at least the given value, but not longer than the limit, and reports whether it has.
+	// Wait waits until the event has at least the given value, but not longer than the limit, and reports whether the event has the value.
 	Wait(value uint64, limit time.Duration) bool
 	Release()
 }

@@ -14,7 +14,7 @@ import (
 // guards it.
 type Fault struct{ first error }
 
-// Keep stores an error if it is the first one, wrapped in core.ErrBackendLost, and returns the first fault.
+// Keep returns the first fault. If no fault is stored yet, it stores err, wrapped in core.ErrBackendLost.
 func (f *Fault) Keep(err error) error {
 	if err != nil && f.first == nil {
 		if f.first = err; !errors.Is(err, core.ErrBackendLost) {

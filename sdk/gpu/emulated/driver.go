@@ -23,7 +23,7 @@ type Options struct {
 	Buffers int             // most buffers of a kernel; 0 means no limit
 	// Background makes each queue work on its own goroutine. Otherwise work is done when a call returns.
 	Background bool
-	// Lazy makes queues of Background do nothing until a caller waits for the work or asks whether it is done.
+	// Lazy makes queues of Background do nothing until a caller waits for work or asks whether work is done.
 	Lazy bool
 	// Races turns on the interpreter's detector of races.
 	Races bool

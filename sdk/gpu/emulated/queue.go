@@ -54,7 +54,7 @@ func (q *queue) work() {
 	}
 }
 
-// want makes a lazy queue execute the work that it has so far.
+// want makes a lazy queue execute the work that was started so far.
 func (q *queue) want() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -62,7 +62,7 @@ func (q *queue) want() {
 	q.more.Signal()
 }
 
-// broken stores a fault if it is the first.
+// broken stores a fault if no earlier fault is stored.
 func (q *queue) broken(err error) {
 	if err != nil && q.err == nil {
 		q.err = fmt.Errorf("%w: %w", core.ErrBackendLost, err)

@@ -52,8 +52,8 @@ func (e *CheckError) Error() string {
 //
 // Check does not detect divisions by zero, shifts by the width or more and casts out of range; the interpreter reports them.
 //
-// A batched launch is valid if each of the launches that it replaces is. The caller must ensure that none of the replaced launches accesses
-// memory that another replaced launch writes.
+// A batched launch is valid if each of the launches that it replaces is valid. The caller must ensure that none of the replaced launches
+// accesses memory that another replaced launch writes.
 func Check(l Launch, buffers []int64, limits Limits) (err error) {
 	if l.Kernel.Members > 0 {
 		return checkBatch(l, buffers, limits)
@@ -348,7 +348,7 @@ func defines(body []Inst, d *Inst) bool {
 	return false
 }
 
-// proper checks the types of an instruction. The values that it uses are known to exist.
+// proper checks the types of an instruction. The values that the instruction uses are known to exist.
 func (c *checker) proper(in *Inst) {
 	if text := c.k.wrong(in); text != "" {
 		c.fail(in, "%s", text)

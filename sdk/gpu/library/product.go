@@ -106,7 +106,7 @@ type ProductOptions struct {
 // Class is an alignment of addresses in bytes, at least the alignment of the type, and the number of algorithms to request for it.
 type Class struct{ Align, Most int }
 
-// NewProducts returns the library. It creates its handle when it first needs it.
+// NewProducts returns the library. The library creates its handle when the handle is first needed.
 func NewProducts(o ProductOptions) *Products { return &Products{o: o} }
 
 // Name implements gpu.Library.

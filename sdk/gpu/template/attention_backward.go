@@ -49,8 +49,8 @@ type flashBack struct {
 	flash
 	dy    region
 	grads [3]region // gradients of q, k and v
-	// total holds, for each query, the logarithm to base 2 of the sum of its exponentials, +Inf if it sees no key. mean holds, for each
-	// query, the sum of dy·y.
+	// total holds, for each query, the logarithm to base 2 of the sum of its exponentials, +Inf if the query sees no key. mean holds, for
+	// each query, the sum of dy·y.
 	total, mean region
 }
 

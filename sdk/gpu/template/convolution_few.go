@@ -59,7 +59,7 @@ type fewKernel struct {
 	grid, blocks  int // blocks of the launch, and blocks that a multiprocessor holds
 }
 
-// few returns the schedule for a convolution of few channels, or nil if it is not suitable.
+// few returns the schedule for a convolution of few channels, or nil if the convolution is not suitable.
 func (c *convolution) few() *fewKernel {
 	if !c.flat() {
 		return nil

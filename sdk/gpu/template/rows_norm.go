@@ -10,7 +10,7 @@ import (
 // For longer rows each pass reads its operands and computes the values again.
 type lines struct {
 	*line
-	steps int // vectors of each row that a thread keeps; 0 means that it visits them in loops
+	steps int // vectors of each row that a thread keeps; 0 means that the thread visits the vectors in loops
 	// Local arrays of kept elements: operands that several passes read, and values.
 	operand map[int]ir.Var
 	loaded  map[int]bool
