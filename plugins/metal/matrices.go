@@ -75,7 +75,7 @@ func matrixFactors() (a, b [64]float32) {
 	return a, b
 }
 
-// trial limits the time of the product. If it takes longer, the device is used without matrices.
+// trial limits the time of the product. If the product takes longer, the device is used without matrices.
 const trial = 20 * time.Second
 
 // tryMatrices runs matrixText on matrixFactors, and returns the contents of the second buffer.
