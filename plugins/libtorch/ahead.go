@@ -89,7 +89,7 @@ type ahead struct {
 	bound []*tensor // memory for attempts
 }
 
-// learn records the gradient of a node with operands in, so that it is found from then on.
+// learn records the gradient of a node with operands in, so that the queue finds this gradient from then on.
 func (a *ahead) learn(n *op.Node, in []op.Desc) {
 	if backwards[n.Op].run == nil || len(a.known) >= maxSequences {
 		return

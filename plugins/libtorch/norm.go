@@ -184,7 +184,7 @@ func (w *worker) positive(i int) bool {
 	return false
 }
 
-// operand returns an optional operand, expanded to s and in row-major order, or handle 0 if it is absent.
+// operand returns an optional operand, expanded to s and in row-major order, or handle 0 if the operand is absent.
 func (w *worker) operand(i int, s shape.Shape) val {
 	if i >= len(w.in) {
 		return val{}

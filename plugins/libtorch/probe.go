@@ -212,8 +212,8 @@ func (r refusals) known() bool {
 	return true
 }
 
-// memory returns the path of the file in which findings are kept, or "" if it cannot be determined. The name contains a hash of everything
-// that the findings depend on.
+// memory returns the path of the file in which findings are kept, or "" if the path cannot be determined. The name contains a hash of
+// everything that the findings depend on.
 func memory(program string, place torch.Place, hide []string) string {
 	dir, err := os.UserCacheDir()
 	if err != nil {

@@ -34,7 +34,8 @@ func trials() []trial {
 	return all
 }
 
-// sample returns a small node of an op, and its operands. d is the type of its first operand or, if it has no operand, of its result.
+// sample returns a small node of an op, and its operands. d is the type of the node's first operand or, if the node has no operand, of its
+// result.
 func sample(code op.Code, d dtype.DType) (op.Node, []op.Desc, error) {
 	t := func(dims ...int) op.Desc { return op.DescOf(d, dims...) }
 	m, axes, axis := t(2, 3), op.Ints("axes", 1), op.Int("axis", 1)

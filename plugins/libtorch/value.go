@@ -37,7 +37,7 @@ func newTensor(d op.Desc, q *queue) *tensor {
 
 func (t *tensor) retain() { t.users.Add(1) }
 
-// drop releases one use, and reports whether it was the last one. If so, the caller must delete the handles.
+// drop releases one use, and reports whether no use is left. If so, the caller must delete the handles.
 func (t *tensor) drop() bool { return t.users.Add(-1) == 0 }
 
 // handles returns all handles of the tensor.
