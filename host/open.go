@@ -33,9 +33,9 @@ type Options struct {
 	Development map[string]string
 	// Limits bound the resources of a plugin process. If its Threads is 0, Config's applies.
 	Limits client.Limits
-	// Containment is ContainOn, ContainStrict or ContainOff: whether plugin processes are confined to their folder, the system's
-	// programs and libraries, and what their manifests declare. Uncontained lists plugins by name that are not confined.
-	// Status.Containment has the rules in force.
+	// Containment is ContainOn, ContainStrict or ContainOff: whether plugin processes are confined to their folder, the system's programs
+	// and libraries, and what their manifests declare. Uncontained lists the names of plugins that are not confined. Status.Containment has
+	// the rules in force.
 	Containment string
 	Uncontained []string
 	// Restore restarts a plugin process that is lost, restores the tensors and programs of its streams and repeats the lost calls; see

@@ -193,7 +193,7 @@ func (d *device) stream(s core.Stream) (*stream, error) {
 // hostMemory implements core.HostMemory for a device.
 type hostMemory struct{ d *device }
 
-// lent is memory that the journal and devices use. It is released when the last of them drops it.
+// lent is memory that the journal and devices use. The memory is released when its last user drops it.
 type lent struct {
 	users   atomic.Int32
 	release func()

@@ -36,7 +36,7 @@ func newFile(path, dir string, release func() error) *File {
 	return &File{path, dir, sync.OnceValue(release)}
 }
 
-// How is the way the content is used.
+// How says how the content is used.
 type How int
 
 // The ways.
