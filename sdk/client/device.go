@@ -23,7 +23,7 @@ type device struct {
 	has    wire.Extensions
 	closed atomic.Bool
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	streams  map[*stream]struct{}
 	programs map[core.ProgramID]*defined
 	last     uint64 // number of the last program or group

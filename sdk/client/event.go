@@ -25,7 +25,7 @@ type marks struct {
 	signaled uint64 // guarded by the stream
 	asked    uint64 // the last event for which an answer was requested; guarded by the stream
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	settled uint64     // the last event known to be reached
 	missed  error      // a failure that is not reported yet
 }

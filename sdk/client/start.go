@@ -221,7 +221,7 @@ func (connector) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grp
 	return conn, nil
 }
 
-// connect starts the process and completes the handshake and Hello. ctx bounds all of it.
+// connect starts the process and completes the handshake and Hello. ctx bounds the time of all these steps.
 func (p *process) connect(ctx context.Context, o *Options) (*Backend, error) {
 	type result struct {
 		conn *grpc.ClientConn

@@ -35,7 +35,7 @@ type stream struct {
 	fs     *wire.FrameStream
 	cancel context.CancelFunc
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	enc     *wire.Encoder
 	out     []*wire.Frame
 	outSize int

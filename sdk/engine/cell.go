@@ -128,7 +128,7 @@ func (s *stream[V]) leave() {
 	}
 }
 
-// define adds c to the table, which becomes a holder of it. The caller has entered the device. If a tensor with the id exists, define
+// define adds c to the table, which becomes a holder of c. The caller has entered the device. If a tensor with the id exists, define
 // replaces it and records a failure.
 func (s *stream[V]) define(c *cell[V]) {
 	d, id := s.dev, c.desc.ID

@@ -20,7 +20,7 @@ type device[V any] struct {
 	bytes   atomic.Int64 // bytes of elements, counted if meter is nil
 	profile atomic.Pointer[recording]
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	cells      table[V]
 	generation uint16 // greatest generation seen in an id
 	programs   map[core.ProgramID]*defined[V]

@@ -53,7 +53,7 @@ func (x profiling[V]) StopProfile(ctx context.Context) (*core.Profile, error) {
 type recording struct {
 	began time.Time
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	ended   bool
 	profile core.Profile
 	at      map[any]int // index of a step by its identity

@@ -58,7 +58,7 @@ type Stats struct {
 	// Graphs counts device graphs that were created, GraphRuns their runs, and GraphPatches the steps of graphs whose memory was changed.
 	// GraphFailures counts programs that run without a graph because the driver could not make one.
 	Graphs, GraphRuns, GraphPatches, GraphFailures int64
-	// Nodes counts nodes that were executed by themselves, and NodePlans the plans made for them.
+	// Nodes counts nodes that were executed by themselves, and NodePlans counts the plans created for such nodes.
 	Nodes, NodePlans int64
 	// LibraryCalls counts steps of plans that libraries compute, and Refusals candidates that did not accept the operands, or
 	// failed.

@@ -88,7 +88,7 @@ func (x *kernels) get(ctx context.Context, ks []*ir.Kernel) ([]Function, error) 
 	return fns, nil
 }
 
-// begin starts to make functions of ks. get waits for them and returns errors.
+// begin starts to create the functions of ks. get waits for the functions and returns errors.
 func (x *kernels) begin(ctx context.Context, ks []*ir.Kernel) {
 	if len(ks) > 0 {
 		x.begun.Go(func() { _, _ = x.get(ctx, ks) })

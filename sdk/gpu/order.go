@@ -75,8 +75,8 @@ func (f *frame) relate(inOrder bool) {
 	}
 }
 
-// shared lists, by buffer, the other buffers that may share memory with it: overlapping temporaries, and outputs with the inputs that may
-// be donated to them.
+// shared lists, by buffer, the other buffers that may share memory with it: overlapping temporaries, and, for an output, the inputs whose
+// memory the output may reuse.
 func (p *plan) shared() map[int][]int {
 	all := map[int][]int{}
 	pair := func(i, k int) { all[i], all[k] = append(all[i], k), append(all[k], i) }

@@ -50,14 +50,14 @@ func (p *pool) pack(q *queue, least int64) error {
 }
 
 const (
-	// nearlyFull: a segment stays as it is if at most one part in nearlyFull of it is unused.
+	// nearlyFull: a segment is not emptied if at most 1/nearlyFull of its bytes are unused.
 	nearlyFull = 8
 	// packed bounds the bytes of a segment that pack creates, unless it empties a segment that holds more: the old and the new segment
 	// exist at the same time for a moment.
 	packed = largeSegment
 )
 
-// sparse is a segment to be emptied, and the bytes held in it.
+// sparse is a segment to be emptied, and the number of bytes of its held blocks.
 type sparse struct {
 	segment *segment
 	used    int64

@@ -104,7 +104,8 @@ func (p *pool) makeRoom(t *tenant, n int64) error {
 	return p.pack(t.queue, largeSegment)
 }
 
-// collect frees blocks that several queues have used, once all of these queues have done their work. With wait it waits for them.
+// collect frees blocks that several queues have used, once all of these queues have done their work. If wait is set, it waits for this
+// work.
 func (p *pool) collect(wait bool) error {
 	p.mu.Lock()
 	blocks := p.deferred

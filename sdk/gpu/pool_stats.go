@@ -51,7 +51,7 @@ func (p *pool) statistics() PoolStats {
 // maxSizes is the greatest number of sizes of blocks that a report lists for each use.
 const maxSizes = 4
 
-// exhausted adds to err what holds the memory, and what can be done.
+// exhausted adds to err a report of the uses that hold the memory, and the remedies.
 func (p *pool) exhausted(size int64, err error) error {
 	free, total := p.device.MemoryInfo()
 	p.mu.Lock()

@@ -36,7 +36,7 @@ type unit struct {
 	bytes   int64
 }
 
-// place is the file, and the index in it, of a kernel in the store.
+// place is the place of a kernel in the store: the file, and the index in the file.
 type place struct {
 	unit *unit
 	at   int

@@ -40,7 +40,7 @@ type device struct {
 	selective   core.Selective
 	profiling   core.Profiling
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	tensors map[tensorID]tensor
 	defined map[uint64]*defined
 	groups  map[uint64]*group

@@ -17,7 +17,7 @@ const queued = 16
 // first worker does both: if there is nothing to decode, it waits for answers, because a backend may execute commands on the waiting
 // goroutine. While it does work of one kind, a second worker does work of the other kind, if there is any.
 type turns struct {
-	mu        sync.Mutex    // guards what follows
+	mu        sync.Mutex    // guards the fields below
 	changed   *sync.Cond    // a frame was decoded, or the stream is over
 	inbox     []*wire.Frame // received frames that are not decoded
 	due       []answer      // answers to wait for

@@ -34,7 +34,7 @@ const (
 	FeatureMemfd = "memfd"
 )
 
-// Limits of the protocol. Each side refuses what exceeds them.
+// Limits of the protocol. Each side refuses messages that exceed the limits.
 const (
 	// MaxFrame is the greatest length of a frame in bytes.
 	MaxFrame = 4 << 20

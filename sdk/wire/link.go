@@ -148,7 +148,7 @@ func (l *link) writeAll(b []byte) error {
 	return nil
 }
 
-// writeOnce sends what the socket takes at once.
+// writeOnce sends the bytes of b that the socket accepts at once, and returns their number.
 func (l *link) writeOnce(b []byte) (n int, err error) {
 	e := l.raw.Control(func(fd uintptr) { n, err = syscall.Write(int(fd), b) })
 	if e != nil {

@@ -28,7 +28,7 @@ var errCut = errors.New("wire: the socket has ended")
 // in the socket is never lost. Callers of Poll leave no complete frame in the buffer, and wake the goroutine in Next when nothing more can
 // be received.
 type receiver struct {
-	receiving sync.Mutex // guards what follows, and the order in which frames are handled
+	receiving sync.Mutex // guards the fields below, and the order in which frames are handled
 
 	host   bool   // this is the host's end of the stream
 	buf    []byte // received; lo to hi is not yet consumed

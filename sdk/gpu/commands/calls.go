@@ -1,6 +1,6 @@
 // Package commands drives hardware that executes command buffers and shares its memory with the host, such as Metal devices. It implements
-// the memory, queues and events of a gpu.Device with the Calls of a backend. Commands are collected until a caller waits for them or there
-// are many of them. A queue has a bounded number of command buffers in flight. If no command buffer completes within the backend's
+// the memory, queues and events of a gpu.Device with the Calls of a backend. Commands are collected until a caller waits for them or their
+// number reaches a limit. A queue has a bounded number of command buffers in flight. If no command buffer completes within the backend's
 // patience, the device counts as lost.
 //
 // The package must not know which hardware it is: a backend embeds Device in a device of its own that compiles and loads kernels.

@@ -11,7 +11,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu"
 )
 
-// queue implements gpu.Queue. Commands are added to the open work, which is committed when a caller waits for it or it has become large.
+// queue implements gpu.Queue. Commands are added to the open work, which is committed when a caller waits for the work or the work has
+// become large.
 type queue struct {
 	d        *Device
 	calls    Queue

@@ -202,7 +202,7 @@ func (b *Builder) Int(n int) Value {
 	return b.Const(b.Index, uint64(n))
 }
 
-// Float returns a constant of a floating point type, rounded to it.
+// Float returns f, rounded to floating point type t, as a constant.
 func (b *Builder) Float(t dtype.DType, f float64) Value {
 	if !t.IsFloat() {
 		b.fail("%g as %v", f, t)

@@ -20,7 +20,7 @@ func nothing() {}
 // For runs body for i = lo, lo+step, ... below hi. step is positive, and i + step does not overflow.
 func (b *Builder) For(lo, hi Value, step int, body func(i Value)) { b.loop(lo, hi, step, false, body) }
 
-// Unroll runs body for i = 0, 1, ... n-1, as n copies of it.
+// Unroll runs body for i = 0, 1, ... n-1, as n copies of the body.
 func (b *Builder) Unroll(n int, body func(i Value)) { b.loop(b.Int(0), b.Int(n), 1, true, body) }
 
 func (b *Builder) loop(lo, hi Value, step int, unroll bool, body func(i Value)) {

@@ -67,7 +67,7 @@ func (r *rewriter) load(in *ir.Inst) {
 	}
 }
 
-// part loads a word to extract a part of it. The load is atomic if other threads may change other parts at the same time.
+// part loads a word that contains a part. The load is atomic if other threads may change other parts at the same time.
 func (r *rewriter) part(p ir.Buf, changing bool, w ir.Value) ir.Value {
 	if changing {
 		return r.Atomic(ir.AtomicAdd, p, w, r.Const(dtype.U32, 0))

@@ -91,7 +91,7 @@ func (d *GPU) Do(what string, f func() error) error {
 	return Named(d.name, what, err)
 }
 
-// module is the code of several functions, unloaded with the last of them.
+// module is the code of several functions. It is unloaded with the last function.
 type module struct {
 	m     Module
 	users atomic.Int32

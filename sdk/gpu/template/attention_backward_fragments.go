@@ -165,7 +165,7 @@ func (k *fragBackKernel) loadOwn(to ir.Frag, i, of, column int) {
 	k.FragLoad(to, k.Int(i), k.mine[of], at, k.Int(k.stride(of)), false)
 }
 
-// tiles loads each tile of the first n matrices and then calls body for it. more loads further data of a tile.
+// tiles loads each tile of the first n matrices and then calls body for the tile. more loads further data of a tile.
 func (k *fragBackKernel) tiles(rows func(of int, first ir.Value) matrixRows, n int, more func(j, half ir.Value), body func(j ir.Value)) {
 	bring := func(j, half ir.Value) {
 		for of := range n {

@@ -205,7 +205,7 @@ func (k *fragKernel) weigh(j ir.Value) {
 const maxPower = 8
 
 // raise computes the greatest score of each query in the tile. If one exceeds the current reference by more than maxPower, the greatest
-// scores become the new reference, and the sums are rescaled to it.
+// scores become the new reference, and the sums are rescaled to this reference.
 func (k *fragKernel) raise() {
 	factor := k.Float(dtype.F32, k.flash.factor())
 	tops := make([]ir.Value, k.held*k.times)

@@ -52,7 +52,7 @@ const (
 	scanColumns = 16384 // number of lines from which on lines are not cut if each is scanned by a thread
 )
 
-// scan adds the launches of a scan. A line, or part of it, is computed by a thread if neighbouring threads then have neighbouring
+// scan adds the launches of a scan. A line, or a part of a line, is computed by a thread if neighbouring threads then have neighbouring
 // elements or if lines are short, and by a block otherwise. If there are few and long lines, they are cut into parts: the first launch
 // combines the elements of each part, the second scans the states of the parts, and the last scans each part, starting with the state
 // before it.

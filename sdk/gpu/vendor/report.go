@@ -16,7 +16,7 @@ type Row struct {
 	Version string // version of the loaded library
 	Err     error  // why it is missing, or nil; wraps ErrMissing, except for a driver without a device
 	Lost    string // what is slower or absent without the library
-	Install string // what to install to get it
+	Install string // what to install to get the library
 	// Refused lists files that were found but not used, each with the reason.
 	Refused []string
 }

@@ -46,7 +46,7 @@ type fetch struct {
 	skip   int64  // offset of the bytes in the buffer
 }
 
-// work is a batch that events wait for. done is closed when all of it is executed and its downloads have arrived.
+// work is a batch that events wait for. done is closed when the whole batch is executed and its downloads have arrived.
 type work struct {
 	done    chan struct{}
 	err     error // set once the work is done

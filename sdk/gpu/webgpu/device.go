@@ -189,7 +189,8 @@ type memory struct {
 // Bytes implements gpu.Memory.
 func (m *memory) Bytes() int64 { return m.bytes }
 
-// vectorBytes is the size in bytes of the longest vector type with which kernels declare buffers: bindings are multiples of it.
+// vectorBytes is the size in bytes of the longest vector type with which kernels declare buffers: the sizes of bindings are multiples of
+// it.
 const vectorBytes = 16
 
 // Alloc implements gpu.Device.
