@@ -210,7 +210,8 @@ func (c *Conv) make() error {
 	return err
 }
 
-// ints converts numbers to the ints of C. If one does not fit, the error wraps ErrUnsupported and names what the numbers are.
+// ints converts numbers to the ints of C. If a number does not fit, the error wraps ErrUnsupported and contains what, the meaning of the
+// numbers.
 func ints(what string, v []int64) ([]int32, error) {
 	w := make([]int32, len(v))
 	for i, x := range v {
