@@ -37,7 +37,7 @@ type compiler struct {
 	stats   Stats
 }
 
-// scheduler is shared by the process and runs one launch at a time. Compiled texts link to it by the names of its functions.
+// scheduler is shared by the process and runs one launch at a time. Compiled texts link to the scheduler by the names of its functions.
 var scheduler struct {
 	sync.Mutex
 	run func(entry uintptr, args *uintptr, grid *[3]uint32, threads uint32, alone, backward int32) int32
