@@ -171,7 +171,7 @@ func (a Admission) locks() (*locks, error) {
 }
 
 // admit returns an error if the lock that decides has another version of the plugin: the lock in force, or else the lock of the store. It
-// returns an error if either has this version with other content. If managed, it also returns one if no lock that was used for an
+// returns an error if either has this version with other content. If managed, it also returns an error if no lock that was used for an
 // installation contains the build. A lock of the working folder chooses the version, but admits nothing until it was used for an
 // installation.
 func (l *locks) admit(b *Installed, managed bool, again string) error {

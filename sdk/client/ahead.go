@@ -8,9 +8,9 @@ import (
 )
 
 // ahead prefetches small outputs of programs: when the first output of a run is read, the outputs that were read after the previous run are
-// requested too. Reading all outputs of a model then costs one round trip. Callers of its methods hold the mutex of the stream.
+// requested too. Reading all outputs of a model then costs one round trip. Callers of the methods of ahead hold the mutex of the stream.
 type ahead struct {
-	readSizes map[uint64][]int // by program: the bytes of each output, 0 for outputs that were not read last time
+	readSizes map[uint64][]int // by program: the bytes of each output to prefetch; 0: the output was not read last time, or is too large
 	program   uint64           // program of the last run
 	outputs   []op.TensorID
 	used      []bool // outputs that were read or requested

@@ -8,12 +8,12 @@ import (
 )
 
 const (
-	minGraph     = 8 // least number of steps for which a device graph is worth it
+	minGraph     = 8 // least number of steps for which a device graph is worthwhile
 	maxInstances = 4 // graphs of one frame, for different memory
 	maxKeys      = 8 // bindings that a frame remembers
 )
 
-// graphs holds the device graphs of a frame. A graph is made at the second run, and updated before later runs where the memory of its steps
+// graphs holds the device graphs of a frame. A graph is created at the second run, and updated before later runs if the memory of its steps
 // has changed. Library calls may refuse an update: then the frame has a graph for each binding that occurs again, and runs with other
 // bindings start step by step.
 type graphs struct {
@@ -31,7 +31,7 @@ type instance struct {
 	used  uint64 // last run of the graph, as a number of works of the queue
 }
 
-// replay starts a graph of the steps, if one fits the bound memory or it is time to make one.
+// replay starts a graph of the steps, if a graph fits the bound memory or creating one is worthwhile.
 func (f *frame) replay(q *queue) (started bool, err error) {
 	if f.failed || f.runs < 2 || len(f.steps) < minGraph {
 		return false, nil
@@ -82,7 +82,7 @@ func (f *frame) same(x *instance) bool {
 	return true
 }
 
-// again reports whether a graph for the bound memory is worth it: the slots that cannot be changed in a graph had the same memory in an
+// again reports whether a graph for the bound memory is worthwhile: the slots that cannot be changed in a graph had the same memory in an
 // earlier run.
 func (f *frame) again() bool {
 	if f.hard == nil {

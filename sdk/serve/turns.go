@@ -132,7 +132,7 @@ func (t *session) notify() {
 	}
 }
 
-// park waits until there is work. If the host sends frames in quick succession, it polls for the next one, because waking a sleeping
+// park waits until there is work. If the host sends frames in quick succession, park polls for the next frame, because waking a sleeping
 // thread takes longer. The caller holds mu.
 func (t *session) park() {
 	t.parked = true
@@ -177,7 +177,7 @@ func (t *session) fail(err error) {
 	t.over(err)
 }
 
-// enqueue appends a frame to the inbox. With patient it waits while the inbox is full.
+// enqueue appends a frame to the inbox. If patient is set, enqueue waits while the inbox is full.
 func (t *session) enqueue(f *wire.Frame, patient bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

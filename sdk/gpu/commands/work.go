@@ -143,7 +143,7 @@ func (w *work) wait() error {
 		q.settle()
 		d.mu.Unlock()
 		if reached {
-			runtime.Gosched() // its commands may be done at any moment
+			runtime.Gosched() // the commands of the work may be done at any moment
 		}
 	}
 	return w.err

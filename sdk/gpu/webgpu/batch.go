@@ -216,7 +216,7 @@ func pause(n int, waited time.Duration) time.Duration {
 }
 
 // rest sleeps for t. Timers of Go may be a millisecond late, which is long compared with short work, so a Sleeper sleeps for times shorter
-// than that. For longer times, rest returns early when another goroutine's poll finds the work done.
+// than that. Without a Sleeper, and for longer times, rest returns early when another goroutine's poll finds the work done.
 func (d *device) rest(w *work, t time.Duration) {
 	if s, ok := d.calls.(Sleeper); ok && t < time.Millisecond {
 		s.Sleep(t)
