@@ -14,7 +14,7 @@ import (
 // them.
 const settleEvery = 1 << 10
 
-// event is a position in a stream: its n-th event.
+// event is a position in a stream: the n-th event of the stream.
 type event struct {
 	s *stream
 	n uint64

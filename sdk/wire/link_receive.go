@@ -112,8 +112,8 @@ func (r *receiver) collect(oob []byte) error {
 	return nil
 }
 
-// take returns the next frame, after at most reads system calls, or nil if it is not complete. An error is returned again at the
-// next call.
+// take returns the next frame, or nil if the frame is not complete after the given number of system calls (reads). An error is returned
+// again at the next call.
 func (r *receiver) take(fd, reads int) (*Frame, error) {
 	for {
 		if r.over != nil {
@@ -221,8 +221,8 @@ func (l *link) nextNow(handle func(*Frame) error) (some bool, err error) {
 	return true, handle(f)
 }
 
-// Poll calls handle with the frames that have arrived, in order, and waits for none. It reports whether a frame had arrived, and returns
-// the error of handle. It leaves frames to Next while Next is at work, if the transport is not a socket, and if a frame is invalid.
+// Poll calls handle with the frames that have arrived, in order, and does not wait for more. It reports whether a frame had arrived, and
+// returns the error of handle. It leaves frames to Next while Next is at work, if the transport is not a socket, and if a frame is invalid.
 func (s *FrameStream) Poll(handle func(*Frame) error) (some bool, err error) {
 	l := s.link
 	if l == nil || !l.receiving.TryLock() {

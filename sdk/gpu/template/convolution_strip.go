@@ -15,7 +15,7 @@ type strip struct {
 	high, wide         int // height and width of a plane of the image
 	left               int // columns before the first column of the image; negative if columns are left out
 	width              int // width of an access to memory
-	pitch, plane       int // distances of rows and of planes
+	pitch, plane       int // distance between rows, and between planes
 }
 
 // newStrip returns the layout of a strip of an image. strides are the strides in memory of planes and images; columns are contiguous.
@@ -79,7 +79,7 @@ func (k *productKernel) load(s strip, x source, to ir.Mem, at, top ir.Value, thr
 	})
 }
 
-// span loads n neighbouring elements of shared memory from element at on, which is a multiple of align.
+// span loads n neighbouring elements of shared memory, beginning at element at. at is a multiple of align.
 func (k *productKernel) span(from ir.Mem, at ir.Value, n, align int) []ir.Value {
 	var v []ir.Value
 	for len(v) < n {
