@@ -50,7 +50,7 @@ func (e *entry) fault(err error) *core.NodeError {
 	return n
 }
 
-// journal holds, in order, the commands that made the live tensors.
+// journal holds, in order, the commands that computed the live tensors.
 type journal struct {
 	limit   int
 	entries []*entry

@@ -43,7 +43,7 @@ func (f *frame) stageOperands(q *queue) {
 	}
 	f.hard = nil
 	f.drop(q)
-	_ = f.make(q) // an earlier call made the same steps
+	_ = f.make(q) // an earlier call of make has created the same steps without an error
 }
 
 // addCall adds a library call, and the copies of its operands.

@@ -11,8 +11,8 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// plan is a compiled program: steps on buffers. Temporaries have places in the scratch memory of the queue that runs the plan. A
-// plan is immutable; each queue has a frame of it.
+// plan is a compiled program: steps on buffers. Temporaries have places in the scratch memory of the queue that runs the plan. A plan is
+// immutable; each queue has a frame of the plan.
 type plan struct {
 	device  *device
 	name    string
@@ -27,7 +27,7 @@ type plan struct {
 	steps   []step
 	scratch int64
 	faults  bool
-	graphs  bool // device graphs are worth it
+	graphs  bool // device graphs are worthwhile
 
 	holders atomic.Int32
 

@@ -15,10 +15,10 @@ type pool struct {
 	queues func() []*queue
 	// reclaim releases memory that is only cached, and reports whether it released any.
 	reclaim  func() bool
-	calmTime time.Duration // calmTime, except in tests
+	calmTime time.Duration // the constant calmTime, except in tests
 
 	mu       sync.Mutex // guards the fields below, and blocks
-	any      tenant     // whose free blocks every queue may take
+	any      tenant     // tenant whose free blocks every queue may take
 	segments map[*segment]struct{}
 	deferred []*block // released blocks that several queues have used
 	waiting  []batch
@@ -32,7 +32,7 @@ type pool struct {
 
 // tenant is a queue as the pool sees it.
 type tenant struct {
-	queue  *queue // nil: the pool's own
+	queue  *queue // nil: the pool's own tenant
 	closed bool
 	bins   [2]bins // free blocks that the queue may take: of segments for small blocks, and of other segments
 }

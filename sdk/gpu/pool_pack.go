@@ -12,8 +12,8 @@ import (
 // pack moves the tensors of queue q from partly unused segments to segments of just the size that they need, and returns the old segments
 // to the driver. Otherwise a few long-lived tensors would keep segments of many times their size. Graphs and frames notice that the tensors
 // have moved, as they do when other tensors are bound. pack does nothing if it would return fewer than least bytes. It is called by the
-// goroutine that executes the commands of q, holding no lock, and waits for q. Tensors that have another holder, or that another queue has
-// used, are not moved.
+// goroutine that executes the commands of q, holding no lock, and waits for q. A segment with a tensor that has another holder, or that
+// another queue has used, is not emptied.
 func (p *pool) pack(q *queue, least int64) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -96,8 +96,8 @@ const (
 )
 
 // calm returns memory to the driver that was unused in the last runs of programs. A few steps that ran node by node, for example for a
-// batch of another size, may have allocated it, and programs have no use for it. calm is called before a run of a program, under the
-// conditions of pack.
+// batch of another size, may have allocated this memory, for which programs have no use. calm is called before a run of a program, under
+// the conditions of pack.
 func (p *pool) calm(q *queue) error {
 	p.mu.Lock()
 	p.runs++

@@ -55,7 +55,7 @@ const (
 // scan adds the launches of a scan. A line, or a part of a line, is computed by a thread if neighbouring threads then have neighbouring
 // elements or if lines are short, and by a block otherwise. If there are few and long lines, they are cut into parts: the first launch
 // combines the elements of each part, the second scans the states of the parts, and the last scans each part, starting with the state
-// before it.
+// before the part.
 func (s *sequence) scan(l Lines, r running, x, y region) {
 	if l.size() == 0 {
 		return
@@ -86,8 +86,8 @@ func (s *sequence) scan(l Lines, r running, x, y region) {
 	build(scanPart{Lines: l, r: r, cut: cut, x: x, y: y, before: before})
 }
 
-// scanPart is a launch of a scan: lines in parts of cut elements. It stores results in y or, if it only combines, the states of
-// the parts in sums. before holds the combined states before each part.
+// scanPart is a launch of a scan of lines that are divided into parts of a fixed number of elements (cut). It stores results in y or, if
+// sums is set, only the states of the parts in sums. before holds the combined states before each part.
 type scanPart struct {
 	Lines
 	r            running
