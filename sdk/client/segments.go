@@ -30,7 +30,7 @@ type segment struct {
 	since  time.Time   // time at which the segment became idle
 }
 
-// segments contains the shared memory of a stream: segments in use, and idle ones for reuse.
+// segments contains the shared memory of a stream: segments in use, and idle segments for reuse.
 type segments struct {
 	s *stream
 

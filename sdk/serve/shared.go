@@ -123,7 +123,7 @@ func (g *segments) finish() {
 	g.closed = true
 }
 
-// close unmaps all segments that no tensor uses. The others are unmapped when the backend releases their tensors.
+// close unmaps all segments that no tensor uses. The other segments are unmapped when the backend releases their tensors.
 func (g *segments) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -216,7 +216,8 @@ func (t *session) adopt(d op.Desc, x *segment, n int) (told func(), err error) {
 	return nil, err
 }
 
-// partSize is the number of bytes that are copied to a segment before each notification of the host, which copies them meanwhile.
+// partSize is the number of bytes that are copied to a segment between two notifications of the host. The host copies bytes from the
+// segment at the same time.
 const partSize = 4 << 20
 
 // readShared requests a copy of a tensor into a segment. If the backend exposes its memory, a large tensor is copied directly from there.

@@ -102,7 +102,7 @@ func For(p Program, n *Needs) Rules {
 	for _, w := range n.Write {
 		if strings.HasSuffix(w, "/") {
 			for _, dir := range expand([]string{w}) {
-				_ = os.MkdirAll(dir, 0o700) // a folder that cannot be made is left out, like one that does not exist
+				_ = os.MkdirAll(dir, 0o700) // a folder that cannot be created is left out, like a folder that does not exist
 			}
 		}
 	}

@@ -161,8 +161,8 @@ func (r *rewriter) store(in *ir.Inst) {
 	}
 }
 
-// change stores to a part of a word. No other thread changes the bits of that part. So the difference between its old and new value is
-// still correct when it is added, even if other parts have changed.
+// change stores to a part of a word. No other thread changes the bits of that part. So the difference between the old and the new value of
+// the part is still correct when it is added, even if other parts have changed.
 func (r *rewriter) change(in *ir.Inst, at ir.Value, size int) {
 	p, vs := r.buffers[in.Ref], in.Args[1:]
 	w, shift := r.word(at, size), r.shift(at, size)

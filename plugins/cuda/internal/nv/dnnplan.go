@@ -123,7 +123,8 @@ func (h *DNNHandle) configs(ops descriptor, mode HeuristicMode) (configs []descr
 	return configs[:min(got, n)], err
 }
 
-// plan creates a plan from an engine's configuration. The plan owns the configuration; without a plan it is destroyed.
+// plan creates a plan from an engine's configuration. The plan owns the configuration. If no plan is created, the configuration is
+// destroyed.
 func (h *DNNHandle) plan(config descriptor, o *PlanOptions) (*Plan, error) {
 	p := &Plan{h: h, all: []descriptor{config}, config: config}
 	err := p.inspect()
@@ -187,7 +188,7 @@ func (p *Plan) allowed(o *PlanOptions) error {
 	return nil
 }
 
-// finalize creates the plan's descriptor. from sets the attributes that it is created from.
+// finalize creates the plan's descriptor. from sets the attributes from which the descriptor is created.
 func (p *Plan) finalize(from func(d descriptor) error) error {
 	h := p.h
 	d, err := h.newDescriptor(kindPlan)
