@@ -67,7 +67,7 @@ func (p *Plugin) seal(how sealed.How) (content, *Failure) {
 	return f, nil
 }
 
-// items returns the files of the plugin for package sealed, and the one that is executed. A manifest alone does not count as a further
+// items returns the files of the plugin for package sealed, and the file that is executed. A manifest alone does not count as a further
 // file.
 func (p *Plugin) items() (items []sealed.Item, program *sealed.Item) {
 	stem, _ := plainName(filepath.Base(p.Path))

@@ -176,7 +176,7 @@ func (s Status) describe(ctx context.Context, b *client.Backend, err error) Stat
 	return s
 }
 
-// probeBuiltin opens a backend of this program. It abandons one that does not answer in time.
+// probeBuiltin opens a backend of this program. It abandons a backend that does not answer in time.
 func probeBuiltin(ctx context.Context, name string, o Options) Status {
 	ctx, cancel := context.WithTimeout(ctx, o.StartTimeout)
 	defer cancel()

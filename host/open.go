@@ -43,7 +43,7 @@ type Options struct {
 	// backends of BURN_REATTACH.
 	Restore bool
 	// Attempts is the greatest number of consecutive starts of a lost plugin without a successful call; 0: 5. Backoff is the pause before
-	// the second start, doubled before each further one; 0: 20 ms.
+	// the second start, doubled before each further start; 0: 20 ms.
 	Attempts int
 	Backoff  time.Duration
 	// Heartbeat is the time that a plugin process may take to answer a health check before it is killed and counts as lost; 0: 10 seconds;

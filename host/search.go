@@ -92,7 +92,7 @@ type Plugin struct {
 
 // Find searches the folders. winners has one plugin for each name, in order of name; shadowed are plugins hidden by an earlier one of the
 // same name. In a folder, installed plugins come before files in the folder itself. Two kinds of plugins come last: plugins of the working
-// folder that the user has not allowed; and plugins that have the name of an installed or locked one, but are neither installed nor in a
+// folder that the user has not allowed; and plugins that have the name of an installed or locked plugin, but are neither installed nor in a
 // folder that the user named. Nothing is started, and nothing except an allowed ./burn_plugins is hashed.
 func Find(o Options) (winners, shadowed []Plugin) {
 	seen := map[string]string{}

@@ -34,7 +34,7 @@ type Options struct {
 	// starts fail in the same way, unless the error has a method Transient that returns true. The first start is repeated only after such
 	// an error.
 	Attempts int
-	// Backoff is the pause before the second consecutive start, doubled before each further one, up to 2 seconds; 0: 20 ms.
+	// Backoff is the pause before the second consecutive start, doubled before each further start, up to 2 seconds; 0: 20 ms.
 	Backoff time.Duration
 	// Journal bounds the number of computing commands that are kept; 0: 65536. Beyond it, the oldest are removed, and their tensors are
 	// lost with the process.
@@ -43,7 +43,7 @@ type Options struct {
 	Logger hclog.Logger
 }
 
-// Backend is a core.Backend over one that may be lost.
+// Backend is a core.Backend over another backend that may be lost.
 type Backend struct {
 	o        Options
 	info     core.Info

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// ErrMismatch is the error for content with another hash than requested.
+// ErrMismatch is the error for content whose hash is not the requested hash.
 var ErrMismatch = errors.New("sha256 differs")
 
 // File is checked content, ready to be executed or loaded.

@@ -61,8 +61,9 @@ func (a Admission) Locked(plugin string) string {
 	return ""
 }
 
-// LockedName searches the lock in force and the lock of the store for a plugin with a name, from any author. It returns the path of the lock
-// and the address of the plugin, or "" if neither contains one. A lock that cannot be read counts as containing every name.
+// LockedName searches the lock in force and the lock of the store for a plugin with a name, from any author. It returns the path of the
+// lock and the address of the plugin, or "" if neither lock contains such a plugin. A lock that cannot be read counts as containing every
+// name.
 func (a Admission) LockedName(name string) (lock, plugin string) {
 	for _, path := range []string{a.lockFile(), ownLock(a.Dir)} {
 		l, err := ReadLock(path)
@@ -84,8 +85,8 @@ func (a Admission) managed() bool {
 }
 
 // Admit checks a build before it is started, using its receipt. A lock must contain the build. If the build is signed, the key of the
-// signature must still be trusted. The manifest must be the one that was installed. If burn never installed into the folder, Admit returns
-// nil and no error for a build that has no receipt and is in no lock. If the build may not be started, it returns a *Refusal, which
+// signature must still be trusted. The manifest must be the manifest that was installed. If burn never installed into the folder, Admit
+// returns nil and no error for a build that has no receipt and is in no lock. If the build may not be started, it returns a *Refusal, which
 // contains the remedy.
 func (a Admission) Admit(id ID) (*Admitted, error) {
 	if err := id.check(); err != nil {

@@ -70,8 +70,8 @@ type IndexPolicy struct {
 // staleRemedy is the remedy in refusals that Stale lifts.
 const staleRemedy = "; for a mirror that is old on purpose, such as an offline copy, use --allow-stale or set mirror_stale"
 
-// check returns an error if the index of a mirror is older than one seen before, or if its signature is invalid. signature is nil for an
-// index without one, which is accepted from a mirror that never had a signature. check is called before the index is parsed; the function
+// check returns an error if the index of a mirror is older than an index seen before, or if its signature is invalid. signature is nil for
+// an unsigned index, which is accepted from a mirror that never had a signature. check is called before the index is parsed; the function
 // that it returns is called with the parsed index, and records it.
 func (p *IndexPolicy) check(base string, text, signature []byte) (accept func(context.Context, *Index) error, err error) {
 	st, err := ReadState(p.Dir)
@@ -139,7 +139,7 @@ func (s *IndexSignature) verify(k *Key, text []byte) error {
 	return nil
 }
 
-// fresh returns an error if a signed index has expired, or is older than a known one.
+// fresh returns an error if a signed index has expired, or is older than a known index.
 func (p *IndexPolicy) fresh(sig *IndexSignature, known []KnownMirror, now time.Time) error {
 	for _, k := range known {
 		switch {

@@ -209,8 +209,8 @@ func (s *Store) allowed(p *Package, a *Archive, platform string, lock *Lock, o I
 	return lock.Check(p, signer)
 }
 
-// newer returns an error if a version is older than the one in use: the lock's version or, if the lock of the store has none, the newest
-// installed version.
+// newer returns an error if a version is older than the version in use: the version of the lock or, if the lock of the store does not
+// contain the plugin, the newest installed version.
 func (s *Store) newer(id ID, lock *Lock, upgrade bool) error {
 	used, where := "", lock.File
 	if e := lock.Find(id.Address); e != nil {
