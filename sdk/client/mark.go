@@ -24,7 +24,7 @@ func newMark() string {
 // plugin can change the files in its folder.
 const recordExt = ".process"
 
-// record writes a record of a started process, for a later host that finds this one dead.
+// record writes a record of a started process, for a later host that finds this host dead.
 func record(dir, mark, group string) error {
 	return os.WriteFile(dir+recordExt, fmt.Appendf(nil, "%s\n%s\n", mark, group), 0o600)
 }

@@ -45,7 +45,7 @@ func spawn(cmd *exec.Cmd, c *confinement) (report contain.Report, err error) {
 	return report, err
 }
 
-// spawnInGroup starts a process without rules in the control group, and without one if that is not possible.
+// spawnInGroup starts a process without rules in the control group, and without a control group if that is not possible.
 func spawnInGroup(cmd *exec.Cmd, c *confinement) error {
 	if c.group != nil {
 		if dir, err := c.group.Open(); err == nil {

@@ -48,7 +48,7 @@ func (d *device[V]) end(c *cell[V], release bool) {
 	*c = cell[V]{}
 }
 
-// drop removes a holder. With the last one it releases the value.
+// drop removes a holder. With the last holder, it releases the value.
 func (d *device[V]) drop(c *cell[V]) {
 	d.mu.Lock()
 	c.refs--

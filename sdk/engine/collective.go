@@ -157,7 +157,7 @@ type group[V any] struct {
 	closed bool
 }
 
-// ended counts a round that has taken place, and leaves after the last one when the group is closed.
+// ended counts a round that has taken place, and leaves the group after the last round if the group is closed.
 func (g *group[V]) ended() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -104,7 +104,7 @@ func (s *stream[V]) flush() error {
 }
 
 // waitMark waits for a mark at a position of the stream and settles the commands before it. failed means that some work between this mark
-// and the previous one failed; err is the error of ctx.
+// and the previous mark failed; err is the error of ctx.
 func (s *stream[V]) waitMark(ctx context.Context, m Mark, place uint64) (failed bool, err error) {
 	if ctx.Done() == nil {
 		failed = m.Wait() != nil

@@ -306,7 +306,7 @@ func (f *frame) ready(q *queue, i int) bool {
 	return false
 }
 
-// failedCall replaces a candidate that failed by the next one, or by generated kernels.
+// failedCall replaces a candidate that failed by the next candidate, or by generated kernels.
 func (f *frame) failedCall(q *queue, i int) {
 	q.device.blame(f.steps[i].Call.Candidate)
 	q.device.count(func(s *Stats) { s.Refusals++ })

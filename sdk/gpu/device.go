@@ -56,7 +56,7 @@ type Stats struct {
 	// Steps counts the steps that were started one by one, not as parts of graphs.
 	Steps int64
 	// Graphs counts device graphs that were created, GraphRuns their runs, and GraphPatches the steps of graphs whose memory was changed.
-	// GraphFailures counts programs that run without a graph because the driver could not make one.
+	// GraphFailures counts programs that run without a graph because the driver could not create a graph.
 	Graphs, GraphRuns, GraphPatches, GraphFailures int64
 	// Nodes counts nodes that were executed by themselves, and NodePlans counts the plans created for such nodes.
 	Nodes, NodePlans int64

@@ -50,7 +50,8 @@ func (d *device) drafted(ctx context.Context, p *program.Program, consts []*bloc
 	}
 }
 
-// candidates returns the libraries' candidates for o. In a draft, it returns a presumed one if the libraries were not queried for o before.
+// candidates returns the libraries' candidates for o. In a draft, it returns a presumed candidate if the libraries were not queried for o
+// before.
 func (b *builder) candidates(o *offered) []Candidate {
 	if b.draft == nil {
 		return b.d.candidates(o)

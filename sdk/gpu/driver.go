@@ -121,7 +121,7 @@ type Event interface {
 	Done() (bool, error)
 	// Wait returns when the queue has reached the event. It may be called from any goroutine, more than once.
 	Wait() error
-	// Since returns the device's time between an earlier event of the same queue and this one, both timed and reached.
+	// Since returns the device's time between an earlier event of the same queue and this event; both must be timed and reached.
 	Since(earlier Event) (time.Duration, error)
 	// Release releases the event. It is called once.
 	Release()

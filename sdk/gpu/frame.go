@@ -320,7 +320,7 @@ func (f *frame) profile(q *queue, t *engine.Steps) error {
 	return nil
 }
 
-// describe returns the description of step i for a profile. A group of several steps is described at its first one.
+// describe returns the description of step i for a profile. A group of several steps is described at its first step.
 func (f *frame) describe(i int) core.ProfileStep {
 	st := &f.plan.steps[f.from[i]]
 	if i > 0 && f.plan.steps[f.from[i-1]].group == st.group {

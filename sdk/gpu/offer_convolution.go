@@ -79,8 +79,8 @@ func (c *Convolution) offer(in []op.TensorID, from []tensor, image, filter, resu
 	return &offered{convolution: c, in: in, from: from, view: []shape.View{image, filter, result}[out]}
 }
 
-// offerBackwardImage reads a convolution as the gradient of another with respect to its image: x is the gradient of the result, w the
-// filter with its channels exchanged and its spatial axes reversed.
+// offerBackwardImage reads a convolution as the gradient of another convolution with respect to its image: x is the gradient of the result,
+// w the filter with its channels exchanged and its spatial axes reversed.
 func (b *builder) offerBackwardImage(n *op.Node, c *Convolution, x, w tensor) *offered {
 	d := n.Outputs[0]
 	if c.Groups != 1 || slices.Max(n.Attrs.Ints("strides")) > 1 {
@@ -104,8 +104,8 @@ func (b *builder) offerBackwardImage(n *op.Node, c *Convolution, x, w tensor) *o
 	return c.offer(n.Inputs[:2], []tensor{x, w}, shape.Contiguous(d.Shape), w.view, x.view, 0)
 }
 
-// offerBackwardFilter reads a convolution as the gradient of another with respect to its filter: x is the image and w the gradient of the
-// result. Batch and channels are exchanged in both, and in the filter's gradient.
+// offerBackwardFilter reads a convolution as the gradient of another convolution with respect to its filter: x is the image and w the
+// gradient of the result. Batch and channels are exchanged in both, and in the filter's gradient.
 func (b *builder) offerBackwardFilter(n *op.Node, c *Convolution, x, w tensor) *offered {
 	if c.Groups != 1 {
 		return nil

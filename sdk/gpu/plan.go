@@ -49,7 +49,7 @@ type output struct {
 // Close implements engine.Plan.
 func (p *plan) Close() { p.drop() }
 
-// drop removes a holder. With the last one, it releases the resources of the plan.
+// drop removes a holder. With the last holder, it releases the resources of the plan.
 func (p *plan) drop() {
 	if p.holders.Add(-1) > 0 {
 		return

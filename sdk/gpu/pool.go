@@ -139,7 +139,7 @@ func (p *pool) fresh() *block {
 	return new(block)
 }
 
-// release removes a holder. With the last one the block becomes free.
+// release removes a holder. With the last holder, the block becomes free.
 func (p *pool) release(b *block) {
 	if b.holders.Add(-1) > 0 {
 		return

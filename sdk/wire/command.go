@@ -71,7 +71,7 @@ type Command struct {
 	Argument uint64           // AllReduce: a core.Reduction; Broadcast: the root
 }
 
-// ids encodes tensor ids as differences: each from the previous one in the frame, the first from the base.
+// ids encodes tensor ids as differences: each from the previous id in the frame, the first from the base.
 type ids struct{ last op.TensorID }
 
 func (d *ids) append(b []byte, id op.TensorID) []byte {

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Frame is one message of a stream. A received Frame must be freed once; a sent one belongs to the transport.
+// Frame is one message of a stream. A received Frame must be freed once; a sent Frame belongs to the transport.
 type Frame struct {
 	parts mem.BufferSlice
 }

@@ -201,7 +201,7 @@ func (s *FrameStream) Next(handle func(*Frame) error) error {
 	}
 }
 
-// nextNow calls handle with the next frame if a frame has arrived, and reports whether one has.
+// nextNow calls handle with the next frame if a frame has arrived, and reports whether a frame has arrived.
 func (l *link) nextNow(handle func(*Frame) error) (some bool, err error) {
 	l.receiving.Lock()
 	defer l.receiving.Unlock()

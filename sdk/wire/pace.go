@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// paceSoon is the average time between frames up to which polling for the next one is worthwhile: being woken by the system
-	// takes some tens of microseconds on both sides.
+	// paceSoon is the average time between frames up to which polling for the next frame is worthwhile: being woken by the system takes
+	// some tens of microseconds on both sides.
 	paceSoon = 150 * time.Microsecond
 	// paceCap bounds the weight of one wait in the average. A long wait, such as the wait for a model's first answer, then matters only for
 	// the next few waits.

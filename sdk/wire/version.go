@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Version is the newest protocol version that this build supports, and Oldest the oldest one.
+// Version is the newest protocol version that this build supports, and Oldest the oldest version.
 const (
 	Version = 2
 	Oldest  = 2

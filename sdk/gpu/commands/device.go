@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// MostArguments is the largest number of arguments of a kernel: buffers, and one for all scalars.
+// MostArguments is the largest number of arguments of a kernel: buffers, and one argument for all scalars.
 const MostArguments = 31
 
 // Moves are the kernels that copy and fill, by number. Argument 0 is the buffer that is written. Argument 1 is the buffer that is read, or a

@@ -41,7 +41,7 @@ type element struct {
 	at    uint64
 }
 
-// unrolling builds the unrolled kernel from the original one.
+// unrolling builds the unrolled kernel from the original kernel.
 type unrolling struct {
 	*Builder
 	to    []Value           // values of the new kernel, by value of the old kernel

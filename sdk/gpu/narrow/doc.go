@@ -1,7 +1,7 @@
 // Package narrow rewrites kernels for hardware whose memory consists of words of 32 bits and that has no integers of 64 bits, such as
 // WebGPU. Templates build kernels as if the hardware had all integers: Widen returns the target for which they build, and Launch converts a
-// launch to one that the hardware can run, before a dialect prints it. Only package gpu calls both functions, once each. The functions
-// apply to targets with Words set, and leave other launches unchanged.
+// launch to a launch that the hardware can run, before a dialect prints the kernel. Only package gpu calls both functions, once each. The
+// functions apply to targets with Words set, and leave other launches unchanged.
 //
 // # What Launch does
 //

@@ -115,8 +115,8 @@ func Pad(t Target, dims, lo, hi []int, value uint64, x, y Operand) ir.Work {
 	return s.work
 }
 
-// folded joins each dimension without padding to the one before it. It returns the sizes, the numbers of elements added before, and the
-// sizes of the result.
+// folded joins each dimension without padding to the dimension before it. It returns the sizes, the numbers of elements added before, and
+// the sizes of the result.
 func folded(dims, lo, hi []int) (in, before, out []int) {
 	in, before, out = []int{1}, []int{0}, []int{1}
 	for d, n := range dims {

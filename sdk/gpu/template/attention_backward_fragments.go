@@ -79,7 +79,7 @@ func (f flashBack) fragments(t Target) bool {
 
 // backFragments builds the backward pass with matrix instructions, in two launches. Blocks of the first hold queries; it computes the
 // statistics and the gradient of q. Blocks of the second hold keys; it computes the gradients of k and v. While a tile is multiplied, the
-// next one is loaded.
+// next tile is loaded.
 func (s *sequence) backFragments(f flashBack) {
 	for _, keys := range []bool{false, true} {
 		x, _ := f.fragBacks(s.t, keys)
@@ -248,8 +248,8 @@ func (k *fragBackKernel) score(j ir.Value) {
 		adjust()
 		return
 	}
-	// Most tiles are seen completely and need no mask. Results for rows of the block beyond the last one are not stored, and queries of the
-	// tile beyond the last one have weight 0.
+	// Most tiles are seen completely and need no mask. Results for rows of the block beyond the last row are not stored, and queries of the
+	// tile beyond the last query have weight 0.
 	end := k.Add(j, k.Int(k.tile))
 	switch at := k.Add(k.first, k.past); {
 	case !k.ofKeys && k.Causal:
@@ -310,7 +310,7 @@ func (k *fragBackKernel) buildKeys(f flashBack) {
 	k.results(1, dv, k.kRow, k.keys, 1)
 }
 
-// bringStatistics loads the statistics of the queries from query j on. Queries beyond the last one see no key.
+// bringStatistics loads the statistics of the queries from query j on. Queries beyond the last query see no key.
 func (k *fragBackKernel) bringStatistics(j, half ir.Value) {
 	k.For(k.Thread(), k.Int(k.tile), k.subgroup*fragGroups, func(e ir.Value) {
 		i := k.Add(j, e)

@@ -204,8 +204,8 @@ func (k *fragKernel) weigh(j ir.Value) {
 // maxPower is the greatest difference between the exponent (of 2) of a score and the reference that is subtracted from exponents.
 const maxPower = 8
 
-// raise computes the greatest score of each query in the tile. If one exceeds the current reference by more than maxPower, the greatest
-// scores become the new reference, and the sums are rescaled to this reference.
+// raise computes the greatest score of each query in the tile. If such a score exceeds the current reference by more than maxPower, the
+// greatest scores become the new reference, and the sums are rescaled to this reference.
 func (k *fragKernel) raise() {
 	factor := k.Float(dtype.F32, k.flash.factor())
 	tops := make([]ir.Value, k.held*k.times)

@@ -377,7 +377,7 @@ func (p *step) newBlockScan(r running) blockScan {
 	return b
 }
 
-// scan returns the combined state of all threads before this one, and the combined state of all threads. All threads of the block must
+// scan returns the combined state of all threads before this thread, and the combined state of all threads. All threads of the block must
 // call it.
 func (b blockScan) scan(v []ir.Value) (before, all []ir.Value) { return b.run(v, true) }
 
@@ -402,7 +402,7 @@ func (b blockScan) begin(n int) ir.Value {
 	return b.p.Add(b.p.Mul(group, b.p.Int(n*b.size)), lane)
 }
 
-// inclusive returns the combined state of the threads of the subgroup up to and including this one.
+// inclusive returns the combined state of the threads of the subgroup up to and including this thread.
 func (b blockScan) inclusive(v []ir.Value) []ir.Value {
 	lane, _ := b.lane()
 	for d := 1; d < b.size; d *= 2 {
@@ -411,7 +411,7 @@ func (b blockScan) inclusive(v []ir.Value) []ir.Value {
 	return v
 }
 
-// earlier returns the combined state of the threads of the subgroup before this one, given the result of inclusive.
+// earlier returns the combined state of the threads of the subgroup before this thread, given the result of inclusive.
 func (b blockScan) earlier(upTo []ir.Value) []ir.Value {
 	none := b.r.identity(b.p.Builder)
 	if b.size == 1 {

@@ -32,7 +32,8 @@ type Target struct {
 	// no directive for unrolling.
 	Unrolled bool
 
-	// Products says that every convolution is computed as a product of matrices, even one for which Convolution.Direct would report true.
+	// Products says that every convolution is computed as a product of matrices, even a convolution for which Convolution.Direct would
+	// report true.
 	Products bool
 
 	// Words says that memory consists of words of 32 bits: package narrow rewrites kernels and provides integers of 64 bits. Types

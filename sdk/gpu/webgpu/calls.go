@@ -77,8 +77,8 @@ type Device interface {
 	// access, followed, if uniform is not 0, by a uniform of that many bytes with a dynamic offset. If the compiler rejects the text, the
 	// error wraps core.ErrKernel.
 	NewPipeline(text, entry string, storage, uniform int) (Pipeline, error)
-	// NewGroup binds buffers for p and for all pipelines with the same number of storage buffers and the same size of the uniform. The
-	// last binding is the uniform, if there is one.
+	// NewGroup binds buffers for p and for all pipelines with the same number of storage buffers and the same size of the uniform. The last
+	// binding is the uniform, if p has a uniform.
 	NewGroup(p Pipeline, bindings []Binding) (Group, error)
 	// NewEncoder begins to record commands.
 	NewEncoder() (Encoder, error)

@@ -240,7 +240,7 @@ func (d *device) probeSubgroups(found *features) error {
 	return nil
 }
 
-// probeBinding writes the last word of ever smaller bindings, until one works.
+// probeBinding writes the last word of ever smaller bindings, until a binding works.
 func (d *device) probeBinding(found *features) error {
 	const last = "if (i == 0u) { let n = arrayLength(&words); words[n - 1u] = n; }"
 	most := min(d.limits.StorageBinding, d.limits.BufferSize, 1<<31) &^ 255
