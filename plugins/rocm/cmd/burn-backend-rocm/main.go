@@ -1,5 +1,6 @@
 // Command burn-backend-rocm is the rocm backend as a plugin process. It starts itself as child processes, which try libraries and compile
-// kernels. If a device is lost after a fault, the process ends 100 ms later, when its answers are sent, and the host starts another one.
+// kernels. If a device is lost after a fault, the process ends 100 ms later, when its answers are sent, and the host starts another
+// process.
 package main
 
 import (

@@ -250,7 +250,7 @@ type Solution struct {
 }
 
 // calls returns the functions of a direction, and the order of the tensor descriptors in their parameters; the descriptor of the
-// convolution comes before the last one.
+// convolution comes before the last tensor descriptor.
 func (c *Conv) calls() (count, get, compile, run *vendor.Proc, order [3]int) {
 	p := &c.h.m.c
 	const image, filter, result = 0, 1, 2
