@@ -125,7 +125,7 @@ const (
 	FreeNode   NodeKind = 11
 )
 
-// Nodes lists the nodes of a graph, such as one that was captured.
+// Nodes lists the nodes of a graph, such as a graph that was captured.
 func (d *Driver) Nodes(g Graph) ([]Node, error) {
 	var n uint64
 	if err := d.check(&d.c.graphNodes, d.c.graphNodes.Call(uintptr(g), 0, uintptr(unsafe.Pointer(&n)))); err != nil || n == 0 {

@@ -1,6 +1,6 @@
-// Package nv binds NVIDIA's libraries for the cuda plugin: the driver API, NVRTC, cuBLASLt, the graph API of cuDNN 9 and NCCL. It
-// is pure Go over purego, builds with CGO_ENABLED=0 and needs no CUDA header. Every library is optional and looked up at run time,
-// for CUDA 13 and 12; the Report of Open says where each library was found, and the consequences if one is missing.
+// Package nv binds NVIDIA's libraries for the cuda plugin: the driver API, NVRTC, cuBLASLt, the graph API of cuDNN 9 and NCCL. It is pure
+// Go over purego, builds with CGO_ENABLED=0 and needs no CUDA header. Every library is optional and looked up at run time, for CUDA 13 and
+// 12; the Report of Open says where each library was found, and the consequences if a library is missing.
 //
 // The package must stay a mere binding: no tensors, no ops, no choice of kernels, no memory pool, no output. plugins/cuda drives
 // devices with it.
