@@ -46,7 +46,7 @@ func (e *event) Wait(value uint64, limit time.Duration) bool {
 	return true
 }
 
-// commands implements calls.Commands: a command buffer, and its encoder while there is one.
+// commands implements calls.Commands: a command buffer, and its encoder while an encoder is open.
 type commands struct {
 	owned
 	encoder id
@@ -73,7 +73,7 @@ func (c *commands) encode() id {
 	return c.encoder
 }
 
-// end ends the encoder, if there is one.
+// end ends the encoder, if an encoder is open.
 func (c *commands) end() {
 	if c.encoder != 0 {
 		c.r.message(endEncoding, c.encoder)

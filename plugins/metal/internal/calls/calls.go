@@ -1,6 +1,6 @@
-// Package calls is the interface between the metal plugin's driver and the implementations of Metal: Apple's (package apple), and one for
-// the tests that runs kernels on the processor thread by thread (package processor). The methods are named after the methods of Metal. The
-// package must hold no code. Arguments are valid: the driver has checked them before.
+// Package calls is the interface between the metal plugin's driver and the implementations of Metal: the implementation of Apple (package
+// apple), and an implementation for the tests, which runs kernels on the processor thread by thread (package processor). The methods are
+// named after the methods of Metal. The package must hold no code. Arguments are valid: the driver has checked them before.
 package calls
 
 import "github.com/goburn/burn/sdk/gpu/commands"

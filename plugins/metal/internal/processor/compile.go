@@ -24,7 +24,7 @@ import (
 //go:embed scheduler/runtime.cc
 var runtimeText string
 
-// compilers are the names of compilers to look for, best first. BURN_CLANG names another one.
+// compilers are the names of compilers to look for, best first. BURN_CLANG names another compiler.
 var compilers = []string{"clang++", "clang++-21", "clang++-20", "clang++-19", "clang++-18", "clang++-17", "clang++-16", "clang++-15", "clang++-14"}
 
 // compiler compiles texts to shared objects with clang++, and keeps them in a folder for later processes.
