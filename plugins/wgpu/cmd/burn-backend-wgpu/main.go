@@ -1,5 +1,5 @@
-// Command burn-backend-wgpu is the wgpu backend as a plugin process. If a device is lost after a fault, the process ends 100 ms later,
-// when its answers are sent, and the host starts another one.
+// Command burn-backend-wgpu is the wgpu backend as a plugin process. If a device is lost after a fault, the process ends 100 ms later, when
+// its answers are sent, and the host starts another process.
 package main
 
 import (
