@@ -114,7 +114,7 @@ func variance(w *worker) {
 	w.out[0] = w.to(y, d.DType)
 }
 
-// triple is like call, for an operator with three results. It returns the first one.
+// triple is like call, for an operator with three results. It returns the first result.
 func (w *worker) triple(o *torch.Operator, d dtype.DType, s shape.Shape, f func(t *torch.Thread)) val {
 	if w.err != nil {
 		return val{0, d, s}

@@ -56,7 +56,7 @@ func sum(w *worker) {
 	w.out[0] = w.in[0]
 }
 
-// last returns x with the given axes, at least one, moved to the end and merged into one.
+// last returns x with the given axes, at least one, moved to the end and merged into one axis.
 func (w *worker) last(x val, axes []int) val {
 	var order []int
 	for i := range x.s {
