@@ -19,7 +19,7 @@ type tensor struct {
 	// failed reports that the command that creates the tensor failed. It is written together with h.
 	failed bool
 	// lost reports that the command failed because its stream, or the stream of an operand, was closed first. The engine does not know of
-	// such a failure. It is written together with h.
+	// such a failure. lost is written together with h.
 	lost bool
 	// finite says whether the elements are finite: 0 unknown, 1 all are, 2 some may not be.
 	finite atomic.Int32
